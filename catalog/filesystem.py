@@ -1,0 +1,193 @@
+"""The catalog that is a folder: `WAREHOUSE/NAME.db/TABLE`; a table is there when its folder has a schema file."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from paimon_core.commit.publish import Outcome, publisher_for
+from paimon_core.errors import (
+    AlreadyExistsError,
+    CommitConflictError,
+    CommitUnknownError,
+    DatabaseExistsError,
+    DatabaseNotEmptyError,
+    DatabaseNotFoundError,
+    InvalidNameError,
+    InvalidOptionError,
+    StorageError,
+    TableExistsError,
+    TableNotFoundError,
+    UnsupportedFeatureError,
+)
+from paimon_core.io.file_io import FileIO
+from paimon_core.options import COMMIT_UNSAFE_STORAGE, TableOptions
+from paimon_core.spec.paths import TablePaths, check_name
+from paimon_core.spec.schema import TableSchema, encode_schema
+from paimon_core.store.cache import MetadataCache
+from paimon_core.store.new_schema import check_schema
+from paimon_core.store.schemas import latest_schema, schema_ids
+from paimon_core.store.table_store import TableStore
+from paimon_core.table import Table
+from paimon_sql.catalog.base import DEFAULT_DATABASE, TableChange
+from paimon_sql.catalog.identifier import Identifier
+from paimon_sql.catalog.schema_changes import apply_changes
+
+_LOG = logging.getLogger(__name__)
+_SUFFIX = ".db"
+_DEFAULTS = "table-default."
+_ALTER_ATTEMPTS = 10
+
+
+@dataclass(frozen=True)
+class FileSystemCatalog:
+    """A `Catalog` over one folder. Database properties are not kept; `default` always exists."""
+
+    io: FileIO
+    warehouse: str
+    options: Mapping[str, str] = field(default_factory=dict, repr=False)
+    cache: MetadataCache = field(default_factory=MetadataCache, repr=False, compare=False)
+
+    def list_databases(self) -> list[str]:
+        folders = (f.name for f in self.io.list(self.warehouse) if f.is_dir)
+        found = {n.removesuffix(_SUFFIX) for n in folders if n.endswith(_SUFFIX) and n != _SUFFIX}
+        return sorted(found | {DEFAULT_DATABASE})
+
+    def database_exists(self, name: str) -> bool:
+        return name == DEFAULT_DATABASE or self.io.exists(self._database_dir(name))
+
+    def database_properties(self, name: str) -> dict[str, str]:
+        self._check_database(name)
+        return {"location": self._database_dir(name)}
+
+    def create_database(
+        self, name: str, properties: Mapping[str, str] | None = None, ignore_if_exists: bool = False
+    ) -> None:
+        if "location" in (properties or {}):
+            raise InvalidOptionError(
+                f"Database {name} cannot have a location of its own: this catalog keeps it in {self.warehouse}."
+            )
+        path = self._database_dir(name)
+        if self.io.exists(path):
+            if ignore_if_exists:
+                return
+            raise DatabaseExistsError(f"Database {name} already exists.")
+        if properties:
+            _LOG.warning("A filesystem catalog keeps no database properties: %s are dropped.", ", ".join(properties))
+        self.io.make_dirs(path)
+
+    def alter_database(self, name: str, changes: Mapping[str, str | None]) -> None:
+        self._check_database(name)
+        raise UnsupportedFeatureError(f"Database {name} cannot be altered: a filesystem catalog keeps no properties.")
+
+    def drop_database(self, name: str, cascade: bool = False) -> None:
+        self._check_database(name)
+        tables = self.list_tables(name)
+        if tables and not cascade:
+            raise DatabaseNotEmptyError(
+                f"Database {name} still has {len(tables)} tables, {tables[0]} among them: drop them, or use CASCADE."
+            )
+        self.io.delete_dir(self._database_dir(name))
+
+    def list_tables(self, database: str) -> list[str]:
+        self._check_database(database)
+        folders = [f for f in self.io.list(self._database_dir(database)) if f.is_dir]
+        return sorted(f.name for f in folders if schema_ids(self.io, f.path))
+
+    def table_exists(self, identifier: Identifier) -> bool:
+        if identifier.branch is not None or not self.database_exists(identifier.database):
+            return False
+        return bool(schema_ids(self.io, self._table_dir(identifier)))
+
+    def load_table(self, identifier: Identifier) -> Table:
+        if identifier.branch is not None:
+            raise UnsupportedFeatureError(f"{identifier} cannot be read: branches are not supported yet.")
+        schema = self._schema(identifier)
+        return Table(TableStore.of(self.io, self._table_dir(identifier), schema, self.cache))
+
+    def create_table(self, identifier: Identifier, schema: TableSchema, ignore_if_exists: bool = False) -> None:
+        _check_plain(identifier)
+        self._check_database(identifier.database)
+        defaults = {k.removeprefix(_DEFAULTS): v for k, v in self.options.items() if k.startswith(_DEFAULTS)}
+        if defaults:
+            schema = _with_defaults(schema, defaults)
+        kind = schema.options.get("type", "table")
+        if kind != "table":
+            raise UnsupportedFeatureError(f"Table {identifier}: option 'type' = {kind!r} is not supported yet.")
+        if "path" in schema.options:
+            raise InvalidOptionError(f"Table {identifier} cannot have a 'path' of its own in a filesystem catalog.")
+        root = self._table_dir(identifier)
+        exists = bool(schema_ids(self.io, root)) or not self._publish(root, schema)
+        if exists and not ignore_if_exists:
+            raise TableExistsError(f"Table {identifier} already exists.")
+
+    def drop_table(self, identifier: Identifier, ignore_if_not_exists: bool = False) -> None:
+        _check_plain(identifier)
+        if not self.table_exists(identifier):
+            if ignore_if_not_exists:
+                return
+            self._schema(identifier)
+        self.io.delete_dir(self._table_dir(identifier))
+
+    def rename_table(self, source: Identifier, target: Identifier) -> None:
+        _check_plain(source)
+        _check_plain(target)
+        self._schema(source)
+        self._check_database(target.database)
+        if self.table_exists(target):
+            raise TableExistsError(f"Table {target} already exists.")
+        try:
+            self.io.rename_dir(self._table_dir(source), self._table_dir(target))
+        except (FileExistsError, AlreadyExistsError) as e:
+            raise TableExistsError(f"The folder of table {target} already exists.") from e
+
+    def alter_table(self, identifier: Identifier, changes: Sequence[TableChange]) -> None:
+        _check_plain(identifier)
+        for _ in range(_ALTER_ATTEMPTS):
+            schema = self._schema(identifier)
+            changed = apply_changes(schema, changes, time.time_ns() // 1_000_000)
+            if changed is schema or self._publish(self._table_dir(identifier), changed):
+                return
+        raise CommitConflictError(f"Table {identifier} is being altered by others all the time: try again later.")
+
+    def _publish(self, root: str, schema: TableSchema) -> bool:
+        """Write a new schema version. False where another process wrote it first."""
+        path, data = TablePaths(root).schema(schema.id), encode_schema(schema)
+        publisher = publisher_for(self.io, None, TableOptions(schema.options)[COMMIT_UNSAFE_STORAGE])
+        try:
+            return publisher.publish(path, data) is Outcome.PUBLISHED
+        except CommitUnknownError as error:
+            if not self.io.exists(path):
+                raise StorageError(f"{path} could not be written, nothing has changed: {error.__cause__}") from error
+            return self.io.read_bytes(path) == data
+
+    def _schema(self, identifier: Identifier) -> TableSchema:
+        self._check_database(identifier.database)
+        schema = latest_schema(self.io, self._table_dir(identifier))
+        if schema is None:
+            raise TableNotFoundError(f"There is no table {identifier.base} in the warehouse {self.warehouse}.")
+        return schema
+
+    def _check_database(self, name: str) -> None:
+        if not self.database_exists(name):
+            raise DatabaseNotFoundError(f"There is no database {name} in the warehouse {self.warehouse}.")
+
+    def _database_dir(self, name: str) -> str:
+        return f"{self.warehouse}/{check_name('database', name)}{_SUFFIX}"
+
+    def _table_dir(self, identifier: Identifier) -> str:
+        return f"{self._database_dir(identifier.database)}/{check_name('table', identifier.table)}"
+
+
+def _with_defaults(schema: TableSchema, defaults: Mapping[str, str]) -> TableSchema:
+    changed = replace(schema, options={**defaults, **schema.options})
+    check_schema(changed)
+    return changed
+
+
+def _check_plain(identifier: Identifier) -> None:
+    """Tables are created, dropped, renamed and altered; branches and system tables are not."""
+    if identifier.branch is not None or identifier.system_table is not None:
+        raise InvalidNameError(f"{identifier} is not a table of its own: name the table without '$'.")

@@ -1,0 +1,51 @@
+"""Identifier: what a name in a catalog means: `database.table`, with `$branch_NAME` and `$SYSTEM_TABLE` behind it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from paimon_core.errors import InvalidNameError
+from paimon_core.spec.paths import check_name
+
+_BRANCH = "branch_"
+MAIN_BRANCH = "main"
+
+
+@dataclass(frozen=True, slots=True)
+class Identifier:
+    """A table, one of its branches (None: main), or a system table of it (None: the table itself)."""
+
+    database: str
+    table: str
+    branch: str | None = None
+    system_table: str | None = None
+
+    @staticmethod
+    def of(database: str, name: str) -> Identifier:
+        """From a database and `table[$branch_NAME][$SYSTEM_TABLE]`. Raises `InvalidNameError`."""
+        check_name("database", database)
+        table, *rest = name.split("$")
+        check_name("table", table)
+        branch = rest.pop(0)[len(_BRANCH) :] if rest and rest[0].startswith(_BRANCH) else None
+        if branch is not None:
+            check_name("branch", branch)
+        if len(rest) > 1 or rest == [""]:
+            raise InvalidNameError(f"{name!r} is no table name: one system table stands after '$', as in t$files.")
+        return Identifier(database, table, None if branch == MAIN_BRANCH else branch, rest[0] if rest else None)
+
+    @staticmethod
+    def parse(text: str) -> Identifier:
+        """From `database.table…`. Raises `InvalidNameError`."""
+        database, dot, name = text.partition(".")
+        if not dot:
+            raise InvalidNameError(f"{text!r} is no full table name: write it as database.table.")
+        return Identifier.of(database, name)
+
+    @property
+    def base(self) -> Identifier:
+        """The table itself."""
+        return Identifier(self.database, self.table)
+
+    def __str__(self) -> str:
+        suffixes = ([f"{_BRANCH}{self.branch}"] if self.branch else []) + [self.system_table or ""]
+        return f"{self.database}.{'$'.join([self.table, *filter(None, suffixes)])}"

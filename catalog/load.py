@@ -1,0 +1,29 @@
+"""From options to a catalog: a dictionary from `metastore` to what makes one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from paimon_core.errors import InvalidOptionError
+from paimon_core.io.load import load_file_io, normalize
+from paimon_sql.catalog.base import Catalog
+from paimon_sql.catalog.filesystem import FileSystemCatalog
+
+
+def _filesystem(options: Mapping[str, str]) -> Catalog:
+    warehouse = options.get("warehouse")
+    if not warehouse:
+        raise InvalidOptionError("A catalog needs the option 'warehouse': the folder or URI that holds its tables.")
+    return FileSystemCatalog(load_file_io(warehouse, options), normalize(warehouse), dict(options))
+
+
+METASTORES: dict[str, Callable[[Mapping[str, str]], Catalog]] = {"filesystem": _filesystem}
+
+
+def load_catalog(options: Mapping[str, str]) -> Catalog:
+    """The catalog that `metastore` names (default: filesystem). Raises `InvalidOptionError`."""
+    metastore = options.get("metastore", "filesystem").strip().lower()
+    if metastore not in METASTORES:
+        known = ", ".join(METASTORES)
+        raise InvalidOptionError(f"Option 'metastore' cannot be {metastore!r}; this version knows {known}.")
+    return METASTORES[metastore](options)

@@ -1,0 +1,217 @@
+"""The commit: changes, latest snapshot -> conflicts? -> new manifests -> publish, again until it is decided.
+
+A lost race is tried again on top of everything committed since; writers of one machine take turns, which makes races
+rare. A publish call of unknown outcome is settled by reading the snapshot back: its `uuid` says whose it is. Until that
+is settled nothing that was written is deleted.
+"""
+
+from __future__ import annotations
+
+import logging
+import random
+import time
+from collections.abc import Iterator, Sequence
+
+from paimon_core.commit.changes import Change, Overwrite, changes_of
+from paimon_core.commit.conflicts import find_conflict
+from paimon_core.commit.draft import CommitInfo, Draft, write_draft
+from paimon_core.commit.publish import Outcome, Publisher
+from paimon_core.errors import (
+    CommitConflictError,
+    CommitUnknownError,
+    CorruptFileError,
+    PaimonError,
+    SchemaNotFoundError,
+    StorageError,
+)
+from paimon_core.options import COMMIT_MAX_RETRIES, COMMIT_MAX_RETRY_WAIT, COMMIT_MIN_RETRY_WAIT, TableOptions
+from paimon_core.spec.manifest import ManifestEntry
+from paimon_core.spec.message import CommitMessage
+from paimon_core.spec.snapshot import Snapshot, encode_snapshot
+from paimon_core.store.features import check_writable
+from paimon_core.store.manifests import (
+    delete_manifests,
+    live_files,
+)
+from paimon_core.store.schemas import load_schema
+from paimon_core.store.snapshots import find_snapshot, latest_snapshot, write_hints
+from paimon_core.store.table_store import TableStore
+
+_LOG = logging.getLogger(__name__)
+
+
+def commit(
+    store: TableStore,
+    messages: Sequence[CommitMessage],
+    info: CommitInfo,
+    publisher: Publisher,
+    overwrite: Overwrite | None = None,
+) -> Snapshot | None:
+    """Make the messages' files visible; the last snapshot made, None where there was nothing to commit.
+
+    Written and compacted files become two snapshots; where the first is published and the second conflicts, its
+    compaction is dropped. Raises `CommitConflictError`, `UnsupportedFeatureError`, `StorageError`: nothing is visible
+    then and the files may be deleted; `CommitUnknownError`: they must be kept.
+    """
+    check_writable(store, None)
+    _check_table(store)
+    made: Snapshot | None = None
+    for change in changes_of(store, messages, overwrite):
+        try:
+            made = _commit_change(store, change, info, publisher)
+        except CommitUnknownError:
+            raise
+        except PaimonError as error:
+            if made is None:
+                raise
+            _LOG.warning("Rows are committed to %s, their compaction is dropped: %s", store.name, error)
+            _delete_compacted(store, messages)
+    return made
+
+
+def abort(store: TableStore, messages: Sequence[CommitMessage]) -> None:
+    """Delete the files of messages that were not committed; what cannot be deleted stays as an orphan."""
+    _delete_files(store, [(m, f.file_name) for m in messages for f in m.new_files])
+    _delete_compacted(store, messages)
+
+
+def _commit_change(store: TableStore, change: Change, info: CommitInfo, publisher: Publisher) -> Snapshot:
+    """The loop. `open_drafts` are those whose publish call has no known outcome yet; all are for one snapshot id."""
+    open_drafts: list[Draft] = []
+    try:
+        for attempt, wait in enumerate(_waits(store.options)):
+            with store.io.turn(store.root):
+                latest = latest_snapshot(store)
+                if open_drafts and latest is not None and latest.id >= open_drafts[0].snapshot.id:
+                    landed = _settle(store, open_drafts)
+                    if landed is not None:
+                        return landed
+                    if open_drafts:
+                        raise CommitUnknownError(f"Snapshot {open_drafts[0].snapshot.id} of {store.name} has expired.")
+                draft = write_draft(store, latest, _delta(store, change, latest), change.kind, info, merge=attempt == 0)
+                outcome = _publish(store, draft, publisher)
+                open_drafts.append(draft)
+                landed = _settle(store, open_drafts, outcome)
+            if landed is not None:
+                write_hints(store, landed.id)
+                return landed
+            time.sleep(wait)
+    except CommitUnknownError:
+        raise
+    except PaimonError as error:
+        if open_drafts:
+            raise _unknown(store, open_drafts, error) from error
+        raise
+    if open_drafts:
+        raise _unknown(store, open_drafts)
+    raise CommitConflictError(
+        f"Table {store.name}: {attempt + 1} commits in a row lost the race for the next snapshot. Nothing was "
+        "committed; run the statement again, or raise 'commit.max-retries'."
+    )
+
+
+def _publish(store: TableStore, draft: Draft, publisher: Publisher) -> Outcome | None:
+    """None where the outcome is not known. Any other error means that nothing is visible."""
+    try:
+        return publisher.publish(store.paths.snapshot(draft.snapshot.id), encode_snapshot(draft.snapshot))
+    except CommitUnknownError as error:
+        _LOG.warning("%s", error)
+        return None
+    except PaimonError:
+        delete_manifests(store, draft.written)
+        raise
+
+
+def _settle(store: TableStore, drafts: list[Draft], outcome: Outcome | None = None) -> Snapshot | None:
+    """Read the snapshot back: the one of `drafts` that became visible, or None.
+
+    Drafts that are known to be lost are removed from `drafts` and their manifests deleted. The read also shows a
+    snapshot that a foreign writer put in the place of ours, which storage calls cannot.
+    """
+    snapshot_id, last = drafts[0].snapshot.id, drafts[-1].snapshot
+    try:
+        found = find_snapshot(store, snapshot_id)
+    except (StorageError, CorruptFileError) as error:
+        if outcome is Outcome.PUBLISHED:
+            return last
+        if outcome is Outcome.LOST_RACE and len(drafts) == 1:
+            found = None
+        else:
+            raise _unknown(store, drafts, error) from error
+    if found is None:
+        if outcome is Outcome.PUBLISHED:
+            return last  # expired or rolled back by others within moments
+        if outcome is None or len(drafts) > 1:
+            return None
+    ours = found is not None and any(d.snapshot.uuid == found.uuid for d in drafts)
+    lost = [d for d in drafts if found is None or d.snapshot.uuid != found.uuid]
+    delete_manifests(store, [name for d in lost for name in d.written])
+    drafts.clear()
+    return found if ours else None
+
+
+def _delta(store: TableStore, change: Change, latest: Snapshot | None) -> list[ManifestEntry]:
+    """The entries to commit on top of `latest`. Raises `CommitConflictError`."""
+    check_writable(store, latest)
+    live = {} if change.scope is None else live_files(store, latest, change.scope)
+    delta = change.against(live)
+    key_types = store.schema.types(store.schema.trimmed_primary_keys) if store.has_primary_key else ()
+    problem = find_conflict(live, delta, change.kind, key_types)
+    if problem is not None:
+        by = "no snapshot" if latest is None else (
+            f"snapshot {latest.id}, a {latest.commit_kind} by user {latest.commit_user}, commit "
+            f"{latest.commit_identifier}"
+        )
+        raise CommitConflictError(
+            f"Commit of kind {change.kind} to table {store.name} conflicts with what is in it now ({by}): {problem}. "
+            "Nothing was committed; run the statement again on the table as it is now."
+        )
+    return delta
+
+
+def _check_table(store: TableStore) -> None:
+    """Raises `CommitConflictError` where the table was dropped, or dropped and created again, since it was loaded."""
+    try:
+        same = load_schema(store.io, store.root, store.schema.id) == store.schema
+    except SchemaNotFoundError:
+        raise CommitConflictError(
+            f"Table {store.name} was dropped while rows were written to it. Nothing was committed."
+        ) from None
+    if not same:
+        raise CommitConflictError(
+            f"Table {store.name} was dropped and created again while rows were written to it. Nothing was committed; "
+            "run the statement again on the new table."
+        )
+
+
+def _waits(options: TableOptions) -> Iterator[float]:
+    """Seconds to wait after each try: doubling, with a fifth of jitter, within the table's limits."""
+    least, most = options[COMMIT_MIN_RETRY_WAIT], options[COMMIT_MAX_RETRY_WAIT]
+    for attempt in range(options[COMMIT_MAX_RETRIES] + 1):
+        wait = min(most, least * 2 ** min(attempt, 30))
+        yield wait * random.uniform(0.8, 1.2) / 1000
+
+
+def _unknown(store: TableStore, drafts: Sequence[Draft], cause: PaimonError | None = None) -> CommitUnknownError:
+    snapshot, why = drafts[-1].snapshot, f": {cause}" if cause else "."
+    return CommitUnknownError(
+        f"Table {store.name}: whether snapshot {snapshot.id} was published could not be established{why} Its files are "
+        f"kept. Before you run the statement again, look whether `{store.name}$snapshots` shows commit user "
+        f"{snapshot.commit_user} there."
+    )
+
+
+def _delete_compacted(store: TableStore, messages: Sequence[CommitMessage]) -> None:
+    """Delete what compactions wrote; a file that only changed its level is among those before, and stays."""
+    for message in messages:
+        kept = {f.file_name for f in (*message.compact_before, *message.new_files)}
+        _delete_files(store, [(message, f.file_name) for f in message.compact_after if f.file_name not in kept])
+
+
+def _delete_files(store: TableStore, files: Sequence[tuple[CommitMessage, str]]) -> None:
+    for message, name in files:
+        path = f"{store.bucket_dir(message.partition, message.bucket)}/{name}"
+        try:
+            store.io.delete(path)
+        except OSError as error:
+            _LOG.warning("File %s of a commit that failed stays behind: %s", path, error)

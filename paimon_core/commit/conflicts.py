@@ -1,0 +1,81 @@
+"""Whether a change still fits the live files it is put on: pure decisions, each a sentence or None.
+
+1. A change deletes only files that are live, and adds only files that are not.
+2. A partition keeps its number of buckets, unless it is overwritten.
+3. Above level 0 the files of a bucket's level share no keys.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+
+from paimon_core.lsm.runs import key_range
+from paimon_core.spec.manifest import FileKind, ManifestEntry
+from paimon_core.spec.snapshot import CommitKind
+from paimon_core.spec.types import DataType
+from paimon_core.store.manifests import Identifier
+
+Live = Mapping[Identifier, ManifestEntry]
+
+
+def find_conflict(
+    live: Live, delta: Sequence[ManifestEntry], kind: CommitKind, key_types: Sequence[DataType]
+) -> str | None:
+    """What makes `delta` impossible on top of `live` (its partitions' files), None where nothing does.
+
+    `key_types` are those of the trimmed primary key; empty for append tables.
+    """
+    after = dict(live)
+    problem = _apply(after, delta)
+    if problem is None and kind is not CommitKind.OVERWRITE:
+        problem = _changed_buckets(after.values())
+    if problem is None and key_types and any(e.file.level > 0 for e in delta if e.kind is FileKind.ADD):
+        problem = _overlap(after.values(), delta, key_types)
+    return problem
+
+
+def _apply(after: dict[Identifier, ManifestEntry], delta: Sequence[ManifestEntry]) -> str | None:
+    deleted = set()
+    for entry in delta:
+        name, known = entry.file.file_name, entry.identifier in after
+        if entry.kind is FileKind.DELETE:
+            if not known:
+                return f"file {name} of bucket {entry.bucket}, which this commit replaces, is no longer live"
+            del after[entry.identifier]
+            deleted.add(entry.identifier)
+        elif known or entry.identifier in deleted:
+            return f"file {name} of bucket {entry.bucket}, which this commit adds, is there already"
+        else:
+            after[entry.identifier] = entry
+    return None
+
+
+def _changed_buckets(entries: Iterable[ManifestEntry]) -> str | None:
+    totals: dict[bytes, int] = {}
+    for entry in entries:
+        total = totals.setdefault(entry.partition, entry.total_buckets)
+        if entry.total_buckets > 0 and total > 0 and total != entry.total_buckets:
+            return (
+                f"the partition has {total} buckets and this commit writes {entry.total_buckets}; after a change of "
+                "'bucket' the partition must be overwritten before rows are added"
+            )
+    return None
+
+
+def _overlap(
+    entries: Iterable[ManifestEntry], delta: Sequence[ManifestEntry], key_types: Sequence[DataType]
+) -> str | None:
+    changed = {(e.partition, e.bucket, e.file.level) for e in delta if e.kind is FileKind.ADD and e.file.level > 0}
+    levels = defaultdict(list)
+    for entry in entries:
+        place = entry.partition, entry.bucket, entry.file.level
+        if place in changed:
+            levels[place].append(key_range(entry.file, key_types))
+    for (_, bucket, level), ranges in levels.items():
+        ranges.sort(key=lambda r: r.low)
+        for one, other in zip(ranges, ranges[1:], strict=False):
+            if one.high >= other.low:
+                names = f"{one.file.file_name} and {other.file.file_name}"
+                return f"files {names} share keys on level {level} of bucket {bucket}"
+    return None

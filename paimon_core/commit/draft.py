@@ -1,0 +1,117 @@
+"""A snapshot ready to be published: its manifests are written, its file is not."""
+
+from __future__ import annotations
+
+import time
+import uuid
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from paimon_core.spec.manifest import FileKind, ManifestEntry, ManifestFileMeta
+from paimon_core.spec.snapshot import BATCH_COMMIT_IDENTIFIER, CommitKind, Operation, Snapshot
+from paimon_core.store.manifests import (
+    data_manifests,
+    delete_manifests,
+    merge_manifests,
+    write_manifest_list,
+    write_manifests,
+)
+from paimon_core.store.table_store import TableStore
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CommitInfo:
+    """Who commits, and what for (None: for the table's upkeep); `watermark` in ms."""
+
+    user: str
+    identifier: int = BATCH_COMMIT_IDENTIFIER
+    operation: Operation | None = None
+    properties: dict[str, str] | None = None
+    watermark: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.operation is not None:
+            Operation(self.operation)  # raises ValueError
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """A snapshot ready to be published, and the names of the manifests and lists written for it."""
+
+    snapshot: Snapshot
+    written: tuple[str, ...]
+
+
+def write_draft(
+    store: TableStore,
+    latest: Snapshot | None,
+    delta: Sequence[ManifestEntry],
+    kind: CommitKind,
+    info: CommitInfo,
+    *,
+    merge: bool,
+) -> Draft:
+    """Write the manifests of the next snapshot. Leaves nothing behind where it fails."""
+    before = () if latest is None else data_manifests(store, latest)
+    written: list[str] = []
+    try:
+        base = merge_manifests(store, before) if merge else before
+        written += _names(base, before)
+        added = write_manifests(store, delta)
+        written += _names(added, ())
+        base_list = write_manifest_list(store, base)
+        written.append(base_list[0])
+        delta_list = write_manifest_list(store, added)
+        written.append(delta_list[0])
+        schema_id = _last_schema_id(store)
+    except BaseException:
+        delete_manifests(store, written)
+        raise
+    return Draft(_snapshot(latest, delta, kind, info, (base_list, delta_list), schema_id), tuple(written))
+
+
+def _snapshot(
+    latest: Snapshot | None,
+    delta: Sequence[ManifestEntry],
+    kind: CommitKind,
+    info: CommitInfo,
+    lists: tuple[tuple[str, int], tuple[str, int]],
+    schema_id: int,
+) -> Snapshot:
+    rows = sum(e.file.row_count if e.kind is FileKind.ADD else -e.file.row_count for e in delta)
+    (base_name, base_size), (delta_name, delta_size) = lists
+    watermarks = [w for w in (info.watermark, None if latest is None else latest.watermark) if w is not None]
+    now = time.time_ns() // 1_000_000
+    return Snapshot(
+        uuid=str(uuid.uuid4()),
+        id=1 if latest is None else latest.id + 1,
+        schema_id=schema_id,
+        base_manifest_list=base_name,
+        base_manifest_list_size=base_size,
+        delta_manifest_list=delta_name,
+        delta_manifest_list_size=delta_size,
+        commit_user=info.user,
+        commit_identifier=info.identifier,
+        commit_kind=kind,
+        time_millis=now if latest is None else max(now, latest.time_millis),  # time travel searches by bisection
+        total_record_count=rows + (0 if latest is None else latest.total_record_count),
+        delta_record_count=rows,
+        watermark=max(watermarks, default=None),
+        statistics=latest.statistics if latest is not None and latest.schema_id == schema_id else None,
+        properties=info.properties or None,
+        next_row_id=(latest.next_row_id if latest is not None else None) or 0,
+        operation=info.operation,
+    )
+
+
+def _last_schema_id(store: TableStore) -> int:
+    """The schema in force: versions follow one another without gaps."""
+    schema_id = store.schema.id
+    while store.io.exists(store.paths.schema(schema_id + 1)):
+        schema_id += 1
+    return schema_id
+
+
+def _names(manifests: Sequence[ManifestFileMeta], known: Sequence[ManifestFileMeta]) -> list[str]:
+    old = {m.file_name for m in known}
+    return [m.file_name for m in manifests if m.file_name not in old]

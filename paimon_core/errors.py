@@ -1,0 +1,120 @@
+"""Every error paimon_core raises, one tree with one root.
+
+PaimonError
+├── InvalidNameError (ValueError)          a name that cannot be a file name
+├── InvalidSchemaError (ValueError)        a schema or an evolution that Paimon does not allow
+├── InvalidOptionError (ValueError)        an option value that does not parse, or a combination that is refused
+├── UnsupportedFeatureError                the table uses something this version does not implement
+├── InvalidDataError (ValueError)          rows that the table cannot take (NULL in a NOT NULL column, …)
+├── NotFoundError (LookupError)
+│   ├── DatabaseNotFoundError, TableNotFoundError, SnapshotNotFoundError, SchemaNotFoundError
+│   └── DataFileMissingError               metadata names a file that is not there
+├── AlreadyExistsError
+│   ├── DatabaseExistsError, TableExistsError
+├── DatabaseNotEmptyError
+├── CorruptFileError                       a file whose content is not what its name says
+│   └── UnsupportedVersionError            written by a newer version of the format
+├── StorageError (OSError)                 the storage refused or failed, the disk is full, …
+├── UnsafeStorageError                     the storage cannot publish atomically and no lock was given
+├── CommitConflictError                    another commit changed what this one is based on
+└── CommitUnknownError                     the publish call failed and its outcome could not be established
+
+Messages say what is wrong, on which object, why, and what to do.
+"""
+
+from __future__ import annotations
+
+
+class PaimonError(Exception):
+    """Root of all errors of this library."""
+
+
+class InvalidNameError(PaimonError, ValueError):
+    """A database, table, column, branch or tag name that is refused."""
+
+
+class InvalidSchemaError(PaimonError, ValueError):
+    """A schema, or a change of one, that the format does not allow."""
+
+
+class InvalidOptionError(PaimonError, ValueError):
+    """An option value that does not parse, or a combination of options that is refused."""
+
+
+class UnsupportedFeatureError(PaimonError):
+    """The table or statement needs something this version does not implement."""
+
+
+class InvalidDataError(PaimonError, ValueError):
+    """Rows that the table cannot take."""
+
+
+class NotFoundError(PaimonError, LookupError):
+    """Something named does not exist."""
+
+
+class DatabaseNotFoundError(NotFoundError):
+    """No such database."""
+
+
+class TableNotFoundError(NotFoundError):
+    """No such table."""
+
+
+class SnapshotNotFoundError(NotFoundError):
+    """No such snapshot, tag or point in time."""
+
+
+class SchemaNotFoundError(NotFoundError):
+    """No such schema version."""
+
+
+class DataFileMissingError(NotFoundError):
+    """Metadata names a file that is not on the storage."""
+
+
+class AlreadyExistsError(PaimonError):
+    """Something to be created exists."""
+
+
+class DatabaseExistsError(AlreadyExistsError):
+    """The database exists."""
+
+
+class TableExistsError(AlreadyExistsError):
+    """The table exists."""
+
+
+class DatabaseNotEmptyError(PaimonError):
+    """The database still has tables."""
+
+
+class CorruptFileError(PaimonError):
+    """A file whose bytes are not what its place says: truncated, foreign or damaged."""
+
+    def __init__(self, path: str, cause: str, advice: str = "restore the file from a backup, or roll back past it"):
+        super().__init__(path, cause, advice)  # what a copy is made of
+        self.path, self.cause, self.advice = path, cause, advice
+
+    def __str__(self) -> str:
+        return f"File {self.path} is corrupt: {self.cause}; {self.advice}."
+
+
+class UnsupportedVersionError(CorruptFileError):
+    """A file written by a newer version of the format."""
+
+
+class StorageError(PaimonError, OSError):
+    """The storage refused or failed."""
+
+
+class UnsafeStorageError(PaimonError):
+    """The storage has no atomic create and the catalog has no lock."""
+
+
+class CommitConflictError(PaimonError):
+    """Another commit changed what this one is based on."""
+
+
+class CommitUnknownError(PaimonError):
+    """The outcome of a publish call could not be established; the commit may or may not be visible."""

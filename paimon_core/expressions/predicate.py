@@ -1,0 +1,135 @@
+"""Filters that the format can use: frozen values, built by the bridge, evaluated by `prune` and `arrow`.
+
+Values are in the domain of statistics: int (all integers; DATE as epoch days; TIME as milliseconds of the day), float,
+bool, str, bytes, Decimal, and (epoch milliseconds, nanoseconds of the millisecond) for timestamps; None is NULL.
+Comparison is SQL's with NULL as unknown; `<=>` never is. NaN equals NaN and is larger than every number.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+Operator = Literal["=", "!=", "<", "<=", ">", ">=", "<=>"]
+
+
+@dataclass(frozen=True, slots=True)
+class Compare:
+    """`column op value`."""
+
+    column: str
+    op: Operator
+    value: Any
+
+
+@dataclass(frozen=True, slots=True)
+class In:
+    """`column IN (values)`; None among the values is NULL."""
+
+    column: str
+    values: tuple[Any, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class IsNull:
+    column: str
+
+
+@dataclass(frozen=True, slots=True)
+class IsNotNull:
+    column: str
+
+
+@dataclass(frozen=True, slots=True)
+class StartsWith:
+    """`column LIKE 'prefix%'`."""
+
+    column: str
+    prefix: str
+
+
+@dataclass(frozen=True, slots=True)
+class And:
+    """All of the children; true without any."""
+
+    children: tuple[Predicate, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Or:
+    """Any of the children; false without any."""
+
+    children: tuple[Predicate, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Not:
+    child: Predicate
+
+
+Predicate = And | Or | Not | Compare | In | IsNull | IsNotNull | StartsWith
+
+
+def columns(predicate: Predicate) -> frozenset[str]:
+    """The columns a predicate looks at."""
+    match predicate:
+        case And(children) | Or(children):
+            return frozenset().union(*map(columns, children))
+        case Not(child):
+            return columns(child)
+        case _:
+            return frozenset((predicate.column,))
+
+
+def conjuncts(predicate: Predicate) -> tuple[Predicate, ...]:
+    """The parts that must all hold, nested ANDs flattened."""
+    if isinstance(predicate, And):
+        return tuple(part for child in predicate.children for part in conjuncts(child))
+    return (predicate,)
+
+
+def conjunction(parts: Iterable[Predicate]) -> Predicate | None:
+    """The AND of the parts; None for none."""
+    kept = tuple(parts)
+    return kept[0] if len(kept) == 1 else And(kept) if kept else None
+
+
+def only_on(predicate: Predicate, names: Iterable[str]) -> Predicate | None:
+    """The conjuncts that touch the named columns only: implied by `predicate`. None where there are none."""
+    allowed = frozenset(names)
+    return conjunction(part for part in conjuncts(predicate) if columns(part) <= allowed)
+
+
+def renamed(predicate: Predicate, names: Mapping[str, str]) -> Predicate:
+    """The predicate over columns of other names; those not in `names` keep theirs."""
+    match predicate:
+        case And(children):
+            return And(tuple(renamed(c, names) for c in children))
+        case Or(children):
+            return Or(tuple(renamed(c, names) for c in children))
+        case Not(child):
+            return Not(renamed(child, names))
+        case _:
+            return replace(predicate, column=names.get(predicate.column, predicate.column))
+
+
+def describe(predicate: Predicate) -> str:
+    """The predicate as people read it, for EXPLAIN."""
+    match predicate:
+        case And(children):
+            return " AND ".join(f"({describe(c)})" if isinstance(c, Or) else describe(c) for c in children)
+        case Or(children):
+            return " OR ".join(map(describe, children))
+        case Not(child):
+            return f"NOT ({describe(child)})"
+        case Compare(column, op, value):
+            return f"{column} {op} {value!r}"
+        case In(column, values):
+            return f"{column} IN ({', '.join(map(repr, values))})"
+        case IsNull(column):
+            return f"{column} IS NULL"
+        case IsNotNull(column):
+            return f"{column} IS NOT NULL"
+        case StartsWith(column, prefix):
+            return f"{column} LIKE {prefix + '%'!r}"

@@ -1,0 +1,157 @@
+"""Whether a file, row group or partition can hold a row that matches, judged from statistics.
+
+Bounds are inclusive and may be wider than the data (truncated strings). Floats are ordered with NaN last, and -0.0
+equals 0.0. What the statistics do not say counts as possible: the answer is never False for data that matches.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from enum import Flag
+from typing import Any
+
+from paimon_core.expressions.predicate import And, Compare, In, IsNotNull, IsNull, Not, Or, Predicate, StartsWith
+from paimon_core.spec.stats import ColumnStats
+
+Stats = Callable[[str], ColumnStats]
+
+
+class Outcome(Flag):
+    """The truth values that some row may give."""
+
+    NONE = 0
+    TRUE = 1
+    FALSE = 2
+    UNKNOWN = 4
+
+
+def may_match(predicate: Predicate, stats: Stats, row_count: int) -> bool:
+    """Whether one of `row_count` rows whose columns have these `stats` may satisfy the predicate."""
+    return Outcome.TRUE in outcomes(predicate, stats, row_count)
+
+
+def outcomes(predicate: Predicate, stats: Stats, row_count: int) -> Outcome:
+    """All truth values the predicate may have on rows with these statistics."""
+    match predicate:
+        case And(children):
+            return _all(outcomes(c, stats, row_count) for c in children)
+        case Or(children):
+            return _negate(_all(_negate(outcomes(c, stats, row_count)) for c in children))
+        case Not(child):
+            return _negate(outcomes(child, stats, row_count))
+        case _:
+            return _leaf(predicate, stats(predicate.column), row_count)
+
+
+def _all(parts: Iterable[Outcome]) -> Outcome:
+    result = Outcome.TRUE
+    for part in parts:
+        both = result & part & Outcome.TRUE
+        false = (result | part) & Outcome.FALSE
+        unknown = (result | part) & Outcome.UNKNOWN
+        if Outcome.NONE in (result, part):
+            return Outcome.NONE
+        # UNKNOWN survives only beside TRUE or UNKNOWN
+        if unknown and not (result & ~Outcome.FALSE and part & ~Outcome.FALSE):
+            unknown = Outcome.NONE
+        result = both | false | unknown
+    return result
+
+
+def _negate(outcome: Outcome) -> Outcome:
+    swapped = outcome & Outcome.UNKNOWN
+    if Outcome.TRUE in outcome:
+        swapped |= Outcome.FALSE
+    if Outcome.FALSE in outcome:
+        swapped |= Outcome.TRUE
+    return swapped
+
+
+def _leaf(predicate: Compare | In | IsNull | IsNotNull | StartsWith, column: ColumnStats, row_count: int) -> Outcome:
+    count = column.null_count
+    has_null = count is None or count > 0
+    has_value = count is None or count < row_count
+    on_null, on_value = _null_outcome(predicate), Outcome.NONE
+    if has_value:
+        try:
+            on_value = _value_outcome(predicate, column)
+        except TypeError:  # the value is of another kind than the bounds
+            on_value = Outcome.TRUE | Outcome.FALSE | Outcome.UNKNOWN
+    return (on_null if has_null else Outcome.NONE) | on_value
+
+
+def _null_outcome(predicate: Predicate) -> Outcome:
+    match predicate:
+        case IsNull():
+            return Outcome.TRUE
+        case IsNotNull():
+            return Outcome.FALSE
+        case Compare(op="<=>", value=value):
+            return _truth(value is None)
+        case In(values=()):
+            return Outcome.FALSE
+        case _:
+            return Outcome.UNKNOWN
+
+
+def _value_outcome(predicate: Predicate, column: ColumnStats) -> Outcome:
+    """What a value other than NULL may give."""
+    match predicate:
+        case IsNull():
+            return Outcome.FALSE
+        case IsNotNull():
+            return Outcome.TRUE
+        case Compare(op=op, value=None):
+            return Outcome.FALSE if op == "<=>" else Outcome.UNKNOWN
+        case Compare(op=op, value=value):
+            return _compare(op, _order(value), column)
+        case In(values=values):
+            hits = [_compare("=", _order(v), column) for v in values if v is not None]
+            found = _negate(_all(_negate(h) for h in hits))
+            if None in values and Outcome.FALSE in found:
+                return found & ~Outcome.FALSE | Outcome.UNKNOWN
+            return found
+        case StartsWith(prefix=prefix):
+            return _starts_with(prefix, column)
+    raise AssertionError(predicate)
+
+
+def _compare(op: str, value: tuple[bool, Any], column: ColumnStats) -> Outcome:
+    low = None if column.minimum is None else _order(column.minimum)
+    high = None if column.maximum is None else _order(column.maximum)
+    below, not_above = low is None or low < value, low is None or low <= value
+    above, not_below = high is None or high > value, high is None or high >= value
+    match op:
+        case "<":
+            return _either(below, not_below)
+        case "<=":
+            return _either(not_above, above)
+        case ">":
+            return _either(above, not_above)
+        case ">=":
+            return _either(not_below, below)
+        case "!=":
+            return _negate(_compare("=", value, column))
+        case _:
+            return _either(not_above and not_below, below or above)
+
+
+def _starts_with(prefix: str, column: ColumnStats) -> Outcome:
+    low, high, size = column.minimum, column.maximum, len(prefix)
+    if not isinstance(low, str | None) or not isinstance(high, str | None):
+        raise TypeError("StartsWith on a column that is no string")
+    possible = (low is None or low[:size] <= prefix) and (high is None or high >= prefix)
+    certain = low is not None and high is not None and low.startswith(prefix) and high.startswith(prefix)
+    return _either(possible, not certain)
+
+
+def _order(value: Any) -> tuple[bool, Any]:
+    return (True, 0) if value != value else (False, value)
+
+
+def _truth(value: bool) -> Outcome:
+    return Outcome.TRUE if value else Outcome.FALSE
+
+
+def _either(true: bool, false: bool) -> Outcome:
+    return (Outcome.TRUE if true else Outcome.NONE) | (Outcome.FALSE if false else Outcome.NONE)

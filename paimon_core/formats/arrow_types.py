@@ -1,0 +1,124 @@
+"""Paimon types as Arrow types, and the columns of data files with their `PARQUET:field_id`.
+
+A nested element has an id derived from its column's: ARRAY elements and MAP values count up, MAP keys count down from
+`ELEMENT_ID_START`, 1024 per column and one per depth. Source: specification, "DataFile", and the files themselves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pyarrow as pa
+
+from paimon_core.spec.schema import KEY_FIELD_ID_START, SYSTEM_FIELD_ID_START
+from paimon_core.spec.types import (
+    INT,
+    TINYINT,
+    CollectionType,
+    DataField,
+    DataType,
+    DecimalType,
+    Kind,
+    MapType,
+    RowType,
+    TimeType,
+)
+
+FIELD_ID = b"PARQUET:field_id"
+KEY_PREFIX = "_KEY_"
+SEQUENCE_NUMBER = "_SEQUENCE_NUMBER"
+VALUE_KIND = "_VALUE_KIND"
+ELEMENT_ID_START = 2**29 - 1
+_IDS_PER_FIELD = 1024
+_BIGINT_NOT_NULL = DataType(Kind.BIGINT, nullable=False)
+
+_ATOMIC = {
+    Kind.BOOLEAN: pa.bool_(),
+    Kind.TINYINT: pa.int8(),
+    Kind.SMALLINT: pa.int16(),
+    Kind.INT: pa.int32(),
+    Kind.BIGINT: pa.int64(),
+    Kind.FLOAT: pa.float32(),
+    Kind.DOUBLE: pa.float64(),
+    Kind.DATE: pa.date32(),
+    Kind.TIME: pa.time32("ms"),
+    Kind.CHAR: pa.string(),
+    Kind.VARCHAR: pa.string(),
+    Kind.BINARY: pa.binary(),
+    Kind.VARBINARY: pa.binary(),
+    Kind.VARIANT: pa.struct(
+        [pa.field("value", pa.binary(), nullable=False), pa.field("metadata", pa.binary(), nullable=False)]
+    ),
+}
+
+
+def arrow_type(data_type: DataType) -> pa.DataType:
+    """The Arrow type of values of a Paimon type, without field ids."""
+    return _arrow_type(data_type, None, 0)
+
+
+def arrow_field(field: DataField) -> pa.Field:
+    """A column of a data file: name, type, nullability and field ids."""
+    return _field(field.name, field.type, field.id, _arrow_type(field.type, field.id, 0))
+
+
+def arrow_schema(fields: Sequence[DataField]) -> pa.Schema:
+    """The columns of a data file of an append table."""
+    return pa.schema([arrow_field(f) for f in fields])
+
+
+def key_value_fields(fields: Sequence[DataField], key_fields: Sequence[DataField]) -> tuple[DataField, ...]:
+    """The columns of a data file of a primary-key table: keys, sequence number, row kind, then all columns."""
+    keys = (
+        DataField(id=KEY_FIELD_ID_START + f.id, name=KEY_PREFIX + f.name, type=f.type.with_nullable(False))
+        for f in key_fields
+    )
+    sequence = DataField(id=SYSTEM_FIELD_ID_START - 1, name=SEQUENCE_NUMBER, type=_BIGINT_NOT_NULL)
+    kind = DataField(id=SYSTEM_FIELD_ID_START - 2, name=VALUE_KIND, type=TINYINT.with_nullable(False))
+    return (*keys, sequence, kind, *fields)
+
+
+def field_id(field: pa.Field) -> int | None:
+    """The field id an Arrow field carries."""
+    text = (field.metadata or {}).get(FIELD_ID)
+    return int(text) if text is not None and text.lstrip(b"-").isdigit() else None
+
+
+def _field(name: str, data_type: DataType, identity: int | None, arrow: pa.DataType) -> pa.Field:
+    metadata = None if identity is None else {FIELD_ID: str(identity).encode()}
+    return pa.field(name, arrow, nullable=data_type.nullable, metadata=metadata)
+
+
+def _element_id(column: int | None, depth: int, sign: int = 1) -> int | None:
+    return None if column is None else ELEMENT_ID_START + sign * (_IDS_PER_FIELD * column + depth)
+
+
+def _arrow_type(data_type: DataType, column: int | None, depth: int) -> pa.DataType:
+    """`column` is the id that elements below derive theirs from, None for types without ids."""
+    match data_type:
+        case DecimalType(precision=precision, scale=scale):
+            return pa.decimal128(precision, scale)
+        case TimeType(kind=Kind.TIMESTAMP | Kind.TIMESTAMP_LTZ as kind, precision=precision):
+            unit = "ms" if precision <= 3 else "us" if precision <= 6 else "ns"
+            return pa.timestamp(unit, tz="UTC" if kind is Kind.TIMESTAMP_LTZ else None)
+        case CollectionType(kind=Kind.ARRAY, element=element):
+            inner = _arrow_type(element, column, depth + 1)
+            return pa.list_(_field("element", element, _element_id(column, depth + 1), inner))
+        case CollectionType(element=element):
+            return _map_type(element, INT.with_nullable(False), column, depth + 1)
+        case MapType(key=key, value=value):
+            return _map_type(key, value, column, depth + 1)
+        case RowType(fields=fields):
+            ids = [None if column is None else f.id for f in fields]
+            nested = zip(fields, ids, strict=True)
+            return pa.struct([_field(f.name, f.type, i, _arrow_type(f.type, i, 0)) for f, i in nested])
+        case _:
+            return _ATOMIC[data_type.kind]
+
+
+def _map_type(key: DataType, value: DataType, column: int | None, depth: int) -> pa.DataType:
+    key = key.with_nullable(False)
+    return pa.map_(
+        _field("key", key, _element_id(column, depth, -1), _arrow_type(key, column, depth)),
+        _field("value", value, _element_id(column, depth), _arrow_type(value, column, depth)),
+    )

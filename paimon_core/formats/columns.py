@@ -1,0 +1,79 @@
+"""Arrow columns as numpy arrays: fixed-width values, validity, and strings as zero-padded byte matrices."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+_LOW_BYTES = np.array([(1 << (8 * n)) - 1 for n in range(9)], dtype=np.uint64)
+
+
+def validity(column: pa.Array) -> NDArray[np.bool_]:
+    """True where the column has a value, shape (rows,)."""
+    if column.null_count == 0:
+        return np.ones(len(column), dtype=np.bool_)
+    valid: NDArray[np.bool_] = pc.is_valid(column).to_numpy(zero_copy_only=False)
+    return valid
+
+
+def fixed_values(column: pa.Array, dtype: Any) -> NDArray[Any]:
+    """The values of a fixed-width column read as `dtype` of the same width, NULL as zero; shape (rows, …)."""
+    if pa.types.is_boolean(column.type):
+        column = column.cast(pa.uint8())
+    data = column.buffers()[1]
+    wanted = np.dtype(dtype)
+    if data is None or len(column) == 0:
+        return np.zeros((len(column), *wanted.shape), dtype=wanted.base)
+    values = np.frombuffer(data, dtype=wanted)[column.offset : column.offset + len(column)]
+    if column.null_count:
+        values = values.copy()
+        values[~validity(column)] = 0
+    return values
+
+
+def byte_lengths(column: pa.Array) -> NDArray[np.int64]:
+    """Bytes of each string or binary value, 0 for NULL; shape (rows,)."""
+    if len(column) == 0:
+        return np.zeros(0, dtype=np.int64)
+    return np.where(validity(column), np.diff(_offsets(column)), 0).astype(np.int64)
+
+
+def byte_words(column: pa.Array, count: int) -> NDArray[np.uint64]:
+    """The first `8 * count` bytes of each string or binary value, zero-padded, as little-endian words.
+
+    Shape (rows, count)."""
+    result = np.zeros((len(column), count), dtype="<u8")
+    data = column.buffers()[2]
+    if data is None or data.size == 0 or result.size == 0:
+        return result
+    offsets, lengths = _offsets(column), byte_lengths(column)
+    first, last = int(offsets[0]), int(offsets[-1])
+    content = np.zeros(last - first + 8, dtype=np.uint8)
+    content[:-8] = np.frombuffer(data, dtype=np.uint8)[first:last]
+    # a word at every byte: one gather takes eight bytes
+    words = np.ndarray((last - first + 1,), dtype="<u8", buffer=content.data, strides=(1,))
+    starts = offsets[:-1].astype(np.int64) - first
+    for i in range(count):
+        used = np.clip(lengths - 8 * i, 0, 8)
+        result[:, i] = words[np.minimum(starts + 8 * i, last - first)] & _LOW_BYTES[used]
+    return result
+
+
+def padded_bytes(column: pa.Array, width: int) -> NDArray[np.uint8]:
+    """The first `width` bytes of each string or binary value, zero-padded; shape (rows, width)."""
+    return byte_words(column, (width + 7) // 8).view(np.uint8)[:, :width]
+
+
+def int64_array(values: NDArray[np.int64]) -> pa.Array:
+    """The numbers as an Arrow column, without copying (and without `pa.array`, which imports pandas)."""
+    data = np.ascontiguousarray(values, dtype=np.int64)
+    return pa.Array.from_buffers(pa.int64(), len(data), [None, pa.py_buffer(data)])
+
+
+def _offsets(column: pa.Array) -> NDArray[Any]:
+    width = np.int64 if pa.types.is_large_string(column.type) or pa.types.is_large_binary(column.type) else np.int32
+    return np.frombuffer(column.buffers()[1], dtype=width)[column.offset : column.offset + len(column) + 1]

@@ -1,0 +1,73 @@
+"""What a format of data files can do, and which formats there are."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+import pyarrow as pa
+
+from paimon_core.expressions.predicate import Predicate
+from paimon_core.io.file_io import FileIO
+from paimon_core.options import TableOptions
+from paimon_core.spec.stats import ColumnStats
+from paimon_core.spec.types import DataField
+
+
+@dataclass(frozen=True, slots=True)
+class ReadRequest:
+    """Which columns of a file to read: by field id, else by name; absent ones are NULL.
+
+    `predicate` (over those columns) may skip parts of the file that hold no match; matching rows are never skipped.
+    `max_rows` and `max_bytes` bound a batch.
+    """
+
+    path: str
+    fields: tuple[DataField, ...]
+    predicate: Predicate | None = None
+    max_rows: int = 128 * 1024
+    max_bytes: int = 64 * 2**20
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenFile:
+    """A finished file: size in bytes, and statistics per column of the fields it was opened with (bounds with NaN)."""
+
+    path: str
+    size: int
+    row_count: int
+    stats: Mapping[str, ColumnStats] = field(default_factory=dict)
+
+
+class FormatWriter(Protocol):
+    """One file that is being written."""
+
+    def write(self, rows: pa.Table) -> None:
+        """Append rows of the schema the file was opened with, as one row group."""
+
+    @property
+    def size(self) -> int:
+        """Bytes written so far."""
+
+    def close(self) -> WrittenFile:
+        """Finish the file and make it durable."""
+
+    def abort(self) -> None:
+        """Give the file up and delete it. Never fails: what cannot be deleted stays behind, seen by no reader."""
+
+
+class FileFormat(Protocol):
+    """A format of data files."""
+
+    @property
+    def extension(self) -> str:
+        """What file names end with, without the dot."""
+
+    def open_writer(self, io: FileIO, path: str, fields: Sequence[DataField], options: TableOptions) -> FormatWriter:
+        """Create a file. Raises `StorageError`."""
+
+    def read(self, io: FileIO, request: ReadRequest) -> Iterator[pa.RecordBatch]:
+        """The file's rows, in order, as batches with the Arrow schema of the request's fields.
+
+        Raises `FileNotFoundError`, `CorruptFileError`, `StorageError`."""

@@ -1,0 +1,216 @@
+"""Parquet data files: columns carry their field id, decimals are integers where they fit, for fast scans in Spark."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+from pyarrow.fs import LocalFileSystem
+
+from paimon_core.errors import (
+    CorruptFileError,
+    InvalidDataError,
+    InvalidOptionError,
+    PaimonError,
+)
+from paimon_core.expressions.predicate import columns as columns_of
+from paimon_core.expressions.predicate import conjuncts
+from paimon_core.expressions.prune import may_match
+from paimon_core.formats.arrow_types import KEY_PREFIX, SEQUENCE_NUMBER, arrow_schema
+from paimon_core.formats.evolution import conform, sources_of
+from paimon_core.formats.file_format import ReadRequest, WrittenFile
+from paimon_core.formats.stats import chunk_stats, float_stats, merge_stats
+from paimon_core.io.file_io import FileIO, storage_errors
+from paimon_core.options import FILE_COMPRESSION, ZSTD_LEVEL, TableOptions
+from paimon_core.spec.stats import UNKNOWN, ColumnStats
+from paimon_core.spec.types import DataField, Kind
+
+_FLOATS = (Kind.FLOAT, Kind.DOUBLE)
+_CODECS = ("zstd", "snappy", "gzip", "lz4", "brotli", "none", "uncompressed")
+
+
+class ParquetFormat:
+    """`file.format = parquet`."""
+
+    extension = "parquet"
+
+    def open_writer(
+        self, io: FileIO, path: str, fields: Sequence[DataField], options: TableOptions
+    ) -> ParquetFileWriter:
+        return ParquetFileWriter(io, path, fields, options)
+
+    def read(self, io: FileIO, request: ReadRequest) -> Iterator[pa.RecordBatch]:
+        target = arrow_schema(request.fields)
+        with _read_errors(request.path), _open(io, request.path) as file:
+            sources = sources_of(list(file.schema_arrow), [(f.name, f.id) for f in request.fields])
+            groups = _matching_groups(file.metadata, file.schema_arrow, request, sources)
+            names = [s for s in sources if s is not None]
+            batches = file.iter_batches(
+                _batch_rows(file.metadata, request), row_groups=groups, columns=names, use_threads=False
+            )
+            for batch in batches:
+                yield _conform(batch, sources, target, request.path)
+
+
+class ParquetFileWriter:
+    """One Parquet file; each `write` is a row group."""
+
+    def __init__(self, io: FileIO, path: str, fields: Sequence[DataField], options: TableOptions):
+        self._io, self._path, self._fields = io, path, tuple(fields)
+        self._schema = arrow_schema(fields)
+        self._footers: list[pq.FileMetaData] = []
+        self._floats: dict[str, list[tuple[ColumnStats, int]]] = {
+            f.name: [] for f in self._fields if f.type.kind in _FLOATS
+        }
+        codec = _codec(options)
+        io.make_dirs(path.rpartition("/")[0])
+        with storage_errors("create", path):
+            self._sink = io.arrow().open_output_stream(io.arrow_path(path))
+            self._writer = pq.ParquetWriter(
+                self._sink,
+                self._schema,
+                compression=codec,
+                compression_level=options[ZSTD_LEVEL] if codec == "zstd" else None,
+                use_dictionary=_repeating(self._fields),
+                store_decimal_as_integer=True,
+                store_schema=False,
+                # footers would leave NaN out, and readers that trust them would lose it
+                write_statistics=[f.name for f in self._fields if f.name not in self._floats],
+                write_page_index=True,
+                metadata_collector=self._footers,
+            )
+
+    def write(self, rows: pa.Table) -> None:
+        for name, parts in self._floats.items():
+            parts.append((float_stats(rows.column(name)), rows.num_rows))
+        with storage_errors("write", self._path):
+            self._writer.write_table(rows, row_group_size=max(rows.num_rows, 1))
+
+    @property
+    def size(self) -> int:
+        return int(self._sink.tell())
+
+    def close(self) -> WrittenFile:
+        with storage_errors("write", self._path):
+            self._writer.close()
+            size = int(self._sink.tell())
+            self._sink.close()
+        self._io.sync(self._path)
+        footer = self._footers[0]
+        stats = {f.name: self._column_stats(f, footer) for f in self._fields}
+        return WrittenFile(self._path, size, footer.num_rows, stats)
+
+    def abort(self) -> None:
+        with suppress(Exception):  # what failed fails again, in other words: the first error is the one to tell
+            self._writer.close()
+        with suppress(Exception):
+            self._sink.close()
+        with suppress(OSError):
+            self._io.delete(self._path)
+
+    def _column_stats(self, field: DataField, footer: pq.FileMetaData) -> ColumnStats:
+        if field.name in self._floats:
+            return merge_stats(self._floats[field.name])
+        place = _leaf_places(footer).get(field.name)
+        if place is None:
+            return UNKNOWN
+        groups = [footer.row_group(i) for i in range(footer.num_row_groups)]
+        return merge_stats((chunk_stats(field.type, g.column(place)), g.num_rows) for g in groups)
+
+
+def _repeating(fields: Sequence[DataField]) -> list[str]:
+    """Columns worth a dictionary: not floating ones, sequence numbers and keys, which hardly repeat in a file."""
+    keys = {f.name.removeprefix(KEY_PREFIX) for f in fields if f.name.startswith(KEY_PREFIX)}
+    unique = keys | {KEY_PREFIX + k for k in keys} | {SEQUENCE_NUMBER}
+    return [f.name for f in fields if f.name not in unique and f.type.kind not in _FLOATS]
+
+
+def _codec(options: TableOptions) -> str:
+    name = options[FILE_COMPRESSION].strip().lower()
+    if name not in _CODECS:
+        raise InvalidOptionError(
+            f"Option '{FILE_COMPRESSION.key}' cannot be {name!r} for Parquet. It is one of {', '.join(_CODECS)}."
+        )
+    return "none" if name == "uncompressed" else name
+
+
+@contextmanager
+def _read_errors(path: str) -> Iterator[None]:
+    try:
+        yield
+    except (FileNotFoundError, PaimonError):
+        raise
+    except (pa.ArrowException, OSError) as error:
+        if isinstance(error, OSError) and error.errno:
+            with storage_errors("read", path):
+                raise
+        raise CorruptFileError(path, f"it is no Parquet file, or damaged ({error})") from error
+
+
+def _open(io: FileIO, path: str) -> pq.ParquetFile:
+    """The file with its footer read; closing it closes the stream."""
+    fs = io.arrow()
+    # a local disk is read as batches need it: no memory map, since a file that shrinks would end the process
+    return pq.ParquetFile(io.arrow_path(path), filesystem=fs, pre_buffer=not isinstance(fs, LocalFileSystem))
+
+
+def _leaf_places(footer: pq.FileMetaData) -> dict[str, int]:
+    """Places of the columns that are not nested, by name."""
+    schema = footer.schema
+    paths = ((i, schema.column(i)) for i in range(footer.num_columns))
+    return {c.name: i for i, c in paths if c.path == c.name and c.max_repetition_level == 0}
+
+
+def _matching_groups(
+    footer: pq.FileMetaData, found: pa.Schema, request: ReadRequest, sources: Sequence[str | None]
+) -> list[int]:
+    every = list(range(footer.num_row_groups))
+    if request.predicate is None:
+        return every
+    places, target = _leaf_places(footer), arrow_schema(request.fields)
+    usable = {
+        f.name: (places[s], f)
+        for f, s in zip(request.fields, sources, strict=True)
+        if s in places and found.field(s).type.equals(target.field(f.name).type)
+    }
+    parts = [p for p in conjuncts(request.predicate) if columns_of(p) <= usable.keys()]
+
+    def matches(index: int) -> bool:
+        group = footer.row_group(index)
+
+        def stats(name: str) -> ColumnStats:
+            place, field = usable[name]
+            known = chunk_stats(field.type, group.column(place))
+            # footers leave NaN out, and NaN is the largest number
+            return ColumnStats(known.minimum, None, known.null_count) if isinstance(known.maximum, float) else known
+
+        return all(may_match(p, stats, group.num_rows) for p in parts)
+
+    return [i for i in every if matches(i)]
+
+
+def _batch_rows(footer: pq.FileMetaData, request: ReadRequest) -> int:
+    """Rows per batch, so that a batch of long values stays within bounds."""
+    size = sum(footer.row_group(i).total_byte_size for i in range(footer.num_row_groups))
+    per_row = max(size // max(footer.num_rows, 1), 1)
+    return int(max(1, min(request.max_rows, request.max_bytes // per_row)))
+
+
+def _conform(batch: pa.RecordBatch, sources: Sequence[str | None], target: pa.Schema, path: str) -> pa.RecordBatch:
+    arrays = []
+    for source, field in zip(sources, target, strict=True):
+        if source is None:
+            arrays.append(pa.nulls(batch.num_rows, field.type))
+            continue
+        column = batch.column(batch.schema.get_field_index(source))
+        try:
+            arrays.append(conform(column, field.type))
+        except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as e:
+            raise InvalidDataError(
+                f"Column {field.name!r} of file {path} has type {column.type} and cannot be read as {field.type}: {e}"
+            ) from e
+    if not arrays:
+        return pa.RecordBatch.from_struct_array(pa.array([{}] * batch.num_rows, pa.struct([])))
+    return pa.RecordBatch.from_arrays(arrays, schema=target)

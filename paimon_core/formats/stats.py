@@ -1,0 +1,175 @@
+"""Column statistics of data files: from Parquet footers or values, cut to what `metadata.stats-mode` keeps.
+
+Modes: `none`, `counts` (NULLs only), `truncate(n)` (bounds of at most n characters or bytes; the upper one is rounded
+up, and where that cannot be done both are dropped), `full`. Nested columns have no statistics.
+Source: Paimon's configuration page, `metadata.stats-mode`, `fields.COLUMN.stats-mode`.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from decimal import Context, Decimal
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from paimon_core.errors import InvalidOptionError
+from paimon_core.options import STATS_MODE, Option, TableOptions
+from paimon_core.spec.stats import UNKNOWN, ColumnStats, SimpleStats, encode_stats
+from paimon_core.spec.types import DataField, DataType, DecimalType, Kind, TimeType
+
+STATS_KEEP_FIRST_N = Option(
+    "metadata.stats-keep-first-n-columns", int, -1, "Columns that statistics are kept of; -1: all."
+)
+_TRUNCATE = re.compile(r"truncate\((\d+)\)")
+_BYTES = (Kind.CHAR, Kind.VARCHAR, Kind.BINARY, Kind.VARBINARY)
+_NESTED = (Kind.ARRAY, Kind.MAP, Kind.MULTISET, Kind.ROW, Kind.VARIANT)
+_EXACT = Context(prec=80)
+_SURROGATES = range(0xD800, 0xE000)
+
+
+@dataclass(frozen=True, slots=True)
+class StatsMode:
+    """What is kept of a column's statistics; `length` is that of `truncate`."""
+
+    counts: bool = True
+    bounds: bool = True
+    length: int | None = None
+
+    def apply(self, stats: ColumnStats) -> ColumnStats:
+        """The statistics cut to this mode."""
+        if not self.bounds:
+            return ColumnStats(null_count=stats.null_count if self.counts else None)
+        if self.length is None:
+            return stats
+        low, high = _prefix(stats.minimum, self.length), _rounded_up(stats.maximum, self.length)
+        if high is None:
+            return ColumnStats(null_count=stats.null_count)
+        return ColumnStats(low, high, stats.null_count)
+
+
+NONE = StatsMode(counts=False, bounds=False)
+COUNTS = StatsMode(bounds=False)
+FULL = StatsMode()
+KEY_MODE = StatsMode(length=128)
+
+
+def parse_stats_mode(option: str, text: str) -> StatsMode:
+    """The mode an option names. Raises `InvalidOptionError`."""
+    named = {"none": NONE, "counts": COUNTS, "full": FULL}.get(text.strip().lower())
+    match = _TRUNCATE.fullmatch(text.strip().lower())
+    if named is None and (match is None or int(match[1]) == 0):
+        raise InvalidOptionError(f"Option '{option}' cannot be {text!r}. It is none, counts, truncate(N) or full.")
+    return named or StatsMode(length=int(match[1]) if match else None)
+
+
+def column_modes(options: TableOptions, fields: Sequence[DataField]) -> tuple[StatsMode, ...]:
+    """The mode of each column of a table."""
+    default, first = parse_stats_mode(STATS_MODE.key, options[STATS_MODE]), options[STATS_KEEP_FIRST_N]
+    modes = []
+    for i, field in enumerate(fields):
+        key = f"fields.{field.name}.stats-mode"
+        own = options.values.get(key)
+        modes.append(parse_stats_mode(key, own) if own else NONE if 0 <= first <= i else default)
+    return tuple(modes)
+
+
+def value_stats(
+    fields: Sequence[DataField], modes: Sequence[StatsMode], stats: Sequence[ColumnStats]
+) -> tuple[SimpleStats, tuple[str, ...] | None]:
+    """Statistics of a file's columns and the names of the columns they cover, None for all of them."""
+    cut = [
+        UNKNOWN if f.type.kind in _NESTED else mode.apply(s) for f, mode, s in zip(fields, modes, stats, strict=True)
+    ]
+    kept = [(f, s) for f, s in zip(fields, cut, strict=True) if s != UNKNOWN]
+    names = None if len(kept) == len(fields) else tuple(f.name for f, _ in kept)
+    return encode_stats([f.type for f, _ in kept], [s for _, s in kept]), names
+
+
+def chunk_stats(data_type: DataType, chunk: pq.ColumnChunkMetaData) -> ColumnStats:
+    """What a Parquet footer says of one column of a row group. Bounds of floats may leave NaN out."""
+    found = chunk.statistics
+    if found is None or data_type.kind in _NESTED:
+        return UNKNOWN
+    nulls = found.null_count if found.has_null_count else None
+    if not found.has_min_max:
+        return ColumnStats(null_count=nulls)
+    try:
+        return ColumnStats(_decode(data_type, found.min_raw), _decode(data_type, found.max_raw), nulls)
+    except (ValueError, TypeError):  # bounds of another physical type, or cut within a character
+        return ColumnStats(null_count=nulls)
+
+
+def float_stats(column: pa.ChunkedArray) -> ColumnStats:
+    """Statistics of floating values. NaN is the largest number; a bound of zero has the sign that covers both zeros."""
+    low, high = pc.min_max(column).as_py().values()
+    if low is not None and pc.any(pc.is_nan(column)).as_py():
+        high = math.nan
+    return ColumnStats(-0.0 if low == 0 else low, 0.0 if high == 0 else high, column.null_count)
+
+
+def merge_stats(parts: Iterable[tuple[ColumnStats, int]]) -> ColumnStats:
+    """Statistics of several row groups, given with their row counts."""
+    low = high = None
+    nulls: int | None = 0
+    bounded = True
+    for stats, rows in parts:
+        if not rows:
+            continue
+        nulls = None if nulls is None or stats.null_count is None else nulls + stats.null_count
+        if stats.null_count == rows:
+            continue
+        if stats.minimum is None or stats.maximum is None:
+            bounded = False
+        elif bounded:  # NaN is the largest number
+            low = stats.minimum if low is None or low != low or stats.minimum < low else low
+            high = stats.maximum if high is None or stats.maximum != stats.maximum or stats.maximum > high else high
+    return ColumnStats(low, high, nulls) if bounded else ColumnStats(null_count=nulls)
+
+
+def _decode(data_type: DataType, raw: Any) -> Any:
+    match data_type:
+        case DecimalType(scale=scale):
+            unscaled = int.from_bytes(raw, "big", signed=True) if isinstance(raw, bytes) else raw
+            return Decimal(unscaled).scaleb(-scale, _EXACT)
+        case TimeType(kind=Kind.TIMESTAMP | Kind.TIMESTAMP_LTZ, precision=precision):
+            if not isinstance(raw, int) or precision > 6:
+                return None
+            millis, micros = (raw, 0) if precision <= 3 else divmod(raw, 1000)
+            return millis, micros * 1000
+    if data_type.kind in (Kind.CHAR, Kind.VARCHAR):
+        return raw.decode() if isinstance(raw, bytes) else str(raw)
+    if data_type.kind in _BYTES:
+        return bytes(raw)
+    return raw
+
+
+def _prefix(value: Any, length: int) -> Any:
+    return value[:length] if isinstance(value, str | bytes) else value
+
+
+def _rounded_up(value: Any, length: int) -> Any:
+    if not isinstance(value, str | bytes) or len(value) <= length:
+        return value
+    return _next_text(value[:length]) if isinstance(value, str) else _next_bytes(value[:length])
+
+
+def _next_text(text: str) -> str | None:
+    """The least text of that many code points or fewer that is above all texts beginning with `text`."""
+    for i in range(len(text) - 1, -1, -1):
+        following = ord(text[i]) + 1
+        if following in _SURROGATES:
+            following = _SURROGATES.stop
+        if following <= 0x10FFFF:
+            return text[:i] + chr(following)
+    return None
+
+
+def _next_bytes(data: bytes) -> bytes | None:
+    kept = data.rstrip(b"\xff")
+    return kept[:-1] + bytes([kept[-1] + 1]) if kept else None

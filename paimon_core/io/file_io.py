@@ -1,0 +1,139 @@
+"""The storage door: every byte that paimon_core reads or writes goes through a `FileIO`.
+
+Paths are absolute: plain (`/warehouse/db.db/t`) for local disks, `scheme://bucket/key` elsewhere; no trailing slash.
+Contract, for every backend:
+
+- a failed call raises `StorageError` naming the path, `FileNotFoundError` where the path does not exist;
+- `write_bytes` and `create_exclusive` create parent folders, and the file is durable and whole when they return;
+- `create_exclusive` is the one atomic step of the format: at most one caller ever gets True for a path, no reader sees
+  a part of the content, and False leaves the existing file as it is. A backend that cannot promise this has
+  `atomic_create = False`; where that, or this one folder, cannot promise it, the call raises `UnsafeStorageError`
+  and leaves nothing behind;
+- `create_exclusive` may also raise `StorageError` when it does not know whether the file was created.
+"""
+
+from __future__ import annotations
+
+import errno
+import re
+import uuid
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
+from typing import Protocol
+
+from pyarrow.fs import FileSystem
+
+from paimon_core.errors import StorageError
+
+_TEMPORARY = re.compile(r"\..+\.[0-9a-f-]{32,36}\.tmp")
+_ADVICE = {
+    errno.ENOSPC: "free space on it, then run the statement again",
+    errno.EDQUOT: "free space or raise the quota, then run the statement again",
+    errno.EACCES: "grant this user access to it",
+    errno.EPERM: "grant this user access to it",
+    errno.EROFS: "mount it writable",
+    errno.ENAMETOOLONG: "use a shorter name or a shorter warehouse path",
+    errno.EMFILE: "raise the limit of open files (ulimit -n)",
+    errno.EEXIST: "remove the file that stands where a folder is needed",
+    errno.ENOTDIR: "remove the file that stands where a folder is needed",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class FileStatus:
+    """One entry of a folder. `size` in bytes (0 for folders); `modified` in epoch milliseconds."""
+
+    path: str
+    size: int
+    is_dir: bool
+    modified: int
+
+    @property
+    def name(self) -> str:
+        return self.path.rsplit("/", 1)[-1]
+
+
+class FileIO(Protocol):
+    """One storage. Implementations are immutable, picklable and safe to use from several threads."""
+
+    @property
+    def atomic_create(self) -> bool:
+        """Whether `create_exclusive` holds its promise on this kind of storage."""
+
+    def read_bytes(self, path: str) -> bytes:
+        """The whole content of a file."""
+
+    def write_bytes(self, path: str, data: bytes) -> None:
+        """Create or replace a file (not atomic against other writers: used for files of unique names and hints)."""
+
+    def create_exclusive(self, path: str, data: bytes) -> bool:
+        """Create a file that must not exist. False where it exists."""
+
+    def turn(self, path: str) -> AbstractContextManager[None]:
+        """Queue for a folder with the other writers of this machine, for some seconds at most.
+
+        Spares those that would lose a race their work; promises nothing, and does nothing where there is no queue.
+        """
+
+    def exists(self, path: str) -> bool:
+        """Whether a file or folder is there."""
+
+    def status(self, path: str) -> FileStatus:
+        """Size and time of one file or folder."""
+
+    def list(self, path: str) -> Iterator[FileStatus]:
+        """The direct children of a folder, in no order; nothing where there is no such folder.
+
+        `modified` is now where the storage keeps no time, so that such a file never looks old.
+        """
+
+    def make_dirs(self, path: str) -> None:
+        """Create a folder and its parents; fine where it exists."""
+
+    def delete(self, path: str) -> None:
+        """Delete a file; fine where it does not exist."""
+
+    def delete_dir(self, path: str) -> None:
+        """Delete a folder with everything below it, never following a link out of it; fine where it does not exist."""
+
+    def rename_dir(self, source: str, target: str) -> None:
+        """Move a folder. Raises `FileExistsError` where the target exists. Not atomic on object stores."""
+
+    def arrow(self) -> FileSystem:
+        """The same storage as a pyarrow file system, for data files; `arrow_path` gives its spelling of a path."""
+
+    def arrow_path(self, path: str) -> str:
+        """`path` as `arrow()` spells it."""
+
+    def sync(self, path: str) -> None:
+        """Make a file written through `arrow()` as durable as `write_bytes` does; call it before a commit names it."""
+
+
+def temporary_name(name: str) -> str:
+    """A unique, hidden name for the file that becomes `name` once it is whole."""
+    return f".{name}.{uuid.uuid4().hex}.tmp"
+
+
+def is_temporary(name: str) -> bool:
+    """Whether a file is the leftover of a writer that died: `.NAME.UUID.tmp`."""
+    return _TEMPORARY.fullmatch(name) is not None
+
+
+def storage_error(action: str, path: str, cause: str, code: int | None = None) -> StorageError:
+    """The error of a storage call: what was tried, on which path, why it failed, what to do."""
+    advice = _ADVICE.get(code or 0, "check that the storage is up and reachable, then run the statement again")
+    return StorageError(f"Cannot {action} {path}: {cause}; {advice}.")
+
+
+@contextmanager
+def storage_errors(action: str, path: str) -> Iterator[None]:
+    """Raise what the operating system refuses as `StorageError`; `FileNotFoundError` stays."""
+    try:
+        yield
+    except (FileNotFoundError, StorageError):
+        raise
+    except (OSError, ValueError) as error:  # ValueError: a path with a NUL
+        code = error.errno if isinstance(error, OSError) else None
+        cause = (error.strerror if isinstance(error, OSError) else None) or str(error) or type(error).__name__
+        raise storage_error(action, path, cause, code) from error

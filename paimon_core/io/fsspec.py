@@ -1,0 +1,258 @@
+"""Storages reached through fsspec: object stores, HDFS, SFTP and whatever else has an fsspec implementation.
+
+Atomic create is a conditional put (`pipe_file(..., mode="create")`): `If-None-Match: *` on S3 and Azure,
+`ifGenerationMatch=0` on Google. Older clients and some S3 look-alikes take the request and drop the condition, so the
+first publish into a folder proves that a second create of the same object is refused. Other storages have no such
+request (HDFS through pyarrow deletes the target and renames again), and need a lock.
+
+Object stores have no folders: `make_dirs` leaves a hidden, empty `.folder` object that listings do not show.
+"""
+
+from __future__ import annotations
+
+import errno
+import glob
+import importlib
+import os
+import re
+import threading
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from functools import lru_cache
+from typing import Any
+
+from pyarrow.fs import FileSystem, FSSpecHandler, PyFileSystem
+
+from paimon_core.errors import PaimonError, StorageError, UnsafeStorageError, UnsupportedFeatureError
+from paimon_core.io.file_io import FileStatus, storage_error, temporary_name
+
+OBJECT_STORES = frozenset({"s3", "s3a", "gs", "gcs", "abfs", "abfss", "az", "oss"})
+CONDITIONAL_PUT = frozenset({"s3", "s3a", "gs", "gcs", "abfs", "abfss", "az", "memory"})
+_BASE_CLASS = OBJECT_STORES | {"memory"}  # fsspec's own rm and mv: patterns are expanded, rename is copy and delete
+_FOLDER_MARK = ".folder"
+_TIME_KEYS = ("LastModified", "last_modified", "mtime", "modificationTime", "created")
+_SECRET_KEY = re.compile(r"key|secret|token|passw|passphrase|credential|sas|connection_string", re.IGNORECASE)
+_MEMORY_LOCK = threading.Lock()  # fsspec's memory store looks first and writes then
+
+
+@dataclass(frozen=True, slots=True)
+class FsspecFileIO:
+    """`FileIO` for `scheme://` paths. `options` go to fsspec's file system as they are; they may hold secrets.
+
+    `memory` is shared by one process; its pyarrow files share one position per file, so read them in one thread.
+    """
+
+    scheme: str
+    options: Mapping[str, Any] = field(default_factory=dict, repr=False, hash=False)
+
+    @property
+    def atomic_create(self) -> bool:
+        return self.scheme in CONDITIONAL_PUT
+
+    def read_bytes(self, path: str) -> bytes:
+        with self._errors("read", path):
+            return bytes(self._fs().cat_file(path))
+
+    def write_bytes(self, path: str, data: bytes) -> None:
+        with self._errors("write", path):
+            fs = self._fs()
+            self._make_parent(fs, path)
+            fs.pipe_file(path, data)
+
+    def create_exclusive(self, path: str, data: bytes) -> bool:
+        if not self.atomic_create:
+            raise self._unsafe(path, f"{self.scheme}:// storage has no atomic create")
+        with self._errors("create", path):
+            fs = self._fs()
+            self._make_parent(fs, path)
+            if self.scheme in OBJECT_STORES and not _refuses_second_create(fs, path.rpartition("/")[0]):
+                raise self._unsafe(path, "the storage or its client ignores the condition of a conditional put")
+            with self._one_at_a_time():
+                created = _create(fs, path, data)
+            if not created and self.scheme in OBJECT_STORES and _holds(fs, path, data):
+                raise StorageError(
+                    f"Whether this call created {path} is not known: it holds these very bytes, and the client sends a "
+                    "request again when the answer got lost. Read it back to see whose it is."
+                )
+            return created
+
+    def turn(self, path: str) -> AbstractContextManager[None]:
+        return nullcontext()
+
+    def exists(self, path: str) -> bool:
+        with self._errors("look up", path), suppress(FileNotFoundError, NotADirectoryError):
+            self._fs().info(path)
+            return True
+        return False
+
+    def status(self, path: str) -> FileStatus:
+        with self._errors("look up", path):
+            return _status(path, self._fs().info(path))
+
+    def list(self, path: str) -> Iterator[FileStatus]:
+        found: list[FileStatus] = []
+        with suppress(FileNotFoundError), self._errors("list", path):
+            fs = self._fs()
+            itself = _bare(fs, path)
+            for info in fs.ls(path, detail=True):
+                full = info["name"].rstrip("/")
+                name = full.rpartition("/")[2]
+                if full != itself and name != _FOLDER_MARK:  # a file lists itself, and so does a folder's object
+                    found.append(_status(f"{path}/{name}", info))
+        return iter(found)
+
+    def make_dirs(self, path: str) -> None:
+        with self._errors("create folder", path):
+            if self.scheme not in OBJECT_STORES:
+                self._fs().makedirs(path, exist_ok=True)
+            elif not self.exists(path):
+                self._fs().pipe_file(f"{path}/{_FOLDER_MARK}", b"")
+
+    def delete(self, path: str) -> None:
+        with suppress(FileNotFoundError), self._errors("delete", path):
+            self._fs().rm_file(path)
+
+    def delete_dir(self, path: str) -> None:
+        literal = glob.escape(path)  # some of fsspec's file systems take the path of a folder for a pattern
+        if literal != path and self.scheme not in _BASE_CLASS:
+            raise storage_error("delete folder", path, "its name would be taken for a pattern of other names")
+        with suppress(FileNotFoundError), self._errors("delete folder", path):
+            self._fs().rm(literal, recursive=True)
+
+    def rename_dir(self, source: str, target: str) -> None:
+        if self.exists(target):
+            raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), target)
+        self.status(source)
+        with self._errors(f"rename {source} to", target):
+            fs = self._fs()
+            self._make_parent(fs, target)
+            if self.scheme not in _BASE_CLASS:
+                fs.mv(source, target)
+                return
+            files, skip = fs.find(source), len(_bare(fs, source))
+            fs.copy(files, [_bare(fs, target) + file[skip:] for file in files])
+        self.delete_dir(source)
+
+    def arrow(self) -> FileSystem:
+        return PyFileSystem(FSSpecHandler(self._fs()))
+
+    def arrow_path(self, path: str) -> str:
+        return _bare(self._fs(), path)
+
+    def sync(self, path: str) -> None:
+        """Nothing to do: a closed file is as durable as the storage makes it."""
+
+    def _fs(self) -> Any:
+        uncached = {"use_listings_cache": False} if self.scheme in OBJECT_STORES else {}
+        with self._errors("connect to", f"{self.scheme}://"):
+            return _file_system_class(self.scheme)(**{**uncached, **self.options})  # fsspec keeps one per options
+
+    def _make_parent(self, fs: Any, path: str) -> None:
+        if self.scheme not in OBJECT_STORES:
+            fs.makedirs(path.rpartition("/")[0], exist_ok=True)
+
+    def _one_at_a_time(self) -> AbstractContextManager[object]:
+        return _MEMORY_LOCK if self.scheme == "memory" else nullcontext()
+
+    def _unsafe(self, path: str, cause: str) -> UnsafeStorageError:
+        return UnsafeStorageError(
+            f"Cannot create {path} safely: {cause}, so two commits at once could overwrite each other. Give the "
+            "catalog a lock, or accept the risk for a table that one process writes at a time with "
+            "'commit.unsafe-storage' = 'true'."
+        )
+
+    @contextmanager
+    def _errors(self, action: str, path: str) -> Iterator[None]:
+        try:
+            yield
+        except FileNotFoundError as error:
+            raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), path) from error
+        except PaimonError:
+            raise
+        except Exception as error:  # every client library raises classes of its own
+            text = str(error) or type(error).__name__
+            shown = _without_secrets(text, self.options)
+            code = errno.EACCES if isinstance(error, PermissionError) else getattr(error, "errno", None)
+            failure = storage_error(action, path, shown, code)
+            raise failure from (error if shown == text else None)
+
+
+def url_options(uri: str) -> dict[str, Any]:
+    """What a file system takes from a location itself, such as the host of `sftp://host/path`.
+
+    Raises `UnsupportedFeatureError` where the package for the scheme is not installed.
+    """
+    return dict(_file_system_class(uri.partition("://")[0])._get_kwargs_from_urls(uri))
+
+
+def _file_system_class(scheme: str) -> Any:
+    try:
+        return importlib.import_module("fsspec").get_filesystem_class(scheme)
+    except (ImportError, ValueError) as error:
+        missing = isinstance(error, ModuleNotFoundError) and error.name == "fsspec"
+        cause = "it is not installed" if missing else f"it says: {error}"
+        raise UnsupportedFeatureError(
+            f"Storage {scheme}:// is reached through fsspec, but {cause}. Run: "
+            'pip install "paimon-sql[fsspec]", and install the package of the storage itself (s3fs, gcsfs, adlfs, …).'
+        ) from error
+
+
+@lru_cache(maxsize=1024)
+def _refuses_second_create(fs: Any, folder: str) -> bool:
+    """Whether the storage honours `mode="create"`, tried with an object of its own; remembered per folder."""
+    probe = f"{folder}/{temporary_name('conditional-put')}"
+    try:
+        _create(fs, probe, b"")
+        return not _create(fs, probe, b"")
+    finally:
+        with suppress(FileNotFoundError):
+            fs.rm_file(probe)
+
+
+def _create(fs: Any, path: str, data: bytes) -> bool:
+    try:
+        fs.pipe_file(path, data, mode="create")
+    except FileExistsError:
+        return False
+    except OSError as error:
+        response = getattr(error.__cause__, "response", None) or {}  # S3 look-alikes leave out which condition failed
+        if response.get("Error", {}).get("Code") not in ("PreconditionFailed", "412"):
+            raise
+        return False
+    return True
+
+
+def _holds(fs: Any, path: str, data: bytes) -> bool:
+    with suppress(FileNotFoundError):
+        return bool(fs.cat_file(path) == data)
+    return False
+
+
+def _bare(fs: Any, path: str) -> str:
+    return str(fs._strip_protocol(path)).rstrip("/")
+
+
+def _status(path: str, info: Mapping[str, Any]) -> FileStatus:
+    is_dir = info["type"] == "directory"
+    modified = next((info[key] for key in _TIME_KEYS if info.get(key) is not None), None)
+    return FileStatus(path, 0 if is_dir else int(info["size"] or 0), is_dir, _millis(modified))
+
+
+def _millis(moment: object) -> int:
+    if isinstance(moment, datetime):
+        return int((moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp() * 1000)
+    if isinstance(moment, int | float):
+        return int(moment if moment > 1e11 else moment * 1000)  # seconds reach 1e11 in the year 5138
+    return int(time.time() * 1000)
+
+
+def _without_secrets(text: str, options: Mapping[str, Any]) -> str:
+    for key, value in options.items():
+        if isinstance(value, Mapping):
+            text = _without_secrets(text, value)
+        elif value and isinstance(value, str) and _SECRET_KEY.search(key):
+            text = text.replace(value, "***")
+    return text

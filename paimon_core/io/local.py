@@ -1,0 +1,224 @@
+"""Files on disks that the operating system mounts.
+
+A file appears under its name only when it is whole and on the disk: its bytes go to a hidden file beside it
+(`.NAME.UUID.tmp`), `fsync`, then `rename(2)` for a file that may be replaced, or `link(2)` for one that must not exist.
+`link` is atomic, never replaces, and works on every file system that has hard links, NFS included.
+
+Writers of one machine queue by `flock(2)` on a folder, which the system gives back when its holder dies.
+"""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import os
+import shutil
+import stat
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+
+from pyarrow.fs import FileSystem, LocalFileSystem
+
+from paimon_core.errors import UnsafeStorageError
+from paimon_core.io.file_io import FileStatus, storage_error, storage_errors, temporary_name
+
+_NO_HARD_LINKS = frozenset({errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS})
+_DELETE_ATTEMPTS = 5
+_TURN_PATIENCE, _TURN_POLL = 5.0, 0.002  # seconds
+
+
+@dataclass(frozen=True, slots=True)
+class LocalFileIO:
+    """`FileIO` for plain absolute paths."""
+
+    @property
+    def atomic_create(self) -> bool:
+        return True
+
+    def read_bytes(self, path: str) -> bytes:
+        with storage_errors("read", path), open(path, "rb") as file:
+            return file.read()
+
+    def write_bytes(self, path: str, data: bytes) -> None:
+        with storage_errors("write", path):
+            temporary = _write_temporary(path, data)
+            try:
+                os.replace(temporary, path)
+            except BaseException:
+                _discard(temporary)
+                raise
+            _sync_dir(os.path.dirname(path))
+
+    def create_exclusive(self, path: str, data: bytes) -> bool:
+        with storage_errors("create", path):
+            temporary = _write_temporary(path, data)
+            try:
+                created = _link(temporary, path)
+            finally:
+                _discard(temporary)
+            if created:
+                _sync_dir(os.path.dirname(path))
+            return created
+
+    @contextmanager
+    def turn(self, path: str) -> Iterator[None]:
+        descriptor = _queue(path)
+        try:
+            yield
+        finally:
+            if descriptor is not None:
+                fcntl.flock(descriptor, fcntl.LOCK_UN)  # a forked child may keep the descriptor open
+                os.close(descriptor)
+
+    def exists(self, path: str) -> bool:
+        with storage_errors("look up", path), suppress(FileNotFoundError, NotADirectoryError):
+            os.stat(path)
+            return True
+        return False
+
+    def status(self, path: str) -> FileStatus:
+        with storage_errors("look up", path):
+            return _status(path, os.stat(path))
+
+    def list(self, path: str) -> Iterator[FileStatus]:
+        found: list[FileStatus] = []
+        with storage_errors("list", path), suppress(FileNotFoundError, NotADirectoryError), os.scandir(path) as entries:
+            for entry in entries:
+                with suppress(FileNotFoundError):  # deleted since the listing began, or a link to nowhere
+                    found.append(_status(f"{path.rstrip('/')}/{entry.name}", entry.stat()))
+        return iter(found)
+
+    def make_dirs(self, path: str) -> None:
+        with storage_errors("create folder", path):
+            _make_dirs(path)
+
+    def delete(self, path: str) -> None:
+        with storage_errors("delete", path), suppress(FileNotFoundError):
+            os.unlink(path)
+
+    def delete_dir(self, path: str) -> None:
+        with storage_errors("delete folder", path):
+            for _ in range(_DELETE_ATTEMPTS):  # rmtree stumbles over what another deleter took first
+                remove = os.unlink if os.path.islink(path) else shutil.rmtree
+                with suppress(FileNotFoundError):
+                    remove(path)
+                if not os.path.lexists(path):
+                    return
+            raise storage_error("delete folder", path, "its content changes while it is deleted")
+
+    def rename_dir(self, source: str, target: str) -> None:
+        if os.path.lexists(target):
+            raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), target)
+        with storage_errors(f"rename {source} to", target):
+            os.stat(source)
+            parent = os.path.dirname(target)
+            _make_dirs(parent)
+            os.rename(source, target)
+            _sync_dir(os.path.dirname(source))
+            _sync_dir(parent)
+
+    def arrow(self) -> FileSystem:
+        return LocalFileSystem()
+
+    def arrow_path(self, path: str) -> str:
+        return path
+
+    def sync(self, path: str) -> None:
+        with storage_errors("sync", path):
+            _fsync(path, os.O_RDONLY)
+            _sync_dir(os.path.dirname(path))
+
+
+def _status(path: str, found: os.stat_result) -> FileStatus:
+    is_dir = stat.S_ISDIR(found.st_mode)
+    return FileStatus(path, 0 if is_dir else found.st_size, is_dir, found.st_mtime_ns // 1_000_000)
+
+
+def _write_temporary(path: str, data: bytes) -> str:
+    """The bytes, on the disk, in a hidden file beside `path`; nothing is left behind when this fails."""
+    parent, name = os.path.split(path)
+    _make_dirs(parent)
+    temporary = f"{parent}/{temporary_name(name)}"
+    try:
+        with open(temporary, "xb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+    except BaseException:
+        _discard(temporary)
+        raise
+    return temporary
+
+
+def _link(temporary: str, path: str) -> bool:
+    try:
+        os.link(temporary, path)
+    except FileExistsError:
+        # NFS sends a request again when the answer got lost: the second one finds what the first one made.
+        with suppress(FileNotFoundError):
+            return os.path.samefile(temporary, path)
+        return False
+    except OSError as error:
+        if error.errno not in _NO_HARD_LINKS:
+            raise
+        raise UnsafeStorageError(
+            f"Cannot create {path}: its file system has no hard links, so two commits at once could overwrite each "
+            "other. Put the warehouse on another file system, give the catalog a lock, or accept the risk for a table "
+            "that one process writes at a time with 'commit.unsafe-storage' = 'true'."
+        ) from error
+    return True
+
+
+def _queue(folder: str) -> int | None:
+    """A descriptor that holds the folder's lock; None where it could not be had: its holder may be stopped."""
+    try:
+        descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    except OSError:
+        return None
+    deadline = time.monotonic() + _TURN_PATIENCE
+    while time.monotonic() < deadline:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return descriptor
+        except BlockingIOError:
+            time.sleep(_TURN_POLL)
+        except OSError:  # a file system without locks
+            break
+    os.close(descriptor)
+    return None
+
+
+def _discard(temporary: str) -> None:
+    with suppress(OSError):  # a leftover is harmless and has a name that orphan cleaning knows
+        os.unlink(temporary)
+
+
+def _make_dirs(path: str) -> None:
+    if not path or os.path.isdir(path):
+        return
+    parent = os.path.dirname(path)
+    _make_dirs(parent)
+    try:
+        os.mkdir(path)
+    except FileExistsError:
+        if not os.path.isdir(path):
+            raise
+    _sync_dir(parent)
+
+
+def _sync_dir(path: str) -> None:
+    try:
+        _fsync(path or "/", os.O_RDONLY | os.O_DIRECTORY)
+    except OSError as error:
+        if error.errno not in (errno.EINVAL, errno.ENOTSUP):  # file systems that keep folders in step by themselves
+            raise
+
+
+def _fsync(path: str, flags: int) -> None:
+    descriptor = os.open(path, flags)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

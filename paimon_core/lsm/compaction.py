@@ -1,0 +1,199 @@
+"""Which files of a bucket to compact, into which level, and which of them need no rewriting. Pure decisions.
+
+Universal compaction works on sorted runs from young to old: each level-0 file is a run, each higher level is one.
+A run joins when the younger ones together are about as large as it is; all are merged when the younger ones outweigh
+the oldest. Source: specification, "LSM Trees"; RocksDB, "Universal Compaction".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from paimon_core.lsm.runs import SortedRun, sections
+from paimon_core.options import NUM_LEVELS, NUM_SORTED_RUN_TRIGGER, Option, TableOptions
+from paimon_core.spec.manifest import DataFileMeta
+from paimon_core.spec.types import DataType
+
+MAX_SIZE_AMPLIFICATION = Option(
+    "compaction.max-size-amplification-percent", int, 200, "Size of younger runs against the oldest that merges all."
+)
+SIZE_RATIO = Option("compaction.size-ratio", int, 1, "Percent by which a run may be larger than the younger ones.")
+MIN_FILE_NUM = Option("compaction.min.file-num", int, 5, "Small files of an append table that are worth compacting.")
+_LONG_AGO = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+@dataclass(frozen=True, slots=True)
+class LevelRun:
+    """A sorted run and the level it lies on."""
+
+    level: int
+    files: tuple[DataFileMeta, ...]
+
+    @property
+    def size(self) -> int:
+        return sum(f.file_size for f in self.files)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CompactUnit:
+    """What to compact: files, the level they go to, and whether deletes can go since nothing older is left."""
+
+    files: tuple[DataFileMeta, ...]
+    output_level: int
+    drop_delete: bool
+    max_level: int
+
+
+@dataclass(frozen=True, slots=True)
+class Rewrite:
+    """Merge these sections, in key order, into new files."""
+
+    sections: tuple[tuple[SortedRun, ...], ...]
+
+    @property
+    def files(self) -> tuple[DataFileMeta, ...]:
+        return tuple(f for section in self.sections for run in section for f in run.files)
+
+
+@dataclass(frozen=True, slots=True)
+class Upgrade:
+    """Keep this file and give it the output level."""
+
+    file: DataFileMeta
+
+
+def level_runs(files: Iterable[DataFileMeta]) -> list[LevelRun]:
+    """The sorted runs of a bucket, from young to old."""
+    by_level: dict[int, list[DataFileMeta]] = {}
+    for file in files:
+        by_level.setdefault(file.level, []).append(file)
+    newest_first = sorted(by_level.pop(0, []), key=_age, reverse=True)
+    young = [LevelRun(0, (f,)) for f in newest_first]
+    return young + [LevelRun(level, tuple(by_level[level])) for level in sorted(by_level)]
+
+
+def max_level(runs: Sequence[LevelRun], options: TableOptions) -> int:
+    """The last level of a bucket."""
+    levels = options[NUM_LEVELS] or options[NUM_SORTED_RUN_TRIGGER] + 1
+    return max(levels - 1, max((r.level for r in runs), default=0))
+
+
+def pick_full(runs: Sequence[LevelRun], options: TableOptions) -> CompactUnit | None:
+    """Everything, into the last level; None where everything is there already."""
+    last = max_level(runs, options)
+    if not runs or (len(runs) == 1 and runs[0].level == last):
+        return None
+    return _unit(runs, len(runs), last, last)
+
+
+def pick_universal(runs: Sequence[LevelRun], options: TableOptions) -> CompactUnit | None:
+    """What universal compaction takes next; None where nothing is due."""
+    trigger, last = options[NUM_SORTED_RUN_TRIGGER], max_level(runs, options)
+    if len(runs) < trigger or not runs:
+        return None
+    young = sum(r.size for r in runs[:-1])
+    if young * 100 > options[MAX_SIZE_AMPLIFICATION] * runs[-1].size:
+        unit = _unit(runs, len(runs), last, last)
+    else:
+        count = _count_by_ratio(runs, 1, options[SIZE_RATIO])
+        if count == 1 and len(runs) > trigger:
+            count = _count_by_ratio(runs, len(runs) - trigger + 1, options[SIZE_RATIO])
+        if count == 1:
+            return None
+        unit = _with_output_level(runs, count, last)
+    moves = len(unit.files) > 1 or unit.files[0].level != unit.output_level
+    return unit if moves else None
+
+
+def plan_rewrites(unit: CompactUnit, key_types: Sequence[DataType], small: int) -> list[Rewrite | Upgrade]:
+    """Divide a unit into steps: sections with overlaps and files below `small` bytes are rewritten, together where they
+    are neighbours; a file that overlaps nobody only changes its level."""
+    steps: list[Rewrite | Upgrade] = []
+    waiting: list[tuple[SortedRun, ...]] = []
+    for section in sections(unit.files, key_types):
+        if len(section) > 1:
+            waiting.append(tuple(section))
+            continue
+        for file in section[0].files:
+            if file.file_size < small:
+                waiting.append((SortedRun((file,)),))
+            else:
+                steps += _rewrite(waiting, unit)
+                waiting = []
+                steps += _upgrade(file, unit)
+    return steps + _rewrite(waiting, unit)
+
+
+def pick_append(
+    files: Sequence[DataFileMeta], *, target: int, small: int, min_files: int, in_order: bool
+) -> list[tuple[DataFileMeta, ...]]:
+    """Groups of small files of an append bucket that are worth concatenating.
+
+    `in_order` keeps groups free of gaps, for buckets whose files are read in order. A group of twice the `target` is
+    complete, a smaller one needs `min_files`.
+    """
+    groups: list[tuple[DataFileMeta, ...]] = []
+    group: list[DataFileMeta] = []
+
+    def complete(least: int) -> None:
+        if len(group) >= least:
+            groups.append(tuple(group))
+        group.clear()
+
+    for file in files:
+        if file.file_size < small:
+            group.append(file)
+            if sum(f.file_size for f in group) >= 2 * target:
+                complete(2)
+        elif in_order:
+            complete(min_files)
+    complete(min_files)
+    return groups
+
+
+def _age(file: DataFileMeta) -> tuple[int, int, datetime, str]:
+    return file.max_sequence_number, file.min_sequence_number, file.creation_time or _LONG_AGO, file.file_name
+
+
+def _count_by_ratio(runs: Sequence[LevelRun], count: int, ratio: int) -> int:
+    """How many of the youngest runs go together, `count` of them at least; 1: none."""
+    size = sum(r.size for r in runs[:count])
+    for run in runs[count:]:
+        too_large = size * (100 + ratio) < run.size * 100
+        if too_large and (count == 1 or run.level > 1):
+            break
+        size += run.size
+        count += 1
+    return count
+
+
+def _with_output_level(runs: Sequence[LevelRun], count: int, last: int) -> CompactUnit:
+    """Output goes right above the next run; never to level 0, where it would count as new."""
+    level = last if count == len(runs) else max(0, runs[count].level - 1)
+    while level == 0 and count < len(runs):
+        level = runs[count].level
+        count += 1
+    return _unit(runs, count, last if count == len(runs) else level, last)
+
+
+def _unit(runs: Sequence[LevelRun], count: int, level: int, last: int) -> CompactUnit:
+    return CompactUnit(
+        files=tuple(f for r in runs[:count] for f in r.files),
+        output_level=level,
+        drop_delete=level != 0 and level >= max(r.level for r in runs),
+        max_level=last,
+    )
+
+
+def _rewrite(waiting: list[tuple[SortedRun, ...]], unit: CompactUnit) -> list[Rewrite | Upgrade]:
+    if len(waiting) == 1 and len(waiting[0]) == 1:
+        return [step for file in waiting[0][0].files for step in _upgrade(file, unit)]
+    return [Rewrite(tuple(waiting))] if waiting else []
+
+
+def _upgrade(file: DataFileMeta, unit: CompactUnit) -> list[Rewrite | Upgrade]:
+    if unit.output_level == unit.max_level and file.delete_row_count != 0:
+        return [Rewrite(((SortedRun((file,)),),))]
+    return [Upgrade(file)] if file.level != unit.output_level else []

@@ -1,0 +1,151 @@
+"""Keys as 64-bit words: columns of numpy int64 whose lexicographic order is the order of the keys.
+
+Numbers, dates and timestamps are one word; DECIMAL of precision > 18 two; strings and bytes one word per 8 bytes,
+zero-padded, and their length as the last word. A nullable column has a word before its others: 0 for NULL, which makes
+NULL the smallest. -0.0 comes before 0.0 and NaN after all numbers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from paimon_core.formats.columns import byte_lengths, byte_words, fixed_values, validity
+
+Words = NDArray[np.int64]
+_SIGN = np.uint64(2**63)
+_SPAN_LIMIT = 2**62
+_MAX_WORD_BYTES = 2**25
+_TWO_WORDS = np.dtype((np.int64, (2,)))
+_SIGNED = {1: np.int8, 2: np.int16, 4: np.int32, 8: np.int64}
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnWords:
+    """The words of one column of a batch. `size` follows `words` where values differ in length."""
+
+    words: tuple[Words, ...]
+    size: Words | None = None
+
+
+def key_words(columns: Sequence[pa.Array]) -> tuple[ColumnWords, ...]:
+    """The words of each column of a key."""
+    return tuple(_column_words(c) for c in columns)
+
+
+def widths(keys: Sequence[tuple[ColumnWords, ...]]) -> tuple[int, ...]:
+    """Words per column that hold the keys of all the batches."""
+    return tuple(max(len(column.words) for column in columns) for columns in zip(*keys, strict=True))
+
+
+def flatten(key: tuple[ColumnWords, ...], columns: tuple[int, ...]) -> list[Words]:
+    """The words of a batch, most significant first, each column brought to its width."""
+    result: list[Words] = []
+    for column, width in zip(key, columns, strict=True):
+        result += column.words
+        if column.size is not None:
+            rows = len(column.size)
+            padding = np.full(rows, np.iinfo(np.int64).min)
+            result += [padding] * (width - len(column.words)) + [column.size]
+    return result
+
+
+def fold(words: Sequence[Words]) -> Words:
+    """One word per row with the same order and the same ties, comparable among these rows only."""
+    folded = words[0]
+    if len(words) == 1 or not len(folded):
+        return folded
+    folded = _without_idle_bits(folded)
+    for word in map(_without_idle_bits, words[1:]):
+        if _span(word) == 1:
+            continue
+        if _span(folded) * _span(word) >= _SPAN_LIMIT:
+            folded = _ranks(folded, "stable")  # a concatenation of sorted runs, mostly
+        if _span(folded) * _span(word) >= _SPAN_LIMIT:
+            word = _ranks(word, "quicksort")
+        folded = (folded - folded.min()) * np.int64(_span(word)) + (word - word.min())
+    return folded
+
+
+def last_row(words: Sequence[Words]) -> tuple[int, ...]:
+    """The key of the last row."""
+    return tuple(int(w[-1]) for w in words)
+
+
+def upper_bound(words: Sequence[Words], key: tuple[int, ...]) -> int:
+    """How many of the rows, which are sorted, are not above the key."""
+    low, high = 0, len(words[0])
+    for word, bound in zip(words, key, strict=True):
+        part = word[low:high]
+        # the bound as int64, since a Python int makes numpy compare floats
+        value = np.int64(bound)
+        low, high = low + int(part.searchsorted(value, "left")), low + int(part.searchsorted(value, "right"))
+    return high
+
+
+def bounded(batches: Iterator[pa.RecordBatch], key_names: Sequence[str]) -> Iterator[pa.RecordBatch]:
+    """The batches without empty ones, cut so that the words of long keys stay within memory."""
+    for batch in batches:
+        texts = [c for c in map(batch.column, key_names) if _has_bytes(c.type)]
+        width = sum(int(byte_lengths(c).max(initial=0)) for c in texts)
+        step = max(1, _MAX_WORD_BYTES // max(width, 1))
+        for start in range(0, batch.num_rows, step):
+            yield batch.slice(start, step)
+
+
+def _span(word: Words) -> int:
+    return int(word.max()) - int(word.min()) + 1
+
+
+def _without_idle_bits(word: Words) -> Words:
+    """The word without its low bits where they are the same in all rows, such as the padding of short texts."""
+    varying = int(np.bitwise_or.reduce(word ^ word[0])) & (2**64 - 1)
+    return word >> np.int64((varying & -varying).bit_length() - 1) if varying else word
+
+
+def _ranks(word: Words, algorithm: Literal["stable", "quicksort"]) -> Words:
+    order = np.argsort(word, kind=algorithm)
+    ordered = word[order]
+    ranks = np.empty(len(word), dtype=np.int64)
+    ranks[order] = np.append(0, np.cumsum(ordered[1:] != ordered[:-1]))
+    return ranks
+
+
+def _has_bytes(arrow: pa.DataType) -> bool:
+    return bool(pa.types.is_string(arrow) or pa.types.is_binary(arrow))
+
+
+def _column_words(column: pa.Array) -> ColumnWords:
+    nulls = () if column.null_count == 0 else (validity(column).astype(np.int64),)
+    if _has_bytes(column.type):
+        lengths = byte_lengths(column)
+        count = (int(lengths.max(initial=0)) + 7) // 8
+        matrix = byte_words(column, count).byteswap()  # big endian, as bytes compare
+        words = tuple(_signed(np.ascontiguousarray(matrix[:, i])) for i in range(count))
+        return ColumnWords((*nulls, *words), lengths)
+    if pa.types.is_decimal(column.type):
+        pair = fixed_values(column, _TWO_WORDS)
+        low, high = np.ascontiguousarray(pair[:, 0]), np.ascontiguousarray(pair[:, 1])
+        one = column.type.precision <= 18
+        return ColumnWords((*nulls, low) if one else (*nulls, high, _signed(low.view(np.uint64))))
+    if pa.types.is_floating(column.type):
+        return ColumnWords((*nulls, _float_words(column)))
+    width = 1 if pa.types.is_boolean(column.type) else column.type.bit_width // 8
+    return ColumnWords((*nulls, fixed_values(column, _SIGNED[width]).astype(np.int64)))
+
+
+def _signed(words: NDArray[np.uint64]) -> Words:
+    return (words ^ _SIGN).view(np.int64)
+
+
+def _float_words(column: pa.Array) -> Words:
+    values: NDArray[Any] = fixed_values(column, np.float32 if column.type.bit_width == 32 else np.float64)
+    values = values.astype(np.float64)
+    values[np.isnan(values)] = np.nan  # every NaN is the same key
+    bits = values.view(np.int64)
+    return np.where(bits < 0, bits ^ np.int64(2**63 - 1), bits)

@@ -1,0 +1,119 @@
+"""Merging sorted runs in bounded memory: one batch of each run in hand, merged up to the least of their last keys."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+
+from paimon_core.formats.arrow_types import SEQUENCE_NUMBER, VALUE_KIND
+from paimon_core.formats.columns import fixed_values, int64_array
+from paimon_core.lsm.engines.registry import MergeEngine
+from paimon_core.lsm.keys import (
+    ColumnWords,
+    Words,
+    bounded,
+    flatten,
+    fold,
+    key_words,
+    last_row,
+    upper_bound,
+    widths,
+)
+from paimon_core.lsm.rows import concat_batches, group_by_key, is_retract
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MergeSpec:
+    """How rows are merged: the key columns (as files name them), `sequence.field`s, and the engine."""
+
+    key_names: tuple[str, ...]
+    engine: MergeEngine
+    sequence_fields: tuple[str, ...] = ()
+    drop_delete: bool = True
+
+
+class _Cursor:
+    """The batch of a run that is in hand, from the first row not yet merged."""
+
+    def __init__(self, batches: Iterator[pa.RecordBatch], key_names: Sequence[str]):
+        self._batches, self._key_names = bounded(batches, key_names), key_names
+        self.batch: pa.RecordBatch | None = None
+        self.key: tuple[ColumnWords, ...] = ()
+        self.start = 0
+        self.advance()
+
+    def advance(self) -> None:
+        self.batch, self.start = next(self._batches, None), 0
+        if self.batch is not None:
+            self.key = key_words([self.batch.column(n) for n in self._key_names])
+
+    def words(self, columns: tuple[int, ...]) -> list[Words]:
+        return [w[self.start :] for w in flatten(self.key, columns)]
+
+    def take(self, rows: int) -> pa.RecordBatch:
+        """The next rows; the cursor moves past them."""
+        assert self.batch is not None
+        part = self.batch.slice(self.start, rows)
+        self.start += rows
+        if self.start == self.batch.num_rows:
+            self.advance()
+        return part
+
+
+def merge_runs(runs: Sequence[Iterator[pa.RecordBatch]], spec: MergeSpec) -> Iterator[pa.RecordBatch]:
+    """Merge runs whose batches hold key, sequence number, row kind and value columns; one row per key, in key order.
+
+    Sequence fields, then sequence numbers decide which row of a key is newer; among equals that of the later run.
+    A run has each key once.
+    """
+    cursors = [_Cursor(run, spec.key_names) for run in runs]
+    while cursors := [c for c in cursors if c.batch is not None]:
+        if len(cursors) == 1:
+            yield from _non_empty(_pass_through(cursors[0], spec))
+        else:
+            yield from _non_empty(_merge_window(cursors, spec))
+
+
+def merge_rows(batch: pa.RecordBatch, key: Words, spec: MergeSpec) -> pa.RecordBatch:
+    """Merge the rows of one batch, later rows being newer where sequence numbers are equal."""
+    return spec.engine(group_by_key(batch, key, _sequence(batch, spec)), spec.drop_delete)
+
+
+def _merge_window(cursors: Sequence[_Cursor], spec: MergeSpec) -> pa.RecordBatch:
+    columns = widths([c.key for c in cursors])
+    words = [c.words(columns) for c in cursors]
+    bound = min(map(last_row, words))
+    counts = [upper_bound(w, bound) for w in words]
+    parts = [c.take(n) for c, n in zip(cursors, counts, strict=True) if n]
+    if len(parts) == 1:
+        return _without_deletes(parts[0]) if spec.drop_delete else parts[0]
+    taken = [[column[:n] for column in w] for w, n in zip(words, counts, strict=True) if n]
+    key = fold([np.concatenate(column) for column in zip(*taken, strict=True)])
+    return merge_rows(concat_batches(parts), key, spec)
+
+
+def _pass_through(cursor: _Cursor, spec: MergeSpec) -> pa.RecordBatch:
+    assert cursor.batch is not None
+    rest = cursor.take(cursor.batch.num_rows - cursor.start)
+    return _without_deletes(rest) if spec.drop_delete else rest
+
+
+def _without_deletes(batch: pa.RecordBatch) -> pa.RecordBatch:
+    retract = is_retract(fixed_values(batch.column(VALUE_KIND), "i1"))
+    return batch.take(int64_array(np.flatnonzero(~retract))) if retract.any() else batch
+
+
+def _sequence(batch: pa.RecordBatch, spec: MergeSpec) -> Words:
+    numbers = fixed_values(batch.column(SEQUENCE_NUMBER), np.int64)
+    if not spec.sequence_fields:
+        return numbers
+    fields = key_words([batch.column(n) for n in spec.sequence_fields])
+    return fold([*flatten(fields, widths([fields])), numbers])
+
+
+def _non_empty(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
+    if batch.num_rows:
+        yield batch

@@ -1,0 +1,54 @@
+"""Rows of a key range, in the order that merge engines see them: by key, then by age."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from paimon_core.lsm.keys import Words
+
+ROW_INSERT, ROW_UPDATE_BEFORE, ROW_UPDATE_AFTER, ROW_DELETE = 0, 1, 2, 3
+
+
+@dataclass(frozen=True, slots=True)
+class KeyedRows:
+    """Rows with everything a merge needs to know of their order.
+
+    `batch` holds keys, sequence numbers, row kinds and values; `order` its row numbers, oldest first within a key;
+    `last` marks, in that order, the newest row of each key. Shapes (rows,).
+    """
+
+    batch: pa.RecordBatch
+    order: NDArray[np.int64]
+    last: NDArray[np.bool_]
+
+
+def group_by_key(batch: pa.RecordBatch, key: Words, sequence: Words) -> KeyedRows:
+    """Order rows by key, then sequence, then place."""
+    order = np.argsort(key, kind="stable")
+    same = _same_as_next(key, order)
+    ordered = sequence[order]
+    if (same & (ordered[1:] < ordered[:-1])).any():
+        order = np.lexsort((sequence, key))
+    return KeyedRows(batch, order, np.append(~same, True)[: len(order)])
+
+
+def is_retract(kinds: NDArray[np.int8]) -> NDArray[np.bool_]:
+    """Where the row kind takes a row away."""
+    result: NDArray[np.bool_] = (kinds == ROW_DELETE) | (kinds == ROW_UPDATE_BEFORE)
+    return result
+
+
+def concat_batches(parts: Sequence[pa.RecordBatch]) -> pa.RecordBatch:
+    """The rows of all parts."""
+    return parts[0] if len(parts) == 1 else pa.concat_batches(parts)
+
+
+def _same_as_next(key: Words, order: NDArray[np.int64]) -> NDArray[np.bool_]:
+    ordered = key[order]
+    same: NDArray[np.bool_] = ordered[1:] == ordered[:-1]
+    return same

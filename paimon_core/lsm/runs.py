@@ -1,0 +1,88 @@
+"""Sorted runs: files in key order whose key ranges do not overlap, and how files of a bucket divide into them."""
+
+from __future__ import annotations
+
+import heapq
+import math
+import struct
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from paimon_core.errors import CorruptFileError
+from paimon_core.spec.binary_row import decode_row
+from paimon_core.spec.manifest import DataFileMeta
+from paimon_core.spec.types import DataType, Kind
+
+KeyOrder = tuple[Any, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class SortedRun:
+    """Files in ascending key order; no two share a key."""
+
+    files: tuple[DataFileMeta, ...]
+
+    @property
+    def size(self) -> int:
+        """Bytes of the files."""
+        return sum(f.file_size for f in self.files)
+
+
+@dataclass(frozen=True, slots=True)
+class KeyRange:
+    """A file and the keys it spans, as values that compare in key order."""
+
+    low: KeyOrder
+    high: KeyOrder
+    file: DataFileMeta
+
+
+def key_range(file: DataFileMeta, key_types: Sequence[DataType]) -> KeyRange:
+    """The keys that a file spans. Raises `CorruptFileError` where its metadata does not decode."""
+    try:
+        low, high = decode_row(key_types, file.min_key), decode_row(key_types, file.max_key)
+        return KeyRange(key_order(key_types, low), key_order(key_types, high), file)
+    except (ValueError, TypeError, struct.error) as e:
+        raise CorruptFileError(file.file_name, f"the key range in its metadata does not decode ({e})") from e
+
+
+def key_order(key_types: Sequence[DataType], values: Iterable[Any]) -> KeyOrder:
+    """Values of a key as a tuple that compares as keys do: -0.0 before 0.0, NaN last."""
+    floats = (Kind.FLOAT, Kind.DOUBLE)
+    return tuple(_float_order(v) if t.kind in floats else v for t, v in zip(key_types, values, strict=True))
+
+
+def sections(files: Iterable[DataFileMeta], key_types: Sequence[DataType]) -> list[list[SortedRun]]:
+    """Divide files into sections whose key ranges do not overlap, in key order, each in the fewest sorted runs.
+
+    Rows of one key are all in one section. The runs of a section are in no order: sequence numbers decide.
+    """
+    ranges = sorted((key_range(f, key_types) for f in files), key=lambda r: (r.low, r.high))
+    result: list[list[KeyRange]] = []
+    bound: KeyOrder = ()
+    for each in ranges:
+        if not result or each.low > bound:
+            result.append([])
+            bound = each.high
+        result[-1].append(each)
+        bound = max(bound, each.high)
+    return [_runs(section) for section in result]
+
+
+def _runs(section: Sequence[KeyRange]) -> list[SortedRun]:
+    runs: list[list[DataFileMeta]] = []
+    ends: list[tuple[KeyOrder, int]] = []  # a heap: the last key of each run, and its place in `runs`
+    for each in section:
+        if ends and each.low > ends[0][0]:
+            place = ends[0][1]
+            runs[place].append(each.file)
+            heapq.heapreplace(ends, (each.high, place))
+        else:
+            heapq.heappush(ends, (each.high, len(runs)))
+            runs.append([each.file])
+    return [SortedRun(tuple(r)) for r in runs]
+
+
+def _float_order(value: float) -> tuple[bool, float, float]:
+    return (True, 0.0, 0.0) if math.isnan(value) else (False, value, math.copysign(1.0, value))

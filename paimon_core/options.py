@@ -1,0 +1,168 @@
+"""Table options: one line each, with type and default, and the parsing of their values.
+
+Source: Paimon's configuration page. Unknown options are kept and passed on; those below are the ones acted upon.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+from paimon_core.errors import InvalidOptionError
+
+T = TypeVar("T")
+
+_NUMBER = re.compile(r"[+-]?[0-9]{1,18}")
+_AMOUNT = re.compile(r"([0-9]{1,18}) *([a-z]*)")
+_SIZE_UNITS = {
+    1: ("", "b", "bytes"),
+    2**10: ("k", "kb", "kibibytes"),
+    2**20: ("m", "mb", "mebibytes"),
+    2**30: ("g", "gb", "gibibytes"),
+    2**40: ("t", "tb", "tebibytes"),
+}
+_DURATION_UNITS = {
+    86_400_000: ("d", "day", "days"),
+    3_600_000: ("h", "hour", "hours"),
+    60_000: ("min", "m", "minute", "minutes"),
+    1000: ("s", "sec", "secs", "second", "seconds"),
+    1: ("", "ms", "milli", "millis", "millisecond", "milliseconds"),
+}
+
+
+def _amount(text: str, units: Mapping[int, tuple[str, ...]], meant: str) -> int:
+    match = _AMOUNT.fullmatch(text.strip().lower())
+    scale = next((s for s, names in units.items() if match and match[2] in names), None)
+    if match is None or scale is None:
+        raise ValueError(meant)
+    return int(match[1]) * scale
+
+
+# parsers of values raise ValueError with what the value should be
+
+
+def integer(text: str) -> int:
+    if not _NUMBER.fullmatch(text.strip()):
+        raise ValueError("a whole number")
+    return int(text)
+
+
+def boolean(text: str) -> bool:
+    if text.strip().lower() not in ("true", "false"):
+        raise ValueError("true or false")
+    return text.strip().lower() == "true"
+
+
+def memory_size(text: str) -> int:
+    """Bytes of `128 mb`."""
+    return _amount(text, _SIZE_UNITS, "a size such as '128 mb', in b, kb, mb, gb or tb")
+
+
+def duration(text: str) -> int:
+    """Milliseconds of `10 s`."""
+    return _amount(text, _DURATION_UNITS, "a duration such as '10 s', in ms, s, min, h or d")
+
+
+def names(text: str) -> tuple[str, ...]:
+    """A comma-separated list of names."""
+    return tuple(n.strip() for n in text.split(",") if n.strip())
+
+
+def folder(text: str) -> str:
+    """A folder below another, without slashes around it: it must not lead out."""
+    parts = text.strip("/").split("/")
+    if any(p in ("", ".", "..") or p != p.strip() or not p.isprintable() for p in parts):
+        raise ValueError("the path of a folder below the table's")
+    return "/".join(parts)
+
+
+def one_of(*values: str) -> Callable[[str], str]:
+    """One of the values, case ignored."""
+
+    def parse(text: str) -> str:
+        if text.strip().lower() not in values:
+            raise ValueError(f"one of {', '.join(values)}")
+        return text.strip().lower()
+
+    return parse
+
+
+@dataclass(frozen=True, slots=True)
+class Option(Generic[T]):
+    """One option: its key, how its value is read, its default."""
+
+    key: str
+    parse: Callable[[str], T]
+    default: T
+    doc: str
+
+
+NO_NAMES: tuple[str, ...] = ()
+
+BUCKET = Option("bucket", integer, -1, "Number of buckets; -1: dynamic with a primary key, unaware without.")
+BUCKET_KEY = Option("bucket-key", names, NO_NAMES, "Columns that decide the bucket; default: the primary key.")
+COMMIT_MAX_RETRIES = Option("commit.max-retries", integer, 10, "How often a commit that lost a race is tried again.")
+COMMIT_MIN_RETRY_WAIT = Option("commit.min-retry-wait", duration, 10, "Shortest wait before another try, ms.")
+COMMIT_MAX_RETRY_WAIT = Option("commit.max-retry-wait", duration, 10_000, "Longest wait before another try, ms.")
+COMMIT_UNSAFE_STORAGE = Option("commit.unsafe-storage", boolean, False, "Commit where losing a race goes unnoticed.")
+COMMIT_USER_PREFIX = Option("commit.user-prefix", str, "", "What generated commit users begin with.")
+DATA_FILE_DIRECTORY = Option("data-file.path-directory", folder, "", "Folder of the table that holds the data files.")
+DATA_FILE_PREFIX = Option("data-file.prefix", str, "data-", "What names of data files begin with.")
+DELETION_VECTORS = Option("deletion-vectors.enabled", boolean, False, "Mark deleted rows in files of their own.")
+FILE_COMPRESSION = Option("file.compression", str, "zstd", "Codec of data files.")
+FILE_FORMAT = Option("file.format", str.lower, "parquet", "Format of data files.")
+MANIFEST_COMPRESSION = Option("manifest.compression", str, "zstd", "Codec of manifests.")
+MANIFEST_FORMAT = Option("manifest.format", str.lower, "avro", "Format of manifests.")
+MANIFEST_FULL_COMPACTION_SIZE = Option(
+    "manifest.full-compaction-threshold-size", memory_size, 16 * 2**20, "Bytes of small manifests that rewrite all."
+)
+MANIFEST_MERGE_MIN_COUNT = Option("manifest.merge-min-count", integer, 30, "Small manifests that are merged.")
+MANIFEST_TARGET_FILE_SIZE = Option("manifest.target-file-size", memory_size, 8 * 2**20, "Size of merged manifests.")
+MERGE_ENGINE = Option(
+    "merge-engine",
+    one_of("deduplicate", "partial-update", "aggregation", "first-row"),
+    "deduplicate",
+    "How rows of one key become one.",
+)
+NUM_LEVELS = Option("num-levels", integer, 0, "LSM levels; 0: the compaction trigger + 1.")
+NUM_SORTED_RUN_TRIGGER = Option("num-sorted-run.compaction-trigger", integer, 5, "Sorted runs that start a compaction.")
+PARTITION_DEFAULT_NAME = Option("partition.default-name", str, "__DEFAULT_PARTITION__", "Folder of NULL and blanks.")
+PRIMARY_KEY = Option("primary-key", names, NO_NAMES, "Primary key columns, at CREATE TABLE.")
+SCAN_SNAPSHOT_ID = Option("scan.snapshot-id", integer, 0, "Read this snapshot; 0: the latest.")
+SCAN_TIMESTAMP = Option("scan.timestamp", str, "", "Read the table as of this wall clock time.")
+SCAN_TIMESTAMP_MILLIS = Option("scan.timestamp-millis", integer, 0, "Read the table as of these epoch milliseconds.")
+SEQUENCE_FIELD = Option("sequence.field", names, NO_NAMES, "Columns that order the rows of one key.")
+SPLIT_OPEN_FILE_COST = Option("source.split.open-file-cost", memory_size, 4 * 2**20, "Least weight of a file.")
+SPLIT_TARGET_SIZE = Option("source.split.target-size", memory_size, 128 * 2**20, "Bytes a read task should have.")
+STATS_MODE = Option("metadata.stats-mode", str.lower, "truncate(16)", "Statistics kept per column of a file.")
+TARGET_FILE_SIZE = Option("target-file-size", memory_size, 0, "Size data files roll at; 0: 128 mb with keys, else 256.")
+WRITE_ONLY = Option("write-only", boolean, False, "Writers do not compact.")
+ZSTD_LEVEL = Option("file.compression.zstd-level", integer, 1, "Level of the zstd codec.")
+
+
+@dataclass(frozen=True)
+class TableOptions:
+    """The options of a table, read through `Option`s: `options[BUCKET]`."""
+
+    values: Mapping[str, str]
+
+    def __getitem__(self, option: Option[T]) -> T:
+        """The value, parsed. Raises `InvalidOptionError` naming the option."""
+        text = self.values.get(option.key)
+        if text is None:
+            return option.default
+        try:
+            return option.parse(text)
+        except ValueError as e:
+            raise InvalidOptionError(
+                f"Option '{option.key}' cannot be {text!r}: it is {e}. {option.doc} Default: {option.default!r}."
+            ) from e
+
+    def __contains__(self, option: Option[T]) -> bool:
+        return option.key in self.values
+
+    def merged(self, more: Mapping[str, str]) -> TableOptions:
+        """These options, overridden by `more`."""
+        return TableOptions({**self.values, **more})

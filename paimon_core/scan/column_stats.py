@@ -1,0 +1,63 @@
+"""Statistics of a file for the columns that the table has now: found by field id, whatever they were called then."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Mapping, Sequence
+
+from paimon_core.errors import CorruptFileError
+from paimon_core.spec.manifest import DataFileMeta
+from paimon_core.spec.schema import TableSchema
+from paimon_core.spec.stats import EMPTY_STATS, UNKNOWN, ColumnStats, SimpleStats, decode_stats
+from paimon_core.spec.types import BIGINT, DataType
+
+_SYSTEM_TYPES: dict[str, DataType] = {"_ROW_ID": BIGINT, "_SEQUENCE_NUMBER": BIGINT}
+
+
+def value_stats(then: TableSchema, file: DataFileMeta) -> dict[str, ColumnStats]:
+    """Statistics by the names of the schema the file was written with; columns without any are left out."""
+    names = next((n for n in (file.value_stats_cols, file.write_cols) if n is not None), tuple(then.field_by_name))
+    return _decode(then, names, file.value_stats, file)
+
+
+def key_stats(then: TableSchema, file: DataFileMeta) -> dict[str, ColumnStats]:
+    """As `value_stats`, of the trimmed primary key."""
+    return _decode(then, then.trimmed_primary_keys, file.key_stats, file) if then.primary_keys else {}
+
+
+def names_then(now: TableSchema, then: TableSchema, *, same_type: bool) -> dict[str, str | None]:
+    """What the columns of now were called then; None for those there were not yet.
+
+    With `same_type` columns whose type changed are left out: bounds are of the old type.
+    """
+    by_id, found = {f.id: f for f in then.fields}, dict[str, str | None]()
+    for field in now.fields:
+        old = by_id.get(field.id)
+        if old is None:
+            found[field.name] = None
+        elif not same_type or old.type.with_nullable(True) == field.type.with_nullable(True):
+            found[field.name] = old.name
+    return found
+
+
+def for_columns(
+    names: Mapping[str, str | None], stats: Mapping[str, ColumnStats], file: DataFileMeta
+) -> dict[str, ColumnStats]:
+    """Statistics by the names that columns have now; one that is not in the file is NULL throughout."""
+    absent, there = ColumnStats(None, None, file.row_count), file.write_cols
+    return {
+        now: absent if then is None or (there is not None and then not in there) else stats.get(then, UNKNOWN)
+        for now, then in names.items()
+    }
+
+
+def _decode(
+    schema: TableSchema, names: Sequence[str], stats: SimpleStats, file: DataFileMeta
+) -> dict[str, ColumnStats]:
+    types = _SYSTEM_TYPES | {f.name: f.type for f in schema.fields}
+    if not names or stats == EMPTY_STATS or not all(n in types for n in names):
+        return {}
+    try:
+        return dict(zip(names, decode_stats([types[n] for n in names], stats), strict=True))
+    except (ValueError, struct.error) as e:
+        raise CorruptFileError(file.file_name, f"its statistics in the manifest do not decode ({e})") from e

@@ -1,0 +1,71 @@
+"""How the files of one bucket are divided into splits: what one task reads together."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TypeVar
+
+from paimon_core.lsm.runs import sections
+from paimon_core.spec.manifest import DataFileMeta
+from paimon_core.spec.types import DataType
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """Files that share keys among them, and with no other section; raw where no key has two versions or a delete."""
+
+    files: tuple[DataFileMeta, ...]
+    raw: bool
+
+    @property
+    def size(self) -> int:
+        """Bytes of the files."""
+        return sum(f.file_size for f in self.files)
+
+
+def key_sections(files: Iterable[DataFileMeta], key_types: Sequence[DataType]) -> list[Section]:
+    """The sections of a primary-key bucket, in key order."""
+    result = []
+    for runs in sections(files, key_types):
+        members = tuple(f for run in runs for f in run.files)
+        result.append(Section(members, raw=len(runs) == 1 and not any(map(_may_delete, members))))
+    return result
+
+
+def pack_files(
+    files: Sequence[DataFileMeta], target: int, open_cost: int
+) -> Iterator[tuple[tuple[DataFileMeta, ...], bool]]:
+    """Splits of an append bucket: files in order, and that they need no merge."""
+    for group in _pack(files, lambda f: max(f.file_size, open_cost), target):
+        yield tuple(group), False
+
+
+def pack_sections(
+    parts: Sequence[Section], target: int, open_cost: int
+) -> Iterator[tuple[tuple[DataFileMeta, ...], bool]]:
+    """Splits of a primary-key bucket: files, and whether they need a merge. Raw sections get splits of their own."""
+    for raw in (True, False):
+        chosen = [p for p in parts if p.raw is raw]
+        for group in _pack(chosen, lambda p: max(p.size, open_cost), target):
+            yield tuple(f for p in group for f in p.files), not raw
+
+
+def _may_delete(file: DataFileMeta) -> bool:
+    return file.delete_row_count != 0  # old writers do not say
+
+
+def _pack(items: Iterable[T], weight: Callable[[T], int], target: int) -> Iterator[list[T]]:
+    """Neighbours up to the target weight, at least one each."""
+    group: list[T] = []
+    total = 0
+    for item in items:
+        if group and total + weight(item) > target:
+            yield group
+            group, total = [], 0
+        group.append(item)
+        total += weight(item)
+    if group:
+        yield group

@@ -1,0 +1,59 @@
+"""What the schema inside an Avro file may be. A file brings the schema it was written with, and that one decodes it:
+a column of another type would give values of another type, a recursive type could exhaust the stack, and an array whose
+items take no bytes the memory.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+_LEAST_BYTES = {"null": 0} | dict.fromkeys(("boolean", "int", "long", "float", "double", "bytes", "string", "enum"), 1)
+
+
+def check_bounded(avro: Any) -> int:
+    """The least bytes that a value of an Avro type takes. Raises `ValueError` where values could be without bound."""
+    if isinstance(avro, list):
+        return 1 + min(map(check_bounded, avro), default=0)
+    if not isinstance(avro, dict):
+        if avro not in _LEAST_BYTES:
+            raise ValueError(f"type {avro!r} refers to another")
+        return _LEAST_BYTES[avro]
+    match avro["type"]:
+        case "record":
+            return sum(check_bounded(f["type"]) for f in avro["fields"])
+        case "array" | "map" as kind:
+            items = check_bounded(avro["items" if kind == "array" else "values"])
+            if kind == "array" and items == 0:
+                raise ValueError("items of an array take no bytes")
+            return 1
+        case "fixed":
+            return max(0, int(avro["size"]))
+        case plain:
+            return check_bounded(plain)
+
+
+def fits(found: Any, expected: Any) -> bool:
+    """Whether values of one Avro type are values of another: int for long, no NULLs for a type that admits them."""
+    found, found_null = _without_null(found)
+    expected, expected_null = _without_null(expected)
+    if found_null and not expected_null:
+        return False
+    if isinstance(expected, dict) and expected["type"] == "array":
+        return isinstance(found, dict) and found["type"] == "array" and fits(found["items"], expected["items"])
+    return _plain(found) == _plain(expected) and _logical(found) in (None, _logical(expected))
+
+
+def _without_null(avro: Any) -> tuple[Any, bool]:
+    if not isinstance(avro, list):
+        return avro, avro == "null"
+    others = [t for t in avro if t != "null"]
+    return (others[0] if len(others) == 1 else others), len(others) < len(avro)
+
+
+def _plain(avro: Any) -> str:
+    kind = str(avro["type"] if isinstance(avro, dict) else avro)
+    return "long" if kind == "int" else kind
+
+
+def _logical(avro: Any) -> Any:
+    return avro.get("logicalType") if isinstance(avro, dict) else None

@@ -1,0 +1,191 @@
+"""BinaryRow: the bytes of one row, as manifests keep partitions, keys and statistics, and as buckets are hashed.
+
+Layout (all little endian), source: specification, "Manifest", appendix BinaryRow:
+
+    | header: 1 byte row kind + null bits, in whole 8-byte words | 8 bytes per field | variable part, 8-byte aligned |
+
+Null bit of field i is bit i + 8. A field of up to 8 bytes stands in its slot. Strings and bytes of up to 7 bytes stand
+in the slot too: data in bytes 0 to 6, byte 7 = 0x80 | length. Longer ones hold `offset << 32 | length`, the offset from
+the row's start. A timestamp of precision > 3 holds `offset << 32 | nanoseconds of the millisecond` and 8 bytes of epoch
+milliseconds in the variable part; a DECIMAL of precision > 18 holds `offset << 32 | length` and 16 bytes of big-endian
+two's complement there (those 16 bytes are reserved even for NULL, as are the timestamp's 8).
+
+Manifests put the number of fields before a row, as a big-endian INT32: `encode_row` and `decode_row` include it.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Sequence
+from datetime import UTC, date, datetime, timedelta
+from decimal import Context, Decimal
+from typing import Any
+
+from paimon_core.errors import UnsupportedFeatureError
+from paimon_core.spec.types import DataType, DecimalType, Kind, TimeType
+
+_SLOT = {
+    Kind.BOOLEAN: "<?7x",
+    Kind.TINYINT: "<b7x",
+    Kind.SMALLINT: "<h6x",
+    Kind.INT: "<i4x",
+    Kind.BIGINT: "<q",
+    Kind.FLOAT: "<f4x",
+    Kind.DOUBLE: "<d",
+    Kind.DATE: "<i4x",
+    Kind.TIME: "<i4x",
+}
+_EPOCH = datetime(1970, 1, 1)
+_EPOCH_DAY = date(1970, 1, 1)
+_MILLISECOND = timedelta(milliseconds=1)
+_EXACT = Context(prec=80)
+_MAX_INLINE = 7  # bytes of a string that stands in its slot
+_DECIMAL_SIZE = 16
+
+
+def header_size(arity: int) -> int:
+    """Bytes of the row kind and the null bits."""
+    return (arity + 63 + 8) // 64 * 8
+
+
+def is_stored_inline(data_type: DataType) -> bool:
+    """Whether values of the type always stand in their 8-byte slot."""
+    match data_type:
+        case DecimalType(precision=precision):
+            return precision <= DecimalType.MAX_COMPACT_PRECISION
+        case TimeType(kind=Kind.TIMESTAMP | Kind.TIMESTAMP_LTZ, precision=precision):
+            return precision <= 3
+        case _:
+            return data_type.kind in _SLOT
+
+
+def encode_row(types: Sequence[DataType], values: Sequence[Any]) -> bytes:
+    """One row with its leading field count. Values are Python's: int, float, str, bytes, Decimal, date, datetime;
+    DATE also as epoch days, TIME as milliseconds of the day, timestamps as naive UTC datetimes or (millis, nanos)."""
+    return struct.pack(">i", len(types)) + encode_body(types, values)
+
+
+def encode_body(types: Sequence[DataType], values: Sequence[Any]) -> bytes:
+    """One row without the field count: the bytes that are hashed."""
+    header = bytearray(header_size(len(types)))
+    slots, tail = bytearray(), bytearray()
+    start = len(header) + 8 * len(types)
+    for i, (data_type, value) in enumerate(zip(types, values, strict=True)):
+        if value is None:
+            header[(i + 8) // 8] |= 1 << (i % 8)
+        slot, variable = _encode_value(data_type, value, start + len(tail))
+        slots += slot
+        tail += variable
+    return bytes(header + slots + tail)
+
+
+def decode_row(types: Sequence[DataType], data: bytes) -> tuple[Any, ...]:
+    """The values of a row with leading field count, one per type; () for an empty one.
+
+    Timestamps come as (epoch milliseconds, nanoseconds of the millisecond), DATE as epoch days, TIME as milliseconds.
+    Raises `ValueError` where the field count is another, or the bytes are no row of these types.
+    """
+    if len(data) < 4:
+        raise ValueError(f"a BinaryRow has at least 4 bytes, not {len(data)}")
+    arity = int.from_bytes(data[:4], "big")
+    if arity != len(types):
+        raise ValueError(f"the BinaryRow has {arity} fields, {len(types)} expected")
+    return decode_body(types, data[4:])
+
+
+def decode_body(types: Sequence[DataType], body: bytes) -> tuple[Any, ...]:
+    """As `decode_row`, for bytes without the field count."""
+    header = header_size(len(types))
+    if len(body) < header + 8 * len(types):
+        raise ValueError(f"a BinaryRow of {len(types)} fields does not fit {len(body)} bytes")
+    return tuple(
+        None if body[(i + 8) // 8] >> (i % 8) & 1 else _decode_value(t, body, header + 8 * i)
+        for i, t in enumerate(types)
+    )
+
+
+def _encode_value(data_type: DataType, value: Any, offset: int) -> tuple[bytes, bytes]:
+    kind = data_type.kind
+    if isinstance(data_type, DecimalType):
+        return _encode_decimal(data_type, value, offset)
+    if kind in (Kind.TIMESTAMP, Kind.TIMESTAMP_LTZ):
+        return _encode_timestamp(data_type, value, offset)
+    if value is None:
+        return bytes(8), b""
+    if kind in _SLOT:
+        return struct.pack(_SLOT[kind], (value - _EPOCH_DAY).days if isinstance(value, date) else value), b""
+    if kind in (Kind.CHAR, Kind.VARCHAR, Kind.BINARY, Kind.VARBINARY):
+        data = value.encode() if isinstance(value, str) else bytes(value)
+        if len(data) <= _MAX_INLINE:
+            return data.ljust(_MAX_INLINE, b"\0") + bytes([0x80 | len(data)]), b""
+        return struct.pack("<ii", len(data), offset), data + bytes(-len(data) % 8)
+    raise UnsupportedFeatureError(f"A value of type {data_type} cannot be a key, a partition or a statistic.")
+
+
+def _encode_decimal(data_type: DecimalType, value: Any, offset: int) -> tuple[bytes, bytes]:
+    unscaled = 0 if value is None else int(Decimal(value).scaleb(data_type.scale, _EXACT))
+    if data_type.precision <= DecimalType.MAX_COMPACT_PRECISION:
+        return struct.pack("<q", unscaled), b""
+    if value is None:
+        return struct.pack("<ii", 0, offset), bytes(_DECIMAL_SIZE)
+    data = unscaled.to_bytes((unscaled + (unscaled < 0)).bit_length() // 8 + 1, "big", signed=True)
+    return struct.pack("<ii", len(data), offset), data.ljust(_DECIMAL_SIZE, b"\0")
+
+
+def _encode_timestamp(data_type: DataType, value: Any, offset: int) -> tuple[bytes, bytes]:
+    millis, nanos = (0, 0) if value is None else _timestamp_parts(value)
+    if is_stored_inline(data_type):
+        return struct.pack("<q", millis), b""
+    return struct.pack("<ii", nanos, offset), struct.pack("<q", millis)
+
+
+def _timestamp_parts(value: Any) -> tuple[int, int]:
+    if isinstance(value, datetime):
+        naive = value.astimezone(UTC).replace(tzinfo=None) if value.tzinfo else value
+        millis, rest = divmod(naive - _EPOCH, _MILLISECOND)
+        return millis, rest.microseconds * 1000
+    millis, nanos = value
+    return millis, nanos
+
+
+def _decode_value(data_type: DataType, body: bytes, at: int) -> Any:
+    kind = data_type.kind
+    if kind in _SLOT:
+        return struct.unpack_from(_SLOT[kind], body, at)[0]
+    if isinstance(data_type, DecimalType):
+        if data_type.precision <= DecimalType.MAX_COMPACT_PRECISION:
+            unscaled = struct.unpack_from("<q", body, at)[0]
+        else:
+            unscaled = int.from_bytes(_variable(body, at, _DECIMAL_SIZE), "big", signed=True)
+        return Decimal(unscaled).scaleb(-data_type.scale, _EXACT)
+    if kind in (Kind.TIMESTAMP, Kind.TIMESTAMP_LTZ):
+        if is_stored_inline(data_type):
+            return struct.unpack_from("<q", body, at)[0], 0
+        nanos, offset = struct.unpack_from("<ii", body, at)
+        if not 0 <= offset <= len(body) - 8:
+            raise ValueError(f"offset {offset} is outside the BinaryRow")
+        return struct.unpack_from("<q", body, offset)[0], nanos
+    if kind in (Kind.CHAR, Kind.VARCHAR):
+        return _inline_or_variable(body, at).decode()
+    if kind in (Kind.BINARY, Kind.VARBINARY):
+        return _inline_or_variable(body, at)
+    raise ValueError(f"a BinaryRow field of type {data_type} cannot be decoded")
+
+
+def _inline_or_variable(body: bytes, at: int) -> bytes:
+    mark = body[at + _MAX_INLINE]
+    if not mark & 0x80:
+        return _variable(body, at, len(body))
+    if mark & 0x7F > _MAX_INLINE:
+        raise ValueError(f"{mark & 0x7F} bytes do not fit a field of the BinaryRow")
+    return body[at : at + (mark & 0x7F)]
+
+
+def _variable(body: bytes, at: int, max_length: int) -> bytes:
+    length, offset = struct.unpack_from("<ii", body, at)
+    if not 0 <= length <= max_length or not 0 <= offset <= len(body) - length:
+        raise ValueError(f"length {length} at offset {offset} is outside the BinaryRow")
+    return body[offset : offset + length]
+
+
+EMPTY_ROW = encode_row((), ())

@@ -1,0 +1,201 @@
+"""Manifest lists, manifests and the metadata of data files in them. Source: specification, "Manifest".
+
+A manifest list names manifests; a manifest is a sequence of ADD and DELETE of data files, in order; both are Avro.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from enum import IntEnum
+from typing import Any
+
+from paimon_core.spec.binary_row import EMPTY_ROW
+from paimon_core.spec.records import Column, Record, decode_records, encode_records, nullable
+from paimon_core.spec.stats import EMPTY_STATS, SIMPLE_STATS, SimpleStats
+
+ENTRY_VERSION = 2
+LIST_VERSION = 2
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+UNAWARE_BUCKET = 0  # files of append tables without buckets (`bucket = -1`) all say bucket 0
+
+
+class FileKind(IntEnum):
+    ADD = 0
+    DELETE = 1
+
+
+class FileSource(IntEnum):
+    APPEND = 0
+    COMPACT = 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DataFileMeta:
+    """One data file. `min_key` and `max_key` are BinaryRows of the trimmed primary key (empty for append tables);
+    `creation_time` is a moment whose wall clock the writer took in its own zone; sizes in bytes."""
+
+    file_name: str
+    file_size: int
+    row_count: int
+    min_key: bytes = EMPTY_ROW
+    max_key: bytes = EMPTY_ROW
+    key_stats: SimpleStats = EMPTY_STATS
+    value_stats: SimpleStats = EMPTY_STATS
+    min_sequence_number: int
+    max_sequence_number: int
+    schema_id: int
+    level: int = 0
+    extra_files: tuple[str, ...] = ()
+    creation_time: datetime | None = None
+    delete_row_count: int | None = None
+    embedded_file_index: bytes | None = None
+    file_source: int | None = None
+    value_stats_cols: tuple[str, ...] | None = None
+    external_path: str | None = None
+    first_row_id: int | None = None
+    write_cols: tuple[str, ...] | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ManifestEntry:
+    """ADD or DELETE of one data file. `partition` is a BinaryRow of the partition keys."""
+
+    kind: FileKind
+    partition: bytes
+    bucket: int
+    total_buckets: int
+    file: DataFileMeta
+
+    @property
+    def identifier(self) -> tuple[bytes, int, int, str]:
+        """What makes a file the same file in ADD and DELETE."""
+        return self.partition, self.bucket, self.file.level, self.file.file_name
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ManifestFileMeta:
+    """One manifest, as a manifest list names it. Bucket, level and row id ranges are None for old writers."""
+
+    file_name: str
+    file_size: int
+    num_added_files: int
+    num_deleted_files: int
+    partition_stats: SimpleStats
+    schema_id: int
+    min_bucket: int | None = None
+    max_bucket: int | None = None
+    min_level: int | None = None
+    max_level: int | None = None
+    min_row_id: int | None = None
+    max_row_id: int | None = None
+
+
+def _tuple(value: list[str] | None) -> tuple[str, ...] | None:
+    return None if value is None else tuple(value)
+
+
+def _build_file(**given: Any) -> DataFileMeta:
+    for name in ("extra_files", "value_stats_cols", "write_cols"):
+        if name in given:
+            given[name] = _tuple(given[name])
+    if isinstance(given.get("creation_time"), int):  # in JSON, and in the Avro of writers without logical types
+        given["creation_time"] = _EPOCH + timedelta(milliseconds=given["creation_time"])
+    return DataFileMeta(**given)
+
+
+def _build_entry(*, kind: int, **given: Any) -> ManifestEntry:
+    return ManifestEntry(kind=FileKind(kind), **given)
+
+
+_STRINGS = {"type": "array", "items": "string"}
+_MILLIS = {"type": "long", "logicalType": "timestamp-millis"}
+_NAME = "org.apache.paimon.avro.generated.record"
+
+DATA_FILE_META = Record(
+    _NAME,
+    _build_file,
+    (
+        Column("_FILE_NAME", "file_name", "string"),
+        Column("_FILE_SIZE", "file_size", "long"),
+        Column("_ROW_COUNT", "row_count", "long"),
+        Column("_MIN_KEY", "min_key", "bytes"),
+        Column("_MAX_KEY", "max_key", "bytes"),
+        Column("_KEY_STATS", "key_stats", record=SIMPLE_STATS),
+        Column("_VALUE_STATS", "value_stats", record=SIMPLE_STATS),
+        Column("_MIN_SEQUENCE_NUMBER", "min_sequence_number", "long"),
+        Column("_MAX_SEQUENCE_NUMBER", "max_sequence_number", "long"),
+        Column("_SCHEMA_ID", "schema_id", "long"),
+        Column("_LEVEL", "level", "int"),
+        Column("_EXTRA_FILES", "extra_files", _STRINGS),
+        Column("_CREATION_TIME", "creation_time", nullable(_MILLIS)),
+        Column("_DELETE_ROW_COUNT", "delete_row_count", nullable("long")),
+        Column("_EMBEDDED_FILE_INDEX", "embedded_file_index", nullable("bytes")),
+        Column("_FILE_SOURCE", "file_source", nullable("int")),
+        Column("_VALUE_STATS_COLS", "value_stats_cols", nullable(_STRINGS)),
+        Column("_EXTERNAL_PATH", "external_path", nullable("string")),
+        Column("_FIRST_ROW_ID", "first_row_id", nullable("long")),
+        Column("_WRITE_COLS", "write_cols", nullable(_STRINGS)),
+    ),
+)
+MANIFEST_ENTRY = Record(
+    _NAME,
+    _build_entry,
+    (
+        Column("_KIND", "kind", "int"),
+        Column("_PARTITION", "partition", "bytes"),
+        Column("_BUCKET", "bucket", "int"),
+        Column("_TOTAL_BUCKETS", "total_buckets", "int"),
+        Column("_FILE", "file", record=DATA_FILE_META),
+    ),
+)
+MANIFEST_FILE_META = Record(
+    _NAME,
+    ManifestFileMeta,
+    (
+        Column("_FILE_NAME", "file_name", "string"),
+        Column("_FILE_SIZE", "file_size", "long"),
+        Column("_NUM_ADDED_FILES", "num_added_files", "long"),
+        Column("_NUM_DELETED_FILES", "num_deleted_files", "long"),
+        Column("_PARTITION_STATS", "partition_stats", record=SIMPLE_STATS),
+        Column("_SCHEMA_ID", "schema_id", "long"),
+        Column("_MIN_BUCKET", "min_bucket", nullable("int")),
+        Column("_MAX_BUCKET", "max_bucket", nullable("int")),
+        Column("_MIN_LEVEL", "min_level", nullable("int")),
+        Column("_MAX_LEVEL", "max_level", nullable("int")),
+        Column("_MIN_ROW_ID", "min_row_id", nullable("long")),
+        Column("_MAX_ROW_ID", "max_row_id", nullable("long")),
+    ),
+)
+
+
+def encode_manifest(entries: Iterable[ManifestEntry], codec: str = "zstandard") -> bytes:
+    """A manifest's bytes."""
+    return encode_records(MANIFEST_ENTRY, ENTRY_VERSION, entries, codec)
+
+
+def decode_manifest(path: str, data: bytes) -> Iterator[ManifestEntry]:
+    """The entries of a manifest, in order. Raises `CorruptFileError` naming `path`."""
+    return decode_records(MANIFEST_ENTRY, ENTRY_VERSION, path, data)
+
+
+def encode_manifest_list(manifests: Iterable[ManifestFileMeta], codec: str = "zstandard") -> bytes:
+    """A manifest list's bytes."""
+    return encode_records(MANIFEST_FILE_META, LIST_VERSION, manifests, codec)
+
+
+def decode_manifest_list(path: str, data: bytes) -> Iterator[ManifestFileMeta]:
+    """The manifests a list names, in order. Raises `CorruptFileError` naming `path`."""
+    return decode_records(MANIFEST_FILE_META, LIST_VERSION, path, data)
+
+
+def live_entries(entries: Iterable[ManifestEntry]) -> dict[tuple[bytes, int, int, str], ManifestEntry]:
+    """What is left when each DELETE cancels its ADD; a DELETE whose ADD stands elsewhere stays."""
+    live: dict[tuple[bytes, int, int, str], ManifestEntry] = {}
+    for entry in entries:
+        if entry.kind is FileKind.DELETE and entry.identifier in live:
+            del live[entry.identifier]
+        else:
+            live[entry.identifier] = entry
+    return live

@@ -1,0 +1,190 @@
+"""Every path of a table, built and parsed in one place, and the gate for names that become paths.
+
+    TABLE/schema/schema-N
+    TABLE/snapshot/{snapshot-N,EARLIEST,LATEST}
+    TABLE/manifest/{manifest-UUID-N,manifest-list-UUID-N,index-manifest-UUID-N}
+    TABLE/[KEY=VALUE/…]bucket-N/data-UUID-N.FORMAT
+
+Source: specification, "Snapshot", "Schema", "Manifest", "DataFile".
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any
+
+import numpy as np
+
+from paimon_core.errors import CorruptFileError, InvalidDataError, InvalidNameError
+from paimon_core.spec.binary_row import decode_row
+from paimon_core.spec.manifest import DataFileMeta
+from paimon_core.spec.types import DataField, Kind
+
+DEFAULT_PARTITION_NAME = "__DEFAULT_PARTITION__"
+_ESCAPED = frozenset(map(chr, range(0x20))) | frozenset("\"#%'*/:=?\\\x7f{}[]^")
+_FORBIDDEN_IN_NAMES = re.compile(r"[\x00-\x1f\x7f/\\\ud800-\udfff]")
+_BLANK = re.compile(r"[^\S\x85\xa0\u2007\u202f]*")  # spaces that do not break a line, and NEL, are no blanks
+_SNAPSHOT = re.compile(r"snapshot-([0-9]{1,19})")
+_SCHEMA = re.compile(r"schema-([0-9]{1,19})")
+MAX_NAME_BYTES = 200  # leaves room for `.db` and for folders beside it in a file name of 255 bytes
+
+
+def check_name(kind: str, name: str) -> str:
+    """`name`, where it can be a folder's name; `kind` is what the error calls it. Raises `InvalidNameError`."""
+    if not name or not name.strip():
+        raise InvalidNameError(f"The {kind} name {name!r} is empty: give it a name.")
+    problem = None
+    if name in (".", "..") or name != name.strip():
+        problem = "it is '.', '..' or has blanks around it"
+    elif match := _FORBIDDEN_IN_NAMES.search(name):
+        problem = f"it contains {match.group()!r}"
+    elif "$" in name:
+        problem = "'$' starts the name of a system table"
+    elif len(name.encode()) > MAX_NAME_BYTES:
+        problem = f"it is longer than {MAX_NAME_BYTES} bytes"
+    if problem:
+        raise InvalidNameError(f"The {kind} name {name!r} cannot be a folder's name: {problem}. Choose another name.")
+    return name
+
+
+def escape_path_name(text: str) -> str:
+    """Percent-escape what cannot stand in a partition folder."""
+    return "".join(f"%{ord(c):02X}" if c in _ESCAPED else c for c in text)
+
+
+def unescape_path_name(text: str) -> str:
+    """The reverse of `escape_path_name`."""
+    return re.sub(r"%([0-9A-Fa-f]{2})", lambda m: chr(int(m[1], 16)), text)
+
+
+def partition_spec(fields: Sequence[DataField], partition: bytes, default_name: str) -> dict[str, str]:
+    """Partition columns and their values as folders spell them (not escaped); NULL and blanks are `default_name`."""
+    values = decode_row([f.type for f in fields], partition)
+    texts = (None if v is None else partition_text(f, v) for f, v in zip(fields, values, strict=True))
+    return {
+        f.name: default_name if t is None or _BLANK.fullmatch(t) else t for f, t in zip(fields, texts, strict=True)
+    }
+
+
+def partition_text(field: DataField, value: Any) -> str:
+    """A partition value as folder names spell it (`partition.legacy-name`): DATE as epoch days, no casting."""
+    kind = field.type.kind
+    if kind is Kind.BOOLEAN:
+        return "true" if value else "false"
+    if kind in (Kind.TIMESTAMP, Kind.TIMESTAMP_LTZ):
+        return _iso_timestamp(*value)
+    if kind in (Kind.FLOAT, Kind.DOUBLE):
+        return _float_text(np.float32(value) if kind is Kind.FLOAT else np.float64(value))
+    if isinstance(value, Decimal):
+        return format(value, "f")
+    if isinstance(value, bytes):
+        raise InvalidDataError(f"Column {field.name!r} of type {field.type} cannot be a partition column.")
+    return str(value)
+
+
+def _iso_timestamp(millis: int, nanos: int) -> str:
+    days, millis = divmod(millis, 86_400_000)
+    year, month, day = _civil(days)
+    seconds, millis = divmod(millis, 1000)
+    fraction = millis * 1_000_000 + nanos
+    sign = "-" if year < 0 else "+" if year > 9999 else ""
+    text = f"{sign}{abs(year):04d}-{month:02d}-{day:02d}T{seconds // 3600:02d}:{seconds // 60 % 60:02d}"
+    if fraction:
+        digits = f"{fraction:09d}"
+        digits = digits[:3] if digits[3:] == "000000" else digits[:6] if digits[6:] == "000" else digits
+        return f"{text}:{seconds % 60:02d}.{digits}"
+    return f"{text}:{seconds % 60:02d}" if seconds % 60 else text
+
+
+def _float_text(number: np.floating[Any]) -> str:
+    """The shortest digits, two at least, that tell the value apart; with an exponent below 1e-3 and from 1e7."""
+    if not np.isfinite(number):
+        return "NaN" if np.isnan(number) else "Infinity" if number > 0 else "-Infinity"
+    if number == 0 or 1e-3 <= abs(number) < 1e7:
+        return str(np.format_float_positional(number, unique=True, trim="0"))
+    two_digits = np.format_float_scientific(number, precision=1, unique=False)
+    same = type(number)(two_digits) == number  # the nearest of two digits: 4.9E-324, though 5E-324 is shorter
+    text = two_digits if same else np.format_float_scientific(number, unique=True, trim="0")
+    mantissa, _, exponent = text.partition("e")
+    return f"{mantissa}E{int(exponent)}"
+
+
+def _civil(days: int) -> tuple[int, int, int]:
+    """Year, month, day of epoch days, for any year (Howard Hinnant, "chrono-Compatible Low-Level Date Algorithms")."""
+    days += 719_468
+    era, doe = divmod(days, 146_097)
+    yoe = (doe - doe // 1460 + doe // 36_524 - doe // 146_096) // 365
+    doy = doe - (365 * yoe + yoe // 4 - yoe // 100)
+    mp = (5 * doy + 2) // 153
+    month = mp + 3 if mp < 10 else mp - 9
+    return yoe + era * 400 + (month <= 2), month, doy - (153 * mp + 2) // 5 + 1
+
+
+@dataclass(frozen=True, slots=True)
+class TablePaths:
+    """The paths of the table at `root` (no trailing slash); `data_dir` is the folder below it that holds the data."""
+
+    root: str
+    data_dir: str = ""
+
+    @property
+    def schema_dir(self) -> str:
+        return f"{self.root}/schema"
+
+    @property
+    def snapshot_dir(self) -> str:
+        return f"{self.root}/snapshot"
+
+    @property
+    def manifest_dir(self) -> str:
+        return f"{self.root}/manifest"
+
+    def schema(self, schema_id: int) -> str:
+        return f"{self.schema_dir}/schema-{schema_id}"
+
+    def snapshot(self, snapshot_id: int) -> str:
+        return f"{self.snapshot_dir}/snapshot-{snapshot_id}"
+
+    @property
+    def latest_hint(self) -> str:
+        return f"{self.snapshot_dir}/LATEST"
+
+    @property
+    def earliest_hint(self) -> str:
+        return f"{self.snapshot_dir}/EARLIEST"
+
+    def manifest(self, name: str) -> str:
+        return f"{self.manifest_dir}/{_inside(self.manifest_dir, name)}"
+
+    def bucket_dir(self, spec: dict[str, str], bucket: int) -> str:
+        """Folder of a bucket; `spec` is the partition's, not escaped."""
+        parts = [f"{escape_path_name(k)}={escape_path_name(v)}" for k, v in spec.items()]
+        top = f"{self.root}/{self.data_dir}" if self.data_dir else self.root
+        return "/".join([top, *parts, "bucket-postpone" if bucket == -2 else f"bucket-{bucket}"])
+
+
+def data_file_path(bucket_dir: str, file: DataFileMeta) -> str:
+    """Where a data file lies: in its bucket, unless it says another place. Raises `CorruptFileError`."""
+    return file.external_path or f"{bucket_dir}/{_inside(bucket_dir, file.file_name)}"
+
+
+def _inside(folder: str, name: str) -> str:
+    """A file's name as metadata gives it, where it is one: it must not lead out of its folder."""
+    if not name or name in (".", "..") or _FORBIDDEN_IN_NAMES.search(name):
+        raise CorruptFileError(f"{folder}/{name!r}", "metadata names this file, and it is no file name")
+    return name
+
+
+def parse_snapshot_id(name: str) -> int | None:
+    """N of `snapshot-N`, None for any other name."""
+    match = _SNAPSHOT.fullmatch(name)
+    return int(match[1]) if match else None
+
+
+def parse_schema_id(name: str) -> int | None:
+    """N of `schema-N`, None for any other name."""
+    match = _SCHEMA.fullmatch(name)
+    return int(match[1]) if match else None

@@ -1,0 +1,160 @@
+"""The one codec between frozen values and Avro object container files: a table of columns per record drives both ways.
+
+Manifests and manifest lists are Avro files (deflate, snappy, zstandard or none); each record starts with `_VERSION`.
+Readers take columns by name and give `None` (or the attribute's default) for those an older writer lacks.
+"""
+
+from __future__ import annotations
+
+import io
+from base64 import b64decode, b64encode
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from importlib.util import find_spec
+from reprlib import repr as shortened
+from typing import Any
+
+import fastavro
+
+from paimon_core.errors import CorruptFileError, PaimonError, UnsupportedFeatureError, UnsupportedVersionError
+from paimon_core.spec.avro_types import check_bounded, fits
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """One column: its Avro name and type, the attribute of the value, and the nested record where it is one."""
+
+    name: str
+    attribute: str
+    avro: Any = None
+    record: Record | None = None
+
+    def to_avro(self, value: Any) -> Any:
+        if self.record is not None:
+            return self.record.to_avro(value)
+        # fastavro takes a tuple in a union for (branch name, value)
+        return list(value) if isinstance(value, tuple) else value
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """A record type: `build` makes the value from attributes given by name."""
+
+    name: str
+    build: Callable[..., Any]
+    columns: tuple[Column, ...]
+
+    def avro(self) -> dict[str, Any]:
+        return {"type": "record", "name": self.name, "fields": [_avro_field(self.name, c) for c in self.columns]}
+
+    def check(self, avro: Any) -> None:
+        """Raises `ValueError` where records of an Avro schema are others than these; it may lack columns."""
+        if not isinstance(avro, dict) or avro["type"] != "record":
+            raise ValueError(f"{shortened(avro)} is not the type of a record")
+        types = {f["name"]: f["type"] for f in avro["fields"]}
+        for c in self.columns:
+            if c.name not in types:
+                continue
+            if c.record:
+                c.record.check(types[c.name])
+            elif not fits(types[c.name], c.avro):
+                raise ValueError(f"column {c.name} is of type {shortened(types[c.name])}")
+
+    def to_avro(self, value: Any) -> dict[str, Any]:
+        return {c.name: c.to_avro(getattr(value, c.attribute)) for c in self.columns}
+
+    def from_avro(self, node: dict[str, Any]) -> Any:
+        given = {}
+        for c in self.columns:
+            if c.name in node:
+                value = node[c.name]
+                given[c.attribute] = c.record.from_avro(value) if c.record else value
+        return self.build(**given)
+
+    def to_json(self, value: Any) -> dict[str, Any]:
+        """The value as JSON takes it, absent fields left out: bytes in base64, moments in epoch milliseconds."""
+        given = ((c, getattr(value, c.attribute)) for c in self.columns)
+        return {c.name: c.record.to_json(v) if c.record else _to_json(v) for c, v in given if v is not None}
+
+    def from_json(self, node: Any) -> Any:
+        """The reverse of `to_json`. Raises `ValueError`, `TypeError` or `OverflowError` on what is no such record."""
+        if not isinstance(node, dict):
+            raise TypeError(f"{shortened(node)} is no object")
+        given = ((c, node[c.name]) for c in self.columns if c.name in node)
+        return self.build(
+            **{c.attribute: c.record.from_json(v) if c.record else _from_json(c.avro, v) for c, v in given}
+        )
+
+
+def nullable(avro: Any) -> list[Any]:
+    """The Avro type that also admits null."""
+    return ["null", avro]
+
+
+def encode_records(record: Record, version: int, values: Iterable[Any], codec: str) -> bytes:
+    """An Avro file of the values."""
+    schema = record.avro()
+    schema["fields"] = [{"name": "_VERSION", "type": "int"}, *schema["fields"]]
+    out = io.BytesIO()
+    rows = ({"_VERSION": version, **record.to_avro(v)} for v in values)
+    fastavro.writer(out, fastavro.parse_schema(schema), rows, codec=codec)
+    return out.getvalue()
+
+
+def decode_records(record: Record, version: int, path: str, data: bytes) -> Iterator[Any]:
+    """The values an Avro file holds.
+
+    Raises `CorruptFileError`, `UnsupportedVersionError`, `UnsupportedFeatureError`, all naming `path`.
+    """
+    try:
+        blocks = fastavro.block_reader(io.BytesIO(data))
+        if blocks.codec == "snappy" and find_spec("cramjam") is None:
+            raise UnsupportedFeatureError(f"File {path} is compressed with snappy: pip install cramjam to read it.")
+        check_bounded(blocks.writer_schema)
+        record.check(blocks.writer_schema)
+        for block in blocks:
+            for node in block:
+                found = node["_VERSION"]
+                if found > version:
+                    cause = f"it has {record.name} version {found}, this library knows versions up to {version}"
+                    raise UnsupportedVersionError(path, cause, "upgrade paimon-sql")
+                yield record.from_avro(node)
+            if block.num_records < 0 or block.bytes_.read(1):
+                raise ValueError("a block holds more records than it says")
+    except PaimonError:
+        raise
+    except Exception as e:  # fastavro raises what the bytes happen to trip over
+        raise CorruptFileError(path, f"it is no Avro file of {record.name} ({type(e).__name__}: {e})") from e
+
+
+def _to_json(value: Any) -> Any:
+    if isinstance(value, bytes):
+        return b64encode(value).decode()
+    if isinstance(value, datetime):
+        return round(value.timestamp() * 1000)
+    return list(value) if isinstance(value, tuple) else value
+
+
+def _from_json(avro: Any, value: Any) -> Any:
+    kind = avro[1] if isinstance(avro, list) else avro
+    if isinstance(kind, dict) and kind["type"] == "array":
+        return [None if v is None else _from_json(kind["items"], v) for v in _typed(value, list)]
+    if kind == "bytes":
+        return b64decode(_typed(value, str), validate=True)
+    return _typed(value, str if kind == "string" else int)
+
+
+def _typed(value: Any, kind: type) -> Any:
+    if type(value) is not kind:
+        raise TypeError(f"{shortened(value)} is not of type {kind.__name__}")
+    return value
+
+
+def _avro_field(parent: str, column: Column) -> dict[str, Any]:
+    if column.record is not None:
+        # Avro allows a record name once per schema: nested names carry the path
+        nested = Record(f"{parent}_{column.name}", column.record.build, column.record.columns)
+        return {"name": column.name, "type": nested.avro()}
+    field = {"name": column.name, "type": column.avro}
+    return {**field, "default": None} if isinstance(column.avro, list) else field

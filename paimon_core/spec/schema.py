@@ -1,0 +1,145 @@
+"""`schema/schema-N`: the JSON of one version of a table's schema. Source: specification, "Schema"."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from functools import cached_property
+from reprlib import repr as shortened
+from typing import Any
+
+from paimon_core.errors import CorruptFileError, InvalidSchemaError, UnsupportedFeatureError, UnsupportedVersionError
+from paimon_core.spec.json_object import decode_json_object, member
+from paimon_core.spec.types import DataField, DataType, RowType, nested_fields, parse_field
+
+CURRENT_VERSION = 3
+# ids of the columns Paimon adds; users' field ids stay below KEY_FIELD_ID_START
+KEY_FIELD_ID_START = 2**30 - 1
+SYSTEM_FIELD_ID_START = 2**31 - 1
+
+
+@dataclass(frozen=True, kw_only=True)
+class TableSchema:
+    """One version of a table's schema: columns with their ids, keys, options. `time_millis` is epoch milliseconds."""
+
+    id: int = 0
+    fields: tuple[DataField, ...]
+    highest_field_id: int
+    partition_keys: tuple[str, ...] = ()
+    primary_keys: tuple[str, ...] = ()
+    options: dict[str, str] = field(default_factory=dict)
+    comment: str | None = None
+    time_millis: int = 0
+    version: int = CURRENT_VERSION
+
+    @cached_property
+    def field_by_name(self) -> dict[str, DataField]:
+        return {f.name: f for f in self.fields}
+
+    @cached_property
+    def partition_fields(self) -> tuple[DataField, ...]:
+        return self.select(self.partition_keys)
+
+    @cached_property
+    def trimmed_primary_keys(self) -> tuple[str, ...]:
+        """The primary key without partition columns: what files are sorted by. The whole key where nothing is left."""
+        rest = tuple(k for k in self.primary_keys if k not in self.partition_keys)
+        return rest or self.primary_keys
+
+    @cached_property
+    def key_fields(self) -> tuple[DataField, ...]:
+        return self.select(self.trimmed_primary_keys)
+
+    @cached_property
+    def bucket_keys(self) -> tuple[str, ...]:
+        """Columns that decide the bucket: `bucket-key`, else the trimmed primary key, else none."""
+        named = self.options.get("bucket-key")
+        if named:
+            return tuple(k.strip() for k in named.split(","))
+        return self.trimmed_primary_keys
+
+    @property
+    def row_type(self) -> RowType:
+        return RowType(nullable=False, fields=self.fields)
+
+    def select(self, names: tuple[str, ...]) -> tuple[DataField, ...]:
+        """Fields by name, in that order. Raises `InvalidSchemaError` for an unknown one."""
+        missing = [n for n in names if n not in self.field_by_name]
+        if missing:
+            known = ", ".join(self.field_by_name)
+            raise InvalidSchemaError(f"There is no column {missing[0]!r}; the columns are {known}.")
+        return tuple(self.field_by_name[n] for n in names)
+
+    def types(self, names: tuple[str, ...]) -> tuple[DataType, ...]:
+        return tuple(f.type for f in self.select(names))
+
+
+def encode_schema(schema: TableSchema) -> bytes:
+    """The file's bytes: indented JSON."""
+    node: dict[str, Any] = {
+        "version": schema.version,
+        "id": schema.id,
+        "fields": [f.json() for f in schema.fields],
+        "highestFieldId": schema.highest_field_id,
+        "partitionKeys": list(schema.partition_keys),
+        "primaryKeys": list(schema.primary_keys),
+        "options": schema.options,
+    }
+    if schema.comment is not None:
+        node["comment"] = schema.comment
+    node["timeMillis"] = schema.time_millis
+    return json.dumps(node, indent=2, ensure_ascii=False).encode()
+
+
+def decode_schema(path: str, data: bytes) -> TableSchema:
+    """The schema a file holds.
+
+    Raises `CorruptFileError`, `UnsupportedVersionError`, `UnsupportedFeatureError`, all naming `path`.
+    """
+    node = decode_json_object(path, data)
+    version = node.get("version", 1)
+    if isinstance(version, int) and version > CURRENT_VERSION:
+        cause = f"it has schema version {version}, this library knows versions up to {CURRENT_VERSION}"
+        raise UnsupportedVersionError(path, cause, "upgrade paimon-sql")
+    try:
+        schema = _build(node)
+        if len(schema.field_by_name) != len(schema.fields):
+            raise InvalidSchemaError("two columns have the same name")
+        schema.select(schema.partition_keys + schema.primary_keys)
+        return schema
+    except UnsupportedFeatureError as e:
+        raise UnsupportedFeatureError(f"The table of {path} cannot be used: {e}") from e
+    except (InvalidSchemaError, TypeError) as e:
+        raise CorruptFileError(path, f"it is no schema: {e}") from e
+
+
+def _build(node: dict[str, Any]) -> TableSchema:
+    version = member(node, "version", int, 1)
+    options = {k: v if isinstance(v, str) else json.dumps(v) for k, v in member(node, "options", dict).items()}
+    if version <= 1:
+        options.setdefault("bucket", "1")
+    if version <= 2:
+        options.setdefault("file.format", "orc")
+    return TableSchema(
+        id=member(node, "id", int),
+        fields=tuple(parse_field(f) for f in member(node, "fields", list)),
+        highest_field_id=member(node, "highestFieldId", int),
+        partition_keys=_names(node, "partitionKeys"),
+        primary_keys=_names(node, "primaryKeys"),
+        options=options,
+        comment=member(node, "comment", str | None, None),
+        time_millis=member(node, "timeMillis", int, 0),
+        version=version,
+    )
+
+
+def _names(node: dict[str, Any], key: str) -> tuple[str, ...]:
+    names = member(node, key, list)
+    if not all(isinstance(n, str) for n in names):
+        raise TypeError(f"{key!r} are {shortened(names)}")
+    return tuple(names)
+
+
+def highest_field_id(fields: tuple[DataField, ...]) -> int:
+    """The largest id in use, nested fields included; -1 for none."""
+    return max((f.id for f in nested_fields(RowType(fields=fields))), default=-1)

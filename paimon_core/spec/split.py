@@ -1,0 +1,60 @@
+"""What a reader gets: files of one bucket that are read together. Travels as JSON, never as code."""
+
+from __future__ import annotations
+
+import json
+from base64 import b64decode, b64encode
+from dataclasses import dataclass
+
+from paimon_core.errors import CorruptFileError
+from paimon_core.spec.json_object import member
+from paimon_core.spec.manifest import DATA_FILE_META, DataFileMeta
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DataSplit:
+    """Files of one bucket; `needs_merge` where their rows must be merged by key, else they are read as they are."""
+
+    partition: bytes
+    bucket: int
+    bucket_dir: str
+    files: tuple[DataFileMeta, ...]
+    needs_merge: bool = False
+
+    @property
+    def row_count(self) -> int:
+        """Rows in the files, before merging."""
+        return sum(f.row_count for f in self.files)
+
+    @property
+    def size(self) -> int:
+        """Bytes of the files."""
+        return sum(f.file_size for f in self.files)
+
+
+def encode_split(split: DataSplit) -> str:
+    """The split as one JSON text."""
+    return json.dumps(
+        {
+            "partition": b64encode(split.partition).decode(),
+            "bucket": split.bucket,
+            "dir": split.bucket_dir,
+            "merge": split.needs_merge,
+            "files": [DATA_FILE_META.to_json(f) for f in split.files],
+        }
+    )
+
+
+def decode_split(text: str) -> DataSplit:
+    """The reverse of `encode_split`. Raises `CorruptFileError`."""
+    try:
+        node = json.loads(text)
+        return DataSplit(
+            partition=b64decode(member(node, "partition", str), validate=True),
+            bucket=member(node, "bucket", int),
+            bucket_dir=member(node, "dir", str),
+            files=tuple(DATA_FILE_META.from_json(f) for f in member(node, "files", list)),
+            needs_merge=member(node, "merge", bool),
+        )
+    except (ValueError, TypeError, OverflowError, RecursionError) as e:
+        raise CorruptFileError("<split>", f"it does not decode ({e})", "run the query again") from e

@@ -1,0 +1,68 @@
+"""SimpleStats: minimum, maximum and NULL count per column, as manifests keep them. Source: specification, "Manifest".
+
+`min_values` and `max_values` are BinaryRows with leading field count; `null_counts` has one entry per column, None
+where it is not known. Which columns they cover is said beside them (`_VALUE_STATS_COLS`, else all of the schema's).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from paimon_core.spec.binary_row import EMPTY_ROW, decode_row, encode_row
+from paimon_core.spec.records import Column, Record, nullable
+from paimon_core.spec.types import DataType
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SimpleStats:
+    min_values: bytes = EMPTY_ROW
+    max_values: bytes = EMPTY_ROW
+    null_counts: tuple[int | None, ...] | None = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnStats:
+    """What is known of one column of a file: bounds are inclusive, None where unknown."""
+
+    minimum: Any = None
+    maximum: Any = None
+    null_count: int | None = None
+
+
+EMPTY_STATS = SimpleStats()
+UNKNOWN = ColumnStats()
+
+
+def encode_stats(types: Sequence[DataType], columns: Sequence[ColumnStats]) -> SimpleStats:
+    """Statistics of columns in the order of `types`."""
+    return SimpleStats(
+        min_values=encode_row(types, [c.minimum for c in columns]),
+        max_values=encode_row(types, [c.maximum for c in columns]),
+        null_counts=tuple(c.null_count for c in columns),
+    )
+
+
+def decode_stats(types: Sequence[DataType], stats: SimpleStats) -> tuple[ColumnStats, ...]:
+    """Statistics per column. Raises `ValueError` where the bytes do not fit the types."""
+    counts = stats.null_counts or ()
+    low, high = decode_row(types, stats.min_values), decode_row(types, stats.max_values)
+    return tuple(
+        ColumnStats(low[i], high[i], counts[i] if i < len(counts) else None) for i in range(len(types))
+    )
+
+
+def _build(*, null_counts: list[int | None] | None = None, **rows: bytes) -> SimpleStats:
+    return SimpleStats(null_counts=None if null_counts is None else tuple(null_counts), **rows)
+
+
+SIMPLE_STATS = Record(
+    "record",
+    _build,
+    (
+        Column("_MIN_VALUES", "min_values", "bytes"),
+        Column("_MAX_VALUES", "max_values", "bytes"),
+        Column("_NULL_COUNTS", "null_counts", nullable({"type": "array", "items": ["null", "long"]})),
+    ),
+)

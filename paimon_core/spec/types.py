@@ -1,0 +1,300 @@
+"""Paimon's data types and their spelling in schema files.
+
+A type is a JSON string (`"DECIMAL(10, 2) NOT NULL"`) or, for nested ones, an object
+(`{"type": "ARRAY", "element": …}`). Source: specification, "Schema" and "Data Types".
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from enum import Enum
+from reprlib import repr as shortened
+from typing import Any, ClassVar
+
+from paimon_core.errors import InvalidSchemaError, PaimonError, UnsupportedFeatureError
+
+MAX_LENGTH = 2**31 - 1
+MAX_NESTING = 64
+
+
+class Kind(Enum):
+    """The root of a type, named as schema files spell it."""
+
+    BOOLEAN = "BOOLEAN"
+    TINYINT = "TINYINT"
+    SMALLINT = "SMALLINT"
+    INT = "INT"
+    BIGINT = "BIGINT"
+    FLOAT = "FLOAT"
+    DOUBLE = "DOUBLE"
+    DATE = "DATE"
+    VARIANT = "VARIANT"
+    DECIMAL = "DECIMAL"
+    CHAR = "CHAR"
+    VARCHAR = "VARCHAR"
+    BINARY = "BINARY"
+    VARBINARY = "VARBINARY"
+    TIME = "TIME"
+    TIMESTAMP = "TIMESTAMP"
+    TIMESTAMP_LTZ = "TIMESTAMP_LTZ"
+    ARRAY = "ARRAY"
+    MAP = "MAP"
+    MULTISET = "MULTISET"
+    ROW = "ROW"
+
+
+@dataclass(frozen=True, slots=True)
+class DataType:
+    """A type and whether it admits NULL. Subclasses carry the parameters."""
+
+    kind: Kind
+    nullable: bool = True
+
+    def sql(self) -> str:
+        """The spelling without nullability, as in `DESCRIBE` and error messages."""
+        return self.kind.value
+
+    def json(self) -> Any:
+        return self.sql() + self._not_null
+
+    @property
+    def _not_null(self) -> str:
+        return "" if self.nullable else " NOT NULL"
+
+    def with_nullable(self, nullable: bool) -> DataType:
+        return replace(self, nullable=nullable)
+
+    def __str__(self) -> str:
+        return self.sql() + self._not_null
+
+
+@dataclass(frozen=True, slots=True)
+class DecimalType(DataType):
+    """An exact number of `precision` digits, `scale` of them after the point."""
+
+    kind: Kind = Kind.DECIMAL
+    nullable: bool = True
+    precision: int = 10
+    scale: int = 0
+
+    MAX_PRECISION: ClassVar[int] = 38
+    MAX_COMPACT_PRECISION: ClassVar[int] = 18
+
+    def __post_init__(self) -> None:
+        if not (1 <= self.precision <= self.MAX_PRECISION and 0 <= self.scale <= self.precision):
+            raise InvalidSchemaError(
+                f"DECIMAL({self.precision}, {self.scale}) is not a type: the precision is 1 to 38, the scale 0 to it."
+            )
+
+    def sql(self) -> str:
+        return f"DECIMAL({self.precision}, {self.scale})"
+
+
+@dataclass(frozen=True, slots=True)
+class LengthType(DataType):
+    """CHAR, VARCHAR, BINARY or VARBINARY of at most `length` characters or bytes; STRING and BYTES are the longest."""
+
+    length: int = MAX_LENGTH
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.length <= MAX_LENGTH:
+            raise InvalidSchemaError(f"{self.sql()} is not a type: the length is 1 to {MAX_LENGTH}.")
+
+    def sql(self) -> str:
+        if self.length == MAX_LENGTH and self.kind is Kind.VARCHAR:
+            return "STRING"
+        if self.length == MAX_LENGTH and self.kind is Kind.VARBINARY:
+            return "BYTES"
+        return f"{self.kind.value}({self.length})"
+
+
+@dataclass(frozen=True, slots=True)
+class TimeType(DataType):
+    """TIME, TIMESTAMP or TIMESTAMP WITH LOCAL TIME ZONE with `precision` digits of a second."""
+
+    precision: int = 6
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.precision <= 9:
+            raise InvalidSchemaError(f"{self.kind.value}({self.precision}) is not a type: the precision is 0 to 9.")
+
+    def sql(self) -> str:
+        if self.kind is Kind.TIMESTAMP_LTZ:
+            return f"TIMESTAMP({self.precision}) WITH LOCAL TIME ZONE"
+        return f"{self.kind.value}({self.precision})"
+
+
+@dataclass(frozen=True, slots=True)
+class CollectionType(DataType):
+    """ARRAY or MULTISET of `element`."""
+
+    element: DataType = DataType(Kind.INT)
+
+    def sql(self) -> str:
+        return f"{self.kind.value}<{self.element}>"
+
+    def json(self) -> Any:
+        return {"type": self.kind.value + self._not_null, "element": self.element.json()}
+
+
+@dataclass(frozen=True, slots=True)
+class MapType(DataType):
+    """MAP from `key` to `value`."""
+
+    kind: Kind = Kind.MAP
+    nullable: bool = True
+    key: DataType = DataType(Kind.INT)
+    value: DataType = DataType(Kind.INT)
+
+    def sql(self) -> str:
+        return f"MAP<{self.key}, {self.value}>"
+
+    def json(self) -> Any:
+        return {"type": "MAP" + self._not_null, "key": self.key.json(), "value": self.value.json()}
+
+
+@dataclass(frozen=True, slots=True)
+class RowType(DataType):
+    """ROW of named fields."""
+
+    kind: Kind = Kind.ROW
+    nullable: bool = True
+    fields: tuple[DataField, ...] = ()
+
+    def sql(self) -> str:
+        return "ROW<" + ", ".join(f"`{f.name}` {f.type}" for f in self.fields) + ">"
+
+    def json(self) -> Any:
+        return {"type": "ROW" + self._not_null, "fields": [f.json() for f in self.fields]}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DataField:
+    """A column, or a field of a ROW: `id` never changes and is what files are read by."""
+
+    id: int
+    name: str
+    type: DataType
+    description: str | None = None
+    default: str | None = None
+
+    def json(self) -> dict[str, Any]:
+        out: dict[str, Any] = {"id": self.id, "name": self.name, "type": self.type.json()}
+        if self.description is not None:
+            out["description"] = self.description
+        if self.default is not None:
+            out["defaultValue"] = self.default
+        return out
+
+
+BOOLEAN, TINYINT, SMALLINT = DataType(Kind.BOOLEAN), DataType(Kind.TINYINT), DataType(Kind.SMALLINT)
+INT, BIGINT, FLOAT, DOUBLE = DataType(Kind.INT), DataType(Kind.BIGINT), DataType(Kind.FLOAT), DataType(Kind.DOUBLE)
+DATE, VARIANT = DataType(Kind.DATE), DataType(Kind.VARIANT)
+STRING, BYTES = LengthType(Kind.VARCHAR), LengthType(Kind.VARBINARY)
+
+_ALIASES = {
+    "INTEGER": INT,
+    "DOUBLE PRECISION": DOUBLE,
+    "STRING": STRING,
+    "BYTES": BYTES,
+}
+_DECIMALS = ("DECIMAL", "NUMERIC", "DEC")
+_LENGTHS = ("CHAR", "VARCHAR", "BINARY", "VARBINARY")
+_TIMES = {
+    "TIME": Kind.TIME,
+    "TIME WITHOUT TIME ZONE": Kind.TIME,
+    "TIMESTAMP": Kind.TIMESTAMP,
+    "TIMESTAMP WITHOUT TIME ZONE": Kind.TIMESTAMP,
+    "TIMESTAMP WITH LOCAL TIME ZONE": Kind.TIMESTAMP_LTZ,
+    "TIMESTAMP_LTZ": Kind.TIMESTAMP_LTZ,
+}
+_NESTED = ("ARRAY", "MAP", "MULTISET", "ROW")
+_KNOWN = {*Kind.__members__, *_ALIASES, *_DECIMALS}
+# of a text in capitals with single blanks
+_SPELLING = re.compile(
+    r"(?P<name>[A-Z_]++(?: PRECISION)?) ?(?:\( ?(?P<p>[0-9]{1,10}) ?(?:, ?(?P<s>[0-9]{1,10}) ?)?\))?"
+    r" ?(?P<zone>WITH LOCAL TIME ZONE|WITHOUT TIME ZONE)? ?(?P<null>NOT NULL|NULL)?"
+)
+
+
+def parse_type(node: Any, depth: int = 0) -> DataType:
+    """The type that a JSON node of a schema file spells. Raises `InvalidSchemaError`, `UnsupportedFeatureError`."""
+    if depth > MAX_NESTING:
+        raise InvalidSchemaError(f"Types are nested more than {MAX_NESTING} levels deep.")
+    if isinstance(node, str):
+        return _parse_atomic(node)
+    if not isinstance(node, dict) or not isinstance(node.get("type"), str):
+        raise InvalidSchemaError(f"{shortened(node)} is not a data type.")
+    name, _, null = node["type"].partition(" ")
+    if name not in _NESTED or null not in ("", "NULL", "NOT NULL"):
+        raise _not_a_type(node["type"])
+    nullable = null != "NOT NULL"
+    try:
+        if name in ("ARRAY", "MULTISET"):
+            return CollectionType(Kind[name], nullable, parse_type(node["element"], depth + 1))
+        if name == "MAP":
+            key, value = parse_type(node["key"], depth + 1), parse_type(node["value"], depth + 1)
+            return MapType(nullable=nullable, key=key, value=value)
+        return RowType(nullable=nullable, fields=tuple(parse_field(f, depth + 1) for f in node["fields"]))
+    except (KeyError, TypeError) as e:
+        raise InvalidSchemaError(f"{shortened(node)} is not a data type: {e} is missing or malformed.") from e
+
+
+def parse_field(node: Any, depth: int = 0) -> DataField:
+    """The field that a JSON object of a schema file spells. Raises `InvalidSchemaError`, `UnsupportedFeatureError`."""
+    if not isinstance(node, dict) or type(node.get("id")) is not int or not isinstance(node.get("name"), str):
+        raise InvalidSchemaError(f"{shortened(node)} is not a field: it needs an id, a name and a type.")
+    for key in ("description", "defaultValue"):
+        if not isinstance(node.get(key, ""), str | None):
+            raise InvalidSchemaError(f"The {key} of field {node['name']!r} is {shortened(node[key])}, not a text.")
+    return DataField(
+        id=node["id"],
+        name=node["name"],
+        type=parse_type(node.get("type"), depth),
+        description=node.get("description"),
+        default=node.get("defaultValue"),
+    )
+
+
+def _parse_atomic(text: str) -> DataType:
+    match = _SPELLING.fullmatch(" ".join(text.upper().split()))
+    if match is None:
+        raise _not_a_type(text)
+    name = f"{match['name']} {match['zone']}" if match["zone"] else match["name"]
+    nullable = match["null"] != "NOT NULL"
+    first, second = (int(match[g]) if match[g] else None for g in ("p", "s"))
+    if name in _DECIMALS:
+        return DecimalType(nullable=nullable, precision=10 if first is None else first, scale=second or 0)
+    if name in _LENGTHS and second is None:
+        return LengthType(Kind[name], nullable, 1 if first is None else first)
+    if name in _TIMES and second is None:
+        kind = _TIMES[name]
+        return TimeType(kind, nullable, (0 if kind is Kind.TIME else 6) if first is None else first)
+    if name in _ALIASES and first is None:
+        return _ALIASES[name].with_nullable(nullable)
+    if name in Kind.__members__ and name not in _NESTED and first is None:
+        return DataType(Kind[name], nullable)
+    raise _not_a_type(text)
+
+
+def _not_a_type(text: str) -> PaimonError:
+    word = re.match(r"\s*([A-Z_]+)", text.upper())
+    if word and word[1] not in _KNOWN:
+        return UnsupportedFeatureError(f"Columns of type {text[:80]} are not supported yet.")
+    return InvalidSchemaError(f"{shortened(text)} is not a data type.")
+
+
+def nested_fields(data_type: DataType) -> Iterator[DataField]:
+    """Every field below a type, depth first: what takes part in the numbering of field ids."""
+    match data_type:
+        case RowType(fields=fields):
+            for field in fields:
+                yield field
+                yield from nested_fields(field.type)
+        case MapType(key=key, value=value):
+            yield from nested_fields(key)
+            yield from nested_fields(value)
+        case CollectionType(element=element):
+            yield from nested_fields(element)

@@ -1,0 +1,45 @@
+"""MetadataCache: what has been decoded from immutable files, kept by path within a bound."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+from threading import Lock
+from typing import Any, TypeVar
+
+S = TypeVar("S", bound=Sequence[Any])
+CAPACITY = 50_000  # manifest entries, of 1 to 3 kB each
+
+
+class MetadataCache:
+    """Least recently used sequences go first; the weight of one is its length. Safe for threads; pickles as empty."""
+
+    def __init__(self, capacity: int = CAPACITY) -> None:
+        self._capacity, self._weight = capacity, 0
+        self._values: OrderedDict[str, Sequence[Any]] = OrderedDict()
+        self._lock = Lock()
+
+    def __reduce__(self) -> tuple[type[MetadataCache], tuple[int]]:
+        return MetadataCache, (self._capacity,)
+
+    def __len__(self) -> int:
+        return len(self._values)
+
+    def get(self, path: str, load: Callable[[], S]) -> S:
+        """What the immutable file at `path` holds; `load` is called where it is not known."""
+        with self._lock:
+            if path in self._values:
+                self._values.move_to_end(path)
+                return self._values[path]  # type: ignore[return-value]
+        value = load()
+        with self._lock:
+            if path not in self._values and len(value) <= self._capacity:
+                self._values[path] = value
+                self._weight += _weight(value)
+            while self._weight > self._capacity:
+                self._weight -= _weight(self._values.popitem(last=False)[1])
+        return value
+
+
+def _weight(value: Sequence[Any]) -> int:
+    return len(value) + 1

@@ -1,0 +1,88 @@
+"""What of a table this version reads and writes: anything else is refused by name, never misread.
+
+One line per feature: the option, its default, the values that work. The rest of a table's options is passed on.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from paimon_core.errors import UnsupportedFeatureError
+from paimon_core.options import BUCKET
+from paimon_core.spec.snapshot import Snapshot
+from paimon_core.store.table_store import TableStore
+
+
+@dataclass(frozen=True, slots=True)
+class _Feature:
+    option: str
+    default: str
+    works: tuple[str, ...]
+    keyed_only: bool = False
+
+
+_READ = (
+    _Feature("type", "table", ("table",)),
+    _Feature("merge-engine", "deduplicate", ("deduplicate",), keyed_only=True),
+    _Feature("data-evolution.enabled", "false", ("false",)),
+    _Feature("manifest.format", "avro", ("avro",)),
+    _Feature("ignore-delete", "false", ("false",), keyed_only=True),
+    _Feature("sequence.field.sort-order", "ascending", ("ascending",), keyed_only=True),
+    _Feature("chain-table.enabled", "false", ("false",)),
+    _Feature("scan.fallback-branch", "", ("",)),
+    _Feature("record-level.expire-time", "", ("",)),
+    _Feature("primary-key.nullable", "false", ("false",), keyed_only=True),
+)
+_WRITE = (
+    *_READ,
+    _Feature("file.format", "parquet", ("parquet",)),
+    _Feature("file.format.per.level", "", ("",)),
+    _Feature("deletion-vectors.enabled", "false", ("false",)),
+    _Feature("changelog-producer", "none", ("none",), keyed_only=True),
+    _Feature("row-tracking.enabled", "false", ("false",)),
+    _Feature("rowkind.field", "", ("",), keyed_only=True),
+    _Feature("bucket-function.type", "default", ("default",)),
+    _Feature("pk-clustering-override", "false", ("false",), keyed_only=True),
+    _Feature("data-file.external-paths", "", ("",)),
+)
+
+
+def check_readable(store: TableStore, snapshot: Snapshot | None) -> None:
+    """Raises `UnsupportedFeatureError` where reading this version of the table needs more than this library does."""
+    _check(store, _READ, "read")
+    if snapshot is not None and snapshot.index_manifest is not None and _has_deletion_vectors(store):
+        raise UnsupportedFeatureError(
+            f"Table {store.name} cannot be read: snapshot {snapshot.id} has deletion vectors "
+            "('deletion-vectors.enabled' = 'true'), which this version does not apply."
+        )
+
+
+def check_writable(store: TableStore, snapshot: Snapshot | None) -> None:
+    """Raises `UnsupportedFeatureError` where a commit to the table would break what other engines rely on."""
+    _check(store, _WRITE, "written")
+    bucket = store.options[BUCKET]
+    if store.has_primary_key and bucket < 1:
+        kind = {-1: "dynamic buckets", -2: "postponed buckets"}.get(bucket, "no buckets")
+        raise UnsupportedFeatureError(
+            f"Table {store.name} cannot be written: 'bucket' = '{bucket}' means {kind}, which this version does not "
+            "write; primary-key tables work with 'bucket' = '1' or more."
+        )
+    if snapshot is not None and snapshot.index_manifest is not None:
+        raise UnsupportedFeatureError(
+            f"Table {store.name} cannot be written: snapshot {snapshot.id} has an index manifest "
+            f"({snapshot.index_manifest}: deletion vectors or a hash index), which this version does not maintain."
+        )
+
+
+def _check(store: TableStore, features: tuple[_Feature, ...], verb: str) -> None:
+    for feature in features:
+        value = store.options.values.get(feature.option, feature.default).strip().lower()
+        if value not in feature.works and (store.has_primary_key or not feature.keyed_only):
+            works = " or ".join(map(repr, feature.works)) + " works" if any(feature.works) else "tables without it work"
+            raise UnsupportedFeatureError(
+                f"Table {store.name} cannot be {verb}: '{feature.option}' = {value!r} is not supported yet; {works}."
+            )
+
+
+def _has_deletion_vectors(store: TableStore) -> bool:
+    return store.options.values.get("deletion-vectors.enabled", "false").strip().lower() == "true"

@@ -1,0 +1,220 @@
+"""Manifest lists and manifests of a table: read through the store's cache, written, merged.
+
+    TABLE/manifest/manifest-list-UUID-N   the manifests of a snapshot: a base list and a delta list
+    TABLE/manifest/manifest-UUID-N        ADD and DELETE of data files, in order
+
+Source: specification, "Manifest".
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
+from typing import Any
+
+from paimon_core.errors import CorruptFileError, InvalidOptionError, UnsupportedFeatureError
+from paimon_core.options import (
+    MANIFEST_COMPRESSION,
+    MANIFEST_FORMAT,
+    MANIFEST_FULL_COMPACTION_SIZE,
+    MANIFEST_MERGE_MIN_COUNT,
+    MANIFEST_TARGET_FILE_SIZE,
+)
+from paimon_core.spec.binary_row import decode_row
+from paimon_core.spec.manifest import (
+    FileKind,
+    ManifestEntry,
+    ManifestFileMeta,
+    decode_manifest,
+    decode_manifest_list,
+    encode_manifest,
+    encode_manifest_list,
+    live_entries,
+)
+from paimon_core.spec.snapshot import Snapshot
+from paimon_core.spec.stats import ColumnStats, SimpleStats, encode_stats
+from paimon_core.store.partitions import PartitionFilter
+from paimon_core.store.table_store import TableStore
+
+_CODECS = {"zstd": "zstandard", "snappy": "snappy", "deflate": "deflate", "none": "null", "null": "null"}
+_BYTES_PER_ENTRY = 50  # least size of an entry in a compressed manifest, to split long ones by
+
+Identifier = tuple[bytes, int, int, str]
+
+
+def data_manifests(store: TableStore, snapshot: Snapshot) -> tuple[ManifestFileMeta, ...]:
+    """The manifests that make up a version, oldest first: base, then delta."""
+    return read_manifest_list(store, snapshot.base_manifest_list) + read_manifest_list(
+        store, snapshot.delta_manifest_list
+    )
+
+
+def read_manifest_list(store: TableStore, name: str) -> tuple[ManifestFileMeta, ...]:
+    """The manifests a list names. Raises `CorruptFileError`, also where the file is not there."""
+    path = store.paths.manifest(name)
+    return store.cache.get(path, lambda: tuple(decode_manifest_list(path, _read(store, path))))
+
+
+def read_manifest(store: TableStore, name: str) -> tuple[ManifestEntry, ...]:
+    """The entries of a manifest, in order. Raises `CorruptFileError`, also where the file is not there."""
+    path = store.paths.manifest(name)
+    return store.cache.get(path, lambda: tuple(decode_manifest(path, _read(store, path))))
+
+
+def read_entries(store: TableStore, manifests: Iterable[ManifestFileMeta]) -> Iterator[ManifestEntry]:
+    """The entries of several manifests, in order."""
+    return chain.from_iterable(read_manifest(store, m.file_name) for m in manifests)
+
+
+def live_files(
+    store: TableStore, snapshot: Snapshot | None, partitions: PartitionFilter | None = None
+) -> dict[Identifier, ManifestEntry]:
+    """The files of a version, of the partitions meant."""
+    if snapshot is None:
+        return {}
+    manifests = data_manifests(store, snapshot)
+    if partitions is None:
+        entries = read_entries(store, manifests)
+    else:
+        kept = [m for m in manifests if partitions.may_hold(m)]
+        entries = (e for e in read_entries(store, kept) if partitions.holds(e.partition))
+    return {i: e for i, e in live_entries(entries).items() if e.kind is FileKind.ADD}
+
+
+def write_manifest_list(store: TableStore, manifests: Sequence[ManifestFileMeta]) -> tuple[str, int]:
+    """Write a list; its name and its size in bytes."""
+    name = f"manifest-list-{uuid.uuid4()}-0"
+    data = encode_manifest_list(manifests, _codec(store))
+    store.io.write_bytes(store.paths.manifest(name), data)
+    return name, len(data)
+
+
+def write_manifests(store: TableStore, entries: Sequence[ManifestEntry]) -> list[ManifestFileMeta]:
+    """Write entries into as many manifests as `manifest.target-file-size` asks for; none for no entries."""
+    written: list[ManifestFileMeta] = []
+    unique, step = uuid.uuid4(), max(1, store.options[MANIFEST_TARGET_FILE_SIZE] // _BYTES_PER_ENTRY)
+    try:
+        for start in range(0, len(entries), step):
+            written.append(_write_manifest(store, f"manifest-{unique}-{len(written)}", entries[start : start + step]))
+    except BaseException:
+        delete_manifests(store, [m.file_name for m in written])
+        raise
+    return written
+
+
+def delete_manifests(store: TableStore, names: Iterable[str]) -> None:
+    """Remove manifests and lists that no snapshot names; what cannot be removed stays as an orphan."""
+    for name in names:
+        try:
+            store.io.delete(store.paths.manifest(name))
+        except OSError:
+            continue
+
+
+def merge_manifests(store: TableStore, manifests: Sequence[ManifestFileMeta]) -> list[ManifestFileMeta]:
+    """The same live files in fewer manifests, where it is time for that; the given ones otherwise.
+
+    All small manifests and those with DELETE are rewritten once they have `manifest.full-compaction-threshold-size`;
+    else neighbours up to `manifest.target-file-size`, and a rest of at least `manifest.merge-min-count`.
+    """
+    target = store.options[MANIFEST_TARGET_FILE_SIZE]
+    pending = [m for m in manifests if m.num_deleted_files > 0 or m.file_size < target]
+    if len(pending) > 1 and sum(m.file_size for m in pending) >= store.options[MANIFEST_FULL_COMPACTION_SIZE]:
+        return _merge_fully(store, manifests, pending)
+    return _merge_neighbours(store, manifests, target)
+
+
+def _merge_neighbours(
+    store: TableStore, manifests: Sequence[ManifestFileMeta], target: int
+) -> list[ManifestFileMeta]:
+    groups: list[list[ManifestFileMeta]] = [[]]
+    for manifest in manifests:
+        groups[-1].append(manifest)
+        if sum(m.file_size for m in groups[-1]) >= target:
+            groups.append([])
+    if len(groups[-1]) < store.options[MANIFEST_MERGE_MIN_COUNT]:
+        groups[-1:] = [[m] for m in groups[-1]]
+    merged: list[ManifestFileMeta] = []
+    for group in groups:
+        merged += group if len(group) < 2 else _rewrite(store, live_entries(read_entries(store, group)).values())
+    return merged
+
+
+def _merge_fully(
+    store: TableStore, manifests: Sequence[ManifestFileMeta], pending: Sequence[ManifestFileMeta]
+) -> list[ManifestFileMeta]:
+    """Leave no DELETE: rewrite the pending manifests, and the large ones that hold a file deleted since."""
+    deleted = {e.identifier for e in read_entries(store, pending) if e.kind is FileKind.DELETE}
+    names = {m.file_name for m in pending}
+    touched = names if not deleted else names | {
+        m.file_name
+        for m in manifests
+        if m.file_name not in names and any(e.identifier in deleted for e in read_manifest(store, m.file_name))
+    }
+    entries = live_entries(read_entries(store, [m for m in manifests if m.file_name in touched])).values()
+    kept = [m for m in manifests if m.file_name not in touched]
+    return kept + _rewrite(store, [e for e in entries if e.kind is FileKind.ADD])
+
+
+def _rewrite(store: TableStore, entries: Iterable[ManifestEntry]) -> list[ManifestFileMeta]:
+    return write_manifests(store, list(entries))
+
+
+def _write_manifest(store: TableStore, name: str, entries: Sequence[ManifestEntry]) -> ManifestFileMeta:
+    data = encode_manifest(entries, _codec(store))
+    store.io.write_bytes(store.paths.manifest(name), data)
+    added = sum(e.kind is FileKind.ADD for e in entries)
+    row_ids = [(e.file.first_row_id, e.file.row_count) for e in entries if e.file.first_row_id is not None]
+    all_have_row_ids = len(row_ids) == len(entries)
+    return ManifestFileMeta(
+        file_name=name,
+        file_size=len(data),
+        num_added_files=added,
+        num_deleted_files=len(entries) - added,
+        partition_stats=_partition_stats(store, entries),
+        schema_id=store.schema.id,
+        min_bucket=min(e.bucket for e in entries),
+        max_bucket=max(e.bucket for e in entries),
+        min_level=min(e.file.level for e in entries),
+        max_level=max(e.file.level for e in entries),
+        min_row_id=min(first for first, _ in row_ids) if all_have_row_ids else None,
+        max_row_id=max(first + count - 1 for first, count in row_ids) if all_have_row_ids else None,
+    )
+
+
+def _partition_stats(store: TableStore, entries: Sequence[ManifestEntry]) -> SimpleStats:
+    types = [f.type for f in store.schema.partition_fields]
+    rows = [decode_row(types, partition) for partition in {e.partition: None for e in entries}]
+    nulls = [_count_nulls(types, entries, i) for i in range(len(types))]
+    return encode_stats(types, [_column_stats([r[i] for r in rows], nulls[i]) for i in range(len(types))])
+
+
+def _count_nulls(types: Sequence[Any], entries: Sequence[ManifestEntry], index: int) -> int:
+    return sum(decode_row(types, e.partition)[index] is None for e in entries)
+
+
+def _column_stats(values: Sequence[Any], nulls: int) -> ColumnStats:
+    known = [v for v in values if v is not None]
+    return ColumnStats(min(known, default=None), max(known, default=None), nulls)
+
+
+def _codec(store: TableStore) -> str:
+    name = store.options[MANIFEST_COMPRESSION].lower()
+    if name not in _CODECS:
+        known = ", ".join(_CODECS)
+        raise InvalidOptionError(f"Option 'manifest.compression' cannot be {name!r}; it is one of {known}.")
+    return _CODECS[name]
+
+
+def _read(store: TableStore, path: str) -> bytes:
+    if store.options[MANIFEST_FORMAT] != "avro":
+        raise UnsupportedFeatureError(
+            f"Table {store.name} cannot be read: '{MANIFEST_FORMAT.key}' = '{store.options[MANIFEST_FORMAT]}' is not "
+            "supported yet; 'avro' works."
+        )
+    try:
+        return store.io.read_bytes(path)
+    except FileNotFoundError:
+        cause = "it is not there, though a snapshot names it; it may have expired since the table was opened"
+        raise CorruptFileError(path, cause, "run the statement again, or restore the file from a backup") from None

@@ -1,0 +1,165 @@
+"""The first schema of a table, from its definition; and the checks that hold for every later version too."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from itertools import count
+
+from paimon_core import options as known_options
+from paimon_core.errors import InvalidOptionError, InvalidSchemaError, UnsupportedFeatureError
+from paimon_core.options import BUCKET, BUCKET_KEY, MERGE_ENGINE, SEQUENCE_FIELD, Option, TableOptions, names
+from paimon_core.spec.schema import TableSchema, highest_field_id
+from paimon_core.spec.types import CollectionType, DataField, DataType, Kind, MapType, RowType
+
+_RESERVED = frozenset(("_SEQUENCE_NUMBER", "_VALUE_KIND", "_LEVEL", "rowkind", "_ROW_ID"))
+_RESERVED_PREFIX = "_KEY_"
+_NESTED = frozenset((Kind.ARRAY, Kind.MAP, Kind.MULTISET, Kind.ROW, Kind.VARIANT))
+_KNOWN = tuple(o for o in vars(known_options).values() if isinstance(o, Option))
+
+
+def new_table_schema(
+    columns: Sequence[DataField],
+    partition_keys: Sequence[str] = (),
+    options: Mapping[str, str] | None = None,
+    comment: str | None = None,
+    primary_keys: Sequence[str] = (),
+) -> TableSchema:
+    """Version 0 of a new table's schema; the ids of `columns` are given anew.
+
+    Keys may also stand in the options `primary-key` and `partition`, which are then taken out. Primary key columns
+    become NOT NULL. Raises `InvalidSchemaError`, `InvalidOptionError`, `UnsupportedFeatureError`.
+    """
+    kept = dict(options or {})
+    keys = _keys("primary key", "primary-key", primary_keys, kept)
+    partitions = _keys("partition", "partition", partition_keys, kept)
+    ids = count()
+    numbered = (_numbered(c, ids) for c in columns)
+    fields = tuple(replace(f, type=f.type.with_nullable(False)) if f.name in keys else f for f in numbered)
+    schema = TableSchema(
+        fields=fields,
+        highest_field_id=highest_field_id(fields),
+        partition_keys=partitions,
+        primary_keys=keys,
+        options=kept,
+        comment=comment,
+        time_millis=time.time_ns() // 1_000_000,
+    )
+    check_schema(schema)
+    return schema
+
+
+def check_schema(schema: TableSchema) -> None:
+    """Raises `InvalidSchemaError`, `InvalidOptionError` or `UnsupportedFeatureError` for what no table can have."""
+    _check_columns(schema)
+    _check_keys(schema)
+    options = TableOptions(schema.options)
+    for option in _KNOWN:
+        options[option]  # raises where the value does not parse
+    _check_bucket(schema, options)
+    _check_sequence(schema, options)
+
+
+def _keys(kind: str, option: str, given: Sequence[str], options: dict[str, str]) -> tuple[str, ...]:
+    text = options.pop(option, None)
+    if text is not None and given:
+        raise InvalidSchemaError(f"The {kind} is defined twice, by the statement and by the option {option!r}.")
+    return tuple(given) if text is None else names(text)
+
+
+def _numbered(field: DataField, ids: Iterable[int]) -> DataField:
+    """The field with the next id, and the fields nested in it with those that follow, in reading order."""
+    number = iter(ids)
+    field_id = next(number)
+    return replace(field, id=field_id, type=_numbered_type(field.type, number))
+
+
+def _numbered_type(data_type: DataType, ids: Iterable[int]) -> DataType:
+    match data_type:
+        case RowType(fields=fields):
+            return replace(data_type, fields=tuple(_numbered(f, ids) for f in fields))
+        case MapType(key=key, value=value):
+            return replace(data_type, key=_numbered_type(key, ids), value=_numbered_type(value, ids))
+        case CollectionType(element=element):
+            return replace(data_type, element=_numbered_type(element, ids))
+    return data_type
+
+
+def _check_columns(schema: TableSchema) -> None:
+    if not schema.fields:
+        raise InvalidSchemaError("A table needs at least one column.")
+    all_names = [f.name for f in schema.fields]
+    _check_unique("Column", [n.lower() for n in all_names], all_names)
+    for name in all_names:
+        if not name or name in _RESERVED or name.startswith(_RESERVED_PREFIX):
+            raise InvalidSchemaError(f"A column cannot be called {name!r}: Paimon uses that name itself.")
+
+
+def _check_keys(schema: TableSchema) -> None:
+    for kind, keys in (("Primary key", schema.primary_keys), ("Partition", schema.partition_keys)):
+        _check_unique(f"{kind} column", keys, keys)
+        for field in schema.select(keys):
+            if field.type.kind in _NESTED:
+                raise InvalidSchemaError(f"{kind} column {field.name!r} cannot be of type {field.type.sql()}.")
+    if schema.partition_keys and len(schema.partition_keys) == len(schema.fields):
+        raise InvalidSchemaError("All columns are partition columns: a table needs at least one other column.")
+    missing = [k for k in schema.partition_keys if k not in schema.primary_keys]
+    if schema.primary_keys and missing:
+        raise UnsupportedFeatureError(
+            f"The primary key ({', '.join(schema.primary_keys)}) does not include the partition column "
+            f"{missing[0]!r}; keys across partitions are not supported yet: add it to the primary key."
+        )
+    if schema.primary_keys and set(schema.primary_keys) == set(schema.partition_keys):
+        raise InvalidSchemaError(
+            f"The primary key ({', '.join(schema.primary_keys)}) has only partition columns, so each partition would "
+            "hold one row: add a column to it."
+        )
+
+
+def _check_bucket(schema: TableSchema, options: TableOptions) -> None:
+    bucket, keys = options[BUCKET], options[BUCKET_KEY]
+    if bucket == -1:
+        if BUCKET_KEY in options:
+            raise InvalidOptionError(
+                "Cannot define 'bucket-key' with 'bucket' = '-1': remove 'bucket-key' or give a number of buckets."
+            )
+        return
+    if bucket < 1 and not (bucket == -2 and schema.primary_keys):
+        raise InvalidOptionError(f"Option 'bucket' cannot be '{bucket}': use a number greater than 0, or -1.")
+    if not schema.primary_keys and not keys:
+        raise InvalidOptionError(
+            f"You should define a 'bucket-key' for an append table with 'bucket' = '{bucket}', or leave 'bucket' out."
+        )
+    for field in _named(schema, "bucket-key", keys):
+        if field.type.kind in _NESTED:
+            raise InvalidOptionError(f"Option 'bucket-key' cannot name {field.name!r} of type {field.type.sql()}.")
+        if field.name in schema.partition_keys:
+            raise InvalidOptionError(f"Option 'bucket-key' cannot name {field.name!r}: it is a partition column.")
+        if schema.primary_keys and field.name not in schema.primary_keys:
+            raise InvalidOptionError(f"Option 'bucket-key' cannot name {field.name!r}: it is not in the primary key.")
+
+
+def _check_sequence(schema: TableSchema, options: TableOptions) -> None:
+    columns = options[SEQUENCE_FIELD]
+    _check_unique("Sequence field", columns, columns)
+    _named(schema, "sequence.field", columns)
+    if columns and options[MERGE_ENGINE] == "first-row":
+        raise InvalidOptionError("Option 'sequence.field' does not go with 'merge-engine' = 'first-row': remove one.")
+    if not schema.primary_keys and MERGE_ENGINE in options and options[MERGE_ENGINE] != "deduplicate":
+        raise InvalidOptionError("Option 'merge-engine' needs a primary key: define one, or remove the option.")
+
+
+def _named(schema: TableSchema, option: str, columns: Sequence[str]) -> tuple[DataField, ...]:
+    try:
+        return schema.select(tuple(columns))
+    except InvalidSchemaError as e:
+        raise InvalidOptionError(f"Option {option!r} cannot be {','.join(columns)!r}. {e}") from e
+
+
+def _check_unique(kind: str, keys: Sequence[str], shown: Sequence[str]) -> None:
+    seen: set[str] = set()
+    for key, name in zip(keys, shown, strict=True):
+        if key in seen:
+            raise InvalidSchemaError(f"{kind} {name!r} is defined more than once.")
+        seen.add(key)

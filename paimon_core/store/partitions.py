@@ -1,0 +1,91 @@
+"""PartitionFilter: which partitions are meant, asked of one partition or of a manifest's partition statistics."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from paimon_core.errors import CorruptFileError
+from paimon_core.expressions.predicate import Predicate
+from paimon_core.expressions.prune import may_match
+from paimon_core.spec.binary_row import decode_row
+from paimon_core.spec.manifest import ManifestFileMeta
+from paimon_core.spec.stats import UNKNOWN, ColumnStats, decode_stats
+from paimon_core.spec.types import DataField
+
+
+@dataclass(frozen=True)
+class PartitionFilter:
+    """Partitions that satisfy `predicate` (on partition columns) and are in `partitions`, each where it is given."""
+
+    fields: tuple[DataField, ...]
+    predicate: Predicate | None = None
+    partitions: frozenset[bytes] | None = None
+
+    def holds(self, partition: bytes) -> bool:
+        """Whether a partition is meant."""
+        if self.partitions is not None and partition not in self.partitions:
+            return False
+        return self.predicate is None or self._matches(partition)
+
+    def may_hold(self, manifest: ManifestFileMeta) -> bool:
+        """Whether a manifest can have entries of such partitions."""
+        if not self.fields or (self.predicate is None and self.partitions is None):
+            return self.partitions != frozenset()
+        columns, rows = self._bounds(manifest), manifest.num_added_files + manifest.num_deleted_files
+        if self.partitions is not None and not any(_within(v, columns) for v in self._values):
+            return False
+        by_name = {f.name: c for f, c in zip(self.fields, columns, strict=True)}
+        return self.predicate is None or may_match(self.predicate, lambda name: by_name.get(name, UNKNOWN), rows)
+
+    def columns(self, partition: bytes, row_count: int = 1) -> dict[str, ColumnStats]:
+        """Statistics of rows of one partition, by partition column: each value is its own bounds."""
+        values = zip(self.fields, self._decode(partition), strict=True)
+        return {f.name: ColumnStats(v, v, row_count if v is None else 0) for f, v in values}
+
+    @cached_property
+    def _values(self) -> list[tuple[Any, ...]]:
+        return [self._decode(p) for p in self.partitions or ()]
+
+    @cached_property
+    def _known(self) -> dict[bytes, bool]:
+        return {}
+
+    def _matches(self, partition: bytes) -> bool:
+        known = self._known.get(partition)
+        if known is None:
+            columns = self.columns(partition)
+            known = self.predicate is None or may_match(self.predicate, lambda name: columns.get(name, UNKNOWN), 1)
+            self._known[partition] = known
+        return known
+
+    def _decode(self, partition: bytes) -> tuple[Any, ...]:
+        try:
+            return decode_row([f.type for f in self.fields], partition)
+        except (ValueError, struct.error) as e:
+            raise CorruptFileError("<manifest>", f"a partition in it does not decode ({e})") from e
+
+    def _bounds(self, manifest: ManifestFileMeta) -> tuple[ColumnStats, ...]:
+        try:
+            return decode_stats([f.type for f in self.fields], manifest.partition_stats)
+        except (ValueError, struct.error):
+            return (UNKNOWN,) * len(self.fields)  # an older writer left them out
+
+
+def only_partitions(fields: tuple[DataField, ...], partitions: Iterable[bytes]) -> PartitionFilter:
+    """The filter of a set of partitions."""
+    return PartitionFilter(fields, partitions=frozenset(partitions))
+
+
+def _within(values: tuple[Any, ...], columns: tuple[ColumnStats, ...]) -> bool:
+    return all(_between(v, c) for v, c in zip(values, columns, strict=True))
+
+
+def _between(value: Any, column: ColumnStats) -> bool:
+    if value is None:
+        return column.null_count != 0
+    low, high = column.minimum, column.maximum
+    return (low is None or low <= value) and (high is None or value <= high)

@@ -1,0 +1,167 @@
+"""Snapshots and tags of a table.
+
+    TABLE/snapshot/snapshot-N        one committed version, never changed
+    TABLE/snapshot/{EARLIEST,LATEST} hints: the text of N, possibly behind
+    TABLE/tag/tag-NAME               a snapshot that does not expire, with its creation time
+
+Source: specification, "Snapshot".
+"""
+
+from __future__ import annotations
+
+import re
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from paimon_core.errors import CorruptFileError, SnapshotNotFoundError, StorageError
+from paimon_core.spec.json_object import decode_json_object
+from paimon_core.spec.paths import parse_snapshot_id
+from paimon_core.spec.snapshot import Snapshot, decode_snapshot
+from paimon_core.store.table_store import TableStore
+
+_HINT = re.compile(rb"\s*(\d{1,19})\s*")
+_TAG_PREFIX = "tag-"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tag:
+    """A named snapshot. `created` is the wall clock of who made it; `retained` how long it is kept, None: for ever."""
+
+    name: str
+    snapshot: Snapshot
+    created: datetime | None = None
+    retained: timedelta | None = None
+
+
+def latest_snapshot(store: TableStore) -> Snapshot | None:
+    """The newest version, None for a table without any."""
+    hint = _read_hint(store, store.paths.latest_hint)
+    if hint is not None and not store.io.exists(store.paths.snapshot(hint + 1)):
+        with suppress(FileNotFoundError):
+            return _read(store, hint)
+    ids = snapshot_ids(store)
+    return read_snapshot(store, ids[-1]) if ids else None
+
+
+def earliest_snapshot(store: TableStore) -> Snapshot | None:
+    """The oldest version that is kept, None for a table without any."""
+    hint = _read_hint(store, store.paths.earliest_hint)
+    if hint is not None:
+        with suppress(FileNotFoundError):
+            return _read(store, hint)
+    ids = snapshot_ids(store)
+    return read_snapshot(store, ids[0]) if ids else None
+
+
+def read_snapshot(store: TableStore, snapshot_id: int) -> Snapshot:
+    """One version by its number. Raises `SnapshotNotFoundError` naming the versions that exist."""
+    try:
+        return _read(store, snapshot_id)
+    except FileNotFoundError:
+        raise SnapshotNotFoundError(
+            f"Table {store.name} has no snapshot {snapshot_id}: {describe_snapshots(store)}."
+        ) from None
+
+
+def find_snapshot(store: TableStore, snapshot_id: int) -> Snapshot | None:
+    """One version by its number, None where there is none."""
+    try:
+        return _read(store, snapshot_id)
+    except FileNotFoundError:
+        return None
+
+
+def snapshot_ids(store: TableStore) -> list[int]:
+    """The numbers of all versions, ascending."""
+    found = (parse_snapshot_id(f.name) for f in store.io.list(store.paths.snapshot_dir))
+    return sorted(n for n in found if n is not None)
+
+
+def list_snapshots(store: TableStore) -> list[Snapshot]:
+    """All versions, ascending; those that expire meanwhile are left out."""
+    found = []
+    for snapshot_id in snapshot_ids(store):
+        with suppress(FileNotFoundError):
+            found.append(_read(store, snapshot_id))
+    return found
+
+
+def write_hints(store: TableStore, snapshot_id: int) -> None:
+    """Say which version is the latest, and the earliest where it is the first. Never fails: readers verify hints."""
+    with suppress(StorageError, FileNotFoundError):
+        store.io.write_bytes(store.paths.latest_hint, str(snapshot_id).encode())
+        if snapshot_id == 1 or not store.io.exists(store.paths.earliest_hint):
+            ids = snapshot_ids(store)
+            store.io.write_bytes(store.paths.earliest_hint, str(ids[0] if ids else snapshot_id).encode())
+
+
+def read_tag(store: TableStore, name: str) -> Tag | None:
+    """A tag by its name, None where there is none."""
+    if "/" in name or "\\" in name:
+        return None
+    path = f"{_tag_dir(store)}/{_TAG_PREFIX}{name}"
+    try:
+        data = store.io.read_bytes(path)
+    except FileNotFoundError:
+        return None
+    node = decode_json_object(path, data)
+    try:
+        return Tag(
+            name=name,
+            snapshot=decode_snapshot(path, data),
+            created=_local_date_time(node.get("tagCreateTime")),
+            retained=_duration(node.get("tagTimeRetained")),
+        )
+    except (TypeError, ValueError, OverflowError) as e:
+        raise CorruptFileError(path, f"its times do not decode ({e})") from e
+
+
+def tag_names(store: TableStore) -> list[str]:
+    """The names of all tags, sorted."""
+    files = (f.name for f in store.io.list(_tag_dir(store)) if not f.is_dir)
+    return sorted(n.removeprefix(_TAG_PREFIX) for n in files if n.startswith(_TAG_PREFIX))
+
+
+def list_tags(store: TableStore) -> list[Tag]:
+    """All tags, by name."""
+    return [tag for name in tag_names(store) if (tag := read_tag(store, name)) is not None]
+
+
+def describe_snapshots(store: TableStore) -> str:
+    """The versions that exist, for messages."""
+    ids = snapshot_ids(store)
+    return f"the snapshots {ids[0]} to {ids[-1]} exist" if ids else "it has no snapshots yet"
+
+
+def _read(store: TableStore, snapshot_id: int) -> Snapshot:
+    path = store.paths.snapshot(snapshot_id)
+    snapshot = decode_snapshot(path, store.io.read_bytes(path))
+    if snapshot.id != snapshot_id:
+        raise CorruptFileError(path, f"it holds snapshot {snapshot.id}")
+    return snapshot
+
+
+def _read_hint(store: TableStore, path: str) -> int | None:
+    try:
+        match = _HINT.fullmatch(store.io.read_bytes(path))
+    except (StorageError, FileNotFoundError):
+        return None
+    return int(match[1]) if match and int(match[1]) > 0 else None
+
+
+def _tag_dir(store: TableStore) -> str:
+    return f"{store.root}/tag"
+
+
+def _local_date_time(parts: list[int] | None) -> datetime | None:
+    """A wall clock written as [year, month, day, hour, minute(, second(, nanosecond))]."""
+    if parts is None:
+        return None
+    year, month, day, hour, minute, *rest = parts
+    second, nano = [*rest, 0, 0][:2]
+    return datetime(year, month, day, hour, minute, second, nano // 1000)
+
+
+def _duration(seconds: float | None) -> timedelta | None:
+    return None if seconds is None else timedelta(seconds=float(seconds))

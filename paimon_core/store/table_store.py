@@ -1,0 +1,52 @@
+"""TableStore: what everyone who touches a table's files is handed, instead of "the table"."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+
+from paimon_core.io.file_io import FileIO
+from paimon_core.options import DATA_FILE_DIRECTORY, PARTITION_DEFAULT_NAME, TableOptions
+from paimon_core.spec.paths import TablePaths, partition_spec
+from paimon_core.spec.schema import TableSchema
+from paimon_core.store.cache import MetadataCache
+
+
+@dataclass(frozen=True)
+class TableStore:
+    """A table's storage, place, schema in force and options (the schema's, overridden for this use). Picklable."""
+
+    io: FileIO
+    root: str
+    schema: TableSchema
+    options: TableOptions
+    cache: MetadataCache = field(default_factory=MetadataCache, compare=False, repr=False)
+
+    @staticmethod
+    def of(io: FileIO, root: str, schema: TableSchema, cache: MetadataCache | None = None) -> TableStore:
+        return TableStore(io, root, schema, TableOptions(schema.options), cache or MetadataCache())
+
+    @cached_property
+    def paths(self) -> TablePaths:
+        return TablePaths(self.root, self.options[DATA_FILE_DIRECTORY])
+
+    @property
+    def name(self) -> str:
+        """What messages call the table: `database.table`."""
+        database, _, table = self.root.rpartition("/")
+        return f"{database.rpartition('/')[2].removesuffix('.db')}.{table}"
+
+    @property
+    def has_primary_key(self) -> bool:
+        return bool(self.schema.primary_keys)
+
+    def partition_spec(self, partition: bytes) -> dict[str, str]:
+        """Partition columns and values as folders spell them, not escaped."""
+        return partition_spec(self.schema.partition_fields, partition, self.options[PARTITION_DEFAULT_NAME])
+
+    def bucket_dir(self, partition: bytes, bucket: int) -> str:
+        return self.paths.bucket_dir(self.partition_spec(partition), bucket)
+
+    def with_options(self, more: Mapping[str, str]) -> TableStore:
+        return replace(self, options=self.options.merged(more))

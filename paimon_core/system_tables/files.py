@@ -1,0 +1,181 @@
+"""What the files of a version are: `$files`, `$partitions`, `$buckets`, `$manifests`."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Hashable, Iterable, Iterator
+from datetime import datetime, tzinfo
+from typing import Any
+
+import pyarrow as pa
+
+from paimon_core.options import PARTITION_DEFAULT_NAME
+from paimon_core.scan.column_stats import for_columns, names_then, value_stats
+from paimon_core.scan.time_travel import snapshot_of_options
+from paimon_core.spec.manifest import FileSource, ManifestEntry
+from paimon_core.spec.paths import data_file_path
+from paimon_core.spec.schema import TableSchema
+from paimon_core.store.manifests import data_manifests, live_files, read_manifest_list
+from paimon_core.store.schemas import read_schema
+from paimon_core.store.table_store import TableStore
+from paimon_core.system_tables.text import key_text, map_text, partition_path, row_text, value_text
+
+Row = tuple[Any, ...]
+STRING, INT, BIGINT, TIME = pa.string(), pa.int32(), pa.int64(), pa.timestamp("ms")
+
+FILES = pa.schema(
+    [
+        ("partition", STRING),
+        pa.field("bucket", INT, False),
+        pa.field("file_path", STRING, False),
+        pa.field("file_format", STRING, False),
+        pa.field("schema_id", BIGINT, False),
+        pa.field("level", INT, False),
+        pa.field("record_count", BIGINT, False),
+        pa.field("file_size_in_bytes", BIGINT, False),
+        ("min_key", STRING),
+        ("max_key", STRING),
+        pa.field("null_value_counts", STRING, False),
+        pa.field("min_value_stats", STRING, False),
+        pa.field("max_value_stats", STRING, False),
+        ("min_sequence_number", BIGINT),
+        ("max_sequence_number", BIGINT),
+        ("creation_time", TIME),
+        ("deleteRowCount", BIGINT),
+        ("file_source", STRING),
+        ("first_row_id", BIGINT),
+        ("write_cols", pa.list_(STRING)),
+    ]
+)
+PARTITIONS = pa.schema(
+    [
+        ("partition", STRING),
+        pa.field("record_count", BIGINT, False),
+        pa.field("file_size_in_bytes", BIGINT, False),
+        pa.field("file_count", BIGINT, False),
+        ("last_update_time", TIME),
+        ("created_at", TIME),
+        ("created_by", STRING),
+        ("updated_by", STRING),
+        ("options", STRING),
+        pa.field("total_buckets", INT, False),
+        pa.field("done", pa.bool_(), False),
+        ("deleted_record_count", BIGINT),
+    ]
+)
+BUCKETS = pa.schema(
+    [
+        ("partition", STRING),
+        pa.field("bucket", INT, False),
+        pa.field("record_count", BIGINT, False),
+        pa.field("file_size_in_bytes", BIGINT, False),
+        pa.field("file_count", BIGINT, False),
+        ("last_update_time", TIME),
+    ]
+)
+MANIFESTS = pa.schema(
+    [
+        pa.field("file_name", STRING, False),
+        pa.field("file_size", BIGINT, False),
+        pa.field("num_added_files", BIGINT, False),
+        pa.field("num_deleted_files", BIGINT, False),
+        pa.field("schema_id", BIGINT, False),
+        ("min_partition_stats", STRING),
+        ("max_partition_stats", STRING),
+        ("min_row_id", BIGINT),
+        ("max_row_id", BIGINT),
+    ]
+)
+
+
+def files(store: TableStore, zone: tzinfo | None) -> Iterator[Row]:
+    schemas: dict[int, TableSchema] = {}
+    for entry in _live(store, zone):
+        schema_id = entry.file.schema_id
+        if schema_id not in schemas:
+            schemas[schema_id] = read_schema(store, schema_id)
+        yield _file_row(store, entry, schemas[schema_id])
+
+
+def partitions(store: TableStore, zone: tzinfo | None) -> Iterator[Row]:
+    rows = []
+    for partition, entries in _grouped(_live(store, zone), lambda e: e.partition).items():
+        name = partition_path(store.schema.partition_fields, partition, store.options[PARTITION_DEFAULT_NAME])
+        newest = max(entries, key=lambda e: _created(e) or datetime.min)
+        counts, totals = _totals(entries), newest.total_buckets
+        rows.append((name, *counts, None, None, None, None, totals, False, None))
+    yield from sorted(rows, key=lambda r: str(r[0]))
+
+
+def buckets(store: TableStore, zone: tzinfo | None) -> Iterator[Row]:
+    fields, groups = store.schema.partition_fields, _grouped(_live(store, zone), lambda e: (e.partition, e.bucket))
+    rows = ((row_text(fields, partition), bucket, *_totals(es)) for (partition, bucket), es in groups.items())
+    yield from sorted(rows, key=lambda r: (r[0], r[1]))
+
+
+def manifests(store: TableStore, zone: tzinfo | None) -> Iterator[Row]:
+    snapshot = snapshot_of_options(store, zone)
+    if snapshot is None:
+        return
+    changelog = snapshot.changelog_manifest_list
+    fields = store.schema.partition_fields
+    for m in data_manifests(store, snapshot) + (read_manifest_list(store, changelog) if changelog else ()):
+        low, high = (row_text(fields, r) for r in (m.partition_stats.min_values, m.partition_stats.max_values))
+        added, deleted = m.num_added_files, m.num_deleted_files
+        yield m.file_name, m.file_size, added, deleted, m.schema_id, low, high, m.min_row_id, m.max_row_id
+
+
+def _live(store: TableStore, zone: tzinfo | None) -> Iterable[ManifestEntry]:
+    found = live_files(store, snapshot_of_options(store, zone)).values()
+    return [e for e in found if e.bucket >= 0]  # rows in a postponed bucket are not part of the table yet
+
+
+def _file_row(store: TableStore, entry: ManifestEntry, then: TableSchema) -> Row:
+    file, now = entry.file, store.schema
+    stats = for_columns(names_then(now, then, same_type=False), value_stats(then, file), file)
+    fields = then.field_by_name.values()
+    by_id = {f.id: f for f in fields}
+    shown = [(f, by_id.get(f.id, f), stats[f.name]) for f in now.fields]
+    keys = then.key_fields
+    return (
+        row_text(now.partition_fields, entry.partition),
+        entry.bucket,
+        data_file_path(store.bucket_dir(entry.partition, entry.bucket), file),
+        file.file_name.rpartition(".")[2],
+        file.schema_id,
+        file.level,
+        file.row_count,
+        file.file_size,
+        key_text(keys, file.min_key),
+        key_text(keys, file.max_key),
+        map_text({f.name: "null" if s.null_count is None else str(s.null_count) for f, _, s in shown}),
+        map_text({f.name: value_text(old, s.minimum) for f, old, s in shown}),
+        map_text({f.name: value_text(old, s.maximum) for f, old, s in shown}),
+        file.min_sequence_number,
+        file.max_sequence_number,
+        _created(entry),
+        file.delete_row_count,
+        None if file.file_source is None else FileSource(file.file_source).name,
+        file.first_row_id,
+        None if file.write_cols is None else list(file.write_cols),
+    )
+
+
+def _grouped(entries: Iterable[ManifestEntry], key: Any) -> dict[Any, list[ManifestEntry]]:
+    groups: dict[Hashable, list[ManifestEntry]] = defaultdict(list)
+    for entry in entries:
+        groups[key(entry)].append(entry)
+    return groups
+
+
+def _totals(entries: list[ManifestEntry]) -> tuple[int, int, int, datetime | None]:
+    """Rows, bytes, files, and when the newest was made."""
+    files = [e.file for e in entries]
+    times = [t for t in map(_created, entries) if t is not None]
+    return sum(f.row_count for f in files), sum(f.file_size for f in files), len(files), max(times, default=None)
+
+
+def _created(entry: ManifestEntry) -> datetime | None:
+    """The wall clock of the writer."""
+    time = entry.file.creation_time
+    return None if time is None else time.replace(tzinfo=None)

@@ -1,0 +1,55 @@
+"""The system tables by name: `table$NAME`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from datetime import tzinfo
+from typing import Any
+
+import pyarrow as pa
+
+from paimon_core.errors import TableNotFoundError
+from paimon_core.store.table_store import TableStore
+from paimon_core.system_tables import files, versions
+
+
+@dataclass(frozen=True, slots=True)
+class SystemTable:
+    """Its columns, and its rows: tuples of values in their order. Moments are shown in the zone given."""
+
+    schema: pa.Schema
+    rows: Callable[[TableStore, tzinfo | None], Iterable[tuple[Any, ...]]]
+
+
+SYSTEM_TABLES: dict[str, SystemTable] = {
+    "buckets": SystemTable(files.BUCKETS, files.buckets),
+    "files": SystemTable(files.FILES, files.files),
+    "manifests": SystemTable(files.MANIFESTS, files.manifests),
+    "options": SystemTable(versions.OPTIONS, versions.options),
+    "partitions": SystemTable(files.PARTITIONS, files.partitions),
+    "schemas": SystemTable(versions.SCHEMAS, versions.schemas),
+    "snapshots": SystemTable(versions.SNAPSHOTS, versions.snapshots),
+    "tags": SystemTable(versions.TAGS, versions.tags),
+}
+
+
+def system_table_schema(name: str) -> pa.Schema:
+    """The columns of a system table. Raises `TableNotFoundError` naming those that exist."""
+    return _find(name).schema
+
+
+def read_system_table(store: TableStore, name: str, zone: tzinfo | None = None) -> pa.Table:
+    """The rows of a system table of the store's table; `zone` None is the process's own."""
+    table = _find(name)
+    columns = list(zip(*table.rows(store, zone), strict=True)) or [()] * len(table.schema)
+    arrays = [pa.array(c, type=f.type) for c, f in zip(columns, table.schema, strict=True)]
+    return pa.Table.from_arrays(arrays, schema=table.schema)
+
+
+def _find(name: str) -> SystemTable:
+    found = SYSTEM_TABLES.get(name.lower())
+    if found is None:
+        known = ", ".join(sorted(SYSTEM_TABLES))
+        raise TableNotFoundError(f"There is no system table '${name}'; there are {known}.")
+    return found

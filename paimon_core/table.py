@@ -1,0 +1,109 @@
+"""Table: the facade that catalogs hand out; every method is a step through the layers below."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import tzinfo
+
+import pyarrow as pa
+
+from paimon_core.commit.changes import Overwrite
+from paimon_core.commit.commit import abort, commit
+from paimon_core.commit.draft import CommitInfo
+from paimon_core.commit.publish import CatalogLock, publisher_for
+from paimon_core.expressions.predicate import Predicate
+from paimon_core.options import COMMIT_UNSAFE_STORAGE, COMMIT_USER_PREFIX
+from paimon_core.scan.partitions import partition_rows
+from paimon_core.scan.plan import Plan, plan_scan
+from paimon_core.scan.time_travel import resolve_snapshot, store_at
+from paimon_core.spec.message import CommitMessage
+from paimon_core.spec.schema import TableSchema
+from paimon_core.spec.snapshot import Operation, Snapshot
+from paimon_core.store.features import check_writable
+from paimon_core.store.manifests import live_files
+from paimon_core.store.option_changes import check_option_set
+from paimon_core.store.snapshots import latest_snapshot
+from paimon_core.store.table_store import TableStore
+from paimon_core.system_tables.registry import read_system_table, system_table_schema
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A table as it was when it was loaded: its schema is fixed, its snapshots are looked up by each call."""
+
+    store: TableStore
+    lock: CatalogLock | None = None
+
+    @property
+    def name(self) -> str:
+        """`database.table`."""
+        return self.store.name
+
+    @property
+    def schema(self) -> TableSchema:
+        return self.store.schema
+
+    def with_options(self, more: Mapping[str, str]) -> Table:
+        """The table with options overridden for this use. Raises `InvalidOptionError` for one that has to stay."""
+        for key, value in more.items():
+            check_option_set(self.schema, key, value)
+        return replace(self, store=self.store.with_options(more))
+
+    def at(self, snapshot: Snapshot | None) -> Table:
+        """The table with the columns it had at a snapshot."""
+        return replace(self, store=store_at(self.store, snapshot))
+
+    def latest_snapshot(self) -> Snapshot | None:
+        return latest_snapshot(self.store)
+
+    def snapshot(self, version: str | None = None, timestamp_millis: int | None = None) -> Snapshot | None:
+        """The snapshot of VERSION AS OF or TIMESTAMP AS OF; see `resolve_snapshot`."""
+        return resolve_snapshot(self.store, version, timestamp_millis)
+
+    def plan(self, snapshot: Snapshot | None, predicate: Predicate | None = None) -> Plan:
+        """What to read of a version; see `plan_scan`."""
+        return plan_scan(self.store, snapshot, predicate)
+
+    def partitions(self, snapshot: Snapshot | None) -> pa.Table:
+        """The partitions of a version that have files, a column per partition key."""
+        return partition_rows(self.store, snapshot)
+
+    def max_sequence_number(self) -> int:
+        """The largest sequence number of the live files, -1 for none: a writer's rows come after it."""
+        live = live_files(self.store, latest_snapshot(self.store)).values()
+        return max((e.file.max_sequence_number for e in live), default=-1)
+
+    def check_writable(self) -> None:
+        """Raises `UnsupportedFeatureError` where rows cannot be committed: to be asked before they are written."""
+        check_writable(self.store, latest_snapshot(self.store))
+
+    def new_commit_user(self) -> str:
+        """A user name that no other writer has."""
+        prefix = self.store.options[COMMIT_USER_PREFIX]
+        return f"{prefix}_{uuid.uuid4()}" if prefix else str(uuid.uuid4())
+
+    def commit(
+        self, messages: Sequence[CommitMessage], info: CommitInfo, overwrite: Overwrite | None = None
+    ) -> Snapshot | None:
+        """Make the files of messages visible; see `commit`."""
+        publisher = publisher_for(self.store.io, self.lock, self.store.options[COMMIT_UNSAFE_STORAGE])
+        return commit(self.store, messages, info, publisher, overwrite)
+
+    def abort(self, messages: Sequence[CommitMessage]) -> None:
+        """Delete the files of messages that were not committed."""
+        abort(self.store, messages)
+
+    def truncate(self, info: CommitInfo, predicate: Predicate | None = None) -> Snapshot | None:
+        """Remove all rows, or the partitions that satisfy a predicate on partition columns."""
+        info = replace(info, operation=info.operation or Operation.TRUNCATE)
+        return self.commit((), info, Overwrite(predicate=predicate))
+
+    def system_table_schema(self, name: str) -> pa.Schema:
+        """The columns of `table$name`."""
+        return system_table_schema(name)
+
+    def system_table(self, name: str, zone: tzinfo | None = None) -> pa.Table:
+        """The rows of `table$name`; moments in the zone given, None: the process's own."""
+        return read_system_table(self.store, name, zone)

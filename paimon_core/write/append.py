@@ -1,0 +1,56 @@
+"""Writing tables without a primary key: rows in the order they come, divided by partition and bucket."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+
+from paimon_core.errors import InvalidDataError, InvalidOptionError
+from paimon_core.formats.arrow_types import VALUE_KIND
+from paimon_core.formats.binary_rows import row_bytes
+from paimon_core.formats.columns import fixed_values
+from paimon_core.options import BUCKET
+from paimon_core.spec.manifest import UNAWARE_BUCKET
+from paimon_core.spec.message import CommitMessage
+from paimon_core.store.table_store import TableStore
+from paimon_core.write.bucket_writers import BucketWriters
+from paimon_core.write.bucketing import BucketFunction, partition_codes, split_by
+from paimon_core.write.data_files import FileRole
+from paimon_core.write.rows import conform
+
+
+class AppendWriter:
+    """`TableWriter` of tables without a primary key."""
+
+    def __init__(self, store: TableStore, sequence_start: int):
+        self._store, self._schema = store, store.schema
+        buckets = store.options[BUCKET]
+        self._bucket_of: BucketFunction | None = None
+        if buckets > 0:
+            if not self._schema.bucket_keys:
+                raise InvalidOptionError(
+                    f"'{BUCKET.key}' = '{buckets}' without a primary key needs 'bucket-key': name the columns."
+                )
+            self._bucket_of = BucketFunction(self._schema.select(self._schema.bucket_keys), buckets)
+        # files of unaware buckets are in no order: each file numbers its rows for itself
+        role = FileRole(sequence_start=sequence_start if buckets > 0 else 0)
+        self._writers = BucketWriters(store, role, buckets)
+
+    def write(self, batch: pa.RecordBatch) -> None:
+        place = batch.schema.get_field_index(VALUE_KIND)
+        if place >= 0 and fixed_values(batch.column(place), np.int8).any():
+            raise InvalidDataError("A table without a primary key takes inserted rows only.")
+        rows = conform(batch, self._schema)
+        for _, part in split_by(rows, partition_codes(rows, self._schema.partition_keys)):
+            partition = row_bytes(part, 0, self._schema.partition_fields)
+            if self._bucket_of is None:
+                self._writers.write(partition, UNAWARE_BUCKET, part)
+                continue
+            for bucket, share in split_by(part, self._bucket_of(part)):
+                self._writers.write(partition, bucket, share)
+
+    def finish(self) -> list[CommitMessage]:
+        return self._writers.finish()
+
+    def abort(self) -> None:
+        self._writers.abort()

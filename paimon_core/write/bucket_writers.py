@@ -1,0 +1,69 @@
+"""The writers of all buckets that a task writes, within bounds of open files and memory."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from dataclasses import dataclass, field
+
+import pyarrow as pa
+
+from paimon_core.spec.message import CommitMessage
+from paimon_core.store.table_store import TableStore
+from paimon_core.write.data_files import DataFileWriter, FileRole
+
+MAX_OPEN_WRITERS = 64
+MAX_BUFFERED_BYTES = 256 * 2**20
+Place = tuple[bytes, int]
+
+
+@dataclass(slots=True)
+class BucketWriters:
+    """The writers of a task: at most `MAX_OPEN_WRITERS` (or one per bucket) of them have an open file, and at most
+    `MAX_BUFFERED_BYTES` wait to be written."""
+
+    store: TableStore
+    role: FileRole
+    total_buckets: int
+    _writers: dict[Place, DataFileWriter] = field(default_factory=dict)
+    _open: OrderedDict[Place, DataFileWriter] = field(default_factory=OrderedDict)
+
+    def write(self, partition: bytes, bucket: int, batch: pa.RecordBatch) -> None:
+        """Hand rows to the bucket's writer."""
+        self.writer(partition, bucket).write(batch)
+        while sum(w.buffered for w in self._open.values()) > MAX_BUFFERED_BYTES:
+            max(self._open.values(), key=lambda w: w.buffered).flush()
+
+    def writer(self, partition: bytes, bucket: int) -> DataFileWriter:
+        """The bucket's writer, made where it is new, with room for its file among the open ones."""
+        place = (partition, bucket)
+        if place not in self._writers:
+            self._writers[place] = DataFileWriter(self.store, self.store.bucket_dir(partition, bucket), self.role)
+        self._open[place] = self._writers[place]
+        self._open.move_to_end(place)
+        if len(self._open) > max(MAX_OPEN_WRITERS, self.total_buckets):
+            self._open.popitem(last=False)[1].roll()
+        return self._writers[place]
+
+    def roll(self) -> None:
+        """End all open files."""
+        while self._open:
+            self._open.popitem()[1].roll()
+
+    def finish(self) -> list[CommitMessage]:
+        self.roll()
+        return [
+            CommitMessage(
+                partition=partition,
+                bucket=bucket,
+                total_buckets=self.total_buckets,
+                new_files=tuple(writer.finished),
+            )
+            for (partition, bucket), writer in self._writers.items()
+            if writer.finished
+        ]
+
+    def abort(self) -> None:
+        for writer in self._writers.values():
+            writer.abort()
+        self._writers.clear()
+        self._open.clear()

@@ -1,0 +1,182 @@
+"""Writing the rows of one bucket as data files that roll at `target-file-size`, with their metadata."""
+
+from __future__ import annotations
+
+import itertools
+import uuid
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+
+import numpy as np
+import pyarrow as pa
+
+from paimon_core.formats.arrow_types import SEQUENCE_NUMBER, VALUE_KIND, arrow_schema
+from paimon_core.formats.binary_rows import row_bytes
+from paimon_core.formats.columns import fixed_values
+from paimon_core.formats.file_format import FormatWriter, WrittenFile
+from paimon_core.formats.registry import write_format
+from paimon_core.formats.stats import KEY_MODE, column_modes, value_stats
+from paimon_core.lsm.rows import is_retract
+from paimon_core.options import DATA_FILE_PREFIX, TARGET_FILE_SIZE
+from paimon_core.spec.binary_row import EMPTY_ROW
+from paimon_core.spec.manifest import DataFileMeta, FileSource
+from paimon_core.spec.stats import EMPTY_STATS, UNKNOWN, encode_stats
+from paimon_core.store.bucket_files import file_fields
+from paimon_core.store.table_store import TableStore
+
+ROW_GROUP_ROWS = 1_000_000
+ROW_GROUP_BYTES = 64 * 2**20
+_MIB = 2**20
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FileRole:
+    """What a writer's files are: their level, where their rows come from, the first number of append tables' rows."""
+
+    level: int = 0
+    source: FileSource = FileSource.APPEND
+    sequence_start: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Contents:
+    """What metadata says of the rows of a file."""
+
+    min_key: bytes
+    max_key: bytes
+    min_sequence: int
+    max_sequence: int
+    deletes: int
+
+    def followed_by(self, more: _Contents) -> _Contents:
+        return _Contents(
+            min_key=self.min_key,
+            max_key=more.max_key,
+            min_sequence=min(self.min_sequence, more.min_sequence),
+            max_sequence=max(self.max_sequence, more.max_sequence),
+            deletes=self.deletes + more.deletes,
+        )
+
+
+def target_file_size(store: TableStore) -> int:
+    """Bytes at which files roll."""
+    return store.options[TARGET_FILE_SIZE] or (128 if store.has_primary_key else 256) * _MIB
+
+
+class DataFileWriter:
+    """The files of one bucket. Rows come as batches of `file_fields`, in key order where the table has a primary key.
+
+    `buffered` is the size in bytes of the rows that wait for a row group to fill; `finished` the files that are done.
+    """
+
+    def __init__(self, store: TableStore, bucket_dir: str, role: FileRole):
+        self._store, self._dir, self._role = store, bucket_dir, role
+        self._fields = file_fields(store)
+        self._schema = arrow_schema(self._fields)
+        self._key_fields = self._fields[: len(store.schema.key_fields)] if store.has_primary_key else ()
+        self._modes = column_modes(store.options, store.schema.fields)
+        self._format, self._target = write_format(store.options), target_file_size(store)
+        prefix = f"{store.options[DATA_FILE_PREFIX]}{uuid.uuid4()}"
+        self._names = (f"{prefix}-{i}.{self._format.extension}" for i in itertools.count())
+        self._next_sequence = role.sequence_start
+        self._pending: list[pa.RecordBatch] = []
+        self._pending_rows = self.buffered = 0
+        self._file: FormatWriter | None = None
+        self._contents: _Contents | None = None
+        self._paths: list[str] = []
+        self.finished: list[DataFileMeta] = []
+
+    def write(self, batch: pa.RecordBatch) -> None:
+        """Take rows."""
+        if not batch.num_rows:
+            return
+        self._pending.append(batch)
+        self._pending_rows += batch.num_rows
+        self.buffered += batch.nbytes
+        if self._pending_rows >= ROW_GROUP_ROWS or self.buffered >= min(ROW_GROUP_BYTES, self._target):
+            self.flush()
+
+    def flush(self) -> None:
+        """Write the rows that wait as a row group, and end the file where it is large enough."""
+        self._write_pending()
+        if self._file is not None and self._file.size >= self._target:
+            self._close()
+
+    def roll(self) -> None:
+        """End the open file: rows that follow begin another."""
+        self._write_pending()
+        self._close()
+
+    def abort(self) -> None:
+        """Delete everything written, as far as that is possible."""
+        if self._file is not None:
+            self._file.abort()
+            self._file = None
+        for path in self._paths:
+            with suppress(OSError):
+                self._store.io.delete(path)
+        self._pending, self._pending_rows, self.buffered, self.finished = [], 0, 0, []
+
+    def _write_pending(self) -> None:
+        if not self._pending_rows:
+            return
+        if self._file is None:
+            path = f"{self._dir}/{next(self._names)}"
+            self._paths.append(path)
+            self._file = self._format.open_writer(self._store.io, path, self._fields, self._store.options)
+        contents = self._contents_of(self._pending)
+        self._contents = self._contents.followed_by(contents) if self._contents else contents
+        self._file.write(pa.Table.from_batches(self._pending, schema=self._schema))
+        self._pending, self._pending_rows, self.buffered = [], 0, 0
+
+    def _contents_of(self, batches: list[pa.RecordBatch]) -> _Contents:
+        if not self._store.has_primary_key:
+            first = self._next_sequence
+            self._next_sequence += self._pending_rows
+            last = self._next_sequence - 1
+            return _Contents(min_key=EMPTY_ROW, max_key=EMPTY_ROW, min_sequence=first, max_sequence=last, deletes=0)
+        sequences = [fixed_values(b.column(SEQUENCE_NUMBER), np.int64) for b in batches]
+        return _Contents(
+            min_key=row_bytes(batches[0], 0, self._key_fields),
+            max_key=row_bytes(batches[-1], batches[-1].num_rows - 1, self._key_fields),
+            min_sequence=min(int(s.min()) for s in sequences),
+            max_sequence=max(int(s.max()) for s in sequences),
+            deletes=sum(int(is_retract(fixed_values(b.column(VALUE_KIND), np.int8)).sum()) for b in batches),
+        )
+
+    def _close(self) -> None:
+        if self._file is None or self._contents is None:
+            return
+        self.finished.append(self._meta(self._file.close(), self._contents))
+        self._file = self._contents = None
+
+    def _meta(self, written: WrittenFile, contents: _Contents) -> DataFileMeta:
+        columns = self._store.schema.fields
+        stats, covered = value_stats(columns, self._modes, [written.stats.get(f.name, UNKNOWN) for f in columns])
+        meta = DataFileMeta(
+            file_name=written.path.rpartition("/")[2],
+            file_size=written.size,
+            row_count=written.row_count,
+            min_key=contents.min_key,
+            max_key=contents.max_key,
+            value_stats=stats,
+            value_stats_cols=covered,
+            min_sequence_number=contents.min_sequence,
+            max_sequence_number=contents.max_sequence,
+            schema_id=self._store.schema.id,
+            level=self._role.level,
+            creation_time=wall_clock(),
+            delete_row_count=contents.deletes,
+            file_source=int(self._role.source),
+        )
+        if not self._key_fields:
+            return replace(meta, key_stats=EMPTY_STATS)
+        keys = [KEY_MODE.apply(written.stats.get(f.name, UNKNOWN)) for f in self._key_fields]
+        return replace(meta, key_stats=encode_stats([f.type for f in self._key_fields], keys))
+
+
+def wall_clock() -> datetime:
+    """Now, as metadata keeps it: the local wall clock, whole milliseconds, labelled UTC."""
+    now = datetime.now()
+    return now.replace(microsecond=now.microsecond // 1000 * 1000, tzinfo=UTC)

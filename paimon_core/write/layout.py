@@ -1,0 +1,26 @@
+"""How rows should reach the writers: which columns decide the task, and in which order rows come."""
+
+from __future__ import annotations
+
+from paimon_core.options import BUCKET
+from paimon_core.store.table_store import TableStore
+
+
+def clustering_columns(store: TableStore) -> tuple[str, ...]:
+    """Rows equal in these columns belong into one task: versions of a key must meet, partitions should."""
+    schema = store.schema
+    buckets_matter = store.has_primary_key or store.options[BUCKET] > 0
+    keys = schema.bucket_keys if buckets_matter else ()
+    return schema.partition_keys + tuple(k for k in keys if k not in schema.partition_keys)
+
+
+def must_cluster(store: TableStore) -> bool:
+    """Whether the result is wrong, not only in more files, where equal rows meet several tasks."""
+    return store.has_primary_key
+
+
+def sort_columns(store: TableStore) -> tuple[str, ...]:
+    """The order within a task: one partition after the other, and by key where there is one."""
+    schema = store.schema
+    keys = schema.trimmed_primary_keys if store.has_primary_key else ()
+    return schema.partition_keys + tuple(k for k in keys if k not in schema.partition_keys)

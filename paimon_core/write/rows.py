@@ -1,0 +1,36 @@
+"""Checking incoming rows and bringing them to the Arrow schema of data files."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+
+from paimon_core.errors import InvalidDataError
+from paimon_core.formats.arrow_types import arrow_schema
+from paimon_core.spec.schema import TableSchema
+from paimon_core.spec.types import DataField
+
+
+def conform(batch: pa.RecordBatch, schema: TableSchema) -> pa.RecordBatch:
+    """The table's columns of a batch, with the types and nullability of data files.
+
+    Raises `InvalidDataError` naming the column for a missing one, a type that does not fit and a NULL that is refused.
+    """
+    arrays = [_column(batch, f) for f in schema.fields]
+    for field, column in zip(schema.fields, arrays, strict=True):
+        if column.null_count and (not field.type.nullable or field.name in schema.primary_keys):
+            what = "a primary key column" if field.name in schema.primary_keys else "NOT NULL"
+            raise InvalidDataError(f"Column {field.name!r} is {what} and cannot hold NULL.")
+    return pa.RecordBatch.from_arrays(arrays, schema=arrow_schema(schema.fields))
+
+
+def _column(batch: pa.RecordBatch, field: DataField) -> pa.Array:
+    place = batch.schema.get_field_index(field.name)
+    if place < 0:
+        raise InvalidDataError(f"The rows to write have no column {field.name!r}.")
+    column, wanted = batch.column(place), arrow_schema([field]).field(0).type
+    if column.type.equals(wanted):
+        return column
+    try:
+        return column.cast(wanted)
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as e:
+        raise InvalidDataError(f"Column {field.name!r} of type {field.type} cannot take {column.type}: {e}") from e

@@ -1,0 +1,59 @@
+"""What a write task uses: rows in, commit messages out."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+import pyarrow as pa
+
+from paimon_core.errors import InvalidOptionError, UnsupportedFeatureError
+from paimon_core.formats.registry import write_format
+from paimon_core.options import BUCKET, Option
+from paimon_core.spec.message import CommitMessage
+from paimon_core.store.table_store import TableStore
+from paimon_core.write.append import AppendWriter
+from paimon_core.write.key_value import KeyValueWriter
+
+
+class TableWriter(Protocol):
+    """One task's rows of a table. Nothing is visible before its messages are committed."""
+
+    def write(self, batch: pa.RecordBatch) -> None:
+        """Take rows: the table's columns, and `_VALUE_KIND` (int8) where some are deletes.
+
+        Raises `InvalidDataError`, `StorageError`."""
+
+    def finish(self) -> list[CommitMessage]:
+        """End all files; one message per bucket that got rows."""
+
+    def abort(self) -> None:
+        """Delete the files written, as far as that is possible."""
+
+
+BUCKET_FUNCTION = Option("bucket-function.type", str.lower, "default", "How the bucket follows from the bucket key.")
+
+
+def open_writer(store: TableStore, *, sequence_start: int) -> TableWriter:
+    """A writer for one task.
+
+    Primary-key tables take rows sorted by (partition columns, trimmed primary key) and number them from
+    `sequence_start`; rows in another order are written too, as more files. Raises `UnsupportedFeatureError` for bucket
+    modes, formats and merge engines that this version does not write.
+    """
+    buckets = store.options[BUCKET]
+    if buckets == 0 or buckets < -2:
+        raise InvalidOptionError(f"Option '{BUCKET.key}' cannot be {buckets}: it is -2, -1 or a positive number.")
+    if buckets > 0 and store.options[BUCKET_FUNCTION] != "default":
+        raise UnsupportedFeatureError(
+            f"'{BUCKET_FUNCTION.key}' = '{store.options[BUCKET_FUNCTION]}': this version writes with the default only."
+        )
+    write_format(store.options)
+    if not store.has_primary_key:
+        return AppendWriter(store, sequence_start)
+    if buckets < 0:
+        mode = "postponed" if buckets == -2 else "dynamic"
+        raise UnsupportedFeatureError(
+            f"Tables with {mode} buckets ('{BUCKET.key}' = '{buckets}') cannot be written by this version; "
+            f"give the table a fixed number of buckets."
+        )
+    return KeyValueWriter(store, sequence_start)

@@ -1,0 +1,29 @@
+"""Apache Paimon tables for Spark in pure Python.
+
+`connect(warehouse=…)` gives a Spark session with a Paimon catalog; `install(spark)` equips a session that exists.
+Importing this package imports neither PySpark nor a JVM.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from paimon_sql.session import connect, install
+    from paimon_sql.spark.catalog_bridge import SparkCatalog
+
+__all__ = ["SparkCatalog", "connect", "install"]
+__version__ = "0.1.0"
+
+_HOME = {
+    "connect": "paimon_sql.session",
+    "install": "paimon_sql.session",
+    "SparkCatalog": "paimon_sql.spark.catalog_bridge",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(importlib.import_module(_HOME[name]), name)

@@ -1,0 +1,72 @@
+"""SQL in the spellings of Paimon's and Flink's documentation, as text that Spark's parser takes.
+
+Pure text to text: only what Spark cannot parse is edited, in place and by character offset; every other statement
+comes back as the same string. The one exception: PRIMARY KEY constraints, which Spark parses, always become the table
+property `primary-key`.
+"""
+
+from __future__ import annotations
+
+import re
+
+from paimon_sql.preprocess.column_types import DECLARED_TYPES_PROPERTY
+from paimon_sql.preprocess.create_table import create_table
+from paimon_sql.preprocess.dynamic_options import dynamic_options
+from paimon_sql.preprocess.errors import PreprocessError
+from paimon_sql.preprocess.properties import alter_properties, database_properties
+from paimon_sql.preprocess.session import configuration, use_catalog
+from paimon_sql.preprocess.statements import Statement, is_terminated, split_statements
+from paimon_sql.preprocess.system_tables import system_tables
+from paimon_sql.preprocess.tokens import splice, tokenize
+
+__all__ = [
+    "DECLARED_TYPES_PROPERTY",
+    "RULES",
+    "PreprocessError",
+    "Statement",
+    "is_terminated",
+    "rewrite",
+    "split_statements",
+]
+
+RULES = (
+    create_table,
+    alter_properties,
+    database_properties,
+    configuration,
+    use_catalog,
+    dynamic_options,
+    system_tables,
+)
+
+# Cheap searches that decide whether a text is worth tokenizing.
+_DOLLAR_NAME = re.compile(r"\w\$\w")
+_OPTIONS_HINT = re.compile(r"/\*\+\s*OPTIONS\b", re.I)
+_FIRST_WORD = re.compile(
+    r"(?:\s+|--[^\n]*|/\*(?!\+).*?\*/)*+(?:EXPLAIN\s+(?:\w+\s+)?)?(?:(CREATE|REPLACE)|ALTER|SET|RESET|USE)\b",
+    re.I | re.S,
+)
+_CREATE_IN_FLINK_STYLE = re.compile(
+    r"\b(?:WITH|PRIMARY|BYTES|ROW|MULTISET|VARBINARY|BINARY|TIMESTAMP(?:_NTZ|_LTZ)?(?=\s*\())\b", re.I
+)
+
+
+def rewrite(text: str) -> str:
+    """The statement as Spark parses it; the very same string where nothing has to change.
+
+    Raises PreprocessError where a statement in Flink style contradicts itself. Text that cannot be tokenized is
+    returned as it is: Spark reports what is wrong with it.
+    """
+    if not _may_change(text) or (tokens := tokenize(text)) is None:
+        return text
+    edits = [edit for rule in RULES for edit in rule(tokens)]
+    return splice(text, edits) if edits else text
+
+
+def _may_change(text: str) -> bool:
+    if "$" in text and _DOLLAR_NAME.search(text):
+        return True
+    if "/*+" in text and _OPTIONS_HINT.search(text):
+        return True
+    first = _FIRST_WORD.match(text)
+    return first is not None and (first[1] is None or _CREATE_IN_FLINK_STYLE.search(text) is not None)

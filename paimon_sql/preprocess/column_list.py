@@ -1,0 +1,107 @@
+"""The column list of CREATE TABLE: its types, and the primary keys declared in it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from sqlglot.tokens import Token
+
+from paimon_sql.preprocess.column_types import TypeRewrites, read_type
+from paimon_sql.preprocess.tokens import Cursor, Edit, is_name
+
+_QUERY_STARTS = ("(", "SELECT", "WITH", "FROM", "VALUES", "TABLE")
+
+
+@dataclass(frozen=True, slots=True)
+class PrimaryKey:
+    """One PRIMARY KEY constraint, of a column or of the table, and the edit that removes it."""
+
+    token: Token
+    columns: tuple[str, ...]
+    enforced: bool
+    removal: Edit
+
+
+@dataclass(slots=True)
+class ColumnList:
+    types: TypeRewrites = field(default_factory=TypeRewrites)
+    primary_keys: list[PrimaryKey] = field(default_factory=list)
+
+
+def read_columns(cursor: Cursor) -> ColumnList | None:
+    """Reads the list; empty where a query in parentheses or nothing stands, None where it is never closed."""
+    columns = ColumnList()
+    if cursor.symbol() != "(" or cursor.symbol(1) in _QUERY_STARTS:
+        return columns
+    before = cursor.next()
+    while not cursor.at_end() and cursor.symbol() != ")":
+        first = cursor.tokens[cursor.index]
+        if key := _take_primary_key(cursor, with_columns=True):
+            columns.primary_keys.append(PrimaryKey(*key, _item_removal(cursor, before, first)))
+        elif cursor.symbol(1) != "(":  # CHECK (...), UNIQUE (...)
+            _read_column(cursor, columns)
+        while not cursor.at_end() and cursor.symbol() not in (",", ")"):
+            _skip(cursor)
+        if cursor.symbol() == ",":
+            before = cursor.next()
+    return columns if cursor.take(")") else None
+
+
+def _read_column(cursor: Cursor, columns: ColumnList) -> None:
+    name = cursor.next()
+    read_type(cursor, (name.text,), columns.types)
+    while not cursor.at_end() and cursor.symbol() not in (",", ")"):
+        before = cursor.last
+        if key := _take_primary_key(cursor, with_columns=False):
+            token, _, enforced = key
+            removal = Edit(before.end + 1, cursor.last.end + 1, "")
+            columns.primary_keys.append(PrimaryKey(token, (name.text,), enforced, removal))
+        else:
+            _skip(cursor)
+
+
+def _take_primary_key(cursor: Cursor, with_columns: bool) -> tuple[Token, tuple[str, ...], bool] | None:
+    """Reads [CONSTRAINT name] PRIMARY KEY [(a, b)] and its characteristics."""
+    named = 2 if cursor.symbol() == "CONSTRAINT" else 0
+    if (cursor.symbol(named), cursor.symbol(named + 1)) != ("PRIMARY", "KEY"):
+        return None
+    if with_columns != (cursor.symbol(named + 2) == "("):
+        return None
+    cursor.index += named + 2
+    token = cursor.tokens[cursor.index - 2]
+    first = cursor.index
+    if with_columns:
+        cursor.skip_parentheses()
+    names = tuple(part.text for part in cursor.tokens[first : cursor.index] if is_name(part))
+    return token, names, _take_enforced(cursor)
+
+
+def _take_enforced(cursor: Cursor) -> bool:
+    """Reads NOT ENFORCED, RELY and their like; whether the constraint asks to be enforced."""
+    enforced = False
+    while cursor.symbol() in ("NOT", "ENFORCED", "RELY", "NORELY"):
+        if cursor.take("ENFORCED"):
+            enforced = True
+        elif not (cursor.take("NOT", "ENFORCED") or cursor.take_any("RELY", "NORELY")):
+            break  # NOT NULL
+    return enforced
+
+
+def _item_removal(cursor: Cursor, before: Token, first: Token) -> Edit:
+    """Removes the item just read with one comma beside it, or the whole list if it was the only item."""
+    if before.text == ",":
+        return Edit.replace(before, cursor.last, "")
+    behind = cursor.peek()
+    if behind and cursor.symbol() == ",":
+        return Edit.replace(first, behind, "")
+    if behind and cursor.symbol() == ")":
+        return Edit.replace(before, behind, "")
+    return Edit.replace(first, cursor.last, "")
+
+
+def _skip(cursor: Cursor) -> None:
+    """Past one token, or past one group in parentheses."""
+    if cursor.symbol() == "(":
+        cursor.skip_parentheses()
+    else:
+        cursor.next()

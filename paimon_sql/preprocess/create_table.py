@@ -1,0 +1,141 @@
+"""CREATE TABLE in Flink's style: WITH ('k'='v'), PRIMARY KEY (...) NOT ENFORCED, Flink's types.
+
+The key becomes the table property `primary-key`, WITH becomes TBLPROPERTIES. Tables of another provider
+(`USING parquet`, `STORED AS orc`) are left alone.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from sqlglot.tokens import Token
+
+from paimon_sql.preprocess.column_list import ColumnList, PrimaryKey, read_columns
+from paimon_sql.preprocess.column_types import DECLARED_TYPES_PROPERTY
+from paimon_sql.preprocess.errors import PreprocessError
+from paimon_sql.preprocess.tokens import Cursor, Edit, is_string
+
+PRIMARY_KEY_PROPERTY = "primary-key"
+
+
+@dataclass(slots=True)
+class Clauses:
+    """What follows the column list, up to the query of a CTAS."""
+
+    behind_columns: Token  # new properties may stand after this token
+    provider: str = "paimon"
+    keyword: Token | None = None  # WITH or TBLPROPERTIES
+    opening: Token | None = None
+    closing: Token | None = None
+    is_empty: bool = False
+    values: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def is_with(self) -> bool:
+        return self.keyword is not None and self.keyword.text.upper() == "WITH"
+
+
+def create_table(tokens: Sequence[Token]) -> list[Edit]:
+    """The edits of one CREATE or REPLACE TABLE; none where nothing in it is Flink's."""
+    cursor = Cursor(tokens)
+    if not _take_header(cursor):
+        return []
+    columns = read_columns(cursor)
+    if columns is None:
+        return []
+    clauses = _read_clauses(cursor)
+    is_flink = clauses.is_with or columns.primary_keys or columns.types.flink_only
+    if clauses.provider != "paimon" or not is_flink:
+        return []
+    edits = [*columns.types.edits, *(key.removal for key in columns.primary_keys)]
+    return edits + _property_edits(clauses, _new_properties(columns, clauses))
+
+
+def _take_header(cursor: Cursor) -> bool:
+    if cursor.take("CREATE"):
+        cursor.take("OR", "REPLACE")
+    elif cursor.symbol() != "REPLACE" or not cursor.take("REPLACE"):
+        return False
+    if not cursor.take("TABLE"):
+        return False
+    cursor.take("IF", "NOT", "EXISTS")
+    return cursor.take_name()
+
+
+def _read_clauses(cursor: Cursor) -> Clauses:
+    clauses = Clauses(behind_columns=cursor.last)
+    while not cursor.at_end() and cursor.symbol() not in ("AS", "SELECT"):
+        if cursor.take("USING"):
+            first = cursor.index
+            cursor.take_name()
+            clauses.provider = "".join(part.text for part in cursor.tokens[first : cursor.index]).lower()
+            clauses.behind_columns = cursor.last
+        elif cursor.symbol() in ("STORED", "ROW"):
+            clauses.provider = "hive"
+            break
+        elif cursor.symbol() in ("WITH", "TBLPROPERTIES") and cursor.symbol(1) == "(":
+            _read_properties(cursor, clauses)
+        elif cursor.symbol() == "(":
+            cursor.skip_parentheses()
+        else:
+            cursor.next()
+    return clauses
+
+
+def _read_properties(cursor: Cursor, clauses: Clauses) -> None:
+    clauses.keyword, clauses.opening = cursor.next(), cursor.peek()
+    first = cursor.index + 1
+    cursor.skip_parentheses()
+    clauses.closing = cursor.last
+    inner = cursor.tokens[first : cursor.index - 1]
+    clauses.is_empty = not inner
+    for key, equals, value in zip(inner, inner[1:], inner[2:], strict=False):
+        if equals.text == "=" and is_string(value):
+            clauses.values[key.text] = value.text
+
+
+def _new_properties(columns: ColumnList, clauses: Clauses) -> dict[str, str]:
+    properties = {}
+    if columns.primary_keys:
+        key = _one_key(columns.primary_keys)
+        given = clauses.values.get(PRIMARY_KEY_PROPERTY)
+        if given is None:
+            properties[PRIMARY_KEY_PROPERTY] = ",".join(key.columns)
+        elif [name.strip().casefold() for name in given.split(",")] != [name.casefold() for name in key.columns]:
+            raise PreprocessError.at(
+                key.token,
+                f"PRIMARY KEY ({', '.join(key.columns)}) differs from the table property '{PRIMARY_KEY_PROPERTY}' = "
+                f"'{given}'; keep one of the two",
+            )
+    if columns.types.declared:
+        properties[DECLARED_TYPES_PROPERTY] = json.dumps(columns.types.declared, ensure_ascii=False)
+    return properties
+
+
+def _one_key(keys: Sequence[PrimaryKey]) -> PrimaryKey:
+    if len(keys) > 1:
+        raise PreprocessError.at(
+            keys[1].token, "A table has one primary key; name all its columns in one PRIMARY KEY (...) NOT ENFORCED"
+        )
+    if keys[0].enforced:
+        raise PreprocessError.at(
+            keys[0].token, "A primary key merges rows, it does not refuse them; write PRIMARY KEY NOT ENFORCED"
+        )
+    return keys[0]
+
+
+def _property_edits(clauses: Clauses, properties: dict[str, str]) -> list[Edit]:
+    added = ", ".join(f"{_literal(key)}={_literal(value)}" for key, value in properties.items())
+    keyword, opening, closing = clauses.keyword, clauses.opening, clauses.closing
+    if keyword is None or opening is None or closing is None:
+        return [Edit.after(clauses.behind_columns, f" TBLPROPERTIES ({added})")] if added else []
+    if clauses.is_empty and not added and clauses.is_with:
+        return [Edit.replace(keyword, closing, "")]
+    edits = [Edit.replace(keyword, keyword, "TBLPROPERTIES")] if clauses.is_with else []
+    return [*edits, Edit.after(opening, added + ("" if clauses.is_empty else ", "))] if added else edits
+
+
+def _literal(value: str) -> str:
+    return "'" + value.replace("\\", "\\\\").replace("'", "\\'") + "'"

@@ -1,0 +1,20 @@
+"""The one error the preprocessor raises itself; everything else is left for Spark to report."""
+
+from __future__ import annotations
+
+from sqlglot.tokens import Token
+
+from paimon_core.errors import PaimonError
+
+
+class PreprocessError(PaimonError, ValueError):
+    """A statement in Flink style that contradicts itself. Line and column count from 1."""
+
+    def __init__(self, message: str, line: int, column: int):
+        super().__init__(f"{message} (line {line}, column {column})")
+        self.message, self.line, self.column = message, line, column
+
+    @classmethod
+    def at(cls, token: Token, message: str) -> PreprocessError:
+        """The error, placed at the first character of a one-line token."""
+        return cls(message, token.line, token.col - (token.end - token.start))

@@ -1,0 +1,67 @@
+"""The two ways to a session: `connect` makes one, `install` equips one that exists."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from pyspark.sql import SparkSession
+
+from paimon_core.errors import UnsupportedFeatureError
+from paimon_sql.java import find_java
+from paimon_sql.spark.jvm import Jvm
+from paimon_sql.spark.parser_bridge import CATALOG_CLASSES, CATALOG_PREFIX, install_parser
+
+
+def connect(
+    warehouse: str, catalog: str = "paimon", metastore: str = "filesystem", **options: str
+) -> SparkSession:
+    """A Spark session with a Paimon catalog that is current: the active session, or a new one on this machine.
+
+    `options` whose names begin with `spark.` are Spark's settings (pass them as `**{"spark.x": "y"}`); the others are
+    options of the catalog, with `_` for `-` where they are keywords: `lock_enabled="true"`.
+    Raises `RuntimeError` where no Java is found.
+    """
+    spark_settings = {k: v for k, v in options.items() if k.startswith("spark.")}
+    catalog_options = {_dashed(k): v for k, v in options.items() if k not in spark_settings}
+    spark = SparkSession.getActiveSession() or _start(spark_settings)
+    for key, value in spark_settings.items():
+        if spark.conf.get(key, None) != value and spark.conf.isModifiable(key):
+            spark.conf.set(key, value)
+    prefix = CATALOG_PREFIX + catalog
+    spark.conf.set(prefix, CATALOG_CLASSES[0])
+    for key, value in {"warehouse": warehouse, "metastore": metastore, **catalog_options}.items():
+        spark.conf.set(f"{prefix}.{key}", str(value))
+    install(spark)
+    spark.sql(f"USE `{catalog}`.`default`")
+    return spark
+
+
+def install(spark: SparkSession) -> SparkSession:
+    """Equip a session: every `spark.sql.catalog.NAME` set to `paimon_sql.SparkCatalog` (or to the class of Paimon's
+    Java connector) becomes a catalog, whether it is set before or after. Idempotent; returns the same session."""
+    context = getattr(spark, "_sc", None)
+    if context is None:
+        raise UnsupportedFeatureError(
+            "install() needs a session that runs in this process: a Spark Connect client has no access to its server's"
+            " catalogs. Call install() where the server starts."
+        )
+    if context.master.startswith("local") and context.pythonExec in ("", "python", "python3"):
+        # workers started by bare name may be another Python, without our packages
+        context.pythonExec = sys.executable
+    install_parser(Jvm(context), spark._jsparkSession)
+    spark.sql("SELECT 1")  # the hook makes the catalogs that are configured already
+    return spark
+
+
+def _start(settings: dict[str, str]) -> SparkSession:
+    find_java()
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    builder = SparkSession.builder.appName("paimon-sql")
+    for key, value in settings.items():
+        builder = builder.config(key, value)
+    return builder.getOrCreate()
+
+
+def _dashed(name: str) -> str:
+    return name if "-" in name or "." in name else name.replace("_", "-")

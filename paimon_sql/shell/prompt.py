@@ -1,0 +1,83 @@
+"""The interactive prompt: statements over several lines until `;`, with editing where prompt_toolkit is installed."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any, Protocol
+
+from paimon_sql.preprocess import is_terminated
+from paimon_sql.shell.runner import Shell
+
+try:
+    from paimon_sql.shell import terminal
+except ImportError:  # the extra `cli` is not installed
+    terminal = None  # type: ignore[assignment]
+
+PROMPT = "paimon-sql> "
+CONTINUATION = "        ... "
+WELCOME = "Type statements that end with ;   help; for help, \\q to leave.\n"
+HELP = """Statements run when they end with ;  and may span several lines.
+
+  SHOW TABLES;                         the tables of the current database
+  DESCRIBE t;  SHOW CREATE TABLE t;    what a table looks like
+  SELECT * FROM t$snapshots;           its snapshots; also $files, $schemas, $options, $tags, ...
+  SELECT * FROM t VERSION AS OF 1;     an earlier state
+  CALL sys.compact('t');               maintenance
+  EXPLAIN SELECT ...;                  how a query is executed
+
+  Tab completes keywords and table names, Ctrl-C drops the line or stops the statement, Ctrl-D or \\q leaves.
+"""
+_LEAVE = re.compile(r"\s*(?:\\q|quit|exit)\s*;?\s*", re.I)
+_HELP = re.compile(r"\s*(?:\\\?|\\h|help)\s*;?\s*", re.I)
+
+
+class Reader(Protocol):
+    def read(self) -> str:
+        """The next input, complete. EOFError at the end, KeyboardInterrupt where the user dropped it."""
+
+
+class PlainReader:
+    """Reads with `input`."""
+
+    def __init__(self, read_line: Callable[[str], str] = input):
+        self.read_line = read_line
+
+    def read(self) -> str:
+        text = self.read_line(PROMPT)
+        while not is_complete(text):
+            text += "\n" + self.read_line(CONTINUATION)
+        return text
+
+
+def is_complete(text: str) -> bool:
+    """Whether the input is to be run as it is: a terminated statement, a command of the prompt, or nothing."""
+    return not text.strip() or bool(_LEAVE.fullmatch(text) or _HELP.fullmatch(text)) or is_terminated(text)
+
+
+def make_reader(session: Any) -> Reader:
+    if terminal is None:
+        return PlainReader()
+    return terminal.TerminalReader(session, PROMPT, CONTINUATION, is_complete)
+
+
+def run_prompt(shell: Shell, reader: Reader) -> int:
+    """Reads and runs until the user leaves; the exit status."""
+    shell.out.write(WELCOME)
+    while True:
+        try:
+            text = reader.read()
+        except EOFError:
+            shell.out.write("\n")
+            return 0
+        except KeyboardInterrupt:
+            continue
+        if _LEAVE.fullmatch(text):
+            return 0
+        if _HELP.fullmatch(text):
+            shell.out.write(HELP)
+            continue
+        try:
+            shell.run_script(text)
+        except KeyboardInterrupt:
+            shell.err.write("cancelled\n")

@@ -1,0 +1,121 @@
+"""Runs statements on a session and prints what comes of them."""
+
+from __future__ import annotations
+
+import time
+import traceback
+from dataclasses import dataclass
+from datetime import datetime, tzinfo
+from typing import Any, TextIO
+from zoneinfo import ZoneInfo
+
+from paimon_sql.preprocess import Statement, split_statements
+from paimon_sql.shell.errors import describe, line_in_statement
+from paimon_sql.shell.interrupts import cancelling
+from paimon_sql.shell.render import FORMATS, Result
+
+FOR_PEOPLE = ("table", "markdown")  # formats that come with statements, counts and times
+
+
+@dataclass(frozen=True, kw_only=True)
+class Options:
+    output: str = "table"
+    max_rows: int = 1000  # printed per statement; 0 for all
+    echo: bool = True  # print the comments and statements of scripts
+    debug: bool = False  # print whole stack traces
+
+    @property
+    def is_for_people(self) -> bool:
+        return self.output in FOR_PEOPLE
+
+
+class Shell:
+    """Statements in, text out. Of the session it needs `sql(text)`, and `conf` for the zone instants are shown in."""
+
+    def __init__(self, session: Any, out: TextIO, err: TextIO, options: Options):
+        self.session, self.out, self.err, self.options = session, out, err, options
+
+    def run_script(self, text: str, name: str = "") -> int:
+        """Runs the statements up to the first that fails; the exit status.
+
+        A script with a name reads as a story: its comments, statements and results are printed in turn, and messages
+        say where in it they arose.
+        """
+        for statement in split_statements(text):
+            if not self.run(statement, name):
+                return 1
+        return 0
+
+    def run(self, statement: Statement, name: str = "") -> bool:
+        """Runs one statement and prints its result, or its error. KeyboardInterrupt where the user cancelled it."""
+        if name and self.options.echo and self.options.is_for_people:
+            comment = statement.comment + "\n" if statement.comment else ""
+            self._print(f"{comment}{statement.text};\n")
+        started = time.perf_counter()
+        try:
+            with cancelling(lambda: self.session.sparkContext.cancelAllJobs()) as cancelled:
+                self._execute(statement.text, started)
+        except Exception as error:
+            if cancelled.is_set():
+                raise KeyboardInterrupt from error
+            self.report(error, f"{name}:{statement.line + line_in_statement(error) - 1}: " if name else "")
+            return False
+        if cancelled.is_set():
+            raise KeyboardInterrupt
+        return True
+
+    def report(self, error: BaseException, place: str = "") -> None:
+        """Prints an error in one message, or all of it."""
+        self.out.flush()
+        if self.options.debug:
+            self.err.writelines(traceback.format_exception(error))
+        self.err.write(f"error: {place}{describe(error)}\n")
+        self.err.flush()
+
+    def _execute(self, text: str, started: float) -> None:
+        frame = self.session.sql(text)
+        if not frame.columns:
+            if self.options.is_for_people:
+                self._print(f"OK ({_seconds(started)})\n\n")
+            return
+        limit = self.options.max_rows
+        rows = frame.limit(limit + 1).collect() if limit else frame.collect()
+        shown = rows[:limit] if limit else rows
+        kinds = [field.dataType for field in frame.schema.fields]
+        result = Result(columns=frame.columns, kinds=kinds, rows=shown, zone=self._zone())
+        self._print(FORMATS[self.options.output](result))
+        more = len(rows) > len(shown)
+        if self.options.is_for_people:
+            self._print(f"{_footer(len(shown), more, started)}\n\n")
+        elif more:
+            self.err.write(f"only the first {limit} rows; --max-rows 0 prints all\n")
+
+    def _zone(self) -> tzinfo | None:
+        conf = getattr(self.session, "conf", None)
+        return time_zone(conf.get("spark.sql.session.timeZone")) if conf is not None else None
+
+    def _print(self, text: str) -> None:
+        self.out.write(text)
+        self.out.flush()
+
+
+def time_zone(name: str) -> tzinfo | None:
+    """A zone by its name or its offset (+08:00); None where Python knows neither."""
+    try:
+        return ZoneInfo(name)
+    except (ValueError, KeyError, OSError):
+        pass
+    try:
+        return datetime.strptime(name, "%z").tzinfo
+    except ValueError:
+        return None
+
+
+def _footer(count: int, more: bool, started: float) -> str:
+    if more:
+        return f"(first {count} rows, {_seconds(started)}; there are more, --max-rows 0 prints all)"
+    return f"({count} row{'' if count == 1 else 's'}, {_seconds(started)})"
+
+
+def _seconds(started: float) -> str:
+    return f"{time.perf_counter() - started:.2f} s"

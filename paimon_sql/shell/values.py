@@ -1,0 +1,85 @@
+"""One value of a result as text, and as JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import date, datetime, time, tzinfo
+from decimal import Decimal
+from typing import Any
+
+NULL = "NULL"
+
+
+def as_text(value: Any, kind: Any = None, zone: tzinfo | None = None) -> str:
+    """The value as people read it. `kind` is its Spark type; instants are shown in `zone`, if one is given."""
+    if value is None:
+        return NULL
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, float):
+        return {"nan": "NaN", "inf": "Infinity", "-inf": "-Infinity"}.get(str(value), str(value))
+    if isinstance(value, Decimal):
+        return format(value, "f")
+    if isinstance(value, (date, time)):
+        return _moment(value, kind, zone)
+    if isinstance(value, (bytes, bytearray)):
+        return f"X'{value.hex().upper()}'"
+    if isinstance(value, dict):
+        keys, values = getattr(kind, "keyType", None), getattr(kind, "valueType", None)
+        return _braces((as_text(k, keys, zone), as_text(v, values, zone)) for k, v in value.items())
+    if isinstance(value, tuple) and hasattr(value, "__fields__"):
+        return _braces(zip(value.__fields__, _items(value, kind, zone), strict=True))
+    if isinstance(value, (list, tuple)):
+        return "[" + ", ".join(_items(value, kind, zone)) + "]"
+    return str(value)
+
+
+def as_json(value: Any, kind: Any = None, zone: tzinfo | None = None) -> Any:
+    """The value as `json.dumps` takes it; what JSON has no type for is the text of `as_text`, binary is hex digits."""
+    if value is None or isinstance(value, (bool, int, str)):
+        return value
+    if isinstance(value, float):
+        return value if value - value == 0 else as_text(value)
+    if isinstance(value, (bytes, bytearray)):
+        return value.hex()
+    if isinstance(value, dict):
+        keys, values = getattr(kind, "keyType", None), getattr(kind, "valueType", None)
+        return {as_text(k, keys, zone): as_json(v, values, zone) for k, v in value.items()}
+    if isinstance(value, (list, tuple)):
+        items = [as_json(item, inner, zone) for item, inner in zip(value, _inner_kinds(value, kind), strict=True)]
+        return dict(zip(value.__fields__, items, strict=True)) if hasattr(value, "__fields__") else items
+    return as_text(value, kind, zone)
+
+
+def is_number(kind: Any) -> bool:
+    name = _name(kind)
+    return name in ("byte", "short", "integer", "long", "float", "double") or name.startswith("decimal")
+
+
+def _name(kind: Any) -> str:
+    return str(kind.typeName()) if hasattr(kind, "typeName") else ""
+
+
+def _moment(value: date | time, kind: Any, zone: tzinfo | None) -> str:
+    if not isinstance(value, datetime):
+        return value.isoformat()
+    if zone is not None and _name(kind) == "timestamp":
+        value = value.astimezone(zone).replace(tzinfo=None)  # arrives as local time of this process
+    text = value.isoformat(sep=" ")
+    return text.rstrip("0") if value.microsecond else text
+
+
+def _items(values: Iterable[Any], kind: Any, zone: tzinfo | None) -> list[str]:
+    values = list(values)
+    return [as_text(item, inner, zone) for item, inner in zip(values, _inner_kinds(values, kind), strict=True)]
+
+
+def _inner_kinds(values: Iterable[Any], kind: Any) -> list[Any]:
+    fields = getattr(kind, "fields", None)
+    if fields is not None:
+        return [field.dataType for field in fields]
+    return [getattr(kind, "elementType", None) for _ in values]
+
+
+def _braces(pairs: Iterable[tuple[str, str]]) -> str:
+    return "{" + ", ".join(f"{name}: {value}" for name, value in pairs) + "}"

@@ -1,0 +1,113 @@
+"""Errors of the library as the Java exceptions that Spark's users expect.
+
+Where the called interface declares an analysis exception, that one carries our message, so PySpark raises an
+`AnalysisException`; elsewhere only unchecked ones can cross: `IllegalArgumentException`,
+`UnsupportedOperationException` and `SparkRuntimeException`, whose Python classes share the root `PySparkException`.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from py4j.protocol import Py4JJavaError
+
+from paimon_core.errors import (
+    DatabaseExistsError,
+    DatabaseNotEmptyError,
+    DatabaseNotFoundError,
+    InvalidDataError,
+    InvalidNameError,
+    InvalidOptionError,
+    InvalidSchemaError,
+    NotFoundError,
+    PaimonError,
+    TableExistsError,
+    TableNotFoundError,
+    UnsupportedFeatureError,
+)
+from paimon_sql.preprocess import PreprocessError
+from paimon_sql.spark.jvm import SQL, Jvm
+
+ANALYSIS = f"{SQL}.catalyst.analysis"
+NO_SUCH_TABLE = f"{ANALYSIS}.NoSuchTableException"
+NO_SUCH_NAMESPACE = f"{ANALYSIS}.NoSuchNamespaceException"
+TABLE_EXISTS = f"{ANALYSIS}.TableAlreadyExistsException"
+NAMESPACE_EXISTS = f"{ANALYSIS}.NamespaceAlreadyExistsException"
+RUNTIME = "org.apache.spark.SparkRuntimeException"
+PARSE = f"{SQL}.catalyst.parser.ParseException"
+
+_WORKER_ERROR = re.compile(r"^paimon_core\.errors\.\w+: (.+)$", re.MULTILINE)
+
+# (errors, error class that Spark's documentation knows, Java exception)
+_EXACT: tuple[tuple[type[Exception], str, str], ...] = (
+    (TableNotFoundError, "TABLE_OR_VIEW_NOT_FOUND", NO_SUCH_TABLE),
+    (DatabaseNotFoundError, "SCHEMA_NOT_FOUND", NO_SUCH_NAMESPACE),
+    (TableExistsError, "TABLE_OR_VIEW_ALREADY_EXISTS", TABLE_EXISTS),
+    (DatabaseExistsError, "SCHEMA_ALREADY_EXISTS", NAMESPACE_EXISTS),
+    (DatabaseNotEmptyError, "SCHEMA_NOT_EMPTY", NO_SUCH_NAMESPACE),  # declared, too, and takes our message
+)
+_BAD_ARGUMENT = (InvalidNameError, InvalidSchemaError, InvalidOptionError, InvalidDataError, NotFoundError, ValueError)
+
+
+def java_exception(jvm: Jvm, error: Exception, carrier: str | None) -> Any:
+    """A Java exception for `error`; `carrier` is the checked exception that the called method declares."""
+    message = str(error)
+    for kind, condition, name in _EXACT:
+        if isinstance(error, kind) and carrier is not None:
+            return _analysis(jvm, name, f"[{condition}] {message}", condition)
+    if isinstance(error, PreprocessError):
+        return _parse(jvm, error)
+    if carrier is not None:
+        return _analysis(jvm, carrier, message, None)
+    if isinstance(error, _BAD_ARGUMENT):
+        return jvm.java_class("java.lang.IllegalArgumentException")(message)
+    if isinstance(error, UnsupportedFeatureError):
+        return jvm.java_class("java.lang.UnsupportedOperationException")(message)
+    contexts = jvm.array("org.apache.spark.QueryContext", [])
+    return _construct(jvm, RUNTIME, [message, jvm.none, jvm.none, _no_parameters(jvm), contexts, jvm.none])
+
+
+def no_such_table(jvm: Jvm, error: Exception) -> Py4JJavaError:
+    """What tells Spark's analyzer that a table does not exist: raise it from a proxy."""
+    message = str(error)
+    return Py4JJavaError(message, _analysis(jvm, NO_SUCH_TABLE, message, "TABLE_OR_VIEW_NOT_FOUND"))
+
+
+def of_worker(error: Exception) -> Exception:
+    """What an error of ours in a Python worker said, without the frames of the worker; else the error itself."""
+    found = _WORKER_ERROR.search(str(error))
+    return PaimonError(found[1]) if found else error
+
+
+def told(error: Exception) -> str:
+    """The first line of what an error of Spark says."""
+    return str(error).strip().partition("\n")[0]
+
+
+def _analysis(jvm: Jvm, name: str, message: str, condition: str | None) -> Any:
+    condition_option = jvm.none if condition is None else jvm.some(condition)
+    # NamespaceAlreadyExistsException takes no cause
+    cause = [] if name == NAMESPACE_EXISTS else [jvm.none]
+    return _construct(jvm, name, [message, *cause, condition_option, _no_parameters(jvm)])
+
+
+def _parse(jvm: Jvm, error: PreprocessError) -> Any:
+    position = [jvm.some(error.line), jvm.some(error.column)]
+    origin = jvm.java_class(f"{SQL}.catalyst.trees.Origin")(*position, *(jvm.none for _ in range(8)))
+    contexts = jvm.array("org.apache.spark.QueryContext", [])
+    return _construct(jvm, PARSE, [jvm.none, error.message, origin, jvm.none, _no_parameters(jvm), contexts])
+
+
+def _no_parameters(jvm: Jvm) -> Any:
+    return jvm.scala_object("scala.collection.immutable.Map").empty()
+
+
+def _construct(jvm: Jvm, name: str, arguments: list[Any]) -> Any:
+    """Call the private constructor that takes a message as it is; the public ones want a template known to Spark."""
+    private = jvm.java_class("java.lang.reflect.Modifier").isPrivate
+    for constructor in jvm.java_class("java.lang.Class").forName(name).getDeclaredConstructors():
+        if constructor.getParameterCount() == len(arguments) and private(constructor.getModifiers()):
+            constructor.setAccessible(True)
+            return constructor.newInstance(jvm.array("java.lang.Object", arguments))
+    return jvm.java_class("java.lang.RuntimeException")(str(arguments[0] or arguments[1]))

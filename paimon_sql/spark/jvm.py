@@ -1,0 +1,126 @@
+"""The way into the JVM: the only module that names Spark's internal classes through py4j.
+
+A `Jvm` is one gateway. Classes are addressed by name without round trips; values cross as Java collections.
+What is used here is internal to Spark and pinned by `pyspark>=4.3,<4.4`; `tests/spark/test_hooks.py` tries each alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from functools import cached_property
+from typing import Any
+
+import pyarrow as pa
+from py4j.java_collections import JavaArray
+from py4j.java_gateway import JavaClass, JavaObject
+from pyspark import SparkContext
+from pyspark.core.rdd import _prepare_for_python_RDD
+from pyspark.java_gateway import ensure_callback_server_started
+from pyspark.sql.pandas.types import to_arrow_schema
+from pyspark.sql.types import DataType, StructType
+
+SQL = "org.apache.spark.sql"
+CATALOG = f"{SQL}.connector.catalog"
+READ = f"{SQL}.connector.read"
+PYTHON_SOURCE = f"{SQL}.execution.datasources.v2.python"
+
+
+class Jvm:
+    """One Spark driver's JVM."""
+
+    def __init__(self, context: SparkContext) -> None:
+        self.context = context
+        self.gateway = context._gateway
+        ensure_callback_server_started(self.gateway)
+        # without this a Java exception raised by a proxy reaches Spark as text
+        self.gateway.callback_server_parameters.propagate_java_exceptions = True
+        self._constants: dict[tuple[str, str], Any] = {}
+
+    def java_class(self, name: str) -> Any:
+        """A Java class by its full name (`$` before nested ones): call it to construct, or use its static members."""
+        return JavaClass(name, self.gateway._gateway_client)
+
+    def scala_object(self, name: str) -> Any:
+        """A Scala singleton by its full name, without the trailing `$`."""
+        return self.constant(name + "$", "MODULE$")
+
+    def constant(self, class_name: str, name: str) -> Any:
+        """A static member of a Java class, asked for once."""
+        key = class_name, name
+        if key not in self._constants:
+            self._constants[key] = getattr(self.java_class(class_name), name)
+        return self._constants[key]
+
+    def array(self, class_name: str, items: Iterable[Any]) -> JavaArray:
+        values = list(items)
+        out = self.gateway.new_array(self.java_class(class_name), len(values))
+        for i, value in enumerate(values):
+            out[i] = value
+        return out
+
+    def strings(self, items: Iterable[str]) -> JavaArray:
+        return self.array("java.lang.String", items)
+
+    def map(self, items: Mapping[str, str]) -> JavaObject:
+        out = self.java_class("java.util.HashMap")()
+        for key, value in items.items():
+            out.put(key, value)
+        return out
+
+    def set(self, items: Iterable[Any]) -> JavaObject:
+        out = self.java_class("java.util.HashSet")()
+        for item in items:
+            out.add(item)
+        return out
+
+    def seq(self, items: Iterable[Any]) -> JavaObject:
+        """A Scala Seq."""
+        return self.java_class("org.apache.spark.api.python.PythonUtils").toSeq(list(items))
+
+    @cached_property
+    def none(self) -> JavaObject:
+        return self.java_class("scala.Option").empty()
+
+    @cached_property
+    def opens_unicode_names(self) -> bool:
+        """Whether this JVM opens files whose names are not ASCII: in the locale C it does not."""
+        return str(self.java_class("java.lang.System").getProperty("sun.jnu.encoding")).upper() == "UTF-8"
+
+    def some(self, value: Any) -> JavaObject:
+        return self.java_class("scala.Some")(value)
+
+    def struct_type(self, schema: StructType) -> JavaObject:
+        return self.java_class(f"{SQL}.types.DataType").fromJson(schema.json())
+
+    def data_type(self, data_type: DataType) -> JavaObject:
+        return self.java_class(f"{SQL}.types.DataType").fromJson(data_type.json())
+
+    def columns(self, schema: StructType) -> JavaArray:
+        """Connector columns of a schema."""
+        return self.java_class(f"{CATALOG}.CatalogV2Util").structTypeToV2Columns(self.struct_type(schema), False)
+
+    def python_function(self) -> JavaObject:
+        """An empty Python function: says which interpreter, files and environment executors use."""
+        command, broadcasts, env, includes = _prepare_for_python_RDD(self.context, int)
+        make = self.java_class("org.apache.spark.api.python.SimplePythonFunction")
+        python, version, accumulator = self.context.pythonExec, self.context.pythonVer, self.context._javaAccumulator
+        return make(bytearray(command), env, includes, python, version, broadcasts, accumulator)
+
+    def identifier(self, namespace: Iterable[str], name: str) -> JavaObject:
+        return self.java_class(f"{CATALOG}.Identifier").of(self.strings(namespace), name)
+
+    def rows(self, session: JavaObject, table: pa.Table, schema: StructType) -> JavaArray:
+        """Arrow rows as an array of Spark's internal rows, in one crossing."""
+        if table.num_rows == 0:
+            return self.array(f"{SQL}.catalyst.InternalRow", [])
+        batches = self.java_class("java.util.ArrayList")()
+        for batch in table.cast(to_arrow_schema(schema, timezone="UTC")).combine_chunks().to_batches():
+            batches.add(batch.serialize().to_pybytes())
+        as_scala = self.java_class("scala.jdk.javaapi.CollectionConverters").asScala(batches.iterator())
+        frame = self.java_class(f"{SQL}.api.python.PythonSQLUtils").toDataFrame(as_scala, schema.json(), session)
+        return frame.queryExecution().executedPlan().executeCollect()
+
+
+def python_map(java_map: Any) -> dict[str, str]:
+    """A Java map of strings. Through an array: the end of a Java iterator is an exception, which costs 70 ms."""
+    return {str(e.getKey()): str(e.getValue()) for e in java_map.entrySet().toArray()}

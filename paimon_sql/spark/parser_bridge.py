@@ -1,0 +1,148 @@
+"""The parser hook: every statement passes here, is rewritten where Spark could not parse it, and goes on to Spark.
+
+It is also where catalogs appear: before a statement is analyzed, each `spark.sql.catalog.NAME` that asks for one of
+ours and that the session does not know yet is put into the session's catalog manager.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from functools import partial
+from typing import Any, ClassVar
+
+from py4j.java_gateway import JavaObject
+
+from paimon_sql.catalog.load import load_catalog
+from paimon_sql.preprocess import rewrite
+from paimon_sql.spark.catalog_bridge import SparkCatalog
+from paimon_sql.spark.errors import PARSE
+from paimon_sql.spark.jvm import SQL, Jvm
+from paimon_sql.spark.proxy import Proxy
+from paimon_sql.spark.session_bridge import SessionBridge
+
+CATALOG_PREFIX = "spark.sql.catalog."
+CATALOG_CLASSES = ("paimon_sql.SparkCatalog", "org.apache.paimon.spark.SparkCatalog")
+_CONFIGURED = re.compile(
+    re.escape(CATALOG_PREFIX) + r"([^.=,\s]+)=(?:" + "|".join(map(re.escape, CATALOG_CLASSES)) + r")(?=[,}])"
+)
+
+
+_SETTING = re.compile(re.escape(CATALOG_PREFIX) + r"[^=]+=[^,}]*")
+
+
+class CatalogRegistry:
+    """The catalogs of ours in one session."""
+
+    def __init__(self, jvm: Jvm, session: Any) -> None:
+        self.jvm, self.session = jvm, session
+        self.seen: list[str] = []
+
+    def register(self) -> None:
+        """Make every configured catalog that is new or configured anew. One crossing where there is none."""
+        text = self.session.sessionState().conf().settings().toString()
+        configured = _SETTING.findall(text)
+        if configured == self.seen:
+            return
+        bridge = SessionBridge(self.jvm, self.session)
+        for name in sorted(set(_CONFIGURED.findall(text))):
+            settings = bridge.settings(f"{CATALOG_PREFIX}{name}.")
+            self._put(name, SparkCatalog(self.jvm, bridge, name, partial(load_catalog, settings)))
+        self.seen = configured
+
+    def _put(self, name: str, catalog: SparkCatalog) -> None:
+        manager = self.session.sessionState().catalogManager()
+        field = manager.getClass().getDeclaredField("catalogs")
+        field.setAccessible(True)
+        field.get(manager).put(name, catalog)
+
+
+class PaimonParser(Proxy):
+    """Spark's parser with the preprocessor in front."""
+
+    CARRIERS: ClassVar = {"parsePlan": PARSE, "parsePlanWithParameters": PARSE, "parseQuery": PARSE}
+
+    def __init__(self, jvm: Jvm, registry: CatalogRegistry, delegate: JavaObject) -> None:
+        super().__init__(jvm)
+        self.registry, self.delegate = registry, delegate
+
+    def parsePlan(self, text: str) -> Any:
+        self.registry.register()
+        return self.delegate.parsePlan(rewrite(text))
+
+    def parsePlanWithParameters(self, text: str, context: Any) -> Any:
+        self.registry.register()
+        return self.delegate.parsePlanWithParameters(rewrite(text), context)
+
+    def parseQuery(self, text: str) -> Any:
+        self.registry.register()
+        return self.delegate.parseQuery(rewrite(text))
+
+    def parseMultipartIdentifier(self, text: str) -> Any:
+        self.registry.register()  # `spark.table` and `df.writeTo` come here without parsing a statement
+        return self.delegate.parseMultipartIdentifier(text)
+
+    def parseTemporalTableIdentifier(self, text: str) -> Any:
+        self.registry.register()
+        return self.delegate.parseTemporalTableIdentifier(text)
+
+    def parseExpression(self, text: str) -> Any:
+        return self.delegate.parseExpression(text)
+
+    def parseTableIdentifier(self, text: str) -> Any:
+        return self.delegate.parseTableIdentifier(text)
+
+    def parseFunctionIdentifier(self, text: str) -> Any:
+        return self.delegate.parseFunctionIdentifier(text)
+
+    def parseTableSchema(self, text: str) -> Any:
+        return self.delegate.parseTableSchema(text)
+
+    def parseDataType(self, text: str) -> Any:
+        return self.delegate.parseDataType(text)
+
+    def parseRoutineParam(self, text: str) -> Any:
+        return self.delegate.parseRoutineParam(text)
+
+    def splitStatements(self, text: str) -> Any:
+        return self.delegate.splitStatements(text)
+
+    class Java:
+        implements = [f"{SQL}.catalyst.parser.ParserInterface"]
+
+
+class _Function1(Proxy):
+    """A `scala.Function1` of a Python function."""
+
+    def __init__(self, jvm: Jvm, function: Callable[..., Any]) -> None:
+        super().__init__(jvm)
+        self.function = function
+
+    def apply(self, *arguments: Any) -> Any:
+        return self.function(*arguments)
+
+    class Java:
+        implements = ["scala.Function1"]
+
+
+class _Function2(_Function1):
+    """A `scala.Function2` of a Python function."""
+
+    class Java:
+        implements = ["scala.Function2"]
+
+
+def install_parser(jvm: Jvm, session: JavaObject) -> None:
+    """Put the hook into a running session and into those made from it later. Does nothing where it is there."""
+    state = session.sessionState()
+    if str(state.sqlParser().toString()).startswith(PaimonParser.__name__):
+        return
+    parser = _parser(jvm, session, state.sqlParser())
+    field = state.getClass().getDeclaredField("sqlParser")
+    field.setAccessible(True)
+    field.set(state, parser)
+    session.extensions().injectParser(_Function2(jvm, lambda s, delegate: _parser(jvm, s, delegate)))
+
+
+def _parser(jvm: Jvm, session: JavaObject, delegate: JavaObject) -> PaimonParser:
+    return PaimonParser(jvm, CatalogRegistry(jvm, session), delegate)

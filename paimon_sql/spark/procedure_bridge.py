@@ -1,0 +1,93 @@
+"""A registered procedure as Spark's `UnboundProcedure` and `BoundProcedure`: Spark binds and types the arguments."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pyarrow as pa
+from pyspark.sql.types import DataType, StructField, StructType
+
+from paimon_core.errors import InvalidOptionError
+from paimon_sql.catalog.base import Catalog
+from paimon_sql.procedures import PROCEDURES as REGISTERED
+from paimon_sql.procedures import Procedure, ProcedureContext
+from paimon_sql.spark.executor import SparkExecutor
+from paimon_sql.spark.jvm import CATALOG, Jvm
+from paimon_sql.spark.proxy import Proxy
+from paimon_sql.spark.scan_bridge import LocalScan
+from paimon_sql.spark.session_bridge import SessionBridge
+
+PROCEDURES = f"{CATALOG}.procedures"
+
+
+class SparkProcedure(Proxy):
+    """`CALL sys.name(…)`."""
+
+    def __init__(self, jvm: Jvm, session: SessionBridge, catalog: Catalog, procedure: Procedure) -> None:
+        super().__init__(jvm)
+        self.session, self.catalog, self.procedure = session, catalog, procedure
+
+    def name(self) -> str:
+        return self.procedure.name
+
+    def description(self) -> str:
+        return self.procedure.summary
+
+    def bind(self, input_type: Any) -> Any:
+        return self
+
+    def isDeterministic(self) -> bool:
+        return False
+
+    def parameters(self) -> Any:
+        parameter = self.jvm.java_class(f"{PROCEDURES}.ProcedureParameter")
+        make = getattr(parameter, "in")
+        built = []
+        for p in self.procedure.parameters:
+            builder = make(p.name, self.jvm.data_type(_spark_type(p.type)))
+            built.append((builder if p.required else builder.defaultValue("NULL")).build())
+        return self.jvm.array(f"{PROCEDURES}.ProcedureParameter", built)
+
+    def call(self, arguments: Any) -> Any:
+        given = {}
+        for i, p in enumerate(self.procedure.parameters):
+            if not arguments.isNullAt(i):
+                value = arguments.get(i, self.jvm.data_type(_spark_type(p.type)))
+                given[p.name] = value if isinstance(value, (bool, int)) else str(value.toString())
+        context = ProcedureContext(self.catalog, self.session.current_database(), SparkExecutor(self.session))
+        rows = self.procedure.call(context, given)
+        names = [c for c, _ in self.procedure.columns]
+        fields = [StructField(c, _spark_type(t)) for c, t in self.procedure.columns]
+        content = pa.table({n: [r[i] for r in rows] for i, n in enumerate(names)})
+        scan = LocalScan(self.jvm, self.session, content, StructType(fields), f"CALL {self.procedure.name}")
+        scans = self.jvm.java_class("java.util.ArrayList")()
+        scans.add(scan)
+        return scans.iterator()
+
+    class Java:
+        implements = [f"{PROCEDURES}.UnboundProcedure", f"{PROCEDURES}.BoundProcedure"]
+
+
+class UnknownProcedure(Proxy):
+    """A name that is no procedure. Spark hides why loading one fails; why binding fails it tells."""
+
+    def __init__(self, jvm: Jvm, spelled: str) -> None:
+        super().__init__(jvm)
+        self.spelled = spelled
+
+    def name(self) -> str:
+        return self.spelled
+
+    def description(self) -> str:
+        return self.spelled
+
+    def bind(self, input_type: Any) -> Any:
+        known = ", ".join(f"sys.{p}" for p in sorted(REGISTERED))
+        raise InvalidOptionError(f"There is no procedure {self.spelled}; there are {known}.")
+
+    class Java:
+        implements = [f"{PROCEDURES}.UnboundProcedure"]
+
+
+def _spark_type(name: str) -> DataType:
+    return DataType.fromDDL(name)

@@ -1,0 +1,60 @@
+"""Proxy: the base of every Python object that stands for a Java interface.
+
+A dynamic proxy receives every method of its interfaces, default ones included: a subclass defines them all.
+Errors cross as Java exceptions: an error of ours becomes the exception that Spark's users expect, an exception that
+came out of the JVM goes back as it was.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import wraps
+from types import FunctionType
+from typing import Any, ClassVar
+
+from py4j.java_gateway import JavaObject
+from py4j.protocol import Py4JJavaError
+from pyspark.errors.exceptions.captured import CapturedException
+
+from paimon_core.errors import PaimonError
+from paimon_sql.preprocess import PreprocessError
+from paimon_sql.spark.errors import java_exception
+from paimon_sql.spark.jvm import Jvm
+
+
+class Proxy:
+    """A Java object implemented in Python. `CARRIERS` names, per method, the checked exception it declares."""
+
+    CARRIERS: ClassVar[Mapping[str, str]] = {}
+
+    def __init__(self, jvm: Jvm) -> None:
+        self.jvm = jvm
+
+    def __init_subclass__(cls) -> None:
+        for name, member in list(vars(cls).items()):
+            if isinstance(member, FunctionType) and not name.startswith("_"):
+                setattr(cls, name, _crossing(member, cls.CARRIERS.get(name)))
+
+    def toString(self) -> str:
+        """What it is. Proxies that say the same are equal: an override tells everything that makes a difference."""
+        return f"{type(self).__name__}@{id(self):x}"
+
+    def hashCode(self) -> int:
+        return hash(self.toString()) % 2**31
+
+    def equals(self, other: Any) -> bool:
+        # Java hands back another object for a proxy each time: only asking it tells which one it stands for
+        return other is self or (isinstance(other, JavaObject) and str(other.toString()) == self.toString())
+
+
+def _crossing(method: Callable[..., Any], carrier: str | None) -> Callable[..., Any]:
+    @wraps(method)
+    def call(self: Proxy, *args: Any) -> Any:
+        try:
+            return method(self, *args)
+        except (PaimonError, PreprocessError) as e:
+            raise Py4JJavaError(str(e), java_exception(self.jvm, e, carrier)) from e
+        except CapturedException as e:
+            raise Py4JJavaError(str(e), e._origin) from e
+
+    return call

@@ -1,0 +1,281 @@
+"""Reading: pruning and filters arrive while Spark optimizes, the plan is made here from manifests, then one of
+three executions: Spark's own Parquet scan over the files that are left, Python workers that merge, or rows that
+metadata already answers.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pyarrow as pa
+from pyspark.errors import AnalysisException
+from pyspark.sql.types import LongType, StructField, StructType
+
+from paimon_core.errors import DataFileMissingError
+from paimon_core.expressions.predicate import And, Predicate, describe
+from paimon_core.scan.plan import Plan
+from paimon_core.scan.verify import check_sizes
+from paimon_core.spec.paths import data_file_path
+from paimon_core.spec.snapshot import Snapshot
+from paimon_core.spec.split import encode_split
+from paimon_core.table import Table
+from paimon_sql.spark.errors import told
+from paimon_sql.spark.filters import spark_prunes_soundly, translate_all
+from paimon_sql.spark.jvm import PYTHON_SOURCE, READ, SQL, Jvm
+from paimon_sql.spark.proxy import Proxy
+from paimon_sql.spark.session_bridge import SessionBridge
+from paimon_sql.spark.types import read_struct, to_struct
+from paimon_sql.spark.worker import read_function
+
+
+class PaimonScanBuilder(Proxy):
+    """Collects what Spark pushes down; `build` plans once."""
+
+    def __init__(self, jvm: Jvm, session: SessionBridge, table: Table, snapshot: Snapshot | None) -> None:
+        super().__init__(jvm)
+        self.session, self.table, self.snapshot = session, table, snapshot
+        self.required = to_struct(table.schema.fields)
+        self.catalyst_filters = jvm.seq([])
+        self.translated: list[tuple[Any, Predicate]] = []
+        self.count_schema: StructType | None = None
+
+    def pruneColumns(self, required: Any) -> None:
+        # rows without columns would lose their number on the way: count(*) over a scan reads the first column
+        self.required = read_struct(required.json()) or to_struct(self.table.schema.fields[:1])
+
+    def pushFilters(self, filters: Any) -> Any:
+        self.catalyst_filters = filters
+        self.translated = translate_all(self.jvm, filters, self.table.schema.field_by_name)
+        return filters  # files and row groups are pruned; Spark evaluates the rows
+
+    def pushedFilters(self) -> Any:
+        return self.jvm.array(f"{SQL}.connector.expressions.filter.Predicate", [])
+
+    def supportCompletePushDown(self, aggregation: Any) -> bool:
+        return self._is_plain_count(aggregation) and self._plan().row_count is not None
+
+    def pushAggregation(self, aggregation: Any) -> bool:
+        if not self.supportCompletePushDown(aggregation):
+            return False
+        self.count_schema = StructType([StructField("count(*)", LongType(), False)])
+        return True
+
+    def build(self) -> Any:
+        plan = self._plan()
+        if self.count_schema is not None:
+            count = pa.table({"count(*)": pa.array([plan.row_count], pa.int64())})
+            about = f"PaimonScan[metadata] count(*) of {plan.describe()}"
+            return LocalScan(self.jvm, self.session, count, self.count_schema, about)
+        if self._spark_can_read(plan):
+            return RawScan(self.jvm, self.session, self.table, plan, self)
+        return MergeScan(self.jvm, self.session, self.table, plan, self)
+
+    def describe(self, plan: Plan) -> str:
+        filters = ", ".join(describe(p) for _, p in self.translated) or "none"
+        return f"{plan.describe()}, pushed filters: {filters}"
+
+    def _plan(self) -> Plan:
+        return self.table.plan(self.snapshot, self.predicate)
+
+    @property
+    def predicate(self) -> Predicate | None:
+        return And(tuple(p for _, p in self.translated)) if self.translated else None
+
+    @property
+    def parquet_filters(self) -> Any:
+        """What Spark's Parquet scan may skip row groups by."""
+        fields = self.table.schema.field_by_name
+        return self.jvm.seq([e for e, p in self.translated if spark_prunes_soundly(p, fields)])
+
+    def _is_plain_count(self, aggregation: Any) -> bool:
+        functions = list(aggregation.aggregateExpressions())
+        is_count = len(functions) == 1 and functions[0].getClass().getSimpleName() == "CountStar"
+        return is_count and len(aggregation.groupByExpressions()) == 0 and self.catalyst_filters.isEmpty()
+
+    def _spark_can_read(self, plan: Plan) -> bool:
+        """Whether Spark's own Parquet scan gives the rows: nothing to merge, columns as in the files, storage known."""
+        root, schema_id = self.table.store.root, self.table.schema.id
+        is_plain = all(not s.needs_merge and all(f.schema_id == schema_id for f in s.files) for s in plan.splits)
+        return is_plain and ("://" not in root or root.startswith("hdfs://")) and self._spark_can_open(plan)
+
+    def _spark_can_open(self, plan: Plan) -> bool:
+        """Spark passes hidden files over, Hadoop takes a colon for a scheme, and a JVM may know ASCII names only."""
+        names = [f.file_name for s in plan.splits for f in s.files]
+        if any(n.startswith(("_", ".")) or ":" in n for n in names):
+            return False
+        return all(s.bucket_dir.isascii() for s in plan.splits) or self.jvm.opens_unicode_names
+
+    class Java:
+        implements = [
+            f"{READ}.SupportsPushDownRequiredColumns",
+            f"{READ}.SupportsPushDownAggregates",
+            f"{SQL}.internal.connector.SupportsPushDownCatalystFilters",
+        ]
+
+
+class _Scan(Proxy):
+    """What scans answer alike. Equal when they read the same rows: Spark then reads once where a query asks twice."""
+
+    def __init__(self, jvm: Jvm, session: SessionBridge, table: Table, plan: Plan, builder: PaimonScanBuilder) -> None:
+        super().__init__(jvm)
+        self.session, self.table, self.plan = session, table, plan
+        self.required, self.predicate, self.about = builder.required, builder.predicate, builder.describe(plan)
+
+    def toString(self) -> str:
+        store = self.table.store
+        return f"{type(self).__name__} {self.about} {self.required.json()} {store.root} schema {store.schema.id}"
+
+    def readSchema(self) -> Any:
+        return self.jvm.struct_type(self.required)
+
+    def estimateStatistics(self) -> Any:
+        return Statistics(self.jvm, self.plan)
+
+    def estimateSizeInBytes(self) -> Any:
+        return self.estimateStatistics().sizeInBytes()
+
+    def reflectsFullyPushedDownFilters(self) -> bool:
+        return False
+
+    def supportedCustomMetrics(self) -> Any:
+        return self.jvm.array(f"{SQL}.connector.metric.CustomMetric", [])
+
+    def reportDriverMetrics(self) -> Any:
+        return self.jvm.array(f"{SQL}.connector.metric.CustomTaskMetric", [])
+
+
+class RawScan(_Scan):
+    """Nothing to merge: Spark's vectorized Parquet scan over the files of the plan."""
+
+    def __init__(self, jvm: Jvm, session: SessionBridge, table: Table, plan: Plan, builder: PaimonScanBuilder) -> None:
+        super().__init__(jvm, session, table, plan, builder)
+        paths = [data_file_path(s.bucket_dir, f) for s in plan.splits for f in s.files]
+        options = jvm.java_class(f"{SQL}.util.CaseInsensitiveStringMap").empty()
+        parquet = f"{SQL}.execution.datasources"
+        file_format = jvm.java_class("org.apache.spark.util.Utils").classForName(
+            f"{parquet}.parquet.ParquetFileFormat", True, True
+        )
+        schema = jvm.some(jvm.struct_type(to_struct(table.schema.fields)))
+        source = jvm.java_class(f"{parquet}.v2.parquet.ParquetTable")(
+            str(table.name), session.session, options, jvm.seq(paths), schema, file_format
+        )
+        try:
+            inner = source.newScanBuilder(options)
+        except AnalysisException as e:  # Spark looks at every file while it plans
+            check_sizes(table.store, plan.splits)
+            raise DataFileMissingError(f"Table {table.name}: {told(e)}") from e
+        inner.pushFilters(builder.parquet_filters)
+        inner.pruneColumns(jvm.struct_type(builder.required))
+        self.inner = inner.build()
+        if self.inner.fileIndex().sizeInBytes() != sum(s.size for s in plan.splits):
+            check_sizes(table.store, plan.splits)  # Spark reads an empty file as no rows
+
+    def description(self) -> str:
+        return f"PaimonScan[raw] {self.about}"
+
+    def toBatch(self) -> Any:
+        return self.inner.toBatch()
+
+    def columnarSupportMode(self) -> Any:
+        return self.jvm.constant(f"{READ}.Scan$ColumnarSupportMode", "PARTITION_DEFINED")
+
+    class Java:
+        implements = [f"{READ}.SupportsReportStatistics"]
+
+
+class MergeScan(_Scan):
+    """Rows of one key stand in several files: Python workers merge them, batch by batch."""
+
+    def description(self) -> str:
+        return f"PaimonScan[merge] {self.about}"
+
+    def columnarSupportMode(self) -> Any:
+        return self.jvm.constant(f"{READ}.Scan$ColumnarSupportMode", "PARTITION_DEFINED")
+
+    def toBatch(self) -> Any:
+        return MergeBatch(self)
+
+    class Java:
+        implements = [f"{READ}.SupportsReportStatistics"]
+
+
+class MergeBatch(Proxy):
+    """The tasks of a `MergeScan`: one per split, its JSON in a partition of Spark's own class."""
+
+    def __init__(self, scan: MergeScan) -> None:
+        super().__init__(scan.jvm)
+        self.scan = scan
+
+    def toString(self) -> str:
+        return f"MergeBatch of {self.scan.toString()}"
+
+    def planInputPartitions(self) -> Any:
+        partition = self.jvm.java_class(f"{PYTHON_SOURCE}.PythonInputPartition")
+        splits = [partition(i, bytearray(encode_split(s).encode())) for i, s in enumerate(self.scan.plan.splits)]
+        return self.jvm.array(f"{READ}.InputPartition", splits)
+
+    def createReaderFactory(self) -> Any:
+        scan, session = self.scan, self.scan.session
+        function = read_function(scan.table.store, scan.required, scan.predicate)
+        return self.jvm.java_class(f"{PYTHON_SOURCE}.PythonPartitionReaderFactory")(
+            session.python_source(),
+            session.command(function, scan.required),
+            self.jvm.struct_type(scan.required),
+            self.jvm.none,
+            self.jvm.none,
+        )
+
+    class Java:
+        implements = [f"{READ}.Batch"]
+
+
+class LocalScan(Proxy):
+    """Rows that the driver has: system tables, results of procedures, counts. Its own scan builder."""
+
+    def __init__(self, jvm: Jvm, session: SessionBridge, content: pa.Table, schema: StructType, about: str) -> None:
+        super().__init__(jvm)
+        self.session, self.content, self.local_schema, self.about = session, content, schema, about
+
+    def build(self) -> Any:
+        return self
+
+    def readSchema(self) -> Any:
+        return self.jvm.struct_type(self.local_schema)
+
+    def rows(self) -> Any:
+        return self.session.local_rows(self.content, self.local_schema)
+
+    def description(self) -> str:
+        return self.about
+
+    def columnarSupportMode(self) -> Any:
+        return self.jvm.constant(f"{READ}.Scan$ColumnarSupportMode", "UNSUPPORTED")
+
+    def supportedCustomMetrics(self) -> Any:
+        return self.jvm.array(f"{SQL}.connector.metric.CustomMetric", [])
+
+    def reportDriverMetrics(self) -> Any:
+        return self.jvm.array(f"{SQL}.connector.metric.CustomTaskMetric", [])
+
+    class Java:
+        implements = [f"{READ}.LocalScan", f"{READ}.ScanBuilder"]
+
+
+class Statistics(Proxy):
+    """Size and rows of a plan, before merging, for Spark's choice of joins."""
+
+    def __init__(self, jvm: Jvm, plan: Plan) -> None:
+        super().__init__(jvm)
+        self.plan = plan
+
+    def sizeInBytes(self) -> Any:
+        return self.jvm.java_class("java.util.OptionalLong").of(sum(s.size for s in self.plan.splits))
+
+    def numRows(self) -> Any:
+        return self.jvm.java_class("java.util.OptionalLong").of(sum(s.row_count for s in self.plan.splits))
+
+    def columnStats(self) -> Any:
+        return self.jvm.map({})
+
+    class Java:
+        implements = [f"{READ}.Statistics"]

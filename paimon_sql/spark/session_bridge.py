@@ -1,0 +1,67 @@
+"""SessionBridge: what proxies need to know of the Spark session they serve."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+from zoneinfo import ZoneInfo
+
+from pyspark.serializers import CloudPickleSerializer
+from pyspark.sql.types import StructType
+
+from paimon_sql.catalog.identifier import Identifier
+from paimon_sql.spark.jvm import PYTHON_SOURCE, Jvm, python_map
+
+OPTION_PREFIX = "spark.paimon."
+
+
+class SessionBridge:
+    """One JVM session: its settings, and the pieces of plans that run Python on executors."""
+
+    def __init__(self, jvm: Jvm, session: Any) -> None:
+        self.jvm, self.session = jvm, session
+
+    def conf(self, key: str, default: str) -> str:
+        return str(self.session.sessionState().conf().getConfString(key, default))
+
+    def settings(self, prefix: str) -> dict[str, str]:
+        """The session's settings below a prefix, without it."""
+        conf = self.session.sessionState().conf().settings()
+        # one crossing tells whether there is any: most statements have none
+        if prefix not in conf.toString():
+            return {}
+        return {k[len(prefix) :]: v for k, v in python_map(conf).items() if k.startswith(prefix)}
+
+    def table_options(self, catalog: str, identifier: Identifier) -> dict[str, str]:
+        """Options that `spark.paimon.KEY` sets for every table, and `spark.paimon.CATALOG.DB.TABLE.KEY` for one."""
+        settings = self.settings(OPTION_PREFIX)
+        pattern = _scoped(catalog, identifier)
+        scoped = {m[1]: v for k, v in settings.items() if (m := pattern.fullmatch(k))}
+        return {k: v for k, v in settings.items() if not pattern.fullmatch(k)} | scoped
+
+    def time_zone(self) -> ZoneInfo:
+        return ZoneInfo(self.conf("spark.sql.session.timeZone", "UTC"))
+
+    def current_database(self) -> str:
+        return str(self.session.sessionState().catalogManager().currentNamespace()[0])
+
+    def default_source(self) -> str:
+        return self.conf("spark.sql.sources.default", "parquet").lower()
+
+    def python_source(self) -> Any:
+        """The JVM object that runs our Python functions on executors."""
+        function = self.jvm.python_function()
+        return self.jvm.java_class(f"{PYTHON_SOURCE}.UserDefinedPythonDataSource")(function)
+
+    def command(self, function: Any, result: StructType) -> bytearray:
+        return bytearray(CloudPickleSerializer().dumps((function, result)))
+
+    def local_rows(self, table: Any, schema: StructType) -> Any:
+        return self.jvm.rows(self.session, table, schema)
+
+
+def _scoped(catalog: str, identifier: Identifier) -> re.Pattern[str]:
+    def part(name: str) -> str:
+        return rf"(?:{re.escape(name)}|\*)"
+
+    return re.compile(rf"{part(catalog)}\.{part(identifier.database)}\.{part(identifier.table)}\.(.+)")

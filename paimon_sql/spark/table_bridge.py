@@ -1,0 +1,235 @@
+"""A Paimon table, and a system table, as Spark's `Table`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+from typing import Any
+
+from paimon_core.commit.draft import CommitInfo
+from paimon_core.errors import UnsupportedFeatureError
+from paimon_core.expressions.predicate import And, Compare, IsNull, Predicate
+from paimon_core.options import SCAN_TIMESTAMP_MILLIS
+from paimon_core.scan.time_travel import is_time_travel, snapshot_of_options
+from paimon_core.spec.snapshot import Snapshot
+from paimon_core.table import Table
+from paimon_sql.catalog.identifier import Identifier
+from paimon_sql.spark.filters import core_value
+from paimon_sql.spark.jvm import CATALOG, SQL, Jvm, python_map
+from paimon_sql.spark.proxy import Proxy
+from paimon_sql.spark.scan_bridge import LocalScan, PaimonScanBuilder
+from paimon_sql.spark.session_bridge import SessionBridge
+from paimon_sql.spark.types import from_arrow, to_spark, to_struct
+from paimon_sql.spark.write_bridge import PaimonWriteBuilder
+
+SCAN_VERSION = "scan.version"
+
+
+def statement_options(context: Sequence[Any]) -> dict[str, str]:
+    """What a statement says about the version to read, as table options: `VERSION AS OF`, `TIMESTAMP AS OF`, `WITH`.
+
+    `context` is what Spark hands to `loadTable` behind the name: nothing, a version, a moment in microseconds, write
+    privileges, or a `TableContext` and options.
+    """
+    if not context:
+        return {}
+    first = context[0]
+    if isinstance(first, str):
+        return {SCAN_VERSION: first}
+    if isinstance(first, int):
+        return {SCAN_TIMESTAMP_MILLIS.key: str(first // 1000)}
+    options = python_map(context[1].asCaseSensitiveMap()) if len(context) > 1 else {}
+    if first.getClass().getSimpleName() != "TableContext" or not first.timeTravel().isPresent():
+        return options
+    travel = first.timeTravel().get()
+    if travel.getClass().getSimpleName() == "AsOfVersion":
+        return options | {SCAN_VERSION: travel.version()}
+    return options | {SCAN_TIMESTAMP_MILLIS.key: str(travel.micros() // 1000)}
+
+
+class _BridgedTable(Proxy):
+    """What data tables and system tables answer alike."""
+
+    def __init__(self, jvm: Jvm, session: SessionBridge, table: Table, options: dict[str, str]) -> None:
+        super().__init__(jvm)
+        self.session, self.options = session, options
+        self.table = table.with_options(options) if options else table
+
+    def id(self) -> None:
+        return None
+
+    def version(self) -> None:
+        return None
+
+    def constraints(self) -> Any:
+        return self.jvm.array(f"{CATALOG}.constraints.Constraint", [])
+
+    def _capabilities(self, *names: str) -> Any:
+        return self.jvm.set(self.jvm.constant(f"{CATALOG}.TableCapability", n) for n in names)
+
+    def _snapshot(self, table: Table) -> Snapshot | None:
+        """The version that a table's options ask for, the latest without them."""
+        return snapshot_of_options(table.store, self.session.time_zone())
+
+    def _with_options(self, java_options: Any) -> Table:
+        """The table under the options of this use (`t WITH (…)`, reader and writer options), which win."""
+        more = python_map(java_options.asCaseSensitiveMap())
+        return self.table.with_options(more) if more else self.table
+
+
+class SparkTable(_BridgedTable):
+    """A data table. Reading resolves the snapshot when a scan is built; writing always goes to the latest."""
+
+    def __init__(self, jvm: Jvm, session: SessionBridge, catalog: str, table: Table, options: dict[str, str]) -> None:
+        super().__init__(jvm, session, table, options)
+        self.catalog = catalog
+        # a version of the past has the columns it had then
+        self.at = table.at(self._snapshot(self.table)) if is_time_travel(self.table.store) else self.table
+
+    def toString(self) -> str:
+        store = self.table.store
+        options = hash(frozenset(store.options.values.items()))  # their values may be secrets
+        return f"{self.name()} at {store.root}, schema {self.at.schema.id}, options {options:x}"
+
+    def name(self) -> str:
+        return f"{self.catalog}.{self.table.name}"
+
+    def schema(self) -> Any:
+        return self.jvm.struct_type(to_struct(self.at.schema.fields))
+
+    def columns(self) -> Any:
+        return self.jvm.columns(to_struct(self.at.schema.fields))
+
+    def partitioning(self) -> Any:
+        expressions = self.jvm.java_class(f"{CATALOG[:-8]}.expressions.Expressions")
+        keys = [expressions.identity(k) for k in self.at.schema.partition_keys]
+        return self.jvm.array(f"{SQL}.connector.expressions.Transform", keys)
+
+    def properties(self) -> Any:
+        schema = self.table.schema
+        properties = dict(schema.options) | {"provider": "paimon"}
+        if schema.primary_keys:
+            properties["primary-key"] = ",".join(schema.primary_keys)
+        if schema.comment is not None:
+            properties["comment"] = schema.comment
+        return self.jvm.map(properties)
+
+    def capabilities(self) -> Any:
+        return self._capability_set  # Spark asks a dozen times per statement
+
+    @cached_property
+    def _capability_set(self) -> Any:
+        return self._capabilities("BATCH_READ", "BATCH_WRITE", "TRUNCATE", "OVERWRITE_BY_FILTER", "OVERWRITE_DYNAMIC")
+
+    def newScanBuilder(self, options: Any) -> Any:
+        snapshot = self._snapshot(self._with_options(options))
+        return PaimonScanBuilder(self.jvm, self.session, self.at, snapshot)
+
+    def newWriteBuilder(self, info: Any) -> Any:
+        return PaimonWriteBuilder(self.jvm, self.session, self._with_options(info.options()), info)
+
+    # -- TruncatableTable ---------------------------------------------------------------------------------------------
+    def truncateTable(self, options: Any = None) -> bool:
+        self.table.truncate(CommitInfo(user=self.table.new_commit_user()))
+        return True
+
+    def supportedCustomMetrics(self) -> Any:
+        return self.jvm.array(f"{SQL}.connector.metric.CustomMetric", [])
+
+    def reportDriverMetrics(self) -> Any:
+        return self.jvm.array(f"{SQL}.connector.metric.CustomTaskMetric", [])
+
+    # -- SupportsPartitionManagement ----------------------------------------------------------------------------------
+    def partitionSchema(self) -> Any:
+        return self.jvm.struct_type(to_struct(self.at.schema.partition_fields))
+
+    def listPartitionIdentifiers(self, names: Any, values: Any) -> Any:
+        schema = to_struct(self.at.schema.partition_fields)
+        wanted = {n: values.get(i, self.jvm.data_type(schema[n].dataType)) for i, n in enumerate(names)}
+        rows = self.session.local_rows(self.at.partitions(self._snapshot(self.table)), schema)
+        if not wanted:
+            return rows
+        types = {n: self.jvm.data_type(schema[n].dataType) for n in wanted}
+        at = {n: schema.fieldNames().index(n) for n in wanted}
+        kept = [r for r in rows if all(str(r.get(at[n], types[n])) == str(v) for n, v in wanted.items())]
+        return self.jvm.array(f"{SQL}.catalyst.InternalRow", kept)
+
+    def partitionExists(self, identifier: Any) -> bool:
+        names = self.jvm.strings(self.at.schema.partition_keys)
+        return len(self.listPartitionIdentifiers(names, identifier)) > 0
+
+    def loadPartitionMetadata(self, identifier: Any) -> Any:
+        return self.jvm.map({})
+
+    def dropPartition(self, identifier: Any) -> bool:
+        """Remove a partition's rows; false where there is none."""
+        if not self.partitionExists(identifier):
+            return False
+        parts: list[Predicate] = []
+        for i, field in enumerate(self.table.schema.partition_fields):
+            value = core_value(identifier.get(i, self.jvm.data_type(to_spark(field.type))), field)
+            parts.append(IsNull(field.name) if value is None else Compare(field.name, "=", value))
+        self.table.truncate(CommitInfo(user=self.table.new_commit_user()), And(tuple(parts)))
+        return True
+
+    def truncatePartition(self, identifier: Any) -> bool:
+        return self.dropPartition(identifier)
+
+    def purgePartition(self, identifier: Any) -> bool:
+        raise self._refusal("snapshots keep the files of a dropped partition: leave PURGE out")
+
+    def createPartition(self, identifier: Any, properties: Any) -> None:
+        raise self._refusal("a partition appears with its first row and needs no ADD PARTITION")
+
+    def renamePartition(self, source: Any, target: Any) -> bool:
+        raise self._refusal("partitions cannot be renamed: insert their rows into another, then drop them")
+
+    def replacePartitionMetadata(self, identifier: Any, properties: Any) -> None:
+        raise self._refusal("partitions have no properties")
+
+    def _refusal(self, why: str) -> UnsupportedFeatureError:
+        return UnsupportedFeatureError(f"Table {self.table.name}: {why}.")
+
+    class Java:
+        implements = [
+            f"{CATALOG}.SupportsRead",
+            f"{CATALOG}.SupportsWrite",
+            f"{CATALOG}.TruncatableTable",
+            f"{CATALOG}.SupportsPartitionManagement",
+        ]
+
+
+class SystemTable(_BridgedTable):
+    """`table$name`: read from metadata in the driver."""
+
+    def __init__(
+        self, jvm: Jvm, session: SessionBridge, table: Table, identifier: Identifier, options: dict[str, str]
+    ) -> None:
+        super().__init__(jvm, session, table, options)
+        self.identifier, self.kind = identifier, identifier.system_table or ""
+        self.spark_schema = from_arrow(table.system_table_schema(self.kind))
+
+    def name(self) -> str:
+        return str(self.identifier)
+
+    def schema(self) -> Any:
+        return self.jvm.struct_type(self.spark_schema)
+
+    def columns(self) -> Any:
+        return self.jvm.columns(self.spark_schema)
+
+    def partitioning(self) -> Any:
+        return self.jvm.array(f"{SQL}.connector.expressions.Transform", [])
+
+    def properties(self) -> Any:
+        return self.jvm.map({"provider": "paimon"})
+
+    def capabilities(self) -> Any:
+        return self._capabilities("BATCH_READ")
+
+    def newScanBuilder(self, options: Any) -> Any:
+        content = self._with_options(options).system_table(self.kind, self.session.time_zone())
+        return LocalScan(self.jvm, self.session, content, self.spark_schema, f"PaimonSystemTable {self.identifier}")
+
+    class Java:
+        implements = [f"{CATALOG}.SupportsRead"]

@@ -1,0 +1,145 @@
+"""Paimon's types and Spark's, both ways.
+
+| Paimon | Spark |
+|---|---|
+| TIMESTAMP(p) | TIMESTAMP_NTZ |
+| TIMESTAMP(p) WITH LOCAL TIME ZONE | TIMESTAMP |
+| BINARY(n), VARBINARY(n), BYTES | BINARY |
+| TIME(p) | INT (milliseconds of the day) |
+| MULTISET<t> | MAP<t, INT> |
+
+The others have the same names. Spark's timestamps become precision 6.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from itertools import count
+from typing import Any
+
+import pyarrow as pa
+from pyspark.sql import types as spark
+from pyspark.sql.pandas.types import from_arrow_schema
+
+from paimon_core.errors import UnsupportedFeatureError
+from paimon_core.spec import types as paimon
+from paimon_core.spec.types import Kind
+
+_SIMPLE: dict[Kind, type[spark.DataType]] = {
+    Kind.BOOLEAN: spark.BooleanType,
+    Kind.TINYINT: spark.ByteType,
+    Kind.SMALLINT: spark.ShortType,
+    Kind.INT: spark.IntegerType,
+    Kind.BIGINT: spark.LongType,
+    Kind.FLOAT: spark.FloatType,
+    Kind.DOUBLE: spark.DoubleType,
+    Kind.DATE: spark.DateType,
+    Kind.TIME: spark.IntegerType,
+    Kind.TIMESTAMP: spark.TimestampNTZType,
+    Kind.TIMESTAMP_LTZ: spark.TimestampType,
+    Kind.BINARY: spark.BinaryType,
+    Kind.VARBINARY: spark.BinaryType,
+    Kind.VARIANT: spark.VariantType,
+}
+_FROM_SPARK: dict[type[spark.DataType], paimon.DataType] = {
+    spark.BooleanType: paimon.BOOLEAN,
+    spark.ByteType: paimon.TINYINT,
+    spark.ShortType: paimon.SMALLINT,
+    spark.IntegerType: paimon.INT,
+    spark.LongType: paimon.BIGINT,
+    spark.FloatType: paimon.FLOAT,
+    spark.DoubleType: paimon.DOUBLE,
+    spark.DateType: paimon.DATE,
+    spark.TimestampType: paimon.TimeType(Kind.TIMESTAMP_LTZ),
+    spark.TimestampNTZType: paimon.TimeType(Kind.TIMESTAMP),
+    spark.BinaryType: paimon.BYTES,
+    spark.StringType: paimon.STRING,
+    spark.VariantType: paimon.VARIANT,
+}
+
+
+def to_spark(data_type: paimon.DataType) -> spark.DataType:
+    """Spark's type for a Paimon type."""
+    match data_type:
+        case paimon.DecimalType(precision=precision, scale=scale):
+            return spark.DecimalType(precision, scale)
+        case paimon.LengthType(kind=Kind.CHAR, length=length):
+            return spark.CharType(length)
+        case paimon.LengthType(kind=Kind.VARCHAR, length=length):
+            return spark.StringType() if length == paimon.MAX_LENGTH else spark.VarcharType(length)
+        case paimon.CollectionType(kind=Kind.ARRAY, element=element):
+            return spark.ArrayType(to_spark(element), element.nullable)
+        case paimon.CollectionType(element=element):
+            return spark.MapType(to_spark(element), spark.IntegerType(), False)
+        case paimon.MapType(key=key, value=value):
+            return spark.MapType(to_spark(key), to_spark(value), value.nullable)
+        case paimon.RowType(fields=fields):
+            return to_struct(fields)
+        case _:
+            return _SIMPLE[data_type.kind]()
+
+
+def to_struct(fields: Sequence[paimon.DataField]) -> spark.StructType:
+    """Spark's schema of a table's columns, comments and defaults in the metadata where Spark looks for them."""
+    return spark.StructType([_struct_field(f) for f in fields])
+
+
+def read_struct(text: str) -> spark.StructType:
+    """A Spark schema from its JSON."""
+    return spark.StructType.fromJson(json.loads(text))
+
+
+def from_arrow(schema: pa.Schema) -> spark.StructType:
+    """Spark's schema of rows made in the driver; timestamps without zone stay so."""
+    return from_arrow_schema(schema, prefer_timestamp_ntz=True)
+
+
+def _struct_field(field: paimon.DataField) -> spark.StructField:
+    metadata: dict[str, Any] = {}
+    if field.description is not None:
+        metadata["comment"] = field.description
+    if field.default is not None:
+        metadata |= {"CURRENT_DEFAULT": field.default, "EXISTS_DEFAULT": field.default}
+    return spark.StructField(field.name, to_spark(field.type), field.type.nullable, metadata)
+
+
+def from_struct(schema: spark.StructType) -> tuple[paimon.DataField, ...]:
+    """Paimon's columns for a Spark schema, ids numbered from 0, nested fields after the columns around them."""
+    ids = count(len(schema.fields))
+    return tuple(_data_field(i, f, ids) for i, f in enumerate(schema.fields))
+
+
+def _data_field(field_id: int, field: spark.StructField, ids: Iterator[int]) -> paimon.DataField:
+    return paimon.DataField(
+        id=field_id,
+        name=field.name,
+        type=_from_spark(field.dataType, ids).with_nullable(field.nullable),
+        description=field.metadata.get("comment"),
+        default=field.metadata.get("CURRENT_DEFAULT"),
+    )
+
+
+def _from_spark(data_type: spark.DataType, ids: Iterator[int]) -> paimon.DataType:
+    match data_type:
+        case spark.DecimalType():
+            return paimon.DecimalType(precision=data_type.precision, scale=data_type.scale)
+        case spark.CharType():
+            return paimon.LengthType(Kind.CHAR, length=data_type.length)
+        case spark.VarcharType():
+            return paimon.LengthType(Kind.VARCHAR, length=data_type.length)
+        case spark.ArrayType():
+            element = _from_spark(data_type.elementType, ids).with_nullable(data_type.containsNull)
+            return paimon.CollectionType(Kind.ARRAY, element=element)
+        case spark.MapType():
+            key = _from_spark(data_type.keyType, ids).with_nullable(False)
+            value = _from_spark(data_type.valueType, ids).with_nullable(data_type.valueContainsNull)
+            return paimon.MapType(key=key, value=value)
+        case spark.StructType():
+            numbered = [(next(ids), f) for f in data_type.fields]
+            return paimon.RowType(fields=tuple(_data_field(i, f, ids) for i, f in numbered))
+        case spark.StringType() if not data_type.isUTF8BinaryCollation():
+            pass  # Paimon compares strings by their bytes
+        case _ if type(data_type) in _FROM_SPARK:
+            return _FROM_SPARK[type(data_type)]
+    raise UnsupportedFeatureError(f"Type {data_type.simpleString()} of Spark has no counterpart in Paimon.")

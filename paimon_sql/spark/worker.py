@@ -1,0 +1,76 @@
+"""What runs in Python workers on executors. Handed values (a table store, JSON), never proxies of the driver."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Iterator
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyspark.sql.pandas.types import to_arrow_schema
+from pyspark.sql.types import StructType
+
+from paimon_core.errors import PaimonError
+from paimon_core.expressions.predicate import Predicate
+from paimon_core.formats.arrow_types import arrow_schema
+from paimon_core.scan.read import read_split
+from paimon_core.spec.message import encode_message
+from paimon_core.spec.split import decode_split
+from paimon_core.store.table_store import TableStore
+from paimon_core.write.writer import open_writer
+
+BatchFunction = Callable[[Iterator[pa.RecordBatch]], Iterable[pa.RecordBatch]]
+
+
+def read_function(store: TableStore, required: StructType, predicate: Predicate | None) -> BatchFunction:
+    """A function of one row, the JSON of a split, to the split's batches with the columns Spark requires."""
+
+    def read(partitions: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        (partition,) = partitions  # read to its end, or Spark starts another Python for the next task
+        split = decode_split(bytes(partition.column(0)[0].as_py()).decode())
+        wanted = to_arrow_schema(required, timezone="UTC")
+        columns = [f.name for f in required.fields]
+        for batch in read_split(store, split, columns, predicate):
+            arrays = [batch.column(i).cast(wanted.field(i).type) for i in range(len(columns))]
+            yield pa.RecordBatch.from_arrays(arrays, schema=wanted)
+
+    return _with_plain_errors(read)
+
+
+def write_function(store: TableStore, sequence_start: int) -> BatchFunction:
+    """A function of a task's rows to one row: the JSON list of its commit messages."""
+
+    def write(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        schema = arrow_schema(store.schema.fields)
+        writer = open_writer(store, sequence_start=sequence_start)
+        try:
+            for batch in batches:
+                arrays = [_stored(batch.column(i), f.type) for i, f in enumerate(schema)]
+                writer.write(pa.RecordBatch.from_arrays(arrays, schema=schema))
+            messages = writer.finish()
+        except BaseException:
+            writer.abort()
+            raise
+        content = json.dumps([encode_message(m) for m in messages]).encode()
+        yield pa.RecordBatch.from_arrays([pa.array([content], pa.binary())], names=["message"])
+
+    return _with_plain_errors(write)
+
+
+def _with_plain_errors(function: BatchFunction) -> BatchFunction:
+    """The function, whose errors of ours come without the frames that Spark would show above their message."""
+
+    def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        try:
+            yield from function(batches)
+        except PaimonError as error:
+            raise error.with_traceback(None) from None
+
+    return run
+
+
+def _stored(column: pa.Array, target: pa.DataType) -> pa.Array:
+    """Spark's values in the table's type: microseconds become the type's precision, rounded down."""
+    if pa.types.is_timestamp(target) and target.unit == "ms":
+        column = pc.floor_temporal(column, unit="millisecond")
+    return column.cast(options=pc.CastOptions(target, allow_time_truncate=True))

@@ -1,0 +1,169 @@
+"""Writing: Spark shuffles by key and sorts natively, Python workers write files, the driver commits once."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from pyspark.sql.types import BinaryType, StructField, StructType
+
+from paimon_core.commit.changes import Overwrite
+from paimon_core.commit.draft import CommitInfo
+from paimon_core.errors import CommitUnknownError, PaimonError, UnsupportedFeatureError
+from paimon_core.expressions.predicate import And, Predicate, columns
+from paimon_core.spec.message import CommitMessage, decode_message
+from paimon_core.spec.snapshot import Operation
+from paimon_core.table import Table
+from paimon_core.write.layout import clustering_columns, must_cluster, sort_columns
+from paimon_sql.spark.filters import from_connector
+from paimon_sql.spark.jvm import PYTHON_SOURCE, SQL, Jvm
+from paimon_sql.spark.proxy import Proxy
+from paimon_sql.spark.session_bridge import SessionBridge
+from paimon_sql.spark.worker import write_function
+
+WRITE = f"{SQL}.connector.write"
+_MESSAGE = StructType([StructField("message", BinaryType())])
+
+
+class PaimonWriteBuilder(Proxy):
+    """Append by default; Spark calls one of the others for INSERT OVERWRITE."""
+
+    def __init__(self, jvm: Jvm, session: SessionBridge, table: Table, info: Any) -> None:
+        super().__init__(jvm)
+        table.check_writable()
+        self.session, self.table, self.schema = session, table, info.schema()
+        self.overwritten: Overwrite | None = None
+
+    def truncate(self) -> Any:
+        self.overwritten = Overwrite()
+        return self
+
+    def overwriteDynamicPartitions(self) -> Any:
+        self.overwritten = Overwrite(dynamic=True)
+        return self
+
+    def canOverwrite(self, predicates: Any) -> bool:
+        return True  # `overwrite` says why not
+
+    def overwrite(self, predicates: Any) -> Any:
+        found = self._partition_filter(predicates)
+        if found is None:
+            raise UnsupportedFeatureError(
+                f"Table {self.table.name}: INSERT OVERWRITE replaces whole partitions; filter by partition columns"
+                f" only ({', '.join(self.table.schema.partition_keys) or 'it has none'})."
+            )
+        self.overwritten = Overwrite(predicate=found)
+        return self
+
+    def build(self) -> Any:
+        return PaimonWrite(self)
+
+    def _partition_filter(self, predicates: Any) -> Predicate | None:
+        fields = self.table.schema.field_by_name
+        parts = [from_connector(p, fields) for p in predicates]
+        keys = set(self.table.schema.partition_keys)
+        known = tuple(p for p in parts if p is not None and columns(p) <= keys)
+        return And(known) if len(known) == len(parts) else None
+
+    class Java:
+        implements = [f"{WRITE}.SupportsOverwriteV2", f"{WRITE}.SupportsDynamicOverwrite"]
+
+
+class PaimonWrite(Proxy):
+    """Asks for rows clustered by the columns that decide the file, sorted by key: losers are then neighbours."""
+
+    def __init__(self, builder: PaimonWriteBuilder) -> None:
+        super().__init__(builder.jvm)
+        self.builder, self.table = builder, builder.table
+
+    def description(self) -> str:
+        return f"PaimonWrite {self.table.name}"
+
+    def toBatch(self) -> Any:
+        return PaimonBatchWrite(self.builder)
+
+    def requiredDistribution(self) -> Any:
+        distributions = self.jvm.java_class(f"{SQL}.connector.distributions.Distributions")
+        clustering = [self._column(c) for c in clustering_columns(self.table.store)]
+        if not clustering:
+            return distributions.unspecified()
+        return distributions.clustered(self.jvm.array(f"{SQL}.connector.expressions.Expression", clustering))
+
+    def requiredOrdering(self) -> Any:
+        expressions = self.jvm.java_class(f"{SQL}.connector.expressions.Expressions")
+        ascending = self.jvm.constant(f"{SQL}.connector.expressions.SortDirection", "ASCENDING")
+        order = [expressions.sort(self._column(c), ascending) for c in sort_columns(self.table.store)]
+        return self.jvm.array(f"{SQL}.connector.expressions.SortOrder", order)
+
+    def requiredNumPartitions(self) -> int:
+        return 0
+
+    def advisoryPartitionSizeInBytes(self) -> int:
+        return 0
+
+    def distributionStrictlyRequired(self) -> bool:
+        return must_cluster(self.table.store)
+
+    def supportedCustomMetrics(self) -> Any:
+        return self.jvm.array(f"{SQL}.connector.metric.CustomMetric", [])
+
+    def reportDriverMetrics(self) -> Any:
+        return self.jvm.array(f"{SQL}.connector.metric.CustomTaskMetric", [])
+
+    def _column(self, name: str) -> Any:
+        reference = self.jvm.java_class(f"{SQL}.connector.expressions.FieldReference")
+        return reference.column(name)
+
+    class Java:
+        implements = [f"{WRITE}.RequiresDistributionAndOrdering"]
+
+
+class PaimonBatchWrite(Proxy):
+    """One job: the factory goes to executors, the messages of its tasks come back to `commit`."""
+
+    def __init__(self, builder: PaimonWriteBuilder) -> None:
+        super().__init__(builder.jvm)
+        self.builder, self.table = builder, builder.table
+        self.may_be_visible = False
+
+    def createBatchWriterFactory(self, info: Any) -> Any:
+        session = self.builder.session
+        function = write_function(self.table.store, self.table.max_sequence_number() + 1)
+        return self.jvm.java_class(f"{PYTHON_SOURCE}.PythonBatchWriterFactory")(
+            session.python_source(),
+            session.command(function, _MESSAGE),
+            self.builder.schema,
+            self.jvm.none,
+            self.jvm.none,
+        )
+
+    def useCommitCoordinator(self) -> bool:
+        return True  # of the attempts at a task, retried or speculative, one may commit
+
+    def onDataWriterCommit(self, message: Any) -> None:
+        """Nothing is visible before the job commits."""
+
+    def commit(self, messages: Any, summary: Any = None) -> None:
+        self.may_be_visible = True
+        try:
+            overwritten = self.builder.overwritten
+            operation = Operation.WRITE if overwritten is None else Operation.OVERWRITE
+            info = CommitInfo(user=self.table.new_commit_user(), operation=operation)
+            self.table.commit(_decode(messages), info, overwritten)
+        except CommitUnknownError:
+            raise
+        except PaimonError:
+            self.may_be_visible = False
+            raise
+
+    def abort(self, messages: Any) -> None:
+        """Spark also aborts when `commit` raised: files go only where the commit is known to have failed."""
+        if not self.may_be_visible:
+            self.table.abort(_decode(m for m in messages if m is not None))
+
+    class Java:
+        implements = [f"{WRITE}.BatchWrite"]
+
+
+def _decode(messages: Any) -> list[CommitMessage]:
+    return [decode_message(text) for m in messages for text in json.loads(bytes(m.pickledMessage()))]

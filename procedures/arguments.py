@@ -1,0 +1,77 @@
+"""Arguments that are small languages of their own."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import UTC, date, datetime
+from decimal import Decimal, InvalidOperation
+from typing import Any
+
+import numpy as np
+
+from paimon_core.errors import InvalidOptionError
+from paimon_core.expressions.predicate import And, Compare, IsNull, Or, Predicate
+from paimon_core.spec.types import DataField, Kind
+
+_EPOCH_DAY = date(1970, 1, 1)
+_EPOCH = datetime(1970, 1, 1)
+
+
+def partition_specs(text: str, fields: Sequence[DataField], default_name: str) -> Predicate:
+    """`dt=2024-01-01,hh=10;dt=2024-01-02` as a predicate on the partition columns; `default_name` stands for NULL.
+
+    Moments without an offset are in UTC. Raises `InvalidOptionError`.
+    """
+    by_name = {f.name: f for f in fields}
+    specs = [spec for spec in text.split(";") if spec.strip()]
+    if not specs:
+        raise InvalidOptionError("partitions names no partition: write it as 'dt=2024-01-01,hh=10;dt=2024-01-02'.")
+    return Or(tuple(And(tuple(_condition(p, by_name, default_name) for p in spec.split(","))) for spec in specs))
+
+
+def _condition(part: str, by_name: dict[str, DataField], default_name: str) -> Predicate:
+    name, equals, value = (piece.strip() for piece in part.partition("="))
+    if not equals or name not in by_name:
+        known = ", ".join(by_name) or "none: the table is not partitioned"
+        raise InvalidOptionError(
+            f"partitions has {part.strip()!r}: write column=value; the partition columns are {known}."
+        )
+    if value == default_name:
+        return IsNull(name)
+    return Compare(name, "=", _value(by_name[name], value))
+
+
+def _value(field: DataField, text: str) -> Any:
+    kind = field.type.kind
+    try:
+        match kind:
+            case Kind.TINYINT | Kind.SMALLINT | Kind.INT | Kind.BIGINT | Kind.TIME:
+                return int(text)
+            case Kind.FLOAT:
+                return float(np.float32(text))
+            case Kind.DOUBLE:
+                return float(text)
+            case Kind.BOOLEAN:
+                return {"true": True, "false": False}[text.lower()]
+            case Kind.DECIMAL:
+                return _finite(Decimal(text))
+            case Kind.DATE:
+                return (date.fromisoformat(text) - _EPOCH_DAY).days
+            case Kind.TIMESTAMP | Kind.TIMESTAMP_LTZ:
+                return _millis_and_nanos(datetime.fromisoformat(text))
+            case _:
+                return text
+    except (ValueError, KeyError, OverflowError, InvalidOperation) as e:
+        raise InvalidOptionError(f"partitions has {field.name}={text}: that is no {field.type.sql()}.") from e
+
+
+def _finite(number: Decimal) -> Decimal:
+    if not number.is_finite():
+        raise ValueError(number)
+    return number
+
+
+def _millis_and_nanos(moment: datetime) -> tuple[int, int]:
+    naive = moment.astimezone(UTC).replace(tzinfo=None) if moment.tzinfo else moment
+    millis, micros = divmod((naive - _EPOCH) // datetime.resolution, 1000)
+    return millis, micros * 1000

@@ -1,0 +1,87 @@
+"""What a procedure is: a typed function whose signature and docstring are all that `CALL` and the docs need."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol, get_args, get_type_hints
+
+from paimon_core.errors import InvalidNameError
+from paimon_core.table import Table
+from paimon_sql.catalog.base import Catalog
+from paimon_sql.catalog.identifier import Identifier
+
+_NAME_PART = re.compile(r"`(?P<quoted>(?:[^`]|``)+)`|(?P<plain>[^`.]+)")
+_SQL_TYPES = {str: "string", int: "bigint", bool: "boolean"}
+
+
+class Executor(Protocol):
+    """Where a procedure's heavy work runs: one task per text, results in order."""
+
+    def run(self, function: Callable[[str], str], items: Sequence[str], description: str) -> list[str]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class ProcedureContext:
+    """What a procedure may use."""
+
+    catalog: Catalog
+    database: str
+    executor: Executor
+
+    def load_table(self, name: str) -> Table:
+        """A table by `table`, `db.table` or `catalog.db.table`. Raises `TableNotFoundError`, `InvalidNameError`."""
+        parts = list(_NAME_PART.finditer(name))
+        if ".".join(p[0] for p in parts) != name or not 1 <= len(parts) <= 3:
+            raise InvalidNameError(f"{name!r} is no table name: write it as table, or as database.table.")
+        names = [p["plain"] or p["quoted"].replace("``", "`") for p in parts]
+        identifier = Identifier.of(names[-2] if len(names) > 1 else self.database, names[-1])
+        if identifier.system_table is not None:
+            raise InvalidNameError(f"{name!r} is a system table: name the table itself.")
+        return self.catalog.load_table(identifier)
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """One argument; `type` as SQL spells it."""
+
+    name: str
+    type: str
+    required: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Procedure:
+    """One `sys.name`; `columns` are the result's names and SQL types."""
+
+    name: str
+    summary: str
+    parameters: tuple[Parameter, ...]
+    columns: tuple[tuple[str, str], ...]
+    body: Callable[..., Sequence[tuple[Any, ...]]]
+
+    def call(self, context: ProcedureContext, arguments: Mapping[str, Any]) -> Sequence[tuple[Any, ...]]:
+        """Run it; arguments left out take their defaults. Returns the result's rows."""
+        return self.body(context, **arguments)
+
+
+def procedure(**columns: str) -> Callable[[Callable[..., Sequence[tuple[Any, ...]]]], Procedure]:
+    """Make a procedure of a function `(context, argument, …) -> rows`; `columns` are the result's."""
+
+    def make(function: Callable[..., Sequence[tuple[Any, ...]]]) -> Procedure:
+        hints = get_type_hints(function)
+        arguments = list(inspect.signature(function).parameters.values())[1:]
+        parameters = tuple(
+            Parameter(a.name, _sql_type(hints[a.name]), a.default is inspect.Parameter.empty) for a in arguments
+        )
+        summary = inspect.getdoc(function) or function.__name__
+        return Procedure(function.__name__, summary, parameters, tuple(columns.items()), function)
+
+    return make
+
+
+def _sql_type(hint: Any) -> str:
+    kinds = [t for t in (get_args(hint) or (hint,)) if t is not type(None)]
+    return _SQL_TYPES[kinds[0]]

@@ -1,0 +1,60 @@
+"""Fixtures shared by all tests: one JVM and one Spark context per process, one session and one warehouse per test."""
+
+from __future__ import annotations
+
+import logging
+import os
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+
+@pytest.fixture(scope="session")
+def root_session(tmp_path_factory: pytest.TempPathFactory) -> Iterator[object]:
+    """The process's one Spark context, in UTC, with two cores."""
+    os.environ["TZ"] = "UTC"
+    time.tzset()
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    logging.getLogger("SQLQueryContextLogger").disabled = True  # PySpark logs every refused statement
+    from pyspark.sql import SparkSession  # noqa: PLC0415  unit tests must not start a JVM
+
+    from paimon_sql.java import find_java  # noqa: PLC0415
+
+    find_java()
+
+    session = (
+        SparkSession.builder.master(os.environ.get("PAIMON_SQL_TEST_MASTER", "local[2]"))
+        .appName("paimon-sql tests")
+        .config("spark.ui.enabled", "false")
+        .config("spark.ui.showConsoleProgress", "false")
+        .config("spark.sql.shuffle.partitions", "2")
+        .config("spark.sql.session.timeZone", "UTC")
+        .config("spark.driver.memory", "3g")
+        .config("spark.driver.extraJavaOptions", "-Duser.timezone=UTC -XX:TieredStopAtLevel=1")
+        .config("spark.sql.warehouse.dir", str(tmp_path_factory.mktemp("spark-warehouse")))
+        .getOrCreate()
+    )
+    session.sparkContext.setLogLevel("OFF")
+    yield session
+    session.stop()
+
+
+@pytest.fixture
+def warehouse(tmp_path: Path) -> str:
+    return str(tmp_path / "warehouse")
+
+
+@pytest.fixture
+def spark(root_session: object, warehouse: str) -> object:
+    """A new session whose current catalog is `paimon`, on an empty warehouse."""
+    import paimon_sql  # noqa: PLC0415
+
+    session = root_session.newSession()  # type: ignore[attr-defined]
+    session.conf.set("spark.sql.catalog.paimon", "paimon_sql.SparkCatalog")
+    session.conf.set("spark.sql.catalog.paimon.warehouse", warehouse)
+    paimon_sql.install(session)
+    session.sql("USE paimon.default")
+    return session

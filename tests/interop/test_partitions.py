@@ -1,0 +1,53 @@
+"""Partition values: dates, numbers, and texts that are no file names, empty or NULL."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.interop.engines import ENGINES, Engines
+from tests.support.comparison import difference
+
+TEXTS = (
+    *("plain", "", " ", "a/b", "a=b", "x:y", "100%", "%2F", "{c}", "[d]", "e*?", "#", "'quoted'", '"double"'),
+    *("C:\\f", "tab\t", "ünïcode 日本 \U0001f680", "null", "~^$&;", ".", ".."),
+)
+KINDS = {"append": "", "keyed": "TBLPROPERTIES ('primary-key' = 'd,i,s,k', 'bucket' = '2')"}
+NULLS = {
+    "append": [(None, 0, "x"), ("2024-01-01", None, "x"), ("2024-01-01", 0, None), (None, None, None)],
+    "keyed": [],
+}
+
+
+def text(value: str | None) -> str:
+    escaped = (value or "").replace("\\", "\\\\").replace("'", "\\'").replace("\t", "\\t")
+    return "CAST(NULL AS STRING)" if value is None else f"'{escaped}'"
+
+
+def partitions(kind: str) -> list[tuple[str | None, int | None, str | None]]:
+    plain = [("2024-02-29", i - 3, s) for i, s in enumerate(TEXTS)]
+    return [*plain, ("1600-01-01", 2147483647, "x"), ("9999-12-31", -2147483648, "x"), *NULLS[kind]]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_partition_values(engines: Engines, kind: str) -> None:
+    chosen = partitions(kind)
+    lines = [
+        f"({k}, {f'DATE{text(d)}' if d else 'NULL'}, {'NULL' if i is None else i}, {text(s)})"
+        for k, (d, i, s) in enumerate(chosen)
+    ]
+    for engine in ENGINES:
+        engines.run(
+            engine,
+            f"CREATE TABLE {engine}_t (k INT, d DATE, i INT, s STRING) PARTITIONED BY (d, i, s) {KINDS[kind]}",
+            f"INSERT INTO {engine}_t VALUES {', '.join(lines)}",
+        )
+        engines.both(f"SELECT * FROM {engine}_t", [[k, *values] for k, values in enumerate(chosen)])
+        engines.both(f"SHOW PARTITIONS {engine}_t")
+        found = [f"SELECT '{k}' AS n, k FROM {engine}_t WHERE s = {text(s)}" for k, s in enumerate(TEXTS)]
+        conditions = ("d > DATE'2024-02-29'", "i < 0", "d IS NULL")
+        found += [f"SELECT 'd' AS n, k FROM {engine}_t WHERE {c}" for c in conditions]
+        engines.both(" UNION ALL ".join(found))
+        engines.same_metadata(f"{engine}_t")
+    folders = "regexp_replace(file_path, '^.*_t/|/[^/]*$', '')"
+    layouts = [engines.both(f"SELECT partition, {folders} AS folder, bucket FROM `{e}_t$files`") for e in ENGINES]
+    assert difference(layouts[1], layouts[0]) is None

@@ -1,0 +1,151 @@
+"""Every kind of table, written by the engines in turn: after each step both read what a dictionary holds, and in the
+end every version of the past."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from random import Random
+
+import pytest
+
+from tests.interop.engines import ENGINES, Engines, other
+
+Row = tuple[int, str, int, int | None]
+COLUMNS = ("k", "s", "p", "v")
+DDL = "CREATE TABLE t (k INT NOT NULL, s STRING NOT NULL, p INT NOT NULL, v BIGINT)"
+# name: primary key, buckets, whether it is partitioned
+KINDS: dict[str, tuple[tuple[str, ...], int, bool]] = {
+    "append": ((), -1, False),
+    "append_partitioned": ((), -1, True),
+    "one_bucket": (("k",), 1, False),
+    "composite_key": (("s", "k"), 3, False),
+    "partitioned": (("p", "s", "k"), 3, True),
+}
+WORDS = ("", "a", "é", "日本語 with more than eight bytes", "\U0001f680")
+
+
+@dataclass(slots=True)
+class Model:
+    """What the table should hold."""
+
+    keys: tuple[str, ...]
+    rows: list[Row] = field(default_factory=list)
+
+    def insert(self, new: Sequence[Row]) -> None:
+        replaced = set(map(self._key, new))
+        self.rows = [r for r in self.rows if not self.keys or self._key(r) not in replaced] + list(new)
+
+    def remove(self, gone: Callable[[Row], bool]) -> None:
+        self.rows = [r for r in self.rows if not gone(r)]
+
+    def cells(self) -> list[list[object]]:
+        return [list(r) for r in self.rows]
+
+    def _key(self, row: Row) -> tuple[object, ...]:
+        return tuple(row[COLUMNS.index(k)] for k in self.keys)
+
+
+@dataclass(slots=True)
+class Scenario:
+    """A table and its model, changed together; `history` has the model's rows per snapshot."""
+
+    engines: Engines
+    model: Model
+    partitioned: bool
+    random: Random
+    history: dict[int, list[list[object]]] = field(default_factory=dict)
+
+    def new_rows(self) -> list[Row]:
+        chosen = self.random.sample(range(40), 12)
+        return [(k, WORDS[k % len(WORDS)], k % 3, self.random.choice((None, k, -(2**40)))) for k in chosen]
+
+    def insert(self, engine: str) -> None:
+        rows = self.new_rows()
+        self.engines.run(engine, f"INSERT INTO t {values(rows)}")
+        self.model.insert(rows)
+
+    def delete(self) -> None:
+        """By Java: rows of kind -D in files of their own."""
+        self.engines.run("java", "DELETE FROM t WHERE k % 4 = 1")
+        self.model.remove(lambda r: r[0] % 4 == 1)
+
+    def compact(self, engine: str) -> None:
+        self.engines.run(engine, f"CALL sys.compact(table => '{self.engines.database}.t')")
+
+    def overwrite(self, engine: str) -> None:
+        rows = self.new_rows()
+        self.engines.run(engine, f"INSERT OVERWRITE t {values(rows)}")
+        self.model.rows = []
+        self.model.insert(rows)
+
+    def overwrite_partition(self, engine: str) -> None:
+        rows = [r for r in self.new_rows() if r[2] == 1]
+        self.engines.run(engine, f"INSERT OVERWRITE t PARTITION (p = 1) SELECT k, s, v FROM ({values(rows)})")
+        self.model.remove(lambda r: r[2] == 1)
+        self.model.insert(rows)
+
+    def overwrite_dynamically(self, engine: str) -> None:
+        rows = [r for r in self.new_rows() if r[2] != 0]
+        mode = "spark.sql.sources.partitionOverwriteMode"
+        self.engines.run(engine, f"SET {mode} = dynamic", f"INSERT OVERWRITE t {values(rows)}", f"RESET {mode}")
+        self.model.remove(lambda r: r[2] != 0)
+        self.model.insert(rows)
+
+    def truncate(self, engine: str) -> None:
+        self.engines.run(engine, "TRUNCATE TABLE t")
+        self.model.rows = []
+
+    def check(self) -> None:
+        self.engines.both("SELECT * FROM t", self.model.cells())
+        ((snapshot,),) = self.engines.rows("ours", "SELECT max(snapshot_id) FROM `t$snapshots`")
+        self.history[snapshot] = self.model.cells()
+
+    def steps(self, first: str) -> Iterator[Callable[[], None]]:
+        second = other(first)
+        yield lambda: self.insert(first)
+        yield lambda: self.insert(second)
+        yield lambda: self.insert(first)
+        if self.model.keys:
+            yield self.delete
+        yield lambda: self.compact(second)
+        yield lambda: self.insert(first)
+        if self.partitioned:
+            yield lambda: self.overwrite_partition(second)
+            yield lambda: self.overwrite_dynamically(first)
+        else:
+            yield lambda: self.truncate(second)
+        yield lambda: self.insert(second)
+        yield lambda: self.compact(first)
+        yield lambda: self.overwrite(second)
+        yield lambda: self.insert(first)
+
+
+def values(rows: Sequence[Row]) -> str:
+    texts = (f"({k}, '{s}', {p}, CAST({'NULL' if v is None else v} AS BIGINT))" for k, s, p, v in rows)
+    return f"SELECT * FROM VALUES {', '.join(texts)} AS (k, s, p, v)"
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("first", ENGINES)
+def test_engines_in_turn(engines: Engines, first: str, kind: str) -> None:
+    keys, buckets, partitioned = KINDS[kind]
+    options = {"bucket": str(buckets), "write-only": str(first == "java").lower()}
+    if keys:
+        options["primary-key"] = ",".join(keys)
+    properties = ", ".join(f"'{k}' = '{v}'" for k, v in options.items())
+    engines.run(first, f"{DDL} {'PARTITIONED BY (p)' if partitioned else ''} TBLPROPERTIES ({properties})")
+    scenario = Scenario(engines, Model(keys), partitioned, Random(kind))
+    for step in scenario.steps(first):
+        step()
+        scenario.check()
+    engines.same_metadata("t")
+    travel(engines, scenario.history)
+
+
+def travel(engines: Engines, history: dict[int, list[list[object]]]) -> None:
+    """Versions by number and by commit time, in turn."""
+    times = dict(engines.rows("ours", "SELECT snapshot_id, CAST(commit_time AS STRING) FROM `t$snapshots`"))
+    versions = [f"TIMESTAMP AS OF '{times[n]}'" if n % 2 else f"VERSION AS OF {n}" for n in history]
+    parts = [f"SELECT {n} AS n, * FROM t {version}" for n, version in zip(history, versions, strict=True)]
+    engines.both(" UNION ALL ".join(parts), [[n, *row] for n, rows in history.items() for row in rows])

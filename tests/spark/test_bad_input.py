@@ -1,0 +1,418 @@
+"""Bad input: each mistake has an error that names the object, the cause and what to do; nothing half-written shows.
+
+What a catalog refuses at CREATE, and what does not exist, is an `AnalysisException`; the rest is below
+`PySparkException`, as docs/errors.md says.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.errors import AnalysisException, ParseException
+from pyspark.errors.exceptions.base import PySparkException
+
+pytestmark = pytest.mark.spark
+
+KEYED = "TBLPROPERTIES ('primary-key' = 'k', 'bucket' = '1')"
+
+
+def rows(spark: Any, query: str) -> list[tuple[Any, ...]]:
+    return [tuple(row) for row in spark.sql(query).collect()]
+
+
+def files(folder: Path) -> set[str]:
+    return {str(path.relative_to(folder)) for path in folder.rglob("*")}
+
+
+def message(caught: pytest.ExceptionInfo[Any]) -> str:
+    """What the user reads; never a stack of ours."""
+    text = str(caught.value)
+    assert "Py4JException" not in text and "paimon_sql/spark" not in text
+    return text
+
+
+@pytest.fixture
+def table(spark: Any, warehouse: str) -> Path:
+    """The folder of `t`, partitioned and with keys, one snapshot."""
+    keys = "PARTITIONED BY (p) TBLPROPERTIES ('primary-key' = 'k,p', 'bucket' = '1')"
+    spark.sql(f"CREATE TABLE t (k INT, v STRING, p INT) {keys}")
+    spark.sql("INSERT INTO t VALUES (1, 'a', 1), (2, 'b', 2)")
+    return Path(warehouse, "default.db", "t")
+
+
+# -- what does not exist, and what is no value ----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("statement", "expected"),
+    [
+        ("SELECT * FROM nope", r"TABLE_OR_VIEW_NOT_FOUND.*`nope`"),
+        ("SELECT * FROM paimon.nope.t", r"TABLE_OR_VIEW_NOT_FOUND.*`nope`\.`t`"),
+        ("SELECT * FROM nope.default.t", r"TABLE_OR_VIEW_NOT_FOUND.*`nope`"),
+        ("INSERT INTO nope VALUES (1)", r"TABLE_OR_VIEW_NOT_FOUND.*`nope`"),
+        ("DROP TABLE nope", r"TABLE_OR_VIEW_NOT_FOUND.*`nope`"),
+        ("DESCRIBE nope", r"TABLE_OR_VIEW_NOT_FOUND.*`nope`"),
+        ("ALTER TABLE nope SET TBLPROPERTIES ('a' = 'b')", r"TABLE_OR_VIEW_NOT_FOUND.*`nope`"),
+        ("ALTER TABLE nope RENAME TO u", r"TABLE_OR_VIEW_NOT_FOUND.*`nope`"),
+        ("USE nope", r"SCHEMA_NOT_FOUND.*`nope`"),
+        ("SHOW TABLES IN nope", r"SCHEMA_NOT_FOUND.*nope"),
+        ("CREATE TABLE nope.t (k INT)", r"SCHEMA_NOT_FOUND.*nope"),
+        ("DROP DATABASE nope", r"SCHEMA_NOT_FOUND.*nope"),
+        ("SELECT nope FROM t", r"UNRESOLVED_COLUMN.*`nope`"),
+        ("SELECT * FROM t WHERE nope = 1", r"UNRESOLVED_COLUMN.*`nope`"),
+        ("INSERT INTO t (k, nope, p) VALUES (1, 2, 3)", r"`nope`"),
+        ("INSERT INTO t PARTITION (nope = 1) VALUES (1, 'a')", r"`nope`"),
+        ("INSERT INTO t VALUES (1)", r"NOT_ENOUGH_DATA_COLUMNS.*`t`"),
+        ("INSERT INTO t VALUES (array(1), 'a', 1)", r"INCOMPATIBLE_DATA_FOR_TABLE.*`k`"),
+        ("CREATE TABLE t (k INT)", r"TABLE_OR_VIEW_ALREADY_EXISTS.*t"),
+        ("CREATE DATABASE default", r"SCHEMA_ALREADY_EXISTS.*default"),
+        ("SELECT * FROM `t$nope`", r"TABLE_OR_VIEW_NOT_FOUND.*`t\$nope`"),
+        ("SELECT * FROM `nope$snapshots`", r"TABLE_OR_VIEW_NOT_FOUND.*`nope\$snapshots`"),
+    ],
+)
+def test_analysis_exceptions(spark: Any, table: Path, statement: str, expected: str) -> None:
+    before = files(table.parent.parent)
+    with pytest.raises(AnalysisException, match=f"(?s){expected}") as caught:
+        spark.sql(statement).collect()
+    assert message(caught)
+    assert files(table.parent.parent) == before
+
+
+@pytest.mark.parametrize(
+    ("definition", "expected"),
+    [
+        ("(k INT) TBLPROPERTIES ('bucket' = 'x')", r"Option 'bucket' cannot be 'x'"),
+        ("(k INT) TBLPROPERTIES ('bucket' = '0')", r"Option 'bucket' cannot be '0'"),
+        ("(k INT) TBLPROPERTIES ('bucket' = '2')", r"'bucket-key'"),
+        ("(k INT) TBLPROPERTIES ('target-file-size' = '1 xb')", r"Option 'target-file-size' cannot be '1 xb'"),
+        ("(k INT) TBLPROPERTIES ('merge-engine' = 'nope', 'primary-key' = 'k')", r"Option 'merge-engine' cannot be"),
+        ("(k INT) TBLPROPERTIES ('primary-key' = 'nope')", r"'nope'"),
+        ("(k INT, p INT) PARTITIONED BY (p) TBLPROPERTIES ('primary-key' = 'k')", r"partition column 'p'"),
+        ("(k INT, K INT)", r"COLUMN_ALREADY_EXISTS|more than once"),
+        ("(_SEQUENCE_NUMBER INT)", r"'_SEQUENCE_NUMBER'"),
+        ("(k INTERVAL DAY)", r"(?i)interval day has no counterpart|interval"),
+        ("(k INT) USING orc", r"u cannot be created with USING orc"),
+        ("(k INT, t TIMESTAMP) PARTITIONED BY (days(t))", r"PARTITIONED BY days"),
+        ("(k MAP<INT, INT>, v INT) PARTITIONED BY (k)", r"'k' cannot be of type"),
+        ("(k INT, PRIMARY KEY (nope) NOT ENFORCED)", r"nope"),
+        ("(k INT) LOCATION '/tmp/outside'", r"u cannot have a LOCATION"),
+        ("(k INT) TBLPROPERTIES ('path' = '/tmp/outside')", r"u cannot have a 'path'"),
+        ("(k INT) TBLPROPERTIES ('data-file.path-directory' = '../../outside')", r"data-file\.path-directory"),
+        ("(k INT) TBLPROPERTIES ('type' = 'view')", r"'type' = 'view'"),
+    ],
+)
+def test_what_create_refuses(spark: Any, warehouse: str, tmp_path: Path, definition: str, expected: str) -> None:
+    with pytest.raises(AnalysisException, match=f"(?s){expected}") as caught:
+        spark.sql(f"CREATE TABLE u {definition}")
+    assert message(caught)
+    assert rows(spark, "SHOW TABLES") == []
+    assert not Path(warehouse, "default.db", "u").exists()
+
+
+@pytest.mark.parametrize(
+    ("statement", "expected"),
+    [
+        ("SELECT * FROM t VERSION AS OF 9", r"Table default\.t has no snapshot 9: the snapshots 1 to 1 exist"),
+        ("SELECT * FROM t VERSION AS OF 'nope'", r"Table default\.t has no tag 'nope' \(its tags: none\)"),
+        ("SELECT * FROM t VERSION AS OF '../../x'", r"no tag '\.\./\.\./x'"),
+        ("SELECT * FROM t VERSION AS OF -1", r"-1"),
+        ("SELECT * FROM t TIMESTAMP AS OF '2000-01-01'", r"Table default\.t has no snapshot at or before 946684800000"),
+        ("SELECT * FROM t TIMESTAMP AS OF 'nope'", r"nope"),
+        ("SELECT * FROM t WITH ('scan.snapshot-id' = 'x')", r"Option 'scan\.snapshot-id' cannot be 'x'"),
+        ("SELECT * FROM t WITH ('scan.timestamp' = 'x')", r"Option 'scan\.timestamp' cannot be 'x'.*write it as"),
+        ("SELECT * FROM t WITH ('scan.tag-name' = 'x')", r"no tag 'x'"),
+        ("SELECT * FROM t WITH ('scan.tag-name' = 'x', 'scan.snapshot-id' = '1')", r"Only one of the options"),
+        ("SELECT * FROM t WITH ('merge-engine' = 'first-row')", r"Option 'merge-engine' cannot be changed"),
+        ("ALTER TABLE t SET TBLPROPERTIES ('bucket' = '-1')", r"Option 'bucket' cannot change from '1' to '-1'"),
+        ("ALTER TABLE t SET TBLPROPERTIES ('primary-key' = 'v')", r"Option 'primary-key' cannot be changed"),
+        ("ALTER TABLE t SET TBLPROPERTIES ('target-file-size' = 'big')", r"Option 'target-file-size' cannot be 'big'"),
+        ("ALTER TABLE t UNSET TBLPROPERTIES ('bucket')", r"Option 'bucket' cannot be removed"),
+        ("CALL sys.nope()", r"There is no procedure sys\.nope"),
+        ("CALL sys.compact(table => 'nope')", r"no table default\.nope"),
+        ("CALL sys.compact(table => 't', compact_strategy => 'x')", r"compact_strategy cannot be 'x'"),
+        ("CALL sys.compact(table => 't', partitions => 'x=1')", r"'x=1'.*the partition columns are p"),
+        ("CALL sys.compact(table => 't', partitions => 'p=x')", r"p=x: that is no INT"),
+        ("CALL sys.compact()", r"table"),
+        ("CALL sys.compact(nope => 't')", r"nope"),
+        ("INSERT INTO t VALUES (NULL, 'a', 1)", r"k"),
+    ],
+)
+def test_values_that_are_none(spark: Any, table: Path, statement: str, expected: str) -> None:
+    before = rows(spark, "SELECT * FROM `t$snapshots`")
+    with pytest.raises(PySparkException, match=f"(?s){expected}") as caught:
+        spark.sql(statement).collect()
+    assert message(caught)
+    assert rows(spark, "SELECT * FROM `t$snapshots`") == before
+
+
+# -- names ----------------------------------------------------------------------------------------------------------
+
+NAMES = ["..", ".", "a/b", "../../evil", "/tmp/evil", "a\\b", " ", " a", "a\x00b", "a\nb", "\x7f", "x" * 300, "ö" * 101]
+
+
+@pytest.mark.parametrize("name", [*NAMES, "$", "a$b$c", "$snapshots", "a$"])
+def test_names_of_tables(spark: Any, warehouse: str, tmp_path: Path, name: str) -> None:
+    spark.sql("CREATE TABLE t (k INT)")
+    before = files(tmp_path)
+    frame = spark.createDataFrame([(1,)], "k INT")
+    quoted = f"`{name}`"
+    for create in (
+        lambda: spark.sql(f"CREATE TABLE {quoted} (k INT)"),
+        lambda: spark.sql(f"CREATE TABLE {quoted} AS SELECT 1 AS k"),
+        lambda: frame.writeTo(quoted).create(),
+        lambda: frame.writeTo(quoted).createOrReplace(),
+        lambda: frame.write.saveAsTable(f"paimon.default.{quoted}"),
+        lambda: spark.sql(f"ALTER TABLE t RENAME TO {quoted}"),
+        lambda: spark.table(quoted).collect(),
+        lambda: spark.sql(f"DROP TABLE {quoted}"),
+    ):
+        with pytest.raises(AnalysisException) as caught:
+            create()
+        assert message(caught)
+        assert files(tmp_path) == before
+    spark.sql(f"DROP TABLE IF EXISTS {quoted}")
+    assert spark.catalog.tableExists(quoted) is False
+    assert files(tmp_path) == before
+
+
+def test_the_message_for_a_name(spark: Any) -> None:
+    with pytest.raises(AnalysisException, match=r"The table name 'a/b' cannot be a folder's name: it contains '/'"):
+        spark.sql("CREATE TABLE `a/b` (k INT)")
+    for statement in ("CREATE TABLE `` (k INT)", "CREATE DATABASE ``"):
+        with pytest.raises(ParseException, match="INVALID_EMPTY|empty|PARSE_SYNTAX_ERROR"):
+            spark.sql(statement)
+
+
+@pytest.mark.parametrize("name", [*NAMES, "a$b"])
+def test_names_of_databases(spark: Any, warehouse: str, tmp_path: Path, name: str) -> None:
+    Path(tmp_path, "evil.db").mkdir()
+    Path(warehouse).mkdir(exist_ok=True)
+    before = files(tmp_path)
+    for statement in (
+        "CREATE DATABASE `{}`",
+        "CREATE TABLE `{}`.t (k INT)",
+        "DROP DATABASE `{}` CASCADE",
+        "USE `{}`",
+        "SHOW TABLES IN `{}`",
+        "SELECT * FROM `{}`.t",
+        "DROP TABLE `{}`.t",
+    ):
+        with pytest.raises(AnalysisException) as caught:
+            spark.sql(statement.format(name))
+        assert message(caught)
+        assert files(tmp_path) == before
+    assert spark.catalog.databaseExists(f"paimon.`{name}`") is False
+
+
+@pytest.mark.parametrize("name", ["tab le", "ta.ble", "ta-ble", "t%20", "t#1", "t=1", "表", "T", "select", "x" * 200])
+def test_unusual_names_work(spark: Any, name: str) -> None:
+    spark.sql(f"CREATE TABLE `{name}` (k INT)")
+    spark.sql(f"INSERT INTO `{name}` VALUES (1)")
+    assert rows(spark, f"SELECT * FROM `{name}`") == [(1,)]
+    assert rows(spark, f"SELECT count(*) FROM `{name}$snapshots`") == [(1,)]
+    assert rows(spark, "SHOW TABLES") == [("default", name, False)]
+    spark.sql(f"ALTER TABLE `{name}` RENAME TO `{name[:50]}2`")
+    assert rows(spark, f"SELECT * FROM `{name[:50]}2`") == [(1,)]
+    spark.sql(f"DROP TABLE `{name[:50]}2`")
+    assert rows(spark, "SHOW TABLES") == []
+
+
+def test_locations_outside_the_warehouse(spark: Any, tmp_path: Path) -> None:
+    outside = tmp_path / "outside"
+    for statement in (
+        f"CREATE DATABASE other LOCATION '{outside}'",
+        f"CREATE TABLE u (k INT) LOCATION '{outside}'",
+        f"CREATE TABLE u USING paimon LOCATION '{outside}' AS SELECT 1 AS k",
+    ):
+        with pytest.raises(AnalysisException, match="(?i)location"):
+            spark.sql(statement)
+    with pytest.raises(PySparkException, match="(?i)location|path"):
+        spark.createDataFrame([(1,)], "k INT").write.option("path", str(outside)).saveAsTable("u")
+    assert not outside.exists() and rows(spark, "SHOW TABLES") == []
+
+
+# -- damaged files --------------------------------------------------------------------------------------------------
+
+FOREIGN = {
+    "empty": lambda content: b"",
+    "truncated": lambda content: content[: len(content) // 2],
+    "random": lambda content: bytes(range(256)) * 4,
+    "json": lambda content: b'{"some": "json"}',
+    "list": lambda content: b"[1, 2]",
+    "not utf-8": lambda content: b"\xff\xfe{}",
+    "deep": lambda content: b"[" * 100_000,
+}
+
+
+@pytest.mark.parametrize("damage", FOREIGN)
+@pytest.mark.parametrize(
+    "pattern", ["snapshot/snapshot-1", "schema/schema-0", "manifest/manifest-list-*", "manifest/manifest-*-0"]
+)
+def test_damaged_metadata(spark: Any, table: Path, pattern: str, damage: str) -> None:
+    spark.sql("CREATE TABLE other (k INT)")
+    damaged = sorted(p for p in table.glob(pattern) if ("list" in p.name) == ("list" in pattern))
+    originals = {path: path.read_bytes() for path in damaged}
+    for path, content in originals.items():
+        path.write_bytes(FOREIGN[damage](content))
+    for statement in ("SELECT * FROM t", "INSERT INTO t VALUES (3, 'c', 1)"):
+        with pytest.raises(PySparkException) as caught:
+            spark.sql(statement).collect()
+        text = message(caught)
+        assert any(str(path) in text for path in damaged) and "corrupt" in text, text
+        assert "restore the file" in text or "upgrade" in text
+    assert ("default", "other", False) in rows(spark, "SHOW TABLES")
+    assert rows(spark, "SELECT * FROM other") == []
+    for path, content in originals.items():
+        path.write_bytes(content)
+    assert rows(spark, "SELECT * FROM t ORDER BY k") == [(1, "a", 1), (2, "b", 2)]
+    assert rows(spark, "SELECT count(*) FROM `t$snapshots`") == [(1,)]
+
+
+@pytest.mark.parametrize("pattern", ["snapshot/snapshot-1", "schema/schema-0"])
+def test_files_of_a_newer_version(spark: Any, table: Path, pattern: str) -> None:
+    (path,) = table.glob(pattern)
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"version": 99}))
+    with pytest.raises(PySparkException, match=rf"(?s){path.name}.*version 99.*upgrade paimon-sql") as caught:
+        spark.sql("SELECT * FROM t").collect()
+    assert message(caught)
+
+
+@pytest.mark.parametrize("damage", [*FOREIGN, "missing", "longer"])
+@pytest.mark.parametrize("kind", ["raw", "merge", "compact"])
+def test_damaged_data_files(spark: Any, warehouse: str, kind: str, damage: str) -> None:
+    """The error names the table and the file, whoever meets it: Spark's scan, a worker, a compaction."""
+    spark.sql(f"CREATE TABLE t (k INT, v STRING) {KEYED}")
+    spark.sql("INSERT INTO t VALUES (1, 'a'), (2, 'b')")
+    (path,) = Path(warehouse).rglob("data-*.parquet")
+    if kind != "raw":
+        spark.sql("INSERT INTO t VALUES (1, 'c')")
+    content = path.read_bytes()
+    if damage == "missing":
+        path.unlink()
+    else:
+        path.write_bytes(content + b"x" if damage == "longer" else FOREIGN[damage](content))
+    with pytest.raises(PySparkException) as caught:
+        spark.sql("CALL sys.compact('t')" if kind == "compact" else "SELECT * FROM t").collect()
+    text = str(caught.value)
+    shown = "\n".join(text.splitlines()[:14])
+    assert path.name in shown and "/t/" in shown, text
+    assert "missing" in shown if damage == "missing" else "corrupt" in shown, text
+    assert rows(spark, "SELECT count(*) FROM `t$snapshots`") == [(1 if kind == "raw" else 2,)]
+    path.write_bytes(content)
+    assert rows(spark, "SELECT * FROM t ORDER BY k") == [(1, "a" if kind == "raw" else "c"), (2, "b")]
+
+
+def test_files_that_spark_would_not_see(spark: Any) -> None:
+    """Hidden names and colons mean something to Hadoop; nothing to Paimon."""
+    for number, prefix in enumerate(("_hidden-", ".hidden-", "x:", "ö ")):
+        spark.sql(f"CREATE TABLE t{number} (k INT) TBLPROPERTIES ('data-file.prefix' = '{prefix}')")
+        spark.sql(f"INSERT INTO t{number} VALUES (1)")
+        assert rows(spark, f"SELECT * FROM t{number}") == [(1,)], prefix
+
+
+# -- storage --------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    """A disk of 2 MB."""
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=2m", "tmpfs", disk], capture_output=True, check=False)
+    if mounted.returncode:
+        pytest.skip(f"a small disk cannot be mounted here: {mounted.stderr.decode().strip()}")
+    yield disk
+    subprocess.run(["umount", disk], check=True)
+
+
+def test_a_full_disk(spark: Any, small_disk: Path) -> None:
+    spark.conf.set("spark.sql.catalog.small", "paimon_sql.SparkCatalog")
+    spark.conf.set("spark.sql.catalog.small.warehouse", str(small_disk / "wh"))
+    spark.sql("CREATE TABLE small.default.t (k BIGINT, v STRING)")
+    spark.sql("INSERT INTO small.default.t VALUES (1, 'a')")
+    with pytest.raises(PySparkException, match=r"(?s)default\.db/t/.*No space left on device; free space") as caught:
+        spark.sql("INSERT INTO small.default.t SELECT id, uuid() FROM range(0, 400000, 1, 1)")
+    assert "No space left" in "\n".join(str(caught.value).splitlines()[:14])
+    assert rows(spark, "SELECT * FROM small.default.t") == [(1, "a")]
+    spark.sql("INSERT INTO small.default.t VALUES (2, 'b')")
+    assert rows(spark, "SELECT * FROM small.default.t ORDER BY k") == [(1, "a"), (2, "b")]
+
+
+def test_a_file_in_the_place_of_a_folder(spark: Any, table: Path) -> None:
+    (table / "p=3").write_text("")
+    with pytest.raises(PySparkException, match=r"(?s)Cannot create folder .*t/p=3.*remove the file") as caught:
+        spark.sql("INSERT INTO t VALUES (3, 'c', 3)")
+    assert len(str(caught.value).splitlines()) < 16
+    assert rows(spark, "SELECT count(*) FROM t") == [(2,)]
+
+
+def test_a_warehouse_that_is_a_file(spark: Any, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    spark.conf.set("spark.sql.catalog.bad", "paimon_sql.SparkCatalog")
+    spark.conf.set("spark.sql.catalog.bad.warehouse", str(tmp_path / "file"))
+    with pytest.raises(AnalysisException, match=rf"{tmp_path}/file"):
+        spark.sql("CREATE TABLE bad.default.t (k INT)")
+
+
+# -- two at once ----------------------------------------------------------------------------------------------------
+
+
+def test_two_sessions_create_the_same_table(spark: Any, warehouse: str) -> None:
+    outcomes: list[str] = []
+    gate = threading.Barrier(4)
+
+    def create(n: int) -> None:
+        session = spark.newSession()
+        session.conf.set("spark.sql.catalog.paimon", "paimon_sql.SparkCatalog")
+        session.conf.set("spark.sql.catalog.paimon.warehouse", warehouse)
+        session.sql("USE paimon.default")
+        gate.wait(60)
+        try:
+            session.sql(f"CREATE TABLE t (k INT, c{n} STRING)")
+            outcomes.append(f"c{n}")
+        except AnalysisException as error:
+            outcomes.append(str(error.getCondition()))
+
+    threads = [threading.Thread(target=create, args=(n,)) for n in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    (winner,) = [o for o in outcomes if o.startswith("c")]
+    assert outcomes.count("TABLE_OR_VIEW_ALREADY_EXISTS") == 3
+    assert spark.table("t").columns == ["k", winner]
+
+
+CREATE = """
+import sys, time
+from pathlib import Path
+from paimon_core.errors import TableExistsError
+from paimon_sql.catalog.load import load_catalog
+from tests.support.stored import create_table
+warehouse, gate = sys.argv[1:]
+while not Path(gate).exists():
+    time.sleep(0.001)
+try:
+    create_table(warehouse)
+    print("created")
+except TableExistsError as error:
+    print(error)
+"""
+
+
+def test_two_processes_create_the_same_table(spark: Any, warehouse: str, tmp_path: Path) -> None:
+    command = [sys.executable, "-c", CREATE, warehouse, str(tmp_path / "gate")]
+    environment = os.environ | {"PYTHONPATH": str(Path(__file__).parents[2])}
+    creators = [subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True) for _ in range(2)]
+    (tmp_path / "gate").touch()
+    said = sorted(creator.communicate(timeout=60)[0].strip() for creator in creators)
+    assert said == ["Table default.t already exists.", "created"]
+    assert spark.table("t").columns == ["k", "v"]

@@ -1,0 +1,255 @@
+"""Tables through data frames: writers of both generations, readers and their options."""
+
+from __future__ import annotations
+
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.errors import AnalysisException
+from pyspark.errors.exceptions.base import PySparkException
+from pyspark.sql import functions as F
+
+pytestmark = pytest.mark.spark
+
+
+def content(spark: Any, table: str) -> list[tuple[Any, ...]]:
+    return sorted(tuple(row) for row in spark.table(table).collect())
+
+
+@pytest.fixture
+def frame(spark: Any) -> Any:
+    """(1, 'a', 1), (2, 'b', 2): k INT, v STRING, p INT."""
+    return spark.createDataFrame([(1, "a", 1), (2, "b", 2)], "k INT, v STRING, p INT")
+
+
+def rows(spark: Any, *values: tuple[Any, ...]) -> Any:
+    return spark.createDataFrame(list(values), "k INT, v STRING, p INT")
+
+
+# -- writeTo --------------------------------------------------------------------------------------------------------
+
+
+def test_create(spark: Any, frame: Any) -> None:
+    frame.writeTo("t").using("paimon").tableProperty("primary-key", "k,p").tableProperty("bucket", "1").partitionedBy(
+        F.col("p")
+    ).create()
+    assert content(spark, "t") == [(1, "a", 1), (2, "b", 2)]
+    assert spark.sql("SHOW PARTITIONS t").collect() == [("p=1",), ("p=2",)]
+    properties = {row.key: row.value for row in spark.sql("SHOW TBLPROPERTIES t").collect()}
+    assert properties == {"bucket": "1", "primary-key": "k,p"}
+    with pytest.raises(AnalysisException, match="TABLE_OR_VIEW_ALREADY_EXISTS"):
+        frame.writeTo("t").create()
+    assert content(spark, "t") == [(1, "a", 1), (2, "b", 2)]
+
+
+def test_append(spark: Any, frame: Any) -> None:
+    frame.writeTo("paimon.default.t").create()
+    rows(spark, (3, "c", 3)).writeTo("t").append()
+    frame.select("p", "v", "k").writeTo("t").append()  # columns by name
+    assert content(spark, "t") == [(1, "a", 1)] * 2 + [(2, "b", 2)] * 2 + [(3, "c", 3)]
+
+
+def test_append_upserts_by_key(spark: Any, frame: Any) -> None:
+    frame.writeTo("t").tableProperty("primary-key", "k").tableProperty("bucket", "2").create()
+    rows(spark, (2, "new", 5), (3, "c", 3)).writeTo("t").append()
+    assert content(spark, "t") == [(1, "a", 1), (2, "new", 5), (3, "c", 3)]
+
+
+def test_the_last_row_of_a_key_wins(spark: Any) -> None:
+    rows(spark, *((1, f"v{i:04}", i) for i in range(2000))).coalesce(1).writeTo("t").tableProperty(
+        "primary-key", "k"
+    ).tableProperty("bucket", "1").create()
+    assert content(spark, "t") == [(1, "v1999", 1999)]
+
+
+def test_overwrite_partitions(spark: Any, frame: Any) -> None:
+    frame.writeTo("t").partitionedBy(F.col("p")).create()
+    rows(spark, (20, "new", 2), (30, "new", 3)).writeTo("t").overwritePartitions()
+    assert content(spark, "t") == [(1, "a", 1), (20, "new", 2), (30, "new", 3)]
+
+
+def test_overwrite_by_condition(spark: Any, frame: Any) -> None:
+    frame.writeTo("t").partitionedBy(F.col("p")).create()
+    rows(spark, (10, "new", 1)).writeTo("t").overwrite(F.col("p") == 1)
+    assert content(spark, "t") == [(2, "b", 2), (10, "new", 1)]
+    rows(spark, (7, "all", 7)).writeTo("t").overwrite(F.lit(True))
+    assert content(spark, "t") == [(7, "all", 7)]
+
+
+def test_overwrite_by_condition_on_rows_is_refused(spark: Any, frame: Any) -> None:
+    frame.writeTo("t").partitionedBy(F.col("p")).create()
+    with pytest.raises(PySparkException, match=r"Table default\.t: .* filter by partition columns only \(p\)"):
+        rows(spark, (10, "new", 1)).writeTo("t").overwrite(F.col("k") == 1)
+    with pytest.raises(PySparkException, match="partitions"):
+        rows(spark, (10, "new", 2)).writeTo("t").overwrite(F.col("p") == 1)
+    assert content(spark, "t") == [(1, "a", 1), (2, "b", 2)]
+
+
+def test_create_or_replace(spark: Any, frame: Any) -> None:
+    frame.writeTo("t").createOrReplace()
+    frame.where("k = 1").drop("p").writeTo("t").createOrReplace()
+    assert spark.table("t").columns == ["k", "v"]
+    assert content(spark, "t") == [(1, "a")]
+    frame.writeTo("t").replace()
+    assert content(spark, "t") == [(1, "a", 1), (2, "b", 2)]
+    with pytest.raises(AnalysisException, match="TABLE_OR_VIEW_NOT_FOUND"):
+        frame.writeTo("nope").replace()
+
+
+@pytest.mark.parametrize(
+    ("columns", "message"),
+    [
+        ("k INT, v STRING, p INT, x INT", r"too many data columns"),
+        ("k INT, v STRING, p STRING", r"INCOMPATIBLE_DATA_FOR_TABLE.*`p`"),
+        ("k INT, v STRING, q INT", r"INCOMPATIBLE_DATA_FOR_TABLE.*`q`"),
+    ],
+)
+def test_rows_that_do_not_fit(spark: Any, frame: Any, columns: str, message: str) -> None:
+    frame.writeTo("t").create()
+    with pytest.raises(AnalysisException, match=message):
+        spark.createDataFrame([], columns).writeTo("t").append()
+    assert content(spark, "t") == [(1, "a", 1), (2, "b", 2)]
+    spark.createDataFrame([(3, 3)], "k INT, p INT").writeTo("t").append()
+    assert content(spark, "t")[2] == (3, None, 3)
+
+
+def test_nulls_in_keys_are_refused(spark: Any, frame: Any) -> None:
+    frame.writeTo("t").tableProperty("primary-key", "k").tableProperty("bucket", "1").create()
+    with pytest.raises(PySparkException, match=r"NULL value appeared in non-nullable field:\s+k"):
+        rows(spark, (None, "x", 1)).writeTo("t").append()
+    assert content(spark, "t") == [(1, "a", 1), (2, "b", 2)]
+
+
+def test_writing_nothing(spark: Any, frame: Any) -> None:
+    frame.limit(0).writeTo("t").create()
+    assert content(spark, "t") == []
+    frame.limit(0).writeTo("t").append()
+    assert spark.sql("SELECT count(*) FROM `t$snapshots`").collect() == [(0,)]
+
+
+def test_a_table_written_from_itself(spark: Any, frame: Any) -> None:
+    frame.writeTo("t").tableProperty("primary-key", "k").tableProperty("bucket", "1").create()
+    spark.table("t").withColumn("v", F.upper("v")).writeTo("t").append()
+    assert content(spark, "t") == [(1, "A", 1), (2, "B", 2)]
+    spark.table("t").where("k = 1").writeTo("t").overwrite(F.lit(True))
+    assert content(spark, "t") == [(1, "A", 1)]
+
+
+# -- write ----------------------------------------------------------------------------------------------------------
+
+
+def test_save_as_table(spark: Any, frame: Any) -> None:
+    frame.write.saveAsTable("t")
+    frame.write.mode("append").saveAsTable("t")
+    assert content(spark, "t") == [(1, "a", 1)] * 2 + [(2, "b", 2)] * 2
+    frame.where("k = 1").write.mode("overwrite").saveAsTable("t")
+    assert content(spark, "t") == [(1, "a", 1)]
+    frame.write.mode("ignore").saveAsTable("t")
+    assert content(spark, "t") == [(1, "a", 1)]
+    with pytest.raises(AnalysisException, match="TABLE_OR_VIEW_ALREADY_EXISTS"):
+        frame.write.mode("errorifexists").saveAsTable("t")
+    assert content(spark, "t") == [(1, "a", 1)]
+
+
+def test_save_as_table_makes_the_table(spark: Any, frame: Any) -> None:
+    frame.write.partitionBy("p").mode("append").saveAsTable("paimon.default.t")
+    rows(spark, (3, "c", 2)).write.mode("append").saveAsTable("paimon.default.t")
+    assert content(spark, "t") == [(1, "a", 1), (2, "b", 2), (3, "c", 2)]
+    assert spark.sql("SHOW PARTITIONS t").collect() == [("p=1",), ("p=2",)]
+
+
+@pytest.mark.parametrize("options", [{"primary-key": "k"}, {"bucket-key": "v", "bucket": "2"}, {"bucket": "2"}])
+def test_options_of_a_write_cannot_be_the_tables(spark: Any, frame: Any, options: dict[str, str]) -> None:
+    """Spark takes options of a write for this write only: keys belong into the table's definition."""
+    with pytest.raises(PySparkException, match=r"Option '.*' cannot (be changed|change)"):
+        frame.write.options(**options).saveAsTable("t")
+    frame.writeTo("t").createOrReplace()
+    with pytest.raises(PySparkException, match=r"Option '.*' cannot (be changed|change)"):
+        frame.writeTo("t").options(**options).append()
+    assert content(spark, "t") == [(1, "a", 1), (2, "b", 2)]
+
+
+def test_insert_into(spark: Any, frame: Any) -> None:
+    spark.sql("CREATE TABLE t (k INT, v STRING, p INT) PARTITIONED BY (p)")
+    frame.write.insertInto("t")
+    frame.select("p", "v", "k").write.insertInto("t")  # columns by place
+    assert content(spark, "t") == [(1, "a", 1)] * 2 + [(2, "b", 2)] * 2
+    spark.conf.set("spark.sql.sources.partitionOverwriteMode", "dynamic")
+    rows(spark, (9, "z", 2)).write.insertInto("t", overwrite=True)
+    assert content(spark, "t") == [(1, "a", 1)] * 2 + [(9, "z", 2)]
+    spark.conf.set("spark.sql.sources.partitionOverwriteMode", "static")
+    rows(spark, (9, "z", 9)).write.mode("overwrite").insertInto("t")
+    assert content(spark, "t") == [(9, "z", 9)]
+
+
+def test_options_of_a_write(spark: Any, frame: Any, warehouse: str) -> None:
+    frame.writeTo("t").create()
+    many = rows(spark, *((i, "x", i) for i in range(20_000))).coalesce(1)
+    many.writeTo("t").option("target-file-size", "1 kb").append()
+    assert len(list(Path(warehouse).rglob("data-*.parquet"))) > 2
+    assert "target-file-size" not in {row.key for row in spark.sql("SHOW TBLPROPERTIES t").collect()}
+
+
+def test_data_is_copied_between_formats(spark: Any, frame: Any, tmp_path: Path) -> None:
+    frame.write.parquet(str(tmp_path / "source"))
+    spark.read.parquet(str(tmp_path / "source")).writeTo("t").create()
+    spark.table("t").write.json(str(tmp_path / "target"))
+    assert content(spark, "t") == [(1, "a", 1), (2, "b", 2)]
+    assert spark.read.json(str(tmp_path / "target")).count() == 2
+    spark.sql(f"INSERT INTO t SELECT * FROM parquet.`{tmp_path}/source`")
+    assert spark.table("t").count() == 4
+
+
+# -- reading --------------------------------------------------------------------------------------------------------
+
+
+def test_reader_options(spark: Any, frame: Any) -> None:
+    frame.writeTo("t").create()
+    frame.writeTo("t").append()
+    read = spark.read.option("scan.snapshot-id", 1)
+    assert read.table("t").count() == read.table("paimon.default.t").count() == 2
+    assert spark.read.option("scan.snapshot-id", 2).table("t").count() == 4
+    assert spark.table("t").count() == 4
+    with pytest.raises(PySparkException, match=r"Table default\.t has no snapshot 7: the snapshots 1 to 2 exist"):
+        spark.read.option("scan.snapshot-id", 7).table("t").collect()
+
+
+def test_transformations(spark: Any, frame: Any) -> None:
+    frame.writeTo("t").tableProperty("primary-key", "k").tableProperty("bucket", "2").create()
+    rows(spark, (2, "new", 5), (3, None, 5)).writeTo("t").append()
+    table = spark.table("t")
+    assert table.groupBy("p").agg(F.count("v"), F.max("k")).orderBy("p").collect() == [(1, 1, 1), (5, 1, 3)]
+    assert table.where(F.col("v").isNull()).select("k").collect() == [(3,)]
+    assert table.orderBy(F.desc("k")).limit(1).collect() == [(3, None, 5)]
+    assert table.join(frame, "k").count() == 2
+    assert table.drop("v").distinct().count() == 3
+    assert table.select(F.lit(1)).count() == table.count() == 3
+    assert {row.k for row in table.toLocalIterator()} == {1, 2, 3}
+    assert table.toArrow().num_rows == 3
+    assert table.rdd.map(lambda row: row.k).sum() == 6
+    assert len(table.sample(1.0, seed=1).collect()) == 3
+
+
+def test_every_type(spark: Any) -> None:
+    columns = (
+        "b BOOLEAN, y TINYINT, s SMALLINT, i INT, l BIGINT, f FLOAT, d DOUBLE, c DECIMAL(38, 18), t STRING, "
+        "ch CHAR(3), vc VARCHAR(5), x BINARY, a DATE, m TIMESTAMP, n TIMESTAMP_NTZ, ar ARRAY<INT>, "
+        "mp MAP<STRING, ARRAY<DOUBLE>>, st STRUCT<a: INT, b: STRUCT<c: STRING>>"
+    )
+    values = (
+        "true, 1Y, 2S, 3, 4L, FLOAT(0.5), 0.25D, 1.000000000000000001, 'ö€😀', 'ab', 'abcde', X'00FF', "
+        "DATE '1900-01-01', TIMESTAMP '1900-01-01 00:00:00.123456', TIMESTAMP_NTZ '9999-12-31 23:59:59.999999', "
+        "array(1, NULL), map('k', array(1.5D)), struct(1, struct('x'))"
+    )
+    nulls = ", ".join(["NULL"] * 18)
+    for name, keys in {"appended": "", "keyed": "TBLPROPERTIES ('primary-key' = 'k', 'bucket' = '1')"}.items():
+        spark.sql(f"CREATE TABLE {name} (k INT, {columns}) {keys}")
+        spark.sql(f"INSERT INTO {name} VALUES (1, {values}), (2, {nulls})")
+        spark.sql(f"INSERT INTO {name} VALUES (1, {values})")
+        expected = tuple(spark.sql(f"SELECT {values}").collect()[0])
+        first, *_, last = sorted(spark.table(name).collect(), key=lambda row: row.k)
+        assert tuple(first)[1:] == (*expected[:9], "ab ", *expected[10:])
+        assert tuple(last)[1:] == (None,) * 18
+    assert first.a == date(1900, 1, 1)

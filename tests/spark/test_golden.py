@@ -1,0 +1,89 @@
+"""Tables that Apache Paimon's Java connector wrote: every query that it answered has the same answer here.
+
+Where a table or a query needs what this version does not do yet, it is refused by name. The lists below say what is
+refused and are strict both ways: a refusal that is not listed fails, and so does an entry that nothing needs anymore.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from pyspark.errors import PySparkException
+
+import paimon_sql
+from tests.support.comparison import cells, difference
+from tests.support.golden import GOLDEN, REFUSED_TABLES, golden_checks, golden_names
+
+pytestmark = pytest.mark.spark
+
+# what is in a query: what the message says; of any table
+REFUSED_QUERIES = {
+    "paimon_incremental_query": "does not support table-valued functions",
+    **{
+        rf"\${name}`": rf"\${name}` cannot be found"
+        for name in (
+            *("aggregation_fields", "audit_log", "binlog", "consumers", "file_key_ranges", "ro", "row_tracking"),
+            *("statistics", "table_indexes"),
+        )
+    },
+    r"\$branch_": "branches are not supported yet",
+    **{rf"\b{name}\b": f"with name `{name}` cannot be resolved" for name in ("_ROW_ID", "__paimon_bucket")},
+}
+
+
+@pytest.fixture(scope="module")
+def golden(root_session: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    """A session whose catalog holds the tables, a copy of them."""
+    warehouse = tmp_path_factory.mktemp("golden") / "warehouse"
+    shutil.copytree(GOLDEN / "warehouse", warehouse)
+    session = root_session.newSession()
+    session.conf.set("spark.sql.catalog.paimon", "paimon_sql.SparkCatalog")
+    session.conf.set("spark.sql.catalog.paimon.warehouse", str(warehouse))
+    yield paimon_sql.install(session)
+    shutil.rmtree(warehouse)
+
+
+@pytest.mark.parametrize("table", golden_names())
+def test_golden(golden: Any, table: str) -> None:
+    golden.sql("USE paimon.golden")
+    checks = golden_checks(table)
+    refusal, refused = REFUSED_TABLES.get(table), 0
+    wrong = []
+    for check in checks:
+        problem = _problem(golden, check)
+        expected = _refusal_of(check["query"])
+        if expected is None and refusal is not None and problem is not None:
+            expected, refused = refusal, refused + 1
+        if expected is None and problem is not None:
+            wrong.append(f"{check['query']}\n    {problem}")
+        elif expected is not None and (problem is None or not re.search(f"^refused: .*{expected}", problem)):
+            wrong.append(f"{check['query']}\n    should be refused with {expected!r}; {problem or 'it holds'}")
+    assert not wrong, f"{len(wrong)} of {len(checks)} checks:\n" + "\n".join(wrong)
+    assert refused or refusal is None, f"no query needs the entry of {table} in REFUSED_TABLES: remove it"
+
+
+def test_lists_name_what_exists() -> None:
+    queries = [check["query"] for name in golden_names() for check in golden_checks(name)]
+    assert set(golden_names()) >= set(REFUSED_TABLES)
+    for pattern in REFUSED_QUERIES:
+        assert any(re.search(pattern, q) for q in queries), pattern
+
+
+def _refusal_of(query: str) -> str | None:
+    return next((message for pattern, message in REFUSED_QUERIES.items() if re.search(pattern, query)), None)
+
+
+def _problem(session: Any, check: dict[str, Any]) -> str | None:
+    """Why a check does not hold; `refused: ` before the message of an error that Spark's users can read."""
+    try:
+        frame = session.sql(check["query"])
+        columns, rows = frame.columns, cells(frame.collect())
+    except PySparkException as error:
+        return f"refused: {error}".partition("\n")[0]
+    if columns != check["columns"]:
+        return f"columns {columns} instead of {check['columns']}"
+    return difference(check["rows"], rows, ordered=check["ordered"])

@@ -1,0 +1,619 @@
+"""Each hook of the bridge into Spark, alone: where another version of Spark moves one, this says which."""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+import threading
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from py4j.protocol import Py4JJavaError
+from pyspark.errors import AnalysisException, ParseException
+from pyspark.errors.exceptions.base import PySparkException
+from pyspark.sql.types import IntegerType, StringType, StructField, StructType, TimestampNTZType, TimestampType
+
+import paimon_sql
+from paimon_sql import spark as bridge
+from paimon_sql.spark.jvm import Jvm
+from paimon_sql.spark.proxy import Proxy
+from paimon_sql.spark.session_bridge import SessionBridge
+
+pytestmark = pytest.mark.spark
+
+KEYED = "TBLPROPERTIES ('primary-key' = 'k', 'bucket' = '2')"
+
+
+def rows(spark: Any, query: str) -> list[tuple[Any, ...]]:
+    return [tuple(row) for row in spark.sql(query).collect()]
+
+
+def plan(spark: Any, query: str) -> str:
+    """The physical plan."""
+    return str(spark.sql(f"EXPLAIN {query}").collect()[0][0])
+
+
+def new_session(root_session: Any, **settings: str) -> Any:
+    """A session without the hook, with settings (`__` for `.`)."""
+    session = root_session.newSession()
+    for key, value in settings.items():
+        session.conf.set("spark.sql.catalog." + key.replace("__", "."), value)
+    return session
+
+
+# -- the parser, sessions and catalogs ------------------------------------------------------------------------------
+
+
+def test_install_on_a_running_session(root_session: Any, warehouse: str) -> None:
+    session = new_session(root_session, running="paimon_sql.SparkCatalog", running__warehouse=warehouse)
+    assert rows(session, "SELECT 1") == [(1,)]
+    assert paimon_sql.install(session) is session
+    assert rows(session, "SHOW DATABASES IN running") == [("default",)]
+
+
+def test_install_is_idempotent(spark: Any) -> None:
+    parser = spark._jsparkSession.sessionState().sqlParser()
+    catalog = spark._jsparkSession.sessionState().catalogManager().catalog("paimon")
+    for _ in range(2):
+        assert paimon_sql.install(spark) is spark
+    assert spark._jsparkSession.sessionState().sqlParser().equals(parser)
+    assert spark._jsparkSession.sessionState().catalogManager().catalog("paimon").equals(catalog)
+
+
+def test_new_sessions_inherit_the_hook(spark: Any, warehouse: str) -> None:
+    spark.sql("CREATE TABLE t (k INT)")
+    other = spark.newSession()
+    other.conf.set("spark.sql.catalog.other", "paimon_sql.SparkCatalog")
+    other.conf.set("spark.sql.catalog.other.warehouse", warehouse)
+    assert rows(other, "SHOW TABLES IN other.default") == [("default", "t", False)]
+    with pytest.raises(AnalysisException, match=r"other"):
+        spark.sql("SHOW TABLES IN other.default")
+
+
+def test_a_catalog_configured_after_install(spark: Any, tmp_path: Path) -> None:
+    spark.sql("SET spark.sql.catalog.late = paimon_sql.SparkCatalog")
+    spark.sql(f"SET spark.sql.catalog.late.warehouse = {tmp_path}/late")
+    spark.sql("CREATE TABLE late.default.t (k INT)")
+    assert spark.table("late.default.t").collect() == []
+
+
+@pytest.mark.parametrize("through", ["table", "writeTo", "tableExists", "read.table"])
+def test_a_new_catalog_is_found_without_a_statement(spark: Any, tmp_path: Path, through: str) -> None:
+    spark.conf.set("spark.sql.catalog.late", "paimon_sql.SparkCatalog")
+    spark.conf.set("spark.sql.catalog.late.warehouse", f"{tmp_path}/late")
+    if through == "writeTo":
+        spark.createDataFrame([(1,)], "k INT").writeTo("late.default.t").create()
+        assert spark.table("late.default.t").collect() == [(1,)]
+    elif through == "tableExists":
+        assert spark.catalog.tableExists("late.default.t") is False
+    else:
+        read = spark.table if through == "table" else spark.read.table
+        with pytest.raises(AnalysisException, match="TABLE_OR_VIEW_NOT_FOUND"):
+            read("late.default.t").collect()
+
+
+def test_two_catalogs_at_once(spark: Any, tmp_path: Path) -> None:
+    spark.conf.set("spark.sql.catalog.second", "org.apache.paimon.spark.SparkCatalog")
+    spark.conf.set("spark.sql.catalog.second.warehouse", f"{tmp_path}/second")
+    spark.sql("CREATE TABLE t (k INT, v STRING)")
+    spark.sql("INSERT INTO t VALUES (1, 'first')")
+    spark.sql("CREATE TABLE second.default.t (k INT, v STRING)")
+    spark.sql("INSERT INTO second.default.t SELECT k + 1, 'second' FROM t")
+    both = "SELECT * FROM paimon.default.t UNION ALL SELECT * FROM second.default.t ORDER BY k"
+    assert rows(spark, both) == [(1, "first"), (2, "second")]
+    assert Path(tmp_path, "second", "default.db", "t", "schema", "schema-0").exists()
+
+
+def test_the_class_name_of_the_java_connector(root_session: Any, warehouse: str) -> None:
+    session = new_session(root_session, java="org.apache.paimon.spark.SparkCatalog", java__warehouse=warehouse)
+    paimon_sql.install(session)
+    session.sql("CREATE TABLE java.default.t (k INT)")
+    assert rows(session, "SHOW TABLES IN java.default") == [("default", "t", False)]
+
+
+def test_other_catalogs_are_left_alone(spark: Any) -> None:
+    spark.conf.set("spark.sql.catalog.foreign", "com.example.Foreign")
+    with pytest.raises(Py4JJavaError, match=r"com\.example\.Foreign"):
+        spark.sql("SHOW TABLES IN foreign.default")
+    assert rows(spark, "SELECT 1") == [(1,)]
+    spark.conf.unset("spark.sql.catalog.foreign")
+
+
+def test_every_way_into_the_parser(spark: Any) -> None:
+    spark.sql("CREATE TABLE t (k INT, v STRING)")
+    spark.sql("INSERT INTO t VALUES (1, 'a'), (2, 'b')")
+    assert rows(spark, "SELECT 1;") == [(1,)]
+    assert spark.sql("SELECT v FROM t WHERE k = :k", args={"k": 2}).collect() == [("b",)]
+    assert spark.sql("SELECT v FROM t WHERE k = ?", args=[1]).collect() == [("a",)]
+    assert spark.sql("SELECT * FROM {t} WHERE k = 1", t=spark.table("t")).collect() == [(1, "a")]
+    assert spark.table("t").selectExpr("k + 1 AS n").where("n = 3").collect() == [(3,)]
+    assert spark.createDataFrame([], "a INT, b MAP<STRING, INT>").columns == ["a", "b"]
+    spark.sql("CREATE TEMPORARY VIEW view AS SELECT * FROM t WHERE k = 2")
+    assert spark.table("view").collect() == [(2, "b")]
+    assert rows(spark, "EXPLAIN CODEGEN SELECT * FROM t")
+
+
+def test_what_spark_cannot_parse_it_says_itself(spark: Any) -> None:
+    with pytest.raises(ParseException, match=r"near 'SELEKT'") as caught:
+        spark.sql("SELEKT 1")
+    assert "Py4J" not in str(caught.value)
+
+
+def test_every_method_that_spark_can_call_is_there(spark: Any) -> None:
+    """A proxy receives default methods too. Strict both ways: what is listed here must be missing."""
+    for module in pkgutil.iter_modules(bridge.__path__):
+        importlib.import_module(f"{bridge.__name__}.{module.name}")
+    jvm = Jvm(spark.sparkContext)
+    java_class, modifier = jvm.java_class("java.lang.Class"), jvm.java_class("java.lang.reflect.Modifier")
+    loader = jvm.java_class("java.lang.Thread").currentThread().getContextClassLoader()
+    missing = {
+        (proxy.__name__, method.getName())
+        for proxy in subclasses(Proxy)
+        for interface in vars(proxy)["Java"].implements
+        for method in java_class.forName(interface, False, loader).getMethods()
+        if not modifier.isStatic(method.getModifiers()) and not hasattr(proxy, method.getName())
+    }
+    functions = {"compose", "andThen", "tupled", "curried"}  # and apply$mcII$sp, for functions of numbers
+    missing = {(p, m) for p, m in missing if m not in functions and not m.startswith("apply$mc")}
+    assert missing == {
+        ("LocalScan", "toBatch"),  # a local scan has rows
+        ("PaimonWriteBuilder", "buildForBatch"),  # deprecated: `build` is asked
+        ("SparkCatalog", "loadChangelog"),  # needs a capability, as streams do
+        *((scan, stream) for scan in ("LocalScan", "MergeScan", "RawScan") for stream in STREAMS),
+        ("PaimonWriteBuilder", "buildForStreaming"),
+        ("PaimonWrite", "toStreaming"),
+    }
+
+
+STREAMS = ("toMicroBatchStream", "toContinuousStream")
+
+
+def subclasses(base: type) -> Iterator[type]:
+    for found in base.__subclasses__():
+        if "Java" in vars(found):
+            yield found
+        yield from subclasses(found)
+
+
+def test_threads(spark: Any) -> None:
+    """Statements of several threads, each calling back into Python."""
+    spark.sql("CREATE TABLE t (k INT)")
+    failed: list[BaseException] = []
+
+    def work(n: int) -> None:
+        try:
+            for i in range(3):
+                spark.sql(f"INSERT INTO t VALUES ({10 * n + i})")
+                assert spark.sql(f"SELECT * FROM t WHERE k = {10 * n + i}").count() == 1
+        except BaseException as error:
+            failed.append(error)
+
+    threads = [threading.Thread(target=work, args=(n,)) for n in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert failed == []
+    assert rows(spark, "SELECT count(*), count(DISTINCT k) FROM t") == [(12, 12)]
+
+
+# -- versions and options -------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def versions(spark: Any, warehouse: str) -> Any:
+    """Two versions of t, the first one tagged `first`, and the moment between them."""
+    spark.sql("CREATE TABLE t (k INT)")
+    spark.sql("INSERT INTO t VALUES (1)")
+    between = datetime.now(UTC)
+    spark.sql("INSERT INTO t VALUES (2)")
+    snapshot = Path(warehouse, "default.db", "t", "snapshot", "snapshot-1")
+    tag = Path(warehouse, "default.db", "t", "tag", "tag-first")
+    tag.parent.mkdir()
+    tag.write_bytes(snapshot.read_bytes())
+    return between
+
+
+@pytest.mark.parametrize(
+    "spelling",
+    [
+        "t VERSION AS OF 1",
+        "t VERSION AS OF '1'",
+        "t FOR VERSION AS OF 1",
+        "t FOR SYSTEM_VERSION AS OF 1",
+        "t VERSION AS OF 'first'",
+        "t TIMESTAMP AS OF '{text}'",
+        "t TIMESTAMP AS OF TIMESTAMP '{text}'",
+        "t FOR TIMESTAMP AS OF '{text}'",
+        "t FOR SYSTEM_TIME AS OF '{text}'",
+        "t TIMESTAMP AS OF timestamp_micros({micros})",
+        "t WITH ('scan.snapshot-id' = '1')",
+        "t WITH ('scan.tag-name' = 'first')",
+        "t WITH ('scan.version' = 'first')",
+        "t WITH ('scan.timestamp' = '{text}')",
+        "t WITH ('scan.timestamp-millis' = '{millis}')",
+        "paimon.default.t VERSION AS OF 1 AS x",
+        "`t` VERSION AS OF 1 x WHERE x.k > 0",
+    ],
+)
+def test_time_travel(spark: Any, versions: datetime, spelling: str) -> None:
+    micros = int(versions.timestamp() * 1_000_000)
+    text = versions.strftime("%Y-%m-%d %H:%M:%S.%f")
+    assert rows(spark, f"SELECT * FROM {spelling.format(text=text, micros=micros, millis=micros // 1000)}") == [(1,)]
+    assert rows(spark, "SELECT * FROM t ORDER BY k") == [(1,), (2,)]
+
+
+def test_time_travel_in_the_session_time_zone(spark: Any, versions: datetime) -> None:
+    spark.conf.set("spark.sql.session.timeZone", "Asia/Tokyo")
+    local = f"{versions.timestamp():.6f}"
+    (text,) = rows(spark, f"SELECT CAST(timestamp_micros(CAST({local} * 1000000 AS BIGINT)) AS STRING)")[0]
+    for spelling in (f"TIMESTAMP AS OF '{text}'", f"WITH ('scan.timestamp' = '{text}')"):
+        assert rows(spark, f"SELECT * FROM t {spelling}") == [(1,)]
+
+
+def test_time_travel_of_readers(spark: Any, versions: datetime) -> None:
+    for option, value in {"scan.snapshot-id": 1, "scan.tag-name": "first", "versionAsOf": 1}.items():
+        assert spark.read.option(option, value).table("t").collect() == [(1,)], option
+    text = versions.strftime("%Y-%m-%d %H:%M:%S.%f")
+    assert spark.read.option("timestampAsOf", text).table("t").collect() == [(1,)]
+
+
+def test_options_of_the_session(spark: Any, versions: datetime) -> None:
+    spark.sql("SET spark.paimon.scan.snapshot-id = 1")
+    assert rows(spark, "SELECT * FROM t") == [(1,)]
+    spark.sql("RESET spark.paimon.scan.snapshot-id")
+    spark.sql("SET `spark.paimon.paimon.default.t.scan.snapshot-id` = 1")
+    assert rows(spark, "SELECT * FROM t") == [(1,)]
+    spark.sql("RESET `spark.paimon.paimon.default.t.scan.snapshot-id`")
+    assert rows(spark, "SELECT count(*) FROM t") == [(2,)]
+
+
+def test_versions_join(spark: Any, versions: datetime) -> None:
+    both = "t VERSION AS OF 1 old RIGHT JOIN t VERSION AS OF 2 new ON old.k = new.k"
+    assert rows(spark, f"SELECT count(old.k), count(new.k) FROM {both}") == [(1, 2)]
+
+
+# -- filters --------------------------------------------------------------------------------------------------------
+
+COLUMNS = (
+    "k INT, b BOOLEAN, y TINYINT, s SMALLINT, l BIGINT, f FLOAT, d DOUBLE, c DECIMAL(10, 2), t STRING, x BINARY, "
+    "a DATE, m TIMESTAMP, n TIMESTAMP_NTZ"
+)
+# one row per file
+VALUES = [
+    "(1, true, 1Y, 1S, 1L, CAST(0.1 AS FLOAT), 0.1D, 0.10, 'a', X'01', DATE '2024-01-01', "
+    "TIMESTAMP '2024-01-01 00:00:00.000001', TIMESTAMP_NTZ '2024-01-01 00:00:00.000001')",
+    "(2, false, 2Y, 2S, 2L, CAST(-0.0 AS FLOAT), -0.0D, 2.00, 'ab', X'FF', DATE '1969-12-31', "
+    "TIMESTAMP '1969-12-31 23:59:59.999999', TIMESTAMP_NTZ '1969-12-31 23:59:59.999999')",
+    "(3, NULL, NULL, NULL, NULL, CAST('NaN' AS FLOAT), DOUBLE('NaN'), NULL, NULL, NULL, NULL, NULL, NULL)",
+    "(4, true, 4Y, 4S, 4L, CAST('Infinity' AS FLOAT), DOUBLE('-Infinity'), -99999999.99, 'ö€😀', X'', "
+    "DATE '9999-12-31', TIMESTAMP '9999-12-31 23:59:59', TIMESTAMP_NTZ '0001-01-01 00:00:00')",
+]
+# the condition, and what of it reaches the core
+CONDITIONS = {
+    "k = 2": "k = 2",
+    "2 = k": "k = 2",
+    "k <> 2": "NOT (k = 2)",
+    "k != 2": "NOT (k = 2)",
+    "k < 2": "k < 2",
+    "2 > k": "k < 2",
+    "k <= 2": "k <= 2",
+    "k > 2": "k > 2",
+    "k >= 2": "k >= 2",
+    "k <=> 2": "k <=> 2",
+    "k BETWEEN 2 AND 3": "k >= 2, k <= 3",
+    "k IN (1, 3)": "k IN (1, 3)",
+    "k NOT IN (1, 3)": "NOT (k IN (1, 3))",
+    "l IS NULL": "l IS NULL",
+    "l IS NOT NULL": "l IS NOT NULL",
+    "NOT (l > 1)": "l <= 1",
+    "k = 1 OR k = 4": "k = 1 OR k = 4",
+    "k = 1 OR t = 'ab'": "k = 1 OR t = 'ab'",
+    "NOT (k = 1 OR t = 'ab')": "NOT (k = 1), NOT (t = 'ab')",
+    "t LIKE 'a%'": "t LIKE 'a%'",
+    "t LIKE '%b'": None,
+    "t LIKE '%a%'": None,
+    "t = 'ö€😀'": "t = 'ö€😀'",
+    "upper(t) = 'A'": None,
+    "b": "b = True",
+    "NOT b": "NOT (b = True)",
+    "b = false": "NOT (b = True)",
+    "y = 2Y": "y = 2",
+    "s > 2S": "s > 2",
+    "l = 1L": "l = 1",
+    "f = CAST(0.1 AS FLOAT)": "f = ",
+    "f >= CAST(0.1 AS FLOAT)": "f >= ",
+    "f = CAST(0.0 AS FLOAT)": "f = 0.0",
+    "f = CAST('NaN' AS FLOAT)": "f = nan",
+    "f > CAST('Infinity' AS FLOAT)": "f > inf",
+    "f < CAST('NaN' AS FLOAT)": "f < nan",
+    "d = 0.1D": "d = 0.1",
+    "d = 0.0D": "d = 0.0",
+    "d = DOUBLE('NaN')": "d = nan",
+    "d < -1.0D": "d < -1.0",
+    "d IN (0.0D, DOUBLE('NaN'))": "d IN (",
+    "d >= DOUBLE('NaN')": "d >= nan",
+    "d <> DOUBLE('NaN')": "NOT (d = nan)",
+    "c = 0.10": "c = Decimal('0.10')",
+    "c < 0": "c < Decimal('0.00')",
+    "x = X'FF'": "x = ",
+    "x < X'01'": "x < ",
+    "a = DATE '1969-12-31'": "a = ",
+    "a > DATE '2024-01-01'": "a > ",
+    "m = TIMESTAMP '2024-01-01 00:00:00.000001'": "m = ",
+    "m <= TIMESTAMP '1969-12-31 23:59:59.999999'": "m <= ",
+    "m > TIMESTAMP '2024-01-01 00:00:00.000001'": "m > ",
+    "n = TIMESTAMP_NTZ '1969-12-31 23:59:59.999999'": "n = ",
+    "n < TIMESTAMP_NTZ '1969-12-31 23:59:59.999999'": "n < ",
+    "t IS NULL AND f = CAST('NaN' AS FLOAT)": "t IS NULL, f = nan",
+    "coalesce(l, 0) = 0": None,
+    "k + 1 = 2": None,
+    "rand() < 2 AND k = 1": "k = 1",
+    "k = (SELECT 1)": "k = 1",
+    "k > 100": "k > 100",
+}
+
+
+@pytest.fixture(scope="module")
+def filtered(root_session: Any, tmp_path_factory: pytest.TempPathFactory) -> Any:
+    """Tables `keyed` and `appended` of a file per row, and the view `plain` of the same rows."""
+    session = new_session(root_session)
+    session.conf.set("spark.sql.catalog.paimon", "paimon_sql.SparkCatalog")
+    session.conf.set("spark.sql.catalog.paimon.warehouse", str(tmp_path_factory.mktemp("filters")))
+    paimon_sql.install(session)
+    session.sql("USE paimon.default")
+    session.sql(f"CREATE TABLE keyed ({COLUMNS}) TBLPROPERTIES ('primary-key' = 'k', 'bucket' = '1')")
+    session.sql(f"CREATE TABLE appended ({COLUMNS})")
+    for value in VALUES:
+        session.sql(f"INSERT INTO keyed VALUES {value}")
+        session.sql(f"INSERT INTO appended VALUES {value}")
+    appended = session.table("appended")
+    session.createDataFrame(appended.collect(), appended.schema).createTempView("plain")
+    return session
+
+
+@pytest.mark.parametrize("condition", CONDITIONS)
+def test_filters(filtered: Any, condition: str) -> None:
+    """What reaches the core of a condition, and that files left out because of it hold none of its rows."""
+    query = f"SELECT k FROM {{}} WHERE {condition} ORDER BY k"
+    expected = rows(filtered, query.format("plain"))
+    for table in ("keyed", "appended"):
+        assert rows(filtered, query.format(table)) == expected
+        described = plan(filtered, query.format(table)).partition("pushed filters: ")[2].partition(" RuntimeFilters")[0]
+        parts = [p for p in described.split(", ") if not p.endswith("IS NOT NULL")]
+        pushed = CONDITIONS[condition]
+        assert pushed in described if pushed else parts in ([], ["none"])
+
+
+def test_filters_leave_files_out(filtered: Any) -> None:
+    for table in ("keyed", "appended"):
+        for condition, kept in {"k = 2": 1, "k > 100": 0, "t LIKE 'a%'": 2, "l IS NULL": 1, "t = 'zz'": 0}.items():
+            assert f"files {kept}/4" in plan(filtered, f"SELECT * FROM {table} WHERE {condition}"), (table, condition)
+
+
+def test_partition_filters(spark: Any) -> None:
+    spark.sql("CREATE TABLE t (k INT, p STRING, q DATE) PARTITIONED BY (p, q)")
+    spark.sql("INSERT INTO t VALUES (1, 'a', DATE '2024-01-01'), (2, 'b', NULL), (3, NULL, DATE '2024-01-02')")
+    for condition, kept in {
+        "p = 'a'": [1],
+        "p IS NULL": [3],
+        "q > DATE '2024-01-01'": [3],
+        "q IS NULL": [2],
+        "p IN ('a', 'b')": [1, 2],
+        "year(q) <=> 2024": [1, 3],
+    }.items():
+        assert [k for (k,) in rows(spark, f"SELECT k FROM t WHERE {condition} ORDER BY k")] == kept
+        files = 3 if "year" in condition else len(kept)
+        assert f"files {files}/3" in plan(spark, f"SELECT k FROM t WHERE {condition}"), condition
+
+
+# -- scans ----------------------------------------------------------------------------------------------------------
+
+
+def test_which_scan_is_chosen(spark: Any) -> None:
+    spark.sql(f"CREATE TABLE t (k INT, v STRING) {KEYED}")
+    assert "PaimonScan[raw]" in plan(spark, "SELECT * FROM t")
+    spark.sql("INSERT INTO t VALUES (1, 'a'), (2, 'b')")
+    assert "PaimonScan[raw]" in plan(spark, "SELECT * FROM t")
+    spark.sql("INSERT INTO t VALUES (1, 'c')")
+    assert "PaimonScan[merge]" in plan(spark, "SELECT * FROM t")
+    assert "PaimonScan[raw]" in plan(spark, "SELECT * FROM t VERSION AS OF 1")
+    assert rows(spark, "SELECT * FROM t ORDER BY k") == [(1, "c"), (2, "b")]
+    spark.sql("CALL sys.compact('t')")
+    assert "PaimonScan[raw]" in plan(spark, "SELECT * FROM t")
+    assert rows(spark, "SELECT * FROM t ORDER BY k") == [(1, "c"), (2, "b")]
+
+
+def test_columns_are_pruned(spark: Any) -> None:
+    spark.sql(f"CREATE TABLE t (k INT, v STRING, n STRUCT<a: INT, b: STRING>) {KEYED}")
+    spark.sql("INSERT INTO t VALUES (1, 'a', struct(1, 'x')), (2, 'b', NULL)")
+    spark.sql("INSERT INTO t VALUES (1, 'c', struct(2, 'y'))")
+    query = "SELECT v FROM t WHERE v > 'a' ORDER BY v"
+    assert "BatchScan paimon.default.t[v#" in plan(spark, query)
+    assert rows(spark, query) == [("b",), ("c",)]
+    assert rows(spark, "SELECT n.b FROM t ORDER BY k") == [("y",), (None,)]
+    assert rows(spark, "SELECT 7 FROM t") == [(7,), (7,)]
+
+
+@pytest.mark.parametrize("merged", [False, True])
+def test_counts(spark: Any, merged: bool) -> None:
+    keys = "TBLPROPERTIES ('primary-key' = 'k,p', 'bucket' = '1')"
+    spark.sql(f"CREATE TABLE t (k INT, v STRING, p INT) PARTITIONED BY (p) {keys}")
+    assert rows(spark, "SELECT count(*) FROM t") == [(0,)]
+    spark.sql("INSERT INTO t VALUES (1, 'a', 1), (2, NULL, 1), (3, 'c', 2)")
+    if merged:
+        spark.sql("INSERT INTO t VALUES (1, 'b', 1)")
+    assert ("LocalTableScan [count(*)" in plan(spark, "SELECT count(*) FROM t")) is not merged
+    for query, expected in {
+        "SELECT count(*) FROM t": [(3,)],
+        "SELECT count(1) AS n FROM t": [(3,)],
+        "SELECT count(v) FROM t": [(2,)],
+        "SELECT count(*), max(k) FROM t": [(3, 3)],
+        "SELECT p, count(*) FROM t GROUP BY p ORDER BY p": [(1, 2), (2, 1)],
+        "SELECT count(*) FROM t WHERE p = 1": [(2,)],
+        "SELECT count(*) FROM t WHERE k > 1": [(2,)],
+        "SELECT count(*) FROM t HAVING count(*) > 5": [],
+        "SELECT count(*) FROM (SELECT DISTINCT p FROM t)": [(2,)],
+    }.items():
+        assert rows(spark, query) == expected, query
+    assert spark.table("t").count() == 3
+
+
+def test_rows_of_the_driver(spark: Any) -> None:
+    """Arrow tables as Spark's rows, through which system tables and results of procedures pass."""
+    bridge = SessionBridge(Jvm(spark.sparkContext), spark._jsparkSession)
+    content = pa.table({
+        "i": pa.array([1, None], pa.int32()),
+        "s": ["ö€😀", None],
+        "n": pa.array([datetime(1969, 12, 31, 23, 59, 59, 999999), None], pa.timestamp("us")),
+        "z": pa.array([datetime(2024, 1, 1, tzinfo=UTC), None], pa.timestamp("us", "UTC")),
+    })  # fmt: skip
+    types = (IntegerType(), StringType(), TimestampNTZType(), TimestampType())
+    schema = StructType([StructField(n, t) for n, t in zip(content.column_names, types, strict=True)])
+    found = bridge.local_rows(content, schema)
+    assert [found[0].getInt(0), str(found[0].getUTF8String(1)), found[0].getLong(2)] == [1, "ö€😀", -1]
+    assert [found[1].isNullAt(i) for i in range(4)] == [True] * 4
+    assert len(bridge.local_rows(content.slice(0, 0), schema)) == 0
+
+
+def test_system_tables_are_local_scans(spark: Any) -> None:
+    spark.sql("CREATE TABLE t (k INT)")
+    assert rows(spark, "SELECT * FROM `t$snapshots`") == []
+    spark.sql("INSERT INTO t VALUES (1)")
+    assert rows(spark, "SELECT snapshot_id, commit_kind FROM `t$snapshots` WHERE snapshot_id = 1") == [(1, "APPEND")]
+    assert "LocalTableScan" in plan(spark, "SELECT * FROM `t$snapshots`")
+    join = "SELECT s.snapshot_id, f.record_count FROM `t$snapshots` s CROSS JOIN `t$files` f"
+    assert rows(spark, join) == [(1, 1)]
+
+
+def test_a_scan_is_used_twice(spark: Any) -> None:
+    spark.sql(f"CREATE TABLE t (k INT, v INT) {KEYED}")
+    spark.sql("INSERT INTO t VALUES (1, 1), (2, 2)")
+    spark.sql("INSERT INTO t VALUES (1, 3)")
+    assert rows(spark, "SELECT a.v, b.v FROM t a JOIN t b ON a.k = b.k ORDER BY 1") == [(2, 2), (3, 3)]
+    totals = spark.sql("SELECT v, count(*) FROM t GROUP BY v UNION ALL SELECT v, count(*) FROM t GROUP BY v")
+    assert len(totals.collect()) == 4
+    assert "ReusedExchange" in totals._jdf.queryExecution().executedPlan().toString()
+
+
+def test_proxies_are_equal_where_they_mean_the_same(spark: Any) -> None:
+    """Spark's cache finds a table again, and forgets it when it is written."""
+    spark.sql(f"CREATE TABLE t (k INT, v INT) {KEYED}")
+    spark.sql("INSERT INTO t VALUES (1, 1)")
+    assert spark.table("t").sameSemantics(spark.table("t"))
+    assert not spark.table("t").sameSemantics(spark.read.option("scan.snapshot-id", 1).table("t"))
+    frame = spark.table("t").cache()
+    assert frame.count() == 1
+    assert "InMemoryTableScan" in spark.table("t")._jdf.queryExecution().executedPlan().toString()
+    spark.sql("INSERT INTO t VALUES (1, 2), (2, 2)")
+    assert (frame.count(), rows(spark, "SELECT sum(v) FROM t")) == (2, [(4,)])
+    frame.unpersist()
+    spark.sql("CACHE TABLE t")
+    assert spark.catalog.isCached("t")
+    assert rows(spark, "SELECT sum(v) FROM t") == [(4,)]
+    spark.sql("UNCACHE TABLE t")
+    assert not spark.catalog.isCached("t")
+
+
+# -- writes ---------------------------------------------------------------------------------------------------------
+
+
+def test_rows_are_distributed_and_sorted_by_spark(spark: Any) -> None:
+    options = "PARTITIONED BY (p) TBLPROPERTIES ('primary-key' = 'p,k', 'bucket' = '2')"
+    spark.sql(f"CREATE TABLE keyed (k INT, v STRING, p INT) {options}")
+    spark.sql("CREATE TABLE plain (k INT, v STRING)")
+    source = "SELECT CAST(id AS INT), 'v', CAST(id % 3 AS INT) FROM range(10)"
+    keyed = plan(spark, f"INSERT INTO keyed {source}")
+    assert "hashpartitioning(p#" in keyed and "Sort [p#" in keyed and keyed.index("Sort") < keyed.index("Exchange")
+    assert "hashpartitioning" not in plan(spark, "INSERT INTO plain SELECT CAST(id AS INT), 'v' FROM range(10)")
+
+
+def test_overwrites(spark: Any) -> None:
+    spark.sql("CREATE TABLE t (k INT, p INT) PARTITIONED BY (p)")
+    spark.sql("INSERT INTO t VALUES (1, 1), (2, 2), (3, 3)")
+    spark.sql("INSERT OVERWRITE t PARTITION (p = 1) VALUES (10)")
+    assert rows(spark, "SELECT * FROM t ORDER BY p") == [(10, 1), (2, 2), (3, 3)]
+    spark.conf.set("spark.sql.sources.partitionOverwriteMode", "dynamic")
+    spark.sql("INSERT OVERWRITE t VALUES (20, 2)")
+    assert rows(spark, "SELECT * FROM t ORDER BY p") == [(10, 1), (20, 2), (3, 3)]
+    spark.conf.set("spark.sql.sources.partitionOverwriteMode", "static")
+    spark.sql("INSERT OVERWRITE t VALUES (7, 7)")
+    assert rows(spark, "SELECT * FROM t") == [(7, 7)]
+    spark.sql("TRUNCATE TABLE t")
+    assert rows(spark, "SELECT * FROM t") == []
+
+
+def test_partitions_are_dropped(spark: Any) -> None:
+    spark.sql("CREATE TABLE t (k INT, p STRING, q DATE) PARTITIONED BY (p, q)")
+    values = "(1, 'a', DATE '2024-01-01'), (2, 'a', NULL), (3, NULL, DATE '2024-01-01'), (4, 'b', DATE '2024-01-01')"
+    spark.sql(f"INSERT INTO t VALUES {values}")
+    spark.sql("ALTER TABLE t DROP PARTITION (p = 'a', q = DATE '2024-01-01')")
+    assert rows(spark, "SELECT k FROM t ORDER BY k") == [(2,), (3,), (4,)]
+    spark.sql("TRUNCATE TABLE t PARTITION (p = 'a', q = NULL)")
+    assert rows(spark, "SELECT k FROM t ORDER BY k") == [(3,), (4,)]
+    with pytest.raises(AnalysisException, match="PARTITIONS_NOT_FOUND"):
+        spark.sql("ALTER TABLE t DROP PARTITION (p = 'c', q = DATE '2024-01-01')")
+    spark.sql("ALTER TABLE t DROP IF EXISTS PARTITION (p = 'c', q = DATE '2024-01-01')")
+    for clause in ("ADD PARTITION (p = 'c', q = NULL)", "DROP PARTITION (p = 'b', q = DATE '2024-01-01') PURGE"):
+        with pytest.raises(PySparkException, match=r"Table default\.t: "):
+            spark.sql(f"ALTER TABLE t {clause}")
+    assert rows(spark, "SELECT k FROM t VERSION AS OF 1 ORDER BY k") == [(1,), (2,), (3,), (4,)]
+
+
+def test_nothing_of_a_failing_task_is_visible(spark: Any) -> None:
+    spark.sql("CREATE TABLE t (k INT, v INT) TBLPROPERTIES ('target-file-size' = '1 kb')")
+    spark.sql("INSERT INTO t VALUES (1, 1)")
+    last_row = "if(id = 99999, raise_error('the last row'), 1)"
+    with pytest.raises(PySparkException, match="the last row"):
+        spark.sql(f"INSERT INTO t SELECT id, {last_row} FROM range(0, 100000, 1, 3)")
+    assert rows(spark, "SELECT * FROM t") == [(1, 1)]
+    assert rows(spark, "SELECT count(*) FROM `t$snapshots`") == [(1,)]
+    spark.sql("INSERT INTO t VALUES (2, 2)")
+    assert rows(spark, "SELECT * FROM t ORDER BY k") == [(1, 1), (2, 2)]
+
+
+# -- procedures and errors ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        "CALL sys.compact('t')",
+        "CALL paimon.sys.compact('t')",
+        "CALL sys.compact(table => 'default.t')",
+        "CALL sys.compact(table => 'paimon.default.t', compact_strategy => 'full')",
+        "CALL sys.compact(`table` => 't')",
+    ],
+)
+def test_calls(spark: Any, call: str) -> None:
+    spark.sql(f"CREATE TABLE t (k INT) {KEYED}")
+    for k in range(3):
+        spark.sql(f"INSERT INTO t VALUES ({k})")
+    frame = spark.sql(call)
+    assert [tuple(row) for row in frame.collect()] == [(True,)]
+    assert frame.columns == ["result"] and frame.count() == 1
+    assert rows(spark, "SELECT count(*) FROM `t$snapshots` WHERE commit_kind = 'COMPACT'") == [(1,)]
+
+
+@pytest.mark.parametrize(
+    ("statement", "error", "message"),
+    [
+        ("SELECT * FROM nope", AnalysisException, r"\[TABLE_OR_VIEW_NOT_FOUND\].*`nope`"),
+        ("SELECT nope FROM t", AnalysisException, r"\[UNRESOLVED_COLUMN.*`nope`"),
+        ("CREATE TABLE t (k INT)", AnalysisException, r"\[TABLE_OR_VIEW_ALREADY_EXISTS\].*t"),
+        ("CREATE TABLE u (k INT) TBLPROPERTIES ('bucket' = 'x')", AnalysisException, r"Option 'bucket' cannot be 'x'"),
+        ("DROP DATABASE nope", AnalysisException, r"\[SCHEMA_NOT_FOUND\].*nope"),
+        ("CALL sys.nope()", PySparkException, r"There is no procedure sys\.nope; there are sys\.compact"),
+        ("CALL sys.compact(table => 'nope')", PySparkException, r"There is no table default\.nope"),
+        ("SELECT * FROM t VERSION AS OF 9", PySparkException, r"Table default\.t has no snapshot 9"),
+    ],
+)
+def test_errors_cross(spark: Any, statement: str, error: type[Exception], message: str) -> None:
+    spark.sql("CREATE TABLE t (k INT)")
+    with pytest.raises(error, match=f"(?s){message}") as caught:
+        spark.sql(statement).collect()
+    assert "Traceback" not in str(caught.value) and "Py4J" not in str(caught.value)

@@ -1,0 +1,277 @@
+"""The session a user has: connect, the current catalog, what Spark's own SHOW, DESCRIBE and catalog API answer."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.errors import AnalysisException
+from pyspark.errors.exceptions.base import PySparkException
+from pyspark.sql import SparkSession
+
+import paimon_sql
+
+pytestmark = pytest.mark.spark
+
+
+def rows(spark: Any, query: str) -> list[tuple[Any, ...]]:
+    return [tuple(row) for row in spark.sql(query).collect()]
+
+
+@pytest.fixture
+def active(root_session: Any) -> Any:
+    """A session without anything of ours, active in this thread."""
+    session = root_session.newSession()
+    session._jvm.SparkSession.setActiveSession(session._jsparkSession)
+    yield session
+    session._jvm.SparkSession.clearActiveSession()
+
+
+@pytest.fixture
+def described(spark: Any) -> Any:
+    """A session with the table `t`, partitioned, commented, with keys."""
+    spark.sql(
+        "CREATE TABLE t (k INT COMMENT 'the key', v STRING, m MAP<STRING, INT>, p DATE) COMMENT 'a table' "
+        "PARTITIONED BY (p) TBLPROPERTIES ('primary-key' = 'k,p', 'bucket' = '2')"
+    )
+    spark.sql("INSERT INTO t VALUES (1, 'a', map('x', 1), DATE '2024-01-01'), (2, 'b', NULL, DATE '2024-01-02')")
+    return spark
+
+
+# -- connect --------------------------------------------------------------------------------------------------------
+
+
+def test_connect_uses_the_active_session(active: Any, tmp_path: Path) -> None:
+    spark = paimon_sql.connect(str(tmp_path / "wh"))
+    assert spark is SparkSession.getActiveSession()
+    assert rows(spark, "SELECT current_catalog(), current_database()") == [("paimon", "default")]
+    spark.sql("CREATE TABLE t (k INT)")
+    assert Path(tmp_path, "wh", "default.db", "t", "schema", "schema-0").exists()
+
+
+@pytest.mark.parametrize("spelling", ["{path}", "{path}/", "file:{path}", "file://{path}", "{path}/../wh"])
+def test_spellings_of_the_warehouse(active: Any, tmp_path: Path, spelling: str) -> None:
+    spark = paimon_sql.connect(spelling.format(path=tmp_path / "wh"))
+    spark.sql("CREATE TABLE t (k INT)")
+    spark.sql("INSERT INTO t VALUES (1)")
+    assert rows(spark, "SELECT * FROM t") == [(1,)]
+    assert Path(tmp_path, "wh", "default.db", "t", "snapshot", "snapshot-1").exists()
+
+
+def test_connect_with_a_relative_warehouse(active: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    paimon_sql.connect("wh").sql("CREATE TABLE t (k INT)")
+    assert Path(tmp_path, "wh", "default.db", "t").is_dir()
+
+
+def test_connect_with_names_and_options(active: Any, tmp_path: Path) -> None:
+    options = {"table-default.file.compression": "snappy", "spark.sql.shuffle.partitions": "3"}
+    spark = paimon_sql.connect(str(tmp_path / "wh"), catalog="lake", metastore="filesystem", **options)
+    assert spark.conf.get("spark.sql.shuffle.partitions") == "3"
+    assert spark.catalog.currentCatalog() == "lake"
+    spark.sql("CREATE TABLE t (k INT)")
+    assert ("file.compression", "snappy") in rows(spark, "SHOW TBLPROPERTIES t")
+
+
+def test_connect_twice(active: Any, tmp_path: Path) -> None:
+    first = paimon_sql.connect(str(tmp_path / "one"))
+    first.sql("CREATE TABLE t (k INT)")
+    second = paimon_sql.connect(str(tmp_path / "two"))
+    assert rows(second, "SHOW TABLES") == []
+    assert rows(paimon_sql.connect(str(tmp_path / "one")), "SHOW TABLES") == [("default", "t", False)]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"warehouse": ""}, r"warehouse"),
+        ({"warehouse": "/wh", "metastore": "nope"}, r"'metastore' cannot be 'nope'; this version knows filesystem"),
+        ({"warehouse": "nope://bucket/wh"}, r"nope://"),
+        ({"warehouse": "s3://user:secret@bucket/wh"}, r"pass them as catalog options"),
+    ],
+)
+def test_connect_with_a_mistake(active: Any, arguments: dict[str, str], message: str) -> None:
+    with pytest.raises(PySparkException, match=message) as caught:
+        paimon_sql.connect(**arguments)
+    assert "secret" not in str(caught.value)
+    assert rows(active, "SELECT 1") == [(1,)]
+
+
+# -- the catalog API ------------------------------------------------------------------------------------------------
+
+
+def test_listings(spark: Any) -> None:
+    spark.sql("CREATE DATABASE other")
+    spark.sql("CREATE TABLE t (k INT, v STRING)")
+    spark.sql("CREATE TABLE other.u (k INT)")
+    catalog = spark.catalog
+    assert {c.name for c in catalog.listCatalogs()} == {"paimon", "spark_catalog"}
+    assert [d.name for d in catalog.listDatabases()] == ["default", "other"]
+    assert [d.name for d in catalog.listDatabases("o*")] == ["other"]
+    # by the bare name of a database that it has too, Spark means its own catalog
+    assert [(t.catalog, t.namespace, t.name, t.isTemporary) for t in catalog.listTables("paimon.default")] == [
+        ("paimon", ["default"], "t", False)
+    ]
+    assert [[t.name for t in catalog.listTables(n)] for n in ("paimon.other", "other")] == [["u"], ["u"]]
+    assert catalog.listTables("other", "x*") == []
+    assert [(c.name, c.dataType, c.nullable) for c in catalog.listColumns("t")] == [
+        ("k", "int", True),
+        ("v", "string", True),
+    ]
+    assert (catalog.getTable("t").name, catalog.getDatabase("other").name) == ("t", "other")
+    assert [catalog.tableExists(n) for n in ("t", "other.u", "paimon.other.u")] == [True] * 3
+    assert [catalog.tableExists(n) for n in ("nope", "nope.t", "paimon.nope.t")] == [False] * 3
+    assert [catalog.databaseExists(n) for n in ("other", "paimon.other", "nope")] == [True, True, False]
+
+
+def test_the_current_database(spark: Any) -> None:
+    spark.sql("CREATE DATABASE other")
+    spark.sql("CREATE TABLE other.u (k INT)")
+    spark.sql("USE other")
+    assert spark.catalog.currentDatabase() == "other"
+    assert spark.table("u").collect() == []
+    assert [t.name for t in spark.catalog.listTables()] == ["u"]
+    spark.catalog.setCurrentDatabase("default")
+    with pytest.raises(AnalysisException, match="`u`"):
+        spark.table("u")
+    spark.catalog.setCurrentCatalog("spark_catalog")
+    assert rows(spark, "SELECT current_catalog()") == [("spark_catalog",)]
+    spark.sql("USE paimon.other")
+    assert rows(spark, "SELECT * FROM u") == []
+    with pytest.raises(AnalysisException, match="nope"):
+        spark.sql("USE nope")
+
+
+def test_the_default_catalog_of_the_session(root_session: Any, warehouse: str) -> None:
+    session = root_session.newSession()
+    session.conf.set("spark.sql.catalog.lake", "paimon_sql.SparkCatalog")
+    session.conf.set("spark.sql.catalog.lake.warehouse", warehouse)
+    session.conf.set("spark.sql.defaultCatalog", "lake")
+    paimon_sql.install(session)
+    session.sql("CREATE TABLE t (k INT)")
+    assert rows(session, "SHOW TABLES") == [("default", "t", False)]
+    assert rows(session, "SELECT current_catalog(), current_database()") == [("lake", "default")]
+
+
+def test_databases(spark: Any, warehouse: str) -> None:
+    spark.sql("CREATE DATABASE other COMMENT 'dropped' WITH DBPROPERTIES ('a' = 'b')")
+    spark.sql("CREATE DATABASE IF NOT EXISTS other")
+    with pytest.raises(AnalysisException, match="SCHEMA_ALREADY_EXISTS"):
+        spark.sql("CREATE DATABASE other")
+    assert rows(spark, "SHOW DATABASES LIKE 'o*'") == [("other",)]
+    assert ("Location", f"{warehouse}/other.db") in rows(spark, "DESCRIBE DATABASE other")
+    spark.sql("CREATE TABLE other.t (k INT)")
+    with pytest.raises(AnalysisException, match=r"SCHEMA_NOT_EMPTY.*other"):
+        spark.sql("DROP DATABASE other")
+    spark.sql("DROP DATABASE other CASCADE")
+    assert not Path(warehouse, "other.db").exists()
+    spark.sql("DROP DATABASE IF EXISTS other")
+
+
+# -- SHOW and DESCRIBE ----------------------------------------------------------------------------------------------
+
+
+def test_describe(described: Any) -> None:
+    columns = [("k", "int", "the key"), ("v", "string", None), ("m", "map<string,int>", None), ("p", "date", None)]
+    partitions = [("# Partition Information", "", ""), ("# col_name", "data_type", "comment"), ("p", "date", None)]
+    assert rows(described, "DESCRIBE t") == columns + partitions
+    one = [("col_name", "k"), ("data_type", "int"), ("comment", "the key")]
+    assert rows(described, "DESC paimon.default.t k") == one
+    extended = {name: value for name, value, _ in rows(described, "DESCRIBE EXTENDED t")}
+    expected = {"Catalog": "paimon", "Database": "default", "Table": "t", "Provider": "paimon", "Comment": "a table"}
+    assert expected.items() <= extended.items()
+    assert "primary-key=k,p" in extended["Table Properties"]
+
+
+def test_show(described: Any) -> None:
+    assert rows(described, "SHOW COLUMNS IN t") == [("k",), ("v",), ("m",), ("p",)]
+    assert rows(described, "SHOW PARTITIONS t") == [("p=2024-01-01",), ("p=2024-01-02",)]
+    assert rows(described, "SHOW PARTITIONS t PARTITION (p = DATE '2024-01-02')") == [("p=2024-01-02",)]
+    assert rows(described, "SHOW TBLPROPERTIES t") == [("bucket", "2"), ("primary-key", "k,p")]
+    assert rows(described, "SHOW TBLPROPERTIES t ('bucket')") == [("bucket", "2")]
+    assert rows(described, "SHOW TABLES FROM paimon.default LIKE 't'") == [("default", "t", False)]
+    information = rows(described, "SHOW TABLE EXTENDED LIKE 't'")[0][3]
+    assert "Provider: paimon" in information and " |-- k: integer (nullable = false)" in information
+
+
+def test_show_create_table_makes_an_equal_table(described: Any) -> None:
+    (statement,) = rows(described, "SHOW CREATE TABLE t")[0]
+    assert "COMMENT 'a table'" in statement and "COMMENT 'the key'" in statement
+    described.sql(statement.replace("default.t ", "default.copy "))
+    for query in ("DESCRIBE {}", "SHOW TBLPROPERTIES {}"):
+        assert rows(described, query.format("copy")) == rows(described, query.format("t"))
+
+
+def test_comments_and_properties(described: Any) -> None:
+    described.sql("COMMENT ON TABLE t IS 'another'")
+    described.sql("ALTER TABLE t SET TBLPROPERTIES ('owner.team' = 'x', 'target-file-size' = '64 mb')")
+    described.sql("ALTER TABLE t UNSET TBLPROPERTIES ('owner.team')")
+    extended = {name: value for name, value, _ in rows(described, "DESCRIBE EXTENDED t")}
+    assert extended["Comment"] == "another" and "target-file-size=64 mb" in extended["Table Properties"]
+    assert "owner.team" not in extended["Table Properties"]
+    assert rows(described, "SELECT count(*) FROM t") == [(2,)]
+
+
+def test_rename_and_drop(described: Any, warehouse: str) -> None:
+    described.sql("CREATE DATABASE other")
+    described.sql("ALTER TABLE t RENAME TO other.u")
+    assert rows(described, "SELECT count(*) FROM other.u") == [(2,)]
+    with pytest.raises(AnalysisException, match="TABLE_OR_VIEW_NOT_FOUND"):
+        described.sql("SELECT * FROM t")
+    described.sql("DROP TABLE other.u")
+    assert not Path(warehouse, "other.db", "u").exists()
+    described.sql("DROP TABLE IF EXISTS other.u")
+    with pytest.raises(AnalysisException, match="TABLE_OR_VIEW_NOT_FOUND"):
+        described.sql("DROP TABLE other.u")
+
+
+def test_explain_tells_what_is_read(described: Any) -> None:
+    (text,) = rows(described, "EXPLAIN SELECT v FROM t WHERE p = DATE '2024-01-01' AND k > 0")[0]
+    assert "PaimonScan[raw] default.t, snapshot 1, manifests 1/1, files 1/2" in text and "k > 0" in text
+    assert rows(described, "EXPLAIN FORMATTED SELECT * FROM t")
+    assert rows(described, "EXPLAIN COST SELECT * FROM t")
+
+
+# -- statements run once --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "INSERT INTO t VALUES (1)",
+        "INSERT OVERWRITE t VALUES (1)",
+        "CREATE TABLE u AS SELECT 1 AS k",
+        "TRUNCATE TABLE t",
+    ],
+)
+def test_a_statement_runs_once(spark: Any, statement: str) -> None:
+    """Notebooks ask a data frame for its columns, its count and its rows."""
+    spark.sql("CREATE TABLE t (k INT)")
+    spark.sql("INSERT INTO t VALUES (0)")
+    frame = spark.sql(statement)
+    assert (frame.columns, frame.count(), frame.collect(), frame.isEmpty()) == ([], 0, [], True)
+    frame.show()
+    frame._jdf.showString(20, 20, False)
+    name = "u" if "u AS" in statement else "t"
+    assert rows(spark, f"SELECT count(*) FROM `{name}$snapshots`") == [(1 if name == "u" else 2,)]
+
+
+def test_a_call_runs_once(spark: Any) -> None:
+    spark.sql("CREATE TABLE t (k INT) TBLPROPERTIES ('primary-key' = 'k', 'bucket' = '1')")
+    for k in range(2):
+        spark.sql(f"INSERT INTO t VALUES ({k})")
+    frame = spark.sql("CALL sys.compact('t')")
+    spark.sql("INSERT INTO t VALUES (2)")
+    assert (frame.count(), len(frame.collect()), frame.columns) == (1, 1, ["result"])
+    assert rows(spark, "SELECT commit_kind FROM `t$snapshots` ORDER BY snapshot_id DESC LIMIT 1") == [("APPEND",)]
+
+
+def test_a_query_sees_one_version(spark: Any) -> None:
+    """A data frame reads what is there when it is asked; a query reads one version throughout."""
+    spark.sql("CREATE TABLE t (k INT)")
+    spark.sql("INSERT INTO t VALUES (1)")
+    frame = spark.table("t")
+    spark.sql("INSERT INTO t VALUES (2)")
+    assert frame.count() == len(frame.collect()) == 2
+    assert rows(spark, "SELECT (SELECT count(*) FROM t), count(*), count(DISTINCT k) FROM t") == [(2, 2, 2)]

@@ -1,0 +1,43 @@
+SELECT * FROM t$snapshots
+=>
+SELECT * FROM `t$snapshots`
+---
+SELECT s.level FROM db.t$files AS s WHERE s.file_path <> 'a$b' -- c$d
+=>
+SELECT s.level FROM db.`t$files` AS s WHERE s.file_path <> 'a$b' -- c$d
+---
+SELECT t$files.level FROM cat.db.t$branch_b1$files, `x$y`, 1t$files
+=>
+SELECT `t$files`.level FROM cat.db.`t$branch_b1$files`, `x$y`, `1t$files`
+---
+INSERT INTO t$branch_b1 SELECT * FROM `str$ing` t$x JOIN (SELECT * FROM a.t$audit_log) USING (k)
+=>
+INSERT INTO `t$branch_b1` SELECT * FROM `str$ing` `t$x` JOIN (SELECT * FROM a.`t$audit_log`) USING (k)
+---
+SHOW COLUMNS IN t$files
+=>
+SHOW COLUMNS IN `t$files`
+---
+DESCRIBE db.t$snapshots
+=>
+DESCRIBE db.`t$snapshots`
+---
+SHOW CREATE TABLE t$branch_b1
+=>
+SHOW CREATE TABLE `t$branch_b1`
+---
+WITH c AS (SELECT * FROM t$files) MERGE INTO t$branch_b1 USING c ON true WHEN MATCHED THEN UPDATE SET a = 1
+=>
+WITH c AS (SELECT * FROM `t$files`) MERGE INTO `t$branch_b1` USING c ON true WHEN MATCHED THEN UPDATE SET a = 1
+---
+SET VAR x = (SELECT max(snapshot_id) FROM t$snapshots)
+=>
+SET VAR x = (SELECT max(snapshot_id) FROM `t$snapshots`)
+---
+REFRESH TABLE t$branch_b1
+=>
+REFRESH TABLE `t$branch_b1`
+---
+ALTER TABLE t$branch_b1 SET ('bucket' = '2')
+=>
+ALTER TABLE `t$branch_b1` SET TBLPROPERTIES ('bucket' = '2')

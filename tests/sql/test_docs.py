@@ -1,0 +1,99 @@
+"""The pages of docs/ and README.md are true: their code runs in order, on an empty warehouse per page.
+
+A block marked by an HTML comment on the line above it, `<!-- fails: TEXT -->`, raises an error with that text;
+`<!-- not run: REASON -->` keeps a block from being run. A `text` block right below a `sql` block is what the shell
+prints for its last statement.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from paimon_sql.preprocess import split_statements
+from paimon_sql.shell.runner import Options, Shell
+
+pytestmark = [pytest.mark.spark, pytest.mark.slow]
+
+ROOT = Path(__file__).parents[2]
+BLOCK = re.compile(
+    r"(?:^<!-- (?P<mark>not run|fails): (?P<why>[^\n]+) -->\n)?^```(?P<language>sql|python)\n(?P<code>.*?)^```\n"
+    r"(?:\n```text\n(?P<output>.*?)^```\n)?",
+    re.M | re.S,
+)
+FOOTER = re.compile(r"^(\(.*\d s.*\)|OK \(\d.* s\))$", re.M)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Block:
+    line: int
+    mark: str | None
+    why: str | None
+    language: str
+    code: str
+    output: str | None
+
+
+def _blocks(page: Path) -> list[Block]:
+    text = page.read_text(encoding="utf-8")
+    return [Block(line=text.count("\n", 0, m.start("code")), **m.groupdict()) for m in BLOCK.finditer(text)]
+
+
+PAGES = [page for page in [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))] if _blocks(page)]
+
+
+class RefusedError(Exception):
+    """What the shell said of a statement that failed."""
+
+
+def _run_sql(session: object, code: str) -> str:
+    """What the shell prints for the last statement, without its footer."""
+    for statement in split_statements(code):
+        out, err = io.StringIO(), io.StringIO()
+        if not Shell(session, out, err, Options(max_rows=0)).run(statement):
+            raise RefusedError(f"{err.getvalue()}{statement.text}")
+    return FOOTER.sub("", out.getvalue()).strip("\n")
+
+
+def _run(session: object, block: Block, names: dict[str, object]) -> str:
+    if block.language == "sql":
+        return _run_sql(session, block.code)
+    exec(compile(block.code, "page", "exec"), names)  # noqa: S102  our own pages
+    return ""
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda path: path.name)
+def test_page(page: Path, spark, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("pyspark.sql.SparkSession.getActiveSession", lambda: spark)  # of this page, not of another
+    names: dict[str, object] = {"spark": spark}
+    for block in _blocks(page):
+        place = f"{page.name}:{block.line}"
+        if block.mark == "not run":
+            continue
+        if block.mark == "fails":
+            with pytest.raises(Exception, match=re.escape(str(block.why))):
+                _run(spark, block, names)
+            continue
+        try:
+            printed = _run(spark, block, names)
+        except Exception as error:
+            pytest.fail(f"{place}: {error}")
+        if block.output is not None:
+            assert printed.splitlines() == [line.rstrip() for line in block.output.splitlines()], place
+
+
+def test_every_block_is_understood():
+    fences = {page: len(re.findall(r"^```(?:sql|python)$", page.read_text(encoding="utf-8"), re.M)) for page in PAGES}
+    assert {page: len(_blocks(page)) for page in PAGES} == fences
+
+
+def test_links_between_pages_lead_somewhere():
+    for page in [ROOT / "README.md", *(ROOT / "docs").glob("*.md"), *ROOT.glob("*.md")]:
+        for target in re.findall(r"\]\(([^)#\s:]+)(?:#[^)]*)?\)", page.read_text(encoding="utf-8")):
+            assert os.path.exists(page.parent / target), f"{page.name} links to {target}"

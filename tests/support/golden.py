@@ -1,0 +1,97 @@
+"""Golden tables: written by Apache Paimon's Java connector, with queries and what it answered.
+
+    tests/golden/warehouse/golden.db/NAME   the table
+    tests/golden/expected/NAME.json         {"about": …, "checks": [{"query", "columns", "rows", "ordered"}, …]}
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from paimon_core.io.local import LocalFileIO
+from paimon_core.store.schemas import latest_schema
+from paimon_core.store.table_store import TableStore
+from paimon_core.table import Table
+
+GOLDEN = Path(__file__).parents[1] / "golden"
+
+_AGGREGATION = "'merge-engine' = 'aggregation' is not supported yet"
+_PARTIAL_UPDATE = "'merge-engine' = 'partial-update' is not supported yet"
+_FIRST_ROW = "'merge-engine' = 'first-row' is not supported yet"
+_DELETION_VECTORS = "has deletion vectors"
+_DATA_EVOLUTION = "'data-evolution.enabled' = 'true' is not supported yet"
+_AVRO, _ORC = "has the avro file", "has the orc file"
+
+# tables whose rows are refused, and what the message says
+REFUSED_TABLES = {
+    "agg_collect_map": _AGGREGATION,
+    "agg_collect_map_compacted": _AGGREGATION,
+    "agg_default_partitioned": _AGGREGATION,
+    "agg_nested": _AGGREGATION,
+    "agg_numbers": _AGGREGATION,
+    "agg_numbers_compacted": _AGGREGATION,
+    "agg_remove_on_delete": _AGGREGATION,
+    "agg_sketches": _AGGREGATION,
+    "agg_values": _AGGREGATION,
+    "agg_values_compacted": _AGGREGATION,
+    "blob": "BLOB are not supported yet",
+    "branch_fallback": "'scan.fallback-branch' = 'other' is not supported yet",
+    "bucket_cross_partition_first_row": _FIRST_ROW,
+    "bucket_cross_partition_partial_update": _PARTIAL_UPDATE,
+    "chain": "'chain-table.enabled' = 'true' is not supported yet",
+    "cl_files": _ORC,
+    "cl_first_row": _FIRST_ROW,
+    "cl_lookup_partial_update": _PARTIAL_UPDATE,
+    "cluster_pk_override": _DELETION_VECTORS,
+    "codec_avro": _AVRO,
+    "codec_orc": _ORC,
+    "data_evolution": _DATA_EVOLUTION,
+    "data_evolution_dv": _DATA_EVOLUTION,
+    "data_evolution_orc_partitioned": _DATA_EVOLUTION,
+    "dv_append": _DELETION_VECTORS,
+    "dv_append_bucket": _DELETION_VECTORS,
+    "dv_append_partitioned": _DELETION_VECTORS,
+    "dv_pk": _DELETION_VECTORS,
+    "dv_pk_engines": _PARTIAL_UPDATE,
+    "dv_pk_large": _DELETION_VECTORS,
+    "dv_pk_lookup": _DELETION_VECTORS,
+    "format_mixed": "has the (orc|avro) file",
+    "idx_mixed_dv_pk": _DELETION_VECTORS,
+    "manifest_parquet": "'manifest.format' = 'parquet' is not supported yet",
+    "me_first_row": _FIRST_ROW,
+    "me_first_row_compacted": _FIRST_ROW,
+    "pu_basic": _PARTIAL_UPDATE,
+    "pu_basic_compacted": _PARTIAL_UPDATE,
+    "pu_group_retract": _PARTIAL_UPDATE,
+    "pu_remove_on_delete": _PARTIAL_UPDATE,
+    "pu_remove_on_group": _PARTIAL_UPDATE,
+    "se_nested_avro": _AVRO,
+    "se_nested_orc": _ORC,
+    "types_append_avro": _AVRO,
+    "types_pk_avro": _AVRO,
+    "types_pk_orc": _ORC,
+}
+# those of which not even the list of files can be read
+REFUSED_METADATA = frozenset(("blob", "manifest_parquet"))
+
+
+def golden_names() -> list[str]:
+    return sorted(p.stem for p in (GOLDEN / "expected").glob("*.json"))
+
+
+def golden_table(name: str) -> Table:
+    """Raises `UnsupportedFeatureError` for some of REFUSED_METADATA."""
+    root = str(GOLDEN / "warehouse" / "golden.db" / name)
+    io = LocalFileIO()
+    schema = latest_schema(io, root)
+    assert schema is not None, root
+    return Table(TableStore.of(io, root, schema))
+
+
+def golden_checks(name: str) -> list[dict[str, Any]]:
+    """The queries of a golden table and what Java read."""
+    text = (GOLDEN / "expected" / f"{name}.json").read_text(encoding="utf-8")
+    checks: list[dict[str, Any]] = json.loads(text)["checks"]
+    return checks

@@ -1,0 +1,83 @@
+"""Apache Paimon's Java connector for Spark as a process that answers SQL: the reference of the interop tests.
+
+It lives outside of the repository: in `shared/oracles` beside a folder above it, or where PAIMON_ORACLES says.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+_ROOT = Path(__file__).parents[2]
+_SCRIPT = "java_sql.py"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """The result of a statement; rows as `tests.support.comparison.cells` makes them."""
+
+    columns: list[str]
+    types: list[str]
+    rows: list[Any]
+
+
+class JavaError(Exception):
+    """The statement failed; the message is Java's."""
+
+
+def find_oracles() -> Path | None:
+    """The folder with the oracle, None where there is none."""
+    given = os.environ.get("PAIMON_ORACLES")
+    places = [Path(given)] if given else [p / "shared" / "oracles" for p in (_ROOT, *_ROOT.parents)]
+    return next((p for p in places if (p / _SCRIPT).exists()), None)
+
+
+class JavaOracle:
+    """One Spark session with the catalog `paimon` on a warehouse. Starting takes about 10 s."""
+
+    def __init__(self, oracles: Path, warehouse: str) -> None:
+        setup = subprocess.run(["bash", oracles / "java_setup.sh"], check=True, stdout=subprocess.PIPE, text=True)
+        ours = ("PYSPARK_", "SPARK_", "PYTHON")  # settings of another Spark and another Python
+        env = {k: v for k, v in os.environ.items() if not k.startswith(ours)}
+        env |= {"ORACLE_MEMORY": "2g", "SPARK_SUBMIT_OPTS": "-XX:TieredStopAtLevel=1", "TZ": "UTC"}
+        self._log = tempfile.TemporaryFile()  # noqa: SIM115  closed with the process
+        self._process = subprocess.Popen(
+            [setup.stdout.strip(), oracles / _SCRIPT, "--warehouse", warehouse, "--serve"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=self._log,
+            env=env,
+            text=True,
+            encoding="utf-8",
+        )
+        assert self._read() == {"ready": True}
+
+    def sql(self, text: str) -> Answer:
+        """Run one statement. Raises `JavaError`."""
+        assert self._process.stdin is not None
+        self._process.stdin.write(json.dumps({"sql": text}) + "\n")
+        self._process.stdin.flush()
+        answer = self._read()
+        if "error" in answer:
+            message = answer["error"].partition("\n\tat ")[0]
+            raise JavaError(f"{text}\n{message}")
+        return Answer(columns=answer["columns"], types=answer["types"], rows=answer["rows"])
+
+    def close(self) -> None:
+        assert self._process.stdin is not None
+        self._process.stdin.close()
+        self._process.wait(timeout=60)
+        self._log.close()
+
+    def _read(self) -> Any:
+        assert self._process.stdout is not None
+        for line in self._process.stdout:
+            if line.startswith("{"):
+                return json.loads(line)
+        self._log.seek(0)
+        raise JavaError(f"The oracle ended: {self._log.read().decode(errors='replace')[-2000:]}")

@@ -1,0 +1,84 @@
+"""Tables with rows in a warehouse on a local disk, through the core's own door: catalog, writer, commit, plan, read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import Any
+
+import pyarrow as pa
+
+from paimon_core.commit.draft import CommitInfo
+from paimon_core.errors import CommitUnknownError, PaimonError
+from paimon_core.io.file_io import FileIO
+from paimon_core.io.local import LocalFileIO
+from paimon_core.scan.read import read_split
+from paimon_core.spec.message import CommitMessage, decode_message
+from paimon_core.spec.snapshot import Snapshot
+from paimon_core.spec.types import INT, STRING
+from paimon_core.store.cache import MetadataCache
+from paimon_core.store.new_schema import new_table_schema
+from paimon_core.store.partitions import PartitionFilter
+from paimon_core.table import Table
+from paimon_core.write.compact_job import NOTHING, compaction_function, compaction_tasks
+from paimon_core.write.writer import open_writer
+from paimon_sql.catalog.identifier import Identifier
+from paimon_sql.catalog.load import load_catalog
+from tests.support.tables import fields
+
+T = Identifier("default", "t")
+Row = tuple[int, str]
+
+
+def create_table(warehouse: str, **options: str) -> Table:
+    """`default.t` of k INT, v STRING; `primary_key="k"` gives it keys."""
+    spelled = {name.replace("__", ".").replace("_", "-"): value for name, value in options.items()}
+    load_catalog({"warehouse": warehouse}).create_table(T, new_table_schema(fields(k=INT, v=STRING), options=spelled))
+    return open_table(warehouse)
+
+
+def open_table(warehouse: str, io: FileIO | None = None) -> Table:
+    """`default.t` as a process sees it that comes to it first, through `io`."""
+    table = load_catalog({"warehouse": warehouse}).load_table(T)
+    return Table(replace(table.store, io=io or LocalFileIO(), cache=MetadataCache()))
+
+
+def write(table: Table, rows: Iterable[Row]) -> list[CommitMessage]:
+    """Write rows, in key order; nothing is left where it fails."""
+    k, v = zip(*sorted(rows), strict=True)
+    writer = open_writer(table.store, sequence_start=table.max_sequence_number() + 1)
+    try:
+        writer.write(pa.record_batch([pa.array(k, pa.int32()), pa.array(v)], names=["k", "v"]))
+        return writer.finish()
+    except BaseException:
+        writer.abort()
+        raise
+
+
+def commit(table: Table, messages: list[CommitMessage], user: str) -> Snapshot | None:
+    """Commit; where that fails for certain the files go."""
+    try:
+        return table.commit(messages, CommitInfo(user=user))
+    except CommitUnknownError:
+        raise
+    except PaimonError:
+        table.abort(messages)
+        raise
+
+
+def insert(table: Table, rows: Iterable[Row], user: str = "tester") -> Snapshot | None:
+    """Insert, or upsert, as one commit."""
+    return commit(table, write(table, rows), user)
+
+
+def compact(table: Table, user: str = "compactor") -> Snapshot | None:
+    """Compact every bucket, fully; None where nothing was due."""
+    tasks = compaction_tasks(table.store, table.latest_snapshot(), PartitionFilter(()))
+    results = map(compaction_function(table.store, full=True), tasks)
+    return commit(table, [decode_message(r) for r in results if r != NOTHING], user)
+
+
+def read(table: Table) -> list[Any]:
+    """All rows of the latest version, sorted."""
+    batches = [b for s in table.plan(table.latest_snapshot()).splits for b in read_split(table.store, s, ["k", "v"])]
+    return sorted(tuple(row.values()) for batch in batches for row in batch.to_pylist())

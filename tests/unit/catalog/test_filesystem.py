@@ -1,0 +1,195 @@
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from paimon_core.errors import (
+    DatabaseExistsError,
+    DatabaseNotEmptyError,
+    DatabaseNotFoundError,
+    InvalidNameError,
+    InvalidOptionError,
+    PaimonError,
+    TableExistsError,
+    TableNotFoundError,
+    UnsupportedFeatureError,
+)
+from paimon_core.io.local import LocalFileIO
+from paimon_core.spec.types import INT, STRING
+from paimon_core.store.new_schema import new_table_schema
+from paimon_sql.catalog.base import Catalog, RemoveOption, SetOption, UpdateComment
+from paimon_sql.catalog.filesystem import FileSystemCatalog
+from paimon_sql.catalog.identifier import Identifier
+from paimon_sql.catalog.load import load_catalog
+from tests.support.faulty_io import Fault, FaultyIO, SimulatedCrash
+from tests.support.tables import data_file, fields, info, message
+
+SCHEMA = new_table_schema(fields(k=INT, v=STRING), options={"primary-key": "k", "bucket": "2"})
+T = Identifier("db", "t")
+HOSTILE = ["..", ".", "", " ", "a/b", "../../evil", "a\\b", "a\0b", "a\nb", "x" * 300, " a", "a ", "/etc", "t$"]
+
+
+@pytest.fixture
+def catalog(tmp_path: Path) -> Catalog:
+    catalog = load_catalog({"warehouse": str(tmp_path / "wh"), "table-default.file.compression": "lz4"})
+    catalog.create_database("db")
+    return catalog
+
+
+def test_tables_live_in_folders_of_their_name(catalog: Catalog, tmp_path: Path) -> None:
+    catalog.create_table(T, SCHEMA)
+    assert (tmp_path / "wh" / "db.db" / "t" / "schema" / "schema-0").exists()
+    assert catalog.list_databases() == ["db", "default"]
+    assert (catalog.list_tables("db"), catalog.list_tables("default")) == (["t"], [])
+    table = catalog.load_table(T)
+    assert (table.name, table.schema.options["file.compression"]) == ("db.t", "lz4")
+    table.commit([message(table.store, data_file(table.store, 1, 1))], info())
+    assert catalog.load_table(Identifier.parse("db.t$files")).system_table("files").num_rows == 1
+
+
+def test_default_is_made_on_demand(catalog: Catalog) -> None:
+    catalog.create_table(Identifier("default", "t"), SCHEMA)
+    assert catalog.list_tables("default") == ["t"]
+
+
+def test_one_of_many_creates_the_table(catalog: Catalog) -> None:
+    def create(n: int) -> bool:
+        try:
+            catalog.create_table(T, SCHEMA)
+        except TableExistsError:
+            return False
+        return True
+
+    with ThreadPoolExecutor(8) as pool:
+        assert sum(pool.map(create, range(16))) == 1
+    catalog.create_table(T, SCHEMA, ignore_if_exists=True)
+
+
+def test_what_does_not_exist(catalog: Catalog) -> None:
+    for call in (catalog.load_table, catalog.drop_table):
+        with pytest.raises(TableNotFoundError, match=r"no table db\.t"):
+            call(T)
+        with pytest.raises(DatabaseNotFoundError, match="no database nope"):
+            call(Identifier("nope", "t"))
+    catalog.drop_table(T, ignore_if_not_exists=True)
+    with pytest.raises(DatabaseNotFoundError):
+        catalog.create_table(Identifier("nope", "t"), SCHEMA)
+    with pytest.raises(DatabaseNotFoundError):
+        catalog.list_tables("nope")
+    assert not catalog.table_exists(T) and not catalog.table_exists(Identifier("nope", "t"))
+    with pytest.raises(UnsupportedFeatureError, match="branches"):
+        catalog.load_table(Identifier("db", "t", branch="b"))
+
+
+def test_databases(catalog: Catalog) -> None:
+    with pytest.raises(DatabaseExistsError):
+        catalog.create_database("db")
+    catalog.create_database("db", {"comment": "dropped"}, ignore_if_exists=True)
+    with pytest.raises(InvalidOptionError, match="location"):
+        catalog.create_database("other", {"location": "/tmp/x"})
+    with pytest.raises(UnsupportedFeatureError):
+        catalog.alter_database("db", {"a": "b"})
+    catalog.create_table(T, SCHEMA)
+    with pytest.raises(DatabaseNotEmptyError, match="t among them"):
+        catalog.drop_database("db")
+    catalog.drop_database("db", cascade=True)
+    assert catalog.list_databases() == ["default"]
+
+
+def test_rename_and_drop(catalog: Catalog, tmp_path: Path) -> None:
+    catalog.create_table(T, SCHEMA)
+    catalog.create_table(Identifier("db", "u"), SCHEMA)
+    with pytest.raises(TableExistsError):
+        catalog.rename_table(T, Identifier("db", "u"))
+    catalog.rename_table(T, Identifier("default", "new"))
+    assert (catalog.list_tables("db"), catalog.list_tables("default")) == (["u"], ["new"])
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (outside / "precious").write_text("x")
+    (tmp_path / "wh" / "db.db" / "u" / "link").symlink_to(outside)
+    catalog.drop_table(Identifier("db", "u"))
+    assert (outside / "precious").exists() and not (tmp_path / "wh" / "db.db" / "u").exists()
+
+
+def test_options_change_as_new_versions(catalog: Catalog) -> None:
+    catalog.create_table(T, SCHEMA)
+    catalog.alter_table(T, [SetOption("write-only", "true"), UpdateComment("mine")])
+    schema = catalog.load_table(T).schema
+    assert (schema.id, schema.options["write-only"], schema.comment) == (1, "true", "mine")
+    catalog.alter_table(T, [SetOption("write-only", "true")])
+    assert catalog.load_table(T).schema.id == 1
+    catalog.alter_table(T, [RemoveOption("write-only"), SetOption("bucket", "4")])
+    assert catalog.load_table(T).schema.options["bucket"] == "4"
+    refused = (
+        SetOption("merge-engine", "first-row"),
+        SetOption("bucket", "-1"),
+        SetOption("target-file-size", "x"),
+        SetOption("primary-key", "v"),
+        RemoveOption("bucket"),
+    )
+    for change in refused:
+        with pytest.raises(InvalidOptionError, match=change.key):
+            catalog.alter_table(T, [change])
+    assert catalog.load_table(T).schema.id == 2
+
+
+@pytest.mark.parametrize("mode", list(Fault))
+def test_a_table_is_created_whole_or_not_at_all(tmp_path: Path, mode: Fault) -> None:
+    for k in range(1, 10):
+        warehouse = str(tmp_path / str(k))
+        FileSystemCatalog(LocalFileIO(), warehouse).create_database("db")
+        broken = FileSystemCatalog(FaultyIO(LocalFileIO(), k, mode), warehouse)
+        created = False
+        try:
+            broken.create_table(T, SCHEMA)
+            created = True
+        except (PaimonError, SimulatedCrash):
+            pass
+        fresh = FileSystemCatalog(LocalFileIO(), warehouse)
+        exists = fresh.table_exists(T)
+        assert exists or not created
+        fresh.create_table(T, SCHEMA, ignore_if_exists=True)
+        assert fresh.load_table(T).schema == SCHEMA
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_hostile_names_go_nowhere(catalog: Catalog, tmp_path: Path, name: str) -> None:
+    catalog.create_table(T, SCHEMA)
+    before = sorted(tmp_path.rglob("*"))
+    for bad in (Identifier("db", name), Identifier(name, "t")):
+        for call in (
+            lambda i=bad: catalog.create_table(i, SCHEMA),
+            lambda i=bad: catalog.drop_table(i),
+            lambda i=bad: catalog.load_table(i),
+            lambda i=bad: catalog.rename_table(T, i),
+            lambda i=bad: catalog.rename_table(i, Identifier("db", "u")),
+        ):
+            with pytest.raises(InvalidNameError):
+                call()
+    for call in (catalog.create_database, catalog.drop_database, catalog.list_tables, catalog.database_properties):
+        with pytest.raises(InvalidNameError):
+            call(name)
+    assert sorted(tmp_path.rglob("*")) == before
+
+
+def test_identifiers() -> None:
+    parse = Identifier.parse
+    assert parse("db.t") == Identifier("db", "t")
+    assert parse("db.t$files") == Identifier("db", "t", None, "files")
+    assert parse("db.t$branch_b") == Identifier("db", "t", "b")
+    assert parse("db.t$branch_b$files") == Identifier("db", "t", "b", "files")
+    assert parse("db.t$branch_main$files") == Identifier("db", "t", None, "files")
+    assert str(parse("db.t$branch_b$files")) == "db.t$branch_b$files" and str(parse("db.t")) == "db.t"
+    for bad in ("t", "db.t$", "db.t$files$more", "db.$files", ".t", "db.t$branch_"):
+        with pytest.raises(InvalidNameError):
+            parse(bad)
+
+
+def test_loading_a_catalog() -> None:
+    with pytest.raises(InvalidOptionError, match="'metastore' cannot be 'magic'; this version knows filesystem"):
+        load_catalog({"metastore": "magic", "warehouse": "/tmp/x"})
+    with pytest.raises(InvalidOptionError, match="'warehouse'"):
+        load_catalog({})
+    assert "secret" not in repr(load_catalog({"warehouse": "/tmp/x", "s3.secret-key": "secret"}))

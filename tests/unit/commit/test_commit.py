@@ -1,0 +1,330 @@
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import pytest
+
+from paimon_core.commit.changes import Overwrite
+from paimon_core.commit.commit import abort, commit
+from paimon_core.commit.publish import AtomicPublisher, Outcome
+from paimon_core.errors import (
+    CommitConflictError,
+    CommitUnknownError,
+    InvalidDataError,
+    UnsafeStorageError,
+    UnsupportedFeatureError,
+)
+from paimon_core.expressions.predicate import Compare
+from paimon_core.io.local import LocalFileIO
+from paimon_core.spec.manifest import DataFileMeta
+from paimon_core.spec.snapshot import CommitKind, Snapshot, encode_snapshot
+from paimon_core.store.manifests import live_files
+from paimon_core.store.schemas import create_schema
+from paimon_core.store.snapshots import latest_snapshot, list_snapshots, read_snapshot
+from paimon_core.store.table_store import TableStore
+from paimon_core.table import Table
+from tests.support.golden import golden_table
+from tests.support.tables import data_file, info, message, new_store
+
+FAST = {"commit.min-retry-wait": "1 ms", "commit.max-retry-wait": "2 ms"}
+
+
+def live(store: TableStore) -> set[str]:
+    return {e.file.file_name for e in live_files(store, latest_snapshot(store)).values()}
+
+
+def names(*files: DataFileMeta) -> set[str]:
+    return {f.file_name for f in files}
+
+
+def latest(store: TableStore) -> Snapshot:
+    found = latest_snapshot(store)
+    assert found is not None
+    return found
+
+
+def manifests_on_disk(store: TableStore) -> set[str]:
+    return {p.name for p in Path(store.paths.manifest_dir).glob("*")}
+
+
+def test_the_first_snapshot(tmp_path: Path) -> None:
+    store = new_store(tmp_path)
+    a = data_file(store, 1, 5, rows=5)
+    made = Table(store).commit([message(store, a)], info("me", identifier=7))
+    assert made == latest(store)
+    assert (made.id, made.schema_id, made.commit_kind, made.operation) == (1, 0, CommitKind.APPEND, "WRITE")
+    assert (made.commit_user, made.commit_identifier) == ("me", 7)
+    assert (made.total_record_count, made.delta_record_count, made.next_row_id, made.version) == (5, 5, 0, 3)
+    assert (made.properties, made.watermark, made.statistics, made.index_manifest) == (None, None, None, None)
+    assert made.base_manifest_list_size == Path(store.paths.manifest(made.base_manifest_list)).stat().st_size
+    assert Path(store.paths.latest_hint).read_text() == "1" == Path(store.paths.earliest_hint).read_text()
+    assert live(store) == names(a)
+
+
+def test_appends_add_up_and_carry_over(tmp_path: Path) -> None:
+    store = new_store(tmp_path)
+    files = [data_file(store, k, k, rows=k + 1) for k in range(3)]
+    for n, file in enumerate(files):
+        Table(store).commit([message(store, file)], info(watermark=100 - n))
+    assert [s.total_record_count for s in list_snapshots(store)] == [1, 3, 6]
+    assert [s.watermark for s in list_snapshots(store)] == [100, 100, 100]
+    assert live(store) == names(*files)
+
+
+def test_an_empty_append_makes_no_snapshot(tmp_path: Path) -> None:
+    store = new_store(tmp_path)
+    assert Table(store).commit([], info()) is None
+    assert Table(store).commit([message(store)], info()) is None
+    assert latest_snapshot(store) is None
+
+
+def test_written_and_compacted_files_are_two_snapshots(tmp_path: Path) -> None:
+    store = new_store(tmp_path, primary_key="k", bucket="1")
+    a, b = data_file(store, 1, 2, rows=2), data_file(store, 1, 2, level=5, rows=2)
+    made = Table(store).commit([message(store, a, compact_before=(a,), compact_after=(b,))], info())
+    assert [s.commit_kind for s in list_snapshots(store)] == ["APPEND", "COMPACT"]
+    assert made is not None and (made.delta_record_count, made.total_record_count) == (0, 2)
+    assert live(store) == names(b)
+
+
+def test_a_compaction_that_conflicts_does_not_take_the_rows_with_it(tmp_path: Path) -> None:
+    store = new_store(tmp_path, primary_key="k", bucket="1")
+    new, gone, output = data_file(store, 1, 2), data_file(store, 1, 2), data_file(store, 1, 2, level=5)
+    written = Path(store.bucket_dir(message(store).partition, 0)) / output.file_name
+    written.parent.mkdir(parents=True)
+    written.write_bytes(b"rows")
+    made = Table(store).commit([message(store, new, compact_before=(gone,), compact_after=(output,))], info())
+    assert made is not None and made.commit_kind is CommitKind.APPEND
+    assert live(store) == names(new)
+    assert not written.exists()
+
+
+def test_overwrites_replace_what_they_say(tmp_path: Path) -> None:
+    store = new_store(tmp_path, partition="p")
+    one, two, three = (data_file(store, p, p) for p in (1, 2, 3))
+    table = Table(store)
+    table.commit([message(store, one, p=1), message(store, two, p=2), message(store, three, p=3)], info())
+    new = data_file(store, 9, 9)
+    made = table.commit([message(store, new, p=2)], info(), Overwrite(dynamic=True))
+    assert made is not None and made.commit_kind is CommitKind.OVERWRITE
+    assert live(store) == names(one, new, three)
+    table.commit([], info(), Overwrite(predicate=Compare("p", ">=", 2)))
+    assert live(store) == names(one)
+    with pytest.raises(InvalidDataError, match="other partitions"):
+        table.commit([message(store, new, p=2)], info(), Overwrite(predicate=Compare("p", "=", 1)))
+    assert table.commit([], info(), Overwrite(dynamic=True)) is None
+    made = table.truncate(info())
+    assert made is not None and (made.total_record_count, live(store)) == (0, set())
+
+
+def test_a_file_that_is_gone_cannot_be_compacted(tmp_path: Path) -> None:
+    store = new_store(tmp_path)
+    a, b = data_file(store, 1, 1), data_file(store, 2, 2)
+    table = Table(store)
+    table.commit([message(store, a)], info())
+    table.truncate(info("eve", identifier=42))
+    before = manifests_on_disk(store)
+    with pytest.raises(CommitConflictError) as caught:
+        table.commit([message(store, compact_before=(a,), compact_after=(b,))], info())
+    for part in ("db.t", a.file_name, "snapshot 2", "OVERWRITE", "eve", "42", "run the statement again"):
+        assert part in str(caught.value)
+    assert live(store) == set() and manifests_on_disk(store) == before
+
+
+def test_a_file_is_added_once(tmp_path: Path) -> None:
+    store = new_store(tmp_path, primary_key="k", bucket="1")
+    a = data_file(store, 1, 1)
+    Table(store).commit([message(store, a)], info())
+    with pytest.raises(CommitConflictError, match="there already"):
+        Table(store).commit([message(store, a)], info())
+
+
+def test_compactions_of_overlapping_keys_conflict(tmp_path: Path) -> None:
+    store = new_store(tmp_path, primary_key="k", bucket="1")
+    a, b = data_file(store, 1, 5), data_file(store, 4, 9)
+    table = Table(store)
+    table.commit([message(store, a, b)], info())
+    upper = data_file(store, 1, 5, level=5)
+    table.commit([message(store, compact_before=(a,), compact_after=(upper,))], info())
+    with pytest.raises(CommitConflictError, match="share keys on level 5"):
+        table.commit([message(store, compact_before=(b,), compact_after=(data_file(store, 4, 9, level=5),))], info())
+    table.commit([message(store, compact_before=(b,), compact_after=(data_file(store, 4, 9, level=4),))], info())
+    assert latest(store).id == 3
+
+
+def test_another_number_of_buckets_needs_an_overwrite(tmp_path: Path) -> None:
+    store = new_store(tmp_path, primary_key="k", bucket="2")
+    Table(store).commit([message(store, data_file(store, 1, 1))], info())
+    with pytest.raises(CommitConflictError, match="2 buckets and this commit writes 4"):
+        Table(store).commit([message(store, data_file(store, 2, 2), of=4)], info())
+    new = data_file(store, 2, 2)
+    Table(store).commit([message(store, new, of=4)], info(), Overwrite())
+    assert live(store) == names(new)
+
+
+def test_a_dropped_table_is_not_written(tmp_path: Path) -> None:
+    store = new_store(tmp_path)
+    store.io.delete_dir(store.root)
+    with pytest.raises(CommitConflictError, match="was dropped"):
+        Table(store).commit([message(store, data_file(store, 1, 1))], info())
+    create_schema(store.io, store.root, replace(store.schema, time_millis=1))
+    with pytest.raises(CommitConflictError, match="created again"):
+        Table(store).commit([message(store, data_file(store, 1, 1))], info())
+
+
+def test_the_snapshot_names_the_schema_in_force(tmp_path: Path) -> None:
+    store = new_store(tmp_path)
+    create_schema(store.io, store.root, replace(store.schema, id=1))
+    Table(store).commit([message(store, data_file(store, 1, 1))], info())
+    assert latest(store).schema_id == 1
+
+
+def test_threads_lose_nothing(tmp_path: Path) -> None:
+    store = new_store(tmp_path).with_options({**FAST, "commit.max-retries": "1000", "manifest.merge-min-count": "8"})
+    files = [[data_file(store, n, n) for _ in range(10)] for n in range(8)]
+
+    def write(mine: list[DataFileMeta]) -> list[int]:
+        made = [Table(store).commit([message(store, f)], info()) for f in mine]
+        return [s.id for s in made if s is not None]
+
+    with ThreadPoolExecutor(8) as pool:
+        ids = [n for made in pool.map(write, files) for n in made]
+    assert sorted(ids) == list(range(1, 81))
+    assert live(store) == {f.file_name for mine in files for f in mine}
+    assert latest(store).total_record_count == 80
+    referenced = {m for s in list_snapshots(store) for m in (s.base_manifest_list, s.delta_manifest_list)}
+    assert {n for n in manifests_on_disk(store) if n.startswith("manifest-list-")} == referenced
+
+
+@dataclass
+class Scripted:
+    """A publisher whose calls go as `script` says, then as usual."""
+
+    store: TableStore
+    script: list[str]
+    calls: list[str] = field(default_factory=list)
+
+    def publish(self, path: str, data: bytes) -> Outcome:
+        self.calls.append(path)
+        step = self.script.pop(0) if self.script else "publish"
+        if step in ("unknown after", "publish", "usurped"):
+            assert AtomicPublisher(self.store.io).publish(path, data) is Outcome.PUBLISHED
+        if step == "usurped":  # a writer that renames over what is there
+            before = read_snapshot(self.store, latest(self.store).id - 1)
+            theirs = replace(before, id=before.id + 1, uuid="theirs", commit_user="other")
+            Path(path).write_bytes(encode_snapshot(theirs))
+        if step.startswith("unknown"):
+            raise CommitUnknownError("the connection was lost")
+        if step == "unsafe":
+            raise UnsafeStorageError("no atomic create")
+        return Outcome.LOST_RACE if step == "lost" else Outcome.PUBLISHED
+
+
+def scripted(tmp_path: Path, *script: str) -> tuple[TableStore, Scripted]:
+    store = new_store(tmp_path).with_options({**FAST, "commit.max-retries": "2"})
+    return store, Scripted(store, list(script))
+
+
+@pytest.mark.parametrize(
+    ("script", "calls"),
+    [
+        (["unknown after"], 1),
+        (["unknown before"], 2),
+        (["unknown before", "unknown after"], 2),
+        (["lost", "lost"], 3),
+        (["lost", "unknown after"], 2),
+    ],
+)
+def test_unknown_outcomes_are_settled_without_duplicates(tmp_path: Path, script: list[str], calls: int) -> None:
+    store, publisher = scripted(tmp_path, *script)
+    a = data_file(store, 1, 1)
+    made = commit(store, [message(store, a)], info(), publisher)
+    assert made == latest(store) and made is not None and made.id == 1
+    assert live(store) == names(a) and len(publisher.calls) == calls
+
+
+def test_an_outcome_that_stays_unknown_keeps_all_files(tmp_path: Path) -> None:
+    store, publisher = scripted(tmp_path, *["unknown before"] * 3)
+    with pytest.raises(CommitUnknownError, match=r"snapshot 1 .*tester"):
+        commit(store, [message(store, data_file(store, 1, 1))], info(), publisher)
+    assert latest_snapshot(store) is None
+    assert len(manifests_on_disk(store)) == 9
+
+
+def test_giving_up_leaves_nothing_behind(tmp_path: Path) -> None:
+    store, publisher = scripted(tmp_path, "lost", "lost", "lost")
+    with pytest.raises(CommitConflictError, match="3 commits in a row"):
+        commit(store, [message(store, data_file(store, 1, 1))], info(), publisher)
+    assert manifests_on_disk(store) == set()
+
+
+def test_storage_without_atomic_create_is_refused_cleanly(tmp_path: Path) -> None:
+    store, publisher = scripted(tmp_path, "unsafe")
+    with pytest.raises(UnsafeStorageError):
+        commit(store, [message(store, data_file(store, 1, 1))], info(), publisher)
+    assert manifests_on_disk(store) == set()
+
+
+def test_a_snapshot_that_was_written_over_counts_as_a_lost_race(tmp_path: Path) -> None:
+    store, publisher = scripted(tmp_path)
+    first, second = data_file(store, 1, 1), data_file(store, 2, 2)
+    commit(store, [message(store, first)], info(), publisher)
+    publisher.script = ["usurped"]
+    made = commit(store, [message(store, second)], info(), publisher)
+    assert made is not None and made.id == 3 and made.commit_user == "tester"
+    assert live(store) == names(first, second)
+
+
+def test_a_late_landing_is_ours_once(tmp_path: Path) -> None:
+    """The first call fails and takes effect only after it was looked for: the second call then loses to it."""
+    store, _ = scripted(tmp_path)
+
+    @dataclass
+    class Late:
+        pending: list[tuple[str, bytes]] = field(default_factory=list)
+
+        def publish(self, path: str, data: bytes) -> Outcome:
+            if not self.pending:
+                self.pending.append((path, data))
+                raise CommitUnknownError("timeout")
+            LocalFileIO().create_exclusive(*self.pending[0])
+            return AtomicPublisher(store.io).publish(path, data)
+
+    a = data_file(store, 1, 1)
+    made = commit(store, [message(store, a)], info(), Late())
+    assert made == latest(store) and [s.id for s in list_snapshots(store)] == [1]
+    assert live(store) == names(a)
+    assert len(manifests_on_disk(store)) == 3
+
+
+@pytest.mark.parametrize("name", ["dv_pk", "me_first_row", "cl_lookup", "row_tracking"])
+def test_tables_of_other_features_are_not_written(name: str) -> None:
+    store = golden_table(name).store
+    with pytest.raises(UnsupportedFeatureError, match=f"golden.{name} cannot be written"):
+        commit(store, [message(store)], info(), AtomicPublisher(store.io))
+
+
+def test_options_that_cannot_be_written(tmp_path: Path) -> None:
+    for option, value in (("bucket", "-1"), ("bucket", "-2"), ("file.format", "orc"), ("manifest.format", "parquet")):
+        store = new_store(tmp_path / option / value, primary_key="k", **{"bucket": "1", option: value})
+        with pytest.raises(UnsupportedFeatureError, match=option):
+            Table(store).commit([message(store, data_file(store, 1, 1))], info())
+
+
+def test_abort_deletes_what_was_written(tmp_path: Path) -> None:
+    store = new_store(tmp_path, primary_key="k", bucket="1")
+    new, old, out = (data_file(store, 1, 1) for _ in range(3))
+    m = message(store, new, compact_before=(old,), compact_after=(out, replace(old, level=5)))
+    folder = Path(store.bucket_dir(m.partition, 0))
+    folder.mkdir(parents=True)
+    for f in (new, old, out):
+        (folder / f.file_name).write_bytes(b"x")
+    abort(store, [m])
+    assert {p.name for p in folder.iterdir()} == names(old)
+
+
+def test_an_operation_that_other_engines_do_not_know_is_refused() -> None:
+    with pytest.raises(ValueError, match="COMPACT"):
+        replace(info(), operation="COMPACT")

@@ -1,0 +1,239 @@
+"""What every FileIO promises, tried on each of them."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from paimon_core.errors import StorageError, UnsafeStorageError
+from paimon_core.io.file_io import FileIO, is_temporary
+from paimon_core.io.fsspec import FsspecFileIO
+from paimon_core.io.load import load_file_io
+from paimon_core.io.local import LocalFileIO
+
+fsspec = pytest.importorskip("fsspec", reason='needs pip install "paimon-sql[fsspec]"')
+Storage = tuple[FileIO, str]
+
+
+@pytest.fixture(scope="module")
+def s3_bucket() -> Iterator[Storage]:
+    """A bucket of an S3 server on the loopback device."""
+    server_module = pytest.importorskip("moto.server", reason='needs pip install s3fs "moto[server]"')
+    pytest.importorskip("s3fs", reason="needs pip install s3fs")
+    server = server_module.ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
+    server.start()
+    endpoint = "http://{}:{}".format(*server.get_host_and_port())
+    options = {"s3.endpoint": endpoint, "s3.access-key": "key", "s3.secret-key": "secret", "s3.region": "eu-west-1"}
+    io = load_file_io("s3://bucket/wh", {**options, "s3.path.style.access": "true"})
+    assert isinstance(io, FsspecFileIO)
+    io._fs().mkdir("s3://bucket")
+    yield io, "s3://bucket"
+    server.stop()
+
+
+@pytest.fixture(params=["local", "memory", "file through fsspec", "s3"])
+def storage(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Storage]:
+    """A storage and a folder in it that does not exist yet."""
+    if request.param == "s3":
+        io, bucket = request.getfixturevalue("s3_bucket")
+        yield io, f"{bucket}/{tmp_path.name}/wh"
+        return
+    if request.param == "memory":
+        io = FsspecFileIO("memory")
+        root = f"memory://{tmp_path.name}-{os.getpid()}/wh"
+        yield io, root
+        io.delete_dir(root.rpartition("/")[0])
+    elif request.param == "local":
+        yield LocalFileIO(), f"{tmp_path}/wh"
+    else:
+        yield FsspecFileIO("file"), f"{tmp_path}/wh"
+
+
+def names(io: FileIO, path: str) -> list[str]:
+    return sorted(entry.name for entry in io.list(path))
+
+
+def test_write_creates_parents_and_replaces(storage: Storage) -> None:
+    io, root = storage
+    io.write_bytes(f"{root}/a/b/file", b"one")
+    io.write_bytes(f"{root}/a/b/file", b"")
+    assert io.read_bytes(f"{root}/a/b/file") == b""
+    io.write_bytes(f"{root}/a/b/file", b"\x00two")
+    assert io.read_bytes(f"{root}/a/b/file") == b"\x00two"
+    assert names(io, f"{root}/a/b") == ["file"], "nothing else is left behind"
+
+
+def test_create_exclusive_keeps_what_is_there(storage: Storage) -> None:
+    io, root = storage
+    path = f"{root}/snapshot/snapshot-1"
+    if not io.atomic_create:
+        with pytest.raises(UnsafeStorageError, match=r"snapshot-1.*lock.*commit\.unsafe-storage"):
+            io.create_exclusive(path, b"first")
+        assert not io.exists(path)
+        return
+    assert io.create_exclusive(path, b"first") is True
+    assert io.create_exclusive(path, b"second") is False
+    try:
+        assert io.create_exclusive(path, b"first") is False
+    except StorageError as error:  # a client that repeats requests by itself cannot tell
+        assert "not known" in str(error)
+    assert io.read_bytes(path) == b"first"
+    assert names(io, f"{root}/snapshot") == ["snapshot-1"]
+
+
+def test_create_exclusive_has_one_winner_among_threads(storage: Storage) -> None:
+    io, root = storage
+    if not io.atomic_create:
+        pytest.skip("promises nothing")
+    if root.startswith("s3:"):
+        pytest.skip("the stand-in for S3 looks first and writes then")
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        with ThreadPoolExecutor(8) as pool:
+            for turn in range(25):
+                gate = threading.Barrier(8)
+
+                def create(worker: int, path: str = f"{root}/{turn}", gate: threading.Barrier = gate) -> bool:
+                    gate.wait()
+                    return io.create_exclusive(path, b"%d" % worker)
+
+                won = list(pool.map(create, range(8)))
+                assert won.count(True) == 1
+                assert io.read_bytes(f"{root}/{turn}") == b"%d" % won.index(True)
+    finally:
+        sys.setswitchinterval(interval)
+
+
+def test_missing_paths(storage: Storage) -> None:
+    io, root = storage
+    missing = f"{root}/none"
+    assert not io.exists(missing)
+    assert list(io.list(missing)) == []
+    for call in (io.read_bytes, io.status):
+        with pytest.raises(FileNotFoundError) as caught:
+            call(missing)
+        assert caught.value.filename == missing
+    with pytest.raises(FileNotFoundError) as caught:
+        io.rename_dir(missing, f"{root}/other")
+    assert caught.value.filename == missing
+    io.delete(missing)
+    io.delete_dir(missing)
+
+
+def test_status_and_list(storage: Storage) -> None:
+    io, root = storage
+    before = time.time() * 1000 - 2000
+    io.write_bytes(f"{root}/file", b"12345")
+    io.write_bytes(f"{root}/folder/below", b"1")
+    file, folder = io.status(f"{root}/file"), io.status(f"{root}/folder")
+    assert (file.path, file.name, file.size, file.is_dir) == (f"{root}/file", "file", 5, False)
+    assert before <= file.modified <= time.time() * 1000 + 2000
+    assert (folder.name, folder.size, folder.is_dir) == ("folder", 0, True)
+    listed = {entry.name: entry for entry in io.list(root)}
+    assert sorted(listed) == ["file", "folder"]
+    assert (listed["file"].path, listed["file"].size, listed["file"].is_dir) == (f"{root}/file", 5, False)
+    assert abs(listed["file"].modified - file.modified) <= 1
+    assert (listed["folder"].path, listed["folder"].size, listed["folder"].is_dir) == (f"{root}/folder", 0, True)
+    assert list(io.list(f"{root}/file")) == [], "a file has no children"
+
+
+def test_make_dirs(storage: Storage) -> None:
+    io, root = storage
+    io.make_dirs(f"{root}/db.db/t")
+    io.make_dirs(f"{root}/db.db/t")
+    assert io.exists(f"{root}/db.db")
+    assert io.status(f"{root}/db.db/t").is_dir
+    assert names(io, root) == ["db.db"]
+    assert names(io, f"{root}/db.db/t") == []
+
+
+def test_delete(storage: Storage) -> None:
+    io, root = storage
+    io.write_bytes(f"{root}/a/file", b"1")
+    io.write_bytes(f"{root}/a/deep/er/file", b"1")
+    io.write_bytes(f"{root}/ab", b"1")
+    io.delete(f"{root}/a/file")
+    assert names(io, f"{root}/a") == ["deep"]
+    io.delete_dir(f"{root}/a")
+    assert not io.exists(f"{root}/a")
+    assert names(io, root) == ["ab"]
+
+
+@pytest.mark.parametrize("name", ["t*", "t?", "t[12]"])
+def test_names_are_not_patterns(storage: Storage, name: str) -> None:
+    io, root = storage
+    for table in (name, "t1", "t2"):
+        io.write_bytes(f"{root}/{table}/data", table.encode())
+    io.rename_dir(f"{root}/{name}", f"{root}/x{name}")
+    assert io.read_bytes(f"{root}/x{name}/data") == name.encode()
+    if io == FsspecFileIO("file"):
+        with pytest.raises(StorageError, match="pattern"):
+            io.delete_dir(f"{root}/{name}")
+        io.delete(f"{root}/x{name}/data")
+        return
+    io.delete_dir(f"{root}/{name}")
+    assert names(io, root) == ["t1", "t2", f"x{name}"]
+    io.delete_dir(f"{root}/x{name}")
+    assert names(io, root) == ["t1", "t2"]
+
+
+def test_rename_dir(storage: Storage) -> None:
+    io, root = storage
+    io.write_bytes(f"{root}/old/a", b"a")
+    io.write_bytes(f"{root}/old/deep/b", b"b")
+    io.write_bytes(f"{root}/taken/c", b"c")
+    with pytest.raises(FileExistsError):
+        io.rename_dir(f"{root}/old", f"{root}/taken")
+    assert names(io, f"{root}/taken") == ["c"]
+    io.rename_dir(f"{root}/old", f"{root}/other.db/new")
+    assert not io.exists(f"{root}/old")
+    assert io.read_bytes(f"{root}/other.db/new/a") == b"a"
+    assert io.read_bytes(f"{root}/other.db/new/deep/b") == b"b"
+
+
+def test_arrow_reads_and_writes_the_same_files(storage: Storage) -> None:
+    io, root = storage
+    path = f"{root}/bucket-0/data.parquet"
+    io.make_dirs(f"{root}/bucket-0")
+    table = pa.table({"a": [1, None, 3]})
+    pq.write_table(table, io.arrow_path(path), filesystem=io.arrow())
+    io.sync(path)
+    assert io.status(path).size == len(io.read_bytes(path)) > 0
+    assert pq.read_table(io.arrow_path(path), filesystem=io.arrow()).equals(table)
+
+
+def test_a_file_is_no_folder(storage: Storage) -> None:
+    io, root = storage
+    if root.startswith("s3:"):
+        pytest.skip("keys may continue other keys")
+    io.write_bytes(f"{root}/file", b"1")
+    with pytest.raises(StorageError, match="file"):
+        io.write_bytes(f"{root}/file/below", b"2")
+    assert not io.exists(f"{root}/file/below")
+    assert io.read_bytes(f"{root}/file") == b"1"
+
+
+def test_pickles_to_an_equal_one(storage: Storage) -> None:
+    io, root = storage
+    copy = pickle.loads(pickle.dumps(io))  # noqa: S301
+    assert copy == io
+    assert hash(copy) == hash(io)
+    copy.write_bytes(f"{root}/file", b"1")
+    assert io.read_bytes(f"{root}/file") == b"1"
+
+
+def test_temporary_names_are_recognised() -> None:
+    assert is_temporary(".snapshot-1.0123456789abcdef0123456789abcdef.tmp")
+    assert is_temporary(".schema-0.01234567-89ab-cdef-0123-456789abcdef.tmp")
+    assert not any(map(is_temporary, ["snapshot-1", ".hidden", "data-0.parquet", ".x.tmp", "a.0123.tmp"]))

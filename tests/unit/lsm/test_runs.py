@@ -1,0 +1,65 @@
+"""Sections hold every key once; runs never overlap."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from paimon_core.errors import CorruptFileError
+from paimon_core.lsm.runs import key_order, key_range, sections
+from paimon_core.spec.binary_row import encode_row
+from paimon_core.spec.manifest import DataFileMeta
+from paimon_core.spec.types import DOUBLE, INT
+
+
+def file(low: int, high: int, name: str = "f") -> DataFileMeta:
+    return DataFileMeta(
+        file_name=name,
+        file_size=1,
+        row_count=1,
+        min_key=encode_row([INT], [low]),
+        max_key=encode_row([INT], [high]),
+        min_sequence_number=0,
+        max_sequence_number=0,
+        schema_id=0,
+    )
+
+
+spans = st.tuples(st.integers(0, 30), st.integers(0, 8)).map(lambda t: (t[0], t[0] + t[1]))
+
+
+@settings(deadline=None)
+@given(st.lists(spans, max_size=12))
+def test_sections_are_disjoint_and_runs_minimal(ranges: list[tuple[int, int]]) -> None:
+    files = [file(low, high, str(i)) for i, (low, high) in enumerate(ranges)]
+    bounds = dict(zip((f.file_name for f in files), ranges, strict=True))
+    result = sections(files, [INT])
+    seen = [f.file_name for section in result for run in section for f in run.files]
+    assert sorted(seen) == sorted(bounds)
+    last = -1
+    for section in result:
+        inside = [bounds[f.file_name] for run in section for f in run.files]
+        assert min(low for low, _ in inside) > last
+        last = max(high for _, high in inside)
+        for run in section:
+            spans_of_run = [bounds[f.file_name] for f in run.files]
+            assert all(a[1] < b[0] for a, b in zip(spans_of_run, spans_of_run[1:], strict=False))
+        deepest = max(sum(low <= p <= high for low, high in inside) for p in range(40))
+        assert len(section) == deepest
+
+
+def test_float_keys_tell_zeros_apart_and_put_nan_last() -> None:
+    values = [math.nan, math.inf, 0.0, -0.0, -1.0]
+    ordered = sorted(values, key=lambda v: key_order([DOUBLE], [v]))
+    assert [str(v) for v in ordered] == ["-1.0", "-0.0", "0.0", "inf", "nan"]
+
+
+def test_a_key_range_that_does_not_decode_names_the_file() -> None:
+    broken = DataFileMeta(
+        file_name="data-1.parquet", file_size=1, row_count=1, min_sequence_number=0, max_sequence_number=0, schema_id=0
+    )
+    with pytest.raises(CorruptFileError, match=r"data-1\.parquet"):
+        key_range(broken, [INT])

@@ -1,0 +1,136 @@
+from __future__ import annotations
+
+import re
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from paimon_sql.preprocess import PreprocessError, rewrite
+from tests.sql.fixtures import plain_statements, rewrite_pairs
+
+PAIRS = rewrite_pairs()
+
+
+@pytest.mark.parametrize(("written", "expected"), PAIRS, ids=[written[:60] for written, _ in PAIRS])
+def test_rewrites(written, expected):
+    assert rewrite(written) == expected
+
+
+@pytest.mark.parametrize("expected", [expected for _, expected in PAIRS])
+def test_a_rewritten_statement_is_left_alone(expected):
+    assert rewrite(expected) is expected
+
+
+@pytest.mark.parametrize(("written", "expected"), PAIRS, ids=[written[:60] for written, _ in PAIRS])
+def test_every_line_keeps_its_number(written, expected):
+    assert rewrite(written).count("\n") == written.count("\n")
+
+
+@pytest.mark.parametrize("text", plain_statements())
+def test_plain_spark_comes_back_as_the_same_string(text):
+    assert rewrite(text) is text
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "SELECT 'never closed FROM t$files",
+        "SELECT 1 /* never closed t$files",
+        "CREATE TABLE t (a INT) WITH ('k'='v",
+        "SELECT * FROM `t$files",
+        "CREATE TABLE t (a INT",
+        "CREATE TABLE t (a ARRAY<INT",
+        "CREATE TABLE t (a ROW(b INT",
+        "CREATE TABLE",
+        "CREATE TABLE t (",
+        "CREATE TABLE t (a INT) WITH",
+        "ALTER TABLE t SET",
+        "ALTER TABLE",
+        "SET 'a' 'b' 'c'",
+        "SET a-b c",
+        "SELECT * FROM t /*+ OPTIONS('k'='v'",
+        "SELECT * FROM t /*+ OPTIONS */",
+        "USE CATALOG a.b",
+        "SELECT ${x}_t$files, t$a${b}, t$, $x FROM t${z}",
+        "SELECT * FROM t AS x /*+ OPTIONS('k'='v') */",
+        "SELECT /*+ OPTIONS('k'='v') */ * FROM t",
+        "CREATE TABLE t (a TIMESTAMP(3)) USING parquet",
+        "CREATE TABLE t (a BYTES, PRIMARY KEY (a)) STORED AS ORC",
+        "CREATE TEMPORARY TABLE t (a INT) WITH ('k'='v')",
+        "",
+        ";",
+    ],
+)
+def test_what_is_neither_goes_to_spark_as_it_is(text):
+    assert rewrite(text) is text
+
+
+@pytest.mark.parametrize(
+    ("written", "expected"),
+    [
+        ("CREATE TABLE t (a, b BYTES)", "CREATE TABLE t (a, b BINARY)"),
+        ("CREATE TABLE t (a INT PRIMARY KEY (a), b BYTES)", "CREATE TABLE t (a INT PRIMARY KEY (a), b BINARY)"),
+        ("CREATE TABLE t (PRIMARY KEY (k) x)", "CREATE TABLE t ( x) TBLPROPERTIES ('primary-key'='k')"),
+        ("CREATE TABLE t (PRIMARY KEY (k) x, k INT)", "CREATE TABLE t ( x, k INT) TBLPROPERTIES ('primary-key'='k')"),
+        (
+            "CREATE TABLE t (a TIMESTAMP(10), b TIMESTAMP(3) WITH TIME ZONE, c TIMESTAMP(x), d MAP<BYTES>)",
+            "CREATE TABLE t (a TIMESTAMP(10), b TIMESTAMP(3) WITH TIME ZONE, c TIMESTAMP(x), d MAP<BINARY>)",
+        ),
+        ("CREATE TABLE t (a ROW())", "CREATE TABLE t (a STRUCT<>)"),
+        ("CREATE TABLE t (a MAP<INT>>, b BYTES)", "CREATE TABLE t (a MAP<INT>>, b BINARY)"),
+        ("CREATE TABLE t (a ROW<b INT), c BYTES)", "CREATE TABLE t (a STRUCT<b INT), c BYTES)"),
+        ("CREATE TABLE t (a MULTISET<INT, b BYTES)", "CREATE TABLE t (a MAP<INT, b BYTES)"),
+    ],
+)
+def test_what_is_not_understood_is_left_for_spark_to_report(written, expected):
+    assert re.sub(r" TBLPROPERTIES \('paimon-sql.*", "", rewrite(written)) == expected
+
+
+@given(st.text(alphabet=st.characters(exclude_characters="$")))
+@example("\x00")
+@example("\ud800'")
+def test_text_without_a_trigger_comes_back_as_the_same_string(noise):
+    text = "SELECT " + noise.replace("/*+", "")
+    assert rewrite(text) is text
+
+
+_STARTS = st.sampled_from(["CREATE TABLE t (", "ALTER TABLE t SET ", "SET ", "SELECT "])
+_VOCABULARY = (
+    "CREATE TABLE t ALTER SET RESET USE CATALOG WITH PRIMARY KEY NOT ENFORCED CONSTRAINT USING paimon AS SELECT FROM",
+    "OPTIONS IDENTIFIER a b$c 3 'k' 'v' ROW ARRAY MULTISET BYTES TIMESTAMP < > ( ) , ; . = - *",
+    "/*+ */ ` ' \" -- /* ${x} \n",
+)
+_WORDS = st.sampled_from([word for line in _VOCABULARY for word in line.split(" ")])
+
+
+@given(_STARTS, st.lists(_WORDS))
+def test_a_second_pass_changes_nothing(start, words):
+    try:
+        once = rewrite(start + " ".join(words))
+    except PreprocessError:
+        return
+    assert rewrite(once) is once
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "column", "words"),
+    [
+        ("CREATE TABLE t (k INT,\n  PRIMARY KEY (k)) WITH ('primary-key'='k,j')", 2, 3, ["k,j", "primary-key"]),
+        ("CREATE TABLE t (k INT PRIMARY KEY, j INT PRIMARY KEY)", 1, 42, ["one primary key"]),
+        ("CREATE TABLE t (k INT, j INT PRIMARY KEY, PRIMARY KEY (k))", 1, 43, ["one primary key"]),
+        ("CREATE TABLE t (k INT PRIMARY KEY ENFORCED)", 1, 23, ["NOT ENFORCED"]),
+        ("CREATE TABLE t (k INT, CONSTRAINT c PRIMARY KEY (k) RELY ENFORCED)", 1, 37, ["NOT ENFORCED"]),
+    ],
+)
+def test_contradictions_are_refused_with_their_place(text, line, column, words):
+    with pytest.raises(PreprocessError) as caught:
+        rewrite(text)
+    assert (caught.value.line, caught.value.column) == (line, column)
+    assert isinstance(caught.value, ValueError)
+    assert all(word in str(caught.value) for word in words)
+
+
+def test_contradictions_of_other_providers_are_theirs():
+    text = "CREATE TABLE t (k INT PRIMARY KEY ENFORCED, j INT PRIMARY KEY) USING delta"
+    assert rewrite(text) is text

@@ -1,0 +1,59 @@
+from __future__ import annotations
+
+import pytest
+
+from paimon_sql.preprocess import Statement, is_terminated, split_statements
+
+
+def texts(script: str) -> list[str]:
+    return [statement.text for statement in split_statements(script)]
+
+
+def test_splits_at_semicolons_that_are_no_part_of_a_token():
+    script = """SELECT 'a;b', "c;d", `e;f`, r'\\', 'it''s;' -- g;h
+    FROM t /* i; /* j; */ k; */ ; SELECT /*+ BROADCAST(`x;y`) */ 1"""
+    first, second = texts(script)
+    assert first.startswith("SELECT 'a;b'") and first.endswith("FROM t")
+    assert second == "SELECT /*+ BROADCAST(`x;y`) */ 1"
+
+
+def test_drops_empty_and_comment_only_pieces():
+    assert texts("; ;-- nothing\n;/* here */; SELECT 1 ;; -- the end") == ["SELECT 1"]
+    assert texts("") == texts("  \n ") == texts("-- only a comment") == []
+
+
+def test_knows_lines_and_comment_lines():
+    script = "-- A story\n\n-- in two parts\nSELECT 1; -- one\r\n/* then */\nSELECT\n 2;\n\n/* x */ SELECT 3; SELECT 4"
+    assert split_statements(script) == [
+        Statement("SELECT 1", 4, "-- A story\n\n-- in two parts"),
+        Statement("SELECT\n 2", 6, "/* then */"),
+        Statement("SELECT 3", 9),
+        Statement("SELECT 4", 9),
+    ]
+
+
+def test_keeps_comments_inside_a_statement():
+    assert texts("SELECT 1 -- one\n, 2 /* two */;") == ["SELECT 1 -- one\n, 2"]
+
+
+@pytest.mark.parametrize("rest", ["SELECT 'b; SELECT 3;", "SELECT `b; x", "'", 'SELECT "', "SELECT 2 /* x; "])
+def test_what_follows_an_open_quote_is_one_statement(rest):
+    assert split_statements("SELECT 1;\n" + rest) == [Statement("SELECT 1", 1), Statement(rest.rstrip(), 2)]
+
+
+@pytest.mark.parametrize(
+    ("text", "terminated"),
+    [
+        ("SELECT 1;", True),
+        ("SELECT 1; -- done", True),
+        (";", True),
+        ("SELECT 1", False),
+        ("SELECT ';", False),
+        ("SELECT ';'", False),
+        ("SELECT 1 -- ;", False),
+        ("SELECT 1; SELECT 2", False),
+        ("", False),
+    ],
+)
+def test_is_terminated(text, terminated):
+    assert is_terminated(text) is terminated

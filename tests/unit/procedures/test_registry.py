@@ -1,0 +1,109 @@
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from paimon_core.errors import InvalidNameError, TableNotFoundError
+from paimon_core.spec.types import INT
+from paimon_core.store.new_schema import new_table_schema
+from paimon_sql.catalog.base import Catalog
+from paimon_sql.catalog.identifier import Identifier
+from paimon_sql.catalog.load import load_catalog
+from paimon_sql.procedures import PROCEDURES, Parameter, Procedure, ProcedureContext, procedure
+from tests.support.tables import fields
+
+
+class NoExecutor:
+    def run(self, function: Callable[[str], str], items: Sequence[str], description: str) -> list[str]:
+        raise AssertionError(f"{description} needs no tasks")
+
+
+@pytest.fixture
+def catalog(tmp_path: Path) -> Catalog:
+    made = load_catalog({"warehouse": str(tmp_path)})
+    made.create_database("db")
+    for database, table in (("default", "t"), ("db", "t"), ("db", "a.b"), ("db", "a`b")):
+        made.create_table(Identifier(database, table), new_table_schema(fields(k=INT)))
+    return made
+
+
+def context(catalog: Catalog, database: str = "default") -> ProcedureContext:
+    return ProcedureContext(catalog, database, NoExecutor())
+
+
+def test_a_procedure_is_made_of_its_signature() -> None:
+    @procedure(name="string", rows="bigint")
+    def repeat(
+        context: ProcedureContext, text: str, times: int = 1, upper: bool = False, suffix: str | None = None
+    ) -> Sequence[tuple[Any, ...]]:
+        """Say it again.
+
+        More than once.
+        """
+        said = text.upper() if upper else text
+        return [(said + (suffix or ""), times)] * times
+
+    assert isinstance(repeat, Procedure)
+    assert repeat.name == "repeat"
+    assert repeat.summary == "Say it again.\n\nMore than once."
+    assert repeat.parameters == (
+        Parameter("text", "string", True),
+        Parameter("times", "bigint", False),
+        Parameter("upper", "boolean", False),
+        Parameter("suffix", "string", False),
+    )
+    assert repeat.columns == (("name", "string"), ("rows", "bigint"))
+    nothing: Any = None
+    assert repeat.call(nothing, {"text": "a"}) == [("a", 1)]
+    assert repeat.call(nothing, {"text": "a", "times": 2, "upper": True, "suffix": "!"}) == [("A!", 2)] * 2
+
+
+def test_a_type_that_sql_has_not_is_refused_when_the_procedure_is_made() -> None:
+    with pytest.raises(KeyError):
+
+        @procedure(result="boolean")
+        def broken(context: ProcedureContext, when: bytes) -> Sequence[tuple[Any, ...]]:
+            return []
+
+
+def test_registered_procedures_go_by_their_names_and_explain_themselves() -> None:
+    assert PROCEDURES
+    for name, known in PROCEDURES.items():
+        assert known.name == name
+        assert len(known.summary.splitlines()) > 1
+        assert all(kind in ("string", "bigint", "boolean") for _, kind in known.columns)
+        assert {p.type for p in known.parameters} <= {"string", "bigint", "boolean"}
+        assert [p.required for p in known.parameters] == sorted((p.required for p in known.parameters), reverse=True)
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("t", "default.t"),
+        ("`t`", "default.t"),
+        ("db.t", "db.t"),
+        ("`db`.`t`", "db.t"),
+        ("paimon.db.t", "db.t"),
+        ("db.`a.b`", "db.a.b"),
+        ("db.`a``b`", "db.a`b"),
+    ],
+)
+def test_names_of_tables(catalog: Catalog, text: str, name: str) -> None:
+    assert context(catalog).load_table(text).name == name
+
+
+def test_a_name_alone_is_looked_up_in_the_current_database(catalog: Catalog) -> None:
+    assert context(catalog, "db").load_table("t").name == "db.t"
+    with pytest.raises(TableNotFoundError):
+        context(catalog, "db").load_table("nowhere")
+
+
+@pytest.mark.parametrize(
+    "text", ["", ".", "t.", ".t", "a..t", "a.b.c.d", "`t", "`a`b", "a`b`", "``", "db.`..`", "../t", "t$files", "t$"]
+)
+def test_what_is_no_name_of_a_table(catalog: Catalog, text: str) -> None:
+    with pytest.raises(InvalidNameError):
+        context(catalog).load_table(text)

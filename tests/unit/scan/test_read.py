@@ -1,0 +1,143 @@
+"""Reading splits: projection, filters, older schemas, and files that are missing or broken."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from paimon_core.errors import CorruptFileError, DataFileMissingError, InvalidDataError
+from paimon_core.expressions.predicate import And, Compare, Predicate
+from paimon_core.scan.read import read_split
+from paimon_core.spec.split import DataSplit
+from paimon_core.spec.types import BIGINT, BOOLEAN, DOUBLE, INT, STRING, DataField, RowType
+from paimon_core.store.table_store import TableStore
+from paimon_core.write.writer import open_writer
+from tests.support.data import Live, files_of, make_batch, make_store, read_rows
+from tests.unit.expressions.test_prune import DOMAINS, evaluate, predicates
+
+
+def written(store: TableStore, *tasks: list[tuple[Any, ...]]) -> Live:
+    messages = []
+    for i, rows in enumerate(tasks):
+        writer = open_writer(store, sequence_start=1000 * i)
+        writer.write(make_batch(store, rows))
+        messages += writer.finish()
+    return files_of(messages)
+
+
+def only_path(store: TableStore, live: Live) -> Path:
+    ((place, (file,)),) = live.items()
+    return Path(store.bucket_dir(*place)) / file.file_name
+
+
+def test_projection_and_order_of_columns(tmp_path: Path) -> None:
+    store = make_store(tmp_path, {"k": INT, "a": STRING, "b": INT}, keys=["k"], bucket="1")
+    live = written(store, [(1, "x", 10), (2, "y", 20)], [(2, "z", 21)])
+    assert read_rows(store, live, ["b", "k"]) == [(10, 1), (21, 2)]
+    assert read_rows(store, live, ["a"]) == [("x",), ("z",)]
+
+
+def test_a_filter_on_values_does_not_bring_back_older_rows(tmp_path: Path) -> None:
+    store = make_store(tmp_path, {"k": INT, "v": INT}, keys=["k"], bucket="1")
+    live = written(store, [(1, 5), (2, 6)], [(1, 7)])
+    assert read_rows(store, live, predicate=Compare("v", "=", 5)) == []
+    assert read_rows(store, live, predicate=Compare("k", "=", 1)) == [(1, 7)]
+
+
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@given(
+    predicates,
+    st.lists(st.fixed_dictionaries({n: st.none() | DOMAINS[n] for n in ("int", "float", "str", "bool")}), max_size=8),
+)
+def test_filters_never_lose_a_match(tmp_path: Path, predicate: Predicate, data: list[dict[str, Any]]) -> None:
+    types = {"int": INT, "float": DOUBLE, "str": STRING, "bool": BOOLEAN}
+    store = make_store(tmp_path, types)
+    rows = [tuple(r[n] for n in types) for r in data]
+    live = written(store, rows)
+    found = [repr(r) for r in read_rows(store, live, predicate=predicate)]
+    for row in data:
+        if evaluate(predicate, {**row, "ts": None}):
+            assert repr(tuple(row[n] for n in types)) in found
+
+
+def test_most_rows_that_do_not_match_are_left_out(tmp_path: Path) -> None:
+    store = make_store(tmp_path, {"a": INT, "b": STRING})
+    live = written(store, [(i, str(i)) for i in range(100)])
+    both = And((Compare("a", ">=", 98), Compare("b", "!=", "99")))
+    assert read_rows(store, live, predicate=both) == [(98, "98")]
+
+
+def test_older_schema_columns_by_id(tmp_path: Path) -> None:
+    store = make_store(tmp_path, {"k": INT, "a": INT, "b": STRING}, keys=["k"], bucket="1")
+    live = written(store, [(1, 10, "x")])
+    fields = (
+        DataField(id=0, name="k", type=INT),
+        DataField(id=1, name="renamed", type=BIGINT),
+        DataField(id=3, name="b", type=INT),
+    )
+    evolved = replace(store, schema=replace(store.schema, id=1, fields=fields, highest_field_id=3))
+    assert read_rows(evolved, live) == [(1, 10, None)]
+
+
+def test_a_type_that_cannot_be_cast_names_column_and_file(tmp_path: Path) -> None:
+    store = make_store(tmp_path, {"a": STRING})
+    live = written(store, [("text",)])
+    evolved = replace(store, schema=replace(store.schema, id=1, fields=(DataField(id=0, name="a", type=INT),)))
+    with pytest.raises(InvalidDataError, match=r"'a'.*\.parquet"):
+        read_rows(evolved, live)
+
+
+def test_a_nested_column_that_was_renamed_is_read(tmp_path: Path) -> None:
+    inner = DataField(id=1, name="x", type=INT)
+    store = make_store(tmp_path, {"r": RowType(fields=(inner,))})
+    live = written(store, [({"x": 1},)])
+    fields = (DataField(id=0, name="r", type=RowType(fields=(replace(inner, name="y"),))),)
+    evolved = replace(store, schema=replace(store.schema, id=1, fields=fields))
+    assert read_rows(evolved, live) == [({"y": 1},)]
+
+
+def test_a_missing_file_names_itself_and_the_table(tmp_path: Path) -> None:
+    store = make_store(tmp_path, {"a": INT})
+    live = written(store, [(1,)])
+    path = only_path(store, live)
+    path.unlink()
+    with pytest.raises(DataFileMissingError, match=path.name) as caught:
+        read_rows(store, live)
+    assert store.root in str(caught.value)
+
+
+@pytest.mark.parametrize("keep", [0, 3, 100, -1])
+def test_a_truncated_file_is_corrupt(tmp_path: Path, keep: int) -> None:
+    store = make_store(tmp_path, {"a": INT})
+    live = written(store, [(i,) for i in range(1000)])
+    path = only_path(store, live)
+    path.write_bytes(path.read_bytes()[:keep])
+    with pytest.raises(CorruptFileError, match=path.name):
+        read_rows(store, live)
+
+
+def test_a_damaged_page_is_corrupt(tmp_path: Path) -> None:
+    store = make_store(tmp_path, {"a": STRING})
+    live = written(store, [(f"text {i}",) for i in range(1000)])
+    path = only_path(store, live)
+    data = bytearray(path.read_bytes())
+    data[4:400] = bytes(396)
+    path.write_bytes(bytes(data))
+    with pytest.raises(CorruptFileError, match=path.name):
+        read_rows(store, live)
+
+
+def test_deletes_are_dropped_even_where_nothing_overlaps(tmp_path: Path) -> None:
+    store = make_store(tmp_path, {"k": INT}, keys=["k"], bucket="1")
+    writer = open_writer(store, sequence_start=0)
+    kinds = pa.array([0, 3], pa.int8())
+    writer.write(make_batch(store, [(1,), (2,)]).append_column("_VALUE_KIND", kinds))
+    ((place, files),) = files_of(writer.finish()).items()
+    split = DataSplit(partition=place[0], bucket=0, bucket_dir=store.bucket_dir(*place), files=tuple(files))
+    assert [b.to_pydict() for b in read_split(store, split, ["k"])] == [{"k": [1]}]

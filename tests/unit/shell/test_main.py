@@ -1,0 +1,120 @@
+from __future__ import annotations
+
+import io
+import sys
+
+import pytest
+
+import paimon_sql
+from paimon_sql.shell.main import main
+from tests.unit.shell.fakes import FakeFrame, FakeSession
+
+
+@pytest.fixture
+def session(monkeypatch):
+    session = FakeSession({"SELECT 1": FakeFrame({"one": "long"}, (1,)), "SELECT bad": ValueError("no such column")})
+
+    def connect(**options):
+        session.options = options
+        return session
+
+    monkeypatch.setitem(vars(paimon_sql), "connect", connect)
+    monkeypatch.setattr("logging.disable", lambda: None)
+    return session
+
+
+def test_statements_of_the_command_line(session, capsys):
+    assert main(["-w", "/w", "-e", "SELECT 1; SELECT 2", "-e", "SELECT 3"]) == 0
+    assert session.ran == ["SELECT 1", "SELECT 2", "SELECT 3"]
+    assert capsys.readouterr().out.startswith(" one\n-----\n   1\n(1 row, ")
+    assert session.is_stopped and session.log_levels == ["OFF"]
+
+
+def test_what_the_session_is_made_with(session):
+    arguments = ["-w", "/w", "--catalog", "c", "--metastore", "jdbc", "--database", "d`b", "-e", "SELECT 1"]
+    assert main([*arguments, "-c", "uri=jdbc:x=y", "-c", "spark.ui.enabled=true"]) == 0
+    assert session.options == {
+        "warehouse": "/w",
+        "catalog": "c",
+        "metastore": "jdbc",
+        "uri": "jdbc:x=y",
+        "spark.ui.enabled": "true",
+        "spark.ui.showConsoleProgress": "false",
+    }
+    assert session.ran[0] == "USE `d``b`"
+
+
+def test_a_script_is_echoed_unless_quiet(session, capsys, tmp_path):
+    script = tmp_path / "s.sql"
+    script.write_text("-- a note\nSELECT 1;\n")
+    assert main(["-f", str(script)]) == 0
+    assert capsys.readouterr().out.startswith("-- a note\nSELECT 1;\n one\n")
+    assert main(["-S", "-f", str(script)]) == 0
+    assert capsys.readouterr().out.startswith(" one\n")
+
+
+def test_an_error_is_one_line_and_status_1(session, capsys, tmp_path):
+    script = tmp_path / "s.sql"
+    script.write_text("SELECT 1;\nSELECT bad;\nSELECT 1;")
+    assert main(["-f", str(script)]) == 1
+    assert capsys.readouterr().err == f"error: {script}:2: no such column\n"
+    assert main(["-e", "SELECT bad"]) == 1
+    assert capsys.readouterr().err == "error: no such column\n"
+    assert session.is_stopped
+
+
+def test_debug_shows_the_stack_and_sparks_log(session, capsys):
+    assert main(["--debug", "-e", "SELECT bad"]) == 1
+    assert "Traceback" in capsys.readouterr().err
+    assert session.log_levels == ["WARN"]
+
+
+@pytest.mark.parametrize("arguments", [[], ["-f", "-"]])
+def test_a_script_on_standard_input(session, capsys, monkeypatch, arguments):
+    monkeypatch.setattr(sys, "stdin", io.StringIO("SELECT 1;\nSELECT bad;"))
+    assert main(arguments) == 1
+    assert capsys.readouterr().err == "error: stdin:2: no such column\n"
+
+
+def test_a_missing_script_fails_before_spark_starts(session, capsys):
+    assert main(["-f", "/no/such.sql"]) == 1
+    assert "/no/such.sql" in capsys.readouterr().err
+    assert not hasattr(session, "options")
+
+
+def test_a_session_that_cannot_be_made(monkeypatch, capsys):
+    def connect(**_):
+        raise RuntimeError("no Java was found")
+
+    monkeypatch.setitem(vars(paimon_sql), "connect", connect)
+    monkeypatch.setattr("logging.disable", lambda: None)
+    assert main(["-e", "SELECT 1"]) == 1
+    assert capsys.readouterr().err == "error: no Java was found\n"
+
+
+@pytest.mark.parametrize("arguments", [["-c", "novalue"], ["-c", "=x"], ["--output", "xml"], ["--max-rows", "many"]])
+def test_wrong_arguments_are_status_2(session, arguments):
+    with pytest.raises(SystemExit) as caught:
+        main(arguments)
+    assert caught.value.code == 2
+
+
+def test_formats_for_programs_print_all_rows(session, capsys):
+    session.answers["SELECT n"] = FakeFrame({"n": "long"}, *((n,) for n in range(1500)))
+    assert main(["--output", "json", "-e", "SELECT n"]) == 0
+    assert len(capsys.readouterr().out.splitlines()) == 1500
+    assert main(["-e", "SELECT n"]) == 0
+    assert "(first 1000 rows, " in capsys.readouterr().out
+
+
+def test_a_prompt_follows_with_i_and_its_status_is_the_shells(session, monkeypatch, capsys):
+    monkeypatch.setattr("paimon_sql.shell.prompt.terminal", None)
+    monkeypatch.setattr(sys, "stdin", io.StringIO("SELECT 1;\nquit\n"))
+    assert main(["-i", "-e", "SELECT bad"]) == 0
+    assert session.ran == ["SELECT bad", "SELECT 1"]
+
+
+def test_an_interrupt_is_status_130_and_stops_the_session(session):
+    session.answers["SELECT 1"] = KeyboardInterrupt()
+    assert main(["-e", "SELECT 1"]) == 130
+    assert session.is_stopped

@@ -1,0 +1,80 @@
+from __future__ import annotations
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from paimon_core.spec.binary_row import encode_body
+from paimon_core.spec.hashing import bucket_of, murmur3_row, murmur3_words
+from tests.unit.spec.golden_files import DATABASE, schemas
+
+
+def fixed_buckets() -> dict[str, int]:
+    """Tables with buckets of the default function, and how many."""
+    found = {table: s.options for (table, _), s in sorted(schemas().items())}
+    default = {t: o for t, o in found.items() if "bucket-function.type" not in o}
+    return {t: int(o["bucket"]) for t, o in default.items() if int(o.get("bucket", "-1")) > 1}
+
+
+@pytest.mark.parametrize("table", fixed_buckets())
+def test_golden_rows_lie_in_their_buckets(table: str) -> None:
+    buckets, rows = fixed_buckets()[table], 0
+    schema = schemas()[table, 0]
+    types = schema.types(schema.bucket_keys)
+    for path in (DATABASE / table).rglob("bucket-*/*.parquet"):
+        if path.name.startswith("changelog-"):
+            continue
+        keys = pq.ParquetFile(path).read(columns=list(schema.bucket_keys)).to_pylist()
+        hashes = np.array([murmur3_row(encode_body(types, list(k.values()))) for k in keys], dtype=np.int32)
+        assert set(bucket_of(hashes, buckets).tolist()) == {int(path.parent.name.removeprefix("bucket-"))}, path
+        rows += len(keys)
+    assert rows > 1
+
+
+def test_several_tables_have_buckets() -> None:
+    assert {"pk_int", "pk_bigint", "pk_date", "pk_boolean", "pk_bucket_key", "bucket_append_key", "part_pk"} <= set(
+        fixed_buckets()
+    )
+
+
+def scalar(data: bytes, seed: int = 42) -> int:
+    """MurmurHash3 x86 32 of whole words, one integer at a time."""
+    h = seed
+    for (k,) in np.frombuffer(data, "<u4").reshape(-1, 1).tolist():
+        k = k * 0xCC9E2D51 & 0xFFFFFFFF
+        k = (k << 15 | k >> 17) & 0xFFFFFFFF
+        h ^= k * 0x1B873593 & 0xFFFFFFFF
+        h = (h << 13 | h >> 19) & 0xFFFFFFFF
+        h = (h * 5 + 0xE6546B64) & 0xFFFFFFFF
+    h ^= len(data)
+    h = (h ^ h >> 16) * 0x85EBCA6B & 0xFFFFFFFF
+    h = (h ^ h >> 13) * 0xC2B2AE35 & 0xFFFFFFFF
+    h ^= h >> 16
+    return h - 2**32 if h >= 2**31 else h
+
+
+@given(st.binary(max_size=64).map(lambda b: b[: len(b) // 4 * 4]))
+def test_one_row(data: bytes) -> None:
+    assert murmur3_row(data) == scalar(data)
+
+
+@given(st.lists(st.binary(max_size=40).map(lambda b: b[: len(b) // 4 * 4]), min_size=1, max_size=8))
+def test_rows_of_different_length(rows: list[bytes]) -> None:
+    width = max(map(len, rows))
+    words = np.stack([np.frombuffer(r.ljust(width, b"\xff"), dtype="<u4") for r in rows])
+    lengths = np.array([len(r) // 4 for r in rows], dtype=np.int64)
+    assert murmur3_words(words, lengths).tolist() == [scalar(r) for r in rows]
+
+
+@given(st.lists(st.integers(-(2**31), 2**31 - 1), max_size=8), st.integers(1, 2**31 - 1))
+def test_buckets_of_negative_hashes(hashes: list[int], buckets: int) -> None:
+    found = bucket_of(np.array(hashes, dtype=np.int32), buckets).tolist()
+    assert found == [abs(h) % buckets for h in hashes]
+    assert all(0 <= b < buckets for b in found)
+
+
+def test_an_empty_row_and_no_rows() -> None:
+    assert murmur3_row(b"") == scalar(b"")
+    assert murmur3_words(np.zeros((0, 4), dtype=np.uint32)).shape == (0,)

@@ -1,0 +1,42 @@
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from paimon_core.errors import CorruptFileError
+from paimon_core.spec.binary_row import encode_row
+from paimon_core.spec.split import DataSplit, decode_split, encode_split
+from paimon_core.spec.types import INT
+from tests.unit.spec.test_manifest import BARE, FULL
+from tests.unit.spec.test_message import NO_JSON, hostile
+
+SPLIT = DataSplit(
+    partition=encode_row([INT], [7]), bucket=3, bucket_dir="/w/t/p=7/bucket-3", files=(FULL, BARE), needs_merge=True
+)
+
+
+def test_both_ways() -> None:
+    assert decode_split(encode_split(SPLIT)) == SPLIT
+    empty = DataSplit(partition=b"", bucket=0, bucket_dir="", files=())
+    assert decode_split(encode_split(empty)) == empty
+    assert not empty.needs_merge
+
+
+def test_sums() -> None:
+    assert SPLIT.row_count == FULL.row_count + BARE.row_count == 11
+    assert SPLIT.size == FULL.file_size + BARE.file_size == 2**40 + 1
+
+
+@pytest.mark.parametrize("text", [*NO_JSON, *hostile(json.loads(encode_split(SPLIT)))])
+def test_what_is_no_split(text: str) -> None:
+    with pytest.raises(CorruptFileError, match="<split> is corrupt: it does not decode .*run the query again"):
+        decode_split(text)
+
+
+@pytest.mark.parametrize("key", ["partition", "bucket", "dir", "merge", "files"])
+def test_a_missing_member_is_named(key: str) -> None:
+    node = json.loads(encode_split(SPLIT))
+    del node[key]
+    with pytest.raises(CorruptFileError, match=f"no '{key}'"):
+        decode_split(json.dumps(node))

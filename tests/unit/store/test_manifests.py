@@ -1,0 +1,119 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from paimon_core.errors import CorruptFileError, InvalidOptionError
+from paimon_core.expressions.predicate import Compare
+from paimon_core.spec.binary_row import encode_row
+from paimon_core.spec.manifest import FileKind, ManifestEntry, live_entries
+from paimon_core.spec.stats import decode_stats
+from paimon_core.spec.types import INT
+from paimon_core.store.manifests import (
+    merge_manifests,
+    read_entries,
+    read_manifest,
+    read_manifest_list,
+    write_manifest_list,
+    write_manifests,
+)
+from paimon_core.store.partitions import PartitionFilter, only_partitions
+from paimon_core.store.table_store import TableStore
+from tests.support.tables import data_file, new_store
+
+
+def entry(store: TableStore, p: int | None = 1, kind: FileKind = FileKind.ADD, bucket: int = 0) -> ManifestEntry:
+    partition = encode_row([INT], [p]) if store.schema.partition_keys else encode_row([], [])
+    return ManifestEntry(kind=kind, partition=partition, bucket=bucket, total_buckets=-1, file=data_file(store, 1, 2))
+
+
+def deleted(added: ManifestEntry) -> ManifestEntry:
+    return ManifestEntry(
+        kind=FileKind.DELETE, partition=added.partition, bucket=added.bucket, total_buckets=-1, file=added.file
+    )
+
+
+def test_a_manifest_says_what_is_in_it(tmp_path: Path) -> None:
+    store = new_store(tmp_path, partition="p")
+    entries = [entry(store, 7, bucket=2), entry(store, None), entry(store, 3), deleted(entry(store, 5, bucket=4))]
+    (meta,) = write_manifests(store, entries)
+    assert (meta.num_added_files, meta.num_deleted_files, meta.min_bucket, meta.max_bucket) == (3, 1, 0, 4)
+    (p,) = decode_stats([INT], meta.partition_stats)
+    assert (p.minimum, p.maximum, p.null_count) == (3, 7, 1)
+    assert meta.file_size == Path(store.paths.manifest(meta.file_name)).stat().st_size
+    assert list(read_manifest(store, meta.file_name)) == entries
+
+
+def test_lists_keep_order_and_size(tmp_path: Path) -> None:
+    store = new_store(tmp_path)
+    metas = [*write_manifests(store, [entry(store)]), *write_manifests(store, [entry(store)])]
+    name, size = write_manifest_list(store, metas)
+    assert list(read_manifest_list(store, name)) == metas
+    assert size == Path(store.paths.manifest(name)).stat().st_size
+    assert write_manifests(store, []) == []
+
+
+def test_few_small_manifests_are_left_alone(tmp_path: Path) -> None:
+    store = new_store(tmp_path)
+    metas = [m for _ in range(29) for m in write_manifests(store, [entry(store)])]
+    assert merge_manifests(store, metas) == metas
+
+
+def test_many_small_manifests_become_one(tmp_path: Path) -> None:
+    store = new_store(tmp_path)
+    entries = [entry(store) for _ in range(30)]
+    metas = [m for e in entries for m in write_manifests(store, [e])]
+    (merged,) = merge_manifests(store, metas)
+    assert list(read_manifest(store, merged.file_name)) == entries
+
+
+def test_a_minor_merge_keeps_deletes_of_files_elsewhere(tmp_path: Path) -> None:
+    store = new_store(tmp_path, **{"manifest.merge-min-count": "2"})
+    elsewhere, here = entry(store), entry(store)
+    metas = [m for e in (here, deleted(elsewhere), deleted(here)) for m in write_manifests(store, [e])]
+    (merged,) = merge_manifests(store, metas)
+    assert list(read_manifest(store, merged.file_name)) == [deleted(elsewhere)]
+
+
+def test_a_full_merge_leaves_no_delete_and_spares_untouched_manifests(tmp_path: Path) -> None:
+    store = new_store(tmp_path)
+    first, second, third = [entry(store) for _ in range(200)], [entry(store) for _ in range(200)], entry(store)
+    metas = [m for es in (first, second, [deleted(first[0]), third]) for m in write_manifests(store, es)]
+    small = store.with_options(
+        {"manifest.target-file-size": f"{metas[0].file_size - 200}b", "manifest.full-compaction-threshold-size": "1b"}
+    )
+    pending = write_manifests(store, [deleted(first[1])])
+    merged = merge_manifests(small, metas + pending)
+    assert metas[1] in merged
+    assert sum(m.num_deleted_files for m in merged) == 0
+    live = {e.file.file_name for e in live_entries(read_entries(store, merged)).values()}
+    assert live == {e.file.file_name for e in [*first[2:], *second, third]}
+
+
+def test_missing_and_broken_manifests_are_named(tmp_path: Path) -> None:
+    store = new_store(tmp_path)
+    with pytest.raises(CorruptFileError, match="manifest-gone.*not there"):
+        read_manifest(store, "manifest-gone")
+    Path(store.paths.manifest_dir).mkdir(parents=True, exist_ok=True)
+    Path(store.paths.manifest("manifest-x")).write_bytes(b"Obj\x01nonsense")
+    with pytest.raises(CorruptFileError, match="manifest-x"):
+        read_manifest(store, "manifest-x")
+
+
+def test_an_unknown_codec_is_named(tmp_path: Path) -> None:
+    store = new_store(tmp_path).with_options({"manifest.compression": "lzma"})
+    with pytest.raises(InvalidOptionError, match="manifest.compression"):
+        write_manifests(store, [entry(store)])
+
+
+@pytest.mark.parametrize(("p", "may"), [(3, True), (5, True), (7, True), (2, False), (8, False), (None, False)])
+def test_manifests_are_pruned_by_partition(tmp_path: Path, p: int | None, may: bool) -> None:
+    store = new_store(tmp_path, partition="p")
+    (meta,) = write_manifests(store, [entry(store, 3), entry(store, 7)])
+    fields = store.schema.partition_fields
+    assert only_partitions(fields, [encode_row([INT], [p])]).may_hold(meta) is may
+    if p is not None:
+        assert PartitionFilter(fields, predicate=Compare("p", "=", p)).may_hold(meta) is may
+        assert PartitionFilter(fields, predicate=Compare("p", "=", p)).holds(encode_row([INT], [p]))
+        assert not PartitionFilter(fields, predicate=Compare("p", "=", p)).holds(encode_row([INT], [None]))

@@ -1,0 +1,71 @@
+from __future__ import annotations
+
+import pytest
+
+from paimon_core.errors import InvalidOptionError, InvalidSchemaError, PaimonError, UnsupportedFeatureError
+from paimon_core.spec.schema import TableSchema
+from paimon_core.spec.types import INT, STRING, CollectionType, DataField, Kind, MapType, RowType
+from paimon_core.store.new_schema import new_table_schema
+from tests.support.tables import fields
+
+
+def made(options: dict[str, str] | None = None, **keys: list[str]) -> TableSchema:
+    return new_table_schema(fields(k=INT, v=STRING, p=STRING), options=options, **keys)
+
+
+def test_keys_come_out_of_the_options_and_are_not_null() -> None:
+    schema = made({"primary-key": "p, k", "partition": "p", "bucket": "2"})
+    assert (schema.primary_keys, schema.partition_keys) == (("p", "k"), ("p",))
+    assert schema.options == {"bucket": "2"}
+    assert [str(f.type) for f in schema.fields] == ["INT NOT NULL", "STRING", "STRING NOT NULL"]
+    assert schema.trimmed_primary_keys == ("k",)
+
+
+def test_ids_are_given_in_reading_order() -> None:
+    point = RowType(fields=(DataField(id=9, name="x", type=INT), DataField(id=9, name="y", type=INT)))
+    columns = fields(a=CollectionType(Kind.ARRAY, True, point), b=INT, c=MapType(key=STRING, value=point))
+    schema = new_table_schema(columns)
+    assert [f.id for f in schema.fields] == [0, 3, 4]
+    assert schema.highest_field_id == 6
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "says"),
+    [
+        ({"bucket": "0"}, InvalidOptionError, "bucket"),
+        ({"bucket": "-3"}, InvalidOptionError, "bucket"),
+        ({"bucket": "-2"}, InvalidOptionError, "bucket"),
+        ({"bucket": "four"}, InvalidOptionError, "'bucket' cannot be 'four'"),
+        ({"bucket": "4"}, InvalidOptionError, "bucket-key"),
+        ({"bucket-key": "k"}, InvalidOptionError, "bucket-key"),
+        ({"bucket": "4", "bucket-key": "nope"}, InvalidOptionError, "nope"),
+        ({"bucket": "4", "bucket-key": "v", "primary-key": "k"}, InvalidOptionError, "not in the primary key"),
+        ({"merge-engine": "magic"}, InvalidOptionError, "merge-engine"),
+        ({"merge-engine": "first-row"}, InvalidOptionError, "needs a primary key"),
+        ({"sequence.field": "nope", "primary-key": "k"}, InvalidOptionError, "sequence.field"),
+        ({"target-file-size": "many"}, InvalidOptionError, "target-file-size"),
+        ({"primary-key": "nope"}, InvalidSchemaError, "nope"),
+        ({"primary-key": "k,k"}, InvalidSchemaError, "more than once"),
+        ({"primary-key": "k", "partition": "p"}, UnsupportedFeatureError, "across partitions"),
+        ({"primary-key": "p", "partition": "p"}, InvalidSchemaError, "only partition columns"),
+        ({"partition": "k,v,p"}, InvalidSchemaError, "All columns"),
+    ],
+)
+def test_what_is_refused_is_named(options: dict[str, str], error: type[PaimonError], says: str) -> None:
+    with pytest.raises(error, match=says):
+        made(options)
+
+
+@pytest.mark.parametrize("name", ["_KEY_a", "_SEQUENCE_NUMBER", "_VALUE_KIND", "_LEVEL", "rowkind", "_ROW_ID", "", "K"])
+def test_column_names_that_are_refused(name: str) -> None:
+    with pytest.raises(InvalidSchemaError):
+        new_table_schema([*fields(k=INT), DataField(id=0, name=name, type=INT)])
+
+
+def test_nested_columns_are_no_keys_and_keys_are_defined_once() -> None:
+    with pytest.raises(InvalidSchemaError, match="ARRAY"):
+        new_table_schema(fields(a=CollectionType(Kind.ARRAY), b=INT), primary_keys=["a"])
+    with pytest.raises(InvalidSchemaError, match="twice"):
+        made({"primary-key": "k"}, primary_keys=["k"])
+    with pytest.raises(InvalidSchemaError, match="at least one column"):
+        new_table_schema([])

@@ -1,0 +1,120 @@
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime, timedelta
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from paimon_core.commit.changes import Overwrite
+from paimon_core.errors import TableNotFoundError
+from paimon_core.spec.binary_row import encode_row
+from paimon_core.spec.types import DATE, DOUBLE, FLOAT, INT, STRING, DataField, DecimalType, Kind, TimeType
+from paimon_core.system_tables.registry import SYSTEM_TABLES
+from paimon_core.system_tables.text import cast_text, duration_text, row_text, value_text
+from paimon_core.table import Table
+from tests.support.golden import REFUSED_METADATA, golden_checks, golden_names, golden_table
+from tests.support.tables import data_file, info, message, new_store
+
+QUERY = re.compile(r"SELECT ([a-zA-Z_, ]+) FROM golden\.`(\w+)\$(\w+)`( WHERE key <> 'owner')?")
+
+
+def golden_queries() -> list[Any]:
+    found = []
+    for name in sorted(set(golden_names()) - REFUSED_METADATA):
+        for check in golden_checks(name):
+            match = QUERY.fullmatch(check["query"])
+            if match and match[3] in SYSTEM_TABLES:
+                found.append(pytest.param(name, match[3], match[1].split(", "), check["rows"], id=f"{name}${match[3]}"))
+    return found
+
+
+@pytest.mark.parametrize(("name", "system_table", "columns", "expected"), golden_queries())
+def test_golden_tables_show_what_java_shows(
+    name: str, system_table: str, columns: list[str], expected: list[list[Any]]
+) -> None:
+    shown = golden_table(name).system_table(system_table, UTC).select(columns).to_pylist()
+    rows = [list(r.values()) for r in shown if r.get("key") != "owner"]
+    assert sorted(map(repr, rows)) == sorted(map(repr, expected))
+
+
+def test_snapshots_show_their_fields(tmp_path: Path) -> None:
+    store = new_store(tmp_path)
+    table = Table(store)
+    table.commit([message(store, data_file(store, 1, 1, rows=4))], info("ann", identifier=9))
+    table.truncate(info("bob"))
+    first, second = table.system_table("snapshots", UTC).to_pylist()
+    made = table.latest_snapshot()
+    assert made is not None
+    assert (first["snapshot_id"], first["commit_user"], first["commit_identifier"]) == (1, "ann", 9)
+    assert (second["commit_kind"], second["operation"], second["total_record_count"]) == ("OVERWRITE", "WRITE", 0)
+    assert second["delta_record_count"] == -4
+    assert second["commit_time"] == datetime.fromtimestamp(made.time_millis / 1000, UTC).replace(tzinfo=None)
+
+
+def test_files_of_a_version(tmp_path: Path) -> None:
+    store = new_store(tmp_path, partition="p")
+    table = Table(store)
+    table.commit([message(store, data_file(store, 1, 5, rows=4), p=None)], info())
+    table.commit([], info(), Overwrite())
+    assert table.system_table("files").num_rows == 0
+    (row,) = table.with_options({"scan.snapshot-id": "1"}).system_table("files").to_pylist()
+    assert row["partition"] == "{null}"
+    assert row["file_path"].startswith(f"{store.root}/p=__DEFAULT_PARTITION__/bucket-0/")
+    assert (row["file_format"], row["file_source"], row["min_key"]) == ("parquet", "APPEND", None)
+    assert row["min_value_stats"] == "{k=1, n=null, p=null, v=null}"
+    assert row["creation_time"] == datetime(2024, 1, 2, 3, 4, 5)
+    (part,) = table.with_options({"scan.snapshot-id": "1"}).system_table("partitions").to_pylist()
+    assert (part["partition"], part["record_count"], part["file_count"]) == ("p=__DEFAULT_PARTITION__", 4, 1)
+
+
+@pytest.mark.parametrize("name", sorted(SYSTEM_TABLES))
+def test_a_new_table_has_empty_system_tables(tmp_path: Path, name: str) -> None:
+    table = Table(new_store(tmp_path))
+    shown = table.system_table(name)
+    assert shown.schema == table.system_table_schema(name)
+    assert shown.num_rows == (1 if name == "schemas" else 0)
+
+
+def test_an_unknown_system_table_is_named_with_the_known(tmp_path: Path) -> None:
+    with pytest.raises(TableNotFoundError, match=r"\$nope.*buckets, files, manifests"):
+        Table(new_store(tmp_path)).system_table("nope")
+
+
+@pytest.mark.parametrize(
+    ("kind", "value", "internal", "cast"),
+    [
+        (INT, 5, "5", "5"),
+        (DATE, 19_782, "19782", "2024-02-29"),
+        (DOUBLE, 1e7, "1.0E7", "1.0E7"),
+        (DOUBLE, 0.001, "0.001", "0.001"),
+        (DOUBLE, -1.5e-5, "-1.5E-5", "-1.5E-5"),
+        (DOUBLE, 123456.789, "123456.789", "123456.789"),
+        (DOUBLE, float("nan"), "NaN", "NaN"),
+        (DOUBLE, float("-inf"), "-Infinity", "-Infinity"),
+        (DOUBLE, -0.0, "-0.0", "-0.0"),
+        (DOUBLE, 5e-324, "4.9E-324", "4.9E-324"),
+        (DOUBLE, 2e-323, "2.0E-323", "2.0E-323"),
+        (FLOAT, 0.1, "0.1", "0.1"),
+        (FLOAT, 1.4e-45, "1.4E-45", "1.4E-45"),
+        (DecimalType(precision=5, scale=2), Decimal("-1.50"), "-1.50", "-1.50"),
+        (TimeType(Kind.TIMESTAMP, True, 6), (0, 0), "1970-01-01T00:00", "1970-01-01 00:00:00"),
+        (TimeType(Kind.TIMESTAMP, True, 6), (1, 500_000), "1970-01-01T00:00:00.001500", "1970-01-01 00:00:00.001500"),
+    ],
+)
+def test_values_as_text(kind: Any, value: Any, internal: str, cast: str) -> None:
+    field = DataField(id=0, name="x", type=kind)
+    assert (value_text(field, value), cast_text(field, value)) == (internal, cast)
+
+
+def test_an_empty_partition_value_is_not_null() -> None:
+    fields = [DataField(id=i, name=n, type=STRING) for i, n in enumerate("ab")]
+    assert row_text(fields, encode_row([STRING, STRING], ["", None])) == "{, null}"
+
+
+def test_durations() -> None:
+    assert duration_text(timedelta(days=36500)) == "PT876000H"
+    assert duration_text(timedelta(hours=1, minutes=2, seconds=3.5)) == "PT1H2M3.5S"
+    assert duration_text(timedelta()) == "PT0S" and duration_text(None) is None

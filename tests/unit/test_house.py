@@ -1,0 +1,99 @@
+"""The house rules that a machine can check: sizes, layers' edges, the public surface, the packaging."""
+
+from __future__ import annotations
+
+import ast
+import importlib.util
+import re
+import subprocess
+import sys
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+IMPORT_NAMES = {"paimon_core": "paimon_core", "paimon_sql": "paimon_sql"} | {
+    "catalog": "paimon_sql.catalog",
+    "procedures": "paimon_sql.procedures",
+}
+MODULES = sorted(path for folder in IMPORT_NAMES for path in (ROOT / folder).rglob("*.py"))
+MAX_MODULE_LINES, MAX_FUNCTION_LINES, MAX_PARAMETERS = 600, 60, 7
+
+Function = ast.FunctionDef | ast.AsyncFunctionDef
+
+
+def _functions() -> Iterator[tuple[str, Function]]:
+    for path in MODULES:
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, Function):
+                yield f"{path.relative_to(ROOT)}:{node.lineno} {node.name}", node
+
+
+def _python(code: str, cwd: Path) -> str:
+    done = subprocess.run([sys.executable, "-c", code], cwd=cwd, capture_output=True, text=True, check=True)
+    return done.stdout.strip()
+
+
+def test_there_is_a_house():
+    assert len(MODULES) > 50
+
+
+def test_no_module_is_too_long():
+    lines = {str(path.relative_to(ROOT)): len(path.read_text(encoding="utf-8").splitlines()) for path in MODULES}
+    assert {path: count for path, count in lines.items() if count > MAX_MODULE_LINES} == {}
+
+
+def test_no_function_is_too_long():
+    lines = {name: (node.end_lineno or node.lineno) - node.lineno + 1 for name, node in _functions()}
+    assert {name: count for name, count in lines.items() if count > MAX_FUNCTION_LINES} == {}
+
+
+def test_no_function_takes_too_much():
+    taken = {name: [*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs] for name, node in _functions()}
+    counts = {name: len([a for a in found if a.arg not in ("self", "cls")]) for name, found in taken.items()}
+    assert {name: count for name, count in counts.items() if count > MAX_PARAMETERS} == {}
+
+
+def test_nothing_is_left_to_do():
+    left = re.compile(r"\b(TODO|FIXME|XXX)\b|raise NotImplementedError")
+    assert [str(path.relative_to(ROOT)) for path in MODULES if left.search(path.read_text(encoding="utf-8"))] == []
+
+
+def test_one_module_alone_knows_the_gateway_to_the_jvm():
+    gateway = re.compile(r"\._jvm\b|\._gateway\b")
+    users = [str(path.relative_to(ROOT)) for path in MODULES if gateway.search(path.read_text(encoding="utf-8"))]
+    assert users == ["paimon_sql/spark/jvm.py"]
+
+
+def test_importing_the_package_imports_no_pyspark(tmp_path: Path):
+    code = "import sys, paimon_sql; print([m for m in ('pyspark', 'py4j', 'pyarrow', 'sqlglot') if m in sys.modules])"
+    assert _python(code, tmp_path) == "[]"
+
+
+@pytest.mark.parametrize("name", ["catalog", "procedures"])
+def test_generic_folder_names_are_no_import_names(name: str, tmp_path: Path):
+    code = f"import importlib.util as u; print(u.find_spec({name!r}), u.find_spec('paimon_sql.{name}') is not None)"
+    assert _python(code, tmp_path) == "None True"
+
+
+def test_every_package_is_declared():
+    declared = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["setuptools"]["packages"]
+    found = set()
+    for folder, name in IMPORT_NAMES.items():
+        for path in (ROOT / folder).rglob("__init__.py"):
+            found.add(".".join([name, *path.parent.relative_to(ROOT / folder).parts]))
+    assert set(declared) == found
+    assert [d for d in declared if importlib.util.find_spec(d) is None] == []
+
+
+@pytest.mark.parametrize("name", ["paimon_sql", "paimon_sql.preprocess", "paimon_sql.procedures"])
+def test_public_names_exist(name: str):
+    package = importlib.import_module(name)
+    assert [n for n in package.__all__ if not hasattr(package, n)] == []
+    assert len(set(package.__all__)) == len(package.__all__)
+
+
+def test_the_public_names_of_the_product():
+    assert set(importlib.import_module("paimon_sql").__all__) == {"SparkCatalog", "connect", "install"}

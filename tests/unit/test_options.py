@@ -1,0 +1,131 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from paimon_core import options
+from paimon_core.errors import InvalidOptionError
+from paimon_core.options import Option, TableOptions
+
+ALL = [o for o in vars(options).values() if isinstance(o, Option)]
+NUMBERS = {"0": 0, "-1": -1, "+5": 5, " 12 ": 12, "007": 7, "9" * 18: 10**18 - 1}
+SIZES = {
+    "0": 0,
+    "5": 5,
+    "5b": 5,
+    "5 bytes": 5,
+    "1k": 2**10,
+    "1 KB": 2**10,
+    "2 kibibytes": 2**11,
+    "128 mb": 2**27,
+    "128m": 2**27,
+    "1 mebibytes": 2**20,
+    " 3 Gb ": 3 * 2**30,
+    "1g": 2**30,
+    "1 gibibytes": 2**30,
+    "2t": 2**41,
+    "2 TB": 2**41,
+    "1 tebibytes": 2**40,
+}
+DURATIONS = {
+    "0": 0,
+    "15": 15,
+    "15ms": 15,
+    "1 milli": 1,
+    "2 millis": 2,
+    "1 millisecond": 1,
+    "3 milliseconds": 3,
+    "10 s": 10_000,
+    "1sec": 1000,
+    "2 secs": 2000,
+    "1 second": 1000,
+    "2 seconds": 2000,
+    "5m": 300_000,
+    "5 min": 300_000,
+    "1 minute": 60_000,
+    "2 Minutes": 120_000,
+    "1h": 3_600_000,
+    "1 hour": 3_600_000,
+    "2 hours": 7_200_000,
+    "1d": 86_400_000,
+    "1 day": 86_400_000,
+    " 2 DAYS ": 172_800_000,
+}
+BOOLEANS = {"true": True, "TRUE": True, " False ": False, "false": False}
+NAMES = {"": (), "a": ("a",), " a , b ,": ("a", "b"), "größe,a b": ("größe", "a b"), ",": ()}
+FOLDERS = {"data": "data", "/data/": "data", "a/b c/ä": "a/b c/ä", "..a": "..a"}
+GOOD: dict[Any, dict[str, Any]] = {
+    options.integer: NUMBERS,
+    options.memory_size: SIZES,
+    options.duration: DURATIONS,
+    options.boolean: BOOLEANS,
+    options.names: NAMES,
+    options.folder: FOLDERS,
+    str: {"": "", " a ": " a "},
+    str.lower: {"Parquet": "parquet", "TRUNCATE(16)": "truncate(16)"},
+}
+BAD: dict[Any, tuple[tuple[str, ...], str]] = {
+    options.integer: (("", "x", "1.5", "1e3", "1_000", "0x10", "- 1", "٣", "9" * 19, "1;2"), "a whole number"),
+    options.memory_size: (("", "mb", "-1", "1.5 mb", "1 pb", "1 mb 2", "1 m b", "1\n2", "٣ mb", "9" * 5000), "a size"),
+    options.duration: (("", "s", "-1 s", "1.5 s", "1 week", "1h30m", "1us", "٣ s", "9" * 5000), "a duration"),
+    options.boolean: (("", "yes", "1", "t", "truefalse"), "true or false"),
+    options.folder: (("", "/", "..", "a/../b", ".", "a//b", "a/ b", "a\0b", "a\nb"), "the path of a folder below"),
+}
+
+
+@pytest.mark.parametrize("option", ALL, ids=lambda o: o.key)
+def test_every_option_has_a_default_of_its_kind_and_says_what_it_is(option: Option[Any]) -> None:
+    assert TableOptions({})[option] == option.default
+    assert option.doc.endswith(".")
+    assert option not in TableOptions({})
+    good = GOOD.get(option.parse)
+    sample = next(iter(good.values())) if good else option.default
+    assert type(option.default) is type(sample)
+
+
+@pytest.mark.parametrize("option", ALL, ids=lambda o: o.key)
+def test_every_option_parses_or_is_named(option: Option[Any]) -> None:
+    for text, value in GOOD.get(option.parse, {}).items():
+        parsed = TableOptions({option.key: text})
+        assert parsed[option] == value
+        assert option in parsed
+    texts, meant = BAD.get(option.parse, ((), ""))
+    for text in texts:
+        with pytest.raises(InvalidOptionError) as caught:
+            TableOptions({option.key: text})[option]
+        assert str(caught.value).startswith(f"Option '{option.key}' cannot be {text!r}: it is {meant}")
+        assert option.doc in str(caught.value)
+        assert f"Default: {option.default!r}." in str(caught.value)
+
+
+def test_every_way_to_parse_is_tested() -> None:
+    parsers = {o.parse for o in ALL}
+    assert set(GOOD) <= parsers
+    assert set(BAD) <= set(GOOD)
+    assert [o.key for o in ALL if o.parse not in GOOD] == ["merge-engine"]
+
+
+def test_keys_differ() -> None:
+    keys = [o.key for o in ALL]
+    assert len(set(keys)) == len(keys) > 25
+    assert all(k == k.strip().lower() for k in keys)
+
+
+@pytest.mark.parametrize("engine", ["deduplicate", "Partial-Update", " AGGREGATION ", "first-row"])
+def test_one_of_several(engine: str) -> None:
+    assert TableOptions({"merge-engine": engine})[options.MERGE_ENGINE] == engine.strip().lower()
+
+
+def test_what_is_none_of_several_is_told_which_there_are() -> None:
+    for text in ("", "dedup", "deduplicate,first-row"):
+        with pytest.raises(InvalidOptionError, match="one of deduplicate, partial-update, aggregation, first-row"):
+            TableOptions({"merge-engine": text})[options.MERGE_ENGINE]
+
+
+def test_options_override_one_another_and_unknown_ones_are_kept() -> None:
+    table = TableOptions({"bucket": "2", "x": "y"})
+    more = table.merged({"bucket": "3", "z": "w"})
+    assert (table[options.BUCKET], more[options.BUCKET]) == (2, 3)
+    assert more.values == {"bucket": "3", "x": "y", "z": "w"}
+    assert table.values == {"bucket": "2", "x": "y"}

@@ -1,0 +1,121 @@
+"""Compaction never changes what is read, and ends."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from paimon_core.errors import CorruptFileError
+from paimon_core.spec.manifest import FileSource
+from paimon_core.spec.message import CommitMessage
+from paimon_core.spec.types import INT, STRING
+from paimon_core.store.table_store import TableStore
+from paimon_core.write.compact import compact_append, compact_bucket
+from paimon_core.write.writer import open_writer
+from tests.support.data import Live, files_of, make_batch, make_store, read_rows
+
+Change = tuple[int, int | None, int]
+changes = st.lists(
+    st.tuples(st.integers(0, 20), st.none() | st.integers(0, 99), st.sampled_from([0, 0, 0, 3])), max_size=15
+)
+
+
+def write(store: TableStore, rows: list[Change], start: int) -> list[CommitMessage]:
+    ordered = sorted(rows, key=lambda r: r[0])
+    batch = make_batch(store, [r[:2] for r in ordered])
+    writer = open_writer(store, sequence_start=start)
+    writer.write(batch.append_column("_VALUE_KIND", pa.array([r[2] for r in ordered], pa.int8())))
+    return writer.finish()
+
+
+def compact_all(store: TableStore, live: Live, full: bool) -> list[CommitMessage]:
+    found = [
+        compact_bucket(store, partition=p, bucket=b, total_buckets=2, files=files, full=full)
+        for (p, b), files in live.items()
+    ]
+    return [m for m in found if m is not None]
+
+
+@settings(max_examples=50, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@given(st.lists(st.tuples(changes, st.sampled_from(["", "", "minor", "full"])), max_size=8), st.booleans())
+def test_reads_are_the_same_after_compaction(
+    tmp_path: Path, steps: list[tuple[list[Change], str]], tiny_files: bool
+) -> None:
+    options = {"target_file_size": "1 b"} if tiny_files else {}
+    store = make_store(
+        tmp_path,
+        {"k": INT, "v": INT},
+        keys=["k"],
+        bucket="2",
+        num_sorted_run__compaction_trigger="3",
+        **options,
+    )
+    model: dict[int, Any] = {}
+    live: Live = {}
+    for number, (rows, compaction) in enumerate(steps):
+        live = files_of(write(store, rows, 100 * number), live)
+        for key, value, kind in sorted(rows, key=lambda r: r[0]):
+            model.pop(key, None) if kind == 3 else model.update({key: (key, value)})
+        if compaction:
+            live = files_of(compact_all(store, live, compaction == "full"), live)
+        assert sorted(read_rows(store, live)) == sorted(model.values())
+    live = files_of(compact_all(store, live, True), live)
+    files = [f for bucket in live.values() for f in bucket]
+    assert sum(f.row_count for f in files) == len(model)
+    assert all(f.level == 3 and f.delete_row_count == 0 for f in files)
+    assert compact_all(store, live, True) == []
+
+
+def test_metadata_of_compacted_files(tmp_path: Path) -> None:
+    store = make_store(tmp_path, {"k": INT, "v": INT}, keys=["k"], bucket="1")
+    live = files_of(write(store, [(1, 1, 0), (2, 2, 0), (3, 3, 0)], 0) + write(store, [(1, 5, 0), (3, None, 3)], 10))
+    (message,) = compact_all(store, live, True)
+    (file,) = message.compact_after
+    assert len(message.compact_before) == 2
+    assert message.new_files == ()
+    assert (file.level, file.file_source, file.row_count) == (5, FileSource.COMPACT, 2)
+    assert (file.min_sequence_number, file.max_sequence_number) == (1, 10)
+
+
+def test_a_file_alone_is_upgraded_without_rewriting(tmp_path: Path) -> None:
+    store = make_store(tmp_path, {"k": INT, "v": INT}, keys=["k"], bucket="1")
+    live = files_of(write(store, [(1, 1, 0)], 0))
+    (message,) = compact_all(store, live, True)
+    assert [f.file_name for f in message.compact_before] == [f.file_name for f in message.compact_after]
+    assert message.compact_after[0].level == 5
+
+
+def test_a_broken_input_leaves_no_output(tmp_path: Path) -> None:
+    store = make_store(tmp_path, {"k": INT, "v": INT}, keys=["k"], bucket="1")
+    live = files_of(write(store, [(1, 1, 0)], 0) + write(store, [(1, 2, 0)], 10))
+    paths = sorted(tmp_path.rglob("*.parquet"))
+    paths[0].write_bytes(b"PAR1")
+    with pytest.raises(CorruptFileError):
+        compact_all(store, live, True)
+    assert sorted(tmp_path.rglob("*.parquet")) == paths
+
+
+def test_append_files_are_concatenated_in_order(tmp_path: Path) -> None:
+    store = make_store(tmp_path, {"a": INT, "s": STRING})
+    messages = []
+    for i in range(5):
+        writer = open_writer(store, sequence_start=0)
+        writer.write(make_batch(store, [(10 * i + j, f"text {i}") for j in range(3)]))
+        messages += writer.finish()
+    live = files_of(messages)
+    ((partition, bucket), files) = next(iter(live.items()))
+    place = {"partition": partition, "bucket": bucket, "total_buckets": -1}
+    before = read_rows(store, live)
+    assert compact_append(store, **place, files=files[:4], full=False) is None
+    message = compact_append(store, **place, files=files, full=False)
+    assert message is not None
+    (file,) = message.compact_after
+    assert (file.level, file.file_source, file.row_count) == (0, FileSource.COMPACT, 15)
+    live = files_of([message], live)
+    assert read_rows(store, live) == before
+    assert compact_append(store, **place, files=live[(partition, bucket)], full=True) is None

@@ -1,0 +1,159 @@
+"""Primary-key writes against a dictionary: one file holds a key once, later rows win, buckets are Paimon's."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from paimon_core.errors import InvalidDataError, InvalidOptionError, UnsupportedFeatureError
+from paimon_core.formats.columns import fixed_values
+from paimon_core.spec.binary_row import decode_row, encode_body
+from paimon_core.spec.hashing import murmur3_row
+from paimon_core.spec.types import BIGINT, DOUBLE, INT, STRING
+from paimon_core.write.writer import open_writer
+from tests.support.data import files_of, make_batch, make_store, read_rows
+
+COLUMNS = {"p": STRING, "k": INT, "t": STRING, "v": BIGINT}
+Row = tuple[str, int, str, int | None]
+rows_of_table = st.lists(
+    st.tuples(
+        st.sampled_from(["x", "y", "z/ä"]),
+        st.integers(-3, 3),
+        st.sampled_from(["", "a", "a longer text"]),
+        st.none() | st.integers(0, 9),
+    ),
+    max_size=40,
+)
+
+
+@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@given(st.lists(rows_of_table, max_size=3), st.integers(1, 4), st.integers(1, 15), st.booleans())
+def test_written_rows_merge_to_the_last_of_each_key(
+    tmp_path: Path, tasks: list[list[Row]], buckets: int, size: int, in_order: bool
+) -> None:
+    store = make_store(tmp_path, COLUMNS, keys=["p", "k", "t"], partitions=["p"], bucket=str(buckets))
+    model: dict[Any, Row] = {}
+    messages = []
+    start = 0
+    for rows in tasks:
+        ordered = sorted(rows, key=lambda r: r[:3]) if in_order else rows
+        model.update({r[:3]: r for r in ordered})
+        writer = open_writer(store, sequence_start=start)
+        for i in range(0, len(ordered), size):
+            writer.write(make_batch(store, ordered[i : i + size]))
+        written = writer.finish()
+        if in_order:
+            assert all(len(m.new_files) == 1 for m in written)
+        messages += written
+        start += len(rows)
+    live = files_of(messages)
+    assert sorted(read_rows(store, live), key=repr) == sorted(model.values(), key=repr)
+    for (partition, bucket), files in live.items():
+        (name,) = decode_row([STRING], partition)
+        for file in files:
+            content = pq.read_table(f"{store.bucket_dir(partition, bucket)}/{file.file_name}", partitioning=None)
+            keys = [(r["_KEY_k"], r["_KEY_t"]) for r in content.to_pylist()]
+            assert keys == sorted(set(keys))
+            assert set(content.column("p").to_pylist()) == {name}
+            types = store.schema.types(store.schema.bucket_keys)
+            assert {abs(murmur3_row(encode_body(types, k))) % buckets for k in keys} == {bucket}
+            assert decode_row([INT, STRING], file.min_key) == keys[0]
+            assert decode_row([INT, STRING], file.max_key) == keys[-1]
+
+
+def test_sequence_numbers_follow_arrival_and_deletes_are_counted(tmp_path: Path) -> None:
+    store = make_store(tmp_path, {"k": INT, "v": STRING}, keys=["k"], bucket="1")
+    batch = make_batch(store, [(1, "a"), (1, "b"), (2, "c"), (3, "d")])
+    kinds = pa.array([0, 2, 3, 0], pa.int8())
+    writer = open_writer(store, sequence_start=100)
+    writer.write(batch.append_column("_VALUE_KIND", kinds))
+    messages = writer.finish()
+    (file,) = messages[0].new_files
+    assert (file.min_sequence_number, file.max_sequence_number, file.delete_row_count) == (101, 103, 1)
+    assert (file.row_count, file.level, file.file_source, file.schema_id) == (3, 0, 0, 0)
+    assert read_rows(store, files_of(messages)) == [(1, "b"), (3, "d")]
+
+
+def test_sequence_field_decides_within_and_between_files(tmp_path: Path) -> None:
+    store = make_store(tmp_path, {"k": INT, "s": INT, "v": STRING}, keys=["k"], bucket="1", sequence__field="s")
+    messages = []
+    for start, rows in enumerate([[(1, 5, "new"), (1, 3, "old"), (2, None, "null")], [(1, 4, "late"), (2, 0, "x")]]):
+        writer = open_writer(store, sequence_start=10 * start)
+        writer.write(make_batch(store, rows))
+        messages += writer.finish()
+    assert read_rows(store, files_of(messages)) == [(1, 5, "new"), (2, 0, "x")]
+    assert read_rows(store, files_of(messages), ["v"]) == [("new",), ("x",)]
+
+
+def test_negative_zero_is_another_key_than_zero(tmp_path: Path) -> None:
+    store = make_store(tmp_path, {"k": DOUBLE, "v": INT}, keys=["k"], bucket="1")
+    writer = open_writer(store, sequence_start=0)
+    writer.write(make_batch(store, [(-0.0, 1), (0.0, 2), (-0.0, 3), (0.0, 4)]))
+    rows = read_rows(store, files_of(writer.finish()))
+    assert [(str(k), v) for k, v in rows] == [("-0.0", 3), ("0.0", 4)]
+
+
+def test_files_roll_at_the_target_size(tmp_path: Path) -> None:
+    store = make_store(tmp_path, {"k": BIGINT, "v": BIGINT}, keys=["k"], bucket="1", target_file_size="64 kb")
+    writer = open_writer(store, sequence_start=0)
+    rows = pa.record_batch({"k": range(60_000), "v": [hash(str(i)) for i in range(60_000)]})
+    for start in range(0, 60_000, 1000):
+        writer.write(rows.slice(start, 1000))
+    messages = writer.finish()
+    files = messages[0].new_files
+    assert len(files) > 3
+    assert len({f.file_name for f in files}) == len(files)
+    assert all(40_000 < f.file_size < 150_000 for f in files[:-1])
+    assert sum(f.row_count for f in files) == 60_000
+    assert len(read_rows(store, files_of(messages))) == 60_000
+
+
+def test_abort_leaves_nothing(tmp_path: Path) -> None:
+    store = make_store(tmp_path, {"k": INT}, keys=["k"], bucket="2", target_file_size="1 b")
+    writer = open_writer(store, sequence_start=0)
+    writer.write(make_batch(store, [(i,) for i in range(100)]))
+    assert list(tmp_path.rglob("*.parquet"))
+    writer.abort()
+    assert not list(tmp_path.rglob("*.parquet"))
+
+
+@pytest.mark.parametrize("row", [(None, 1), (1, None)])
+def test_null_is_refused_by_name(tmp_path: Path, row: tuple[int | None, int | None]) -> None:
+    store = make_store(tmp_path, {"k": INT, "v": INT.with_nullable(False)}, keys=["k"], bucket="1")
+    with pytest.raises(InvalidDataError, match="'k'" if row[0] is None else "'v'"):
+        open_writer(store, sequence_start=0).write(make_batch(store, [row]))
+    assert not list(tmp_path.rglob("*.parquet"))
+
+
+def test_what_cannot_be_written_is_named(tmp_path: Path) -> None:
+    with pytest.raises(UnsupportedFeatureError, match="aggregation"):
+        open_writer(
+            make_store(tmp_path, {"k": INT}, keys=["k"], bucket="1", merge_engine="aggregation"), sequence_start=0
+        )
+    with pytest.raises(UnsupportedFeatureError, match="dynamic"):
+        open_writer(make_store(tmp_path, {"k": INT}, keys=["k"]), sequence_start=0)
+    hive = make_store(tmp_path, {"k": INT}, keys=["k"], bucket="2", bucket_function__type="hive")
+    with pytest.raises(UnsupportedFeatureError, match="hive"):
+        open_writer(hive, sequence_start=0)
+    descending = {"sequence__field": "k", "sequence__field__sort_order": "descending"}
+    with pytest.raises(UnsupportedFeatureError, match="descending"):
+        open_writer(make_store(tmp_path, {"k": INT}, keys=["k"], bucket="1", **descending), sequence_start=0)
+    with pytest.raises(InvalidOptionError, match="bucket-key"):
+        open_writer(make_store(tmp_path, {"k": INT}, bucket="2"), sequence_start=0)
+    with pytest.raises(UnsupportedFeatureError, match="'file.format' = 'orc'"):
+        open_writer(make_store(tmp_path, {"k": INT}, file__format="orc"), sequence_start=0)
+
+
+def test_kinds_are_written_as_given(tmp_path: Path) -> None:
+    store = make_store(tmp_path, {"k": INT}, keys=["k"], bucket="1")
+    writer = open_writer(store, sequence_start=0)
+    writer.write(make_batch(store, [(1,), (2,)]).append_column("_VALUE_KIND", pa.array([3, 0], pa.int8())))
+    ((partition, bucket), (file,)) = next(iter(files_of(writer.finish()).items()))
+    content = pq.read_table(f"{store.bucket_dir(partition, bucket)}/{file.file_name}", partitioning=None)
+    assert fixed_values(content.column("_VALUE_KIND").combine_chunks(), "i1").tolist() == [3, 0]
