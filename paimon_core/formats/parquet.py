@@ -18,7 +18,7 @@ from paimon_core.errors import (
 from paimon_core.expressions.predicate import columns as columns_of
 from paimon_core.expressions.predicate import conjuncts
 from paimon_core.expressions.prune import may_match
-from paimon_core.formats.arrow_types import KEY_PREFIX, SEQUENCE_NUMBER, arrow_schema
+from paimon_core.formats.arrow_types import KEY_PREFIX, SEQUENCE_NUMBER, VALUE_KIND, arrow_schema
 from paimon_core.formats.evolution import conform, sources_of
 from paimon_core.formats.file_format import ReadRequest, WrittenFile
 from paimon_core.formats.stats import chunk_stats, float_stats, merge_stats
@@ -142,7 +142,7 @@ def _read_errors(path: str) -> Iterator[None]:
         yield
     except (FileNotFoundError, PaimonError):
         raise
-    except (pa.ArrowException, OSError) as error:
+    except (pa.ArrowException, OSError, ValueError) as error:  # names that are no text are a ValueError
         if isinstance(error, OSError) and error.errno:
             with storage_errors("read", path):
                 raise
@@ -201,16 +201,20 @@ def _batch_rows(footer: pq.FileMetaData, request: ReadRequest) -> int:
 def _conform(batch: pa.RecordBatch, sources: Sequence[str | None], target: pa.Schema, path: str) -> pa.RecordBatch:
     arrays = []
     for source, field in zip(sources, target, strict=True):
-        if source is None:
-            arrays.append(pa.nulls(batch.num_rows, field.type))
-            continue
-        column = batch.column(batch.schema.get_field_index(source))
-        try:
-            arrays.append(conform(column, field.type))
-        except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as e:
-            raise InvalidDataError(
-                f"Column {field.name!r} of file {path} has type {column.type} and cannot be read as {field.type}: {e}"
-            ) from e
+        array = pa.nulls(batch.num_rows, field.type) if source is None else _column(batch, source, field, path)
+        if array.null_count and (field.name.startswith(KEY_PREFIX) or field.name in (SEQUENCE_NUMBER, VALUE_KIND)):
+            raise CorruptFileError(path, f"it has rows without {field.name}")
+        arrays.append(array)
     if not arrays:
         return pa.RecordBatch.from_struct_array(pa.array([{}] * batch.num_rows, pa.struct([])))
     return pa.RecordBatch.from_arrays(arrays, schema=target)
+
+
+def _column(batch: pa.RecordBatch, source: str, field: pa.Field, path: str) -> pa.Array:
+    column = batch.column(batch.schema.get_field_index(source))
+    try:
+        return conform(column, field.type)
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as e:
+        raise InvalidDataError(
+            f"Column {field.name!r} of file {path} has type {column.type} and cannot be read as {field.type}: {e}"
+        ) from e

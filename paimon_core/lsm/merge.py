@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
+from paimon_core.errors import InvalidDataError
 from paimon_core.formats.arrow_types import SEQUENCE_NUMBER, VALUE_KIND
 from paimon_core.formats.columns import fixed_values, int64_array
 from paimon_core.lsm.engines.registry import MergeEngine
@@ -87,6 +88,8 @@ def _merge_window(cursors: Sequence[_Cursor], spec: MergeSpec) -> pa.RecordBatch
     words = [c.words(columns) for c in cursors]
     bound = min(map(last_row, words))
     counts = [upper_bound(w, bound) for w in words]
+    if not any(counts):
+        raise InvalidDataError("The rows of a sorted run are not in the order of their keys.")
     parts = [c.take(n) for c, n in zip(cursors, counts, strict=True) if n]
     if len(parts) == 1:
         return _without_deletes(parts[0]) if spec.drop_delete else parts[0]

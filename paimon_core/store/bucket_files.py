@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
-from paimon_core.errors import DataFileMissingError, UnsupportedFeatureError
+from paimon_core.errors import CorruptFileError, DataFileMissingError, InvalidDataError, UnsupportedFeatureError
 from paimon_core.expressions.predicate import Predicate
 from paimon_core.formats.arrow_types import KEY_PREFIX, key_value_fields
 from paimon_core.formats.file_format import ReadRequest
@@ -50,7 +50,11 @@ class BucketFiles:
 def merge_section(files: BucketFiles, section: Sequence[SortedRun], spec: MergeSpec) -> Iterator[pa.RecordBatch]:
     """Merge the runs of a section, whose columns include keys, sequence numbers and row kinds."""
     oldest_first = sorted(section, key=lambda r: max(f.max_sequence_number for f in r.files))
-    return merge_runs([files.read(r.files) for r in oldest_first], spec)
+    try:
+        yield from merge_runs([files.read(r.files) for r in oldest_first], spec)
+    except InvalidDataError as e:
+        names = " or ".join(f.file_name for r in oldest_first for f in r.files)
+        raise CorruptFileError(f"{files.bucket_dir}/{names}", f"it is not what metadata says ({e})") from e
 
 
 def merge_spec(store: TableStore, *, drop_delete: bool) -> MergeSpec:

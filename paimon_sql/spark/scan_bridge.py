@@ -150,7 +150,7 @@ class RawScan(_Scan):
     def __init__(self, jvm: Jvm, session: SessionBridge, table: Table, plan: Plan, builder: PaimonScanBuilder) -> None:
         super().__init__(jvm, session, table, plan, builder)
         paths = [data_file_path(s.bucket_dir, f) for s in plan.splits for f in s.files]
-        options = jvm.java_class(f"{SQL}.util.CaseInsensitiveStringMap").empty()
+        options = jvm.java_class(f"{SQL}.util.CaseInsensitiveStringMap")(jvm.map({"__globPaths__": "false"}))
         parquet = f"{SQL}.execution.datasources"
         file_format = jvm.java_class("org.apache.spark.util.Utils").classForName(
             f"{parquet}.parquet.ParquetFileFormat", True, True

@@ -1,0 +1,37 @@
+"""Which filters Spark's own Parquet scan gets: not those by which it would lose rows."""
+
+from __future__ import annotations
+
+import pytest
+
+from paimon_core.expressions.predicate import And, Compare, In, IsNotNull, Not, Or, Predicate, StartsWith
+from paimon_core.spec.types import DATE, DOUBLE, FLOAT, INT, STRING, DataField, Kind, TimeType
+from paimon_sql.spark.filters import spark_prunes_soundly
+
+TYPES = {"i": INT, "s": STRING, "f": FLOAT, "d": DOUBLE, "day": DATE, "t": TimeType(Kind.TIMESTAMP)}
+FIELDS = {name: DataField(id=0, name=name, type=t) for name, t in TYPES.items()}
+GREGORIAN_DAY = -141_427
+ON_INT, ON_FLOAT = Compare("i", "=", GREGORIAN_DAY - 1), Compare("f", ">", 1.0)
+
+
+@pytest.mark.parametrize(
+    ("predicate", "sound"),
+    [
+        (ON_INT, True),
+        (StartsWith("s", "a"), True),
+        (ON_FLOAT, False),
+        (IsNotNull("d"), False),
+        (In("d", (1.0,)), False),
+        (Compare("day", "=", GREGORIAN_DAY), True),
+        (Compare("day", "=", GREGORIAN_DAY - 1), False),
+        (In("day", (0, GREGORIAN_DAY - 1)), False),
+        (IsNotNull("day"), True),
+        (Compare("t", ">", (GREGORIAN_DAY * 86_400_000, 0)), True),
+        (Compare("t", ">", (GREGORIAN_DAY * 86_400_000 - 1, 0)), False),
+        (Not(ON_FLOAT), False),
+        (And((ON_INT, ON_FLOAT)), False),
+        (Or((ON_INT, StartsWith("s", "a"))), True),
+    ],
+)
+def test_what_spark_may_prune_by(predicate: Predicate, sound: bool) -> None:
+    assert spark_prunes_soundly(predicate, FIELDS) is sound

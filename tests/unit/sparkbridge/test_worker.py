@@ -1,0 +1,34 @@
+"""The functions of Python workers, called as Spark calls them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pyarrow as pa
+from pyspark.sql.types import IntegerType, StructField, StructType
+
+from paimon_core.spec.split import DataSplit, encode_split
+from paimon_core.spec.types import INT
+from paimon_core.write.writer import open_writer
+from paimon_sql.spark.worker import read_function
+from tests.support.data import make_batch, make_store
+
+REQUIRED = StructType([StructField("a", IntegerType())])
+
+
+def test_a_read_ends_its_input_so_that_spark_keeps_the_worker(tmp_path: Path) -> None:
+    store = make_store(tmp_path, {"a": INT})
+    writer = open_writer(store, sequence_start=0)
+    writer.write(make_batch(store, [(1,), (2,)]))
+    (message,) = writer.finish()
+    split = DataSplit(
+        partition=message.partition,
+        bucket=message.bucket,
+        bucket_dir=store.bucket_dir(message.partition, message.bucket),
+        files=message.new_files,
+        needs_merge=False,
+    )
+    partitions = iter([pa.record_batch([[encode_split(split).encode()]], names=["partition"])])
+    rows = next(iter(read_function(store, REQUIRED, None)(partitions)))
+    assert rows.to_pylist() == [{"a": 1}, {"a": 2}]
+    assert next(partitions, "ended") == "ended"
