@@ -138,6 +138,7 @@ SPLIT_OPEN_FILE_COST = Option("source.split.open-file-cost", memory_size, 4 * 2*
 SPLIT_TARGET_SIZE = Option("source.split.target-size", memory_size, 128 * 2**20, "Bytes a read task should have.")
 STATS_MODE = Option("metadata.stats-mode", str.lower, "truncate(16)", "Statistics kept per column of a file.")
 TARGET_FILE_SIZE = Option("target-file-size", memory_size, 0, "Size data files roll at; 0: 128 mb with keys, else 256.")
+WRITE_BUFFER_SIZE = Option("write-buffer-size", memory_size, 256 * 2**20, "Bytes of rows a task sorts at once.")
 WRITE_ONLY = Option("write-only", boolean, False, "Writers do not compact.")
 ZSTD_LEVEL = Option("file.compression.zstd-level", integer, 1, "Level of the zstd codec.")
 

@@ -13,9 +13,7 @@ from paimon_sql.spark.jvm import Jvm
 from paimon_sql.spark.parser_bridge import CATALOG_CLASSES, CATALOG_PREFIX, install_parser
 
 
-def connect(
-    warehouse: str, catalog: str = "paimon", metastore: str = "filesystem", **options: str
-) -> SparkSession:
+def connect(warehouse: str, catalog: str = "paimon", metastore: str = "filesystem", **options: str) -> SparkSession:
     """A Spark session with a Paimon catalog that is current: the active session, or a new one on this machine.
 
     `options` whose names begin with `spark.` are Spark's settings (pass them as `**{"spark.x": "y"}`); the others are

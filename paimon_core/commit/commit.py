@@ -158,9 +158,13 @@ def _delta(store: TableStore, change: Change, latest: Snapshot | None) -> list[M
     key_types = store.schema.types(store.schema.trimmed_primary_keys) if store.has_primary_key else ()
     problem = find_conflict(live, delta, change.kind, key_types)
     if problem is not None:
-        by = "no snapshot" if latest is None else (
-            f"snapshot {latest.id}, a {latest.commit_kind} by user {latest.commit_user}, commit "
-            f"{latest.commit_identifier}"
+        by = (
+            "no snapshot"
+            if latest is None
+            else (
+                f"snapshot {latest.id}, a {latest.commit_kind} by user {latest.commit_user}, commit "
+                f"{latest.commit_identifier}"
+            )
         )
         raise CommitConflictError(
             f"Commit of kind {change.kind} to table {store.name} conflicts with what is in it now ({by}): {problem}. "

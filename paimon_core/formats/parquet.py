@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from pyarrow.fs import LocalFileSystem
 
@@ -28,6 +29,7 @@ from paimon_core.spec.stats import UNKNOWN, ColumnStats
 from paimon_core.spec.types import DataField, Kind
 
 _FLOATS = (Kind.FLOAT, Kind.DOUBLE)
+_SAMPLE_ROWS = 20_000
 _CODECS = ("zstd", "snappy", "gzip", "lz4", "brotli", "none", "uncompressed")
 
 
@@ -64,29 +66,34 @@ class ParquetFileWriter:
         self._floats: dict[str, list[tuple[ColumnStats, int]]] = {
             f.name: [] for f in self._fields if f.type.kind in _FLOATS
         }
-        codec = _codec(options)
+        self._codec, self._level = _codec(options), options[ZSTD_LEVEL]
+        self._writer: pq.ParquetWriter | None = None
         io.make_dirs(path.rpartition("/")[0])
         with storage_errors("create", path):
             self._sink = io.arrow().open_output_stream(io.arrow_path(path))
-            self._writer = pq.ParquetWriter(
-                self._sink,
-                self._schema,
-                compression=codec,
-                compression_level=options[ZSTD_LEVEL] if codec == "zstd" else None,
-                use_dictionary=_repeating(self._fields),
-                store_decimal_as_integer=True,
-                store_schema=False,
-                # footers would leave NaN out, and readers that trust them would lose it
-                write_statistics=[f.name for f in self._fields if f.name not in self._floats],
-                write_page_index=True,
-                metadata_collector=self._footers,
-            )
 
     def write(self, rows: pa.Table) -> None:
         for name, parts in self._floats.items():
             parts.append((float_stats(rows.column(name)), rows.num_rows))
         with storage_errors("write", self._path):
+            if self._writer is None:
+                self._writer = self._open(rows)
             self._writer.write_table(rows, row_group_size=max(rows.num_rows, 1))
+
+    def _open(self, first_rows: pa.Table) -> pq.ParquetWriter:
+        return pq.ParquetWriter(
+            self._sink,
+            self._schema,
+            compression=self._codec,
+            compression_level=self._level if self._codec == "zstd" else None,
+            use_dictionary=_repeating(first_rows),
+            store_decimal_as_integer=True,
+            store_schema=False,
+            # footers would leave NaN out, and readers that trust them would lose it
+            write_statistics=[f.name for f in self._fields if f.name not in self._floats],
+            write_page_index=True,
+            metadata_collector=self._footers,
+        )
 
     @property
     def size(self) -> int:
@@ -94,6 +101,8 @@ class ParquetFileWriter:
 
     def close(self) -> WrittenFile:
         with storage_errors("write", self._path):
+            if self._writer is None:
+                self._writer = self._open(self._schema.empty_table())
             self._writer.close()
             size = int(self._sink.tell())
             self._sink.close()
@@ -104,7 +113,8 @@ class ParquetFileWriter:
 
     def abort(self) -> None:
         with suppress(Exception):  # what failed fails again, in other words: the first error is the one to tell
-            self._writer.close()
+            if self._writer is not None:
+                self._writer.close()
         with suppress(Exception):
             self._sink.close()
         with suppress(OSError):
@@ -120,11 +130,11 @@ class ParquetFileWriter:
         return merge_stats((chunk_stats(field.type, g.column(place)), g.num_rows) for g in groups)
 
 
-def _repeating(fields: Sequence[DataField]) -> list[str]:
-    """Columns worth a dictionary: not floating ones, sequence numbers and keys, which hardly repeat in a file."""
-    keys = {f.name.removeprefix(KEY_PREFIX) for f in fields if f.name.startswith(KEY_PREFIX)}
-    unique = keys | {KEY_PREFIX + k for k in keys} | {SEQUENCE_NUMBER}
-    return [f.name for f in fields if f.name not in unique and f.type.kind not in _FLOATS]
+def _repeating(rows: pa.Table) -> list[str]:
+    """Columns worth a dictionary: those whose first values repeat. Without one, others read and write faster."""
+    sample = rows.slice(0, _SAMPLE_ROWS).combine_chunks()
+    flat = (f.name for f in sample.schema if not pa.types.is_nested(f.type) and not pa.types.is_floating(f.type))
+    return [n for n in flat if pc.count_distinct(sample.column(n)).as_py() <= sample.num_rows // 2]
 
 
 def _codec(options: TableOptions) -> str:

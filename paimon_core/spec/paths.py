@@ -64,9 +64,7 @@ def partition_spec(fields: Sequence[DataField], partition: bytes, default_name: 
     """Partition columns and their values as folders spell them (not escaped); NULL and blanks are `default_name`."""
     values = decode_row([f.type for f in fields], partition)
     texts = (None if v is None else partition_text(f, v) for f, v in zip(fields, values, strict=True))
-    return {
-        f.name: default_name if t is None or _BLANK.fullmatch(t) else t for f, t in zip(fields, texts, strict=True)
-    }
+    return {f.name: default_name if t is None or _BLANK.fullmatch(t) else t for f, t in zip(fields, texts, strict=True)}
 
 
 def partition_text(field: DataField, value: Any) -> str:

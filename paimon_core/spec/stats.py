@@ -48,9 +48,7 @@ def decode_stats(types: Sequence[DataType], stats: SimpleStats) -> tuple[ColumnS
     """Statistics per column. Raises `ValueError` where the bytes do not fit the types."""
     counts = stats.null_counts or ()
     low, high = decode_row(types, stats.min_values), decode_row(types, stats.max_values)
-    return tuple(
-        ColumnStats(low[i], high[i], counts[i] if i < len(counts) else None) for i in range(len(types))
-    )
+    return tuple(ColumnStats(low[i], high[i], counts[i] if i < len(counts) else None) for i in range(len(types)))
 
 
 def _build(*, null_counts: list[int | None] | None = None, **rows: bytes) -> SimpleStats:

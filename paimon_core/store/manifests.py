@@ -125,9 +125,7 @@ def merge_manifests(store: TableStore, manifests: Sequence[ManifestFileMeta]) ->
     return _merge_neighbours(store, manifests, target)
 
 
-def _merge_neighbours(
-    store: TableStore, manifests: Sequence[ManifestFileMeta], target: int
-) -> list[ManifestFileMeta]:
+def _merge_neighbours(store: TableStore, manifests: Sequence[ManifestFileMeta], target: int) -> list[ManifestFileMeta]:
     groups: list[list[ManifestFileMeta]] = [[]]
     for manifest in manifests:
         groups[-1].append(manifest)
@@ -147,11 +145,16 @@ def _merge_fully(
     """Leave no DELETE: rewrite the pending manifests, and the large ones that hold a file deleted since."""
     deleted = {e.identifier for e in read_entries(store, pending) if e.kind is FileKind.DELETE}
     names = {m.file_name for m in pending}
-    touched = names if not deleted else names | {
-        m.file_name
-        for m in manifests
-        if m.file_name not in names and any(e.identifier in deleted for e in read_manifest(store, m.file_name))
-    }
+    touched = (
+        names
+        if not deleted
+        else names
+        | {
+            m.file_name
+            for m in manifests
+            if m.file_name not in names and any(e.identifier in deleted for e in read_manifest(store, m.file_name))
+        }
+    )
     entries = live_entries(read_entries(store, [m for m in manifests if m.file_name in touched])).values()
     kept = [m for m in manifests if m.file_name not in touched]
     return kept + _rewrite(store, [e for e in entries if e.kind is FileKind.ADD])

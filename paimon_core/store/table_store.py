@@ -25,7 +25,8 @@ class TableStore:
 
     @staticmethod
     def of(io: FileIO, root: str, schema: TableSchema, cache: MetadataCache | None = None) -> TableStore:
-        return TableStore(io, root, schema, TableOptions(schema.options), cache or MetadataCache())
+        known = MetadataCache() if cache is None else cache  # an empty one is false, and is to be filled
+        return TableStore(io, root, schema, TableOptions(schema.options), known)
 
     @cached_property
     def paths(self) -> TablePaths:

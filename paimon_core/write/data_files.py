@@ -89,13 +89,15 @@ class DataFileWriter:
 
     def write(self, batch: pa.RecordBatch) -> None:
         """Take rows."""
-        if not batch.num_rows:
-            return
-        self._pending.append(batch)
-        self._pending_rows += batch.num_rows
-        self.buffered += batch.nbytes
-        if self._pending_rows >= ROW_GROUP_ROWS or self.buffered >= min(ROW_GROUP_BYTES, self._target):
-            self.flush()
+        most_bytes = min(ROW_GROUP_BYTES, self._target)
+        step = min(ROW_GROUP_ROWS, max(1, most_bytes * batch.num_rows // max(batch.nbytes, 1)))
+        for start in range(0, batch.num_rows, step):
+            part = batch.slice(start, step)
+            self._pending.append(part)
+            self._pending_rows += part.num_rows
+            self.buffered += part.nbytes
+            if self._pending_rows >= ROW_GROUP_ROWS or self.buffered >= most_bytes:
+                self.flush()
 
     def flush(self) -> None:
         """Write the rows that wait as a row group, and end the file where it is large enough."""

@@ -1,4 +1,4 @@
-"""Writing primary-key tables: sorted rows become sorted level-0 files that hold each key once."""
+"""Writing primary-key tables: rows become sorted level-0 files that hold each key once."""
 
 from __future__ import annotations
 
@@ -8,10 +8,9 @@ import pyarrow as pa
 from paimon_core.formats.arrow_types import VALUE_KIND, arrow_schema
 from paimon_core.formats.binary_rows import row_bytes
 from paimon_core.formats.columns import int64_array
-from paimon_core.lsm.keys import flatten, fold, key_words, widths
+from paimon_core.lsm.keys import bounded
 from paimon_core.lsm.merge import merge_rows
-from paimon_core.lsm.rows import concat_batches
-from paimon_core.options import BUCKET
+from paimon_core.options import BUCKET, WRITE_BUFFER_SIZE
 from paimon_core.spec.message import CommitMessage
 from paimon_core.store.bucket_files import file_fields, merge_spec
 from paimon_core.store.table_store import TableStore
@@ -19,13 +18,14 @@ from paimon_core.write.bucket_writers import BucketWriters
 from paimon_core.write.bucketing import BucketFunction, partition_codes, split_by
 from paimon_core.write.data_files import FileRole
 from paimon_core.write.rows import conform
+from paimon_core.write.write_buffer import WriteBuffer
 
 
 class KeyValueWriter:
     """`TableWriter` of primary-key tables.
 
-    The last row of a batch waits for the next batch, which may go on with its key. Where a batch does not follow the
-    one before in key order, files end: each stays sorted, and sequence numbers tell which row is newer.
+    Rows wait in a buffer of `write-buffer-size`; when it is full they are sorted, merged and written, and their files
+    end. Sequence numbers count rows as they come: the last row of a key wins.
     """
 
     def __init__(self, store: TableStore, sequence_start: int):
@@ -37,30 +37,20 @@ class KeyValueWriter:
         buckets = store.options[BUCKET]
         self._bucket_of = BucketFunction(schema.select(schema.bucket_keys), buckets)
         self._writers = BucketWriters(store, FileRole(), buckets)
-        self._partition: bytes | None = None
-        self._waiting: list[pa.RecordBatch] = []
+        self._buffer = WriteBuffer(self._order, store.options[WRITE_BUFFER_SIZE])
 
     def write(self, batch: pa.RecordBatch) -> None:
-        if not batch.num_rows:
-            return
-        rows = concat_batches([*self._waiting, self._keyed(batch)])
-        words = key_words([rows.column(n) for n in self._order])
-        key = fold(flatten(words, widths([words])))
-        if (key[1:] < key[:-1]).any():
-            self._writers.roll()
-        merged = merge_rows(rows, key, self._spec)
-        last = merged.num_rows - 1
-        self._waiting = [merged.slice(last)]
-        self._distribute(merged.slice(0, last))
+        for rows in bounded(iter([self._keyed(batch)]), self._order):
+            if not self._buffer.offer(rows):
+                self._flush()
+                self._buffer.offer(rows)
 
     def finish(self) -> list[CommitMessage]:
-        for rows in self._waiting:
-            self._distribute(rows)
-        self._waiting = []
+        self._flush()
         return self._writers.finish()
 
     def abort(self) -> None:
-        self._waiting = []
+        self._buffer.drain()
         self._writers.abort()
 
     def _keyed(self, batch: pa.RecordBatch) -> pa.RecordBatch:
@@ -73,15 +63,16 @@ class KeyValueWriter:
         kinds = batch.column(place) if place >= 0 else _inserts(rows.num_rows)
         return pa.RecordBatch.from_arrays([*keys, int64_array(numbers), kinds, *rows.columns], schema=self._file_schema)
 
-    def _distribute(self, rows: pa.RecordBatch) -> None:
-        """Hand merged rows to the writers of their buckets."""
-        for _, part in split_by(rows, partition_codes(rows, self._schema.partition_keys)):
+    def _flush(self) -> None:
+        drained = self._buffer.drain()
+        if drained is None:
+            return
+        merged = merge_rows(*drained, self._spec)
+        for _, part in split_by(merged, partition_codes(merged, self._schema.partition_keys)):
             partition = row_bytes(part, 0, self._schema.partition_fields)
-            if partition != self._partition:
-                self._writers.roll()
-                self._partition = partition
             for bucket, share in split_by(part, self._bucket_of(part)):
                 self._writers.write(partition, bucket, share)
+            self._writers.roll()
 
 
 def _inserts(rows: int) -> pa.Array:

@@ -20,7 +20,5 @@ def must_cluster(store: TableStore) -> bool:
 
 
 def sort_columns(store: TableStore) -> tuple[str, ...]:
-    """The order within a task: one partition after the other, and by key where there is one."""
-    schema = store.schema
-    keys = schema.trimmed_primary_keys if store.has_primary_key else ()
-    return schema.partition_keys + tuple(k for k in keys if k not in schema.partition_keys)
+    """The order within a task: one partition after the other. Writers sort by key themselves."""
+    return store.schema.partition_keys

@@ -36,8 +36,8 @@ BUCKET_FUNCTION = Option("bucket-function.type", str.lower, "default", "How the 
 def open_writer(store: TableStore, *, sequence_start: int) -> TableWriter:
     """A writer for one task.
 
-    Primary-key tables take rows sorted by (partition columns, trimmed primary key) and number them from
-    `sequence_start`; rows in another order are written too, as more files. Raises `UnsupportedFeatureError` for bucket
+    Primary-key tables number rows from `sequence_start`. Rows that come partition by partition fill whole files; in
+    another order there are more files. Raises `UnsupportedFeatureError` for bucket
     modes, formats and merge engines that this version does not write.
     """
     buckets = store.options[BUCKET]

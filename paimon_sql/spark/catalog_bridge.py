@@ -95,13 +95,13 @@ class SparkCatalog(Proxy):
 
     # -- TableCatalog -------------------------------------------------------------------------------------------------
     def capabilities(self) -> Any:
-        return self.jvm.set([self.jvm.constant(f"{CATALOG}.TableCatalogCapability", "SUPPORT_COLUMN_DEFAULT_VALUE")])
+        return self.jvm.constants(f"{CATALOG}.TableCatalogCapability", "SUPPORT_COLUMN_DEFAULT_VALUE")
 
     def tableStateOptionKeys(self) -> Any:
-        return self.jvm.set([])
+        return self.jvm.constant("java.util.Collections", "EMPTY_SET")
 
     def changelogStateOptionKeys(self) -> Any:
-        return self.jvm.set([])
+        return self.jvm.constant("java.util.Collections", "EMPTY_SET")
 
     def useNullableQuerySchema(self) -> bool:
         return True

@@ -7,7 +7,7 @@ What is used here is internal to Spark and pinned by `pyspark>=4.3,<4.4`; `tests
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any
 
 import pyarrow as pa
@@ -23,6 +23,7 @@ SQL = "org.apache.spark.sql"
 CATALOG = f"{SQL}.connector.catalog"
 READ = f"{SQL}.connector.read"
 PYTHON_SOURCE = f"{SQL}.execution.datasources.v2.python"
+_KEPT = 256  # values kept per kind: Spark asks for the same ones in every statement, and never changes them
 
 
 class Jvm:
@@ -35,6 +36,10 @@ class Jvm:
         # without this a Java exception raised by a proxy reaches Spark as text
         self.gateway.callback_server_parameters.propagate_java_exceptions = True
         self._constants: dict[tuple[str, str], Any] = {}
+        self._type_of_json = lru_cache(_KEPT)(lambda json: self.java_class(f"{SQL}.types.DataType").fromJson(json))
+        self._columns_of_json = lru_cache(_KEPT)(self._make_columns)
+        self._array_of = lru_cache(_KEPT)(self._make_array)
+        self._constants_of = lru_cache(_KEPT)(self._make_constants)
 
     def java_class(self, name: str) -> Any:
         """A Java class by its full name (`$` before nested ones): call it to construct, or use its static members."""
@@ -51,26 +56,21 @@ class Jvm:
             self._constants[key] = getattr(self.java_class(class_name), name)
         return self._constants[key]
 
+    def constants(self, class_name: str, *names: str) -> JavaObject:
+        """A set of static members of a Java class."""
+        return self._constants_of(class_name, names)
+
     def array(self, class_name: str, items: Iterable[Any]) -> JavaArray:
-        values = list(items)
-        out = self.gateway.new_array(self.java_class(class_name), len(values))
-        for i, value in enumerate(values):
-            out[i] = value
-        return out
+        values = tuple(items)
+        return self._make_array(class_name, values) if values else self._array_of(class_name, ())
 
     def strings(self, items: Iterable[str]) -> JavaArray:
-        return self.array("java.lang.String", items)
+        return self._array_of("java.lang.String", tuple(items))
 
     def map(self, items: Mapping[str, str]) -> JavaObject:
         out = self.java_class("java.util.HashMap")()
         for key, value in items.items():
             out.put(key, value)
-        return out
-
-    def set(self, items: Iterable[Any]) -> JavaObject:
-        out = self.java_class("java.util.HashSet")()
-        for item in items:
-            out.add(item)
         return out
 
     def seq(self, items: Iterable[Any]) -> JavaObject:
@@ -90,14 +90,14 @@ class Jvm:
         return self.java_class("scala.Some")(value)
 
     def struct_type(self, schema: StructType) -> JavaObject:
-        return self.java_class(f"{SQL}.types.DataType").fromJson(schema.json())
+        return self._type_of_json(schema.json())
 
     def data_type(self, data_type: DataType) -> JavaObject:
-        return self.java_class(f"{SQL}.types.DataType").fromJson(data_type.json())
+        return self._type_of_json(data_type.json())
 
     def columns(self, schema: StructType) -> JavaArray:
         """Connector columns of a schema."""
-        return self.java_class(f"{CATALOG}.CatalogV2Util").structTypeToV2Columns(self.struct_type(schema), False)
+        return self._columns_of_json(schema.json())
 
     def python_function(self) -> JavaObject:
         """An empty Python function: says which interpreter, files and environment executors use."""
@@ -118,7 +118,31 @@ class Jvm:
             batches.add(batch.serialize().to_pybytes())
         as_scala = self.java_class("scala.jdk.javaapi.CollectionConverters").asScala(batches.iterator())
         frame = self.java_class(f"{SQL}.api.python.PythonSQLUtils").toDataFrame(as_scala, schema.json(), session)
-        return frame.queryExecution().executedPlan().executeCollect()
+        plan = frame.queryExecution().logical()
+        if plan.getClass().getSimpleName() != "LocalRelation":  # of many rows Spark makes a job
+            return frame.queryExecution().executedPlan().executeCollect()
+        return plan.data().toArray(self._row_tag)
+
+    @cached_property
+    def _row_tag(self) -> JavaObject:
+        row = self.java_class("org.apache.spark.util.Utils").classForName(f"{SQL}.catalyst.InternalRow", True, False)
+        return self.scala_object("scala.reflect.ClassTag").apply(row)
+
+    def _make_array(self, class_name: str, items: tuple[Any, ...]) -> JavaArray:
+        out = self.gateway.new_array(self.java_class(class_name), len(items))
+        for i, item in enumerate(items):
+            out[i] = item
+        return out
+
+    def _make_constants(self, class_name: str, names: tuple[str, ...]) -> JavaObject:
+        out = self.java_class("java.util.HashSet")()
+        for name in names:
+            out.add(self.constant(class_name, name))
+        return out
+
+    def _make_columns(self, schema_json: str) -> JavaArray:
+        to_columns = self.java_class(f"{CATALOG}.CatalogV2Util").structTypeToV2Columns
+        return to_columns(self._type_of_json(schema_json), False)
 
 
 def python_map(java_map: Any) -> dict[str, str]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cached_property
 from typing import Any
 
 from paimon_core.commit.draft import CommitInfo
@@ -65,7 +64,7 @@ class _BridgedTable(Proxy):
         return self.jvm.array(f"{CATALOG}.constraints.Constraint", [])
 
     def _capabilities(self, *names: str) -> Any:
-        return self.jvm.set(self.jvm.constant(f"{CATALOG}.TableCapability", n) for n in names)
+        return self.jvm.constants(f"{CATALOG}.TableCapability", *names)
 
     def _snapshot(self, table: Table) -> Snapshot | None:
         """The version that a table's options ask for, the latest without them."""
@@ -115,10 +114,6 @@ class SparkTable(_BridgedTable):
         return self.jvm.map(properties)
 
     def capabilities(self) -> Any:
-        return self._capability_set  # Spark asks a dozen times per statement
-
-    @cached_property
-    def _capability_set(self) -> Any:
         return self._capabilities("BATCH_READ", "BATCH_WRITE", "TRUNCATE", "OVERWRITE_BY_FILTER", "OVERWRITE_DYNAMIC")
 
     def newScanBuilder(self, options: Any) -> Any:

@@ -1,7 +1,7 @@
 """Golden tables: written by Apache Paimon's Java connector, with queries and what it answered.
 
-    tests/golden/warehouse/golden.db/NAME   the table
-    tests/golden/expected/NAME.json         {"about": …, "checks": [{"query", "columns", "rows", "ordered"}, …]}
+tests/golden/warehouse/golden.db/NAME   the table
+tests/golden/expected/NAME.json         {"about": …, "checks": [{"query", "columns", "rows", "ordered"}, …]}
 """
 
 from __future__ import annotations

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 from pathlib import Path
 
 import pyarrow as pa
@@ -10,7 +11,7 @@ from pyspark.sql.types import IntegerType, StructField, StructType
 from paimon_core.spec.split import DataSplit, encode_split
 from paimon_core.spec.types import INT
 from paimon_core.write.writer import open_writer
-from paimon_sql.spark.worker import read_function
+from paimon_sql.spark.worker import acknowledge_input, read_function
 from tests.support.data import make_batch, make_store
 
 REQUIRED = StructType([StructField("a", IntegerType())])
@@ -32,3 +33,13 @@ def test_a_read_ends_its_input_so_that_spark_keeps_the_worker(tmp_path: Path) ->
     rows = next(iter(read_function(store, REQUIRED, None)(partitions)))
     assert rows.to_pylist() == [{"a": 1}, {"a": 2}]
     assert next(partitions, "ended") == "ended"
+
+
+def test_input_is_acknowledged_on_every_connection() -> None:
+    before = acknowledge_input()
+    with socket.create_server(("localhost", 0)) as server, socket.create_connection(server.getsockname()) as client:
+        accepted, _ = server.accept()
+        with accepted:
+            assert acknowledge_input() == before + 3 or not hasattr(socket, "TCP_QUICKACK")
+            client.sendall(b"still open")
+            assert accepted.recv(10) == b"still open"

@@ -48,8 +48,7 @@ def test_written_rows_merge_to_the_last_of_each_key(
         for i in range(0, len(ordered), size):
             writer.write(make_batch(store, ordered[i : i + size]))
         written = writer.finish()
-        if in_order:
-            assert all(len(m.new_files) == 1 for m in written)
+        assert all(len(m.new_files) == 1 for m in written)
         messages += written
         start += len(rows)
     live = files_of(messages)
@@ -114,10 +113,22 @@ def test_files_roll_at_the_target_size(tmp_path: Path) -> None:
     assert len(read_rows(store, files_of(messages))) == 60_000
 
 
-def test_abort_leaves_nothing(tmp_path: Path) -> None:
-    store = make_store(tmp_path, {"k": INT}, keys=["k"], bucket="2", target_file_size="1 b")
+def test_a_full_buffer_becomes_files(tmp_path: Path) -> None:
+    store = make_store(tmp_path, {"k": STRING, "v": INT}, keys=["k"], bucket="1", write_buffer_size="100 kb")
     writer = open_writer(store, sequence_start=0)
-    writer.write(make_batch(store, [(i,) for i in range(100)]))
+    keys = [str(i % 500) for i in range(2000)] + ["long" * 20_000] + [str(i) for i in range(300, 800)]
+    for start in range(0, len(keys), 100):
+        writer.write(make_batch(store, [(k, start + i) for i, k in enumerate(keys[start : start + 100])]))
+    messages = writer.finish()
+    assert len(messages[0].new_files) == 3
+    assert sorted(read_rows(store, files_of(messages))) == sorted({k: (k, i) for i, k in enumerate(keys)}.values())
+
+
+def test_abort_leaves_nothing(tmp_path: Path) -> None:
+    store = make_store(tmp_path, {"k": INT}, keys=["k"], bucket="2", write_buffer_size="1 b")
+    writer = open_writer(store, sequence_start=0)
+    for start in (0, 100):
+        writer.write(make_batch(store, [(i,) for i in range(start, start + 100)]))
     assert list(tmp_path.rglob("*.parquet"))
     writer.abort()
     assert not list(tmp_path.rglob("*.parquet"))
