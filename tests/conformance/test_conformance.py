@@ -1,0 +1,88 @@
+"""Stories in Spark SQL, each on an empty warehouse: what a user types, and what has to come back.
+
+`cases/*.yaml` is a list of cases per file: `id`, and `steps` of `sql` or `query` with one of `rows` (a multiset, a list
+where `ordered`), `contains`, `count`, or `error`, words that the message has. Cells are as in `tests.support.comparison`.
+`not_yet.txt` names the cases that do not hold yet; it is strict both ways.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from tests.support.comparison import cells
+
+pytestmark = pytest.mark.spark
+
+HERE = Path(__file__).parent
+NOT_YET = frozenset((HERE / "not_yet.txt").read_text().split())
+CASES = {c["id"]: c for f in sorted((HERE / "cases").glob("*.yaml")) for c in yaml.safe_load(f.read_text("utf-8"))}
+# what Spark adds around a message: classes, frames, the plan, the statement
+_ECHO = re.compile(
+    r"\n?== SQL.*|; line \d+ pos \d+;?\n.*|\nJVM stacktrace:.*|\[INTERNAL_ERROR\].*?SQLSTATE: XX000"
+    r"|\b(?:\w+\.)+[\w$]+(?:Exception|Error)\b:?|(?<=\n)\s+at [^\n]*",
+    re.DOTALL,
+)
+
+
+@pytest.mark.parametrize(
+    "case_id",
+    [pytest.param(i, marks=[pytest.mark.xfail(strict=True, reason="not yet")] if i in NOT_YET else []) for i in CASES],
+)
+def test_case(spark: Any, tmp_path: Path, case_id: str) -> None:
+    for number, step in enumerate(CASES[case_id]["steps"], 1):
+        text = (step.get("sql") or step["query"]).replace("{tmp}", str(tmp_path / "files"))
+        where = f"step {number}: {text}"
+        if "error" in step:
+            with pytest.raises(Exception) as raised:  # noqa: PT011  the message is what counts
+                spark.sql(text).collect()
+            message = _ECHO.sub("", str(raised.value)).strip()
+            assert message, where
+            assert re.search(step["error"], message, re.IGNORECASE | re.DOTALL), f"{where}\n{message}"
+            continue
+        check(step, cells(spark.sql(text).collect()), where)
+
+
+def test_the_list_names_cases() -> None:
+    assert set(CASES) >= NOT_YET
+
+
+def check(step: dict[str, Any], rows: list[Any], where: str) -> None:
+    """Compare a step's rows with what it asks for."""
+    if "count" in step:
+        assert len(rows) == step["count"], f"{where}\n{rows[:20]}"
+    for wanted in cells(step.get("contains", [])):
+        assert any(same(wanted, r) for r in rows), f"{where}\nmissing {wanted} in {rows[:20]}"
+    if "rows" not in step:
+        return
+    wanted, left = cells(step["rows"]), list(rows)
+    if step.get("ordered"):
+        assert same(wanted, rows), f"{where}\nexpected {wanted}, got {rows[:20]}"
+        return
+    for row in wanted:
+        place = next((i for i, r in enumerate(left) if same(row, r)), None)
+        assert place is not None, f"{where}\nmissing {row}, got {rows[:20]}"
+        left.pop(place)
+    assert not left, f"{where}\nnot expected {left[:20]}"
+
+
+def same(wanted: Any, got: Any) -> bool:
+    """Equal as cells: numbers by value, floating ones to 1e-9; a mapping without entries is written as a list."""
+    match wanted, got:
+        case list(), list():
+            return len(wanted) == len(got) and all(map(same, wanted, got))
+        case dict(), dict():
+            return wanted.keys() == got.keys() and all(same(wanted[k], got[k]) for k in wanted)
+        case (dict() | list()), (dict() | list()):
+            return not wanted and not got
+        case (float() | int()), (float() | int()) if not isinstance(wanted, bool) and not isinstance(got, bool):
+            both_nan = math.isnan(wanted) and math.isnan(got)
+            return both_nan or math.isclose(wanted, got, rel_tol=1e-9, abs_tol=1e-12)
+        case bool(), _:
+            return str(got).lower() == str(wanted).lower()
+    return wanted is got if wanted is None or got is None else str(wanted) == str(got)
