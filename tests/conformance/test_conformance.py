@@ -1,8 +1,8 @@
 """Stories in Spark SQL, each on an empty warehouse: what a user types, and what has to come back.
 
-`cases/*.yaml` is a list of cases per file: `id`, and `steps` of `sql` or `query` with one of `rows` (a multiset, a list
-where `ordered`), `contains`, `count`, or `error`, words that the message has. Cells are as in `tests.support.comparison`.
-`not_yet.txt` names the cases that do not hold yet; it is strict both ways.
+`cases/*.yaml` is a list of cases per file: `id`, and `steps` of `sql` or `query` with one of `rows` (a multiset, a
+list where `ordered`), `contains`, `count`, or `error`, words that the message has. Cells are as in
+`tests.support.comparison`. `not_yet.txt` names the cases that do not hold yet; it is strict both ways.
 """
 
 from __future__ import annotations
@@ -78,9 +78,9 @@ def same(wanted: Any, got: Any) -> bool:
             return len(wanted) == len(got) and all(map(same, wanted, got))
         case dict(), dict():
             return wanted.keys() == got.keys() and all(same(wanted[k], got[k]) for k in wanted)
-        case (dict() | list()), (dict() | list()):
+        case ((dict() | list()), (dict() | list())):
             return not wanted and not got
-        case (float() | int()), (float() | int()) if not isinstance(wanted, bool) and not isinstance(got, bool):
+        case ((float() | int()), (float() | int())) if not isinstance(wanted, bool) and not isinstance(got, bool):
             both_nan = math.isnan(wanted) and math.isnan(got)
             return both_nan or math.isclose(wanted, got, rel_tol=1e-9, abs_tol=1e-12)
         case bool(), _:
