@@ -110,9 +110,17 @@ COMMIT_UNSAFE_STORAGE = Option("commit.unsafe-storage", boolean, False, "Commit 
 COMMIT_USER_PREFIX = Option("commit.user-prefix", str, "", "What generated commit users begin with.")
 DATA_FILE_DIRECTORY = Option("data-file.path-directory", folder, "", "Folder of the table that holds the data files.")
 DATA_FILE_PREFIX = Option("data-file.prefix", str, "data-", "What names of data files begin with.")
+DELETION_VECTOR_BITMAP64 = Option("deletion-vectors.bitmap64", boolean, False, "Deletion vectors of 64 bits.")
+DELETION_VECTOR_FILE_SIZE = Option(
+    "deletion-vector.index-file.target-size", memory_size, 2 * 2**20, "Size files of deletion vectors end at."
+)
+DELETION_VECTOR_MERGE_ON_READ = Option(
+    "deletion-vectors.merge-on-read", boolean, False, "Readers merge rows that are not compacted yet."
+)
 DELETION_VECTORS = Option("deletion-vectors.enabled", boolean, False, "Mark deleted rows in files of their own.")
 FILE_COMPRESSION = Option("file.compression", str, "zstd", "Codec of data files.")
 FILE_FORMAT = Option("file.format", str.lower, "parquet", "Format of data files.")
+INDEX_FILE_IN_DATA_DIR = Option("index-file-in-data-file-dir", boolean, False, "Index files stand beside data files.")
 MANIFEST_COMPRESSION = Option("manifest.compression", str, "zstd", "Codec of manifests.")
 MANIFEST_FORMAT = Option("manifest.format", str.lower, "avro", "Format of manifests.")
 MANIFEST_FULL_COMPACTION_SIZE = Option(
@@ -129,6 +137,7 @@ MERGE_ENGINE = Option(
 NUM_LEVELS = Option("num-levels", integer, 0, "LSM levels; 0: the compaction trigger + 1.")
 NUM_SORTED_RUN_TRIGGER = Option("num-sorted-run.compaction-trigger", integer, 5, "Sorted runs that start a compaction.")
 PARTITION_DEFAULT_NAME = Option("partition.default-name", str, "__DEFAULT_PARTITION__", "Folder of NULL and blanks.")
+PK_CLUSTERING_OVERRIDE = Option("pk-clustering-override", boolean, False, "Files are sorted by other columns.")
 PRIMARY_KEY = Option("primary-key", names, NO_NAMES, "Primary key columns, at CREATE TABLE.")
 SCAN_SNAPSHOT_ID = Option("scan.snapshot-id", integer, 0, "Read this snapshot; 0: the latest.")
 SCAN_TIMESTAMP = Option("scan.timestamp", str, "", "Read the table as of this wall clock time.")

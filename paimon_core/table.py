@@ -77,7 +77,7 @@ class Table:
 
     def check_writable(self) -> None:
         """Raises `UnsupportedFeatureError` where rows cannot be committed: to be asked before they are written."""
-        check_writable(self.store, latest_snapshot(self.store))
+        check_writable(self.store)
 
     def new_commit_user(self) -> str:
         """A user name that no other writer has."""

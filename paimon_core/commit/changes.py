@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from paimon_core.errors import InvalidDataError
 from paimon_core.expressions.predicate import Predicate
+from paimon_core.spec.index_manifest import DELETION_VECTORS_INDEX, IndexFileMeta, IndexManifestEntry
 from paimon_core.spec.manifest import DataFileMeta, FileKind, ManifestEntry
 from paimon_core.spec.message import CommitMessage
 from paimon_core.spec.snapshot import CommitKind
@@ -26,20 +27,38 @@ class Overwrite:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Change:
-    """What one snapshot changes: `entries`, and where `replaces`, DELETE of every live file in `scope`.
+    """What one snapshot changes: `entries` and `index`, and where `replaces`, DELETE of all that is in `scope`.
 
-    `scope` are the partitions whose live files decide about conflicts; None: none do.
+    `scope` are the partitions whose live files decide about conflicts; None: none do. `index_base` is the snapshot
+    (0: none) whose hash indexes have to be those of the latest one, None where that does not matter.
     """
 
     kind: CommitKind
     entries: tuple[ManifestEntry, ...]
     scope: PartitionFilter | None
     replaces: bool = False
+    index: tuple[IndexManifestEntry, ...] = ()
+    index_base: int | None = None
 
     def against(self, live: Mapping[Identifier, ManifestEntry]) -> list[ManifestEntry]:
         """The entries of the snapshot's delta, given the live files in scope."""
         deleted = [replace(e, kind=FileKind.DELETE) for e in live.values()] if self.replaces else []
         return [*deleted, *self.entries]
+
+    def index_against(self, before: Iterable[IndexManifestEntry]) -> list[IndexManifestEntry]:
+        """ADD and DELETE of index files, given those of the version before."""
+        if not self.replaces or self.scope is None:
+            return list(self.index)
+        gone = [e for e in before if self.scope.holds(e.partition)]
+        return [*(replace(e, kind=FileKind.DELETE) for e in gone), *self.index]
+
+
+@dataclass(frozen=True, slots=True)
+class Delta:
+    """What a snapshot adds to and takes from the one before; `index` are all its index files, None: the same."""
+
+    entries: Sequence[ManifestEntry]
+    index: Sequence[IndexManifestEntry] | None = None
 
 
 def changes_of(store: TableStore, messages: Sequence[CommitMessage], overwrite: Overwrite | None) -> list[Change]:
@@ -48,23 +67,50 @@ def changes_of(store: TableStore, messages: Sequence[CommitMessage], overwrite: 
     Raises `InvalidDataError` where a file lies outside the partitions that are overwritten.
     """
     written, compacted = tuple(_written(messages)), tuple(_compacted(messages))
-    first = _append(store, written) if overwrite is None else _overwrite(store, written, overwrite)
-    second = Change(kind=CommitKind.COMPACT, entries=compacted, scope=_touched(store, compacted)) if compacted else None
-    return [c for c in (first, second) if c is not None]
+    index = tuple(_index_entries(messages, "deleted_index_files", "new_index_files"))
+    compact_index = tuple(_index_entries(messages, "compact_deleted_index_files", "compact_new_index_files"))
+    first = _append(store, written, index) if overwrite is None else _overwrite(store, written, index, overwrite)
+    if first is not None:
+        first = replace(first, index_base=next((m.index_base for m in messages if m.index_base is not None), None))
+    return [c for c in (first, _compact(store, compacted, compact_index)) if c is not None]
 
 
-def _append(store: TableStore, entries: tuple[ManifestEntry, ...]) -> Change | None:
-    if not entries:
+def _append(
+    store: TableStore, entries: tuple[ManifestEntry, ...], index: tuple[IndexManifestEntry, ...]
+) -> Change | None:
+    if not entries and not index:
         return None
-    bucketed = any(e.total_buckets > 0 for e in entries)
-    return Change(kind=CommitKind.APPEND, entries=entries, scope=_touched(store, entries) if bucketed else None)
+    checked = bool(index) or any(e.total_buckets > 0 for e in entries)
+    # rows taken away by deletion vectors are an overwrite to readers of the log
+    marks = any(e.file.index_type == DELETION_VECTORS_INDEX for e in index)
+    return Change(
+        kind=CommitKind.OVERWRITE if marks else CommitKind.APPEND,
+        entries=entries,
+        index=index,
+        scope=_touched(store, [*entries, *index]) if checked else None,
+    )
 
 
-def _overwrite(store: TableStore, entries: tuple[ManifestEntry, ...], overwrite: Overwrite) -> Change | None:
+def _compact(
+    store: TableStore, entries: tuple[ManifestEntry, ...], index: tuple[IndexManifestEntry, ...]
+) -> Change | None:
+    if not entries and not index:
+        return None
+    scope = _touched(store, [*entries, *index])
+    return Change(kind=CommitKind.COMPACT, entries=entries, index=index, scope=scope)
+
+
+def _overwrite(
+    store: TableStore,
+    entries: tuple[ManifestEntry, ...],
+    index: tuple[IndexManifestEntry, ...],
+    overwrite: Overwrite,
+) -> Change | None:
     if overwrite.dynamic and store.schema.partition_keys:
         if not entries:
             return None
-        return Change(kind=CommitKind.OVERWRITE, entries=entries, scope=_touched(store, entries), replaces=True)
+        scope = _touched(store, entries)
+        return Change(kind=CommitKind.OVERWRITE, entries=entries, index=index, scope=scope, replaces=True)
     scope = PartitionFilter(store.schema.partition_fields, predicate=overwrite.predicate)
     for entry in entries:
         if not scope.holds(entry.partition):
@@ -72,10 +118,10 @@ def _overwrite(store: TableStore, entries: tuple[ManifestEntry, ...], overwrite:
                 f"Rows of partition {store.partition_spec(entry.partition)} were written by an overwrite of other "
                 f"partitions of {store.name}: write only rows of the partitions you overwrite."
             )
-    return Change(kind=CommitKind.OVERWRITE, entries=entries, scope=scope, replaces=True)
+    return Change(kind=CommitKind.OVERWRITE, entries=entries, index=index, scope=scope, replaces=True)
 
 
-def _touched(store: TableStore, entries: Iterable[ManifestEntry]) -> PartitionFilter:
+def _touched(store: TableStore, entries: Iterable[ManifestEntry | IndexManifestEntry]) -> PartitionFilter:
     return only_partitions(store.schema.partition_fields, (e.partition for e in entries))
 
 
@@ -88,6 +134,16 @@ def _compacted(messages: Iterable[CommitMessage]) -> Iterator[ManifestEntry]:
     for message in messages:
         yield from (_entry(FileKind.DELETE, message, f) for f in message.compact_before)
         yield from (_entry(FileKind.ADD, message, f) for f in message.compact_after)
+
+
+def _index_entries(messages: Iterable[CommitMessage], deleted: str, added: str) -> Iterator[IndexManifestEntry]:
+    for message in messages:
+        yield from (_index_entry(FileKind.DELETE, message, f) for f in getattr(message, deleted))
+        yield from (_index_entry(FileKind.ADD, message, f) for f in getattr(message, added))
+
+
+def _index_entry(kind: FileKind, message: CommitMessage, file: IndexFileMeta) -> IndexManifestEntry:
+    return IndexManifestEntry(kind=kind, partition=message.partition, bucket=message.bucket, file=file)
 
 
 def _entry(kind: FileKind, message: CommitMessage, file: DataFileMeta) -> ManifestEntry:

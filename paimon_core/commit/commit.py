@@ -12,9 +12,10 @@ import random
 import time
 from collections.abc import Iterator, Sequence
 
-from paimon_core.commit.changes import Change, Overwrite, changes_of
+from paimon_core.commit.changes import Change, Delta, Overwrite, changes_of
 from paimon_core.commit.conflicts import find_conflict
 from paimon_core.commit.draft import CommitInfo, Draft, write_draft
+from paimon_core.commit.index_conflicts import find_index_conflict, hash_files, index_after
 from paimon_core.commit.publish import Outcome, Publisher
 from paimon_core.errors import (
     CommitConflictError,
@@ -25,14 +26,12 @@ from paimon_core.errors import (
     StorageError,
 )
 from paimon_core.options import COMMIT_MAX_RETRIES, COMMIT_MAX_RETRY_WAIT, COMMIT_MIN_RETRY_WAIT, TableOptions
-from paimon_core.spec.manifest import ManifestEntry
+from paimon_core.spec.index_manifest import IndexManifestEntry
 from paimon_core.spec.message import CommitMessage
 from paimon_core.spec.snapshot import Snapshot, encode_snapshot
 from paimon_core.store.features import check_writable
-from paimon_core.store.manifests import (
-    delete_manifests,
-    live_files,
-)
+from paimon_core.store.index_files import delete_index_files, index_entries
+from paimon_core.store.manifests import delete_manifests, live_files
 from paimon_core.store.schemas import load_schema
 from paimon_core.store.snapshots import find_snapshot, latest_snapshot, write_hints
 from paimon_core.store.table_store import TableStore
@@ -53,7 +52,7 @@ def commit(
     compaction is dropped. Raises `CommitConflictError`, `UnsupportedFeatureError`, `StorageError`: nothing is visible
     then and the files may be deleted; `CommitUnknownError`: they must be kept.
     """
-    check_writable(store, None)
+    check_writable(store)
     _check_table(store)
     made: Snapshot | None = None
     for change in changes_of(store, messages, overwrite):
@@ -72,6 +71,8 @@ def commit(
 def abort(store: TableStore, messages: Sequence[CommitMessage]) -> None:
     """Delete the files of messages that were not committed; what cannot be deleted stays as an orphan."""
     _delete_files(store, [(m, f.file_name) for m in messages for f in m.new_files])
+    for message in messages:
+        delete_index_files(store, message.partition, message.bucket, message.new_index_files)
     _delete_compacted(store, messages)
 
 
@@ -150,27 +151,45 @@ def _settle(store: TableStore, drafts: list[Draft], outcome: Outcome | None = No
     return found if ours else None
 
 
-def _delta(store: TableStore, change: Change, latest: Snapshot | None) -> list[ManifestEntry]:
-    """The entries to commit on top of `latest`. Raises `CommitConflictError`."""
-    check_writable(store, latest)
+def _delta(store: TableStore, change: Change, latest: Snapshot | None) -> Delta:
+    """What to commit on top of `latest`. Raises `CommitConflictError`."""
+    check_writable(store)
     live = {} if change.scope is None else live_files(store, latest, change.scope)
-    delta = change.against(live)
+    entries = change.against(live)
+    indexed = index_entries(store, latest)
+    index = change.index_against(indexed)
     key_types = store.schema.types(store.schema.trimmed_primary_keys) if store.has_primary_key else ()
-    problem = find_conflict(live, delta, change.kind, key_types)
+    problem = (
+        find_conflict(live, entries, change.kind, key_types)
+        or find_index_conflict(indexed, index, live, entries)
+        or _moved_hash_index(store, change, indexed)
+    )
     if problem is not None:
-        by = (
-            "no snapshot"
-            if latest is None
-            else (
-                f"snapshot {latest.id}, a {latest.commit_kind} by user {latest.commit_user}, commit "
-                f"{latest.commit_identifier}"
-            )
-        )
         raise CommitConflictError(
-            f"Commit of kind {change.kind} to table {store.name} conflicts with what is in it now ({by}): {problem}. "
-            "Nothing was committed; run the statement again on the table as it is now."
+            f"Commit of kind {change.kind} to table {store.name} conflicts with what is in it now ({_by(latest)}): "
+            f"{problem}. Nothing was committed; run the statement again on the table as it is now."
         )
-    return delta
+    return Delta(entries, index_after(indexed, index) if index else None)
+
+
+def _moved_hash_index(store: TableStore, change: Change, now: Sequence[IndexManifestEntry]) -> str | None:
+    """Whether keys were given buckets since this writer looked: one of its keys could be in two buckets then."""
+    if change.index_base is None or change.scope is None:
+        return None
+    base = find_snapshot(store, change.index_base) if change.index_base else None
+    if change.index_base and base is None:
+        return f"snapshot {change.index_base}, which the buckets of its keys were looked up in, has expired"
+    if hash_files(now, change.scope) != hash_files(index_entries(store, base), change.scope):
+        return "another writer has given new keys their buckets since this one looked them up"
+    return None
+
+
+def _by(latest: Snapshot | None) -> str:
+    if latest is None:
+        return "no snapshot"
+    return (
+        f"snapshot {latest.id}, a {latest.commit_kind} by user {latest.commit_user}, commit {latest.commit_identifier}"
+    )
 
 
 def _check_table(store: TableStore) -> None:
@@ -210,6 +229,7 @@ def _delete_compacted(store: TableStore, messages: Sequence[CommitMessage]) -> N
     for message in messages:
         kept = {f.file_name for f in (*message.compact_before, *message.new_files)}
         _delete_files(store, [(message, f.file_name) for f in message.compact_after if f.file_name not in kept])
+        delete_index_files(store, message.partition, message.bucket, message.compact_new_index_files)
 
 
 def _delete_files(store: TableStore, files: Sequence[tuple[CommitMessage, str]]) -> None:

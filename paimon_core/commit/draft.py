@@ -5,10 +5,12 @@ from __future__ import annotations
 import time
 import uuid
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from paimon_core.commit.changes import Delta
 from paimon_core.spec.manifest import FileKind, ManifestEntry, ManifestFileMeta
 from paimon_core.spec.snapshot import BATCH_COMMIT_IDENTIFIER, CommitKind, Operation, Snapshot
+from paimon_core.store.index_files import write_index_manifest
 from paimon_core.store.manifests import (
     data_manifests,
     delete_manifests,
@@ -45,7 +47,7 @@ class Draft:
 def write_draft(
     store: TableStore,
     latest: Snapshot | None,
-    delta: Sequence[ManifestEntry],
+    delta: Delta,
     kind: CommitKind,
     info: CommitInfo,
     *,
@@ -57,17 +59,22 @@ def write_draft(
     try:
         base = merge_manifests(store, before) if merge else before
         written += _names(base, before)
-        added = write_manifests(store, delta)
+        added = write_manifests(store, delta.entries)
         written += _names(added, ())
         base_list = write_manifest_list(store, base)
         written.append(base_list[0])
         delta_list = write_manifest_list(store, added)
         written.append(delta_list[0])
+        index = None if latest is None else latest.index_manifest
+        if delta.index is not None:
+            index = write_index_manifest(store, delta.index)
+            written += [index] if index else []
         schema_id = _last_schema_id(store)
     except BaseException:
         delete_manifests(store, written)
         raise
-    return Draft(_snapshot(latest, delta, kind, info, (base_list, delta_list), schema_id), tuple(written))
+    snapshot = _snapshot(latest, delta.entries, kind, info, (base_list, delta_list), schema_id)
+    return Draft(replace(snapshot, index_manifest=index), tuple(written))
 
 
 def _snapshot(

@@ -20,6 +20,9 @@ MAX_SIZE_AMPLIFICATION = Option(
     "compaction.max-size-amplification-percent", int, 200, "Size of younger runs against the oldest that merges all."
 )
 SIZE_RATIO = Option("compaction.size-ratio", int, 1, "Percent by which a run may be larger than the younger ones.")
+DELETE_RATIO = Option(
+    "compaction.delete-ratio-threshold", float, 0.2, "Share of deleted rows that makes a file worth rewriting."
+)
 MIN_FILE_NUM = Option("compaction.min.file-num", int, 5, "Small files of an append table that are worth compacting.")
 _LONG_AGO = datetime(1970, 1, 1, tzinfo=UTC)
 
@@ -127,23 +130,30 @@ def plan_rewrites(unit: CompactUnit, key_types: Sequence[DataType], small: int) 
 
 
 def pick_append(
-    files: Sequence[DataFileMeta], *, target: int, small: int, min_files: int, in_order: bool
+    files: Sequence[DataFileMeta],
+    *,
+    target: int,
+    small: int,
+    min_files: int,
+    in_order: bool,
+    worn: frozenset[str] = frozenset(),
 ) -> list[tuple[DataFileMeta, ...]]:
     """Groups of small files of an append bucket that are worth concatenating.
 
-    `in_order` keeps groups free of gaps, for buckets whose files are read in order. A group of twice the `target` is
-    complete, a smaller one needs `min_files`.
+    `worn` files are taken whatever their size, alone where there are no others. `in_order` keeps groups free of gaps,
+    for buckets whose files are read in order. A group of twice the `target` is complete, a smaller one needs
+    `min_files`.
     """
     groups: list[tuple[DataFileMeta, ...]] = []
     group: list[DataFileMeta] = []
 
     def complete(least: int) -> None:
-        if len(group) >= least:
+        if len(group) >= least or any(f.file_name in worn for f in group):
             groups.append(tuple(group))
         group.clear()
 
     for file in files:
-        if file.file_size < small:
+        if file.file_size < small or file.file_name in worn:
             group.append(file)
             if sum(f.file_size for f in group) >= 2 * target:
                 complete(2)

@@ -21,7 +21,9 @@ def value_stats(then: TableSchema, file: DataFileMeta) -> dict[str, ColumnStats]
 
 
 def key_stats(then: TableSchema, file: DataFileMeta) -> dict[str, ColumnStats]:
-    """As `value_stats`, of the trimmed primary key."""
+    """As `value_stats`, of the trimmed primary key; none where files are sorted by other columns than that."""
+    if then.options.get("pk-clustering-override") == "true":
+        return {}
     return _decode(then, then.trimmed_primary_keys, file.key_stats, file) if then.primary_keys else {}
 
 

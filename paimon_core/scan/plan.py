@@ -3,18 +3,25 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from paimon_core.errors import UnsupportedFeatureError
 from paimon_core.expressions.predicate import Predicate, columns, only_on
-from paimon_core.options import SPLIT_OPEN_FILE_COST, SPLIT_TARGET_SIZE
+from paimon_core.options import (
+    DELETION_VECTOR_MERGE_ON_READ,
+    DELETION_VECTORS,
+    PK_CLUSTERING_OVERRIDE,
+    SPLIT_OPEN_FILE_COST,
+    SPLIT_TARGET_SIZE,
+)
 from paimon_core.scan.pruning import FileFilter
 from paimon_core.scan.splits import key_sections, pack_files, pack_sections
 from paimon_core.spec.manifest import DataFileMeta, FileKind, ManifestEntry, live_entries
 from paimon_core.spec.snapshot import Snapshot
-from paimon_core.spec.split import DataSplit
+from paimon_core.spec.split import DataSplit, DeletionFile
 from paimon_core.store.features import check_readable
+from paimon_core.store.index_files import Bucket, deletion_files
 from paimon_core.store.manifests import data_manifests, read_entries
 from paimon_core.store.partitions import PartitionFilter
 from paimon_core.store.table_store import TableStore
@@ -42,19 +49,20 @@ class Plan:
     @property
     def row_count(self) -> int | None:
         """The rows of the result where metadata tells, else None."""
-        if not self.exact or any(s.needs_merge for s in self.splits):
-            return None
-        return sum(s.row_count for s in self.splits)
+        counts = [s.result_count for s in self.splits] if self.exact else [None]
+        known = [n for n in counts if n is not None]
+        return sum(known) if len(known) == len(counts) else None
 
     def describe(self) -> str:
         """One line for EXPLAIN."""
         version = "no snapshot" if self.snapshot is None else f"snapshot {self.snapshot.id}"
         merged = sum(s.needs_merge for s in self.splits)
-        size = sum(s.size for s in self.splits)
+        size, vectors = sum(s.size for s in self.splits), sum(len(s.deletions) for s in self.splits)
         return (
             f"{self.table}, {version}, manifests {self.manifests_read}/{self.manifests_total}, "
             f"files {self.files_kept}/{self.files_total} ({size} bytes), "
             f"splits {len(self.splits)} ({len(self.splits) - merged} raw, {merged} merge)"
+            + (f", deletion vectors {vectors}" if vectors else "")
         )
 
 
@@ -63,7 +71,7 @@ def plan_scan(store: TableStore, snapshot: Snapshot | None, predicate: Predicate
 
     Its columns are those of the store's schema. Raises `UnsupportedFeatureError`, `CorruptFileError`.
     """
-    check_readable(store, snapshot)
+    check_readable(store)
     if snapshot is None:
         return Plan(table=store.name, snapshot=None, splits=())
     partition_keys = store.schema.partition_keys
@@ -74,10 +82,11 @@ def plan_scan(store: TableStore, snapshot: Snapshot | None, predicate: Predicate
     read = [m for m in manifests if partitions.may_hold(m)]
     files = FileFilter(store, predicate) if predicate is not None else None
     buckets, total = _buckets(store, read_entries(store, read), partitions, files)
+    vectors = deletion_files(store, snapshot)
     return Plan(
         table=store.name,
         snapshot=snapshot,
-        splits=tuple(s for entries in buckets for s in _splits(store, entries, files)),
+        splits=tuple(s for place, entries in buckets.items() for s in _splits(store, entries, files, vectors[place])),
         manifests_total=len(manifests),
         manifests_read=len(read),
         files_total=total,
@@ -87,15 +96,17 @@ def plan_scan(store: TableStore, snapshot: Snapshot | None, predicate: Predicate
 
 def _buckets(
     store: TableStore, entries: Iterable[ManifestEntry], partitions: PartitionFilter, files: FileFilter | None
-) -> tuple[list[list[ManifestEntry]], int]:
+) -> tuple[dict[Bucket, list[ManifestEntry]], int]:
     """The live files that are not pruned one by one, per bucket, and how many there were."""
     live = [e for e in live_entries(entries).values() if e.kind is FileKind.ADD and e.bucket >= 0]
-    groups: dict[tuple[bytes, int], list[ManifestEntry]] = defaultdict(list)
+    if _skips_level_0(store):
+        live = [e for e in live if e.file.level > 0]
+    groups: dict[Bucket, list[ManifestEntry]] = defaultdict(list)
     for entry in live:
         if partitions.holds(entry.partition) and _keeps(store, entry, files):
             _check_format(store, entry.file)
             groups[entry.partition, entry.bucket].append(entry)
-    return list(groups.values()), len(live)
+    return groups, len(live)
 
 
 def _keeps(store: TableStore, entry: ManifestEntry, files: FileFilter | None) -> bool:
@@ -105,28 +116,53 @@ def _keeps(store: TableStore, entry: ManifestEntry, files: FileFilter | None) ->
     return files.bucket_may_match(entry) and alone(entry)
 
 
-def _splits(store: TableStore, entries: list[ManifestEntry], files: FileFilter | None) -> Iterator[DataSplit]:
+def _skips_level_0(store: TableStore) -> bool:
+    """Whether a batch scan sees compacted rows only: rows of level 0 have not marked what they replace yet."""
+    marks = store.has_primary_key and store.options[DELETION_VECTORS]
+    return marks and not store.options[DELETION_VECTOR_MERGE_ON_READ]
+
+
+def _splits(
+    store: TableStore,
+    entries: list[ManifestEntry],
+    files: FileFilter | None,
+    vectors: Mapping[str, DeletionFile],
+) -> Iterator[DataSplit]:
     """The splits of one bucket."""
     first = entries[0]
-    target, open_cost = store.options[SPLIT_TARGET_SIZE], store.options[SPLIT_OPEN_FILE_COST]
-    if store.has_primary_key:
-        by_name = {e.file.file_name: e for e in entries}
-        parts = key_sections((e.file for e in entries), store.schema.types(store.schema.trimmed_primary_keys))
-        if files is not None:
-            # an older version of a row must not surface: a section is left out as a whole or not at all
-            parts = [p for p in parts if any(files.may_match(by_name[f.file_name]) for f in p.files)]
-        packed = pack_sections(parts, target, open_cost)
-    else:
-        packed = pack_files([e.file for e in entries], target, open_cost)
     bucket_dir = store.bucket_dir(first.partition, first.bucket)
-    for group, needs_merge in packed:
+    for group, needs_merge in _groups(store, entries, files):
         yield DataSplit(
             partition=first.partition,
             bucket=first.bucket,
             bucket_dir=bucket_dir,
             files=group,
             needs_merge=needs_merge,
+            deletions=tuple(vectors[f.file_name] for f in group if f.file_name in vectors),
         )
+
+
+def _groups(
+    store: TableStore, entries: list[ManifestEntry], files: FileFilter | None
+) -> Iterator[tuple[tuple[DataFileMeta, ...], bool]]:
+    """The files of a bucket that are read together, and whether they need a merge."""
+    target, open_cost = store.options[SPLIT_TARGET_SIZE], store.options[SPLIT_OPEN_FILE_COST]
+    if not store.has_primary_key:
+        return pack_files([e.file for e in entries], target, open_cost)
+    if store.options[DELETION_VECTORS] and all(e.file.level > 0 and e.file.delete_row_count == 0 for e in entries):
+        # of each key one row is left that is not marked as deleted
+        return pack_files([e.file for e in entries if files is None or files.may_match(e)], target, open_cost)
+    if store.options[PK_CLUSTERING_OVERRIDE]:
+        raise UnsupportedFeatureError(
+            f"Table {store.name} cannot be read: '{PK_CLUSTERING_OVERRIDE.key}' = 'true', and it has rows that are not "
+            "compacted or not marked by deletion vectors; compact it with the engine that writes it."
+        )
+    by_name = {e.file.file_name: e for e in entries}
+    parts = key_sections((e.file for e in entries), store.schema.types(store.schema.trimmed_primary_keys))
+    if files is not None:
+        # an older version of a row must not surface: a section is left out as a whole or not at all
+        parts = [p for p in parts if any(files.may_match(by_name[f.file_name]) for f in p.files)]
+    return pack_sections(parts, target, open_cost)
 
 
 def _check_format(store: TableStore, file: DataFileMeta) -> None:

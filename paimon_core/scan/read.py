@@ -10,7 +10,7 @@ from paimon_core.expressions.arrow import to_arrow
 from paimon_core.expressions.predicate import Predicate, only_on, renamed
 from paimon_core.formats.arrow_types import KEY_PREFIX, arrow_schema, key_value_fields
 from paimon_core.lsm.runs import sections
-from paimon_core.spec.split import DataSplit
+from paimon_core.spec.split import DataSplit, DeletionFile
 from paimon_core.spec.types import DataField
 from paimon_core.store.bucket_files import BucketFiles, merge_section, merge_spec
 from paimon_core.store.table_store import TableStore
@@ -30,12 +30,16 @@ def read_split(
     if split.needs_merge or deletes:
         batches = _merged(store, split, fields, usable)
     else:
-        batches = BucketFiles(store, split.bucket_dir, fields, usable).read(split.files)
+        batches = BucketFiles(store, split.bucket_dir, fields, usable, _deletions(split)).read(split.files)
     condition = to_arrow(usable, arrow_schema(fields)) if usable else None
     for batch in batches:
         rows = batch if condition is None else batch.filter(condition)
         if rows.num_rows:
             yield rows
+
+
+def _deletions(split: DataSplit) -> dict[str, DeletionFile]:
+    return {d.vector.data_file: d for d in split.deletions}
 
 
 def _merged(
@@ -48,7 +52,7 @@ def _merged(
     # a part of a run may be skipped only where none of its keys match: other columns change in a merge
     on_keys = only_on(predicate, stored) if predicate else None
     keyed = renamed(on_keys, stored) if on_keys else None
-    files = BucketFiles(store, split.bucket_dir, key_value_fields(values, schema.key_fields), keyed)
+    files = BucketFiles(store, split.bucket_dir, key_value_fields(values, schema.key_fields), keyed, _deletions(split))
     sources, target = [stored.get(f.name, f.name) for f in fields], arrow_schema(fields)
     for section in sections(split.files, [f.type for f in schema.key_fields]):
         for batch in merge_section(files, section, spec):

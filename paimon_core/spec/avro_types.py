@@ -43,6 +43,11 @@ def fits(found: Any, expected: Any) -> bool:
     return _plain(found) == _plain(expected) and _logical(found) in (None, _logical(expected))
 
 
+def without_null(avro: Any) -> Any:
+    """An Avro type without its NULLs."""
+    return _without_null(avro)[0]
+
+
 def _without_null(avro: Any) -> tuple[Any, bool]:
     if not isinstance(avro, list):
         return avro, avro == "null"

@@ -7,13 +7,17 @@ from base64 import b64decode, b64encode
 from dataclasses import dataclass
 
 from paimon_core.errors import CorruptFileError
+from paimon_core.spec.index_manifest import INDEX_FILE_META, IndexFileMeta
 from paimon_core.spec.json_object import member
 from paimon_core.spec.manifest import DATA_FILE_META, DataFileMeta
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CommitMessage:
-    """Changes of one bucket: files added by a write, and files a compaction replaced."""
+    """Changes of one bucket: files added by a write, and files a compaction replaced, with the index files of both.
+
+    `index_base` is the snapshot (0: none) whose hash indexes a writer gave buckets by: no other may follow it.
+    """
 
     partition: bytes
     bucket: int
@@ -21,15 +25,31 @@ class CommitMessage:
     new_files: tuple[DataFileMeta, ...] = ()
     compact_before: tuple[DataFileMeta, ...] = ()
     compact_after: tuple[DataFileMeta, ...] = ()
+    new_index_files: tuple[IndexFileMeta, ...] = ()
+    deleted_index_files: tuple[IndexFileMeta, ...] = ()
+    compact_new_index_files: tuple[IndexFileMeta, ...] = ()
+    compact_deleted_index_files: tuple[IndexFileMeta, ...] = ()
+    index_base: int | None = None
 
 
+_NO_BASE = -1
 _FILES = ("new_files", "compact_before", "compact_after")
+_INDEX_FILES = (
+    "new_index_files",
+    "deleted_index_files",
+    "compact_new_index_files",
+    "compact_deleted_index_files",
+)
 
 
 def encode_message(message: CommitMessage) -> str:
     """The message as one JSON text."""
     node = {"partition": b64encode(message.partition).decode(), "bucket": message.bucket, "of": message.total_buckets}
-    return json.dumps(node | {n: [DATA_FILE_META.to_json(f) for f in getattr(message, n)] for n in _FILES})
+    files = {n: [DATA_FILE_META.to_json(f) for f in getattr(message, n)] for n in _FILES}
+    index_files = {n: [INDEX_FILE_META.to_json(f) for f in getattr(message, n)] for n in _INDEX_FILES}
+    return json.dumps(
+        node | files | index_files | {"index_base": -1 if message.index_base is None else message.index_base}
+    )
 
 
 def decode_message(text: str) -> CommitMessage:
@@ -37,8 +57,18 @@ def decode_message(text: str) -> CommitMessage:
     try:
         node = json.loads(text)
         files = {n: tuple(DATA_FILE_META.from_json(f) for f in member(node, n, list)) for n in _FILES}
+        index_files = {n: tuple(INDEX_FILE_META.from_json(f) for f in member(node, n, list)) for n in _INDEX_FILES}
         partition = b64decode(member(node, "partition", str), validate=True)
         bucket, total_buckets = member(node, "bucket", int), member(node, "of", int)
-        return CommitMessage(partition=partition, bucket=bucket, total_buckets=total_buckets, **files)
+        number = member(node, "index_base", int)
+        base = None if number == _NO_BASE else number
+        return CommitMessage(
+            partition=partition,
+            bucket=bucket,
+            total_buckets=total_buckets,
+            index_base=base,
+            **files,
+            **index_files,
+        )
     except (ValueError, TypeError, OverflowError, RecursionError) as e:
         raise CorruptFileError("<commit message>", f"it does not decode ({e})", "run the statement again") from e

@@ -3,6 +3,7 @@
     TABLE/schema/schema-N
     TABLE/snapshot/{snapshot-N,EARLIEST,LATEST}
     TABLE/manifest/{manifest-UUID-N,manifest-list-UUID-N,index-manifest-UUID-N}
+    TABLE/index/index-UUID-N
     TABLE/[KEY=VALUE/…]bucket-N/data-UUID-N.FORMAT
 
 Source: specification, "Snapshot", "Schema", "Manifest", "DataFile".
@@ -157,6 +158,10 @@ class TablePaths:
     def manifest(self, name: str) -> str:
         return f"{self.manifest_dir}/{_inside(self.manifest_dir, name)}"
 
+    def index_file(self, name: str) -> str:
+        folder = f"{self.root}/index"
+        return f"{folder}/{_inside(folder, name)}"
+
     def bucket_dir(self, spec: dict[str, str], bucket: int) -> str:
         """Folder of a bucket; `spec` is the partition's, not escaped."""
         parts = [f"{escape_path_name(k)}={escape_path_name(v)}" for k, v in spec.items()]
@@ -167,6 +172,11 @@ class TablePaths:
 def data_file_path(bucket_dir: str, file: DataFileMeta) -> str:
     """Where a data file lies: in its bucket, unless it says another place. Raises `CorruptFileError`."""
     return file.external_path or f"{bucket_dir}/{_inside(bucket_dir, file.file_name)}"
+
+
+def index_file_path(bucket_dir: str, name: str) -> str:
+    """Where an index file lies that stands beside the data (`index-file-in-data-file-dir`)."""
+    return f"{bucket_dir}/{_inside(bucket_dir, name)}"
 
 
 def _inside(folder: str, name: str) -> str:

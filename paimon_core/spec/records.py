@@ -18,23 +18,58 @@ from typing import Any
 import fastavro
 
 from paimon_core.errors import CorruptFileError, PaimonError, UnsupportedFeatureError, UnsupportedVersionError
-from paimon_core.spec.avro_types import check_bounded, fits
+from paimon_core.spec.avro_types import check_bounded, fits, without_null
 
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """One column: its Avro name and type, the attribute of the value, and the nested record where it is one."""
+    """One column: its Avro name and type, the attribute of the value, and the nested record where it is one.
+
+    A nested record can be `optional` (None where it is absent), or `repeated`: a tuple of records, None where absent.
+    """
 
     name: str
     attribute: str
     avro: Any = None
     record: Record | None = None
+    optional: bool = False
+    repeated: bool = False
 
     def to_avro(self, value: Any) -> Any:
         if self.record is not None:
-            return self.record.to_avro(value)
+            return self._nested(self.record.to_avro, value)
         # fastavro takes a tuple in a union for (branch name, value)
         return list(value) if isinstance(value, tuple) else value
+
+    def from_avro(self, node: Any) -> Any:
+        return self._nested(self.record.from_avro, node, tuple) if self.record else node
+
+    def to_json(self, value: Any) -> Any:
+        return self._nested(self.record.to_json, value) if self.record else _to_json(value)
+
+    def from_json(self, node: Any) -> Any:
+        if self.record is None:
+            return _from_json(self.avro, node)
+        return self._nested(self.record.from_json, _typed(node, list) if self.repeated else node, tuple)
+
+    def check(self, avro: Any) -> None:
+        """Raises `ValueError` where values of an Avro type are others than this column's."""
+        if self.record is None:
+            if not fits(avro, self.avro):
+                raise ValueError(f"column {self.name} is of type {shortened(avro)}")
+            return
+        if self.optional or self.repeated:
+            avro = without_null(avro)
+        if self.repeated:
+            if not isinstance(avro, dict) or avro["type"] != "array":
+                raise ValueError(f"column {self.name} is of type {shortened(avro)}")
+            avro = without_null(avro["items"])
+        self.record.check(avro)
+
+    def _nested(self, convert: Callable[[Any], Any], value: Any, collect: Callable[[Iterable[Any]], Any] = list) -> Any:
+        if value is None and (self.optional or self.repeated):
+            return None
+        return collect(convert(v) for v in value) if self.repeated else convert(value)
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,37 +89,25 @@ class Record:
             raise ValueError(f"{shortened(avro)} is not the type of a record")
         types = {f["name"]: f["type"] for f in avro["fields"]}
         for c in self.columns:
-            if c.name not in types:
-                continue
-            if c.record:
-                c.record.check(types[c.name])
-            elif not fits(types[c.name], c.avro):
-                raise ValueError(f"column {c.name} is of type {shortened(types[c.name])}")
+            if c.name in types:
+                c.check(types[c.name])
 
     def to_avro(self, value: Any) -> dict[str, Any]:
         return {c.name: c.to_avro(getattr(value, c.attribute)) for c in self.columns}
 
     def from_avro(self, node: dict[str, Any]) -> Any:
-        given = {}
-        for c in self.columns:
-            if c.name in node:
-                value = node[c.name]
-                given[c.attribute] = c.record.from_avro(value) if c.record else value
-        return self.build(**given)
+        return self.build(**{c.attribute: c.from_avro(node[c.name]) for c in self.columns if c.name in node})
 
     def to_json(self, value: Any) -> dict[str, Any]:
         """The value as JSON takes it, absent fields left out: bytes in base64, moments in epoch milliseconds."""
         given = ((c, getattr(value, c.attribute)) for c in self.columns)
-        return {c.name: c.record.to_json(v) if c.record else _to_json(v) for c, v in given if v is not None}
+        return {c.name: c.to_json(v) for c, v in given if v is not None}
 
     def from_json(self, node: Any) -> Any:
         """The reverse of `to_json`. Raises `ValueError`, `TypeError` or `OverflowError` on what is no such record."""
         if not isinstance(node, dict):
             raise TypeError(f"{shortened(node)} is no object")
-        given = ((c, node[c.name]) for c in self.columns if c.name in node)
-        return self.build(
-            **{c.attribute: c.record.from_json(v) if c.record else _from_json(c.avro, v) for c, v in given}
-        )
+        return self.build(**{c.attribute: c.from_json(node[c.name]) for c in self.columns if c.name in node})
 
 
 def nullable(avro: Any) -> list[Any]:
@@ -154,7 +177,11 @@ def _typed(value: Any, kind: type) -> Any:
 def _avro_field(parent: str, column: Column) -> dict[str, Any]:
     if column.record is not None:
         # Avro allows a record name once per schema: nested names carry the path
-        nested = Record(f"{parent}_{column.name}", column.record.build, column.record.columns)
-        return {"name": column.name, "type": nested.avro()}
+        nested: Any = Record(f"{parent}_{column.name}", column.record.build, column.record.columns).avro()
+        if column.repeated:
+            nested = {"type": "array", "items": nullable(nested)}
+        if not column.optional and not column.repeated:
+            return {"name": column.name, "type": nested}
+        return {"name": column.name, "type": nullable(nested), "default": None}
     field = {"name": column.name, "type": column.avro}
     return {**field, "default": None} if isinstance(column.avro, list) else field

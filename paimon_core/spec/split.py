@@ -7,24 +7,44 @@ from base64 import b64decode, b64encode
 from dataclasses import dataclass
 
 from paimon_core.errors import CorruptFileError
+from paimon_core.spec.index_manifest import DELETION_VECTOR_META, DeletionVectorMeta
 from paimon_core.spec.json_object import member
 from paimon_core.spec.manifest import DATA_FILE_META, DataFileMeta
 
 
+@dataclass(frozen=True, slots=True)
+class DeletionFile:
+    """The deletion vector of a data file, and the path of the index file that holds it."""
+
+    path: str
+    vector: DeletionVectorMeta
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DataSplit:
-    """Files of one bucket; `needs_merge` where their rows must be merged by key, else they are read as they are."""
+    """Files of one bucket; `needs_merge` where their rows must be merged by key, else they are read as they are.
+
+    `deletions` are the deletion vectors of those files that have one.
+    """
 
     partition: bytes
     bucket: int
     bucket_dir: str
     files: tuple[DataFileMeta, ...]
     needs_merge: bool = False
+    deletions: tuple[DeletionFile, ...] = ()
 
     @property
     def row_count(self) -> int:
         """Rows in the files, before merging."""
         return sum(f.row_count for f in self.files)
+
+    @property
+    def result_count(self) -> int | None:
+        """Rows of the result, where metadata tells."""
+        deleted = [d.vector.cardinality for d in self.deletions]
+        known = [n for n in deleted if n is not None]
+        return None if self.needs_merge or len(known) < len(deleted) else self.row_count - sum(known)
 
     @property
     def size(self) -> int:
@@ -41,6 +61,7 @@ def encode_split(split: DataSplit) -> str:
             "dir": split.bucket_dir,
             "merge": split.needs_merge,
             "files": [DATA_FILE_META.to_json(f) for f in split.files],
+            "deletions": [[d.path, DELETION_VECTOR_META.to_json(d.vector)] for d in split.deletions],
         }
     )
 
@@ -55,6 +76,10 @@ def decode_split(text: str) -> DataSplit:
             bucket_dir=member(node, "dir", str),
             files=tuple(DATA_FILE_META.from_json(f) for f in member(node, "files", list)),
             needs_merge=member(node, "merge", bool),
+            deletions=tuple(
+                DeletionFile(str(path), DELETION_VECTOR_META.from_json(vector))
+                for path, vector in member(node, "deletions", list)
+            ),
         )
     except (ValueError, TypeError, OverflowError, RecursionError) as e:
         raise CorruptFileError("<split>", f"it does not decode ({e})", "run the query again") from e

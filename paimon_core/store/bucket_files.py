@@ -2,23 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 
+import numpy as np
 import pyarrow as pa
 
 from paimon_core.errors import CorruptFileError, DataFileMissingError, InvalidDataError, UnsupportedFeatureError
 from paimon_core.expressions.predicate import Predicate
 from paimon_core.formats.arrow_types import KEY_PREFIX, key_value_fields
+from paimon_core.formats.columns import int64_array
 from paimon_core.formats.file_format import ReadRequest
 from paimon_core.formats.registry import format_of_file
 from paimon_core.lsm.engines.registry import merge_engine
 from paimon_core.lsm.merge import MergeSpec, merge_runs
 from paimon_core.lsm.runs import SortedRun
 from paimon_core.options import SEQUENCE_FIELD, Option
+from paimon_core.spec.deletion_vector import Positions
 from paimon_core.spec.manifest import DataFileMeta
 from paimon_core.spec.paths import data_file_path
+from paimon_core.spec.split import DeletionFile
 from paimon_core.spec.types import DataField
+from paimon_core.store.index_files import read_deletions
 from paimon_core.store.table_store import TableStore
 
 SEQUENCE_ORDER = Option("sequence.field.sort-order", str.lower, "ascending", "Which sequence field value is the newer.")
@@ -26,25 +31,51 @@ SEQUENCE_ORDER = Option("sequence.field.sort-order", str.lower, "ascending", "Wh
 
 @dataclass(frozen=True, slots=True)
 class BucketFiles:
-    """Where the files of a bucket lie, for reading some of their columns."""
+    """Where the files of a bucket lie, for reading some of their columns; deleted rows are left out.
+
+    `deletions` are the deletion vectors by the names of the data files that have one.
+    """
 
     store: TableStore
     bucket_dir: str
     fields: tuple[DataField, ...]
     predicate: Predicate | None = None
+    deletions: Mapping[str, DeletionFile] = field(default_factory=dict)
 
     def read(self, files: Sequence[DataFileMeta]) -> Iterator[pa.RecordBatch]:
         """The rows of the files, one file after the other. Raises `DataFileMissingError`, `CorruptFileError`."""
         for file in files:
-            path = data_file_path(self.bucket_dir, file)
-            request = ReadRequest(path, self.fields, self.predicate)
-            try:
-                yield from format_of_file(file.file_name).read(self.store.io, request)
-            except FileNotFoundError as e:
-                raise DataFileMissingError(
-                    f"Data file {path} of table {self.store.root} is missing: it was deleted, or its snapshot expired "
-                    f"while it was read. Run the query again, or roll back to a snapshot whose files are there."
-                ) from e
+            deletion = self.deletions.get(file.file_name)
+            if deletion is None:
+                yield from self._read(file, self.predicate)
+            else:
+                deleted = read_deletions(self.store.io, deletion, file.row_count)
+                yield from without_rows(self._read(file, None), deleted)  # positions count every row of the file
+
+    def _read(self, file: DataFileMeta, predicate: Predicate | None) -> Iterator[pa.RecordBatch]:
+        path = data_file_path(self.bucket_dir, file)
+        try:
+            request = ReadRequest(path, self.fields, predicate)
+            yield from format_of_file(file.file_name).read(self.store.io, request)
+        except FileNotFoundError as e:
+            raise DataFileMissingError(
+                f"Data file {path} of table {self.store.root} is missing: it was deleted, or its snapshot expired "
+                f"while it was read. Run the query again, or roll back to a snapshot whose files are there."
+            ) from e
+
+
+def without_rows(batches: Iterator[pa.RecordBatch], deleted: Positions) -> Iterator[pa.RecordBatch]:
+    """The rows of a file, all of which `batches` are in order, but those at the ascending positions `deleted`."""
+    start = 0
+    for batch in batches:
+        low, high = np.searchsorted(deleted, (start, start + batch.num_rows))
+        if low < high:
+            kept = np.ones(batch.num_rows, dtype=np.bool_)
+            kept[deleted[low:high] - start] = False
+            yield batch.take(int64_array(np.flatnonzero(kept)))
+        else:
+            yield batch
+        start += batch.num_rows
 
 
 def merge_section(files: BucketFiles, section: Sequence[SortedRun], spec: MergeSpec) -> Iterator[pa.RecordBatch]:

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 
 from paimon_core.errors import UnsupportedFeatureError
 from paimon_core.options import BUCKET
-from paimon_core.spec.snapshot import Snapshot
 from paimon_core.store.table_store import TableStore
 
 
@@ -37,7 +36,7 @@ _WRITE = (
     *_READ,
     _Feature("file.format", "parquet", ("parquet",)),
     _Feature("file.format.per.level", "", ("",)),
-    _Feature("deletion-vectors.enabled", "false", ("false",)),
+    _Feature("deletion-vectors.enabled", "false", ("false",), keyed_only=True),
     _Feature("changelog-producer", "none", ("none",), keyed_only=True),
     _Feature("row-tracking.enabled", "false", ("false",)),
     _Feature("rowkind.field", "", ("",), keyed_only=True),
@@ -47,17 +46,12 @@ _WRITE = (
 )
 
 
-def check_readable(store: TableStore, snapshot: Snapshot | None) -> None:
+def check_readable(store: TableStore) -> None:
     """Raises `UnsupportedFeatureError` where reading this version of the table needs more than this library does."""
     _check(store, _READ, "read")
-    if snapshot is not None and snapshot.index_manifest is not None and _has_deletion_vectors(store):
-        raise UnsupportedFeatureError(
-            f"Table {store.name} cannot be read: snapshot {snapshot.id} has deletion vectors "
-            "('deletion-vectors.enabled' = 'true'), which this version does not apply."
-        )
 
 
-def check_writable(store: TableStore, snapshot: Snapshot | None) -> None:
+def check_writable(store: TableStore) -> None:
     """Raises `UnsupportedFeatureError` where a commit to the table would break what other engines rely on."""
     _check(store, _WRITE, "written")
     bucket = store.options[BUCKET]
@@ -66,11 +60,6 @@ def check_writable(store: TableStore, snapshot: Snapshot | None) -> None:
         raise UnsupportedFeatureError(
             f"Table {store.name} cannot be written: 'bucket' = '{bucket}' means {kind}, which this version does not "
             "write; primary-key tables work with 'bucket' = '1' or more."
-        )
-    if snapshot is not None and snapshot.index_manifest is not None:
-        raise UnsupportedFeatureError(
-            f"Table {store.name} cannot be written: snapshot {snapshot.id} has an index manifest "
-            f"({snapshot.index_manifest}: deletion vectors or a hash index), which this version does not maintain."
         )
 
 
@@ -82,7 +71,3 @@ def _check(store: TableStore, features: tuple[_Feature, ...], verb: str) -> None
             raise UnsupportedFeatureError(
                 f"Table {store.name} cannot be {verb}: '{feature.option}' = {value!r} is not supported yet; {works}."
             )
-
-
-def _has_deletion_vectors(store: TableStore) -> bool:
-    return store.options.values.get("deletion-vectors.enabled", "false").strip().lower() == "true"

@@ -53,13 +53,13 @@ def data_manifests(store: TableStore, snapshot: Snapshot) -> tuple[ManifestFileM
 def read_manifest_list(store: TableStore, name: str) -> tuple[ManifestFileMeta, ...]:
     """The manifests a list names. Raises `CorruptFileError`, also where the file is not there."""
     path = store.paths.manifest(name)
-    return store.cache.get(path, lambda: tuple(decode_manifest_list(path, _read(store, path))))
+    return store.cache.get(path, lambda: tuple(decode_manifest_list(path, read_manifest_file(store, path))))
 
 
 def read_manifest(store: TableStore, name: str) -> tuple[ManifestEntry, ...]:
     """The entries of a manifest, in order. Raises `CorruptFileError`, also where the file is not there."""
     path = store.paths.manifest(name)
-    return store.cache.get(path, lambda: tuple(decode_manifest(path, _read(store, path))))
+    return store.cache.get(path, lambda: tuple(decode_manifest(path, read_manifest_file(store, path))))
 
 
 def read_entries(store: TableStore, manifests: Iterable[ManifestFileMeta]) -> Iterator[ManifestEntry]:
@@ -85,7 +85,7 @@ def live_files(
 def write_manifest_list(store: TableStore, manifests: Sequence[ManifestFileMeta]) -> tuple[str, int]:
     """Write a list; its name and its size in bytes."""
     name = f"manifest-list-{uuid.uuid4()}-0"
-    data = encode_manifest_list(manifests, _codec(store))
+    data = encode_manifest_list(manifests, manifest_codec(store))
     store.io.write_bytes(store.paths.manifest(name), data)
     return name, len(data)
 
@@ -165,7 +165,7 @@ def _rewrite(store: TableStore, entries: Iterable[ManifestEntry]) -> list[Manife
 
 
 def _write_manifest(store: TableStore, name: str, entries: Sequence[ManifestEntry]) -> ManifestFileMeta:
-    data = encode_manifest(entries, _codec(store))
+    data = encode_manifest(entries, manifest_codec(store))
     store.io.write_bytes(store.paths.manifest(name), data)
     added = sum(e.kind is FileKind.ADD for e in entries)
     row_ids = [(e.file.first_row_id, e.file.row_count) for e in entries if e.file.first_row_id is not None]
@@ -202,7 +202,8 @@ def _column_stats(values: Sequence[Any], nulls: int) -> ColumnStats:
     return ColumnStats(min(known, default=None), max(known, default=None), nulls)
 
 
-def _codec(store: TableStore) -> str:
+def manifest_codec(store: TableStore) -> str:
+    """The Avro codec of new manifests. Raises `InvalidOptionError`."""
     name = store.options[MANIFEST_COMPRESSION].lower()
     if name not in _CODECS:
         known = ", ".join(_CODECS)
@@ -210,7 +211,8 @@ def _codec(store: TableStore) -> str:
     return _CODECS[name]
 
 
-def _read(store: TableStore, path: str) -> bytes:
+def read_manifest_file(store: TableStore, path: str) -> bytes:
+    """The bytes of a manifest, a list or an index manifest. Raises `CorruptFileError`, `UnsupportedFeatureError`."""
     if store.options[MANIFEST_FORMAT] != "avro":
         raise UnsupportedFeatureError(
             f"Table {store.name} cannot be read: '{MANIFEST_FORMAT.key}' = '{store.options[MANIFEST_FORMAT]}' is not "

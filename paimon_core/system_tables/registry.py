@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from paimon_core.errors import TableNotFoundError
 from paimon_core.store.table_store import TableStore
-from paimon_core.system_tables import files, versions
+from paimon_core.system_tables import files, indexes, versions
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +30,7 @@ SYSTEM_TABLES: dict[str, SystemTable] = {
     "partitions": SystemTable(files.PARTITIONS, files.partitions),
     "schemas": SystemTable(versions.SCHEMAS, versions.schemas),
     "snapshots": SystemTable(versions.SNAPSHOTS, versions.snapshots),
+    "table_indexes": SystemTable(indexes.TABLE_INDEXES, indexes.table_indexes),
     "tags": SystemTable(versions.TAGS, versions.tags),
 }
 

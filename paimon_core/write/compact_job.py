@@ -9,22 +9,33 @@ from functools import partial
 from paimon_core.spec.manifest import DataFileMeta, ManifestEntry
 from paimon_core.spec.message import CommitMessage, decode_message, encode_message
 from paimon_core.spec.snapshot import Snapshot
+from paimon_core.store.index_files import index_entries
 from paimon_core.store.manifests import live_files
 from paimon_core.store.partitions import PartitionFilter
 from paimon_core.store.table_store import TableStore
 from paimon_core.write.compact import compact_append, compact_bucket
+from paimon_core.write.deletion import vectors_of
 
 NOTHING = ""
 
 
 def compaction_tasks(store: TableStore, snapshot: Snapshot | None, partitions: PartitionFilter) -> list[str]:
-    """One text per bucket with its live files, the largest bucket first."""
+    """One text per bucket with its live files and deletion vectors, the largest bucket first."""
     buckets: dict[tuple[bytes, int, int], list[DataFileMeta]] = defaultdict(list)
     for entry in live_files(store, snapshot, partitions).values():
         buckets[_bucket_of(entry)].append(entry.file)
+    known = index_entries(store, snapshot)
     by_size = sorted(buckets.items(), key=lambda item: -sum(f.file_size for f in item[1]))
     return [
-        encode_message(CommitMessage(partition=p, bucket=b, total_buckets=total, compact_before=tuple(files)))
+        encode_message(
+            CommitMessage(
+                partition=p,
+                bucket=b,
+                total_buckets=total,
+                compact_before=tuple(files),
+                compact_deleted_index_files=tuple(vectors_of(known, (p, b))),
+            )
+        )
         for (p, b, total), files in by_size
     ]
 
@@ -44,6 +55,7 @@ def _run_task(store: TableStore, full: bool, task: str) -> str:
         total_buckets=bucket.total_buckets,
         files=bucket.compact_before,
         full=full,
+        vectors=bucket.compact_deleted_index_files,
     )
     return NOTHING if message is None else encode_message(message)
 

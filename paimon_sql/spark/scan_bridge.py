@@ -96,6 +96,7 @@ class PaimonScanBuilder(Proxy):
         """Whether Spark's own Parquet scan gives the rows: nothing to merge, columns as in the files, storage known."""
         root, schema_id = self.table.store.root, self.table.schema.id
         is_plain = all(not s.needs_merge and all(f.schema_id == schema_id for f in s.files) for s in plan.splits)
+        is_plain = is_plain and not any(s.deletions for s in plan.splits)
         return is_plain and ("://" not in root or root.startswith("hdfs://")) and self._spark_can_open(plan)
 
     def _spark_can_open(self, plan: Plan) -> bool:

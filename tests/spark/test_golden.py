@@ -27,7 +27,7 @@ REFUSED_QUERIES = {
         rf"\${name}`": rf"\${name}` cannot be found"
         for name in (
             *("aggregation_fields", "audit_log", "binlog", "consumers", "file_key_ranges", "ro", "row_tracking"),
-            *("statistics", "table_indexes"),
+            "statistics",
         )
     },
     r"\$branch_": "branches are not supported yet",

@@ -20,7 +20,6 @@ GOLDEN = Path(__file__).parents[1] / "golden"
 _AGGREGATION = "'merge-engine' = 'aggregation' is not supported yet"
 _PARTIAL_UPDATE = "'merge-engine' = 'partial-update' is not supported yet"
 _FIRST_ROW = "'merge-engine' = 'first-row' is not supported yet"
-_DELETION_VECTORS = "has deletion vectors"
 _DATA_EVOLUTION = "'data-evolution.enabled' = 'true' is not supported yet"
 _AVRO, _ORC = "has the avro file", "has the orc file"
 
@@ -44,21 +43,13 @@ REFUSED_TABLES = {
     "cl_files": _ORC,
     "cl_first_row": _FIRST_ROW,
     "cl_lookup_partial_update": _PARTIAL_UPDATE,
-    "cluster_pk_override": _DELETION_VECTORS,
     "codec_avro": _AVRO,
     "codec_orc": _ORC,
     "data_evolution": _DATA_EVOLUTION,
     "data_evolution_dv": _DATA_EVOLUTION,
     "data_evolution_orc_partitioned": _DATA_EVOLUTION,
-    "dv_append": _DELETION_VECTORS,
-    "dv_append_bucket": _DELETION_VECTORS,
-    "dv_append_partitioned": _DELETION_VECTORS,
-    "dv_pk": _DELETION_VECTORS,
     "dv_pk_engines": _PARTIAL_UPDATE,
-    "dv_pk_large": _DELETION_VECTORS,
-    "dv_pk_lookup": _DELETION_VECTORS,
     "format_mixed": "has the (orc|avro) file",
-    "idx_mixed_dv_pk": _DELETION_VECTORS,
     "manifest_parquet": "'manifest.format' = 'parquet' is not supported yet",
     "me_first_row": _FIRST_ROW,
     "me_first_row_compacted": _FIRST_ROW,

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import tracemalloc
+import zlib
 from collections.abc import Callable, Sequence
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from paimon_core.errors import CorruptFileError, PaimonError, UnsupportedFeatureError
+from paimon_core.spec.deletion_vector import MAGIC_64, decode_vector, encode_vector
+from paimon_core.spec.index_manifest import DeletionVectorMeta, decode_index_manifest, encode_index_manifest
 from paimon_core.spec.manifest import decode_manifest, decode_manifest_list, encode_manifest, encode_manifest_list
 from paimon_core.spec.schema import decode_schema, encode_schema
 from paimon_core.spec.snapshot import decode_snapshot, encode_snapshot
@@ -76,6 +80,16 @@ def plain_lists() -> st.SearchStrategy[bytes]:
     return st.sampled_from(list(manifest_lists().values())).map(lambda metas: encode_manifest_list(metas, "null"))
 
 
+BITMAPS = [encode_vector(np.arange(0, 3 * n, 1 + n % 3), bitmap64=n % 2 == 0)[4:-4] for n in (1, 2, 500, 5000)]
+
+
+def vector_of(bitmap: bytes) -> tuple[bytes, DeletionVectorMeta, int]:
+    """A vector with this bitmap, whose length and checksum are right."""
+    data = len(bitmap).to_bytes(4, "big") + bitmap + zlib.crc32(bitmap).to_bytes(4, "big")
+    length = len(data) if bitmap[:4] == MAGIC_64 else len(bitmap)
+    return data, DeletionVectorMeta(data_file="data-1.parquet", offset=1, length=length), 20_000
+
+
 DECODERS: dict[str, tuple[Callable[[], st.SearchStrategy[bytes]], Callable[[bytes], Any]]] = {
     "snapshot": (
         lambda: samples(metadata_files("*/snapshot/snapshot-*")),
@@ -90,6 +104,11 @@ DECODERS: dict[str, tuple[Callable[[], st.SearchStrategy[bytes]], Callable[[byte
         lambda data: encode_manifest_list(decode_manifest_list(PATH, data)),
     ),
     "manifest": (lambda: samples(manifest_files()), lambda data: encode_manifest(decode_manifest(PATH, data))),
+    "index manifest": (
+        lambda: samples(metadata_files("*/manifest/index-manifest-*")),
+        lambda data: encode_index_manifest(decode_index_manifest(PATH, data)),
+    ),
+    "deletion vector": (lambda: st.sampled_from(BITMAPS), lambda data: decode_vector(PATH, *vector_of(data))),
     "plain manifest list": (plain_lists, lambda data: encode_manifest_list(decode_manifest_list(PATH, data))),
     "plain manifest": (plain_manifests, lambda data: encode_manifest(decode_manifest(PATH, data))),
 }

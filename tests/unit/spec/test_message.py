@@ -8,11 +8,20 @@ import pytest
 
 from paimon_core.errors import CorruptFileError
 from paimon_core.spec.binary_row import EMPTY_ROW, encode_row
+from paimon_core.spec.index_manifest import DeletionVectorMeta, IndexFileMeta
 from paimon_core.spec.message import CommitMessage, decode_message, encode_message
 from paimon_core.spec.types import INT
 from tests.unit.spec.golden_files import entries
 from tests.unit.spec.test_manifest import BARE, FULL
 
+VECTORS = IndexFileMeta(
+    index_type="DELETION_VECTORS",
+    file_name="index-1-0",
+    file_size=31,
+    row_count=1,
+    dv_ranges=(DeletionVectorMeta(data_file="data-1.parquet", offset=1, length=22, cardinality=3),),
+)
+HASHES = IndexFileMeta(index_type="HASH", file_name="index-2-0", file_size=8, row_count=2)
 MESSAGE = CommitMessage(
     partition=encode_row([INT], [7]),
     bucket=-2,
@@ -20,6 +29,11 @@ MESSAGE = CommitMessage(
     new_files=(FULL,),
     compact_before=(BARE, FULL),
     compact_after=(BARE,),
+    new_index_files=(VECTORS, HASHES),
+    deleted_index_files=(HASHES,),
+    compact_new_index_files=(VECTORS,),
+    compact_deleted_index_files=(HASHES,),
+    index_base=12,
 )
 
 

@@ -1,18 +1,26 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 
 from paimon_core.errors import CorruptFileError
 from paimon_core.spec.binary_row import encode_row
-from paimon_core.spec.split import DataSplit, decode_split, encode_split
+from paimon_core.spec.index_manifest import DeletionVectorMeta
+from paimon_core.spec.split import DataSplit, DeletionFile, decode_split, encode_split
 from paimon_core.spec.types import INT
 from tests.unit.spec.test_manifest import BARE, FULL
 from tests.unit.spec.test_message import NO_JSON, hostile
 
+VECTOR = DeletionVectorMeta(data_file=FULL.file_name, offset=1, length=22, cardinality=3)
 SPLIT = DataSplit(
-    partition=encode_row([INT], [7]), bucket=3, bucket_dir="/w/t/p=7/bucket-3", files=(FULL, BARE), needs_merge=True
+    partition=encode_row([INT], [7]),
+    bucket=3,
+    bucket_dir="/w/t/p=7/bucket-3",
+    files=(FULL, BARE),
+    needs_merge=True,
+    deletions=(DeletionFile("/w/t/index/index-1-0", VECTOR),),
 )
 
 
@@ -25,6 +33,9 @@ def test_both_ways() -> None:
 
 def test_sums() -> None:
     assert SPLIT.row_count == FULL.row_count + BARE.row_count == 11
+    assert (SPLIT.result_count, replace(SPLIT, needs_merge=False).result_count) == (None, 8)
+    unknown = DeletionFile("", replace(VECTOR, cardinality=None))
+    assert replace(SPLIT, needs_merge=False, deletions=(unknown,)).result_count is None
     assert SPLIT.size == FULL.file_size + BARE.file_size == 2**40 + 1
 
 
@@ -34,7 +45,7 @@ def test_what_is_no_split(text: str) -> None:
         decode_split(text)
 
 
-@pytest.mark.parametrize("key", ["partition", "bucket", "dir", "merge", "files"])
+@pytest.mark.parametrize("key", ["partition", "bucket", "dir", "merge", "files", "deletions"])
 def test_a_missing_member_is_named(key: str) -> None:
     node = json.loads(encode_split(SPLIT))
     del node[key]

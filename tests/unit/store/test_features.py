@@ -39,32 +39,21 @@ def test_features_that_would_be_misread_are_refused(tmp_path: Path, option: str)
     store = keyed(tmp_path, **{option: BOTH[option]})
     for check in (check_readable, check_writable):
         with pytest.raises(UnsupportedFeatureError, match=rf"db\.t .*{option}.*{BOTH[option]}.*works?"):
-            check(store, None)
+            check(store)
 
 
 @pytest.mark.parametrize("option", WRITES)
 def test_features_that_only_writers_must_keep_up(tmp_path: Path, option: str) -> None:
     store = keyed(tmp_path, **{option: WRITES[option]})
-    check_readable(store, None)
+    check_readable(store)
     with pytest.raises(UnsupportedFeatureError, match=option):
-        check_writable(store, None)
-
-
-def test_an_index_manifest_is_never_dropped_or_ignored() -> None:
-    store = golden_table("dv_pk").store
-    snapshot = latest_snapshot(store)
-    with pytest.raises(UnsupportedFeatureError, match="deletion vectors"):
-        check_readable(store, snapshot)
-    plain = store.with_options({"deletion-vectors.enabled": "false", "changelog-producer": "none"})
-    check_readable(plain, snapshot)
-    with pytest.raises(UnsupportedFeatureError, match="index manifest"):
-        check_writable(plain, snapshot)
+        check_writable(store)
 
 
 def test_append_tables_ignore_options_of_keys(tmp_path: Path) -> None:
     store = new_store(tmp_path).with_options({"changelog-producer": "lookup", "ignore-delete": "true"})
-    check_readable(store, None)
-    check_writable(store, None)
+    check_readable(store)
+    check_writable(store)
 
 
 def test_a_store_travels_without_its_cache() -> None:

@@ -1,0 +1,154 @@
+"""`manifest/index-manifest-UUID-N`: the index files of a version. Source: specification, "Index Manifest".
+
+An Avro file. Unlike manifests it is complete: each version's index manifest lists every index file, all of kind ADD.
+An index file belongs to a bucket and is of a type:
+
+    HASH               the key hashes that a bucket with dynamic buckets holds (`spec.hash_index`)
+    DELETION_VECTORS   which rows of data files are deleted (`spec.deletion_vector`)
+    others             kept as they are
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from paimon_core.spec.manifest import FileKind
+from paimon_core.spec.records import Column, Record, decode_records, encode_records, nullable
+
+ENTRY_VERSION = 1
+HASH_INDEX = "HASH"
+DELETION_VECTORS_INDEX = "DELETION_VECTORS"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeletionVectorMeta:
+    """Where the deletion vector of a data file lies in its index file.
+
+    `offset` and `length` are bytes (see `spec.deletion_vector` for what `length` counts), `cardinality` is the number
+    of deleted rows, None for old writers.
+    """
+
+    data_file: str
+    offset: int
+    length: int
+    cardinality: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GlobalIndexMeta:
+    """What an index over row ids covers; kept, not used."""
+
+    row_range_start: int
+    row_range_end: int
+    index_field_id: int
+    extra_field_ids: tuple[int, ...] | None = None
+    index_meta: bytes | None = None
+    source_meta: bytes | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IndexFileMeta:
+    """One index file: size in bytes; `row_count` counts hashes or deletion vectors."""
+
+    index_type: str
+    file_name: str
+    file_size: int
+    row_count: int
+    dv_ranges: tuple[DeletionVectorMeta, ...] | None = None
+    external_path: str | None = None
+    global_index: GlobalIndexMeta | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IndexManifestEntry:
+    """An index file and the bucket it belongs to. `partition` is a BinaryRow of the partition keys."""
+
+    kind: FileKind
+    partition: bytes
+    bucket: int
+    file: IndexFileMeta
+
+    @property
+    def place(self) -> tuple[bytes, int, str]:
+        """The bucket, and the type of the index."""
+        return self.partition, self.bucket, self.file.index_type
+
+
+def _build_global(*, extra_field_ids: list[int] | None = None, **given: Any) -> GlobalIndexMeta:
+    return GlobalIndexMeta(extra_field_ids=None if extra_field_ids is None else tuple(extra_field_ids), **given)
+
+
+def _build_entry(*, kind: int, partition: bytes, bucket: int, **file: Any) -> IndexManifestEntry:
+    return IndexManifestEntry(kind=FileKind(kind), partition=partition, bucket=bucket, file=IndexFileMeta(**file))
+
+
+_NAME = "org.apache.paimon.avro.generated.record"
+DELETION_VECTOR_META = Record(
+    _NAME,
+    DeletionVectorMeta,
+    (
+        Column("f0", "data_file", "string"),
+        Column("f1", "offset", "int"),
+        Column("f2", "length", "int"),
+        Column("_CARDINALITY", "cardinality", nullable("long")),
+    ),
+)
+_GLOBAL_INDEX = Record(
+    _NAME,
+    _build_global,
+    (
+        Column("_ROW_RANGE_START", "row_range_start", "long"),
+        Column("_ROW_RANGE_END", "row_range_end", "long"),
+        Column("_INDEX_FIELD_ID", "index_field_id", "int"),
+        Column("_EXTRA_FIELD_IDS", "extra_field_ids", nullable({"type": "array", "items": "int"})),
+        Column("_INDEX_META", "index_meta", nullable("bytes")),
+        Column("_SOURCE_META", "source_meta", nullable("bytes")),
+    ),
+)
+INDEX_FILE_META = Record(
+    _NAME,
+    IndexFileMeta,
+    (
+        Column("_INDEX_TYPE", "index_type", "string"),
+        Column("_FILE_NAME", "file_name", "string"),
+        Column("_FILE_SIZE", "file_size", "long"),
+        Column("_ROW_COUNT", "row_count", "long"),
+        Column("_DELETIONS_VECTORS_RANGES", "dv_ranges", record=DELETION_VECTOR_META, repeated=True),
+        Column("_EXTERNAL_PATH", "external_path", nullable("string")),
+        Column("_GLOBAL_INDEX", "global_index", record=_GLOBAL_INDEX, optional=True),
+    ),
+)
+
+
+class _Entry(Record):
+    """The columns of the index file stand beside those of the entry."""
+
+    __slots__ = ()
+
+    def to_avro(self, value: IndexManifestEntry) -> dict[str, Any]:
+        place = {"_KIND": int(value.kind), "_PARTITION": value.partition, "_BUCKET": value.bucket}
+        return place | INDEX_FILE_META.to_avro(value.file)
+
+
+INDEX_MANIFEST_ENTRY = _Entry(
+    _NAME,
+    _build_entry,
+    (
+        Column("_KIND", "kind", "int"),
+        Column("_PARTITION", "partition", "bytes"),
+        Column("_BUCKET", "bucket", "int"),
+        *INDEX_FILE_META.columns,
+    ),
+)
+
+
+def encode_index_manifest(entries: Iterable[IndexManifestEntry], codec: str = "zstandard") -> bytes:
+    """An index manifest's bytes."""
+    return encode_records(INDEX_MANIFEST_ENTRY, ENTRY_VERSION, entries, codec)
+
+
+def decode_index_manifest(path: str, data: bytes) -> Iterator[IndexManifestEntry]:
+    """The entries of an index manifest, in order. Raises `CorruptFileError` naming `path`."""
+    return decode_records(INDEX_MANIFEST_ENTRY, ENTRY_VERSION, path, data)

@@ -1,0 +1,123 @@
+"""The index manifest of a version and the index files it names: read through the store's cache, and written.
+
+TABLE/manifest/index-manifest-UUID-N   all index files of a version
+TABLE/index/index-UUID-N               one index file; in the bucket's folder by `index-file-in-data-file-dir`
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
+
+from paimon_core.errors import DataFileMissingError
+from paimon_core.io.file_io import FileIO, storage_errors
+from paimon_core.options import INDEX_FILE_IN_DATA_DIR
+from paimon_core.spec.deletion_vector import Positions, byte_range, decode_vector
+from paimon_core.spec.index_manifest import (
+    DELETION_VECTORS_INDEX,
+    IndexFileMeta,
+    IndexManifestEntry,
+    decode_index_manifest,
+    encode_index_manifest,
+)
+from paimon_core.spec.paths import index_file_path
+from paimon_core.spec.snapshot import Snapshot
+from paimon_core.spec.split import DeletionFile
+from paimon_core.store.manifests import manifest_codec, read_manifest_file
+from paimon_core.store.table_store import TableStore
+
+Bucket = tuple[bytes, int]
+
+
+def index_entries(store: TableStore, snapshot: Snapshot | None) -> tuple[IndexManifestEntry, ...]:
+    """The index files of a version. Raises `CorruptFileError`."""
+    if snapshot is None or snapshot.index_manifest is None:
+        return ()
+    path = store.paths.manifest(snapshot.index_manifest)
+    return store.cache.get(path, lambda: tuple(decode_index_manifest(path, read_manifest_file(store, path))))
+
+
+def write_index_manifest(store: TableStore, entries: Sequence[IndexManifestEntry]) -> str | None:
+    """Write the index manifest of a version; its name, None for no entries."""
+    if not entries:
+        return None
+    name = f"index-manifest-{uuid.uuid4()}-0"
+    store.io.write_bytes(store.paths.manifest(name), encode_index_manifest(entries, manifest_codec(store)))
+    return name
+
+
+def index_path(store: TableStore, partition: bytes, bucket: int, file: IndexFileMeta) -> str:
+    """Where an index file of a bucket lies."""
+    if file.external_path:
+        return file.external_path
+    if store.options[INDEX_FILE_IN_DATA_DIR]:
+        return index_file_path(store.bucket_dir(partition, bucket), file.file_name)
+    return store.paths.index_file(file.file_name)
+
+
+def new_index_name() -> str:
+    """A name for an index file that no other has."""
+    return f"index-{uuid.uuid4()}-0"
+
+
+def write_index_file(store: TableStore, place: Bucket, file: IndexFileMeta, data: bytes) -> IndexFileMeta:
+    """Write the bytes of an index file; its metadata. Raises `StorageError`."""
+    store.io.write_bytes(index_path(store, *place, file), data)
+    return file
+
+
+def read_index_file(store: TableStore, path: str) -> bytes:
+    """The bytes of an index file. Raises `DataFileMissingError`, `StorageError`."""
+    try:
+        return store.io.read_bytes(path)
+    except FileNotFoundError as e:
+        raise _missing(path) from e
+
+
+def delete_index_files(store: TableStore, partition: bytes, bucket: int, files: Iterable[IndexFileMeta]) -> None:
+    """Remove index files that no snapshot names; what cannot be removed stays as an orphan."""
+    for file in files:
+        with suppress(OSError):
+            store.io.delete(index_path(store, partition, bucket, file))
+
+
+def deletion_files(store: TableStore, snapshot: Snapshot | None) -> defaultdict[Bucket, dict[str, DeletionFile]]:
+    """Per bucket the deletion vectors of its data files, by the names of these."""
+    found: defaultdict[Bucket, dict[str, DeletionFile]] = defaultdict(dict)
+    for entry in index_entries(store, snapshot):
+        if entry.file.index_type == DELETION_VECTORS_INDEX:
+            place = entry.partition, entry.bucket
+            found[place].update(vectors_by_file(store, place, [entry.file]))
+    return found
+
+
+def vectors_by_file(store: TableStore, place: Bucket, files: Iterable[IndexFileMeta]) -> dict[str, DeletionFile]:
+    """The deletion vectors in index files of a bucket, by the names of the data files."""
+    paths = [(index_path(store, *place, f), f) for f in files]
+    return {v.data_file: DeletionFile(path, v) for path, f in paths for v in f.dv_ranges or ()}
+
+
+def read_deletions(io: FileIO, deletion: DeletionFile, row_count: int) -> Positions:
+    """The deleted rows of a data file that has `row_count` rows: ascending positions.
+
+    Raises `CorruptFileError`, `DataFileMissingError`, `StorageError`.
+    """
+    start, end = byte_range(deletion.path, deletion.vector)
+    try:
+        with (
+            storage_errors("read", deletion.path),
+            io.arrow().open_input_file(io.arrow_path(deletion.path)) as file,
+        ):
+            data = file.read_at(min(end, file.size()) - start, start) if start < file.size() else b""
+    except FileNotFoundError as e:
+        raise _missing(deletion.path) from e
+    return decode_vector(deletion.path, data, deletion.vector, row_count)
+
+
+def _missing(path: str) -> DataFileMissingError:
+    return DataFileMissingError(
+        f"Index file {path} is missing: it was deleted, or its snapshot expired while it was read. Run the query "
+        "again, or roll back to a snapshot whose files are there."
+    )

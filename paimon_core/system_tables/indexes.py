@@ -1,0 +1,59 @@
+"""`t$table_indexes`: the index files of the latest version."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import tzinfo
+from typing import Any
+
+import pyarrow as pa
+
+from paimon_core.store.index_files import index_entries
+from paimon_core.store.snapshots import latest_snapshot
+from paimon_core.store.table_store import TableStore
+from paimon_core.system_tables.text import row_text
+
+_VECTOR = pa.struct(
+    [
+        pa.field("f0", pa.string(), False),
+        pa.field("f1", pa.int32(), False),
+        pa.field("f2", pa.int32(), False),
+        pa.field("_CARDINALITY", pa.int64()),
+    ]
+)
+TABLE_INDEXES = pa.schema(
+    [
+        pa.field("partition", pa.string()),
+        pa.field("bucket", pa.int32(), False),
+        pa.field("index_type", pa.string(), False),
+        pa.field("file_name", pa.string(), False),
+        pa.field("file_size", pa.int64(), False),
+        pa.field("row_count", pa.int64(), False),
+        pa.field("dv_ranges", pa.list_(_VECTOR)),
+        pa.field("row_range_start", pa.int64()),
+        pa.field("row_range_end", pa.int64()),
+        pa.field("index_field_id", pa.int32()),
+        pa.field("index_field_name", pa.string()),
+    ]
+)
+
+
+def table_indexes(store: TableStore, zone: tzinfo | None) -> Iterator[tuple[Any, ...]]:
+    """The rows of `t$table_indexes`."""
+    fields, names = store.schema.partition_fields, {f.id: f.name for f in store.schema.fields}
+    for entry in index_entries(store, latest_snapshot(store)):
+        file, covered = entry.file, entry.file.global_index
+        ranges = [(v.data_file, v.offset, v.length, v.cardinality) for v in file.dv_ranges or ()]
+        yield (
+            row_text(fields, entry.partition),
+            entry.bucket,
+            file.index_type,
+            file.file_name,
+            file.file_size,
+            file.row_count,
+            None if file.dv_ranges is None else ranges,
+            None if covered is None else covered.row_range_start,
+            None if covered is None else covered.row_range_end,
+            None if covered is None else covered.index_field_id,
+            None if covered is None else names.get(covered.index_field_id),
+        )

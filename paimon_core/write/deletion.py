@@ -1,0 +1,136 @@
+"""Deleting rows of append tables by deletion vectors: positions of rows in, commit messages with new index files out.
+
+The vectors that a commit changes are merged with those there are, and their index files are replaced. A bucket has one
+index file where buckets are fixed, else files that end at `deletion-vector.index-file.target-size`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from paimon_core.errors import InvalidDataError, UnsupportedFeatureError
+from paimon_core.options import BUCKET, DELETION_VECTOR_BITMAP64, DELETION_VECTOR_FILE_SIZE, DELETION_VECTORS
+from paimon_core.spec.deletion_vector import Positions, decode_vectors, encode_vectors
+from paimon_core.spec.index_manifest import DELETION_VECTORS_INDEX, IndexFileMeta, IndexManifestEntry
+from paimon_core.spec.message import CommitMessage
+from paimon_core.spec.snapshot import Snapshot
+from paimon_core.store.index_files import (
+    Bucket,
+    delete_index_files,
+    index_entries,
+    index_path,
+    new_index_name,
+    read_index_file,
+    write_index_file,
+)
+from paimon_core.store.table_store import TableStore
+
+_NO_BOUND = 2**62
+
+
+@dataclass(frozen=True, slots=True)
+class IndexChange:
+    """Index files of a bucket that come, and those that go."""
+
+    new: tuple[IndexFileMeta, ...] = ()
+    deleted: tuple[IndexFileMeta, ...] = ()
+
+
+def delete_rows(
+    store: TableStore, snapshot: Snapshot | None, deletions: Mapping[Bucket, Mapping[str, Positions]]
+) -> list[CommitMessage]:
+    """Messages that delete rows of an append table: per (partition, bucket), per data file, ascending row positions.
+
+    Positions count the rows of the file as it is on disk, from 0; those deleted already may be among them. `snapshot`
+    is the version that was read. Nothing is left behind where it fails; `abort` takes the messages back. Raises
+    `UnsupportedFeatureError` where the table has no deletion vectors, `CorruptFileError`, `StorageError`.
+    """
+    if store.has_primary_key or not store.options[DELETION_VECTORS]:
+        raise UnsupportedFeatureError(
+            f"Table {store.name} does not mark rows as deleted: it needs '{DELETION_VECTORS.key}' = 'true', and no "
+            "primary key."
+        )
+    known = index_entries(store, snapshot)
+    messages: list[CommitMessage] = []
+    try:
+        for place, vectors in deletions.items():
+            change = changed_vectors(store, place, vectors_of(known, place), vectors)
+            if change.new or change.deleted:
+                messages.append(_message(store, place, change))
+    except BaseException:
+        for message in messages:
+            delete_index_files(store, message.partition, message.bucket, message.new_index_files)
+        raise
+    return messages
+
+
+def vectors_of(entries: Iterable[IndexManifestEntry], place: Bucket) -> list[IndexFileMeta]:
+    """The deletion vector files of a bucket."""
+    return [e.file for e in entries if (e.partition, e.bucket) == place and e.file.index_type == DELETION_VECTORS_INDEX]
+
+
+def changed_vectors(
+    store: TableStore,
+    place: Bucket,
+    files: Sequence[IndexFileMeta],
+    added: Mapping[str, Positions],
+    removed: frozenset[str] = frozenset(),
+) -> IndexChange:
+    """Write the vectors of a bucket whose index files are `files`, with `added` positions and without the vectors of
+    `removed` data files. Files that stay as they are are not written again."""
+    vectors = {name: _ascending(name, positions) for name, positions in added.items() if len(positions)}
+    changing = vectors.keys() | removed
+    single = store.options[BUCKET] > 0 or store.has_primary_key  # readers know one index file of such a bucket
+    touched = [f for f in files if (single and vectors) or any(v.data_file in changing for v in f.dv_ranges or ())]
+    kept: dict[str, Positions] = {}
+    for file in touched:
+        path = index_path(store, *place, file)
+        stay = [v for v in file.dv_ranges or () if v.data_file not in removed]
+        kept |= decode_vectors(path, read_index_file(store, path), stay)
+    for name, positions in vectors.items():
+        kept[name] = np.union1d(kept[name], positions) if name in kept else positions
+    return IndexChange(_write(store, place, kept, single=single), tuple(touched))
+
+
+def _write(
+    store: TableStore, place: Bucket, vectors: Mapping[str, Positions], *, single: bool
+) -> tuple[IndexFileMeta, ...]:
+    target = _NO_BOUND if single else store.options[DELETION_VECTOR_FILE_SIZE]
+    written: list[IndexFileMeta] = []
+    try:
+        for data, metas in encode_vectors(
+            vectors, bitmap64=store.options[DELETION_VECTOR_BITMAP64], target_size=target
+        ):
+            file = IndexFileMeta(
+                index_type=DELETION_VECTORS_INDEX,
+                file_name=new_index_name(),
+                file_size=len(data),
+                row_count=len(metas),
+                dv_ranges=metas,
+            )
+            written.append(write_index_file(store, place, file, data))
+    except BaseException:
+        delete_index_files(store, *place, written)
+        raise
+    return tuple(written)
+
+
+def _ascending(name: str, positions: Positions) -> Positions:
+    found = np.asarray(positions, dtype=np.int64)
+    if found[0] < 0 or (found[1:] <= found[:-1]).any():
+        raise InvalidDataError(f"The positions of deleted rows of {name} do not ascend from 0 on.")
+    return found
+
+
+def _message(store: TableStore, place: Bucket, change: IndexChange) -> CommitMessage:
+    partition, bucket = place
+    return CommitMessage(
+        partition=partition,
+        bucket=bucket,
+        total_buckets=store.options[BUCKET],
+        new_index_files=change.new,
+        deleted_index_files=change.deleted,
+    )

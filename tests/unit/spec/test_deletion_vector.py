@@ -1,0 +1,91 @@
+from __future__ import annotations
+
+import zlib
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from paimon_core.errors import CorruptFileError, InvalidDataError
+from paimon_core.spec.deletion_vector import decode_vector, decode_vectors, encode_vector, encode_vectors
+from paimon_core.spec.index_manifest import DeletionVectorMeta, decode_index_manifest
+from tests.unit.spec.golden_files import metadata_files
+
+META = DeletionVectorMeta(data_file="data-1.parquet", offset=1, length=22, cardinality=1)
+positions_32 = st.sets(st.integers(0, 2**31 - 1), min_size=1, max_size=50)
+positions_64 = st.sets(st.integers(0, 2**40), min_size=1, max_size=50)
+
+
+def ascending(positions: set[int]) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+    return np.array(sorted(positions), dtype=np.int64)
+
+
+def test_golden_files_to_the_byte() -> None:
+    checked = 0
+    for path in metadata_files("*/manifest/index-manifest-*"):
+        for entry in decode_index_manifest(str(path), path.read_bytes()):
+            file = path.parent.parent / "index" / entry.file.file_name
+            if entry.file.dv_ranges and file.exists():
+                data = file.read_bytes()
+                vectors = decode_vectors(str(file), data, entry.file.dv_ranges)
+                assert [v.cardinality for v in entry.file.dv_ranges] == [len(p) for p in vectors.values()]
+                assert encode_vectors(vectors, bitmap64=False, target_size=2**30) == [(data, entry.file.dv_ranges)]
+                checked += 1
+    assert checked > 15
+
+
+def test_one_position_of_32_and_of_64_bits() -> None:
+    short, long = encode_vector(np.array([5]), bitmap64=False), encode_vector(np.array([5]), bitmap64=True)
+    bitmap = bytes.fromhex("3a300000 01000000 0000 0000 10000000 0500")
+    body = (1581511376).to_bytes(4, "big") + bitmap
+    assert short == len(body).to_bytes(4, "big") + body + zlib.crc32(body).to_bytes(4, "big")
+    body = (1681511377).to_bytes(4, "little") + (1).to_bytes(8, "little") + bytes(4) + bitmap
+    assert long == len(body).to_bytes(4, "big") + body + zlib.crc32(body).to_bytes(4, "big")
+
+
+@given(st.lists(positions_32, min_size=1, max_size=5), st.booleans(), st.integers(1, 400))
+def test_files_both_ways(sets: list[set[int]], bitmap64: bool, target: int) -> None:
+    vectors = {f"data-{i}": ascending(s) for i, s in enumerate(sets)}
+    files = encode_vectors(vectors, bitmap64=bitmap64, target_size=target)
+    found = [(data, metas, decode_vectors("p", data, metas)) for data, metas in files]
+    assert {n: p.tolist() for _, _, f in found for n, p in f.items()} == {n: p.tolist() for n, p in vectors.items()}
+    assert all(len(data) > target for data, _, _ in found[:-1])
+    for data, metas, _ in found:
+        for meta in metas:  # what length counts differs
+            assert meta.length == int.from_bytes(data[meta.offset : meta.offset + 4], "big") + (8 if bitmap64 else 0)
+
+
+@given(positions_64)
+def test_far_positions_need_64_bits(positions: set[int]) -> None:
+    ((data, (meta,)),) = encode_vectors({"f": ascending(positions)}, bitmap64=True, target_size=9)
+    assert decode_vector("p", data[1:], meta, 2**41).tolist() == sorted(positions)
+    if max(positions) >= 2**31:
+        with pytest.raises(InvalidDataError, match=r"deletion-vectors\.bitmap64"):
+            encode_vector(ascending(positions), bitmap64=False)
+        with pytest.raises(CorruptFileError, match="the data file has 2147483648 rows"):
+            decode_vector("p", data[1:], meta)
+
+
+def test_damage_is_named() -> None:
+    data = encode_vector(np.array([5]), bitmap64=False)
+    assert decode_vector("p", data, META, 6).tolist() == [5]
+    for broken, meta, rows, problem in [
+        (data, META, 5, "deletes row 5, the data file has 5 rows"),
+        (data, replace(META, cardinality=2), 6, "has 1 positions, metadata says 2"),
+        (data, replace(META, length=23), 6, "says it has 22 bytes, metadata 23"),
+        (data[:-1], META, 6, "says it has 22 bytes"),
+        (b"", META, 6, "says it has 0 bytes"),
+        (data[:-5] + b"\1" + data[-4:], META, 6, "has another checksum"),
+    ]:
+        with pytest.raises(CorruptFileError, match=f"^File p is corrupt: .*data-1.parquet at byte 1 {problem}"):
+            decode_vector("p", broken, meta, rows)
+    for body, problem in [(b"\0" * 22, "begins with 00000000"), (data[4:8] + b"\xff" * 18, "holds no bitmap")]:
+        checked = (22).to_bytes(4, "big") + body + zlib.crc32(body).to_bytes(4, "big")
+        with pytest.raises(CorruptFileError, match=problem):
+            decode_vector("p", checked, META, 6)
+    with pytest.raises(CorruptFileError, match="version 02"):
+        decode_vectors("p", b"\2" + data, [META])
+    with pytest.raises(CorruptFileError, match="22 bytes by metadata"):
+        decode_vectors("p", b"\1" + data, [replace(META, offset=-3)])
