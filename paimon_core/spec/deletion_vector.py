@@ -92,7 +92,7 @@ def decode_vector(path: str, data: bytes, meta: DeletionVectorMeta, row_count: i
         raise _corrupt(path, meta, f"begins with {body[:4].hex()}")
     try:
         bitmap = (BitMap64 if is_64 else BitMap).deserialize(body[4:])
-    except (ValueError, MemoryError, OverflowError) as e:
+    except (ValueError, IndexError, MemoryError, OverflowError) as e:
         raise _corrupt(path, meta, f"holds no bitmap ({e})") from e
     if meta.cardinality is not None and len(bitmap) != meta.cardinality:
         raise _corrupt(path, meta, f"has {len(bitmap)} positions, metadata says {meta.cardinality}")
