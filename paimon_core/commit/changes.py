@@ -80,11 +80,12 @@ def _append(
 ) -> Change | None:
     if not entries and not index:
         return None
-    checked = bool(index) or any(e.total_buckets > 0 for e in entries)
-    # rows taken away by deletion vectors are an overwrite to readers of the log
-    marks = any(e.file.index_type == DELETION_VECTORS_INDEX for e in index)
+    # rows taken away are an overwrite to readers of the log
+    removes = any(e.kind is FileKind.DELETE for e in entries)
+    removes = removes or any(e.file.index_type == DELETION_VECTORS_INDEX for e in index)
+    checked = removes or bool(index) or any(e.total_buckets > 0 for e in entries)
     return Change(
-        kind=CommitKind.OVERWRITE if marks else CommitKind.APPEND,
+        kind=CommitKind.OVERWRITE if removes else CommitKind.APPEND,
         entries=entries,
         index=index,
         scope=_touched(store, [*entries, *index]) if checked else None,
@@ -127,6 +128,7 @@ def _touched(store: TableStore, entries: Iterable[ManifestEntry | IndexManifestE
 
 def _written(messages: Iterable[CommitMessage]) -> Iterator[ManifestEntry]:
     for message in messages:
+        yield from (_entry(FileKind.DELETE, message, f) for f in message.deleted_files)
         yield from (_entry(FileKind.ADD, message, f) for f in message.new_files)
 
 

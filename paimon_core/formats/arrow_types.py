@@ -28,6 +28,7 @@ FIELD_ID = b"PARQUET:field_id"
 KEY_PREFIX = "_KEY_"
 SEQUENCE_NUMBER = "_SEQUENCE_NUMBER"
 VALUE_KIND = "_VALUE_KIND"
+FILE_PATH, ROW_INDEX = "__paimon_file_path", "__paimon_row_index"  # where a row is stored
 ELEMENT_ID_START = 2**29 - 1
 _IDS_PER_FIELD = 1024
 _BIGINT_NOT_NULL = DataType(Kind.BIGINT, nullable=False)

@@ -8,8 +8,10 @@ import pyarrow as pa
 
 from paimon_core.expressions.arrow import to_arrow
 from paimon_core.expressions.predicate import Predicate, only_on, renamed
-from paimon_core.formats.arrow_types import KEY_PREFIX, arrow_schema, key_value_fields
+from paimon_core.formats.arrow_types import FILE_PATH, KEY_PREFIX, ROW_INDEX, arrow_schema, key_value_fields
 from paimon_core.lsm.runs import sections
+from paimon_core.scan.metadata_columns import metadata_column, metadata_fields
+from paimon_core.spec.paths import data_file_path
 from paimon_core.spec.split import DataSplit, DeletionFile
 from paimon_core.spec.types import DataField
 from paimon_core.store.bucket_files import BucketFiles, merge_section, merge_spec
@@ -24,6 +26,26 @@ def read_split(
     The conjuncts of `predicate` on these columns leave rows out; rows that do not match may still come.
     Raises `DataFileMissingError`, `CorruptFileError`, `StorageError`.
     """
+    extra = {f.name: f for f in metadata_fields(store.schema) if f.name in columns}
+    if not extra:
+        yield from _rows(store, split, columns, predicate)
+        return
+    plain = [c for c in columns if c not in extra] or [store.schema.fields[0].name]
+    placed = extra.keys() & {FILE_PATH, ROW_INDEX}
+    parts = _by_file(store, split, plain) if placed else ((b, "") for b in _rows(store, split, plain, predicate))
+    usable = only_on(predicate, plain) if predicate else None
+    condition = to_arrow(usable, arrow_schema(store.schema.select(tuple(plain)))) if usable else None
+    for batch, path in parts:
+        rows = batch if condition is None else batch.filter(condition)
+        if rows.num_rows:
+            places = {n: metadata_column(f, store.schema, split, path, rows) for n, f in extra.items()}
+            arrays = [places[c] if c in extra else rows.column(c) for c in columns]
+            yield pa.RecordBatch.from_arrays(arrays, names=list(columns))
+
+
+def _rows(
+    store: TableStore, split: DataSplit, columns: Sequence[str], predicate: Predicate | None
+) -> Iterator[pa.RecordBatch]:
     fields = store.schema.select(tuple(columns))
     usable = only_on(predicate, columns) if predicate else None
     deletes = store.has_primary_key and any(f.delete_row_count != 0 for f in split.files)
@@ -36,6 +58,16 @@ def read_split(
         rows = batch if condition is None else batch.filter(condition)
         if rows.num_rows:
             yield rows
+
+
+def _by_file(store: TableStore, split: DataSplit, columns: Sequence[str]) -> Iterator[tuple[pa.RecordBatch, str]]:
+    """All rows of an append table's split, with their places and the path of their file."""
+    fields = store.schema.select(tuple(columns))
+    reader = BucketFiles(store, split.bucket_dir, fields, deletions=_deletions(split))
+    for file in split.files:
+        path = data_file_path(split.bucket_dir, file)
+        for batch in reader.read_numbered(file):
+            yield batch, path
 
 
 def _deletions(split: DataSplit) -> dict[str, DeletionFile]:

@@ -14,7 +14,7 @@ from paimon_core.spec.manifest import DATA_FILE_META, DataFileMeta
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CommitMessage:
-    """Changes of one bucket: files added by a write, and files a compaction replaced, with the index files of both.
+    """Changes of one bucket: files a write added or replaced, files a compaction replaced, the index files of both.
 
     `index_base` is the snapshot (0: none) whose hash indexes a writer gave buckets by: no other may follow it.
     """
@@ -23,6 +23,7 @@ class CommitMessage:
     bucket: int
     total_buckets: int
     new_files: tuple[DataFileMeta, ...] = ()
+    deleted_files: tuple[DataFileMeta, ...] = ()
     compact_before: tuple[DataFileMeta, ...] = ()
     compact_after: tuple[DataFileMeta, ...] = ()
     new_index_files: tuple[IndexFileMeta, ...] = ()
@@ -33,7 +34,7 @@ class CommitMessage:
 
 
 _NO_BASE = -1
-_FILES = ("new_files", "compact_before", "compact_after")
+_FILES = ("new_files", "deleted_files", "compact_before", "compact_after")
 _INDEX_FILES = (
     "new_index_files",
     "deleted_index_files",

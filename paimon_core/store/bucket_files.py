@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from paimon_core.errors import CorruptFileError, DataFileMissingError, InvalidDataError, UnsupportedFeatureError
 from paimon_core.expressions.predicate import Predicate
-from paimon_core.formats.arrow_types import KEY_PREFIX, key_value_fields
+from paimon_core.formats.arrow_types import KEY_PREFIX, ROW_INDEX, key_value_fields
 from paimon_core.formats.columns import int64_array
 from paimon_core.formats.file_format import ReadRequest
 from paimon_core.formats.registry import format_of_file
@@ -52,6 +52,14 @@ class BucketFiles:
                 deleted = read_deletions(self.store.io, deletion, file.row_count)
                 yield from without_rows(self._read(file, None), deleted)  # positions count every row of the file
 
+    def read_numbered(self, file: DataFileMeta) -> Iterator[pa.RecordBatch]:
+        """All rows of a file, with their places in it from 0 as a last column, `ROW_INDEX`. Raises as `read`."""
+        deletion = self.deletions.get(file.file_name)
+        batches = _numbered(self._read(file, None))
+        if deletion is None:
+            return batches
+        return without_rows(batches, read_deletions(self.store.io, deletion, file.row_count))
+
     def _read(self, file: DataFileMeta, predicate: Predicate | None) -> Iterator[pa.RecordBatch]:
         path = data_file_path(self.bucket_dir, file)
         try:
@@ -62,6 +70,14 @@ class BucketFiles:
                 f"Data file {path} of table {self.store.root} is missing: it was deleted, or its snapshot expired "
                 f"while it was read. Run the query again, or roll back to a snapshot whose files are there."
             ) from e
+
+
+def _numbered(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    start = 0
+    for batch in batches:
+        numbers = np.arange(start, start + batch.num_rows, dtype=np.int64)
+        start += batch.num_rows
+        yield batch.append_column(ROW_INDEX, pa.array(numbers))
 
 
 def without_rows(batches: Iterator[pa.RecordBatch], deleted: Positions) -> Iterator[pa.RecordBatch]:

@@ -5,11 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 
+from paimon_core.errors import InvalidDataError
 from paimon_core.formats.arrow_types import VALUE_KIND, arrow_schema
 from paimon_core.formats.binary_rows import row_bytes
-from paimon_core.formats.columns import int64_array
-from paimon_core.lsm.keys import bounded
+from paimon_core.formats.columns import fixed_values, int64_array
+from paimon_core.lsm.keys import Words, bounded
 from paimon_core.lsm.merge import merge_rows
+from paimon_core.lsm.rows import ROW_INSERT
 from paimon_core.options import BUCKET, WRITE_BUFFER_SIZE
 from paimon_core.spec.message import CommitMessage
 from paimon_core.store.bucket_files import file_fields, merge_spec
@@ -17,7 +19,7 @@ from paimon_core.store.table_store import TableStore
 from paimon_core.write.bucket_writers import BucketWriters
 from paimon_core.write.bucketing import BucketFunction, partition_codes, split_by
 from paimon_core.write.data_files import FileRole
-from paimon_core.write.rows import conform
+from paimon_core.write.rows import SEVERAL_MATCHES, conform
 from paimon_core.write.write_buffer import WriteBuffer
 
 
@@ -25,12 +27,13 @@ class KeyValueWriter:
     """`TableWriter` of primary-key tables.
 
     Rows wait in a buffer of `write-buffer-size`; when it is full they are sorted, merged and written, and their files
-    end. Sequence numbers count rows as they come: the last row of a key wins.
+    end. Sequence numbers count rows as they come: the last row of a key wins. `once`: no row is changed by two, which
+    a MERGE must not do.
     """
 
-    def __init__(self, store: TableStore, sequence_start: int):
+    def __init__(self, store: TableStore, sequence_start: int, once: bool = False):
         self._schema = schema = store.schema
-        self._next_sequence = sequence_start
+        self._next_sequence, self._once = sequence_start, once
         self._file_schema = arrow_schema(file_fields(store))
         self._order = tuple(dict.fromkeys(schema.partition_keys + schema.trimmed_primary_keys))
         self._spec = merge_spec(store, drop_delete=False)
@@ -67,12 +70,21 @@ class KeyValueWriter:
         drained = self._buffer.drain()
         if drained is None:
             return
+        if self._once:
+            _check_once(*drained)
         merged = merge_rows(*drained, self._spec)
         for _, part in split_by(merged, partition_codes(merged, self._schema.partition_keys)):
             partition = row_bytes(part, 0, self._schema.partition_fields)
             for bucket, share in split_by(part, self._bucket_of(part)):
                 self._writers.write(partition, bucket, share)
             self._writers.roll()
+
+
+def _check_once(rows: pa.RecordBatch, key: Words) -> None:
+    """Raises `InvalidDataError` where two rows that are no inserts have one key."""
+    changed = np.sort(key[fixed_values(rows.column(VALUE_KIND), np.int8) != ROW_INSERT])
+    if (changed[1:] == changed[:-1]).any():
+        raise InvalidDataError(SEVERAL_MATCHES)
 
 
 def _inserts(rows: int) -> pa.Array:

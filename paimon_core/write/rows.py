@@ -9,6 +9,11 @@ from paimon_core.formats.arrow_types import arrow_schema
 from paimon_core.spec.schema import TableSchema
 from paimon_core.spec.types import DataField
 
+SEVERAL_MATCHES = (
+    "MERGE failed: several source rows match one row of the target, so what it becomes is not decided. Make the source "
+    "unique in the columns of the ON condition."
+)
+
 
 def conform(batch: pa.RecordBatch, schema: TableSchema) -> pa.RecordBatch:
     """The table's columns of a batch, with the types and nullability of data files.

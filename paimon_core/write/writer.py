@@ -13,6 +13,7 @@ from paimon_core.spec.message import CommitMessage
 from paimon_core.store.table_store import TableStore
 from paimon_core.write.append import AppendWriter
 from paimon_core.write.key_value import KeyValueWriter
+from paimon_core.write.row_changes import AppendChangesWriter
 
 
 class TableWriter(Protocol):
@@ -40,6 +41,23 @@ def open_writer(store: TableStore, *, sequence_start: int) -> TableWriter:
     another order there are more files. Raises `UnsupportedFeatureError` for bucket
     modes, formats and merge engines that this version does not write.
     """
+    _check_buckets(store)
+    return KeyValueWriter(store, sequence_start) if store.has_primary_key else AppendWriter(store, sequence_start)
+
+
+def open_changes_writer(store: TableStore, *, sequence_start: int, once: bool) -> KeyValueWriter | AppendChangesWriter:
+    """A writer for one task of DELETE, UPDATE or MERGE; `once`: a row that two change is an error.
+
+    Its batches have `_VALUE_KIND` (int8), for append tables the place of the row replaced (`FILE_PATH`,
+    `ROW_INDEX`), then the table's columns. Raises as `open_writer` does.
+    """
+    _check_buckets(store)
+    if store.has_primary_key:
+        return KeyValueWriter(store, sequence_start, once)
+    return AppendChangesWriter(store, sequence_start, once)
+
+
+def _check_buckets(store: TableStore) -> None:
     buckets = store.options[BUCKET]
     if buckets == 0 or buckets < -2:
         raise InvalidOptionError(f"Option '{BUCKET.key}' cannot be {buckets}: it is -2, -1 or a positive number.")
@@ -48,12 +66,9 @@ def open_writer(store: TableStore, *, sequence_start: int) -> TableWriter:
             f"'{BUCKET_FUNCTION.key}' = '{store.options[BUCKET_FUNCTION]}': this version writes with the default only."
         )
     write_format(store.options)
-    if not store.has_primary_key:
-        return AppendWriter(store, sequence_start)
-    if buckets < 0:
+    if store.has_primary_key and buckets < 0:
         mode = "postponed" if buckets == -2 else "dynamic"
         raise UnsupportedFeatureError(
             f"Tables with {mode} buckets ('{BUCKET.key}' = '{buckets}') cannot be written by this version; "
             f"give the table a fixed number of buckets."
         )
-    return KeyValueWriter(store, sequence_start)

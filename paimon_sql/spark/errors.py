@@ -10,7 +10,9 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from py4j.java_gateway import is_instance_of
 from py4j.protocol import Py4JJavaError
+from pyspark.errors.exceptions.captured import CapturedException
 
 from paimon_core.errors import (
     DatabaseExistsError,
@@ -72,6 +74,14 @@ def no_such_table(jvm: Jvm, error: Exception) -> Py4JJavaError:
     """What tells Spark's analyzer that a table does not exist: raise it from a proxy."""
     message = str(error)
     return Py4JJavaError(message, _analysis(jvm, NO_SUCH_TABLE, message, "TABLE_OR_VIEW_NOT_FOUND"))
+
+
+def declared(jvm: Jvm, error: CapturedException, carrier: str) -> Exception:
+    """A Java exception that came out of the JVM, for a method that declares `carrier`: what is checked goes as that."""
+    if is_instance_of(jvm.gateway, error._origin, "java.lang.RuntimeException"):
+        return error
+    condition = error.getCondition()
+    return Py4JJavaError(told(error), _analysis(jvm, carrier, told(error), condition))
 
 
 def of_worker(error: Exception) -> Exception:

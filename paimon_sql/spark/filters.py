@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from datetime import UTC, date, datetime
 from decimal import Decimal
 from typing import Any
 
@@ -133,3 +134,12 @@ def core_value(value: Any, field: DataField) -> Any:
     if isinstance(value, (bytes, bytearray)):
         return bytes(value)
     return None
+
+
+def core_of_python(value: Any, field: DataField) -> Any:
+    """A value of a collected PySpark row as predicates hold it: dates as epoch days, moments as (ms, ns)."""
+    if isinstance(value, datetime):
+        zone = UTC if value.tzinfo is None and field.type.kind is Kind.TIMESTAMP else value.tzinfo
+        micros = round((value.replace(tzinfo=zone) if zone else value.astimezone()).timestamp() * 1_000_000)
+        return micros // 1000, micros % 1000 * 1000
+    return (value - date(1970, 1, 1)).days if isinstance(value, date) else value

@@ -109,6 +109,36 @@ class Jvm:
     def identifier(self, namespace: Iterable[str], name: str) -> JavaObject:
         return self.java_class(f"{CATALOG}.Identifier").of(self.strings(namespace), name)
 
+    def option(self, value: Any | None) -> JavaObject:
+        """A Scala Option."""
+        return self.none if value is None else self.some(value)
+
+    def items(self, sequence: JavaObject) -> list[Any]:
+        """The members of a Scala Seq."""
+        return [sequence.apply(i) for i in range(sequence.size())]
+
+    def frame(self, session: JavaObject, plan: JavaObject) -> JavaObject:
+        """The DataFrame of a logical plan; a command runs at once."""
+        return self.java_class(f"{SQL}.classic.Dataset").ofRows(session, plan)
+
+    def column(self, expression: JavaObject) -> JavaObject:
+        """The Column of a Catalyst expression."""
+        return self.java_class(f"{SQL}.classic.ExpressionUtils").column(expression)
+
+    def append(self, table: Any, query: JavaObject) -> JavaObject:
+        """The command that appends a query's rows to a connector table, by position."""
+        relation = self.java_class(f"{SQL}.execution.datasources.v2.DataSourceV2Relation")
+        target = relation.create(table, self.none, self.none)
+        empty = self.java_class("org.apache.spark.api.python.PythonUtils").toScalaMap(self.map({}))
+        return self.java_class(f"{SQL}.catalyst.plans.logical.AppendData").byPosition(target, query, empty, False)
+
+    def create_namespace(self, catalog: Any, name: str) -> JavaObject:
+        """The command that creates a namespace."""
+        namespace = self.java_class(f"{SQL}.catalyst.analysis.ResolvedNamespace")
+        command = self.java_class(f"{SQL}.catalyst.plans.logical.CreateNamespace")
+        nothing = self.java_class("org.apache.spark.api.python.PythonUtils").toScalaMap(self.map({}))
+        return command(namespace(catalog, self.seq([name]), nothing), False, nothing)
+
     def rows(self, session: JavaObject, table: pa.Table, schema: StructType) -> JavaArray:
         """Arrow rows as an array of Spark's internal rows, in one crossing."""
         if table.num_rows == 0:
@@ -131,7 +161,10 @@ class Jvm:
     def _make_array(self, class_name: str, items: tuple[Any, ...]) -> JavaArray:
         out = self.gateway.new_array(self.java_class(class_name), len(items))
         for i, item in enumerate(items):
-            out[i] = item
+            if hasattr(item, "Java"):  # py4j assigns no proxies
+                self.java_class("java.lang.reflect.Array").set(out, i, item)
+            else:
+                out[i] = item
         return out
 
     def _make_constants(self, class_name: str, names: tuple[str, ...]) -> JavaObject:

@@ -13,12 +13,15 @@ from typing import Any, ClassVar
 
 from py4j.java_gateway import JavaObject
 
+from paimon_core.errors import InvalidNameError
+from paimon_sql.catalog.identifier import Identifier
 from paimon_sql.catalog.load import load_catalog
 from paimon_sql.preprocess import rewrite
 from paimon_sql.spark.catalog_bridge import SparkCatalog
 from paimon_sql.spark.errors import PARSE
 from paimon_sql.spark.jvm import SQL, Jvm
 from paimon_sql.spark.proxy import Proxy
+from paimon_sql.spark.row_level_statement import STATEMENTS, RowLevelStatement
 from paimon_sql.spark.session_bridge import SessionBridge
 
 CATALOG_PREFIX = "spark.sql.catalog."
@@ -26,8 +29,7 @@ CATALOG_CLASSES = ("paimon_sql.SparkCatalog", "org.apache.paimon.spark.SparkCata
 _CONFIGURED = re.compile(
     re.escape(CATALOG_PREFIX) + r"([^.=,\s]+)=(?:" + "|".join(map(re.escape, CATALOG_CLASSES)) + r")(?=[,}])"
 )
-
-
+_CHANGES_ROWS = re.compile(r"\b(?:DELETE|UPDATE|MERGE)\b", re.IGNORECASE)
 _SETTING = re.compile(re.escape(CATALOG_PREFIX) + r"[^=]+=[^,}]*")
 
 
@@ -37,6 +39,7 @@ class CatalogRegistry:
     def __init__(self, jvm: Jvm, session: Any) -> None:
         self.jvm, self.session = jvm, session
         self.seen: list[str] = []
+        self.catalogs: dict[str, SparkCatalog] = {}
 
     def register(self) -> None:
         """Make every configured catalog that is new or configured anew. One crossing where there is none."""
@@ -55,6 +58,42 @@ class CatalogRegistry:
         field = manager.getClass().getDeclaredField("catalogs")
         field.setAccessible(True)
         field.get(manager).put(name, catalog)
+        self.catalogs[name] = catalog
+
+    def row_level(self, plan: JavaObject) -> JavaObject:
+        """A parsed statement; DELETE, UPDATE and MERGE INTO of a table of ours as what runs them."""
+        kind = str(plan.getClass().getSimpleName())
+        if kind not in STATEMENTS:
+            return plan
+        relation = STATEMENTS[kind](plan)
+        relation = relation.child() if relation.getClass().getSimpleName() == "SubqueryAlias" else relation
+        if relation.getClass().getSimpleName() != "UnresolvedRelation":
+            return plan
+        found = self._find([str(p) for p in self.jvm.items(relation.multipartIdentifier())])
+        if found is None:
+            return plan
+        catalog, identifier = found
+        if identifier.system_table is not None or not catalog.catalog.table_exists(identifier):
+            return plan  # Spark says what is wrong
+        statement = RowLevelStatement(self.jvm, catalog.session, catalog, identifier, plan)
+        return self.jvm.create_namespace(statement, kind)
+
+    def _find(self, parts: list[str]) -> tuple[SparkCatalog, Identifier] | None:
+        """The catalog of ours that a table name leads to, and the table's name there."""
+        manager = self.session.sessionState().catalogManager()
+        if len(parts) > 2 or (len(parts) == 2 and parts[0] in self.catalogs):
+            catalog, names = self.catalogs.get(parts[0]), parts[1:]
+        else:
+            if len(parts) == 1 and self.session.sessionState().catalog().getTempView(parts[0]).isDefined():
+                return None
+            catalog, names = self.catalogs.get(str(manager.currentCatalog().name())), parts
+        if catalog is None or len(names) > 2:
+            return None
+        database = names[0] if len(names) == 2 else str(manager.currentNamespace()[0])
+        try:
+            return catalog, Identifier.of(database, names[-1])
+        except InvalidNameError:
+            return None
 
 
 class PaimonParser(Proxy):
@@ -68,11 +107,14 @@ class PaimonParser(Proxy):
 
     def parsePlan(self, text: str) -> Any:
         self.registry.register()
-        return self.delegate.parsePlan(rewrite(text))
+        return self._changes(text, self.delegate.parsePlan(rewrite(text)))
 
     def parsePlanWithParameters(self, text: str, context: Any) -> Any:
         self.registry.register()
-        return self.delegate.parsePlanWithParameters(rewrite(text), context)
+        return self._changes(text, self.delegate.parsePlanWithParameters(rewrite(text), context))
+
+    def _changes(self, text: str, plan: JavaObject) -> JavaObject:
+        return self.registry.row_level(plan) if _CHANGES_ROWS.search(text) else plan
 
     def parseQuery(self, text: str) -> Any:
         self.registry.register()

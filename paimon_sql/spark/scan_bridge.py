@@ -11,8 +11,9 @@ import pyarrow as pa
 from pyspark.errors import AnalysisException
 from pyspark.sql.types import LongType, StructField, StructType
 
-from paimon_core.errors import DataFileMissingError
+from paimon_core.errors import DataFileMissingError, UnsupportedFeatureError
 from paimon_core.expressions.predicate import And, Predicate, describe
+from paimon_core.formats.arrow_types import FILE_PATH, ROW_INDEX
 from paimon_core.scan.plan import Plan
 from paimon_core.scan.verify import check_sizes
 from paimon_core.spec.paths import data_file_path
@@ -62,6 +63,7 @@ class PaimonScanBuilder(Proxy):
 
     def build(self) -> Any:
         plan = self._plan()
+        self._check_columns()
         if self.count_schema is not None:
             count = pa.table({"count(*)": pa.array([plan.row_count], pa.int64())})
             about = f"PaimonScan[metadata] count(*) of {plan.describe()}"
@@ -87,6 +89,14 @@ class PaimonScanBuilder(Proxy):
         fields = self.table.schema.field_by_name
         return self.jvm.seq([e for e, p in self.translated if spark_prunes_soundly(p, fields)])
 
+    def _check_columns(self) -> None:
+        places = [n for n in self.required.fieldNames() if n in (FILE_PATH, ROW_INDEX)]
+        if places and self.table.schema.primary_keys:
+            raise UnsupportedFeatureError(
+                f"Table {self.table.name} has a primary key, its rows are merged from several files: {places[0]} is"
+                " known for tables without one only."
+            )
+
     def _is_plain_count(self, aggregation: Any) -> bool:
         functions = list(aggregation.aggregateExpressions())
         is_count = len(functions) == 1 and functions[0].getClass().getSimpleName() == "CountStar"
@@ -94,6 +104,8 @@ class PaimonScanBuilder(Proxy):
 
     def _spark_can_read(self, plan: Plan) -> bool:
         """Whether Spark's own Parquet scan gives the rows: nothing to merge, columns as in the files, storage known."""
+        if not self.table.schema.field_by_name.keys() >= set(self.required.fieldNames()):
+            return False
         root, schema_id = self.table.store.root, self.table.schema.id
         is_plain = all(not s.needs_merge and all(f.schema_id == schema_id for f in s.files) for s in plan.splits)
         is_plain = is_plain and not any(s.deletions for s in plan.splits)

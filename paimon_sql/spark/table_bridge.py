@@ -9,6 +9,7 @@ from paimon_core.commit.draft import CommitInfo
 from paimon_core.errors import UnsupportedFeatureError
 from paimon_core.expressions.predicate import And, Compare, IsNull, Predicate
 from paimon_core.options import SCAN_TIMESTAMP_MILLIS
+from paimon_core.scan.metadata_columns import metadata_fields
 from paimon_core.scan.time_travel import is_time_travel, snapshot_of_options
 from paimon_core.spec.snapshot import Snapshot
 from paimon_core.table import Table
@@ -123,6 +124,17 @@ class SparkTable(_BridgedTable):
     def newWriteBuilder(self, info: Any) -> Any:
         return PaimonWriteBuilder(self.jvm, self.session, self._with_options(info.options()), info)
 
+    # -- SupportsMetadataColumns --------------------------------------------------------------------------------------
+    def metadataColumns(self) -> Any:
+        columns = [
+            MetadataColumn(self.jvm, f.name, self.jvm.data_type(to_spark(f.type)))
+            for f in metadata_fields(self.at.schema)
+        ]
+        return self.jvm.array(f"{CATALOG}.MetadataColumn", columns)
+
+    def canRenameConflictingMetadataColumns(self) -> bool:
+        return False
+
     # -- TruncatableTable ---------------------------------------------------------------------------------------------
     def truncateTable(self, options: Any = None) -> bool:
         self.table.truncate(CommitInfo(user=self.table.new_commit_user()))
@@ -191,7 +203,37 @@ class SparkTable(_BridgedTable):
             f"{CATALOG}.SupportsWrite",
             f"{CATALOG}.TruncatableTable",
             f"{CATALOG}.SupportsPartitionManagement",
+            f"{CATALOG}.SupportsMetadataColumns",
         ]
+
+
+class MetadataColumn(Proxy):
+    """A column that is there when asked for by name."""
+
+    def __init__(self, jvm: Jvm, name: str, data_type: Any) -> None:
+        super().__init__(jvm)
+        self.column, self.type = name, data_type
+
+    def name(self) -> str:
+        return self.column
+
+    def dataType(self) -> Any:
+        return self.type
+
+    def isNullable(self) -> bool:
+        return True
+
+    def comment(self) -> None:
+        return None
+
+    def transform(self) -> None:
+        return None
+
+    def metadataInJSON(self) -> None:
+        return None
+
+    class Java:
+        implements = [f"{CATALOG}.MetadataColumn"]
 
 
 class SystemTable(_BridgedTable):

@@ -21,7 +21,8 @@ from paimon_core.scan.read import read_split
 from paimon_core.spec.message import encode_message
 from paimon_core.spec.split import decode_split
 from paimon_core.store.table_store import TableStore
-from paimon_core.write.writer import open_writer
+from paimon_core.write.row_changes import AppendChangesWriter
+from paimon_core.write.writer import open_changes_writer, open_writer
 
 BatchFunction = Callable[[Iterator[pa.RecordBatch]], Iterable[pa.RecordBatch]]
 
@@ -56,6 +57,29 @@ def write_function(store: TableStore, sequence_start: int) -> BatchFunction:
             writer.abort()
             raise
         content = json.dumps([encode_message(m) for m in messages]).encode()
+        yield pa.RecordBatch.from_arrays([pa.array([content], pa.binary())], names=["message"])
+
+    return _with_plain_errors(write)
+
+
+def changes_function(store: TableStore, sequence_start: int, once: bool) -> BatchFunction:
+    """A function of a task's row-level changes to one row: JSON of its commit messages and the rows it removed."""
+
+    def write(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        schema = arrow_schema(store.schema.fields)
+        writer = open_changes_writer(store, sequence_start=sequence_start, once=once)
+        try:
+            for batch in batches:
+                types = dict(zip(schema.names, schema.types, strict=True))
+                columns = zip(batch.schema, batch.columns, strict=True)
+                arrays = [_stored(c, types.get(f.name, f.type)) for f, c in columns]
+                writer.write(pa.RecordBatch.from_arrays(arrays, names=batch.schema.names))
+            messages = [encode_message(m) for m in writer.finish()]
+        except BaseException:
+            writer.abort()
+            raise
+        removed = writer.removed.to_json() if isinstance(writer, AppendChangesWriter) else {}
+        content = json.dumps({"messages": messages, "removed": removed}).encode()
         yield pa.RecordBatch.from_arrays([pa.array([content], pa.binary())], names=["message"])
 
     return _with_plain_errors(write)

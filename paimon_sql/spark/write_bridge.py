@@ -128,7 +128,7 @@ class PaimonBatchWrite(Proxy):
 
     def createBatchWriterFactory(self, info: Any) -> Any:
         session = self.builder.session
-        function = write_function(self.table.store, self.table.max_sequence_number() + 1)
+        function = self._function(self.table.max_sequence_number() + 1)
         return self.jvm.java_class(f"{PYTHON_SOURCE}.PythonBatchWriterFactory")(
             session.python_source(),
             session.command(function, _MESSAGE),
@@ -136,6 +136,10 @@ class PaimonBatchWrite(Proxy):
             self.jvm.none,
             self.jvm.none,
         )
+
+    def _function(self, sequence_start: int) -> Any:
+        """What a task runs; its rows are numbered from `sequence_start`."""
+        return write_function(self.table.store, sequence_start)
 
     def useCommitCoordinator(self) -> bool:
         return True  # of the attempts at a task, retried or speculative, one may commit

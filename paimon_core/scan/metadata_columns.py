@@ -1,0 +1,57 @@
+"""Columns that a query may ask for beside the table's own: where a row is stored.
+
+__paimon_file_path   STRING   the data file
+__paimon_row_index   BIGINT   the row's place in it, from 0
+__paimon_partition   STRUCT   the partition columns
+__paimon_bucket      INT      the bucket
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pyarrow as pa
+
+from paimon_core.formats.arrow_types import FILE_PATH, ROW_INDEX, arrow_field
+from paimon_core.spec.binary_row import decode_row
+from paimon_core.spec.schema import TableSchema
+from paimon_core.spec.split import DataSplit
+from paimon_core.spec.types import BIGINT, INT, STRING, DataField, Kind, RowType
+
+PARTITION, BUCKET = "__paimon_partition", "__paimon_bucket"
+_FIRST_ID = 2_147_482_000  # beyond every column's
+
+
+def metadata_fields(schema: TableSchema) -> tuple[DataField, ...]:
+    """The metadata columns of a table."""
+    partition = RowType(fields=schema.partition_fields)
+    types = {FILE_PATH: STRING, ROW_INDEX: BIGINT, PARTITION: partition, BUCKET: INT}
+    return tuple(DataField(id=_FIRST_ID + i, name=n, type=t) for i, (n, t) in enumerate(types.items()))
+
+
+def metadata_column(
+    field: DataField, schema: TableSchema, split: DataSplit, path: str, rows: pa.RecordBatch
+) -> pa.Array:
+    """The values of a metadata column for rows of one file, which know their places where those are asked for."""
+    arrow = arrow_field(field).type
+    if field.name == ROW_INDEX:
+        return rows.column(ROW_INDEX)
+    if field.name == PARTITION:
+        return pa.repeat(_partition(schema, split, arrow), rows.num_rows)
+    return pa.repeat(pa.scalar(path if field.name == FILE_PATH else split.bucket, arrow), rows.num_rows)
+
+
+def _partition(schema: TableSchema, split: DataSplit, arrow: pa.DataType) -> pa.Scalar:
+    values = decode_row([f.type for f in schema.partition_fields], split.partition)
+    fields = zip(schema.partition_fields, values, arrow, strict=True)
+    return pa.scalar({f.name: _plain(f, v, a.type) for f, v, a in fields}, arrow)
+
+
+def _plain(field: DataField, value: Any, arrow: pa.DataType) -> Any:
+    """A partition value as Arrow takes it."""
+    if value is not None and field.type.kind in (Kind.TIMESTAMP, Kind.TIMESTAMP_LTZ):
+        millis, nanos = value
+        return pa.scalar(millis * 1_000_000 + nanos, pa.timestamp("ns")).cast(pa.timestamp(arrow.unit)).value
+    if value is not None and field.type.kind in (Kind.DATE, Kind.TIME):
+        return pa.scalar(value, pa.int32()).cast(arrow).as_py()
+    return value

@@ -1,0 +1,180 @@
+"""Row-level changes: rows that are added, and places in data files whose rows are taken away.
+
+A task of DELETE, UPDATE or MERGE on an append table gives new rows to an `AppendWriter` and notes the places of the
+rows they replace; these are then marked by deletion vectors, or their files rewritten without them, tasks of their own.
+"""
+
+from __future__ import annotations
+
+import json
+from base64 import b64decode, b64encode
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import partial
+
+import numpy as np
+import pyarrow as pa
+from pyroaring import BitMap64
+
+from paimon_core.errors import CommitConflictError, CorruptFileError, InvalidDataError
+from paimon_core.formats.arrow_types import FILE_PATH, ROW_INDEX, VALUE_KIND
+from paimon_core.formats.columns import fixed_values, int64_array
+from paimon_core.lsm.rows import ROW_DELETE
+from paimon_core.spec.deletion_vector import Positions
+from paimon_core.spec.manifest import ManifestEntry
+from paimon_core.spec.message import CommitMessage, decode_message, encode_message
+from paimon_core.spec.paths import data_file_path
+from paimon_core.spec.snapshot import Snapshot
+from paimon_core.store.bucket_files import BucketFiles, file_fields, without_rows
+from paimon_core.store.index_files import Bucket
+from paimon_core.store.manifests import live_files
+from paimon_core.store.table_store import TableStore
+from paimon_core.write.append import AppendWriter
+from paimon_core.write.data_files import DataFileWriter, FileRole
+from paimon_core.write.deletion import delete_rows
+from paimon_core.write.rows import SEVERAL_MATCHES
+
+
+@dataclass(slots=True)
+class Removed:
+    """Places of removed rows: a bitmap of row numbers per path of a data file. `once`: a row is removed by one."""
+
+    places: dict[str, BitMap64] = field(default_factory=dict)
+    once: bool = True
+
+    def add(self, paths: pa.Array, rows: pa.Array) -> None:
+        """Note places. Raises `InvalidDataError` for one that is there already."""
+        encoded = paths.dictionary_encode()
+        files, codes = encoded.dictionary.to_pylist(), fixed_values(encoded.indices, np.int32)
+        numbers = fixed_values(rows, np.int64)
+        for code, path in enumerate(files):
+            own = numbers[codes == code]
+            self._add(path, BitMap64(own.tolist()), len(own))
+
+    def merge(self, other: Removed) -> None:
+        """Take the places of another task."""
+        for path, rows in other.places.items():
+            self._add(path, rows, len(rows))
+
+    def _add(self, path: str, rows: BitMap64, count: int) -> None:
+        known = self.places.setdefault(path, BitMap64())
+        before = len(known)
+        known |= rows
+        self.places[path] = known
+        if self.once and len(known) != before + count:
+            raise InvalidDataError(SEVERAL_MATCHES)
+
+    def to_json(self) -> dict[str, str]:
+        return {path: b64encode(rows.serialize()).decode() for path, rows in self.places.items()}
+
+    @staticmethod
+    def from_json(node: Mapping[str, str]) -> Removed:
+        """The reverse of `to_json`. Raises `CorruptFileError`."""
+        try:
+            return Removed({path: BitMap64.deserialize(b64decode(text)) for path, text in node.items()})
+        except (ValueError, TypeError, IndexError) as e:
+            raise CorruptFileError("<row changes>", f"they do not decode ({e})", "run the statement again") from e
+
+
+class AppendChangesWriter:
+    """The changes of one task of an append table: `_VALUE_KIND`, the place of the row replaced, and the new row."""
+
+    def __init__(self, store: TableStore, sequence_start: int, once: bool):
+        self._rows = AppendWriter(store, sequence_start)
+        self.removed = Removed(once=once)
+
+    def write(self, batch: pa.RecordBatch) -> None:
+        paths = batch.column(FILE_PATH)
+        placed = batch.filter(paths.is_valid()) if paths.null_count else batch
+        if placed.num_rows:
+            self.removed.add(placed.column(FILE_PATH), placed.column(ROW_INDEX))
+        kinds = fixed_values(batch.column(VALUE_KIND), np.int8)
+        rows = batch.drop_columns([VALUE_KIND, FILE_PATH, ROW_INDEX])
+        if (kinds == ROW_DELETE).any():
+            rows = rows.take(int64_array(np.flatnonzero(kinds != ROW_DELETE)))
+        if rows.num_rows:
+            self._rows.write(rows)
+
+    def finish(self) -> list[CommitMessage]:
+        return self._rows.finish()
+
+    def abort(self) -> None:
+        self._rows.abort()
+
+
+def changed_files(
+    store: TableStore, snapshot: Snapshot | None, removed: Removed
+) -> list[tuple[ManifestEntry, BitMap64]]:
+    """The files that have removed rows, and which. Raises `CommitConflictError` where one is no longer live."""
+    left = dict(removed.places)
+    found = []
+    for entry in live_files(store, snapshot).values() if left else ():
+        path = data_file_path(store.bucket_dir(entry.partition, entry.bucket), entry.file)
+        if path in left:
+            found.append((entry, left.pop(path)))
+    if left:
+        raise CommitConflictError(
+            f"Table {store.name}: file {min(left)} was replaced by another commit while its rows were changed. Nothing "
+            "was committed; run the statement again."
+        )
+    return found
+
+
+def marked_rows(
+    store: TableStore, snapshot: Snapshot | None, changed: Iterable[tuple[ManifestEntry, BitMap64]]
+) -> list[CommitMessage]:
+    """Messages that mark the rows as deleted, for a table with deletion vectors. Raises as `delete_rows` does."""
+    places: dict[Bucket, dict[str, Positions]] = defaultdict(dict)
+    for entry, rows in changed:
+        places[entry.partition, entry.bucket][entry.file.file_name] = _numbers(rows)
+    return delete_rows(store, snapshot, places)
+
+
+def rewrite_tasks(changed: Iterable[tuple[ManifestEntry, BitMap64]]) -> list[str]:
+    """One text per file that is to be rewritten without its removed rows."""
+    tasks = []
+    for entry, rows in changed:
+        message = CommitMessage(
+            partition=entry.partition,
+            bucket=entry.bucket,
+            total_buckets=entry.total_buckets,
+            deleted_files=(entry.file,),
+        )
+        tasks.append(json.dumps({"file": encode_message(message), "rows": b64encode(rows.serialize()).decode()}))
+    return tasks
+
+
+def rewrite_function(store: TableStore) -> Callable[[str], str]:
+    """What runs a task: its text to the text of the commit message of the file without the removed rows."""
+    return partial(_rewrite, store)
+
+
+def merged_removals(parts: Iterable[Removed], once: bool) -> Removed:
+    """The places of all tasks. Raises `InvalidDataError` where two tasks removed the same row, but for `once`."""
+    result = Removed(once=once)
+    for part in parts:
+        result.merge(part)
+    return result
+
+
+def _rewrite(store: TableStore, task: str) -> str:
+    node = json.loads(task)
+    message, removed = decode_message(node["file"]), BitMap64.deserialize(b64decode(node["rows"]))
+    (file,) = message.deleted_files
+    if len(removed) == file.row_count:
+        return encode_message(message)
+    directory = store.bucket_dir(message.partition, message.bucket)
+    writer = DataFileWriter(store, directory, FileRole(sequence_start=file.min_sequence_number))
+    try:
+        for batch in without_rows(BucketFiles(store, directory, file_fields(store)).read([file]), _numbers(removed)):
+            writer.write(batch)
+        writer.roll()
+    except BaseException:
+        writer.abort()
+        raise
+    return encode_message(replace(message, new_files=tuple(writer.finished)))
+
+
+def _numbers(rows: BitMap64) -> Positions:
+    return np.fromiter(rows, dtype=np.int64, count=len(rows))

@@ -1,0 +1,153 @@
+"""Where the row-level changes of DELETE, UPDATE and MERGE INTO go: a table that Spark appends them to.
+
+Its columns are the row kind, for tables without a primary key the place of the row replaced, then the table's own.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import Any
+
+from pyspark.sql.types import ByteType, LongType, StringType, StructField, StructType
+
+from paimon_core.commit.draft import CommitInfo
+from paimon_core.errors import CommitUnknownError, PaimonError
+from paimon_core.formats.arrow_types import FILE_PATH, ROW_INDEX, VALUE_KIND
+from paimon_core.options import DELETION_VECTORS
+from paimon_core.spec.message import CommitMessage, decode_message
+from paimon_core.spec.snapshot import Operation
+from paimon_core.table import Table
+from paimon_core.write.row_changes import (
+    Removed,
+    changed_files,
+    marked_rows,
+    merged_removals,
+    rewrite_function,
+    rewrite_tasks,
+)
+from paimon_sql.spark.executor import SparkExecutor
+from paimon_sql.spark.jvm import CATALOG, SQL, Jvm
+from paimon_sql.spark.proxy import Proxy
+from paimon_sql.spark.session_bridge import SessionBridge
+from paimon_sql.spark.types import to_struct
+from paimon_sql.spark.worker import changes_function
+from paimon_sql.spark.write_bridge import PaimonBatchWrite, PaimonWrite, PaimonWriteBuilder
+
+_POSITION = (StructField(FILE_PATH, StringType()), StructField(ROW_INDEX, LongType()))
+
+
+@dataclass(frozen=True, slots=True)
+class ChangeRules:
+    """What a statement's changes are committed as; `once`: a row that two of them change is an error."""
+
+    operation: Operation
+    once: bool = False
+
+
+def change_schema(table: Table) -> StructType:
+    """The columns of changes. All may be NULL: a deleted row has no values."""
+    own = [StructField(f.name, f.dataType, True, f.metadata) for f in to_struct(table.schema.fields)]
+    position = () if table.schema.primary_keys else _POSITION
+    return StructType([StructField(VALUE_KIND, ByteType()), *position, *own])
+
+
+class ChangesTable(Proxy):
+    """The changes of a table, write only."""
+
+    def __init__(self, jvm: Jvm, session: SessionBridge, table: Table, rules: ChangeRules) -> None:
+        super().__init__(jvm)
+        self.session, self.table, self.rules = session, table, rules
+
+    def name(self) -> str:
+        return self.table.name
+
+    def id(self) -> None:
+        return None
+
+    def version(self) -> None:
+        return None
+
+    def schema(self) -> Any:
+        return self.jvm.struct_type(change_schema(self.table))
+
+    def columns(self) -> Any:
+        return self.jvm.columns(change_schema(self.table))
+
+    def partitioning(self) -> Any:
+        return self.jvm.array(f"{SQL}.connector.expressions.Transform", [])
+
+    def properties(self) -> Any:
+        return self.jvm.map({})
+
+    def constraints(self) -> Any:
+        return self.jvm.array(f"{CATALOG}.constraints.Constraint", [])
+
+    def capabilities(self) -> Any:
+        return self.jvm.constants(f"{CATALOG}.TableCapability", "BATCH_WRITE")
+
+    def newWriteBuilder(self, info: Any) -> Any:
+        return ChangesWriteBuilder(self.jvm, self.session, self.table, info, self.rules)
+
+    class Java:
+        implements = [f"{CATALOG}.SupportsWrite"]
+
+
+class ChangesWriteBuilder(PaimonWriteBuilder):
+    """Builds the write of row-level changes."""
+
+    def __init__(self, jvm: Jvm, session: SessionBridge, table: Table, info: Any, rules: ChangeRules) -> None:
+        super().__init__(jvm, session, table, info)
+        self.rules = rules
+
+    def build(self) -> Any:
+        return ChangesWrite(self)
+
+
+class ChangesWrite(PaimonWrite):
+    """Changes are distributed as rows are."""
+
+    def toBatch(self) -> Any:
+        return ChangesBatchWrite(self.builder)
+
+
+class ChangesBatchWrite(PaimonBatchWrite):
+    """One job for the changes; the files that lose rows are rewritten before the one commit."""
+
+    def _function(self, sequence_start: int) -> Any:
+        return changes_function(self.table.store, sequence_start, self.builder.rules.once)
+
+    def commit(self, messages: Any, summary: Any = None) -> None:
+        rules = self.builder.rules
+        written, parts = _decode(messages)
+        rewritten: list[CommitMessage] = []
+        try:
+            rewritten = self._take_away(merged_removals(parts, rules.once))
+            self.may_be_visible = True
+            info = CommitInfo(user=self.table.new_commit_user(), operation=rules.operation)
+            self.table.commit([*written, *rewritten], info)
+        except CommitUnknownError:
+            raise
+        except PaimonError:
+            self.may_be_visible = False
+            self.table.abort(rewritten)
+            raise
+
+    def _take_away(self, removed: Removed) -> list[CommitMessage]:
+        """Messages that take the rows away: by deletion vectors where the table has them, else by rewriting files."""
+        store, snapshot = self.table.store, self.table.latest_snapshot()
+        changed = changed_files(store, snapshot, removed)
+        if changed and store.options[DELETION_VECTORS]:
+            return marked_rows(store, snapshot, changed)
+        executor = SparkExecutor(self.builder.session)
+        texts = executor.run(rewrite_function(store), rewrite_tasks(changed), f"rewrite files of {self.table.name}")
+        return [decode_message(t) for t in texts]
+
+    def abort(self, messages: Any) -> None:
+        if not self.may_be_visible:
+            self.table.abort(_decode([m for m in messages if m is not None])[0])
+
+
+def _decode(messages: Any) -> tuple[list[CommitMessage], list[Removed]]:
+    nodes = [json.loads(bytes(m.pickledMessage())) for m in messages]
+    return [decode_message(t) for n in nodes for t in n["messages"]], [Removed.from_json(n["removed"]) for n in nodes]

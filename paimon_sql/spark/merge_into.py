@@ -1,0 +1,175 @@
+"""`MERGE INTO target USING source ON …`: one join, in whose rows the first action that applies decides.
+
+Each expression is resolved where the statement may see it: those of WHEN MATCHED over both sides, those of NOT MATCHED
+over the source alone, those of NOT MATCHED BY SOURCE over the target alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+
+from paimon_core.errors import UnsupportedFeatureError
+from paimon_core.lsm.rows import ROW_DELETE, ROW_INSERT, ROW_UPDATE_AFTER
+from paimon_core.spec.snapshot import Operation
+from paimon_sql.spark.changes_bridge import ChangeRules
+from paimon_sql.spark.row_level import Target, assigned_columns, quoted
+
+_IN_TARGET, _IN_SOURCE, _ACTION = "__paimon_in_target", "__paimon_in_source", "__paimon_action"
+
+
+@dataclass(frozen=True, slots=True)
+class _Action:
+    """One WHEN clause: where it applies, and what a row becomes; `values` None: the row is deleted."""
+
+    applies: Column
+    kind: int
+    values: tuple[Column, ...] | None
+
+
+def merge_rows(target: Target, plan: Any) -> None:
+    """Run a parsed `MergeIntoTable`."""
+    if plan.withSchemaEvolution():
+        raise UnsupportedFeatureError(f"MERGE WITH SCHEMA EVOLUTION into {target.table.name} is not supported.")
+    merge = _Merge(target, plan)
+    actions = merge.actions()
+    number = F.lit(None).cast("int")
+    for i, action in reversed(list(enumerate(actions))):
+        number = F.when(action.applies, F.lit(i)).otherwise(number)
+    acted = merge.joined.withColumn(_ACTION, number).filter(F.col(_ACTION).isNotNull())
+    kind = _choose([F.lit(a.kind) for a in actions])
+    deleted = merge.kept_columns if target.table.schema.primary_keys else [F.lit(None)] * len(target.columns)
+    columns = [_choose([(a.values or deleted)[i] for a in actions]) for i in range(len(target.columns))]
+    target.apply(target.changes(acted, kind, columns), ChangeRules(Operation.MERGE, once=merge.decides))
+
+
+def _choose(values: Sequence[Column]) -> Column:
+    """The value of the action that was taken."""
+    chosen = values[-1]
+    for i, value in reversed(list(enumerate(values[:-1]))):
+        chosen = F.when(F.col(_ACTION) == i, value).otherwise(chosen)
+    return chosen
+
+
+class _Merge:
+    """The sides of a MERGE and their join."""
+
+    def __init__(self, target: Target, plan: Any) -> None:
+        self.target, self.plan, self.jvm = target, plan, target.jvm
+        source = DataFrame(self.jvm.frame(target.session.session, plan.sourceTable()), target.spark)
+        self.left = target.frame.withColumn(_IN_TARGET, F.lit(True))
+        self.right = source.withColumn(_IN_SOURCE, F.lit(True))
+        self.matched = self.jvm.items(plan.matchedActions())
+        self.unmatched = self.jvm.items(plan.notMatchedActions())
+        self.sourceless = self.jvm.items(plan.notMatchedBySourceActions())
+        how = {(False, False): "inner", (True, False): "right", (False, True): "left", (True, True): "full"}
+        condition = target.column(plan.mergeCondition())
+        self.joined = self.left.join(self.right, condition, how[bool(self.unmatched), bool(self.sourceless)])
+        self.kept = self._bind(self.left, self._named(target.columns))
+        self.in_target, self.in_source = self._columns(
+            [*self._bind(self.left, [F.col(_IN_TARGET)]), *self._bind(self.right, [F.col(_IN_SOURCE)])]
+        )
+
+    @property
+    def decides(self) -> bool:
+        """Whether it matters that several source rows match one of the target: not where all that match are deleted."""
+        only_delete = len(self.matched) == 1 and _name(self.matched[0]) == "DeleteAction"
+        return bool(self.matched) and not (only_delete and self.matched[0].condition().isEmpty())
+
+    @property
+    def kept_columns(self) -> list[Column]:
+        """The target's own values."""
+        return self._columns(self.kept)
+
+    def actions(self) -> list[_Action]:
+        """The clauses in their order."""
+        both = self.in_target.isNotNull() & self.in_source.isNotNull()
+        inserts = self.in_target.isNull() & self.in_source.isNotNull()
+        alone = self.in_target.isNotNull() & self.in_source.isNull()
+        return [
+            *(self._action(a, self.joined, both, self._updated) for a in self.matched),
+            *(self._action(a, self.right, inserts, self._inserted) for a in self.unmatched),
+            *(self._action(a, self.left, alone, self._updated) for a in self.sourceless),
+        ]
+
+    def _action(
+        self, action: Any, seen: DataFrame, where: Column, new: Callable[[Any, DataFrame], tuple[Column, ...]]
+    ) -> _Action:
+        condition = action.condition()
+        applies = where
+        if condition.isDefined():
+            (stated,) = self._columns(self._bind(seen, [self.target.column(condition.get())]))
+            applies = where & stated
+        if _name(action) == "DeleteAction":
+            return _Action(applies, ROW_DELETE, None)
+        return _Action(
+            applies, ROW_INSERT if _name(action).startswith("Insert") else ROW_UPDATE_AFTER, new(action, seen)
+        )
+
+    def _updated(self, action: Any, seen: DataFrame) -> tuple[Column, ...]:
+        columns = self.target.columns
+        if _name(action) == "UpdateStarAction":
+            values = dict(zip(columns, self._bind(self.right, self._named(columns)), strict=True))
+        else:
+            values = self._assigned(action, seen)
+        self._check_keys(values)
+        kept = dict(zip(columns, self.kept, strict=True))
+        return tuple(self._columns(values.get(c, kept[c]) for c in columns))
+
+    def _inserted(self, action: Any, seen: DataFrame) -> tuple[Column, ...]:
+        columns, fields = self.target.columns, self.target.table.schema.field_by_name
+        if _name(action) == "InsertStarAction":
+            return tuple(self._columns(self._bind(self.right, self._named(columns))))
+        values = {c: self.target.column(e) for c, e in self._assigned(action, seen).items()}
+        defaults = {c: F.lit(None) if (d := fields[c].default) is None else F.expr(d) for c in columns}
+        return tuple(values.get(c, defaults[c]) for c in columns)
+
+    def _assigned(self, action: Any, seen: DataFrame) -> dict[str, Any]:
+        assigned = assigned_columns(self.target, self.jvm.items(action.assignments()))
+        return dict(zip(assigned, self._bind(seen, list(assigned.values())), strict=True))
+
+    def _named(self, columns: Iterable[str]) -> list[Column]:
+        return [F.col(quoted(c)) for c in columns]
+
+    def _check_keys(self, values: Mapping[str, Any]) -> None:
+        """A key column may only be assigned what the ON condition says it is already."""
+        kept = dict(zip(self.target.columns, self.kept, strict=True))
+        equal = self._equal_columns()
+        for key in self.target.table.schema.primary_keys:
+            pair = {str(e.toString()) for e in (kept[key], values.get(key, kept[key]))}
+            if len(pair) > 1 and pair not in equal:
+                raise UnsupportedFeatureError(
+                    f"Table {self.target.table.name}: column {key!r} belongs to the primary key and cannot be updated, "
+                    "but to what the ON condition says it equals. Delete the row and insert it with its new key."
+                )
+
+    def _equal_columns(self) -> list[set[str]]:
+        """Pairs of columns that the ON condition says are equal."""
+        found = []
+        waiting = self._bind(self.left.crossJoin(self.right), [self.target.column(self.plan.mergeCondition())])
+        while waiting:
+            expression = waiting.pop()
+            if _name(expression) == "And":
+                waiting += [expression.left(), expression.right()]
+            elif _name(expression) in ("EqualTo", "EqualNullSafe"):
+                found.append({str(expression.left().toString()), str(expression.right().toString())})
+        return found
+
+    def _columns(self, expressions: Iterable[Any]) -> list[Column]:
+        return [self.target.column(e) for e in expressions]
+
+    def _bind(self, seen: DataFrame, columns: Sequence[Column]) -> list[Any]:
+        """Catalyst expressions of columns as `seen` has them; they stay valid in a join of it."""
+        if not columns:
+            return []
+        named = [c.alias(f"c{i}") for i, c in enumerate(columns)]
+        projected = seen.select(*named)._jdf.queryExecution().analyzed()
+        return [e.child() for e in self.jvm.items(projected.projectList())]
+
+
+def _name(node: Any) -> str:
+    return str(node.getClass().getSimpleName())

@@ -1,0 +1,199 @@
+"""DELETE, UPDATE and MERGE INTO: the parsed statement becomes a query for its changes, appended to the table at once.
+
+Spark's own rewrites need a writer of row deltas on executors, which Python cannot be. So the parser hook puts a
+command that calls us in the place of the statement, and we build the changes as a DataFrame: the row kind, where the
+row to replace is stored (tables without a primary key), and the new row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from paimon_core.commit.draft import CommitInfo
+from paimon_core.errors import InvalidDataError, UnsupportedFeatureError
+from paimon_core.expressions.predicate import And, Compare, IsNull, Or, Predicate
+from paimon_core.formats.arrow_types import FILE_PATH, ROW_INDEX, VALUE_KIND
+from paimon_core.lsm.rows import ROW_DELETE, ROW_UPDATE_AFTER
+from paimon_core.spec.snapshot import Operation
+from paimon_core.table import Table
+from paimon_sql.catalog.identifier import Identifier
+from paimon_sql.spark.changes_bridge import ChangeRules, ChangesTable
+from paimon_sql.spark.filters import core_of_python
+from paimon_sql.spark.jvm import Jvm
+from paimon_sql.spark.session_bridge import SessionBridge
+
+_POSITION = (FILE_PATH, ROW_INDEX)
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """The table a statement changes: its rows as a DataFrame (with their places where it has no primary key), and the
+    names that qualify its columns."""
+
+    jvm: Jvm
+    session: SessionBridge
+    spark: SparkSession
+    table: Table
+    frame: DataFrame
+    qualifiers: tuple[tuple[str, ...], ...]
+
+    @property
+    def columns(self) -> list[str]:
+        return [f.name for f in self.table.schema.fields]
+
+    @property
+    def position(self) -> tuple[str, ...]:
+        return () if self.table.schema.primary_keys else _POSITION
+
+    def column(self, expression: Any) -> Column:
+        """A Catalyst expression as a Column."""
+        return Column(self.jvm.column(expression))
+
+    def changes(self, frame: DataFrame, kind: Column | int, values: Sequence[Column]) -> DataFrame:
+        """Changes from rows of `frame`: a row kind, the place of the row replaced, and the new row."""
+        kinds = kind if isinstance(kind, Column) else F.lit(kind)
+        places = [F.col(quoted(p)) for p in self.position]
+        row = [v.alias(n) for v, n in zip(values, self.columns, strict=True)]
+        return frame.select(kinds.cast("byte").alias(VALUE_KIND), *places, *row)
+
+    def apply(self, changes: DataFrame, rules: ChangeRules) -> None:
+        """Write the changes and commit them."""
+        sink = ChangesTable(self.jvm, self.session, self.table, rules)
+        plan = self.jvm.append(sink, changes._jdf.queryExecution().analyzed())
+        self.jvm.frame(self.session.session, plan)
+
+
+def quoted(name: str) -> str:
+    """A column name as Spark parses it."""
+    return "`" + name.replace("`", "``") + "`"
+
+
+def open_target(jvm: Jvm, session: SessionBridge, catalog: str, table: Table, name: Identifier, plan: Any) -> Target:
+    """The target of a statement, whose table is the parsed `plan`: a relation, perhaps under an alias."""
+    spark = SparkSession(jvm.context, session.session)
+    full = (catalog, name.database, name.table)
+    frame = spark.table(".".join(map(quoted, full)))
+    qualifiers: tuple[tuple[str, ...], ...] = (full, full[1:], full[2:])
+    if plan.getClass().getSimpleName() == "SubqueryAlias":
+        alias = plan.alias()
+        frame, qualifiers = frame.alias(alias), ((alias,),)
+    if not table.schema.primary_keys:
+        frame = frame.select("*", *map(F.col, _POSITION))
+    return Target(jvm, session, spark, table, frame, qualifiers)
+
+
+def delete_rows(target: Target, condition: Any) -> None:
+    """`DELETE FROM t WHERE condition`."""
+    if _is_true(condition):
+        target.table.truncate(CommitInfo(user=target.table.new_commit_user(), operation=Operation.DELETE))
+        return
+    keys = target.table.schema.partition_keys
+    matching = target.frame.filter(target.column(condition))
+    if keys and _only_partitions(target, matching):
+        _delete_partitions(target, matching)
+        return
+    if target.table.schema.primary_keys:
+        values = [F.col(quoted(c)) for c in target.columns]
+    else:
+        values = [F.lit(None)] * len(target.columns)
+    target.apply(target.changes(matching, ROW_DELETE, values), ChangeRules(Operation.DELETE))
+
+
+def update_rows(target: Target, assignments: Sequence[Any], condition: Any | None) -> None:
+    """`UPDATE t SET assignments WHERE condition`."""
+    matching = target.frame if condition is None else target.frame.filter(target.column(condition))
+    assigned = assigned_columns(target, assignments)
+    refuse_key_columns(target, assigned)
+    values = [assigned.get(c, F.col(quoted(c))) for c in target.columns]
+    target.apply(target.changes(matching, ROW_UPDATE_AFTER, values), ChangeRules(Operation.UPDATE))
+
+
+def assigned_columns(target: Target, assignments: Sequence[Any]) -> dict[str, Column]:
+    """The new value per column that is assigned, whole or a field of it. Raises `InvalidDataError`."""
+    assigned: dict[str, Column] = {}
+    nested: set[str] = set()
+    for assignment in assignments:
+        name, path = _assigned_place(target, assignment.key())
+        if name in assigned and (not path or name not in nested):
+            raise InvalidDataError(f"UPDATE of {target.table.name} assigns column {name!r} twice: name it once.")
+        value = _value(target, name, assignment.value())
+        if path:
+            nested.add(name)
+            whole = assigned.get(name, F.col(quoted(name)))
+            assigned[name] = whole.withField(".".join(map(quoted, path)), value)
+        else:
+            assigned[name] = value
+    return assigned
+
+
+def refuse_key_columns(target: Target, assigned: dict[str, Column]) -> None:
+    """Raises `UnsupportedFeatureError` where a primary key column is assigned."""
+    keys = [k for k in target.table.schema.primary_keys if k in assigned]
+    if keys:
+        raise UnsupportedFeatureError(
+            f"Table {target.table.name}: column {keys[0]!r} belongs to the primary key and cannot be updated. Delete "
+            "the row and insert it with its new key."
+        )
+
+
+def _value(target: Target, name: str, expression: Any) -> Column:
+    if _is_default(expression):
+        default = target.table.schema.field_by_name[name].default
+        return F.lit(None) if default is None else F.expr(default)
+    return target.column(expression)
+
+
+def _assigned_place(target: Target, key: Any) -> tuple[str, list[str]]:
+    """The column that an assignment names, and the path of the field in it."""
+    parts = [str(p) for p in target.jvm.items(key.nameParts())]
+    for qualifier in target.qualifiers:
+        own = [p.lower() for p in parts[: len(qualifier)]]
+        if len(parts) > len(qualifier) and own == [q.lower() for q in qualifier]:
+            parts = parts[len(qualifier) :]
+            break
+    known = {c.lower(): c for c in target.columns}
+    if parts[0].lower() not in known:
+        raise InvalidDataError(
+            f"Table {target.table.name} has no column {parts[0]!r} to assign; its columns are "
+            f"{', '.join(target.columns)}."
+        )
+    return known[parts[0].lower()], parts[1:]
+
+
+def _is_true(condition: Any) -> bool:
+    return bool(condition.getClass().getSimpleName() == "Literal" and str(condition.value()) == "true")
+
+
+def _is_default(expression: Any) -> bool:
+    if expression.getClass().getSimpleName() != "UnresolvedAttribute" or expression.nameParts().size() != 1:
+        return False
+    return str(expression.nameParts().apply(0)).upper() == "DEFAULT"
+
+
+def _only_partitions(target: Target, matching: DataFrame) -> bool:
+    """Whether partition columns alone decide which rows match."""
+    found = matching._jdf.queryExecution().analyzed().condition()
+    if not found.deterministic():
+        return False
+    names = {str(a.name()) for a in target.jvm.items(found.references().toSeq())}
+    return names <= set(target.table.schema.partition_keys)
+
+
+def _delete_partitions(target: Target, matching: DataFrame) -> None:
+    """Remove the partitions that match, by metadata alone."""
+    schema = target.table.schema
+    rows = matching.select(*map(quoted, schema.partition_keys)).distinct().collect()
+    if not rows:
+        return
+    partitions: list[Predicate] = []
+    for row in rows:
+        values = zip(schema.partition_fields, row, strict=True)
+        parts = [IsNull(f.name) if v is None else Compare(f.name, "=", core_of_python(v, f)) for f, v in values]
+        partitions.append(And(tuple(parts)))
+    info = CommitInfo(user=target.table.new_commit_user(), operation=Operation.DELETE)
+    target.table.truncate(info, Or(tuple(partitions)))

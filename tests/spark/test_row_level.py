@@ -1,0 +1,190 @@
+"""DELETE, UPDATE and MERGE INTO, on tables with and without a primary key, against a model of rows in a dictionary."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.errors import AnalysisException
+from pyspark.errors.exceptions.base import PySparkException
+
+pytestmark = pytest.mark.spark
+
+KINDS = {
+    "append": "",
+    "bucketed": "TBLPROPERTIES ('bucket' = '2', 'bucket-key' = 'id')",
+    "keyed": "TBLPROPERTIES ('primary-key' = 'id', 'bucket' = '2')",
+}
+
+
+@pytest.fixture(params=KINDS)
+def table(request: Any, spark: Any) -> str:
+    spark.sql(f"CREATE TABLE t (id INT NOT NULL, v INT, s STRING) {KINDS[request.param]}")
+    spark.sql("INSERT INTO t VALUES (1, 10, 'a'), (2, 20, NULL), (3, NULL, 'c')")
+    spark.sql("INSERT INTO t VALUES (4, 40, 'd'), (5, 50, 'e')")
+    return str(request.param)
+
+
+def rows(spark: Any, text: str = "SELECT * FROM t ORDER BY id") -> list[tuple[Any, ...]]:
+    return [tuple(r) for r in spark.sql(text).collect()]
+
+
+def data_files(warehouse: str) -> set[str]:
+    return {p.name for p in Path(warehouse).rglob("data-*.parquet")}
+
+
+def test_delete_takes_rows_whose_condition_is_true(spark: Any, table: str) -> None:
+    assert spark.sql("DELETE FROM t WHERE v > 10 OR s = 'zzz'").collect() == []
+    assert rows(spark) == [(1, 10, "a"), (3, None, "c")]
+    spark.sql("DELETE FROM t AS x WHERE x.s IN (SELECT s FROM t WHERE id = 1)")
+    assert rows(spark) == [(3, None, "c")]
+    before = spark.sql("SELECT max(snapshot_id) FROM `t$snapshots`").collect()
+    spark.sql("DELETE FROM t WHERE id = 99")
+    assert spark.sql("SELECT max(snapshot_id) FROM `t$snapshots`").collect() == before
+    spark.sql("DELETE FROM t")
+    assert rows(spark) == []
+
+
+def test_update_sees_the_old_row(spark: Any, table: str) -> None:
+    spark.sql("UPDATE t SET v = v + id, s = concat(s, v) WHERE id <> 5")
+    assert rows(spark) == [(1, 11, "a10"), (2, 22, None), (3, None, None), (4, 44, "d40"), (5, 50, "e")]
+    spark.sql("UPDATE paimon.default.t AS x SET x.v = DEFAULT")
+    assert {v for _, v, _ in rows(spark)} == {None}
+
+
+def test_merge_takes_the_first_clause_that_applies(spark: Any, table: str) -> None:
+    spark.sql(
+        "CREATE TEMPORARY VIEW source AS "
+        "SELECT * FROM VALUES (1, 100, 'A'), (3, 300, 'C'), (7, 700, 'G'), (8, 800, 'H') AS q(id, v, s)"
+    )
+    spark.sql("""
+        MERGE INTO t USING source AS q ON t.id = q.id
+        WHEN MATCHED AND t.v IS NULL THEN DELETE
+        WHEN MATCHED THEN UPDATE SET v = t.v + q.v
+        WHEN NOT MATCHED AND v > 750 THEN INSERT (s, id) VALUES (lower(s), id)
+        WHEN NOT MATCHED THEN INSERT *
+        WHEN NOT MATCHED BY SOURCE AND v = 20 THEN UPDATE SET s = 'alone'
+        WHEN NOT MATCHED BY SOURCE AND v = 50 THEN DELETE
+    """)
+    assert rows(spark) == [(1, 110, "a"), (2, 20, "alone"), (4, 40, "d"), (7, 700, "G"), (8, None, "h")]
+    operations = rows(spark, "SELECT operation FROM `t$snapshots` ORDER BY snapshot_id")
+    assert operations == [("WRITE",), ("WRITE",), ("MERGE",)]
+
+
+def test_merge_of_a_table_into_itself(spark: Any, table: str) -> None:
+    spark.sql("MERGE INTO t USING t AS u ON t.id = u.id + 1 WHEN MATCHED THEN UPDATE SET v = u.v")
+    assert rows(spark) == [(1, 10, "a"), (2, 10, None), (3, 20, "c"), (4, None, "d"), (5, 40, "e")]
+
+
+def test_two_source_rows_for_one(spark: Any, warehouse: str, table: str) -> None:
+    before, files = rows(spark), data_files(warehouse)
+    source = "(SELECT 1 AS id, explode(array(5, 6)) AS v)"
+    with pytest.raises(PySparkException, match="several source rows match one row of the target"):
+        spark.sql(f"MERGE INTO t USING {source} s ON t.id = s.id WHEN MATCHED THEN UPDATE SET v = s.v")
+    assert rows(spark) == before
+    assert data_files(warehouse) == files
+    spark.sql(f"MERGE INTO t USING {source} s ON t.id = s.id WHEN MATCHED THEN DELETE")
+    assert rows(spark) == before[1:]
+
+
+def test_what_is_refused_changes_nothing(spark: Any, warehouse: str, table: str) -> None:
+    before, files = rows(spark), data_files(warehouse)
+    merge = "MERGE INTO t USING (SELECT 1 AS id, 'x' AS v) s ON t.id = s.id WHEN"
+    for statement, message in {
+        "UPDATE t SET nope = 1": "no column 'nope'",
+        "UPDATE t SET v = 1, V = 2": "assigns column 'v' twice",
+        "UPDATE t SET v = 'x'": "(?i)cast|incompatible",
+        "UPDATE t SET id = NULL WHERE id = 1": "(?i)primary key|NOT NULL",
+        "DELETE FROM t WHERE nope = 1": "nope",
+        f"{merge} MATCHED THEN UPDATE SET v = s.v": "(?i)cast|incompatible",
+        f"{merge} NOT MATCHED THEN INSERT *": "`s`",
+        "DELETE FROM `t$snapshots` WHERE snapshot_id = 1": "does not support deletes",
+        "DELETE FROM nope WHERE id = 1": "nope",
+    }.items():
+        kind = PySparkException if "id = NULL" in statement else AnalysisException
+        with pytest.raises(kind, match=message):
+            spark.sql(statement)
+    assert rows(spark) == before
+    assert data_files(warehouse) == files
+
+
+def test_keys_change_only_to_what_they_are(spark: Any) -> None:
+    spark.sql("CREATE TABLE t (id INT, v INT) TBLPROPERTIES ('primary-key' = 'id', 'bucket' = '1')")
+    spark.sql("INSERT INTO t VALUES (1, 10), (2, 20)")
+    source = "(SELECT 1 AS id, 20 AS v)"
+    with pytest.raises(PySparkException, match="'id' belongs to the primary key"):
+        spark.sql(f"MERGE INTO t USING {source} s ON t.v = s.v WHEN MATCHED THEN UPDATE SET *")
+    spark.sql(f"MERGE INTO t USING {source} s ON s.id = t.id AND t.v < 50 WHEN MATCHED THEN UPDATE SET *")
+    assert rows(spark) == [(1, 20), (2, 20)]
+
+
+def test_nested_fields_and_defaults(spark: Any) -> None:
+    spark.sql("CREATE TABLE t (id INT, p STRUCT<x: INT, q: STRUCT<y: INT>>, d INT DEFAULT 7)")
+    spark.sql("INSERT INTO t VALUES (1, named_struct('x', 1, 'q', named_struct('y', 2)), 0)")
+    spark.sql("UPDATE t SET p.x = p.x + 1, t.p.q.y = 9, d = DEFAULT")
+    assert rows(spark, "SELECT id, p.x, p.q.y, d FROM t") == [(1, 2, 9, 7)]
+
+
+def test_whole_partitions_go_without_reading_rows(spark: Any, warehouse: str) -> None:
+    spark.sql("CREATE TABLE t (id INT, day DATE, hh STRING) PARTITIONED BY (day, hh)")
+    days = [f"({i}, DATE'2024-01-0{i % 3 + 1}', {'NULL' if i == 5 else repr(str(i % 2))})" for i in range(9)]
+    spark.sql(f"INSERT INTO t VALUES {', '.join(days)}")
+    files = data_files(warehouse)
+    spark.sql("DELETE FROM t WHERE day >= DATE'2024-01-03' OR hh IS NULL")
+    assert rows(spark, "SELECT id FROM t ORDER BY id") == [(0,), (1,), (3,), (4,), (6,), (7,)]
+    assert data_files(warehouse) == files
+
+
+def test_names_of_others_stay_with_spark(spark: Any) -> None:
+    spark.sql("CREATE TABLE t (id INT)")
+    spark.sql("INSERT INTO t VALUES (1)")
+    spark.sql("CREATE TEMPORARY VIEW t AS SELECT 1 AS id")
+    with pytest.raises(Exception, match="Unexpected table relation"):
+        spark.sql("DELETE FROM t WHERE id = 1")
+    assert rows(spark, "SELECT * FROM paimon.default.t") == [(1,)]
+    spark.sql("DELETE FROM paimon.default.t WHERE id = 1")
+    assert rows(spark, "SELECT * FROM paimon.default.t") == []
+
+
+def test_metadata_columns_say_where_rows_are(spark: Any, table: str) -> None:
+    assert "__paimon_bucket" not in spark.table("t").columns
+    assert all(b >= 0 for (b,) in rows(spark, "SELECT __paimon_bucket FROM t"))
+    if table == "keyed":
+        with pytest.raises(PySparkException, match="has a primary key"):
+            rows(spark, "SELECT __paimon_file_path FROM t")
+        return
+    places = rows(spark, "SELECT __paimon_file_path, __paimon_row_index, id FROM t WHERE id > 1")
+    assert len({p[:2] for p in places}) == 4
+    assert all(Path(p).is_file() for p, _, _ in places)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_histories_equal_a_model(spark: Any, table: str, seed: int) -> None:
+    model = {r[0]: r for r in rows(spark)}
+    chance = random.Random(seed)
+    for _ in range(5):
+        low, high = sorted((chance.randrange(12), chance.randrange(12)))
+        match chance.randrange(4):
+            case 0:
+                spark.sql(f"DELETE FROM t WHERE id BETWEEN {low} AND {high} AND v % 2 = 0")
+                gone = [k for k, r in model.items() if low <= k <= high and r[1] is not None and r[1] % 2 == 0]
+                model = {k: r for k, r in model.items() if k not in gone}
+            case 1:
+                spark.sql(f"UPDATE t SET v = id + {low} WHERE id > {high} OR s IS NULL")
+                model |= {k: (k, k + low, r[2]) for k, r in model.items() if k > high or r[2] is None}
+            case 2:
+                source = f"(SELECT CAST(id AS INT) AS id, {high} AS v, 'm' AS s FROM range({low}, {high}))"
+                spark.sql(
+                    f"MERGE INTO t USING {source} q ON t.id = q.id WHEN MATCHED AND t.v > 20 THEN DELETE "
+                    "WHEN MATCHED THEN UPDATE SET * WHEN NOT MATCHED THEN INSERT *"
+                )
+                for k in range(low, high):
+                    if k in model and model[k][1] is not None and model[k][1] > 20:
+                        del model[k]
+                    else:
+                        model[k] = (k, high, "m")
+            case _:
+                spark.sql("CALL sys.compact('t')")
+        assert rows(spark) == [model[k] for k in sorted(model)]

@@ -1,0 +1,114 @@
+"""Row-level changes of append tables: new rows, places taken away, files rewritten without them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from paimon_core.commit.draft import CommitInfo
+from paimon_core.errors import CommitConflictError, CorruptFileError, InvalidDataError
+from paimon_core.options import DELETION_VECTORS
+from paimon_core.scan.read import read_split
+from paimon_core.spec.message import decode_message
+from paimon_core.table import Table
+from paimon_core.write.row_changes import (
+    Removed,
+    changed_files,
+    marked_rows,
+    merged_removals,
+    rewrite_function,
+    rewrite_tasks,
+)
+from paimon_core.write.writer import open_changes_writer
+from tests.support.stored import compact, create_table, insert, open_table
+
+PLACED = ["k", "v", "__paimon_file_path", "__paimon_row_index"]
+Placed = tuple[int, str, str, int]
+
+
+def places(table: Table) -> list[Placed]:
+    found: list[Placed] = []
+    for split in table.plan(table.latest_snapshot()).splits:
+        for batch in read_split(table.store, split, PLACED):
+            found += zip(*(c.to_pylist() for c in batch.columns), strict=True)
+    return found
+
+
+def change(table: Table, deleted: list[Placed], updated: list[Placed], *, once: bool = True) -> None:
+    """What DELETE and UPDATE do, two tasks."""
+    parts, messages = [], []
+    for kind, rows in ((3, deleted), (2, updated)):
+        writer = open_changes_writer(table.store, sequence_start=0, once=once)
+        if rows:
+            k, _, paths, numbers = zip(*rows, strict=True)
+            columns = {
+                "_VALUE_KIND": pa.array([kind] * len(rows), pa.int8()),
+                "__paimon_file_path": pa.array(paths),
+                "__paimon_row_index": pa.array(numbers, pa.int64()),
+                "k": pa.array(k if kind == 2 else [None] * len(rows), pa.int32()),
+                "v": pa.array(["new" if kind == 2 else None] * len(rows), pa.string()),
+            }
+            writer.write(pa.RecordBatch.from_pydict(columns))
+        messages += writer.finish()
+        parts.append(Removed.from_json(writer.removed.to_json()))
+    changed = changed_files(table.store, table.latest_snapshot(), merged_removals(parts, once))
+    if table.store.options[DELETION_VECTORS] and changed:
+        messages += marked_rows(table.store, table.latest_snapshot(), changed)
+    else:
+        messages += [decode_message(rewrite_function(table.store)(t)) for t in rewrite_tasks(changed)]
+    table.commit(messages, CommitInfo(user="u"))
+
+
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.data(), st.sampled_from(["true", "false"]))
+def test_rows_change_as_in_a_list(tmp_path_factory: pytest.TempPathFactory, data: st.DataObject, vectors: str) -> None:
+    warehouse = str(tmp_path_factory.mktemp("wh"))
+    table = create_table(warehouse, deletion_vectors__enabled=vectors)
+    model: dict[int, str] = {}
+    for start in (0, 10):
+        insert(table, [(k, "old") for k in range(start, start + 10)])
+        model |= dict.fromkeys(range(start, start + 10), "old")
+    for _ in range(3):
+        now = places(table)
+        deleted = data.draw(st.lists(st.sampled_from(now), unique=True)) if now else []
+        updated = [p for p in now if p not in deleted and data.draw(st.booleans())]
+        change(table, deleted, updated)
+        model = {k: v for k, v in model.items() if k not in {p[0] for p in deleted}}
+        model |= dict.fromkeys((p[0] for p in updated), "new")
+        if data.draw(st.booleans()):
+            compact(table)
+        assert {p[0]: p[1] for p in places(table)} == model
+    files = {p.name for p in Path(warehouse).rglob("data-*") if p.is_file()}
+    assert {Path(p[2]).name for p in places(table)} <= files
+
+
+def test_a_row_is_changed_by_one(tmp_path: Path) -> None:
+    table = create_table(str(tmp_path))
+    insert(table, [(1, "a"), (2, "b")])
+    row = places(table)[0]
+    with pytest.raises(InvalidDataError, match="several source rows match one row"):
+        change(table, [row], [row])
+    with pytest.raises(InvalidDataError, match="several source rows match one row"):
+        change(table, [row, row], [])
+    change(table, [row, row], [], once=False)
+    assert [p[0] for p in places(table)] == [2]
+
+
+def test_a_file_that_was_replaced_meanwhile(tmp_path: Path) -> None:
+    table = create_table(str(tmp_path))
+    insert(table, [(1, "a")])
+    insert(table, [(2, "b")])
+    before = places(table)
+    compact(table)
+    with pytest.raises(CommitConflictError, match=r"data-.*\.parquet was replaced by another commit"):
+        change(open_table(str(tmp_path)), before[:1], [])
+    assert [p[0] for p in places(table)] == [1, 2]
+
+
+def test_places_that_do_not_decode() -> None:
+    with pytest.raises(CorruptFileError, match="do not decode"):
+        Removed.from_json({"f": "????"})
