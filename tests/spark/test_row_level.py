@@ -15,6 +15,7 @@ pytestmark = pytest.mark.spark
 KINDS = {
     "append": "",
     "bucketed": "TBLPROPERTIES ('bucket' = '2', 'bucket-key' = 'id')",
+    "vectors": "TBLPROPERTIES ('deletion-vectors.enabled' = 'true')",
     "keyed": "TBLPROPERTIES ('primary-key' = 'id', 'bucket' = '2')",
 }
 
