@@ -49,6 +49,14 @@ def integer(text: str) -> int:
     return int(text)
 
 
+def decimal_number(text: str) -> float:
+    try:
+        number = float(text)
+    except ValueError:
+        raise ValueError("a number") from None
+    return number
+
+
 def boolean(text: str) -> bool:
     if text.strip().lower() not in ("true", "false"):
         raise ValueError("true or false")
@@ -111,6 +119,7 @@ COMMIT_USER_PREFIX = Option("commit.user-prefix", str, "", "What generated commi
 DATA_FILE_DIRECTORY = Option("data-file.path-directory", folder, "", "Folder of the table that holds the data files.")
 DATA_FILE_PREFIX = Option("data-file.prefix", str, "data-", "What names of data files begin with.")
 DELETION_VECTORS = Option("deletion-vectors.enabled", boolean, False, "Mark deleted rows in files of their own.")
+FILE_BLOCK_SIZE = Option("file.block-size", memory_size, 0, "Bytes of a row group or stripe; 0: the format's default.")
 FILE_COMPRESSION = Option("file.compression", str, "zstd", "Codec of data files.")
 FILE_FORMAT = Option("file.format", str.lower, "parquet", "Format of data files.")
 MANIFEST_COMPRESSION = Option("manifest.compression", str, "zstd", "Codec of manifests.")

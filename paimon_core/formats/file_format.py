@@ -19,13 +19,15 @@ from paimon_core.spec.types import DataField
 class ReadRequest:
     """Which columns of a file to read: by field id, else by name; absent ones are NULL.
 
-    `predicate` (over those columns) may skip parts of the file that hold no match; matching rows are never skipped.
+    `stored` are the file's columns as the schema it was written with has them: what their names meant then.
+    `predicate` (over `fields`) may skip parts of the file that hold no match; matching rows are never skipped.
     `max_rows` and `max_bytes` bound a batch.
     """
 
     path: str
     fields: tuple[DataField, ...]
     predicate: Predicate | None = None
+    stored: tuple[DataField, ...] = ()
     max_rows: int = 128 * 1024
     max_bytes: int = 64 * 2**20
 

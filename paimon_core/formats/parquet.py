@@ -3,25 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from pyarrow.fs import LocalFileSystem
 
-from paimon_core.errors import (
-    CorruptFileError,
-    InvalidDataError,
-    InvalidOptionError,
-    PaimonError,
-)
+from paimon_core.errors import InvalidOptionError
 from paimon_core.expressions.predicate import columns as columns_of
 from paimon_core.expressions.predicate import conjuncts
 from paimon_core.expressions.prune import may_match
-from paimon_core.formats.arrow_types import KEY_PREFIX, SEQUENCE_NUMBER, VALUE_KIND, arrow_schema
-from paimon_core.formats.evolution import conform, sources_of
+from paimon_core.formats.arrow_types import arrow_schema
+from paimon_core.formats.evolution import conform_batch, request_sources
 from paimon_core.formats.file_format import ReadRequest, WrittenFile
+from paimon_core.formats.input import read_errors
+from paimon_core.formats.output import OutputFile
 from paimon_core.formats.stats import chunk_stats, float_stats, merge_stats
 from paimon_core.io.file_io import FileIO, storage_errors
 from paimon_core.options import FILE_COMPRESSION, ZSTD_LEVEL, TableOptions
@@ -44,23 +41,22 @@ class ParquetFormat:
         return ParquetFileWriter(io, path, fields, options)
 
     def read(self, io: FileIO, request: ReadRequest) -> Iterator[pa.RecordBatch]:
-        target = arrow_schema(request.fields)
-        with _read_errors(request.path), _open(io, request.path) as file:
-            sources = sources_of(list(file.schema_arrow), [(f.name, f.id) for f in request.fields])
+        with read_errors(self.extension, request.path), _open(io, request.path) as file:
+            sources = request_sources(list(file.schema_arrow), request)
             groups = _matching_groups(file.metadata, file.schema_arrow, request, sources)
             names = [s for s in sources if s is not None]
             batches = file.iter_batches(
                 _batch_rows(file.metadata, request), row_groups=groups, columns=names, use_threads=False
             )
             for batch in batches:
-                yield _conform(batch, sources, target, request.path)
+                yield conform_batch(batch, sources, request)
 
 
 class ParquetFileWriter:
     """One Parquet file; each `write` is a row group."""
 
     def __init__(self, io: FileIO, path: str, fields: Sequence[DataField], options: TableOptions):
-        self._io, self._path, self._fields = io, path, tuple(fields)
+        self._fields = tuple(fields)
         self._schema = arrow_schema(fields)
         self._footers: list[pq.FileMetaData] = []
         self._floats: dict[str, list[tuple[ColumnStats, int]]] = {
@@ -68,21 +64,19 @@ class ParquetFileWriter:
         }
         self._codec, self._level = _codec(options), options[ZSTD_LEVEL]
         self._writer: pq.ParquetWriter | None = None
-        io.make_dirs(path.rpartition("/")[0])
-        with storage_errors("create", path):
-            self._sink = io.arrow().open_output_stream(io.arrow_path(path))
+        self._output = OutputFile(io, path)
 
     def write(self, rows: pa.Table) -> None:
         for name, parts in self._floats.items():
             parts.append((float_stats(rows.column(name)), rows.num_rows))
-        with storage_errors("write", self._path):
+        with storage_errors("write", self._output.path):
             if self._writer is None:
                 self._writer = self._open(rows)
             self._writer.write_table(rows, row_group_size=max(rows.num_rows, 1))
 
     def _open(self, first_rows: pa.Table) -> pq.ParquetWriter:
         return pq.ParquetWriter(
-            self._sink,
+            self._output.sink,
             self._schema,
             compression=self._codec,
             compression_level=self._level if self._codec == "zstd" else None,
@@ -97,28 +91,23 @@ class ParquetFileWriter:
 
     @property
     def size(self) -> int:
-        return int(self._sink.tell())
+        return self._output.size
 
     def close(self) -> WrittenFile:
-        with storage_errors("write", self._path):
+        with storage_errors("write", self._output.path):
             if self._writer is None:
                 self._writer = self._open(self._schema.empty_table())
             self._writer.close()
-            size = int(self._sink.tell())
-            self._sink.close()
-        self._io.sync(self._path)
+        size = self._output.finish()
         footer = self._footers[0]
         stats = {f.name: self._column_stats(f, footer) for f in self._fields}
-        return WrittenFile(self._path, size, footer.num_rows, stats)
+        return WrittenFile(self._output.path, size, footer.num_rows, stats)
 
     def abort(self) -> None:
         with suppress(Exception):  # what failed fails again, in other words: the first error is the one to tell
             if self._writer is not None:
                 self._writer.close()
-        with suppress(Exception):
-            self._sink.close()
-        with suppress(OSError):
-            self._io.delete(self._path)
+        self._output.abort()
 
     def _column_stats(self, field: DataField, footer: pq.FileMetaData) -> ColumnStats:
         if field.name in self._floats:
@@ -144,19 +133,6 @@ def _codec(options: TableOptions) -> str:
             f"Option '{FILE_COMPRESSION.key}' cannot be {name!r} for Parquet. It is one of {', '.join(_CODECS)}."
         )
     return "none" if name == "uncompressed" else name
-
-
-@contextmanager
-def _read_errors(path: str) -> Iterator[None]:
-    try:
-        yield
-    except (FileNotFoundError, PaimonError):
-        raise
-    except (pa.ArrowException, OSError, ValueError) as error:  # names that are no text are a ValueError
-        if isinstance(error, OSError) and error.errno:
-            with storage_errors("read", path):
-                raise
-        raise CorruptFileError(path, f"it is no Parquet file, or damaged ({error})") from error
 
 
 def _open(io: FileIO, path: str) -> pq.ParquetFile:
@@ -206,25 +182,3 @@ def _batch_rows(footer: pq.FileMetaData, request: ReadRequest) -> int:
     size = sum(footer.row_group(i).total_byte_size for i in range(footer.num_row_groups))
     per_row = max(size // max(footer.num_rows, 1), 1)
     return int(max(1, min(request.max_rows, request.max_bytes // per_row)))
-
-
-def _conform(batch: pa.RecordBatch, sources: Sequence[str | None], target: pa.Schema, path: str) -> pa.RecordBatch:
-    arrays = []
-    for source, field in zip(sources, target, strict=True):
-        array = pa.nulls(batch.num_rows, field.type) if source is None else _column(batch, source, field, path)
-        if array.null_count and (field.name.startswith(KEY_PREFIX) or field.name in (SEQUENCE_NUMBER, VALUE_KIND)):
-            raise CorruptFileError(path, f"it has rows without {field.name}")
-        arrays.append(array)
-    if not arrays:
-        return pa.RecordBatch.from_struct_array(pa.array([{}] * batch.num_rows, pa.struct([])))
-    return pa.RecordBatch.from_arrays(arrays, schema=target)
-
-
-def _column(batch: pa.RecordBatch, source: str, field: pa.Field, path: str) -> pa.Array:
-    column = batch.column(batch.schema.get_field_index(source))
-    try:
-        return conform(column, field.type)
-    except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as e:
-        raise InvalidDataError(
-            f"Column {field.name!r} of file {path} has type {column.type} and cannot be read as {field.type}: {e}"
-        ) from e

@@ -18,7 +18,9 @@ from paimon_core.lsm.runs import SortedRun
 from paimon_core.options import SEQUENCE_FIELD, Option
 from paimon_core.spec.manifest import DataFileMeta
 from paimon_core.spec.paths import data_file_path
+from paimon_core.spec.schema import TableSchema
 from paimon_core.spec.types import DataField
+from paimon_core.store.schemas import read_schema
 from paimon_core.store.table_store import TableStore
 
 SEQUENCE_ORDER = Option("sequence.field.sort-order", str.lower, "ascending", "Which sequence field value is the newer.")
@@ -37,7 +39,8 @@ class BucketFiles:
         """The rows of the files, one file after the other. Raises `DataFileMissingError`, `CorruptFileError`."""
         for file in files:
             path = data_file_path(self.bucket_dir, file)
-            request = ReadRequest(path, self.fields, self.predicate)
+            stored = fields_of(schema_then(self.store, file.schema_id))
+            request = ReadRequest(path, self.fields, self.predicate, stored=stored)
             try:
                 yield from format_of_file(file.file_name).read(self.store.io, request)
             except FileNotFoundError as e:
@@ -73,5 +76,16 @@ def merge_spec(store: TableStore, *, drop_delete: bool) -> MergeSpec:
 
 def file_fields(store: TableStore) -> tuple[DataField, ...]:
     """The columns of the table's data files."""
-    schema = store.schema
-    return key_value_fields(schema.fields, schema.key_fields) if store.has_primary_key else schema.fields
+    return fields_of(store.schema)
+
+
+def fields_of(schema: TableSchema) -> tuple[DataField, ...]:
+    """The columns of data files that are written with a schema."""
+    return key_value_fields(schema.fields, schema.key_fields) if schema.primary_keys else schema.fields
+
+
+def schema_then(store: TableStore, schema_id: int) -> TableSchema:
+    """The schema that a file was written with, read once."""
+    if schema_id == store.schema.id:
+        return store.schema
+    return store.cache.get(store.paths.schema(schema_id), lambda: (read_schema(store, schema_id),))[0]

@@ -35,7 +35,7 @@ _READ = (
 )
 _WRITE = (
     *_READ,
-    _Feature("file.format", "parquet", ("parquet",)),
+    _Feature("file.format", "parquet", ("parquet", "orc", "avro")),
     _Feature("file.format.per.level", "", ("",)),
     _Feature("deletion-vectors.enabled", "false", ("false",)),
     _Feature("changelog-producer", "none", ("none",), keyed_only=True),

@@ -13,6 +13,7 @@ from pyspark.sql.types import LongType, StructField, StructType
 
 from paimon_core.errors import DataFileMissingError
 from paimon_core.expressions.predicate import And, Predicate, describe
+from paimon_core.formats.registry import format_name
 from paimon_core.scan.plan import Plan
 from paimon_core.scan.verify import check_sizes
 from paimon_core.spec.paths import data_file_path
@@ -96,6 +97,7 @@ class PaimonScanBuilder(Proxy):
         """Whether Spark's own Parquet scan gives the rows: nothing to merge, columns as in the files, storage known."""
         root, schema_id = self.table.store.root, self.table.schema.id
         is_plain = all(not s.needs_merge and all(f.schema_id == schema_id for f in s.files) for s in plan.splits)
+        is_plain = is_plain and all(format_name(f.file_name) == "parquet" for s in plan.splits for f in s.files)
         return is_plain and ("://" not in root or root.startswith("hdfs://")) and self._spark_can_open(plan)
 
     def _spark_can_open(self, plan: Plan) -> bool:
