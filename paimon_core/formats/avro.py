@@ -94,7 +94,7 @@ class _BlockDecoder:
             raise ValueError("its schema is no record")
         check_bounded({"type": "array", "items": avro})
         names = {f["name"] for f in avro["fields"]}
-        stored = [f for f in request.stored or request.fields if f.name in names]
+        stored = [f for f in request.stored() or request.fields if f.name in names]
         self.sources = request_sources(list(arrow_schema(stored)), request)
         fields = tuple(f for f in stored if f.name in self.sources)
         self._avro, self._row = avro, RowType(fields=fields)

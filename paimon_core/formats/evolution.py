@@ -5,7 +5,7 @@ A file without field ids (Avro, files of other writers) goes by the names its co
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import pyarrow as pa
 
@@ -20,7 +20,8 @@ _MOST_SYSTEM_FIELDS = 64
 
 def request_sources(found: Sequence[pa.Field], request: ReadRequest) -> list[str | None]:
     """The name in the file of each field of the request, None where the file has none."""
-    return sources_of(found, [(f.name, f.id) for f in request.fields], request.stored)
+    stored = request.stored() if have_names_only(found) else ()
+    return sources_of(found, [(f.name, f.id) for f in request.fields], stored)
 
 
 def sources_of(
@@ -47,7 +48,7 @@ def _column_of_key(key_id: int) -> int:
 def conform_batch(batch: pa.RecordBatch, sources: Sequence[str | None], request: ReadRequest) -> pa.RecordBatch:
     """The rows of a file as a request wants them. Raises `InvalidDataError`, `CorruptFileError` naming the file."""
     target, arrays = arrow_schema(request.fields), []
-    stored = {f.name: f for f in arrow_schema(request.stored)} if sources_are_named(batch.schema) else {}
+    stored = {f.name: f for f in arrow_schema(request.stored())} if have_names_only(batch.schema) else {}
     for source, field in zip(sources, target, strict=True):
         if source is None:
             array = pa.nulls(batch.num_rows, field.type)
@@ -62,9 +63,9 @@ def conform_batch(batch: pa.RecordBatch, sources: Sequence[str | None], request:
     return pa.RecordBatch.from_arrays(arrays, schema=target)
 
 
-def sources_are_named(schema: pa.Schema) -> bool:
-    """Whether the columns of a file have names only."""
-    return all(field_id(f) is None for f in schema)
+def have_names_only(found: Iterable[pa.Field]) -> bool:
+    """Whether the columns of a file tell no field ids."""
+    return all(field_id(f) is None for f in found)
 
 
 def _column(column: pa.Array, stored: pa.Field | None, field: pa.Field, path: str) -> pa.Array:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
+from dataclasses import replace
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -21,12 +22,16 @@ from paimon_core.formats.input import read_errors
 from paimon_core.formats.output import OutputFile
 from paimon_core.formats.stats import chunk_stats, float_stats, merge_stats
 from paimon_core.io.file_io import FileIO, storage_errors
-from paimon_core.options import FILE_COMPRESSION, ZSTD_LEVEL, TableOptions
+from paimon_core.options import FILE_COMPRESSION, ZSTD_LEVEL, Option, TableOptions, boolean, memory_size
 from paimon_core.spec.stats import UNKNOWN, ColumnStats
-from paimon_core.spec.types import DataField, Kind
+from paimon_core.spec.types import DataField, Kind, TimeType, nested_types
 
 _FLOATS = (Kind.FLOAT, Kind.DOUBLE)
 _SAMPLE_ROWS = 20_000
+_COMPRESSION = Option("parquet.compression", str.lower, "", "Codec of Parquet files, before `file.compression`.")
+_DICTIONARY = Option("parquet.enable.dictionary", boolean, True, "Columns that repeat values have a dictionary.")
+_DICTIONARY_PAGE_SIZE = Option("parquet.dictionary.page.size", memory_size, 2**20, "Bytes of a dictionary.")
+_PAGE_SIZE = Option("parquet.page.size", memory_size, 2**20, "Bytes of a page.")
 _CODECS = ("zstd", "snappy", "gzip", "lz4", "brotli", "none", "uncompressed")
 
 
@@ -41,7 +46,7 @@ class ParquetFormat:
         return ParquetFileWriter(io, path, fields, options)
 
     def read(self, io: FileIO, request: ReadRequest) -> Iterator[pa.RecordBatch]:
-        with read_errors(self.extension, request.path), _open(io, request.path) as file:
+        with read_errors("Parquet", request.path), _open(io, request) as file:
             sources = request_sources(list(file.schema_arrow), request)
             groups = _matching_groups(file.metadata, file.schema_arrow, request, sources)
             names = [s for s in sources if s is not None]
@@ -62,7 +67,7 @@ class ParquetFileWriter:
         self._floats: dict[str, list[tuple[ColumnStats, int]]] = {
             f.name: [] for f in self._fields if f.type.kind in _FLOATS
         }
-        self._codec, self._level = _codec(options), options[ZSTD_LEVEL]
+        self._codec, self._options = _codec(options), options
         self._writer: pq.ParquetWriter | None = None
         self._output = OutputFile(io, path)
 
@@ -79,8 +84,10 @@ class ParquetFileWriter:
             self._output.sink,
             self._schema,
             compression=self._codec,
-            compression_level=self._level if self._codec == "zstd" else None,
-            use_dictionary=_repeating(first_rows),
+            compression_level=self._options[ZSTD_LEVEL] if self._codec == "zstd" else None,
+            use_dictionary=_repeating(first_rows, self._options),
+            dictionary_pagesize_limit=self._options[_DICTIONARY_PAGE_SIZE],
+            data_page_size=self._options[_PAGE_SIZE],
             store_decimal_as_integer=True,
             store_schema=False,
             # footers would leave NaN out, and readers that trust them would lose it
@@ -119,15 +126,17 @@ class ParquetFileWriter:
         return merge_stats((chunk_stats(field.type, g.column(place)), g.num_rows) for g in groups)
 
 
-def _repeating(rows: pa.Table) -> list[str]:
+def _repeating(rows: pa.Table, options: TableOptions) -> list[str]:
     """Columns worth a dictionary: those whose first values repeat. Without one, others read and write faster."""
+    default = options[_DICTIONARY]
     sample = rows.slice(0, _SAMPLE_ROWS).combine_chunks()
     flat = (f.name for f in sample.schema if not pa.types.is_nested(f.type) and not pa.types.is_floating(f.type))
-    return [n for n in flat if pc.count_distinct(sample.column(n)).as_py() <= sample.num_rows // 2]
+    wanted = (n for n in flat if options[replace(_DICTIONARY, key=f"{_DICTIONARY.key}#{n}", default=default)])
+    return [n for n in wanted if pc.count_distinct(sample.column(n)).as_py() <= sample.num_rows // 2]
 
 
 def _codec(options: TableOptions) -> str:
-    name = options[FILE_COMPRESSION].strip().lower()
+    name = options[_COMPRESSION] or options[FILE_COMPRESSION].strip().lower()
     if name not in _CODECS:
         raise InvalidOptionError(
             f"Option '{FILE_COMPRESSION.key}' cannot be {name!r} for Parquet. It is one of {', '.join(_CODECS)}."
@@ -135,11 +144,18 @@ def _codec(options: TableOptions) -> str:
     return "none" if name == "uncompressed" else name
 
 
-def _open(io: FileIO, path: str) -> pq.ParquetFile:
+def _open(io: FileIO, request: ReadRequest) -> pq.ParquetFile:
     """The file with its footer read; closing it closes the stream."""
     fs = io.arrow()
-    # a local disk is read as batches need it: no memory map, since a file that shrinks would end the process
-    return pq.ParquetFile(io.arrow_path(path), filesystem=fs, pre_buffer=not isinstance(fs, LocalFileSystem))
+    nanos = any(isinstance(t, TimeType) and t.precision > 6 for f in request.fields for t in nested_types(f.type))
+    return pq.ParquetFile(
+        io.arrow_path(request.path),
+        filesystem=fs,
+        # a local disk is read as batches need it: no memory map, since a file that shrinks would end the process
+        pre_buffer=not isinstance(fs, LocalFileSystem),
+        # INT96 has nanoseconds of any day: microseconds reach further than Arrow's nanoseconds
+        coerce_int96_timestamp_unit=None if nanos else "us",
+    )
 
 
 def _leaf_places(footer: pq.FileMetaData) -> dict[str, int]:

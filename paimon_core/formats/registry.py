@@ -10,9 +10,24 @@ from paimon_core.formats.avro import AvroFormat
 from paimon_core.formats.file_format import FileFormat
 from paimon_core.formats.orc import OrcFormat
 from paimon_core.formats.parquet import ParquetFormat
-from paimon_core.options import FILE_FORMAT, TableOptions
+from paimon_core.options import (
+    FILE_COMPRESSION,
+    FILE_COMPRESSION_PER_LEVEL,
+    FILE_FORMAT,
+    FILE_FORMAT_PER_LEVEL,
+    FILE_SUFFIX_COMPRESSION,
+    STATS_MODE,
+    STATS_MODE_PER_LEVEL,
+    TableOptions,
+)
 
 _ALL: tuple[FileFormat, ...] = (ParquetFormat(), OrcFormat(), AvroFormat())
+_PER_LEVEL = (
+    (FILE_FORMAT, FILE_FORMAT_PER_LEVEL),
+    (FILE_COMPRESSION, FILE_COMPRESSION_PER_LEVEL),
+    (STATS_MODE, STATS_MODE_PER_LEVEL),
+)
+_CODEC_ENDINGS = {"zstd": "zst", "gzip": "gz", "bzip2": "bz2"}
 COMPRESSED_ENDINGS = ("gz", "bz2", "deflate", "snappy", "lz4", "zst")
 FORMATS: Mapping[str, FileFormat] = MappingProxyType({f.extension: f for f in _ALL})
 
@@ -20,6 +35,20 @@ FORMATS: Mapping[str, FileFormat] = MappingProxyType({f.extension: f for f in _A
 def write_format(options: TableOptions) -> FileFormat:
     """The format that new files get. Raises `UnsupportedFeatureError`."""
     return _named(options[FILE_FORMAT], f"'{FILE_FORMAT.key}' = '{options[FILE_FORMAT]}'")
+
+
+def for_level(options: TableOptions, level: int) -> TableOptions:
+    """The options as they are for files of a level of a primary-key table."""
+    changes = {of.key: options[per][level] for of, per in _PER_LEVEL if level in options[per]}
+    return options.merged(changes) if changes else options
+
+
+def file_ending(options: TableOptions) -> str:
+    """What names of new files end with: the format, and the codec where it is to be told."""
+    extension, codec = write_format(options).extension, options[FILE_COMPRESSION].strip().lower()
+    if not options[FILE_SUFFIX_COMPRESSION] or codec in ("", "none"):
+        return f".{extension}"
+    return f".{_CODEC_ENDINGS.get(codec, codec)}.{extension}"
 
 
 def format_of_file(file_name: str) -> FileFormat:

@@ -20,10 +20,11 @@ import pyarrow.parquet as pq
 
 from paimon_core.errors import InvalidOptionError
 from paimon_core.formats.binary_rows import scalar_value
-from paimon_core.options import STATS_MODE, Option, TableOptions
+from paimon_core.options import STATS_MODE, Option, TableOptions, boolean
 from paimon_core.spec.stats import UNKNOWN, ColumnStats, SimpleStats, encode_stats
 from paimon_core.spec.types import DataField, DataType, DecimalType, Kind, TimeType
 
+STATS_DENSE_STORE = Option("metadata.stats-dense-store", boolean, True, "Columns without statistics take no room.")
 STATS_KEEP_FIRST_N = Option(
     "metadata.stats-keep-first-n-columns", int, -1, "Columns that statistics are kept of; -1: all."
 )
@@ -82,11 +83,14 @@ def column_modes(options: TableOptions, fields: Sequence[DataField]) -> tuple[St
 
 
 def value_stats(
-    fields: Sequence[DataField], modes: Sequence[StatsMode], stats: Sequence[ColumnStats]
+    fields: Sequence[DataField], modes: Sequence[StatsMode], stats: Sequence[ColumnStats], *, dense: bool = True
 ) -> tuple[SimpleStats, tuple[str, ...] | None]:
-    """Statistics of a file's columns and the names of the columns they cover, None for all of them."""
+    """Statistics of a file's columns and the names of the columns they cover, None for all of them.
+
+    Those that are not `dense` cover all columns.
+    """
     cut = [mode.apply(s) for mode, s in zip(modes, stats, strict=True)]
-    kept = [(f, s) for f, s in zip(fields, cut, strict=True) if s != UNKNOWN]
+    kept = [(f, s) for f, s in zip(fields, cut, strict=True) if s != UNKNOWN or not dense]
     names = None if len(kept) == len(fields) else tuple(f.name for f, _ in kept)
     return encode_stats([f.type for f, _ in kept], [s for _, s in kept]), names
 

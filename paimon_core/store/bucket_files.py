@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import pyarrow as pa
 
@@ -39,7 +40,7 @@ class BucketFiles:
         """The rows of the files, one file after the other. Raises `DataFileMissingError`, `CorruptFileError`."""
         for file in files:
             path = data_file_path(self.bucket_dir, file)
-            stored = fields_of(schema_then(self.store, file.schema_id))
+            stored = partial(stored_fields, self.store, file.schema_id)
             request = ReadRequest(path, self.fields, self.predicate, stored=stored)
             try:
                 yield from format_of_file(file.file_name).read(self.store.io, request)
@@ -84,8 +85,8 @@ def fields_of(schema: TableSchema) -> tuple[DataField, ...]:
     return key_value_fields(schema.fields, schema.key_fields) if schema.primary_keys else schema.fields
 
 
-def schema_then(store: TableStore, schema_id: int) -> TableSchema:
-    """The schema that a file was written with, read once."""
+def stored_fields(store: TableStore, schema_id: int) -> tuple[DataField, ...]:
+    """The columns of a file that was written with a version of the schema, which is read once."""
     if schema_id == store.schema.id:
-        return store.schema
-    return store.cache.get(store.paths.schema(schema_id), lambda: (read_schema(store, schema_id),))[0]
+        return file_fields(store)
+    return store.cache.get(store.paths.schema(schema_id), lambda: fields_of(read_schema(store, schema_id)))

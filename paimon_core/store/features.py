@@ -36,7 +36,6 @@ _READ = (
 _WRITE = (
     *_READ,
     _Feature("file.format", "parquet", ("parquet", "orc", "avro")),
-    _Feature("file.format.per.level", "", ("",)),
     _Feature("deletion-vectors.enabled", "false", ("false",)),
     _Feature("changelog-producer", "none", ("none",), keyed_only=True),
     _Feature("row-tracking.enabled", "false", ("false",)),
