@@ -49,6 +49,14 @@ def integer(text: str) -> int:
     return int(text)
 
 
+def decimal_number(text: str) -> float:
+    try:
+        number = float(text)
+    except ValueError:
+        raise ValueError("a number") from None
+    return number
+
+
 def boolean(text: str) -> bool:
     if text.strip().lower() not in ("true", "false"):
         raise ValueError("true or false")
@@ -68,6 +76,14 @@ def duration(text: str) -> int:
 def names(text: str) -> tuple[str, ...]:
     """A comma-separated list of names."""
     return tuple(n.strip() for n in text.split(",") if n.strip())
+
+
+def by_level(text: str) -> Mapping[int, str]:
+    """`0:lz4,5:zstd` as values by level."""
+    found = [part.partition(":") for part in text.split(",") if part.strip()]
+    if not all(_NUMBER.fullmatch(level.strip()) and value.strip() for level, _, value in found):
+        raise ValueError("levels and values, as in '0:avro,5:parquet'")
+    return {int(level): value.strip() for level, _, value in found}
 
 
 def folder(text: str) -> str:
@@ -100,6 +116,7 @@ class Option(Generic[T]):
 
 
 NO_NAMES: tuple[str, ...] = ()
+NO_LEVELS: Mapping[int, str] = {}
 
 BUCKET = Option("bucket", integer, -1, "Number of buckets; -1: dynamic with a primary key, unaware without.")
 BUCKET_KEY = Option("bucket-key", names, NO_NAMES, "Columns that decide the bucket; default: the primary key.")
@@ -117,10 +134,15 @@ DELETION_VECTOR_FILE_SIZE = Option(
 DELETION_VECTOR_MERGE_ON_READ = Option(
     "deletion-vectors.merge-on-read", boolean, False, "Readers merge rows that are not compacted yet."
 )
+DATA_FILE_THIN = Option("data-file.thin-mode", boolean, False, "Data files repeat no key columns.")
 DELETION_VECTORS = Option("deletion-vectors.enabled", boolean, False, "Mark deleted rows in files of their own.")
+FILE_BLOCK_SIZE = Option("file.block-size", memory_size, 0, "Bytes of a row group or stripe; 0: the format's default.")
 FILE_COMPRESSION = Option("file.compression", str, "zstd", "Codec of data files.")
+FILE_COMPRESSION_PER_LEVEL = Option("file.compression.per.level", by_level, NO_LEVELS, "Codec of a level's files.")
 FILE_FORMAT = Option("file.format", str.lower, "parquet", "Format of data files.")
 INDEX_FILE_IN_DATA_DIR = Option("index-file-in-data-file-dir", boolean, False, "Index files stand beside data files.")
+FILE_FORMAT_PER_LEVEL = Option("file.format.per.level", by_level, NO_LEVELS, "Format of a level's files.")
+FILE_SUFFIX_COMPRESSION = Option("file.suffix.include.compression", boolean, False, "Names of files tell the codec.")
 MANIFEST_COMPRESSION = Option("manifest.compression", str, "zstd", "Codec of manifests.")
 MANIFEST_FORMAT = Option("manifest.format", str.lower, "avro", "Format of manifests.")
 MANIFEST_FULL_COMPACTION_SIZE = Option(
@@ -146,6 +168,7 @@ SEQUENCE_FIELD = Option("sequence.field", names, NO_NAMES, "Columns that order t
 SPLIT_OPEN_FILE_COST = Option("source.split.open-file-cost", memory_size, 4 * 2**20, "Least weight of a file.")
 SPLIT_TARGET_SIZE = Option("source.split.target-size", memory_size, 128 * 2**20, "Bytes a read task should have.")
 STATS_MODE = Option("metadata.stats-mode", str.lower, "truncate(16)", "Statistics kept per column of a file.")
+STATS_MODE_PER_LEVEL = Option("metadata.stats-mode.per.level", by_level, NO_LEVELS, "Statistics kept at a level.")
 TARGET_FILE_SIZE = Option("target-file-size", memory_size, 0, "Size data files roll at; 0: 128 mb with keys, else 256.")
 WRITE_BUFFER_SIZE = Option("write-buffer-size", memory_size, 256 * 2**20, "Bytes of rows a task sorts at once.")
 WRITE_ONLY = Option("write-only", boolean, False, "Writers do not compact.")

@@ -25,6 +25,7 @@ from paimon_core.spec.types import (
 )
 
 FIELD_ID = b"PARQUET:field_id"
+ORC_FIELD_ID = b"paimon.id"
 KEY_PREFIX = "_KEY_"
 SEQUENCE_NUMBER = "_SEQUENCE_NUMBER"
 VALUE_KIND = "_VALUE_KIND"
@@ -80,8 +81,9 @@ def key_value_fields(fields: Sequence[DataField], key_fields: Sequence[DataField
 
 
 def field_id(field: pa.Field) -> int | None:
-    """The field id an Arrow field carries."""
-    text = (field.metadata or {}).get(FIELD_ID)
+    """The field id an Arrow field of a Parquet or ORC file carries."""
+    metadata = field.metadata or {}
+    text = metadata.get(FIELD_ID, metadata.get(ORC_FIELD_ID))
     return int(text) if text is not None and text.lstrip(b"-").isdigit() else None
 
 

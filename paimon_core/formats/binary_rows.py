@@ -38,7 +38,7 @@ class _Field:
 
 def row_values(batch: pa.RecordBatch, row: int, fields: Sequence[DataField]) -> tuple[Any, ...]:
     """The values of the named columns in one row, as `spec.binary_row` takes them."""
-    return tuple(_value(batch.column(f.name)[row], f.type) for f in fields)
+    return tuple(scalar_value(batch.column(f.name)[row], f.type) for f in fields)
 
 
 def row_bytes(batch: pa.RecordBatch, row: int, fields: Sequence[DataField]) -> bytes:
@@ -164,7 +164,8 @@ def _timestamp_field(column: pa.Array, data_type: TimeType) -> _Field:
     return _Field(nanos.astype(np.uint64), _spilled(column, data_type), tail)
 
 
-def _value(scalar: pa.Scalar, data_type: DataType) -> Any:
+def scalar_value(scalar: pa.Scalar, data_type: DataType) -> Any:
+    """A value as `spec.binary_row` takes it."""
     if not scalar.is_valid:
         return None
     if isinstance(data_type, TimeType):

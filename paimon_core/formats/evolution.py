@@ -1,24 +1,80 @@
 """Columns of a file as the table has them now: nested fields found by id, values cast, absent ones NULL.
 
-A type of a file without field ids (a VARIANT, files of other writers) goes by names.
+A file without field ids (Avro, files of other writers) goes by the names its columns had when it was written.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import pyarrow as pa
 
-from paimon_core.formats.arrow_types import field_id
+from paimon_core.errors import CorruptFileError, InvalidDataError
+from paimon_core.formats.arrow_types import KEY_PREFIX, SEQUENCE_NUMBER, VALUE_KIND, arrow_schema, field_id
+from paimon_core.formats.file_format import ReadRequest
+from paimon_core.spec.schema import KEY_FIELD_ID_START, SYSTEM_FIELD_ID_START
+from paimon_core.spec.types import DataField
+
+_MOST_SYSTEM_FIELDS = 64
 
 
-def sources_of(found: Sequence[pa.Field], wanted: Sequence[tuple[str, int | None]]) -> list[str | None]:
-    """The name in the file of each wanted (name, field id), None where the file has none."""
-    by_id = {i: f.name for f in found if (i := field_id(f)) is not None}
-    if by_id:
-        return [None if i is None else by_id.get(i) for _, i in wanted]
+def request_sources(found: Sequence[pa.Field], request: ReadRequest) -> list[str | None]:
+    """The name in the file of each field of the request, None where the file has none."""
+    stored = request.stored() if have_names_only(found) else ()
+    return sources_of(found, [(f.name, f.id) for f in request.fields], stored)
+
+
+def sources_of(
+    found: Sequence[pa.Field], wanted: Sequence[tuple[str, int | None]], stored: Sequence[DataField] = ()
+) -> list[str | None]:
+    """The name in the file of each wanted (name, field id), None where the file has none.
+
+    `stored` are the columns as the schema of the file has them, for files without ids.
+    """
     names = {f.name for f in found}
+    by_id = {i: f.name for f in found if (i := field_id(f)) is not None}
+    by_id = by_id or {f.id: f.name for f in stored if f.name in names}
+    if by_id:
+        return [None if i is None else by_id.get(i) or by_id.get(_column_of_key(i)) for _, i in wanted]
     return [name if name in names else None for name, _ in wanted]
+
+
+def _column_of_key(key_id: int) -> int:
+    """The column that a key column repeats: thin files (`data-file.thin-mode`) have that one only."""
+    is_key = KEY_FIELD_ID_START <= key_id < SYSTEM_FIELD_ID_START - _MOST_SYSTEM_FIELDS
+    return key_id - KEY_FIELD_ID_START if is_key else -1
+
+
+def conform_batch(batch: pa.RecordBatch, sources: Sequence[str | None], request: ReadRequest) -> pa.RecordBatch:
+    """The rows of a file as a request wants them. Raises `InvalidDataError`, `CorruptFileError` naming the file."""
+    target, arrays = arrow_schema(request.fields), []
+    stored = {f.name: f for f in arrow_schema(request.stored())} if have_names_only(batch.schema) else {}
+    for source, field in zip(sources, target, strict=True):
+        if source is None:
+            array = pa.nulls(batch.num_rows, field.type)
+        else:
+            column = batch.column(batch.schema.get_field_index(source))
+            array = _column(column, stored.get(source), field, request.path)
+        if array.null_count and (field.name.startswith(KEY_PREFIX) or field.name in (SEQUENCE_NUMBER, VALUE_KIND)):
+            raise CorruptFileError(request.path, f"it has rows without {field.name}")
+        arrays.append(array)
+    if not arrays:
+        return pa.RecordBatch.from_struct_array(pa.array([{}] * batch.num_rows, pa.struct([])))
+    return pa.RecordBatch.from_arrays(arrays, schema=target)
+
+
+def have_names_only(found: Iterable[pa.Field]) -> bool:
+    """Whether the columns of a file tell no field ids."""
+    return all(field_id(f) is None for f in found)
+
+
+def _column(column: pa.Array, stored: pa.Field | None, field: pa.Field, path: str) -> pa.Array:
+    try:
+        return conform(column if stored is None else conform(column, stored.type), field.type)
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as e:
+        raise InvalidDataError(
+            f"Column {field.name!r} of file {path} has type {column.type} and cannot be read as {field.type}: {e}"
+        ) from e
 
 
 def conform(column: pa.Array, target: pa.DataType) -> pa.Array:

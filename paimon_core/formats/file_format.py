@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -19,13 +19,15 @@ from paimon_core.spec.types import DataField
 class ReadRequest:
     """Which columns of a file to read: by field id, else by name; absent ones are NULL.
 
-    `predicate` (over those columns) may skip parts of the file that hold no match; matching rows are never skipped.
+    `stored` gives the file's columns as the schema it was written with has them, for files that tell names only.
+    `predicate` (over `fields`) may skip parts of the file that hold no match; matching rows are never skipped.
     `max_rows` and `max_bytes` bound a batch.
     """
 
     path: str
     fields: tuple[DataField, ...]
     predicate: Predicate | None = None
+    stored: Callable[[], Sequence[DataField]] = tuple
     max_rows: int = 128 * 1024
     max_bytes: int = 64 * 2**20
 

@@ -3,33 +3,35 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import suppress
+from dataclasses import replace
 
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from pyarrow.fs import LocalFileSystem
 
-from paimon_core.errors import (
-    CorruptFileError,
-    InvalidDataError,
-    InvalidOptionError,
-    PaimonError,
-)
+from paimon_core.errors import InvalidOptionError
 from paimon_core.expressions.predicate import columns as columns_of
 from paimon_core.expressions.predicate import conjuncts
 from paimon_core.expressions.prune import may_match
-from paimon_core.formats.arrow_types import KEY_PREFIX, SEQUENCE_NUMBER, VALUE_KIND, arrow_schema
-from paimon_core.formats.evolution import conform, sources_of
+from paimon_core.formats.arrow_types import arrow_schema
+from paimon_core.formats.evolution import conform_batch, request_sources
 from paimon_core.formats.file_format import ReadRequest, WrittenFile
+from paimon_core.formats.input import read_errors
+from paimon_core.formats.output import OutputFile
 from paimon_core.formats.stats import chunk_stats, float_stats, merge_stats
 from paimon_core.io.file_io import FileIO, storage_errors
-from paimon_core.options import FILE_COMPRESSION, ZSTD_LEVEL, TableOptions
+from paimon_core.options import FILE_COMPRESSION, ZSTD_LEVEL, Option, TableOptions, boolean, memory_size
 from paimon_core.spec.stats import UNKNOWN, ColumnStats
-from paimon_core.spec.types import DataField, Kind
+from paimon_core.spec.types import DataField, Kind, TimeType, nested_types
 
 _FLOATS = (Kind.FLOAT, Kind.DOUBLE)
 _SAMPLE_ROWS = 20_000
+_COMPRESSION = Option("parquet.compression", str.lower, "", "Codec of Parquet files, before `file.compression`.")
+_DICTIONARY = Option("parquet.enable.dictionary", boolean, True, "Columns that repeat values have a dictionary.")
+_DICTIONARY_PAGE_SIZE = Option("parquet.dictionary.page.size", memory_size, 2**20, "Bytes of a dictionary.")
+_PAGE_SIZE = Option("parquet.page.size", memory_size, 2**20, "Bytes of a page.")
 _CODECS = ("zstd", "snappy", "gzip", "lz4", "brotli", "none", "uncompressed")
 
 
@@ -44,49 +46,48 @@ class ParquetFormat:
         return ParquetFileWriter(io, path, fields, options)
 
     def read(self, io: FileIO, request: ReadRequest) -> Iterator[pa.RecordBatch]:
-        target = arrow_schema(request.fields)
-        with _read_errors(request.path), _open(io, request.path) as file:
-            sources = sources_of(list(file.schema_arrow), [(f.name, f.id) for f in request.fields])
+        with read_errors("Parquet", request.path), _open(io, request) as file:
+            sources = request_sources(list(file.schema_arrow), request)
             groups = _matching_groups(file.metadata, file.schema_arrow, request, sources)
             names = [s for s in sources if s is not None]
             batches = file.iter_batches(
                 _batch_rows(file.metadata, request), row_groups=groups, columns=names, use_threads=False
             )
             for batch in batches:
-                yield _conform(batch, sources, target, request.path)
+                yield conform_batch(batch, sources, request)
 
 
 class ParquetFileWriter:
     """One Parquet file; each `write` is a row group."""
 
     def __init__(self, io: FileIO, path: str, fields: Sequence[DataField], options: TableOptions):
-        self._io, self._path, self._fields = io, path, tuple(fields)
+        self._fields = tuple(fields)
         self._schema = arrow_schema(fields)
         self._footers: list[pq.FileMetaData] = []
         self._floats: dict[str, list[tuple[ColumnStats, int]]] = {
             f.name: [] for f in self._fields if f.type.kind in _FLOATS
         }
-        self._codec, self._level = _codec(options), options[ZSTD_LEVEL]
+        self._codec, self._options = _codec(options), options
         self._writer: pq.ParquetWriter | None = None
-        io.make_dirs(path.rpartition("/")[0])
-        with storage_errors("create", path):
-            self._sink = io.arrow().open_output_stream(io.arrow_path(path))
+        self._output = OutputFile(io, path)
 
     def write(self, rows: pa.Table) -> None:
         for name, parts in self._floats.items():
             parts.append((float_stats(rows.column(name)), rows.num_rows))
-        with storage_errors("write", self._path):
+        with storage_errors("write", self._output.path):
             if self._writer is None:
                 self._writer = self._open(rows)
             self._writer.write_table(rows, row_group_size=max(rows.num_rows, 1))
 
     def _open(self, first_rows: pa.Table) -> pq.ParquetWriter:
         return pq.ParquetWriter(
-            self._sink,
+            self._output.sink,
             self._schema,
             compression=self._codec,
-            compression_level=self._level if self._codec == "zstd" else None,
-            use_dictionary=_repeating(first_rows),
+            compression_level=self._options[ZSTD_LEVEL] if self._codec == "zstd" else None,
+            use_dictionary=_repeating(first_rows, self._options),
+            dictionary_pagesize_limit=self._options[_DICTIONARY_PAGE_SIZE],
+            data_page_size=self._options[_PAGE_SIZE],
             store_decimal_as_integer=True,
             store_schema=False,
             # footers would leave NaN out, and readers that trust them would lose it
@@ -97,28 +98,23 @@ class ParquetFileWriter:
 
     @property
     def size(self) -> int:
-        return int(self._sink.tell())
+        return self._output.size
 
     def close(self) -> WrittenFile:
-        with storage_errors("write", self._path):
+        with storage_errors("write", self._output.path):
             if self._writer is None:
                 self._writer = self._open(self._schema.empty_table())
             self._writer.close()
-            size = int(self._sink.tell())
-            self._sink.close()
-        self._io.sync(self._path)
+        size = self._output.finish()
         footer = self._footers[0]
         stats = {f.name: self._column_stats(f, footer) for f in self._fields}
-        return WrittenFile(self._path, size, footer.num_rows, stats)
+        return WrittenFile(self._output.path, size, footer.num_rows, stats)
 
     def abort(self) -> None:
         with suppress(Exception):  # what failed fails again, in other words: the first error is the one to tell
             if self._writer is not None:
                 self._writer.close()
-        with suppress(Exception):
-            self._sink.close()
-        with suppress(OSError):
-            self._io.delete(self._path)
+        self._output.abort()
 
     def _column_stats(self, field: DataField, footer: pq.FileMetaData) -> ColumnStats:
         if field.name in self._floats:
@@ -130,15 +126,17 @@ class ParquetFileWriter:
         return merge_stats((chunk_stats(field.type, g.column(place)), g.num_rows) for g in groups)
 
 
-def _repeating(rows: pa.Table) -> list[str]:
+def _repeating(rows: pa.Table, options: TableOptions) -> list[str]:
     """Columns worth a dictionary: those whose first values repeat. Without one, others read and write faster."""
+    default = options[_DICTIONARY]
     sample = rows.slice(0, _SAMPLE_ROWS).combine_chunks()
     flat = (f.name for f in sample.schema if not pa.types.is_nested(f.type) and not pa.types.is_floating(f.type))
-    return [n for n in flat if pc.count_distinct(sample.column(n)).as_py() <= sample.num_rows // 2]
+    wanted = (n for n in flat if options[replace(_DICTIONARY, key=f"{_DICTIONARY.key}#{n}", default=default)])
+    return [n for n in wanted if pc.count_distinct(sample.column(n)).as_py() <= sample.num_rows // 2]
 
 
 def _codec(options: TableOptions) -> str:
-    name = options[FILE_COMPRESSION].strip().lower()
+    name = options[_COMPRESSION] or options[FILE_COMPRESSION].strip().lower()
     if name not in _CODECS:
         raise InvalidOptionError(
             f"Option '{FILE_COMPRESSION.key}' cannot be {name!r} for Parquet. It is one of {', '.join(_CODECS)}."
@@ -146,24 +144,18 @@ def _codec(options: TableOptions) -> str:
     return "none" if name == "uncompressed" else name
 
 
-@contextmanager
-def _read_errors(path: str) -> Iterator[None]:
-    try:
-        yield
-    except (FileNotFoundError, PaimonError):
-        raise
-    except (pa.ArrowException, OSError, ValueError) as error:  # names that are no text are a ValueError
-        if isinstance(error, OSError) and error.errno:
-            with storage_errors("read", path):
-                raise
-        raise CorruptFileError(path, f"it is no Parquet file, or damaged ({error})") from error
-
-
-def _open(io: FileIO, path: str) -> pq.ParquetFile:
+def _open(io: FileIO, request: ReadRequest) -> pq.ParquetFile:
     """The file with its footer read; closing it closes the stream."""
     fs = io.arrow()
-    # a local disk is read as batches need it: no memory map, since a file that shrinks would end the process
-    return pq.ParquetFile(io.arrow_path(path), filesystem=fs, pre_buffer=not isinstance(fs, LocalFileSystem))
+    nanos = any(isinstance(t, TimeType) and t.precision > 6 for f in request.fields for t in nested_types(f.type))
+    return pq.ParquetFile(
+        io.arrow_path(request.path),
+        filesystem=fs,
+        # a local disk is read as batches need it: no memory map, since a file that shrinks would end the process
+        pre_buffer=not isinstance(fs, LocalFileSystem),
+        # INT96 has nanoseconds of any day: microseconds reach further than Arrow's nanoseconds
+        coerce_int96_timestamp_unit=None if nanos else "us",
+    )
 
 
 def _leaf_places(footer: pq.FileMetaData) -> dict[str, int]:
@@ -206,25 +198,3 @@ def _batch_rows(footer: pq.FileMetaData, request: ReadRequest) -> int:
     size = sum(footer.row_group(i).total_byte_size for i in range(footer.num_row_groups))
     per_row = max(size // max(footer.num_rows, 1), 1)
     return int(max(1, min(request.max_rows, request.max_bytes // per_row)))
-
-
-def _conform(batch: pa.RecordBatch, sources: Sequence[str | None], target: pa.Schema, path: str) -> pa.RecordBatch:
-    arrays = []
-    for source, field in zip(sources, target, strict=True):
-        array = pa.nulls(batch.num_rows, field.type) if source is None else _column(batch, source, field, path)
-        if array.null_count and (field.name.startswith(KEY_PREFIX) or field.name in (SEQUENCE_NUMBER, VALUE_KIND)):
-            raise CorruptFileError(path, f"it has rows without {field.name}")
-        arrays.append(array)
-    if not arrays:
-        return pa.RecordBatch.from_struct_array(pa.array([{}] * batch.num_rows, pa.struct([])))
-    return pa.RecordBatch.from_arrays(arrays, schema=target)
-
-
-def _column(batch: pa.RecordBatch, source: str, field: pa.Field, path: str) -> pa.Array:
-    column = batch.column(batch.schema.get_field_index(source))
-    try:
-        return conform(column, field.type)
-    except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as e:
-        raise InvalidDataError(
-            f"Column {field.name!r} of file {path} has type {column.type} and cannot be read as {field.type}: {e}"
-        ) from e

@@ -1,4 +1,4 @@
-"""The formats of data files by name."""
+"""The formats of data files by name, and which one a new file gets."""
 
 from __future__ import annotations
 
@@ -6,11 +6,30 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from paimon_core.errors import UnsupportedFeatureError
+from paimon_core.formats.avro import AvroFormat
 from paimon_core.formats.file_format import FileFormat
+from paimon_core.formats.orc import OrcFormat
 from paimon_core.formats.parquet import ParquetFormat
-from paimon_core.options import FILE_FORMAT, TableOptions
+from paimon_core.options import (
+    FILE_COMPRESSION,
+    FILE_COMPRESSION_PER_LEVEL,
+    FILE_FORMAT,
+    FILE_FORMAT_PER_LEVEL,
+    FILE_SUFFIX_COMPRESSION,
+    STATS_MODE,
+    STATS_MODE_PER_LEVEL,
+    TableOptions,
+)
 
-FORMATS: Mapping[str, FileFormat] = MappingProxyType({f.extension: f for f in (ParquetFormat(),)})
+_ALL: tuple[FileFormat, ...] = (ParquetFormat(), OrcFormat(), AvroFormat())
+_PER_LEVEL = (
+    (FILE_FORMAT, FILE_FORMAT_PER_LEVEL),
+    (FILE_COMPRESSION, FILE_COMPRESSION_PER_LEVEL),
+    (STATS_MODE, STATS_MODE_PER_LEVEL),
+)
+_CODEC_ENDINGS = {"zstd": "zst", "gzip": "gz", "bzip2": "bz2"}
+COMPRESSED_ENDINGS = ("gz", "bz2", "deflate", "snappy", "lz4", "zst")
+FORMATS: Mapping[str, FileFormat] = MappingProxyType({f.extension: f for f in _ALL})
 
 
 def write_format(options: TableOptions) -> FileFormat:
@@ -18,9 +37,29 @@ def write_format(options: TableOptions) -> FileFormat:
     return _named(options[FILE_FORMAT], f"'{FILE_FORMAT.key}' = '{options[FILE_FORMAT]}'")
 
 
+def for_level(options: TableOptions, level: int) -> TableOptions:
+    """The options as they are for files of a level of a primary-key table."""
+    changes = {of.key: options[per][level] for of, per in _PER_LEVEL if level in options[per]}
+    return options.merged(changes) if changes else options
+
+
+def file_ending(options: TableOptions) -> str:
+    """What names of new files end with: the format, and the codec where it is to be told."""
+    extension, codec = write_format(options).extension, options[FILE_COMPRESSION].strip().lower()
+    if not options[FILE_SUFFIX_COMPRESSION] or codec in ("", "none"):
+        return f".{extension}"
+    return f".{_CODEC_ENDINGS.get(codec, codec)}.{extension}"
+
+
 def format_of_file(file_name: str) -> FileFormat:
     """The format of an existing file. Raises `UnsupportedFeatureError`."""
-    return _named(file_name.rpartition(".")[2].lower(), f"File {file_name}")
+    return _named(format_name(file_name), f"File {file_name}")
+
+
+def format_name(file_name: str) -> str:
+    """What a file's name says of its format: its ending, before that of a compressed text (`.csv.gz`)."""
+    name, _, ending = file_name.lower().rpartition(".")
+    return name.rpartition(".")[2] if ending in COMPRESSED_ENDINGS else ending
 
 
 def _named(name: str, subject: str) -> FileFormat:

@@ -1,7 +1,7 @@
 """Column statistics of data files: from Parquet footers or values, cut to what `metadata.stats-mode` keeps.
 
 Modes: `none`, `counts` (NULLs only), `truncate(n)` (bounds of at most n characters or bytes; the upper one is rounded
-up, and where that cannot be done both are dropped), `full`. Nested columns have no statistics.
+up, and where that cannot be done both are dropped), `full`. Nested columns have a NULL count at most, none in Parquet.
 Source: Paimon's configuration page, `metadata.stats-mode`, `fields.COLUMN.stats-mode`.
 """
 
@@ -19,15 +19,18 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from paimon_core.errors import InvalidOptionError
-from paimon_core.options import STATS_MODE, Option, TableOptions
+from paimon_core.formats.binary_rows import scalar_value
+from paimon_core.options import STATS_MODE, Option, TableOptions, boolean
 from paimon_core.spec.stats import UNKNOWN, ColumnStats, SimpleStats, encode_stats
 from paimon_core.spec.types import DataField, DataType, DecimalType, Kind, TimeType
 
+STATS_DENSE_STORE = Option("metadata.stats-dense-store", boolean, True, "Columns without statistics take no room.")
 STATS_KEEP_FIRST_N = Option(
     "metadata.stats-keep-first-n-columns", int, -1, "Columns that statistics are kept of; -1: all."
 )
 _TRUNCATE = re.compile(r"truncate\((\d+)\)")
 _BYTES = (Kind.CHAR, Kind.VARCHAR, Kind.BINARY, Kind.VARBINARY)
+_FLOATS = (Kind.FLOAT, Kind.DOUBLE)
 _NESTED = (Kind.ARRAY, Kind.MAP, Kind.MULTISET, Kind.ROW, Kind.VARIANT)
 _EXACT = Context(prec=80)
 _SURROGATES = range(0xD800, 0xE000)
@@ -80,13 +83,14 @@ def column_modes(options: TableOptions, fields: Sequence[DataField]) -> tuple[St
 
 
 def value_stats(
-    fields: Sequence[DataField], modes: Sequence[StatsMode], stats: Sequence[ColumnStats]
+    fields: Sequence[DataField], modes: Sequence[StatsMode], stats: Sequence[ColumnStats], *, dense: bool = True
 ) -> tuple[SimpleStats, tuple[str, ...] | None]:
-    """Statistics of a file's columns and the names of the columns they cover, None for all of them."""
-    cut = [
-        UNKNOWN if f.type.kind in _NESTED else mode.apply(s) for f, mode, s in zip(fields, modes, stats, strict=True)
-    ]
-    kept = [(f, s) for f, s in zip(fields, cut, strict=True) if s != UNKNOWN]
+    """Statistics of a file's columns and the names of the columns they cover, None for all of them.
+
+    Those that are not `dense` cover all columns.
+    """
+    cut = [mode.apply(s) for mode, s in zip(modes, stats, strict=True)]
+    kept = [(f, s) for f, s in zip(fields, cut, strict=True) if s != UNKNOWN or not dense]
     names = None if len(kept) == len(fields) else tuple(f.name for f, _ in kept)
     return encode_stats([f.type for f, _ in kept], [s for _, s in kept]), names
 
@@ -111,6 +115,35 @@ def float_stats(column: pa.ChunkedArray) -> ColumnStats:
     if low is not None and pc.any(pc.is_nan(column)).as_py():
         high = math.nan
     return ColumnStats(-0.0 if low == 0 else low, 0.0 if high == 0 else high, column.null_count)
+
+
+def column_stats(data_type: DataType, column: pa.ChunkedArray) -> ColumnStats:
+    """Statistics of values: bounds of what is not nested, and NULLs."""
+    if data_type.kind in _NESTED:
+        return ColumnStats(null_count=column.null_count)
+    if data_type.kind in _FLOATS:
+        return float_stats(column)
+    bounds = pc.min_max(column)
+    low, high = (scalar_value(bounds[name], data_type) for name in ("min", "max"))
+    return ColumnStats(low, high, column.null_count)
+
+
+class ValueStats:
+    """Statistics of a file's columns, gathered while rows are written to it."""
+
+    def __init__(self, fields: Sequence[DataField]) -> None:
+        self._parts: dict[DataField, list[tuple[ColumnStats, int]]] = {f: [] for f in fields}
+        self.row_count = 0
+
+    def add(self, rows: pa.Table) -> None:
+        """Take rows into account."""
+        self.row_count += rows.num_rows
+        for field, parts in self._parts.items():
+            parts.append((column_stats(field.type, rows.column(field.name)), rows.num_rows))
+
+    def result(self) -> dict[str, ColumnStats]:
+        """Statistics by column."""
+        return {f.name: merge_stats(parts) for f, parts in self._parts.items()}
 
 
 def merge_stats(parts: Iterable[tuple[ColumnStats, int]]) -> ColumnStats:

@@ -6,10 +6,11 @@ import struct
 from collections.abc import Mapping, Sequence
 
 from paimon_core.errors import CorruptFileError
+from paimon_core.formats.registry import format_name
 from paimon_core.spec.manifest import DataFileMeta
 from paimon_core.spec.schema import TableSchema
 from paimon_core.spec.stats import EMPTY_STATS, UNKNOWN, ColumnStats, SimpleStats, decode_stats
-from paimon_core.spec.types import BIGINT, DataType
+from paimon_core.spec.types import BIGINT, DataType, Kind
 
 _SYSTEM_TYPES: dict[str, DataType] = {"_ROW_ID": BIGINT, "_SEQUENCE_NUMBER": BIGINT}
 
@@ -63,3 +64,22 @@ def _decode(
         return dict(zip(names, decode_stats([types[n] for n in names], stats), strict=True))
     except (ValueError, struct.error) as e:
         raise CorruptFileError(file.file_name, f"its statistics in the manifest do not decode ({e})") from e
+
+
+def believable(then: TableSchema, stats: Mapping[str, ColumnStats], file: DataFileMeta) -> dict[str, ColumnStats]:
+    """What of a file's statistics no row contradicts."""
+    if format_name(file.file_name) != "orc":
+        return dict(stats)
+    return {name: _of_orc(then.field_by_name[name].type, s) for name, s in stats.items() if name in then.field_by_name}
+
+
+def _of_orc(data_type: DataType, stats: ColumnStats) -> ColumnStats:
+    """What is sure of bounds from the footer of an ORC file: writers leave NaN out, or let it hide all other values,
+    and the ends of times before 1970 are off by a second or, in the Julian calendar, by days."""
+    low, high = stats.minimum, stats.maximum
+    if data_type.kind in (Kind.FLOAT, Kind.DOUBLE):
+        return ColumnStats(None if low != low else low, None, stats.null_count)
+    if data_type.kind in (Kind.TIMESTAMP, Kind.TIMESTAMP_LTZ):
+        low, high = (bound if bound is not None and bound >= (0, 0) else None for bound in (low, high))
+        return ColumnStats(low, high, stats.null_count)
+    return stats

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from paimon_core.errors import UnsupportedFeatureError
 from paimon_core.expressions.predicate import Predicate, columns, only_on
+from paimon_core.formats.registry import FORMATS, format_name
 from paimon_core.options import (
     DELETION_VECTOR_MERGE_ON_READ,
     DELETION_VECTORS,
@@ -25,8 +26,6 @@ from paimon_core.store.index_files import Bucket, deletion_files
 from paimon_core.store.manifests import data_manifests, read_entries
 from paimon_core.store.partitions import PartitionFilter
 from paimon_core.store.table_store import TableStore
-
-_FORMATS = ("parquet",)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -166,8 +165,8 @@ def _groups(
 
 
 def _check_format(store: TableStore, file: DataFileMeta) -> None:
-    suffix = file.file_name.rpartition(".")[2].lower()
-    if suffix not in _FORMATS:
+    name = format_name(file.file_name)
+    if name not in FORMATS:
         raise UnsupportedFeatureError(
-            f"Table {store.name} has the {suffix} file {file.file_name}; this version reads {' and '.join(_FORMATS)}."
+            f"Table {store.name} has the {name} file {file.file_name}; this version reads {', '.join(FORMATS)}."
         )

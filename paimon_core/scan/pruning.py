@@ -14,7 +14,7 @@ import numpy as np
 
 from paimon_core.expressions.predicate import Compare, In, Predicate, columns, conjuncts, only_on
 from paimon_core.expressions.prune import may_match
-from paimon_core.scan.column_stats import for_columns, key_stats, names_then, value_stats
+from paimon_core.scan.column_stats import believable, for_columns, key_stats, names_then, value_stats
 from paimon_core.spec.binary_row import encode_body
 from paimon_core.spec.hashing import bucket_of, murmur3_row
 from paimon_core.spec.manifest import DataFileMeta, ManifestEntry
@@ -112,7 +112,7 @@ class FileFilter:
         stats = key_stats(schema, file)
         if any(then not in stats for then in wanted.values()):
             stats = value_stats(schema, file) | stats
-        return for_columns(wanted, stats, file)
+        return for_columns(wanted, believable(schema, stats, file), file)
 
 
 def _values_of(predicate: Predicate, name: str) -> tuple[Any, ...] | None:

@@ -298,3 +298,17 @@ def nested_fields(data_type: DataType) -> Iterator[DataField]:
             yield from nested_fields(value)
         case CollectionType(element=element):
             yield from nested_fields(element)
+
+
+def nested_types(data_type: DataType) -> Iterator[DataType]:
+    """A type and every type below it, depth first."""
+    yield data_type
+    match data_type:
+        case RowType(fields=fields):
+            for field in fields:
+                yield from nested_types(field.type)
+        case MapType(key=key, value=value):
+            yield from nested_types(key)
+            yield from nested_types(value)
+        case CollectionType(element=element):
+            yield from nested_types(element)

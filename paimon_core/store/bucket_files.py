@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
 import numpy as np
 import pyarrow as pa
@@ -21,9 +22,11 @@ from paimon_core.options import SEQUENCE_FIELD, Option
 from paimon_core.spec.deletion_vector import Positions
 from paimon_core.spec.manifest import DataFileMeta
 from paimon_core.spec.paths import data_file_path
+from paimon_core.spec.schema import TableSchema
 from paimon_core.spec.split import DeletionFile
 from paimon_core.spec.types import DataField
 from paimon_core.store.index_files import read_deletions
+from paimon_core.store.schemas import read_schema
 from paimon_core.store.table_store import TableStore
 
 SEQUENCE_ORDER = Option("sequence.field.sort-order", str.lower, "ascending", "Which sequence field value is the newer.")
@@ -63,7 +66,8 @@ class BucketFiles:
     def _read(self, file: DataFileMeta, predicate: Predicate | None) -> Iterator[pa.RecordBatch]:
         path = data_file_path(self.bucket_dir, file)
         try:
-            request = ReadRequest(path, self.fields, predicate)
+            stored = partial(stored_fields, self.store, file.schema_id)
+            request = ReadRequest(path, self.fields, predicate, stored=stored)
             yield from format_of_file(file.file_name).read(self.store.io, request)
         except FileNotFoundError as e:
             raise DataFileMissingError(
@@ -120,5 +124,16 @@ def merge_spec(store: TableStore, *, drop_delete: bool) -> MergeSpec:
 
 def file_fields(store: TableStore) -> tuple[DataField, ...]:
     """The columns of the table's data files."""
-    schema = store.schema
-    return key_value_fields(schema.fields, schema.key_fields) if store.has_primary_key else schema.fields
+    return fields_of(store.schema)
+
+
+def fields_of(schema: TableSchema) -> tuple[DataField, ...]:
+    """The columns of data files that are written with a schema."""
+    return key_value_fields(schema.fields, schema.key_fields) if schema.primary_keys else schema.fields
+
+
+def stored_fields(store: TableStore, schema_id: int) -> tuple[DataField, ...]:
+    """The columns of a file that was written with a version of the schema, which is read once."""
+    if schema_id == store.schema.id:
+        return file_fields(store)
+    return store.cache.get(store.paths.schema(schema_id), lambda: fields_of(read_schema(store, schema_id)))

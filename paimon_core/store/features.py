@@ -34,8 +34,7 @@ _READ = (
 )
 _WRITE = (
     *_READ,
-    _Feature("file.format", "parquet", ("parquet",)),
-    _Feature("file.format.per.level", "", ("",)),
+    _Feature("file.format", "parquet", ("parquet", "orc", "avro")),
     _Feature("deletion-vectors.enabled", "false", ("false",), keyed_only=True),
     _Feature("changelog-producer", "none", ("none",), keyed_only=True),
     _Feature("row-tracking.enabled", "false", ("false",)),

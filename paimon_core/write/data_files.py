@@ -11,17 +11,17 @@ from datetime import UTC, datetime
 import numpy as np
 import pyarrow as pa
 
-from paimon_core.formats.arrow_types import SEQUENCE_NUMBER, VALUE_KIND, arrow_schema
+from paimon_core.formats.arrow_types import KEY_PREFIX, SEQUENCE_NUMBER, VALUE_KIND, arrow_schema
 from paimon_core.formats.binary_rows import row_bytes
 from paimon_core.formats.columns import fixed_values
 from paimon_core.formats.file_format import FormatWriter, WrittenFile
-from paimon_core.formats.registry import write_format
-from paimon_core.formats.stats import KEY_MODE, column_modes, value_stats
+from paimon_core.formats.registry import file_ending, for_level, write_format
+from paimon_core.formats.stats import KEY_MODE, STATS_DENSE_STORE, column_modes, value_stats
 from paimon_core.lsm.rows import is_retract
-from paimon_core.options import DATA_FILE_PREFIX, TARGET_FILE_SIZE
+from paimon_core.options import DATA_FILE_PREFIX, DATA_FILE_THIN, FILE_BLOCK_SIZE, TARGET_FILE_SIZE
 from paimon_core.spec.binary_row import EMPTY_ROW
 from paimon_core.spec.manifest import DataFileMeta, FileSource
-from paimon_core.spec.stats import EMPTY_STATS, UNKNOWN, encode_stats
+from paimon_core.spec.stats import EMPTY_STATS, UNKNOWN, ColumnStats, encode_stats
 from paimon_core.store.bucket_files import file_fields
 from paimon_core.store.table_store import TableStore
 
@@ -72,13 +72,15 @@ class DataFileWriter:
 
     def __init__(self, store: TableStore, bucket_dir: str, role: FileRole):
         self._store, self._dir, self._role = store, bucket_dir, role
-        self._fields = file_fields(store)
-        self._schema = arrow_schema(self._fields)
-        self._key_fields = self._fields[: len(store.schema.key_fields)] if store.has_primary_key else ()
-        self._modes = column_modes(store.options, store.schema.fields)
-        self._format, self._target = write_format(store.options), target_file_size(store)
-        prefix = f"{store.options[DATA_FILE_PREFIX]}{uuid.uuid4()}"
-        self._names = (f"{prefix}-{i}.{self._format.extension}" for i in itertools.count())
+        self._options = for_level(store.options, role.level) if store.has_primary_key else store.options
+        fields = file_fields(store)
+        self._schema = arrow_schema(fields)
+        self._key_fields = fields[: len(store.schema.key_fields)] if store.has_primary_key else ()
+        self._stored = fields[len(self._key_fields) :] if store.options[DATA_FILE_THIN] else fields
+        self._modes = column_modes(self._options, store.schema.fields)
+        self._format, self._target = write_format(self._options), target_file_size(store)
+        prefix, ending = f"{store.options[DATA_FILE_PREFIX]}{uuid.uuid4()}", file_ending(self._options)
+        self._names = (f"{prefix}-{i}{ending}" for i in itertools.count())
         self._next_sequence = role.sequence_start
         self._pending: list[pa.RecordBatch] = []
         self._pending_rows = self.buffered = 0
@@ -89,7 +91,7 @@ class DataFileWriter:
 
     def write(self, batch: pa.RecordBatch) -> None:
         """Take rows."""
-        most_bytes = min(ROW_GROUP_BYTES, self._target)
+        most_bytes = min(self._options[FILE_BLOCK_SIZE] or ROW_GROUP_BYTES, self._target)
         step = min(ROW_GROUP_ROWS, max(1, most_bytes * batch.num_rows // max(batch.nbytes, 1)))
         for start in range(0, batch.num_rows, step):
             part = batch.slice(start, step)
@@ -126,10 +128,11 @@ class DataFileWriter:
         if self._file is None:
             path = f"{self._dir}/{next(self._names)}"
             self._paths.append(path)
-            self._file = self._format.open_writer(self._store.io, path, self._fields, self._store.options)
+            self._file = self._format.open_writer(self._store.io, path, self._stored, self._options)
         contents = self._contents_of(self._pending)
         self._contents = self._contents.followed_by(contents) if self._contents else contents
-        self._file.write(pa.Table.from_batches(self._pending, schema=self._schema))
+        rows = pa.Table.from_batches(self._pending, schema=self._schema)
+        self._file.write(rows.select([f.name for f in self._stored]))
         self._pending, self._pending_rows, self.buffered = [], 0, 0
 
     def _contents_of(self, batches: list[pa.RecordBatch]) -> _Contents:
@@ -155,7 +158,8 @@ class DataFileWriter:
 
     def _meta(self, written: WrittenFile, contents: _Contents) -> DataFileMeta:
         columns = self._store.schema.fields
-        stats, covered = value_stats(columns, self._modes, [written.stats.get(f.name, UNKNOWN) for f in columns])
+        found = [written.stats.get(f.name, UNKNOWN) for f in columns]
+        stats, covered = value_stats(columns, self._modes, found, dense=self._options[STATS_DENSE_STORE])
         meta = DataFileMeta(
             file_name=written.path.rpartition("/")[2],
             file_size=written.size,
@@ -174,8 +178,11 @@ class DataFileWriter:
         )
         if not self._key_fields:
             return replace(meta, key_stats=EMPTY_STATS)
-        keys = [KEY_MODE.apply(written.stats.get(f.name, UNKNOWN)) for f in self._key_fields]
+        keys = [KEY_MODE.apply(self._key_stats(written, f.name)) for f in self._key_fields]
         return replace(meta, key_stats=encode_stats([f.type for f in self._key_fields], keys))
+
+    def _key_stats(self, written: WrittenFile, name: str) -> ColumnStats:
+        return written.stats.get(name) or written.stats.get(name.removeprefix(KEY_PREFIX), UNKNOWN)
 
 
 def wall_clock() -> datetime:

@@ -14,11 +14,13 @@ from pyspark.sql.types import LongType, StructField, StructType
 from paimon_core.errors import DataFileMissingError, UnsupportedFeatureError
 from paimon_core.expressions.predicate import And, Predicate, describe
 from paimon_core.formats.arrow_types import FILE_PATH, ROW_INDEX
+from paimon_core.formats.registry import format_name
 from paimon_core.scan.plan import Plan
 from paimon_core.scan.verify import check_sizes
 from paimon_core.spec.paths import data_file_path
 from paimon_core.spec.snapshot import Snapshot
 from paimon_core.spec.split import encode_split
+from paimon_core.spec.types import TimeType, nested_types
 from paimon_core.table import Table
 from paimon_sql.spark.errors import told
 from paimon_sql.spark.filters import spark_prunes_soundly, translate_all
@@ -109,7 +111,14 @@ class PaimonScanBuilder(Proxy):
         root, schema_id = self.table.store.root, self.table.schema.id
         is_plain = all(not s.needs_merge and all(f.schema_id == schema_id for f in s.files) for s in plan.splits)
         is_plain = is_plain and not any(s.deletions for s in plan.splits)
+        is_plain = is_plain and all(format_name(f.file_name) == "parquet" for s in plan.splits for f in s.files)
+        is_plain = is_plain and not self._has_nanoseconds()
         return is_plain and ("://" not in root or root.startswith("hdfs://")) and self._spark_can_open(plan)
+
+    def _has_nanoseconds(self) -> bool:
+        """Whether times may be INT96 or nanoseconds, which Spark reads as numbers or not at all."""
+        types = (t for f in self.table.schema.fields for t in nested_types(f.type))
+        return any(isinstance(t, TimeType) and t.precision > 6 for t in types)
 
     def _spark_can_open(self, plan: Plan) -> bool:
         """Spark passes hidden files over, Hadoop takes a colon for a scheme, and a JVM may know ASCII names only."""

@@ -36,7 +36,8 @@ def read_function(store: TableStore, required: StructType, predicate: Predicate 
         wanted = to_arrow_schema(required, timezone="UTC")
         columns = [f.name for f in required.fields]
         for batch in read_split(store, split, columns, predicate):
-            arrays = [batch.column(i).cast(wanted.field(i).type) for i in range(len(columns))]
+            options = [pc.CastOptions(f.type, allow_time_truncate=True) for f in wanted]  # Spark has microseconds
+            arrays = [batch.column(i).cast(options=options[i]) for i in range(len(columns))]
             yield pa.RecordBatch.from_arrays(arrays, schema=wanted)
 
     return _with_plain_errors(read)

@@ -21,7 +21,6 @@ _AGGREGATION = "'merge-engine' = 'aggregation' is not supported yet"
 _PARTIAL_UPDATE = "'merge-engine' = 'partial-update' is not supported yet"
 _FIRST_ROW = "'merge-engine' = 'first-row' is not supported yet"
 _DATA_EVOLUTION = "'data-evolution.enabled' = 'true' is not supported yet"
-_AVRO, _ORC = "has the avro file", "has the orc file"
 
 # tables whose rows are refused, and what the message says
 REFUSED_TABLES = {
@@ -40,16 +39,13 @@ REFUSED_TABLES = {
     "bucket_cross_partition_first_row": _FIRST_ROW,
     "bucket_cross_partition_partial_update": _PARTIAL_UPDATE,
     "chain": "'chain-table.enabled' = 'true' is not supported yet",
-    "cl_files": _ORC,
     "cl_first_row": _FIRST_ROW,
     "cl_lookup_partial_update": _PARTIAL_UPDATE,
-    "codec_avro": _AVRO,
-    "codec_orc": _ORC,
     "data_evolution": _DATA_EVOLUTION,
     "data_evolution_dv": _DATA_EVOLUTION,
     "data_evolution_orc_partitioned": _DATA_EVOLUTION,
     "dv_pk_engines": _PARTIAL_UPDATE,
-    "format_mixed": "has the (orc|avro) file",
+    "format_mixed": "has the (csv|json) file",
     "manifest_parquet": "'manifest.format' = 'parquet' is not supported yet",
     "me_first_row": _FIRST_ROW,
     "me_first_row_compacted": _FIRST_ROW,
@@ -58,11 +54,6 @@ REFUSED_TABLES = {
     "pu_group_retract": _PARTIAL_UPDATE,
     "pu_remove_on_delete": _PARTIAL_UPDATE,
     "pu_remove_on_group": _PARTIAL_UPDATE,
-    "se_nested_avro": _AVRO,
-    "se_nested_orc": _ORC,
-    "types_append_avro": _AVRO,
-    "types_pk_avro": _AVRO,
-    "types_pk_orc": _ORC,
 }
 # those of which not even the list of files can be read
 REFUSED_METADATA = frozenset(("blob", "manifest_parquet"))

@@ -55,6 +55,7 @@ DURATIONS = {
 BOOLEANS = {"true": True, "TRUE": True, " False ": False, "false": False}
 NAMES = {"": (), "a": ("a",), " a , b ,": ("a", "b"), "größe,a b": ("größe", "a b"), ",": ()}
 FOLDERS = {"data": "data", "/data/": "data", "a/b c/ä": "a/b c/ä", "..a": "..a"}
+LEVELS: dict[str, dict[int, str]] = {"": {}, "0:avro": {0: "avro"}, " 0:lz4, 5: zstd ,": {0: "lz4", 5: "zstd"}}
 GOOD: dict[Any, dict[str, Any]] = {
     options.integer: NUMBERS,
     options.memory_size: SIZES,
@@ -62,6 +63,7 @@ GOOD: dict[Any, dict[str, Any]] = {
     options.boolean: BOOLEANS,
     options.names: NAMES,
     options.folder: FOLDERS,
+    options.by_level: LEVELS,
     str: {"": "", " a ": " a "},
     str.lower: {"Parquet": "parquet", "TRUNCATE(16)": "truncate(16)"},
 }
@@ -70,6 +72,7 @@ BAD: dict[Any, tuple[tuple[str, ...], str]] = {
     options.memory_size: (("", "mb", "-1", "1.5 mb", "1 pb", "1 mb 2", "1 m b", "1\n2", "٣ mb", "9" * 5000), "a size"),
     options.duration: (("", "s", "-1 s", "1.5 s", "1 week", "1h30m", "1us", "٣ s", "9" * 5000), "a duration"),
     options.boolean: (("", "yes", "1", "t", "truefalse"), "true or false"),
+    options.by_level: (("zero:lz4", "lz4", "0", "0:", "1:a,b"), "levels and values"),
     options.folder: (("", "/", "..", "a/../b", ".", "a//b", "a/ b", "a\0b", "a\nb"), "the path of a folder below"),
 }
 

@@ -212,8 +212,8 @@ def test_files_that_are_no_parquet_name_themselves(tmp_path: Path) -> None:
     (tmp_path / "f.parquet").write_bytes(b"not a Parquet file at all")
     with pytest.raises(CorruptFileError, match=r"f\.parquet"):
         read(tmp_path / "f.parquet", one_field(INT))
-    with pytest.raises(UnsupportedFeatureError, match=r"data-1\.orc"):
-        format_of_file("data-1.orc")
+    with pytest.raises(UnsupportedFeatureError, match=r"data-1\.lance"):
+        format_of_file("data-1.lance")
 
 
 def test_values_before_the_gregorian_calendar_come_back(tmp_path: Path) -> None:

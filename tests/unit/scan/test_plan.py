@@ -169,6 +169,6 @@ def test_statistics_of_another_schema_are_found_by_field_id() -> None:
 
 def test_files_of_other_formats_are_refused(tmp_path: Path) -> None:
     store = new_store(tmp_path)
-    Table(store).commit([message(store, data_file(store, 1, 1, file_name="data-1.orc"))], info())
-    with pytest.raises(UnsupportedFeatureError, match=r"data-1\.orc"):
+    Table(store).commit([message(store, data_file(store, 1, 1, file_name="data-1.lance"))], info())
+    with pytest.raises(UnsupportedFeatureError, match=r"data-1\.lance"):
         planned(Table(store))

@@ -22,7 +22,7 @@ BOTH = {
     "scan.fallback-branch": "b",
 }
 WRITES = {
-    "file.format": "avro",
+    "file.format": "lance",
     "changelog-producer": "lookup",
     "deletion-vectors.enabled": "TRUE",
     "row-tracking.enabled": "true",

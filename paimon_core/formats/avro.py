@@ -1,0 +1,145 @@
+"""Avro data files: columns have names only. fastavro codes whole blocks, Arrow does the rest by columns."""
+
+from __future__ import annotations
+
+import io as memory
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from typing import Any
+
+import fastavro
+import pyarrow as pa
+
+from paimon_core.errors import CorruptFileError, InvalidOptionError
+from paimon_core.formats.arrow_types import arrow_schema
+from paimon_core.formats.avro_columns import plain_type, row_from_plain, struct_of, to_plain
+from paimon_core.formats.avro_container import CODECS, ContainerReader, ContainerWriter, varint
+from paimon_core.formats.avro_schema import plain_record, record_schema
+from paimon_core.formats.evolution import conform_batch, request_sources
+from paimon_core.formats.file_format import ReadRequest, WrittenFile
+from paimon_core.formats.input import read_errors
+from paimon_core.formats.output import OutputFile
+from paimon_core.formats.stats import ValueStats
+from paimon_core.io.file_io import FileIO, storage_errors
+from paimon_core.options import FILE_COMPRESSION, ZSTD_LEVEL, Option, TableOptions
+from paimon_core.spec.avro_types import check_bounded
+from paimon_core.spec.types import DataField, RowType
+
+_CODEC = Option("avro.codec", str.lower, "", "Codec of Avro files, before `file.compression`.")
+_BLOCK_BYTES = 256 * 1024
+_END_OF_ARRAY = b"\0"
+
+
+class AvroFormat:
+    """`file.format = avro`."""
+
+    extension = "avro"
+
+    def open_writer(self, io: FileIO, path: str, fields: Sequence[DataField], options: TableOptions) -> AvroFileWriter:
+        return AvroFileWriter(io, path, fields, options)
+
+    def read(self, io: FileIO, request: ReadRequest) -> Iterator[pa.RecordBatch]:
+        with _read_errors(request.path), io.arrow().open_input_file(io.arrow_path(request.path)) as source:
+            container = ContainerReader(source)
+            decoder = _BlockDecoder(container.schema, request)
+            for records in _batches(container, decoder, request.max_rows):
+                yield conform_batch(decoder.batch(records), decoder.sources, request)
+
+
+class AvroFileWriter:
+    """One Avro file of blocks of about 256 KB."""
+
+    def __init__(self, io: FileIO, path: str, fields: Sequence[DataField], options: TableOptions):
+        schema, codec = record_schema(fields), _codec(options)
+        self._fields, self._stats = tuple(fields), ValueStats(fields)
+        self._array = fastavro.parse_schema({"type": "array", "items": plain_record(schema)})
+        self._output = OutputFile(io, path)
+        with storage_errors("write", path):
+            self._container = ContainerWriter(self._output.sink, schema, codec, options[ZSTD_LEVEL])
+
+    def write(self, rows: pa.Table) -> None:
+        self._stats.add(rows)
+        with storage_errors("write", self._output.path):
+            for batch in rows.to_batches():
+                step = max(1, _BLOCK_BYTES * batch.num_rows // max(batch.nbytes, 1))
+                for start in range(0, batch.num_rows, step):
+                    self._write_block(batch.slice(start, step))
+
+    def _write_block(self, batch: pa.RecordBatch) -> None:
+        columns = zip(batch.columns, self._fields, strict=True)
+        records = struct_of([to_plain(c, f.type) for c, f in columns], batch.num_rows)
+        coded, count = memory.BytesIO(), varint(batch.num_rows)
+        # an array of records is their number, the records, and an end: one call codes all of them
+        fastavro.schemaless_writer(coded, self._array, records.to_pylist())
+        self._container.write(batch.num_rows, coded.getvalue()[len(count) : -len(_END_OF_ARRAY)])
+
+    @property
+    def size(self) -> int:
+        return self._output.size
+
+    def close(self) -> WrittenFile:
+        size = self._output.finish()
+        return WrittenFile(self._output.path, size, self._stats.row_count, self._stats.result())
+
+    def abort(self) -> None:
+        with suppress(Exception):
+            self._output.abort()
+
+
+class _BlockDecoder:
+    """Decodes blocks of one file; `sources` are the columns that a request is answered from."""
+
+    def __init__(self, avro: Any, request: ReadRequest) -> None:
+        if not isinstance(avro, dict) or avro.get("type") != "record":
+            raise ValueError("its schema is no record")
+        check_bounded({"type": "array", "items": avro})
+        names = {f["name"] for f in avro["fields"]}
+        stored = [f for f in request.stored() or request.fields if f.name in names]
+        self.sources = request_sources(list(arrow_schema(stored)), request)
+        fields = tuple(f for f in stored if f.name in self.sources)
+        self._avro, self._row = avro, RowType(fields=fields)
+        self._array = fastavro.parse_schema({"type": "array", "items": plain_record(avro)})
+        self._plain, self._arrow = plain_type(self._row, avro), pa.struct(list(arrow_schema(fields)))
+
+    def records(self, count: int, content: bytes) -> list[Any]:
+        """The records of a block."""
+        coded = memory.BytesIO(varint(count) + content + _END_OF_ARRAY)
+        records: list[Any] = fastavro.schemaless_reader(coded, self._array, None)
+        if len(records) != count or coded.read(1):
+            raise ValueError("a block holds other records than it says")
+        return records
+
+    def batch(self, records: list[Any]) -> pa.RecordBatch:
+        """Records as columns."""
+        plain = pa.array(records, self._plain)
+        return pa.RecordBatch.from_struct_array(row_from_plain(plain, self._row, self._avro, self._arrow))
+
+
+def _batches(container: ContainerReader, decoder: _BlockDecoder, max_rows: int) -> Iterator[list[Any]]:
+    waiting: list[Any] = []
+    for count, content in container:
+        waiting += decoder.records(count, content)
+        if len(waiting) >= max_rows:
+            yield waiting
+            waiting = []
+    if waiting:
+        yield waiting
+
+
+def _codec(options: TableOptions) -> str:
+    name = options[_CODEC] or options[FILE_COMPRESSION].strip().lower()
+    codec = {"zstd": "zstandard", "none": "null"}.get(name, name)
+    if codec not in CODECS:
+        known = ", ".join(("zstd", *CODECS))
+        raise InvalidOptionError(f"Option '{FILE_COMPRESSION.key}' cannot be {name!r} for Avro. It is one of {known}.")
+    return codec
+
+
+@contextmanager
+def _read_errors(path: str) -> Iterator[None]:
+    """As `read_errors`; fastavro raises what the bytes happen to trip over."""
+    try:
+        with read_errors("Avro", path):
+            yield
+    except (EOFError, IndexError, KeyError, TypeError, AttributeError, OverflowError, RecursionError) as error:
+        raise CorruptFileError(path, f"it is no Avro file, or damaged ({type(error).__name__}: {error})") from error

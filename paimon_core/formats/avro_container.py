@@ -1,0 +1,191 @@
+"""Avro object container files as blocks of bytes.
+
+    b"Obj\\x01"
+    metadata      map of string to bytes: `avro.schema` (JSON), `avro.codec`
+    sync          16 bytes
+    block*        count of records (varint), size in bytes (varint), compressed records, sync
+
+Varints are zigzag-coded, seven bits per byte. Codecs: null, deflate (raw), snappy (followed by the CRC-32 of the
+content, big endian), zstandard, bzip2, xz. Source: Avro specification, "Object Container Files".
+"""
+
+from __future__ import annotations
+
+import bz2
+import io
+import json
+import lzma
+import os
+import struct
+import zlib
+from collections.abc import Iterator
+from typing import Any, Protocol
+
+import fastavro
+import pyarrow as pa
+
+MAGIC = b"Obj\x01"
+SYNC_SIZE = 16
+CODECS = ("null", "deflate", "snappy", "zstandard", "bzip2", "xz")
+_METADATA = fastavro.parse_schema({"type": "map", "values": "bytes"})
+_LARGEST_BLOCK = 2**30
+_LARGEST_HEADER = 2**24
+_VARINT_BYTES = 10
+
+
+class Source(Protocol):
+    """Where a container is read from."""
+
+    def read(self, size: int = -1, /) -> bytes: ...
+
+
+class ContainerReader:
+    """The blocks of a container. Raises `ValueError` for bytes that are none."""
+
+    def __init__(self, source: Source) -> None:
+        self._source = source
+        if source.read(len(MAGIC)) != MAGIC:
+            raise ValueError("it does not begin as Avro files do")
+        metadata = _read_metadata(source)
+        self.schema: Any = json.loads(metadata.get("avro.schema", b""))
+        self._codec = metadata.get("avro.codec", b"null").decode()
+        if self._codec not in CODECS:
+            raise ValueError(f"codec {self._codec!r} is none of {', '.join(CODECS)}")
+        self._sync = _exactly(source, SYNC_SIZE)
+
+    def __iter__(self) -> Iterator[tuple[int, bytes]]:
+        """Record count and content of each block."""
+        while (count := _read_varint(self._source, at_end=None)) is not None:
+            size = _read_varint(self._source)
+            if size is None or size < 0 or count < 0:
+                raise ValueError("a block has a negative size")
+            content = decompress(self._codec, _exactly(self._source, size))
+            if _exactly(self._source, SYNC_SIZE) != self._sync:
+                raise ValueError("a block does not end with the file's marker")
+            yield count, content
+
+
+class ContainerWriter:
+    """Writes a container to a sink."""
+
+    def __init__(self, sink: Any, schema: Any, codec: str, level: int) -> None:
+        self._sink, self._codec, self._level, self._sync = sink, codec, level, os.urandom(SYNC_SIZE)
+        header = io.BytesIO()
+        metadata = {"avro.schema": json.dumps(schema).encode(), "avro.codec": codec.encode()}
+        fastavro.schemaless_writer(header, _METADATA, metadata)
+        sink.write(MAGIC + header.getvalue() + self._sync)
+
+    def write(self, count: int, content: bytes) -> None:
+        """Add a block of `count` records."""
+        packed = compress(self._codec, self._level, content)
+        self._sink.write(varint(count) + varint(len(packed)) + packed + self._sync)
+
+
+def compress(codec: str, level: int, content: bytes) -> bytes:
+    """A block's content as files have it; `level` is that of zstandard."""
+    match codec:
+        case "deflate":
+            packer = zlib.compressobj(wbits=-zlib.MAX_WBITS)
+            return packer.compress(content) + packer.flush()
+        case "snappy":
+            return bytes(pa.compress(content, "snappy", asbytes=True)) + struct.pack(">I", zlib.crc32(content))
+        case "zstandard":
+            return bytes(pa.Codec("zstd", level).compress(content, asbytes=True))
+        case "bzip2":
+            return bz2.compress(content)
+        case "xz":
+            return lzma.compress(content)
+    return content
+
+
+def decompress(codec: str, packed: bytes) -> bytes:
+    """The reverse of `compress`. Raises `ValueError` for what does not unpack to less than a gigabyte."""
+    try:
+        content = _unpacked(codec, packed)
+    except (zlib.error, lzma.LZMAError, OSError, EOFError) as e:
+        raise ValueError(f"a block is no {codec} data ({e})") from e
+    if len(content) > _LARGEST_BLOCK:
+        raise ValueError("a block unpacks to more than a gigabyte")
+    return content
+
+
+def varint(number: int) -> bytes:
+    """A number of 64 bits, zigzag-coded."""
+    rest, out = (number << 1) ^ (number >> 63), bytearray()
+    while rest > 0x7F:
+        out.append(rest & 0x7F | 0x80)
+        rest >>= 7
+    out.append(rest)
+    return bytes(out)
+
+
+def _unpacked(codec: str, packed: bytes) -> bytes:
+    match codec:
+        case "deflate":
+            return zlib.decompressobj(wbits=-zlib.MAX_WBITS).decompress(packed, _LARGEST_BLOCK + 1)
+        case "snappy":
+            return _unpacked_snappy(packed)
+        case "zstandard":
+            with pa.CompressedInputStream(pa.BufferReader(packed), "zstd") as stream:
+                return bytes(stream.read(_LARGEST_BLOCK + 1))
+        case "bzip2":
+            return bz2.BZ2Decompressor().decompress(packed, _LARGEST_BLOCK + 1)
+        case "xz":
+            return lzma.LZMADecompressor().decompress(packed, _LARGEST_BLOCK + 1)
+    return packed
+
+
+def _unpacked_snappy(packed: bytes) -> bytes:
+    size = shift = 0
+    for byte in packed[:5]:  # the content begins with its unpacked size, little endian in groups of seven bits
+        size |= (byte & 0x7F) << shift
+        shift += 7
+        if byte < 0x80:
+            break
+    if size > min(_LARGEST_BLOCK, 64 * len(packed)):  # no snappy element makes 64 bytes of one
+        raise ValueError("a block of snappy data claims an impossible size")
+    content = bytes(pa.decompress(packed[:-4], size, "snappy", asbytes=True))
+    if packed[-4:] != struct.pack(">I", zlib.crc32(content)):
+        raise ValueError("a block has another checksum than its content")
+    return content
+
+
+def _read_metadata(source: Source) -> dict[str, bytes]:
+    metadata: dict[str, bytes] = {}
+    while count := _read_varint(source):
+        if count < 0:
+            count = -count
+            _read_varint(source)
+        for _ in range(count):
+            name = _read_bytes(source).decode()
+            metadata[name] = _read_bytes(source)
+    return metadata
+
+
+def _read_bytes(source: Source) -> bytes:
+    size = _read_varint(source)
+    if size is None or not 0 <= size <= _LARGEST_HEADER:
+        raise ValueError("its header is damaged")
+    return _exactly(source, size)
+
+
+def _read_varint(source: Source, at_end: int | None = 0) -> int | None:
+    value = shift = 0
+    for i in range(_VARINT_BYTES):
+        byte = source.read(1)
+        if not byte:
+            if i == 0 and at_end is None:
+                return None
+            raise ValueError("it ends in the middle of a number")
+        value |= (byte[0] & 0x7F) << shift
+        shift += 7
+        if byte[0] < 0x80:
+            return (value >> 1) ^ -(value & 1)
+    raise ValueError("a number is too long")
+
+
+def _exactly(source: Source, size: int) -> bytes:
+    data = source.read(size)
+    if len(data) != size:
+        raise ValueError("it is cut off")
+    return bytes(data)

@@ -1,0 +1,159 @@
+"""ORC data files: columns carry their field id as attribute `paimon.id`; TIME is an INT, text of any kind a STRING."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.orc as po
+
+from paimon_core.errors import InvalidOptionError, UnsupportedFeatureError
+from paimon_core.formats.arrow_types import FIELD_ID, ORC_FIELD_ID, arrow_schema
+from paimon_core.formats.evolution import conform, conform_batch, request_sources
+from paimon_core.formats.file_format import ReadRequest, WrittenFile
+from paimon_core.formats.input import read_errors
+from paimon_core.formats.output import OutputFile
+from paimon_core.formats.stats import ValueStats
+from paimon_core.io.file_io import FileIO, storage_errors
+from paimon_core.options import FILE_BLOCK_SIZE, FILE_COMPRESSION, Option, TableOptions, decimal_number, memory_size
+from paimon_core.spec.types import DataField, Kind, nested_types
+
+_CODECS = {"none": "uncompressed", "uncompressed": "uncompressed"} | {c: c for c in ("zlib", "snappy", "lz4", "zstd")}
+_STRIPE_SIZE = Option("orc.stripe.size", memory_size, 64 * 2**20, "Bytes of a stripe.")
+_COMPRESS_SIZE = Option("orc.compress.size", memory_size, 256 * 2**10, "Bytes that are compressed at once.")
+_ROW_INDEX_STRIDE = Option("orc.row.index.stride", int, 10_000, "Rows per entry of the row index.")
+_DICTIONARY = Option("orc.dictionary.key.threshold", decimal_number, 0.8, "Distinct share of values in a dictionary.")
+_COMPRESS = Option("orc.compress", str.lower, "", "Codec of ORC files, before `file.compression`.")
+_ENCODED_SHARE = 4  # bytes in memory that become one in a file, roughly
+
+
+class OrcFormat:
+    """`file.format = orc`."""
+
+    extension = "orc"
+
+    def open_writer(self, io: FileIO, path: str, fields: Sequence[DataField], options: TableOptions) -> OrcFileWriter:
+        return OrcFileWriter(io, path, fields, options)
+
+    def read(self, io: FileIO, request: ReadRequest) -> Iterator[pa.RecordBatch]:
+        with read_errors("ORC", request.path), io.arrow().open_input_file(io.arrow_path(request.path)) as source:
+            file = po.ORCFile(source)
+            sources = request_sources(list(file.schema), request)
+            names = _selection(file.schema, [s for s in sources if s is not None])
+            for i in range(file.nstripes):
+                stripe = _read_stripe(file, i, names, request.path)
+                for start in range(0, stripe.num_rows, _step(stripe, request)):
+                    yield conform_batch(stripe.slice(start, _step(stripe, request)), sources, request)
+
+
+class OrcFileWriter:
+    """One ORC file; stripes end when they are full."""
+
+    def __init__(self, io: FileIO, path: str, fields: Sequence[DataField], options: TableOptions):
+        for field in fields:
+            if any(t.kind is Kind.VARIANT for t in nested_types(field.type)):
+                raise UnsupportedFeatureError(f"Column {field.name!r}: ORC files hold no VARIANT; use Parquet.")
+        self._schema = pa.schema([_stored_field(f) for f in arrow_schema(fields)])
+        self._stats = ValueStats(fields)
+        settings = _settings(options)
+        self._output = OutputFile(io, path)
+        self._writer = po.ORCWriter(self._output.sink, **settings)
+        self._started = False
+        self._flushed = self._waiting = 0
+
+    def write(self, rows: pa.Table) -> None:
+        self._stats.add(rows)
+        with storage_errors("write", self._output.path):
+            self._write(rows)
+
+    def _write(self, rows: pa.Table) -> None:
+        columns = [
+            pa.chunked_array([_whole(conform(part, f.type)) for part in column.chunks], f.type)
+            for column, f in zip(rows.columns, self._schema, strict=True)
+        ]
+        self._writer.write(pa.Table.from_arrays(columns, schema=self._schema))
+        self._started = True
+        self._waiting += rows.nbytes
+        if self._output.size != self._flushed:
+            self._flushed, self._waiting = self._output.size, 0
+
+    @property
+    def size(self) -> int:
+        return self._output.size + self._waiting // _ENCODED_SHARE
+
+    def close(self) -> WrittenFile:
+        with storage_errors("write", self._output.path):
+            if not self._started:
+                self._writer.write(self._schema.empty_table())
+            self._writer.close()
+        size = self._output.finish()
+        return WrittenFile(self._output.path, size, self._stats.row_count, self._stats.result())
+
+    def abort(self) -> None:
+        with suppress(Exception):
+            self._writer.close()
+        self._output.abort()
+
+
+def _whole(column: pa.Array) -> pa.Array:
+    """The column in buffers of its own: pyarrow's ORC writer mistakes the NULLs of slices of structs."""
+    return pa.concat_arrays([column]) if pa.types.is_nested(column.type) else column
+
+
+def _settings(options: TableOptions) -> dict[str, Any]:
+    name = options[_COMPRESS] or options[FILE_COMPRESSION].strip().lower()
+    if name not in _CODECS:
+        known = ", ".join(_CODECS)
+        raise InvalidOptionError(f"Option '{FILE_COMPRESSION.key}' cannot be {name!r} for ORC. It is one of {known}.")
+    return {
+        "compression": _CODECS[name],
+        "stripe_size": options[FILE_BLOCK_SIZE] or options[_STRIPE_SIZE],
+        "compression_block_size": options[_COMPRESS_SIZE],
+        "row_index_stride": options[_ROW_INDEX_STRIDE],
+        "dictionary_key_size_threshold": options[_DICTIONARY],
+    }
+
+
+def _read_stripe(file: po.ORCFile, index: int, names: list[str] | None, path: str) -> pa.RecordBatch:
+    try:
+        stripe = file.read_stripe(index, columns=names)
+        stripe.validate(full=True)  # ORC files have no checksums, and their texts may be none
+        return stripe
+    except pa.ArrowInvalid as e:
+        if "out of range for nanosecond" not in str(e):
+            raise
+        raise UnsupportedFeatureError(
+            f"File {path} has times before 1678 or after 2261, which this version cannot read from ORC files ({e})."
+        ) from e
+
+
+def _selection(found: pa.Schema, names: Sequence[str]) -> list[str] | None:
+    """What to ask for, None for all: a name with a dot would be taken for a path."""
+    if any("." in n for n in found.names):
+        return None
+    return list(dict.fromkeys(names)) or found.names[:1]
+
+
+def _step(stripe: pa.RecordBatch, request: ReadRequest) -> int:
+    """Rows per batch, so that a batch of long values stays within bounds."""
+    return int(max(1, min(request.max_rows, request.max_bytes * stripe.num_rows // max(stripe.nbytes, 1))))
+
+
+def _stored_field(field: pa.Field) -> pa.Field:
+    identity = (field.metadata or {}).get(FIELD_ID)
+    metadata = None if identity is None else {ORC_FIELD_ID: identity}
+    return pa.field(field.name, _stored_type(field.type), field.nullable, metadata)
+
+
+def _stored_type(arrow: pa.DataType) -> pa.DataType:
+    if pa.types.is_time(arrow):
+        return pa.int32()
+    if pa.types.is_struct(arrow):
+        return pa.struct([_stored_field(f) for f in arrow])
+    if pa.types.is_map(arrow):
+        return pa.map_(_stored_field(arrow.key_field), _stored_field(arrow.item_field))
+    if pa.types.is_list(arrow):
+        return pa.list_(_stored_field(arrow.value_field))
+    return arrow
