@@ -31,7 +31,7 @@ REFUSED_QUERIES = {
         )
     },
     r"\$branch_": "branches are not supported yet",
-    **{rf"\b{name}\b": f"with name `{name}` cannot be resolved" for name in ("_ROW_ID", "__paimon_bucket")},
+    **{rf"\b{name}\b": f"with name `{name}` cannot be resolved" for name in ("_ROW_ID",)},
 }
 
 
