@@ -7,20 +7,22 @@ from contextlib import suppress
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.orc as po
 
-from paimon_core.errors import InvalidOptionError, UnsupportedFeatureError
+from paimon_core.errors import InvalidDataError, InvalidOptionError, UnsupportedFeatureError
 from paimon_core.formats.arrow_types import FIELD_ID, ORC_FIELD_ID, arrow_schema
 from paimon_core.formats.evolution import conform, conform_batch, request_sources
 from paimon_core.formats.file_format import ReadRequest, WrittenFile
 from paimon_core.formats.input import read_errors
+from paimon_core.formats.orc_times import TimesAsNumbers, stripe_times
 from paimon_core.formats.output import OutputFile
 from paimon_core.formats.stats import ValueStats
 from paimon_core.io.file_io import FileIO, storage_errors
 from paimon_core.options import FILE_BLOCK_SIZE, FILE_COMPRESSION, Option, TableOptions, decimal_number, memory_size
 from paimon_core.spec.types import DataField, Kind, nested_types
 
-_CODECS = {"none": "uncompressed", "uncompressed": "uncompressed"} | {c: c for c in ("zlib", "snappy", "lz4", "zstd")}
+CODECS = {"none": "uncompressed", "uncompressed": "uncompressed"} | {c: c for c in ("zlib", "snappy", "lz4", "zstd")}
 _STRIPE_SIZE = Option("orc.stripe.size", memory_size, 64 * 2**20, "Bytes of a stripe.")
 _COMPRESS_SIZE = Option("orc.compress.size", memory_size, 256 * 2**10, "Bytes that are compressed at once.")
 _ROW_INDEX_STRIDE = Option("orc.row.index.stride", int, 10_000, "Rows per entry of the row index.")
@@ -43,7 +45,7 @@ class OrcFormat:
             sources = request_sources(list(file.schema), request)
             names = _selection(file.schema, [s for s in sources if s is not None])
             for i in range(file.nstripes):
-                stripe = _read_stripe(file, i, names, request.path)
+                stripe = _read_stripe(file, source, i, names)
                 for start in range(0, stripe.num_rows, _step(stripe, request)):
                     yield conform_batch(stripe.slice(start, _step(stripe, request)), sources, request)
 
@@ -55,7 +57,7 @@ class OrcFileWriter:
         for field in fields:
             if any(t.kind is Kind.VARIANT for t in nested_types(field.type)):
                 raise UnsupportedFeatureError(f"Column {field.name!r}: ORC files hold no VARIANT; use Parquet.")
-        self._schema = pa.schema([_stored_field(f) for f in arrow_schema(fields)])
+        self._schema = stored_schema(arrow_schema(fields))
         self._stats = ValueStats(fields)
         settings = _settings(options)
         self._output = OutputFile(io, path)
@@ -64,16 +66,16 @@ class OrcFileWriter:
         self._flushed = self._waiting = 0
 
     def write(self, rows: pa.Table) -> None:
-        self._stats.add(rows)
-        with storage_errors("write", self._output.path):
-            self._write(rows)
-
-    def _write(self, rows: pa.Table) -> None:
+        for name, column in zip(self._schema.names, rows.columns, strict=True):
+            for part in column.chunks:
+                _check_times(name, part)
         columns = [
             pa.chunked_array([_whole(conform(part, f.type)) for part in column.chunks], f.type)
             for column, f in zip(rows.columns, self._schema, strict=True)
         ]
-        self._writer.write(pa.Table.from_arrays(columns, schema=self._schema))
+        self._stats.add(rows)
+        with storage_errors("write", self._output.path):
+            self._writer.write(pa.Table.from_arrays(columns, schema=self._schema))
         self._started = True
         self._waiting += rows.nbytes
         if self._output.size != self._flushed:
@@ -102,13 +104,32 @@ def _whole(column: pa.Array) -> pa.Array:
     return pa.concat_arrays([column]) if pa.types.is_nested(column.type) else column
 
 
+def _check_times(name: str, column: pa.Array) -> None:
+    """pyarrow writes what is below milliseconds of times before 1970 in a way that other readers refuse."""
+    if pa.types.is_timestamp(column.type):
+        values, below = column.cast(pa.int64()), {"ms": 1, "us": 1000, "ns": 1_000_000}.get(column.type.unit, 1)
+        rest = pc.subtract(values, pc.multiply(pc.divide(values, below), below))
+        if below > 1 and pc.any(pc.and_(pc.less(values, 0), pc.not_equal(rest, 0))).as_py():
+            raise InvalidDataError(
+                f"Column {name!r} has times before 1970 with microseconds, which ORC files cannot hold: round them to "
+                "milliseconds, or use Parquet ('file.format' = 'parquet')."
+            )
+    elif pa.types.is_nested(column.type):
+        for child in column.flatten() if pa.types.is_struct(column.type) else _children(column):
+            _check_times(name, child)
+
+
+def _children(column: pa.Array) -> list[pa.Array]:
+    return [column.keys, column.items] if pa.types.is_map(column.type) else [column.flatten()]
+
+
 def _settings(options: TableOptions) -> dict[str, Any]:
     name = options[_COMPRESS] or options[FILE_COMPRESSION].strip().lower()
-    if name not in _CODECS:
-        known = ", ".join(_CODECS)
+    if name not in CODECS:
+        known = ", ".join(CODECS)
         raise InvalidOptionError(f"Option '{FILE_COMPRESSION.key}' cannot be {name!r} for ORC. It is one of {known}.")
     return {
-        "compression": _CODECS[name],
+        "compression": CODECS[name],
         "stripe_size": options[FILE_BLOCK_SIZE] or options[_STRIPE_SIZE],
         "compression_block_size": options[_COMPRESS_SIZE],
         "row_index_stride": options[_ROW_INDEX_STRIDE],
@@ -116,17 +137,17 @@ def _settings(options: TableOptions) -> dict[str, Any]:
     }
 
 
-def _read_stripe(file: po.ORCFile, index: int, names: list[str] | None, path: str) -> pa.RecordBatch:
+def _read_stripe(file: po.ORCFile, source: pa.NativeFile, index: int, names: list[str] | None) -> pa.RecordBatch:
     try:
         stripe = file.read_stripe(index, columns=names)
-        stripe.validate(full=True)  # ORC files have no checksums, and their texts may be none
-        return stripe
     except pa.ArrowInvalid as e:
         if "out of range for nanosecond" not in str(e):
             raise
-        raise UnsupportedFeatureError(
-            f"File {path} has times before 1678 or after 2261, which this version cannot read from ORC files ({e})."
-        ) from e
+        numbers = TimesAsNumbers(source)
+        stripe = po.ORCFile(pa.PythonFile(numbers, mode="r")).read_stripe(index, columns=names)
+        stripe = stripe_times(source, numbers.tail, index).restored(stripe, file.schema)
+    stripe.validate(full=True)  # ORC files have no checksums, and their texts may be none
+    return stripe
 
 
 def _selection(found: pa.Schema, names: Sequence[str]) -> list[str] | None:
@@ -139,6 +160,11 @@ def _selection(found: pa.Schema, names: Sequence[str]) -> list[str] | None:
 def _step(stripe: pa.RecordBatch, request: ReadRequest) -> int:
     """Rows per batch, so that a batch of long values stays within bounds."""
     return int(max(1, min(request.max_rows, request.max_bytes * stripe.num_rows // max(stripe.nbytes, 1))))
+
+
+def stored_schema(schema: pa.Schema) -> pa.Schema:
+    """The columns as ORC files have them."""
+    return pa.schema([_stored_field(f) for f in schema])
 
 
 def _stored_field(field: pa.Field) -> pa.Field:

@@ -32,7 +32,7 @@ _COMPRESSION = Option("parquet.compression", str.lower, "", "Codec of Parquet fi
 _DICTIONARY = Option("parquet.enable.dictionary", boolean, True, "Columns that repeat values have a dictionary.")
 _DICTIONARY_PAGE_SIZE = Option("parquet.dictionary.page.size", memory_size, 2**20, "Bytes of a dictionary.")
 _PAGE_SIZE = Option("parquet.page.size", memory_size, 2**20, "Bytes of a page.")
-_CODECS = ("zstd", "snappy", "gzip", "lz4", "brotli", "none", "uncompressed")
+CODECS = {c: c for c in ("zstd", "snappy", "gzip", "lz4", "brotli", "none")} | {"uncompressed": "none"}
 
 
 class ParquetFormat:
@@ -137,11 +137,11 @@ def _repeating(rows: pa.Table, options: TableOptions) -> list[str]:
 
 def _codec(options: TableOptions) -> str:
     name = options[_COMPRESSION] or options[FILE_COMPRESSION].strip().lower()
-    if name not in _CODECS:
+    if name not in CODECS:
         raise InvalidOptionError(
-            f"Option '{FILE_COMPRESSION.key}' cannot be {name!r} for Parquet. It is one of {', '.join(_CODECS)}."
+            f"Option '{FILE_COMPRESSION.key}' cannot be {name!r} for Parquet. It is one of {', '.join(CODECS)}."
         )
-    return "none" if name == "uncompressed" else name
+    return CODECS[name]
 
 
 def _open(io: FileIO, request: ReadRequest) -> pq.ParquetFile:

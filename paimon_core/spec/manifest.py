@@ -100,8 +100,11 @@ def _build_file(**given: Any) -> DataFileMeta:
     for name in ("extra_files", "value_stats_cols", "write_cols"):
         if name in given:
             given[name] = _tuple(given[name])
-    if isinstance(given.get("creation_time"), int):  # in JSON, and in the Avro of writers without logical types
-        given["creation_time"] = _EPOCH + timedelta(milliseconds=given["creation_time"])
+    moment = given.get("creation_time")
+    if isinstance(moment, int):  # in JSON, and in the Avro of writers without logical types
+        given["creation_time"] = _EPOCH + timedelta(milliseconds=moment)
+    elif isinstance(moment, datetime):
+        given["creation_time"] = moment.replace(tzinfo=UTC)
     return DataFileMeta(**given)
 
 

@@ -24,7 +24,7 @@ _READ = (
     _Feature("type", "table", ("table",)),
     _Feature("merge-engine", "deduplicate", ("deduplicate",), keyed_only=True),
     _Feature("data-evolution.enabled", "false", ("false",)),
-    _Feature("manifest.format", "avro", ("avro",)),
+    _Feature("manifest.format", "avro", ("avro", "parquet", "orc")),
     _Feature("ignore-delete", "false", ("false",), keyed_only=True),
     _Feature("sequence.field.sort-order", "ascending", ("ascending",), keyed_only=True),
     _Feature("chain-table.enabled", "false", ("false",)),

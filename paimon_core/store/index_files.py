@@ -17,15 +17,15 @@ from paimon_core.options import INDEX_FILE_IN_DATA_DIR
 from paimon_core.spec.deletion_vector import Positions, byte_range, decode_vector
 from paimon_core.spec.index_manifest import (
     DELETION_VECTORS_INDEX,
+    ENTRY_VERSION,
+    INDEX_MANIFEST_ENTRY,
     IndexFileMeta,
     IndexManifestEntry,
-    decode_index_manifest,
-    encode_index_manifest,
 )
 from paimon_core.spec.paths import index_file_path
 from paimon_core.spec.snapshot import Snapshot
 from paimon_core.spec.split import DeletionFile
-from paimon_core.store.manifests import manifest_codec, read_manifest_file
+from paimon_core.store.record_files import read_records, record_bytes
 from paimon_core.store.table_store import TableStore
 
 Bucket = tuple[bytes, int]
@@ -36,7 +36,7 @@ def index_entries(store: TableStore, snapshot: Snapshot | None) -> tuple[IndexMa
     if snapshot is None or snapshot.index_manifest is None:
         return ()
     path = store.paths.manifest(snapshot.index_manifest)
-    return store.cache.get(path, lambda: tuple(decode_index_manifest(path, read_manifest_file(store, path))))
+    return store.cache.get(path, lambda: read_records(store, INDEX_MANIFEST_ENTRY, ENTRY_VERSION, path))
 
 
 def write_index_manifest(store: TableStore, entries: Sequence[IndexManifestEntry]) -> str | None:
@@ -44,7 +44,7 @@ def write_index_manifest(store: TableStore, entries: Sequence[IndexManifestEntry
     if not entries:
         return None
     name = f"index-manifest-{uuid.uuid4()}-0"
-    store.io.write_bytes(store.paths.manifest(name), encode_index_manifest(entries, manifest_codec(store)))
+    store.io.write_bytes(store.paths.manifest(name), record_bytes(store, INDEX_MANIFEST_ENTRY, ENTRY_VERSION, entries))
     return name
 
 

@@ -13,31 +13,28 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 from typing import Any
 
-from paimon_core.errors import CorruptFileError, InvalidOptionError, UnsupportedFeatureError
 from paimon_core.options import (
-    MANIFEST_COMPRESSION,
-    MANIFEST_FORMAT,
     MANIFEST_FULL_COMPACTION_SIZE,
     MANIFEST_MERGE_MIN_COUNT,
     MANIFEST_TARGET_FILE_SIZE,
 )
 from paimon_core.spec.binary_row import decode_row
 from paimon_core.spec.manifest import (
+    ENTRY_VERSION,
+    LIST_VERSION,
+    MANIFEST_ENTRY,
+    MANIFEST_FILE_META,
     FileKind,
     ManifestEntry,
     ManifestFileMeta,
-    decode_manifest,
-    decode_manifest_list,
-    encode_manifest,
-    encode_manifest_list,
     live_entries,
 )
 from paimon_core.spec.snapshot import Snapshot
 from paimon_core.spec.stats import ColumnStats, SimpleStats, encode_stats
 from paimon_core.store.partitions import PartitionFilter
+from paimon_core.store.record_files import read_records, record_bytes
 from paimon_core.store.table_store import TableStore
 
-_CODECS = {"zstd": "zstandard", "snappy": "snappy", "deflate": "deflate", "none": "null", "null": "null"}
 _BYTES_PER_ENTRY = 50  # least size of an entry in a compressed manifest, to split long ones by
 
 Identifier = tuple[bytes, int, int, str]
@@ -53,13 +50,13 @@ def data_manifests(store: TableStore, snapshot: Snapshot) -> tuple[ManifestFileM
 def read_manifest_list(store: TableStore, name: str) -> tuple[ManifestFileMeta, ...]:
     """The manifests a list names. Raises `CorruptFileError`, also where the file is not there."""
     path = store.paths.manifest(name)
-    return store.cache.get(path, lambda: tuple(decode_manifest_list(path, read_manifest_file(store, path))))
+    return store.cache.get(path, lambda: read_records(store, MANIFEST_FILE_META, LIST_VERSION, path))
 
 
 def read_manifest(store: TableStore, name: str) -> tuple[ManifestEntry, ...]:
     """The entries of a manifest, in order. Raises `CorruptFileError`, also where the file is not there."""
     path = store.paths.manifest(name)
-    return store.cache.get(path, lambda: tuple(decode_manifest(path, read_manifest_file(store, path))))
+    return store.cache.get(path, lambda: read_records(store, MANIFEST_ENTRY, ENTRY_VERSION, path))
 
 
 def read_entries(store: TableStore, manifests: Iterable[ManifestFileMeta]) -> Iterator[ManifestEntry]:
@@ -85,7 +82,7 @@ def live_files(
 def write_manifest_list(store: TableStore, manifests: Sequence[ManifestFileMeta]) -> tuple[str, int]:
     """Write a list; its name and its size in bytes."""
     name = f"manifest-list-{uuid.uuid4()}-0"
-    data = encode_manifest_list(manifests, manifest_codec(store))
+    data = record_bytes(store, MANIFEST_FILE_META, LIST_VERSION, manifests)
     store.io.write_bytes(store.paths.manifest(name), data)
     return name, len(data)
 
@@ -165,7 +162,7 @@ def _rewrite(store: TableStore, entries: Iterable[ManifestEntry]) -> list[Manife
 
 
 def _write_manifest(store: TableStore, name: str, entries: Sequence[ManifestEntry]) -> ManifestFileMeta:
-    data = encode_manifest(entries, manifest_codec(store))
+    data = record_bytes(store, MANIFEST_ENTRY, ENTRY_VERSION, entries)
     store.io.write_bytes(store.paths.manifest(name), data)
     added = sum(e.kind is FileKind.ADD for e in entries)
     row_ids = [(e.file.first_row_id, e.file.row_count) for e in entries if e.file.first_row_id is not None]
@@ -200,26 +197,3 @@ def _count_nulls(types: Sequence[Any], entries: Sequence[ManifestEntry], index: 
 def _column_stats(values: Sequence[Any], nulls: int) -> ColumnStats:
     known = [v for v in values if v is not None]
     return ColumnStats(min(known, default=None), max(known, default=None), nulls)
-
-
-def manifest_codec(store: TableStore) -> str:
-    """The Avro codec of new manifests. Raises `InvalidOptionError`."""
-    name = store.options[MANIFEST_COMPRESSION].lower()
-    if name not in _CODECS:
-        known = ", ".join(_CODECS)
-        raise InvalidOptionError(f"Option 'manifest.compression' cannot be {name!r}; it is one of {known}.")
-    return _CODECS[name]
-
-
-def read_manifest_file(store: TableStore, path: str) -> bytes:
-    """The bytes of a manifest, a list or an index manifest. Raises `CorruptFileError`, `UnsupportedFeatureError`."""
-    if store.options[MANIFEST_FORMAT] != "avro":
-        raise UnsupportedFeatureError(
-            f"Table {store.name} cannot be read: '{MANIFEST_FORMAT.key}' = '{store.options[MANIFEST_FORMAT]}' is not "
-            "supported yet; 'avro' works."
-        )
-    try:
-        return store.io.read_bytes(path)
-    except FileNotFoundError:
-        cause = "it is not there, though a snapshot names it; it may have expired since the table was opened"
-        raise CorruptFileError(path, cause, "run the statement again, or restore the file from a backup") from None

@@ -46,7 +46,6 @@ REFUSED_TABLES = {
     "data_evolution_orc_partitioned": _DATA_EVOLUTION,
     "dv_pk_engines": _PARTIAL_UPDATE,
     "format_mixed": "has the (csv|json) file",
-    "manifest_parquet": "'manifest.format' = 'parquet' is not supported yet",
     "me_first_row": _FIRST_ROW,
     "me_first_row_compacted": _FIRST_ROW,
     "pu_basic": _PARTIAL_UPDATE,
@@ -56,7 +55,7 @@ REFUSED_TABLES = {
     "pu_remove_on_group": _PARTIAL_UPDATE,
 }
 # those of which not even the list of files can be read
-REFUSED_METADATA = frozenset(("blob", "manifest_parquet"))
+REFUSED_METADATA = frozenset(("blob",))
 
 
 def golden_names() -> list[str]:

@@ -17,7 +17,7 @@ from tests.support.tables import new_store
 BOTH = {
     "merge-engine": "aggregation",
     "data-evolution.enabled": "true",
-    "manifest.format": "orc",
+    "manifest.format": "csv",
     "ignore-delete": "true",
     "scan.fallback-branch": "b",
 }

@@ -158,8 +158,8 @@ def test_what_cannot_be_written_is_named(tmp_path: Path) -> None:
         open_writer(make_store(tmp_path, {"k": INT}, keys=["k"], bucket="1", **descending), sequence_start=0)
     with pytest.raises(InvalidOptionError, match="bucket-key"):
         open_writer(make_store(tmp_path, {"k": INT}, bucket="2"), sequence_start=0)
-    with pytest.raises(UnsupportedFeatureError, match="'file.format' = 'csv'"):
-        open_writer(make_store(tmp_path, {"k": INT}, file__format="csv"), sequence_start=0)
+    with pytest.raises(UnsupportedFeatureError, match="'file.format' = 'lance'"):
+        open_writer(make_store(tmp_path, {"k": INT}, file__format="lance"), sequence_start=0)
 
 
 def test_kinds_are_written_as_given(tmp_path: Path) -> None:

@@ -1,0 +1,212 @@
+"""What lies where in an ORC file: its tail, its stripes and their streams.
+
+    stripe*       index streams, data streams, stripe footer
+    metadata      statistics of stripes
+    footer        protobuf: 3 stripes, 4 types (1 kind, 2 subtypes), …
+    postscript    protobuf: 1 footer length, 2 codec, 3 block size
+    1 byte        length of the postscript
+
+Streams, footers and metadata of a file with a codec are chunks: three bytes little endian, length * 2 + (1 where the
+chunk is stored as it is), then the chunk. Source: ORC specification v1.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+
+_TAIL_BYTES = 16 * 1024
+_CHUNK_HEADER = 3
+_LARGEST_TAIL = 2**28
+_CODECS = {0: None, 1: "zlib", 2: "snappy", 4: "lz4_raw", 5: "zstd"}
+_VARINT_BYTES = 10
+LONG, TIMESTAMP, LIST, MAP, STRUCT, TIMESTAMP_INSTANT = 4, 9, 10, 11, 12, 18
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnType:
+    """A column: its kind, the columns below it, and where in the footer the kind stands."""
+
+    kind: int
+    below: tuple[int, ...]
+    kind_place: int
+
+
+@dataclass(frozen=True, slots=True)
+class Stripe:
+    """A stripe: where its data streams and its footer begin, in bytes of the file."""
+
+    data_start: int
+    footer_start: int
+    footer_size: int
+
+
+@dataclass(frozen=True, slots=True)
+class Stream:
+    """A stream of one column in a stripe."""
+
+    kind: int
+    column: int
+    start: int
+    size: int
+
+
+@dataclass(frozen=True, slots=True)
+class OrcTail:
+    """What the end of an ORC file says; `footer` is unpacked, `footer_start` its place in the file."""
+
+    codec: str | None
+    block_size: int
+    footer: bytes
+    footer_start: int
+    postscript: bytes
+    types: tuple[ColumnType, ...]
+    stripes: tuple[Stripe, ...]
+
+
+def messages(data: bytes) -> Iterator[tuple[int, Any, int]]:
+    """Field number, value (a number, or bytes) and place of the value of each field of a protobuf message."""
+    place = 0
+    while place < len(data):
+        key, place = varint_at(data, place)
+        number, wire = key >> 3, key & 7
+        if wire == 0:
+            value, end = varint_at(data, place)
+            yield number, value, place
+        elif wire == 2:
+            size, place = varint_at(data, place)
+            end = place + size
+            if end > len(data):
+                raise ValueError("a message is cut off")
+            yield number, data[place:end], place
+        elif wire in (1, 5):
+            end = place + (8 if wire == 1 else 4)
+        else:
+            raise ValueError("a message is damaged")
+        place = end
+
+
+def varint_at(data: bytes, place: int) -> tuple[int, int]:
+    """The number at a place, seven bits per byte, and the place behind it."""
+    value = 0
+    for i in range(_VARINT_BYTES):
+        if place + i >= len(data):
+            break
+        byte = data[place + i]
+        value |= (byte & 0x7F) << (7 * i)
+        if byte < 0x80:
+            return value, place + i + 1
+    raise ValueError("a number is damaged")
+
+
+def read_tail(source: pa.NativeFile) -> OrcTail:
+    """Raises `ValueError` for what is no ORC file."""
+    size = source.size()
+    end = _read(source, max(0, size - _TAIL_BYTES), min(size, _TAIL_BYTES))
+    postscript = end[-1 - end[-1] : -1]
+    found = {number: value for number, value, _ in messages(postscript)}
+    length, codec = found.get(1, 0), found.get(2, 0)
+    if codec not in _CODECS or not 0 < length <= min(size, _LARGEST_TAIL):
+        raise ValueError("its postscript is damaged")
+    start = size - 1 - len(postscript) - length
+    block = found.get(3, 0)
+    footer = unpacked(_CODECS[codec], block, _read(source, start, length))
+    types, stripes = [], []
+    for number, value, place in messages(footer):
+        if number == 3:
+            stripes.append(_stripe(value))
+        elif number == 4:
+            types.append(_type(value, place))
+    return OrcTail(_CODECS[codec], block, footer, start, postscript, tuple(types), tuple(stripes))
+
+
+def read_streams(source: pa.NativeFile, tail: OrcTail, stripe: Stripe) -> tuple[list[Stream], str]:
+    """The data streams of a stripe, and the time zone of its writer."""
+    footer = unpacked(tail.codec, tail.block_size, _read(source, stripe.footer_start, stripe.footer_size))
+    streams, start, zone = [], 0, "UTC"
+    for number, value, _ in messages(footer):
+        if number == 1:
+            found = {n: v for n, v, _ in messages(value)}
+            streams.append(Stream(found.get(1, 0), found.get(2, 0), start, found.get(3, 0)))
+            start += found.get(3, 0)
+        elif number == 3:
+            zone = value.decode()
+    # index streams come first, and the offsets count from the start of the stripe
+    first = stripe.footer_start - start
+    return [Stream(s.kind, s.column, first + s.start, s.size) for s in streams], zone
+
+
+def read_stream(source: pa.NativeFile, tail: OrcTail, stream: Stream) -> bytes:
+    """The unpacked content of a stream."""
+    return unpacked(tail.codec, tail.block_size, _read(source, stream.start, stream.size))
+
+
+def unpacked(codec: str | None, block_size: int, data: bytes) -> bytes:
+    """The content of chunks. Raises `ValueError`."""
+    if codec is None:
+        return data
+    parts, place = [], 0
+    while place < len(data):
+        header = int.from_bytes(data[place : place + _CHUNK_HEADER], "little")
+        place += _CHUNK_HEADER
+        chunk = data[place : place + (header >> 1)]
+        place += header >> 1
+        parts.append(chunk if header & 1 else _unpacked_chunk(codec, block_size, chunk))
+    return b"".join(parts)
+
+
+def stored(codec: str | None, block_size: int, data: bytes) -> bytes:
+    """The content as chunks that are stored as they are."""
+    if codec is None:
+        return data
+    parts = (data[i : i + block_size] for i in range(0, len(data), block_size))
+    return b"".join((len(p) * 2 + 1).to_bytes(_CHUNK_HEADER, "little") + p for p in parts)
+
+
+def _unpacked_chunk(codec: str, block_size: int, chunk: bytes) -> bytes:
+    if codec == "zlib":
+        try:
+            return zlib.decompressobj(wbits=-zlib.MAX_WBITS).decompress(chunk, block_size)
+        except zlib.error as e:
+            raise ValueError(f"a chunk is damaged ({e})") from e
+    if codec == "zstd":
+        with pa.CompressedInputStream(pa.BufferReader(chunk), "zstd") as stream:
+            return bytes(stream.read(block_size))
+    size = varint_at(chunk, 0)[0] if codec == "snappy" else block_size
+    if size > block_size:
+        raise ValueError("a chunk is larger than a block")
+    return bytes(pa.Codec(codec).decompress(chunk, size, asbytes=True))
+
+
+def _stripe(data: bytes) -> Stripe:
+    found = {number: value for number, value, _ in messages(data)}
+    offset, index, size, footer = (found.get(n, 0) for n in (1, 2, 3, 4))
+    return Stripe(offset + index, offset + index + size, footer)
+
+
+def _type(data: bytes, start: int) -> ColumnType:
+    kind, kind_place, below = 0, -1, list[int]()
+    for number, value, place in messages(data):
+        if number == 1:
+            kind, kind_place = value, start + place
+        elif number == 2 and isinstance(value, int):
+            below.append(value)
+        elif number == 2:
+            at = 0
+            while at < len(value):
+                subtype, at = varint_at(value, at)
+                below.append(subtype)
+    return ColumnType(kind, tuple(below), kind_place)
+
+
+def _read(source: pa.NativeFile, start: int, size: int) -> bytes:
+    if start < 0 or size < 0:
+        raise ValueError("a part lies outside of the file")
+    data = bytes(source.read_at(size, start))
+    if len(data) != size:
+        raise ValueError("it is cut off")
+    return data

@@ -1,0 +1,119 @@
+"""Records of metadata (manifests and their lists) as Parquet and ORC files: `manifest.format`.
+
+The columns are those of the Avro form, with field ids by place; `_VERSION`, the first one, has id -1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from types import MappingProxyType
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.orc as po
+import pyarrow.parquet as pq
+
+from paimon_core.errors import CorruptFileError, InvalidOptionError, PaimonError, UnsupportedVersionError
+from paimon_core.formats.arrow_types import arrow_schema
+from paimon_core.formats.evolution import conform, sources_of
+from paimon_core.formats.orc import CODECS as ORC_CODECS
+from paimon_core.formats.orc import stored_schema
+from paimon_core.formats.parquet import CODECS as PARQUET_CODECS
+from paimon_core.spec.records import Record
+from paimon_core.spec.types import (
+    BIGINT,
+    BYTES,
+    INT,
+    STRING,
+    TINYINT,
+    CollectionType,
+    DataField,
+    DataType,
+    Kind,
+    RowType,
+    TimeType,
+)
+
+_VERSION = DataField(id=-1, name="_VERSION", type=INT.with_nullable(False))
+_PLAIN: Mapping[str, DataType] = MappingProxyType({"string": STRING, "int": INT, "long": BIGINT, "bytes": BYTES})
+_TINY = ("_KIND", "_FILE_SOURCE")  # small numbers, which Avro has none of
+
+
+def encode_columns(record: Record, version: int, values: Iterable[Any], form: str, codec: str) -> bytes:
+    """A Parquet or ORC file (`form`) of the values. Raises `InvalidOptionError` for a codec it does not have."""
+    rows = [{_VERSION.name: version, **record.to_avro(v)} for v in values]
+    schema = arrow_schema([_VERSION, *_fields(record)])
+    codecs: Mapping[str, str] = ORC_CODECS if form == "orc" else PARQUET_CODECS
+    if codec not in codecs:
+        known = ", ".join(codecs)
+        raise InvalidOptionError(f"Option 'manifest.compression' cannot be {codec!r} for {form}; it is one of {known}.")
+    sink = pa.BufferOutputStream()
+    if form == "orc":
+        po.write_table(pa.Table.from_pylist(rows, stored_schema(schema)), sink, compression=codecs[codec])
+    else:
+        pq.write_table(pa.Table.from_pylist(rows, schema), sink, compression=codecs[codec], store_schema=False)
+    return bytes(sink.getvalue())
+
+
+def decode_columns(record: Record, version: int, path: str, data: bytes) -> Iterator[Any]:
+    """The values that a Parquet or ORC file holds. Raises `CorruptFileError`, `UnsupportedVersionError`."""
+    with _errors(record, path):
+        source = pa.BufferReader(data)
+        found = (po.ORCFile(source) if data.startswith(b"ORC") else pq.ParquetFile(source)).read()
+        newest = max(found.column(_VERSION.name).to_pylist(), default=version)
+        if newest > version:
+            cause = f"it has {record.name} version {newest}, this library knows versions up to {version}"
+            raise UnsupportedVersionError(path, cause, "upgrade paimon-sql")
+        fields = _fields(record)
+        target, rows = arrow_schema(fields), found.drop_columns([_VERSION.name]).combine_chunks()
+        names = sources_of(list(rows.schema), [(f.name, f.id) for f in fields])
+        there = [(name, f) for name, f in zip(names, target, strict=True) if name is not None]
+        columns = [conform(rows.column(name).combine_chunks(), f.type) for name, f in there]
+        for column, (_, field) in zip(columns, there, strict=True):
+            _check_nulls(column, field)
+        table = pa.Table.from_arrays(columns, names=[f.name for _, f in there])
+        table.validate(full=True)
+        yield from map(record.from_avro, table.to_pylist())
+
+
+@contextmanager
+def _errors(record: Record, path: str) -> Iterator[None]:
+    try:
+        yield
+    except PaimonError:
+        raise
+    except (pa.ArrowException, OSError, ValueError, KeyError, TypeError, OverflowError) as e:
+        raise CorruptFileError(path, f"it is no file of {record.name} ({type(e).__name__}: {e})") from e
+
+
+def _fields(record: Record) -> tuple[DataField, ...]:
+    return _row(record.avro()).fields
+
+
+def _row(avro: Any) -> RowType:
+    named = [(f["name"], f["type"]) for f in avro["fields"]]
+    fields = tuple(DataField(id=i, name=n, type=_type(t, n)) for i, (n, t) in enumerate(named))
+    return RowType(nullable=False, fields=fields)
+
+
+def _type(avro: Any, name: str) -> DataType:
+    if isinstance(avro, list):
+        return _type(avro[1], name).with_nullable(True)
+    if isinstance(avro, str):
+        return (TINYINT if name in _TINY else _PLAIN[avro]).with_nullable(False)
+    convert: Mapping[str, Callable[[], DataType]] = {
+        "record": lambda: _row(avro),
+        "array": lambda: CollectionType(Kind.ARRAY, False, _type(avro["items"], "")),
+        "long": lambda: TimeType(Kind.TIMESTAMP, False, 3),
+    }
+    return convert[avro["type"]]()
+
+
+def _check_nulls(column: pa.Array, field: pa.Field) -> None:
+    if column.null_count and not field.nullable:
+        raise ValueError(f"column {field.name} is missing somewhere")
+    if pa.types.is_struct(field.type):
+        for child, inner in zip(column.flatten(), field.type, strict=True):
+            if not column.null_count:
+                _check_nulls(child, inner)

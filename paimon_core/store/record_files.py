@@ -1,0 +1,45 @@
+"""Files of metadata records through a table's storage: Avro, or the columnar formats that `manifest.format` names.
+
+A file is read as what it begins like: the option tells of new ones.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from paimon_core.errors import CorruptFileError, InvalidOptionError, UnsupportedFeatureError
+from paimon_core.formats.record_files import decode_columns, encode_columns
+from paimon_core.options import MANIFEST_COMPRESSION, MANIFEST_FORMAT
+from paimon_core.spec.records import Record, decode_records, encode_records
+from paimon_core.store.table_store import TableStore
+
+_AVRO_CODECS = {"zstd": "zstandard", "snappy": "snappy", "deflate": "deflate", "none": "null", "null": "null"}
+_COLUMNAR = ("parquet", "orc")
+_BEGINNINGS = (b"PAR1", b"ORC")
+
+
+def read_records(store: TableStore, record: Record, version: int, path: str) -> tuple[Any, ...]:
+    """The records of a file. Raises `CorruptFileError`, also where the file is not there."""
+    try:
+        data = store.io.read_bytes(path)
+    except FileNotFoundError:
+        cause = "it is not there, though a snapshot names it; it may have expired since the table was opened"
+        raise CorruptFileError(path, cause, "run the statement again, or restore the file from a backup") from None
+    decode = decode_columns if data.startswith(_BEGINNINGS) else decode_records
+    return tuple(decode(record, version, path, data))
+
+
+def record_bytes(store: TableStore, record: Record, version: int, values: Iterable[Any]) -> bytes:
+    """A file of records, in the format and codec of the table. Raises `InvalidOptionError`."""
+    form, codec = store.options[MANIFEST_FORMAT], store.options[MANIFEST_COMPRESSION].lower()
+    if form in _COLUMNAR:
+        return encode_columns(record, version, values, form, codec)
+    if form != "avro":
+        raise UnsupportedFeatureError(
+            f"Table {store.name} cannot be written: '{MANIFEST_FORMAT.key}' = '{form}' is none of avro, parquet, orc."
+        )
+    if codec not in _AVRO_CODECS:
+        known = ", ".join(_AVRO_CODECS)
+        raise InvalidOptionError(f"Option '{MANIFEST_COMPRESSION.key}' cannot be {codec!r}; it is one of {known}.")
+    return encode_records(record, version, values, _AVRO_CODECS[codec])
