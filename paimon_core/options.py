@@ -117,8 +117,12 @@ class Option(Generic[T]):
 
 NO_NAMES: tuple[str, ...] = ()
 NO_LEVELS: Mapping[int, str] = {}
+DYNAMIC, POSTPONED = -1, -2  # values of `bucket`
 
 BUCKET = Option("bucket", integer, -1, "Number of buckets; -1: dynamic with a primary key, unaware without.")
+BUCKET_FUNCTION = Option(
+    "bucket-function.type", one_of("default", "mod", "hive"), "default", "How the bucket follows from the bucket key."
+)
 BUCKET_KEY = Option("bucket-key", names, NO_NAMES, "Columns that decide the bucket; default: the primary key.")
 COMMIT_MAX_RETRIES = Option("commit.max-retries", integer, 10, "How often a commit that lost a race is tried again.")
 COMMIT_MIN_RETRY_WAIT = Option("commit.min-retry-wait", duration, 10, "Shortest wait before another try, ms.")
@@ -127,6 +131,7 @@ COMMIT_UNSAFE_STORAGE = Option("commit.unsafe-storage", boolean, False, "Commit 
 COMMIT_USER_PREFIX = Option("commit.user-prefix", str, "", "What generated commit users begin with.")
 DATA_FILE_DIRECTORY = Option("data-file.path-directory", folder, "", "Folder of the table that holds the data files.")
 DATA_FILE_PREFIX = Option("data-file.prefix", str, "data-", "What names of data files begin with.")
+DATA_FILE_THIN = Option("data-file.thin-mode", boolean, False, "Data files repeat no key columns.")
 DELETION_VECTOR_BITMAP64 = Option("deletion-vectors.bitmap64", boolean, False, "Deletion vectors of 64 bits.")
 DELETION_VECTOR_FILE_SIZE = Option(
     "deletion-vector.index-file.target-size", memory_size, 2 * 2**20, "Size files of deletion vectors end at."
@@ -134,15 +139,18 @@ DELETION_VECTOR_FILE_SIZE = Option(
 DELETION_VECTOR_MERGE_ON_READ = Option(
     "deletion-vectors.merge-on-read", boolean, False, "Readers merge rows that are not compacted yet."
 )
-DATA_FILE_THIN = Option("data-file.thin-mode", boolean, False, "Data files repeat no key columns.")
 DELETION_VECTORS = Option("deletion-vectors.enabled", boolean, False, "Mark deleted rows in files of their own.")
+DYNAMIC_BUCKET_ASSIGNERS = Option("dynamic-bucket.assigner-parallelism", integer, 0, "Assigners; 0: as many as tasks.")
+DYNAMIC_BUCKET_INITIAL = Option("dynamic-bucket.initial-buckets", integer, 0, "Assigners that get keys; 0: all.")
+DYNAMIC_BUCKET_MAX = Option("dynamic-bucket.max-buckets", integer, -1, "Most buckets of a partition; -1: no bound.")
+DYNAMIC_BUCKET_TARGET_ROWS = Option("dynamic-bucket.target-row-num", integer, 2_000_000, "Keys that fill a bucket.")
 FILE_BLOCK_SIZE = Option("file.block-size", memory_size, 0, "Bytes of a row group or stripe; 0: the format's default.")
 FILE_COMPRESSION = Option("file.compression", str, "zstd", "Codec of data files.")
 FILE_COMPRESSION_PER_LEVEL = Option("file.compression.per.level", by_level, NO_LEVELS, "Codec of a level's files.")
 FILE_FORMAT = Option("file.format", str.lower, "parquet", "Format of data files.")
-INDEX_FILE_IN_DATA_DIR = Option("index-file-in-data-file-dir", boolean, False, "Index files stand beside data files.")
 FILE_FORMAT_PER_LEVEL = Option("file.format.per.level", by_level, NO_LEVELS, "Format of a level's files.")
 FILE_SUFFIX_COMPRESSION = Option("file.suffix.include.compression", boolean, False, "Names of files tell the codec.")
+INDEX_FILE_IN_DATA_DIR = Option("index-file-in-data-file-dir", boolean, False, "Index files stand beside data files.")
 MANIFEST_COMPRESSION = Option("manifest.compression", str, "zstd", "Codec of manifests.")
 MANIFEST_FORMAT = Option("manifest.format", str.lower, "avro", "Format of manifests.")
 MANIFEST_FULL_COMPACTION_SIZE = Option(

@@ -13,8 +13,9 @@ from paimon_core.commit.changes import Overwrite
 from paimon_core.commit.commit import abort, commit
 from paimon_core.commit.draft import CommitInfo
 from paimon_core.commit.publish import CatalogLock, publisher_for
+from paimon_core.errors import CommitUnknownError, PaimonError
 from paimon_core.expressions.predicate import Predicate
-from paimon_core.options import COMMIT_UNSAFE_STORAGE, COMMIT_USER_PREFIX
+from paimon_core.options import BUCKET, COMMIT_UNSAFE_STORAGE, COMMIT_USER_PREFIX, DYNAMIC
 from paimon_core.scan.partitions import partition_rows
 from paimon_core.scan.plan import Plan, plan_scan
 from paimon_core.scan.time_travel import resolve_snapshot, store_at
@@ -27,6 +28,8 @@ from paimon_core.store.option_changes import check_option_set
 from paimon_core.store.snapshots import latest_snapshot
 from paimon_core.store.table_store import TableStore
 from paimon_core.system_tables.registry import read_system_table, system_table_schema
+from paimon_core.write.dynamic_buckets import AssignmentBase
+from paimon_core.write.hash_index_merge import delete_hash_indexes, merge_hash_indexes
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +78,12 @@ class Table:
         live = live_files(self.store, latest_snapshot(self.store)).values()
         return max((e.file.max_sequence_number for e in live), default=-1)
 
+    def assignment_base(self, tasks: int, *, overwrites: bool) -> AssignmentBase | None:
+        """What the tasks of a write give dynamic buckets by; None where buckets are not dynamic."""
+        if not self.store.has_primary_key or self.store.options[BUCKET] != DYNAMIC:
+            return None
+        return AssignmentBase(None if overwrites else latest_snapshot(self.store), tasks, overwrites)
+
     def check_writable(self) -> None:
         """Raises `UnsupportedFeatureError` where rows cannot be committed: to be asked before they are written."""
         check_writable(self.store)
@@ -89,7 +98,16 @@ class Table:
     ) -> Snapshot | None:
         """Make the files of messages visible; see `commit`."""
         publisher = publisher_for(self.store.io, self.lock, self.store.options[COMMIT_UNSAFE_STORAGE])
-        return commit(self.store, messages, info, publisher, overwrite)
+        indexes = merge_hash_indexes(self.store, messages)
+        try:
+            made = commit(self.store, indexes.messages, info, publisher, overwrite)
+        except CommitUnknownError:
+            raise
+        except PaimonError:
+            delete_hash_indexes(self.store, indexes.merged)
+            raise
+        delete_hash_indexes(self.store, indexes.parts)
+        return made
 
     def abort(self, messages: Sequence[CommitMessage]) -> None:
         """Delete the files of messages that were not committed."""

@@ -9,7 +9,7 @@ from paimon_core.errors import InvalidDataError
 from paimon_core.expressions.predicate import Predicate
 from paimon_core.spec.index_manifest import DELETION_VECTORS_INDEX, IndexFileMeta, IndexManifestEntry
 from paimon_core.spec.manifest import DataFileMeta, FileKind, ManifestEntry
-from paimon_core.spec.message import CommitMessage
+from paimon_core.spec.message import CommitMessage, index_base_of
 from paimon_core.spec.snapshot import CommitKind
 from paimon_core.store.manifests import Identifier
 from paimon_core.store.partitions import PartitionFilter, only_partitions
@@ -69,26 +69,31 @@ def changes_of(store: TableStore, messages: Sequence[CommitMessage], overwrite: 
     written, compacted = tuple(_written(messages)), tuple(_compacted(messages))
     index = tuple(_index_entries(messages, "deleted_index_files", "new_index_files"))
     compact_index = tuple(_index_entries(messages, "compact_deleted_index_files", "compact_new_index_files"))
-    first = _append(store, written, index) if overwrite is None else _overwrite(store, written, index, overwrite)
-    if first is not None:
-        first = replace(first, index_base=next((m.index_base for m in messages if m.index_base is not None), None))
+    if overwrite is None:
+        first = _append(store, written, index, index_base_of(messages))
+    else:
+        first = _overwrite(store, written, index, overwrite)
     return [c for c in (first, _compact(store, compacted, compact_index)) if c is not None]
 
 
 def _append(
-    store: TableStore, entries: tuple[ManifestEntry, ...], index: tuple[IndexManifestEntry, ...]
+    store: TableStore,
+    entries: tuple[ManifestEntry, ...],
+    index: tuple[IndexManifestEntry, ...],
+    index_base: int | None,
 ) -> Change | None:
     if not entries and not index:
         return None
     # rows taken away are an overwrite to readers of the log
     removes = any(e.kind is FileKind.DELETE for e in entries)
     removes = removes or any(e.file.index_type == DELETION_VECTORS_INDEX for e in index)
-    checked = removes or bool(index) or any(e.total_buckets > 0 for e in entries)
+    checked = removes or bool(index) or index_base is not None or any(e.total_buckets > 0 for e in entries)
     return Change(
         kind=CommitKind.OVERWRITE if removes else CommitKind.APPEND,
         entries=entries,
         index=index,
         scope=_touched(store, [*entries, *index]) if checked else None,
+        index_base=index_base,
     )
 
 

@@ -161,8 +161,8 @@ def _delta(store: TableStore, change: Change, latest: Snapshot | None) -> Delta:
     key_types = store.schema.types(store.schema.trimmed_primary_keys) if store.has_primary_key else ()
     problem = (
         find_conflict(live, entries, change.kind, key_types)
-        or find_index_conflict(indexed, index, live, entries)
         or _moved_hash_index(store, change, indexed)
+        or find_index_conflict(indexed, index, live, entries)
     )
     if problem is not None:
         raise CommitConflictError(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from base64 import b64decode, b64encode
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from paimon_core.errors import CorruptFileError
@@ -41,6 +42,11 @@ _INDEX_FILES = (
     "compact_new_index_files",
     "compact_deleted_index_files",
 )
+
+
+def index_base_of(messages: Iterable[CommitMessage]) -> int | None:
+    """The oldest snapshot that writers of the messages gave buckets by, None where none did."""
+    return min((m.index_base for m in messages if m.index_base is not None), default=None)
 
 
 def encode_message(message: CommitMessage) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from paimon_core.errors import UnsupportedFeatureError
-from paimon_core.options import BUCKET
+from paimon_core.options import BUCKET, DYNAMIC, POSTPONED
 from paimon_core.store.table_store import TableStore
 
 
@@ -39,7 +39,6 @@ _WRITE = (
     _Feature("changelog-producer", "none", ("none",), keyed_only=True),
     _Feature("row-tracking.enabled", "false", ("false",)),
     _Feature("rowkind.field", "", ("",), keyed_only=True),
-    _Feature("bucket-function.type", "default", ("default",)),
     _Feature("pk-clustering-override", "false", ("false",), keyed_only=True),
     _Feature("data-file.external-paths", "", ("",)),
 )
@@ -53,12 +52,20 @@ def check_readable(store: TableStore) -> None:
 def check_writable(store: TableStore) -> None:
     """Raises `UnsupportedFeatureError` where a commit to the table would break what other engines rely on."""
     _check(store, _WRITE, "written")
-    bucket = store.options[BUCKET]
-    if store.has_primary_key and bucket < 1:
-        kind = {-1: "dynamic buckets", -2: "postponed buckets"}.get(bucket, "no buckets")
+    if not store.has_primary_key:
+        return
+    bucket, schema = store.options[BUCKET], store.schema
+    if bucket in (POSTPONED, 0):
+        kind = "postponed buckets" if bucket else "no buckets"
         raise UnsupportedFeatureError(
             f"Table {store.name} cannot be written: 'bucket' = '{bucket}' means {kind}, which this version does not "
-            "write; primary-key tables work with 'bucket' = '1' or more."
+            "write; primary-key tables work with 'bucket' = '-1', or '1' or more."
+        )
+    if bucket == DYNAMIC and not set(schema.partition_keys) <= set(schema.primary_keys):
+        raise UnsupportedFeatureError(
+            f"Table {store.name} cannot be written: its primary key ({', '.join(schema.primary_keys)}) does not have "
+            f"all partition columns ({', '.join(schema.partition_keys)}), and with 'bucket' = '-1' rows would have to "
+            "move between partitions, which this version does not do."
         )
 
 

@@ -31,7 +31,7 @@ class AppendWriter:
                 raise InvalidOptionError(
                     f"'{BUCKET.key}' = '{buckets}' without a primary key needs 'bucket-key': name the columns."
                 )
-            self._bucket_of = BucketFunction(self._schema.select(self._schema.bucket_keys), buckets)
+            self._bucket_of = BucketFunction.of(store)
         # files of unaware buckets are in no order: each file numbers its rows for itself
         role = FileRole(sequence_start=sequence_start if buckets > 0 else 0)
         self._writers = BucketWriters(store, role, buckets)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from paimon_core.errors import InvalidDataError
 from paimon_core.formats.arrow_types import VALUE_KIND, arrow_schema
@@ -12,13 +13,15 @@ from paimon_core.formats.columns import fixed_values, int64_array
 from paimon_core.lsm.keys import Words, bounded
 from paimon_core.lsm.merge import merge_rows
 from paimon_core.lsm.rows import ROW_INSERT
-from paimon_core.options import BUCKET, WRITE_BUFFER_SIZE
+from paimon_core.options import BUCKET, DYNAMIC, WRITE_BUFFER_SIZE
 from paimon_core.spec.message import CommitMessage
 from paimon_core.store.bucket_files import file_fields, merge_spec
+from paimon_core.store.snapshots import latest_snapshot
 from paimon_core.store.table_store import TableStore
 from paimon_core.write.bucket_writers import BucketWriters
 from paimon_core.write.bucketing import BucketFunction, partition_codes, split_by
 from paimon_core.write.data_files import FileRole
+from paimon_core.write.dynamic_buckets import AssignmentBase, DynamicBuckets
 from paimon_core.write.rows import SEVERAL_MATCHES, conform
 from paimon_core.write.write_buffer import WriteBuffer
 
@@ -28,17 +31,21 @@ class KeyValueWriter:
 
     Rows wait in a buffer of `write-buffer-size`; when it is full they are sorted, merged and written, and their files
     end. Sequence numbers count rows as they come: the last row of a key wins. `once`: no row is changed by two, which
-    a MERGE must not do.
+    a MERGE must not do. `base` is what dynamic buckets go by: None is right, but fills buckets worse.
     """
 
-    def __init__(self, store: TableStore, sequence_start: int, once: bool = False):
+    def __init__(self, store: TableStore, sequence_start: int, once: bool = False, base: AssignmentBase | None = None):
         self._schema = schema = store.schema
         self._next_sequence, self._once = sequence_start, once
         self._file_schema = arrow_schema(file_fields(store))
         self._order = tuple(dict.fromkeys(schema.partition_keys + schema.trimmed_primary_keys))
         self._spec = merge_spec(store, drop_delete=False)
         buckets = store.options[BUCKET]
-        self._bucket_of = BucketFunction(schema.select(schema.bucket_keys), buckets)
+        self._dynamic: DynamicBuckets | None = None
+        if buckets == DYNAMIC:
+            self._dynamic = DynamicBuckets(store, base or AssignmentBase(latest_snapshot(store)))
+        else:
+            self._fixed = BucketFunction.of(store)
         self._writers = BucketWriters(store, FileRole(), buckets)
         self._buffer = WriteBuffer(self._order, store.options[WRITE_BUFFER_SIZE])
 
@@ -50,7 +57,8 @@ class KeyValueWriter:
 
     def finish(self) -> list[CommitMessage]:
         self._flush()
-        return self._writers.finish()
+        messages = self._writers.finish()
+        return messages if self._dynamic is None else self._dynamic.finish(messages)
 
     def abort(self) -> None:
         self._buffer.drain()
@@ -66,6 +74,11 @@ class KeyValueWriter:
         kinds = batch.column(place) if place >= 0 else _inserts(rows.num_rows)
         return pa.RecordBatch.from_arrays([*keys, int64_array(numbers), kinds, *rows.columns], schema=self._file_schema)
 
+    def _buckets(self, partition: bytes, rows: pa.RecordBatch) -> NDArray[np.int32]:
+        if self._dynamic is not None:
+            return self._dynamic(partition, rows)
+        return self._fixed(rows)
+
     def _flush(self) -> None:
         drained = self._buffer.drain()
         if drained is None:
@@ -75,7 +88,7 @@ class KeyValueWriter:
         merged = merge_rows(*drained, self._spec)
         for _, part in split_by(merged, partition_codes(merged, self._schema.partition_keys)):
             partition = row_bytes(part, 0, self._schema.partition_fields)
-            for bucket, share in split_by(part, self._bucket_of(part)):
+            for bucket, share in split_by(part, self._buckets(partition, part)):
                 self._writers.write(partition, bucket, share)
             self._writers.roll()
 

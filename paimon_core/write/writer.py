@@ -8,10 +8,11 @@ import pyarrow as pa
 
 from paimon_core.errors import InvalidOptionError, UnsupportedFeatureError
 from paimon_core.formats.registry import write_format
-from paimon_core.options import BUCKET, Option
+from paimon_core.options import BUCKET, POSTPONED
 from paimon_core.spec.message import CommitMessage
 from paimon_core.store.table_store import TableStore
 from paimon_core.write.append import AppendWriter
+from paimon_core.write.dynamic_buckets import AssignmentBase
 from paimon_core.write.key_value import KeyValueWriter
 from paimon_core.write.row_changes import AppendChangesWriter
 
@@ -31,21 +32,22 @@ class TableWriter(Protocol):
         """Delete the files written, as far as that is possible."""
 
 
-BUCKET_FUNCTION = Option("bucket-function.type", str.lower, "default", "How the bucket follows from the bucket key.")
-
-
-def open_writer(store: TableStore, *, sequence_start: int) -> TableWriter:
-    """A writer for one task.
+def open_writer(store: TableStore, *, sequence_start: int, base: AssignmentBase | None = None) -> TableWriter:
+    """A writer for one task; `base` is what the tasks of a table with dynamic buckets go by.
 
     Primary-key tables number rows from `sequence_start`. Rows that come partition by partition fill whole files; in
     another order there are more files. Raises `UnsupportedFeatureError` for bucket
     modes, formats and merge engines that this version does not write.
     """
     _check_buckets(store)
-    return KeyValueWriter(store, sequence_start) if store.has_primary_key else AppendWriter(store, sequence_start)
+    if store.has_primary_key:
+        return KeyValueWriter(store, sequence_start, base=base)
+    return AppendWriter(store, sequence_start)
 
 
-def open_changes_writer(store: TableStore, *, sequence_start: int, once: bool) -> KeyValueWriter | AppendChangesWriter:
+def open_changes_writer(
+    store: TableStore, *, sequence_start: int, once: bool, base: AssignmentBase | None = None
+) -> KeyValueWriter | AppendChangesWriter:
     """A writer for one task of DELETE, UPDATE or MERGE; `once`: a row that two change is an error.
 
     Its batches have `_VALUE_KIND` (int8), for append tables the place of the row replaced (`FILE_PATH`,
@@ -53,7 +55,7 @@ def open_changes_writer(store: TableStore, *, sequence_start: int, once: bool) -
     """
     _check_buckets(store)
     if store.has_primary_key:
-        return KeyValueWriter(store, sequence_start, once)
+        return KeyValueWriter(store, sequence_start, once, base)
     return AppendChangesWriter(store, sequence_start, once)
 
 
@@ -61,14 +63,9 @@ def _check_buckets(store: TableStore) -> None:
     buckets = store.options[BUCKET]
     if buckets == 0 or buckets < -2:
         raise InvalidOptionError(f"Option '{BUCKET.key}' cannot be {buckets}: it is -2, -1 or a positive number.")
-    if buckets > 0 and store.options[BUCKET_FUNCTION] != "default":
-        raise UnsupportedFeatureError(
-            f"'{BUCKET_FUNCTION.key}' = '{store.options[BUCKET_FUNCTION]}': this version writes with the default only."
-        )
     write_format(store.options)
-    if store.has_primary_key and buckets < 0:
-        mode = "postponed" if buckets == -2 else "dynamic"
+    if store.has_primary_key and buckets == POSTPONED:
         raise UnsupportedFeatureError(
-            f"Tables with {mode} buckets ('{BUCKET.key}' = '{buckets}') cannot be written by this version; "
+            f"Tables with postponed buckets ('{BUCKET.key}' = '{buckets}') cannot be written by this version; "
             f"give the table a fixed number of buckets."
         )

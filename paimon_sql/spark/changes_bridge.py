@@ -18,6 +18,7 @@ from paimon_core.options import DELETION_VECTORS
 from paimon_core.spec.message import CommitMessage, decode_message
 from paimon_core.spec.snapshot import Operation
 from paimon_core.table import Table
+from paimon_core.write.dynamic_buckets import AssignmentBase
 from paimon_core.write.row_changes import (
     Removed,
     changed_files,
@@ -114,8 +115,8 @@ class ChangesWrite(PaimonWrite):
 class ChangesBatchWrite(PaimonBatchWrite):
     """One job for the changes; the files that lose rows are rewritten before the one commit."""
 
-    def _function(self, sequence_start: int) -> Any:
-        return changes_function(self.table.store, sequence_start, self.builder.rules.once)
+    def _function(self, sequence_start: int, base: AssignmentBase | None) -> Any:
+        return changes_function(self.table.store, sequence_start, self.builder.rules.once, base)
 
     def commit(self, messages: Any, summary: Any = None) -> None:
         rules = self.builder.rules

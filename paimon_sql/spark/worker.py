@@ -21,6 +21,7 @@ from paimon_core.scan.read import read_split
 from paimon_core.spec.message import encode_message
 from paimon_core.spec.split import decode_split
 from paimon_core.store.table_store import TableStore
+from paimon_core.write.dynamic_buckets import AssignmentBase
 from paimon_core.write.row_changes import AppendChangesWriter
 from paimon_core.write.writer import open_changes_writer, open_writer
 
@@ -43,12 +44,12 @@ def read_function(store: TableStore, required: StructType, predicate: Predicate 
     return _with_plain_errors(read)
 
 
-def write_function(store: TableStore, sequence_start: int) -> BatchFunction:
+def write_function(store: TableStore, sequence_start: int, base: AssignmentBase | None = None) -> BatchFunction:
     """A function of a task's rows to one row: the JSON list of its commit messages."""
 
     def write(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         schema = arrow_schema(store.schema.fields)
-        writer = open_writer(store, sequence_start=sequence_start)
+        writer = open_writer(store, sequence_start=sequence_start, base=base)
         try:
             for batch in batches:
                 arrays = [_stored(batch.column(i), f.type) for i, f in enumerate(schema)]
@@ -63,12 +64,14 @@ def write_function(store: TableStore, sequence_start: int) -> BatchFunction:
     return _with_plain_errors(write)
 
 
-def changes_function(store: TableStore, sequence_start: int, once: bool) -> BatchFunction:
+def changes_function(
+    store: TableStore, sequence_start: int, once: bool, base: AssignmentBase | None = None
+) -> BatchFunction:
     """A function of a task's row-level changes to one row: JSON of its commit messages and the rows it removed."""
 
     def write(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         schema = arrow_schema(store.schema.fields)
-        writer = open_changes_writer(store, sequence_start=sequence_start, once=once)
+        writer = open_changes_writer(store, sequence_start=sequence_start, once=once, base=base)
         try:
             for batch in batches:
                 types = dict(zip(schema.names, schema.types, strict=True))

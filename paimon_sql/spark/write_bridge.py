@@ -14,6 +14,7 @@ from paimon_core.expressions.predicate import And, Predicate, columns
 from paimon_core.spec.message import CommitMessage, decode_message
 from paimon_core.spec.snapshot import Operation
 from paimon_core.table import Table
+from paimon_core.write.dynamic_buckets import AssignmentBase
 from paimon_core.write.layout import clustering_columns, must_cluster, sort_columns
 from paimon_sql.spark.filters import from_connector
 from paimon_sql.spark.jvm import PYTHON_SOURCE, SQL, Jvm
@@ -128,7 +129,9 @@ class PaimonBatchWrite(Proxy):
 
     def createBatchWriterFactory(self, info: Any) -> Any:
         session = self.builder.session
-        function = self._function(self.table.max_sequence_number() + 1)
+        overwrites = self.builder.overwritten is not None
+        base = self.table.assignment_base(info.numPartitions(), overwrites=overwrites)
+        function = self._function(self.table.max_sequence_number() + 1, base)
         return self.jvm.java_class(f"{PYTHON_SOURCE}.PythonBatchWriterFactory")(
             session.python_source(),
             session.command(function, _MESSAGE),
@@ -137,9 +140,9 @@ class PaimonBatchWrite(Proxy):
             self.jvm.none,
         )
 
-    def _function(self, sequence_start: int) -> Any:
-        """What a task runs; its rows are numbered from `sequence_start`."""
-        return write_function(self.table.store, sequence_start)
+    def _function(self, sequence_start: int, base: AssignmentBase | None) -> Any:
+        """What a task runs; its rows are numbered from `sequence_start`, dynamic buckets go by `base`."""
+        return write_function(self.table.store, sequence_start, base)
 
     def useCommitCoordinator(self) -> bool:
         return True  # of the attempts at a task, retried or speculative, one may commit

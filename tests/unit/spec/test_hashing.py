@@ -8,6 +8,8 @@ from hypothesis import strategies as st
 
 from paimon_core.spec.binary_row import encode_body
 from paimon_core.spec.hashing import bucket_of, murmur3_row, murmur3_words
+from paimon_core.write.bucketing import BucketFunction
+from tests.support.golden import golden_table
 from tests.unit.spec.golden_files import DATABASE, schemas
 
 
@@ -30,6 +32,16 @@ def test_golden_rows_lie_in_their_buckets(table: str) -> None:
         hashes = np.array([murmur3_row(encode_body(types, list(k.values()))) for k in keys], dtype=np.int32)
         assert set(bucket_of(hashes, buckets).tolist()) == {int(path.parent.name.removeprefix("bucket-"))}, path
         rows += len(keys)
+    assert rows > 1
+
+
+@pytest.mark.parametrize("table", ["bucket_mod", "bucket_hive"])
+def test_golden_rows_lie_in_the_buckets_of_other_functions(table: str) -> None:
+    function, rows = BucketFunction.of(golden_table(table).store), 0
+    for path in (DATABASE / table).rglob("bucket-*/*.parquet"):
+        for batch in pq.ParquetFile(path).iter_batches():
+            assert set(function(batch).tolist()) == {int(path.parent.name.removeprefix("bucket-"))}, path
+            rows += batch.num_rows
     assert rows > 1
 
 

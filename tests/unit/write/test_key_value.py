@@ -15,7 +15,7 @@ from paimon_core.errors import InvalidDataError, InvalidOptionError, Unsupported
 from paimon_core.formats.columns import fixed_values
 from paimon_core.spec.binary_row import decode_row, encode_body
 from paimon_core.spec.hashing import murmur3_row
-from paimon_core.spec.types import BIGINT, DOUBLE, INT, STRING
+from paimon_core.spec.types import BIGINT, DOUBLE, INT, STRING, Kind, TimeType
 from paimon_core.write.writer import open_writer
 from tests.support.data import files_of, make_batch, make_store, read_rows
 
@@ -147,11 +147,12 @@ def test_what_cannot_be_written_is_named(tmp_path: Path) -> None:
         open_writer(
             make_store(tmp_path, {"k": INT}, keys=["k"], bucket="1", merge_engine="aggregation"), sequence_start=0
         )
-    with pytest.raises(UnsupportedFeatureError, match="dynamic"):
-        open_writer(make_store(tmp_path, {"k": INT}, keys=["k"]), sequence_start=0)
-    hive = make_store(tmp_path, {"k": INT}, keys=["k"], bucket="2", bucket_function__type="hive")
-    with pytest.raises(UnsupportedFeatureError, match="hive"):
-        open_writer(hive, sequence_start=0)
+    with pytest.raises(UnsupportedFeatureError, match="postponed"):
+        open_writer(make_store(tmp_path, {"k": INT}, keys=["k"], bucket="-2"), sequence_start=0)
+    for function, key in (("mod", STRING), ("hive", TimeType(Kind.TIMESTAMP, False, 6))):
+        store = make_store(tmp_path, {"k": key}, keys=["k"], bucket="2", bucket_function__type=function)
+        with pytest.raises(InvalidOptionError, match=f"'bucket-function.type' = '{function}'"):
+            open_writer(store, sequence_start=0)
     descending = {"sequence__field": "k", "sequence__field__sort_order": "descending"}
     with pytest.raises(UnsupportedFeatureError, match="descending"):
         open_writer(make_store(tmp_path, {"k": INT}, keys=["k"], bucket="1", **descending), sequence_start=0)

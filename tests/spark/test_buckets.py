@@ -1,0 +1,43 @@
+"""Bucket modes through Spark, with as many tasks as it likes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+pytestmark = pytest.mark.spark
+
+
+def test_dynamic_buckets_with_one_task_and_with_many(spark: Any) -> None:
+    options = "'bucket' = '-1', 'dynamic-bucket.target-row-num' = '400'"
+    spark.sql(f"CREATE TABLE t (k BIGINT, v INT, PRIMARY KEY (k) NOT ENFORCED) WITH ({options})")
+    spark.sql("INSERT INTO t SELECT id, 0 FROM range(1000)")
+    counts = "SELECT bucket, row_count FROM t$table_indexes ORDER BY bucket"
+    assert [tuple(r) for r in spark.sql(counts).collect()] == [(0, 400), (1, 400), (2, 200)]
+    spark.conf.set("spark.sql.adaptive.coalescePartitions.enabled", "false")
+    try:
+        for number in (1, 2):
+            spark.sql(f"INSERT INTO t SELECT id, {number} FROM range({number * 500}, 3000)")
+    finally:
+        spark.conf.unset("spark.sql.adaptive.coalescePartitions.enabled")
+    found = spark.sql("SELECT v, count(*), sum(k) FROM t GROUP BY v ORDER BY v").collect()
+    sums = [(0, 0, 500), (1, 500, 1000), (2, 1000, 3000)]
+    assert [tuple(r) for r in found] == [(v, high - low, sum(range(low, high))) for v, low, high in sums]
+    assert spark.sql("SELECT sum(row_count) FROM t$table_indexes").first()[0] == 3000
+    assert spark.sql("SELECT count(*) = count(DISTINCT bucket) FROM t$table_indexes").first()[0]
+    spark.sql("INSERT OVERWRITE t VALUES (5, 5), (6, 6)")
+    assert [tuple(r) for r in spark.sql(counts).collect()] == [(0, 2)]
+    spark.sql("CALL sys.compact(table => 't')")
+    spark.sql("INSERT INTO t VALUES (5, 50)")
+    assert {tuple(r) for r in spark.sql("SELECT * FROM t").collect()} == {(5, 50), (6, 6)}
+
+
+@pytest.mark.parametrize("function", ["mod", "hive"])
+def test_bucket_functions(spark: Any, function: str) -> None:
+    options = f"'bucket' = '3', 'bucket-function.type' = '{function}'"
+    spark.sql(f"CREATE TABLE t (k INT, v STRING, PRIMARY KEY (k) NOT ENFORCED) WITH ({options})")
+    spark.sql("INSERT INTO t VALUES (0, 'a'), (1, 'b'), (2, 'c'), (3, 'd'), (-1, 'e')")
+    found = spark.sql("SELECT bucket, sum(record_count) FROM t$files GROUP BY bucket ORDER BY bucket").collect()
+    assert [tuple(r) for r in found] == ([(0, 2), (1, 1), (2, 2)] if function == "mod" else [(0, 2), (1, 2), (2, 1)])
+    assert spark.sql("SELECT v FROM t WHERE k = -1").first()[0] == "e"
