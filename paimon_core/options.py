@@ -140,6 +140,10 @@ DELETION_VECTOR_MERGE_ON_READ = Option(
     "deletion-vectors.merge-on-read", boolean, False, "Readers merge rows that are not compacted yet."
 )
 DELETION_VECTORS = Option("deletion-vectors.enabled", boolean, False, "Mark deleted rows in files of their own.")
+DYNAMIC_BUCKET_ASSIGNERS = Option("dynamic-bucket.assigner-parallelism", integer, 0, "Assigners; 0: as many as tasks.")
+DYNAMIC_BUCKET_INITIAL = Option("dynamic-bucket.initial-buckets", integer, 0, "Assigners that get keys; 0: all.")
+DYNAMIC_BUCKET_MAX = Option("dynamic-bucket.max-buckets", integer, -1, "Most buckets of a partition; -1: no bound.")
+DYNAMIC_BUCKET_TARGET_ROWS = Option("dynamic-bucket.target-row-num", integer, 2_000_000, "Keys that fill a bucket.")
 FILE_BLOCK_SIZE = Option("file.block-size", memory_size, 0, "Bytes of a row group or stripe; 0: the format's default.")
 DYNAMIC_BUCKET_ASSIGNERS = Option("dynamic-bucket.assigner-parallelism", integer, 0, "Assigners; 0: as many as tasks.")
 DYNAMIC_BUCKET_INITIAL = Option("dynamic-bucket.initial-buckets", integer, 0, "Assigners that get keys; 0: all.")
