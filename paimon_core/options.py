@@ -124,6 +124,12 @@ BUCKET_FUNCTION = Option(
     "bucket-function.type", one_of("default", "mod", "hive"), "default", "How the bucket follows from the bucket key."
 )
 BUCKET_KEY = Option("bucket-key", names, NO_NAMES, "Columns that decide the bucket; default: the primary key.")
+CHANGELOG_PRODUCER = Option(
+    "changelog-producer",
+    one_of("none", "input", "full-compaction", "lookup"),
+    "none",
+    "How the changes of rows are told to those who follow them.",
+)
 COMMIT_MAX_RETRIES = Option("commit.max-retries", integer, 10, "How often a commit that lost a race is tried again.")
 COMMIT_MIN_RETRY_WAIT = Option("commit.min-retry-wait", duration, 10, "Shortest wait before another try, ms.")
 COMMIT_MAX_RETRY_WAIT = Option("commit.max-retry-wait", duration, 10_000, "Longest wait before another try, ms.")
