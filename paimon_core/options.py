@@ -145,6 +145,9 @@ DELETION_VECTOR_MERGE_ON_READ = Option(
     "deletion-vectors.merge-on-read", boolean, False, "Readers merge rows that are not compacted yet."
 )
 DATA_FILE_THIN = Option("data-file.thin-mode", boolean, False, "Data files repeat no key columns.")
+DELETE_PRODUCES_CHANGELOG = Option(
+    "delete.force-produce-changelog", boolean, False, "Delete each row, even where metadata alone could."
+)
 DELETION_VECTORS = Option("deletion-vectors.enabled", boolean, False, "Mark deleted rows in files of their own.")
 FILE_BLOCK_SIZE = Option("file.block-size", memory_size, 0, "Bytes of a row group or stripe; 0: the format's default.")
 DYNAMIC_BUCKET_ASSIGNERS = Option("dynamic-bucket.assigner-parallelism", integer, 0, "Assigners; 0: as many as tasks.")
