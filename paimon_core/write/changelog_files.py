@@ -11,9 +11,13 @@ from paimon_core.options import (
     CHANGELOG_PRODUCER,
     DATA_FILE_PREFIX,
     FILE_COMPRESSION,
+    FILE_COMPRESSION_PER_LEVEL,
     FILE_FORMAT,
+    FILE_FORMAT_PER_LEVEL,
     MERGE_ENGINE,
     NO_NAMES,
+    STATS_MODE,
+    STATS_MODE_PER_LEVEL,
     Option,
     boolean,
     names,
@@ -28,17 +32,20 @@ ROW_DEDUPLICATE_IGNORE = Option(
     "changelog-producer.row-deduplicate-ignore-fields", names, NO_NAMES, "Columns whose change alone is no update."
 )
 _OWN_OPTIONS = (
-    ("changelog-file.format", FILE_FORMAT.key),
-    ("changelog-file.compression", FILE_COMPRESSION.key),
-    ("changelog-file.stats-mode", "metadata.stats-mode"),
+    ("changelog-file.format", FILE_FORMAT, FILE_FORMAT_PER_LEVEL),
+    ("changelog-file.compression", FILE_COMPRESSION, FILE_COMPRESSION_PER_LEVEL),
+    ("changelog-file.stats-mode", STATS_MODE, STATS_MODE_PER_LEVEL),
 )
 
 
 def changelog_store(store: TableStore) -> TableStore:
     """The store as writers of changelog files see it: options of theirs take the place of those of data files."""
     given = store.options.values
-    own = {general: given[special] for special, general in _OWN_OPTIONS if special in given}
-    return store.with_options({DATA_FILE_PREFIX.key: store.options[PREFIX], **own})
+    own = {DATA_FILE_PREFIX.key: store.options[PREFIX]}
+    for special, general, per_level in _OWN_OPTIONS:
+        if special in given:
+            own |= {general.key: given[special], per_level.key: ""}
+    return store.with_options(own)
 
 
 def takes_input(store: TableStore) -> bool:

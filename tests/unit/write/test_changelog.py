@@ -178,3 +178,13 @@ def test_a_broken_input_leaves_no_output(tmp_path: Path) -> None:
     with pytest.raises(CorruptFileError):
         compact(store, live, Strategy.FULL)
     assert sorted(tmp_path.rglob("*.parquet")) == paths
+
+
+def test_changelog_files_have_options_of_their_own(tmp_path: Path) -> None:
+    options = {"changelog_file__prefix": "log-", "changelog_file__format": "avro", "file__format__per__level": "0:orc"}
+    store = table(tmp_path, "input", **options)
+    (message,) = write(store, [(1, 5, 0), (1, 6, 0)], 0)
+    (told_file,), (file,) = message.new_changelog, message.new_files
+    assert told_file.file_name.startswith("log-") and told_file.file_name.endswith(".avro")
+    assert file.file_name.startswith("data-") and file.file_name.endswith(".orc")
+    assert told(store, message.new_changelog) == [("+I", 1, 5), ("+I", 1, 6)]
