@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 from zoneinfo import ZoneInfo
 
+import numpy as np
 import pytest
 
 from paimon_core.commit.draft import CommitInfo
@@ -18,8 +19,10 @@ from paimon_core.scan.auto_tags import auto_tag_time
 from paimon_core.scan.increment import Increment, IncrementMode, increment_of_options, is_incremental
 from paimon_core.scan.views import View, read_view
 from paimon_core.spec.message import decode_message, encode_message
+from paimon_core.store.manifests import live_files
 from paimon_core.table import Table
 from paimon_core.write.compact_job import compaction_function
+from paimon_core.write.deletion import delete_rows
 from tests.support import stored
 
 
@@ -193,3 +196,18 @@ def test_a_changelog_without_its_manifest_is_named(history: str) -> None:
     path.write_text(json.dumps(node), encoding="utf-8")
     with pytest.raises(PaimonError, match="gone is corrupt: it is not there"):
         log(history, incremental_between="0,2")
+
+
+def test_rows_marked_as_deleted_are_told_by_a_difference(warehouse: str) -> None:
+    table = stored.create_table(warehouse, deletion_vectors__enabled="true")
+    stored.insert(table, [(1, "a"), (2, "b"), (3, "c"), (4, "d")])
+    for positions in ([0], [0, 2]):
+        table = stored.open_table(warehouse)
+        (entry,) = live_files(table.store, table.latest_snapshot()).values()
+        marked = {(entry.partition, entry.bucket): {entry.file.file_name: np.array(positions)}}
+        table.commit(delete_rows(table.store, table.latest_snapshot(), marked), CommitInfo(user="tester"))
+    for name, snapshot in (("one", 1), ("two", 2), ("three", 3)):
+        tag(table, name, snapshot)
+    assert log(warehouse, incremental_between="one,three") == [("-D", 1, "a"), ("-D", 3, "c")]
+    assert log(warehouse, incremental_between="two,three") == [("-D", 3, "c")]
+    assert log(warehouse, incremental_between="two,three", view=View.ROWS) == []
