@@ -124,14 +124,24 @@ BUCKET_FUNCTION = Option(
     "bucket-function.type", one_of("default", "mod", "hive"), "default", "How the bucket follows from the bucket key."
 )
 BUCKET_KEY = Option("bucket-key", names, NO_NAMES, "Columns that decide the bucket; default: the primary key.")
+CHANGELOG_PRODUCER = Option(
+    "changelog-producer",
+    one_of("none", "input", "full-compaction", "lookup"),
+    "none",
+    "How the changes of rows are told to those who follow them.",
+)
 COMMIT_MAX_RETRIES = Option("commit.max-retries", integer, 10, "How often a commit that lost a race is tried again.")
-COMMIT_MIN_RETRY_WAIT = Option("commit.min-retry-wait", duration, 10, "Shortest wait before another try, ms.")
 COMMIT_MAX_RETRY_WAIT = Option("commit.max-retry-wait", duration, 10_000, "Longest wait before another try, ms.")
+COMMIT_MIN_RETRY_WAIT = Option("commit.min-retry-wait", duration, 10, "Shortest wait before another try, ms.")
 COMMIT_UNSAFE_STORAGE = Option("commit.unsafe-storage", boolean, False, "Commit where losing a race goes unnoticed.")
 COMMIT_USER_PREFIX = Option("commit.user-prefix", str, "", "What generated commit users begin with.")
 DATA_FILE_DIRECTORY = Option("data-file.path-directory", folder, "", "Folder of the table that holds the data files.")
 DATA_FILE_PREFIX = Option("data-file.prefix", str, "data-", "What names of data files begin with.")
 DATA_FILE_THIN = Option("data-file.thin-mode", boolean, False, "Data files repeat no key columns.")
+DELETE_PRODUCES_CHANGELOG = Option(
+    "delete.force-produce-changelog", boolean, False, "Delete each row, even where metadata alone could."
+)
+DELETION_VECTORS = Option("deletion-vectors.enabled", boolean, False, "Mark deleted rows in files of their own.")
 DELETION_VECTOR_BITMAP64 = Option("deletion-vectors.bitmap64", boolean, False, "Deletion vectors of 64 bits.")
 DELETION_VECTOR_FILE_SIZE = Option(
     "deletion-vector.index-file.target-size", memory_size, 2 * 2**20, "Size files of deletion vectors end at."
@@ -139,16 +149,11 @@ DELETION_VECTOR_FILE_SIZE = Option(
 DELETION_VECTOR_MERGE_ON_READ = Option(
     "deletion-vectors.merge-on-read", boolean, False, "Readers merge rows that are not compacted yet."
 )
-DELETION_VECTORS = Option("deletion-vectors.enabled", boolean, False, "Mark deleted rows in files of their own.")
 DYNAMIC_BUCKET_ASSIGNERS = Option("dynamic-bucket.assigner-parallelism", integer, 0, "Assigners; 0: as many as tasks.")
 DYNAMIC_BUCKET_INITIAL = Option("dynamic-bucket.initial-buckets", integer, 0, "Assigners that get keys; 0: all.")
 DYNAMIC_BUCKET_MAX = Option("dynamic-bucket.max-buckets", integer, -1, "Most buckets of a partition; -1: no bound.")
 DYNAMIC_BUCKET_TARGET_ROWS = Option("dynamic-bucket.target-row-num", integer, 2_000_000, "Keys that fill a bucket.")
 FILE_BLOCK_SIZE = Option("file.block-size", memory_size, 0, "Bytes of a row group or stripe; 0: the format's default.")
-DYNAMIC_BUCKET_ASSIGNERS = Option("dynamic-bucket.assigner-parallelism", integer, 0, "Assigners; 0: as many as tasks.")
-DYNAMIC_BUCKET_INITIAL = Option("dynamic-bucket.initial-buckets", integer, 0, "Assigners that get keys; 0: all.")
-DYNAMIC_BUCKET_MAX = Option("dynamic-bucket.max-buckets", integer, -1, "Most buckets of a partition; -1: no bound.")
-DYNAMIC_BUCKET_TARGET_ROWS = Option("dynamic-bucket.target-row-num", integer, 2_000_000, "Keys that fill a bucket.")
 FILE_COMPRESSION = Option("file.compression", str, "zstd", "Codec of data files.")
 FILE_COMPRESSION_PER_LEVEL = Option("file.compression.per.level", by_level, NO_LEVELS, "Codec of a level's files.")
 FILE_FORMAT = Option("file.format", str.lower, "parquet", "Format of data files.")

@@ -15,10 +15,14 @@ from paimon_core.commit.draft import CommitInfo
 from paimon_core.commit.publish import CatalogLock, publisher_for
 from paimon_core.errors import CommitUnknownError, PaimonError
 from paimon_core.expressions.predicate import Predicate
+from paimon_core.lsm.compaction import last_level
 from paimon_core.options import BUCKET, COMMIT_UNSAFE_STORAGE, COMMIT_USER_PREFIX, DYNAMIC
+from paimon_core.scan.increment import Increment
 from paimon_core.scan.partitions import partition_rows
 from paimon_core.scan.plan import Plan, plan_scan
+from paimon_core.scan.plan_increment import plan_increment
 from paimon_core.scan.time_travel import resolve_snapshot, store_at
+from paimon_core.scan.views import View
 from paimon_core.spec.message import CommitMessage
 from paimon_core.spec.schema import TableSchema
 from paimon_core.spec.snapshot import Operation, Snapshot
@@ -28,6 +32,7 @@ from paimon_core.store.option_changes import check_option_set
 from paimon_core.store.snapshots import latest_snapshot
 from paimon_core.store.table_store import TableStore
 from paimon_core.system_tables.registry import read_system_table, system_table_schema
+from paimon_core.write.compact_job import tasks_after_write
 from paimon_core.write.dynamic_buckets import AssignmentBase
 from paimon_core.write.hash_index_merge import delete_hash_indexes, merge_hash_indexes
 
@@ -65,9 +70,14 @@ class Table:
         """The snapshot of VERSION AS OF or TIMESTAMP AS OF; see `resolve_snapshot`."""
         return resolve_snapshot(self.store, version, timestamp_millis)
 
-    def plan(self, snapshot: Snapshot | None, predicate: Predicate | None = None) -> Plan:
-        """What to read of a version; see `plan_scan`."""
-        return plan_scan(self.store, snapshot, predicate)
+    def plan(
+        self, version: Snapshot | Increment | None, predicate: Predicate | None = None, view: View = View.ROWS
+    ) -> Plan:
+        """What to read of a version, or of the changes up to it; see `plan_scan`, `plan_increment`."""
+        if isinstance(version, Increment):
+            return plan_increment(self.store, version, predicate)
+        only_last = view is View.READ_OPTIMIZED and self.store.has_primary_key
+        return plan_scan(self.store, version, predicate, level=last_level(self.store.options) if only_last else None)
 
     def partitions(self, snapshot: Snapshot | None) -> pa.Table:
         """The partitions of a version that have files, a column per partition key."""
@@ -108,6 +118,10 @@ class Table:
             raise
         delete_hash_indexes(self.store, indexes.parts)
         return made
+
+    def due_compactions(self, written: Sequence[CommitMessage]) -> list[CommitMessage]:
+        """The buckets that messages have written to and that are to be compacted now, with their live files."""
+        return tasks_after_write(self.store, latest_snapshot(self.store), written)
 
     def abort(self, messages: Sequence[CommitMessage]) -> None:
         """Delete the files of messages that were not committed."""

@@ -11,6 +11,7 @@ import numpy as np
 
 from paimon_core.errors import InvalidOptionError
 from paimon_core.expressions.predicate import And, Compare, IsNull, Or, Predicate
+from paimon_core.options import duration
 from paimon_core.spec.types import DataField, Kind
 
 _EPOCH_DAY = date(1970, 1, 1)
@@ -29,6 +30,22 @@ def partition_specs(text: str, fields: Sequence[DataField], default_name: str) -
     return Or(tuple(And(tuple(_condition(p, by_name, default_name) for p in spec.split(","))) for spec in specs))
 
 
+def table_options(text: str) -> dict[str, str]:
+    """`k=v,k2=v2` as options. Raises `InvalidOptionError`."""
+    pairs = [piece.partition("=") for piece in text.split(",") if piece.strip()]
+    if not all(equals and key.strip() for key, equals, _ in pairs):
+        raise InvalidOptionError(f"options cannot be {text!r}: write them as 'key=value,key2=value2'.")
+    return {key.strip(): value.strip() for key, _, value in pairs}
+
+
+def idle_millis(text: str) -> int:
+    """`1 d` as milliseconds. Raises `InvalidOptionError`."""
+    try:
+        return duration(text)
+    except ValueError as e:
+        raise InvalidOptionError(f"partition_idle_time cannot be {text!r}: it is {e}.") from e
+
+
 def _condition(part: str, by_name: dict[str, DataField], default_name: str) -> Predicate:
     name, equals, value = (piece.strip() for piece in part.partition("="))
     if not equals or name not in by_name:
@@ -36,6 +53,8 @@ def _condition(part: str, by_name: dict[str, DataField], default_name: str) -> P
         raise InvalidOptionError(
             f"partitions has {part.strip()!r}: write column=value; the partition columns are {known}."
         )
+    if len(value) > 1 and value[0] == value[-1] and value[0] in "'\"":
+        value = value[1:-1]
     if value == default_name:
         return IsNull(name)
     return Compare(name, "=", _value(by_name[name], value))

@@ -8,8 +8,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, get_args, get_type_hints
 
+import pyarrow as pa
+
 from paimon_core.errors import InvalidNameError
+from paimon_core.spec.message import CommitMessage
 from paimon_core.table import Table
+from paimon_core.write.sort_job import SortJob
 from paimon_sql.catalog.base import Catalog
 from paimon_sql.catalog.identifier import Identifier
 
@@ -18,9 +22,15 @@ _SQL_TYPES = {str: "string", int: "bigint", bool: "boolean"}
 
 
 class Executor(Protocol):
-    """Where a procedure's heavy work runs: one task per text, results in order."""
+    """Where a procedure's heavy work runs: one task per text, results in order; and who knows SQL."""
 
     def run(self, function: Callable[[str], str], items: Sequence[str], description: str) -> list[str]: ...
+
+    def select(self, rows: pa.Table, condition: str) -> list[int]:
+        """The numbers of the rows that satisfy an SQL condition on their columns."""
+
+    def sort(self, job: SortJob, description: str) -> list[CommitMessage]:
+        """Sort the rows of a job and write them; nothing is committed."""
 
 
 @dataclass(frozen=True, slots=True)

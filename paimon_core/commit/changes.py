@@ -27,7 +27,8 @@ class Overwrite:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Change:
-    """What one snapshot changes: `entries` and `index`, and where `replaces`, DELETE of all that is in `scope`.
+    """What one snapshot changes: `entries` and `index`, and where `replaces`, DELETE of all that is in `scope`;
+    `changelog` are the files that tell what rows changed.
 
     `scope` are the partitions whose live files decide about conflicts; None: none do. `index_base` is the snapshot
     (0: none) whose hash indexes have to be those of the latest one, None where that does not matter.
@@ -39,6 +40,7 @@ class Change:
     replaces: bool = False
     index: tuple[IndexManifestEntry, ...] = ()
     index_base: int | None = None
+    changelog: tuple[ManifestEntry, ...] = ()
 
     def against(self, live: Mapping[Identifier, ManifestEntry]) -> list[ManifestEntry]:
         """The entries of the snapshot's delta, given the live files in scope."""
@@ -55,10 +57,12 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Delta:
-    """What a snapshot adds to and takes from the one before; `index` are all its index files, None: the same."""
+    """What a snapshot adds to and takes from the one before; `index` are all its index files, None: the same.
+    `changelog` are the files that tell what rows changed."""
 
     entries: Sequence[ManifestEntry]
     index: Sequence[IndexManifestEntry] | None = None
+    changelog: Sequence[ManifestEntry] = ()
 
 
 def changes_of(store: TableStore, messages: Sequence[CommitMessage], overwrite: Overwrite | None) -> list[Change]:
@@ -71,9 +75,13 @@ def changes_of(store: TableStore, messages: Sequence[CommitMessage], overwrite: 
     compact_index = tuple(_index_entries(messages, "compact_deleted_index_files", "compact_new_index_files"))
     if overwrite is None:
         first = _append(store, written, index, index_base_of(messages))
+        first = None if first is None else replace(first, changelog=_changelog(messages, "new_changelog"))
     else:
         first = _overwrite(store, written, index, overwrite)
-    return [c for c in (first, _compact(store, compacted, compact_index)) if c is not None]
+    second = _compact(store, compacted, compact_index)
+    if second is not None:
+        second = replace(second, changelog=_changelog(messages, "compact_changelog"))
+    return [c for c in (first, second) if c is not None]
 
 
 def _append(
@@ -141,6 +149,10 @@ def _compacted(messages: Iterable[CommitMessage]) -> Iterator[ManifestEntry]:
     for message in messages:
         yield from (_entry(FileKind.DELETE, message, f) for f in message.compact_before)
         yield from (_entry(FileKind.ADD, message, f) for f in message.compact_after)
+
+
+def _changelog(messages: Iterable[CommitMessage], files: str) -> tuple[ManifestEntry, ...]:
+    return tuple(_entry(FileKind.ADD, m, f) for m in messages for f in getattr(m, files))
 
 
 def _index_entries(messages: Iterable[CommitMessage], deleted: str, added: str) -> Iterator[IndexManifestEntry]:

@@ -65,12 +65,14 @@ def commit(
                 raise
             _LOG.warning("Rows are committed to %s, their compaction is dropped: %s", store.name, error)
             _delete_compacted(store, messages)
+    if overwrite is not None:  # what an overwrite replaces is told by no changelog
+        _delete_files(store, [(m, f.file_name) for m in messages for f in m.new_changelog])
     return made
 
 
 def abort(store: TableStore, messages: Sequence[CommitMessage]) -> None:
     """Delete the files of messages that were not committed; what cannot be deleted stays as an orphan."""
-    _delete_files(store, [(m, f.file_name) for m in messages for f in m.new_files])
+    _delete_files(store, [(m, f.file_name) for m in messages for f in (*m.new_files, *m.new_changelog)])
     for message in messages:
         delete_index_files(store, message.partition, message.bucket, message.new_index_files)
     _delete_compacted(store, messages)
@@ -169,7 +171,7 @@ def _delta(store: TableStore, change: Change, latest: Snapshot | None) -> Delta:
             f"Commit of kind {change.kind} to table {store.name} conflicts with what is in it now ({_by(latest)}): "
             f"{problem}. Nothing was committed; run the statement again on the table as it is now."
         )
-    return Delta(entries, index_after(indexed, index) if index else None)
+    return Delta(entries, index_after(indexed, index) if index else None, change.changelog)
 
 
 def _moved_hash_index(store: TableStore, change: Change, now: Sequence[IndexManifestEntry]) -> str | None:
@@ -228,7 +230,8 @@ def _delete_compacted(store: TableStore, messages: Sequence[CommitMessage]) -> N
     """Delete what compactions wrote; a file that only changed its level is among those before, and stays."""
     for message in messages:
         kept = {f.file_name for f in (*message.compact_before, *message.new_files)}
-        _delete_files(store, [(message, f.file_name) for f in message.compact_after if f.file_name not in kept])
+        written = (*message.compact_after, *message.compact_changelog)
+        _delete_files(store, [(message, f.file_name) for f in written if f.file_name not in kept])
         delete_index_files(store, message.partition, message.bucket, message.compact_new_index_files)
 
 

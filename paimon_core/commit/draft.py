@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from paimon_core.commit.changes import Delta
-from paimon_core.spec.manifest import FileKind, ManifestEntry, ManifestFileMeta
+from paimon_core.spec.manifest import FileKind, ManifestFileMeta
 from paimon_core.spec.snapshot import BATCH_COMMIT_IDENTIFIER, CommitKind, Operation, Snapshot
 from paimon_core.store.index_files import write_index_manifest
 from paimon_core.store.manifests import (
@@ -37,6 +37,15 @@ class CommitInfo:
 
 
 @dataclass(frozen=True, slots=True)
+class _Lists:
+    """Names and sizes of the manifest lists of a snapshot."""
+
+    base: tuple[str, int]
+    delta: tuple[str, int]
+    changelog: tuple[str | None, int | None]
+
+
+@dataclass(frozen=True, slots=True)
 class Draft:
     """A snapshot ready to be published, and the names of the manifests and lists written for it."""
 
@@ -61,6 +70,8 @@ def write_draft(
         written += _names(base, before)
         added = write_manifests(store, delta.entries)
         written += _names(added, ())
+        told = write_manifests(store, delta.changelog)
+        written += _names(told, ())
         base_list = write_manifest_list(store, base)
         written.append(base_list[0])
         delta_list = write_manifest_list(store, added)
@@ -69,34 +80,41 @@ def write_draft(
         if delta.index is not None:
             index = write_index_manifest(store, delta.index)
             written += [index] if index else []
+        changelog_list: tuple[str | None, int | None] = (None, None)
+        if told:
+            changelog_list = write_manifest_list(store, told)
+            written += [name for name in changelog_list[:1] if name is not None]
         schema_id = _last_schema_id(store)
     except BaseException:
         delete_manifests(store, written)
         raise
-    snapshot = _snapshot(latest, delta.entries, kind, info, (base_list, delta_list), schema_id)
+    lists = _Lists(base_list, delta_list, changelog_list)
+    snapshot = _snapshot(latest, delta, kind, info, lists, schema_id)
     return Draft(replace(snapshot, index_manifest=index), tuple(written))
 
 
 def _snapshot(
     latest: Snapshot | None,
-    delta: Sequence[ManifestEntry],
+    delta: Delta,
     kind: CommitKind,
     info: CommitInfo,
-    lists: tuple[tuple[str, int], tuple[str, int]],
+    lists: _Lists,
     schema_id: int,
 ) -> Snapshot:
-    rows = sum(e.file.row_count if e.kind is FileKind.ADD else -e.file.row_count for e in delta)
-    (base_name, base_size), (delta_name, delta_size) = lists
+    rows = sum(e.file.row_count if e.kind is FileKind.ADD else -e.file.row_count for e in delta.entries)
     watermarks = [w for w in (info.watermark, None if latest is None else latest.watermark) if w is not None]
     now = time.time_ns() // 1_000_000
     return Snapshot(
         uuid=str(uuid.uuid4()),
         id=1 if latest is None else latest.id + 1,
         schema_id=schema_id,
-        base_manifest_list=base_name,
-        base_manifest_list_size=base_size,
-        delta_manifest_list=delta_name,
-        delta_manifest_list_size=delta_size,
+        base_manifest_list=lists.base[0],
+        base_manifest_list_size=lists.base[1],
+        delta_manifest_list=lists.delta[0],
+        delta_manifest_list_size=lists.delta[1],
+        changelog_manifest_list=lists.changelog[0],
+        changelog_manifest_list_size=lists.changelog[1],
+        changelog_record_count=sum(e.file.row_count for e in delta.changelog) or None,
         commit_user=info.user,
         commit_identifier=info.identifier,
         commit_kind=kind,

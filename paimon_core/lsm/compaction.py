@@ -79,8 +79,12 @@ def level_runs(files: Iterable[DataFileMeta]) -> list[LevelRun]:
 
 def max_level(runs: Sequence[LevelRun], options: TableOptions) -> int:
     """The last level of a bucket."""
-    levels = options[NUM_LEVELS] or options[NUM_SORTED_RUN_TRIGGER] + 1
-    return max(levels - 1, max((r.level for r in runs), default=0))
+    return max(last_level(options), max((r.level for r in runs), default=0))
+
+
+def last_level(options: TableOptions) -> int:
+    """The level that full compaction writes to."""
+    return (options[NUM_LEVELS] or options[NUM_SORTED_RUN_TRIGGER] + 1) - 1
 
 
 def pick_full(runs: Sequence[LevelRun], options: TableOptions) -> CompactUnit | None:
@@ -91,8 +95,8 @@ def pick_full(runs: Sequence[LevelRun], options: TableOptions) -> CompactUnit | 
     return _unit(runs, len(runs), last, last)
 
 
-def pick_universal(runs: Sequence[LevelRun], options: TableOptions) -> CompactUnit | None:
-    """What universal compaction takes next; None where nothing is due."""
+def pick_universal(runs: Sequence[LevelRun], options: TableOptions, *, extra_ratio: int = 0) -> CompactUnit | None:
+    """What universal compaction takes next; None where nothing is due. `extra_ratio` adds to the size ratio."""
     trigger, last = options[NUM_SORTED_RUN_TRIGGER], max_level(runs, options)
     if len(runs) < trigger or not runs:
         return None
@@ -100,14 +104,24 @@ def pick_universal(runs: Sequence[LevelRun], options: TableOptions) -> CompactUn
     if young * 100 > options[MAX_SIZE_AMPLIFICATION] * runs[-1].size:
         unit = _unit(runs, len(runs), last, last)
     else:
-        count = _count_by_ratio(runs, 1, options[SIZE_RATIO])
+        ratio = options[SIZE_RATIO] + extra_ratio
+        count = _count_by_ratio(runs, 1, ratio)
         if count == 1 and len(runs) > trigger:
-            count = _count_by_ratio(runs, len(runs) - trigger + 1, options[SIZE_RATIO])
+            count = _count_by_ratio(runs, len(runs) - trigger + 1, ratio)
         if count == 1:
             return None
         unit = _with_output_level(runs, count, last)
     moves = len(unit.files) > 1 or unit.files[0].level != unit.output_level
     return unit if moves else None
+
+
+def pick_young(runs: Sequence[LevelRun], options: TableOptions) -> CompactUnit | None:
+    """All level-0 files, and older runs that are not much larger; None where there are no level-0 files."""
+    count = sum(r.level == 0 for r in runs)
+    if not count:
+        return None
+    count = _count_by_ratio(runs, count, options[SIZE_RATIO], forced=True)
+    return _with_output_level(runs, count, max_level(runs, options))
 
 
 def plan_rewrites(unit: CompactUnit, key_types: Sequence[DataType], small: int) -> list[Rewrite | Upgrade]:
@@ -167,12 +181,12 @@ def _age(file: DataFileMeta) -> tuple[int, int, datetime, str]:
     return file.max_sequence_number, file.min_sequence_number, file.creation_time or _LONG_AGO, file.file_name
 
 
-def _count_by_ratio(runs: Sequence[LevelRun], count: int, ratio: int) -> int:
+def _count_by_ratio(runs: Sequence[LevelRun], count: int, ratio: int, *, forced: bool = False) -> int:
     """How many of the youngest runs go together, `count` of them at least; 1: none."""
     size = sum(r.size for r in runs[:count])
     for run in runs[count:]:
-        too_large = size * (100 + ratio) < run.size * 100
-        if too_large and (count == 1 or run.level > 1):
+        is_due = forced or count > 1
+        if size * (100 + ratio) < run.size * 100 and (not is_due or run.level > 1):
             break
         size += run.size
         count += 1

@@ -25,6 +25,8 @@ from paimon_core.lsm.keys import (
 )
 from paimon_core.lsm.rows import concat_batches, group_by_key, is_retract
 
+_NOT_SORTED = "The rows of a sorted run are not in the order of their keys."
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MergeSpec:
@@ -78,9 +80,30 @@ def merge_runs(runs: Sequence[Iterator[pa.RecordBatch]], spec: MergeSpec) -> Ite
             yield from _non_empty(_merge_window(cursors, spec))
 
 
+def key_windows(
+    runs: Sequence[Iterator[pa.RecordBatch]], key_names: Sequence[str]
+) -> Iterator[list[tuple[int, pa.RecordBatch]]]:
+    """The rows of all runs by ranges of keys, in key order: each window has the rows that a run, by its place, has in
+    the range, and no key is in two windows. A run has each key once."""
+    cursors = [(place, _Cursor(run, key_names)) for place, run in enumerate(runs)]
+    while cursors := [(place, c) for place, c in cursors if c.batch is not None]:
+        columns = widths([c.key for _, c in cursors])
+        words = [c.words(columns) for _, c in cursors]
+        bound = min(map(last_row, words))
+        counts = [upper_bound(w, bound) for w in words]
+        if not any(counts):
+            raise InvalidDataError(_NOT_SORTED)
+        yield [(place, c.take(n)) for (place, c), n in zip(cursors, counts, strict=True) if n]
+
+
 def merge_rows(batch: pa.RecordBatch, key: Words, spec: MergeSpec) -> pa.RecordBatch:
     """Merge the rows of one batch, later rows being newer where sequence numbers are equal."""
     return spec.engine(group_by_key(batch, key, _sequence(batch, spec)), spec.drop_delete)
+
+
+def sorted_rows(batch: pa.RecordBatch, key: Words, spec: MergeSpec) -> pa.RecordBatch:
+    """All rows of one batch by key, older rows first."""
+    return batch.take(int64_array(group_by_key(batch, key, _sequence(batch, spec)).order))
 
 
 def _merge_window(cursors: Sequence[_Cursor], spec: MergeSpec) -> pa.RecordBatch:
@@ -89,7 +112,7 @@ def _merge_window(cursors: Sequence[_Cursor], spec: MergeSpec) -> pa.RecordBatch
     bound = min(map(last_row, words))
     counts = [upper_bound(w, bound) for w in words]
     if not any(counts):
-        raise InvalidDataError("The rows of a sorted run are not in the order of their keys.")
+        raise InvalidDataError(_NOT_SORTED)
     parts = [c.take(n) for c, n in zip(cursors, counts, strict=True) if n]
     if len(parts) == 1:
         return _without_deletes(parts[0]) if spec.drop_delete else parts[0]

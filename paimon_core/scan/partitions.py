@@ -19,9 +19,13 @@ _STORED_AS = {Kind.DATE: pa.int32(), Kind.TIME: pa.int32(), Kind.TIMESTAMP: pa.i
 
 def partition_rows(store: TableStore, snapshot: Snapshot | None) -> pa.Table:
     """One row per partition that has files, a column per partition key."""
+    return decoded_partitions(store, sorted({e.partition for e in live_files(store, snapshot).values()}))
+
+
+def decoded_partitions(store: TableStore, partitions: Sequence[bytes]) -> pa.Table:
+    """One row per partition, a column per partition key."""
     fields = store.schema.partition_fields
     types = [f.type for f in fields]
-    partitions = sorted({e.partition for e in live_files(store, snapshot).values()})
     rows = [decode_row(types, p) for p in partitions]
     return pa.table({f.name: _column(f, [r[i] for r in rows]) for i, f in enumerate(fields)})
 

@@ -65,8 +65,10 @@ class Plan:
         )
 
 
-def plan_scan(store: TableStore, snapshot: Snapshot | None, predicate: Predicate | None = None) -> Plan:
-    """Plan reading a version; `predicate` prunes, and is still to be applied to the rows.
+def plan_scan(
+    store: TableStore, snapshot: Snapshot | None, predicate: Predicate | None = None, *, level: int | None = None
+) -> Plan:
+    """Plan reading a version, or one level of it; `predicate` prunes, and is still to be applied to the rows.
 
     Its columns are those of the store's schema. Raises `UnsupportedFeatureError`, `CorruptFileError`.
     """
@@ -80,7 +82,8 @@ def plan_scan(store: TableStore, snapshot: Snapshot | None, predicate: Predicate
     manifests = data_manifests(store, snapshot)
     read = [m for m in manifests if partitions.may_hold(m)]
     files = FileFilter(store, predicate) if predicate is not None else None
-    buckets, total = _buckets(store, read_entries(store, read), partitions, files)
+    entries = (e for e in read_entries(store, read) if level is None or e.file.level == level)
+    buckets, total = _buckets(store, entries, partitions, files)
     vectors = deletion_files(store, snapshot)
     return Plan(
         table=store.name,
@@ -98,12 +101,12 @@ def _buckets(
 ) -> tuple[dict[Bucket, list[ManifestEntry]], int]:
     """The live files that are not pruned one by one, per bucket, and how many there were."""
     live = [e for e in live_entries(entries).values() if e.kind is FileKind.ADD and e.bucket >= 0]
-    if _skips_level_0(store):
+    if skips_level_0(store):
         live = [e for e in live if e.file.level > 0]
     groups: dict[Bucket, list[ManifestEntry]] = defaultdict(list)
     for entry in live:
         if partitions.holds(entry.partition) and _keeps(store, entry, files):
-            _check_format(store, entry.file)
+            check_format(store, entry.file)
             groups[entry.partition, entry.bucket].append(entry)
     return groups, len(live)
 
@@ -115,7 +118,7 @@ def _keeps(store: TableStore, entry: ManifestEntry, files: FileFilter | None) ->
     return files.bucket_may_match(entry) and alone(entry)
 
 
-def _skips_level_0(store: TableStore) -> bool:
+def skips_level_0(store: TableStore) -> bool:
     """Whether a batch scan sees compacted rows only: rows of level 0 have not marked what they replace yet."""
     marks = store.has_primary_key and store.options[DELETION_VECTORS]
     return marks and not store.options[DELETION_VECTOR_MERGE_ON_READ]
@@ -164,7 +167,8 @@ def _groups(
     return pack_sections(parts, target, open_cost)
 
 
-def _check_format(store: TableStore, file: DataFileMeta) -> None:
+def check_format(store: TableStore, file: DataFileMeta) -> None:
+    """Raises `UnsupportedFeatureError` where a file is of a format that is not read."""
     name = format_name(file.file_name)
     if name not in FORMATS:
         raise UnsupportedFeatureError(

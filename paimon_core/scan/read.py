@@ -7,14 +7,14 @@ from collections.abc import Iterator, Sequence
 import pyarrow as pa
 
 from paimon_core.expressions.arrow import to_arrow
-from paimon_core.expressions.predicate import Predicate, only_on, renamed
-from paimon_core.formats.arrow_types import FILE_PATH, KEY_PREFIX, ROW_INDEX, arrow_schema, key_value_fields
-from paimon_core.lsm.runs import sections
+from paimon_core.expressions.predicate import Predicate, only_on
+from paimon_core.formats.arrow_types import FILE_PATH, ROW_INDEX, arrow_schema
+from paimon_core.scan.merged import merged_rows
 from paimon_core.scan.metadata_columns import metadata_column, metadata_fields
+from paimon_core.scan.read_changes import read_changes
 from paimon_core.spec.paths import data_file_path
-from paimon_core.spec.split import DataSplit, DeletionFile
-from paimon_core.spec.types import DataField
-from paimon_core.store.bucket_files import BucketFiles, merge_section, merge_spec
+from paimon_core.spec.split import DataSplit, SplitKind
+from paimon_core.store.bucket_files import BucketFiles
 from paimon_core.store.table_store import TableStore
 
 
@@ -49,10 +49,13 @@ def _rows(
     fields = store.schema.select(tuple(columns))
     usable = only_on(predicate, columns) if predicate else None
     deletes = store.has_primary_key and any(f.delete_row_count != 0 for f in split.files)
-    if split.needs_merge or deletes:
-        batches = _merged(store, split, fields, usable)
+    batches: Iterator[pa.RecordBatch]
+    if split.kind is not SplitKind.ROWS:
+        batches = (b.select(list(columns)) for b in read_changes(store, split, columns, usable, retracts=False))
+    elif split.needs_merge or deletes:
+        batches = merged_rows(store, split, fields, usable)
     else:
-        batches = BucketFiles(store, split.bucket_dir, fields, usable, _deletions(split)).read(split.files)
+        batches = BucketFiles(store, split.bucket_dir, fields, usable, split.deletions_by_file).read(split.files)
     condition = to_arrow(usable, arrow_schema(fields)) if usable else None
     for batch in batches:
         rows = batch if condition is None else batch.filter(condition)
@@ -63,29 +66,8 @@ def _rows(
 def _by_file(store: TableStore, split: DataSplit, columns: Sequence[str]) -> Iterator[tuple[pa.RecordBatch, str]]:
     """All rows of an append table's split, with their places and the path of their file."""
     fields = store.schema.select(tuple(columns))
-    reader = BucketFiles(store, split.bucket_dir, fields, deletions=_deletions(split))
+    reader = BucketFiles(store, split.bucket_dir, fields, deletions=split.deletions_by_file)
     for file in split.files:
         path = data_file_path(split.bucket_dir, file)
         for batch in reader.read_numbered(file):
             yield batch, path
-
-
-def _deletions(split: DataSplit) -> dict[str, DeletionFile]:
-    return {d.vector.data_file: d for d in split.deletions}
-
-
-def _merged(
-    store: TableStore, split: DataSplit, fields: Sequence[DataField], predicate: Predicate | None
-) -> Iterator[pa.RecordBatch]:
-    schema, spec = store.schema, merge_spec(store, drop_delete=True)
-    stored = {k: KEY_PREFIX + k for k in schema.trimmed_primary_keys}
-    wanted = {f.name for f in fields if f.name not in stored} | set(spec.sequence_fields)
-    values = tuple(f for f in schema.fields if f.name in wanted)
-    # a part of a run may be skipped only where none of its keys match: other columns change in a merge
-    on_keys = only_on(predicate, stored) if predicate else None
-    keyed = renamed(on_keys, stored) if on_keys else None
-    files = BucketFiles(store, split.bucket_dir, key_value_fields(values, schema.key_fields), keyed, _deletions(split))
-    sources, target = [stored.get(f.name, f.name) for f in fields], arrow_schema(fields)
-    for section in sections(split.files, [f.type for f in schema.key_fields]):
-        for batch in merge_section(files, section, spec):
-            yield pa.RecordBatch.from_arrays([batch.column(n) for n in sources], schema=target)

@@ -15,7 +15,8 @@ from paimon_core.spec.manifest import DATA_FILE_META, DataFileMeta
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CommitMessage:
-    """Changes of one bucket: files a write added or replaced, files a compaction replaced, the index files of both.
+    """Changes of one bucket: files a write added or replaced, files a compaction replaced, the index files of both, and
+    the changelog of both, which tells readers what changed.
 
     `index_base` is the snapshot (0: none) whose hash indexes a writer gave buckets by: no other may follow it.
     """
@@ -25,8 +26,10 @@ class CommitMessage:
     total_buckets: int
     new_files: tuple[DataFileMeta, ...] = ()
     deleted_files: tuple[DataFileMeta, ...] = ()
+    new_changelog: tuple[DataFileMeta, ...] = ()
     compact_before: tuple[DataFileMeta, ...] = ()
     compact_after: tuple[DataFileMeta, ...] = ()
+    compact_changelog: tuple[DataFileMeta, ...] = ()
     new_index_files: tuple[IndexFileMeta, ...] = ()
     deleted_index_files: tuple[IndexFileMeta, ...] = ()
     compact_new_index_files: tuple[IndexFileMeta, ...] = ()
@@ -35,7 +38,7 @@ class CommitMessage:
 
 
 _NO_BASE = -1
-_FILES = ("new_files", "deleted_files", "compact_before", "compact_after")
+_FILES = ("new_files", "deleted_files", "new_changelog", "compact_before", "compact_after", "compact_changelog")
 _INDEX_FILES = (
     "new_index_files",
     "deleted_index_files",

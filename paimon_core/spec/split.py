@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from base64 import b64decode, b64encode
 from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
 
 from paimon_core.errors import CorruptFileError
 from paimon_core.spec.index_manifest import DELETION_VECTOR_META, DeletionVectorMeta
@@ -20,11 +22,20 @@ class DeletionFile:
     vector: DeletionVectorMeta
 
 
+class SplitKind(StrEnum):
+    """What the rows of a split's files are: rows of a version, changes each, or one of two versions to compare."""
+
+    ROWS = "rows"
+    CHANGES = "changes"
+    DIFFERENCE = "difference"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DataSplit:
     """Files of one bucket; `needs_merge` where their rows must be merged by key, else they are read as they are.
 
-    `deletions` are the deletion vectors of those files that have one.
+    `deletions` are the deletion vectors of those files that have one. `before` are the files of an earlier version,
+    with their deletion vectors, whose rows those of `files` are compared to, for `DIFFERENCE`.
     """
 
     partition: bytes
@@ -33,11 +44,14 @@ class DataSplit:
     files: tuple[DataFileMeta, ...]
     needs_merge: bool = False
     deletions: tuple[DeletionFile, ...] = ()
+    kind: SplitKind = SplitKind.ROWS
+    before: tuple[DataFileMeta, ...] = ()
+    before_deletions: tuple[DeletionFile, ...] = ()
 
     @property
     def row_count(self) -> int:
         """Rows in the files, before merging."""
-        return sum(f.row_count for f in self.files)
+        return sum(f.row_count for f in (*self.files, *self.before))
 
     @property
     def result_count(self) -> int | None:
@@ -47,9 +61,14 @@ class DataSplit:
         return None if self.needs_merge or len(known) < len(deleted) else self.row_count - sum(known)
 
     @property
+    def deletions_by_file(self) -> dict[str, DeletionFile]:
+        """The deletion vectors by the names of the data files."""
+        return {d.vector.data_file: d for d in self.deletions}
+
+    @property
     def size(self) -> int:
         """Bytes of the files."""
-        return sum(f.file_size for f in self.files)
+        return sum(f.file_size for f in (*self.files, *self.before))
 
 
 def encode_split(split: DataSplit) -> str:
@@ -60,8 +79,11 @@ def encode_split(split: DataSplit) -> str:
             "bucket": split.bucket,
             "dir": split.bucket_dir,
             "merge": split.needs_merge,
+            "kind": split.kind,
+            "before": [DATA_FILE_META.to_json(f) for f in split.before],
             "files": [DATA_FILE_META.to_json(f) for f in split.files],
             "deletions": [[d.path, DELETION_VECTOR_META.to_json(d.vector)] for d in split.deletions],
+            "before_deletions": [[d.path, DELETION_VECTOR_META.to_json(d.vector)] for d in split.before_deletions],
         }
     )
 
@@ -76,10 +98,15 @@ def decode_split(text: str) -> DataSplit:
             bucket_dir=member(node, "dir", str),
             files=tuple(DATA_FILE_META.from_json(f) for f in member(node, "files", list)),
             needs_merge=member(node, "merge", bool),
-            deletions=tuple(
-                DeletionFile(str(path), DELETION_VECTOR_META.from_json(vector))
-                for path, vector in member(node, "deletions", list)
-            ),
+            deletions=_deletions(node, "deletions"),
+            kind=SplitKind(member(node, "kind", str)),
+            before=tuple(DATA_FILE_META.from_json(f) for f in member(node, "before", list)),
+            before_deletions=_deletions(node, "before_deletions"),
         )
     except (ValueError, TypeError, OverflowError, RecursionError) as e:
         raise CorruptFileError("<split>", f"it does not decode ({e})", "run the query again") from e
+
+
+def _deletions(node: Any, key: str) -> tuple[DeletionFile, ...]:
+    pairs = member(node, key, list)
+    return tuple(DeletionFile(str(path), DELETION_VECTOR_META.from_json(vector)) for path, vector in pairs)

@@ -36,7 +36,6 @@ _WRITE = (
     *_READ,
     _Feature("file.format", "parquet", ("parquet", "orc", "avro")),
     _Feature("deletion-vectors.enabled", "false", ("false",), keyed_only=True),
-    _Feature("changelog-producer", "none", ("none",), keyed_only=True),
     _Feature("row-tracking.enabled", "false", ("false",)),
     _Feature("rowkind.field", "", ("",), keyed_only=True),
     _Feature("pk-clustering-override", "false", ("false",), keyed_only=True),

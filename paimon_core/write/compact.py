@@ -3,27 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 
 from paimon_core.lsm.compaction import (
     DELETE_RATIO,
     MIN_FILE_NUM,
     CompactUnit,
-    Rewrite,
+    LevelRun,
     level_runs,
     pick_append,
-    pick_full,
-    pick_universal,
     plan_rewrites,
 )
+from paimon_core.lsm.strategy import Strategy, pick, tells_changes
+from paimon_core.options import CHANGELOG_PRODUCER
 from paimon_core.spec.index_manifest import IndexFileMeta
 from paimon_core.spec.manifest import DataFileMeta, FileSource
 from paimon_core.spec.message import CommitMessage
 from paimon_core.spec.split import DeletionFile
-from paimon_core.store.bucket_files import BucketFiles, file_fields, merge_section, merge_spec
+from paimon_core.store.bucket_files import BucketFiles, file_fields
 from paimon_core.store.index_files import Bucket, vectors_by_file
 from paimon_core.store.table_store import TableStore
-from paimon_core.write.data_files import DataFileWriter, FileRole, target_file_size
+from paimon_core.write.bucket_compaction import BucketCompaction, CompactResult
+from paimon_core.write.data_files import DataFileWriter, FileRole, target_file_size, wall_clock
 from paimon_core.write.deletion import changed_vectors
 
 _SMALL_FILE_RATIO = 0.7
@@ -36,7 +36,7 @@ def compact_bucket(
     bucket: int,
     total_buckets: int,
     files: Sequence[DataFileMeta],
-    full: bool,
+    strategy: Strategy,
     vectors: Sequence[IndexFileMeta] = (),
 ) -> CommitMessage | None:
     """Compact a bucket of a primary-key table; `files` are all its files, `vectors` its deletion vector files. None
@@ -46,32 +46,30 @@ def compact_bucket(
     file is left behind then.
     """
     runs = level_runs(files)
-    unit = pick_full(runs, store.options) if full else pick_universal(runs, store.options)
+    unit = pick(runs, store.options, strategy, wall_clock())
     if unit is None:
         return None
     place = partition, bucket
-    reader = BucketFiles(
-        store, store.bucket_dir(*place), file_fields(store), deletions=vectors_by_file(store, place, vectors)
-    )
-    small = int(target_file_size(store) * _SMALL_FILE_RATIO)
-    before: list[DataFileMeta] = []
-    after: list[DataFileMeta] = []
-    writers: list[DataFileWriter] = []
+    deletions = vectors_by_file(store, place, vectors)
+    reader = BucketFiles(store, store.bucket_dir(*place), file_fields(store), deletions=deletions)
+    work = BucketCompaction(reader, unit, _lookup_runs(store, runs, unit))
     try:
+        small = int(target_file_size(store) * _SMALL_FILE_RATIO)
         for step in plan_rewrites(unit, [f.type for f in store.schema.key_fields], small):
-            if isinstance(step, Rewrite):
-                role = FileRole(level=unit.output_level, source=FileSource.COMPACT)
-                writers.append(DataFileWriter(store, reader.bucket_dir, role))
-                before += step.files
-                after += _rewrite(reader, step, unit, writers[-1])
-            else:
-                before.append(step.file)
-                after.append(replace(step.file, level=unit.output_level))
-        return _message(store, place, total_buckets, before, after, vectors)
+            work.run(step)
+        work.finish()
+        return _message(store, place, total_buckets, work.result, vectors)
     except BaseException:
-        for writer in writers:
-            writer.abort()
+        work.abort()
         raise
+
+
+def _lookup_runs(store: TableStore, runs: Sequence[LevelRun], unit: CompactUnit) -> list[LevelRun]:
+    """The runs below the output of a compaction that tells the changes of rows which they hold older versions of."""
+    if store.options[CHANGELOG_PRODUCER] != "lookup" or not tells_changes(store.options, unit):
+        return []
+    taken = {f.file_name for f in unit.files}
+    return [r for r in runs if r.level > 0 and not any(f.file_name in taken for f in r.files)]
 
 
 def compact_append(
@@ -81,13 +79,13 @@ def compact_append(
     bucket: int,
     total_buckets: int,
     files: Sequence[DataFileMeta],
-    full: bool,
+    strategy: Strategy,
     vectors: Sequence[IndexFileMeta] = (),
 ) -> CommitMessage | None:
     """Concatenate small files of a bucket of an append table, rows in their order. None where nothing is due.
 
-    `full` takes any two small files, else `compaction.min.file-num` of them are needed. Files with deleted rows are
-    rewritten without them: all by `full`, else those with more than `compaction.delete-ratio-threshold`.
+    A full compaction takes any two small files, else `compaction.min.file-num` of them are needed. Files with deleted
+    rows are rewritten without them: all by a full one, else those with more than `compaction.delete-ratio-threshold`.
     """
     target, place = target_file_size(store), (partition, bucket)
     deletions = vectors_by_file(store, place, vectors)
@@ -95,9 +93,9 @@ def compact_append(
         sorted(files, key=lambda f: f.min_sequence_number) if total_buckets > 0 else files,
         target=target,
         small=int(target * _SMALL_FILE_RATIO),
-        min_files=2 if full else max(2, store.options[MIN_FILE_NUM]),
+        min_files=2 if strategy is Strategy.FULL else max(2, store.options[MIN_FILE_NUM]),
         in_order=total_buckets > 0,
-        worn=_worn(files, deletions, 0.0 if full else store.options[DELETE_RATIO]),
+        worn=_worn(files, deletions, 0.0 if strategy is Strategy.FULL else store.options[DELETE_RATIO]),
     )
     reader = BucketFiles(store, store.bucket_dir(*place), file_fields(store), deletions=deletions)
     after: list[DataFileMeta] = []
@@ -110,7 +108,8 @@ def compact_append(
                 writers[-1].write(batch)
             writers[-1].roll()
             after += writers[-1].finished
-        return _message(store, place, total_buckets, [f for g in groups for f in g], after, vectors)
+        result = CompactResult([f for g in groups for f in g], after)
+        return _message(store, place, total_buckets, result, vectors)
     except BaseException:
         for writer in writers:
             writer.abort()
@@ -123,33 +122,20 @@ def _worn(files: Sequence[DataFileMeta], deletions: Mapping[str, DeletionFile], 
     return frozenset(f.file_name for f, deleted in marked if deleted is None or deleted > most * f.row_count)
 
 
-def _rewrite(reader: BucketFiles, step: Rewrite, unit: CompactUnit, writer: DataFileWriter) -> list[DataFileMeta]:
-    spec = merge_spec(reader.store, drop_delete=unit.drop_delete)
-    for section in step.sections:
-        for batch in merge_section(reader, section, spec):
-            writer.write(batch)
-    writer.roll()
-    return writer.finished
-
-
 def _message(
-    store: TableStore,
-    place: Bucket,
-    total_buckets: int,
-    before: Sequence[DataFileMeta],
-    after: Sequence[DataFileMeta],
-    vectors: Sequence[IndexFileMeta],
+    store: TableStore, place: Bucket, total_buckets: int, result: CompactResult, vectors: Sequence[IndexFileMeta]
 ) -> CommitMessage | None:
-    if not before:
+    if not result.before:
         return None
-    gone = frozenset(f.file_name for f in before) - {f.file_name for f in after}
+    gone = frozenset(f.file_name for f in result.before) - {f.file_name for f in result.after}
     index = changed_vectors(store, place, vectors, {}, gone)
     return CommitMessage(
         partition=place[0],
         bucket=place[1],
         total_buckets=total_buckets,
-        compact_before=tuple(before),
-        compact_after=tuple(after),
+        compact_before=tuple(result.before),
+        compact_after=tuple(result.after),
+        compact_changelog=tuple(result.changelog),
         compact_new_index_files=index.new,
         compact_deleted_index_files=index.deleted,
     )

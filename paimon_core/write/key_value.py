@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
@@ -11,7 +13,7 @@ from paimon_core.formats.arrow_types import VALUE_KIND, arrow_schema
 from paimon_core.formats.binary_rows import row_bytes
 from paimon_core.formats.columns import fixed_values, int64_array
 from paimon_core.lsm.keys import Words, bounded
-from paimon_core.lsm.merge import merge_rows
+from paimon_core.lsm.merge import merge_rows, sorted_rows
 from paimon_core.lsm.rows import ROW_INSERT
 from paimon_core.options import BUCKET, DYNAMIC, WRITE_BUFFER_SIZE
 from paimon_core.spec.message import CommitMessage
@@ -20,6 +22,7 @@ from paimon_core.store.snapshots import latest_snapshot
 from paimon_core.store.table_store import TableStore
 from paimon_core.write.bucket_writers import BucketWriters
 from paimon_core.write.bucketing import BucketFunction, partition_codes, split_by
+from paimon_core.write.changelog_files import changelog_store, takes_input
 from paimon_core.write.data_files import FileRole
 from paimon_core.write.dynamic_buckets import AssignmentBase, DynamicBuckets
 from paimon_core.write.rows import SEVERAL_MATCHES, conform
@@ -47,6 +50,7 @@ class KeyValueWriter:
         else:
             self._fixed = BucketFunction.of(store)
         self._writers = BucketWriters(store, FileRole(), buckets)
+        self._changelog = BucketWriters(changelog_store(store), FileRole(), buckets) if takes_input(store) else None
         self._buffer = WriteBuffer(self._order, store.options[WRITE_BUFFER_SIZE])
 
     def write(self, batch: pa.RecordBatch) -> None:
@@ -58,11 +62,16 @@ class KeyValueWriter:
     def finish(self) -> list[CommitMessage]:
         self._flush()
         messages = self._writers.finish()
+        if self._changelog is not None:
+            told = {(m.partition, m.bucket): m.new_files for m in self._changelog.finish()}
+            messages = [replace(m, new_changelog=told.get((m.partition, m.bucket), ())) for m in messages]
         return messages if self._dynamic is None else self._dynamic.finish(messages)
 
     def abort(self) -> None:
         self._buffer.drain()
         self._writers.abort()
+        if self._changelog is not None:
+            self._changelog.abort()
 
     def _keyed(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         """The rows as files hold them: with keys, sequence numbers and row kinds."""
@@ -85,12 +94,16 @@ class KeyValueWriter:
             return
         if self._once:
             _check_once(*drained)
-        merged = merge_rows(*drained, self._spec)
-        for _, part in split_by(merged, partition_codes(merged, self._schema.partition_keys)):
+        self._divide(merge_rows(*drained, self._spec), self._writers)
+        if self._changelog is not None:
+            self._divide(sorted_rows(*drained, self._spec), self._changelog)
+
+    def _divide(self, rows: pa.RecordBatch, writers: BucketWriters) -> None:
+        for _, part in split_by(rows, partition_codes(rows, self._schema.partition_keys)):
             partition = row_bytes(part, 0, self._schema.partition_fields)
             for bucket, share in split_by(part, self._buckets(partition, part)):
-                self._writers.write(partition, bucket, share)
-            self._writers.roll()
+                writers.write(partition, bucket, share)
+            writers.roll()
 
 
 def _check_once(rows: pa.RecordBatch, key: Words) -> None:

@@ -17,6 +17,7 @@ from paimon_sql.preprocess.properties import alter_properties, database_properti
 from paimon_sql.preprocess.session import configuration, use_catalog
 from paimon_sql.preprocess.statements import Statement, is_terminated, split_statements
 from paimon_sql.preprocess.system_tables import system_tables
+from paimon_sql.preprocess.table_functions import table_functions
 from paimon_sql.preprocess.tokens import splice, tokenize
 
 __all__ = [
@@ -37,11 +38,13 @@ RULES = (
     use_catalog,
     dynamic_options,
     system_tables,
+    table_functions,
 )
 
 # Cheap searches that decide whether a text is worth tokenizing.
 _DOLLAR_NAME = re.compile(r"\w\$\w")
 _OPTIONS_HINT = re.compile(r"/\*\+\s*OPTIONS\b", re.I)
+_TABLE_FUNCTION = re.compile(r"\bpaimon_incremental_\w+\s*\(", re.I)
 _FIRST_WORD = re.compile(
     r"(?:\s+|--[^\n]*|/\*(?!\+).*?\*/)*+(?:EXPLAIN\s+(?:\w+\s+)?)?(?:(CREATE|REPLACE)|ALTER|SET|RESET|USE)\b",
     re.I | re.S,
@@ -67,6 +70,8 @@ def _may_change(text: str) -> bool:
     if "$" in text and _DOLLAR_NAME.search(text):
         return True
     if "/*+" in text and _OPTIONS_HINT.search(text):
+        return True
+    if _TABLE_FUNCTION.search(text):
         return True
     first = _FIRST_WORD.match(text)
     return first is not None and (first[1] is None or _CREATE_IN_FLINK_STYLE.search(text) is not None)

@@ -7,6 +7,7 @@ from functools import cached_property
 from typing import Any, ClassVar
 
 from paimon_core.errors import DatabaseNotFoundError, InvalidNameError, TableNotFoundError, UnsupportedFeatureError
+from paimon_core.scan.views import View
 from paimon_core.store.new_schema import new_table_schema
 from paimon_sql.catalog.base import Catalog, RemoveOption, SetOption, TableChange, UpdateComment
 from paimon_sql.catalog.identifier import Identifier
@@ -18,10 +19,11 @@ from paimon_sql.spark.jvm import CATALOG, Jvm, python_map
 from paimon_sql.spark.procedure_bridge import SparkProcedure, UnknownProcedure
 from paimon_sql.spark.proxy import Proxy
 from paimon_sql.spark.session_bridge import SessionBridge
-from paimon_sql.spark.table_bridge import SparkTable, SystemTable, statement_options
+from paimon_sql.spark.table_bridge import SparkTable, SystemTable, ViewTable, statement_options
 from paimon_sql.spark.types import from_struct, read_struct
 
 PROVIDER = "paimon"
+VIEWS = frozenset(v.value for v in View if v is not View.ROWS)
 SYSTEM_NAMESPACE = "sys"
 # properties Spark hands to every CREATE TABLE beside the user's own
 _RESERVED = ("provider", "owner", "comment", "location", "is_managed_location", "external", "table_type")
@@ -124,6 +126,8 @@ class SparkCatalog(Proxy):
             ours = self._identifier(identifier)
             options = self.session.table_options(self.catalog_name, ours) | statement_options(context)
             table = self.catalog.load_table(ours)
+            if (ours.system_table or "").lower() in VIEWS:
+                return ViewTable(self.jvm, self.session, table, ours, options)
             if ours.system_table is not None:
                 return SystemTable(self.jvm, self.session, table, ours, options)
             return SparkTable(self.jvm, self.session, self.catalog_name, table, options)

@@ -27,6 +27,7 @@ from paimon_core.write.row_changes import (
     rewrite_function,
     rewrite_tasks,
 )
+from paimon_sql.spark.auto_compaction import compact_after_write
 from paimon_sql.spark.executor import SparkExecutor
 from paimon_sql.spark.jvm import CATALOG, SQL, Jvm
 from paimon_sql.spark.proxy import Proxy
@@ -133,6 +134,7 @@ class ChangesBatchWrite(PaimonBatchWrite):
             self.may_be_visible = False
             self.table.abort(rewritten)
             raise
+        compact_after_write(self.builder.session, self.table, written, overwrites=False)
 
     def _take_away(self, removed: Removed) -> list[CommitMessage]:
         """Messages that take the rows away: by deletion vectors where the table has them, else by rewriting files."""

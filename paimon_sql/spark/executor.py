@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Sequence
 
+import pyarrow as pa
 from pyspark.errors import PythonException
+from pyspark.sql import SparkSession
+from pyspark.sql.types import BinaryType, StructField, StructType
 
+from paimon_core.spec.message import CommitMessage, decode_message
+from paimon_core.write.sort_job import SORT_KEY, Curve, SortJob
 from paimon_sql.spark.errors import of_worker
 from paimon_sql.spark.session_bridge import SessionBridge
+from paimon_sql.spark.types import string_types, to_struct
+from paimon_sql.spark.worker import sort_input_function, write_function
+
+_ROW_NUMBER = "__row"
 
 
 class SparkExecutor:
@@ -28,3 +38,38 @@ class SparkExecutor:
             raise of_worker(error) from error
         finally:
             context.setJobDescription(None)
+
+    def sort(self, job: SortJob, description: str) -> list[CommitMessage]:
+        """Sort the rows of a job by ranges, each of which a task writes; nothing is committed."""
+        session = SparkSession(self.session.jvm.context, self.session.session)
+        columns = string_types(to_struct(job.store.schema.fields))
+        curved = StructType([*columns.fields, StructField(SORT_KEY, BinaryType())])
+        schema = columns if job.curve is Curve.ORDER else curved
+        by = [_quoted(c) for c in job.sort_columns]
+        context = self.session.jvm.context
+        context.setJobDescription(description)
+        try:
+            texts = session.createDataFrame([(t,) for t in job.texts], "text string").repartition(len(job.texts))
+            rows = texts.mapInArrow(sort_input_function(job, schema), schema)
+            ordered = rows.repartitionByRange(job.files, *by).sortWithinPartitions(*by)
+            written = ordered.select(*map(_quoted, columns.names)).mapInArrow(
+                write_function(job.store, 0), "message binary"
+            )
+            return [decode_message(text) for row in written.collect() for text in json.loads(row[0])]
+        except PythonException as error:
+            raise of_worker(error) from error
+        finally:
+            context.setJobDescription(None)
+
+    def select(self, rows: pa.Table, condition: str) -> list[int]:
+        """The numbers of the rows that satisfy an SQL condition, which Spark resolves against their columns."""
+        if not rows.num_rows:
+            return []
+        numbered = rows.append_column(_ROW_NUMBER, pa.array(range(rows.num_rows), pa.int64()))
+        session = SparkSession(self.session.jvm.context, self.session.session)
+        found = session.createDataFrame(numbered).where(condition).select(_ROW_NUMBER).collect()
+        return sorted(row[0] for row in found)
+
+
+def _quoted(name: str) -> str:
+    return "`" + name.replace("`", "``") + "`"

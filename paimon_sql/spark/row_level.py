@@ -19,6 +19,7 @@ from paimon_core.errors import InvalidDataError, UnsupportedFeatureError
 from paimon_core.expressions.predicate import And, Compare, IsNull, Or, Predicate
 from paimon_core.formats.arrow_types import FILE_PATH, ROW_INDEX, VALUE_KIND
 from paimon_core.lsm.rows import ROW_DELETE, ROW_UPDATE_AFTER
+from paimon_core.options import DELETE_PRODUCES_CHANGELOG
 from paimon_core.spec.snapshot import Operation
 from paimon_core.table import Table
 from paimon_sql.catalog.identifier import Identifier
@@ -89,12 +90,13 @@ def open_target(jvm: Jvm, session: SessionBridge, catalog: str, table: Table, na
 
 def delete_rows(target: Target, condition: Any) -> None:
     """`DELETE FROM t WHERE condition`."""
-    if _is_true(condition):
+    by_metadata = not (target.table.schema.primary_keys and target.table.store.options[DELETE_PRODUCES_CHANGELOG])
+    if by_metadata and _is_true(condition):
         target.table.truncate(CommitInfo(user=target.table.new_commit_user(), operation=Operation.DELETE))
         return
     keys = target.table.schema.partition_keys
     matching = target.frame.filter(target.column(condition))
-    if keys and _only_partitions(target, matching):
+    if by_metadata and keys and _only_partitions(target, matching):
         _delete_partitions(target, matching)
         return
     if target.table.schema.primary_keys:

@@ -5,6 +5,7 @@ metadata already answers.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import pyarrow as pa
@@ -15,12 +16,14 @@ from paimon_core.errors import DataFileMissingError, UnsupportedFeatureError
 from paimon_core.expressions.predicate import And, Predicate, describe
 from paimon_core.formats.arrow_types import FILE_PATH, ROW_INDEX
 from paimon_core.formats.registry import format_name
+from paimon_core.scan.increment import Increment
 from paimon_core.scan.plan import Plan
 from paimon_core.scan.verify import check_sizes
+from paimon_core.scan.views import View, view_fields
 from paimon_core.spec.paths import data_file_path
 from paimon_core.spec.snapshot import Snapshot
 from paimon_core.spec.split import encode_split
-from paimon_core.spec.types import TimeType, nested_types
+from paimon_core.spec.types import DataField, TimeType, nested_types
 from paimon_core.table import Table
 from paimon_sql.spark.errors import told
 from paimon_sql.spark.filters import spark_prunes_soundly, translate_all
@@ -34,28 +37,41 @@ from paimon_sql.spark.worker import read_function
 class PaimonScanBuilder(Proxy):
     """Collects what Spark pushes down; `build` plans once."""
 
-    def __init__(self, jvm: Jvm, session: SessionBridge, table: Table, snapshot: Snapshot | None) -> None:
+    def __init__(
+        self,
+        jvm: Jvm,
+        session: SessionBridge,
+        table: Table,
+        version: Snapshot | Increment | None,
+        view: View = View.ROWS,
+    ) -> None:
         super().__init__(jvm)
-        self.session, self.table, self.snapshot = session, table, snapshot
-        self.required = to_struct(table.schema.fields)
+        self.session, self.table, self.version, self.view = session, table, version, view
+        self.fields = view_fields(table.store, view)
+        self.required = to_struct(self.fields)
         self.catalyst_filters = jvm.seq([])
         self.translated: list[tuple[Any, Predicate]] = []
         self.count_schema: StructType | None = None
 
     def pruneColumns(self, required: Any) -> None:
         # rows without columns would lose their number on the way: count(*) over a scan reads the first column
-        self.required = read_struct(required.json()) or to_struct(self.table.schema.fields[:1])
+        self.required = read_struct(required.json()) or to_struct(self.fields[:1])
 
     def pushFilters(self, filters: Any) -> Any:
         self.catalyst_filters = filters
-        self.translated = translate_all(self.jvm, filters, self.table.schema.field_by_name)
+        self.translated = translate_all(self.jvm, filters, self._filtered)
         return filters  # files and row groups are pruned; Spark evaluates the rows
 
     def pushedFilters(self) -> Any:
         return self.jvm.array(f"{SQL}.connector.expressions.filter.Predicate", [])
 
+    @property
+    def _filtered(self) -> Mapping[str, DataField]:
+        """The columns whose values files hold as the view shows them."""
+        return {} if self.view is View.BINLOG else self.table.schema.field_by_name
+
     def supportCompletePushDown(self, aggregation: Any) -> bool:
-        return self._is_plain_count(aggregation) and self._plan().row_count is not None
+        return not self.view.is_log and self._is_plain_count(aggregation) and self._plan().row_count is not None
 
     def pushAggregation(self, aggregation: Any) -> bool:
         if not self.supportCompletePushDown(aggregation):
@@ -76,10 +92,12 @@ class PaimonScanBuilder(Proxy):
 
     def describe(self, plan: Plan) -> str:
         filters = ", ".join(describe(p) for _, p in self.translated) or "none"
-        return f"{plan.describe()}, pushed filters: {filters}"
+        seen = f"{self.view.value} of " if self.view.value else ""
+        changes = f", {self.version.describe()}" if isinstance(self.version, Increment) else ""
+        return f"{seen}{plan.describe()}{changes}, pushed filters: {filters}"
 
     def _plan(self) -> Plan:
-        return self.table.plan(self.snapshot, self.predicate)
+        return self.table.plan(self.version, self.predicate, self.view)
 
     @property
     def predicate(self) -> Predicate | None:
@@ -110,7 +128,7 @@ class PaimonScanBuilder(Proxy):
             return False
         root, schema_id = self.table.store.root, self.table.schema.id
         is_plain = all(not s.needs_merge and all(f.schema_id == schema_id for f in s.files) for s in plan.splits)
-        is_plain = is_plain and not any(s.deletions for s in plan.splits)
+        is_plain = is_plain and not self.view.is_log and not any(s.deletions for s in plan.splits)
         is_plain = is_plain and all(format_name(f.file_name) == "parquet" for s in plan.splits for f in s.files)
         is_plain = is_plain and not self._has_nanoseconds()
         return is_plain and ("://" not in root or root.startswith("hdfs://")) and self._spark_can_open(plan)
@@ -142,6 +160,7 @@ class _Scan(Proxy):
         super().__init__(jvm)
         self.session, self.table, self.plan = session, table, plan
         self.required, self.predicate, self.about = builder.required, builder.predicate, builder.describe(plan)
+        self.view = builder.view
 
     def toString(self) -> str:
         store = self.table.store
@@ -238,7 +257,7 @@ class MergeBatch(Proxy):
 
     def createReaderFactory(self) -> Any:
         scan, session = self.scan, self.scan.session
-        function = read_function(scan.table.store, scan.required, scan.predicate)
+        function = read_function(scan.table.store, scan.required, scan.predicate, scan.view)
         return self.jvm.java_class(f"{PYTHON_SOURCE}.PythonPartitionReaderFactory")(
             session.python_source(),
             session.command(function, scan.required),

@@ -9,8 +9,10 @@ from paimon_core.commit.draft import CommitInfo
 from paimon_core.errors import UnsupportedFeatureError
 from paimon_core.expressions.predicate import And, Compare, IsNull, Predicate
 from paimon_core.options import SCAN_TIMESTAMP_MILLIS
+from paimon_core.scan.increment import Increment, increment_of_options, is_incremental
 from paimon_core.scan.metadata_columns import metadata_fields
 from paimon_core.scan.time_travel import is_time_travel, snapshot_of_options
+from paimon_core.scan.views import View, view_fields
 from paimon_core.spec.snapshot import Snapshot
 from paimon_core.table import Table
 from paimon_sql.catalog.identifier import Identifier
@@ -71,6 +73,16 @@ class _BridgedTable(Proxy):
         """The version that a table's options ask for, the latest without them."""
         return snapshot_of_options(table.store, self.session.time_zone())
 
+    def _version(self, table: Table) -> Snapshot | Increment | None:
+        """As `_snapshot`, or the changes that the options ask for."""
+        if is_incremental(table.store.options.values):
+            return increment_of_options(table.store, self.session.time_zone())
+        return self._snapshot(table)
+
+    def _at(self) -> Table:
+        """The table with the columns of the version its options ask for."""
+        return self.table.at(self._snapshot(self.table)) if is_time_travel(self.table.store) else self.table
+
     def _with_options(self, java_options: Any) -> Table:
         """The table under the options of this use (`t WITH (…)`, reader and writer options), which win."""
         more = python_map(java_options.asCaseSensitiveMap())
@@ -83,8 +95,7 @@ class SparkTable(_BridgedTable):
     def __init__(self, jvm: Jvm, session: SessionBridge, catalog: str, table: Table, options: dict[str, str]) -> None:
         super().__init__(jvm, session, table, options)
         self.catalog = catalog
-        # a version of the past has the columns it had then
-        self.at = table.at(self._snapshot(self.table)) if is_time_travel(self.table.store) else self.table
+        self.at = self._at()
 
     def toString(self) -> str:
         store = self.table.store
@@ -118,8 +129,8 @@ class SparkTable(_BridgedTable):
         return self._capabilities("BATCH_READ", "BATCH_WRITE", "TRUNCATE", "OVERWRITE_BY_FILTER", "OVERWRITE_DYNAMIC")
 
     def newScanBuilder(self, options: Any) -> Any:
-        snapshot = self._snapshot(self._with_options(options))
-        return PaimonScanBuilder(self.jvm, self.session, self.at, snapshot)
+        version = self._version(self._with_options(options))
+        return PaimonScanBuilder(self.jvm, self.session, self.at, version)
 
     def newWriteBuilder(self, info: Any) -> Any:
         return PaimonWriteBuilder(self.jvm, self.session, self._with_options(info.options()), info)
@@ -234,6 +245,43 @@ class MetadataColumn(Proxy):
 
     class Java:
         implements = [f"{CATALOG}.MetadataColumn"]
+
+
+class ViewTable(_BridgedTable):
+    """`table$ro`, `table$audit_log`, `table$binlog`: the table's files, read in another way."""
+
+    def __init__(
+        self, jvm: Jvm, session: SessionBridge, table: Table, identifier: Identifier, options: dict[str, str]
+    ) -> None:
+        super().__init__(jvm, session, table, options)
+        self.identifier, self.view = identifier, View((identifier.system_table or "").lower())
+        self.at = self._at()
+        self.spark_schema = to_struct(view_fields(self.at.store, self.view))
+
+    def name(self) -> str:
+        return str(self.identifier)
+
+    def schema(self) -> Any:
+        return self.jvm.struct_type(self.spark_schema)
+
+    def columns(self) -> Any:
+        return self.jvm.columns(self.spark_schema)
+
+    def partitioning(self) -> Any:
+        return self.jvm.array(f"{SQL}.connector.expressions.Transform", [])
+
+    def properties(self) -> Any:
+        return self.jvm.map({"provider": "paimon"})
+
+    def capabilities(self) -> Any:
+        return self._capabilities("BATCH_READ")
+
+    def newScanBuilder(self, options: Any) -> Any:
+        version = self._version(self._with_options(options))
+        return PaimonScanBuilder(self.jvm, self.session, self.at, version, self.view)
+
+    class Java:
+        implements = [f"{CATALOG}.SupportsRead"]
 
 
 class SystemTable(_BridgedTable):

@@ -14,6 +14,7 @@ The others have the same names. Spark's timestamps become precision 6.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Sequence
 from itertools import count
 from typing import Any
@@ -26,6 +27,7 @@ from paimon_core.errors import UnsupportedFeatureError
 from paimon_core.spec import types as paimon
 from paimon_core.spec.types import Kind
 
+_CHARACTERS = re.compile(r'"(?:var)?char\(\d+\)"')
 _SIMPLE: dict[Kind, type[spark.DataType]] = {
     Kind.BOOLEAN: spark.BooleanType,
     Kind.TINYINT: spark.ByteType,
@@ -88,6 +90,11 @@ def to_struct(fields: Sequence[paimon.DataField]) -> spark.StructType:
 def read_struct(text: str) -> spark.StructType:
     """A Spark schema from its JSON."""
     return spark.StructType.fromJson(json.loads(text))
+
+
+def string_types(schema: spark.StructType) -> spark.StructType:
+    """The schema with STRING for CHAR and VARCHAR, which are types of columns and not of rows."""
+    return read_struct(_CHARACTERS.sub('"string"', schema.json()))
 
 
 def from_arrow(schema: pa.Schema) -> spark.StructType:

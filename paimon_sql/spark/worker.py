@@ -17,18 +17,21 @@ from pyspark.sql.types import StructType
 from paimon_core.errors import PaimonError
 from paimon_core.expressions.predicate import Predicate
 from paimon_core.formats.arrow_types import arrow_schema
-from paimon_core.scan.read import read_split
+from paimon_core.scan.views import View, read_view
 from paimon_core.spec.message import encode_message
 from paimon_core.spec.split import decode_split
 from paimon_core.store.table_store import TableStore
 from paimon_core.write.dynamic_buckets import AssignmentBase
 from paimon_core.write.row_changes import AppendChangesWriter
+from paimon_core.write.sort_job import SortJob
 from paimon_core.write.writer import open_changes_writer, open_writer
 
 BatchFunction = Callable[[Iterator[pa.RecordBatch]], Iterable[pa.RecordBatch]]
 
 
-def read_function(store: TableStore, required: StructType, predicate: Predicate | None) -> BatchFunction:
+def read_function(
+    store: TableStore, required: StructType, predicate: Predicate | None, view: View = View.ROWS
+) -> BatchFunction:
     """A function of one row, the JSON of a split, to the split's batches with the columns Spark requires."""
 
     def read(partitions: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -36,7 +39,7 @@ def read_function(store: TableStore, required: StructType, predicate: Predicate 
         split = decode_split(bytes(partition.column(0)[0].as_py()).decode())
         wanted = to_arrow_schema(required, timezone="UTC")
         columns = [f.name for f in required.fields]
-        for batch in read_split(store, split, columns, predicate):
+        for batch in read_view(store, view, split, columns, predicate):
             options = [pc.CastOptions(f.type, allow_time_truncate=True) for f in wanted]  # Spark has microseconds
             arrays = [batch.column(i).cast(options=options[i]) for i in range(len(columns))]
             yield pa.RecordBatch.from_arrays(arrays, schema=wanted)
@@ -87,6 +90,20 @@ def changes_function(
         yield pa.RecordBatch.from_arrays([pa.array([content], pa.binary())], names=["message"])
 
     return _with_plain_errors(write)
+
+
+def sort_input_function(job: SortJob, schema: StructType) -> BatchFunction:
+    """A function of texts of a sort job to the rows to sort."""
+
+    def read(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        wanted = to_arrow_schema(schema, timezone="UTC")
+        for texts in batches:
+            for text in texts.column(0).to_pylist():
+                for rows in job.read(text):
+                    arrays = [column.cast(f.type) for column, f in zip(rows.columns, wanted, strict=True)]
+                    yield pa.RecordBatch.from_arrays(arrays, schema=wanted)
+
+    return _with_plain_errors(read)
 
 
 def acknowledge_input() -> int:

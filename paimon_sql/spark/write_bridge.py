@@ -16,6 +16,7 @@ from paimon_core.spec.snapshot import Operation
 from paimon_core.table import Table
 from paimon_core.write.dynamic_buckets import AssignmentBase
 from paimon_core.write.layout import clustering_columns, must_cluster, sort_columns
+from paimon_sql.spark.auto_compaction import compact_after_write
 from paimon_sql.spark.filters import from_connector
 from paimon_sql.spark.jvm import PYTHON_SOURCE, SQL, Jvm
 from paimon_sql.spark.proxy import Proxy
@@ -156,12 +157,14 @@ class PaimonBatchWrite(Proxy):
             overwritten = self.builder.overwritten
             operation = Operation.WRITE if overwritten is None else Operation.OVERWRITE
             info = CommitInfo(user=self.table.new_commit_user(), operation=operation)
-            self.table.commit(_decode(messages), info, overwritten)
+            written = _decode(messages)
+            self.table.commit(written, info, overwritten)
         except CommitUnknownError:
             raise
         except PaimonError:
             self.may_be_visible = False
             raise
+        compact_after_write(self.builder.session, self.table, written, overwrites=overwritten is not None)
 
     def abort(self, messages: Any) -> None:
         """Spark also aborts when `commit` raised: files go only where the commit is known to have failed."""

@@ -12,6 +12,7 @@ from paimon_core.commit.draft import CommitInfo
 from paimon_core.errors import CommitUnknownError, PaimonError
 from paimon_core.io.file_io import FileIO
 from paimon_core.io.local import LocalFileIO
+from paimon_core.lsm.strategy import Strategy
 from paimon_core.scan.read import read_split
 from paimon_core.spec.message import CommitMessage, decode_message
 from paimon_core.spec.snapshot import Snapshot
@@ -74,7 +75,7 @@ def insert(table: Table, rows: Iterable[Row], user: str = "tester") -> Snapshot 
 def compact(table: Table, user: str = "compactor") -> Snapshot | None:
     """Compact every bucket, fully; None where nothing was due."""
     tasks = compaction_tasks(table.store, table.latest_snapshot(), PartitionFilter(()))
-    results = map(compaction_function(table.store, full=True), tasks)
+    results = map(compaction_function(table.store, Strategy.FULL), tasks)
     return commit(table, [decode_message(r) for r in results if r != NOTHING], user)
 
 

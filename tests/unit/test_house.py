@@ -31,6 +31,10 @@ def _functions() -> Iterator[tuple[str, Function]]:
                 yield f"{path.relative_to(ROOT)}:{node.lineno} {node.name}", node
 
 
+def _is_procedure(node):
+    return any(isinstance(d, ast.Call) and getattr(d.func, "id", "") == "procedure" for d in node.decorator_list)
+
+
 def _python(code: str, cwd: Path) -> str:
     done = subprocess.run([sys.executable, "-c", code], cwd=cwd, capture_output=True, text=True, check=True)
     return done.stdout.strip()
@@ -51,7 +55,8 @@ def test_no_function_is_too_long():
 
 
 def test_no_function_takes_too_much():
-    taken = {name: [*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs] for name, node in _functions()}
+    functions = [(name, node) for name, node in _functions() if not _is_procedure(node)]  # theirs are SQL's arguments
+    taken = {name: [*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs] for name, node in functions}
     counts = {name: len([a for a in found if a.arg not in ("self", "cls")]) for name, found in taken.items()}
     assert {name: count for name, count in counts.items() if count > MAX_PARAMETERS} == {}
 

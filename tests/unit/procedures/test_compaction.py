@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import pickle
+import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -9,13 +10,16 @@ import pyarrow as pa
 import pytest
 
 from paimon_core.commit.draft import CommitInfo
-from paimon_core.errors import InvalidOptionError, TableNotFoundError, UnsupportedFeatureError
-from paimon_core.spec.manifest import ManifestEntry
+from paimon_core.errors import InvalidOptionError, PaimonError, TableNotFoundError, UnsupportedFeatureError
+from paimon_core.scan.read import read_split
+from paimon_core.spec.manifest import FileSource, ManifestEntry
+from paimon_core.spec.message import CommitMessage
 from paimon_core.spec.snapshot import CommitKind
 from paimon_core.spec.types import INT, STRING
 from paimon_core.store.manifests import live_files
 from paimon_core.store.new_schema import new_table_schema
 from paimon_core.table import Table
+from paimon_core.write.sort_job import SortJob
 from paimon_core.write.writer import open_writer
 from paimon_sql.catalog.identifier import Identifier
 from paimon_sql.catalog.load import load_catalog
@@ -30,12 +34,30 @@ class Tasks:
     def __init__(self) -> None:
         self.counts: list[int] = []
         self.descriptions: list[str] = []
+        self.conditions: list[tuple[str, list[Any]]] = []
 
     def run(self, function: Callable[[str], str], items: Sequence[str], description: str) -> list[str]:
         self.counts.append(len(items))
         self.descriptions.append(description)
         travelled = pickle.loads(pickle.dumps(function))  # noqa: S301  our own bytes
         return [travelled(str(i)) for i in items]
+
+    def select(self, rows: pa.Table, condition: str) -> list[int]:
+        """Knows one condition."""
+        values = rows.column("p").to_pylist()
+        self.conditions.append((condition, values))
+        assert condition == "p is not null"
+        return [i for i, v in enumerate(values) if v is not None]
+
+    def sort(self, job: SortJob, description: str) -> list[CommitMessage]:
+        """All in one task, in memory."""
+        travelled = pickle.loads(pickle.dumps(job))  # noqa: S301  our own bytes
+        rows = pa.Table.from_batches([b for text in travelled.texts for b in travelled.read(text)])
+        order = [(c, "ascending") for c in job.sort_columns]
+        writer = open_writer(travelled.store, sequence_start=0)
+        for batch in rows.sort_by(order).combine_chunks().to_batches():
+            writer.write(batch)
+        return writer.finish()
 
 
 def call(warehouse: str, **arguments: Any) -> Tasks:
@@ -147,6 +169,78 @@ def test_a_table_that_cannot_be_written_is_refused_before_anything_runs(warehous
     stored.insert(table, [(1, "a")])
     schema = Path(table.store.paths.schema(0))
     text = schema.read_text(encoding="utf-8")
-    schema.write_text(text.replace('"options": {', '"options": {"changelog-producer": "lookup", '), encoding="utf-8")
-    with pytest.raises(UnsupportedFeatureError, match="changelog-producer"):
+    schema.write_text(text.replace('"options": {', '"options": {"row-tracking.enabled": "true", '), encoding="utf-8")
+    with pytest.raises(UnsupportedFeatureError, match="row-tracking"):
         call(warehouse)
+
+
+def test_a_condition_chooses_partitions(warehouse: str) -> None:
+    partitioned(warehouse)
+    tasks = call(warehouse, where="p is not null")
+    assert tasks.conditions == [("p is not null", [1, 2, None])]
+    assert files_per_partition(warehouse) == {"1": 1, "2": 1, "none": 2}
+    with pytest.raises(InvalidOptionError, match="partitions and where"):
+        call(warehouse, where="p = 1", partitions="p=1")
+
+
+def test_a_condition_needs_partitions(warehouse: str) -> None:
+    stored.create_table(warehouse)
+    with pytest.raises(InvalidOptionError, match="where is about partitions"):
+        call(warehouse, where="k = 1")
+
+
+@pytest.mark.parametrize(("idle", "left"), [("1 d", 2), ("0 ms", 1)])
+def test_partitions_that_rest(warehouse: str, idle: str, left: int) -> None:
+    partitioned(warehouse)
+    time.sleep(0.01)
+    call(warehouse, partition_idle_time=idle)
+    assert files_per_partition(warehouse) == {"1": left, "2": left, "none": left}
+    with pytest.raises(InvalidOptionError, match="partition_idle_time cannot be 'soon'"):
+        call(warehouse, partition_idle_time="soon")
+
+
+def test_options_of_one_call(warehouse: str) -> None:
+    table = stored.create_table(warehouse)
+    for value in "ab":
+        stored.insert(stored.open_table(warehouse), [(1, value)])
+    call(warehouse, compact_strategy="minor")
+    assert len(files(table)) == 2
+    call(warehouse, compact_strategy="minor", options="compaction.min.file-num=2, file.compression=snappy")
+    assert len(files(table)) == 1
+    with pytest.raises(InvalidOptionError, match="options cannot be 'fast'"):
+        call(warehouse, options="fast")
+
+
+def test_sorting(warehouse: str) -> None:
+    table = stored.create_table(warehouse)
+    for rows in ([(3, "c"), (1, "a")], [(2, "b")]):
+        stored.insert(stored.open_table(warehouse), rows)
+    call(warehouse, order_strategy="ZORDER", order_by="k")
+    (entry,) = files(table)
+    assert (entry.file.row_count, entry.file.file_source) == (3, FileSource.COMPACT)
+    batches = [b for s in table.plan(table.latest_snapshot()).splits for b in read_split(table.store, s, ["k"])]
+    assert [k for b in batches for k in b.column("k").to_pylist()] == [1, 2, 3]
+    snapshot = table.latest_snapshot()
+    assert snapshot is not None and snapshot.commit_kind is CommitKind.COMPACT
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ({"order_strategy": "best", "order_by": "k"}, "order_strategy cannot be 'best'"),
+        ({"order_by": "k"}, "order_by needs an order_strategy"),
+        ({"order_strategy": "order"}, "needs order_by"),
+        ({"order_strategy": "order", "order_by": "x"}, "x"),
+        ({"order_strategy": "order", "order_by": "p"}, "order_by cannot have p"),
+    ],
+)
+def test_orders_that_make_no_sense(warehouse: str, arguments: dict[str, str], words: str) -> None:
+    partitioned(warehouse)
+    with pytest.raises(PaimonError, match=words):
+        call(warehouse, **arguments)
+
+
+def test_only_append_tables_without_buckets_are_sorted(warehouse: str) -> None:
+    stored.insert(stored.create_table(warehouse, primary_key="k", bucket="1"), [(1, "a")])
+    with pytest.raises(UnsupportedFeatureError, match="append tables with 'bucket' = '-1'"):
+        call(warehouse, order_strategy="order", order_by="v")

@@ -4,11 +4,14 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 
 from paimon_core.errors import InvalidNameError, TableNotFoundError
+from paimon_core.spec.message import CommitMessage
 from paimon_core.spec.types import INT
 from paimon_core.store.new_schema import new_table_schema
+from paimon_core.write.sort_job import SortJob
 from paimon_sql.catalog.base import Catalog
 from paimon_sql.catalog.identifier import Identifier
 from paimon_sql.catalog.load import load_catalog
@@ -19,6 +22,12 @@ from tests.support.tables import fields
 class NoExecutor:
     def run(self, function: Callable[[str], str], items: Sequence[str], description: str) -> list[str]:
         raise AssertionError(f"{description} needs no tasks")
+
+    def select(self, rows: pa.Table, condition: str) -> list[int]:
+        raise AssertionError(f"{condition} is not to be asked")
+
+    def sort(self, job: SortJob, description: str) -> list[CommitMessage]:
+        raise AssertionError(f"{description} sorts nothing")
 
 
 @pytest.fixture

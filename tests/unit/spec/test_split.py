@@ -8,7 +8,7 @@ import pytest
 from paimon_core.errors import CorruptFileError
 from paimon_core.spec.binary_row import encode_row
 from paimon_core.spec.index_manifest import DeletionVectorMeta
-from paimon_core.spec.split import DataSplit, DeletionFile, decode_split, encode_split
+from paimon_core.spec.split import DataSplit, DeletionFile, SplitKind, decode_split, encode_split
 from paimon_core.spec.types import INT
 from tests.unit.spec.test_manifest import BARE, FULL
 from tests.unit.spec.test_message import NO_JSON, hostile
@@ -26,6 +26,8 @@ SPLIT = DataSplit(
 
 def test_both_ways() -> None:
     assert decode_split(encode_split(SPLIT)) == SPLIT
+    compared = replace(SPLIT, kind=SplitKind.DIFFERENCE, before=(BARE,))
+    assert decode_split(encode_split(compared)) == compared
     empty = DataSplit(partition=b"", bucket=0, bucket_dir="", files=())
     assert decode_split(encode_split(empty)) == empty
     assert not empty.needs_merge
@@ -45,7 +47,9 @@ def test_what_is_no_split(text: str) -> None:
         decode_split(text)
 
 
-@pytest.mark.parametrize("key", ["partition", "bucket", "dir", "merge", "files", "deletions"])
+@pytest.mark.parametrize(
+    "key", ["partition", "bucket", "dir", "merge", "kind", "before", "files", "deletions", "before_deletions"]
+)
 def test_a_missing_member_is_named(key: str) -> None:
     node = json.loads(encode_split(SPLIT))
     del node[key]

@@ -23,7 +23,6 @@ BOTH = {
 }
 WRITES = {
     "file.format": "lance",
-    "changelog-producer": "lookup",
     "deletion-vectors.enabled": "TRUE",
     "row-tracking.enabled": "true",
     "rowkind.field": "v",

@@ -11,6 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from paimon_core.errors import CorruptFileError
+from paimon_core.lsm.strategy import Strategy
 from paimon_core.spec.manifest import FileSource
 from paimon_core.spec.message import CommitMessage
 from paimon_core.spec.types import INT, STRING
@@ -35,7 +36,14 @@ def write(store: TableStore, rows: list[Change], start: int) -> list[CommitMessa
 
 def compact_all(store: TableStore, live: Live, full: bool) -> list[CommitMessage]:
     found = [
-        compact_bucket(store, partition=p, bucket=b, total_buckets=2, files=files, full=full)
+        compact_bucket(
+            store,
+            partition=p,
+            bucket=b,
+            total_buckets=2,
+            files=files,
+            strategy=Strategy.FULL if full else Strategy.MINOR,
+        )
         for (p, b), files in live.items()
     ]
     return [m for m in found if m is not None]
@@ -111,11 +119,11 @@ def test_append_files_are_concatenated_in_order(tmp_path: Path) -> None:
     ((partition, bucket), files) = next(iter(live.items()))
     place = {"partition": partition, "bucket": bucket, "total_buckets": -1}
     before = read_rows(store, live)
-    assert compact_append(store, **place, files=files[:4], full=False) is None
-    message = compact_append(store, **place, files=files, full=False)
+    assert compact_append(store, **place, files=files[:4], strategy=Strategy.MINOR) is None
+    message = compact_append(store, **place, files=files, strategy=Strategy.MINOR)
     assert message is not None
     (file,) = message.compact_after
     assert (file.level, file.file_source, file.row_count) == (0, FileSource.COMPACT, 15)
     live = files_of([message], live)
     assert read_rows(store, live) == before
-    assert compact_append(store, **place, files=live[(partition, bucket)], full=True) is None
+    assert compact_append(store, **place, files=live[(partition, bucket)], strategy=Strategy.FULL) is None

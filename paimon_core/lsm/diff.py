@@ -1,0 +1,96 @@
+"""Two states of the same keys compared: which rows came, went and changed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from paimon_core.formats.arrow_types import VALUE_KIND
+from paimon_core.formats.columns import fixed_values, int64_array
+from paimon_core.formats.equality import rows_equal
+from paimon_core.lsm.keys import Words, flatten, fold, key_words, widths
+from paimon_core.lsm.rows import ROW_DELETE, ROW_INSERT, ROW_UPDATE_AFTER, ROW_UPDATE_BEFORE, concat_batches, is_retract
+
+Places = NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class Alignment:
+    """Row numbers of two states: keys that only one has, and, pairwise, those that both have."""
+
+    only_before: Places
+    only_after: Places
+    before: Places
+    after: Places
+
+
+def align(before: pa.RecordBatch, after: pa.RecordBatch, key_names: tuple[str, ...]) -> Alignment:
+    """Match the rows of two states by key; each has a key once, in key order."""
+    first, second = shared_words([before, after], key_names)
+    places = np.searchsorted(first, second)
+    found = np.zeros(len(second), dtype=np.bool_)
+    inside = places < len(first)
+    found[inside] = first[places[inside]] == second[inside]
+    gone = np.ones(len(first), dtype=np.bool_)
+    gone[places[found]] = False
+    return Alignment(np.flatnonzero(gone), np.flatnonzero(~found), places[found], np.flatnonzero(found))
+
+
+def shared_words(batches: list[pa.RecordBatch], key_names: tuple[str, ...]) -> list[Words]:
+    """A word per row, comparable among all the batches."""
+    keys = [key_words([b.column(n) for n in key_names]) for b in batches]
+    columns = widths(keys)
+    parts = [flatten(k, columns) for k in keys]
+    folded = fold([np.concatenate(column) for column in zip(*parts, strict=True)])
+    return list(np.split(folded, np.cumsum([b.num_rows for b in batches])[:-1]))
+
+
+def changelog(
+    before: pa.RecordBatch, after: pa.RecordBatch, key_names: tuple[str, ...], compared: tuple[str, ...] | None
+) -> pa.RecordBatch:
+    """What turns one state into the other, in key order: +I, -D, and for each key of both -U and +U.
+
+    `compared` are the columns that must differ for a row to count as changed; None: every row of both does. The states
+    hold no deletes. Rows are as they were, sequence numbers included; only their kinds are new.
+    """
+    found = align(before, after, key_names)
+    old, new = found.before, found.after
+    if compared is not None and len(old):
+        left, right = before.take(int64_array(old)), after.take(int64_array(new))
+        differ = ~rows_equal(left, right, compared)
+        old, new = old[differ], new[differ]
+    parts = [(found.only_before, ROW_DELETE), (old, ROW_UPDATE_BEFORE)]
+    later = [(found.only_after, ROW_INSERT), (new, ROW_UPDATE_AFTER)]
+    rows = np.concatenate([p for p, _ in parts] + [p + before.num_rows for p, _ in later])
+    kinds = np.concatenate([np.full(len(p), kind, dtype=np.int8) for p, kind in parts + later])
+    both = concat_batches([before, after])
+    words = np.concatenate(shared_words([before, after], key_names))[rows]
+    order = np.lexsort((kinds == ROW_UPDATE_AFTER, words))
+    return with_kinds(both.take(int64_array(rows[order])), kinds[order])
+
+
+def difference(
+    before: pa.RecordBatch, after: pa.RecordBatch, key_names: tuple[str, ...], compared: tuple[str, ...]
+) -> pa.RecordBatch:
+    """The rows of `after` that `before` does not have, as they are, and those whose keys have gone, as -D."""
+    found = align(before, after, key_names)
+    old, new = before.take(int64_array(found.before)), after.take(int64_array(found.after))
+    same = rows_equal(old, new, compared) & (_retracts(old) == _retracts(new))
+    changed = after.take(int64_array(np.sort(np.concatenate([found.only_after, found.after[~same]]))))
+    gone = before.take(int64_array(found.only_before[~_retracts(before)[found.only_before]]))
+    return concat_batches([changed, with_kinds(gone, np.full(gone.num_rows, ROW_DELETE, dtype=np.int8))])
+
+
+def with_kinds(batch: pa.RecordBatch, kinds: NDArray[np.int8]) -> pa.RecordBatch:
+    """The rows with other row kinds."""
+    place = batch.schema.get_field_index(VALUE_KIND)
+    data = np.ascontiguousarray(kinds, dtype=np.int8)
+    column = pa.Array.from_buffers(pa.int8(), len(data), [None, pa.py_buffer(data)])
+    return batch.set_column(place, batch.schema.field(place), column)
+
+
+def _retracts(batch: pa.RecordBatch) -> NDArray[np.bool_]:
+    return is_retract(fixed_values(batch.column(VALUE_KIND), np.int8))

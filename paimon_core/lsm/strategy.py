@@ -1,0 +1,116 @@
+"""When the sorted runs of a bucket are compacted, and which: universal compaction and what options add to it. Pure.
+
+    full-compaction.delta-commits       every write is followed by a full compaction
+    compaction.optimization-interval    a full one, where the last is longer ago
+    compaction.total-size-threshold     a full one, while the bucket is smaller
+    compaction.incremental-size-threshold  a full one, where what is not compacted yet is larger
+    compaction.force-up-level-0         no level-0 file stays: readers of the changelog wait for it
+
+Source: Paimon's page "Compaction"; `lookup-compact` = gentle leaves level-0 files until there are several.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+from enum import StrEnum
+
+from paimon_core.lsm.compaction import (
+    CompactUnit,
+    LevelRun,
+    max_level,
+    pick_full,
+    pick_universal,
+    pick_young,
+)
+from paimon_core.options import (
+    CHANGELOG_PRODUCER,
+    NUM_SORTED_RUN_TRIGGER,
+    Option,
+    TableOptions,
+    boolean,
+    duration,
+    integer,
+    memory_size,
+    one_of,
+)
+
+DELTA_COMMITS = Option("full-compaction.delta-commits", integer, 0, "Compact fully after each write; 0: do not.")
+OPTIMIZATION_INTERVAL = Option(
+    "compaction.optimization-interval", duration, 0, "Longest time between full compactions."
+)
+TOTAL_SIZE_THRESHOLD = Option("compaction.total-size-threshold", memory_size, 0, "Bucket size below which all merges.")
+INCREMENTAL_SIZE_THRESHOLD = Option(
+    "compaction.incremental-size-threshold", memory_size, 0, "Bytes above the last level that merge all."
+)
+FORCE_UP_LEVEL_0 = Option("compaction.force-up-level-0", boolean, False, "Compactions take all level-0 files.")
+FORCE_LOOKUP = Option("force-lookup", boolean, False, "Compactions take all level-0 files, as for lookup.")
+LOOKUP_COMPACT = Option("lookup-compact", one_of("radical", "gentle"), "radical", "When level-0 files are looked up.")
+LOOKUP_MAX_INTERVAL = Option("lookup-compact.max-interval", integer, 0, "Level-0 files that gentle waits for.")
+_OFFPEAK_START = Option("compaction.offpeak.start.hour", integer, -1, "Hour at which the off-peak ratio begins.")
+_OFFPEAK_END = Option("compaction.offpeak.end.hour", integer, -1, "Hour at which the off-peak ratio ends.")
+_OFFPEAK_RATIO = Option("compaction.offpeak-ratio", integer, 0, "Percent more that a run may be larger off-peak.")
+
+
+class Strategy(StrEnum):
+    """FULL: everything becomes one run. MINOR: what is due. WRITE: what is due after a write."""
+
+    FULL = "full"
+    MINOR = "minor"
+    WRITE = "write"
+
+
+def pick(runs: Sequence[LevelRun], options: TableOptions, strategy: Strategy, now: datetime) -> CompactUnit | None:
+    """What to compact of a bucket's runs, given from young to old; None for nothing. `now` is a wall clock."""
+    if strategy is Strategy.FULL or (strategy is Strategy.WRITE and options[DELTA_COMMITS] > 0):
+        return pick_full(runs, options)
+    if _early_full(runs, options, now):
+        return pick_full(runs, options)
+    unit = pick_universal(runs, options, extra_ratio=_offpeak_ratio(options, now.hour))
+    return unit if unit is not None or not _level_0_is_due(runs, options) else pick_young(runs, options)
+
+
+def _early_full(runs: Sequence[LevelRun], options: TableOptions, now: datetime) -> bool:
+    if len(runs) < 2:
+        return False
+    last = max_level(runs, options)
+    total, done = sum(r.size for r in runs), sum(r.size for r in runs if r.level == last)
+    interval = options[OPTIMIZATION_INTERVAL]
+    made = [f.creation_time for r in runs if r.level == last for f in r.files if f.creation_time is not None]
+    if interval and (not made or now - max(made) > timedelta(milliseconds=interval)):
+        return True
+    growth = options[INCREMENTAL_SIZE_THRESHOLD]
+    return total < options[TOTAL_SIZE_THRESHOLD] or 0 < growth < total - done
+
+
+def _level_0_is_due(runs: Sequence[LevelRun], options: TableOptions) -> bool:
+    young = sum(r.level == 0 for r in runs)
+    if options[CHANGELOG_PRODUCER] == "lookup" or options[FORCE_LOOKUP]:
+        trigger = options[NUM_SORTED_RUN_TRIGGER]
+        patience = max(trigger, options[LOOKUP_MAX_INTERVAL] or 2 * trigger)
+        return young >= (1 if options[LOOKUP_COMPACT] == "radical" else patience)
+    return young > 0 and options[FORCE_UP_LEVEL_0]
+
+
+def _offpeak_ratio(options: TableOptions, hour: int) -> int:
+    start, end = options[_OFFPEAK_START], options[_OFFPEAK_END]
+    if start < 0 or end < 0 or start == end:
+        return 0
+    inside = start <= hour < end if start < end else hour >= start or hour < end
+    return options[_OFFPEAK_RATIO] if inside else 0
+
+
+def tells_changes(options: TableOptions, unit: CompactUnit) -> bool:
+    """Whether a compaction of this unit tells the changes of its rows."""
+    match options[CHANGELOG_PRODUCER]:
+        case "full-compaction":
+            return unit.output_level == unit.max_level
+        case "lookup":
+            return unit.output_level > 0 and any(f.level == 0 for f in unit.files)
+        case _:
+            return False
+
+
+def is_told(options: TableOptions, level: int, last: int) -> bool:
+    """Whether the changelog has told the rows of a level already."""
+    return level == last if options[CHANGELOG_PRODUCER] == "full-compaction" else level > 0

@@ -1,0 +1,211 @@
+"""Which changes an incremental query reads: those of some snapshots, or the difference of two versions.
+
+    incremental-between            two snapshot ids or tags; the changes after the first, up to the second
+    incremental-between-timestamp  two moments
+    incremental-to-auto-tag        a tag made per period: what changed since the one before it
+    incremental-between-scan-mode  delta: rows appended; changelog: changelog files; diff: the two versions compared
+
+Tags are compared; snapshots are read one by one, unless the mode says otherwise.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime, tzinfo
+from enum import StrEnum
+
+from paimon_core.errors import InvalidOptionError, SnapshotNotFoundError
+from paimon_core.options import CHANGELOG_PRODUCER, Option, one_of
+from paimon_core.scan.auto_tags import auto_tag_time
+from paimon_core.spec.snapshot import CommitKind, Snapshot
+from paimon_core.store.snapshots import (
+    earliest_snapshot,
+    find_snapshot,
+    latest_snapshot,
+    list_tags,
+    read_snapshot,
+    read_tag,
+    snapshot_ids,
+)
+from paimon_core.store.table_store import TableStore
+
+BETWEEN, BETWEEN_TIMESTAMP = "incremental-between", "incremental-between-timestamp"
+TO_AUTO_TAG = "incremental-to-auto-tag"
+SCAN_MODE = Option(
+    "incremental-between-scan-mode", one_of("auto", "delta", "changelog", "diff"), "auto", "What is read of snapshots."
+)
+TAG_TO_SNAPSHOT = Option(
+    "incremental-between-tag-to-snapshot",
+    one_of("true", "false"),
+    "false",
+    "Read the snapshots between two tags, instead of comparing the tags.",
+)
+_OPTIONS = (BETWEEN, BETWEEN_TIMESTAMP, TO_AUTO_TAG)
+
+
+class IncrementMode(StrEnum):
+    DELTA = "delta"
+    CHANGELOG = "changelog"
+    DIFF = "diff"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Increment:
+    """Changes after `start` (None: from the beginning) up to `end` (None: there are none).
+
+    `snapshots` are those whose changes are read, oldest first; none where the two versions are compared.
+    """
+
+    mode: IncrementMode
+    start: Snapshot | None = None
+    end: Snapshot | None = None
+    snapshots: tuple[Snapshot, ...] = ()
+
+    def describe(self) -> str:
+        """A few words for EXPLAIN."""
+        if self.end is None:
+            return "no changes"
+        start = "the beginning" if self.start is None else f"snapshot {self.start.id}"
+        if self.mode is IncrementMode.DIFF:
+            return f"difference of {start} and snapshot {self.end.id}"
+        return f"{self.mode} after {start} up to snapshot {self.end.id}"
+
+
+_NOTHING = Increment(mode=IncrementMode.DELTA)
+
+
+def is_incremental(options: Mapping[str, str]) -> bool:
+    """Whether a query under these options reads changes."""
+    return any(name in options for name in _OPTIONS)
+
+
+def increment_of_options(store: TableStore, zone: tzinfo | None = None) -> Increment | None:
+    """The changes that the `incremental-*` options ask for; None without them.
+
+    `zone` is where wall clock times are read. Raises `InvalidOptionError`, `SnapshotNotFoundError`.
+    """
+    values = store.options.values
+    given = [name for name in _OPTIONS if name in values]
+    if len(given) > 1:
+        raise InvalidOptionError(f"Only one of the options {', '.join(given)} can say what to read; remove the others.")
+    match given:
+        case [name] if name == BETWEEN:
+            return _between(store, *_pair(name, values[name]))
+        case [name] if name == BETWEEN_TIMESTAMP:
+            first, last = _pair(name, values[name])
+            return _between_times(store, _epoch_millis(first, zone), _epoch_millis(last, zone))
+        case [name]:
+            return _to_auto_tag(store, values[name])
+    return None
+
+
+def _between(store: TableStore, first: str, last: str) -> Increment:
+    one, other = read_tag(store, first), read_tag(store, last)
+    if one is not None and other is not None:
+        if store.options[TAG_TO_SNAPSHOT] == "true":
+            return _snapshots(store, one.snapshot.id, other.snapshot.id)
+        return _difference(store, one.snapshot, other.snapshot)
+    if not all(text.isascii() and text.isdigit() for text in (first, last)):
+        raise InvalidOptionError(
+            f"Option '{BETWEEN}' cannot be '{first},{last}': it is two tags of table {store.name} or two snapshot ids."
+        )
+    return _snapshots(store, int(first), int(last))
+
+
+def _between_times(store: TableStore, first: int, last: int) -> Increment:
+    earliest, latest = earliest_snapshot(store), latest_snapshot(store)
+    if last < first:
+        raise InvalidOptionError(f"Option '{BETWEEN_TIMESTAMP}' ends ({last}) before it begins ({first}).")
+    if earliest is None or latest is None or first == last:
+        return _NOTHING
+    if first > latest.time_millis or last < earliest.time_millis:
+        return _NOTHING
+    known = [s for s in (find_snapshot(store, n) for n in snapshot_ids(store)) if s is not None]
+    before = max((s.id for s in known if s.time_millis <= first), default=earliest.id - 1)
+    return _snapshots(store, before, max(s.id for s in known if s.time_millis <= last))
+
+
+def _to_auto_tag(store: TableStore, name: str) -> Increment:
+    """What changed between a tag and the one of an earlier period; nothing where either is missing."""
+    moment = auto_tag_time(store.options, name)
+    if moment is None:
+        raise InvalidOptionError(
+            f"Option '{TO_AUTO_TAG}' cannot be {name!r}: the names of automatic tags follow 'tag.creation-period' and "
+            "'tag.period-formatter', as 2024-01-31 does for days."
+        )
+    end = read_tag(store, name)
+    earlier = [(time, t) for t in list_tags(store) if (time := auto_tag_time(store.options, t.name)) and time < moment]
+    if end is None or not earlier:
+        return _NOTHING
+    return _difference(store, max(earlier, key=lambda pair: pair[0])[1].snapshot, end.snapshot)
+
+
+def _snapshots(store: TableStore, first: int, last: int) -> Increment:
+    """Changes of snapshots after `first` up to `last`."""
+    if last < first:
+        raise InvalidOptionError(f"An incremental query cannot end at snapshot {last}, before {first} where it begins.")
+    earliest, latest = earliest_snapshot(store), latest_snapshot(store)
+    if earliest is None or latest is None or first == last:
+        return _NOTHING
+    if first < earliest.id - 1 or last > latest.id:
+        raise SnapshotNotFoundError(
+            f"Table {store.name} cannot tell the changes after snapshot {first} up to {last}: it has the snapshots "
+            f"{earliest.id} to {latest.id}."
+        )
+    start = read_snapshot(store, first) if first >= earliest.id else None
+    mode = _mode(store)
+    if mode is IncrementMode.DIFF:
+        return Increment(mode=mode, start=start, end=read_snapshot(store, last))
+    found = [read_snapshot(store, n) for n in range(first + 1, last + 1)]
+    return Increment(mode=mode, start=start, end=found[-1], snapshots=tuple(s for s in found if _counts(s, mode)))
+
+
+def _difference(store: TableStore, start: Snapshot, end: Snapshot) -> Increment:
+    if end.id < start.id:
+        raise InvalidOptionError(f"An incremental query cannot end at snapshot {end.id}, before {start.id}.")
+    if start.id == end.id:
+        return _NOTHING
+    if not store.has_primary_key:
+        # a compaction between them would show old rows again: what was appended tells more than files do
+        found = [find_snapshot(store, n) for n in range(start.id + 1, end.id + 1)]
+        known = tuple(s for s in found if s is not None and s.commit_kind is not CommitKind.OVERWRITE)
+        if len(known) == len(found):
+            appended = tuple(s for s in known if _counts(s, IncrementMode.DELTA))
+            return Increment(mode=IncrementMode.DELTA, start=start, end=end, snapshots=appended)
+    return Increment(mode=IncrementMode.DIFF, start=start, end=end)
+
+
+def _mode(store: TableStore) -> IncrementMode:
+    asked = store.options[SCAN_MODE]
+    if asked == "auto":
+        made = store.has_primary_key and store.options[CHANGELOG_PRODUCER] != "none"
+        return IncrementMode.CHANGELOG if made else IncrementMode.DELTA
+    return IncrementMode(asked)
+
+
+def _counts(snapshot: Snapshot, mode: IncrementMode) -> bool:
+    if mode is IncrementMode.DELTA:
+        return snapshot.commit_kind is CommitKind.APPEND
+    return snapshot.commit_kind is not CommitKind.OVERWRITE
+
+
+def _pair(option: str, text: str) -> tuple[str, str]:
+    parts = [p.strip() for p in text.split(",")]
+    if len(parts) != 2 or not all(parts):
+        raise InvalidOptionError(
+            f"Option '{option}' cannot be {text!r}: it is where to begin (exclusive) and where to end, with a comma."
+        )
+    return parts[0], parts[1]
+
+
+def _epoch_millis(text: str, zone: tzinfo | None) -> int:
+    if text.isascii() and text.removeprefix("-").isdigit():
+        return int(text)
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError as e:
+        raise InvalidOptionError(
+            f"Option '{BETWEEN_TIMESTAMP}' cannot have {text!r}: write epoch milliseconds or '2024-01-31 12:00:00'."
+        ) from e
+    return int((moment.replace(tzinfo=zone) if zone and not moment.tzinfo else moment).timestamp() * 1000)

@@ -1,0 +1,47 @@
+"""The rows of a split of a primary-key table, merged by key."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import pyarrow as pa
+
+from paimon_core.expressions.predicate import Predicate, only_on, renamed
+from paimon_core.formats.arrow_types import KEY_PREFIX, SEQUENCE_NUMBER, VALUE_KIND, arrow_schema, key_value_fields
+from paimon_core.lsm.runs import sections
+from paimon_core.spec.split import DataSplit
+from paimon_core.spec.types import DataField
+from paimon_core.store.bucket_files import BucketFiles, merge_section, merge_spec
+from paimon_core.store.table_store import TableStore
+
+SYSTEM_COLUMNS = (SEQUENCE_NUMBER, VALUE_KIND)
+
+
+def merged_rows(
+    store: TableStore,
+    split: DataSplit,
+    fields: Sequence[DataField],
+    predicate: Predicate | None,
+    *,
+    with_deletes: bool = False,
+) -> Iterator[pa.RecordBatch]:
+    """One row per key, in key order within a section: batches of the fields.
+
+    `with_deletes` adds `SYSTEM_COLUMNS` behind them, and the keys whose last row is a delete. Row groups are skipped
+    by `predicate`; rows that do not match may still come.
+    """
+    schema, spec = store.schema, merge_spec(store, drop_delete=not with_deletes)
+    stored = {k: KEY_PREFIX + k for k in schema.trimmed_primary_keys}
+    wanted = {f.name for f in fields if f.name not in stored} | set(spec.sequence_fields)
+    values = tuple(f for f in schema.fields if f.name in wanted)
+    # a part of a run may be skipped only where none of its keys match: other columns change in a merge
+    on_keys = only_on(predicate, stored) if predicate else None
+    keyed = renamed(on_keys, stored) if on_keys else None
+    in_files = key_value_fields(values, schema.key_fields)
+    files = BucketFiles(store, split.bucket_dir, in_files, keyed, split.deletions_by_file)
+    system = [f for f in in_files if f.name in SYSTEM_COLUMNS] if with_deletes else []
+    sources = [stored.get(f.name, f.name) for f in fields] + [f.name for f in system]
+    target = arrow_schema([*fields, *system])
+    for section in sections(split.files, [f.type for f in schema.key_fields]):
+        for batch in merge_section(files, section, spec):
+            yield pa.RecordBatch.from_arrays([batch.column(n) for n in sources], schema=target)

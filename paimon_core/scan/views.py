@@ -1,0 +1,113 @@
+"""What a query sees of a table: its rows, only what compaction has finished, or the log of changes.
+
+    $ro         the rows of the last LSM level: nothing to merge, possibly not the newest
+    $audit_log  rowkind (+I -U +U -D), then the columns; deleted rows stay
+    $binlog     as $audit_log, each column an array: [before, after] for an update, else [value]
+
+`table-read.sequence-number.enabled` adds `_SEQUENCE_NUMBER` behind the row kind of both logs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from enum import StrEnum
+
+import numpy as np
+import pyarrow as pa
+
+from paimon_core.expressions.arrow import to_arrow
+from paimon_core.expressions.predicate import Predicate, only_on
+from paimon_core.formats.arrow_types import SEQUENCE_NUMBER, VALUE_KIND, arrow_schema
+from paimon_core.formats.columns import fixed_values, int64_array
+from paimon_core.lsm.rows import ROW_UPDATE_BEFORE, concat_batches
+from paimon_core.options import Option, boolean
+from paimon_core.scan.read import read_split
+from paimon_core.scan.read_changes import read_changes
+from paimon_core.spec.split import DataSplit
+from paimon_core.spec.types import BIGINT, STRING, CollectionType, DataField, Kind
+from paimon_core.store.table_store import TableStore
+
+READ_SEQUENCE_NUMBER = Option(
+    "table-read.sequence-number.enabled", boolean, False, "Show sequence numbers in $audit_log and $binlog."
+)
+ROW_KIND = "rowkind"
+_KINDS = pa.array(["+I", "-U", "+U", "-D"])
+
+
+class View(StrEnum):
+    ROWS = ""
+    READ_OPTIMIZED = "ro"
+    AUDIT_LOG = "audit_log"
+    BINLOG = "binlog"
+
+    @property
+    def is_log(self) -> bool:
+        return self in (View.AUDIT_LOG, View.BINLOG)
+
+
+def view_fields(store: TableStore, view: View) -> tuple[DataField, ...]:
+    """The columns of a view."""
+    if not view.is_log:
+        return store.schema.fields
+    special = [DataField(id=2**31 - 5, name=ROW_KIND, type=STRING)]
+    if store.options[READ_SEQUENCE_NUMBER]:
+        special.append(DataField(id=2**31 - 2, name=SEQUENCE_NUMBER, type=BIGINT))
+    if view is View.AUDIT_LOG:
+        return (*special, *store.schema.fields)
+    arrays = (
+        replace(f, type=CollectionType(Kind.ARRAY, element=f.type.with_nullable(True))) for f in store.schema.fields
+    )
+    return (*special, *arrays)
+
+
+def read_view(
+    store: TableStore, view: View, split: DataSplit, columns: Sequence[str], predicate: Predicate | None = None
+) -> Iterator[pa.RecordBatch]:
+    """Batches of the named columns of a view, in that order; rows that do not match `predicate` may come."""
+    if not view.is_log:
+        yield from read_split(store, split, columns, predicate)
+        return
+    names = [c for c in columns if c in store.schema.field_by_name]
+    usable = only_on(predicate, names) if predicate else None
+    condition = to_arrow(usable, arrow_schema(store.schema.select(tuple(names)))) if usable else None
+    batches = read_changes(store, split, names, usable, retracts=True)
+    if view is View.AUDIT_LOG:
+        for batch in batches:
+            rows = batch if condition is None else batch.filter(condition)
+            yield pa.record_batch([_log_column(rows, c) for c in columns], names=list(columns))
+    else:
+        yield from _packed(batches, columns)
+
+
+def _log_column(rows: pa.RecordBatch, name: str) -> pa.Array:
+    return _KINDS.take(rows.column(VALUE_KIND)) if name == ROW_KIND else rows.column(name)
+
+
+def _packed(batches: Iterator[pa.RecordBatch], columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
+    """One row per change: -U and the +U behind it become one."""
+    waiting: list[pa.RecordBatch] = []
+    for batch in batches:
+        rows = concat_batches([*waiting, batch])
+        kinds = fixed_values(rows.column(VALUE_KIND), np.int8)
+        # the first half of an update whose second half comes with the next batch
+        split = rows.num_rows - (kinds[-1] == ROW_UPDATE_BEFORE)
+        waiting = [rows.slice(split)] if split < rows.num_rows else []
+        yield from _packed_rows(rows.slice(0, split), columns)
+    for rest in waiting:
+        yield from _packed_rows(rest, columns)
+
+
+def _packed_rows(rows: pa.RecordBatch, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
+    if not rows.num_rows:
+        return
+    kinds = fixed_values(rows.column(VALUE_KIND), np.int8)
+    starts = np.flatnonzero(np.append(True, kinds[:-1] != ROW_UPDATE_BEFORE))
+    ends = np.append(starts[1:], rows.num_rows)
+    special = (ROW_KIND, SEQUENCE_NUMBER)
+    last = rows.take(int64_array(ends - 1))
+    offsets = pa.array(np.append(starts, rows.num_rows).astype(np.int32))
+    arrays = [
+        _log_column(last, c) if c in special else pa.ListArray.from_arrays(offsets, rows.column(c)) for c in columns
+    ]
+    yield pa.record_batch(arrays, names=list(columns))

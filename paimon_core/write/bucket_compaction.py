@@ -1,0 +1,137 @@
+"""The steps of compacting one bucket: files rewritten or lifted to their level, and the changelog of what changes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+
+import pyarrow as pa
+
+from paimon_core.expressions.predicate import And, Compare, Predicate
+from paimon_core.formats.arrow_types import KEY_PREFIX
+from paimon_core.lsm.changelog import ToldRun, merge_and_tell
+from paimon_core.lsm.compaction import CompactUnit, LevelRun, Rewrite, Upgrade, level_runs
+from paimon_core.lsm.runs import SortedRun, key_range
+from paimon_core.lsm.strategy import is_told, tells_changes
+from paimon_core.options import MERGE_ENGINE, SEQUENCE_FIELD
+from paimon_core.spec.binary_row import decode_row
+from paimon_core.spec.manifest import DataFileMeta, FileSource
+from paimon_core.spec.types import Kind
+from paimon_core.store.bucket_files import BucketFiles, merge_section, merge_spec
+from paimon_core.write.changelog_files import changelog_store, compared_columns
+from paimon_core.write.data_files import DataFileWriter, FileRole
+
+# a range of these as values is one as keys
+_ORDERED = frozenset((Kind.TINYINT, Kind.SMALLINT, Kind.INT, Kind.BIGINT, Kind.DATE, Kind.VARCHAR))
+
+
+@dataclass(frozen=True, slots=True)
+class CompactResult:
+    """Files replaced, the files in their place, and those that tell what changed."""
+
+    before: list[DataFileMeta] = field(default_factory=list)
+    after: list[DataFileMeta] = field(default_factory=list)
+    changelog: list[DataFileMeta] = field(default_factory=list)
+
+
+class BucketCompaction:
+    """Runs the steps of one unit of a bucket's files. `older` are runs outside of it, in which older rows of its keys
+    are looked up."""
+
+    def __init__(self, files: BucketFiles, unit: CompactUnit, older: Sequence[LevelRun]):
+        self._store, self._files, self._unit, self._older = files.store, files, unit, older
+        store, self._key_types = files.store, [f.type for f in files.store.schema.key_fields]
+        self._spec = merge_spec(store, drop_delete=unit.drop_delete)
+        self._tells, self._compared = tells_changes(store.options, unit), compared_columns(store)
+        self._writers: list[DataFileWriter] = []
+        role = FileRole(level=unit.output_level)
+        self._changes = DataFileWriter(changelog_store(store), files.bucket_dir, role) if self._tells else None
+        self.result = CompactResult()
+
+    def run(self, step: Rewrite | Upgrade) -> None:
+        """Do one step; steps come in key order."""
+        if isinstance(step, Rewrite):
+            self._rewrite(step)
+        elif not self._is_news(step.file):
+            self._lift(step.file)
+        elif self._may_stay(step.file):
+            self._merge([SortedRun((step.file,))], None)
+            self._lift(step.file)
+        else:
+            self._rewrite(Rewrite(((SortedRun((step.file,)),),)))
+
+    def finish(self) -> None:
+        """End all files."""
+        if self._changes is not None:
+            self._changes.roll()
+            self.result.changelog.extend(self._changes.finished)
+
+    def abort(self) -> None:
+        """Delete everything written, as far as that is possible."""
+        for writer in (*self._writers, *([self._changes] if self._changes else [])):
+            writer.abort()
+
+    def _is_news(self, file: DataFileMeta) -> bool:
+        """Whether the changes of a file's rows are to be told."""
+        return self._tells and not is_told(self._store.options, file.level, self._unit.max_level)
+
+    def _may_stay(self, file: DataFileMeta) -> bool:
+        """Whether a file's rows are whole: readers of a level take the first row of a key they find."""
+        if self._unit.output_level == self._unit.max_level or not self._lookups([file]):
+            return True
+        return self._store.options[MERGE_ENGINE] == "deduplicate" and not self._store.options[SEQUENCE_FIELD]
+
+    def _lift(self, file: DataFileMeta) -> None:
+        self.result.before.append(file)
+        self.result.after.append(replace(file, level=self._unit.output_level))
+
+    def _rewrite(self, step: Rewrite) -> None:
+        role = FileRole(level=self._unit.output_level, source=FileSource.COMPACT)
+        writer = DataFileWriter(self._store, self._files.bucket_dir, role)
+        self._writers.append(writer)
+        for section in step.sections:
+            if any(self._is_news(f) for run in section for f in run.files):
+                self._merge(section, writer)
+            else:
+                for batch in merge_section(self._files, section, self._spec):
+                    writer.write(batch)
+        writer.roll()
+        self.result.before.extend(step.files)
+        self.result.after.extend(writer.finished)
+
+    def _merge(self, section: Sequence[SortedRun], writer: DataFileWriter | None) -> None:
+        """Merge a section and tell its changes; rows go to `writer`, or stay where they are."""
+        files = [f for run in section for f in run.files]
+        runs = [ToldRun(rows, told=True, merged=False) for rows in self._lookups(files)]
+        for run in reversed(level_runs(files)):
+            told = is_told(self._store.options, run.level, self._unit.max_level)
+            runs.append(ToldRun(self._files.read(self._in_order(run.files)), told=told))
+        for merged in merge_and_tell(runs, self._spec, self._compared):
+            if writer is not None and merged.rows.num_rows:
+                writer.write(merged.rows)
+            if self._changes is not None and merged.changes.num_rows:
+                self._changes.write(merged.changes)
+
+    def _lookups(self, files: Sequence[DataFileMeta]) -> list[Iterator[pa.RecordBatch]]:
+        """The rows of older runs, oldest first, that can have keys of these files."""
+        ranges = [key_range(f, self._key_types) for f in files]
+        low, high = min(r.low for r in ranges), max(r.high for r in ranges)
+        found = []
+        reader = replace(self._files, predicate=self._within(files))
+        for run in reversed(self._older):
+            near = [f for f in run.files if (r := key_range(f, self._key_types)).low <= high and r.high >= low]
+            if near:
+                found.append(reader.read(self._in_order(near)))
+        return found
+
+    def _within(self, files: Sequence[DataFileMeta]) -> Predicate | None:
+        """What rows of older files satisfy that have keys of these: by it row groups are left out."""
+        first = self._store.schema.key_fields[0]
+        if first.type.kind not in _ORDERED:
+            return None
+        firsts = [decode_row(self._key_types, key)[0] for f in files for key in (f.min_key, f.max_key)]
+        name = KEY_PREFIX + first.name
+        return And((Compare(name, ">=", min(firsts)), Compare(name, "<=", max(firsts))))
+
+    def _in_order(self, files: Iterable[DataFileMeta]) -> list[DataFileMeta]:
+        return sorted(files, key=lambda f: key_range(f, self._key_types).low)

@@ -1,0 +1,63 @@
+"""Changelog files: data files of their own name that hold changes, not rows of a version.
+
+    TABLE/[KEY=VALUE/…]bucket-N/changelog-UUID-N.FORMAT
+
+Source: specification, "Data Files", "Changelog File".
+"""
+
+from __future__ import annotations
+
+from paimon_core.options import (
+    CHANGELOG_PRODUCER,
+    DATA_FILE_PREFIX,
+    FILE_COMPRESSION,
+    FILE_COMPRESSION_PER_LEVEL,
+    FILE_FORMAT,
+    FILE_FORMAT_PER_LEVEL,
+    MERGE_ENGINE,
+    NO_NAMES,
+    STATS_MODE,
+    STATS_MODE_PER_LEVEL,
+    Option,
+    boolean,
+    names,
+)
+from paimon_core.store.table_store import TableStore
+
+PREFIX = Option("changelog-file.prefix", str, "changelog-", "What names of changelog files begin with.")
+ROW_DEDUPLICATE = Option(
+    "changelog-producer.row-deduplicate", boolean, False, "Tell no update that leaves a row as it was."
+)
+ROW_DEDUPLICATE_IGNORE = Option(
+    "changelog-producer.row-deduplicate-ignore-fields", names, NO_NAMES, "Columns whose change alone is no update."
+)
+_OWN_OPTIONS = (
+    ("changelog-file.format", FILE_FORMAT, FILE_FORMAT_PER_LEVEL),
+    ("changelog-file.compression", FILE_COMPRESSION, FILE_COMPRESSION_PER_LEVEL),
+    ("changelog-file.stats-mode", STATS_MODE, STATS_MODE_PER_LEVEL),
+)
+
+
+def changelog_store(store: TableStore) -> TableStore:
+    """The store as writers of changelog files see it: options of theirs take the place of those of data files."""
+    given = store.options.values
+    own = {DATA_FILE_PREFIX.key: store.options[PREFIX]}
+    for special, general, per_level in _OWN_OPTIONS:
+        if special in given:
+            own |= {general.key: given[special], per_level.key: ""}
+    return store.with_options(own)
+
+
+def takes_input(store: TableStore) -> bool:
+    """Whether writers tell the rows they get as changes."""
+    return store.has_primary_key and store.options[CHANGELOG_PRODUCER] == "input"
+
+
+def compared_columns(store: TableStore) -> tuple[str, ...] | None:
+    """The columns that must differ for a row to count as updated; None where every new version of it does."""
+    if store.options[MERGE_ENGINE] == "first-row":
+        return tuple(f.name for f in store.schema.fields)
+    if not store.options[ROW_DEDUPLICATE]:
+        return None
+    ignored = store.options[ROW_DEDUPLICATE_IGNORE]
+    return tuple(f.name for f in store.schema.fields if f.name not in ignored)

@@ -1,0 +1,78 @@
+"""Paimon's table-valued functions: `paimon_incremental_query('t', 1, 2)` to `t WITH ('incremental-between'='1,2')`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+
+from sqlglot.tokens import Token, TokenType
+
+from paimon_sql.preprocess.errors import PreprocessError
+from paimon_sql.preprocess.tokens import Cursor, Edit, is_string, symbol
+
+# the option that says what a function reads, and how many arguments follow the table
+_FUNCTIONS: Mapping[str, tuple[str, int]] = MappingProxyType(
+    {
+        "PAIMON_INCREMENTAL_QUERY": ("incremental-between", 2),
+        "PAIMON_INCREMENTAL_BETWEEN_TIMESTAMP": ("incremental-between-timestamp", 2),
+        "PAIMON_INCREMENTAL_TO_AUTO_TAG": ("incremental-to-auto-tag", 1),
+    }
+)
+_NAME_PART = re.compile(r"`(?:[^`]|``)+`|[^`.]+")
+_PLAIN_PART = re.compile(r"\w+")
+
+
+def table_functions(tokens: Sequence[Token]) -> list[Edit]:
+    """Rewrites each call whose arguments are literals. Raises PreprocessError for arguments of another number."""
+    edits = []
+    for index, token in enumerate(tokens):
+        if symbol(token) in _FUNCTIONS and index + 1 < len(tokens) and symbol(tokens[index + 1]) == "(":
+            edits += _call(tokens, index)
+    return edits
+
+
+def _call(tokens: Sequence[Token], index: int) -> list[Edit]:
+    option, count = _FUNCTIONS[symbol(tokens[index])]
+    cursor = Cursor(tokens)
+    cursor.index = index + 2
+    arguments = []
+    while (literal := _literal(cursor)) is not None:
+        arguments.append(literal)
+        if not cursor.take(","):
+            break
+    if not cursor.take(")"):
+        return []  # an expression, or a query: Spark says that it knows no such function
+    if len(arguments) != count + 1:
+        raise PreprocessError.at(
+            tokens[index], f"{tokens[index].text} takes a table and {count} more, not {len(arguments)} arguments"
+        )
+    table, *values = arguments
+    text = f"{_table_name(table)} WITH ('{option}'={_quoted(','.join(values))})"
+    return [Edit.replace(tokens[index], cursor.last, text)]
+
+
+def _literal(cursor: Cursor) -> str | None:
+    """The value of a string, or of a whole number with its sign; None where there is neither."""
+    sign = "-" if cursor.take("-") else ""
+    token = cursor.peek()
+    if token is None or not ((is_string(token) and not sign) or token.token_type is TokenType.NUMBER):
+        return None
+    return sign + cursor.next().text.removesuffix("L")
+
+
+def _table_name(text: str) -> str:
+    parts = _NAME_PART.findall(text)
+    if ".".join(parts) != text:
+        return _part(text)
+    return ".".join(_part(p) for p in parts)
+
+
+def _part(text: str) -> str:
+    if _PLAIN_PART.fullmatch(text) or text.startswith("`"):
+        return text
+    return "`" + text.replace("`", "``") + "`"
+
+
+def _quoted(text: str) -> str:
+    return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"

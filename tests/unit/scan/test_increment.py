@@ -1,0 +1,213 @@
+"""Which changes the `incremental-*` options ask for, and which files are read for them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+from zoneinfo import ZoneInfo
+
+import numpy as np
+import pytest
+
+from paimon_core.commit.draft import CommitInfo
+from paimon_core.errors import InvalidOptionError, PaimonError, SnapshotNotFoundError
+from paimon_core.lsm.strategy import Strategy
+from paimon_core.options import TableOptions
+from paimon_core.scan.auto_tags import auto_tag_time
+from paimon_core.scan.increment import Increment, IncrementMode, increment_of_options, is_incremental
+from paimon_core.scan.views import View, read_view
+from paimon_core.spec.message import decode_message, encode_message
+from paimon_core.store.manifests import live_files
+from paimon_core.table import Table
+from paimon_core.write.compact_job import compaction_function
+from paimon_core.write.deletion import delete_rows
+from tests.support import stored
+
+
+def tag(table: Table, name: str, snapshot: int) -> None:
+    folder = Path(table.store.root) / "tag"
+    folder.mkdir(exist_ok=True)
+    content = Path(table.store.paths.snapshot(snapshot)).read_text(encoding="utf-8")
+    (folder / f"tag-{name}").write_text(content, encoding="utf-8")
+
+
+def upsert(warehouse: str, *rows: tuple[int, str]) -> None:
+    """As a session does: write, commit, compact what is due."""
+    table = stored.open_table(warehouse)
+    messages = stored.write(table, rows)
+    stored.commit(table, messages, "tester")
+    function = compaction_function(table.store, Strategy.WRITE)
+    done = [decode_message(function(encode_message(t))) for t in table.due_compactions(messages)]
+    if done:
+        table.commit(done, CommitInfo(user="tester"))
+
+
+def increment(warehouse: str, zone: ZoneInfo | None = None, **options: str) -> Increment:
+    spelled = {k.replace("_", "-"): v for k, v in options.items()}
+    assert is_incremental(spelled)
+    found = increment_of_options(stored.open_table(warehouse).with_options(spelled).store, zone)
+    assert found is not None
+    return found
+
+
+def log(warehouse: str, view: View = View.AUDIT_LOG, **options: str) -> list[Any]:
+    table = stored.open_table(warehouse)
+    names = ["rowkind", "k", "v"] if view.is_log else ["k", "v"]
+    plan = table.plan(increment(warehouse, **options))
+    batches = [b for s in plan.splits for b in read_view(table.store, view, s, names)]
+    return sorted(tuple(row.values()) for batch in batches for row in batch.to_pylist())
+
+
+@pytest.fixture
+def history(warehouse: str) -> str:
+    """Snapshots 1, 3, 5 append, 2, 4, 6 compact: 1=a, then 1=b and 2=c, then 1=b and 3=d."""
+    stored.create_table(warehouse, primary_key="k", bucket="1", changelog_producer="lookup")
+    upsert(warehouse, (1, "a"))
+    upsert(warehouse, (1, "b"), (2, "c"))
+    upsert(warehouse, (1, "b"), (3, "d"))
+    return warehouse
+
+
+def test_changelogs_of_snapshots(history: str) -> None:
+    table = stored.open_table(history)
+    kinds = [s.commit_kind for s in (table.snapshot(str(n)) for n in range(1, 7)) if s is not None]
+    assert kinds == ["APPEND", "COMPACT"] * 3
+    first = table.snapshot("2")
+    assert first is not None and first.changelog_record_count == 1
+    assert log(history, incremental_between="0,2") == [("+I", 1, "a")]
+    assert log(history, incremental_between="2,4") == [("+I", 2, "c"), ("+U", 1, "b"), ("-U", 1, "a")]
+    assert log(history, incremental_between="2,4", view=View.ROWS) == [(1, "b"), (2, "c")]
+    assert log(history, incremental_between="4,6") == [("+I", 3, "d"), ("+U", 1, "b"), ("-U", 1, "b")]
+    assert log(history, incremental_between="4,5") == []
+
+
+def test_scan_modes(history: str) -> None:
+    between = {"incremental_between": "2,6"}
+    delta = log(history, **between, incremental_between_scan_mode="delta")
+    assert delta == [("+I", 1, "b"), ("+I", 1, "b"), ("+I", 2, "c"), ("+I", 3, "d")]
+    diff = log(history, **between, incremental_between_scan_mode="diff")
+    assert diff == [("+I", 1, "b"), ("+I", 2, "c"), ("+I", 3, "d")]
+    assert len(log(history, **between, incremental_between_scan_mode="changelog")) == 6
+    assert log(history, **between) == log(history, **between, incremental_between_scan_mode="auto")
+    with pytest.raises(InvalidOptionError, match="auto, delta, changelog, diff"):
+        log(history, **between, incremental_between_scan_mode="all")
+
+
+def test_tags_are_compared(history: str) -> None:
+    table = stored.open_table(history)
+    tag(table, "one", 2)
+    tag(table, "two", 6)
+    assert log(history, incremental_between="one,two") == [("+I", 1, "b"), ("+I", 2, "c"), ("+I", 3, "d")]
+    assert log(history, incremental_between="one,one") == []
+    as_snapshots = log(history, incremental_between="one,two", incremental_between_tag_to_snapshot="true")
+    assert as_snapshots == log(history, incremental_between="2,6")
+    with pytest.raises(InvalidOptionError, match="cannot end at snapshot 2, before 6"):
+        log(history, incremental_between="two,one")
+
+
+def test_moments(history: str) -> None:
+    table = stored.open_table(history)
+    times = [s.time_millis for n in range(1, 7) if (s := table.snapshot(str(n))) is not None]
+    found = increment(history, incremental_between_timestamp=f"{times[0] - 1},{times[-1]}")
+    assert found.start is None and found.end is not None and found.end.id == 6
+    assert len(found.snapshots) == 6
+    none = increment(history, incremental_between_timestamp="2001-01-01,2001-01-02 12:00:00", zone=ZoneInfo("UTC"))
+    assert none.end is None
+    for text in ("1", "1,2,3", "then,now"):
+        with pytest.raises(InvalidOptionError, match="incremental-between-timestamp"):
+            increment(history, incremental_between_timestamp=text)
+    with pytest.raises(InvalidOptionError, match="before it begins"):
+        increment(history, incremental_between_timestamp="2,1")
+
+
+def test_automatic_tags(history: str) -> None:
+    table = stored.open_table(history)
+    for name, snapshot in (("2024-12-01", 2), ("2024-12-02", 4), ("2024-12-04", 6), ("other", 6)):
+        tag(table, name, snapshot)
+    assert log(history, incremental_to_auto_tag="2024-12-01") == []
+    assert log(history, incremental_to_auto_tag="2024-12-02") == [("+I", 1, "b"), ("+I", 2, "c")]
+    assert log(history, incremental_to_auto_tag="2024-12-03") == []
+    assert log(history, incremental_to_auto_tag="2024-12-04") == [("+I", 3, "d")]
+    with pytest.raises(InvalidOptionError, match="'other'.*tag.creation-period"):
+        log(history, incremental_to_auto_tag="other")
+
+
+@pytest.mark.parametrize(
+    ("options", "name", "hour"),
+    [
+        ({}, "2024-12-01", 0),
+        ({"tag.period-formatter": "without_dashes"}, "20241201", 0),
+        ({"tag.creation-period": "hourly"}, "2024-12-01 07", 7),
+        ({"tag.creation-period": "hourly", "tag.period-formatter": "without_dashes_and_spaces"}, "2024120107", 7),
+        ({"tag.creation-period": "two-hours"}, "2024-12-01 08", 8),
+        ({}, "2024-12-1", None),
+        ({}, "tag", None),
+        ({"tag.creation-period": "hourly"}, "2024-12-01", None),
+    ],
+)
+def test_names_of_automatic_tags(options: Mapping[str, str], name: str, hour: int | None) -> None:
+    moment = auto_tag_time(TableOptions(options), name)
+    assert (moment and moment.hour) == hour
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "words"),
+    [
+        ({"incremental_between": "0,9"}, SnapshotNotFoundError, "snapshots 1 to 6"),
+        ({"incremental_between": "3,2"}, InvalidOptionError, "before 3"),
+        ({"incremental_between": "a,2"}, InvalidOptionError, "two tags .* or two snapshot ids"),
+        ({"incremental_between": "1"}, InvalidOptionError, "with a comma"),
+        ({"incremental_between": "1,2", "incremental_to_auto_tag": "x"}, InvalidOptionError, "Only one"),
+    ],
+)
+def test_what_cannot_be_read(history: str, options: dict[str, str], error: type[PaimonError], words: str) -> None:
+    with pytest.raises(error, match=words):
+        increment(history, **options)
+
+
+def test_append_tables_tell_what_was_appended(warehouse: str) -> None:
+    table = stored.create_table(warehouse)
+    for value in "abc":
+        stored.insert(stored.open_table(warehouse), [(1, value)])
+    tag(table, "one", 1)
+    stored.compact(stored.open_table(warehouse))
+    stored.insert(stored.open_table(warehouse), [(2, "d")])
+    tag(table, "two", 5)
+    expected = [("+I", 1, "b"), ("+I", 1, "c"), ("+I", 2, "d")]
+    assert log(warehouse, incremental_between="one,two") == expected
+    assert log(warehouse, incremental_between="1,5") == expected
+    assert log(warehouse, incremental_between="1,5", incremental_between_scan_mode="changelog") == []
+
+
+def test_a_table_without_snapshots_has_no_changes(warehouse: str) -> None:
+    stored.create_table(warehouse)
+    assert log(warehouse, incremental_between="0,1") == []
+    found = increment(warehouse, incremental_between_timestamp="1,2")
+    assert (found, found.describe()) == (Increment(mode=IncrementMode.DELTA), "no changes")
+
+
+def test_a_changelog_without_its_manifest_is_named(history: str) -> None:
+    table = stored.open_table(history)
+    path = Path(table.store.paths.snapshot(2))
+    node = json.loads(path.read_text(encoding="utf-8"))
+    node["changelogManifestList"] = "gone"
+    path.write_text(json.dumps(node), encoding="utf-8")
+    with pytest.raises(PaimonError, match="gone is corrupt: it is not there"):
+        log(history, incremental_between="0,2")
+
+
+def test_rows_marked_as_deleted_are_told_by_a_difference(warehouse: str) -> None:
+    table = stored.create_table(warehouse, deletion_vectors__enabled="true")
+    stored.insert(table, [(1, "a"), (2, "b"), (3, "c"), (4, "d")])
+    for positions in ([0], [0, 2]):
+        table = stored.open_table(warehouse)
+        (entry,) = live_files(table.store, table.latest_snapshot()).values()
+        marked = {(entry.partition, entry.bucket): {entry.file.file_name: np.array(positions)}}
+        table.commit(delete_rows(table.store, table.latest_snapshot(), marked), CommitInfo(user="tester"))
+    for name, snapshot in (("one", 1), ("two", 2), ("three", 3)):
+        tag(table, name, snapshot)
+    assert log(warehouse, incremental_between="one,three") == [("-D", 1, "a"), ("-D", 3, "c")]
+    assert log(warehouse, incremental_between="two,three") == [("-D", 3, "c")]
+    assert log(warehouse, incremental_between="two,three", view=View.ROWS) == []
