@@ -6,6 +6,7 @@ PaimonError
 ├── InvalidOptionError (ValueError)        an option value that does not parse, or a combination that is refused
 ├── UnsupportedFeatureError                the table uses something this version does not implement
 ├── InvalidDataError (ValueError)          rows that the table cannot take (NULL in a NOT NULL column, …)
+│   └── MergeRefusedError                  rows of one key that the merge engine cannot make one
 ├── NotFoundError (LookupError)
 │   ├── DatabaseNotFoundError, TableNotFoundError, SnapshotNotFoundError, SchemaNotFoundError
 │   └── DataFileMissingError               metadata names a file that is not there
@@ -47,6 +48,10 @@ class UnsupportedFeatureError(PaimonError):
 
 class InvalidDataError(PaimonError, ValueError):
     """Rows that the table cannot take."""
+
+
+class MergeRefusedError(InvalidDataError):
+    """Rows of one key that the merge engine cannot make one."""
 
 
 class NotFoundError(PaimonError, LookupError):

@@ -119,6 +119,9 @@ NO_NAMES: tuple[str, ...] = ()
 NO_LEVELS: Mapping[int, str] = {}
 DYNAMIC, POSTPONED = -1, -2  # values of `bucket`
 
+AGGREGATION_REMOVE_ON_DELETE = Option(
+    "aggregation.remove-record-on-delete", boolean, False, "A delete removes the row, instead of its values."
+)
 BUCKET = Option("bucket", integer, -1, "Number of buckets; -1: dynamic with a primary key, unaware without.")
 BUCKET_FUNCTION = Option(
     "bucket-function.type", one_of("default", "mod", "hive"), "default", "How the bucket follows from the bucket key."
@@ -159,6 +162,8 @@ FILE_COMPRESSION_PER_LEVEL = Option("file.compression.per.level", by_level, NO_L
 FILE_FORMAT = Option("file.format", str.lower, "parquet", "Format of data files.")
 FILE_FORMAT_PER_LEVEL = Option("file.format.per.level", by_level, NO_LEVELS, "Format of a level's files.")
 FILE_SUFFIX_COMPRESSION = Option("file.suffix.include.compression", boolean, False, "Names of files tell the codec.")
+IGNORE_DELETE = Option("ignore-delete", boolean, False, "Leave out rows that delete or take back.")
+IGNORE_UPDATE_BEFORE = Option("ignore-update-before", boolean, False, "Leave out rows that an update takes back.")
 INDEX_FILE_IN_DATA_DIR = Option("index-file-in-data-file-dir", boolean, False, "Index files stand beside data files.")
 MANIFEST_COMPRESSION = Option("manifest.compression", str, "zstd", "Codec of manifests.")
 MANIFEST_FORMAT = Option("manifest.format", str.lower, "avro", "Format of manifests.")
@@ -175,13 +180,26 @@ MERGE_ENGINE = Option(
 )
 NUM_LEVELS = Option("num-levels", integer, 0, "LSM levels; 0: the compaction trigger + 1.")
 NUM_SORTED_RUN_TRIGGER = Option("num-sorted-run.compaction-trigger", integer, 5, "Sorted runs that start a compaction.")
+PARTIAL_UPDATE_REMOVE_ON_DELETE = Option(
+    "partial-update.remove-record-on-delete", boolean, False, "A delete removes the row."
+)
+PARTIAL_UPDATE_REMOVE_ON_GROUP = Option(
+    "partial-update.remove-record-on-sequence-group", names, NO_NAMES, "Groups whose deletes remove the row."
+)
 PARTITION_DEFAULT_NAME = Option("partition.default-name", str, "__DEFAULT_PARTITION__", "Folder of NULL and blanks.")
 PK_CLUSTERING_OVERRIDE = Option("pk-clustering-override", boolean, False, "Files are sorted by other columns.")
 PRIMARY_KEY = Option("primary-key", names, NO_NAMES, "Primary key columns, at CREATE TABLE.")
+ROW_KIND_FIELD = Option("rowkind.field", str, "", "Column that says what a row does: +I, -U, +U or -D.")
 SCAN_SNAPSHOT_ID = Option("scan.snapshot-id", integer, 0, "Read this snapshot; 0: the latest.")
 SCAN_TIMESTAMP = Option("scan.timestamp", str, "", "Read the table as of this wall clock time.")
 SCAN_TIMESTAMP_MILLIS = Option("scan.timestamp-millis", integer, 0, "Read the table as of these epoch milliseconds.")
 SEQUENCE_FIELD = Option("sequence.field", names, NO_NAMES, "Columns that order the rows of one key.")
+SEQUENCE_ORDER = Option(
+    "sequence.field.sort-order",
+    one_of("ascending", "descending"),
+    "ascending",
+    "Which sequence field values are the newer.",
+)
 SPLIT_OPEN_FILE_COST = Option("source.split.open-file-cost", memory_size, 4 * 2**20, "Least weight of a file.")
 SPLIT_TARGET_SIZE = Option("source.split.target-size", memory_size, 128 * 2**20, "Bytes a read task should have.")
 STATS_MODE = Option("metadata.stats-mode", str.lower, "truncate(16)", "Statistics kept per column of a file.")

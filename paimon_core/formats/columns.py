@@ -68,10 +68,16 @@ def padded_bytes(column: pa.Array, width: int) -> NDArray[np.uint8]:
     return byte_words(column, (width + 7) // 8).view(np.uint8)[:, :width]
 
 
-def int64_array(values: NDArray[np.int64]) -> pa.Array:
+def int64_array(values: NDArray[np.int64], valid: NDArray[np.bool_] | None = None) -> pa.Array:
     """The numbers as an Arrow column, without copying (and without `pa.array`, which imports pandas)."""
-    data = np.ascontiguousarray(values, dtype=np.int64)
-    return pa.Array.from_buffers(pa.int64(), len(data), [None, pa.py_buffer(data)])
+    return fixed_array(np.ascontiguousarray(values, dtype=np.int64), pa.int64(), valid)
+
+
+def fixed_array(values: NDArray[Any], arrow: pa.DataType, valid: NDArray[np.bool_] | None = None) -> pa.Array:
+    """A fixed-width column from the values as Arrow stores them, booleans as 0 and 1; NULL where not valid."""
+    bits = None if valid is None or valid.all() else pa.py_buffer(np.packbits(valid, bitorder="little"))
+    data = np.packbits(values.astype(np.bool_), bitorder="little") if pa.types.is_boolean(arrow) else values
+    return pa.Array.from_buffers(arrow, len(values), [bits, pa.py_buffer(np.ascontiguousarray(data))])
 
 
 def _offsets(column: pa.Array) -> NDArray[Any]:

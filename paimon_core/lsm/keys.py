@@ -27,10 +27,12 @@ _SIGNED = {1: np.int8, 2: np.int16, 4: np.int32, 8: np.int64}
 
 @dataclass(frozen=True, slots=True)
 class ColumnWords:
-    """The words of one column of a batch. `size` follows `words` where values differ in length."""
+    """The words of one column of a batch. `size` follows `words` where values differ in length; `nullable` says that
+    the first word tells NULL."""
 
     words: tuple[Words, ...]
     size: Words | None = None
+    nullable: bool = False
 
 
 def key_words(columns: Sequence[pa.Array]) -> tuple[ColumnWords, ...]:
@@ -70,6 +72,21 @@ def fold(words: Sequence[Words]) -> Words:
             word = _ranks(word, "quicksort")
         folded = (folded - folded.min()) * np.int64(_span(word)) + (word - word.min())
     return folded
+
+
+def float_values(words: Words) -> NDArray[np.float64]:
+    """The numbers whose words these are."""
+    return np.where(words < 0, words ^ np.int64(2**63 - 1), words).view(np.float64)
+
+
+def reversed_order(key: tuple[ColumnWords, ...], columns: tuple[int, ...]) -> list[Words]:
+    """The words of `flatten` in the opposite order, but for NULL, which stays the smallest."""
+    result: list[Words] = []
+    for column, width in zip(key, columns, strict=True):
+        words = flatten((column,), (width,))
+        nulls = words[:1] if column.nullable else []
+        result += nulls + [~w for w in words[len(nulls) :]]
+    return result
 
 
 def last_row(words: Sequence[Words]) -> tuple[int, ...]:
@@ -121,22 +138,24 @@ def _has_bytes(arrow: pa.DataType) -> bool:
 
 
 def _column_words(column: pa.Array) -> ColumnWords:
-    nulls = () if column.null_count == 0 else (validity(column).astype(np.int64),)
+    nullable = column.null_count > 0
+    nulls = (validity(column).astype(np.int64),) if nullable else ()
     if _has_bytes(column.type):
         lengths = byte_lengths(column)
         count = (int(lengths.max(initial=0)) + 7) // 8
         matrix = byte_words(column, count).byteswap()  # big endian, as bytes compare
         words = tuple(_signed(np.ascontiguousarray(matrix[:, i])) for i in range(count))
-        return ColumnWords((*nulls, *words), lengths)
+        return ColumnWords((*nulls, *words), lengths, nullable)
     if pa.types.is_decimal(column.type):
         pair = fixed_values(column, _TWO_WORDS)
         low, high = np.ascontiguousarray(pair[:, 0]), np.ascontiguousarray(pair[:, 1])
         one = column.type.precision <= 18
-        return ColumnWords((*nulls, low) if one else (*nulls, high, _signed(low.view(np.uint64))))
+        words = (low,) if one else (high, _signed(low.view(np.uint64)))
+        return ColumnWords((*nulls, *words), nullable=nullable)
     if pa.types.is_floating(column.type):
-        return ColumnWords((*nulls, _float_words(column)))
+        return ColumnWords((*nulls, _float_words(column)), nullable=nullable)
     width = 1 if pa.types.is_boolean(column.type) else column.type.bit_width // 8
-    return ColumnWords((*nulls, fixed_values(column, _SIGNED[width]).astype(np.int64)))
+    return ColumnWords((*nulls, fixed_values(column, _SIGNED[width]).astype(np.int64)), nullable=nullable)
 
 
 def _signed(words: NDArray[np.uint64]) -> Words:

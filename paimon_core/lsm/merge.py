@@ -20,6 +20,7 @@ from paimon_core.lsm.keys import (
     fold,
     key_words,
     last_row,
+    reversed_order,
     upper_bound,
     widths,
 )
@@ -30,11 +31,13 @@ _NOT_SORTED = "The rows of a sorted run are not in the order of their keys."
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MergeSpec:
-    """How rows are merged: the key columns (as files name them), `sequence.field`s, and the engine."""
+    """How rows are merged: the key columns (as files name them), `sequence.field`s (`descending`: the row with the
+    smaller is the newer), and the engine."""
 
     key_names: tuple[str, ...]
     engine: MergeEngine
     sequence_fields: tuple[str, ...] = ()
+    descending: bool = False
     drop_delete: bool = True
 
 
@@ -137,7 +140,8 @@ def _sequence(batch: pa.RecordBatch, spec: MergeSpec) -> Words:
     if not spec.sequence_fields:
         return numbers
     fields = key_words([batch.column(n) for n in spec.sequence_fields])
-    return fold([*flatten(fields, widths([fields])), numbers])
+    words = reversed_order if spec.descending else flatten
+    return fold([*words(fields, widths([fields])), numbers])
 
 
 def _non_empty(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:

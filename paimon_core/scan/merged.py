@@ -8,6 +8,7 @@ import pyarrow as pa
 
 from paimon_core.expressions.predicate import Predicate, only_on, renamed
 from paimon_core.formats.arrow_types import KEY_PREFIX, SEQUENCE_NUMBER, VALUE_KIND, arrow_schema, key_value_fields
+from paimon_core.lsm.engines.registry import columns_to_merge
 from paimon_core.lsm.runs import sections
 from paimon_core.spec.split import DataSplit
 from paimon_core.spec.types import DataField
@@ -32,7 +33,7 @@ def merged_rows(
     """
     schema, spec = store.schema, merge_spec(store, drop_delete=not with_deletes)
     stored = {k: KEY_PREFIX + k for k in schema.trimmed_primary_keys}
-    wanted = {f.name for f in fields if f.name not in stored} | set(spec.sequence_fields)
+    wanted = columns_to_merge(schema, store.options, frozenset(f.name for f in fields if f.name not in stored))
     values = tuple(f for f in schema.fields if f.name in wanted)
     # a part of a run may be skipped only where none of its keys match: other columns change in a merge
     on_keys = only_on(predicate, stored) if predicate else None

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from paimon_core.errors import UnsupportedFeatureError
 from paimon_core.expressions.predicate import Predicate, columns, only_on
 from paimon_core.formats.registry import FORMATS, format_name
+from paimon_core.lsm.engines.registry import keeps_rows
 from paimon_core.options import (
     DELETION_VECTOR_MERGE_ON_READ,
     DELETION_VECTORS,
@@ -163,7 +164,9 @@ def _groups(
     parts = key_sections((e.file for e in entries), store.schema.types(store.schema.trimmed_primary_keys))
     if files is not None:
         # an older version of a row must not surface: a section is left out as a whole or not at all
-        parts = [p for p in parts if any(files.may_match(by_name[f.file_name]) for f in p.files)]
+        # and where engines make one row of several, no file tells what its section holds, unless it is alone
+        told = keeps_rows(store.options)
+        parts = [p for p in parts if not (told or p.raw) or any(files.may_match(by_name[f.file_name]) for f in p.files)]
     return pack_sections(parts, target, open_cost)
 
 

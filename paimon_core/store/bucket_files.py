@@ -9,7 +9,7 @@ from functools import partial
 import numpy as np
 import pyarrow as pa
 
-from paimon_core.errors import CorruptFileError, DataFileMissingError, InvalidDataError, UnsupportedFeatureError
+from paimon_core.errors import CorruptFileError, DataFileMissingError, InvalidDataError, MergeRefusedError
 from paimon_core.expressions.predicate import Predicate
 from paimon_core.formats.arrow_types import KEY_PREFIX, ROW_INDEX, key_value_fields
 from paimon_core.formats.columns import int64_array
@@ -18,7 +18,7 @@ from paimon_core.formats.registry import format_of_file
 from paimon_core.lsm.engines.registry import merge_engine
 from paimon_core.lsm.merge import MergeSpec, merge_runs
 from paimon_core.lsm.runs import SortedRun
-from paimon_core.options import SEQUENCE_FIELD, Option
+from paimon_core.options import SEQUENCE_FIELD, SEQUENCE_ORDER
 from paimon_core.spec.deletion_vector import Positions
 from paimon_core.spec.manifest import DataFileMeta
 from paimon_core.spec.paths import data_file_path
@@ -28,8 +28,6 @@ from paimon_core.spec.types import DataField
 from paimon_core.store.index_files import read_deletions
 from paimon_core.store.schemas import read_schema
 from paimon_core.store.table_store import TableStore
-
-SEQUENCE_ORDER = Option("sequence.field.sort-order", str.lower, "ascending", "Which sequence field value is the newer.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,21 +101,20 @@ def merge_section(files: BucketFiles, section: Sequence[SortedRun], spec: MergeS
     oldest_first = sorted(section, key=lambda r: max(f.max_sequence_number for f in r.files))
     try:
         yield from merge_runs([files.read(r.files) for r in oldest_first], spec)
+    except MergeRefusedError:
+        raise
     except InvalidDataError as e:
         names = " or ".join(f.file_name for r in oldest_first for f in r.files)
         raise CorruptFileError(f"{files.bucket_dir}/{names}", f"it is not what metadata says ({e})") from e
 
 
 def merge_spec(store: TableStore, *, drop_delete: bool) -> MergeSpec:
-    """How rows of the table are merged. Raises `UnsupportedFeatureError` naming the merge engine."""
-    if store.options[SEQUENCE_ORDER] != "ascending":
-        raise UnsupportedFeatureError(
-            f"'{SEQUENCE_ORDER.key}' = '{store.options[SEQUENCE_ORDER]}': this version merges in ascending order only."
-        )
+    """How rows of the table are merged. Raises `InvalidOptionError` for options that do not fit the columns."""
     return MergeSpec(
         key_names=tuple(KEY_PREFIX + k for k in store.schema.trimmed_primary_keys),
-        engine=merge_engine(store.options),
+        engine=merge_engine(store.schema, store.options),
         sequence_fields=store.options[SEQUENCE_FIELD],
+        descending=store.options[SEQUENCE_ORDER] == "descending",
         drop_delete=drop_delete,
     )
 

@@ -22,11 +22,8 @@ class _Feature:
 
 _READ = (
     _Feature("type", "table", ("table",)),
-    _Feature("merge-engine", "deduplicate", ("deduplicate",), keyed_only=True),
     _Feature("data-evolution.enabled", "false", ("false",)),
     _Feature("manifest.format", "avro", ("avro", "parquet", "orc")),
-    _Feature("ignore-delete", "false", ("false",), keyed_only=True),
-    _Feature("sequence.field.sort-order", "ascending", ("ascending",), keyed_only=True),
     _Feature("chain-table.enabled", "false", ("false",)),
     _Feature("scan.fallback-branch", "", ("",)),
     _Feature("record-level.expire-time", "", ("",)),
@@ -37,7 +34,6 @@ _WRITE = (
     _Feature("file.format", "parquet", ("parquet", "orc", "avro")),
     _Feature("deletion-vectors.enabled", "false", ("false",), keyed_only=True),
     _Feature("row-tracking.enabled", "false", ("false",)),
-    _Feature("rowkind.field", "", ("",), keyed_only=True),
     _Feature("pk-clustering-override", "false", ("false",), keyed_only=True),
     _Feature("data-file.external-paths", "", ("",)),
 )

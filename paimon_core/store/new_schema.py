@@ -9,7 +9,18 @@ from itertools import count
 
 from paimon_core import options as known_options
 from paimon_core.errors import InvalidOptionError, InvalidSchemaError, UnsupportedFeatureError
-from paimon_core.options import BUCKET, BUCKET_KEY, MERGE_ENGINE, SEQUENCE_FIELD, Option, TableOptions, names
+from paimon_core.lsm.engines.registry import merge_engine
+from paimon_core.lsm.functions.field_options import DEFAULT_FUNCTION, FIELDS_PREFIX, FUNCTION_SUFFIX, FieldOptions
+from paimon_core.options import (
+    BUCKET,
+    BUCKET_KEY,
+    MERGE_ENGINE,
+    ROW_KIND_FIELD,
+    SEQUENCE_FIELD,
+    Option,
+    TableOptions,
+    names,
+)
 from paimon_core.spec.schema import TableSchema, highest_field_id
 from paimon_core.spec.types import CollectionType, DataField, DataType, Kind, MapType, RowType
 
@@ -59,6 +70,9 @@ def check_schema(schema: TableSchema) -> None:
         options[option]  # raises where the value does not parse
     _check_bucket(schema, options)
     _check_sequence(schema, options)
+    _check_fields(schema, options)
+    if schema.primary_keys:
+        merge_engine(schema, options)
 
 
 def _keys(kind: str, option: str, given: Sequence[str], options: dict[str, str]) -> tuple[str, ...]:
@@ -144,10 +158,39 @@ def _check_sequence(schema: TableSchema, options: TableOptions) -> None:
     columns = options[SEQUENCE_FIELD]
     _check_unique("Sequence field", columns, columns)
     _named(schema, "sequence.field", columns)
+    for name in columns:
+        option = FieldOptions(name, options).key(FUNCTION_SUFFIX)
+        if option in options.values:
+            raise InvalidOptionError(f"Option {option!r} cannot be set: {name!r} is in '{SEQUENCE_FIELD.key}'.")
+    if columns and not set(schema.partition_keys) <= set(schema.primary_keys):
+        raise InvalidOptionError(
+            f"Option '{SEQUENCE_FIELD.key}' needs a primary key that includes all partition columns "
+            f"({', '.join(schema.partition_keys)})."
+        )
     if columns and options[MERGE_ENGINE] == "first-row":
         raise InvalidOptionError("Option 'sequence.field' does not go with 'merge-engine' = 'first-row': remove one.")
     if not schema.primary_keys and MERGE_ENGINE in options and options[MERGE_ENGINE] != "deduplicate":
         raise InvalidOptionError("Option 'merge-engine' needs a primary key: define one, or remove the option.")
+
+
+def _check_fields(schema: TableSchema, options: TableOptions) -> None:
+    """Options that name columns: `fields.<columns>.<…>` and `rowkind.field`."""
+    for key in options.values:
+        if not key.startswith(FIELDS_PREFIX) or key == DEFAULT_FUNCTION:
+            continue
+        columns, *path = key[len(FIELDS_PREFIX) :].split(".")
+        fields = _named(schema, key, columns.split(","))
+        if len(path) > 1 and len(fields) == 1 and fields[0].type.kind is Kind.ROW:
+            raise InvalidOptionError(f"Option {key!r} names a field within {columns!r}: options are for columns.")
+    kind = options[ROW_KIND_FIELD]
+    if kind and _named(schema, ROW_KIND_FIELD.key, (kind,))[0].type.kind not in (Kind.CHAR, Kind.VARCHAR):
+        raise InvalidOptionError(f"Option '{ROW_KIND_FIELD.key}' cannot name {kind!r}: it is no STRING.")
+    producer = options.values.get("changelog-producer", "none").strip().lower()
+    if options[MERGE_ENGINE] == "first-row" and producer not in ("none", "lookup"):
+        raise InvalidOptionError(
+            f"Option 'changelog-producer' cannot be '{producer}' with '{MERGE_ENGINE.key}' = 'first-row': use 'none' "
+            "or 'lookup'."
+        )
 
 
 def _named(schema: TableSchema, option: str, columns: Sequence[str]) -> tuple[DataField, ...]:

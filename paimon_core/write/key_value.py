@@ -25,6 +25,7 @@ from paimon_core.write.bucketing import BucketFunction, partition_codes, split_b
 from paimon_core.write.changelog_files import changelog_store, takes_input
 from paimon_core.write.data_files import FileRole
 from paimon_core.write.dynamic_buckets import AssignmentBase, DynamicBuckets
+from paimon_core.write.row_kinds import with_row_kinds
 from paimon_core.write.rows import SEVERAL_MATCHES, conform
 from paimon_core.write.write_buffer import WriteBuffer
 
@@ -39,6 +40,7 @@ class KeyValueWriter:
 
     def __init__(self, store: TableStore, sequence_start: int, once: bool = False, base: AssignmentBase | None = None):
         self._schema = schema = store.schema
+        self._options = store.options
         self._next_sequence, self._once = sequence_start, once
         self._file_schema = arrow_schema(file_fields(store))
         self._order = tuple(dict.fromkeys(schema.partition_keys + schema.trimmed_primary_keys))
@@ -75,12 +77,12 @@ class KeyValueWriter:
 
     def _keyed(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         """The rows as files hold them: with keys, sequence numbers and row kinds."""
+        batch = with_row_kinds(batch, self._options, self._spec.engine)
         rows = conform(batch, self._schema)
         keys = [rows.column(n) for n in self._schema.trimmed_primary_keys]
         numbers = np.arange(self._next_sequence, self._next_sequence + rows.num_rows, dtype=np.int64)
         self._next_sequence += rows.num_rows
-        place = batch.schema.get_field_index(VALUE_KIND)
-        kinds = batch.column(place) if place >= 0 else _inserts(rows.num_rows)
+        kinds = batch.column(VALUE_KIND)
         return pa.RecordBatch.from_arrays([*keys, int64_array(numbers), kinds, *rows.columns], schema=self._file_schema)
 
     def _buckets(self, partition: bytes, rows: pa.RecordBatch) -> NDArray[np.int32]:
@@ -111,7 +113,3 @@ def _check_once(rows: pa.RecordBatch, key: Words) -> None:
     changed = np.sort(key[fixed_values(rows.column(VALUE_KIND), np.int8) != ROW_INSERT])
     if (changed[1:] == changed[:-1]).any():
         raise InvalidDataError(SEVERAL_MATCHES)
-
-
-def _inserts(rows: int) -> pa.Array:
-    return pa.Array.from_buffers(pa.int8(), rows, [None, pa.py_buffer(bytes(rows))])

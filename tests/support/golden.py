@@ -17,42 +17,17 @@ from paimon_core.table import Table
 
 GOLDEN = Path(__file__).parents[1] / "golden"
 
-_AGGREGATION = "'merge-engine' = 'aggregation' is not supported yet"
-_PARTIAL_UPDATE = "'merge-engine' = 'partial-update' is not supported yet"
-_FIRST_ROW = "'merge-engine' = 'first-row' is not supported yet"
 _DATA_EVOLUTION = "'data-evolution.enabled' = 'true' is not supported yet"
 
 # tables whose rows are refused, and what the message says
 REFUSED_TABLES = {
-    "agg_collect_map": _AGGREGATION,
-    "agg_collect_map_compacted": _AGGREGATION,
-    "agg_default_partitioned": _AGGREGATION,
-    "agg_nested": _AGGREGATION,
-    "agg_numbers": _AGGREGATION,
-    "agg_numbers_compacted": _AGGREGATION,
-    "agg_remove_on_delete": _AGGREGATION,
-    "agg_sketches": _AGGREGATION,
-    "agg_values": _AGGREGATION,
-    "agg_values_compacted": _AGGREGATION,
     "blob": "BLOB are not supported yet",
     "branch_fallback": "'scan.fallback-branch' = 'other' is not supported yet",
-    "bucket_cross_partition_first_row": _FIRST_ROW,
-    "bucket_cross_partition_partial_update": _PARTIAL_UPDATE,
     "chain": "'chain-table.enabled' = 'true' is not supported yet",
-    "cl_first_row": _FIRST_ROW,
-    "cl_lookup_partial_update": _PARTIAL_UPDATE,
     "data_evolution": _DATA_EVOLUTION,
     "data_evolution_dv": _DATA_EVOLUTION,
     "data_evolution_orc_partitioned": _DATA_EVOLUTION,
-    "dv_pk_engines": _PARTIAL_UPDATE,
     "format_mixed": "has the (csv|json) file",
-    "me_first_row": _FIRST_ROW,
-    "me_first_row_compacted": _FIRST_ROW,
-    "pu_basic": _PARTIAL_UPDATE,
-    "pu_basic_compacted": _PARTIAL_UPDATE,
-    "pu_group_retract": _PARTIAL_UPDATE,
-    "pu_remove_on_delete": _PARTIAL_UPDATE,
-    "pu_remove_on_group": _PARTIAL_UPDATE,
 }
 # those of which not even the list of files can be read
 REFUSED_METADATA = frozenset(("blob",))

@@ -2,19 +2,27 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pyarrow as pa
 
 from paimon_core.formats.arrow_types import VALUE_KIND
-from paimon_core.formats.columns import fixed_values, int64_array
+from paimon_core.formats.columns import fixed_values
+from paimon_core.lsm.engines.groups import steps_of, taken
 from paimon_core.lsm.rows import KeyedRows, is_retract
 
 
-def deduplicate(rows: KeyedRows, drop_delete: bool) -> pa.RecordBatch:
-    """One row per key, in key order; keys whose row is a delete are left out where `drop_delete`."""
+def deduplicate(rows: KeyedRows, drop_delete: bool, ignore_delete: bool = False) -> pa.RecordBatch:
+    """One row per key, in key order; keys whose row is a delete are left out where `drop_delete`.
+
+    `ignore_delete`: a delete is no row where its key has others; a key with several deletes only is left out.
+    """
     winners = rows.order[rows.last]
-    if drop_delete:
-        kinds = fixed_values(rows.batch.column(VALUE_KIND), "i1")
-        winners = winners[~is_retract(kinds[winners])]
-    if len(winners) == rows.batch.num_rows and (winners[1:] > winners[:-1]).all():
-        return rows.batch
-    return rows.batch.take(int64_array(winners))
+    if drop_delete or ignore_delete:
+        retract = is_retract(fixed_values(rows.batch.column(VALUE_KIND), np.int8))
+        if ignore_delete and retract.any():
+            steps = steps_of(rows)
+            newest = steps.last(~retract[rows.order] | np.repeat(steps.sizes == 1, steps.sizes))
+            winners = rows.order[newest[newest >= 0]]
+        if drop_delete:
+            winners = winners[~retract[winners]]
+    return taken(rows.batch, winners)

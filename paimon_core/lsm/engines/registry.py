@@ -1,28 +1,212 @@
-"""The merge engines by the name that `merge-engine` gives them."""
+"""The merge engines by the name that `merge-engine` gives them, made for a table.
+
+Source: Paimon's pages "Merge Engines", "Partial Update", "Aggregation", "First Row".
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
+from functools import partial
 from types import MappingProxyType
 
+import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
-from paimon_core.errors import UnsupportedFeatureError
+from paimon_core.errors import InvalidOptionError
+from paimon_core.lsm.engines.aggregation import Aggregation
 from paimon_core.lsm.engines.deduplicate import deduplicate
-from paimon_core.lsm.rows import KeyedRows
-from paimon_core.options import MERGE_ENGINE, TableOptions
+from paimon_core.lsm.engines.first_row import first_row, refuse_delete
+from paimon_core.lsm.engines.partial_update import PartialUpdate
+from paimon_core.lsm.engines.sequence_groups import SequenceGroup
+from paimon_core.lsm.functions.field_options import DEFAULT_FUNCTION, FIELDS_PREFIX, FUNCTION_SUFFIX, FieldOptions
+from paimon_core.lsm.functions.registry import (
+    LAST_NON_NULL_VALUE,
+    LAST_VALUE,
+    PRIMARY_KEY,
+    FieldFunction,
+    field_function,
+)
+from paimon_core.lsm.rows import ROW_DELETE, KeyedRows, is_retract
+from paimon_core.options import (
+    AGGREGATION_REMOVE_ON_DELETE,
+    IGNORE_DELETE,
+    MERGE_ENGINE,
+    PARTIAL_UPDATE_REMOVE_ON_DELETE,
+    PARTIAL_UPDATE_REMOVE_ON_GROUP,
+    SEQUENCE_FIELD,
+    TableOptions,
+    names,
+)
+from paimon_core.spec.schema import TableSchema
+from paimon_core.spec.types import DataField
 
 MergeEngine = Callable[[KeyedRows, bool], pa.RecordBatch]
+_GROUP_SUFFIX = ".sequence-group"
+_IGNORE_DELETE_ALIASES = ("first-row.ignore-delete", "deduplicate.ignore-delete", "partial-update.ignore-delete")
 
-ENGINES: Mapping[str, MergeEngine] = MappingProxyType({"deduplicate": deduplicate})
+
+def merge_engine(schema: TableSchema, options: TableOptions) -> MergeEngine:
+    """The engine of a table. Raises `InvalidOptionError` for options that do not go together or with the columns."""
+    return _ENGINES[options[MERGE_ENGINE]](schema, options)
 
 
-def merge_engine(options: TableOptions) -> MergeEngine:
-    """The engine of a table. Raises `UnsupportedFeatureError` naming it."""
-    name = options[MERGE_ENGINE]
-    if name not in ENGINES:
-        known = ", ".join(ENGINES)
-        raise UnsupportedFeatureError(
-            f"'{MERGE_ENGINE.key}' = '{name}' is not supported by this version, which knows {known}."
+def keeps_rows(options: TableOptions) -> bool:
+    """Whether the row of a key is one that was written, so that a filter can tell from a file's values."""
+    return options[MERGE_ENGINE] in ("deduplicate", "first-row")
+
+
+def ignores_delete(options: TableOptions) -> bool:
+    """`ignore-delete`, also by the names it had per merge engine."""
+    found = (k for k in (IGNORE_DELETE.key, *_IGNORE_DELETE_ALIASES) if k in options.values)
+    return options[replace(IGNORE_DELETE, key=next(found, IGNORE_DELETE.key))]
+
+
+def columns_to_merge(schema: TableSchema, options: TableOptions, wanted: frozenset[str]) -> frozenset[str]:
+    """The columns that the engine needs where `wanted` are asked for: those and the ones that decide about them."""
+    ordering = options[SEQUENCE_FIELD]
+    needed = {*wanted, *ordering}
+    if options[MERGE_ENGINE] == "partial-update":
+        for group in _partial_update(schema, options).groups:
+            if group.removes or needed & set(group.columns):
+                needed |= set(group.sequence)
+    return frozenset(needed)
+
+
+def check_kinds(engine: MergeEngine, kinds: NDArray[np.int8]) -> None:
+    """Raises `MergeRefusedError` for deletes that the engine cannot take: before they are written, not when they meet
+    other rows of their key."""
+    retract = is_retract(kinds)
+    if not retract.any():
+        return
+    if isinstance(engine, PartialUpdate):
+        engine.check_retract()
+    elif isinstance(engine, Aggregation):
+        engine.check_retract(delete_only=bool((kinds[retract] == ROW_DELETE).all()))
+    elif isinstance(engine, partial) and engine.func is first_row and not engine.keywords["ignore_delete"]:
+        refuse_delete()
+
+
+def _deduplicate(schema: TableSchema, options: TableOptions) -> MergeEngine:
+    return partial(deduplicate, ignore_delete=ignores_delete(options))
+
+
+def _first_row(schema: TableSchema, options: TableOptions) -> MergeEngine:
+    return partial(first_row, ignore_delete=ignores_delete(options))
+
+
+def _aggregation(schema: TableSchema, options: TableOptions) -> Aggregation:
+    removes = options[AGGREGATION_REMOVE_ON_DELETE]
+    functions = {f.name: _aggregated(schema, options, f) for f in schema.fields}
+    for name, function in functions.items():
+        if removes and function.ignore_retract:
+            raise InvalidOptionError(
+                f"Options '{AGGREGATION_REMOVE_ON_DELETE.key}' and 'fields.{name}.ignore-retract' conflict: remove one."
+            )
+    return Aggregation(functions, removes)
+
+
+def _aggregated(schema: TableSchema, options: TableOptions, field: DataField) -> FieldFunction:
+    own = FieldOptions(field.name, options)
+    if field.name in options[SEQUENCE_FIELD]:
+        name = LAST_VALUE
+    elif field.name in schema.primary_keys:
+        name = PRIMARY_KEY
+    else:
+        name = own.text(FUNCTION_SUFFIX) or options.values.get(DEFAULT_FUNCTION) or LAST_NON_NULL_VALUE
+    return field_function(field, name, own)
+
+
+def _partial_update(schema: TableSchema, options: TableOptions) -> PartialUpdate:
+    groups = _sequence_groups(schema, options)
+    engine = PartialUpdate(
+        functions={f.name: _updated(schema, options, f, groups) for f in schema.fields},
+        groups=groups,
+        ignore_delete=ignores_delete(options),
+        remove_on_delete=options[PARTIAL_UPDATE_REMOVE_ON_DELETE],
+    )
+    conflicts = (
+        (engine.ignore_delete and engine.remove_on_delete, IGNORE_DELETE.key, PARTIAL_UPDATE_REMOVE_ON_DELETE.key),
+        (
+            engine.ignore_delete and bool(options[PARTIAL_UPDATE_REMOVE_ON_GROUP]),
+            IGNORE_DELETE.key,
+            PARTIAL_UPDATE_REMOVE_ON_GROUP.key,
+        ),
+        (bool(groups) and engine.remove_on_delete, "sequence-group", PARTIAL_UPDATE_REMOVE_ON_DELETE.key),
+    )
+    for conflict, one, other in conflicts:
+        if conflict:
+            raise InvalidOptionError(f"Options '{one}' and '{other}' conflict: remove one.")
+    return engine
+
+
+def _updated(
+    schema: TableSchema, options: TableOptions, field: DataField, groups: tuple[SequenceGroup, ...]
+) -> FieldFunction:
+    own = FieldOptions(field.name, options)
+    name = _own_function(schema, options, field.name, groups) or LAST_NON_NULL_VALUE
+    if any(field.name in g.sequence + g.protected for g in groups):
+        name = LAST_VALUE
+    return field_function(field, name, own)
+
+
+def _own_function(
+    schema: TableSchema, options: TableOptions, column: str, groups: tuple[SequenceGroup, ...]
+) -> str | None:
+    """The aggregate function of a column; only `last_non_null_value` needs no group."""
+    if column in schema.primary_keys or any(column in g.sequence for g in groups):
+        return None
+    name = FieldOptions(column, options).text(FUNCTION_SUFFIX) or options.values.get(DEFAULT_FUNCTION)
+    if name not in (None, LAST_NON_NULL_VALUE) and not any(column in g.columns for g in groups):
+        raise InvalidOptionError(
+            f"Option 'fields.{column}.{FUNCTION_SUFFIX}' = {name!r} needs a sequence group with column {column!r}: "
+            f"define 'fields.<column>{_GROUP_SUFFIX}'."
         )
-    return ENGINES[name]
+    return name
+
+
+def _sequence_groups(schema: TableSchema, options: TableOptions) -> tuple[SequenceGroup, ...]:
+    """The groups that options define. Raises `InvalidOptionError` naming the option."""
+    removing = options[PARTIAL_UPDATE_REMOVE_ON_GROUP]
+    found = [(k, v) for k, v in options.values.items() if k.startswith(FIELDS_PREFIX) and k.endswith(_GROUP_SUFFIX)]
+    groups: list[SequenceGroup] = []
+    taken: set[str] = set()
+    for key, value in sorted(found):
+        sequence = names(key[len(FIELDS_PREFIX) : -len(_GROUP_SUFFIX)])
+        protected = tuple(n for n in dict.fromkeys(names(value)) if n not in sequence)
+        for name in sequence + protected:
+            _check_group_column(schema, key, name, taken)
+        taken |= {*sequence, *protected}
+        bare = SequenceGroup(sequence, protected)
+        aggregated = tuple(n for n in protected if _own_function(schema, options, n, (bare,)))
+        plain = tuple(n for n in protected if n not in aggregated)
+        groups.append(SequenceGroup(sequence, plain, aggregated, removes=not set(sequence).isdisjoint(removing)))
+    unknown = [n for n in removing if not any(n in g.sequence for g in groups)]
+    if unknown:
+        raise InvalidOptionError(
+            f"Option '{PARTIAL_UPDATE_REMOVE_ON_GROUP.key}' cannot name {unknown[0]!r}: it orders no sequence group."
+        )
+    return tuple(groups)
+
+
+def _check_group_column(schema: TableSchema, option: str, name: str, taken: set[str]) -> None:
+    problem = None
+    if name not in schema.field_by_name:
+        problem = f"there is no such column; the columns are {', '.join(schema.field_by_name)}"
+    elif name in schema.primary_keys:
+        problem = "primary key columns are in no sequence group"
+    elif name in taken:
+        problem = "it is in another sequence group"
+    if problem is not None:
+        raise InvalidOptionError(f"Option {option!r} cannot name {name!r}: {problem}.")
+
+
+_ENGINES: Mapping[str, Callable[[TableSchema, TableOptions], MergeEngine]] = MappingProxyType(
+    {
+        "aggregation": _aggregation,
+        "deduplicate": _deduplicate,
+        "first-row": _first_row,
+        "partial-update": _partial_update,
+    }
+)

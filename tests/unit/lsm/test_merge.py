@@ -6,15 +6,11 @@ from collections.abc import Iterator
 from typing import Any
 
 import pyarrow as pa
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from paimon_core.errors import UnsupportedFeatureError
 from paimon_core.lsm.engines.deduplicate import deduplicate
-from paimon_core.lsm.engines.registry import merge_engine
 from paimon_core.lsm.merge import MergeSpec, merge_runs
-from paimon_core.options import TableOptions
 
 SCHEMA = pa.schema(
     [
@@ -71,8 +67,3 @@ def test_merge_equals_a_dictionary(
 
 def test_among_equal_sequence_numbers_the_later_run_wins() -> None:
     assert merged([[(1, "a", 7, 0, 1)], [(1, "a", 7, 0, 2)]], 10, spec()) == [(1, "a", 7, 0, 2)]
-
-
-def test_other_engines_are_refused_by_name() -> None:
-    with pytest.raises(UnsupportedFeatureError, match="partial-update"):
-        merge_engine(TableOptions({"merge-engine": "partial-update"}))

@@ -15,17 +15,15 @@ from tests.support.golden import golden_table
 from tests.support.tables import new_store
 
 BOTH = {
-    "merge-engine": "aggregation",
     "data-evolution.enabled": "true",
     "manifest.format": "csv",
-    "ignore-delete": "true",
+    "record-level.expire-time": "1 d",
     "scan.fallback-branch": "b",
 }
 WRITES = {
     "file.format": "lance",
     "deletion-vectors.enabled": "TRUE",
     "row-tracking.enabled": "true",
-    "rowkind.field": "v",
 }
 
 

@@ -143,19 +143,12 @@ def test_null_is_refused_by_name(tmp_path: Path, row: tuple[int | None, int | No
 
 
 def test_what_cannot_be_written_is_named(tmp_path: Path) -> None:
-    with pytest.raises(UnsupportedFeatureError, match="aggregation"):
-        open_writer(
-            make_store(tmp_path, {"k": INT}, keys=["k"], bucket="1", merge_engine="aggregation"), sequence_start=0
-        )
     with pytest.raises(UnsupportedFeatureError, match="postponed"):
         open_writer(make_store(tmp_path, {"k": INT}, keys=["k"], bucket="-2"), sequence_start=0)
     for function, key in (("mod", STRING), ("hive", TimeType(Kind.TIMESTAMP, False, 6))):
         store = make_store(tmp_path, {"k": key}, keys=["k"], bucket="2", bucket_function__type=function)
         with pytest.raises(InvalidOptionError, match=f"'bucket-function.type' = '{function}'"):
             open_writer(store, sequence_start=0)
-    descending = {"sequence__field": "k", "sequence__field__sort_order": "descending"}
-    with pytest.raises(UnsupportedFeatureError, match="descending"):
-        open_writer(make_store(tmp_path, {"k": INT}, keys=["k"], bucket="1", **descending), sequence_start=0)
     with pytest.raises(InvalidOptionError, match="bucket-key"):
         open_writer(make_store(tmp_path, {"k": INT}, bucket="2"), sequence_start=0)
     with pytest.raises(UnsupportedFeatureError, match="'file.format' = 'lance'"):

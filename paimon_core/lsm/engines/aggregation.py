@@ -1,0 +1,52 @@
+"""`merge-engine = aggregation`: each column has a function that makes one value of those of a key."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+
+from paimon_core.lsm.engines.groups import merged, ordered_kinds, steps_of, taken
+from paimon_core.lsm.functions.registry import FieldFunction
+from paimon_core.lsm.functions.steps import ADD, RETRACT, SET, Steps
+from paimon_core.lsm.rows import ROW_DELETE, ROW_INSERT, KeyedRows, is_retract
+
+
+@dataclass(frozen=True, slots=True)
+class Aggregation:
+    """The engine with the functions of the table's columns, by name.
+
+    `remove_on_delete`: a delete removes the row, and rows that follow start from what it held; else it takes its
+    values back.
+    """
+
+    functions: Mapping[str, FieldFunction]
+    remove_on_delete: bool = False
+
+    def __call__(self, rows: KeyedRows, drop_delete: bool) -> pa.RecordBatch:
+        """One row per key, in key order. Raises `MergeRefusedError` where a function cannot take values back."""
+        steps, given = steps_of(rows), ordered_kinds(rows)
+        retract = is_retract(given)
+        if len(steps.starts) == len(rows.order) and not (drop_delete and retract.any()):
+            return taken(rows.batch, rows.order)
+        kinds = np.where(steps.sizes == 1, given[steps.starts], np.int8(ROW_INSERT))
+        if retract.any():
+            single = np.repeat(steps.sizes == 1, steps.sizes)
+            removed = (given == ROW_DELETE) & self.remove_on_delete
+            ops = np.where(single | removed, SET, np.where(retract, RETRACT, ADD)).astype(np.int8)
+            kinds = np.where(removed[steps.ends], np.int8(ROW_DELETE), kinds)
+            steps = Steps(steps.rows, steps.starts, ops)
+
+        def value_of(name: str, column: pa.Array) -> pa.Array | None:
+            function = self.functions.get(name)
+            return None if function is None else function(column, steps)
+
+        return merged(rows.batch, rows.order[steps.ends], kinds, value_of, drop_delete)
+
+    def check_retract(self, delete_only: bool) -> None:
+        """Raises `MergeRefusedError` where a column cannot take values back; `delete_only`: the rows are deletes."""
+        if not (self.remove_on_delete and delete_only):
+            for function in self.functions.values():
+                function.check_retract()

@@ -1,0 +1,32 @@
+"""`merge-engine = first-row`: the first row of a key stays."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+
+from paimon_core.errors import MergeRefusedError
+from paimon_core.lsm.engines.groups import ordered_kinds, steps_of, taken
+from paimon_core.lsm.rows import KeyedRows, is_retract
+
+
+def first_row(rows: KeyedRows, drop_delete: bool, ignore_delete: bool = False) -> pa.RecordBatch:
+    """One row per key, in key order. Raises `MergeRefusedError` for a delete among several rows of a key, unless
+    `ignore_delete`, which takes it for no row."""
+    if not rows.batch.num_rows:
+        return rows.batch
+    steps, retract = steps_of(rows), is_retract(ordered_kinds(rows))
+    if not retract.any():
+        return taken(rows.batch, rows.order[steps.starts])
+    single = np.repeat(steps.sizes == 1, steps.sizes)
+    if not ignore_delete and (retract & ~single).any():
+        refuse_delete()
+    first = steps.first(~retract if drop_delete else ~retract | single)
+    return taken(rows.batch, rows.order[first[first < len(rows.order)]])
+
+
+def refuse_delete() -> None:
+    """Raises `MergeRefusedError`: rows of this engine are never deleted."""
+    raise MergeRefusedError(
+        "Merge engine 'first-row' takes no delete (row kinds -D and -U): set 'ignore-delete' = 'true' to ignore them."
+    )

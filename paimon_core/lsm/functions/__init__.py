@@ -1,0 +1,1 @@
+"""Aggregate functions: how the values of one column become one value per key."""

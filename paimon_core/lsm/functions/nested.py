@@ -1,0 +1,271 @@
+"""Functions over ARRAY and MAP: `collect`, `merge_map`, `merge_map_with_keytime`, `nested_update`,
+`nested_partial_update`.
+
+They know elements by number and keys by code (`elements.py`); what they loop over are the groups that have several
+rows, and the elements of those.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+
+from paimon_core.errors import MergeRefusedError
+from paimon_core.formats.columns import validity
+from paimon_core.lsm.functions.elements import (
+    Elements,
+    Merge,
+    Span,
+    element_codes,
+    merge_elements,
+    merge_groups,
+    struct_column,
+)
+from paimon_core.lsm.functions.steps import ADD_OLDER, RETRACT, SET, Steps
+from paimon_core.lsm.keys import flatten, fold, key_words, widths
+
+Group = Iterator[tuple[int, Elements | None]]
+MERGE_NULL_KEYS, IGNORE_NULL_KEYS, REFUSE_NULL_KEYS = NULL_STRATEGIES = ("merge", "ignore", "error")
+
+
+@dataclass(frozen=True, slots=True)
+class Collect:
+    """All elements of the arrays; `distinct`: each once."""
+
+    distinct: bool
+
+    def __call__(self, column: pa.Array, steps: Steps) -> pa.Array:
+        return merge_elements(column, steps, self._merge_of, self.distinct)
+
+    def _merge_of(self, span: Span) -> Merge:
+        codes = element_codes(span.values).tolist()
+
+        def merge(group: Group) -> Elements | None:
+            result: Elements | None = None
+            for op, given in group:
+                if op == SET or (result is None and op != RETRACT):
+                    result = given
+                elif given and result is not None:
+                    result = _left(result, given, codes) if op == RETRACT else result + given
+                if self.distinct and op not in (SET, RETRACT) and result is not None:
+                    result = list({codes[e]: e for e in reversed(result)}.values())[::-1]
+            return result
+
+        return merge
+
+
+@dataclass(frozen=True, slots=True)
+class MergeMap:
+    """The entries of the maps, the newest of each key."""
+
+    def __call__(self, column: pa.Array, steps: Steps) -> pa.Array:
+        return merge_elements(column, steps, self._merge_of, False)
+
+    def _merge_of(self, span: Span) -> Merge:
+        codes = element_codes(span.keys).tolist()
+
+        def merge(group: Group) -> Elements | None:
+            result: dict[int, int] | None = None
+            for op, given in group:
+                entries = None if given is None else {codes[e]: e for e in given}
+                if op == SET or (result is None and op != RETRACT):
+                    result = entries
+                elif entries is not None and result is not None:
+                    if op == RETRACT:
+                        result = {c: e for c, e in result.items() if c not in entries}
+                    else:
+                        result = entries | result if op == ADD_OLDER else result | entries
+            return None if result is None else list(result.values())
+
+        return merge
+
+
+@dataclass(frozen=True, slots=True)
+class MergeMapWithKeyTime:
+    """The entries of the maps, of each key the one whose time (a text in the value) is latest; NULL removes a key."""
+
+    time_field: int
+
+    def __call__(self, column: pa.Array, steps: Steps) -> pa.Array:
+        return merge_elements(column, steps, self._merge_of, False)
+
+    def _merge_of(self, span: Span) -> Merge:
+        codes, valid = element_codes(span.keys).tolist(), validity(span.values).tolist()
+        times = span.values.field(self.time_field).to_pylist()
+
+        def newer(entries: dict[int, int], given: Elements) -> dict[int, int]:
+            result = dict(entries)
+            for entry in given:
+                code, time = codes[entry], times[entry]
+                old = result.get(code)
+                if not valid[entry]:
+                    result.pop(code, None)
+                elif time is not None and (old is None or not valid[old] or times[old] is None or time > times[old]):
+                    result[code] = entry
+            return result
+
+        def merge(group: Group) -> Elements | None:
+            result: dict[int, int] | None = None
+            for op, given in group:
+                entries = None if given is None else {codes[e]: e for e in given}
+                if op == SET or result is None:
+                    result = entries
+                elif entries is not None:
+                    older, later = (entries, result) if op == ADD_OLDER else (result, entries)
+                    result = newer(older, list(later.values()))
+            return None if result is None else list(result.values())
+
+        return merge
+
+
+@dataclass(frozen=True, slots=True)
+class NestedKey:
+    """`nested-key` and its rules: fields of the rows (places), what becomes of rows where one is NULL."""
+
+    fields: tuple[int, ...]
+    null_strategy: str = MERGE_NULL_KEYS
+
+    def codes(self, rows: pa.Array) -> list[int | None]:
+        """A number per row, equal where the keys are; None for rows that are left out."""
+        keys = [rows.field(i) for i in self.fields]
+        codes: list[int | None] = list(fold([element_codes(k) for k in keys]).tolist()) if len(rows) else []
+        present = validity(rows)
+        if self.null_strategy != MERGE_NULL_KEYS:
+            whole = np.logical_and.reduce([validity(k) for k in keys])
+            if self.null_strategy == REFUSE_NULL_KEYS and (present & ~whole).any():
+                raise MergeRefusedError("a field of 'nested-key' is NULL, which 'nested-key-null-strategy' refuses")
+            present = present & whole
+        return [code if known else None for code, known in zip(codes, present.tolist(), strict=True)]
+
+
+@dataclass(frozen=True, slots=True)
+class NestedUpdate:
+    """The rows of nested tables: all of them, or the newest of each nested key; not more than `limit` by adding."""
+
+    key: NestedKey | None
+    sequence_fields: tuple[int, ...]
+    limit: int
+
+    def __call__(self, column: pa.Array, steps: Steps) -> pa.Array:
+        return merge_elements(column, steps, self._merge_of, False)
+
+    def _merge_of(self, span: Span) -> Merge:
+        table = self._keyed(span.values, self.key) if self.key else self._plain(span.values)
+
+        def merge(group: Group) -> Elements | None:
+            result: Elements | None = None
+            for op, given in group:
+                if op == SET:
+                    result = given
+                elif op == RETRACT:
+                    result = result if result is None or given is None else table.left(result, given)
+                else:
+                    old, new = (given, result) if op == ADD_OLDER else (result, given)
+                    result = old if new is None else table.joined(old, new)
+            return result
+
+        return merge
+
+    def _plain(self, rows: pa.Array) -> _PlainTable:
+        return _PlainTable(element_codes(rows).tolist(), validity(rows).tolist(), self.limit)
+
+    def _keyed(self, rows: pa.Array, key: NestedKey) -> _KeyedTable:
+        order = [0] * len(rows)
+        if self.sequence_fields and len(rows):
+            sequence = key_words([rows.field(i) for i in self.sequence_fields])
+            order = fold(flatten(sequence, widths([sequence]))).tolist()
+        return _KeyedTable(key.codes(rows), order, self.limit)
+
+
+@dataclass(frozen=True, slots=True)
+class NestedPartialUpdate:
+    """The rows of nested tables, one per nested key, its fields updated where they are not NULL."""
+
+    key: NestedKey
+
+    def __call__(self, column: pa.Array, steps: Steps) -> pa.Array:
+        return merge_groups(column, steps, False, self._merged)
+
+    def _merged(self, span: Span, groups: Iterator[Group]) -> pa.Array:
+        rows = span.values
+        codes, fields = self.key.codes(rows), range(rows.type.num_fields)
+        known = np.stack([validity(rows.field(i)) for i in fields], axis=1).tolist() if len(rows) else []
+        return struct_column(span, [self._tables(group, codes, known) for group in groups])
+
+    @staticmethod
+    def _tables(group: Group, codes: Sequence[int | None], known: Sequence[Sequence[bool]]) -> list[list[int]] | None:
+        """The rows that are left: of each field the element it is from."""
+        result: dict[int, list[int]] | None = None
+        for op, given in group:
+            coded = [(codes[e], [e if k else -1 for k in known[e]]) for e in given or ()]
+            rows = [(code, row) for code, row in coded if code is not None]
+            if given is None:
+                result = None if op == SET else result
+                continue
+            old = [] if op == SET or result is None else list(result.items())
+            result = {}
+            for code, row in rows + old if op == ADD_OLDER else old + rows:
+                before = result.setdefault(code, row)
+                result[code] = [new if new >= 0 else b for new, b in zip(row, before, strict=True)]
+        return None if result is None else list(result.values())
+
+
+@dataclass(frozen=True, slots=True)
+class _PlainTable:
+    """Nested rows without a key: `codes` say which are equal."""
+
+    codes: Sequence[int]
+    valid: Sequence[bool]
+    limit: int
+
+    def joined(self, old: Elements | None, new: Elements) -> Elements:
+        if old is not None and len(old) >= self.limit:
+            return old
+        kept = [e for e in old or () if self.valid[e]]
+        return kept + [e for e in new if self.valid[e]][: self.limit - len(old or ())]
+
+    def left(self, rows: Elements, gone: Elements) -> Elements:
+        codes = {self.codes[e] for e in gone if self.valid[e]}
+        return [e for e in rows if self.valid[e] and self.codes[e] not in codes]
+
+
+@dataclass(frozen=True, slots=True)
+class _KeyedTable:
+    """Nested rows by key: `codes` None for rows without one, `order` which of two rows of a key is newer."""
+
+    codes: Sequence[int | None]
+    order: Sequence[int]
+    limit: int
+
+    def joined(self, old: Elements | None, new: Elements) -> Elements:
+        found: dict[int, int] = {}
+        for rows, limit in ((old or (), None), (new, self.limit)):
+            for row in rows:
+                code = self.codes[row]
+                if code is None:
+                    continue
+                before = found.get(code)
+                fits = limit is None or len(found) < limit
+                if fits if before is None else self.order[row] >= self.order[before]:
+                    found[code] = row
+        return list(found.values())
+
+    def left(self, rows: Elements, gone: Elements) -> Elements:
+        codes = {self.codes[e] for e in gone}
+        kept = {self.codes[e]: e for e in rows if self.codes[e] not in codes}
+        return [e for code, e in kept.items() if code is not None]
+
+
+def _left(rows: Elements, gone: Elements, codes: Sequence[int]) -> Elements:
+    """The rows but for as many of each code as are gone."""
+    count, result = Counter(codes[e] for e in gone), []
+    for row in rows:
+        if count[codes[row]] > 0:
+            count[codes[row]] -= 1
+        else:
+            result.append(row)
+    return result

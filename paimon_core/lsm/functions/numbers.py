@@ -1,0 +1,179 @@
+"""`sum` and `product`: exact in the column's type, floating point in the order of the rows.
+
+Whole numbers that overflow are refused; decimals that overflow become NULL, and the next value starts anew.
+"""
+
+from __future__ import annotations
+
+import decimal
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from paimon_core.errors import MergeRefusedError
+from paimon_core.formats.columns import fixed_array, fixed_values, int64_array
+from paimon_core.lsm.functions.steps import RETRACT, SET, Mask, Steps, replaced, take_steps
+
+Number = Any  # int, float or Decimal
+_WORKING = decimal.Context(prec=100, rounding=decimal.ROUND_HALF_UP)
+_ROUNDS = 64
+_SLACK = 1 - 1e-9  # an estimate in floating point may be this much too small
+
+
+@dataclass(frozen=True, slots=True)
+class _Operation:
+    """One of the functions: vectorized and step by step, with the operation that takes a value back."""
+
+    name: str
+    ufunc: np.ufunc
+    neutral: float
+    forward: Callable[[Number, Number], Number]
+    backward: Callable[[Number, Number], Number]
+    first_backward: Callable[[Number], Number | None]
+
+
+def total(column: pa.Array, steps: Steps) -> pa.Array:
+    """`sum`; a value that is taken back counts negative."""
+    return _reduced(column, steps, _SUM)
+
+
+def product(column: pa.Array, steps: Steps) -> pa.Array:
+    """`product`; a value that is taken back divides."""
+    return _reduced(column, steps, _PRODUCT)
+
+
+def _reduced(column: pa.Array, steps: Steps, operation: _Operation) -> pa.Array:
+    known = steps.narrowed(steps.valid(column))
+    if pa.types.is_decimal(column.type):
+        result, doubtful = _decimals(column, steps, known, operation)
+    elif pa.types.is_floating(column.type):
+        result, doubtful = _floats(column, steps, known, operation)
+    else:
+        result, doubtful = _integers(column, steps, known, operation)
+    if not doubtful.any():
+        return result
+    # a loop over the groups that come near the limits of the type, or divide
+    values = [
+        _stepwise(column, steps, part, operation)
+        for _, part in steps.groups_of(known & np.repeat(doubtful, steps.sizes))
+    ]
+    groups = doubtful & np.logical_or.reduceat(known, steps.starts)
+    return replaced(result, groups, pa.array(values, column.type))
+
+
+def _integers(column: pa.Array, steps: Steps, known: Mask, operation: _Operation) -> tuple[pa.Array, Mask]:
+    width = column.type.bit_width // 8
+    values = fixed_values(column, f"i{width}").astype(np.int64)[steps.rows]
+    values = np.where(known, values, np.int64(operation.neutral))
+    backward = steps.is_op(RETRACT) if steps.ops is not None else None
+    sizes = np.abs(values.astype(np.float64))
+    doubtful = np.zeros(len(steps.starts), dtype=np.bool_)
+    if backward is not None and operation is _SUM:
+        values = np.where(backward, -values, values)
+    elif backward is not None:
+        doubtful = np.logical_or.reduceat(backward & known, steps.starts)
+    if operation is _PRODUCT:
+        sizes = np.maximum(sizes, 1)
+    with np.errstate(over="ignore"):
+        doubtful |= operation.ufunc.reduceat(sizes, steps.starts) >= 2.0 ** (8 * width - 1) * _SLACK
+        result = operation.ufunc.reduceat(values, steps.starts).astype(f"i{width}")
+    return fixed_array(result, column.type, np.logical_or.reduceat(known, steps.starts)), doubtful
+
+
+def _floats(column: pa.Array, steps: Steps, known: Mask, operation: _Operation) -> tuple[pa.Array, Mask]:
+    kind = np.float32 if column.type.bit_width == 32 else np.float64
+    values = np.where(known, fixed_values(column, kind)[steps.rows], kind(operation.neutral))
+    doubtful = np.zeros(len(steps.starts), dtype=np.bool_)
+    if steps.ops is not None:
+        backward = steps.is_op(RETRACT) & known
+        if operation is _SUM:
+            values = np.where(backward, -values, values)
+        else:
+            doubtful = np.logical_or.reduceat(backward, steps.starts)
+    result = _in_order(values, steps, operation.ufunc)
+    return fixed_array(result, column.type, np.logical_or.reduceat(known, steps.starts)), doubtful
+
+
+def _in_order(values: NDArray[Any], steps: Steps, ufunc: np.ufunc) -> NDArray[Any]:
+    """The values of each group reduced from the first to the last, which `reduceat` does not promise."""
+    result = values[steps.starts]
+    with np.errstate(all="ignore"):
+        for turn in range(1, min(int(steps.sizes.max()), _ROUNDS)):
+            groups = np.flatnonzero(steps.sizes > turn)
+            result[groups] = ufunc(result[groups], values[steps.starts[groups] + turn])
+        for group in np.flatnonzero(steps.sizes > _ROUNDS).tolist():  # vectorized within the group
+            result[group] = ufunc.accumulate(values[steps.starts[group] : steps.ends[group] + 1])[-1]
+    return result
+
+
+def _decimals(column: pa.Array, steps: Steps, known: Mask, operation: _Operation) -> tuple[pa.Array, Mask]:
+    several = np.add.reduceat(known.astype(np.int64), steps.starts) > 1
+    if steps.ops is not None:
+        several |= np.logical_or.reduceat(known & steps.is_op(RETRACT), steps.starts)
+    if operation is _PRODUCT:  # every product is rounded: step by step
+        return take_steps(column, steps, steps.last(known)), several
+    values = column.take(int64_array(steps.rows, known))
+    sizes = np.abs(values.cast(pa.float64()).fill_null(0).to_numpy())
+    limit = 10.0 ** (column.type.precision - column.type.scale)
+    doubtful = np.add.reduceat(sizes, steps.starts) >= limit * _SLACK
+    if steps.ops is not None:
+        values = pc.if_else(fixed_array(steps.is_op(RETRACT), pa.bool_()), pc.negate(values), values)
+    groups = np.repeat(np.arange(len(steps.starts)), steps.sizes)
+    table = pa.table({"group": int64_array(groups), "value": values})
+    sums = table.group_by("group", use_threads=False).aggregate([("value", "sum")]).column("value_sum")
+    exact = sums.combine_chunks() if isinstance(sums, pa.ChunkedArray) else sums
+    fitting = pc.if_else(fixed_array(doubtful, pa.bool_()), pa.scalar(None, exact.type), exact)
+    return fitting.cast(column.type), doubtful & several
+
+
+def _stepwise(column: pa.Array, steps: Steps, part: NDArray[np.int64], operation: _Operation) -> Number | None:
+    """The outcome of one group, exact at each step."""
+    values = column.take(int64_array(steps.rows[part])).to_pylist()
+    ops = np.full(len(part), SET) if steps.ops is None else steps.ops[part]
+    result: Number | None = None
+    for value, op in zip(values, ops.tolist(), strict=True):
+        if result is None:
+            result = operation.first_backward(value) if op == RETRACT else value
+        else:
+            result = (operation.backward if op == RETRACT else operation.forward)(result, value)
+        result = _fitting(result, column.type, operation)
+    return result
+
+
+def _fitting(value: Number | None, arrow: pa.DataType, operation: _Operation) -> Number | None:
+    if isinstance(value, decimal.Decimal):
+        rounded = value.quantize(decimal.Decimal(1).scaleb(-arrow.scale), context=_WORKING)
+        return rounded if len(rounded.as_tuple().digits) <= arrow.precision or not rounded else None
+    if isinstance(value, float) and arrow.bit_width == 32:
+        return float(np.float32(value))
+    if isinstance(value, int) and not -(2 ** (arrow.bit_width - 1)) <= value < 2 ** (arrow.bit_width - 1):
+        raise MergeRefusedError(f"the {operation.name} {value} does not fit into {arrow.bit_width} bits")
+    return value
+
+
+def _divide(left: Number, right: Number) -> Number:
+    if isinstance(left, float):
+        with np.errstate(all="ignore"):
+            return float(np.float64(left) / np.float64(right))
+    if not right:
+        raise MergeRefusedError("a product cannot take back a zero")
+    if isinstance(left, int):
+        return abs(left) // abs(right) * int(math.copysign(1, left) * math.copysign(1, right))
+    quotient = _WORKING.divide(left, right)
+    if _WORKING.multiply(quotient, right) != left:
+        raise MergeRefusedError(f"the product {left} cannot take back {right}: the quotient has no end")
+    return quotient
+
+
+def _multiply(left: Number, right: Number) -> Number:
+    return _WORKING.multiply(left, right) if isinstance(left, decimal.Decimal) else left * right
+
+
+_SUM = _Operation("sum", np.add, -0.0, lambda a, b: a + b, lambda a, b: a - b, lambda a: -a)
+_PRODUCT = _Operation("product", np.multiply, 1.0, _multiply, _divide, lambda _: None)

@@ -1,0 +1,142 @@
+"""Functions whose result is one of the values: the first, the last, the largest, the smallest."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from paimon_core.formats.columns import fixed_array
+from paimon_core.lsm.functions.steps import (
+    ADD,
+    ADD_OLDER,
+    RETRACT,
+    SET,
+    Mask,
+    Positions,
+    Steps,
+    replaced,
+    take_steps,
+)
+from paimon_core.lsm.keys import Words, flatten, float_values, fold, key_words, widths
+
+
+def primary_key(column: pa.Array, steps: Steps) -> pa.Array:
+    """The value that all rows of a key share."""
+    return take_steps(column, steps, steps.ends)
+
+
+def last_value(column: pa.Array, steps: Steps) -> pa.Array:
+    """The newest value, NULL included; taken back, NULL is left."""
+    if steps.ops is None:
+        return take_steps(column, steps, steps.ends)
+    return _take_unless_retracted(column, steps, steps.last(steps.narrowed(steps.is_op(SET, ADD, RETRACT))))
+
+
+def last_non_null_value(column: pa.Array, steps: Steps) -> pa.Array:
+    """The newest value that is not NULL; an older one counts only while there is none."""
+    if not column.null_count and steps.ops is None:
+        return take_steps(column, steps, steps.ends)
+    valid = steps.narrowed(steps.valid(column))
+    if steps.ops is None:
+        return take_steps(column, steps, steps.last(valid))
+    newest = steps.last(valid & steps.is_op(SET, ADD, RETRACT))
+    older = valid & steps.is_op(ADD_OLDER)
+    if not older.any():
+        return _take_unless_retracted(column, steps, newest)
+    empty = (newest < 0) | (steps.ops[newest] == RETRACT)
+    after = older & (np.arange(len(older)) > np.repeat(newest, steps.sizes))
+    first = steps.first(after)
+    filled = np.where(first < len(older), first, -1)
+    return take_steps(column, steps, np.where(empty, filled, newest))
+
+
+def first_value(column: pa.Array, steps: Steps) -> pa.Array:
+    """The first value, NULL included; rows that their sequence group calls older take its place as they come."""
+    if steps.ops is None:
+        return take_steps(column, steps, steps.starts)
+    added = steps.is_op(ADD, ADD_OLDER)
+    first = np.repeat(steps.first(added), steps.sizes)
+    place = np.arange(len(added))
+    chosen = steps.is_op(SET) | (steps.is_op(ADD) & (place == first)) | (steps.is_op(ADD_OLDER) & (place > first))
+    return take_steps(column, steps, steps.last(steps.narrowed(chosen)))
+
+
+def first_non_null_value(column: pa.Array, steps: Steps) -> pa.Array:
+    """The first value that is not NULL; rows that their sequence group calls older take its place as they come."""
+    valid, place = steps.valid(column), np.arange(len(steps.rows))
+    first = steps.first(valid & steps.is_op(ADD))
+    chosen = steps.is_op(SET) | (place == np.repeat(first, steps.sizes))
+    result = take_steps(column, steps, steps.last(steps.narrowed(chosen)))
+    older = steps.is_op(ADD_OLDER)
+    if not older.any():
+        return result
+    # older rows make the outcome depend on each step: a loop over the groups that have some
+    groups = steps.last(older) >= 0
+    picked = [_first_non_null(steps, valid, part) for _, part in steps.groups_of(np.repeat(groups, steps.sizes))]
+    rows = Steps(steps.rows, np.zeros(len(picked), dtype=np.int64))
+    return replaced(result, groups, take_steps(column, rows, np.array(picked, dtype=np.int64)))
+
+
+def largest(column: pa.Array, steps: Steps) -> pa.Array:
+    """The largest value in the order of keys, NULL aside; of booleans whether one is true."""
+    return _extreme(column, steps, np.maximum, np.iinfo(np.int64).min)
+
+
+def smallest(column: pa.Array, steps: Steps) -> pa.Array:
+    """The smallest value in the order of keys, NULL aside; of booleans whether all are true."""
+    return _extreme(column, steps, np.minimum, np.iinfo(np.int64).max)
+
+
+def _take_unless_retracted(column: pa.Array, steps: Steps, chosen: Positions) -> pa.Array:
+    assert steps.ops is not None
+    return take_steps(column, steps, np.where(steps.ops[chosen] == RETRACT, -1, chosen))
+
+
+def _extreme(column: pa.Array, steps: Steps, better: np.ufunc, worst: int) -> pa.Array:
+    words, whole = _order(column)
+    words = words[steps.rows]
+    counts = None
+    if column.null_count or steps.ops is not None:
+        counts = steps.narrowed(steps.valid(column))
+        words = np.where(counts, words, worst)
+    best = better.reduceat(words, steps.starts)
+    if whole:
+        known = None if counts is None else np.logical_or.reduceat(counts, steps.starts)
+        return fixed_array(_values(best, column.type), column.type, known)
+    found = words == np.repeat(best, steps.sizes)
+    return take_steps(column, steps, steps.last(found if counts is None else found & counts))
+
+
+def _order(column: pa.Array) -> tuple[Words, bool]:
+    """A word per row in the order of the values, and whether it is the value itself."""
+    key = key_words([column])
+    arrow = column.type
+    variable = pa.types.is_string(arrow) or pa.types.is_binary(arrow) or pa.types.is_decimal(arrow)
+    return (fold(flatten(key, widths([key]))), False) if variable else (key[0].words[-1], True)
+
+
+def _values(words: Words, arrow: pa.DataType) -> NDArray[np.generic]:
+    """Words of a fixed-width type as Arrow stores its values."""
+    if pa.types.is_boolean(arrow):
+        return words
+    if pa.types.is_floating(arrow):
+        return float_values(words).astype(np.float32 if arrow.bit_width == 32 else np.float64)
+    return words.astype(f"i{arrow.bit_width // 8}")
+
+
+def _first_non_null(steps: Steps, valid: Mask, part: Positions) -> int:
+    """The step whose value is left of a group, -1 for NULL."""
+    assert steps.ops is not None
+    value, known = -1, False
+    for step, op in zip(part.tolist(), steps.ops[part].tolist(), strict=True):
+        here = step if valid[step] else -1
+        if op == SET:
+            value = here
+        elif op == ADD and not known and here >= 0:
+            value, known = here, True
+        elif op == ADD_OLDER and not known and value >= 0:
+            known = True
+        elif op == ADD_OLDER:
+            value = here
+    return value

@@ -1,0 +1,177 @@
+"""Tables of every merge engine: writing, compacting and reading in any order shows what one merge of all rows shows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from paimon_core.errors import InvalidDataError, MergeRefusedError
+from paimon_core.expressions.predicate import Compare
+from paimon_core.spec.types import INT, STRING
+from paimon_core.store.table_store import TableStore
+from paimon_core.write.compact import compact_bucket
+from paimon_core.write.writer import open_writer
+from tests.support import merge_models as models
+from tests.support.data import Live, files_of, make_batch, make_store, read_rows
+from tests.support.merge_models import FUNCTIONS, PartialUpdate, Row
+
+COLUMNS = {"k": INT, "g": INT, "a": INT, "b": INT, "t": STRING}
+NAMES = tuple(COLUMNS)[1:]
+small = st.none() | st.integers(0, 9)
+keyed_rows = st.lists(
+    st.tuples(st.integers(0, 5), st.tuples(small, small, small, st.none() | st.sampled_from(["", "x", "y"]))),
+    max_size=8,
+)
+steps = st.lists(st.tuples(keyed_rows, st.sampled_from(["", "", "minor", "full"])), max_size=6)
+
+
+def function_options(**functions: str) -> dict[str, str]:
+    return {f"fields.{c}.aggregate-function": f for c, f in functions.items()}
+
+
+def aggregated(rows: Sequence[Row]) -> Row:
+    names = {"g": "sum", "a": "max", "b": "first_non_null_value", "t": "listagg"}
+    return models.aggregate(rows, {c: FUNCTIONS[f]() for c, f in names.items()})
+
+
+def grouped(rows: Sequence[Row]) -> Row:
+    return PartialUpdate(NAMES, [(("g",), ("a", "b"))], {"b": FUNCTIONS["sum"]()}).merge(rows)
+
+
+def newest_by_sequence(rows: Sequence[Row]) -> Row:
+    """`sequence.field` = a, b in descending order, NULL the oldest."""
+    place = range(len(rows))
+    ranks = [[(v is not None, -(v or 0)) for v in (r[1]["a"], r[1]["b"])] for r in rows]
+    return rows[max(place, key=lambda i: (ranks[i], i))]
+
+
+ENGINES: Mapping[str, tuple[Mapping[str, str], Callable[[Sequence[Row]], Row | None]]] = {
+    "first-row": ({"merge-engine": "first-row"}, models.first_row),
+    "aggregation": (
+        {"merge-engine": "aggregation"} | function_options(g="sum", a="max", b="first_non_null_value", t="listagg"),
+        aggregated,
+    ),
+    "partial-update": ({"merge-engine": "partial-update"}, lambda rows: PartialUpdate(NAMES).merge(rows)),
+    "sequence-group": (
+        {"merge-engine": "partial-update", "fields.g.sequence-group": "a,b"} | function_options(b="sum"),
+        grouped,
+    ),
+    "sequence": ({"sequence.field": "a,b", "sequence.field.sort-order": "descending"}, newest_by_sequence),
+}
+
+
+def store_of(root: Path, options: Mapping[str, str], **more: str) -> TableStore:
+    store = make_store(root, COLUMNS, keys=["k"], bucket="1", num_sorted_run__compaction_trigger="3", **more)
+    return TableStore.of(store.io, store.root, replaced(store, options))
+
+
+def replaced(store: TableStore, options: Mapping[str, str]) -> Any:
+    store.schema.options.update(options)
+    return store.schema
+
+
+def write(store: TableStore, rows: Sequence[tuple[Any, ...]], start: int, kinds: Sequence[int] = ()) -> Any:
+    batch = make_batch(store, rows)
+    if kinds:
+        batch = batch.append_column("_VALUE_KIND", pa.array(kinds, pa.int8()))
+    writer = open_writer(store, sequence_start=start)
+    writer.write(batch)
+    return writer.finish()
+
+
+def compacted(store: TableStore, live: Live, full: bool) -> Live:
+    for (partition, bucket), files in list(live.items()):
+        message = compact_bucket(store, partition=partition, bucket=bucket, total_buckets=1, files=files, full=full)
+        live = live if message is None else files_of([message], live)
+    return live
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@settings(max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@given(steps)
+def test_reads_are_one_merge_of_all_rows(tmp_path: Path, engine: str, steps: list[Any]) -> None:
+    options, model = ENGINES[engine]
+    store = store_of(tmp_path, options)
+    live: Live = {}
+    history: dict[int, list[Row]] = {}
+    for number, (rows, compaction) in enumerate(steps):
+        live = files_of(write(store, [(k, *v) for k, v in rows], 100 * number), live)
+        for key, values in rows:
+            history.setdefault(key, []).append((0, dict(zip(NAMES, values, strict=True))))
+        if compaction:
+            live = compacted(store, live, compaction == "full")
+        expected = [(k, *(r[1][n] for n in NAMES)) for k in sorted(history) if (r := model(history[k])) is not None]
+        assert read_rows(store, live) == expected
+        for column in NAMES:
+            assert read_rows(store, live, [column]) == [(e[1 + NAMES.index(column)],) for e in expected]
+
+
+def test_deletes_take_back_remove_and_are_ignored(tmp_path: Path) -> None:
+    rows = [(1, 5, 5, 5, "x"), (2, 5, 5, 5, "y")]
+    gone = [(1, 3, 3, 3, "x")]
+
+    def left(**options: str) -> list[Any]:
+        store = make_store(tmp_path, COLUMNS, keys=["k"], bucket="1", **options)
+        live = files_of(write(store, rows, 0))
+        live = files_of(write(store, gone, 10, [3]), live)
+        before = read_rows(store, live)
+        assert read_rows(store, compacted(store, live, full=True)) == before
+        return before
+
+    sums = {
+        "merge_engine": "aggregation",
+        "fields__default_aggregate_function": "sum",
+        "fields__t__ignore_retract": "true",
+    }
+    assert left(**sums, fields__t__aggregate_function="max") == [(1, 2, 2, 2, "x"), rows[1]]
+    assert left(merge_engine="aggregation", aggregation__remove_record_on_delete="true") == rows[1:]
+    assert left(merge_engine="partial-update", partial_update__remove_record_on_delete="true") == rows[1:]
+    assert left(merge_engine="partial-update", fields__g__sequence_group="a") == rows
+    assert left(merge_engine="partial-update", ignore_delete="true") == rows
+    assert left(merge_engine="first-row", first_row__ignore_delete="true") == rows
+    assert left(deduplicate__ignore_delete="true") == rows
+    assert left() == rows[1:]
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        ({"merge_engine": "first-row"}, "ignore-delete"),
+        ({"merge_engine": "partial-update"}, "remove-record-on-delete"),
+        ({"merge_engine": "aggregation", "fields__a__aggregate_function": "max"}, "fields.a.ignore-retract"),
+    ],
+)
+def test_deletes_that_cannot_be_merged_are_refused_at_write(tmp_path: Path, options: Any, says: str) -> None:
+    store = make_store(tmp_path, COLUMNS, keys=["k"], bucket="1", **options)
+    with pytest.raises(MergeRefusedError, match=says):
+        write(store, [(1, 1, 1, 1, "x")], 0, [3])
+    assert not list(tmp_path.rglob("*.parquet"))
+
+
+def test_the_kind_of_a_row_is_what_its_column_says(tmp_path: Path) -> None:
+    columns = {"k": INT, "v": INT, "kind": STRING}
+    store = make_store(tmp_path, columns, keys=["k"], bucket="1", rowkind__field="kind")
+    live = files_of(write(store, [(1, 1, "+I"), (2, 2, "+U"), (3, 3, "+I"), (4, 4, "+I")], 0))
+    live = files_of(write(store, [(1, 1, "-D"), (2, 2, "-U"), (3, 9, "+U")], 10), live)
+    live = files_of(write(store, [(4, 4, "+I")], 20, [3]), live)
+    assert read_rows(store, live) == [(3, 9, "+U")]
+    ignoring = make_store(tmp_path, columns, keys=["k"], bucket="1", rowkind__field="kind", ignore_update_before="true")
+    assert read_rows(ignoring, files_of(write(ignoring, [(5, 5, "+I"), (5, 6, "-U")], 0))) == [(5, 5, "+I")]
+    for wrong in (None, "insert", "+i"):
+        with pytest.raises(InvalidDataError, match="'kind'"):
+            write(store, [(1, 1, wrong)], 30)
+
+
+def test_filters_on_values_wait_for_the_merge(tmp_path: Path) -> None:
+    store = make_store(tmp_path, COLUMNS, keys=["k"], bucket="1", merge_engine="partial-update")
+    live = files_of(write(store, [(1, None, 1, None, None), (2, None, 2, None, None)], 0))
+    live = files_of(write(store, [(1, None, None, 7, None)], 10), live)
+    assert read_rows(store, live, ["k", "a", "b"], Compare("a", "=", 1)) == [(1, 1, 7)]
+    assert read_rows(store, live, ["k", "a", "b"], Compare("b", "=", 7)) == [(1, 1, 7)]
+    assert read_rows(store, live, ["k", "a", "b"], Compare("k", "=", 2)) == [(2, 2, None)]
