@@ -25,6 +25,8 @@ from paimon_core.lsm.compaction import (
 )
 from paimon_core.options import (
     CHANGELOG_PRODUCER,
+    DELETION_VECTORS,
+    MERGE_ENGINE,
     NUM_SORTED_RUN_TRIGGER,
     Option,
     TableOptions,
@@ -85,11 +87,17 @@ def _early_full(runs: Sequence[LevelRun], options: TableOptions, now: datetime) 
 
 def _level_0_is_due(runs: Sequence[LevelRun], options: TableOptions) -> bool:
     young = sum(r.level == 0 for r in runs)
-    if options[CHANGELOG_PRODUCER] == "lookup" or options[FORCE_LOOKUP]:
+    if _looks_up(options):
         trigger = options[NUM_SORTED_RUN_TRIGGER]
         patience = max(trigger, options[LOOKUP_MAX_INTERVAL] or 2 * trigger)
         return young >= (1 if options[LOOKUP_COMPACT] == "radical" else patience)
     return young > 0 and options[FORCE_UP_LEVEL_0]
+
+
+def _looks_up(options: TableOptions) -> bool:
+    """Whether readers see the rows of level 0, or their changes, only once a compaction has looked up older ones."""
+    engine, marks = options[MERGE_ENGINE], options[DELETION_VECTORS]
+    return options[CHANGELOG_PRODUCER] == "lookup" or engine == "first-row" or marks or options[FORCE_LOOKUP]
 
 
 def _offpeak_ratio(options: TableOptions, hour: int) -> int:

@@ -87,16 +87,9 @@ def compact_append(
     A full compaction takes any two small files, else `compaction.min.file-num` of them are needed. Files with deleted
     rows are rewritten without them: all by a full one, else those with more than `compaction.delete-ratio-threshold`.
     """
-    target, place = target_file_size(store), (partition, bucket)
+    place = partition, bucket
     deletions = vectors_by_file(store, place, vectors)
-    groups = pick_append(
-        sorted(files, key=lambda f: f.min_sequence_number) if total_buckets > 0 else files,
-        target=target,
-        small=int(target * _SMALL_FILE_RATIO),
-        min_files=2 if strategy is Strategy.FULL else max(2, store.options[MIN_FILE_NUM]),
-        in_order=total_buckets > 0,
-        worn=_worn(files, deletions, 0.0 if strategy is Strategy.FULL else store.options[DELETE_RATIO]),
-    )
+    groups = _append_groups(store, files, total_buckets, strategy, deletions)
     reader = BucketFiles(store, store.bucket_dir(*place), file_fields(store), deletions=deletions)
     after: list[DataFileMeta] = []
     writers: list[DataFileWriter] = []
@@ -114,6 +107,35 @@ def compact_append(
         for writer in writers:
             writer.abort()
         raise
+
+
+def is_due(store: TableStore, task: CommitMessage) -> bool:
+    """Whether a bucket, with its files and deletion vectors in `compact_before` and `compact_deleted_index_files`, is
+    to be compacted behind a write to it."""
+    files = task.compact_before
+    if store.has_primary_key:
+        return pick(level_runs(files), store.options, Strategy.WRITE, wall_clock()) is not None
+    deletions = vectors_by_file(store, (task.partition, task.bucket), task.compact_deleted_index_files)
+    return bool(_append_groups(store, files, task.total_buckets, Strategy.WRITE, deletions))
+
+
+def _append_groups(
+    store: TableStore,
+    files: Sequence[DataFileMeta],
+    total_buckets: int,
+    strategy: Strategy,
+    deletions: Mapping[str, DeletionFile],
+) -> list[tuple[DataFileMeta, ...]]:
+    """The files of an append bucket to concatenate."""
+    target, full = target_file_size(store), strategy is Strategy.FULL
+    return pick_append(
+        sorted(files, key=lambda f: f.min_sequence_number) if total_buckets > 0 else files,
+        target=target,
+        small=int(target * _SMALL_FILE_RATIO),
+        min_files=2 if full else max(2, store.options[MIN_FILE_NUM]),
+        in_order=total_buckets > 0,
+        worn=_worn(files, deletions, 0.0 if full else store.options[DELETE_RATIO]),
+    )
 
 
 def _worn(files: Sequence[DataFileMeta], deletions: Mapping[str, DeletionFile], most: float) -> frozenset[str]:

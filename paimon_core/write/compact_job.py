@@ -6,8 +6,7 @@ from collections import defaultdict
 from collections.abc import Callable, Sequence
 from functools import partial
 
-from paimon_core.lsm.compaction import MIN_FILE_NUM, level_runs
-from paimon_core.lsm.strategy import Strategy, pick
+from paimon_core.lsm.strategy import Strategy
 from paimon_core.options import BUCKET, WRITE_ONLY
 from paimon_core.spec.manifest import DataFileMeta, ManifestEntry
 from paimon_core.spec.message import CommitMessage, decode_message, encode_message
@@ -16,8 +15,7 @@ from paimon_core.store.index_files import index_entries
 from paimon_core.store.manifests import live_files
 from paimon_core.store.partitions import PartitionFilter, only_partitions
 from paimon_core.store.table_store import TableStore
-from paimon_core.write.compact import compact_append, compact_bucket
-from paimon_core.write.data_files import wall_clock
+from paimon_core.write.compact import compact_append, compact_bucket, is_due
 from paimon_core.write.deletion import vectors_of
 
 NOTHING = ""
@@ -40,7 +38,7 @@ def tasks_after_write(
     touched = {(m.partition, m.bucket) for m in written}
     partitions = only_partitions(store.schema.partition_fields, (p for p, _ in touched))
     found = [t for t in live_buckets(store, snapshot, partitions) if (t.partition, t.bucket) in touched]
-    return [t for t in found if _is_due(store, t)]
+    return [t for t in found if is_due(store, t)]
 
 
 def encode_tasks(tasks: Sequence[CommitMessage]) -> list[str]:
@@ -51,12 +49,6 @@ def encode_tasks(tasks: Sequence[CommitMessage]) -> list[str]:
 def task_size(task: CommitMessage) -> int:
     """Bytes of the files of a task."""
     return sum(f.file_size for f in task.compact_before)
-
-
-def _is_due(store: TableStore, task: CommitMessage) -> bool:
-    if store.has_primary_key:
-        return pick(level_runs(task.compact_before), store.options, Strategy.WRITE, wall_clock()) is not None
-    return len(task.compact_before) >= max(2, store.options[MIN_FILE_NUM])
 
 
 def live_buckets(store: TableStore, snapshot: Snapshot | None, partitions: PartitionFilter) -> list[CommitMessage]:

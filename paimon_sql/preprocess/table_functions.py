@@ -58,7 +58,7 @@ def _literal(cursor: Cursor) -> str | None:
     token = cursor.peek()
     if token is None or not ((is_string(token) and not sign) or token.token_type is TokenType.NUMBER):
         return None
-    return sign + cursor.next().text.removesuffix("L")
+    return sign + str(cursor.next().text).removesuffix("L")
 
 
 def _table_name(text: str) -> str:

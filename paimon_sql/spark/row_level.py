@@ -90,7 +90,8 @@ def open_target(jvm: Jvm, session: SessionBridge, catalog: str, table: Table, na
 
 def delete_rows(target: Target, condition: Any) -> None:
     """`DELETE FROM t WHERE condition`."""
-    by_metadata = not (target.table.schema.primary_keys and target.table.store.options[DELETE_PRODUCES_CHANGELOG])
+    each_row = target.table.store.options[DELETE_PRODUCES_CHANGELOG]
+    by_metadata = not (each_row and target.table.schema.primary_keys)
     if by_metadata and _is_true(condition):
         target.table.truncate(CommitInfo(user=target.table.new_commit_user(), operation=Operation.DELETE))
         return

@@ -51,6 +51,8 @@ SMALL_AND_LARGE = [file(0, 10), file(5, 1000, 50, hours=2)]
         ({"changelog_producer": "lookup"}, 4),
         ({"changelog_producer": "lookup", "lookup_compact": "gentle"}, None),
         ({"force_lookup": "true"}, 4),
+        ({"merge_engine": "first-row"}, 4),
+        ({"deletion_vectors__enabled": "true"}, 4),
         ({"changelog_producer": "full-compaction"}, None),
     ],
 )
