@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
 from paimon_core.errors import InvalidDataError
 from paimon_core.formats.arrow_types import VALUE_KIND, arrow_schema
@@ -20,6 +21,7 @@ from paimon_core.store.snapshots import latest_snapshot
 from paimon_core.store.table_store import TableStore
 from paimon_core.write.bucket_writers import BucketWriters
 from paimon_core.write.bucketing import BucketFunction, partition_codes, split_by
+from paimon_core.write.cross_partition import CrossPartition
 from paimon_core.write.data_files import FileRole
 from paimon_core.write.dynamic_buckets import AssignmentBase, DynamicBuckets
 from paimon_core.write.rows import SEVERAL_MATCHES, conform
@@ -39,11 +41,14 @@ class KeyValueWriter:
         self._next_sequence, self._once = sequence_start, once
         self._file_schema = arrow_schema(file_fields(store))
         self._order = tuple(dict.fromkeys(schema.partition_keys + schema.trimmed_primary_keys))
+        if schema.cross_partition_update:
+            self._order = schema.primary_keys
         self._spec = merge_spec(store, drop_delete=False)
         buckets = store.options[BUCKET]
-        self._dynamic: DynamicBuckets | None = None
+        self._dynamic: DynamicBuckets | CrossPartition | None = None
         if buckets == DYNAMIC:
-            self._dynamic = DynamicBuckets(store, base or AssignmentBase(latest_snapshot(store)))
+            assign = CrossPartition if schema.cross_partition_update else DynamicBuckets
+            self._dynamic = assign(store, base or AssignmentBase(latest_snapshot(store)))
         else:
             self._fixed = BucketFunction.of(store)
         self._writers = BucketWriters(store, FileRole(), buckets)
@@ -74,10 +79,16 @@ class KeyValueWriter:
         kinds = batch.column(place) if place >= 0 else _inserts(rows.num_rows)
         return pa.RecordBatch.from_arrays([*keys, int64_array(numbers), kinds, *rows.columns], schema=self._file_schema)
 
-    def _buckets(self, partition: bytes, rows: pa.RecordBatch) -> NDArray[np.int32]:
-        if self._dynamic is not None:
-            return self._dynamic(partition, rows)
-        return self._fixed(rows)
+    def _routed(self, rows: pa.RecordBatch) -> Iterator[tuple[bytes, int, pa.RecordBatch]]:
+        """Partition, bucket and the rows that go there, one partition after the other."""
+        if isinstance(self._dynamic, CrossPartition):
+            yield from self._dynamic(rows)
+            return
+        for _, part in split_by(rows, partition_codes(rows, self._schema.partition_keys)):
+            partition = row_bytes(part, 0, self._schema.partition_fields)
+            buckets = self._fixed(part) if self._dynamic is None else self._dynamic(partition, part)
+            for bucket, share in split_by(part, buckets):
+                yield partition, bucket, share
 
     def _flush(self) -> None:
         drained = self._buffer.drain()
@@ -86,11 +97,13 @@ class KeyValueWriter:
         if self._once:
             _check_once(*drained)
         merged = merge_rows(*drained, self._spec)
-        for _, part in split_by(merged, partition_codes(merged, self._schema.partition_keys)):
-            partition = row_bytes(part, 0, self._schema.partition_fields)
-            for bucket, share in split_by(part, self._buckets(partition, part)):
-                self._writers.write(partition, bucket, share)
-            self._writers.roll()
+        before: bytes | None = None
+        for partition, bucket, share in self._routed(merged):
+            if partition != before:
+                self._writers.roll()
+            self._writers.write(partition, bucket, share)
+            before = partition
+        self._writers.roll()
 
 
 def _check_once(rows: pa.RecordBatch, key: Words) -> None:
