@@ -8,12 +8,13 @@ from dataclasses import replace
 from itertools import count
 
 from paimon_core import options as known_options
-from paimon_core.errors import InvalidOptionError, InvalidSchemaError, UnsupportedFeatureError
+from paimon_core.errors import InvalidOptionError, InvalidSchemaError
 from paimon_core.lsm.engines.registry import merge_engine
 from paimon_core.lsm.functions.field_options import DEFAULT_FUNCTION, FIELDS_PREFIX, FUNCTION_SUFFIX, FieldOptions
 from paimon_core.options import (
     BUCKET,
     BUCKET_KEY,
+    DYNAMIC,
     MERGE_ENGINE,
     ROW_KIND_FIELD,
     SEQUENCE_FIELD,
@@ -118,11 +119,11 @@ def _check_keys(schema: TableSchema) -> None:
                 raise InvalidSchemaError(f"{kind} column {field.name!r} cannot be of type {field.type.sql()}.")
     if schema.partition_keys and len(schema.partition_keys) == len(schema.fields):
         raise InvalidSchemaError("All columns are partition columns: a table needs at least one other column.")
-    missing = [k for k in schema.partition_keys if k not in schema.primary_keys]
-    if schema.primary_keys and missing:
-        raise UnsupportedFeatureError(
-            f"The primary key ({', '.join(schema.primary_keys)}) does not include the partition column "
-            f"{missing[0]!r}; keys across partitions are not supported yet: add it to the primary key."
+    if schema.cross_partition_update and TableOptions(schema.options)[BUCKET] != DYNAMIC:
+        missing = next(k for k in schema.partition_keys if k not in schema.primary_keys)
+        raise InvalidSchemaError(
+            f"The primary key ({', '.join(schema.primary_keys)}) does not include the partition column {missing!r}: "
+            f"add it, or let rows move across partitions with '{BUCKET.key}' = '{DYNAMIC}'."
         )
     if schema.primary_keys and set(schema.primary_keys) == set(schema.partition_keys):
         raise InvalidSchemaError(
