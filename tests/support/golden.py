@@ -45,7 +45,6 @@ REFUSED_TABLES = {
     "data_evolution_dv": _DATA_EVOLUTION,
     "data_evolution_orc_partitioned": _DATA_EVOLUTION,
     "dv_pk_engines": _PARTIAL_UPDATE,
-    "format_mixed": "has the (csv|json) file",
     "me_first_row": _FIRST_ROW,
     "me_first_row_compacted": _FIRST_ROW,
     "pu_basic": _PARTIAL_UPDATE,
