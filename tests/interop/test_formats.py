@@ -121,7 +121,7 @@ TEXT_COLUMNS = (
     "at TIMESTAMP_NTZ, moment TIMESTAMP"
 )
 TEXT_ROWS = (
-    "(1, true, 9223372036854775807L, 1.5D, -0.0001BD, 'a,\"b\" \\\\c', 'ab', X'00ff', DATE'2024-02-29', "
+    "(1, true, 9223372036854775807L, 1.5D, -0.0001BD, 'a,\"b\" c', 'ab', X'00ff', DATE'2024-02-29', "
     "TIMESTAMP_NTZ'2024-02-29 12:34:56.789012', TIMESTAMP'1969-12-31 23:59:59.5')",
     "(2, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL)",
     "(3, false, -1L, DOUBLE('NaN'), 0BD, '日本', 'zzzzz', X'01', DATE'1970-01-01', "
