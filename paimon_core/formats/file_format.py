@@ -21,13 +21,14 @@ class ReadRequest:
 
     `stored` gives the file's columns as the schema it was written with has them, for files that tell names only.
     `predicate` (over `fields`) may skip parts of the file that hold no match; matching rows are never skipped.
-    `max_rows` and `max_bytes` bound a batch.
+    `options` are the table's, for formats that need some to read. `max_rows` and `max_bytes` bound a batch.
     """
 
     path: str
     fields: tuple[DataField, ...]
     predicate: Predicate | None = None
     stored: Callable[[], Sequence[DataField]] = tuple
+    options: TableOptions = TableOptions({})
     max_rows: int = 128 * 1024
     max_bytes: int = 64 * 2**20
 

@@ -26,10 +26,10 @@ class OutputFile:
     def finish(self) -> int:
         """Close the file and make it durable; its size in bytes."""
         with storage_errors("write", self.path):
-            size = self.size
+            size = None if self.sink.closed else self.size  # a stream around it may have closed it
             self.sink.close()
         self._io.sync(self.path)
-        return size
+        return self._io.status(self.path).size if size is None else size
 
     def abort(self) -> None:
         """Delete the file, as far as that is possible: the error to tell is the one before."""

@@ -10,6 +10,7 @@ from paimon_core.formats.avro import AvroFormat
 from paimon_core.formats.file_format import FileFormat
 from paimon_core.formats.orc import OrcFormat
 from paimon_core.formats.parquet import ParquetFormat
+from paimon_core.formats.text_files import CsvForm, JsonForm, TextFormat
 from paimon_core.options import (
     FILE_COMPRESSION,
     FILE_COMPRESSION_PER_LEVEL,
@@ -21,7 +22,8 @@ from paimon_core.options import (
     TableOptions,
 )
 
-_ALL: tuple[FileFormat, ...] = (ParquetFormat(), OrcFormat(), AvroFormat())
+_TEXTS = (TextFormat(CsvForm()), TextFormat(JsonForm()))
+_ALL: tuple[FileFormat, ...] = (ParquetFormat(), OrcFormat(), AvroFormat(), *_TEXTS)
 _PER_LEVEL = (
     (FILE_FORMAT, FILE_FORMAT_PER_LEVEL),
     (FILE_COMPRESSION, FILE_COMPRESSION_PER_LEVEL),
@@ -29,6 +31,7 @@ _PER_LEVEL = (
 )
 _CODEC_ENDINGS = {"zstd": "zst", "gzip": "gz", "bzip2": "bz2"}
 COMPRESSED_ENDINGS = ("gz", "bz2", "deflate", "snappy", "lz4", "zst")
+TEXTS = tuple(f.extension for f in _TEXTS)
 FORMATS: Mapping[str, FileFormat] = MappingProxyType({f.extension: f for f in _ALL})
 
 
@@ -46,6 +49,8 @@ def for_level(options: TableOptions, level: int) -> TableOptions:
 def file_ending(options: TableOptions) -> str:
     """What names of new files end with: the format, and the codec where it is to be told."""
     extension, codec = write_format(options).extension, options[FILE_COMPRESSION].strip().lower()
+    if extension in TEXTS and codec not in ("", "none"):
+        return f".{extension}.{_CODEC_ENDINGS.get(codec, codec)}"
     if not options[FILE_SUFFIX_COMPRESSION] or codec in ("", "none"):
         return f".{extension}"
     return f".{_CODEC_ENDINGS.get(codec, codec)}.{extension}"

@@ -65,7 +65,7 @@ class BucketFiles:
         path = data_file_path(self.bucket_dir, file)
         try:
             stored = partial(stored_fields, self.store, file.schema_id)
-            request = ReadRequest(path, self.fields, predicate, stored=stored)
+            request = ReadRequest(path, self.fields, predicate, stored=stored, options=self.store.options)
             yield from format_of_file(file.file_name).read(self.store.io, request)
         except FileNotFoundError as e:
             raise DataFileMissingError(

@@ -9,6 +9,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from paimon_core.formats.registry import format_name
 from paimon_core.options import PARTITION_DEFAULT_NAME
 from paimon_core.scan.column_stats import for_columns, names_then, value_stats
 from paimon_core.scan.time_travel import snapshot_of_options
@@ -141,7 +142,7 @@ def _file_row(store: TableStore, entry: ManifestEntry, then: TableSchema) -> Row
         row_text(now.partition_fields, entry.partition),
         entry.bucket,
         data_file_path(store.bucket_dir(entry.partition, entry.bucket), file),
-        file.file_name.rpartition(".")[2],
+        format_name(file.file_name),
         file.schema_id,
         file.level,
         file.row_count,

@@ -114,3 +114,31 @@ def test_manifests(engines: Engines, form: str) -> None:
         engines.both(f"SELECT * FROM {kind}", expected)
         engines.both(f"SELECT partition, bucket, record_count, min_value_stats FROM `{kind}$files`")
         engines.both(f"SELECT num_added_files, num_deleted_files, schema_id FROM `{kind}$manifests`")
+
+
+TEXT_COLUMNS = (
+    "id INT, b BOOLEAN, n BIGINT, d DOUBLE, m DECIMAL(20, 4), s STRING, c CHAR(5), x BINARY, day DATE, "
+    "at TIMESTAMP_NTZ, moment TIMESTAMP"
+)
+TEXT_ROWS = (
+    "(1, true, 9223372036854775807L, 1.5D, -0.0001BD, 'a,\"b\" c', 'ab', X'00ff', DATE'2024-02-29', "
+    "TIMESTAMP_NTZ'2024-02-29 12:34:56.789012', TIMESTAMP'1969-12-31 23:59:59.5')",
+    "(2, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL)",
+    "(3, false, -1L, DOUBLE('NaN'), 0BD, '日本', 'zzzzz', X'01', DATE'1970-01-01', "
+    "TIMESTAMP_NTZ'1970-01-01 00:00:00', TIMESTAMP'2024-01-01 00:00:00')",
+)
+
+
+@pytest.mark.parametrize("codec", ["none", "gzip"])
+@pytest.mark.parametrize("name", ["csv", "json"])
+def test_text(engines: Engines, name: str, codec: str) -> None:
+    expected = engines.both(f"SELECT * FROM VALUES {', '.join(TEXT_ROWS)}")
+    for writer in ENGINES:
+        properties = f"'file.format' = '{name}', 'file.compression' = '{codec}'"
+        engines.run("ours", f"CREATE TABLE by_{writer} ({TEXT_COLUMNS}) TBLPROPERTIES ({properties})")
+        for row in TEXT_ROWS:
+            engines.run(writer, f"INSERT INTO by_{writer} VALUES {row}")
+        assert len(engines.both(f"SELECT * FROM by_{writer}")) == len(expected)
+        engines.both(f"SELECT id FROM by_{writer} WHERE m < 0 OR s = '日本'", [[1], [3]])
+        engines.both(f"SELECT file_format, record_count, null_value_counts FROM `by_{writer}$files`")
+    engines.both("SELECT * FROM by_ours EXCEPT SELECT * FROM by_java", [])

@@ -27,7 +27,6 @@ REFUSED_TABLES = {
     "data_evolution": _DATA_EVOLUTION,
     "data_evolution_dv": _DATA_EVOLUTION,
     "data_evolution_orc_partitioned": _DATA_EVOLUTION,
-    "format_mixed": "has the (csv|json) file",
 }
 # those of which not even the list of files can be read
 REFUSED_METADATA = frozenset(("blob",))
