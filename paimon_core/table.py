@@ -13,7 +13,7 @@ from paimon_core.commit.changes import Overwrite
 from paimon_core.commit.commit import abort, commit
 from paimon_core.commit.draft import CommitInfo
 from paimon_core.commit.publish import CatalogLock, publisher_for
-from paimon_core.errors import CommitUnknownError, PaimonError
+from paimon_core.errors import CommitUnknownError, PaimonError, UnsupportedFeatureError
 from paimon_core.expressions.predicate import Predicate
 from paimon_core.lsm.compaction import last_level
 from paimon_core.options import BUCKET, COMMIT_UNSAFE_STORAGE, COMMIT_USER_PREFIX, DYNAMIC
@@ -88,11 +88,19 @@ class Table:
         live = live_files(self.store, latest_snapshot(self.store)).values()
         return max((e.file.max_sequence_number for e in live), default=-1)
 
-    def assignment_base(self, tasks: int, *, overwrites: bool) -> AssignmentBase | None:
-        """What the tasks of a write give dynamic buckets by; None where buckets are not dynamic."""
+    def assignment_base(self, tasks: int, overwrite: Overwrite | None = None) -> AssignmentBase | None:
+        """What the tasks of a write give dynamic buckets by; None where buckets are not dynamic.
+
+        Raises `UnsupportedFeatureError` where an overwrite would have to take rows out of partitions that it keeps.
+        """
         if not self.store.has_primary_key or self.store.options[BUCKET] != DYNAMIC:
             return None
-        return AssignmentBase(None if overwrites else latest_snapshot(self.store), tasks, overwrites)
+        if self.schema.cross_partition_update and overwrite not in (None, Overwrite()):
+            raise UnsupportedFeatureError(
+                f"Table {self.name}: keys can be in any partition, so partitions cannot be overwritten one by one. "
+                "Overwrite the whole table, or insert."
+            )
+        return AssignmentBase(latest_snapshot(self.store) if overwrite is None else None, tasks, overwrite is not None)
 
     def check_writable(self) -> None:
         """Raises `UnsupportedFeatureError` where rows cannot be committed: to be asked before they are written."""

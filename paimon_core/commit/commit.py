@@ -28,7 +28,7 @@ from paimon_core.errors import (
 from paimon_core.options import COMMIT_MAX_RETRIES, COMMIT_MAX_RETRY_WAIT, COMMIT_MIN_RETRY_WAIT, TableOptions
 from paimon_core.spec.index_manifest import IndexManifestEntry
 from paimon_core.spec.message import CommitMessage
-from paimon_core.spec.snapshot import Snapshot, encode_snapshot
+from paimon_core.spec.snapshot import CommitKind, Snapshot, encode_snapshot
 from paimon_core.store.features import check_writable
 from paimon_core.store.index_files import delete_index_files, index_entries
 from paimon_core.store.manifests import delete_manifests, live_files
@@ -181,8 +181,20 @@ def _moved_hash_index(store: TableStore, change: Change, now: Sequence[IndexMani
     base = find_snapshot(store, change.index_base) if change.index_base else None
     if change.index_base and base is None:
         return f"snapshot {change.index_base}, which the buckets of its keys were looked up in, has expired"
+    if store.schema.cross_partition_update:
+        return _rows_since(store, change.index_base)
     if hash_files(now, change.scope) != hash_files(index_entries(store, base), change.scope):
         return "another writer has given new keys their buckets since this one looked them up"
+    return None
+
+
+def _rows_since(store: TableStore, base: int) -> str | None:
+    """Whether rows were written since a snapshot: keys could be in other partitions than this writer found them in."""
+    newest = latest_snapshot(store)
+    for number in range(base + 1, (newest.id if newest else 0) + 1):
+        found = find_snapshot(store, number)
+        if found is None or found.commit_kind is not CommitKind.COMPACT:
+            return f"snapshot {number} wrote rows since this writer looked up the partitions of its keys"
     return None
 
 

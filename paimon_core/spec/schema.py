@@ -47,6 +47,11 @@ class TableSchema:
         return rest or self.primary_keys
 
     @cached_property
+    def cross_partition_update(self) -> bool:
+        """Whether a key can be in any partition: rows then move when their partition columns change."""
+        return bool(self.primary_keys) and not set(self.partition_keys) <= set(self.primary_keys)
+
+    @cached_property
     def key_fields(self) -> tuple[DataField, ...]:
         return self.select(self.trimmed_primary_keys)
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from paimon_core.errors import UnsupportedFeatureError
-from paimon_core.options import BUCKET, DYNAMIC, POSTPONED
+from paimon_core.options import BUCKET, MERGE_ENGINE, POSTPONED
 from paimon_core.store.table_store import TableStore
 
 
@@ -53,18 +53,18 @@ def check_writable(store: TableStore) -> None:
     _check(store, _WRITE, "written")
     if not store.has_primary_key:
         return
-    bucket, schema = store.options[BUCKET], store.schema
+    bucket = store.options[BUCKET]
     if bucket in (POSTPONED, 0):
         kind = "postponed buckets" if bucket else "no buckets"
         raise UnsupportedFeatureError(
             f"Table {store.name} cannot be written: 'bucket' = '{bucket}' means {kind}, which this version does not "
             "write; primary-key tables work with 'bucket' = '-1', or '1' or more."
         )
-    if bucket == DYNAMIC and not set(schema.partition_keys) <= set(schema.primary_keys):
+    if store.schema.cross_partition_update and store.options[MERGE_ENGINE] != "deduplicate":
         raise UnsupportedFeatureError(
-            f"Table {store.name} cannot be written: its primary key ({', '.join(schema.primary_keys)}) does not have "
-            f"all partition columns ({', '.join(schema.partition_keys)}), and with 'bucket' = '-1' rows would have to "
-            "move between partitions, which this version does not do."
+            f"Table {store.name} cannot be written: its primary key lacks partition columns, and with "
+            f"'{MERGE_ENGINE.key}' = '{store.options[MERGE_ENGINE]}' rows cannot move between partitions yet; "
+            "'deduplicate' works."
         )
 
 

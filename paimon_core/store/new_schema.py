@@ -8,8 +8,8 @@ from dataclasses import replace
 from itertools import count
 
 from paimon_core import options as known_options
-from paimon_core.errors import InvalidOptionError, InvalidSchemaError, UnsupportedFeatureError
-from paimon_core.options import BUCKET, BUCKET_KEY, MERGE_ENGINE, SEQUENCE_FIELD, Option, TableOptions, names
+from paimon_core.errors import InvalidOptionError, InvalidSchemaError
+from paimon_core.options import BUCKET, BUCKET_KEY, DYNAMIC, MERGE_ENGINE, SEQUENCE_FIELD, Option, TableOptions, names
 from paimon_core.spec.schema import TableSchema, highest_field_id
 from paimon_core.spec.types import CollectionType, DataField, DataType, Kind, MapType, RowType
 
@@ -104,11 +104,11 @@ def _check_keys(schema: TableSchema) -> None:
                 raise InvalidSchemaError(f"{kind} column {field.name!r} cannot be of type {field.type.sql()}.")
     if schema.partition_keys and len(schema.partition_keys) == len(schema.fields):
         raise InvalidSchemaError("All columns are partition columns: a table needs at least one other column.")
-    missing = [k for k in schema.partition_keys if k not in schema.primary_keys]
-    if schema.primary_keys and missing:
-        raise UnsupportedFeatureError(
-            f"The primary key ({', '.join(schema.primary_keys)}) does not include the partition column "
-            f"{missing[0]!r}; keys across partitions are not supported yet: add it to the primary key."
+    if schema.cross_partition_update and TableOptions(schema.options)[BUCKET] != DYNAMIC:
+        missing = next(k for k in schema.partition_keys if k not in schema.primary_keys)
+        raise InvalidSchemaError(
+            f"The primary key ({', '.join(schema.primary_keys)}) does not include the partition column {missing!r}: "
+            f"add it, or let rows move across partitions with '{BUCKET.key}' = '{DYNAMIC}'."
         )
     if schema.primary_keys and set(schema.primary_keys) == set(schema.partition_keys):
         raise InvalidSchemaError(

@@ -128,7 +128,7 @@ class DynamicBuckets:
         if (buckets < 0).any():
             unique, first = np.unique(hashes[buckets < 0], return_index=True)
             fresh = unique[np.argsort(first)]  # in the order they came
-            known.add(fresh, self._new_buckets(partition, fresh, known))
+            known.add(fresh, self.new_buckets(partition, fresh, known.counts))
             buckets = known.find(hashes)
         return buckets
 
@@ -152,29 +152,30 @@ class DynamicBuckets:
         place = message.partition, message.bucket
         return (write_hashes(self._store, place, np.concatenate(added)),) if added else ()
 
-    def _new_buckets(self, partition: bytes, hashes: Hashes, known: PartitionBuckets) -> NDArray[np.int32]:
+    def new_buckets(self, partition: bytes, hashes: Hashes, counts: dict[int, int]) -> NDArray[np.int32]:
+        """Buckets of a partition for hashes it does not have; `counts`, of the keys it has, are kept up."""
         slots = self._assigners.slots(partition, hashes)
         buckets = np.empty(len(hashes), dtype=np.int32)
         for slot in np.unique(slots).tolist():
             members = np.flatnonzero(slots == slot)
-            buckets[members] = self._fill(slot, hashes[members], known)
+            buckets[members] = self._fill(slot, hashes[members], counts)
         return buckets
 
-    def _fill(self, slot: int, hashes: Hashes, known: PartitionBuckets) -> NDArray[np.int32]:
+    def _fill(self, slot: int, hashes: Hashes, counts: dict[int, int]) -> NDArray[np.int32]:
         """Buckets of an assigner for new hashes: bucket after bucket where nobody else writes, else all into one."""
         step, most = self._assigners.count, self._assigners.most_buckets
         alone = self._base.tasks == 1
         result = np.empty(len(hashes), dtype=np.int32)
         done = 0
         for bucket in range(slot, most, step):
-            room = self._target - known.counts.get(bucket, 0)
+            room = self._target - counts.get(bucket, 0)
             if room <= 0:
                 continue
             taken = min(room, len(hashes) - done) if alone else len(hashes)
             result[done : done + taken] = bucket
             done += taken
             if alone:
-                known.counts[bucket] = known.counts.get(bucket, 0) + taken
+                counts[bucket] = counts.get(bucket, 0) + taken
             if done == len(hashes):
                 return result
         if self._store.options[DYNAMIC_BUCKET_MAX] <= 0:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
 from paimon_core.errors import InvalidDataError
 from paimon_core.formats.arrow_types import VALUE_KIND, arrow_schema
@@ -23,6 +23,7 @@ from paimon_core.store.table_store import TableStore
 from paimon_core.write.bucket_writers import BucketWriters
 from paimon_core.write.bucketing import BucketFunction, partition_codes, split_by
 from paimon_core.write.changelog_files import changelog_store, takes_input
+from paimon_core.write.cross_partition import CrossPartition
 from paimon_core.write.data_files import FileRole
 from paimon_core.write.dynamic_buckets import AssignmentBase, DynamicBuckets
 from paimon_core.write.rows import SEVERAL_MATCHES, conform
@@ -42,11 +43,14 @@ class KeyValueWriter:
         self._next_sequence, self._once = sequence_start, once
         self._file_schema = arrow_schema(file_fields(store))
         self._order = tuple(dict.fromkeys(schema.partition_keys + schema.trimmed_primary_keys))
+        if schema.cross_partition_update:
+            self._order = schema.primary_keys
         self._spec = merge_spec(store, drop_delete=False)
         buckets = store.options[BUCKET]
-        self._dynamic: DynamicBuckets | None = None
+        self._dynamic: DynamicBuckets | CrossPartition | None = None
         if buckets == DYNAMIC:
-            self._dynamic = DynamicBuckets(store, base or AssignmentBase(latest_snapshot(store)))
+            assign = CrossPartition if schema.cross_partition_update else DynamicBuckets
+            self._dynamic = assign(store, base or AssignmentBase(latest_snapshot(store)))
         else:
             self._fixed = BucketFunction.of(store)
         self._writers = BucketWriters(store, FileRole(), buckets)
@@ -83,10 +87,16 @@ class KeyValueWriter:
         kinds = batch.column(place) if place >= 0 else _inserts(rows.num_rows)
         return pa.RecordBatch.from_arrays([*keys, int64_array(numbers), kinds, *rows.columns], schema=self._file_schema)
 
-    def _buckets(self, partition: bytes, rows: pa.RecordBatch) -> NDArray[np.int32]:
-        if self._dynamic is not None:
-            return self._dynamic(partition, rows)
-        return self._fixed(rows)
+    def _routed(self, rows: pa.RecordBatch) -> Iterator[tuple[bytes, int, pa.RecordBatch]]:
+        """Partition, bucket and the rows that go there, one partition after the other."""
+        if isinstance(self._dynamic, CrossPartition):
+            yield from self._dynamic(rows)
+            return
+        for _, part in split_by(rows, partition_codes(rows, self._schema.partition_keys)):
+            partition = row_bytes(part, 0, self._schema.partition_fields)
+            buckets = self._fixed(part) if self._dynamic is None else self._dynamic(partition, part)
+            for bucket, share in split_by(part, buckets):
+                yield partition, bucket, share
 
     def _flush(self) -> None:
         drained = self._buffer.drain()
@@ -99,11 +109,13 @@ class KeyValueWriter:
             self._divide(sorted_rows(*drained, self._spec), self._changelog)
 
     def _divide(self, rows: pa.RecordBatch, writers: BucketWriters) -> None:
-        for _, part in split_by(rows, partition_codes(rows, self._schema.partition_keys)):
-            partition = row_bytes(part, 0, self._schema.partition_fields)
-            for bucket, share in split_by(part, self._buckets(partition, part)):
-                writers.write(partition, bucket, share)
-            writers.roll()
+        before: bytes | None = None
+        for partition, bucket, share in self._routed(rows):
+            if partition != before:
+                writers.roll()
+            writers.write(partition, bucket, share)
+            before = partition
+        writers.roll()
 
 
 def _check_once(rows: pa.RecordBatch, key: Words) -> None:

@@ -9,6 +9,8 @@ from paimon_core.store.table_store import TableStore
 def clustering_columns(store: TableStore) -> tuple[str, ...]:
     """Rows equal in these columns belong into one task: versions of a key must meet, partitions should."""
     schema = store.schema
+    if schema.cross_partition_update:
+        return schema.primary_keys
     buckets_matter = store.has_primary_key or store.options[BUCKET] > 0
     keys = schema.bucket_keys if buckets_matter else ()
     return schema.partition_keys + tuple(k for k in keys if k not in schema.partition_keys)
@@ -20,5 +22,6 @@ def must_cluster(store: TableStore) -> bool:
 
 
 def sort_columns(store: TableStore) -> tuple[str, ...]:
-    """The order within a task: one partition after the other. Writers sort by key themselves."""
-    return store.schema.partition_keys
+    """The order within a task: one partition after the other, unless the last row of a key decides its partition.
+    Writers sort by key themselves."""
+    return () if store.schema.cross_partition_update else store.schema.partition_keys

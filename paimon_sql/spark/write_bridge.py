@@ -130,8 +130,7 @@ class PaimonBatchWrite(Proxy):
 
     def createBatchWriterFactory(self, info: Any) -> Any:
         session = self.builder.session
-        overwrites = self.builder.overwritten is not None
-        base = self.table.assignment_base(info.numPartitions(), overwrites=overwrites)
+        base = self.table.assignment_base(info.numPartitions(), self.builder.overwritten)
         function = self._function(self.table.max_sequence_number() + 1, base)
         return self.jvm.java_class(f"{PYTHON_SOURCE}.PythonBatchWriterFactory")(
             session.python_source(),

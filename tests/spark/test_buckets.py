@@ -41,3 +41,23 @@ def test_bucket_functions(spark: Any, function: str) -> None:
     found = spark.sql("SELECT bucket, sum(record_count) FROM t$files GROUP BY bucket ORDER BY bucket").collect()
     assert [tuple(r) for r in found] == ([(0, 2), (1, 1), (2, 2)] if function == "mod" else [(0, 2), (1, 2), (2, 1)])
     assert spark.sql("SELECT v FROM t WHERE k = -1").first()[0] == "e"
+
+
+def test_rows_move_between_partitions(spark: Any) -> None:
+    spark.sql("CREATE TABLE t (p STRING, k BIGINT, v INT, PRIMARY KEY (k) NOT ENFORCED) PARTITIONED BY (p)")
+    spark.sql("INSERT INTO t SELECT concat('p', id % 3), id, 0 FROM range(300)")
+    spark.sql("INSERT INTO t SELECT concat('p', id % 2), id, 1 FROM range(100, 400)")
+    spark.sql("INSERT INTO t VALUES ('z', 7, 1), ('a', 7, 2), ('m', 7, 3)")
+    found = spark.sql("SELECT count(*), count(DISTINCT k), sum(v) FROM t").first()
+    assert tuple(found) == (400, 400, 303)
+    assert tuple(spark.sql("SELECT p, v FROM t WHERE k = 7").first()) == ("m", 3)
+    assert spark.sql("SELECT count(*) FROM t WHERE p = 'p2' AND k >= 100").first()[0] == 0
+    spark.sql("DELETE FROM t WHERE k >= 10")
+    spark.sql("UPDATE t SET p = 'u' WHERE k = 3")
+    assert {tuple(r) for r in spark.sql("SELECT p, k FROM t WHERE k IN (3, 7, 8, 20)").collect()} == {
+        ("u", 3),
+        ("m", 7),
+        ("p2", 8),
+    }
+    spark.sql("INSERT OVERWRITE t VALUES ('b', 1, 1)")
+    assert [tuple(r) for r in spark.sql("SELECT * FROM t").collect()] == [("b", 1, 1)]

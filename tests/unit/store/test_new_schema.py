@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from paimon_core.errors import InvalidOptionError, InvalidSchemaError, PaimonError, UnsupportedFeatureError
+from paimon_core.errors import InvalidOptionError, InvalidSchemaError, PaimonError
 from paimon_core.spec.schema import TableSchema
 from paimon_core.spec.types import INT, STRING, CollectionType, DataField, Kind, MapType, RowType
 from paimon_core.store.new_schema import new_table_schema
@@ -46,7 +46,7 @@ def test_ids_are_given_in_reading_order() -> None:
         ({"target-file-size": "many"}, InvalidOptionError, "target-file-size"),
         ({"primary-key": "nope"}, InvalidSchemaError, "nope"),
         ({"primary-key": "k,k"}, InvalidSchemaError, "more than once"),
-        ({"primary-key": "k", "partition": "p"}, UnsupportedFeatureError, "across partitions"),
+        ({"primary-key": "k", "partition": "p", "bucket": "2"}, InvalidSchemaError, "across partitions"),
         ({"primary-key": "p", "partition": "p"}, InvalidSchemaError, "only partition columns"),
         ({"partition": "k,v,p"}, InvalidSchemaError, "All columns"),
     ],

@@ -35,7 +35,7 @@ def dynamic_table(root: Path, **options: str) -> Table:
 
 def write(table: Table, rows: list[Row], tasks: int, base: AssignmentBase | None = None) -> list[CommitMessage]:
     """As many writers as there are tasks, a key in one of them."""
-    known = base or table.assignment_base(tasks, overwrites=False)
+    known = base or table.assignment_base(tasks)
     start, messages = table.max_sequence_number() + 1, []
     for task in range(tasks):
         share = [r for r in rows if r[0] % tasks == task]
@@ -162,7 +162,7 @@ def test_an_expired_base_is_a_conflict(tmp_path: Path) -> None:
 def test_an_overwrite_begins_anew(tmp_path: Path) -> None:
     table = dynamic_table(tmp_path, target="2")
     commit(table, write(table, [(k, "a") for k in range(6)], 1))
-    base = table.assignment_base(1, overwrites=True)
+    base = table.assignment_base(1, Overwrite())
     commit(table, write(table, [(5, "b"), (9, "b")], 1, base), overwrite=Overwrite())
     assert read(table) == [(5, "b"), (9, "b")] and check_index(table) == {0: 2}
     commit(table, write(table, [(5, "c"), (0, "c")], 1))
