@@ -119,6 +119,7 @@ NO_NAMES: tuple[str, ...] = ()
 NO_LEVELS: Mapping[int, str] = {}
 DYNAMIC, POSTPONED = -1, -2  # values of `bucket`
 
+ADD_BEFORE_PARTITION = Option("add-column-before-partition", boolean, False, "New columns stand before partitions.")
 BUCKET = Option("bucket", integer, -1, "Number of buckets; -1: dynamic with a primary key, unaware without.")
 BUCKET_FUNCTION = Option(
     "bucket-function.type", one_of("default", "mod", "hive"), "default", "How the bucket follows from the bucket key."
@@ -173,6 +174,8 @@ MERGE_ENGINE = Option(
     "deduplicate",
     "How rows of one key become one.",
 )
+NO_EXPLICIT_CAST = Option("disable-explicit-type-casting", boolean, False, "Refuse type changes that lose information.")
+NO_NULL_TO_NOT_NULL = Option("alter-column-null-to-not-null.disabled", boolean, True, "Refuse NULL to NOT NULL.")
 NUM_LEVELS = Option("num-levels", integer, 0, "LSM levels; 0: the compaction trigger + 1.")
 NUM_SORTED_RUN_TRIGGER = Option("num-sorted-run.compaction-trigger", integer, 5, "Sorted runs that start a compaction.")
 PARTITION_DEFAULT_NAME = Option("partition.default-name", str, "__DEFAULT_PARTITION__", "Folder of NULL and blanks.")
