@@ -174,6 +174,11 @@ MERGE_ENGINE = Option(
     "deduplicate",
     "How rows of one key become one.",
 )
+MERGE_SCHEMA = Option("write.merge-schema", boolean, False, "Rows bring new columns with them.")
+MERGE_SCHEMA_EXPLICIT_CAST = Option(
+    "write.merge-schema.explicit-cast", boolean, False, "Rows also change types where information is lost."
+)
+MERGE_SCHEMA_TYPE_WIDENING = Option("write.merge-schema.type-widening", boolean, False, "Rows also widen types.")
 NO_EXPLICIT_CAST = Option("disable-explicit-type-casting", boolean, False, "Refuse type changes that lose information.")
 NO_NULL_TO_NOT_NULL = Option("alter-column-null-to-not-null.disabled", boolean, True, "Refuse NULL to NOT NULL.")
 NUM_LEVELS = Option("num-levels", integer, 0, "LSM levels; 0: the compaction trigger + 1.")

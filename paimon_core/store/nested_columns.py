@@ -38,6 +38,14 @@ def edit_field(fields: Fields, path: Path, edit: Callable[[DataField], DataField
     return edit_siblings(fields, path, change)
 
 
+def find_field(fields: Fields, path: Path) -> DataField | None:
+    """The field that a path leads to, None where it leads nowhere."""
+    for step in path[:-1]:
+        found = next((f for f in fields if f.name == step), None)
+        fields = () if found is None else _children(found.type)
+    return next((f for f in fields if f.name == path[-1]), None)
+
+
 def insert_at(siblings: Fields, field: DataField, place: Place, reference: str | None) -> Fields:
     """The list with a field added; `reference` names the one it goes `before` or `after`."""
     if place in ("first", "last"):

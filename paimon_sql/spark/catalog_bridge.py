@@ -176,18 +176,14 @@ class SparkCatalog(Proxy):
 
     # -- StagingTableCatalog ------------------------------------------------------------------------------------------
     def stageCreate(self, identifier: Any, info: Any) -> Any:
-        ours = self._identifier(identifier)
-        staged = self.catalog.stage_create(ours, self._new_schema(ours, info))
-        return StagedSparkTable(self.jvm, self.session, self.catalog_name, staged, None)
+        return self._stage(self._identifier(identifier), info, replaces=False)
 
     def stageReplace(self, identifier: Any, info: Any) -> Any:
-        ours = self._identifier(identifier)
-        staged = self.catalog.stage_replace(ours, self._new_schema(ours, info))
-        return StagedSparkTable(self.jvm, self.session, self.catalog_name, staged, self.catalog.load_table(ours))
+        return self._stage(self._identifier(identifier), info, replaces=True)
 
     def stageCreateOrReplace(self, identifier: Any, info: Any) -> Any:
-        exists = self.catalog.table_exists(self._identifier(identifier))
-        return self.stageReplace(identifier, info) if exists else self.stageCreate(identifier, info)
+        ours = self._identifier(identifier)
+        return self._stage(ours, info, replaces=self.catalog.table_exists(ours))
 
     def supportedCustomMetrics(self) -> Any:
         return self.jvm.array(f"{SQL}.connector.metric.CustomMetric", [])
@@ -237,6 +233,12 @@ class SparkCatalog(Proxy):
 
     def _identifier(self, identifier: Any) -> Identifier:
         return Identifier.of(_single(identifier.namespace()), identifier.name())
+
+    def _stage(self, identifier: Identifier, info: Any, *, replaces: bool) -> Any:
+        schema = self._new_schema(identifier, info)
+        replaced = self.catalog.load_table(identifier) if replaces else None
+        stage = self.catalog.stage_replace if replaces else self.catalog.stage_create
+        return StagedSparkTable(self.jvm, self.session, self.catalog_name, stage(identifier, schema), replaced)
 
     def _new_schema(self, identifier: Identifier, info: Any) -> TableSchema:
         properties = python_map(info.properties())

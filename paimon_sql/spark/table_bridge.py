@@ -18,8 +18,9 @@ from paimon_sql.spark.jvm import CATALOG, SQL, Jvm, python_map
 from paimon_sql.spark.partition_bridge import PartitionManagement
 from paimon_sql.spark.proxy import Proxy
 from paimon_sql.spark.scan_bridge import LocalScan, PaimonScanBuilder
+from paimon_sql.spark.schema_evolution import takes_change
 from paimon_sql.spark.session_bridge import SessionBridge
-from paimon_sql.spark.types import from_arrow, to_struct
+from paimon_sql.spark.types import from_arrow, to_spark, to_struct
 from paimon_sql.spark.write_bridge import PaimonWriteBuilder
 
 SCAN_VERSION = "scan.version"
@@ -124,7 +125,11 @@ class SparkTable(_BridgedTable, PartitionManagement):
         return self.jvm.map(properties)
 
     def capabilities(self) -> Any:
-        return self._capabilities("BATCH_READ", "BATCH_WRITE", "TRUNCATE", "OVERWRITE_BY_FILTER", "OVERWRITE_DYNAMIC")
+        writes = ("BATCH_WRITE", "TRUNCATE", "OVERWRITE_BY_FILTER", "OVERWRITE_DYNAMIC", "AUTOMATIC_SCHEMA_EVOLUTION")
+        return self._capabilities("BATCH_READ", *writes)
+
+    def supportsColumnChange(self, change: Any) -> bool:
+        return takes_change(self.table.store, change)
 
     def newScanBuilder(self, options: Any) -> Any:
         version = self._version(self._with_options(options))
@@ -162,6 +167,7 @@ class SparkTable(_BridgedTable, PartitionManagement):
             f"{CATALOG}.TruncatableTable",
             f"{CATALOG}.SupportsAtomicPartitionManagement",
             f"{CATALOG}.SupportsMetadataColumns",
+            f"{CATALOG}.SupportsSchemaEvolution",
         ]
 
 
