@@ -1,37 +1,26 @@
-"""Catalog: where tables are. The protocol that every metastore implements, and the changes a table can take."""
+"""Catalog: where tables are. The protocol that every metastore implements."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
 from paimon_core.spec.schema import TableSchema
+from paimon_core.store.schema_changes import SchemaChange
 from paimon_core.table import Table
 from paimon_sql.catalog.identifier import Identifier
 
 DEFAULT_DATABASE = "default"
+SYSTEM_DATABASE = "sys"
 
 
 @dataclass(frozen=True, slots=True)
-class SetOption:
-    key: str
-    value: str
+class StagedTable:
+    """A table under a schema that nobody sees before `publish`, which raises where another process was first."""
 
-
-@dataclass(frozen=True, slots=True)
-class RemoveOption:
-    key: str
-
-
-@dataclass(frozen=True, slots=True)
-class UpdateComment:
-    """None removes the comment."""
-
-    comment: str | None
-
-
-TableChange = SetOption | RemoveOption | UpdateComment
+    table: Table
+    publish: Callable[[], None]
 
 
 class Catalog(Protocol):
@@ -74,11 +63,19 @@ class Catalog(Protocol):
     def create_table(self, identifier: Identifier, schema: TableSchema, ignore_if_exists: bool = False) -> None:
         """Raises `TableExistsError`, also where another process creates it meanwhile."""
 
+    def stage_create(self, identifier: Identifier, schema: TableSchema) -> StagedTable:
+        """A table that is created with its first rows. Raises as `create_table`."""
+
+    def stage_replace(self, identifier: Identifier, schema: TableSchema) -> StagedTable:
+        """A table under another schema, whose rows are to be replaced with the next commit; snapshots stay.
+
+        Raises `TableNotFoundError`, `UnsupportedFeatureError` where older snapshots could not be read any more."""
+
     def drop_table(self, identifier: Identifier, ignore_if_not_exists: bool = False) -> None:
         """Delete a table and its files."""
 
     def rename_table(self, source: Identifier, target: Identifier) -> None:
         """Raises `TableExistsError` where the target exists."""
 
-    def alter_table(self, identifier: Identifier, changes: Sequence[TableChange]) -> None:
-        """Apply changes as one new schema version. Raises `InvalidOptionError`, `CommitConflictError`."""
+    def alter_table(self, identifier: Identifier, changes: Sequence[SchemaChange]) -> None:
+        """Apply changes as one new schema version. See `apply_changes`. Raises `CommitConflictError`."""

@@ -27,13 +27,14 @@ from paimon_core.options import COMMIT_UNSAFE_STORAGE, TableOptions
 from paimon_core.spec.paths import TablePaths, check_name
 from paimon_core.spec.schema import TableSchema, encode_schema
 from paimon_core.store.cache import MetadataCache
-from paimon_core.store.new_schema import check_schema
+from paimon_core.store.new_schema import check_schema, replacing_schema
+from paimon_core.store.schema_changes import SchemaChange, apply_changes
 from paimon_core.store.schemas import latest_schema, schema_ids
+from paimon_core.store.snapshots import latest_snapshot
 from paimon_core.store.table_store import TableStore
 from paimon_core.table import Table
-from paimon_sql.catalog.base import DEFAULT_DATABASE, TableChange
+from paimon_sql.catalog.base import DEFAULT_DATABASE, SYSTEM_DATABASE, StagedTable
 from paimon_sql.catalog.identifier import Identifier
-from paimon_sql.catalog.schema_changes import apply_changes
 
 _LOG = logging.getLogger(__name__)
 _SUFFIX = ".db"
@@ -69,6 +70,8 @@ class FileSystemCatalog:
             raise InvalidOptionError(
                 f"Database {name} cannot have a location of its own: this catalog keeps it in {self.warehouse}."
             )
+        if name == SYSTEM_DATABASE:
+            raise InvalidNameError(f"A database cannot be called {name!r}: procedures go by that name.")
         path = self._database_dir(name)
         if self.io.exists(path):
             if ignore_if_exists:
@@ -83,6 +86,8 @@ class FileSystemCatalog:
         raise UnsupportedFeatureError(f"Database {name} cannot be altered: a filesystem catalog keeps no properties.")
 
     def drop_database(self, name: str, cascade: bool = False) -> None:
+        if name == SYSTEM_DATABASE:
+            raise InvalidNameError(f"Database {name!r} cannot be dropped: it holds the procedures.")
         self._check_database(name)
         tables = self.list_tables(name)
         if tables and not cascade:
@@ -104,24 +109,29 @@ class FileSystemCatalog:
     def load_table(self, identifier: Identifier) -> Table:
         if identifier.branch is not None:
             raise UnsupportedFeatureError(f"{identifier} cannot be read: branches are not supported yet.")
-        schema = self._schema(identifier)
-        return Table(TableStore.of(self.io, self._table_dir(identifier), schema, self.cache))
+        return self._table(identifier, self._schema(identifier))
 
     def create_table(self, identifier: Identifier, schema: TableSchema, ignore_if_exists: bool = False) -> None:
-        _check_plain(identifier)
-        self._check_database(identifier.database)
-        defaults = {k.removeprefix(_DEFAULTS): v for k, v in self.options.items() if k.startswith(_DEFAULTS)}
-        if defaults:
-            schema = _with_defaults(schema, defaults)
-        kind = schema.options.get("type", "table")
-        if kind != "table":
-            raise UnsupportedFeatureError(f"Table {identifier}: option 'type' = {kind!r} is not supported yet.")
-        if "path" in schema.options:
-            raise InvalidOptionError(f"Table {identifier} cannot have a 'path' of its own in a filesystem catalog.")
+        schema = self._checked(identifier, schema)
         root = self._table_dir(identifier)
         exists = bool(schema_ids(self.io, root)) or not self._publish(root, schema)
         if exists and not ignore_if_exists:
             raise TableExistsError(f"Table {identifier} already exists.")
+
+    def stage_create(self, identifier: Identifier, schema: TableSchema) -> StagedTable:
+        schema = self._checked(identifier, schema)
+        if self.table_exists(identifier):
+            raise TableExistsError(f"Table {identifier} already exists.")
+        return StagedTable(self._table(identifier, schema), lambda: self.create_table(identifier, schema))
+
+    def stage_replace(self, identifier: Identifier, schema: TableSchema) -> StagedTable:
+        changed = replacing_schema(self._schema(identifier), self._checked(identifier, schema))
+
+        def publish() -> None:
+            if not self._publish(self._table_dir(identifier), changed):
+                raise CommitConflictError(f"Table {identifier} was altered meanwhile: it was not replaced, try again.")
+
+        return StagedTable(self._table(identifier, changed), publish)
 
     def drop_table(self, identifier: Identifier, ignore_if_not_exists: bool = False) -> None:
         _check_plain(identifier)
@@ -143,14 +153,33 @@ class FileSystemCatalog:
         except (FileExistsError, AlreadyExistsError) as e:
             raise TableExistsError(f"The folder of table {target} already exists.") from e
 
-    def alter_table(self, identifier: Identifier, changes: Sequence[TableChange]) -> None:
+    def alter_table(self, identifier: Identifier, changes: Sequence[SchemaChange]) -> None:
         _check_plain(identifier)
+        root = self._table_dir(identifier)
         for _ in range(_ALTER_ATTEMPTS):
             schema = self._schema(identifier)
-            changed = apply_changes(schema, changes, time.time_ns() // 1_000_000)
-            if changed is schema or self._publish(self._table_dir(identifier), changed):
+            has_snapshots = latest_snapshot(TableStore.of(self.io, root, schema, self.cache)) is not None
+            changed = apply_changes(schema, changes, time.time_ns() // 1_000_000, has_snapshots=has_snapshots)
+            if changed is schema or self._publish(root, changed):
                 return
         raise CommitConflictError(f"Table {identifier} is being altered by others all the time: try again later.")
+
+    def _table(self, identifier: Identifier, schema: TableSchema) -> Table:
+        return Table(TableStore.of(self.io, self._table_dir(identifier), schema, self.cache))
+
+    def _checked(self, identifier: Identifier, schema: TableSchema) -> TableSchema:
+        """The schema with the catalog's defaults, where a table can be made of it."""
+        _check_plain(identifier)
+        self._check_database(identifier.database)
+        defaults = {k.removeprefix(_DEFAULTS): v for k, v in self.options.items() if k.startswith(_DEFAULTS)}
+        if defaults:
+            schema = _with_defaults(schema, defaults)
+        kind = schema.options.get("type", "table")
+        if kind != "table":
+            raise UnsupportedFeatureError(f"Table {identifier}: option 'type' = {kind!r} is not supported yet.")
+        if "path" in schema.options:
+            raise InvalidOptionError(f"Table {identifier} cannot have a 'path' of its own in a filesystem catalog.")
+        return schema
 
     def _publish(self, root: str, schema: TableSchema) -> bool:
         """Write a new schema version. False where another process wrote it first."""

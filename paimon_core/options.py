@@ -119,6 +119,7 @@ NO_NAMES: tuple[str, ...] = ()
 NO_LEVELS: Mapping[int, str] = {}
 DYNAMIC, POSTPONED = -1, -2  # values of `bucket`
 
+ADD_BEFORE_PARTITION = Option("add-column-before-partition", boolean, False, "New columns stand before partitions.")
 AGGREGATION_REMOVE_ON_DELETE = Option(
     "aggregation.remove-record-on-delete", boolean, False, "A delete removes the row, instead of its values."
 )
@@ -178,6 +179,13 @@ MERGE_ENGINE = Option(
     "deduplicate",
     "How rows of one key become one.",
 )
+MERGE_SCHEMA = Option("write.merge-schema", boolean, False, "Rows bring new columns with them.")
+MERGE_SCHEMA_EXPLICIT_CAST = Option(
+    "write.merge-schema.explicit-cast", boolean, False, "Rows also change types where information is lost."
+)
+MERGE_SCHEMA_TYPE_WIDENING = Option("write.merge-schema.type-widening", boolean, False, "Rows also widen types.")
+NO_EXPLICIT_CAST = Option("disable-explicit-type-casting", boolean, False, "Refuse type changes that lose information.")
+NO_NULL_TO_NOT_NULL = Option("alter-column-null-to-not-null.disabled", boolean, True, "Refuse NULL to NOT NULL.")
 NUM_LEVELS = Option("num-levels", integer, 0, "LSM levels; 0: the compaction trigger + 1.")
 NUM_SORTED_RUN_TRIGGER = Option("num-sorted-run.compaction-trigger", integer, 5, "Sorted runs that start a compaction.")
 PARTIAL_UPDATE_REMOVE_ON_DELETE = Option(

@@ -52,7 +52,7 @@ class FileFilter:
 
     def bucket_may_match(self, entry: ManifestEntry) -> bool:
         """Whether rows with the bucket keys asked for can be in the file's bucket."""
-        if entry.total_buckets < 1 or self._hashes is None:
+        if entry.total_buckets < 1 or self._hashes is None or not self._hashed_as_now(entry.file.schema_id):
             return True
         known = self._buckets.get(entry.total_buckets)
         if known is None:
@@ -67,6 +67,14 @@ class FileFilter:
     @cached_property
     def _schemas(self) -> dict[int, tuple[TableSchema, dict[str, str | None]]]:
         return {}
+
+    def _hashed_as_now(self, schema_id: int) -> bool:
+        """Whether the bucket keys had their types when a file was written: values of another hash otherwise."""
+        schema = self.store.schema
+        if schema_id == schema.id:
+            return True
+        names = names_then(schema, self._schema_then(schema_id)[0], same_type=True)
+        return all(names.get(k) is not None for k in schema.bucket_keys)
 
     @cached_property
     def _columns(self) -> frozenset[str]:
@@ -100,15 +108,19 @@ class FileFilter:
         known = self._stats(entry.file) | self._partitions.columns(entry.partition, rows)
         return may_match(predicate, lambda name: known.get(name, UNKNOWN), rows)
 
-    def _stats(self, file: DataFileMeta) -> dict[str, ColumnStats]:
-        """Statistics of the columns the predicate looks at."""
-        known = self._schemas.get(file.schema_id)
+    def _schema_then(self, schema_id: int) -> tuple[TableSchema, dict[str, str | None]]:
+        """The schema that a file was written with, and what the predicate's columns were called in it."""
+        known = self._schemas.get(schema_id)
         if known is None:
-            schema = read_schema(self.store, file.schema_id)
+            schema = read_schema(self.store, schema_id)
             names = names_then(self.store.schema, schema, same_type=True)
             known = schema, {now: then for now, then in names.items() if now in self._columns}
-            self._schemas[file.schema_id] = known
-        schema, wanted = known
+            self._schemas[schema_id] = known
+        return known
+
+    def _stats(self, file: DataFileMeta) -> dict[str, ColumnStats]:
+        """Statistics of the columns the predicate looks at."""
+        schema, wanted = self._schema_then(file.schema_id)
         stats = key_stats(schema, file)
         if any(then not in stats for then in wanted.values()):
             stats = value_stats(schema, file) | stats

@@ -15,6 +15,7 @@ from paimon_core.formats.arrow_types import KEY_PREFIX, ROW_INDEX, key_value_fie
 from paimon_core.formats.columns import int64_array
 from paimon_core.formats.file_format import ReadRequest
 from paimon_core.formats.registry import format_of_file
+from paimon_core.formats.schema_evolution import Evolution
 from paimon_core.lsm.engines.registry import merge_engine
 from paimon_core.lsm.merge import MergeSpec, merge_runs
 from paimon_core.lsm.runs import SortedRun
@@ -44,7 +45,10 @@ class BucketFiles:
     deletions: Mapping[str, DeletionFile] = field(default_factory=dict)
 
     def read(self, files: Sequence[DataFileMeta]) -> Iterator[pa.RecordBatch]:
-        """The rows of the files, one file after the other. Raises `DataFileMissingError`, `CorruptFileError`."""
+        """The rows of the files, one file after the other.
+
+        Raises `DataFileMissingError`, `CorruptFileError`, `InvalidDataError` for values not to be cast.
+        """
         for file in files:
             deletion = self.deletions.get(file.file_name)
             if deletion is None:
@@ -64,14 +68,27 @@ class BucketFiles:
     def _read(self, file: DataFileMeta, predicate: Predicate | None) -> Iterator[pa.RecordBatch]:
         path = data_file_path(self.bucket_dir, file)
         try:
-            stored = partial(stored_fields, self.store, file.schema_id)
-            request = ReadRequest(path, self.fields, predicate, stored=stored, options=self.store.options)
-            yield from format_of_file(file.file_name).read(self.store.io, request)
+            yield from self._rows(path, file, predicate)
         except FileNotFoundError as e:
             raise DataFileMissingError(
                 f"Data file {path} of table {self.store.root} is missing: it was deleted, or its snapshot expired "
                 f"while it was read. Run the query again, or roll back to a snapshot whose files are there."
             ) from e
+
+    def _rows(self, path: str, file: DataFileMeta, predicate: Predicate | None) -> Iterator[pa.RecordBatch]:
+        file_format, stored = format_of_file(file.file_name), partial(stored_fields, self.store, file.schema_id)
+        if file.schema_id == self.store.schema.id:
+            request = ReadRequest(path, self.fields, predicate, stored=stored, options=self.store.options)
+            yield from file_format.read(self.store.io, request)
+            return
+        evolution = Evolution(stored(), self.fields)
+        wanted = evolution.predicate_then(predicate)
+        request = ReadRequest(path, evolution.stored, wanted, stored=stored, options=self.store.options)
+        for batch in file_format.read(self.store.io, request):
+            try:
+                yield evolution.apply(batch)
+            except InvalidDataError as e:
+                raise InvalidDataError(f"{e} (file {path})") from e
 
 
 def _numbered(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

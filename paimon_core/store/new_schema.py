@@ -8,12 +8,14 @@ from dataclasses import replace
 from itertools import count
 
 from paimon_core import options as known_options
-from paimon_core.errors import InvalidOptionError, InvalidSchemaError
+from paimon_core.errors import InvalidOptionError, InvalidSchemaError, UnsupportedFeatureError
+from paimon_core.formats.default_values import default_value
 from paimon_core.lsm.engines.registry import merge_engine
 from paimon_core.lsm.functions.field_options import DEFAULT_FUNCTION, FIELDS_PREFIX, FUNCTION_SUFFIX, FieldOptions
 from paimon_core.options import (
     BUCKET,
     BUCKET_KEY,
+    DELETION_VECTORS,
     DYNAMIC,
     MERGE_ENGINE,
     ROW_KIND_FIELD,
@@ -47,8 +49,8 @@ def new_table_schema(
     keys = _keys("primary key", "primary-key", primary_keys, kept)
     partitions = _keys("partition", "partition", partition_keys, kept)
     ids = count()
-    numbered = (_numbered(c, ids) for c in columns)
-    fields = tuple(replace(f, type=f.type.with_nullable(False)) if f.name in keys else f for f in numbered)
+    columns = [numbered(c, ids) for c in columns]
+    fields = tuple(replace(f, type=f.type.with_nullable(False)) if f.name in keys else f for f in columns)
     schema = TableSchema(
         fields=fields,
         highest_field_id=highest_field_id(fields),
@@ -62,10 +64,29 @@ def new_table_schema(
     return schema
 
 
+def replacing_schema(old: TableSchema, new: TableSchema) -> TableSchema:
+    """The version that REPLACE TABLE puts behind `old`: new columns with ids that were never given before.
+
+    Snapshots of before stay readable. Raises `UnsupportedFeatureError` where the partitioning changes.
+    """
+    then, now = ([(f.name, f.type.with_nullable(True)) for f in s.partition_fields] for s in (old, new))
+    if then != now:
+        raise UnsupportedFeatureError(
+            f"A table partitioned by ({', '.join(old.partition_keys)}) cannot be replaced by one partitioned by "
+            f"({', '.join(new.partition_keys)}): older snapshots would not be readable. Drop it and create it anew."
+        )
+    ids = count(max(old.highest_field_id, highest_field_id(old.fields)) + 1)
+    fields = tuple(numbered(f, ids) for f in new.fields)
+    return replace(new, id=old.id + 1, fields=fields, highest_field_id=highest_field_id(fields))
+
+
 def check_schema(schema: TableSchema) -> None:
     """Raises `InvalidSchemaError`, `InvalidOptionError` or `UnsupportedFeatureError` for what no table can have."""
     _check_columns(schema)
     _check_keys(schema)
+    for field in schema.fields:
+        if field.default is not None:
+            default_value(field)  # raises where the text is none
     options = TableOptions(schema.options)
     for option in _KNOWN:
         options[option]  # raises where the value does not parse
@@ -74,6 +95,7 @@ def check_schema(schema: TableSchema) -> None:
     _check_fields(schema, options)
     if schema.primary_keys:
         merge_engine(schema, options)
+    _check_changelog(schema, options)
 
 
 def _keys(kind: str, option: str, given: Sequence[str], options: dict[str, str]) -> tuple[str, ...]:
@@ -83,7 +105,7 @@ def _keys(kind: str, option: str, given: Sequence[str], options: dict[str, str])
     return tuple(given) if text is None else names(text)
 
 
-def _numbered(field: DataField, ids: Iterable[int]) -> DataField:
+def numbered(field: DataField, ids: Iterable[int]) -> DataField:
     """The field with the next id, and the fields nested in it with those that follow, in reading order."""
     number = iter(ids)
     field_id = next(number)
@@ -93,7 +115,7 @@ def _numbered(field: DataField, ids: Iterable[int]) -> DataField:
 def _numbered_type(data_type: DataType, ids: Iterable[int]) -> DataType:
     match data_type:
         case RowType(fields=fields):
-            return replace(data_type, fields=tuple(_numbered(f, ids) for f in fields))
+            return replace(data_type, fields=tuple(numbered(f, ids) for f in fields))
         case MapType(key=key, value=value):
             return replace(data_type, key=_numbered_type(key, ids), value=_numbered_type(value, ids))
         case CollectionType(element=element):
@@ -186,11 +208,20 @@ def _check_fields(schema: TableSchema, options: TableOptions) -> None:
     kind = options[ROW_KIND_FIELD]
     if kind and _named(schema, ROW_KIND_FIELD.key, (kind,))[0].type.kind not in (Kind.CHAR, Kind.VARCHAR):
         raise InvalidOptionError(f"Option '{ROW_KIND_FIELD.key}' cannot name {kind!r}: it is no STRING.")
-    producer = options.values.get("changelog-producer", "none").strip().lower()
-    if options[MERGE_ENGINE] == "first-row" and producer not in ("none", "lookup"):
+
+
+def _check_changelog(schema: TableSchema, options: TableOptions) -> None:
+    producer = schema.options.get("changelog-producer", "none").strip().lower()
+    first_row = bool(schema.primary_keys) and options[MERGE_ENGINE] == "first-row"
+    if producer != "none" and not schema.primary_keys:
+        raise InvalidOptionError("Option 'changelog-producer' needs a primary key: define one, or remove the option.")
+    if first_row and producer not in ("none", "lookup"):
         raise InvalidOptionError(
-            f"Option 'changelog-producer' cannot be '{producer}' with '{MERGE_ENGINE.key}' = 'first-row': use 'none' "
-            "or 'lookup'."
+            f"Option 'changelog-producer' cannot be {producer!r} with 'merge-engine' = 'first-row': use none or lookup."
+        )
+    if first_row and options[DELETION_VECTORS]:
+        raise InvalidOptionError(
+            "Option 'deletion-vectors.enabled' does not go with 'merge-engine' = 'first-row', which has no use for it."
         )
 
 
@@ -205,5 +236,5 @@ def _check_unique(kind: str, keys: Sequence[str], shown: Sequence[str]) -> None:
     seen: set[str] = set()
     for key, name in zip(keys, shown, strict=True):
         if key in seen:
-            raise InvalidSchemaError(f"{kind} {name!r} is defined more than once.")
+            raise InvalidSchemaError(f"{kind} {name!r} is a duplicate: name it once.")
         seen.add(key)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from paimon_core.errors import InvalidOptionError
 from paimon_core.options import BUCKET, TableOptions, names
 from paimon_core.spec.schema import TableSchema
@@ -36,24 +38,66 @@ _IMMUTABLE = frozenset(
 
 
 KEY_OPTIONS = ("primary-key", "partition")  # in a schema keys are no options, but they may be spelled as such
+_ALWAYS_FIXED = frozenset((*KEY_OPTIONS, "path", "type"))  # also while there are no rows
+_DV_ENABLED, _DV_MODIFIABLE = "deletion-vectors.enabled", "deletion-vectors.modifiable"
+_ONE_WAY = ("ignore-delete", "ignore-update-before")
+_COLUMN_LISTS = ("bucket-key", "sequence.field")  # options whose value is a list of columns
 
 
-def check_option_set(schema: TableSchema, key: str, value: str) -> None:
+def check_option_set(schema: TableSchema, key: str, value: str, *, has_snapshots: bool = True) -> None:
     """Raises `InvalidOptionError` where the option cannot have another value than the table gave it."""
     if schema.options.get(key) == value or _says_the_keys(schema, key, value):
         return
-    if key in _IMMUTABLE:
+    if key in _ALWAYS_FIXED or (has_snapshots and key in _IMMUTABLE):
         raise InvalidOptionError(f"Option {key!r} cannot be changed after the table was created: create another table.")
+    if not has_snapshots:
+        return
     if key == BUCKET.key:
         old, new = TableOptions(schema.options)[BUCKET], TableOptions({key: value})[BUCKET]
         if -1 in (old, new):
             raise InvalidOptionError(f"Option 'bucket' cannot change from '{old}' to '{new}': create another table.")
+    turns = _is_true(schema, key) != (value.strip().lower() == "true")
+    if key == _DV_ENABLED and turns and not _is_true(schema, _DV_MODIFIABLE):
+        raise InvalidOptionError(
+            f"Option {key!r} cannot be changed: rows that exist might show twice. Compact the table in full, then set "
+            f"'{_DV_MODIFIABLE}' = 'true' to allow it."
+        )
+    if key in _ONE_WAY and _is_true(schema, key) and value.strip().lower() == "false":
+        raise InvalidOptionError(f"Option {key!r} cannot be switched off again: rows were left out meanwhile.")
 
 
-def check_option_removed(key: str) -> None:
+def check_option_removed(schema: TableSchema, key: str, *, has_snapshots: bool = True) -> None:
     """Raises `InvalidOptionError` where the option has to stay."""
-    if key in _IMMUTABLE or key == BUCKET.key:
-        raise InvalidOptionError(f"Option {key!r} cannot be removed after the table was created.")
+    if key in _ALWAYS_FIXED or (has_snapshots and (key in _IMMUTABLE or key == BUCKET.key)):
+        is_key = dict(zip(KEY_OPTIONS, (schema.primary_keys, schema.partition_keys), strict=True)).get(key)
+        if key in schema.options or is_key:
+            raise InvalidOptionError(f"Option {key!r} cannot be removed after the table was created.")
+    if key == _DV_ENABLED and key in schema.options:
+        check_option_set(schema, key, "false", has_snapshots=has_snapshots)
+
+
+def rename_in_options(options: Mapping[str, str], old: str, new: str) -> dict[str, str]:
+    """The options with a column called by its new name, wherever they name columns."""
+    return dict(_renamed(key, value, old, new) for key, value in options.items())
+
+
+def _renamed(key: str, value: str, old: str, new: str) -> tuple[str, str]:
+    if key in _COLUMN_LISTS:
+        return key, _in_list(value, old, new)
+    if not key.startswith("fields."):
+        return key, value
+    columns, dot, setting = key[len("fields.") :].partition(".")
+    if dot and setting in ("sequence-group", "nested-key"):
+        value = _in_list(value, old, new)
+    return (f"fields.{_in_list(columns, old, new)}.{setting}" if dot else key), value
+
+
+def _in_list(text: str, old: str, new: str) -> str:
+    return ",".join(new if name.strip() == old else name for name in text.split(","))
+
+
+def _is_true(schema: TableSchema, key: str) -> bool:
+    return schema.options.get(key, "false").strip().lower() == "true"
 
 
 def _says_the_keys(schema: TableSchema, key: str, value: str) -> bool:

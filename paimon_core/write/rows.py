@@ -6,6 +6,7 @@ import pyarrow as pa
 
 from paimon_core.errors import InvalidDataError
 from paimon_core.formats.arrow_types import arrow_schema
+from paimon_core.formats.default_values import fill_default
 from paimon_core.spec.schema import TableSchema
 from paimon_core.spec.types import DataField
 
@@ -18,9 +19,10 @@ SEVERAL_MATCHES = (
 def conform(batch: pa.RecordBatch, schema: TableSchema) -> pa.RecordBatch:
     """The table's columns of a batch, with the types and nullability of data files.
 
-    Raises `InvalidDataError` naming the column for a missing one, a type that does not fit and a NULL that is refused.
+    NULL in a column with a default becomes that. Raises `InvalidDataError` naming the column for a missing one, a type
+    that does not fit and a NULL that is refused.
     """
-    arrays = [_column(batch, f) for f in schema.fields]
+    arrays = [fill_default(_column(batch, f), f) for f in schema.fields]
     for field, column in zip(schema.fields, arrays, strict=True):
         if column.null_count and (not field.type.nullable or field.name in schema.primary_keys):
             what = "a primary key column" if field.name in schema.primary_keys else "NOT NULL"

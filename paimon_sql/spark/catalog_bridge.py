@@ -8,25 +8,28 @@ from typing import Any, ClassVar
 
 from paimon_core.errors import DatabaseNotFoundError, InvalidNameError, TableNotFoundError, UnsupportedFeatureError
 from paimon_core.scan.views import View
+from paimon_core.spec.schema import TableSchema
 from paimon_core.store.new_schema import new_table_schema
-from paimon_sql.catalog.base import Catalog, RemoveOption, SetOption, TableChange, UpdateComment
+from paimon_sql.catalog.base import SYSTEM_DATABASE, Catalog
 from paimon_sql.catalog.identifier import Identifier
 from paimon_sql.preprocess import DECLARED_TYPES_PROPERTY
 from paimon_sql.procedures import PROCEDURES
 from paimon_sql.spark.declared_types import apply_declared_types
 from paimon_sql.spark.errors import NAMESPACE_EXISTS, NO_SUCH_NAMESPACE, NO_SUCH_TABLE, TABLE_EXISTS, no_such_table
-from paimon_sql.spark.jvm import CATALOG, Jvm, python_map
+from paimon_sql.spark.jvm import CATALOG, SQL, Jvm, python_map
 from paimon_sql.spark.procedure_bridge import SparkProcedure, UnknownProcedure
 from paimon_sql.spark.proxy import Proxy
 from paimon_sql.spark.session_bridge import SessionBridge
+from paimon_sql.spark.staged_table import StagedSparkTable
 from paimon_sql.spark.table_bridge import SparkTable, SystemTable, ViewTable, statement_options
+from paimon_sql.spark.table_changes import schema_change
 from paimon_sql.spark.types import from_struct, read_struct
 
 PROVIDER = "paimon"
 VIEWS = frozenset(v.value for v in View if v is not View.ROWS)
-SYSTEM_NAMESPACE = "sys"
 # properties Spark hands to every CREATE TABLE beside the user's own
 _RESERVED = ("provider", "owner", "comment", "location", "is_managed_location", "external", "table_type")
+_NOT_COPIED = ("path", "owner")  # of the source of CREATE TABLE LIKE
 
 
 class SparkCatalog(Proxy):
@@ -37,12 +40,16 @@ class SparkCatalog(Proxy):
         "alterTable": NO_SUCH_TABLE,
         "createNamespace": NAMESPACE_EXISTS,
         "createTable": TABLE_EXISTS,
+        "createTableLike": TABLE_EXISTS,
         "dropNamespace": NO_SUCH_NAMESPACE,
         "listNamespaces": NO_SUCH_NAMESPACE,
         "listTableSummaries": NO_SUCH_NAMESPACE,
         "listTables": NO_SUCH_NAMESPACE,
         "loadNamespaceMetadata": NO_SUCH_NAMESPACE,
         "renameTable": NO_SUCH_TABLE,
+        "stageCreate": TABLE_EXISTS,
+        "stageCreateOrReplace": NO_SUCH_NAMESPACE,
+        "stageReplace": NO_SUCH_TABLE,
     }
 
     def __init__(self, jvm: Jvm, session: SessionBridge, name: str, load: Callable[[], Catalog]) -> None:
@@ -74,7 +81,7 @@ class SparkCatalog(Proxy):
     def namespaceExists(self, namespace: Any) -> bool:
         parts = list(namespace)
         try:
-            return len(parts) == 1 and (parts[0] == SYSTEM_NAMESPACE or self.catalog.database_exists(parts[0]))
+            return len(parts) == 1 and (parts[0] == SYSTEM_DATABASE or self.catalog.database_exists(parts[0]))
         except InvalidNameError:
             return False
 
@@ -92,7 +99,7 @@ class SparkCatalog(Proxy):
         )
 
     def dropNamespace(self, namespace: Any, cascade: bool) -> bool:
-        self.catalog.drop_database(self._database(namespace), cascade=cascade)
+        self.catalog.drop_database(_single(namespace), cascade=cascade)
         return True
 
     # -- TableCatalog -------------------------------------------------------------------------------------------------
@@ -146,24 +153,43 @@ class SparkCatalog(Proxy):
 
     def createTable(self, identifier: Any, info: Any) -> Any:
         ours = self._identifier(identifier)
-        properties = python_map(info.properties())
-        self._check_provider(ours, properties)
-        schema = new_table_schema(
-            apply_declared_types(
-                from_struct(read_struct(info.schema().json())), properties.pop(DECLARED_TYPES_PROPERTY, None)
-            ),
-            partition_keys=_partition_columns(info.partitions()),
-            options={k: v for k, v in properties.items() if k not in _RESERVED and not k.startswith("option.")},
-            comment=properties.get("comment"),
-        )
-        self.catalog.create_table(ours, schema, ignore_if_exists=False)
+        self.catalog.create_table(ours, self._new_schema(ours, info), ignore_if_exists=False)
         return SparkTable(self.jvm, self.session, self.catalog_name, self.catalog.load_table(ours), {})
 
     def createTableLike(self, identifier: Any, info: Any, source: Any) -> Any:
-        return self.createTable(identifier, info)
+        """Columns come from the source in any case; a table of ours gives its keys, options and comment too."""
+        ours, name = self._identifier(identifier), str(source.name())
+        prefix = f"{self.catalog_name}."
+        if not name.startswith(prefix):
+            return self.createTable(identifier, info)
+        copied = self.catalog.load_table(Identifier.parse(name.removeprefix(prefix))).schema
+        given = self._options(ours, python_map(info.properties()))
+        schema = new_table_schema(
+            copied.fields,
+            partition_keys=copied.partition_keys,
+            options={k: v for k, v in (copied.options | given).items() if k not in _NOT_COPIED},
+            comment=python_map(info.properties()).get("comment", copied.comment),
+            primary_keys=() if "primary-key" in given else copied.primary_keys,
+        )
+        self.catalog.create_table(ours, schema, ignore_if_exists=False)
+        return self.loadTable(identifier)
+
+    # -- StagingTableCatalog ------------------------------------------------------------------------------------------
+    def stageCreate(self, identifier: Any, info: Any) -> Any:
+        return self._stage(self._identifier(identifier), info, replaces=False)
+
+    def stageReplace(self, identifier: Any, info: Any) -> Any:
+        return self._stage(self._identifier(identifier), info, replaces=True)
+
+    def stageCreateOrReplace(self, identifier: Any, info: Any) -> Any:
+        ours = self._identifier(identifier)
+        return self._stage(ours, info, replaces=self.catalog.table_exists(ours))
+
+    def supportedCustomMetrics(self) -> Any:
+        return self.jvm.array(f"{SQL}.connector.metric.CustomMetric", [])
 
     def alterTable(self, identifier: Any, changes: Any) -> Any:
-        self.catalog.alter_table(self._identifier(identifier), [_change(c) for c in changes])
+        self.catalog.alter_table(self._identifier(identifier), [schema_change(c) for c in changes])
         return self.loadTable(identifier)
 
     def dropTable(self, identifier: Any) -> bool:
@@ -182,17 +208,21 @@ class SparkCatalog(Proxy):
     # -- ProcedureCatalog ---------------------------------------------------------------------------------------------
     def loadProcedure(self, identifier: Any) -> Any:
         namespace, name = list(identifier.namespace()), identifier.name()
-        if namespace != [SYSTEM_NAMESPACE] or name not in PROCEDURES:
+        if namespace != [SYSTEM_DATABASE] or name not in PROCEDURES:
             return UnknownProcedure(self.jvm, ".".join([*namespace, name]))
         return SparkProcedure(self.jvm, self.session, self.catalog, PROCEDURES[name])
 
     def listProcedures(self, namespace: Any) -> Any:
-        names = sorted(PROCEDURES) if list(namespace) == [SYSTEM_NAMESPACE] else []
-        identifiers = [self.jvm.identifier([SYSTEM_NAMESPACE], n) for n in names]
+        names = sorted(PROCEDURES) if list(namespace) == [SYSTEM_DATABASE] else []
+        identifiers = [self.jvm.identifier([SYSTEM_DATABASE], n) for n in names]
         return self.jvm.array(f"{CATALOG}.Identifier", identifiers)
 
     class Java:
-        implements = [f"{CATALOG}.TableCatalog", f"{CATALOG}.SupportsNamespaces", f"{CATALOG}.ProcedureCatalog"]
+        implements = [
+            f"{CATALOG}.StagingTableCatalog",
+            f"{CATALOG}.SupportsNamespaces",
+            f"{CATALOG}.ProcedureCatalog",
+        ]
 
     # -- ours ---------------------------------------------------------------------------------------------------------
     def _database(self, namespace: Any) -> str:
@@ -204,7 +234,24 @@ class SparkCatalog(Proxy):
     def _identifier(self, identifier: Any) -> Identifier:
         return Identifier.of(_single(identifier.namespace()), identifier.name())
 
-    def _check_provider(self, identifier: Identifier, properties: Mapping[str, str]) -> None:
+    def _stage(self, identifier: Identifier, info: Any, *, replaces: bool) -> Any:
+        schema = self._new_schema(identifier, info)
+        replaced = self.catalog.load_table(identifier) if replaces else None
+        stage = self.catalog.stage_replace if replaces else self.catalog.stage_create
+        return StagedSparkTable(self.jvm, self.session, self.catalog_name, stage(identifier, schema), replaced)
+
+    def _new_schema(self, identifier: Identifier, info: Any) -> TableSchema:
+        properties = python_map(info.properties())
+        declared = properties.pop(DECLARED_TYPES_PROPERTY, None)
+        return new_table_schema(
+            apply_declared_types(from_struct(read_struct(info.schema().json())), declared),
+            partition_keys=_partition_columns(info.partitions()),
+            options=self._options(identifier, properties),
+            comment=properties.get("comment"),
+        )
+
+    def _options(self, identifier: Identifier, properties: Mapping[str, str]) -> dict[str, str]:
+        """The table's options among the properties of a statement, where these are of a table of ours."""
         provider = properties.get("provider", PROVIDER).lower()
         if provider not in (PROVIDER, self.session.default_source()):
             raise UnsupportedFeatureError(
@@ -215,6 +262,7 @@ class SparkCatalog(Proxy):
             raise UnsupportedFeatureError(
                 f"Table {identifier} cannot have a LOCATION: a filesystem catalog keeps its tables below its warehouse."
             )
+        return {k: v for k, v in properties.items() if k not in _RESERVED and not k.startswith("option.")}
 
 
 def _single(namespace: Any) -> str:
@@ -233,14 +281,3 @@ def _partition_columns(transforms: Any) -> tuple[str, ...]:
             )
         names.append(".".join(transform.references()[0].fieldNames()))
     return tuple(names)
-
-
-def _change(change: Any) -> TableChange:
-    kind = change.getClass().getSimpleName()
-    if kind in ("SetProperty", "RemoveProperty") and change.property() == "comment":
-        return UpdateComment(change.value() if kind == "SetProperty" else None)
-    if kind == "SetProperty":
-        return SetOption(change.property(), change.value())
-    if kind == "RemoveProperty":
-        return RemoveOption(change.property())
-    raise UnsupportedFeatureError(f"ALTER TABLE with {kind} is not supported yet: options can be set and unset.")

@@ -14,6 +14,7 @@ from typing import Any, ClassVar
 from py4j.java_gateway import JavaObject
 
 from paimon_core.errors import InvalidNameError
+from paimon_core.options import MERGE_SCHEMA, TableOptions
 from paimon_sql.catalog.identifier import Identifier
 from paimon_sql.catalog.load import load_catalog
 from paimon_sql.preprocess import rewrite
@@ -22,14 +23,17 @@ from paimon_sql.spark.errors import PARSE
 from paimon_sql.spark.jvm import SQL, Jvm
 from paimon_sql.spark.proxy import Proxy
 from paimon_sql.spark.row_level_statement import STATEMENTS, RowLevelStatement
+from paimon_sql.spark.schema_evolution import INSERT, NESTED_COERCION, asking_for_evolution
 from paimon_sql.spark.session_bridge import SessionBridge
 
+_RELATION = "UnresolvedRelation"
 CATALOG_PREFIX = "spark.sql.catalog."
 CATALOG_CLASSES = ("paimon_sql.SparkCatalog", "org.apache.paimon.spark.SparkCatalog")
 _CONFIGURED = re.compile(
     re.escape(CATALOG_PREFIX) + r"([^.=,\s]+)=(?:" + "|".join(map(re.escape, CATALOG_CLASSES)) + r")(?=[,}])"
 )
 _CHANGES_ROWS = re.compile(r"\b(?:DELETE|UPDATE|MERGE)\b", re.IGNORECASE)
+_INSERTS_BY_NAME = re.compile(r"\bINSERT\b.*\bBY\s+NAME\b", re.IGNORECASE | re.DOTALL)
 _SETTING = re.compile(re.escape(CATALOG_PREFIX) + r"[^=]+=[^,}]*")
 
 
@@ -67,7 +71,7 @@ class CatalogRegistry:
             return plan
         relation = STATEMENTS[kind](plan)
         relation = relation.child() if relation.getClass().getSimpleName() == "SubqueryAlias" else relation
-        if relation.getClass().getSimpleName() != "UnresolvedRelation":
+        if relation.getClass().getSimpleName() != _RELATION:
             return plan
         found = self._find([str(p) for p in self.jvm.items(relation.multipartIdentifier())])
         if found is None:
@@ -77,6 +81,20 @@ class CatalogRegistry:
             return plan  # Spark says what is wrong
         statement = RowLevelStatement(self.jvm, catalog.session, catalog, identifier, plan)
         return self.jvm.create_namespace(statement, kind)
+
+    def evolving(self, plan: JavaObject) -> JavaObject:
+        """A parsed statement; INSERT BY NAME into a table of ours whose `write.merge-schema` is set evolves it."""
+        if plan.getClass().getSimpleName() != INSERT or plan.table().getClass().getSimpleName() != _RELATION:
+            return plan
+        found = self._find([str(p) for p in self.jvm.items(plan.table().multipartIdentifier())])
+        if found is None:
+            return plan
+        options = TableOptions(found[0].session.table_options(found[0].catalog_name, found[1]))
+        if not options[MERGE_SCHEMA]:
+            return plan
+        # fields missing in nested columns are NULL then; only statements that evolve a schema look at this
+        self.session.sessionState().conf().setConfString(NESTED_COERCION, "true")
+        return asking_for_evolution(self.jvm, plan)
 
     def _find(self, parts: list[str]) -> tuple[SparkCatalog, Identifier] | None:
         """The catalog of ours that a table name leads to, and the table's name there."""
@@ -114,6 +132,8 @@ class PaimonParser(Proxy):
         return self._changes(text, self.delegate.parsePlanWithParameters(rewrite(text), context))
 
     def _changes(self, text: str, plan: JavaObject) -> JavaObject:
+        if _INSERTS_BY_NAME.search(text):
+            return self.registry.evolving(plan)
         return self.registry.row_level(plan) if _CHANGES_ROWS.search(text) else plan
 
     def parseQuery(self, text: str) -> Any:

@@ -6,8 +6,6 @@ from collections.abc import Sequence
 from typing import Any
 
 from paimon_core.commit.draft import CommitInfo
-from paimon_core.errors import UnsupportedFeatureError
-from paimon_core.expressions.predicate import And, Compare, IsNull, Predicate
 from paimon_core.options import SCAN_TIMESTAMP_MILLIS
 from paimon_core.scan.increment import Increment, increment_of_options, is_incremental
 from paimon_core.scan.metadata_columns import metadata_fields
@@ -16,10 +14,11 @@ from paimon_core.scan.views import View, view_fields
 from paimon_core.spec.snapshot import Snapshot
 from paimon_core.table import Table
 from paimon_sql.catalog.identifier import Identifier
-from paimon_sql.spark.filters import core_value
 from paimon_sql.spark.jvm import CATALOG, SQL, Jvm, python_map
+from paimon_sql.spark.partition_bridge import PartitionManagement
 from paimon_sql.spark.proxy import Proxy
 from paimon_sql.spark.scan_bridge import LocalScan, PaimonScanBuilder
+from paimon_sql.spark.schema_evolution import takes_change
 from paimon_sql.spark.session_bridge import SessionBridge
 from paimon_sql.spark.types import from_arrow, to_spark, to_struct
 from paimon_sql.spark.write_bridge import PaimonWriteBuilder
@@ -89,7 +88,7 @@ class _BridgedTable(Proxy):
         return self.table.with_options(more) if more else self.table
 
 
-class SparkTable(_BridgedTable):
+class SparkTable(_BridgedTable, PartitionManagement):
     """A data table. Reading resolves the snapshot when a scan is built; writing always goes to the latest."""
 
     def __init__(self, jvm: Jvm, session: SessionBridge, catalog: str, table: Table, options: dict[str, str]) -> None:
@@ -126,7 +125,11 @@ class SparkTable(_BridgedTable):
         return self.jvm.map(properties)
 
     def capabilities(self) -> Any:
-        return self._capabilities("BATCH_READ", "BATCH_WRITE", "TRUNCATE", "OVERWRITE_BY_FILTER", "OVERWRITE_DYNAMIC")
+        writes = ("BATCH_WRITE", "TRUNCATE", "OVERWRITE_BY_FILTER", "OVERWRITE_DYNAMIC", "AUTOMATIC_SCHEMA_EVOLUTION")
+        return self._capabilities("BATCH_READ", *writes)
+
+    def supportsColumnChange(self, change: Any) -> bool:
+        return takes_change(self.table.store, change)
 
     def newScanBuilder(self, options: Any) -> Any:
         version = self._version(self._with_options(options))
@@ -157,64 +160,14 @@ class SparkTable(_BridgedTable):
     def reportDriverMetrics(self) -> Any:
         return self.jvm.array(f"{SQL}.connector.metric.CustomTaskMetric", [])
 
-    # -- SupportsPartitionManagement ----------------------------------------------------------------------------------
-    def partitionSchema(self) -> Any:
-        return self.jvm.struct_type(to_struct(self.at.schema.partition_fields))
-
-    def listPartitionIdentifiers(self, names: Any, values: Any) -> Any:
-        schema = to_struct(self.at.schema.partition_fields)
-        wanted = {n: values.get(i, self.jvm.data_type(schema[n].dataType)) for i, n in enumerate(names)}
-        rows = self.session.local_rows(self.at.partitions(self._snapshot(self.table)), schema)
-        if not wanted:
-            return rows
-        types = {n: self.jvm.data_type(schema[n].dataType) for n in wanted}
-        at = {n: schema.fieldNames().index(n) for n in wanted}
-        kept = [r for r in rows if all(str(r.get(at[n], types[n])) == str(v) for n, v in wanted.items())]
-        return self.jvm.array(f"{SQL}.catalyst.InternalRow", kept)
-
-    def partitionExists(self, identifier: Any) -> bool:
-        names = self.jvm.strings(self.at.schema.partition_keys)
-        return len(self.listPartitionIdentifiers(names, identifier)) > 0
-
-    def loadPartitionMetadata(self, identifier: Any) -> Any:
-        return self.jvm.map({})
-
-    def dropPartition(self, identifier: Any) -> bool:
-        """Remove a partition's rows; false where there is none."""
-        if not self.partitionExists(identifier):
-            return False
-        parts: list[Predicate] = []
-        for i, field in enumerate(self.table.schema.partition_fields):
-            value = core_value(identifier.get(i, self.jvm.data_type(to_spark(field.type))), field)
-            parts.append(IsNull(field.name) if value is None else Compare(field.name, "=", value))
-        self.table.truncate(CommitInfo(user=self.table.new_commit_user()), And(tuple(parts)))
-        return True
-
-    def truncatePartition(self, identifier: Any) -> bool:
-        return self.dropPartition(identifier)
-
-    def purgePartition(self, identifier: Any) -> bool:
-        raise self._refusal("snapshots keep the files of a dropped partition: leave PURGE out")
-
-    def createPartition(self, identifier: Any, properties: Any) -> None:
-        raise self._refusal("a partition appears with its first row and needs no ADD PARTITION")
-
-    def renamePartition(self, source: Any, target: Any) -> bool:
-        raise self._refusal("partitions cannot be renamed: insert their rows into another, then drop them")
-
-    def replacePartitionMetadata(self, identifier: Any, properties: Any) -> None:
-        raise self._refusal("partitions have no properties")
-
-    def _refusal(self, why: str) -> UnsupportedFeatureError:
-        return UnsupportedFeatureError(f"Table {self.table.name}: {why}.")
-
     class Java:
         implements = [
             f"{CATALOG}.SupportsRead",
             f"{CATALOG}.SupportsWrite",
             f"{CATALOG}.TruncatableTable",
-            f"{CATALOG}.SupportsPartitionManagement",
+            f"{CATALOG}.SupportsAtomicPartitionManagement",
             f"{CATALOG}.SupportsMetadataColumns",
+            f"{CATALOG}.SupportsSchemaEvolution",
         ]
 
 

@@ -22,6 +22,7 @@ from typing import Any
 import pyarrow as pa
 from pyspark.sql import types as spark
 from pyspark.sql.pandas.types import from_arrow_schema
+from pyspark.sql.types import _parse_datatype_json_string
 
 from paimon_core.errors import UnsupportedFeatureError
 from paimon_core.spec import types as paimon
@@ -115,6 +116,11 @@ def from_struct(schema: spark.StructType) -> tuple[paimon.DataField, ...]:
     """Paimon's columns for a Spark schema, ids numbered from 0, nested fields after the columns around them."""
     ids = count(len(schema.fields))
     return tuple(_data_field(i, f, ids) for i, f in enumerate(schema.fields))
+
+
+def from_spark(text: str) -> paimon.DataType:
+    """Paimon's type for the JSON of a Spark type, fields numbered from 0."""
+    return _from_spark(_parse_datatype_json_string(text), count())
 
 
 def _data_field(field_id: int, field: spark.StructField, ids: Iterator[int]) -> paimon.DataField:

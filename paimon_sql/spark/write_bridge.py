@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from typing import Any
 
 from pyspark.sql.types import BinaryType, StructField, StructType
@@ -35,6 +36,7 @@ class PaimonWriteBuilder(Proxy):
         table.check_writable()
         self.session, self.table, self.schema = session, table, info.schema()
         self.overwritten: Overwrite | None = None
+        self.before_commit: Callable[[], None] | None = None  # what makes the schema of the rows visible
 
     def truncate(self) -> Any:
         self.overwritten = Overwrite()
@@ -153,6 +155,8 @@ class PaimonBatchWrite(Proxy):
     def commit(self, messages: Any, summary: Any = None) -> None:
         self.may_be_visible = True
         try:
+            if self.builder.before_commit is not None:
+                self.builder.before_commit()
             overwritten = self.builder.overwritten
             operation = Operation.WRITE if overwritten is None else Operation.OVERWRITE
             info = CommitInfo(user=self.table.new_commit_user(), operation=operation)

@@ -5,9 +5,8 @@ from pathlib import Path
 import pytest
 
 from paimon_core.errors import InvalidOptionError
+from paimon_core.store.schema_changes import SetOption, apply_changes
 from paimon_core.table import Table
-from paimon_sql.catalog.base import SetOption
-from paimon_sql.catalog.schema_changes import apply_changes
 from tests.support.tables import new_store
 
 REFUSED = {"bucket-key": "n", "merge-engine": "first-row", "primary-key": "n", "partition": "k", "bucket": "-1"}

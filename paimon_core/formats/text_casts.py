@@ -1,0 +1,144 @@
+"""Values as text and back, whole columns at a time, as Paimon spells them when a column's type changes.
+
+Numbers: FLOAT and DOUBLE in the shortest form, with an exponent below 1E-3 and from 1E7 on (`1.0E7`). DECIMAL without
+exponents. Moments: `2024-01-31 12:00:00.000000` with the digits of their precision.
+"""
+
+from __future__ import annotations
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from paimon_core.errors import InvalidDataError
+from paimon_core.spec.types import DataType, DecimalType, Kind, TimeType
+
+_INTEGER = r"^[+-]?[0-9]+(\.[0-9]*)?$"
+_NUMBER = r"^(?P<sign>-?)(?P<whole>[0-9]+)(?:\.(?P<part>[0-9]+))?(?:e(?P<exponent>[+-][0-9]+))?$"
+_TRUE, _FALSE = ("t", "true", "y", "yes", "1"), ("f", "false", "n", "no", "0")
+_SPELLED = {"nan": "NaN", "inf": "Infinity", "-inf": "-Infinity"}
+
+
+def to_text(column: pa.Array, source: DataType) -> pa.Array:
+    """The values of a type as strings; moments are to be local ones."""
+    if source.kind in (Kind.FLOAT, Kind.DOUBLE):
+        return _floats(column)
+    if isinstance(source, DecimalType):
+        return _plain_decimals(column, source)
+    if source.kind in (Kind.BINARY, Kind.VARBINARY):
+        return column.cast(options=pc.CastOptions(pa.string(), allow_invalid_utf8=True))
+    text = column.cast(pa.string())
+    if not isinstance(source, TimeType):
+        return text
+    if source.kind is Kind.TIME:
+        text = pc.replace_substring_regex(text, r"(\.[0-9]+?)0+$", r"\1")
+        return text if source.precision else pc.utf8_slice_codeunits(text, 0, 8)
+    digits = {"ms": 3, "us": 6, "ns": 9}[column.type.unit]
+    surplus = digits - source.precision
+    text = pc.replace_substring_regex(text, rf"0{{0,{surplus}}}$", "") if surplus else text
+    return pc.replace_substring_regex(text, r"\.$", "")
+
+
+def boolean_of_text(text: pa.Array) -> pa.Array:
+    """Raises `InvalidDataError` for what is neither."""
+    lower = pc.utf8_lower(text)
+    yes, no = (pc.is_in(lower, pa.array(words)) for words in (_TRUE, _FALSE))
+    _check(text, pc.or_(yes, no), "BOOLEAN")
+    return pc.if_else(pc.is_valid(text), yes, pa.scalar(None, pa.bool_()))
+
+
+def integers_of_text(text: pa.Array, target: pa.DataType) -> pa.Array:
+    """Whole numbers; digits behind a point are cut off. Raises `InvalidDataError`."""
+    _check(text, pc.match_substring_regex(text, _INTEGER), str(target))
+    whole = pc.replace_substring_regex(pc.replace_substring_regex(text, r"\..*$", ""), r"^\+", "")
+    try:
+        return whole.cast(target)
+    except pa.ArrowInvalid as e:
+        raise InvalidDataError(f"a value is too large for {target} ({e})") from e
+
+
+def floats_of_text(text: pa.Array, target: pa.DataType) -> pa.Array:
+    """Raises `InvalidDataError`."""
+    return _parsed(pc.utf8_trim_whitespace(text), target)
+
+
+def decimals_of_text(text: pa.Array, scale: int) -> pa.Array:
+    """With so many digits behind the point at least. Raises `InvalidDataError`."""
+    return _parsed(pc.utf8_trim_whitespace(text), pa.decimal256(75, max(36, scale)))
+
+
+def times_of_text(text: pa.Array, target: pa.DataType) -> pa.Array:
+    """Days, times and local moments; text of digits alone counts in the type's own unit. Raises `InvalidDataError`."""
+    numeric = pc.match_substring_regex(text, "^[0-9]+$")
+    counted = pc.if_else(numeric, text, pa.scalar(None, pa.string())).cast(pa.int64())
+    spelled = pc.if_else(numeric, pa.scalar(None, pa.string()), pc.utf8_trim_whitespace(text))
+    if pa.types.is_timestamp(target):
+        digits = {"ms": 3, "us": 6, "ns": 9}[target.unit]
+        spelled = pc.replace_substring_regex(spelled, rf"(\.[0-9]{{{digits}}})[0-9]+$", r"\1")
+        whole = counted
+    else:
+        whole = counted.cast(pa.int32())
+        spelled = pc.replace_substring_regex(spelled, r"-([0-9])(-|$)", r"-0\1\2")
+        spelled = pc.replace_substring_regex(spelled, r"-([0-9])$", r"-0\1")
+    if pa.types.is_time(target):
+        moments = _parsed(pc.binary_join_element_wise("1970-01-01", spelled, " "), pa.timestamp(target.unit))
+        return pc.coalesce(moments.cast(target), whole.cast(target))
+    return pc.coalesce(_parsed(spelled, target), whole.cast(target))
+
+
+def _parsed(text: pa.Array, target: pa.DataType) -> pa.Array:
+    try:
+        return text.cast(options=pc.CastOptions(target, allow_decimal_truncate=True))
+    except pa.ArrowInvalid as e:
+        raise InvalidDataError(f"a value is no {target} ({e})") from e
+
+
+def _check(text: pa.Array, good: pa.Array, kind: str) -> None:
+    bad = text.filter(pc.and_(pc.is_valid(text), pc.invert(good)))
+    if len(bad):
+        raise InvalidDataError(f"{bad[0].as_py()!r} is no {kind}")
+
+
+def _plain_decimals(column: pa.Array, source: DecimalType) -> pa.Array:
+    """Through the digits alone: small values would be spelled with an exponent."""
+    if source.scale == 0:
+        return column.cast(pa.string())
+    unscaled = pa.decimal128(source.precision, 0)
+    digits = pa.Array.from_buffers(unscaled, len(column), column.buffers(), offset=column.offset)
+    sign = pc.if_else(pc.less(digits, pa.scalar(0, unscaled)), "-", "")
+    text = pc.utf8_lpad(pc.utf8_ltrim(digits.cast(pa.string()), "-"), source.scale + 1, "0")
+    whole, part = pc.utf8_slice_codeunits(text, 0, -source.scale), pc.utf8_slice_codeunits(text, -source.scale)
+    return pc.binary_join_element_wise(pc.binary_join_element_wise(sign, whole, ""), part, ".")
+
+
+def _floats(column: pa.Array) -> pa.Array:
+    text = column.cast(pa.string())
+    parts = pc.extract_regex(text, _NUMBER)
+    sign, whole, part, exponent = (pc.struct_field(parts, n) for n in ("sign", "whole", "part", "exponent"))
+    size = pc.abs(column)
+    plain = pc.or_(
+        pc.equal(size, 0), pc.and_(pc.greater_equal(size, _like(1e-3, column)), pc.less(size, _like(1e7, column)))
+    )
+    simple = pc.if_else(pc.equal(pc.utf8_length(part), 0), pc.binary_join_element_wise(text, ".0", ""), text)
+    digits = pc.utf8_trim(pc.binary_join_element_wise(whole, part, ""), "0")
+    rest = pc.utf8_slice_codeunits(digits, 1)
+    rest = pc.if_else(pc.equal(rest, ""), "0", rest)
+    power = _decimal_power(whole, part, exponent).cast(pa.string())
+    first = pc.utf8_slice_codeunits(digits, 0, 1)
+    long = pc.binary_join_element_wise(sign, first, ".", rest, "E", power, "")
+    special = text
+    for arrow, spelled in _SPELLED.items():
+        special = pc.if_else(pc.equal(text, arrow), spelled, special)
+    return pc.if_else(pc.is_finite(column), pc.if_else(plain, simple, long), special)
+
+
+def _decimal_power(whole: pa.Array, part: pa.Array, exponent: pa.Array) -> pa.Array:
+    """The power of ten of the first digit that is not 0."""
+    shift = pc.if_else(pc.equal(exponent, ""), "0", pc.replace_substring_regex(exponent, r"^\+", "")).cast(pa.int32())
+    zeros = pc.subtract(pc.utf8_length(part), pc.utf8_length(pc.utf8_ltrim(part, "0")))
+    below = pc.negate(pc.add(zeros, 1))
+    above = pc.subtract(pc.utf8_length(whole), 1)
+    return pc.add(shift, pc.if_else(pc.equal(whole, "0"), below, above))
+
+
+def _like(value: float, column: pa.Array) -> pa.Scalar:
+    return pa.scalar(value, column.type)

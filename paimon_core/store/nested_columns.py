@@ -1,0 +1,99 @@
+"""Columns by path: `("v", "element", "f")` is the field `f` of the rows in the array `v`.
+
+The steps below a column are names of fields of a ROW, `element` of an ARRAY or MULTISET, `key` and `value` of a MAP.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Literal
+
+from paimon_core.errors import InvalidSchemaError
+from paimon_core.spec.types import CollectionType, DataField, DataType, MapType, RowType
+
+Fields = tuple[DataField, ...]
+Path = tuple[str, ...]
+Place = Literal["first", "last", "before", "after"]
+
+
+def edit_siblings(fields: Fields, path: Path, edit: Callable[[Fields], Fields]) -> Fields:
+    """The columns, `edit` applied to the list that the last step of a path is, or would be, in.
+
+    Raises `InvalidSchemaError` where the steps before it lead nowhere.
+    """
+    if len(path) == 1:
+        return edit(fields)
+    at = place_of(fields, path[0])
+    return _with(fields, at, replace(fields[at], type=_edit_below(fields[at], path[1:], edit)))
+
+
+def edit_field(fields: Fields, path: Path, edit: Callable[[DataField], DataField]) -> Fields:
+    """The columns with one field changed. Raises `InvalidSchemaError` for an unknown one."""
+
+    def change(siblings: Fields) -> Fields:
+        at = place_of(siblings, path[-1])
+        return _with(siblings, at, edit(siblings[at]))
+
+    return edit_siblings(fields, path, change)
+
+
+def find_field(fields: Fields, path: Path) -> DataField | None:
+    """The field that a path leads to, None where it leads nowhere."""
+    for step in path[:-1]:
+        found = next((f for f in fields if f.name == step), None)
+        fields = () if found is None else _children(found.type)
+    return next((f for f in fields if f.name == path[-1]), None)
+
+
+def insert_at(siblings: Fields, field: DataField, place: Place, reference: str | None) -> Fields:
+    """The list with a field added; `reference` names the one it goes `before` or `after`."""
+    if place in ("first", "last"):
+        at = 0 if place == "first" else len(siblings)
+    else:
+        at = place_of(siblings, reference or "") + (place == "after")
+    return (*siblings[:at], field, *siblings[at:])
+
+
+def place_of(siblings: Fields, name: str) -> int:
+    """Where a field stands. Raises `InvalidSchemaError` naming those that there are."""
+    for i, field in enumerate(siblings):
+        if field.name == name:
+            return i
+    known = ", ".join(f.name for f in siblings)
+    raise InvalidSchemaError(f"There is no column {name!r}; the columns are {known}.")
+
+
+def _edit_below(field: DataField, path: Path, edit: Callable[[Fields], Fields]) -> DataType:
+    children = _children(field.type)
+    if not children:
+        raise InvalidSchemaError(f"Column {field.name!r} of type {field.type.sql()} has no field {path[0]!r}.")
+    changed = edit_siblings(children, path, edit)
+    names = [f.name for f in changed]
+    match field.type:
+        case RowType():
+            return replace(field.type, fields=changed)
+        case MapType() if names == ["key", "value"] and changed[0] == children[0]:
+            return replace(field.type, value=changed[1].type)
+        case CollectionType() if names == ["element"]:
+            return replace(field.type, element=changed[0].type)
+    raise InvalidSchemaError(
+        f"Column {field.name!r} is of type {field.type.sql()}: only the types of array elements and of map values can "
+        "be changed in it."
+    )
+
+
+def _children(data_type: DataType) -> Fields:
+    """The parts of a type as fields, elements under the names that paths call them by."""
+    match data_type:
+        case RowType(fields=fields):
+            return fields
+        case MapType(key=key, value=value):
+            return DataField(id=-1, name="key", type=key), DataField(id=-1, name="value", type=value)
+        case CollectionType(element=element):
+            return (DataField(id=-1, name="element", type=element),)
+    return ()
+
+
+def _with(fields: Fields, at: int, field: DataField) -> Fields:
+    return (*fields[:at], field, *fields[at + 1 :])
