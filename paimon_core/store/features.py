@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from paimon_core.errors import UnsupportedFeatureError
-from paimon_core.options import BUCKET, MERGE_ENGINE, POSTPONED
+from paimon_core.options import BUCKET, POSTPONED
 from paimon_core.store.table_store import TableStore
 
 
@@ -37,6 +37,11 @@ _WRITE = (
     _Feature("pk-clustering-override", "false", ("false",), keyed_only=True),
     _Feature("data-file.external-paths", "", ("",)),
 )
+# what rows can move between partitions with
+_ACROSS_PARTITIONS = (
+    _Feature("merge-engine", "deduplicate", ("deduplicate",)),
+    _Feature("changelog-producer", "none", ("none",)),
+)
 
 
 def check_readable(store: TableStore) -> None:
@@ -56,12 +61,8 @@ def check_writable(store: TableStore) -> None:
             f"Table {store.name} cannot be written: 'bucket' = '{bucket}' means {kind}, which this version does not "
             "write; primary-key tables work with 'bucket' = '-1', or '1' or more."
         )
-    if store.schema.cross_partition_update and store.options[MERGE_ENGINE] != "deduplicate":
-        raise UnsupportedFeatureError(
-            f"Table {store.name} cannot be written: its primary key lacks partition columns, and with "
-            f"'{MERGE_ENGINE.key}' = '{store.options[MERGE_ENGINE]}' rows cannot move between partitions yet; "
-            "'deduplicate' works."
-        )
+    if store.schema.cross_partition_update:
+        _check(store, _ACROSS_PARTITIONS, "written, since its primary key lacks partition columns")
 
 
 def _check(store: TableStore, features: tuple[_Feature, ...], verb: str) -> None:
