@@ -1,0 +1,125 @@
+"""One engine alters a table that the other wrote; both read all of it, filtered too, and every version of the past."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.interop.engines import ENGINES, Engines, other
+
+COLUMNS = (
+    "id INT, i INT, d DECIMAL(6, 2), f FLOAT, s STRING, v VARCHAR(3), day DATE, n STRUCT<a: INT, b: STRING>,"
+    " l ARRAY<STRUCT<x: INT>>, m MAP<STRING, STRUCT<y: INT>>"
+)
+ROWS = (
+    "(1, 10, 1.25, CAST(0.5 AS FLOAT), 'one', 'abc', DATE '2024-01-02', named_struct('a', 1, 'b', 'x'),"
+    " array(named_struct('x', 7)), map('k', named_struct('y', 8)))",
+    "(2, NULL, -9999.99, CAST(1e10 AS FLOAT), '2', '', DATE '1969-12-31', NULL, array(), map()),"
+    " (3, -1, NULL, NULL, NULL, NULL, NULL, named_struct('a', NULL, 'b', NULL), NULL, NULL)",
+)
+# a change, and a condition on what it changed
+CHANGES: dict[str, tuple[str, str]] = {
+    "add": ("ADD COLUMN z INT COMMENT 'new'", "z IS NULL"),
+    "add_first": ("ADD COLUMN z INT FIRST", "id > 1"),
+    "add_after": ("ADD COLUMN z STRING AFTER i", "z IS NULL AND i = 10"),
+    "add_nested": ("ADD COLUMN n.c BIGINT", "n.c IS NULL"),
+    "add_in_array": ("ADD COLUMN l.element.z STRING", "size(l) = 1"),
+    "add_in_map": ("ADD COLUMN m.value.z STRING", "m['k'].y = 8"),
+    "rename": ("RENAME COLUMN i TO j", "j = 10"),
+    "rename_nested": ("RENAME COLUMN n.b TO bb", "n.bb = 'x'"),
+    "drop": ("DROP COLUMN s", "i = 10"),
+    "drop_nested": ("DROP COLUMN n.a", "n.b = 'x'"),
+    "move_first": ("ALTER COLUMN s FIRST", "s = 'one'"),
+    "move_after": ("ALTER COLUMN i AFTER s", "i < 0"),
+    "int_to_bigint": ("ALTER COLUMN i TYPE BIGINT", "i < 0"),
+    "int_to_double": ("ALTER COLUMN i TYPE DOUBLE", "i = 10"),
+    "int_to_decimal": ("ALTER COLUMN i TYPE DECIMAL(12, 1)", "i >= -1.5"),
+    "int_to_string": ("ALTER COLUMN i TYPE STRING", "i = '10'"),
+    "decimal_wider": ("ALTER COLUMN d TYPE DECIMAL(10, 4)", "d = 1.25"),
+    "decimal_to_string": ("ALTER COLUMN d TYPE STRING", "d LIKE '-%'"),
+    "float_to_double": ("ALTER COLUMN f TYPE DOUBLE", "f > 0.1"),
+    "float_to_string": ("ALTER COLUMN f TYPE STRING", "f LIKE '%E%'"),
+    "varchar_longer": ("ALTER COLUMN v TYPE VARCHAR(8)", "v = 'abc'"),
+    "varchar_to_string": ("ALTER COLUMN v TYPE STRING", "v = ''"),
+    "date_to_timestamp": ("ALTER COLUMN day TYPE TIMESTAMP_NTZ", "day > TIMESTAMP_NTZ '2000-01-01 00:00:00'"),
+    "date_to_string": ("ALTER COLUMN day TYPE STRING", "day < '2'"),
+    "nested_type": ("ALTER COLUMN n.a TYPE BIGINT", "n.a = 1"),
+    "element_type": ("ALTER COLUMN l.element.x TYPE BIGINT", "l[0].x = 7"),
+    "default": ("ALTER COLUMN i SET DEFAULT 5", "i IS NULL"),
+    "comment": ("ALTER COLUMN i COMMENT 'what it is'", "i = 10"),
+}
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_both_read_what_was_written_before(engines: Engines, change: str) -> None:
+    """In both directions: each engine alters a table whose first files are of the other."""
+    statement, condition = CHANGES[change]
+    for altering in ENGINES:
+        table, writing = f"by_{altering}", other(altering)
+        engines.run(writing, f"CREATE TABLE {table} ({COLUMNS})")
+        for rows in ROWS:
+            engines.run(writing, f"INSERT INTO {table} VALUES {rows}")
+        for engine in ENGINES:
+            engines.run(engine, f"REFRESH TABLE {table}")
+        engines.run(altering, f"ALTER TABLE {table} {statement}")
+        for engine in ENGINES:
+            engines.run(engine, f"REFRESH TABLE {table}")
+        engines.both(f"SELECT * FROM {table}")
+        engines.both(f"SELECT id FROM {table} WHERE {condition}")
+        engines.both(f"SELECT * FROM {table} VERSION AS OF 1")
+        engines.run(writing, f"INSERT INTO {table} (id) VALUES (4)")
+        engines.both(f"SELECT * FROM {table}")
+        engines.both(f"SELECT fields FROM `{table}$schemas`")
+
+
+def test_keys_and_options_follow_a_rename(engines: Engines) -> None:
+    engines.run(
+        "java",
+        "CREATE TABLE t (k INT NOT NULL, ts INT, v STRING)"
+        " TBLPROPERTIES ('primary-key' = 'k', 'bucket' = '2', 'sequence.field' = 'ts')",
+        "INSERT INTO t VALUES (1, 9, 'late'), (2, 1, 'two')",
+    )
+    engines.run("ours", "ALTER TABLE t RENAME COLUMN ts TO at", "ALTER TABLE t RENAME COLUMN k TO key")
+    for engine in ENGINES:
+        engines.run(engine, "REFRESH TABLE t")
+    engines.run("java", "INSERT INTO t VALUES (1, 3, 'early')")
+    engines.run("ours", "INSERT INTO t VALUES (2, 5, 'later')")
+    engines.both("SELECT * FROM t", [[1, 9, "late"], [2, 5, "later"]])
+    engines.both("SELECT * FROM t WHERE key = 2", [[2, 5, "later"]])
+    engines.both("SELECT key, value FROM `t$options` WHERE key = 'sequence.field'", [["sequence.field", "at"]])
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_defaults_stand_in_for_null(engines: Engines, engine: str) -> None:
+    engines.run(
+        engine,
+        "CREATE TABLE t (id INT, n INT DEFAULT 7, a ARRAY<STRING> DEFAULT ARRAY('x'), s STRING DEFAULT 'text')",
+        "INSERT INTO t (id) VALUES (1)",
+    )
+    for writer in ENGINES:
+        engines.run(writer, "INSERT INTO t (id) VALUES (2)", "INSERT INTO t VALUES (3, NULL, NULL, NULL)")
+    engines.both("SELECT id, n, s FROM t", [[i, 7, "text"] for i in (1, 2, 3, 2, 3)])
+    engines.both("SELECT fields FROM `t$schemas`")
+
+
+def test_a_replaced_table_keeps_its_past(engines: Engines) -> None:
+    engines.run("java", "CREATE TABLE t (a INT, b STRING)", "INSERT INTO t VALUES (1, 'x')")
+    engines.run("ours", "CREATE OR REPLACE TABLE t AS SELECT b, a + 1 AS c FROM t")
+    engines.run("java", "REFRESH TABLE t")
+    engines.both("SELECT * FROM t", [["x", 2]])
+    engines.both("SELECT * FROM t VERSION AS OF 1", [[1, "x"]])
+    engines.run("java", "INSERT INTO t VALUES ('y', 3)")
+    engines.both("SELECT * FROM t WHERE c > 2", [["y", 3]])
+
+
+def test_columns_come_with_rows(engines: Engines) -> None:
+    for engine in ENGINES:
+        engines.run(engine, "SET `spark.paimon.write.merge-schema` = true")
+    try:
+        engines.run("ours", "CREATE TABLE t (a INT)", "INSERT INTO t BY NAME SELECT 1 AS a, 'x' AS b")
+        engines.run("java", "REFRESH TABLE t", "INSERT INTO t BY NAME SELECT 2 AS a, 'y' AS b, 1.5D AS c")
+        engines.run("java", "REFRESH TABLE t")
+        engines.both("SELECT * FROM t", [[1, "x", None], [2, "y", 1.5]])
+        engines.both("SELECT fields FROM `t$schemas`")
+    finally:
+        for engine in ENGINES:
+            engines.run(engine, "RESET `spark.paimon.write.merge-schema`")
