@@ -11,20 +11,20 @@ from paimon_core.scan.views import View
 from paimon_core.store.new_schema import new_table_schema
 from paimon_sql.catalog.base import Catalog, RemoveOption, SetOption, TableChange, UpdateComment
 from paimon_sql.catalog.identifier import Identifier
+from paimon_sql.catalog.system_database import GLOBAL_TABLES, SYSTEM_DATABASE
 from paimon_sql.preprocess import DECLARED_TYPES_PROPERTY
-from paimon_sql.procedures import PROCEDURES
+from paimon_sql.procedures import PROCEDURES, STATEMENTS
 from paimon_sql.spark.declared_types import apply_declared_types
 from paimon_sql.spark.errors import NAMESPACE_EXISTS, NO_SUCH_NAMESPACE, NO_SUCH_TABLE, TABLE_EXISTS, no_such_table
 from paimon_sql.spark.jvm import CATALOG, Jvm, python_map
 from paimon_sql.spark.procedure_bridge import SparkProcedure, UnknownProcedure
 from paimon_sql.spark.proxy import Proxy
 from paimon_sql.spark.session_bridge import SessionBridge
-from paimon_sql.spark.table_bridge import SparkTable, SystemTable, ViewTable, statement_options
+from paimon_sql.spark.table_bridge import GlobalTable, SparkTable, SystemTable, ViewTable, statement_options
 from paimon_sql.spark.types import from_struct, read_struct
 
 PROVIDER = "paimon"
 VIEWS = frozenset(v.value for v in View if v is not View.ROWS)
-SYSTEM_NAMESPACE = "sys"
 # properties Spark hands to every CREATE TABLE beside the user's own
 _RESERVED = ("provider", "owner", "comment", "location", "is_managed_location", "external", "table_type")
 
@@ -74,7 +74,7 @@ class SparkCatalog(Proxy):
     def namespaceExists(self, namespace: Any) -> bool:
         parts = list(namespace)
         try:
-            return len(parts) == 1 and (parts[0] == SYSTEM_NAMESPACE or self.catalog.database_exists(parts[0]))
+            return len(parts) == 1 and (parts[0] == SYSTEM_DATABASE or self.catalog.database_exists(parts[0]))
         except InvalidNameError:
             return False
 
@@ -109,8 +109,10 @@ class SparkCatalog(Proxy):
         return True
 
     def listTables(self, namespace: Any) -> Any:
-        database = self._database(namespace)
-        identifiers = [self.jvm.identifier([database], t) for t in self.catalog.list_tables(database)]
+        is_system = list(namespace) == [SYSTEM_DATABASE]
+        database = SYSTEM_DATABASE if is_system else self._database(namespace)
+        names = sorted(GLOBAL_TABLES) if is_system else self.catalog.list_tables(database)
+        identifiers = [self.jvm.identifier([database], t) for t in names]
         return self.jvm.array(f"{CATALOG}.Identifier", identifiers)
 
     def listTableSummaries(self, namespace: Any) -> Any:
@@ -123,6 +125,8 @@ class SparkCatalog(Proxy):
     def loadTable(self, identifier: Any, *context: Any) -> Any:
         """(ident), (ident, version), (ident, micros), (ident, privileges) or (ident, TableContext, options)."""
         try:
+            if list(identifier.namespace()) == [SYSTEM_DATABASE]:
+                return GlobalTable(self.jvm, self.session, self.catalog, identifier.name())
             ours = self._identifier(identifier)
             options = self.session.table_options(self.catalog_name, ours) | statement_options(context)
             table = self.catalog.load_table(ours)
@@ -182,13 +186,14 @@ class SparkCatalog(Proxy):
     # -- ProcedureCatalog ---------------------------------------------------------------------------------------------
     def loadProcedure(self, identifier: Any) -> Any:
         namespace, name = list(identifier.namespace()), identifier.name()
-        if namespace != [SYSTEM_NAMESPACE] or name not in PROCEDURES:
+        procedure = PROCEDURES.get(name) or STATEMENTS.get(name)
+        if namespace != [SYSTEM_DATABASE] or procedure is None:
             return UnknownProcedure(self.jvm, ".".join([*namespace, name]))
-        return SparkProcedure(self.jvm, self.session, self.catalog, PROCEDURES[name])
+        return SparkProcedure(self.jvm, self.session, self.catalog, procedure)
 
     def listProcedures(self, namespace: Any) -> Any:
-        names = sorted(PROCEDURES) if list(namespace) == [SYSTEM_NAMESPACE] else []
-        identifiers = [self.jvm.identifier([SYSTEM_NAMESPACE], n) for n in names]
+        names = sorted(PROCEDURES) if list(namespace) == [SYSTEM_DATABASE] else []
+        identifiers = [self.jvm.identifier([SYSTEM_DATABASE], n) for n in names]
         return self.jvm.array(f"{CATALOG}.Identifier", identifiers)
 
     class Java:
