@@ -26,6 +26,7 @@ from paimon_core.io.file_io import FileIO
 from paimon_core.options import COMMIT_UNSAFE_STORAGE, TableOptions
 from paimon_core.spec.paths import TablePaths, check_name
 from paimon_core.spec.schema import TableSchema, encode_schema
+from paimon_core.store.branches import open_branch
 from paimon_core.store.cache import MetadataCache
 from paimon_core.store.new_schema import check_schema, replacing_schema
 from paimon_core.store.schema_changes import SchemaChange, apply_changes
@@ -102,14 +103,13 @@ class FileSystemCatalog:
         return sorted(f.name for f in folders if schema_ids(self.io, f.path))
 
     def table_exists(self, identifier: Identifier) -> bool:
-        if identifier.branch is not None or not self.database_exists(identifier.database):
+        if not self.database_exists(identifier.database):
             return False
-        return bool(schema_ids(self.io, self._table_dir(identifier)))
+        return bool(schema_ids(self.io, self._version_dir(identifier)))
 
     def load_table(self, identifier: Identifier) -> Table:
-        if identifier.branch is not None:
-            raise UnsupportedFeatureError(f"{identifier} cannot be read: branches are not supported yet.")
-        return self._table(identifier, self._schema(identifier))
+        main = self._table(identifier.base, self._schema(identifier.base))
+        return main if identifier.branch is None else replace(main, store=open_branch(main.store, identifier.branch))
 
     def create_table(self, identifier: Identifier, schema: TableSchema, ignore_if_exists: bool = False) -> None:
         schema = self._checked(identifier, schema)
@@ -205,6 +205,9 @@ class FileSystemCatalog:
 
     def _database_dir(self, name: str) -> str:
         return f"{self.warehouse}/{check_name('database', name)}{_SUFFIX}"
+
+    def _version_dir(self, identifier: Identifier) -> str:
+        return TablePaths(self._table_dir(identifier), branch=identifier.branch or "").version_root
 
     def _table_dir(self, identifier: Identifier) -> str:
         return f"{self._database_dir(identifier.database)}/{check_name('table', identifier.table)}"

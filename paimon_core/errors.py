@@ -8,10 +8,13 @@ PaimonError
 ├── InvalidDataError (ValueError)          rows that the table cannot take (NULL in a NOT NULL column, …)
 │   └── MergeRefusedError                  rows of one key that the merge engine cannot make one
 ├── NotFoundError (LookupError)
-│   ├── DatabaseNotFoundError, TableNotFoundError, SnapshotNotFoundError, SchemaNotFoundError
+│   ├── DatabaseNotFoundError, SchemaNotFoundError, ConsumerNotFoundError, TableNotFoundError
+│   │   └── BranchNotFoundError            a kind of TableNotFoundError
+│   ├── SnapshotNotFoundError
+│   │   └── TagNotFoundError               a kind of SnapshotNotFoundError
 │   └── DataFileMissingError               metadata names a file that is not there
 ├── AlreadyExistsError
-│   ├── DatabaseExistsError, TableExistsError
+│   ├── DatabaseExistsError, TableExistsError, TagExistsError, BranchExistsError
 ├── DatabaseNotEmptyError
 ├── CorruptFileError                       a file whose content is not what its name says
 │   └── UnsupportedVersionError            written by a newer version of the format
@@ -70,8 +73,20 @@ class SnapshotNotFoundError(NotFoundError):
     """No such snapshot, tag or point in time."""
 
 
+class TagNotFoundError(SnapshotNotFoundError):
+    """No such tag."""
+
+
+class BranchNotFoundError(TableNotFoundError):
+    """No such branch."""
+
+
 class SchemaNotFoundError(NotFoundError):
     """No such schema version."""
+
+
+class ConsumerNotFoundError(NotFoundError):
+    """No such consumer."""
 
 
 class DataFileMissingError(NotFoundError):
@@ -88,6 +103,14 @@ class DatabaseExistsError(AlreadyExistsError):
 
 class TableExistsError(AlreadyExistsError):
     """The table exists."""
+
+
+class TagExistsError(AlreadyExistsError):
+    """The tag exists."""
+
+
+class BranchExistsError(AlreadyExistsError):
+    """The branch exists."""
 
 
 class DatabaseNotEmptyError(PaimonError):

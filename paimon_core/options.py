@@ -105,6 +105,11 @@ def one_of(*values: str) -> Callable[[str], str]:
     return parse
 
 
+def optional(parse: Callable[[str], T]) -> Callable[[str], T | None]:
+    """The same values, for an option whose default is None."""
+    return parse
+
+
 @dataclass(frozen=True, slots=True)
 class Option(Generic[T]):
     """One option: its key, how its value is read, its default."""
@@ -118,6 +123,7 @@ class Option(Generic[T]):
 NO_NAMES: tuple[str, ...] = ()
 NO_LEVELS: Mapping[int, str] = {}
 DYNAMIC, POSTPONED = -1, -2  # values of `bucket`
+DONE_ACTIONS: tuple[str, ...] = ("success-file",)
 
 ADD_BEFORE_PARTITION = Option("add-column-before-partition", boolean, False, "New columns stand before partitions.")
 AGGREGATION_REMOVE_ON_DELETE = Option(
@@ -128,6 +134,9 @@ BUCKET_FUNCTION = Option(
     "bucket-function.type", one_of("default", "mod", "hive"), "default", "How the bucket follows from the bucket key."
 )
 BUCKET_KEY = Option("bucket-key", names, NO_NAMES, "Columns that decide the bucket; default: the primary key.")
+CHANGELOG_NUM_RETAINED_MAX = Option("changelog.num-retained.max", optional(integer), None, "Most changelogs kept.")
+CHANGELOG_NUM_RETAINED_MIN = Option("changelog.num-retained.min", optional(integer), None, "Changelogs always kept.")
+CHANGELOG_TIME_RETAINED = Option("changelog.time-retained", optional(duration), None, "How long changelogs stay, ms.")
 CHANGELOG_PRODUCER = Option(
     "changelog-producer",
     one_of("none", "input", "full-compaction", "lookup"),
@@ -139,6 +148,8 @@ COMMIT_MAX_RETRY_WAIT = Option("commit.max-retry-wait", duration, 10_000, "Longe
 COMMIT_MIN_RETRY_WAIT = Option("commit.min-retry-wait", duration, 10, "Shortest wait before another try, ms.")
 COMMIT_UNSAFE_STORAGE = Option("commit.unsafe-storage", boolean, False, "Commit where losing a race goes unnoticed.")
 COMMIT_USER_PREFIX = Option("commit.user-prefix", str, "", "What generated commit users begin with.")
+CONSUMER_CHANGELOG_ONLY = Option("consumer.changelog-only", boolean, False, "Consumers keep changelogs only.")
+CONSUMER_EXPIRATION_TIME = Option("consumer.expiration-time", optional(duration), None, "Idle consumers go, ms.")
 DATA_FILE_DIRECTORY = Option("data-file.path-directory", folder, "", "Folder of the table that holds the data files.")
 DATA_FILE_PREFIX = Option("data-file.prefix", str, "data-", "What names of data files begin with.")
 DATA_FILE_THIN = Option("data-file.thin-mode", boolean, False, "Data files repeat no key columns.")
@@ -158,6 +169,9 @@ DYNAMIC_BUCKET_INITIAL = Option("dynamic-bucket.initial-buckets", integer, 0, "A
 DYNAMIC_BUCKET_MAX = Option("dynamic-bucket.max-buckets", integer, -1, "Most buckets of a partition; -1: no bound.")
 DYNAMIC_BUCKET_TARGET_ROWS = Option("dynamic-bucket.target-row-num", integer, 2_000_000, "Keys that fill a bucket.")
 FILE_BLOCK_SIZE = Option("file.block-size", memory_size, 0, "Bytes of a row group or stripe; 0: the format's default.")
+END_INPUT_CHECK_PARTITION_EXPIRE = Option(
+    "end-input.check-partition-expire", boolean, False, "Every batch commit expires partitions."
+)
 FILE_COMPRESSION = Option("file.compression", str, "zstd", "Codec of data files.")
 FILE_COMPRESSION_PER_LEVEL = Option("file.compression.per.level", by_level, NO_LEVELS, "Codec of a level's files.")
 FILE_FORMAT = Option("file.format", str.lower, "parquet", "Format of data files.")
@@ -195,9 +209,23 @@ PARTIAL_UPDATE_REMOVE_ON_GROUP = Option(
     "partial-update.remove-record-on-sequence-group", names, NO_NAMES, "Groups whose deletes remove the row."
 )
 PARTITION_DEFAULT_NAME = Option("partition.default-name", str, "__DEFAULT_PARTITION__", "Folder of NULL and blanks.")
+PARTITION_EXPIRATION_CHECK_INTERVAL = Option(
+    "partition.expiration-check-interval", duration, 3_600_000, "How often commits expire partitions, ms."
+)
+PARTITION_EXPIRATION_MAX_NUM = Option("partition.expiration-max-num", integer, 100, "Partitions that go at a time.")
+PARTITION_EXPIRATION_STRATEGY = Option(
+    "partition.expiration-strategy", one_of("values-time", "update-time"), "values-time", "What a partition's age is."
+)
+PARTITION_EXPIRATION_TIME = Option("partition.expiration-time", optional(duration), None, "Partitions' life, ms.")
+PARTITION_MARK_DONE_ACTION = Option(
+    "partition.mark-done-action", names, DONE_ACTIONS, "What marking a partition done does."
+)
+PARTITION_TIMESTAMP_FORMATTER = Option("partition.timestamp-formatter", str, "", "How a partition's time is read.")
+PARTITION_TIMESTAMP_PATTERN = Option("partition.timestamp-pattern", str, "", "Values that make a partition's time.")
 PK_CLUSTERING_OVERRIDE = Option("pk-clustering-override", boolean, False, "Files are sorted by other columns.")
 PRIMARY_KEY = Option("primary-key", names, NO_NAMES, "Primary key columns, at CREATE TABLE.")
 ROW_KIND_FIELD = Option("rowkind.field", str, "", "Column that says what a row does: +I, -U, +U or -D.")
+SCAN_FALLBACK_BRANCH = Option("scan.fallback-branch", str.strip, "", "Branch that lends partitions.")
 SCAN_SNAPSHOT_ID = Option("scan.snapshot-id", integer, 0, "Read this snapshot; 0: the latest.")
 SCAN_TIMESTAMP = Option("scan.timestamp", str, "", "Read the table as of this wall clock time.")
 SCAN_TIMESTAMP_MILLIS = Option("scan.timestamp-millis", integer, 0, "Read the table as of these epoch milliseconds.")
@@ -208,10 +236,32 @@ SEQUENCE_ORDER = Option(
     "ascending",
     "Which sequence field values are the newer.",
 )
+SINK_PROCESS_TIME_ZONE = Option("sink.process-time-zone", str, "", "Zone of automatic tags; default: the process's.")
+SNAPSHOT_EXPIRE_LIMIT = Option("snapshot.expire.limit", integer, 50, "Snapshots that expire at a time.")
+SNAPSHOT_NUM_RETAINED_MAX = Option("snapshot.num-retained.max", integer, 2**31 - 1, "Most snapshots kept.")
+SNAPSHOT_NUM_RETAINED_MIN = Option("snapshot.num-retained.min", integer, 10, "Snapshots that are always kept.")
+SNAPSHOT_TIME_RETAINED = Option("snapshot.time-retained", duration, 3_600_000, "How long snapshots are kept, ms.")
 SPLIT_OPEN_FILE_COST = Option("source.split.open-file-cost", memory_size, 4 * 2**20, "Least weight of a file.")
 SPLIT_TARGET_SIZE = Option("source.split.target-size", memory_size, 128 * 2**20, "Bytes a read task should have.")
 STATS_MODE = Option("metadata.stats-mode", str.lower, "truncate(16)", "Statistics kept per column of a file.")
 STATS_MODE_PER_LEVEL = Option("metadata.stats-mode.per.level", by_level, NO_LEVELS, "Statistics kept at a level.")
+TAG_AUTOMATIC_COMPLETION = Option("tag.automatic-completion", boolean, False, "Make the tags of missed periods.")
+TAG_AUTOMATIC_CREATION = Option(
+    "tag.automatic-creation", one_of("none", "process-time", "watermark", "batch"), "none", "When commits make tags."
+)
+TAG_BATCH_CUSTOMIZED_NAME = Option("tag.batch.customized-name", str, "", "Name of the tag of a batch commit.")
+TAG_CREATION_DELAY = Option("tag.creation-delay", duration, 0, "How long after a period its tag is made, ms.")
+TAG_CREATION_PERIOD = Option("tag.creation-period", one_of("daily", "hourly", "two-hours"), "daily", "Time of a tag.")
+TAG_CREATION_PERIOD_DURATION = Option("tag.creation-period-duration", optional(duration), None, "Time of a tag, ms.")
+TAG_DEFAULT_TIME_RETAINED = Option("tag.default-time-retained", optional(duration), None, "Automatic tags' life, ms.")
+TAG_NUM_RETAINED_MAX = Option("tag.num-retained-max", optional(integer), None, "Most automatic tags kept.")
+TAG_PERIOD_FORMATTER = Option(
+    "tag.period-formatter",
+    one_of("with_dashes", "without_dashes", "without_dashes_and_spaces"),
+    "with_dashes",
+    "How periods name tags.",
+)
+TAG_TIME_EXPIRE_ENABLED = Option("tag.time-expire-enabled", boolean, True, "Commits remove tags whose time is over.")
 TARGET_FILE_SIZE = Option("target-file-size", memory_size, 0, "Size data files roll at; 0: 128 mb with keys, else 256.")
 WRITE_BUFFER_SIZE = Option("write-buffer-size", memory_size, 256 * 2**20, "Bytes of rows a task sorts at once.")
 WRITE_ONLY = Option("write-only", boolean, False, "Writers do not compact.")

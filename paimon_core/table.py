@@ -16,10 +16,12 @@ from paimon_core.commit.publish import CatalogLock, publisher_for
 from paimon_core.errors import CommitUnknownError, PaimonError, UnsupportedFeatureError
 from paimon_core.expressions.predicate import Predicate
 from paimon_core.lsm.compaction import last_level
+from paimon_core.maintenance.after_commit import keep_up
 from paimon_core.options import BUCKET, COMMIT_UNSAFE_STORAGE, COMMIT_USER_PREFIX, DYNAMIC
+from paimon_core.scan.fallback import plan_with_fallback
 from paimon_core.scan.increment import Increment
 from paimon_core.scan.partitions import partition_rows
-from paimon_core.scan.plan import Plan, plan_scan
+from paimon_core.scan.plan import Plan
 from paimon_core.scan.plan_increment import plan_increment
 from paimon_core.scan.time_travel import resolve_snapshot, store_at
 from paimon_core.scan.views import View
@@ -73,11 +75,12 @@ class Table:
     def plan(
         self, version: Snapshot | Increment | None, predicate: Predicate | None = None, view: View = View.ROWS
     ) -> Plan:
-        """What to read of a version, or of the changes up to it; see `plan_scan`, `plan_increment`."""
+        """What to read of a version, or of the changes up to it; see `plan_with_fallback`, `plan_increment`."""
         if isinstance(version, Increment):
             return plan_increment(self.store, version, predicate)
         only_last = view is View.READ_OPTIMIZED and self.store.has_primary_key
-        return plan_scan(self.store, version, predicate, level=last_level(self.store.options) if only_last else None)
+        level = last_level(self.store.options) if only_last else None
+        return plan_with_fallback(self.store, version, predicate, level=level)
 
     def partitions(self, snapshot: Snapshot | None) -> pa.Table:
         """The partitions of a version that have files, a column per partition key."""
@@ -114,7 +117,7 @@ class Table:
     def commit(
         self, messages: Sequence[CommitMessage], info: CommitInfo, overwrite: Overwrite | None = None
     ) -> Snapshot | None:
-        """Make the files of messages visible; see `commit`."""
+        """Make the files of messages visible, see `commit`; then the upkeep that the options ask for."""
         publisher = publisher_for(self.store.io, self.lock, self.store.options[COMMIT_UNSAFE_STORAGE])
         indexes = merge_hash_indexes(self.store, messages)
         try:
@@ -125,6 +128,8 @@ class Table:
             delete_hash_indexes(self.store, indexes.merged)
             raise
         delete_hash_indexes(self.store, indexes.parts)
+        if made is not None:
+            keep_up(self.store, made, publisher)
         return made
 
     def due_compactions(self, written: Sequence[CommitMessage]) -> list[CommitMessage]:

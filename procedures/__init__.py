@@ -2,9 +2,57 @@
 
 from __future__ import annotations
 
-from paimon_sql.procedures.compaction import compact
+from paimon_sql.procedures import (
+    branches,
+    consumers,
+    copying,
+    expiry,
+    files,
+    manifests,
+    partitions,
+    rollback,
+    tag_statements,
+    tags,
+)
+from paimon_sql.procedures.compaction import compact, compact_database
 from paimon_sql.procedures.registry import Executor, Parameter, Procedure, ProcedureContext, procedure
 
-__all__ = ["PROCEDURES", "Executor", "Parameter", "Procedure", "ProcedureContext", "procedure"]
+__all__ = ["PROCEDURES", "STATEMENTS", "Executor", "Parameter", "Procedure", "ProcedureContext", "procedure"]
 
-PROCEDURES = {p.name: p for p in (compact,)}
+PROCEDURES = {
+    p.name: p
+    for p in (
+        branches.create_branch,
+        branches.delete_branch,
+        branches.fast_forward,
+        branches.merge_branch,
+        branches.rename_branch,
+        compact,
+        compact_database,
+        consumers.clear_consumers,
+        consumers.reset_consumer,
+        copying.copy,
+        expiry.expire_changelogs,
+        expiry.expire_partitions,
+        expiry.expire_snapshots,
+        expiry.expire_tags,
+        files.purge_files,
+        files.remove_orphan_files,
+        files.remove_unexisting_files,
+        manifests.compact_manifest,
+        partitions.mark_partition_done,
+        rollback.repair,
+        rollback.repair_earliest_snapshot,
+        rollback.rollback,
+        rollback.rollback_to_timestamp,
+        rollback.rollback_to_watermark,
+        tags.create_tag,
+        tags.create_tag_from_timestamp,
+        tags.delete_tag,
+        tags.rename_tag,
+        tags.replace_tag,
+        tags.trigger_tag_automatic_creation,
+    )
+}
+# what statements become; found by name, not listed
+STATEMENTS = {p.name: p for p in (tag_statements.delete_tags, tag_statements.make_tag)}

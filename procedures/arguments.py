@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import UTC, date, datetime
+from datetime import UTC, date, datetime, timedelta, tzinfo
 from decimal import Decimal, InvalidOperation
 from typing import Any
 
@@ -44,6 +44,35 @@ def idle_millis(text: str) -> int:
         return duration(text)
     except ValueError as e:
         raise InvalidOptionError(f"partition_idle_time cannot be {text!r}: it is {e}.") from e
+
+
+def moment(argument: str, text: str, zone: tzinfo | None) -> datetime:
+    """`2024-01-31 12:00:00` or `2024-01-31`, in `zone` where it names none, as a moment.
+
+    Raises `InvalidOptionError`.
+    """
+    try:
+        found = datetime.fromisoformat(text.strip())
+        return (found if found.tzinfo else found.replace(tzinfo=zone)).astimezone(UTC)
+    except (ValueError, OverflowError) as e:
+        raise InvalidOptionError(
+            f"{argument} cannot be {text!r}: write it as '2024-01-31 12:00:00' or '2024-01-31'."
+        ) from e
+
+
+def epoch_millis(argument: str, text: str, zone: tzinfo | None) -> int:
+    """See `moment`, as epoch milliseconds."""
+    return (moment(argument, text, zone) - datetime(1970, 1, 1, tzinfo=UTC)) // timedelta(milliseconds=1)
+
+
+def time_to_live(argument: str, text: str | None) -> timedelta | None:
+    """`1 d` or `12 hours`; None for None. Raises `InvalidOptionError`."""
+    if text is None:
+        return None
+    try:
+        return timedelta(milliseconds=duration(text))
+    except (ValueError, OverflowError) as e:
+        raise InvalidOptionError(f"{argument} cannot be {text!r}: it is a duration such as '1 d' or '12 h'.") from e
 
 
 def _condition(part: str, by_name: dict[str, DataField], default_name: str) -> Predicate:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import logging
+import re
 from collections import defaultdict
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
 from paimon_core.commit.draft import CommitInfo
-from paimon_core.errors import InvalidOptionError
+from paimon_core.errors import InvalidOptionError, PaimonError
 from paimon_core.lsm.strategy import Strategy
 from paimon_core.options import PARTITION_DEFAULT_NAME, WRITE_ONLY, names
 from paimon_core.scan.partitions import decoded_partitions
@@ -23,6 +25,7 @@ from paimon_core.write.sort_job import Curve, replacing, sort_job
 from paimon_sql.procedures.arguments import idle_millis, partition_specs, table_options
 from paimon_sql.procedures.registry import ProcedureContext, procedure
 
+_LOG = logging.getLogger(__name__)
 STRATEGIES = ("full", "minor")
 
 
@@ -71,6 +74,45 @@ def compact(
     if messages:
         target.commit(messages, CommitInfo(user=target.new_commit_user()))
     return [(True,)]
+
+
+@procedure(result="string")
+def compact_database(
+    context: ProcedureContext,
+    including_databases: str | None = None,
+    including_tables: str | None = None,
+    excluding_tables: str | None = None,
+    options: str | None = None,
+) -> Sequence[tuple[Any, ...]]:
+    """Compact every table whose whole name `database.table` matches `including_tables` and not `excluding_tables`, in
+    databases that match `including_databases`; all are regular expressions.
+
+    The result says how many tables were compacted, and how many could not be.
+    """
+    databases = _pattern("including_databases", including_databases or ".*")
+    including = _pattern("including_tables", including_tables or ".*")
+    excluding = _pattern("excluding_tables", excluding_tables) if excluding_tables else None
+    done = failed = 0
+    for database in filter(databases.fullmatch, context.catalog.list_databases()):
+        for table in context.catalog.list_tables(database):
+            name = f"{database}.{table}"
+            if not including.fullmatch(name) or (excluding and excluding.fullmatch(name)):
+                continue
+            try:
+                quoted = ".".join(f"`{n.replace('`', '``')}`" for n in (database, table))
+                compact.call(context, {"table": quoted, "options": options})
+                done += 1
+            except PaimonError as error:
+                _LOG.warning("Table %s could not be compacted: %s", name, error)
+                failed += 1
+    return [(f"Compact database finished. Success: {done}, Failed: {failed}",)]
+
+
+def _pattern(argument: str, text: str) -> re.Pattern[str]:
+    try:
+        return re.compile(text)
+    except re.error as e:
+        raise InvalidOptionError(f"{argument} cannot be {text!r}: it is no regular expression ({e}).") from e
 
 
 def _curve(strategy: str | None, order_by: str | None) -> Curve | None:

@@ -6,7 +6,8 @@ import inspect
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol, get_args, get_type_hints
+from datetime import tzinfo
+from typing import Any, NewType, Protocol, get_args, get_type_hints
 
 import pyarrow as pa
 
@@ -18,7 +19,8 @@ from paimon_sql.catalog.base import Catalog
 from paimon_sql.catalog.identifier import Identifier
 
 _NAME_PART = re.compile(r"`(?P<quoted>(?:[^`]|``)+)`|(?P<plain>[^`.]+)")
-_SQL_TYPES = {str: "string", int: "bigint", bool: "boolean"}
+Int = NewType("Int", int)  # an argument of Spark's type INT; int stands for BIGINT
+_SQL_TYPES = {str: "string", int: "bigint", Int: "int", bool: "boolean"}
 
 
 class Executor(Protocol):
@@ -35,22 +37,27 @@ class Executor(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class ProcedureContext:
-    """What a procedure may use."""
+    """What a procedure may use; `zone` is where wall clock times are read, None: the process's own."""
 
     catalog: Catalog
     database: str
     executor: Executor
+    zone: tzinfo | None = None
 
     def load_table(self, name: str) -> Table:
         """A table by `table`, `db.table` or `catalog.db.table`. Raises `TableNotFoundError`, `InvalidNameError`."""
+        identifier = self.identifier(name)
+        if identifier.system_table is not None:
+            raise InvalidNameError(f"{name!r} is a system table: name the table itself.")
+        return self.catalog.load_table(identifier)
+
+    def identifier(self, name: str) -> Identifier:
+        """What a table name means. Raises `InvalidNameError`."""
         parts = list(_NAME_PART.finditer(name))
         if ".".join(p[0] for p in parts) != name or not 1 <= len(parts) <= 3:
             raise InvalidNameError(f"{name!r} is no table name: write it as table, or as database.table.")
         names = [p["plain"] or p["quoted"].replace("``", "`") for p in parts]
-        identifier = Identifier.of(names[-2] if len(names) > 1 else self.database, names[-1])
-        if identifier.system_table is not None:
-            raise InvalidNameError(f"{name!r} is a system table: name the table itself.")
-        return self.catalog.load_table(identifier)
+        return Identifier.of(names[-2] if len(names) > 1 else self.database, names[-1])
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,13 +25,20 @@ from paimon_core.errors import (
     SchemaNotFoundError,
     StorageError,
 )
-from paimon_core.options import COMMIT_MAX_RETRIES, COMMIT_MAX_RETRY_WAIT, COMMIT_MIN_RETRY_WAIT, TableOptions
+from paimon_core.options import (
+    COMMIT_MAX_RETRIES,
+    COMMIT_MAX_RETRY_WAIT,
+    COMMIT_MIN_RETRY_WAIT,
+    MANIFEST_FULL_COMPACTION_SIZE,
+    MANIFEST_TARGET_FILE_SIZE,
+    TableOptions,
+)
 from paimon_core.spec.index_manifest import IndexManifestEntry
 from paimon_core.spec.message import CommitMessage
 from paimon_core.spec.snapshot import CommitKind, Snapshot, encode_snapshot
 from paimon_core.store.features import check_writable
 from paimon_core.store.index_files import delete_index_files, index_entries
-from paimon_core.store.manifests import delete_manifests, live_files
+from paimon_core.store.manifests import data_manifests, delete_manifests, live_files
 from paimon_core.store.schemas import load_schema
 from paimon_core.store.snapshots import find_snapshot, latest_snapshot, write_hints
 from paimon_core.store.table_store import TableStore
@@ -68,6 +75,18 @@ def commit(
     if overwrite is not None:  # what an overwrite replaces is told by no changelog
         _delete_files(store, [(m, f.file_name) for m in messages for f in m.new_changelog])
     return made
+
+
+def compact_manifests(store: TableStore, info: CommitInfo, publisher: Publisher) -> Snapshot | None:
+    """Rewrite the manifests into few without DELETE, as a snapshot of the same files; None where nothing is due."""
+    latest = latest_snapshot(store)
+    manifests = () if latest is None else data_manifests(store, latest)
+    small = [m for m in manifests if m.num_deleted_files > 0 or m.file_size < store.options[MANIFEST_TARGET_FILE_SIZE]]
+    if len(small) < 2:
+        return None
+    _check_table(store)
+    fully = store.with_options({MANIFEST_FULL_COMPACTION_SIZE.key: "0 b"})
+    return _commit_change(fully, Change(kind=CommitKind.COMPACT, entries=(), scope=None), info, publisher)
 
 
 def abort(store: TableStore, messages: Sequence[CommitMessage]) -> None:
@@ -209,7 +228,7 @@ def _by(latest: Snapshot | None) -> str:
 def _check_table(store: TableStore) -> None:
     """Raises `CommitConflictError` where the table was dropped, or dropped and created again, since it was loaded."""
     try:
-        same = load_schema(store.io, store.root, store.schema.id) == store.schema
+        same = load_schema(store.io, store.paths.version_root, store.schema.id) == store.schema
     except SchemaNotFoundError:
         raise CommitConflictError(
             f"Table {store.name} was dropped while rows were written to it. Nothing was committed."

@@ -71,7 +71,7 @@ class LockedPublisher:
         held = ExitStack()
         held.enter_context(self.lock)  # outside: without the lock nothing was tried
         with _unknown_outcome(path), held:
-            return _outcome(_create(self.io, path, data))
+            return _outcome(create_new(self.io, path, data))
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +85,7 @@ class UnsafePublisher:
 
     def publish(self, path: str, data: bytes) -> Outcome:
         with _unknown_outcome(path):
-            return _outcome(_create(self.io, path, data))
+            return _outcome(create_new(self.io, path, data))
 
 
 def publisher_for(io: FileIO, lock: CatalogLock | None, allow_unsafe: bool) -> Publisher:
@@ -103,8 +103,11 @@ def publisher_for(io: FileIO, lock: CatalogLock | None, allow_unsafe: bool) -> P
     )
 
 
-def _create(io: FileIO, path: str, data: bytes) -> bool:
-    """Atomically where the storage can, else look and write; for callers that hold a lock or named the risk."""
+def create_new(io: FileIO, path: str, data: bytes) -> bool:
+    """Whether the file was made, False where it exists: atomically where the storage can, else look and write.
+
+    For callers that hold a lock or named the risk, and for files where losing a race costs nothing.
+    """
     try:
         return io.create_exclusive(path, data)
     except UnsafeStorageError:

@@ -23,12 +23,11 @@ from paimon_core.store.snapshots import (
     earliest_snapshot,
     find_snapshot,
     latest_snapshot,
-    list_tags,
     read_snapshot,
-    read_tag,
     snapshot_ids,
 )
 from paimon_core.store.table_store import TableStore
+from paimon_core.store.tags import list_tags, read_tag
 
 BETWEEN, BETWEEN_TIMESTAMP = "incremental-between", "incremental-between-timestamp"
 TO_AUTO_TAG = "incremental-to-auto-tag"

@@ -14,6 +14,7 @@ from paimon_core.scan.metadata_columns import metadata_column, metadata_fields
 from paimon_core.scan.read_changes import read_changes
 from paimon_core.spec.paths import data_file_path
 from paimon_core.spec.split import DataSplit, SplitKind
+from paimon_core.store.branches import open_branch
 from paimon_core.store.bucket_files import BucketFiles
 from paimon_core.store.table_store import TableStore
 
@@ -26,6 +27,8 @@ def read_split(
     The conjuncts of `predicate` on these columns leave rows out; rows that do not match may still come.
     Raises `DataFileMissingError`, `CorruptFileError`, `StorageError`.
     """
+    if split.branch:
+        store = open_branch(store, split.branch)
     extra = {f.name: f for f in metadata_fields(store.schema) if f.name in columns}
     if not extra:
         yield from _rows(store, split, columns, predicate)

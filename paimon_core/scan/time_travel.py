@@ -11,15 +11,13 @@ from paimon_core.options import SCAN_SNAPSHOT_ID, SCAN_TIMESTAMP, SCAN_TIMESTAMP
 from paimon_core.spec.snapshot import Snapshot
 from paimon_core.store.schemas import read_schema
 from paimon_core.store.snapshots import (
-    describe_snapshots,
     find_snapshot,
     latest_snapshot,
     read_snapshot,
-    read_tag,
     snapshot_ids,
-    tag_names,
 )
 from paimon_core.store.table_store import TableStore
+from paimon_core.store.tags import read_tag, require_tag
 
 _OPTIONS = ("scan.snapshot-id", "scan.tag-name", "scan.version", "scan.timestamp-millis", "scan.timestamp")
 
@@ -81,13 +79,7 @@ def _by_version(store: TableStore, version: str) -> Snapshot:
 
 
 def _by_tag(store: TableStore, name: str) -> Snapshot:
-    tag = read_tag(store, name)
-    if tag is None:
-        tags = ", ".join(tag_names(store)) or "none"
-        raise SnapshotNotFoundError(
-            f"Table {store.name} has no tag {name!r} (its tags: {tags}); {describe_snapshots(store)}."
-        )
-    return tag.snapshot
+    return require_tag(store, name).snapshot
 
 
 def _by_time(store: TableStore, millis: int) -> Snapshot:

@@ -5,6 +5,9 @@
     TABLE/manifest/{manifest-UUID-N,manifest-list-UUID-N,index-manifest-UUID-N}
     TABLE/index/index-UUID-N
     TABLE/[KEY=VALUE/…]bucket-N/data-UUID-N.FORMAT
+    TABLE/tag/tag-NAME, TABLE/consumer/consumer-ID, TABLE/changelog/{changelog-N,EARLIEST,LATEST}
+    TABLE/statistics/stat-UUID-N
+    TABLE/branch/branch-NAME/{schema,snapshot,tag,consumer,changelog}/…   manifests and data are the table's
 
 Source: specification, "Snapshot", "Schema", "Manifest", "DataFile".
 """
@@ -30,6 +33,8 @@ _FORBIDDEN_IN_NAMES = re.compile(r"[\x00-\x1f\x7f/\\\ud800-\udfff]")
 _BLANK = re.compile(r"[^\S\x85\xa0\u2007\u202f]*")  # spaces that do not break a line, and NEL, are no blanks
 _SNAPSHOT = re.compile(r"snapshot-([0-9]{1,19})")
 _SCHEMA = re.compile(r"schema-([0-9]{1,19})")
+_CHANGELOG = re.compile(r"changelog-([0-9]{1,19})")
+BRANCH_PREFIX, TAG_PREFIX, CONSUMER_PREFIX = "branch-", "tag-", "consumer-"
 MAX_NAME_BYTES = 200  # leaves room for `.db` and for folders beside it in a file name of 255 bytes
 
 
@@ -124,18 +129,53 @@ def _civil(days: int) -> tuple[int, int, int]:
 
 @dataclass(frozen=True, slots=True)
 class TablePaths:
-    """The paths of the table at `root` (no trailing slash); `data_dir` is the folder below it that holds the data."""
+    """The paths of the table at `root` (no trailing slash), or of one of its branches; `data_dir` is the folder below
+    it that holds the data."""
 
     root: str
     data_dir: str = ""
+    branch: str = ""
+
+    @property
+    def version_root(self) -> str:
+        """The folder of what a branch has of its own: schemas, snapshots, tags, consumers, changelogs."""
+        return f"{self.branch_dir}/{BRANCH_PREFIX}{self.branch}" if self.branch else self.root
+
+    @property
+    def branch_dir(self) -> str:
+        return f"{self.root}/branch"
 
     @property
     def schema_dir(self) -> str:
-        return f"{self.root}/schema"
+        return f"{self.version_root}/schema"
 
     @property
     def snapshot_dir(self) -> str:
-        return f"{self.root}/snapshot"
+        return f"{self.version_root}/snapshot"
+
+    @property
+    def tag_dir(self) -> str:
+        return f"{self.version_root}/tag"
+
+    @property
+    def consumer_dir(self) -> str:
+        return f"{self.version_root}/consumer"
+
+    @property
+    def changelog_dir(self) -> str:
+        return f"{self.version_root}/changelog"
+
+    @property
+    def index_dir(self) -> str:
+        return f"{self.root}/index"
+
+    @property
+    def statistics_dir(self) -> str:
+        return f"{self.root}/statistics"
+
+    @property
+    def data_root(self) -> str:
+        return f"{self.root}/{self.data_dir}" if self.data_dir else self.root
 
     @property
     def manifest_dir(self) -> str:
@@ -155,18 +195,29 @@ class TablePaths:
     def earliest_hint(self) -> str:
         return f"{self.snapshot_dir}/EARLIEST"
 
+    def tag(self, name: str) -> str:
+        return f"{self.tag_dir}/{TAG_PREFIX}{_inside(self.tag_dir, name)}"
+
+    def consumer(self, consumer_id: str) -> str:
+        return f"{self.consumer_dir}/{CONSUMER_PREFIX}{_inside(self.consumer_dir, consumer_id)}"
+
+    def changelog(self, snapshot_id: int) -> str:
+        return f"{self.changelog_dir}/changelog-{snapshot_id}"
+
+    def statistics(self, name: str) -> str:
+        return f"{self.statistics_dir}/{_inside(self.statistics_dir, name)}"
+
     def manifest(self, name: str) -> str:
         return f"{self.manifest_dir}/{_inside(self.manifest_dir, name)}"
 
     def index_file(self, name: str) -> str:
-        folder = f"{self.root}/index"
+        folder = self.index_dir
         return f"{folder}/{_inside(folder, name)}"
 
     def bucket_dir(self, spec: dict[str, str], bucket: int) -> str:
         """Folder of a bucket; `spec` is the partition's, not escaped."""
         parts = [f"{escape_path_name(k)}={escape_path_name(v)}" for k, v in spec.items()]
-        top = f"{self.root}/{self.data_dir}" if self.data_dir else self.root
-        return "/".join([top, *parts, "bucket-postpone" if bucket == -2 else f"bucket-{bucket}"])
+        return "/".join([self.data_root, *parts, "bucket-postpone" if bucket == -2 else f"bucket-{bucket}"])
 
 
 def data_file_path(bucket_dir: str, file: DataFileMeta) -> str:
@@ -177,6 +228,13 @@ def data_file_path(bucket_dir: str, file: DataFileMeta) -> str:
 def index_file_path(bucket_dir: str, name: str) -> str:
     """Where an index file lies that stands beside the data (`index-file-in-data-file-dir`)."""
     return f"{bucket_dir}/{_inside(bucket_dir, name)}"
+
+
+def data_file_paths(bucket_dir: str, file: DataFileMeta) -> list[str]:
+    """The paths of a data file and of the files that go with it. Raises `CorruptFileError`."""
+    path = data_file_path(bucket_dir, file)
+    folder = path.rpartition("/")[0]
+    return [path, *(f"{folder}/{_inside(folder, name)}" for name in file.extra_files)]
 
 
 def _inside(folder: str, name: str) -> str:
@@ -195,4 +253,10 @@ def parse_snapshot_id(name: str) -> int | None:
 def parse_schema_id(name: str) -> int | None:
     """N of `schema-N`, None for any other name."""
     match = _SCHEMA.fullmatch(name)
+    return int(match[1]) if match else None
+
+
+def parse_changelog_id(name: str) -> int | None:
+    """N of `changelog-N`, None for any other name."""
+    match = _CHANGELOG.fullmatch(name)
     return int(match[1]) if match else None

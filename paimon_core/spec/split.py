@@ -35,7 +35,8 @@ class DataSplit:
     """Files of one bucket; `needs_merge` where their rows must be merged by key, else they are read as they are.
 
     `deletions` are the deletion vectors of those files that have one. `before` are the files of an earlier version,
-    with their deletion vectors, whose rows those of `files` are compared to, for `DIFFERENCE`.
+    with their deletion vectors, whose rows those of `files` are compared to, for `DIFFERENCE`. `branch` names
+    the branch they are of, "": the table's own.
     """
 
     partition: bytes
@@ -47,6 +48,7 @@ class DataSplit:
     kind: SplitKind = SplitKind.ROWS
     before: tuple[DataFileMeta, ...] = ()
     before_deletions: tuple[DeletionFile, ...] = ()
+    branch: str = ""
 
     @property
     def row_count(self) -> int:
@@ -78,6 +80,7 @@ def encode_split(split: DataSplit) -> str:
             "partition": b64encode(split.partition).decode(),
             "bucket": split.bucket,
             "dir": split.bucket_dir,
+            "branch": split.branch,
             "merge": split.needs_merge,
             "kind": split.kind,
             "before": [DATA_FILE_META.to_json(f) for f in split.before],
@@ -98,6 +101,7 @@ def decode_split(text: str) -> DataSplit:
             bucket_dir=member(node, "dir", str),
             files=tuple(DATA_FILE_META.from_json(f) for f in member(node, "files", list)),
             needs_merge=member(node, "merge", bool),
+            branch=member(node, "branch", str),
             deletions=_deletions(node, "deletions"),
             kind=SplitKind(member(node, "kind", str)),
             before=tuple(DATA_FILE_META.from_json(f) for f in member(node, "before", list)),

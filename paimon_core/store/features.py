@@ -25,7 +25,6 @@ _READ = (
     _Feature("data-evolution.enabled", "false", ("false",)),
     _Feature("manifest.format", "avro", ("avro", "parquet", "orc")),
     _Feature("chain-table.enabled", "false", ("false",)),
-    _Feature("scan.fallback-branch", "", ("",)),
     _Feature("record-level.expire-time", "", ("",)),
     _Feature("primary-key.nullable", "false", ("false",), keyed_only=True),
 )

@@ -10,7 +10,7 @@ from paimon_core.store.table_store import TableStore
 
 
 def schema_ids(io: FileIO, root: str) -> list[int]:
-    """The numbers of all schema versions of the table at `root`, ascending; none where there is no table."""
+    """The numbers of all schema versions of the table, or branch, at `root`, ascending; none where there is none."""
     found = (parse_schema_id(f.name) for f in io.list(TablePaths(root).schema_dir))
     return sorted(n for n in found if n is not None)
 
@@ -36,12 +36,12 @@ def load_schema(io: FileIO, root: str, schema_id: int) -> TableSchema:
 
 def read_schema(store: TableStore, schema_id: int) -> TableSchema:
     """One version of the store's table, without a read where it is the one in force."""
-    return store.schema if schema_id == store.schema.id else load_schema(store.io, store.root, schema_id)
+    return store.schema if schema_id == store.schema.id else load_schema(store.io, store.paths.version_root, schema_id)
 
 
 def list_schemas(store: TableStore) -> list[TableSchema]:
     """All versions, ascending."""
-    return [load_schema(store.io, store.root, n) for n in schema_ids(store.io, store.root)]
+    return [load_schema(store.io, store.paths.version_root, n) for n in schema_ids(store.io, store.paths.version_root)]
 
 
 def create_schema(io: FileIO, root: str, schema: TableSchema) -> bool:

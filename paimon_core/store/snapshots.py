@@ -1,8 +1,7 @@
-"""Snapshots and tags of a table.
+"""Snapshots of a table or branch.
 
-    TABLE/snapshot/snapshot-N        one committed version, never changed
-    TABLE/snapshot/{EARLIEST,LATEST} hints: the text of N, possibly behind
-    TABLE/tag/tag-NAME               a snapshot that does not expire, with its creation time
+    snapshot/snapshot-N        one committed version, never changed
+    snapshot/{EARLIEST,LATEST} hints: the text of N, possibly behind
 
 Source: specification, "Snapshot".
 """
@@ -11,27 +10,13 @@ from __future__ import annotations
 
 import re
 from contextlib import suppress
-from dataclasses import dataclass
-from datetime import datetime, timedelta
 
 from paimon_core.errors import CorruptFileError, SnapshotNotFoundError, StorageError
-from paimon_core.spec.json_object import decode_json_object
 from paimon_core.spec.paths import parse_snapshot_id
 from paimon_core.spec.snapshot import Snapshot, decode_snapshot
 from paimon_core.store.table_store import TableStore
 
 _HINT = re.compile(rb"\s*(\d{1,19})\s*")
-_TAG_PREFIX = "tag-"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Tag:
-    """A named snapshot. `created` is the wall clock of who made it; `retained` how long it is kept, None: for ever."""
-
-    name: str
-    snapshot: Snapshot
-    created: datetime | None = None
-    retained: timedelta | None = None
 
 
 def latest_snapshot(store: TableStore) -> Snapshot | None:
@@ -96,42 +81,17 @@ def write_hints(store: TableStore, snapshot_id: int) -> None:
             store.io.write_bytes(store.paths.earliest_hint, str(ids[0] if ids else snapshot_id).encode())
 
 
-def read_tag(store: TableStore, name: str) -> Tag | None:
-    """A tag by its name, None where there is none."""
-    if "/" in name or "\\" in name:
-        return None
-    path = f"{_tag_dir(store)}/{_TAG_PREFIX}{name}"
-    try:
-        data = store.io.read_bytes(path)
-    except FileNotFoundError:
-        return None
-    node = decode_json_object(path, data)
-    try:
-        return Tag(
-            name=name,
-            snapshot=decode_snapshot(path, data),
-            created=_local_date_time(node.get("tagCreateTime")),
-            retained=_duration(node.get("tagTimeRetained")),
-        )
-    except (TypeError, ValueError, OverflowError) as e:
-        raise CorruptFileError(path, f"its times do not decode ({e})") from e
-
-
-def tag_names(store: TableStore) -> list[str]:
-    """The names of all tags, sorted."""
-    files = (f.name for f in store.io.list(_tag_dir(store)) if not f.is_dir)
-    return sorted(n.removeprefix(_TAG_PREFIX) for n in files if n.startswith(_TAG_PREFIX))
-
-
-def list_tags(store: TableStore) -> list[Tag]:
-    """All tags, by name."""
-    return [tag for name in tag_names(store) if (tag := read_tag(store, name)) is not None]
-
-
 def describe_snapshots(store: TableStore) -> str:
     """The versions that exist, for messages."""
     ids = snapshot_ids(store)
     return f"the snapshots {ids[0]} to {ids[-1]} exist" if ids else "it has no snapshots yet"
+
+
+def reset_hints(store: TableStore, earliest: int, latest: int) -> None:
+    """Say which versions are the earliest and the latest, after some were removed. Never fails."""
+    with suppress(StorageError, FileNotFoundError):
+        store.io.write_bytes(store.paths.earliest_hint, str(earliest).encode())
+        store.io.write_bytes(store.paths.latest_hint, str(latest).encode())
 
 
 def _read(store: TableStore, snapshot_id: int) -> Snapshot:
@@ -148,20 +108,3 @@ def _read_hint(store: TableStore, path: str) -> int | None:
     except (StorageError, FileNotFoundError):
         return None
     return int(match[1]) if match and int(match[1]) > 0 else None
-
-
-def _tag_dir(store: TableStore) -> str:
-    return f"{store.root}/tag"
-
-
-def _local_date_time(parts: list[int] | None) -> datetime | None:
-    """A wall clock written as [year, month, day, hour, minute(, second(, nanosecond))]."""
-    if parts is None:
-        return None
-    year, month, day, hour, minute, *rest = parts
-    second, nano = [*rest, 0, 0][:2]
-    return datetime(year, month, day, hour, minute, second, nano // 1000)
-
-
-def _duration(seconds: float | None) -> timedelta | None:
-    return None if seconds is None else timedelta(seconds=float(seconds))

@@ -15,27 +15,34 @@ from paimon_core.store.cache import MetadataCache
 
 @dataclass(frozen=True)
 class TableStore:
-    """A table's storage, place, schema in force and options (the schema's, overridden for this use). Picklable."""
+    """A table's storage, place, schema in force and options (the schema's, overridden for this use). Picklable.
+
+    `branch` names one of its branches, whose schemas, snapshots and tags are then meant; "" is the table itself.
+    """
 
     io: FileIO
     root: str
     schema: TableSchema
     options: TableOptions
     cache: MetadataCache = field(default_factory=MetadataCache, compare=False, repr=False)
+    branch: str = ""
 
     @staticmethod
-    def of(io: FileIO, root: str, schema: TableSchema, cache: MetadataCache | None = None) -> TableStore:
+    def of(
+        io: FileIO, root: str, schema: TableSchema, cache: MetadataCache | None = None, branch: str = ""
+    ) -> TableStore:
         known = MetadataCache() if cache is None else cache  # an empty one is false, and is to be filled
-        return TableStore(io, root, schema, TableOptions(schema.options), known)
+        return TableStore(io, root, schema, TableOptions(schema.options), known, branch)
 
     @cached_property
     def paths(self) -> TablePaths:
-        return TablePaths(self.root, self.options[DATA_FILE_DIRECTORY])
+        return TablePaths(self.root, self.options[DATA_FILE_DIRECTORY], self.branch)
 
     @property
     def name(self) -> str:
-        """What messages call the table: `database.table`."""
+        """What messages call the table: `database.table`, with `$branch_NAME` behind it for a branch."""
         database, _, table = self.root.rpartition("/")
+        table += f"$branch_{self.branch}" if self.branch else ""
         return f"{database.rpartition('/')[2].removesuffix('.db')}.{table}"
 
     @property

@@ -1,4 +1,4 @@
-"""What the files of a version are: `$files`, `$partitions`, `$buckets`, `$manifests`."""
+"""What the files of a version are: `$files`, `$file_key_ranges`, `$partitions`, `$buckets`, `$manifests`."""
 
 from __future__ import annotations
 
@@ -48,6 +48,7 @@ FILES = pa.schema(
         ("write_cols", pa.list_(STRING)),
     ]
 )
+FILE_KEY_RANGES = pa.schema([*(FILES.field(i) for i in range(10)), ("first_row_id", BIGINT)])
 PARTITIONS = pa.schema(
     [
         ("partition", STRING),
@@ -96,6 +97,13 @@ def files(store: TableStore, zone: tzinfo | None) -> Iterator[Row]:
         if schema_id not in schemas:
             schemas[schema_id] = read_schema(store, schema_id)
         yield _file_row(store, entry, schemas[schema_id])
+
+
+def file_key_ranges(store: TableStore, zone: tzinfo | None) -> Iterator[Row]:
+    keys = FILE_KEY_RANGES.names
+    places = [FILES.names.index(name) for name in keys]
+    for row in files(store, zone):
+        yield tuple(row[i] for i in places)
 
 
 def partitions(store: TableStore, zone: tzinfo | None) -> Iterator[Row]:

@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from paimon_core.errors import TableNotFoundError
 from paimon_core.store.table_store import TableStore
-from paimon_core.system_tables import files, indexes, versions
+from paimon_core.system_tables import files, indexes, references, versions
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,13 +23,18 @@ class SystemTable:
 
 
 SYSTEM_TABLES: dict[str, SystemTable] = {
+    "aggregation_fields": SystemTable(references.AGGREGATION_FIELDS, references.aggregation_fields),
+    "branches": SystemTable(references.BRANCHES, references.branches),
     "buckets": SystemTable(files.BUCKETS, files.buckets),
+    "consumers": SystemTable(references.CONSUMERS, references.consumers),
+    "file_key_ranges": SystemTable(files.FILE_KEY_RANGES, files.file_key_ranges),
     "files": SystemTable(files.FILES, files.files),
     "manifests": SystemTable(files.MANIFESTS, files.manifests),
     "options": SystemTable(versions.OPTIONS, versions.options),
     "partitions": SystemTable(files.PARTITIONS, files.partitions),
     "schemas": SystemTable(versions.SCHEMAS, versions.schemas),
     "snapshots": SystemTable(versions.SNAPSHOTS, versions.snapshots),
+    "statistics": SystemTable(references.STATISTICS, references.statistics),
     "table_indexes": SystemTable(indexes.TABLE_INDEXES, indexes.table_indexes),
     "tags": SystemTable(versions.TAGS, versions.tags),
 }

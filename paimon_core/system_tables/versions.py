@@ -10,8 +10,9 @@ from typing import Any
 import pyarrow as pa
 
 from paimon_core.store.schemas import list_schemas
-from paimon_core.store.snapshots import list_snapshots, list_tags
+from paimon_core.store.snapshots import list_snapshots
 from paimon_core.store.table_store import TableStore
+from paimon_core.store.tags import list_tags
 from paimon_core.system_tables.text import duration_text, local_time
 
 Row = tuple[Any, ...]

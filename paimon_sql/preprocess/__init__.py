@@ -18,6 +18,7 @@ from paimon_sql.preprocess.session import configuration, use_catalog
 from paimon_sql.preprocess.statements import Statement, is_terminated, split_statements
 from paimon_sql.preprocess.system_tables import system_tables
 from paimon_sql.preprocess.table_functions import table_functions
+from paimon_sql.preprocess.tags import tag_statements
 from paimon_sql.preprocess.tokens import splice, tokenize
 
 __all__ = [
@@ -37,6 +38,7 @@ RULES = (
     configuration,
     use_catalog,
     dynamic_options,
+    tag_statements,
     system_tables,
     table_functions,
 )
@@ -46,7 +48,7 @@ _DOLLAR_NAME = re.compile(r"\w\$\w")
 _OPTIONS_HINT = re.compile(r"/\*\+\s*OPTIONS\b", re.I)
 _TABLE_FUNCTION = re.compile(r"\bpaimon_incremental_\w+\s*\(", re.I)
 _FIRST_WORD = re.compile(
-    r"(?:\s+|--[^\n]*|/\*(?!\+).*?\*/)*+(?:EXPLAIN\s+(?:\w+\s+)?)?(?:(CREATE|REPLACE)|ALTER|SET|RESET|USE)\b",
+    r"(?:\s+|--[^\n]*|/\*(?!\+).*?\*/)*+(?:EXPLAIN\s+(?:\w+\s+)?)?(?:(CREATE|REPLACE)|ALTER|SET|RESET|USE|SHOW(?=\s+TAGS))\b",
     re.I | re.S,
 )
 _CREATE_IN_FLINK_STYLE = re.compile(

@@ -12,8 +12,9 @@ from paimon_core.spec.schema import TableSchema
 from paimon_core.store.new_schema import new_table_schema
 from paimon_sql.catalog.base import SYSTEM_DATABASE, Catalog
 from paimon_sql.catalog.identifier import Identifier
+from paimon_sql.catalog.system_database import GLOBAL_TABLES
 from paimon_sql.preprocess import DECLARED_TYPES_PROPERTY
-from paimon_sql.procedures import PROCEDURES
+from paimon_sql.procedures import PROCEDURES, STATEMENTS
 from paimon_sql.spark.declared_types import apply_declared_types
 from paimon_sql.spark.errors import NAMESPACE_EXISTS, NO_SUCH_NAMESPACE, NO_SUCH_TABLE, TABLE_EXISTS, no_such_table
 from paimon_sql.spark.jvm import CATALOG, SQL, Jvm, python_map
@@ -21,7 +22,7 @@ from paimon_sql.spark.procedure_bridge import SparkProcedure, UnknownProcedure
 from paimon_sql.spark.proxy import Proxy
 from paimon_sql.spark.session_bridge import SessionBridge
 from paimon_sql.spark.staged_table import StagedSparkTable
-from paimon_sql.spark.table_bridge import SparkTable, SystemTable, ViewTable, statement_options
+from paimon_sql.spark.table_bridge import GlobalTable, SparkTable, SystemTable, ViewTable, statement_options
 from paimon_sql.spark.table_changes import schema_change
 from paimon_sql.spark.types import from_struct, read_struct
 
@@ -116,8 +117,10 @@ class SparkCatalog(Proxy):
         return True
 
     def listTables(self, namespace: Any) -> Any:
-        database = self._database(namespace)
-        identifiers = [self.jvm.identifier([database], t) for t in self.catalog.list_tables(database)]
+        is_system = list(namespace) == [SYSTEM_DATABASE]
+        database = SYSTEM_DATABASE if is_system else self._database(namespace)
+        names = sorted(GLOBAL_TABLES) if is_system else self.catalog.list_tables(database)
+        identifiers = [self.jvm.identifier([database], t) for t in names]
         return self.jvm.array(f"{CATALOG}.Identifier", identifiers)
 
     def listTableSummaries(self, namespace: Any) -> Any:
@@ -130,6 +133,8 @@ class SparkCatalog(Proxy):
     def loadTable(self, identifier: Any, *context: Any) -> Any:
         """(ident), (ident, version), (ident, micros), (ident, privileges) or (ident, TableContext, options)."""
         try:
+            if list(identifier.namespace()) == [SYSTEM_DATABASE]:
+                return GlobalTable(self.jvm, self.session, self.catalog, identifier.name())
             ours = self._identifier(identifier)
             options = self.session.table_options(self.catalog_name, ours) | statement_options(context)
             table = self.catalog.load_table(ours)
@@ -208,9 +213,10 @@ class SparkCatalog(Proxy):
     # -- ProcedureCatalog ---------------------------------------------------------------------------------------------
     def loadProcedure(self, identifier: Any) -> Any:
         namespace, name = list(identifier.namespace()), identifier.name()
-        if namespace != [SYSTEM_DATABASE] or name not in PROCEDURES:
+        procedure = PROCEDURES.get(name) or STATEMENTS.get(name)
+        if namespace != [SYSTEM_DATABASE] or procedure is None:
             return UnknownProcedure(self.jvm, ".".join([*namespace, name]))
-        return SparkProcedure(self.jvm, self.session, self.catalog, PROCEDURES[name])
+        return SparkProcedure(self.jvm, self.session, self.catalog, procedure)
 
     def listProcedures(self, namespace: Any) -> Any:
         names = sorted(PROCEDURES) if list(namespace) == [SYSTEM_DATABASE] else []

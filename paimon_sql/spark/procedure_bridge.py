@@ -17,6 +17,7 @@ from paimon_sql.spark.proxy import Proxy
 from paimon_sql.spark.scan_bridge import LocalScan
 from paimon_sql.spark.session_bridge import SessionBridge
 
+_ARROW_TYPES = {"string": pa.string(), "bigint": pa.int64(), "int": pa.int32(), "boolean": pa.bool_()}
 PROCEDURES = f"{CATALOG}.procedures"
 
 
@@ -54,11 +55,14 @@ class SparkProcedure(Proxy):
             if not arguments.isNullAt(i):
                 value = arguments.get(i, self.jvm.data_type(_spark_type(p.type)))
                 given[p.name] = value if isinstance(value, (bool, int)) else str(value.toString())
-        context = ProcedureContext(self.catalog, self.session.current_database(), SparkExecutor(self.session))
+        session = self.session
+        executor, zone = SparkExecutor(session), session.time_zone()
+        context = ProcedureContext(self.catalog, session.current_database(), executor, zone)
         rows = self.procedure.call(context, given)
         names = [c for c, _ in self.procedure.columns]
         fields = [StructField(c, _spark_type(t)) for c, t in self.procedure.columns]
-        content = pa.table({n: [r[i] for r in rows] for i, n in enumerate(names)})
+        columns = [pa.array([r[i] for r in rows], _ARROW_TYPES[t]) for i, (_, t) in enumerate(self.procedure.columns)]
+        content = pa.table(columns, names=names)
         scan = LocalScan(self.jvm, self.session, content, StructType(fields), f"CALL {self.procedure.name}")
         scans = self.jvm.java_class("java.util.ArrayList")()
         scans.add(scan)

@@ -11,6 +11,8 @@ from typing import Any, ClassVar
 
 from pyspark.errors.exceptions.captured import CapturedException
 
+from paimon_core.errors import UnsupportedFeatureError
+from paimon_core.options import SCAN_FALLBACK_BRANCH
 from paimon_core.table import Table
 from paimon_sql.catalog.identifier import Identifier
 from paimon_sql.spark.catalog_bridge import SparkCatalog
@@ -57,6 +59,11 @@ class RowLevelStatement(Proxy):
     def _run(self, kind: str, plan: Any) -> None:
         table = self._load()
         table.check_writable()
+        if table.store.options[SCAN_FALLBACK_BRANCH]:
+            raise UnsupportedFeatureError(
+                f"Rows of table {table.name} cannot be changed while it reads partitions from a branch: unset "
+                f"'{SCAN_FALLBACK_BRANCH.key}' first, or change the branch's rows."
+            )
         catalog = self.catalog.catalog_name
         target = open_target(self.jvm, self.session, catalog, table, self.identifier, STATEMENTS[kind](plan))
         if kind == "DeleteFromTable":

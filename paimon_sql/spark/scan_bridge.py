@@ -127,7 +127,9 @@ class PaimonScanBuilder(Proxy):
         if not self.table.schema.field_by_name.keys() >= set(self.required.fieldNames()):
             return False
         root, schema_id = self.table.store.root, self.table.schema.id
-        is_plain = all(not s.needs_merge and all(f.schema_id == schema_id for f in s.files) for s in plan.splits)
+        is_plain = all(
+            not s.needs_merge and not s.branch and all(f.schema_id == schema_id for f in s.files) for s in plan.splits
+        )
         is_plain = is_plain and not self.view.is_log and not any(s.deletions for s in plan.splits)
         is_plain = is_plain and all(format_name(f.file_name) == "parquet" for s in plan.splits for f in s.files)
         is_plain = is_plain and not self._has_nanoseconds()

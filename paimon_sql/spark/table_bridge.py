@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from pyspark.sql.types import StructType
+
 from paimon_core.commit.draft import CommitInfo
 from paimon_core.options import SCAN_TIMESTAMP_MILLIS
 from paimon_core.scan.increment import Increment, increment_of_options, is_incremental
@@ -13,7 +15,9 @@ from paimon_core.scan.time_travel import is_time_travel, snapshot_of_options
 from paimon_core.scan.views import View, view_fields
 from paimon_core.spec.snapshot import Snapshot
 from paimon_core.table import Table
+from paimon_sql.catalog.base import SYSTEM_DATABASE, Catalog
 from paimon_sql.catalog.identifier import Identifier
+from paimon_sql.catalog.system_database import global_table, read_global_table
 from paimon_sql.spark.jvm import CATALOG, SQL, Jvm, python_map
 from paimon_sql.spark.partition_bridge import PartitionManagement
 from paimon_sql.spark.proxy import Proxy
@@ -48,13 +52,8 @@ def statement_options(context: Sequence[Any]) -> dict[str, str]:
     return options | {SCAN_TIMESTAMP_MILLIS.key: str(travel.micros() // 1000)}
 
 
-class _BridgedTable(Proxy):
-    """What data tables and system tables answer alike."""
-
-    def __init__(self, jvm: Jvm, session: SessionBridge, table: Table, options: dict[str, str]) -> None:
-        super().__init__(jvm)
-        self.session, self.options = session, options
-        self.table = table.with_options(options) if options else table
+class _AnyTable(Proxy):
+    """What all tables answer alike."""
 
     def id(self) -> None:
         return None
@@ -64,6 +63,15 @@ class _BridgedTable(Proxy):
 
     def constraints(self) -> Any:
         return self.jvm.array(f"{CATALOG}.constraints.Constraint", [])
+
+
+class _BridgedTable(_AnyTable):
+    """A table under the options of a statement."""
+
+    def __init__(self, jvm: Jvm, session: SessionBridge, table: Table, options: dict[str, str]) -> None:
+        super().__init__(jvm)
+        self.session, self.options = session, options
+        self.table = table.with_options(options) if options else table
 
     def _capabilities(self, *names: str) -> Any:
         return self.jvm.constants(f"{CATALOG}.TableCapability", *names)
@@ -237,18 +245,10 @@ class ViewTable(_BridgedTable):
         implements = [f"{CATALOG}.SupportsRead"]
 
 
-class SystemTable(_BridgedTable):
-    """`table$name`: read from metadata in the driver."""
+class _MetadataTable(_AnyTable):
+    """A table whose rows the driver has; `spark_schema` are its columns."""
 
-    def __init__(
-        self, jvm: Jvm, session: SessionBridge, table: Table, identifier: Identifier, options: dict[str, str]
-    ) -> None:
-        super().__init__(jvm, session, table, options)
-        self.identifier, self.kind = identifier, identifier.system_table or ""
-        self.spark_schema = from_arrow(table.system_table_schema(self.kind))
-
-    def name(self) -> str:
-        return str(self.identifier)
+    spark_schema: StructType
 
     def schema(self) -> Any:
         return self.jvm.struct_type(self.spark_schema)
@@ -263,11 +263,47 @@ class SystemTable(_BridgedTable):
         return self.jvm.map({"provider": "paimon"})
 
     def capabilities(self) -> Any:
-        return self._capabilities("BATCH_READ")
+        return self.jvm.constants(f"{CATALOG}.TableCapability", "BATCH_READ")
+
+
+class SystemTable(_MetadataTable):
+    """`table$name`: read from metadata in the driver."""
+
+    def __init__(
+        self, jvm: Jvm, session: SessionBridge, table: Table, identifier: Identifier, options: dict[str, str]
+    ) -> None:
+        super().__init__(jvm)
+        self.session, self.table = session, table.with_options(options)
+        self.identifier, self.kind = identifier, identifier.system_table or ""
+        self.spark_schema = from_arrow(table.system_table_schema(self.kind))
+
+    def name(self) -> str:
+        return str(self.identifier)
 
     def newScanBuilder(self, options: Any) -> Any:
-        content = self._with_options(options).system_table(self.kind, self.session.time_zone())
+        more = python_map(options.asCaseSensitiveMap())
+        table = self.table.with_options(more) if more else self.table
+        content = table.system_table(self.kind, self.session.time_zone())
         return LocalScan(self.jvm, self.session, content, self.spark_schema, f"PaimonSystemTable {self.identifier}")
+
+    class Java:
+        implements = [f"{CATALOG}.SupportsRead"]
+
+
+class GlobalTable(_MetadataTable):
+    """`sys.name`: what there is in the whole catalog."""
+
+    def __init__(self, jvm: Jvm, session: SessionBridge, catalog: Catalog, kind: str) -> None:
+        super().__init__(jvm)
+        self.session, self.catalog, self.kind = session, catalog, kind
+        self.spark_schema = from_arrow(global_table(kind).schema)
+
+    def name(self) -> str:
+        return f"{SYSTEM_DATABASE}.{self.kind}"
+
+    def newScanBuilder(self, options: Any) -> Any:
+        content = read_global_table(self.catalog, self.kind)
+        return LocalScan(self.jvm, self.session, content, self.spark_schema, f"PaimonSystemTable {self.name()}")
 
     class Java:
         implements = [f"{CATALOG}.SupportsRead"]

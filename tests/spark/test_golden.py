@@ -22,14 +22,7 @@ pytestmark = pytest.mark.spark
 
 # what is in a query: what the message says; of any table
 REFUSED_QUERIES = {
-    **{
-        rf"\${name}`": rf"\${name}` cannot be found"
-        for name in (
-            *("aggregation_fields", "consumers", "file_key_ranges", "row_tracking"),
-            "statistics",
-        )
-    },
-    r"\$branch_": "branches are not supported yet",
+    r"\$row_tracking`": r"\$row_tracking` cannot be found",
     **{rf"\b{name}\b": f"with name `{name}` cannot be resolved" for name in ("_ROW_ID",)},
 }
 

@@ -22,7 +22,6 @@ _DATA_EVOLUTION = "'data-evolution.enabled' = 'true' is not supported yet"
 # tables whose rows are refused, and what the message says
 REFUSED_TABLES = {
     "blob": "BLOB are not supported yet",
-    "branch_fallback": "'scan.fallback-branch' = 'other' is not supported yet",
     "chain": "'chain-table.enabled' = 'true' is not supported yet",
     "data_evolution": _DATA_EVOLUTION,
     "data_evolution_dv": _DATA_EVOLUTION,

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from paimon_core.errors import (
+    BranchNotFoundError,
     DatabaseExistsError,
     DatabaseNotEmptyError,
     DatabaseNotFoundError,
@@ -80,7 +81,8 @@ def test_what_does_not_exist(catalog: Catalog) -> None:
     with pytest.raises(DatabaseNotFoundError):
         catalog.list_tables("nope")
     assert not catalog.table_exists(T) and not catalog.table_exists(Identifier("nope", "t"))
-    with pytest.raises(UnsupportedFeatureError, match="branches"):
+    catalog.create_table(T, SCHEMA)
+    with pytest.raises(BranchNotFoundError, match=r"db\.t has no branch 'b'; its branches are main"):
         catalog.load_table(Identifier("db", "t", branch="b"))
 
 

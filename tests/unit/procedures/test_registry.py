@@ -83,8 +83,8 @@ def test_registered_procedures_go_by_their_names_and_explain_themselves() -> Non
     for name, known in PROCEDURES.items():
         assert known.name == name
         assert len(known.summary.splitlines()) > 1
-        assert all(kind in ("string", "bigint", "boolean") for _, kind in known.columns)
-        assert {p.type for p in known.parameters} <= {"string", "bigint", "boolean"}
+        assert all(kind in ("string", "bigint", "int", "boolean") for _, kind in known.columns)
+        assert {p.type for p in known.parameters} <= {"string", "bigint", "int", "boolean"}
         assert [p.required for p in known.parameters] == sorted((p.required for p in known.parameters), reverse=True)
 
 

@@ -21,6 +21,7 @@ SPLIT = DataSplit(
     files=(FULL, BARE),
     needs_merge=True,
     deletions=(DeletionFile("/w/t/index/index-1-0", VECTOR),),
+    branch="b",
 )
 
 
@@ -48,7 +49,7 @@ def test_what_is_no_split(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "key", ["partition", "bucket", "dir", "merge", "kind", "before", "files", "deletions", "before_deletions"]
+    "key", ["partition", "bucket", "dir", "merge", "branch", "kind", "before", "files", "deletions", "before_deletions"]
 )
 def test_a_missing_member_is_named(key: str) -> None:
     node = json.loads(encode_split(SPLIT))

@@ -18,7 +18,6 @@ BOTH = {
     "data-evolution.enabled": "true",
     "manifest.format": "csv",
     "record-level.expire-time": "1 d",
-    "scan.fallback-branch": "b",
 }
 WRITES = {
     "file.format": "lance",

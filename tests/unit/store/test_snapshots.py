@@ -9,12 +9,11 @@ from paimon_core.store.snapshots import (
     earliest_snapshot,
     latest_snapshot,
     list_snapshots,
-    list_tags,
     read_snapshot,
-    read_tag,
     write_hints,
 )
 from paimon_core.store.table_store import TableStore
+from paimon_core.store.tags import list_tags, read_tag
 from paimon_core.table import Table
 from tests.support.golden import golden_table
 from tests.support.tables import data_file, info, message, new_store

@@ -75,11 +75,11 @@ def test_a_new_table_has_empty_system_tables(tmp_path: Path, name: str) -> None:
     table = Table(new_store(tmp_path))
     shown = table.system_table(name)
     assert shown.schema == table.system_table_schema(name)
-    assert shown.num_rows == (1 if name == "schemas" else 0)
+    assert shown.num_rows == {"schemas": 1, "aggregation_fields": 4}.get(name, 0)
 
 
 def test_an_unknown_system_table_is_named_with_the_known(tmp_path: Path) -> None:
-    with pytest.raises(TableNotFoundError, match=r"\$nope.*buckets, files, manifests"):
+    with pytest.raises(TableNotFoundError, match=r"\$nope.*buckets, consumers, .*files, manifests"):
         Table(new_store(tmp_path)).system_table("nope")
 
 

@@ -1,0 +1,141 @@
+"""The tables of the database `sys`: what there is in the whole catalog."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+
+from paimon_core.errors import TableNotFoundError
+from paimon_core.options import PARTITION_DEFAULT_NAME
+from paimon_core.spec.manifest import ManifestEntry
+from paimon_core.store.manifests import live_files
+from paimon_core.system_tables.text import partition_path
+from paimon_core.table import Table
+from paimon_sql.catalog.base import SYSTEM_DATABASE, Catalog
+from paimon_sql.catalog.identifier import Identifier
+
+_STRING, _BIGINT, _BOOLEAN = pa.string(), pa.int64(), pa.bool_()
+_SECRET = re.compile(r"secret|password|passwd|token|credential|access-?key|accesskey|sas", re.IGNORECASE)
+_FIGURES = [("record_count", _BIGINT), ("file_size_in_bytes", _BIGINT), ("file_count", _BIGINT)]
+Row = tuple[Any, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class GlobalTable:
+    """Its columns, and its rows: tuples of values in their order."""
+
+    schema: pa.Schema
+    rows: Callable[[Catalog], Iterator[Row]]
+
+
+def read_global_table(catalog: Catalog, name: str) -> pa.Table:
+    """The rows of `sys.name`. Raises `TableNotFoundError` naming those that exist."""
+    table = global_table(name)
+    columns = list(zip(*table.rows(catalog), strict=True)) or [()] * len(table.schema)
+    arrays = [pa.array(c, type=f.type) for c, f in zip(columns, table.schema, strict=True)]
+    return pa.Table.from_arrays(arrays, schema=table.schema)
+
+
+def global_table(name: str) -> GlobalTable:
+    """A table of `sys`. Raises `TableNotFoundError` naming those that exist."""
+    found = GLOBAL_TABLES.get(name.lower())
+    if found is None:
+        known = ", ".join(f"{SYSTEM_DATABASE}.{n}" for n in GLOBAL_TABLES)
+        raise TableNotFoundError(f"There is no table {SYSTEM_DATABASE}.{name}; there are {known}.")
+    return found
+
+
+def _all_table_options(catalog: Catalog) -> Iterator[Row]:
+    for identifier, table in _tables(catalog):
+        for key, value in table.schema.options.items():
+            yield identifier.database, identifier.table, key, value
+
+
+def _catalog_options(catalog: Catalog) -> Iterator[Row]:
+    for key, value in sorted(catalog.options.items()):
+        yield key, "******" if _SECRET.search(key) else value
+
+
+def _all_tables(catalog: Catalog) -> Iterator[Row]:
+    for identifier, table in _tables(catalog):
+        schema, options = table.schema, table.schema.options
+        snapshot = table.latest_snapshot()
+        figures = _figures(list(live_files(table.store, snapshot).values())) if snapshot else (None,) * 4
+        about = (options.get("type", "table"), bool(schema.partition_keys), bool(schema.primary_keys))
+        yield (identifier.database, identifier.table, *about, options.get("owner"), None, None, None, None, *figures)
+
+
+def _all_partitions(catalog: Catalog) -> Iterator[Row]:
+    for identifier, table in _tables(catalog):
+        fields, default = table.schema.partition_fields, table.store.options[PARTITION_DEFAULT_NAME]
+        if not fields:
+            continue
+        groups: dict[bytes, list[ManifestEntry]] = defaultdict(list)
+        for entry in live_files(table.store, table.latest_snapshot()).values():
+            groups[entry.partition].append(entry)
+        for name, entries in sorted((partition_path(fields, p, default), es) for p, es in groups.items()):
+            yield (identifier.database, identifier.table, name, *_figures(entries), False)
+
+
+def _tables(catalog: Catalog) -> Iterator[tuple[Identifier, Table]]:
+    for database in catalog.list_databases():
+        for name in catalog.list_tables(database):
+            identifier = Identifier(database, name)
+            try:
+                yield identifier, catalog.load_table(identifier)
+            except TableNotFoundError:
+                continue  # dropped meanwhile
+
+
+def _figures(entries: list[ManifestEntry]) -> Row:
+    """Rows, bytes, files, and when the newest file was made: epoch milliseconds of the writer's wall clock."""
+    files = [e.file for e in entries]
+    times = [int(f.creation_time.timestamp() * 1000) for f in files if f.creation_time is not None]
+    return sum(f.row_count for f in files), sum(f.file_size for f in files), len(files), max(times, default=None)
+
+
+_NAMES = [("database_name", _STRING), ("table_name", _STRING)]
+GLOBAL_TABLES: dict[str, GlobalTable] = {
+    "all_table_options": GlobalTable(
+        pa.schema([*_NAMES, ("key", _STRING), ("value", _STRING)]),
+        _all_table_options,
+    ),
+    "catalog_options": GlobalTable(
+        pa.schema([pa.field("key", _STRING, False), pa.field("value", _STRING, False)]), _catalog_options
+    ),
+    "partitions": GlobalTable(
+        pa.schema(
+            [
+                *_NAMES,
+                ("partition_name", _STRING),
+                *_FIGURES,
+                ("last_file_creation_time", _BIGINT),
+                ("done", _BOOLEAN),
+            ]
+        ),
+        _all_partitions,
+    ),
+    "tables": GlobalTable(
+        pa.schema(
+            [
+                *_NAMES,
+                ("table_type", _STRING),
+                ("partitioned", _BOOLEAN),
+                ("primary_key", _BOOLEAN),
+                ("owner", _STRING),
+                ("created_at", _BIGINT),
+                ("created_by", _STRING),
+                ("updated_at", _BIGINT),
+                ("updated_by", _STRING),
+                *_FIGURES,
+                ("last_file_creation_time", _BIGINT),
+            ]
+        ),
+        _all_tables,
+    ),
+}

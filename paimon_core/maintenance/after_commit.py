@@ -1,0 +1,89 @@
+"""What a commit does for the table's upkeep once its snapshot is visible, as the options say.
+
+Tables that are `write-only` leave it to others. A commit that succeeded does not fail because its upkeep does.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable
+
+from paimon_core.commit.publish import Publisher
+from paimon_core.maintenance.auto_tags import create_automatic_tags
+from paimon_core.maintenance.consumers import expire_consumers
+from paimon_core.maintenance.partitions import drop_partitions, expired_partitions, wall_clock
+from paimon_core.maintenance.snapshot_expiry import (
+    changelog_retention_of,
+    expire_changelogs,
+    expire_snapshots,
+    retention_of,
+)
+from paimon_core.maintenance.tags import delete_tags, expired_tags
+from paimon_core.options import (
+    CONSUMER_EXPIRATION_TIME,
+    END_INPUT_CHECK_PARTITION_EXPIRE,
+    PARTITION_EXPIRATION_CHECK_INTERVAL,
+    PARTITION_EXPIRATION_TIME,
+    SNAPSHOT_NUM_RETAINED_MIN,
+    TAG_TIME_EXPIRE_ENABLED,
+    WRITE_ONLY,
+)
+from paimon_core.spec.snapshot import Snapshot
+from paimon_core.store.snapshots import earliest_snapshot
+from paimon_core.store.table_store import TableStore
+
+_LOG = logging.getLogger(__name__)
+
+
+def keep_up(store: TableStore, made: Snapshot, publisher: Publisher) -> None:
+    """Expire partitions, tag, expire tags, consumers, snapshots and changelogs, each where the options say so."""
+    if store.options[WRITE_ONLY]:
+        return
+    steps: tuple[tuple[str, Callable[[], object]], ...] = (
+        ("expire partitions", lambda: _expire_partitions(store, made, publisher)),
+        ("create tags", lambda: create_automatic_tags(store)),
+        ("expire tags", lambda: _expire_tags(store)),
+        ("expire consumers", lambda: _expire_consumers(store)),
+        ("expire snapshots", lambda: _expire_snapshots(store, made)),
+    )
+    for what, step in steps:
+        try:
+            step()
+        except Exception as error:
+            _LOG.warning("Snapshot %s of %s is committed; to %s failed: %s", made.id, store.name, what, error)
+
+
+def _expire_partitions(store: TableStore, made: Snapshot, publisher: Publisher) -> None:
+    if store.options[PARTITION_EXPIRATION_TIME] is None or not store.schema.partition_keys:
+        return
+    if store.options[END_INPUT_CHECK_PARTITION_EXPIRE] or store.options[PARTITION_EXPIRATION_CHECK_INTERVAL] == 0:
+        expired = expired_partitions(store, wall_clock())
+        if expired:
+            drop_partitions(store, expired, made.commit_user, publisher)
+
+
+def _expire_tags(store: TableStore) -> None:
+    if store.options[TAG_TIME_EXPIRE_ENABLED]:
+        delete_tags(store, expired_tags(store, wall_clock()))
+
+
+def _expire_consumers(store: TableStore) -> None:
+    kept = store.options[CONSUMER_EXPIRATION_TIME]
+    if kept is not None:
+        expire_consumers(store, _now() - kept)
+
+
+def _expire_snapshots(store: TableStore, made: Snapshot) -> None:
+    earliest = earliest_snapshot(store)
+    if earliest is None or made.id - earliest.id < store.options[SNAPSHOT_NUM_RETAINED_MIN]:
+        return
+    now = _now()
+    expire_snapshots(store, retention_of(store.options, now), now)
+    longer = changelog_retention_of(store.options, now)
+    if longer is not None:
+        expire_changelogs(store, longer)
+
+
+def _now() -> int:
+    return time.time_ns() // 1_000_000

@@ -1,0 +1,159 @@
+"""Tags that commits make: one per period of time (`process-time`, `watermark`), or one per commit (`batch`)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta, tzinfo
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+from paimon_core.errors import InvalidOptionError, TagExistsError
+from paimon_core.maintenance.tags import create_tag, delete_tags
+from paimon_core.options import (
+    SINK_PROCESS_TIME_ZONE,
+    TAG_AUTOMATIC_COMPLETION,
+    TAG_AUTOMATIC_CREATION,
+    TAG_BATCH_CUSTOMIZED_NAME,
+    TAG_CREATION_DELAY,
+    TAG_CREATION_PERIOD,
+    TAG_CREATION_PERIOD_DURATION,
+    TAG_DEFAULT_TIME_RETAINED,
+    TAG_NUM_RETAINED_MAX,
+    TAG_PERIOD_FORMATTER,
+    TableOptions,
+)
+from paimon_core.spec.snapshot import Snapshot
+from paimon_core.store.snapshots import find_snapshot, latest_snapshot, snapshot_ids
+from paimon_core.store.table_store import TableStore
+from paimon_core.store.tags import list_tags, require_tag, tag_names
+
+_BATCH_PREFIX = "batch-write-"
+_EPOCH = datetime(1970, 1, 1)
+_PERIODS = {"daily": timedelta(days=1), "hourly": timedelta(hours=1), "two-hours": timedelta(hours=2)}
+_DAILY = {"with_dashes": "%Y-%m-%d", "without_dashes": "%Y%m%d", "without_dashes_and_spaces": "%Y%m%d"}
+_HOURLY = {"with_dashes": "%Y-%m-%d %H", "without_dashes": "%Y%m%d %H", "without_dashes_and_spaces": "%Y%m%d%H"}
+
+
+@dataclass(frozen=True, slots=True)
+class TagPeriod:
+    """How time is cut into tags: `length`, and how a period's begin names its tag."""
+
+    length: timedelta
+    form: str
+
+    def last_complete(self, moment: datetime) -> datetime:
+        """The begin of the last period that is over at a moment."""
+        return _EPOCH + ((moment - _EPOCH) // self.length - 1) * self.length
+
+    def name(self, begin: datetime) -> str:
+        return begin.strftime(self.form)
+
+    def begin(self, name: str) -> datetime | None:
+        """The reverse of `name`; None for a name of another form."""
+        text = name.split(" ")[0] if self.form == "%Y-%m-%d" else name
+        try:
+            begin = datetime.strptime(text, self.form)
+        except ValueError:
+            return None
+        return begin if self.name(begin) == text else None
+
+
+def tag_period(options: TableOptions) -> TagPeriod:
+    """The period that a table's options ask for."""
+    length = options[TAG_CREATION_PERIOD_DURATION]
+    if length is not None:
+        return TagPeriod(timedelta(milliseconds=max(1, length)), "%Y%m%d%H%M")
+    kind = options[TAG_CREATION_PERIOD]
+    forms = {"daily": _DAILY, "hourly": _HOURLY}.get(kind)
+    form = forms[options[TAG_PERIOD_FORMATTER]] if forms else _HOURLY["with_dashes"]
+    return TagPeriod(_PERIODS[kind], form)
+
+
+def create_automatic_tags(store: TableStore) -> None:
+    """Make the tags that are due, and remove those above `tag.num-retained-max`."""
+    mode = store.options[TAG_AUTOMATIC_CREATION]
+    if mode == "batch":
+        _tag_batch(store)
+    elif mode != "none":
+        _tag_periods(store, tag_period(store.options), _clock(store.options, mode))
+
+
+def _tag_batch(store: TableStore) -> None:
+    latest = latest_snapshot(store)
+    if latest is None:
+        return
+    day = _moment(latest.time_millis, _zone(store.options))
+    name = store.options[TAG_BATCH_CUSTOMIZED_NAME] or f"{_BATCH_PREFIX}{day:%Y-%m-%d}"
+    delete_tags(store, [name])
+    create_tag(store, name, latest, _default_retained(store.options))
+    _keep_newest(store, tag_names(store))
+
+
+def _tag_periods(store: TableStore, period: TagPeriod, clock: Callable[[Snapshot], datetime | None]) -> None:
+    delay = timedelta(milliseconds=store.options[TAG_CREATION_DELAY])
+    made = sorted((b, n) for n in tag_names(store) if (b := period.begin(n)) is not None)
+    due = made[-1][0] + period.length if made else None  # the period that gets the next tag
+    first = require_tag(store, made[-1][1]).snapshot.id + 1 if made else 0
+    for snapshot in _snapshots_from(store, first):
+        moment = clock(snapshot)
+        if moment is None or (due is not None and moment - delay < due + period.length):
+            continue
+        begin = period.last_complete(moment)
+        if store.options[TAG_AUTOMATIC_COMPLETION] and due is not None:
+            begin = due
+        try:
+            create_tag(store, period.name(begin), snapshot, _default_retained(store.options))
+        except TagExistsError:
+            continue
+        due = begin + period.length
+        _keep_newest(store, [n for n in tag_names(store) if period.begin(n) is not None])
+
+
+def _snapshots_from(store: TableStore, first: int) -> Iterator[Snapshot]:
+    for number in snapshot_ids(store):
+        if number >= first and (snapshot := find_snapshot(store, number)) is not None:
+            yield snapshot
+
+
+def _keep_newest(store: TableStore, names: list[str]) -> None:
+    most = store.options[TAG_NUM_RETAINED_MAX]
+    if most is None or len(names) <= most:
+        return
+    among = sorted((t for t in list_tags(store) if t.name in set(names)), key=lambda t: (t.snapshot.id, t.name))
+    delete_tags(store, [t.name for t in among[: len(among) - max(1, most)]])
+
+
+def _clock(options: TableOptions, mode: str) -> Callable[[Snapshot], datetime | None]:
+    zone = _zone(options)
+    if mode == "watermark":
+        return lambda s: None if s.watermark is None else _moment(s.watermark, zone)
+    return lambda s: _moment(s.time_millis, zone)
+
+
+def _moment(millis: int, zone: tzinfo | None) -> datetime:
+    return (datetime(1970, 1, 1, tzinfo=UTC) + timedelta(milliseconds=millis)).astimezone(zone).replace(tzinfo=None)
+
+
+def _zone(options: TableOptions) -> tzinfo | None:
+    """`sink.process-time-zone`, None for the process's own."""
+    name = options[SINK_PROCESS_TIME_ZONE]
+    offset = re.fullmatch(r"(?:UTC|GMT)?([+-])(\d{1,2}):?(\d{2})?", name)
+    try:
+        if offset:
+            minutes = int(offset[2]) * 60 + int(offset[3] or 0)
+            return (
+                UTC
+                if not minutes
+                else datetime.strptime(f"{offset[1]}{minutes // 60:02d}{minutes % 60:02d}", "%z").tzinfo
+            )
+        return ZoneInfo(name) if name else None
+    except (ZoneInfoNotFoundError, ValueError) as e:
+        raise InvalidOptionError(
+            f"Option '{SINK_PROCESS_TIME_ZONE.key}' cannot be {name!r}: it is no time zone."
+        ) from e
+
+
+def _default_retained(options: TableOptions) -> timedelta | None:
+    millis = options[TAG_DEFAULT_TIME_RETAINED]
+    return None if millis is None else timedelta(milliseconds=millis)

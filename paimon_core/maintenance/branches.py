@@ -1,0 +1,180 @@
+"""Making, renaming, removing and joining branches.
+
+A branch has schemas, snapshots and tags of its own; its manifests and data files lie where the table's do.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from paimon_core.commit.publish import create_new
+from paimon_core.errors import (
+    BranchExistsError,
+    InvalidDataError,
+    InvalidNameError,
+    InvalidOptionError,
+    SnapshotNotFoundError,
+    TagNotFoundError,
+)
+from paimon_core.maintenance.references import versions_of
+from paimon_core.maintenance.release import release
+from paimon_core.maintenance.rollback import cut_history
+from paimon_core.spec.manifest import ManifestEntry
+from paimon_core.spec.message import CommitMessage
+from paimon_core.spec.paths import check_name
+from paimon_core.spec.schema import TableSchema, encode_schema
+from paimon_core.spec.snapshot import CommitKind, encode_snapshot
+from paimon_core.spec.tag import Tag, encode_tag
+from paimon_core.store.branches import MAIN_BRANCH, branch_names, branch_schema, of_main, open_branch
+from paimon_core.store.manifests import live_files
+from paimon_core.store.schemas import list_schemas, schema_ids
+from paimon_core.store.snapshots import latest_snapshot, list_snapshots, reset_hints
+from paimon_core.store.table_store import TableStore
+from paimon_core.store.tags import list_tags, read_tag, require_tag
+
+
+def check_branch_name(name: str) -> str:
+    """`name`, where a branch can have it. Raises `InvalidNameError`."""
+    check_name("branch", name)
+    if name == MAIN_BRANCH:
+        raise InvalidNameError(f"The branch name {MAIN_BRANCH!r} is the table's own: choose another name.")
+    if name.isdigit():
+        raise InvalidNameError(f"The branch name {name!r} is a number: a branch needs a name with a letter.")
+    return name
+
+
+def create_branch(store: TableStore, name: str, tag: str | None = None) -> None:
+    """Branch off: from a tag with its rows, without one with the schema alone.
+
+    Raises `BranchExistsError`, `InvalidNameError`, `TagNotFoundError`.
+    """
+    check_branch_name(name)
+    if branch_exists(store, name):
+        known = ", ".join(branch_names(store))
+        raise BranchExistsError(f"Branch {name!r} of table {of_main(store)} already exists; its branches are {known}.")
+    start = None if tag is None else require_tag(store, tag)
+    branch = replace(store, branch=name)
+    last_schema = store.schema.id if start is None else start.snapshot.schema_id
+    for schema in (s for s in list_schemas(store) if s.id <= last_schema):
+        store.io.write_bytes(branch.paths.schema(schema.id), encode_schema(schema))
+    if start is not None:
+        _start_at(store, branch, start)
+
+
+def _start_at(store: TableStore, branch: TableStore, tag: Tag) -> None:
+    branch.io.write_bytes(branch.paths.tag(tag.name), encode_tag(tag))
+    branch.io.write_bytes(branch.paths.snapshot(tag.snapshot.id), encode_snapshot(tag.snapshot))
+    reset_hints(branch, tag.snapshot.id, tag.snapshot.id)
+    if read_tag(store, tag.name) is None:  # its files may be deleted: they are looked for after the tag is
+        branch.io.delete_dir(branch.paths.version_root)
+        raise TagNotFoundError(f"Tag {tag.name!r} of table {store.name} was deleted meanwhile; no branch was made.")
+
+
+def branch_exists(store: TableStore, name: str) -> bool:
+    """Whether there is such a branch, or a part of one."""
+    return name in branch_names(store)
+
+
+def delete_branch(store: TableStore, name: str) -> None:
+    """Remove a branch, with the files that nothing else needs. Raises `BranchNotFoundError`, `InvalidOptionError`
+    where the table reads it."""
+    check_branch_name(name)
+    branch = open_branch(store, name) if not branch_exists(store, name) else _any_branch(store, name)
+    fallback = open_branch(store, MAIN_BRANCH).options.values.get("scan.fallback-branch", "").strip()
+    if name == fallback:
+        raise InvalidOptionError(
+            f"Branch {name!r} cannot be deleted: table {of_main(store)} reads it where it has no rows of its own. "
+            "Unset 'scan.fallback-branch' first."
+        )
+
+    def remove() -> None:
+        cut_history(branch, 0)
+        store.io.delete_dir(branch.paths.version_root)
+
+    release(versions_of(branch), remove)
+
+
+def rename_branch(store: TableStore, name: str, target: str) -> None:
+    """Raises `BranchNotFoundError`, `BranchExistsError`, `InvalidNameError`."""
+    branch = open_branch(store, check_branch_name(name))
+    if branch_exists(store, check_branch_name(target)):
+        raise BranchExistsError(f"Branch {target!r} of table {of_main(store)} already exists: choose another name.")
+    store.io.rename_dir(branch.paths.version_root, replace(branch, branch=target).paths.version_root)
+
+
+def fast_forward(store: TableStore, name: str) -> None:
+    """Let the table be what a branch is: its history from the branch's first snapshot on is the branch's.
+
+    The branch stays. Raises `BranchNotFoundError`, `SnapshotNotFoundError` where it has no snapshot.
+    """
+    branch, main = open_branch(store, check_branch_name(name)), open_branch(store, MAIN_BRANCH)
+    with store.io.turn(store.root):
+        snapshots = list_snapshots(branch)
+        if not snapshots:
+            raise SnapshotNotFoundError(f"Branch {branch.name} cannot be the table: it has no snapshot yet.")
+        same = 0
+        for ours, theirs in zip(snapshots, [s for s in list_snapshots(main) if s.id >= snapshots[0].id], strict=False):
+            if ours != theirs:
+                break
+            same += 1
+        _replace_schemas(main, list_schemas(branch), snapshots[0].schema_id)
+        tags = list_tags(branch)
+        first = snapshots[max(0, same - 1)]  # the table is never without a snapshot
+        create_new(main.io, main.paths.snapshot(first.id), encode_snapshot(first))
+        cut_history(main, first.id, tags)
+        for snapshot in snapshots[same:]:
+            main.io.write_bytes(main.paths.snapshot(snapshot.id), encode_snapshot(snapshot))
+        for tag in tags:
+            main.io.write_bytes(main.paths.tag(tag.name), encode_tag(tag))
+        earliest = list_snapshots(main)[0].id
+        reset_hints(main, earliest, snapshots[-1].id)
+        last = max(schema_ids(branch.io, branch.paths.version_root))
+        for number in (n for n in schema_ids(main.io, main.paths.version_root) if n > last):
+            main.io.delete(main.paths.schema(number))
+
+
+def _replace_schemas(main: TableStore, schemas: list[TableSchema], first: int) -> None:
+    """The branch's schemas in the place of the table's; one version is there at any moment."""
+    for schema in (s for s in schemas if s.id >= first or branch_schema(main, "") is None):
+        main.io.write_bytes(main.paths.schema(schema.id), encode_schema(schema))
+
+
+def files_to_merge(source: TableStore, target: TableStore) -> list[CommitMessage]:
+    """The files of a branch that another lacks, as something to commit there.
+
+    Only for append tables of one schema, whose branches only grew. Raises `InvalidDataError`,
+    `SnapshotNotFoundError`.
+    """
+    for side in (source, target):
+        if latest_snapshot(side) is None:
+            raise SnapshotNotFoundError(f"Branch {side.name} cannot be merged: it has no snapshot yet.")
+        if side.has_primary_key:
+            raise InvalidDataError(f"Branch {side.name} cannot be merged: it has a primary key. Append tables can.")
+        if any(s.commit_kind not in (CommitKind.APPEND, CommitKind.ANALYZE) for s in list_snapshots(side)):
+            raise InvalidDataError(
+                f"Branch {side.name} cannot be merged: rows of it were replaced or compacted, not only appended."
+            )
+    if source.schema.fields != target.schema.fields:
+        raise InvalidDataError(f"Branch {source.name} cannot be merged into {target.name}: their columns differ.")
+    ours, theirs = live_files(source, latest_snapshot(source)), live_files(target, latest_snapshot(target))
+    new = [e for key, e in ours.items() if key not in theirs]
+    _check_schemas(source, target, new)
+    return [
+        CommitMessage(partition=e.partition, bucket=e.bucket, total_buckets=e.total_buckets, new_files=(e.file,))
+        for e in new
+    ]
+
+
+def _check_schemas(source: TableStore, target: TableStore, entries: list[ManifestEntry]) -> None:
+    ours, theirs = ({s.id: s.fields for s in list_schemas(side)} for side in (source, target))
+    for number in {e.file.schema_id for e in entries}:
+        if ours.get(number) != theirs.get(number):
+            raise InvalidDataError(
+                f"Branch {source.name} cannot be merged into {target.name}: schema {number}, which its files have, is "
+                "another there."
+            )
+
+
+def _any_branch(store: TableStore, name: str) -> TableStore:
+    """The store of a branch, also of one that was made or deleted halfway."""
+    return replace(store, branch=name, schema=branch_schema(store, name) or store.schema)

@@ -1,0 +1,119 @@
+"""Partition upkeep: which have expired, and which are done."""
+
+from __future__ import annotations
+
+import json
+import logging
+import time
+from collections import defaultdict
+from collections.abc import Sequence
+from datetime import UTC, date, datetime, timedelta
+
+from paimon_core.commit.changes import Overwrite
+from paimon_core.commit.commit import commit
+from paimon_core.commit.draft import CommitInfo
+from paimon_core.commit.publish import Publisher
+from paimon_core.errors import InvalidOptionError
+from paimon_core.expressions.predicate import And, Compare, IsNull, Or, Predicate
+from paimon_core.maintenance.partition_times import partition_time
+from paimon_core.options import (
+    PARTITION_EXPIRATION_MAX_NUM,
+    PARTITION_EXPIRATION_STRATEGY,
+    PARTITION_EXPIRATION_TIME,
+    PARTITION_TIMESTAMP_FORMATTER,
+    PARTITION_TIMESTAMP_PATTERN,
+)
+from paimon_core.spec.binary_row import decode_row
+from paimon_core.spec.json_object import decode_json_object, member
+from paimon_core.spec.manifest import ManifestEntry
+from paimon_core.spec.paths import escape_path_name, partition_text
+from paimon_core.spec.types import DataField, Kind
+from paimon_core.store.manifests import live_files
+from paimon_core.store.snapshots import latest_snapshot
+from paimon_core.store.table_store import TableStore
+
+_LOG = logging.getLogger(__name__)
+
+
+def expired_partitions(store: TableStore, now: datetime) -> list[bytes]:
+    """The partitions older than `partition.expiration-time`, the oldest first, `partition.expiration-max-num` at most.
+
+    By `partition.expiration-strategy` a partition's age is that of its values, or of its newest file. `now` is a wall
+    clock. Raises `InvalidOptionError` where there is no such time, or no partition.
+    """
+    kept = store.options[PARTITION_EXPIRATION_TIME]
+    if kept is None or not store.schema.partition_keys:
+        raise InvalidOptionError(
+            f"Partitions of table {store.name} do not expire: it needs partition columns and "
+            f"'{PARTITION_EXPIRATION_TIME.key}'."
+        )
+    groups: dict[bytes, list[ManifestEntry]] = defaultdict(list)
+    for entry in live_files(store, latest_snapshot(store)).values():
+        groups[entry.partition].append(entry)
+    end = now - timedelta(milliseconds=kept)
+    times = {p: _time(store, p, entries) for p, entries in groups.items()}
+    old = sorted((t, p) for p, t in times.items() if t is not None and t < end)
+    return [p for _, p in old[: store.options[PARTITION_EXPIRATION_MAX_NUM]]]
+
+
+def drop_partitions(store: TableStore, partitions: Sequence[bytes], user: str, publisher: Publisher) -> None:
+    """Remove all rows of partitions, in one commit."""
+    fields = store.schema.partition_fields
+    each = [_equals(fields, p) for p in partitions]
+    commit(store, (), CommitInfo(user=user), publisher, Overwrite(predicate=Or(tuple(each))))
+
+
+def mark_partition_done(store: TableStore, spec: dict[str, str]) -> None:
+    """Write the partition's `_SUCCESS` file: `{"creationTime": ms, "modificationTime": ms}`."""
+    folder = "/".join(f"{escape_path_name(k)}={escape_path_name(v)}" for k, v in spec.items())
+    path, now = f"{store.paths.data_root}/{folder}/_SUCCESS", time.time_ns() // 1_000_000
+    try:
+        created = member(decode_json_object(path, store.io.read_bytes(path)), "creationTime", int, now)
+    except FileNotFoundError:
+        created = now
+    store.io.write_bytes(path, json.dumps({"creationTime": created, "modificationTime": now}).encode())
+
+
+def is_partition_done(store: TableStore, partition: bytes) -> bool:
+    """Whether the partition has a `_SUCCESS` file."""
+    return store.io.exists(f"{store.bucket_dir(partition, 0).rpartition('/')[0]}/_SUCCESS")
+
+
+def _time(store: TableStore, partition: bytes, entries: Sequence[ManifestEntry]) -> datetime | None:
+    if store.options[PARTITION_EXPIRATION_STRATEGY] == "update-time":
+        created = [e.file.creation_time for e in entries if e.file.creation_time is not None]
+        return max(created).replace(tzinfo=None) if created else None
+    fields = store.schema.partition_fields
+    values = {f.name: _text(f, v) for f, v in zip(fields, decode_row([f.type for f in fields], partition), strict=True)}
+    found = partition_time(
+        values, store.options[PARTITION_TIMESTAMP_PATTERN], store.options[PARTITION_TIMESTAMP_FORMATTER]
+    )
+    if found is None:
+        _LOG.warning(
+            "Partition %s of table %s does not expire: its values give no time. Set 'partition.timestamp-pattern' and "
+            "'partition.timestamp-formatter', or 'partition.expiration-strategy' = 'update-time'.",
+            values,
+            store.name,
+        )
+    return found
+
+
+def _text(field: DataField, value: object) -> str | None:
+    if value is None:
+        return None
+    if field.type.kind is Kind.DATE and isinstance(value, int):
+        days = min(max(value, -719_162), 2_932_896)
+        return (date(1970, 1, 1) + timedelta(days=days)).isoformat()
+    return partition_text(field, value)
+
+
+def _equals(fields: Sequence[DataField], partition: bytes) -> Predicate:
+    values = decode_row([f.type for f in fields], partition)
+    return And(
+        tuple(IsNull(f.name) if v is None else Compare(f.name, "=", v) for f, v in zip(fields, values, strict=True))
+    )
+
+
+def wall_clock() -> datetime:
+    """Now, as the wall clock that partitions' values and files' times are compared with."""
+    return datetime.now(UTC).astimezone().replace(tzinfo=None)

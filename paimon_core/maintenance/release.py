@@ -1,0 +1,92 @@
+"""Removing versions, and the files that nothing else needs, in an order that leaves every version there is readable.
+
+What the versions that go need is read first; then they are removed, so that nobody can tag them or branch off any
+more; only then is looked up what all others need, and the rest is deleted. Killed anywhere, this leaves files that
+`remove_orphan_files` finds, and never a version without its files.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterable, Iterator
+
+from paimon_core.errors import PaimonError
+from paimon_core.maintenance.references import NeededFiles, Versions, branch_stores, versions_of
+from paimon_core.spec.snapshot import Snapshot
+from paimon_core.store.changelogs import list_changelogs
+from paimon_core.store.snapshots import find_snapshot, snapshot_ids
+from paimon_core.store.table_store import TableStore
+from paimon_core.store.tags import list_tags
+
+_LOG = logging.getLogger(__name__)
+
+
+def release(gone: Versions, remove: Callable[[], None]) -> None:
+    """Call `remove`, which removes `gone`, and delete what only those versions needed.
+
+    Raises `StorageError`: nothing is deleted then, unless `remove` did. What cannot be
+    deleted behind it stays as an orphan.
+    """
+    store = gone.store
+    unneeded = set(NeededFiles(tolerant=True).of(gone))
+    remove()
+    try:
+        for path in _needed_still(gone):
+            unneeded.discard(path)
+    except PaimonError as error:
+        _LOG.warning("Files of %s stay behind, remove_orphan_files finds them: %s", store.name, error)
+        return
+    delete_files(store, unneeded)
+
+
+def delete_files(store: TableStore, paths: Iterable[str]) -> None:
+    """Delete what lies in places of the table; what cannot be deleted stays as an orphan."""
+    places = owned_places(store)
+    for path in paths:
+        if not path.startswith(places):
+            _LOG.warning("File %s lies outside table %s and stays there.", path, store.name)
+            continue
+        try:
+            store.io.delete(path)
+        except OSError as error:
+            _LOG.warning("File %s of table %s stays behind: %s", path, store.name, error)
+
+
+def owned_places(store: TableStore) -> tuple[str, ...]:
+    """Where files of the table may lie, each with a slash at its end: metadata can name any path."""
+    external = store.options.values.get("data-file.external-paths", "").split(",")
+    return (f"{store.root}/", *(f"{p.strip().rstrip('/')}/" for p in external if p.strip()))
+
+
+def _needed_still(gone: Versions) -> Iterator[str]:
+    """What the versions that are left need of the files of `gone`."""
+    needed = NeededFiles()
+    for store in branch_stores(gone.store):
+        yield from needed.of(_neighbours(gone) if store.branch == gone.store.branch else versions_of(store))
+
+
+def _neighbours(gone: Versions) -> Versions:
+    """The versions of the same branch that are left between the first and the last of `gone`, and the next on both
+    sides: no others can need what these do not."""
+    store = gone.store
+    tagged = {t.snapshot.delta_manifest_list: t.snapshot for t in list_tags(store)}
+    ids = snapshot_ids(store)
+    kept = set(ids) | {s.id for s in tagged.values()}
+    if any(_left_the_chain(store, s, ids) for s in tagged.values()):
+        wanted = kept
+    else:
+        numbers = [s.id for s in (*gone.snapshots, *gone.changelogs)]
+        low, high = min(numbers), max(numbers)
+        wanted = {n for n in kept if low <= n <= high}
+        wanted |= {max((n for n in kept if n < low), default=low), min((n for n in kept if n > high), default=high)}
+    snapshots = [s for n in wanted if n in ids and (s := find_snapshot(store, n)) is not None]
+    snapshots += [s for s in tagged.values() if s.id in wanted]
+    return Versions(store, tuple(snapshots), tuple(list_changelogs(store)))
+
+
+def _left_the_chain(store: TableStore, tagged: Snapshot, ids: list[int]) -> bool:
+    """Whether a tag is of a history that a rollback cut off, and its number may be another snapshot's by now."""
+    if not ids or tagged.id < ids[0]:
+        return False
+    now = find_snapshot(store, tagged.id)
+    return now is None or now.delta_manifest_list != tagged.delta_manifest_list

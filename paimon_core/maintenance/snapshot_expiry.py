@@ -1,0 +1,148 @@
+"""Snapshot expiry: which snapshots are kept (a pure decision), and removing the others."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from paimon_core.errors import InvalidOptionError
+from paimon_core.maintenance.references import Versions
+from paimon_core.maintenance.release import release
+from paimon_core.options import (
+    CHANGELOG_NUM_RETAINED_MAX,
+    CHANGELOG_NUM_RETAINED_MIN,
+    CHANGELOG_TIME_RETAINED,
+    CONSUMER_CHANGELOG_ONLY,
+    SNAPSHOT_EXPIRE_LIMIT,
+    SNAPSHOT_NUM_RETAINED_MAX,
+    SNAPSHOT_NUM_RETAINED_MIN,
+    SNAPSHOT_TIME_RETAINED,
+    TableOptions,
+)
+from paimon_core.store.changelogs import changelog_ids, list_changelogs, write_changelog
+from paimon_core.store.consumers import list_consumers
+from paimon_core.store.snapshots import find_snapshot, reset_hints, snapshot_ids
+from paimon_core.store.table_store import TableStore
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Retention:
+    """How many versions are kept: at least `least`, at most `most`, and within these what is newer than `older_than`
+    (epoch milliseconds); `limit` is how many go at a time."""
+
+    least: int
+    most: int
+    older_than: int
+    limit: int
+
+    def __post_init__(self) -> None:
+        if self.least < 1:
+            raise InvalidOptionError(f"retain_min is {self.least}: the latest snapshot stays, so it is 1 or more.")
+        if self.most < self.least:
+            raise InvalidOptionError(
+                f"retain_max ({self.most}) is less than retain_min ({self.least}), which is 'snapshot.num-retained.min'"
+                " unless it is given: raise the one or lower the other."
+            )
+
+    def first_kept(self, ids: Sequence[int], time_of: Callable[[int], int | None], first_read: int | None) -> int:
+        """The first of the ascending `ids` that stays; `first_read` is the first one that a consumer still reads."""
+        latest = ids[-1]
+        end = min(latest - self.least + 1, ids[0] + self.limit)
+        if first_read is not None:
+            end = min(end, first_read)
+        for number in range(max(latest - self.most + 1, ids[0]), end):
+            time = time_of(number + 1)  # what a reader of that moment saw is kept for the whole time
+            if time is not None and time >= self.older_than:
+                return number
+        return max(end, ids[0])
+
+
+def retention_of(options: TableOptions, now: int, given: Mapping[str, int | None] | None = None) -> Retention:
+    """The retention that a table's options ask for; `given` overrides `least`, `most`, `older_than`, `limit`."""
+    values = {
+        "least": options[SNAPSHOT_NUM_RETAINED_MIN],
+        "most": options[SNAPSHOT_NUM_RETAINED_MAX],
+        "older_than": now - options[SNAPSHOT_TIME_RETAINED],
+        "limit": options[SNAPSHOT_EXPIRE_LIMIT],
+    }
+    return Retention(**values | {k: v for k, v in (given or {}).items() if v is not None})
+
+
+def overridden(retention: Retention, given: Mapping[str, int | None]) -> Retention:
+    """The retention with what is given in its place."""
+    return replace(retention, **{k: v for k, v in given.items() if v is not None})
+
+
+def changelog_retention_of(options: TableOptions, now: int) -> Retention | None:
+    """How long changelogs outlive their snapshots, None where they do not."""
+    least, most = options[CHANGELOG_NUM_RETAINED_MIN], options[CHANGELOG_NUM_RETAINED_MAX]
+    time = options[CHANGELOG_TIME_RETAINED]
+    shown = retention_of(options, now)
+    longer = (
+        (most if most is not None else shown.most) > shown.most
+        or (least if least is not None else shown.least) > shown.least
+        or (time is not None and now - time < shown.older_than)
+    )
+    if not longer:
+        return None
+    return Retention(
+        least=shown.least if least is None else least,
+        most=shown.most if most is None else most,
+        older_than=shown.older_than if time is None else now - time,
+        limit=shown.limit,
+    )
+
+
+def expire_snapshots(store: TableStore, retention: Retention, now: int) -> int:
+    """Remove the snapshots that need not be kept, and their files; how many there were.
+
+    Kept are, besides what `retention` says, snapshots that consumers have still to read; tags and branches keep files.
+    """
+    ids = snapshot_ids(store)
+    if not ids:
+        return 0
+    consumers = () if store.options[CONSUMER_CHANGELOG_ONLY] else list_consumers(store).values()
+    first = retention.first_kept(ids, lambda n: _time(store, n), min(consumers, default=None))
+    gone = tuple(s for n in ids if n < first and (s := find_snapshot(store, n)) is not None)
+    if not gone:
+        return 0
+
+    def remove() -> None:
+        if changelog_retention_of(store.options, now) is not None:
+            for snapshot in gone:
+                write_changelog(store, snapshot)
+        for snapshot in gone:
+            store.io.delete(store.paths.snapshot(snapshot.id))
+        reset_hints(store, first, ids[-1])
+
+    release(Versions(store, gone), remove)
+    return len(gone)
+
+
+def expire_changelogs(store: TableStore, retention: Retention) -> int:
+    """Remove the long-lived changelogs that need not be kept, and their files; how many there were.
+
+    Their numbers count together with those of the snapshots that follow them.
+    """
+    ids, snapshots = changelog_ids(store), snapshot_ids(store)
+    if not ids:
+        return 0
+    first_read = min(list_consumers(store).values(), default=None)
+    together = sorted({*ids, *snapshots})
+    times = {c.id: c.time_millis for c in list_changelogs(store)}
+    first = retention.first_kept(together, lambda n: times.get(n) or _time(store, n), first_read)
+    gone = tuple(c for c in list_changelogs(store) if c.id < first)
+    if not gone:
+        return 0
+
+    def remove() -> None:
+        for changelog in gone:
+            store.io.delete(store.paths.changelog(changelog.id))
+
+    release(Versions(store, changelogs=gone), remove)
+    return len(gone)
+
+
+def _time(store: TableStore, snapshot_id: int) -> int | None:
+    snapshot = find_snapshot(store, snapshot_id)
+    return None if snapshot is None else snapshot.time_millis

@@ -1,0 +1,103 @@
+"""Making, renaming and removing tags. A tag keeps the files of its snapshot when that expires."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from datetime import datetime, timedelta
+from functools import partial
+
+from paimon_core.commit.publish import create_new
+from paimon_core.errors import SnapshotNotFoundError, TagExistsError
+from paimon_core.maintenance.references import Versions
+from paimon_core.maintenance.release import release
+from paimon_core.spec.paths import check_name
+from paimon_core.spec.snapshot import Snapshot
+from paimon_core.spec.tag import Tag, encode_tag
+from paimon_core.store.snapshots import find_snapshot, latest_snapshot, read_snapshot
+from paimon_core.store.table_store import TableStore
+from paimon_core.store.tags import list_tags, read_tag, require_tag
+
+
+def taggable_snapshot(store: TableStore, snapshot_id: int | None) -> Snapshot:
+    """The snapshot of a number, also one that only a tag keeps; the latest without. Raises `SnapshotNotFoundError`."""
+    if snapshot_id is None:
+        latest = latest_snapshot(store)
+        if latest is None:
+            raise SnapshotNotFoundError(f"Table {store.name} has no snapshot yet: insert rows first.")
+        return latest
+    kept = (t.snapshot for t in list_tags(store) if t.snapshot.id == snapshot_id)
+    return find_snapshot(store, snapshot_id) or next(kept, None) or read_snapshot(store, snapshot_id)
+
+
+def create_tag(store: TableStore, name: str, snapshot: Snapshot, retained: timedelta | None = None) -> None:
+    """Name a snapshot. Raises `TagExistsError`, `InvalidNameError`, `SnapshotNotFoundError` (it expired meanwhile)."""
+    path = store.paths.tag(check_name("tag", name))
+    if not create_new(store.io, path, encode_tag(_tag(name, snapshot, retained))):
+        old = require_tag(store, name)
+        raise TagExistsError(
+            f"Tag {name!r} of table {store.name} already exists, for snapshot {old.snapshot.id}: "
+            "delete it, or call replace_tag."
+        )
+    _check_kept(store, snapshot, path, name)
+
+
+def replace_tag(
+    store: TableStore, name: str, snapshot: Snapshot | None = None, retained: timedelta | None = None
+) -> None:
+    """Let a tag name another snapshot (None: the same), from now on for `retained`. Raises `TagNotFoundError`."""
+    old = require_tag(store, name)
+    new = _tag(name, snapshot or old.snapshot, retained)
+    _remove(store, old, partial(store.io.write_bytes, store.paths.tag(name), encode_tag(new)))
+
+
+def rename_tag(store: TableStore, name: str, target: str) -> None:
+    """Raises `TagNotFoundError`, `TagExistsError`, `InvalidNameError`."""
+    old, path = require_tag(store, name), store.paths.tag(check_name("tag", target))
+    data = store.io.read_bytes(store.paths.tag(name))
+    if not create_new(store.io, path, data):
+        raise TagExistsError(f"Tag {target!r} of table {store.name} already exists: choose another name.")
+    store.io.delete(store.paths.tag(old.name))
+
+
+def delete_tags(store: TableStore, names: Sequence[str]) -> list[str]:
+    """Remove tags, with the files that nothing else needs; names that are no tags are passed over."""
+    deleted = []
+    for tag in (t for name in names if (t := read_tag(store, name)) is not None):
+        _remove(store, tag, partial(store.io.delete, store.paths.tag(tag.name)))
+        deleted.append(tag.name)
+    return deleted
+
+
+def expired_tags(store: TableStore, now: datetime, older_than: datetime | None = None) -> list[str]:
+    """The tags whose time is over, and those made before `older_than`, by name. Both are wall clocks."""
+    expired = []
+    for tag in list_tags(store):
+        created = tag.created
+        if older_than is not None and (created is None or tag.retained is None):
+            created = datetime.fromtimestamp(store.io.status(store.paths.tag(tag.name)).modified / 1000)
+        over = tag.created is not None and tag.retained is not None and now > tag.created + tag.retained
+        if over or (older_than is not None and created is not None and created < older_than):
+            expired.append(tag.name)
+    return expired
+
+
+def _tag(name: str, snapshot: Snapshot, retained: timedelta | None) -> Tag:
+    """Without a time to live the file is the snapshot's own, which readers of old versions know."""
+    return Tag(name=name, snapshot=snapshot, created=None if retained is None else datetime.now(), retained=retained)
+
+
+def _check_kept(store: TableStore, snapshot: Snapshot, path: str, name: str) -> None:
+    """Expiry removes a snapshot before it looks for tags: one that is still there now keeps its files."""
+    now = find_snapshot(store, snapshot.id)
+    if now is not None and now.delta_manifest_list == snapshot.delta_manifest_list:
+        return
+    others = (t for t in list_tags(store) if t.name != name)
+    if not any(t.snapshot.delta_manifest_list == snapshot.delta_manifest_list for t in others):
+        store.io.delete(path)
+        raise SnapshotNotFoundError(
+            f"Snapshot {snapshot.id} of table {store.name} expired while it was tagged; no tag was made."
+        )
+
+
+def _remove(store: TableStore, tag: Tag, remove: Callable[[], None]) -> None:
+    release(Versions(store, (tag.snapshot,)), remove)

@@ -1,0 +1,43 @@
+"""Branches of a table: `branch/branch-NAME` with schemas, snapshots and tags of its own; see `spec.paths`."""
+
+from __future__ import annotations
+
+from paimon_core.errors import BranchNotFoundError
+from paimon_core.options import TableOptions
+from paimon_core.spec.paths import BRANCH_PREFIX, TablePaths
+from paimon_core.spec.schema import TableSchema
+from paimon_core.store.schemas import latest_schema
+from paimon_core.store.table_store import TableStore
+
+MAIN_BRANCH = "main"
+
+
+def branch_times(store: TableStore) -> dict[str, int]:
+    """The names of all branches but main, sorted, and when each was made (epoch milliseconds)."""
+    folders = [f for f in store.io.list(store.paths.branch_dir) if f.is_dir and f.name.startswith(BRANCH_PREFIX)]
+    return {f.name.removeprefix(BRANCH_PREFIX): f.modified for f in sorted(folders, key=lambda f: f.name)}
+
+
+def branch_names(store: TableStore) -> list[str]:
+    """The names of all branches but main, sorted."""
+    return list(branch_times(store))
+
+
+def open_branch(store: TableStore, name: str) -> TableStore:
+    """The store of a branch, with its own schema in force. Raises `BranchNotFoundError` naming those that exist."""
+    branch = "" if name == MAIN_BRANCH else name
+    schema = branch_schema(store, branch)
+    if schema is None:
+        known = ", ".join([MAIN_BRANCH, *branch_names(store)])
+        raise BranchNotFoundError(f"Table {of_main(store)} has no branch {name!r}; its branches are {known}.")
+    return TableStore(store.io, store.root, schema, TableOptions(schema.options), store.cache, branch)
+
+
+def branch_schema(store: TableStore, branch: str) -> TableSchema | None:
+    """The schema in force of a branch ("": main), None where there is no such branch."""
+    return latest_schema(store.io, TablePaths(store.root, branch=branch).version_root)
+
+
+def of_main(store: TableStore) -> str:
+    """What messages call the table that a branch is of."""
+    return store.name.partition("$")[0]

@@ -1,0 +1,30 @@
+"""Changelogs that outlive their snapshots: `changelog/changelog-N` is the JSON of snapshot N, which has expired."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+
+from paimon_core.spec.paths import parse_changelog_id
+from paimon_core.spec.snapshot import Snapshot, decode_snapshot, encode_snapshot
+from paimon_core.store.table_store import TableStore
+
+
+def changelog_ids(store: TableStore) -> list[int]:
+    """The snapshot numbers of all long-lived changelogs, ascending."""
+    found = (parse_changelog_id(f.name) for f in store.io.list(store.paths.changelog_dir))
+    return sorted(n for n in found if n is not None)
+
+
+def list_changelogs(store: TableStore) -> list[Snapshot]:
+    """All long-lived changelogs, ascending; those that expire meanwhile are left out."""
+    found = []
+    for snapshot_id in changelog_ids(store):
+        path = store.paths.changelog(snapshot_id)
+        with suppress(FileNotFoundError):
+            found.append(decode_snapshot(path, store.io.read_bytes(path)))
+    return found
+
+
+def write_changelog(store: TableStore, snapshot: Snapshot) -> None:
+    """Keep the changelog of a snapshot that expires."""
+    store.io.write_bytes(store.paths.changelog(snapshot.id), encode_snapshot(snapshot))

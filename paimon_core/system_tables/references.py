@@ -1,0 +1,73 @@
+"""What refers to versions: `$branches`, `$consumers`, `$statistics`; and what merges columns: `$aggregation_fields`."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from datetime import tzinfo
+from typing import Any
+
+import pyarrow as pa
+
+from paimon_core.errors import CorruptFileError
+from paimon_core.scan.time_travel import snapshot_of_options
+from paimon_core.spec.statistics import decode_statistics
+from paimon_core.store.branches import branch_times
+from paimon_core.store.consumers import list_consumers
+from paimon_core.store.table_store import TableStore
+from paimon_core.system_tables.text import local_time
+
+Row = tuple[Any, ...]
+STRING, BIGINT, TIME = pa.string(), pa.int64(), pa.timestamp("ms")
+
+BRANCHES = pa.schema([pa.field("branch_name", STRING, False), pa.field("create_time", TIME, False)])
+CONSUMERS = pa.schema([pa.field("consumer_id", STRING, False), pa.field("next_snapshot_id", BIGINT, False)])
+STATISTICS = pa.schema(
+    [
+        pa.field("snapshot_id", BIGINT, False),
+        pa.field("schema_id", BIGINT, False),
+        ("mergedRecordCount", BIGINT),
+        ("mergedRecordSize", BIGINT),
+        ("colstat", STRING),
+    ]
+)
+AGGREGATION_FIELDS = pa.schema(
+    [
+        pa.field("field_name", STRING, False),
+        pa.field("field_type", STRING, False),
+        ("function", STRING),
+        ("function_options", STRING),
+        ("comment", STRING),
+    ]
+)
+
+
+def branches(store: TableStore, zone: tzinfo | None) -> Iterator[Row]:
+    for name, created in branch_times(store).items():
+        yield name, local_time(created, zone)
+
+
+def consumers(store: TableStore, zone: tzinfo | None) -> Iterator[Row]:
+    yield from list_consumers(store).items()
+
+
+def statistics(store: TableStore, zone: tzinfo | None) -> Iterator[Row]:
+    snapshot = snapshot_of_options(store, zone)
+    if snapshot is None or snapshot.statistics is None:
+        return
+    path = store.paths.statistics(snapshot.statistics)
+    try:
+        s = decode_statistics(path, store.io.read_bytes(path))
+    except FileNotFoundError:
+        raise CorruptFileError(path, "it is not there, though a snapshot names it", "run ANALYZE TABLE again") from None
+    columns = json.dumps(s.columns, separators=(",", ":"), ensure_ascii=False)
+    yield s.snapshot_id, s.schema_id, s.merged_record_count, s.merged_record_size, columns
+
+
+def aggregation_fields(store: TableStore, zone: tzinfo | None) -> Iterator[Row]:
+    options = [(k.split("."), k, v) for k, v in store.schema.options.items() if k.startswith("fields.")]
+    for field in store.schema.fields:
+        own = [(k, v) for parts, k, v in options if len(parts) > 2 and parts[1] == field.name]
+        functions, keys = (", ".join(t) for t in ([v for _, v in own], [k for k, _ in own]))
+        kind = field.type.sql() + ("" if field.type.nullable else " NOT NULL")
+        yield field.name, kind, f"[{functions}]", f"[{keys}]", field.description

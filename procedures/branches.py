@@ -1,0 +1,97 @@
+"""`CALL sys.*` for branches."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from paimon_core.commit.draft import CommitInfo
+from paimon_core.errors import InvalidNameError, InvalidOptionError
+from paimon_core.maintenance import branches as core
+from paimon_core.spec.snapshot import Operation
+from paimon_core.store.branches import MAIN_BRANCH, open_branch
+from paimon_core.table import Table
+from paimon_sql.procedures.registry import ProcedureContext, procedure
+
+Rows = Sequence[tuple[Any, ...]]
+
+
+@procedure(result="boolean")
+def create_branch(
+    context: ProcedureContext, table: str, branch: str, tag: str | None = None, ignoreIfExists: str | None = None
+) -> Rows:
+    """Branch off from a tag with its rows, or with the schema alone. The branch is read and written as
+    `table$branch_NAME`. The result is true."""
+    store = _table(context, table).store
+    if _boolean("ignoreIfExists", ignoreIfExists) and core.branch_exists(store, branch):
+        return [(True,)]
+    core.create_branch(store, branch, tag)
+    return [(True,)]
+
+
+@procedure(result="boolean")
+def delete_branch(context: ProcedureContext, table: str, branch: str) -> Rows:
+    """Remove branches (`one` or `one,two`), with the files that nothing else needs.
+
+    The result is true.
+    """
+    store = _table(context, table).store
+    names = [n.strip() for n in branch.split(",")]
+    for name in names:  # all or none
+        core.check_branch_name(name)
+        if not core.branch_exists(store, name):
+            open_branch(store, name)
+    for name in names:
+        core.delete_branch(store, name)
+    return [(True,)]
+
+
+@procedure(result="boolean")
+def rename_branch(context: ProcedureContext, table: str, from_branch: str, to_branch: str) -> Rows:
+    """Give a branch another name.
+
+    The result is true.
+    """
+    core.rename_branch(_table(context, table).store, from_branch, to_branch)
+    return [(True,)]
+
+
+@procedure(result="boolean")
+def fast_forward(context: ProcedureContext, table: str, branch: str) -> Rows:
+    """Let the table be what a branch is: snapshots and tags since the branch's first are replaced by its own.
+
+    The result is true.
+    """
+    core.fast_forward(_table(context, table).store, branch)
+    return [(True,)]
+
+
+@procedure(result="boolean")
+def merge_branch(context: ProcedureContext, table: str, source_branch: str, target_branch: str | None = None) -> Rows:
+    """Add the rows of a branch to another (default: the table itself). For append tables of one schema.
+
+    The result is true.
+    """
+    main = _table(context, table)
+    source, target = (open_branch(main.store, n) for n in (source_branch, target_branch or MAIN_BRANCH))
+    if source.branch == target.branch:
+        raise InvalidOptionError(f"Branch {source_branch!r} cannot be merged into itself.")
+    messages = core.files_to_merge(source, target)
+    into = Table(target, main.lock)
+    into.check_writable()
+    into.commit(messages, CommitInfo(user=into.new_commit_user(), operation=Operation.WRITE))
+    return [(True,)]
+
+
+def _table(context: ProcedureContext, name: str) -> Table:
+    """The table itself: branches have no branches."""
+    table = context.load_table(name)
+    if table.store.branch:
+        raise InvalidNameError(f"{name!r} is a branch: name the table itself.")
+    return table
+
+
+def _boolean(argument: str, text: str | None) -> bool:
+    if text is None or text.strip().lower() in ("true", "false"):
+        return text is not None and text.strip().lower() == "true"
+    raise InvalidOptionError(f"{argument} cannot be {text!r}: it is 'true' or 'false'.")

@@ -1,0 +1,123 @@
+"""`CALL sys.expire_*`: snapshots, changelogs, tags and partitions whose time is over."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from typing import Any
+
+from paimon_core.commit.publish import publisher_for
+from paimon_core.maintenance import snapshot_expiry as core
+from paimon_core.maintenance.partitions import drop_partitions, expired_partitions, wall_clock
+from paimon_core.maintenance.tags import delete_tags, expired_tags
+from paimon_core.options import COMMIT_UNSAFE_STORAGE
+from paimon_core.table import Table
+from paimon_sql.procedures.arguments import epoch_millis, moment, table_options
+from paimon_sql.procedures.registry import Int, ProcedureContext, procedure
+
+Rows = Sequence[tuple[Any, ...]]
+
+
+@procedure(deleted_snapshots_count="int")
+def expire_snapshots(
+    context: ProcedureContext,
+    table: str,
+    retain_max: Int | None = None,
+    retain_min: Int | None = None,
+    older_than: str | None = None,
+    max_deletes: Int | None = None,
+    options: str | None = None,
+) -> Rows:
+    """Remove snapshots, and the files that nothing else needs; what tags, branches and consumers need is kept.
+
+    At least `retain_min` and at most `retain_max` snapshots stay, and within these the ones newer than `older_than`
+    (`2024-01-31 12:00:00`); `max_deletes` go at a time. The defaults are the table's `snapshot.num-retained.min`,
+    `snapshot.num-retained.max`, `snapshot.time-retained` and `snapshot.expire.limit`, which `options` overrides
+    (`key=value,key=value`). The result is how many snapshots went.
+    """
+    target = context.load_table(table).with_options(table_options(options or ""))
+    now = _now()
+    given = {"most": retain_max, "least": retain_min, "limit": max_deletes, "older_than": _older(context, older_than)}
+    retention = core.retention_of(target.store.options, now, given)
+    return [(core.expire_snapshots(target.store, retention, now),)]
+
+
+@procedure(deleted_changelogs_count="int")
+def expire_changelogs(
+    context: ProcedureContext,
+    table: str,
+    retain_max: Int | None = None,
+    retain_min: Int | None = None,
+    older_than: str | None = None,
+    max_deletes: Int | None = None,
+    delete_all: bool = False,
+) -> Rows:
+    """Remove changelogs that outlived their snapshots, and their files, as `expire_snapshots` does with snapshots;
+    all of them where `delete_all`. The result is how many changelogs went."""
+    store, now = context.load_table(table).store, _now()
+    if delete_all:
+        every = core.Retention(least=1, most=1, older_than=2**62, limit=2**31 - 1)
+        return [(core.expire_changelogs(store, every),)]
+    given = {"most": retain_max, "least": retain_min, "limit": max_deletes, "older_than": _older(context, older_than)}
+    longer = core.changelog_retention_of(store.options, now) or core.retention_of(store.options, now)
+    return [(core.expire_changelogs(store, core.overridden(longer, given)),)]
+
+
+@procedure(expired_tags="string")
+def expire_tags(context: ProcedureContext, table: str, older_than: str | None = None) -> Rows:
+    """Remove the tags whose time is over, and those made before `older_than` (`2024-01-31 12:00:00`).
+
+    The result is their names.
+    """
+    store = context.load_table(table).store
+    before = None if older_than is None else moment("older_than", older_than, context.zone).astimezone()
+    expired = expired_tags(store, wall_clock(), before.replace(tzinfo=None) if before else None)
+    delete_tags(store, expired)
+    return [(name,) for name in expired] or [("No expired tags.",)]
+
+
+@procedure(expired_partitions="string")
+def expire_partitions(
+    context: ProcedureContext,
+    table: str,
+    expiration_time: str | None = None,
+    timestamp_formatter: str | None = None,
+    timestamp_pattern: str | None = None,
+    expire_strategy: str | None = None,
+    max_expires: Int | None = None,
+    options: str | None = None,
+) -> Rows:
+    """Drop the partitions older than `expiration_time` (`7 d`), in one commit.
+
+    `expire_strategy` is `values-time` (the time in a partition's values, which `timestamp_pattern` and
+    `timestamp_formatter` tell how to read: `$dt`, `yyyyMMdd`) or `update-time` (when its last file was written). The
+    defaults are the table's `partition.*` options, which `options` overrides. The result is the partitions.
+    """
+    given = {
+        "partition.expiration-time": expiration_time,
+        "partition.timestamp-formatter": timestamp_formatter,
+        "partition.timestamp-pattern": timestamp_pattern,
+        "partition.expiration-strategy": expire_strategy,
+        "partition.expiration-max-num": None if max_expires is None else str(max_expires),
+    }
+    chosen = table_options(options or "") | {k: v for k, v in given.items() if v is not None}
+    target = context.load_table(table).with_options(chosen)
+    target.check_writable()
+    expired = expired_partitions(target.store, wall_clock())
+    if not expired:
+        return [("No expired partitions.",)]
+    drop_partitions(target.store, expired, target.new_commit_user(), _publisher(target))
+    specs = (target.store.partition_spec(p) for p in expired)
+    return [(", ".join(f"{k}={v}" for k, v in spec.items()),) for spec in specs]
+
+
+def _publisher(table: Table) -> Any:
+    return publisher_for(table.store.io, table.lock, table.store.options[COMMIT_UNSAFE_STORAGE])
+
+
+def _older(context: ProcedureContext, text: str | None) -> int | None:
+    return None if text is None else epoch_millis("older_than", text, context.zone)
+
+
+def _now() -> int:
+    return time.time_ns() // 1_000_000

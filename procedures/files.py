@@ -1,0 +1,94 @@
+"""`CALL sys.*` for files that should not be there, and files that should."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from typing import Any
+
+from paimon_core.commit.draft import CommitInfo
+from paimon_core.errors import InvalidOptionError
+from paimon_core.maintenance import orphans
+from paimon_core.maintenance.purge import purge
+from paimon_core.maintenance.unexisting import drop_missing, missing_files
+from paimon_core.table import Table
+from paimon_sql.procedures.arguments import epoch_millis
+from paimon_sql.procedures.registry import Int, ProcedureContext, procedure
+
+Rows = Sequence[tuple[Any, ...]]
+_MODES = ("local", "distributed")
+
+
+@procedure(deletedFileCount="bigint", deletedFileTotalLenInBytes="bigint")
+def remove_orphan_files(
+    context: ProcedureContext,
+    table: str,
+    older_than: str | None = None,
+    dry_run: bool = False,
+    parallelism: Int | None = None,
+    mode: str | None = None,
+) -> Rows:
+    """Delete files that no snapshot, tag, branch or changelog needs, of a table or of all (`db.*`).
+
+    Files younger than a day stay, or than `older_than` (`2024-01-31 12:00:00`): a writer at work may still commit
+    them. With `dry_run` nothing is deleted. The result is how many files, and their bytes.
+    """
+    if mode is not None and mode.lower() not in _MODES:
+        raise InvalidOptionError(f"mode cannot be {mode!r}: it is one of {', '.join(_MODES)}.")
+    before = _age(context, older_than)
+    act = orphans.find_orphans if dry_run else orphans.remove_orphans
+    found = [act(t.store, before) for t in _tables(context, table)]
+    return [(sum(len(o.paths) for o in found), sum(o.size for o in found))]
+
+
+@procedure(fileName="string")
+def remove_unexisting_files(
+    context: ProcedureContext, table: str, dry_run: bool = False, parallelism: Int | None = None
+) -> Rows:
+    """Forget the data files that the latest snapshot names and that are not there, so that the rest can be read.
+
+    Their rows are lost. With `dry_run` nothing changes. The result is the files' paths.
+    """
+    target = context.load_table(table)
+    missing = missing_files(target.store)
+    if missing and not dry_run:
+        target.check_writable()
+        target.commit(drop_missing(missing.values()), CommitInfo(user=target.new_commit_user()))
+    return [(path,) for path in sorted(missing)]
+
+
+@procedure(result="string")
+def purge_files(context: ProcedureContext, table: str) -> Rows:
+    """Empty a table, and delete all its files at once: branches, tags, consumers and snapshots but the last, too.
+
+    Nobody may write meanwhile. The result is `Success`.
+    """
+    target = context.load_table(table)
+    target.check_writable()
+    target.truncate(CommitInfo(user=target.new_commit_user()))
+    purge(target.store, _now())
+    return [("Success",)]
+
+
+def _age(context: ProcedureContext, older_than: str | None) -> int:
+    if older_than is None:
+        return _now() - orphans.DEFAULT_AGE
+    before = epoch_millis("older_than", older_than, context.zone)
+    if before >= _now():
+        raise InvalidOptionError(
+            f"older_than cannot be {older_than!r}, which is not over yet: files that writers are about to commit would "
+            "be deleted."
+        )
+    return before
+
+
+def _tables(context: ProcedureContext, name: str) -> list[Table]:
+    database, _, table = name.rpartition(".")
+    if table != "*":
+        return [context.load_table(name)]
+    plain = database.rpartition(".")[2].strip("`") or context.database
+    return [context.load_table(f"`{plain}`.`{t.replace('`', '``')}`") for t in context.catalog.list_tables(plain)]
+
+
+def _now() -> int:
+    return time.time_ns() // 1_000_000

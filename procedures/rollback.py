@@ -1,0 +1,89 @@
+"""`CALL sys.*` for going back: rollback, and repairs of what says which versions there are."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from paimon_core.errors import InvalidOptionError, SnapshotNotFoundError
+from paimon_core.maintenance.rollback import roll_back, snapshot_at_watermark
+from paimon_core.store.snapshots import describe_snapshots, reset_hints, snapshot_ids
+from paimon_core.table import Table
+from paimon_sql.procedures.registry import ProcedureContext, procedure
+
+Rows = Sequence[tuple[Any, ...]]
+
+
+@procedure(previous_snapshot_id="bigint", current_snapshot_id="bigint")
+def rollback(
+    context: ProcedureContext,
+    table: str,
+    version: str | None = None,
+    snapshot: int | None = None,
+    tag: str | None = None,
+) -> Rows:
+    """Go back to a snapshot or tag: later snapshots and tags are removed. Give one of `version` (a snapshot's number
+    or a tag), `snapshot` and `tag`. The result is the number of the latest snapshot before and now."""
+    target = context.load_table(table)
+    if sum(a is not None for a in (version, snapshot, tag)) != 1 or version == "":
+        raise InvalidOptionError("rollback takes one of the arguments version, snapshot and tag: give exactly one.")
+    if version is not None and version.isascii() and version.isdigit():
+        return [roll_back(target.store, snapshot_id=int(version))]
+    return [roll_back(target.store, snapshot_id=snapshot, tag=tag if version is None else version)]
+
+
+@procedure(previous_snapshot_id="bigint", current_snapshot_id="bigint")
+def rollback_to_timestamp(context: ProcedureContext, table: str, timestamp: int) -> Rows:
+    """Go back to the latest snapshot committed at or before a moment (epoch milliseconds).
+
+    The result is the number of the latest snapshot
+    before and now.
+    """
+    target = context.load_table(table)
+    found = target.snapshot(timestamp_millis=timestamp)
+    return [roll_back(target.store, snapshot_id=None if found is None else found.id)]
+
+
+@procedure(previous_snapshot_id="bigint", current_snapshot_id="bigint")
+def rollback_to_watermark(context: ProcedureContext, table: str, watermark: int) -> Rows:
+    """Go back to the latest snapshot whose watermark is at or before one (milliseconds).
+
+    The result is the number of the latest snapshot
+    before and now.
+    """
+    target = context.load_table(table)
+    return [roll_back(target.store, snapshot_id=snapshot_at_watermark(target.store, watermark).id)]
+
+
+@procedure(result="boolean")
+def repair(context: ProcedureContext, database_or_table: str) -> Rows:
+    """Let the catalog know what is on the storage: of a table, or of every table of a database.
+
+    A filesystem catalog looks there each time; hints that name other snapshots than there are, are written anew.
+    The result is true.
+    """
+    for table in _tables(context, database_or_table):
+        ids = snapshot_ids(table.store)
+        if ids:
+            reset_hints(table.store, ids[0], ids[-1])
+    return [(True,)]
+
+
+@procedure(previous_earliest_snapshot_id="bigint", current_earliest_snapshot_id="bigint")
+def repair_earliest_snapshot(context: ProcedureContext, table: str, snapshot_id: int) -> Rows:
+    """Forget the snapshots before one: for a table whose earliest snapshots are damaged. Their files stay until
+    `remove_orphan_files`. The result is the number of the earliest snapshot before and now."""
+    store = context.load_table(table).store
+    ids = snapshot_ids(store)
+    if snapshot_id not in ids:
+        raise SnapshotNotFoundError(f"Table {store.name} has no snapshot {snapshot_id}: {describe_snapshots(store)}.")
+    for number in (n for n in ids if n < snapshot_id):
+        store.io.delete(store.paths.snapshot(number))
+    reset_hints(store, snapshot_id, ids[-1])
+    return [(ids[0], snapshot_id)]
+
+
+def _tables(context: ProcedureContext, name: str) -> list[Table]:
+    if "." not in name and context.catalog.database_exists(name):
+        return [context.load_table(f"`{name}`.`{t.replace('`', '``')}`") for t in context.catalog.list_tables(name)]
+    return [context.load_table(name)]

@@ -1,0 +1,112 @@
+"""`CALL sys.*` for tags."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from paimon_core.errors import InvalidNameError, InvalidOptionError, SnapshotNotFoundError
+from paimon_core.maintenance import auto_tags
+from paimon_core.maintenance import tags as core
+from paimon_core.options import TAG_AUTOMATIC_CREATION
+from paimon_core.spec.snapshot import Snapshot
+from paimon_core.store.snapshots import describe_snapshots, list_snapshots
+from paimon_core.store.tags import list_tags, read_tag
+from paimon_core.table import Table
+from paimon_sql.procedures.arguments import time_to_live
+from paimon_sql.procedures.registry import ProcedureContext, procedure
+
+Rows = Sequence[tuple[Any, ...]]
+
+
+@procedure(result="boolean")
+def create_tag(
+    context: ProcedureContext, table: str, tag: str, snapshot: int | None = None, time_retained: str | None = None
+) -> Rows:
+    """Name a snapshot (default: the latest), so that its rows can be read when it has expired.
+
+    `time_retained` (`1 d`) limits the tag's life. The result is true.
+    """
+    target = context.load_table(table)
+    retained = time_to_live("time_retained", time_retained)
+    core.create_tag(target.store, tag, core.taggable_snapshot(target.store, snapshot), retained)
+    return [(True,)]
+
+
+@procedure(tagName="string", snapshot="bigint", commit_time="bigint", watermark="string")
+def create_tag_from_timestamp(
+    context: ProcedureContext, table: str, tag: str, timestamp: int, time_retained: str | None = None
+) -> Rows:
+    """Name the first snapshot committed at or after a moment (epoch milliseconds).
+
+    The result is the tag, its snapshot, when that was committed, and its watermark.
+    """
+    target = context.load_table(table)
+    found = _first_since(target, timestamp)
+    core.create_tag(target.store, tag, found, time_to_live("time_retained", time_retained))
+    return [(tag, found.id, found.time_millis, "null" if found.watermark is None else str(found.watermark))]
+
+
+@procedure(result="boolean")
+def replace_tag(
+    context: ProcedureContext, table: str, tag: str, snapshot: int | None = None, time_retained: str | None = None
+) -> Rows:
+    """Let a tag name another snapshot (default: the latest), from now on for `time_retained`.
+
+    The result is true.
+    """
+    target = context.load_table(table)
+    retained = time_to_live("time_retained", time_retained)
+    core.replace_tag(target.store, tag, core.taggable_snapshot(target.store, snapshot), retained)
+    return [(True,)]
+
+
+@procedure(result="boolean")
+def rename_tag(context: ProcedureContext, table: str, tag: str, target_tag: str) -> Rows:
+    """Give a tag another name.
+
+    The result is true.
+    """
+    core.rename_tag(context.load_table(table).store, tag, target_tag)
+    return [(True,)]
+
+
+@procedure(result="boolean")
+def delete_tag(context: ProcedureContext, table: str, tag: str) -> Rows:
+    """Remove tags (`one` or `one,two`), with the files that nothing else needs; unknown ones are passed over.
+
+    The result is true.
+    """
+    target = context.load_table(table)
+    names = [tag] if read_tag(target.store, tag) else [n.strip() for n in tag.split(",")]
+    if not any(names):
+        raise InvalidNameError("tag is empty: name one tag or several, as in 'one,two'.")
+    core.delete_tags(target.store, names)
+    return [(True,)]
+
+
+@procedure(result="boolean")
+def trigger_tag_automatic_creation(context: ProcedureContext, table: str) -> Rows:
+    """Make the tags that are due by `tag.automatic-creation`, as a commit does.
+
+    The result is true.
+    """
+    target = context.load_table(table)
+    if target.store.options[TAG_AUTOMATIC_CREATION] == "none":
+        raise InvalidOptionError(
+            f"Table {target.name} makes no tags of itself: set 'tag.automatic-creation' to process-time, watermark or "
+            "batch."
+        )
+    auto_tags.create_automatic_tags(target.store)
+    return [(True,)]
+
+
+def _first_since(table: Table, millis: int) -> Snapshot:
+    known = [*list_snapshots(table.store), *(t.snapshot for t in list_tags(table.store))]
+    later = [s for s in known if s.time_millis >= millis]
+    if not later:
+        raise SnapshotNotFoundError(
+            f"Table {table.name} has no snapshot at or after {millis} (epoch milliseconds); "
+            f"{describe_snapshots(table.store)}."
+        )
+    return min(later, key=lambda s: s.id)

@@ -1,0 +1,58 @@
+"""Upkeep in SQL, where Spark has a say: listing procedures, branches as tables, the database `sys`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from pyspark.errors import PySparkException
+
+from paimon_sql.procedures import PROCEDURES
+
+pytestmark = pytest.mark.spark
+
+
+def rows(spark: Any, query: str) -> list[tuple[Any, ...]]:
+    return [tuple(r) for r in spark.sql(query).collect()]
+
+
+def test_procedures_are_listed_and_described(spark: Any) -> None:
+    listed = {r[-1] for r in rows(spark, "SHOW PROCEDURES IN sys")}
+    assert listed == set(PROCEDURES)
+    text = "\n".join(str(r[0]) for r in rows(spark, "DESCRIBE PROCEDURE sys.create_tag"))
+    assert "create_tag" in text and "time_retained" in text
+
+
+def test_a_branch_is_a_table(spark: Any) -> None:
+    spark.sql("CREATE TABLE t (k INT, dt STRING) PARTITIONED BY (dt)")
+    spark.sql("INSERT INTO t VALUES (1, 'a')")
+    spark.sql("CALL sys.create_branch('t', 'b')")
+    spark.sql("INSERT INTO `t$branch_b` VALUES (2, 'a'), (3, 'b')")
+    assert rows(spark, "SELECT * FROM `t$branch_b` WHERE k > 2") == [(3, "b")]
+    assert rows(spark, "SELECT partition FROM `t$branch_b$partitions` VERSION AS OF 1") == [("dt=a",), ("dt=b",)]
+    spark.sql("ALTER TABLE t SET TBLPROPERTIES ('scan.fallback-branch' = 'b')")
+    assert sorted(rows(spark, "SELECT k FROM t")) == [(1,), (3,)]
+    assert rows(spark, "SELECT count(*) FROM t") == [(2,)]
+    with pytest.raises(PySparkException, match=r"scan\.fallback-branch"):
+        spark.sql("DELETE FROM t WHERE k = 3")
+    with pytest.raises(PySparkException, match=r"scan\.fallback-branch"):
+        spark.sql("CALL sys.delete_branch('t', 'b')")
+    with pytest.raises(PySparkException, match="cannot be found|no branch"):
+        spark.sql("SELECT * FROM `t$branch_nope`")
+
+
+def test_the_database_sys(spark: Any) -> None:
+    spark.sql("CREATE TABLE u (k INT) TBLPROPERTIES ('x' = 'y')")
+    spark.sql("INSERT INTO u VALUES (1), (2)")
+    assert rows(spark, "SELECT value FROM sys.all_table_options WHERE table_name = 'u' AND key = 'x'") == [("y",)]
+    about = "SELECT partitioned, primary_key, record_count FROM sys.tables WHERE table_name = 'u'"
+    assert rows(spark, about) == [(False, False, 2)]
+    assert ("warehouse",) in rows(spark, "SELECT key FROM sys.catalog_options")
+    assert {r[1] for r in rows(spark, "SHOW TABLES IN sys")} == {
+        "all_table_options",
+        "catalog_options",
+        "partitions",
+        "tables",
+    }
+    with pytest.raises(PySparkException, match=r"sys.*nope"):
+        spark.sql("SELECT * FROM sys.nope")

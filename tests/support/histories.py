@@ -1,0 +1,150 @@
+"""Histories of a table: versions and the files they read, checked against the storage as a new process sees it.
+
+Data files hold nothing but are there, so that it shows when one is deleted. What a version reads is known from when it
+was made, by its delta manifest list, which no other has.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from paimon_core.commit.changes import Overwrite
+from paimon_core.io.file_io import FileIO
+from paimon_core.io.local import LocalFileIO
+from paimon_core.maintenance.branches import create_branch, delete_branch, fast_forward
+from paimon_core.maintenance.orphans import remove_orphans
+from paimon_core.maintenance.rollback import roll_back
+from paimon_core.maintenance.snapshot_expiry import Retention, expire_snapshots
+from paimon_core.maintenance.tags import create_tag, delete_tags, rename_tag, replace_tag
+from paimon_core.spec.snapshot import Snapshot
+from paimon_core.store.branches import branch_names, open_branch
+from paimon_core.store.cache import MetadataCache
+from paimon_core.store.manifests import live_files
+from paimon_core.store.snapshots import latest_snapshot, list_snapshots, snapshot_ids
+from paimon_core.store.table_store import TableStore
+from paimon_core.store.tags import list_tags, tag_names
+from paimon_core.table import Table
+from tests.support.tables import data_file, info, message, new_store
+
+FOREVER = 2**62  # as a moment: everything is older
+
+
+@dataclass
+class History:
+    """A table, what each of its versions read when it was made, and the dice that decide what comes next."""
+
+    root: Path
+    dice: random.Random
+    reads: dict[str, frozenset[str]] = field(default_factory=dict)
+    count: int = 0
+
+    def __post_init__(self) -> None:
+        self.store = new_store(self.root, **{"write-only": "true", "commit.min-retry-wait": "0 ms"})
+
+    def fresh(self, io: FileIO | None = None, branch: str = "main") -> TableStore:
+        """The table, or a branch, as a new process opens it."""
+        store = TableStore.of(io or LocalFileIO(), self.store.root, self.store.schema, MetadataCache())
+        return store if branch == "main" else open_branch(store, branch)
+
+    def write(self, branch: str = "main", kind: str = "append") -> None:
+        store = self.fresh(branch=branch)
+        live = [e.file for e in live_files(store, latest_snapshot(store)).values()]
+        new = self._file(store)
+        match kind:
+            case "append":
+                messages, overwrite = [message(store, new)], None
+            case "overwrite":
+                messages, overwrite = [message(store, new)], Overwrite()
+            case _:
+                old = tuple(live[:2])
+                messages, overwrite = [message(store, compact_before=old, compact_after=(new,) if old else ())], None
+        made = Table(store).commit(messages, info(), overwrite)
+        if made is not None:
+            self.learn(store, made)
+
+    def learn(self, store: TableStore, snapshot: Snapshot) -> None:
+        self.reads[snapshot.delta_manifest_list] = _read(store, snapshot)
+
+    def step(self) -> str:
+        """Do one thing at random; what it was."""
+        main = self.fresh()
+        branches, tags = branch_names(main), tag_names(main)
+        where = self.dice.choice(["main", "main", *branches])
+        acts: dict[str, Any] = {
+            kind: lambda kind=kind: self.write(where, kind) for kind in ("append", "overwrite", "compact")
+        }
+        acts["expire"] = lambda: expire(self.fresh(branch=where), self.dice.randint(1, 3))
+        acts["orphans"] = lambda: remove_orphans(main, FOREVER)
+        if latest_snapshot(main) is not None:
+            number = self.dice.choice(snapshot_ids(main))
+            snapshot = next(s for s in list_snapshots(main) if s.id == number)
+            acts["tag"] = lambda: create_tag(main, self._name("t"), snapshot)
+            acts["roll back"] = lambda: roll_back(main, snapshot_id=number)
+        if tags:
+            tag = self.dice.choice(tags)
+            acts["delete tag"] = lambda: delete_tags(main, [tag])
+            acts["rename tag"] = lambda: rename_tag(main, tag, self._name("t"))
+            acts["replace tag"] = lambda: replace_tag(main, tag, latest_snapshot(main))
+            acts["branch"] = lambda: create_branch(main, self._name("b"), tag)
+            acts["roll back to tag"] = lambda: roll_back(main, tag=tag)
+        if len(branches) < 2:
+            acts["empty branch"] = lambda: create_branch(main, self._name("b"))
+        else:
+            acts.pop("branch", None)
+        if branches:
+            branch = self.dice.choice(branches)
+            acts["delete branch"] = lambda: delete_branch(main, branch)
+            if latest_snapshot(open_branch(main, branch)) is not None:
+                acts["fast forward"] = lambda: fast_forward(main, branch)
+        weights = {"append": 6, "overwrite": 3, "compact": 5, "expire": 4}
+        chosen: str = self.dice.choices(list(acts), [weights.get(a, 1) for a in acts])[0]
+        acts[chosen]()
+        return f"{chosen} ({where})"
+
+    def check(self) -> None:
+        """Every version there is reads what it read when it was made, and all its files are there."""
+        for store, name, snapshot in versions(self.fresh()):
+            assert _read(store, snapshot) == self.reads[snapshot.delta_manifest_list], f"{store.name} {name}"
+
+    def check_clean(self) -> None:
+        """Every file is of a version."""
+        fresh = self.fresh()
+        needed = {f for _, _, s in versions(fresh) for f in self.reads[s.delta_manifest_list]}
+        assert {p.name for p in Path(fresh.root).glob("bucket-*/*")} == needed
+
+    def _file(self, store: TableStore) -> Any:
+        self.count += 1
+        file = data_file(store, 1, 1, file_name=f"file-{self.count}")
+        path = Path(store.root, "bucket-0", file.file_name)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.touch()
+        return file
+
+    def _name(self, prefix: str) -> str:
+        self.count += 1
+        return f"{prefix}{self.count}"
+
+
+def expire(store: TableStore, least: int) -> int:
+    """Keep the newest snapshots only."""
+    return expire_snapshots(store, Retention(least=least, most=least, older_than=FOREVER, limit=1000), 0)
+
+
+def versions(store: TableStore) -> Iterator[tuple[TableStore, str, Snapshot]]:
+    """Every snapshot and tag of every branch."""
+    for name in ("main", *branch_names(store)):
+        branch = open_branch(store, name)
+        yield from ((branch, f"snapshot {s.id}", s) for s in list_snapshots(branch))
+        yield from ((branch, f"tag {t.name}", t.snapshot) for t in list_tags(branch))
+
+
+def _read(store: TableStore, snapshot: Snapshot) -> frozenset[str]:
+    """The data files of a version, each of which has to be there."""
+    names = {e.file.file_name for e in live_files(store, snapshot).values()}
+    missing = {n for n in names if not Path(store.root, "bucket-0", n).exists()}
+    assert not missing, f"{store.name} snapshot {snapshot.id} has lost {missing}"
+    return frozenset(names)

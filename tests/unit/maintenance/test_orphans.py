@@ -1,0 +1,98 @@
+from __future__ import annotations
+
+import os
+import random
+import time
+from pathlib import Path
+
+import pytest
+
+from paimon_core.errors import CommitConflictError, CorruptFileError
+from paimon_core.io.local import LocalFileIO
+from paimon_core.maintenance.orphans import find_orphans, remove_orphans
+from paimon_core.maintenance.release import delete_files
+from paimon_core.spec.paths import data_file_paths
+from paimon_core.store.snapshots import latest_snapshot
+from paimon_core.store.table_store import TableStore
+from tests.support.histories import FOREVER, History
+from tests.support.tables import data_file
+
+
+@pytest.fixture
+def history(tmp_path: Path) -> History:
+    history = History(tmp_path, random.Random(0))
+    history.write()
+    return history
+
+
+def litter(history: History) -> list[Path]:
+    root = Path(history.store.root)
+    names = ["bucket-0/lost", "manifest/manifest-lost-0", "index/index-lost-0", "statistics/stat-lost", "bucket-9/old"]
+    names.append("snapshot/.snapshot-2.0123456789abcdef0123456789abcdef.tmp")
+    for name in names:
+        (root / name).parent.mkdir(exist_ok=True)
+        (root / name).write_text("12345")
+    return [root / name for name in names]
+
+
+def test_orphans_are_deleted_and_all_else_stays(history: History) -> None:
+    lost = litter(history)
+    store = history.fresh()
+    others = [Path(store.root, n) for n in ("bucket-0/dir", "notes.txt", "snapshot/readme")]
+    others[0].mkdir()
+    for path in others[1:]:
+        path.touch()
+    found = find_orphans(store, FOREVER)
+    assert (sorted(found.paths), found.size) == (sorted(map(str, lost)), 5 * len(lost))
+    assert remove_orphans(store, FOREVER) == found
+    assert not any(p.exists() for p in lost) and all(p.exists() for p in others)
+    history.check()
+    assert remove_orphans(store, FOREVER).paths == ()
+
+
+def test_young_files_stay(history: History) -> None:
+    old, *young = litter(history)
+    os.utime(old, (1, 1))
+    found = find_orphans(history.fresh(), int((time.time() - 60) * 1000))
+    assert found.paths == (str(old),)
+
+
+def test_nothing_is_deleted_where_a_version_cannot_be_read(history: History) -> None:
+    lost = litter(history)
+    store = history.fresh()
+    latest = latest_snapshot(store)
+    assert latest is not None
+    Path(store.paths.manifest(latest.delta_manifest_list)).write_bytes(b"junk")
+    with pytest.raises(CorruptFileError, match=latest.delta_manifest_list):
+        remove_orphans(history.fresh(), FOREVER)
+    assert all(p.exists() for p in lost)
+
+
+class Busy(LocalFileIO):
+    """A storage on which somebody commits whenever manifests are listed."""
+
+    history: History
+
+    def list(self, path: str):  # type: ignore[no-untyped-def]
+        if path.endswith("/manifest"):
+            self.history.write()
+        return super().list(path)
+
+
+def test_versions_that_keep_coming_stop_it(history: History) -> None:
+    lost = litter(history)
+    io = Busy()
+    object.__setattr__(io, "history", history)
+    with pytest.raises(CommitConflictError, match="nothing was deleted"):
+        remove_orphans(history.fresh(io), FOREVER)
+    assert all(p.exists() for p in lost)
+
+
+def test_no_file_outside_the_table_is_deleted(history: History, tmp_path: Path) -> None:
+    outside = tmp_path / "precious"
+    outside.touch()
+    store: TableStore = history.fresh()
+    delete_files(store, [str(outside), f"{store.root}x/y"])
+    assert outside.exists()
+    with pytest.raises(CorruptFileError):
+        data_file_paths(f"{store.root}/bucket-0", data_file(store, 1, 1, extra_files=("../../precious",)))

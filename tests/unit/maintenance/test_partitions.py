@@ -1,0 +1,85 @@
+from __future__ import annotations
+
+import json
+from datetime import datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from paimon_core.errors import InvalidOptionError
+from paimon_core.maintenance.partition_times import partition_time
+from paimon_core.maintenance.partitions import expired_partitions, is_partition_done, mark_partition_done
+from paimon_core.store.manifests import live_files
+from paimon_core.store.snapshots import latest_snapshot
+from paimon_core.table import Table
+from tests.support.tables import data_file, info, message, new_store
+
+
+@pytest.mark.parametrize(
+    ("values", "pattern", "formatter", "expected"),
+    [
+        ({"dt": "2024-05-01"}, "", "", datetime(2024, 5, 1)),
+        ({"dt": "2024-5-1 7:08:09.5"}, "", "", datetime(2024, 5, 1, 7, 8, 9, 500_000)),
+        ({"dt": "20240501"}, "", "yyyyMMdd", datetime(2024, 5, 1)),
+        ({"dt": "20240501"}, "", "", None),
+        ({"p": "x", "dt": "20240501"}, "$dt", "yyyyMMdd", datetime(2024, 5, 1)),
+        ({"dt": "20240501", "hh": "13"}, "$dt $hh", "yyyyMMdd HH", datetime(2024, 5, 1, 13)),
+        ({"d": "x", "d2": "2024-05-01"}, "$d2", "", datetime(2024, 5, 1)),
+        ({"y": "2024", "m": "5"}, "$y-$m-01", "yyyy-M-dd", datetime(2024, 5, 1)),
+        ({"dt": "at 2024-05"}, "", "'at 'yyyy-MM", datetime(2024, 5, 1)),
+        ({"dt": None}, "", "", None),
+        ({"dt": None, "hh": "1"}, "$dt $hh", "", None),
+        ({"dt": "2024-13-41"}, "", "", None),
+        ({"dt": "today"}, "", "", None),
+    ],
+)
+def test_the_time_of_a_partition(
+    values: dict[str, str | None], pattern: str, formatter: str, expected: datetime | None
+) -> None:
+    assert partition_time(values, pattern, formatter) == expected
+
+
+@pytest.mark.parametrize("formatter", ["yyyy-QQ", "EEE", "yyyy yyyy"])
+def test_a_formatter_of_other_letters_is_refused(formatter: str) -> None:
+    with pytest.raises(InvalidOptionError, match="partition.timestamp-formatter"):
+        partition_time({"dt": "2024"}, "", formatter)
+
+
+def test_partitions_expire_by_value_or_by_change(tmp_path: Path) -> None:
+    store = new_store(tmp_path, partition="p", **{"write-only": "true"})
+    table = Table(store)
+    with pytest.raises(InvalidOptionError, match="do not expire"):
+        expired_partitions(store, datetime(2024, 1, 1))
+    for p in (20240101, 20240201, 20240301, None):
+        table.commit([message(store, data_file(store, 1, 1), p=p)], info())
+    by_value = store.with_options({"partition.expiration-time": "30 d", "partition.timestamp-formatter": "yyyyMMdd"})
+    expired = expired_partitions(by_value, datetime(2024, 3, 10))
+    assert [store.partition_spec(p)["p"] for p in expired] == ["20240101", "20240201"]
+    fewer = by_value.with_options({"partition.expiration-max-num": "1"})
+    assert len(expired_partitions(fewer, datetime(2024, 3, 10))) == 1
+    by_change = by_value.with_options({"partition.expiration-strategy": "update-time"})  # all made 2024-01-02
+    assert len(expired_partitions(by_change, datetime(2024, 1, 2) + timedelta(days=31))) == 4
+    assert expired_partitions(by_change, datetime(2024, 1, 20)) == []
+
+
+def test_commits_expire_partitions_where_asked(tmp_path: Path) -> None:
+    options = {"partition.expiration-time": "30 d", "partition.timestamp-formatter": "yyyyMMdd"}
+    store = new_store(tmp_path, partition="p", **options, **{"end-input.check-partition-expire": "true"})
+    Table(store).commit([message(store, data_file(store, 1, 1), p=20200101)], info())
+    assert live_files(store, latest_snapshot(store)) == {}
+    Table(store).commit([message(store, data_file(store, 1, 1), p=99990101)], info())
+    assert len(live_files(store, latest_snapshot(store))) == 1
+
+
+def test_done_partitions_have_a_file(tmp_path: Path) -> None:
+    store = new_store(tmp_path, partition="p")
+    Table(store).commit([message(store, data_file(store, 1, 1), p=7)], info())
+    ((partition, *_),) = live_files(store, latest_snapshot(store))
+    assert not is_partition_done(store, partition)
+    mark_partition_done(store, {"p": "7"})
+    path = Path(store.root, "p=7", "_SUCCESS")
+    first = json.loads(path.read_text())
+    mark_partition_done(store, {"p": "7"})
+    again = json.loads(path.read_text())
+    assert is_partition_done(store, partition)
+    assert again["creationTime"] == first["creationTime"] <= again["modificationTime"]

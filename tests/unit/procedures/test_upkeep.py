@@ -1,0 +1,209 @@
+"""Procedures of upkeep, called as `CALL` does, without Spark."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from paimon_core.errors import (
+    InvalidNameError,
+    InvalidOptionError,
+    PaimonError,
+    TableExistsError,
+    TableNotFoundError,
+    UnsupportedFeatureError,
+)
+from paimon_core.spec.types import INT, STRING
+from paimon_core.store.manifests import data_manifests
+from paimon_core.store.new_schema import new_table_schema
+from paimon_core.store.snapshots import snapshot_ids
+from paimon_core.store.tags import read_tag, tag_names
+from paimon_core.table import Table
+from paimon_sql.catalog.base import SetOption
+from paimon_sql.catalog.identifier import Identifier
+from paimon_sql.catalog.load import load_catalog
+from paimon_sql.procedures import PROCEDURES, STATEMENTS, ProcedureContext
+from tests.support import stored
+from tests.support.tables import fields
+from tests.unit.procedures.test_compaction import Tasks
+
+Call = Callable[..., Any]
+
+
+@pytest.fixture
+def table(warehouse: str) -> Table:
+    """Three commits of a row each, whose upkeep is left to procedures."""
+    table = stored.create_table(warehouse, bucket="-1", write_only="true")
+    for k in range(3):
+        stored.insert(stored.open_table(warehouse), [(k, "x")])
+    return table
+
+
+@pytest.fixture
+def call(warehouse: str) -> Call:
+    context = ProcedureContext(load_catalog({"warehouse": warehouse}), "default", Tasks(), UTC)
+
+    def run(name: str, **arguments: Any) -> Any:
+        rows = (PROCEDURES | STATEMENTS)[name].call(context, arguments)
+        assert all(len(row) == len((PROCEDURES | STATEMENTS)[name].columns) for row in rows)
+        return rows if len(rows) != 1 else rows[0] if len(rows[0]) > 1 else rows[0][0]
+
+    return run
+
+
+def test_tags_by_time(table: Table, call: Call) -> None:
+    times = [s["commit_time"] for s in table.system_table("snapshots", UTC).to_pylist()]
+    millis = int(times[1].replace(tzinfo=UTC).timestamp() * 1000)
+    name, snapshot, time, watermark = call("create_tag_from_timestamp", table="t", tag="a", timestamp=millis)
+    assert (name, watermark) == ("a", "null") and time >= millis
+    tag = read_tag(table.store, "a")
+    assert tag is not None and tag.snapshot.id == snapshot
+    with pytest.raises(PaimonError, match="no snapshot at or after"):
+        call("create_tag_from_timestamp", table="t", tag="b", timestamp=2**50)
+    assert call("expire_tags", table="t") == "No expired tags."
+    assert call("expire_tags", table="t", older_than="2999-01-01") == "a"
+
+
+def test_statements_for_tags(table: Table, call: Call) -> None:
+    assert call("make_tag", table="t", tag="a", mode="create", snapshot=1, time_retained="7 days") is True
+    assert call("make_tag", table="t", tag="a", mode="if_not_exists") is False
+    assert call("make_tag", table="t", tag="a", mode="create_or_replace", snapshot=2) is True
+    assert call("make_tag", table="t", tag="b", mode="create_or_replace") is True
+    for mode, tag in (("create", "a"), ("replace", "c")):
+        with pytest.raises(PaimonError):
+            call("make_tag", table="t", tag=tag, mode=mode)
+    with pytest.raises(PaimonError, match="'c'"):
+        call("delete_tags", table="t", tags="a,c", if_exists=False)
+    assert tag_names(table.store) == ["a", "b"]
+    call("delete_tags", table="t", tags="a, c", if_exists=True)
+    assert tag_names(table.store) == ["b"]
+
+
+def test_going_back(table: Table, call: Call) -> None:
+    for arguments in ({}, {"version": "1", "snapshot": 1}, {"tag": "a", "snapshot": 1}, {"version": ""}):
+        with pytest.raises(InvalidOptionError, match="exactly one"):
+            call("rollback", table="t", **arguments)
+    assert call("rollback_to_timestamp", table="t", timestamp=2**50) == (3, 3)
+    assert call("rollback", table="t", version="2") == (3, 2)
+    assert call("repair", database_or_table="default") is True
+    assert call("repair_earliest_snapshot", table="t", snapshot_id=2) == (1, 2)
+    assert snapshot_ids(table.store) == [2]
+    assert stored.read(table) == [(0, "x"), (1, "x")]
+
+
+def test_expiry(table: Table, call: Call) -> None:
+    assert call("expire_snapshots", table="t") == 0
+    assert call("expire_snapshots", table="t", options="snapshot.num-retained.min=1, snapshot.num-retained.max=2") == 1
+    assert call("expire_snapshots", table="t", retain_min=1, older_than="2999-01-01 00:00:00", max_deletes=5) == 1
+    assert call("expire_changelogs", table="t", delete_all=True) == 0
+    with pytest.raises(InvalidOptionError, match="older_than cannot be 'soon'"):
+        call("expire_snapshots", table="t", older_than="soon")
+    assert stored.read(table) == [(0, "x"), (1, "x"), (2, "x")]
+
+
+def test_files(table: Table, call: Call) -> None:
+    lost = Path(table.store.root, "bucket-0", "lost")
+    lost.write_text("123")
+    assert call("remove_orphan_files", table="t") == (0, 0)
+    with pytest.raises(InvalidOptionError, match="older_than"):
+        call("remove_orphan_files", table="t", older_than=f"{datetime.now(UTC).year + 1}-01-01")
+    with pytest.raises(InvalidOptionError, match="mode"):
+        call("remove_orphan_files", table="t", mode="sideways")
+    with pytest.raises(TableNotFoundError):
+        call("remove_orphan_files", table="default.nope")
+    assert call("remove_orphan_files", table="default.*", dry_run=True) == (0, 0)
+    assert call("remove_unexisting_files", table="t") == []
+    first = sorted(Path(table.store.root, "bucket-0").glob("data-*"))[0]
+    first.unlink()
+    assert call("remove_unexisting_files", table="t", dry_run=True) == str(first)
+    assert snapshot_ids(table.store) == [1, 2, 3]
+    assert call("remove_unexisting_files", table="t") == str(first)
+    assert len(stored.read(table)) == 2
+    assert call("purge_files", table="t") == "Success"
+    assert not lost.exists() and stored.read(table) == []
+    assert list(Path(table.store.root, "bucket-0").iterdir()) == []
+
+
+def test_manifests(table: Table, call: Call) -> None:
+    before = table.latest_snapshot()
+    assert before is not None and len(data_manifests(table.store, before)) == 3
+    call("compact_manifest", table="t", dry_run=True)
+    assert table.latest_snapshot() == before
+    call("compact_manifest", table="t")
+    after = table.latest_snapshot()
+    assert after is not None and after.commit_kind == "COMPACT" and len(data_manifests(table.store, after)) == 1
+    assert stored.read(table) == [(0, "x"), (1, "x"), (2, "x")]
+    call("compact_manifest", table="t")
+    assert table.latest_snapshot() == after
+
+
+def test_consumers(table: Table, call: Call) -> None:
+    call("reset_consumer", table="t", consumerId="a", nextSnapshotId=2)
+    call("reset_consumer", table="t", consumerId="b", nextSnapshotId=3)
+    with pytest.raises(PaimonError, match="no snapshot 9"):
+        call("reset_consumer", table="t", consumerId="a", nextSnapshotId=9)
+    with pytest.raises(PaimonError, match="'x'; its consumers: a, b"):
+        call("reset_consumer", table="t", consumerId="x")
+    with pytest.raises(InvalidOptionError, match="includingConsumers"):
+        call("clear_consumers", table="t", includingConsumers="(")
+    assert call("expire_snapshots", table="t", retain_max=1, retain_min=1) == 1
+    call("clear_consumers", table="t", excludingConsumers="b.*")
+    assert table.system_table("consumers").to_pylist() == [{"consumer_id": "b", "next_snapshot_id": 3}]
+
+
+def test_branches(table: Table, call: Call) -> None:
+    call("create_tag", table="t", tag="a", snapshot=1)
+    call("create_branch", table="t", branch="b", tag="a")
+    call("create_branch", table="t", branch="b", ignoreIfExists="true")
+    with pytest.raises(InvalidNameError, match="is a branch"):
+        call("create_branch", table="t$branch_b", branch="c")
+    with pytest.raises(PaimonError, match="'c'"):
+        call("delete_branch", table="t", branch="b,c")
+    with pytest.raises(InvalidOptionError, match="itself"):
+        call("merge_branch", table="t", source_branch="b", target_branch="b")
+    assert call("merge_branch", table="t", source_branch="b") is True
+    call("rename_branch", table="t", from_branch="b", to_branch="c")
+    call("fast_forward", table="t", branch="c")
+    assert stored.read(table) == [(0, "x")]
+    call("delete_branch", table="t", branch="c")
+    assert stored.read(table) == [(0, "x")]
+
+
+def test_whole_databases_and_partitions(warehouse: str, call: Call) -> None:
+    catalog = load_catalog({"warehouse": warehouse})
+    catalog.create_table(Identifier("default", "p"), new_table_schema(fields(dt=STRING, k=INT), ["dt"]))
+    assert call("compact_database", including_tables="default.*") == "Compact database finished. Success: 1, Failed: 0"
+    assert call("mark_partition_done", table="p", partitions="dt=2024-01-01") is True
+    assert catalog.load_table(Identifier("default", "p")).store.io.exists(
+        f"{warehouse}/default.db/p/dt=2024-01-01/_SUCCESS"
+    )
+    assert call("expire_partitions", table="p", expiration_time="1 d") == "No expired partitions."
+    for bad in ("", "x=1", "dt="):
+        with pytest.raises(InvalidOptionError, match="partitions"):
+            call("mark_partition_done", table="p", partitions=bad)
+    with pytest.raises(InvalidOptionError, match="tag.automatic-creation"):
+        call("trigger_tag_automatic_creation", table="p")
+
+
+def test_a_copy_is_a_table_of_its_own(warehouse: str, call: Call) -> None:
+    made = stored.create_table(warehouse, primary_key="k", bucket="2", write_only="true")
+    stored.insert(made, [(1, "a"), (2, "b")])
+    stored.insert(stored.open_table(warehouse), [(2, "B"), (3, "c")])
+    catalog = load_catalog({"warehouse": warehouse})
+    catalog.alter_table(Identifier("default", "t"), [SetOption("x", "y")])
+    assert call("copy", source_table="t", target_table="u") is True
+    catalog.drop_table(Identifier("default", "t"))
+    copied = catalog.load_table(Identifier("default", "u"))
+    assert stored.read(copied) == [(1, "a"), (2, "B"), (3, "c")]
+    assert (copied.schema.id, copied.schema.options["x"]) == (1, "y")
+    with pytest.raises(TableExistsError):
+        call("copy", source_table="u", target_table="u")
+    with pytest.raises(UnsupportedFeatureError, match="where"):
+        call("copy", source_table="u", target_table="w", where="k > 1")
+    with pytest.raises(InvalidOptionError, match="partition columns"):
+        call("copy", source_table="u", target_table="w", where="k = 1")
+    assert not catalog.table_exists(Identifier("default", "w"))
