@@ -20,10 +20,10 @@ from paimon_core.errors import (
 from paimon_core.spec.types import INT, STRING
 from paimon_core.store.manifests import data_manifests
 from paimon_core.store.new_schema import new_table_schema
+from paimon_core.store.schema_changes import SetOption
 from paimon_core.store.snapshots import snapshot_ids
 from paimon_core.store.tags import read_tag, tag_names
 from paimon_core.table import Table
-from paimon_sql.catalog.base import SetOption
 from paimon_sql.catalog.identifier import Identifier
 from paimon_sql.catalog.load import load_catalog
 from paimon_sql.procedures import PROCEDURES, STATEMENTS, ProcedureContext
