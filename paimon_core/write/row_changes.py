@@ -21,18 +21,18 @@ from paimon_core.errors import CommitConflictError, CorruptFileError, InvalidDat
 from paimon_core.formats.arrow_types import FILE_PATH, ROW_INDEX, VALUE_KIND
 from paimon_core.formats.columns import fixed_values, int64_array
 from paimon_core.lsm.rows import ROW_DELETE
-from paimon_core.spec.deletion_vector import Positions
+from paimon_core.spec.deletion_vector import Positions, decode_vectors
 from paimon_core.spec.manifest import ManifestEntry
 from paimon_core.spec.message import CommitMessage, decode_message, encode_message
 from paimon_core.spec.paths import data_file_path
 from paimon_core.spec.snapshot import Snapshot
 from paimon_core.store.bucket_files import BucketFiles, file_fields, without_rows
-from paimon_core.store.index_files import Bucket
+from paimon_core.store.index_files import Bucket, index_entries, index_path, read_index_file
 from paimon_core.store.manifests import live_files
 from paimon_core.store.table_store import TableStore
 from paimon_core.write.append import AppendWriter
 from paimon_core.write.data_files import DataFileWriter, FileRole
-from paimon_core.write.deletion import delete_rows
+from paimon_core.write.deletion import delete_rows, vectors_of
 from paimon_core.write.rows import SEVERAL_MATCHES
 
 
@@ -114,21 +114,43 @@ def changed_files(
         if path in left:
             found.append((entry, left.pop(path)))
     if left:
-        raise CommitConflictError(
-            f"Table {store.name}: file {min(left)} was replaced by another commit while its rows were changed. Nothing "
-            "was committed; run the statement again."
-        )
+        raise _replaced(store, min(left))
     return found
+
+
+def _replaced(store: TableStore, file: str) -> CommitConflictError:
+    return CommitConflictError(
+        f"Table {store.name}: rows of file {file} were changed by another commit while this one changed them. Nothing "
+        "was committed; run the statement again."
+    )
 
 
 def marked_rows(
     store: TableStore, snapshot: Snapshot | None, changed: Iterable[tuple[ManifestEntry, BitMap64]]
 ) -> list[CommitMessage]:
-    """Messages that mark the rows as deleted, for a table with deletion vectors. Raises as `delete_rows` does."""
+    """Messages that mark the rows as deleted, for a table with deletion vectors.
+
+    Raises `CommitConflictError` where another commit has marked one of them since it was read, else as `delete_rows`.
+    """
     places: dict[Bucket, dict[str, Positions]] = defaultdict(dict)
     for entry, rows in changed:
         places[entry.partition, entry.bucket][entry.file.file_name] = _numbers(rows)
+    _check_unmarked(store, snapshot, places)
     return delete_rows(store, snapshot, places)
+
+
+def _check_unmarked(
+    store: TableStore, snapshot: Snapshot | None, places: Mapping[Bucket, Mapping[str, Positions]]
+) -> None:
+    known = index_entries(store, snapshot) if places else ()
+    for place, rows in places.items():
+        for file in vectors_of(known, place):
+            ranges = [v for v in file.dv_ranges or () if v.data_file in rows]
+            path = index_path(store, *place, file)
+            marked = decode_vectors(path, read_index_file(store, path), ranges) if ranges else {}
+            for name, positions in marked.items():
+                if np.isin(rows[name], positions).any():
+                    raise _replaced(store, name)
 
 
 def rewrite_tasks(changed: Iterable[tuple[ManifestEntry, BitMap64]]) -> list[str]:

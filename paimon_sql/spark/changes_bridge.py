@@ -116,6 +116,8 @@ class ChangesWrite(PaimonWrite):
 class ChangesBatchWrite(PaimonBatchWrite):
     """One job for the changes; the files that lose rows are rewritten before the one commit."""
 
+    builder: ChangesWriteBuilder
+
     def _function(self, sequence_start: int, base: AssignmentBase | None) -> Any:
         return changes_function(self.table.store, sequence_start, self.builder.rules.once, base)
 
@@ -139,8 +141,9 @@ class ChangesBatchWrite(PaimonBatchWrite):
     def _take_away(self, removed: Removed) -> list[CommitMessage]:
         """Messages that take the rows away: by deletion vectors where the table has them, else by rewriting files."""
         store, snapshot = self.table.store, self.table.latest_snapshot()
+        has_vectors = store.options[DELETION_VECTORS]
         changed = changed_files(store, snapshot, removed)
-        if changed and store.options[DELETION_VECTORS]:
+        if has_vectors:
             return marked_rows(store, snapshot, changed)
         executor = SparkExecutor(self.builder.session)
         texts = executor.run(rewrite_function(store), rewrite_tasks(changed), f"rewrite files of {self.table.name}")

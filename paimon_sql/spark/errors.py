@@ -76,12 +76,11 @@ def no_such_table(jvm: Jvm, error: Exception) -> Py4JJavaError:
     return Py4JJavaError(message, _analysis(jvm, NO_SUCH_TABLE, message, "TABLE_OR_VIEW_NOT_FOUND"))
 
 
-def declared(jvm: Jvm, error: CapturedException, carrier: str) -> Exception:
+def declared(jvm: Jvm, error: CapturedException, carrier: str) -> Py4JJavaError:
     """A Java exception that came out of the JVM, for a method that declares `carrier`: what is checked goes as that."""
     if is_instance_of(jvm.gateway, error._origin, "java.lang.RuntimeException"):
-        return error
-    condition = error.getCondition()
-    return Py4JJavaError(told(error), _analysis(jvm, carrier, told(error), condition))
+        return Py4JJavaError(str(error), error._origin)
+    return Py4JJavaError(told(error), _analysis(jvm, carrier, told(error), error.getCondition()))
 
 
 def of_worker(error: Exception) -> Exception:

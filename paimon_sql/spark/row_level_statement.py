@@ -49,6 +49,24 @@ class RowLevelStatement(Proxy):
     def namespaceExists(self, namespace: Any) -> bool:
         return False
 
+    def initialize(self, name: str, options: Any) -> None:
+        """Nothing to configure."""
+
+    def defaultNamespace(self) -> Any:
+        return self.jvm.strings([])
+
+    def listNamespaces(self, namespace: Any = None) -> Any:
+        return self.jvm.array("[Ljava.lang.String;", [])
+
+    def loadNamespaceMetadata(self, namespace: Any) -> Any:
+        return self.jvm.map({})
+
+    def alterNamespace(self, namespace: Any, changes: Any) -> None:
+        """There are none."""
+
+    def dropNamespace(self, namespace: Any, cascade: bool) -> bool:
+        return False
+
     def createNamespace(self, namespace: Any, metadata: Any) -> None:
         """Run the statement."""
         try:

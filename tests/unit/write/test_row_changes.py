@@ -104,9 +104,20 @@ def test_a_file_that_was_replaced_meanwhile(tmp_path: Path) -> None:
     insert(table, [(2, "b")])
     before = places(table)
     compact(table)
-    with pytest.raises(CommitConflictError, match=r"data-.*\.parquet was replaced by another commit"):
+    with pytest.raises(CommitConflictError, match=r"data-.*\.parquet were changed by another commit"):
         change(open_table(str(tmp_path)), before[:1], [])
     assert [p[0] for p in places(table)] == [1, 2]
+
+
+def test_a_row_that_was_marked_meanwhile(tmp_path: Path) -> None:
+    table = create_table(str(tmp_path), deletion_vectors__enabled="true")
+    insert(table, [(1, "a"), (2, "b"), (3, "c")])
+    rows = places(table)
+    change(table, [], rows[:1])
+    with pytest.raises(CommitConflictError, match="were changed by another commit"):
+        change(open_table(str(tmp_path)), [], rows[:2])
+    change(open_table(str(tmp_path)), rows[1:2], [])
+    assert sorted(p[:2] for p in places(table)) == [(1, "new"), (3, "c")]
 
 
 def test_places_that_do_not_decode() -> None:
