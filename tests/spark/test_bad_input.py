@@ -19,6 +19,8 @@ import pytest
 from pyspark.errors import AnalysisException
 from pyspark.errors.exceptions.base import PySparkException
 
+import paimon_sql
+
 pytestmark = pytest.mark.spark
 
 KEYED = "TBLPROPERTIES ('primary-key' = 'k', 'bucket' = '1')"
@@ -95,7 +97,7 @@ def test_analysis_exceptions(spark: Any, table: Path, statement: str, expected: 
         ("(k INT) TBLPROPERTIES ('target-file-size' = '1 xb')", r"Option 'target-file-size' cannot be '1 xb'"),
         ("(k INT) TBLPROPERTIES ('merge-engine' = 'nope', 'primary-key' = 'k')", r"Option 'merge-engine' cannot be"),
         ("(k INT) TBLPROPERTIES ('primary-key' = 'nope')", r"'nope'"),
-        ("(k INT, p INT) PARTITIONED BY (p) TBLPROPERTIES ('primary-key' = 'k')", r"partition column 'p'"),
+        ("(k INT, p INT) PARTITIONED BY (p) TBLPROPERTIES ('primary-key' = 'k', 'bucket' = '2')", r"across partitions"),
         ("(k INT, K INT)", r"COLUMN_ALREADY_EXISTS|more than once"),
         ("(_SEQUENCE_NUMBER INT)", r"'_SEQUENCE_NUMBER'"),
         ("(k INTERVAL DAY)", r"(?i)interval day has no counterpart|interval"),
@@ -254,6 +256,16 @@ FOREIGN = {
 }
 
 
+def anew(spark: Any) -> Any:
+    """A session that has not seen the table's files."""
+    session = spark.newSession()
+    for key in ("spark.sql.catalog.paimon", "spark.sql.catalog.paimon.warehouse"):
+        session.conf.set(key, spark.conf.get(key))
+    paimon_sql.install(session)
+    session.sql("USE paimon.default")
+    return session
+
+
 @pytest.mark.parametrize("damage", FOREIGN)
 @pytest.mark.parametrize(
     "pattern", ["snapshot/snapshot-1", "schema/schema-0", "manifest/manifest-list-*", "manifest/manifest-*-0"]
@@ -264,6 +276,7 @@ def test_damaged_metadata(spark: Any, table: Path, pattern: str, damage: str) ->
     originals = {path: path.read_bytes() for path in damaged}
     for path, content in originals.items():
         path.write_bytes(FOREIGN[damage](content))
+    spark = anew(spark)
     for statement in ("SELECT * FROM t", "INSERT INTO t VALUES (3, 'c', 1)"):
         with pytest.raises(PySparkException) as caught:
             spark.sql(statement).collect()
