@@ -28,7 +28,7 @@ class StagedSparkTable(SparkTable):
         self.staged, self.replaced, self.is_published = staged, replaced, False
 
     def newWriteBuilder(self, info: Any) -> Any:
-        builder = PaimonWriteBuilder(self.jvm, self.session, self.table, info)
+        builder = PaimonWriteBuilder(self.jvm, self.session, self._with_options(info.options()), info)
         builder.before_commit = self._publish
         if self.replaced is not None:
             builder.overwritten = Overwrite()
