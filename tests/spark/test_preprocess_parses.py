@@ -12,6 +12,8 @@ from tests.sql.fixtures import plain_statements, rewrite_pairs
 pytestmark = pytest.mark.spark
 
 PAIRS = [written for written, _ in rewrite_pairs()]
+# Spark parses these, but knows no such keys and functions
+PARSED = re.compile(r"\bPRIMARY\s+KEY\b|\bpaimon_incremental_\w+\(", re.IGNORECASE)
 
 
 @pytest.fixture(scope="module")
@@ -26,7 +28,7 @@ def test_spark_parses_what_is_rewritten(parse, text):
     assert parse(rewrite(text))
 
 
-@pytest.mark.parametrize("text", [text for text in PAIRS if not re.search(r"\bPRIMARY\s+KEY\b", text)])
+@pytest.mark.parametrize("text", [text for text in PAIRS if not PARSED.search(text)])
 def test_spark_alone_refuses_what_is_rewritten(parse, text):
     with pytest.raises(Exception, match="SQLSTATE|ParseException"):
         parse(text)
