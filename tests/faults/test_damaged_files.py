@@ -106,7 +106,7 @@ def test_a_file_in_the_place_of_another(warehouse: Path, rows: list[Row], kind: 
     assert read(open_table(str(warehouse))) == rows
 
 
-@pytest.mark.parametrize("missing", ["_KEY_k", "_SEQUENCE_NUMBER", "_VALUE_KIND"])
+@pytest.mark.parametrize("missing", ["_SEQUENCE_NUMBER", "_VALUE_KIND"])
 def test_a_data_file_of_another_table(warehouse: Path, rows: list[Row], missing: str) -> None:
     """It is whole, and has not what a row of a table with keys has."""
     path = latest(warehouse, PATTERNS["data"])
