@@ -19,6 +19,7 @@ from pyspark.sql import SparkSession
 
 import paimon_sql
 from paimon_core.store.table_store import TableStore
+from paimon_core.write.dynamic_buckets import AssignmentBase
 from paimon_sql.spark import worker, write_bridge
 from paimon_sql.spark.worker import BatchFunction
 
@@ -97,7 +98,7 @@ def with_first_attempt(spark: SparkSession, name: str, fate: Callable[[], object
     """Insert and upsert, where `fate` meets the first attempt at the first task once its files are written."""
     original = write_bridge.write_function
     spark.sql(f"CREATE TABLE {name} (k INT, v STRING) {KEYED}")
-    write_bridge.write_function = lambda store, sequence_start: ill_fated(store, sequence_start, fate)
+    write_bridge.write_function = lambda store, start, base: ill_fated(store, start, base, fate)
     try:
         spark.sql(f"INSERT INTO {name} SELECT id, 'old' FROM range(1000)")
         spark.sql(f"INSERT INTO {name} SELECT id, 'new' FROM range(500, 1500)")
@@ -112,8 +113,10 @@ def with_first_attempt(spark: SparkSession, name: str, fate: Callable[[], object
     }
 
 
-def ill_fated(store: TableStore, sequence_start: int, fate: Callable[[], object]) -> BatchFunction:
-    write = worker.write_function(store, sequence_start)
+def ill_fated(
+    store: TableStore, sequence_start: int, base: AssignmentBase | None, fate: Callable[[], object]
+) -> BatchFunction:
+    write = worker.write_function(store, sequence_start, base)
 
     def task(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         messages = list(write(batches))
