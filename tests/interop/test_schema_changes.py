@@ -43,7 +43,7 @@ CHANGES: dict[str, tuple[str, str]] = {
     "date_to_timestamp": ("ALTER COLUMN day TYPE TIMESTAMP_NTZ", "day > TIMESTAMP_NTZ '2000-01-01 00:00:00'"),
     "date_to_string": ("ALTER COLUMN day TYPE STRING", "day < '2'"),
     "nested_type": ("ALTER COLUMN n.a TYPE BIGINT", "n.a = 1"),
-    "element_type": ("ALTER COLUMN l.element.x TYPE BIGINT", "l[0].x = 7"),
+    "element_type": ("ALTER COLUMN l.element.x TYPE BIGINT", "get(l, 0).x = 7"),
     "default": ("ALTER COLUMN i SET DEFAULT 5", "i IS NULL"),
     "comment": ("ALTER COLUMN i COMMENT 'what it is'", "i = 10"),
 }
