@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta, tzinfo
+from datetime import UTC, datetime, timedelta, timezone, tzinfo
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from paimon_core.errors import InvalidOptionError, TagExistsError
@@ -16,58 +15,17 @@ from paimon_core.options import (
     TAG_AUTOMATIC_CREATION,
     TAG_BATCH_CUSTOMIZED_NAME,
     TAG_CREATION_DELAY,
-    TAG_CREATION_PERIOD,
-    TAG_CREATION_PERIOD_DURATION,
     TAG_DEFAULT_TIME_RETAINED,
     TAG_NUM_RETAINED_MAX,
-    TAG_PERIOD_FORMATTER,
     TableOptions,
 )
 from paimon_core.spec.snapshot import Snapshot
 from paimon_core.store.snapshots import find_snapshot, latest_snapshot, snapshot_ids
 from paimon_core.store.table_store import TableStore
+from paimon_core.store.tag_periods import TagPeriod, tag_period
 from paimon_core.store.tags import list_tags, require_tag, tag_names
 
 _BATCH_PREFIX = "batch-write-"
-_EPOCH = datetime(1970, 1, 1)
-_PERIODS = {"daily": timedelta(days=1), "hourly": timedelta(hours=1), "two-hours": timedelta(hours=2)}
-_DAILY = {"with_dashes": "%Y-%m-%d", "without_dashes": "%Y%m%d", "without_dashes_and_spaces": "%Y%m%d"}
-_HOURLY = {"with_dashes": "%Y-%m-%d %H", "without_dashes": "%Y%m%d %H", "without_dashes_and_spaces": "%Y%m%d%H"}
-
-
-@dataclass(frozen=True, slots=True)
-class TagPeriod:
-    """How time is cut into tags: `length`, and how a period's begin names its tag."""
-
-    length: timedelta
-    form: str
-
-    def last_complete(self, moment: datetime) -> datetime:
-        """The begin of the last period that is over at a moment."""
-        return _EPOCH + ((moment - _EPOCH) // self.length - 1) * self.length
-
-    def name(self, begin: datetime) -> str:
-        return begin.strftime(self.form)
-
-    def begin(self, name: str) -> datetime | None:
-        """The reverse of `name`; None for a name of another form."""
-        text = name.split(" ")[0] if self.form == "%Y-%m-%d" else name
-        try:
-            begin = datetime.strptime(text, self.form)
-        except ValueError:
-            return None
-        return begin if self.name(begin) == text else None
-
-
-def tag_period(options: TableOptions) -> TagPeriod:
-    """The period that a table's options ask for."""
-    length = options[TAG_CREATION_PERIOD_DURATION]
-    if length is not None:
-        return TagPeriod(timedelta(milliseconds=max(1, length)), "%Y%m%d%H%M")
-    kind = options[TAG_CREATION_PERIOD]
-    forms = {"daily": _DAILY, "hourly": _HOURLY}.get(kind)
-    form = forms[options[TAG_PERIOD_FORMATTER]] if forms else _HOURLY["with_dashes"]
-    return TagPeriod(_PERIODS[kind], form)
 
 
 def create_automatic_tags(store: TableStore) -> None:
@@ -142,11 +100,7 @@ def _zone(options: TableOptions) -> tzinfo | None:
     try:
         if offset:
             minutes = int(offset[2]) * 60 + int(offset[3] or 0)
-            return (
-                UTC
-                if not minutes
-                else datetime.strptime(f"{offset[1]}{minutes // 60:02d}{minutes % 60:02d}", "%z").tzinfo
-            )
+            return timezone(timedelta(minutes=-minutes if offset[1] == "-" else minutes))
         return ZoneInfo(name) if name else None
     except (ZoneInfoNotFoundError, ValueError) as e:
         raise InvalidOptionError(

@@ -17,7 +17,6 @@ from enum import StrEnum
 
 from paimon_core.errors import InvalidOptionError, SnapshotNotFoundError
 from paimon_core.options import CHANGELOG_PRODUCER, Option, one_of
-from paimon_core.scan.auto_tags import auto_tag_time
 from paimon_core.spec.snapshot import CommitKind, Snapshot
 from paimon_core.store.snapshots import (
     earliest_snapshot,
@@ -27,6 +26,7 @@ from paimon_core.store.snapshots import (
     snapshot_ids,
 )
 from paimon_core.store.table_store import TableStore
+from paimon_core.store.tag_periods import tag_period
 from paimon_core.store.tags import list_tags, read_tag
 
 BETWEEN, BETWEEN_TIMESTAMP = "incremental-between", "incremental-between-timestamp"
@@ -127,14 +127,15 @@ def _between_times(store: TableStore, first: int, last: int) -> Increment:
 
 def _to_auto_tag(store: TableStore, name: str) -> Increment:
     """What changed between a tag and the one of an earlier period; nothing where either is missing."""
-    moment = auto_tag_time(store.options, name)
+    period = tag_period(store.options)
+    moment = period.begin(name)
     if moment is None:
         raise InvalidOptionError(
             f"Option '{TO_AUTO_TAG}' cannot be {name!r}: the names of automatic tags follow 'tag.creation-period' and "
             "'tag.period-formatter', as 2024-01-31 does for days."
         )
     end = read_tag(store, name)
-    earlier = [(time, t) for t in list_tags(store) if (time := auto_tag_time(store.options, t.name)) and time < moment]
+    earlier = [(time, t) for t in list_tags(store) if (time := period.begin(t.name)) and time < moment]
     if end is None or not earlier:
         return _NOTHING
     return _difference(store, max(earlier, key=lambda pair: pair[0])[1].snapshot, end.snapshot)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from paimon_core.errors import InvalidNameError, SnapshotNotFoundError, TagExistsError, TagNotFoundError
-from paimon_core.maintenance.auto_tags import create_automatic_tags, tag_period
+from paimon_core.maintenance.auto_tags import create_automatic_tags
 from paimon_core.maintenance.tags import (
     create_tag,
     delete_tags,
@@ -19,6 +19,7 @@ from paimon_core.maintenance.tags import (
 from paimon_core.options import TableOptions
 from paimon_core.store.snapshots import read_snapshot
 from paimon_core.store.table_store import TableStore
+from paimon_core.store.tag_periods import tag_period
 from paimon_core.store.tags import read_tag, tag_names
 from tests.support.histories import History, expire
 

@@ -15,11 +15,11 @@ from paimon_core.commit.draft import CommitInfo
 from paimon_core.errors import InvalidOptionError, PaimonError, SnapshotNotFoundError
 from paimon_core.lsm.strategy import Strategy
 from paimon_core.options import TableOptions
-from paimon_core.scan.auto_tags import auto_tag_time
 from paimon_core.scan.increment import Increment, IncrementMode, increment_of_options, is_incremental
 from paimon_core.scan.views import View, read_view
 from paimon_core.spec.message import decode_message, encode_message
 from paimon_core.store.manifests import live_files
+from paimon_core.store.tag_periods import tag_period
 from paimon_core.table import Table
 from paimon_core.write.compact_job import compaction_function
 from paimon_core.write.deletion import delete_rows
@@ -142,13 +142,16 @@ def test_automatic_tags(history: str) -> None:
         ({"tag.creation-period": "hourly"}, "2024-12-01 07", 7),
         ({"tag.creation-period": "hourly", "tag.period-formatter": "without_dashes_and_spaces"}, "2024120107", 7),
         ({"tag.creation-period": "two-hours"}, "2024-12-01 08", 8),
+        ({"tag.creation-period-duration": "30 min"}, "202412010730", 7),
+        ({}, "2024-12-01 07", 0),
+        ({"tag.period-formatter": "without_dashes"}, "20241201 07", 0),
         ({}, "2024-12-1", None),
         ({}, "tag", None),
         ({"tag.creation-period": "hourly"}, "2024-12-01", None),
     ],
 )
 def test_names_of_automatic_tags(options: Mapping[str, str], name: str, hour: int | None) -> None:
-    moment = auto_tag_time(TableOptions(options), name)
+    moment = tag_period(TableOptions(options)).begin(name)
     assert (moment and moment.hour) == hour
 
 

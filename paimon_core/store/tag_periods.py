@@ -1,0 +1,52 @@
+"""Periods of time that have a tag each, and its name, such as `2024-01-31` or `2024-01-31 07`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from paimon_core.options import TAG_CREATION_PERIOD, TAG_CREATION_PERIOD_DURATION, TAG_PERIOD_FORMATTER, TableOptions
+
+_EPOCH = datetime(1970, 1, 1)
+_PERIODS = {"daily": timedelta(days=1), "hourly": timedelta(hours=1), "two-hours": timedelta(hours=2)}
+_DAILY = {"with_dashes": "%Y-%m-%d", "without_dashes": "%Y%m%d", "without_dashes_and_spaces": "%Y%m%d"}
+_HOURLY = {"with_dashes": "%Y-%m-%d %H", "without_dashes": "%Y%m%d %H", "without_dashes_and_spaces": "%Y%m%d%H"}
+
+
+@dataclass(frozen=True, slots=True)
+class TagPeriod:
+    """How time is cut into tags: `length`, and how a period's begin names its tag (`form`).
+
+    `hours_may_follow`: what stands behind a blank in a name does not count.
+    """
+
+    length: timedelta
+    form: str
+    hours_may_follow: bool = False
+
+    def last_complete(self, moment: datetime) -> datetime:
+        """The begin of the last period that is over at a moment."""
+        return _EPOCH + ((moment - _EPOCH) // self.length - 1) * self.length
+
+    def name(self, begin: datetime) -> str:
+        return begin.strftime(self.form)
+
+    def begin(self, name: str) -> datetime | None:
+        """The reverse of `name`; None for a name of another form."""
+        text = name.partition(" ")[0] if self.hours_may_follow else name
+        try:
+            begin = datetime.strptime(text, self.form)
+        except ValueError:
+            return None
+        return begin if self.name(begin) == text else None
+
+
+def tag_period(options: TableOptions) -> TagPeriod:
+    """The period that a table's options ask for."""
+    length = options[TAG_CREATION_PERIOD_DURATION]
+    if length is not None:
+        return TagPeriod(timedelta(milliseconds=max(1, length)), "%Y%m%d%H%M")
+    kind = options[TAG_CREATION_PERIOD]
+    forms = {"daily": _DAILY, "hourly": _HOURLY}.get(kind)
+    form = forms[options[TAG_PERIOD_FORMATTER]] if forms else _HOURLY["with_dashes"]
+    return TagPeriod(_PERIODS[kind], form, hours_may_follow=kind == "daily")
