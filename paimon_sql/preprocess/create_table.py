@@ -15,6 +15,7 @@ from sqlglot.tokens import Token
 from paimon_sql.preprocess.column_list import ColumnList, PrimaryKey, read_columns
 from paimon_sql.preprocess.column_types import DECLARED_TYPES_PROPERTY
 from paimon_sql.preprocess.errors import PreprocessError
+from paimon_sql.preprocess.quoting import quoted_text
 from paimon_sql.preprocess.tokens import Cursor, Edit, is_string
 
 PRIMARY_KEY_PROPERTY = "primary-key"
@@ -127,7 +128,7 @@ def _one_key(keys: Sequence[PrimaryKey]) -> PrimaryKey:
 
 
 def _property_edits(clauses: Clauses, properties: dict[str, str]) -> list[Edit]:
-    added = ", ".join(f"{_literal(key)}={_literal(value)}" for key, value in properties.items())
+    added = ", ".join(f"{quoted_text(key)}={quoted_text(value)}" for key, value in properties.items())
     keyword, opening, closing = clauses.keyword, clauses.opening, clauses.closing
     if keyword is None or opening is None or closing is None:
         return [Edit.after(clauses.behind_columns, f" TBLPROPERTIES ({added})")] if added else []
@@ -135,7 +136,3 @@ def _property_edits(clauses: Clauses, properties: dict[str, str]) -> list[Edit]:
         return [Edit.replace(keyword, closing, "")]
     edits = [Edit.replace(keyword, keyword, "TBLPROPERTIES")] if clauses.is_with else []
     return [*edits, Edit.after(opening, added + ("" if clauses.is_empty else ", "))] if added else edits
-
-
-def _literal(value: str) -> str:
-    return "'" + value.replace("\\", "\\\\").replace("'", "\\'") + "'"

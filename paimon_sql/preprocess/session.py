@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from sqlglot.tokens import Token, TokenType
 
+from paimon_sql.preprocess.quoting import quoted_name
 from paimon_sql.preprocess.tokens import Cursor, Edit, is_string
 
 _KEY_SYMBOLS = (".", "-", "*", ":")
@@ -64,4 +65,4 @@ def _string_key(cursor: Cursor) -> list[Edit]:
 
 
 def _backquoted(token: Token) -> Edit:
-    return Edit.replace(token, token, "`" + token.text.replace("`", "``") + "`")
+    return Edit.replace(token, token, quoted_name(token.text))

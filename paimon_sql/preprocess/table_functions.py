@@ -9,6 +9,7 @@ from types import MappingProxyType
 from sqlglot.tokens import Token, TokenType
 
 from paimon_sql.preprocess.errors import PreprocessError
+from paimon_sql.preprocess.quoting import quoted_name, quoted_text
 from paimon_sql.preprocess.tokens import Cursor, Edit, is_string, symbol
 
 # the option that says what a function reads, and how many arguments follow the table
@@ -48,7 +49,7 @@ def _call(tokens: Sequence[Token], index: int) -> list[Edit]:
             tokens[index], f"{tokens[index].text} takes a table and {count} more, not {len(arguments)} arguments"
         )
     table, *values = arguments
-    text = f"{_table_name(table)} WITH ('{option}'={_quoted(','.join(values))})"
+    text = f"{_table_name(table)} WITH ('{option}'={quoted_text(','.join(values))})"
     return [Edit.replace(tokens[index], cursor.last, text)]
 
 
@@ -71,8 +72,4 @@ def _table_name(text: str) -> str:
 def _part(text: str) -> str:
     if _PLAIN_PART.fullmatch(text) or text.startswith("`"):
         return text
-    return "`" + text.replace("`", "``") + "`"
-
-
-def _quoted(text: str) -> str:
-    return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
+    return quoted_name(text)

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from sqlglot.tokens import Token, TokenType
 
+from paimon_sql.preprocess.quoting import quoted_name, quoted_text
 from paimon_sql.preprocess.tokens import Cursor, Edit, is_name
 
 _UNITS = ("DAYS", "HOURS", "MINUTES")
@@ -28,7 +29,7 @@ def _show(cursor: Cursor, first: Token) -> list[Edit]:
     table = _parts(cursor)
     if not table or not cursor.at_end():
         return []
-    name = ".".join(_quoted(p) for p in [*table[:-1], f"{table[-1]}$tags"])
+    name = ".".join(quoted_name(p) for p in [*table[:-1], f"{table[-1]}$tags"])
     return [Edit.replace(first, cursor.last, f"SELECT tag_name AS tag FROM {name}")]
 
 
@@ -69,8 +70,8 @@ def _create(cursor: Cursor, table: list[str], mode: str) -> str:
 
 def _statement(procedure: str, table: list[str], arguments: dict[str, str | int | bool]) -> str:
     """A call in the table's catalog: the first part of a name of three."""
-    catalog = f"{_quoted(table[0])}." if len(table) > 2 else ""
-    named = {"table": ".".join(_quoted(p) for p in table[-2:])} | arguments
+    catalog = f"{quoted_name(table[0])}." if len(table) > 2 else ""
+    named = {"table": ".".join(quoted_name(p) for p in table[-2:])} | arguments
     return f"CALL {catalog}sys.{procedure}({', '.join(f'{k} => {_literal(v)}' for k, v in named.items())})"
 
 
@@ -92,11 +93,7 @@ def _number(cursor: Cursor) -> str | None:
     return str(cursor.next().text) if is_number else None
 
 
-def _quoted(name: str) -> str:
-    return "`" + name.replace("`", "``") + "`"
-
-
 def _literal(value: str | int | bool) -> str:
     if isinstance(value, bool | int):
         return str(value).lower()
-    return "'" + value.replace("\\", "\\\\").replace("'", "\\'") + "'"
+    return quoted_text(value)

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import paimon_sql
+from paimon_sql.preprocess.quoting import quoted_name
 from paimon_sql.shell.prompt import make_reader, run_prompt
 from paimon_sql.shell.render import FORMATS
 from paimon_sql.shell.runner import FOR_PEOPLE, Options, Shell
@@ -106,7 +107,7 @@ def _connect(arguments: argparse.Namespace) -> Any:
         )
     session.sparkContext.setLogLevel("WARN" if arguments.debug else "OFF")
     if arguments.database:
-        session.sql("USE `" + arguments.database.replace("`", "``") + "`")
+        session.sql(f"USE {quoted_name(arguments.database)}")
     return session
 
 

@@ -12,6 +12,7 @@ from pyspark.sql.types import BinaryType, StructField, StructType
 
 from paimon_core.spec.message import CommitMessage, decode_message
 from paimon_core.write.sort_job import SORT_KEY, Curve, SortJob
+from paimon_sql.preprocess.quoting import quoted_name
 from paimon_sql.spark.errors import of_worker
 from paimon_sql.spark.session_bridge import SessionBridge
 from paimon_sql.spark.types import string_types, to_struct
@@ -45,14 +46,14 @@ class SparkExecutor:
         columns = string_types(to_struct(job.store.schema.fields))
         curved = StructType([*columns.fields, StructField(SORT_KEY, BinaryType())])
         schema = columns if job.curve is Curve.ORDER else curved
-        by = [_quoted(c) for c in job.sort_columns]
+        by = [quoted_name(c) for c in job.sort_columns]
         context = self.session.jvm.context
         context.setJobDescription(description)
         try:
             texts = session.createDataFrame([(t,) for t in job.texts], "text string").repartition(len(job.texts))
             rows = texts.mapInArrow(sort_input_function(job, schema), schema)
             ordered = rows.repartitionByRange(job.files, *by).sortWithinPartitions(*by)
-            written = ordered.select(*map(_quoted, columns.names)).mapInArrow(
+            written = ordered.select(*map(quoted_name, columns.names)).mapInArrow(
                 write_function(job.store, 0), "message binary"
             )
             return [decode_message(text) for row in written.collect() for text in json.loads(row[0])]
@@ -69,7 +70,3 @@ class SparkExecutor:
         session = SparkSession(self.session.jvm.context, self.session.session)
         found = session.createDataFrame(numbered).where(condition).select(_ROW_NUMBER).collect()
         return sorted(row[0] for row in found)
-
-
-def _quoted(name: str) -> str:
-    return "`" + name.replace("`", "``") + "`"

@@ -16,8 +16,9 @@ from pyspark.sql import functions as F
 from paimon_core.errors import UnsupportedFeatureError
 from paimon_core.lsm.rows import ROW_DELETE, ROW_INSERT, ROW_UPDATE_AFTER
 from paimon_core.spec.snapshot import Operation
+from paimon_sql.preprocess.quoting import quoted_name
 from paimon_sql.spark.changes_bridge import ChangeRules
-from paimon_sql.spark.row_level import Target, assigned_columns, quoted
+from paimon_sql.spark.row_level import Target, assigned_columns
 
 _IN_TARGET, _IN_SOURCE, _ACTION = "__paimon_in_target", "__paimon_in_source", "__paimon_action"
 
@@ -133,7 +134,7 @@ class _Merge:
         return dict(zip(assigned, self._bind(seen, list(assigned.values())), strict=True))
 
     def _named(self, columns: Iterable[str]) -> list[Column]:
-        return [F.col(quoted(c)) for c in columns]
+        return [F.col(quoted_name(c)) for c in columns]
 
     def _check_keys(self, values: Mapping[str, Any]) -> None:
         """A key column may only be assigned what the ON condition says it is already."""

@@ -23,6 +23,7 @@ from paimon_core.options import DELETE_PRODUCES_CHANGELOG
 from paimon_core.spec.snapshot import Operation
 from paimon_core.table import Table
 from paimon_sql.catalog.identifier import Identifier
+from paimon_sql.preprocess.quoting import quoted_name
 from paimon_sql.spark.changes_bridge import ChangeRules, ChangesTable
 from paimon_sql.spark.filters import core_of_python
 from paimon_sql.spark.jvm import Jvm
@@ -58,7 +59,7 @@ class Target:
     def changes(self, frame: DataFrame, kind: Column | int, values: Sequence[Column]) -> DataFrame:
         """Changes from rows of `frame`: a row kind, the place of the row replaced, and the new row."""
         kinds = kind if isinstance(kind, Column) else F.lit(kind)
-        places = [F.col(quoted(p)) for p in self.position]
+        places = [F.col(quoted_name(p)) for p in self.position]
         row = [v.alias(n) for v, n in zip(values, self.columns, strict=True)]
         return frame.select(kinds.cast("byte").alias(VALUE_KIND), *places, *row)
 
@@ -69,16 +70,11 @@ class Target:
         self.jvm.frame(self.session.session, plan)
 
 
-def quoted(name: str) -> str:
-    """A column name as Spark parses it."""
-    return "`" + name.replace("`", "``") + "`"
-
-
 def open_target(jvm: Jvm, session: SessionBridge, catalog: str, table: Table, name: Identifier, plan: Any) -> Target:
     """The target of a statement, whose table is the parsed `plan`: a relation, perhaps under an alias."""
     spark = SparkSession(jvm.context, session.session)
     full = (catalog, name.database, name.table)
-    frame = spark.table(".".join(map(quoted, full)))
+    frame = spark.table(".".join(map(quoted_name, full)))
     qualifiers: tuple[tuple[str, ...], ...] = (full, full[1:], full[2:])
     if plan.getClass().getSimpleName() == "SubqueryAlias":
         alias = plan.alias()
@@ -101,7 +97,7 @@ def delete_rows(target: Target, condition: Any) -> None:
         _delete_partitions(target, matching)
         return
     if target.table.schema.primary_keys:
-        values = [F.col(quoted(c)) for c in target.columns]
+        values = [F.col(quoted_name(c)) for c in target.columns]
     else:
         values = [F.lit(None)] * len(target.columns)
     target.apply(target.changes(matching, ROW_DELETE, values), ChangeRules(Operation.DELETE))
@@ -112,7 +108,7 @@ def update_rows(target: Target, assignments: Sequence[Any], condition: Any | Non
     matching = target.frame if condition is None else target.frame.filter(target.column(condition))
     assigned = assigned_columns(target, assignments)
     refuse_key_columns(target, assigned)
-    values = [assigned.get(c, F.col(quoted(c))) for c in target.columns]
+    values = [assigned.get(c, F.col(quoted_name(c))) for c in target.columns]
     target.apply(target.changes(matching, ROW_UPDATE_AFTER, values), ChangeRules(Operation.UPDATE))
 
 
@@ -127,8 +123,8 @@ def assigned_columns(target: Target, assignments: Sequence[Any]) -> dict[str, Co
         value = _value(target, name, assignment.value())
         if path:
             nested.add(name)
-            whole = assigned.get(name, F.col(quoted(name)))
-            assigned[name] = whole.withField(".".join(map(quoted, path)), value)
+            whole = assigned.get(name, F.col(quoted_name(name)))
+            assigned[name] = whole.withField(".".join(map(quoted_name, path)), value)
         else:
             assigned[name] = value
     return assigned
@@ -190,7 +186,7 @@ def _only_partitions(target: Target, matching: DataFrame) -> bool:
 def _delete_partitions(target: Target, matching: DataFrame) -> None:
     """Remove the partitions that match, by metadata alone."""
     schema = target.table.schema
-    rows = matching.select(*map(quoted, schema.partition_keys)).distinct().collect()
+    rows = matching.select(*map(quoted_name, schema.partition_keys)).distinct().collect()
     if not rows:
         return
     partitions: list[Predicate] = []
