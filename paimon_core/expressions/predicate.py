@@ -82,6 +82,12 @@ def columns(predicate: Predicate) -> frozenset[str]:
             return frozenset((predicate.column,))
 
 
+def equals(names: Iterable[str], values: Iterable[Any]) -> Predicate:
+    """Whether columns have values; None is NULL."""
+    pairs = zip(names, values, strict=True)
+    return And(tuple(IsNull(n) if v is None else Compare(n, "=", v) for n, v in pairs))
+
+
 def conjuncts(predicate: Predicate) -> tuple[Predicate, ...]:
     """The parts that must all hold, nested ANDs flattened."""
     if isinstance(predicate, And):

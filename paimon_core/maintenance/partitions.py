@@ -14,7 +14,7 @@ from paimon_core.commit.commit import commit
 from paimon_core.commit.draft import CommitInfo
 from paimon_core.commit.publish import Publisher
 from paimon_core.errors import InvalidOptionError
-from paimon_core.expressions.predicate import And, Compare, IsNull, Or, Predicate
+from paimon_core.expressions.predicate import Or, Predicate, equals
 from paimon_core.maintenance.partition_times import partition_time
 from paimon_core.options import (
     PARTITION_EXPIRATION_MAX_NUM,
@@ -108,10 +108,7 @@ def _text(field: DataField, value: object) -> str | None:
 
 
 def _equals(fields: Sequence[DataField], partition: bytes) -> Predicate:
-    values = decode_row([f.type for f in fields], partition)
-    return And(
-        tuple(IsNull(f.name) if v is None else Compare(f.name, "=", v) for f, v in zip(fields, values, strict=True))
-    )
+    return equals([f.name for f in fields], decode_row([f.type for f in fields], partition))
 
 
 def wall_clock() -> datetime:

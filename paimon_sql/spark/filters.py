@@ -22,7 +22,7 @@ from paimon_core.expressions.predicate import (
     StartsWith,
 )
 from paimon_core.spec.types import DataField, Kind
-from paimon_sql.spark.jvm import SQL, Jvm
+from paimon_sql.spark.jvm import SQL, Jvm, class_name
 
 _COMPARE: dict[str, Operator] = {"=": "=", "<": "<", "<=": "<=", ">": ">", ">=": ">=", "<>": "!=", "<=>": "<=>"}
 _MIRRORED: dict[Operator, Operator] = {"=": "=", "!=": "!=", "<=>": "<=>", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
@@ -107,7 +107,7 @@ def _comparison(op: Operator, children: list[Any], fields: Mapping[str, DataFiel
 
 
 def _column(node: Any, fields: Mapping[str, DataField]) -> DataField | None:
-    if node.getClass().getSimpleName() != _REFERENCE:
+    if class_name(node) != _REFERENCE:
         return None
     names = list(node.fieldNames())
     return fields.get(names[0]) if len(names) == 1 else None
@@ -115,7 +115,7 @@ def _column(node: Any, fields: Mapping[str, DataField]) -> DataField | None:
 
 def _value(node: Any, field: DataField) -> Any:
     """The value of a literal, see `core_value`; None for what is no literal."""
-    return core_value(node.value(), field) if node.getClass().getSimpleName() == "LiteralValue" else None
+    return core_value(node.value(), field) if class_name(node) == "LiteralValue" else None
 
 
 def core_value(value: Any, field: DataField) -> Any:

@@ -149,7 +149,7 @@ class Jvm:
         as_scala = self.java_class("scala.jdk.javaapi.CollectionConverters").asScala(batches.iterator())
         frame = self.java_class(f"{SQL}.api.python.PythonSQLUtils").toDataFrame(as_scala, schema.json(), session)
         plan = frame.queryExecution().logical()
-        if plan.getClass().getSimpleName() != "LocalRelation":  # of many rows Spark makes a job
+        if class_name(plan) != "LocalRelation":  # of many rows Spark makes a job
             return frame.queryExecution().executedPlan().executeCollect()
         return plan.data().toArray(self._row_tag)
 
@@ -176,6 +176,11 @@ class Jvm:
     def _make_columns(self, schema_json: str) -> JavaArray:
         to_columns = self.java_class(f"{CATALOG}.CatalogV2Util").structTypeToV2Columns
         return to_columns(self._type_of_json(schema_json), False)
+
+
+def class_name(value: JavaObject) -> str:
+    """The name of a Java object's class, without its package."""
+    return str(value.getClass().getSimpleName())
 
 
 def python_map(java_map: Any) -> dict[str, str]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from pyspark.sql import Column, DataFrame
@@ -18,6 +19,7 @@ from paimon_core.lsm.rows import ROW_DELETE, ROW_INSERT, ROW_UPDATE_AFTER
 from paimon_core.spec.snapshot import Operation
 from paimon_sql.preprocess.quoting import quoted_name
 from paimon_sql.spark.changes_bridge import ChangeRules
+from paimon_sql.spark.jvm import class_name
 from paimon_sql.spark.row_level import Target, assigned_columns
 
 _IN_TARGET, _IN_SOURCE, _ACTION = "__paimon_in_target", "__paimon_in_source", "__paimon_action"
@@ -78,7 +80,7 @@ class _Merge:
     @property
     def decides(self) -> bool:
         """Whether it matters that several source rows match one of the target: not where all that match are deleted."""
-        only_delete = len(self.matched) == 1 and _name(self.matched[0]) == "DeleteAction"
+        only_delete = len(self.matched) == 1 and class_name(self.matched[0]) == "DeleteAction"
         return bool(self.matched) and not (only_delete and self.matched[0].condition().isEmpty())
 
     @property
@@ -105,15 +107,15 @@ class _Merge:
         if condition.isDefined():
             (stated,) = self._columns(self._bind(seen, [self.target.column(condition.get())]))
             applies = where & stated
-        if _name(action) == "DeleteAction":
+        if class_name(action) == "DeleteAction":
             return _Action(applies, ROW_DELETE, None)
         return _Action(
-            applies, ROW_INSERT if _name(action).startswith("Insert") else ROW_UPDATE_AFTER, new(action, seen)
+            applies, ROW_INSERT if class_name(action).startswith("Insert") else ROW_UPDATE_AFTER, new(action, seen)
         )
 
     def _updated(self, action: Any, seen: DataFrame) -> tuple[Column, ...]:
         columns = self.target.columns
-        if _name(action) == "UpdateStarAction":
+        if class_name(action) == "UpdateStarAction":
             values = dict(zip(columns, self._bind(self.right, self._named(columns)), strict=True))
         else:
             values = self._assigned(action, seen)
@@ -123,7 +125,7 @@ class _Merge:
 
     def _inserted(self, action: Any, seen: DataFrame) -> tuple[Column, ...]:
         columns, fields = self.target.columns, self.target.table.schema.field_by_name
-        if _name(action) == "InsertStarAction":
+        if class_name(action) == "InsertStarAction":
             return tuple(self._columns(self._bind(self.right, self._named(columns))))
         values = {c: self.target.column(e) for c, e in self._assigned(action, seen).items()}
         defaults = {c: F.lit(None) if (d := fields[c].default) is None else F.expr(d) for c in columns}
@@ -139,24 +141,24 @@ class _Merge:
     def _check_keys(self, values: Mapping[str, Any]) -> None:
         """A key column may only be assigned what the ON condition says it is already."""
         kept = dict(zip(self.target.columns, self.kept, strict=True))
-        equal = self._equal_columns()
         for key in self.target.table.schema.primary_keys:
             pair = {str(e.toString()) for e in (kept[key], values.get(key, kept[key]))}
-            if len(pair) > 1 and pair not in equal:
+            if len(pair) > 1 and pair not in self._equal_columns:
                 raise UnsupportedFeatureError(
                     f"Table {self.target.table.name}: column {key!r} belongs to the primary key and cannot be updated, "
                     "but to what the ON condition says it equals. Delete the row and insert it with its new key."
                 )
 
+    @cached_property
     def _equal_columns(self) -> list[set[str]]:
         """Pairs of columns that the ON condition says are equal."""
         found = []
         waiting = self._bind(self.left.crossJoin(self.right), [self.target.column(self.plan.mergeCondition())])
         while waiting:
             expression = waiting.pop()
-            if _name(expression) == "And":
+            if class_name(expression) == "And":
                 waiting += [expression.left(), expression.right()]
-            elif _name(expression) in ("EqualTo", "EqualNullSafe"):
+            elif class_name(expression) in ("EqualTo", "EqualNullSafe"):
                 found.append({str(expression.left().toString()), str(expression.right().toString())})
         return found
 
@@ -170,7 +172,3 @@ class _Merge:
         named = [c.alias(f"c{i}") for i, c in enumerate(columns)]
         projected = seen.select(*named)._jdf.queryExecution().analyzed()
         return [e.child() for e in self.jvm.items(projected.projectList())]
-
-
-def _name(node: Any) -> str:
-    return str(node.getClass().getSimpleName())

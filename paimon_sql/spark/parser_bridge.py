@@ -20,7 +20,7 @@ from paimon_sql.catalog.load import load_catalog
 from paimon_sql.preprocess import rewrite
 from paimon_sql.spark.catalog_bridge import SparkCatalog
 from paimon_sql.spark.errors import PARSE
-from paimon_sql.spark.jvm import SQL, Jvm
+from paimon_sql.spark.jvm import SQL, Jvm, class_name
 from paimon_sql.spark.proxy import Proxy
 from paimon_sql.spark.row_level_statement import STATEMENTS, RowLevelStatement
 from paimon_sql.spark.schema_evolution import INSERT, NESTED_COERCION, asking_for_evolution
@@ -66,14 +66,12 @@ class CatalogRegistry:
 
     def row_level(self, plan: JavaObject) -> JavaObject:
         """A parsed statement; DELETE, UPDATE and MERGE INTO of a table of ours as what runs them."""
-        kind = str(plan.getClass().getSimpleName())
+        kind = class_name(plan)
         if kind not in STATEMENTS:
             return plan
         relation = STATEMENTS[kind](plan)
-        relation = relation.child() if relation.getClass().getSimpleName() == "SubqueryAlias" else relation
-        if relation.getClass().getSimpleName() != _RELATION:
-            return plan
-        found = self._find([str(p) for p in self.jvm.items(relation.multipartIdentifier())])
+        relation = relation.child() if class_name(relation) == "SubqueryAlias" else relation
+        found = self._find(relation)
         if found is None:
             return plan
         catalog, identifier = found
@@ -84,20 +82,22 @@ class CatalogRegistry:
 
     def evolving(self, plan: JavaObject) -> JavaObject:
         """A parsed statement; INSERT BY NAME into a table of ours whose `write.merge-schema` is set evolves it."""
-        if plan.getClass().getSimpleName() != INSERT or plan.table().getClass().getSimpleName() != _RELATION:
-            return plan
-        found = self._find([str(p) for p in self.jvm.items(plan.table().multipartIdentifier())])
+        found = self._find(plan.table()) if class_name(plan) == INSERT else None
         if found is None:
             return plan
-        options = TableOptions(found[0].session.table_options(found[0].catalog_name, found[1]))
+        catalog, identifier = found
+        options = TableOptions(catalog.session.table_options(catalog.catalog_name, identifier))
         if not options[MERGE_SCHEMA]:
             return plan
         # fields missing in nested columns are NULL then; only statements that evolve a schema look at this
         self.session.sessionState().conf().setConfString(NESTED_COERCION, "true")
         return asking_for_evolution(self.jvm, plan)
 
-    def _find(self, parts: list[str]) -> tuple[SparkCatalog, Identifier] | None:
-        """The catalog of ours that a table name leads to, and the table's name there."""
+    def _find(self, relation: JavaObject) -> tuple[SparkCatalog, Identifier] | None:
+        """The catalog of ours that a parsed table name leads to, and the table's name there."""
+        if class_name(relation) != _RELATION:
+            return None
+        parts = [str(p) for p in self.jvm.items(relation.multipartIdentifier())]
         manager = self.session.sessionState().catalogManager()
         if len(parts) > 2 or (len(parts) == 2 and parts[0] in self.catalogs):
             catalog, names = self.catalogs.get(parts[0]), parts[1:]

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Any
 
 from pyspark.sql.types import CharType, StringType, StructField, StructType, VarcharType
 
 from paimon_core.commit.draft import CommitInfo
 from paimon_core.errors import UnsupportedFeatureError
-from paimon_core.expressions.predicate import And, Compare, IsNull, Or, Predicate
+from paimon_core.expressions.predicate import Or, Predicate, equals
 from paimon_core.spec.snapshot import Snapshot
 from paimon_core.table import Table
 from paimon_sql.spark.filters import core_value
@@ -89,14 +88,10 @@ class PartitionManagement(Proxy):
 
     def _predicate(self, identifier: Any) -> Predicate:
         """Whether a row is in a partition, or in those that begin with some values."""
-        struct = self._partition_struct()
+        types = [self.jvm.data_type(f.dataType) for f in self._partition_struct()]
         fields = self.table.schema.partition_fields[: identifier.numFields()]
-        return And(tuple(self._parts(identifier, struct, fields)))
-
-    def _parts(self, identifier: Any, struct: StructType, fields: Iterable[Any]) -> Iterable[Predicate]:
-        for i, field in enumerate(fields):
-            value = core_value(identifier.get(i, self.jvm.data_type(struct[i].dataType)), field)
-            yield IsNull(field.name) if value is None else Compare(field.name, "=", value)
+        values = [core_value(identifier.get(i, types[i]), f) for i, f in enumerate(fields)]
+        return equals([f.name for f in fields], values)
 
     def _partition_struct(self) -> StructType:
         """Spark's types of the partition columns, CHAR and VARCHAR as the strings that its rows hold."""

@@ -16,7 +16,7 @@ from pyspark.sql import functions as F
 
 from paimon_core.commit.draft import CommitInfo
 from paimon_core.errors import InvalidDataError, UnsupportedFeatureError
-from paimon_core.expressions.predicate import And, Compare, IsNull, Or, Predicate
+from paimon_core.expressions.predicate import Or, equals
 from paimon_core.formats.arrow_types import FILE_PATH, ROW_INDEX, VALUE_KIND
 from paimon_core.lsm.rows import ROW_DELETE, ROW_UPDATE_AFTER
 from paimon_core.options import DELETE_PRODUCES_CHANGELOG
@@ -26,7 +26,7 @@ from paimon_sql.catalog.identifier import Identifier
 from paimon_sql.preprocess.quoting import quoted_name
 from paimon_sql.spark.changes_bridge import ChangeRules, ChangesTable
 from paimon_sql.spark.filters import core_of_python
-from paimon_sql.spark.jvm import Jvm
+from paimon_sql.spark.jvm import Jvm, class_name
 from paimon_sql.spark.session_bridge import SessionBridge
 
 _POSITION = (FILE_PATH, ROW_INDEX)
@@ -76,7 +76,7 @@ def open_target(jvm: Jvm, session: SessionBridge, catalog: str, table: Table, na
     full = (catalog, name.database, name.table)
     frame = spark.table(".".join(map(quoted_name, full)))
     qualifiers: tuple[tuple[str, ...], ...] = (full, full[1:], full[2:])
-    if plan.getClass().getSimpleName() == "SubqueryAlias":
+    if class_name(plan) == "SubqueryAlias":
         alias = plan.alias()
         frame, qualifiers = frame.alias(alias), ((alias,),)
     if not table.schema.primary_keys:
@@ -165,11 +165,11 @@ def _assigned_place(target: Target, key: Any) -> tuple[str, list[str]]:
 
 
 def _is_true(condition: Any) -> bool:
-    return bool(condition.getClass().getSimpleName() == "Literal" and str(condition.value()) == "true")
+    return class_name(condition) == "Literal" and str(condition.value()) == "true"
 
 
 def _is_default(expression: Any) -> bool:
-    if expression.getClass().getSimpleName() != "UnresolvedAttribute" or expression.nameParts().size() != 1:
+    if class_name(expression) != "UnresolvedAttribute" or expression.nameParts().size() != 1:
         return False
     return str(expression.nameParts().apply(0)).upper() == "DEFAULT"
 
@@ -189,10 +189,6 @@ def _delete_partitions(target: Target, matching: DataFrame) -> None:
     rows = matching.select(*map(quoted_name, schema.partition_keys)).distinct().collect()
     if not rows:
         return
-    partitions: list[Predicate] = []
-    for row in rows:
-        values = zip(schema.partition_fields, row, strict=True)
-        parts = [IsNull(f.name) if v is None else Compare(f.name, "=", core_of_python(v, f)) for f, v in values]
-        partitions.append(And(tuple(parts)))
+    partitions = (map(core_of_python, row, schema.partition_fields) for row in rows)
     info = CommitInfo(user=target.table.new_commit_user(), operation=Operation.DELETE)
-    target.table.truncate(info, Or(tuple(partitions)))
+    target.table.truncate(info, Or(tuple(equals(schema.partition_keys, p) for p in partitions)))

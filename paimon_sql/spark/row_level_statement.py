@@ -17,7 +17,7 @@ from paimon_core.table import Table
 from paimon_sql.catalog.identifier import Identifier
 from paimon_sql.spark.catalog_bridge import SparkCatalog
 from paimon_sql.spark.errors import NAMESPACE_EXISTS, declared
-from paimon_sql.spark.jvm import CATALOG, Jvm
+from paimon_sql.spark.jvm import CATALOG, Jvm, class_name
 from paimon_sql.spark.merge_into import merge_rows
 from paimon_sql.spark.proxy import Proxy
 from paimon_sql.spark.row_level import delete_rows, open_target, update_rows
@@ -70,7 +70,7 @@ class RowLevelStatement(Proxy):
     def createNamespace(self, namespace: Any, metadata: Any) -> None:
         """Run the statement."""
         try:
-            self._run(str(self.plan.getClass().getSimpleName()), self.plan)
+            self._run(class_name(self.plan), self.plan)
         except CapturedException as e:
             raise declared(self.jvm, e, NAMESPACE_EXISTS) from e
 

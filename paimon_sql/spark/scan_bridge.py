@@ -27,7 +27,7 @@ from paimon_core.spec.types import DataField, TimeType, nested_types
 from paimon_core.table import Table
 from paimon_sql.spark.errors import told
 from paimon_sql.spark.filters import spark_prunes_soundly, translate_all
-from paimon_sql.spark.jvm import PYTHON_SOURCE, READ, SQL, Jvm
+from paimon_sql.spark.jvm import PYTHON_SOURCE, READ, SQL, Jvm, class_name
 from paimon_sql.spark.proxy import Proxy
 from paimon_sql.spark.session_bridge import SessionBridge
 from paimon_sql.spark.types import read_struct, to_struct
@@ -119,7 +119,7 @@ class PaimonScanBuilder(Proxy):
 
     def _is_plain_count(self, aggregation: Any) -> bool:
         functions = list(aggregation.aggregateExpressions())
-        is_count = len(functions) == 1 and functions[0].getClass().getSimpleName() == "CountStar"
+        is_count = len(functions) == 1 and class_name(functions[0]) == "CountStar"
         return is_count and len(aggregation.groupByExpressions()) == 0 and self.catalyst_filters.isEmpty()
 
     def _spark_can_read(self, plan: Plan) -> bool:

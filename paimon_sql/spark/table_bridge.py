@@ -18,7 +18,7 @@ from paimon_core.table import Table
 from paimon_sql.catalog.base import SYSTEM_DATABASE, Catalog
 from paimon_sql.catalog.identifier import Identifier
 from paimon_sql.catalog.system_database import global_table, read_global_table
-from paimon_sql.spark.jvm import CATALOG, SQL, Jvm, python_map
+from paimon_sql.spark.jvm import CATALOG, SQL, Jvm, class_name, python_map
 from paimon_sql.spark.partition_bridge import PartitionManagement
 from paimon_sql.spark.proxy import Proxy
 from paimon_sql.spark.scan_bridge import LocalScan, PaimonScanBuilder
@@ -44,10 +44,10 @@ def statement_options(context: Sequence[Any]) -> dict[str, str]:
     if isinstance(first, int):
         return {SCAN_TIMESTAMP_MILLIS.key: str(first // 1000)}
     options = python_map(context[1].asCaseSensitiveMap()) if len(context) > 1 else {}
-    if first.getClass().getSimpleName() != "TableContext" or not first.timeTravel().isPresent():
+    if class_name(first) != "TableContext" or not first.timeTravel().isPresent():
         return options
     travel = first.timeTravel().get()
-    if travel.getClass().getSimpleName() == "AsOfVersion":
+    if class_name(travel) == "AsOfVersion":
         return options | {SCAN_VERSION: travel.version()}
     return options | {SCAN_TIMESTAMP_MILLIS.key: str(travel.micros() // 1000)}
 
@@ -72,9 +72,6 @@ class _BridgedTable(_AnyTable):
         super().__init__(jvm)
         self.session, self.options = session, options
         self.table = table.with_options(options) if options else table
-
-    def _capabilities(self, *names: str) -> Any:
-        return self.jvm.constants(f"{CATALOG}.TableCapability", *names)
 
     def _snapshot(self, table: Table) -> Snapshot | None:
         """The version that a table's options ask for, the latest without them."""
@@ -134,7 +131,7 @@ class SparkTable(_BridgedTable, PartitionManagement):
 
     def capabilities(self) -> Any:
         writes = ("BATCH_WRITE", "TRUNCATE", "OVERWRITE_BY_FILTER", "OVERWRITE_DYNAMIC", "AUTOMATIC_SCHEMA_EVOLUTION")
-        return self._capabilities("BATCH_READ", *writes)
+        return self.jvm.constants(f"{CATALOG}.TableCapability", "BATCH_READ", *writes)
 
     def supportsColumnChange(self, change: Any) -> bool:
         return takes_change(self.table.store, change)
@@ -208,45 +205,8 @@ class MetadataColumn(Proxy):
         implements = [f"{CATALOG}.MetadataColumn"]
 
 
-class ViewTable(_BridgedTable):
-    """`table$ro`, `table$audit_log`, `table$binlog`: the table's files, read in another way."""
-
-    def __init__(
-        self, jvm: Jvm, session: SessionBridge, table: Table, identifier: Identifier, options: dict[str, str]
-    ) -> None:
-        super().__init__(jvm, session, table, options)
-        self.identifier, self.view = identifier, View((identifier.system_table or "").lower())
-        self.at = self._at()
-        self.spark_schema = to_struct(view_fields(self.at.store, self.view))
-
-    def name(self) -> str:
-        return str(self.identifier)
-
-    def schema(self) -> Any:
-        return self.jvm.struct_type(self.spark_schema)
-
-    def columns(self) -> Any:
-        return self.jvm.columns(self.spark_schema)
-
-    def partitioning(self) -> Any:
-        return self.jvm.array(f"{SQL}.connector.expressions.Transform", [])
-
-    def properties(self) -> Any:
-        return self.jvm.map({"provider": "paimon"})
-
-    def capabilities(self) -> Any:
-        return self._capabilities("BATCH_READ")
-
-    def newScanBuilder(self, options: Any) -> Any:
-        version = self._version(self._with_options(options))
-        return PaimonScanBuilder(self.jvm, self.session, self.at, version, self.view)
-
-    class Java:
-        implements = [f"{CATALOG}.SupportsRead"]
-
-
-class _MetadataTable(_AnyTable):
-    """A table whose rows the driver has; `spark_schema` are its columns."""
+class _ReadOnlyTable(_AnyTable):
+    """A table that is no data table; `spark_schema` are its columns."""
 
     spark_schema: StructType
 
@@ -266,14 +226,35 @@ class _MetadataTable(_AnyTable):
         return self.jvm.constants(f"{CATALOG}.TableCapability", "BATCH_READ")
 
 
-class SystemTable(_MetadataTable):
+class ViewTable(_BridgedTable, _ReadOnlyTable):
+    """`table$ro`, `table$audit_log`, `table$binlog`: the table's files, read in another way."""
+
+    def __init__(
+        self, jvm: Jvm, session: SessionBridge, table: Table, identifier: Identifier, options: dict[str, str]
+    ) -> None:
+        super().__init__(jvm, session, table, options)
+        self.identifier, self.view = identifier, View((identifier.system_table or "").lower())
+        self.at = self._at()
+        self.spark_schema = to_struct(view_fields(self.at.store, self.view))
+
+    def name(self) -> str:
+        return str(self.identifier)
+
+    def newScanBuilder(self, options: Any) -> Any:
+        version = self._version(self._with_options(options))
+        return PaimonScanBuilder(self.jvm, self.session, self.at, version, self.view)
+
+    class Java:
+        implements = [f"{CATALOG}.SupportsRead"]
+
+
+class SystemTable(_BridgedTable, _ReadOnlyTable):
     """`table$name`: read from metadata in the driver."""
 
     def __init__(
         self, jvm: Jvm, session: SessionBridge, table: Table, identifier: Identifier, options: dict[str, str]
     ) -> None:
-        super().__init__(jvm)
-        self.session, self.table = session, table.with_options(options)
+        super().__init__(jvm, session, table, options)
         self.identifier, self.kind = identifier, identifier.system_table or ""
         self.spark_schema = from_arrow(table.system_table_schema(self.kind))
 
@@ -281,16 +262,14 @@ class SystemTable(_MetadataTable):
         return str(self.identifier)
 
     def newScanBuilder(self, options: Any) -> Any:
-        more = python_map(options.asCaseSensitiveMap())
-        table = self.table.with_options(more) if more else self.table
-        content = table.system_table(self.kind, self.session.time_zone())
+        content = self._with_options(options).system_table(self.kind, self.session.time_zone())
         return LocalScan(self.jvm, self.session, content, self.spark_schema, f"PaimonSystemTable {self.identifier}")
 
     class Java:
         implements = [f"{CATALOG}.SupportsRead"]
 
 
-class GlobalTable(_MetadataTable):
+class GlobalTable(_ReadOnlyTable):
     """`sys.name`: what there is in the whole catalog."""
 
     def __init__(self, jvm: Jvm, session: SessionBridge, catalog: Catalog, kind: str) -> None:

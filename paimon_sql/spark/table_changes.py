@@ -22,6 +22,7 @@ from paimon_core.store.schema_changes import (
     UpdateColumnType,
     UpdateComment,
 )
+from paimon_sql.spark.jvm import class_name
 from paimon_sql.spark.types import from_spark
 
 _COMMENT, _LOCATION = "comment", "location"
@@ -29,7 +30,7 @@ _COMMENT, _LOCATION = "comment", "location"
 
 def schema_change(change: Any) -> SchemaChange:
     """The change that a Java `TableChange` asks for. Raises `UnsupportedFeatureError` naming what there is not."""
-    kind = change.getClass().getSimpleName()
+    kind = class_name(change)
     translate = _TRANSLATIONS.get(kind)
     if translate is None:
         raise UnsupportedFeatureError(f"ALTER TABLE with {kind} is not supported: Paimon tables have no such thing.")
@@ -63,7 +64,7 @@ def _add_column(change: Any) -> SchemaChange:
 
 
 def _position(position: Any) -> Position:
-    if position.getClass().getSimpleName() == "First":
+    if class_name(position) == "First":
         return Position("first")
     return Position("after", str(position.column()))
 
