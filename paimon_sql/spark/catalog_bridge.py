@@ -133,9 +133,10 @@ class SparkCatalog(Proxy):
     def loadTable(self, identifier: Any, *context: Any) -> Any:
         """(ident), (ident, version), (ident, micros), (ident, privileges) or (ident, TableContext, options)."""
         try:
-            if list(identifier.namespace()) == [SYSTEM_DATABASE]:
-                return GlobalTable(self.jvm, self.session, self.catalog, identifier.name())
-            ours = self._identifier(identifier)
+            namespace, name = list(identifier.namespace()), identifier.name()
+            if namespace == [SYSTEM_DATABASE]:
+                return GlobalTable(self.jvm, self.session, self.catalog, name)
+            ours = Identifier.of(_single(namespace), name)
             options = self.session.table_options(self.catalog_name, ours) | statement_options(context)
             table = self.catalog.load_table(ours)
             if (ours.system_table or "").lower() in VIEWS:

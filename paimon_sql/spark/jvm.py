@@ -6,7 +6,7 @@ What is used here is internal to Spark and pinned by `pyspark>=4.3,<4.4`; `tests
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Hashable, Iterable, Mapping
 from functools import cached_property, lru_cache
 from typing import Any
 
@@ -23,6 +23,10 @@ SQL = "org.apache.spark.sql"
 CATALOG = f"{SQL}.connector.catalog"
 READ = f"{SQL}.connector.read"
 PYTHON_SOURCE = f"{SQL}.execution.datasources.v2.python"
+_FILES = f"{SQL}.execution.datasources"
+_PYTHON_UTILS = "org.apache.spark.api.python.PythonUtils"
+_HADOOP_STRINGS = "org.apache.hadoop.util.StringUtils"
+_NUL = "\0"  # in no path
 _KEPT = 256  # values kept per kind: Spark asks for the same ones in every statement, and never changes them
 
 
@@ -50,7 +54,7 @@ class Jvm:
         return self.constant(name + "$", "MODULE$")
 
     def constant(self, class_name: str, name: str) -> Any:
-        """A static member of a Java class, asked for once."""
+        """A static member of a Java class, a value or a method, asked for once."""
         key = class_name, name
         if key not in self._constants:
             self._constants[key] = getattr(self.java_class(class_name), name)
@@ -62,10 +66,14 @@ class Jvm:
 
     def array(self, class_name: str, items: Iterable[Any]) -> JavaArray:
         values = tuple(items)
-        return self._make_array(class_name, values) if values else self._array_of(class_name, ())
+        return self._make_array(class_name, values) if values else self.kept_array(class_name, ())
+
+    def kept_array(self, class_name: str, items: Iterable[Hashable]) -> JavaArray:
+        """An array that is made once for equal items."""
+        return self._array_of(class_name, tuple(items))
 
     def strings(self, items: Iterable[str]) -> JavaArray:
-        return self._array_of("java.lang.String", tuple(items))
+        return self.kept_array("java.lang.String", items)
 
     def map(self, items: Mapping[str, str]) -> JavaObject:
         out = self.java_class("java.util.HashMap")()
@@ -75,7 +83,30 @@ class Jvm:
 
     def seq(self, items: Iterable[Any]) -> JavaObject:
         """A Scala Seq."""
-        return self.java_class("org.apache.spark.api.python.PythonUtils").toSeq(list(items))
+        values = list(items)
+        return self._to_seq(values) if values else self._empty_seq
+
+    def paths(self, paths: Iterable[str]) -> JavaObject:
+        """A Scala Seq of Hadoop paths, in a few crossings however many there are."""
+        joined = _NUL.join(paths)
+        if not joined:
+            return self._empty_seq
+        strings = self.constant(_HADOOP_STRINGS, "getStrings")(joined, _NUL)
+        found = self.constant(_HADOOP_STRINGS, "stringToPath")(strings)
+        return self.scala_object("scala.collection.immutable.ArraySeq").unsafeWrapArray(found)
+
+    @cached_property
+    def _to_seq(self) -> Any:
+        return self.constant(_PYTHON_UTILS, "toSeq")
+
+    @cached_property
+    def _empty_seq(self) -> JavaObject:
+        return self._to_seq([])
+
+    @cached_property
+    def empty_map(self) -> JavaObject:
+        """A Scala Map without entries."""
+        return self.constant(_PYTHON_UTILS, "toScalaMap")(self.map({}))
 
     @cached_property
     def none(self) -> JavaObject:
@@ -129,15 +160,38 @@ class Jvm:
         """The command that appends a query's rows to a connector table, by position."""
         relation = self.java_class(f"{SQL}.execution.datasources.v2.DataSourceV2Relation")
         target = relation.create(table, self.none, self.none)
-        empty = self.java_class("org.apache.spark.api.python.PythonUtils").toScalaMap(self.map({}))
-        return self.java_class(f"{SQL}.catalyst.plans.logical.AppendData").byPosition(target, query, empty, False)
+        append = self.java_class(f"{SQL}.catalyst.plans.logical.AppendData")
+        return append.byPosition(target, query, self.empty_map, False)
 
     def create_namespace(self, catalog: Any, name: str) -> JavaObject:
         """The command that creates a namespace."""
         namespace = self.java_class(f"{SQL}.catalyst.analysis.ResolvedNamespace")
         command = self.java_class(f"{SQL}.catalyst.plans.logical.CreateNamespace")
-        nothing = self.java_class("org.apache.spark.api.python.PythonUtils").toScalaMap(self.map({}))
-        return command(namespace(catalog, self.seq([name]), nothing), False, nothing)
+        return command(namespace(catalog, self.seq([name]), self.empty_map), False, self.empty_map)
+
+    def parquet_scan_builder(self, session: JavaObject, paths: Iterable[str], schema: StructType) -> JavaObject:
+        """Spark's own scan of Parquet files. It lists them when it is made: the paths of files that are not there are
+        passed over."""
+        index = self.java_class(f"{_FILES}.InMemoryFileIndex")(
+            session, self.paths(paths), self.empty_map, self.none, self._no_status_cache, self._no_partitions, self.none
+        )
+        make = self.java_class(f"{_FILES}.v2.parquet.ParquetScanBuilder")
+        columns = self.struct_type(schema.toNullable())
+        return make(session, index, columns, columns, self._scan_options)
+
+    @cached_property
+    def _no_status_cache(self) -> JavaObject:
+        return self.scala_object(f"{_FILES}.NoopCache")
+
+    @cached_property
+    def _no_partitions(self) -> JavaObject:
+        """Columns are never taken from paths."""
+        return self.some(self.scala_object(f"{_FILES}.PartitionSpec").emptySpec())
+
+    @cached_property
+    def _scan_options(self) -> JavaObject:
+        """Names of files are names, no patterns."""
+        return self.java_class(f"{SQL}.util.CaseInsensitiveStringMap")(self.map({"__globPaths__": "false"}))
 
     def rows(self, session: JavaObject, table: pa.Table, schema: StructType) -> JavaArray:
         """Arrow rows as an array of Spark's internal rows, in one crossing."""
@@ -181,6 +235,11 @@ class Jvm:
 def class_name(value: JavaObject) -> str:
     """The name of a Java object's class, without its package."""
     return str(value.getClass().getSimpleName())
+
+
+def option_map(options: Any) -> dict[str, str]:
+    """The options of a statement, a `CaseInsensitiveStringMap`, names as typed. Most statements have none."""
+    return {} if options.isEmpty() else python_map(options.asCaseSensitiveMap())
 
 
 def python_map(java_map: Any) -> dict[str, str]:

@@ -41,20 +41,19 @@ class CatalogRegistry:
     """The catalogs of ours in one session."""
 
     def __init__(self, jvm: Jvm, session: Any) -> None:
-        self.jvm, self.session = jvm, session
+        self.jvm, self.session, self.bridge = jvm, session, SessionBridge(jvm, session)
         self.seen: list[str] = []
         self.catalogs: dict[str, SparkCatalog] = {}
 
     def register(self) -> None:
         """Make every configured catalog that is new or configured anew. One crossing where there is none."""
-        text = self.session.sessionState().conf().settings().toString()
+        text = self.bridge.settings_text()
         configured = _SETTING.findall(text)
         if configured == self.seen:
             return
-        bridge = SessionBridge(self.jvm, self.session)
         for name in sorted(set(_CONFIGURED.findall(text))):
-            settings = bridge.settings(f"{CATALOG_PREFIX}{name}.")
-            self._put(name, SparkCatalog(self.jvm, bridge, name, partial(load_catalog, settings)))
+            settings = self.bridge.settings(f"{CATALOG_PREFIX}{name}.")
+            self._put(name, SparkCatalog(self.jvm, self.bridge, name, partial(load_catalog, settings)))
         self.seen = configured
 
     def _put(self, name: str, catalog: SparkCatalog) -> None:

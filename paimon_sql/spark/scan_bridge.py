@@ -9,10 +9,9 @@ from collections.abc import Mapping
 from typing import Any
 
 import pyarrow as pa
-from pyspark.errors import AnalysisException
 from pyspark.sql.types import LongType, StructField, StructType
 
-from paimon_core.errors import DataFileMissingError, UnsupportedFeatureError
+from paimon_core.errors import UnsupportedFeatureError
 from paimon_core.expressions.predicate import And, Predicate, describe
 from paimon_core.formats.arrow_types import FILE_PATH, ROW_INDEX
 from paimon_core.formats.registry import format_name
@@ -25,7 +24,6 @@ from paimon_core.spec.snapshot import Snapshot
 from paimon_core.spec.split import encode_split
 from paimon_core.spec.types import DataField, TimeType, nested_types
 from paimon_core.table import Table
-from paimon_sql.spark.errors import told
 from paimon_sql.spark.filters import spark_prunes_soundly, translate_all
 from paimon_sql.spark.jvm import PYTHON_SOURCE, READ, SQL, Jvm, class_name
 from paimon_sql.spark.proxy import Proxy
@@ -192,26 +190,17 @@ class RawScan(_Scan):
 
     def __init__(self, jvm: Jvm, session: SessionBridge, table: Table, plan: Plan, builder: PaimonScanBuilder) -> None:
         super().__init__(jvm, session, table, plan, builder)
-        paths = [data_file_path(s.bucket_dir, f) for s in plan.splits for f in s.files]
-        options = jvm.java_class(f"{SQL}.util.CaseInsensitiveStringMap")(jvm.map({"__globPaths__": "false"}))
-        parquet = f"{SQL}.execution.datasources"
-        file_format = jvm.java_class("org.apache.spark.util.Utils").classForName(
-            f"{parquet}.parquet.ParquetFileFormat", True, True
+        inner = jvm.parquet_scan_builder(
+            session.session,
+            [data_file_path(s.bucket_dir, f) for s in plan.splits for f in s.files],
+            to_struct(table.schema.fields),
         )
-        schema = jvm.some(jvm.struct_type(to_struct(table.schema.fields)))
-        source = jvm.java_class(f"{parquet}.v2.parquet.ParquetTable")(
-            str(table.name), session.session, options, jvm.seq(paths), schema, file_format
-        )
-        try:
-            inner = source.newScanBuilder(options)
-        except AnalysisException as e:  # Spark looks at every file while it plans
-            check_sizes(table.store, plan.splits)
-            raise DataFileMissingError(f"Table {table.name}: {told(e)}") from e
-        inner.pushFilters(builder.parquet_filters)
+        if builder.translated:
+            inner.pushFilters(builder.parquet_filters)
         inner.pruneColumns(jvm.struct_type(builder.required))
         self.inner = inner.build()
-        if self.inner.fileIndex().sizeInBytes() != sum(s.size for s in plan.splits):
-            check_sizes(table.store, plan.splits)  # Spark reads an empty file as no rows
+        if inner.fileIndex().sizeInBytes() != sum(s.size for s in plan.splits):
+            check_sizes(table.store, plan.splits)  # Spark passes missing files over and reads an empty one as no rows
 
     def description(self) -> str:
         return f"PaimonScan[raw] {self.about}"

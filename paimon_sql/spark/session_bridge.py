@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import cached_property
 from typing import Any
 from zoneinfo import ZoneInfo
 
@@ -21,16 +22,27 @@ class SessionBridge:
     def __init__(self, jvm: Jvm, session: Any) -> None:
         self.jvm, self.session = jvm, session
 
+    @cached_property
+    def _conf(self) -> Any:
+        """The session's settings, which change in place."""
+        return self.session.sessionState().conf()
+
+    @cached_property
+    def _all_settings(self) -> Any:
+        return self._conf.settings()
+
     def conf(self, key: str, default: str) -> str:
-        return str(self.session.sessionState().conf().getConfString(key, default))
+        return str(self._conf.getConfString(key, default))
+
+    def settings_text(self) -> str:
+        """All that is set, as one text: one crossing tells whether there is anything of a kind, mostly not."""
+        return str(self._all_settings.toString())
 
     def settings(self, prefix: str) -> dict[str, str]:
         """The session's settings below a prefix, without it."""
-        conf = self.session.sessionState().conf().settings()
-        # one crossing tells whether there is any: most statements have none
-        if prefix not in conf.toString():
+        if prefix not in self.settings_text():
             return {}
-        return {k[len(prefix) :]: v for k, v in python_map(conf).items() if k.startswith(prefix)}
+        return {k[len(prefix) :]: v for k, v in python_map(self._all_settings).items() if k.startswith(prefix)}
 
     def table_options(self, catalog: str, identifier: Identifier) -> dict[str, str]:
         """Options that `spark.paimon.KEY` sets for every table, and `spark.paimon.CATALOG.DB.TABLE.KEY` for one."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from pyspark.sql.types import StructType
+from pyspark.sql.types import DataType, StructType
 
 from paimon_core.commit.draft import CommitInfo
 from paimon_core.options import SCAN_TIMESTAMP_MILLIS
@@ -18,7 +18,7 @@ from paimon_core.table import Table
 from paimon_sql.catalog.base import SYSTEM_DATABASE, Catalog
 from paimon_sql.catalog.identifier import Identifier
 from paimon_sql.catalog.system_database import global_table, read_global_table
-from paimon_sql.spark.jvm import CATALOG, SQL, Jvm, class_name, python_map
+from paimon_sql.spark.jvm import CATALOG, SQL, Jvm, class_name, option_map
 from paimon_sql.spark.partition_bridge import PartitionManagement
 from paimon_sql.spark.proxy import Proxy
 from paimon_sql.spark.scan_bridge import LocalScan, PaimonScanBuilder
@@ -43,10 +43,12 @@ def statement_options(context: Sequence[Any]) -> dict[str, str]:
         return {SCAN_VERSION: first}
     if isinstance(first, int):
         return {SCAN_TIMESTAMP_MILLIS.key: str(first // 1000)}
-    options = python_map(context[1].asCaseSensitiveMap()) if len(context) > 1 else {}
-    if class_name(first) != "TableContext" or not first.timeTravel().isPresent():
+    if len(context) == 1:  # privileges
+        return {}
+    options = option_map(context[1])
+    travel = first.timeTravel().orElse(None)
+    if travel is None:
         return options
-    travel = first.timeTravel().get()
     if class_name(travel) == "AsOfVersion":
         return options | {SCAN_VERSION: travel.version()}
     return options | {SCAN_TIMESTAMP_MILLIS.key: str(travel.micros() // 1000)}
@@ -75,7 +77,8 @@ class _BridgedTable(_AnyTable):
 
     def _snapshot(self, table: Table) -> Snapshot | None:
         """The version that a table's options ask for, the latest without them."""
-        return snapshot_of_options(table.store, self.session.time_zone())
+        zone = self.session.time_zone() if is_time_travel(table.store) else None
+        return snapshot_of_options(table.store, zone)
 
     def _version(self, table: Table) -> Snapshot | Increment | None:
         """As `_snapshot`, or the changes that the options ask for."""
@@ -89,7 +92,7 @@ class _BridgedTable(_AnyTable):
 
     def _with_options(self, java_options: Any) -> Table:
         """The table under the options of this use (`t WITH (…)`, reader and writer options), which win."""
-        more = python_map(java_options.asCaseSensitiveMap())
+        more = option_map(java_options)
         return self.table.with_options(more) if more else self.table
 
 
@@ -145,11 +148,8 @@ class SparkTable(_BridgedTable, PartitionManagement):
 
     # -- SupportsMetadataColumns --------------------------------------------------------------------------------------
     def metadataColumns(self) -> Any:
-        columns = [
-            MetadataColumn(self.jvm, f.name, self.jvm.data_type(to_spark(f.type)))
-            for f in metadata_fields(self.at.schema)
-        ]
-        return self.jvm.array(f"{CATALOG}.MetadataColumn", columns)
+        columns = (MetadataColumn(self.jvm, f.name, to_spark(f.type)) for f in metadata_fields(self.at.schema))
+        return self.jvm.kept_array(f"{CATALOG}.MetadataColumn", columns)
 
     def canRenameConflictingMetadataColumns(self) -> bool:
         return False
@@ -177,17 +177,23 @@ class SparkTable(_BridgedTable, PartitionManagement):
 
 
 class MetadataColumn(Proxy):
-    """A column that is there when asked for by name."""
+    """A column that is there when asked for by name. A value: Spark asks for them in every statement."""
 
-    def __init__(self, jvm: Jvm, name: str, data_type: Any) -> None:
+    def __init__(self, jvm: Jvm, name: str, data_type: DataType) -> None:
         super().__init__(jvm)
         self.column, self.type = name, data_type
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, MetadataColumn) and (self.column, self.type) == (other.column, other.type)
+
+    def __hash__(self) -> int:
+        return hash((self.column, self.type))
 
     def name(self) -> str:
         return self.column
 
     def dataType(self) -> Any:
-        return self.type
+        return self.jvm.data_type(self.type)
 
     def isNullable(self) -> bool:
         return True
