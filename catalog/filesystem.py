@@ -22,6 +22,7 @@ from paimon_core.errors import (
     TableNotFoundError,
     UnsupportedFeatureError,
 )
+from paimon_core.format_table.options import TYPE, check_format_schema, is_format_table
 from paimon_core.io.file_io import FileIO
 from paimon_core.options import COMMIT_UNSAFE_STORAGE, TableOptions
 from paimon_core.spec.paths import TablePaths, check_name
@@ -29,7 +30,7 @@ from paimon_core.spec.schema import TableSchema, encode_schema
 from paimon_core.store.branches import open_branch
 from paimon_core.store.cache import MetadataCache
 from paimon_core.store.new_schema import check_schema, replacing_schema
-from paimon_core.store.schema_changes import SchemaChange, apply_changes
+from paimon_core.store.schema_changes import RemoveOption, SchemaChange, SetOption, UpdateComment, apply_changes
 from paimon_core.store.schemas import latest_schema, schema_ids
 from paimon_core.store.snapshots import latest_snapshot
 from paimon_core.store.table_store import TableStore
@@ -41,6 +42,7 @@ _LOG = logging.getLogger(__name__)
 _SUFFIX = ".db"
 _DEFAULTS = "table-default."
 _ALTER_ATTEMPTS = 10
+_ABOUT = (SetOption, RemoveOption, UpdateComment)
 
 
 @dataclass(frozen=True)
@@ -158,8 +160,11 @@ class FileSystemCatalog:
         root = self._table_dir(identifier)
         for _ in range(_ALTER_ATTEMPTS):
             schema = self._schema(identifier)
+            _check_changes(identifier, schema, changes)
             has_snapshots = latest_snapshot(TableStore.of(self.io, root, schema, self.cache)) is not None
             changed = apply_changes(schema, changes, time.time_ns() // 1_000_000, has_snapshots=has_snapshots)
+            if is_format_table(changed.options):
+                check_format_schema(changed)
             if changed is schema or self._publish(root, changed):
                 return
         raise CommitConflictError(f"Table {identifier} is being altered by others all the time: try again later.")
@@ -174,8 +179,10 @@ class FileSystemCatalog:
         defaults = {k.removeprefix(_DEFAULTS): v for k, v in self.options.items() if k.startswith(_DEFAULTS)}
         if defaults:
             schema = _with_defaults(schema, defaults)
-        kind = schema.options.get("type", "table")
-        if kind != "table":
+        kind = schema.options.get(TYPE, "table")
+        if is_format_table(schema.options):
+            check_format_schema(schema)
+        elif kind != "table":
             raise UnsupportedFeatureError(f"Table {identifier}: option 'type' = {kind!r} is not supported yet.")
         if "path" in schema.options:
             raise InvalidOptionError(f"Table {identifier} cannot have a 'path' of its own in a filesystem catalog.")
@@ -217,6 +224,15 @@ def _with_defaults(schema: TableSchema, defaults: Mapping[str, str]) -> TableSch
     changed = replace(schema, options={**defaults, **schema.options})
     check_schema(changed)
     return changed
+
+
+def _check_changes(identifier: Identifier, schema: TableSchema, changes: Sequence[SchemaChange]) -> None:
+    """A format table has the columns of its files: only what is said about it changes."""
+    if is_format_table(schema.options) and not all(isinstance(c, _ABOUT) for c in changes):
+        raise UnsupportedFeatureError(
+            f"Table {identifier} is a format table, whose columns are those of its files: only options and the comment "
+            "can be altered."
+        )
 
 
 def _check_plain(identifier: Identifier) -> None:

@@ -220,6 +220,10 @@ PARTITION_EXPIRATION_TIME = Option("partition.expiration-time", optional(duratio
 PARTITION_MARK_DONE_ACTION = Option(
     "partition.mark-done-action", names, DONE_ACTIONS, "What marking a partition done does."
 )
+PARTITION_MARK_DONE_PARAMS = Option(
+    "partition.mark-done-action.http.params", optional(str), None, "What http-report sends along."
+)
+PARTITION_MARK_DONE_URL = Option("partition.mark-done-action.http.url", str, "", "Where http-report sends to.")
 PARTITION_TIMESTAMP_FORMATTER = Option("partition.timestamp-formatter", str, "", "How a partition's time is read.")
 PARTITION_TIMESTAMP_PATTERN = Option("partition.timestamp-pattern", str, "", "Values that make a partition's time.")
 PK_CLUSTERING_OVERRIDE = Option("pk-clustering-override", boolean, False, "Files are sorted by other columns.")

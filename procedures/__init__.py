@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from paimon_sql.procedures import (
+    absent,
     branches,
     consumers,
     copying,
@@ -22,6 +23,11 @@ __all__ = ["PROCEDURES", "STATEMENTS", "Executor", "Parameter", "Procedure", "Pr
 PROCEDURES = {
     p.name: p
     for p in (
+        absent.alter_function,
+        absent.alter_view_dialect,
+        absent.create_function,
+        absent.drop_function,
+        absent.refresh_object_table,
         branches.create_branch,
         branches.delete_branch,
         branches.fast_forward,
@@ -40,6 +46,7 @@ PROCEDURES = {
         files.remove_orphan_files,
         files.remove_unexisting_files,
         manifests.compact_manifest,
+        partitions.drop_partition,
         partitions.mark_partition_done,
         rollback.repair,
         rollback.repair_earliest_snapshot,

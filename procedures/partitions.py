@@ -1,34 +1,44 @@
-"""`CALL sys.mark_partition_done`."""
+"""`CALL sys.mark_partition_done` and `sys.drop_partition`."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any
 
-from paimon_core.errors import InvalidOptionError, UnsupportedFeatureError
-from paimon_core.maintenance.partitions import mark_partition_done as mark
-from paimon_core.options import PARTITION_MARK_DONE_ACTION
+from paimon_core.commit.draft import CommitInfo
+from paimon_core.errors import InvalidOptionError
+from paimon_core.maintenance.done_partitions import mark_done
+from paimon_core.options import PARTITION_DEFAULT_NAME
+from paimon_sql.procedures.arguments import partition_specs
 from paimon_sql.procedures.registry import ProcedureContext, procedure
 
 
 @procedure(result="boolean")
 def mark_partition_done(context: ProcedureContext, table: str, partitions: str) -> Sequence[tuple[Any, ...]]:
-    """Say that partitions (`dt=2024-01-01,hh=10;dt=2024-01-02,hh=0`) are complete, by a `_SUCCESS` file in each.
+    """Say that partitions (`dt=2024-01-01,hh=10;dt=2024-01-02,hh=0`) are complete.
 
-    The result is true.
+    How, is what `partition.mark-done-action` says: by a `_SUCCESS` file in each (`success-file`), by a POST to
+    `partition.mark-done-action.http.url` (`http-report`), or both. The result is true.
     """
     target = context.load_table(table)
-    others = [a for a in target.store.options[PARTITION_MARK_DONE_ACTION] if a != "success-file"]
-    if others:
-        raise UnsupportedFeatureError(
-            f"Table {target.name}: 'partition.mark-done-action' = '{others[0]}' is not supported; 'success-file' works."
-        )
     keys = target.schema.partition_keys
     specs = [_spec(text, keys) for text in partitions.split(";") if text.strip()]
     if not specs or not keys:
         raise InvalidOptionError(f"partitions names no partition of {target.name}; its columns are {', '.join(keys)}.")
-    for spec in specs:
-        mark(target.store, spec)
+    mark_done(target.store, specs)
+    return [(True,)]
+
+
+@procedure(result="boolean")
+def drop_partition(context: ProcedureContext, table: str, partitions: str) -> Sequence[tuple[Any, ...]]:
+    """Remove the rows of partitions (`dt=2024-01-01,hh=10;dt=2024-01-02`) in one commit.
+
+    The result is true.
+    """
+    target = context.load_table(table)
+    target.check_writable()
+    fields, default = target.schema.partition_fields, target.store.options[PARTITION_DEFAULT_NAME]
+    target.truncate(CommitInfo(user=target.new_commit_user()), partition_specs(partitions, fields, default))
     return [(True,)]
 
 

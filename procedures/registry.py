@@ -12,6 +12,8 @@ from typing import Any, NewType, Protocol, get_args, get_type_hints
 import pyarrow as pa
 
 from paimon_core.errors import InvalidNameError
+from paimon_core.format_table.options import is_format_table
+from paimon_core.format_table.table import refuse_format_table
 from paimon_core.spec.message import CommitMessage
 from paimon_core.table import Table
 from paimon_core.write.sort_job import SortJob
@@ -49,7 +51,10 @@ class ProcedureContext:
         identifier = self.identifier(name)
         if identifier.system_table is not None:
             raise InvalidNameError(f"{name!r} is a system table: name the table itself.")
-        return self.catalog.load_table(identifier)
+        table = self.catalog.load_table(identifier)
+        if is_format_table(table.schema.options):
+            raise refuse_format_table(table.name)
+        return table
 
     def identifier(self, name: str) -> Identifier:
         """What a table name means. Raises `InvalidNameError`."""

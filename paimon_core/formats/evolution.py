@@ -20,6 +20,9 @@ _MOST_SYSTEM_FIELDS = 64
 
 def request_sources(found: Sequence[pa.Field], request: ReadRequest) -> list[str | None]:
     """The name in the file of each field of the request, None where the file has none."""
+    if request.by_name:
+        names = {f.name for f in found}
+        return [f.name if f.name in names else None for f in request.fields]
     stored = request.stored() if have_names_only(found) else ()
     return sources_of(found, [(f.name, f.id) for f in request.fields], stored)
 

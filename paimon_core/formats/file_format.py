@@ -17,7 +17,7 @@ from paimon_core.spec.types import DataField
 
 @dataclass(frozen=True, slots=True)
 class ReadRequest:
-    """Which columns of a file to read: by field id, else by name; absent ones are NULL.
+    """Which columns of a file to read: by field id, else by name, or `by_name` only; absent ones are NULL.
 
     `stored` gives the file's columns as the schema it was written with has them, for files that tell names only.
     `predicate` (over `fields`) may skip parts of the file that hold no match; matching rows are never skipped.
@@ -29,6 +29,7 @@ class ReadRequest:
     predicate: Predicate | None = None
     stored: Callable[[], Sequence[DataField]] = tuple
     options: TableOptions = TableOptions({})
+    by_name: bool = False
     max_rows: int = 128 * 1024
     max_bytes: int = 64 * 2**20
 

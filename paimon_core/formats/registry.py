@@ -7,10 +7,12 @@ from types import MappingProxyType
 
 from paimon_core.errors import UnsupportedFeatureError
 from paimon_core.formats.avro import AvroFormat
+from paimon_core.formats.csv_form import CsvForm
 from paimon_core.formats.file_format import FileFormat
 from paimon_core.formats.orc import OrcFormat
 from paimon_core.formats.parquet import ParquetFormat
-from paimon_core.formats.text_files import CsvForm, JsonForm, TextFormat
+from paimon_core.formats.text_files import TextFormat
+from paimon_core.formats.text_forms import JsonForm, LinesForm
 from paimon_core.options import (
     FILE_COMPRESSION,
     FILE_COMPRESSION_PER_LEVEL,
@@ -22,7 +24,7 @@ from paimon_core.options import (
     TableOptions,
 )
 
-_TEXTS = (TextFormat(CsvForm()), TextFormat(JsonForm()))
+_TEXTS = (TextFormat(CsvForm()), TextFormat(JsonForm()), TextFormat(LinesForm()))
 _ALL: tuple[FileFormat, ...] = (ParquetFormat(), OrcFormat(), AvroFormat(), *_TEXTS)
 _PER_LEVEL = (
     (FILE_FORMAT, FILE_FORMAT_PER_LEVEL),

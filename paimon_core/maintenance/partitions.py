@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 import logging
-import time
 from collections import defaultdict
 from collections.abc import Sequence
 from datetime import UTC, date, datetime, timedelta
@@ -24,9 +22,8 @@ from paimon_core.options import (
     PARTITION_TIMESTAMP_PATTERN,
 )
 from paimon_core.spec.binary_row import decode_row
-from paimon_core.spec.json_object import decode_json_object, member
 from paimon_core.spec.manifest import ManifestEntry
-from paimon_core.spec.paths import escape_path_name, partition_text
+from paimon_core.spec.paths import partition_text
 from paimon_core.spec.types import DataField, Kind
 from paimon_core.store.manifests import live_files
 from paimon_core.store.snapshots import latest_snapshot
@@ -61,17 +58,6 @@ def drop_partitions(store: TableStore, partitions: Sequence[bytes], user: str, p
     fields = store.schema.partition_fields
     each = [_equals(fields, p) for p in partitions]
     commit(store, (), CommitInfo(user=user), publisher, Overwrite(predicate=Or(tuple(each))))
-
-
-def mark_partition_done(store: TableStore, spec: dict[str, str]) -> None:
-    """Write the partition's `_SUCCESS` file: `{"creationTime": ms, "modificationTime": ms}`."""
-    folder = "/".join(f"{escape_path_name(k)}={escape_path_name(v)}" for k, v in spec.items())
-    path, now = f"{store.paths.data_root}/{folder}/_SUCCESS", time.time_ns() // 1_000_000
-    try:
-        created = member(decode_json_object(path, store.io.read_bytes(path)), "creationTime", int, now)
-    except FileNotFoundError:
-        created = now
-    store.io.write_bytes(path, json.dumps({"creationTime": created, "modificationTime": now}).encode())
 
 
 def is_partition_done(store: TableStore, partition: bytes) -> bool:

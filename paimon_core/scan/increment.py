@@ -18,6 +18,7 @@ from enum import StrEnum
 from paimon_core.errors import InvalidOptionError, SnapshotNotFoundError
 from paimon_core.options import CHANGELOG_PRODUCER, Option, one_of
 from paimon_core.spec.snapshot import CommitKind, Snapshot
+from paimon_core.store.changelogs import list_changelogs
 from paimon_core.store.snapshots import (
     earliest_snapshot,
     find_snapshot,
@@ -118,11 +119,14 @@ def _between_times(store: TableStore, first: int, last: int) -> Increment:
         raise InvalidOptionError(f"Option '{BETWEEN_TIMESTAMP}' ends ({last}) before it begins ({first}).")
     if earliest is None or latest is None or first == last:
         return _NOTHING
-    if first > latest.time_millis or last < earliest.time_millis:
+    if first > latest.time_millis:
         return _NOTHING
     known = [s for s in (find_snapshot(store, n) for n in snapshot_ids(store)) if s is not None]
-    before = max((s.id for s in known if s.time_millis <= first), default=earliest.id - 1)
-    return _snapshots(store, before, max(s.id for s in known if s.time_millis <= last))
+    if first < earliest.time_millis:
+        known += _outlived(store, _mode(store)).values()
+    before = max((s.id for s in known if s.time_millis <= first), default=min(s.id for s in known) - 1)
+    after = max((s.id for s in known if s.time_millis <= last), default=None)
+    return _NOTHING if after is None or after <= before else _snapshots(store, before, after)
 
 
 def _to_auto_tag(store: TableStore, name: str) -> Increment:
@@ -145,20 +149,29 @@ def _snapshots(store: TableStore, first: int, last: int) -> Increment:
     """Changes of snapshots after `first` up to `last`."""
     if last < first:
         raise InvalidOptionError(f"An incremental query cannot end at snapshot {last}, before {first} where it begins.")
-    earliest, latest = earliest_snapshot(store), latest_snapshot(store)
+    earliest, latest, mode = earliest_snapshot(store), latest_snapshot(store), _mode(store)
     if earliest is None or latest is None or first == last:
         return _NOTHING
-    if first < earliest.id - 1 or last > latest.id:
+    outlived = {} if first >= earliest.id - 1 else _outlived(store, mode)
+    begin = min(outlived, default=earliest.id)
+    if first < begin - 1 or last > latest.id:
         raise SnapshotNotFoundError(
             f"Table {store.name} cannot tell the changes after snapshot {first} up to {last}: it has the snapshots "
-            f"{earliest.id} to {latest.id}."
+            f"{earliest.id} to {latest.id}" + (f", and changelogs from {begin} on." if outlived else ".")
         )
-    start = read_snapshot(store, first) if first >= earliest.id else None
-    mode = _mode(store)
+    start = read_snapshot(store, first) if first >= earliest.id else outlived.get(first)
     if mode is IncrementMode.DIFF:
         return Increment(mode=mode, start=start, end=read_snapshot(store, last))
-    found = [read_snapshot(store, n) for n in range(first + 1, last + 1)]
+    found = [outlived.get(n) or read_snapshot(store, n) for n in range(first + 1, last + 1)]
     return Increment(mode=mode, start=start, end=found[-1], snapshots=tuple(s for s in found if _counts(s, mode)))
+
+
+def _outlived(store: TableStore, mode: IncrementMode) -> dict[int, Snapshot]:
+    """The expired snapshots whose changes are kept, by id: in changelog files, or in deltas where there are none."""
+    if mode is IncrementMode.DIFF:
+        return {}
+    of_delta = mode is IncrementMode.DELTA
+    return {c.id: c for c in list_changelogs(store) if not (of_delta and c.changelog_manifest_list is not None)}
 
 
 def _difference(store: TableStore, start: Snapshot, end: Snapshot) -> Increment:

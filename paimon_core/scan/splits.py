@@ -39,7 +39,7 @@ def pack_files(
     files: Sequence[DataFileMeta], target: int, open_cost: int
 ) -> Iterator[tuple[tuple[DataFileMeta, ...], bool]]:
     """Splits of an append bucket: files in order, and that they need no merge."""
-    for group in _pack(files, lambda f: max(f.file_size, open_cost), target):
+    for group in pack(files, lambda f: max(f.file_size, open_cost), target):
         yield tuple(group), False
 
 
@@ -49,7 +49,7 @@ def pack_sections(
     """Splits of a primary-key bucket: files, and whether they need a merge. Raw sections get splits of their own."""
     for raw in (True, False):
         chosen = [p for p in parts if p.raw is raw]
-        for group in _pack(chosen, lambda p: max(p.size, open_cost), target):
+        for group in pack(chosen, lambda p: max(p.size, open_cost), target):
             yield tuple(f for p in group for f in p.files), not raw
 
 
@@ -57,7 +57,7 @@ def _may_delete(file: DataFileMeta) -> bool:
     return file.delete_row_count != 0  # old writers do not say
 
 
-def _pack(items: Iterable[T], weight: Callable[[T], int], target: int) -> Iterator[list[T]]:
+def pack(items: Iterable[T], weight: Callable[[T], int], target: int) -> Iterator[list[T]]:
     """Neighbours up to the target weight, at least one each."""
     group: list[T] = []
     total = 0

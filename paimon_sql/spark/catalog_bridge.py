@@ -7,9 +7,13 @@ from functools import cached_property
 from typing import Any, ClassVar
 
 from paimon_core.errors import DatabaseNotFoundError, InvalidNameError, TableNotFoundError, UnsupportedFeatureError
+from paimon_core.format_table.options import FORMAT_TABLE, SUPPORTED, TYPE, is_format_table
+from paimon_core.format_table.table import refuse_format_table
+from paimon_core.options import FILE_FORMAT, SCAN_SNAPSHOT_ID, SCAN_TIMESTAMP, SCAN_TIMESTAMP_MILLIS
 from paimon_core.scan.views import View
 from paimon_core.spec.schema import TableSchema
 from paimon_core.store.new_schema import new_table_schema
+from paimon_core.table import Table
 from paimon_sql.catalog.base import SYSTEM_DATABASE, Catalog
 from paimon_sql.catalog.identifier import Identifier
 from paimon_sql.catalog.system_database import GLOBAL_TABLES
@@ -17,12 +21,20 @@ from paimon_sql.preprocess import DECLARED_TYPES_PROPERTY
 from paimon_sql.procedures import PROCEDURES, STATEMENTS
 from paimon_sql.spark.declared_types import apply_declared_types
 from paimon_sql.spark.errors import NAMESPACE_EXISTS, NO_SUCH_NAMESPACE, NO_SUCH_TABLE, TABLE_EXISTS, no_such_table
+from paimon_sql.spark.format_table_bridge import FormatSparkTable, StagedFormatTable
 from paimon_sql.spark.jvm import CATALOG, SQL, Jvm, python_map
 from paimon_sql.spark.procedure_bridge import SparkProcedure, UnknownProcedure
 from paimon_sql.spark.proxy import Proxy
 from paimon_sql.spark.session_bridge import SessionBridge
 from paimon_sql.spark.staged_table import StagedSparkTable
-from paimon_sql.spark.table_bridge import GlobalTable, SparkTable, SystemTable, ViewTable, statement_options
+from paimon_sql.spark.table_bridge import (
+    SCAN_VERSION,
+    GlobalTable,
+    SparkTable,
+    SystemTable,
+    ViewTable,
+    statement_options,
+)
 from paimon_sql.spark.table_changes import schema_change
 from paimon_sql.spark.types import from_struct, read_struct
 
@@ -30,6 +42,7 @@ PROVIDER = "paimon"
 VIEWS = frozenset(v.value for v in View if v is not View.ROWS)
 # properties Spark hands to every CREATE TABLE beside the user's own
 _RESERVED = ("provider", "owner", "comment", "location", "is_managed_location", "external", "table_type")
+_VERSIONS = frozenset((SCAN_VERSION, SCAN_TIMESTAMP_MILLIS.key, SCAN_TIMESTAMP.key, SCAN_SNAPSHOT_ID.key))
 _NOT_COPIED = ("path", "owner")  # of the source of CREATE TABLE LIKE
 
 
@@ -139,6 +152,8 @@ class SparkCatalog(Proxy):
             ours = Identifier.of(_single(namespace), name)
             options = self.session.table_options(self.catalog_name, ours) | statement_options(context)
             table = self.catalog.load_table(ours)
+            if is_format_table(table.schema.options):
+                return self._format_table(table, ours, options)
             if (ours.system_table or "").lower() in VIEWS:
                 return ViewTable(self.jvm, self.session, table, ours, options)
             if ours.system_table is not None:
@@ -159,8 +174,8 @@ class SparkCatalog(Proxy):
 
     def createTable(self, identifier: Any, info: Any) -> Any:
         ours = self._identifier(identifier)
-        self.catalog.create_table(ours, self._new_schema(ours, info), ignore_if_exists=False)
-        return SparkTable(self.jvm, self.session, self.catalog_name, self.catalog.load_table(ours), {})
+        self.catalog.create_table(ours, self._new_schema(ours, info, staged=False), ignore_if_exists=False)
+        return self.loadTable(identifier)
 
     def createTableLike(self, identifier: Any, info: Any, source: Any) -> Any:
         """Columns come from the source in any case; a table of ours gives its keys, options and comment too."""
@@ -169,7 +184,7 @@ class SparkCatalog(Proxy):
         if not name.startswith(prefix):
             return self.createTable(identifier, info)
         copied = self.catalog.load_table(Identifier.parse(name.removeprefix(prefix))).schema
-        given = self._options(ours, python_map(info.properties()))
+        given = self._options(ours, python_map(info.properties()), staged=False)
         schema = new_table_schema(
             copied.fields,
             partition_keys=copied.partition_keys,
@@ -242,34 +257,59 @@ class SparkCatalog(Proxy):
         return Identifier.of(_single(identifier.namespace()), identifier.name())
 
     def _stage(self, identifier: Identifier, info: Any, *, replaces: bool) -> Any:
-        schema = self._new_schema(identifier, info)
+        schema = self._new_schema(identifier, info, staged=True)
         replaced = self.catalog.load_table(identifier) if replaces else None
+        if is_format_table(schema.options):
+            if replaced is not None:
+                raise _irreplaceable(identifier)
+            return StagedFormatTable(
+                self.jvm, self.session, self.catalog_name, self.catalog.stage_create(identifier, schema)
+            )
+        if replaced is not None and is_format_table(replaced.schema.options):
+            raise _irreplaceable(identifier)
         stage = self.catalog.stage_replace if replaces else self.catalog.stage_create
         return StagedSparkTable(self.jvm, self.session, self.catalog_name, stage(identifier, schema), replaced)
 
-    def _new_schema(self, identifier: Identifier, info: Any) -> TableSchema:
+    def _new_schema(self, identifier: Identifier, info: Any, *, staged: bool) -> TableSchema:
         properties = python_map(info.properties())
         declared = properties.pop(DECLARED_TYPES_PROPERTY, None)
         return new_table_schema(
             apply_declared_types(from_struct(read_struct(info.schema().json())), declared),
             partition_keys=_partition_columns(info.partitions()),
-            options=self._options(identifier, properties),
+            options=self._options(identifier, properties, staged=staged),
             comment=properties.get("comment"),
         )
 
-    def _options(self, identifier: Identifier, properties: Mapping[str, str]) -> dict[str, str]:
-        """The table's options among the properties of a statement, where these are of a table of ours."""
+    def _options(self, identifier: Identifier, properties: Mapping[str, str], *, staged: bool) -> dict[str, str]:
+        """The table's options among the properties of a statement.
+
+        `staged` tables may come from `saveAsTable`, which names Spark's default source where it is given none.
+        """
         provider = properties.get("provider", PROVIDER).lower()
-        if provider not in (PROVIDER, self.session.default_source()):
+        is_default = staged and provider == self.session.default_source()
+        if provider not in (PROVIDER, *SUPPORTED) and not is_default:
             raise UnsupportedFeatureError(
                 f"Table {identifier} cannot be created with USING {provider}: catalog {self.catalog_name} makes Paimon"
-                " tables. Leave USING out, or write USING paimon."
+                f" tables. Leave USING out, write USING paimon, or one of {', '.join(SUPPORTED)} for a format table."
             )
         if "location" in properties:
             raise UnsupportedFeatureError(
                 f"Table {identifier} cannot have a LOCATION: a filesystem catalog keeps its tables below its warehouse."
             )
-        return {k: v for k, v in properties.items() if k not in _RESERVED and not k.startswith("option.")}
+        options = {k: v for k, v in properties.items() if k not in _RESERVED and not k.startswith("option.")}
+        is_format = provider in SUPPORTED and not is_default
+        return options | ({TYPE: FORMAT_TABLE, FILE_FORMAT.key: provider} if is_format else {})
+
+    def _format_table(self, table: Table, identifier: Identifier, options: dict[str, str]) -> FormatSparkTable:
+        if identifier.system_table is not None or options.keys() & _VERSIONS:
+            raise refuse_format_table(str(identifier))
+        return FormatSparkTable(self.jvm, self.session, self.catalog_name, table, options)
+
+
+def _irreplaceable(identifier: Identifier) -> UnsupportedFeatureError:
+    return UnsupportedFeatureError(
+        f"Table {identifier} cannot be replaced, as a format table keeps no versions: drop it and create it anew."
+    )
 
 
 def _single(namespace: Any) -> str:

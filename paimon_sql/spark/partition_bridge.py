@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import pyarrow as pa
 from pyspark.sql.types import CharType, StringType, StructField, StructType, VarcharType
 
 from paimon_core.commit.draft import CommitInfo
@@ -28,6 +29,10 @@ class PartitionManagement(Proxy):
     def _snapshot(self, table: Table) -> Snapshot | None:
         raise UnsupportedFeatureError(f"Table {table.name} has no versions.")
 
+    def partition_rows(self) -> pa.Table:
+        """One row per partition, a column per partition key."""
+        return self.at.partitions(self._snapshot(self.table))
+
     def partitionSchema(self) -> Any:
         return self.jvm.struct_type(self._partition_struct())
 
@@ -35,7 +40,7 @@ class PartitionManagement(Proxy):
         schema = self._partition_struct()
         types = {n: self.jvm.data_type(schema[n].dataType) for n in names}
         wanted = {n: values.get(i, types[n]) for i, n in enumerate(names)}
-        rows = self.session.local_rows(self.at.partitions(self._snapshot(self.table)), schema)
+        rows = self.session.local_rows(self.partition_rows(), schema)
         if not wanted:
             return rows
         places = {n: schema.fieldNames().index(n) for n in wanted}

@@ -5,7 +5,7 @@ metadata already answers.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
@@ -29,7 +29,7 @@ from paimon_sql.spark.jvm import PYTHON_SOURCE, READ, SQL, Jvm, class_name
 from paimon_sql.spark.proxy import Proxy
 from paimon_sql.spark.session_bridge import SessionBridge
 from paimon_sql.spark.types import read_struct, to_struct
-from paimon_sql.spark.worker import read_function
+from paimon_sql.spark.worker import BatchFunction, read_function
 
 
 class PaimonScanBuilder(Proxy):
@@ -170,7 +170,8 @@ class _Scan(Proxy):
         return self.jvm.struct_type(self.required)
 
     def estimateStatistics(self) -> Any:
-        return Statistics(self.jvm, self.plan)
+        splits = self.plan.splits
+        return Statistics(self.jvm, sum(s.size for s in splits), sum(s.row_count for s in splits))
 
     def estimateSizeInBytes(self) -> Any:
         return self.estimateStatistics().sizeInBytes()
@@ -225,34 +226,43 @@ class MergeScan(_Scan):
         return self.jvm.constant(f"{READ}.Scan$ColumnarSupportMode", "PARTITION_DEFINED")
 
     def toBatch(self) -> Any:
-        return MergeBatch(self)
+        function = read_function(self.table.store, self.required, self.predicate, self.view)
+        splits = [encode_split(s) for s in self.plan.splits]
+        return WorkerBatch(self.jvm, self.session, self.toString(), splits, function, self.required)
 
     class Java:
         implements = [f"{READ}.SupportsReportStatistics"]
 
 
-class MergeBatch(Proxy):
-    """The tasks of a `MergeScan`: one per split, its JSON in a partition of Spark's own class."""
+class WorkerBatch(Proxy):
+    """Tasks of Python workers: one per split, its JSON in a partition of Spark's own class."""
 
-    def __init__(self, scan: MergeScan) -> None:
-        super().__init__(scan.jvm)
-        self.scan = scan
+    def __init__(
+        self,
+        jvm: Jvm,
+        session: SessionBridge,
+        about: str,
+        splits: Sequence[str],
+        function: BatchFunction,
+        required: StructType,
+    ) -> None:
+        super().__init__(jvm)
+        self.session, self.about, self.splits = session, about, splits
+        self.function, self.required = function, required
 
     def toString(self) -> str:
-        return f"MergeBatch of {self.scan.toString()}"
+        return f"WorkerBatch of {self.about}"
 
     def planInputPartitions(self) -> Any:
         partition = self.jvm.java_class(f"{PYTHON_SOURCE}.PythonInputPartition")
-        splits = [partition(i, bytearray(encode_split(s).encode())) for i, s in enumerate(self.scan.plan.splits)]
+        splits = [partition(i, bytearray(s.encode())) for i, s in enumerate(self.splits)]
         return self.jvm.array(f"{READ}.InputPartition", splits)
 
     def createReaderFactory(self) -> Any:
-        scan, session = self.scan, self.scan.session
-        function = read_function(scan.table.store, scan.required, scan.predicate, scan.view)
         return self.jvm.java_class(f"{PYTHON_SOURCE}.PythonPartitionReaderFactory")(
-            session.python_source(),
-            session.command(function, scan.required),
-            self.jvm.struct_type(scan.required),
+            self.session.python_source(),
+            self.session.command(self.function, self.required),
+            self.jvm.struct_type(self.required),
             self.jvm.none,
             self.jvm.none,
         )
@@ -294,17 +304,18 @@ class LocalScan(Proxy):
 
 
 class Statistics(Proxy):
-    """Size and rows of a plan, before merging, for Spark's choice of joins."""
+    """Size and rows (None: unknown) of a plan, before merging, for Spark's choice of joins."""
 
-    def __init__(self, jvm: Jvm, plan: Plan) -> None:
+    def __init__(self, jvm: Jvm, size: int, rows: int | None) -> None:
         super().__init__(jvm)
-        self.plan = plan
+        self.size, self.rows = size, rows
 
     def sizeInBytes(self) -> Any:
-        return self.jvm.java_class("java.util.OptionalLong").of(sum(s.size for s in self.plan.splits))
+        return self.jvm.java_class("java.util.OptionalLong").of(self.size)
 
     def numRows(self) -> Any:
-        return self.jvm.java_class("java.util.OptionalLong").of(sum(s.row_count for s in self.plan.splits))
+        optional = self.jvm.java_class("java.util.OptionalLong")
+        return optional.empty() if self.rows is None else optional.of(self.rows)
 
     def columnStats(self) -> Any:
         return self.jvm.map({})

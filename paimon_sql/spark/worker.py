@@ -16,6 +16,8 @@ from pyspark.sql.types import StructType
 
 from paimon_core.errors import PaimonError
 from paimon_core.expressions.predicate import Predicate
+from paimon_core.format_table.scan import decode_format_split, read_format_split
+from paimon_core.format_table.write import FormatTableWriter, encode_staged_files
 from paimon_core.formats.arrow_types import arrow_schema
 from paimon_core.scan.views import View, read_view
 from paimon_core.spec.message import encode_message
@@ -37,12 +39,18 @@ def read_function(
     def read(partitions: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         (partition,) = partitions  # read to its end, or Spark starts another Python for the next task
         split = decode_split(bytes(partition.column(0)[0].as_py()).decode())
-        wanted = to_arrow_schema(required, timezone="UTC")
-        columns = [f.name for f in required.fields]
-        for batch in read_view(store, view, split, columns, predicate):
-            options = [pc.CastOptions(f.type, allow_time_truncate=True) for f in wanted]  # Spark has microseconds
-            arrays = [batch.column(i).cast(options=options[i]) for i in range(len(columns))]
-            yield pa.RecordBatch.from_arrays(arrays, schema=wanted)
+        yield from _for_spark(read_view(store, view, split, required.fieldNames(), predicate), required)
+
+    return _with_plain_errors(read)
+
+
+def read_format_function(store: TableStore, required: StructType, predicate: Predicate | None) -> BatchFunction:
+    """As `read_function`, of splits of a format table."""
+
+    def read(partitions: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        (partition,) = partitions
+        split = decode_format_split(bytes(partition.column(0)[0].as_py()).decode())
+        yield from _for_spark(read_format_split(store, split, required.fieldNames(), predicate), required)
 
     return _with_plain_errors(read)
 
@@ -62,6 +70,24 @@ def write_function(store: TableStore, sequence_start: int, base: AssignmentBase 
             writer.abort()
             raise
         content = json.dumps([encode_message(m) for m in messages]).encode()
+        yield pa.RecordBatch.from_arrays([pa.array([content], pa.binary())], names=["message"])
+
+    return _with_plain_errors(write)
+
+
+def write_format_function(store: TableStore) -> BatchFunction:
+    """A function of a task's rows to one row: JSON of the files it wrote for a format table."""
+
+    def write(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        schema, writer = arrow_schema(store.schema.fields), FormatTableWriter(store)
+        try:
+            for batch in batches:
+                arrays = [_stored(batch.column(i), f.type) for i, f in enumerate(schema)]
+                writer.write(pa.RecordBatch.from_arrays(arrays, schema=schema))
+            content = encode_staged_files(writer.finish())
+        except BaseException:
+            writer.abort()
+            raise
         yield pa.RecordBatch.from_arrays([pa.array([content], pa.binary())], names=["message"])
 
     return _with_plain_errors(write)
@@ -124,6 +150,15 @@ def acknowledge_input() -> int:
                     connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_QUICKACK, 1)
                     count += 1
     return count
+
+
+def _for_spark(batches: Iterable[pa.RecordBatch], required: StructType) -> Iterator[pa.RecordBatch]:
+    """The batches with Spark's types."""
+    wanted = to_arrow_schema(required, timezone="UTC")
+    options = [pc.CastOptions(f.type, allow_time_truncate=True) for f in wanted]  # Spark has microseconds
+    for batch in batches:
+        arrays = [batch.column(i).cast(options=options[i]) for i in range(len(options))]
+        yield pa.RecordBatch.from_arrays(arrays, schema=wanted)
 
 
 def _with_plain_errors(function: BatchFunction) -> BatchFunction:

@@ -2,13 +2,17 @@ from __future__ import annotations
 
 import json
 from datetime import datetime, timedelta
+from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
+from threading import Thread
+from typing import Any, ClassVar
 
 import pytest
 
-from paimon_core.errors import InvalidOptionError
+from paimon_core.errors import InvalidOptionError, PaimonError, StorageError
+from paimon_core.maintenance.done_partitions import mark_done
 from paimon_core.maintenance.partition_times import partition_time
-from paimon_core.maintenance.partitions import expired_partitions, is_partition_done, mark_partition_done
+from paimon_core.maintenance.partitions import expired_partitions, is_partition_done
 from paimon_core.store.manifests import live_files
 from paimon_core.store.snapshots import latest_snapshot
 from paimon_core.table import Table
@@ -76,10 +80,49 @@ def test_done_partitions_have_a_file(tmp_path: Path) -> None:
     Table(store).commit([message(store, data_file(store, 1, 1), p=7)], info())
     ((partition, *_),) = live_files(store, latest_snapshot(store))
     assert not is_partition_done(store, partition)
-    mark_partition_done(store, {"p": "7"})
+    mark_done(store, [{"p": "7"}])
     path = Path(store.root, "p=7", "_SUCCESS")
     first = json.loads(path.read_text())
-    mark_partition_done(store, {"p": "7"})
+    mark_done(store, [{"p": "7"}])
     again = json.loads(path.read_text())
     assert is_partition_done(store, partition)
     assert again["creationTime"] == first["creationTime"] <= again["modificationTime"]
+
+
+class Listener(BaseHTTPRequestHandler):
+    """Keeps what it is told, and answers what it is to answer."""
+
+    told: ClassVar[list[dict[str, Any]]] = []
+    answer: ClassVar[bytes] = b'{"result": "success", "more": 1}'
+
+    def do_POST(self) -> None:
+        self.told.append(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
+        self.send_response(200)
+        self.end_headers()
+        self.wfile.write(self.answer)
+
+    def log_message(self, format: str, *args: Any) -> None:
+        """Nothing to tell."""
+
+
+def test_done_partitions_are_reported(tmp_path: Path) -> None:
+    url = "partition.mark-done-action.http.url"
+    actions = {"partition": "p", "partition.mark-done-action": "http-report,success-file"}
+    with HTTPServer(("127.0.0.1", 0), Listener) as server:
+        Thread(target=server.serve_forever, daemon=True).start()
+        given = {url: f"http://127.0.0.1:{server.server_port}/x", "partition.mark-done-action.http.params": "mine"}
+        store = new_store(tmp_path, **actions, **given)
+        mark_done(store, [{"p": "a b"}])
+        assert Listener.told == [{"params": "mine", "table": "db.t", "path": store.root, "partition": "p=a b/"}]
+        assert Path(store.root, "p=a b", "_SUCCESS").exists()
+        for answer in (b'{"result": "no"}', b"[]", b"what"):
+            Listener.answer = answer
+            with pytest.raises(PaimonError, match="a b|is corrupt"):
+                mark_done(store, [{"p": "a b"}])
+        server.shutdown()
+    with pytest.raises(StorageError, match="could not be reported"):
+        mark_done(store, [{"p": "1"}])
+    for wrong, value in {url: "file:///etc/passwd", "partition.mark-done-action": "mark-event"}.items():
+        with pytest.raises(PaimonError, match=f"{wrong}.*(metastore|http)"):
+            mark_done(store.with_options({wrong: value}), [{"p": "1"}])
+    assert not Path(store.root, "p=1").exists()

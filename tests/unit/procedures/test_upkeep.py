@@ -182,6 +182,10 @@ def test_whole_databases_and_partitions(warehouse: str, call: Call) -> None:
         f"{warehouse}/default.db/p/dt=2024-01-01/_SUCCESS"
     )
     assert call("expire_partitions", table="p", expiration_time="1 d") == "No expired partitions."
+    assert call("drop_partition", table="p", partitions="dt=2024-01-01;dt=x") is True
+    for name in ("create_function", "drop_function", "alter_view_dialect", "refresh_object_table"):
+        with pytest.raises(UnsupportedFeatureError, match="'it'.*filesystem catalog has no"):
+            call(name, **{p.name: "it" for p in PROCEDURES[name].parameters if p.required})
     for bad in ("", "x=1", "dt="):
         with pytest.raises(InvalidOptionError, match="partitions"):
             call("mark_partition_done", table="p", partitions=bad)

@@ -14,6 +14,8 @@ import pytest
 from paimon_core.commit.draft import CommitInfo
 from paimon_core.errors import InvalidOptionError, PaimonError, SnapshotNotFoundError
 from paimon_core.lsm.strategy import Strategy
+from paimon_core.maintenance.orphans import remove_orphans
+from paimon_core.maintenance.snapshot_expiry import Retention, expire_changelogs, expire_snapshots
 from paimon_core.options import TableOptions
 from paimon_core.scan.increment import Increment, IncrementMode, increment_of_options, is_incremental
 from paimon_core.scan.views import View, read_view
@@ -214,3 +216,41 @@ def test_rows_marked_as_deleted_are_told_by_a_difference(warehouse: str) -> None
     assert log(warehouse, incremental_between="one,three") == [("-D", 1, "a"), ("-D", 3, "c")]
     assert log(warehouse, incremental_between="two,three") == [("-D", 3, "c")]
     assert log(warehouse, incremental_between="two,three", view=View.ROWS) == []
+
+
+def expire(warehouse: str) -> None:
+    """Keep the last snapshot; what the options say of changelogs stays."""
+    store = stored.open_table(warehouse).store
+    expire_snapshots(store, Retention(least=1, most=1, older_than=2**62, limit=99), 0)
+    remove_orphans(stored.open_table(warehouse).store, 2**62)
+
+
+@pytest.mark.parametrize("producer", ["lookup", "input"])
+def test_changelogs_that_outlive_their_snapshots_are_read(warehouse: str, producer: str) -> None:
+    kept = {"changelog__num-retained__max": "100", "changelog__num-retained__min": "100"}
+    table = stored.create_table(warehouse, primary_key="k", bucket="1", changelog_producer=producer, **kept)
+    for rows in ([(1, "a")], [(1, "b"), (2, "c")], [(3, "d")]):
+        upsert(warehouse, *rows)
+    last = stored.open_table(warehouse).latest_snapshot()
+    assert last is not None
+    before = log(warehouse, incremental_between=f"0,{last.id}")
+    assert len(before) >= 4
+    times = [s.time_millis for s in (table.snapshot(str(n)) for n in range(1, last.id + 1)) if s is not None]
+    expire(warehouse)
+    assert log(warehouse, incremental_between=f"0,{last.id}") == before
+    assert log(warehouse, incremental_between_timestamp=f"0,{times[-1]}") == before
+    with pytest.raises(SnapshotNotFoundError):
+        log(warehouse, incremental_between=f"0,{last.id}", incremental_between_scan_mode="diff")
+    store = stored.open_table(warehouse).store
+    expire_changelogs(store, Retention(least=1, most=1, older_than=2**62, limit=99))
+    remove_orphans(stored.open_table(warehouse).store, 2**62)
+    with pytest.raises(SnapshotNotFoundError, match="cannot tell the changes after snapshot 0"):
+        log(warehouse, incremental_between=f"0,{last.id}")
+
+
+def test_appended_rows_outlive_their_snapshots(warehouse: str) -> None:
+    stored.create_table(warehouse, **{"changelog__num-retained__min": "99"})
+    for k in range(3):
+        stored.insert(stored.open_table(warehouse), [(k, "x")])
+    expire(warehouse)
+    assert log(warehouse, incremental_between="0,2") == [("+I", 0, "x"), ("+I", 1, "x")]

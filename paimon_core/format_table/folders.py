@@ -1,0 +1,126 @@
+"""The folders of a format table: its partitions, and the files in them.
+
+    TABLE/[KEY=VALUE/…]FILE                    any names and depth below; those with `_` or `.` in front are no data
+    TABLE/[VALUE/…]FILE                        with `format-table.partition-path-only-value`
+    TABLE/schema/schema-N                      its definition
+
+Values are escaped as partition folders are; the default partition name is NULL.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import pyarrow as pa
+
+from paimon_core.errors import InvalidDataError
+from paimon_core.expressions.predicate import Predicate, only_on
+from paimon_core.format_table.options import ONLY_VALUES
+from paimon_core.formats.arrow_types import arrow_schema
+from paimon_core.formats.binary_rows import row_bytes
+from paimon_core.formats.casts import cast_column
+from paimon_core.io.file_io import FileStatus
+from paimon_core.options import PARTITION_DEFAULT_NAME
+from paimon_core.spec.paths import escape_path_name, unescape_path_name
+from paimon_core.spec.types import STRING, DataField, DataType, Kind
+from paimon_core.store.partitions import PartitionFilter
+from paimon_core.store.table_store import TableStore
+
+_SCHEMAS = "schema"
+_DAYS = re.compile(r"-?[0-9]{1,7}")
+
+
+@dataclass(frozen=True, slots=True)
+class Folder:
+    """The folder of a partition, or of those that begin with these values, as folders spell them, not escaped."""
+
+    path: str
+    values: tuple[str, ...] = ()
+
+
+def partition_folder(store: TableStore, spec: Mapping[str, str]) -> str:
+    """The folder of a partition, or of the first of its columns. Raises `InvalidDataError` for no folder's name."""
+    only_values, parts = store.options[ONLY_VALUES], []
+    for i, (key, value) in enumerate(spec.items()):
+        if only_values and (value in ("", ".", "..") or (i == 0 and value == _SCHEMAS)):
+            raise InvalidDataError(
+                f"Table {store.name}: the value {value!r} of {key} cannot be a folder's name, which "
+                f"'{ONLY_VALUES.key}' makes of it."
+            )
+        parts.append(escape_path_name(value) if only_values else f"{escape_path_name(key)}={escape_path_name(value)}")
+    return "/".join([store.root, *parts])
+
+
+def partition_folders(store: TableStore, predicate: Predicate | None = None) -> list[Folder]:
+    """The partitions that may satisfy a predicate, in the order of their values; the table's folder without keys."""
+    found, fields = [Folder(store.root)], store.schema.partition_fields
+    for level in range(1, len(fields) + 1):
+        deeper = [f for folder in found for f in _children(store, folder, fields[level - 1].name)]
+        found = _matching(store, fields[:level], deeper, predicate)
+    return sorted(found, key=lambda f: f.values)
+
+
+def partition_batch(store: TableStore, folders: Sequence[Folder], fields: Sequence[DataField]) -> pa.RecordBatch:
+    """The values of folders, a row each. Raises `InvalidDataError` naming a column whose value is none of its type."""
+    default, columns = store.options[PARTITION_DEFAULT_NAME], []
+    for i, field in enumerate(fields):
+        texts = [None if f.values[i] == default else f.values[i] for f in folders]
+        try:
+            columns.append(_typed(texts, field.type))
+        except InvalidDataError as e:
+            raise InvalidDataError(
+                f"Table {store.name}: a partition folder's value of {field.name} is no {field.type.sql()}: {e}."
+            ) from e
+    return pa.RecordBatch.from_arrays(columns, schema=arrow_schema(fields))
+
+
+def data_files(store: TableStore, folder: Folder) -> list[FileStatus]:
+    """The files of a partition, also those in folders below it, by path."""
+    return sorted(_files(store, folder.path), key=lambda f: f.path)
+
+
+def _files(store: TableStore, path: str) -> Iterator[FileStatus]:
+    for child in store.io.list(path):
+        if _is_hidden(child.name) or (child.is_dir and path == store.root and child.name == _SCHEMAS):
+            continue
+        if child.is_dir:
+            yield from _files(store, child.path)
+        else:
+            yield child
+
+
+def _children(store: TableStore, folder: Folder, key: str) -> Iterator[Folder]:
+    only_values, default = store.options[ONLY_VALUES], store.options[PARTITION_DEFAULT_NAME]
+    for child in store.io.list(folder.path):
+        name, value = "", child.name
+        if not only_values:
+            name, equals, value = child.name.partition("=")
+            if not equals or not value or unescape_path_name(name) != key:
+                continue
+        elif (_is_hidden(value) and value != default) or (folder.path == store.root and value == _SCHEMAS):
+            continue
+        if child.is_dir:
+            yield Folder(child.path, (*folder.values, unescape_path_name(value)))
+
+
+def _matching(
+    store: TableStore, fields: Sequence[DataField], folders: Sequence[Folder], predicate: Predicate | None
+) -> list[Folder]:
+    usable = only_on(predicate, [f.name for f in fields]) if predicate is not None and folders else None
+    if usable is None:
+        return list(folders)
+    batch, wanted = partition_batch(store, folders, fields), PartitionFilter(tuple(fields), usable)
+    return [f for i, f in enumerate(folders) if wanted.holds(row_bytes(batch, i, fields))]
+
+
+def _typed(texts: Sequence[str | None], data_type: DataType) -> pa.Array:
+    """Values of texts; a DATE may be its epoch days, as `partition.legacy-name` spells it, also before 1970."""
+    if data_type.kind is Kind.DATE and all(t is None or _DAYS.fullmatch(t) for t in texts):
+        return pa.array([None if t is None else int(t) for t in texts], pa.int32()).cast(pa.date32())
+    return cast_column(pa.array(texts, pa.string()), STRING, data_type)
+
+
+def _is_hidden(name: str) -> bool:
+    return name.startswith(("_", "."))

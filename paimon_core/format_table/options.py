@@ -1,0 +1,78 @@
+"""What is special to the options of format tables: their type, the spellings of other engines, their defaults."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from paimon_core.errors import InvalidOptionError, InvalidSchemaError, UnsupportedFeatureError
+from paimon_core.formats import csv_form
+from paimon_core.formats.text_forms import JSON_DELIMITER, TEXT_DELIMITER, LinesForm
+from paimon_core.options import FILE_COMPRESSION, FILE_FORMAT, PRIMARY_KEY, Option, TableOptions, boolean
+from paimon_core.spec.schema import TableSchema
+
+TYPE, FORMAT_TABLE = "type", "format-table"
+SUPPORTED = ("csv", "json", "orc", "parquet", "text")
+ONLY_VALUES = Option(
+    "format-table.partition-path-only-value", boolean, False, "Partition folders are called VALUE, not KEY=VALUE."
+)
+# the first that is given counts
+_ALIASES: Mapping[str, tuple[str, ...]] = MappingProxyType(
+    {
+        FILE_COMPRESSION.key: ("format-table.file.compression", "compression"),
+        csv_form.FIELD_DELIMITER.key: ("field-delimiter", "seq", "delimiter", "sep"),
+        csv_form.LINE_DELIMITER.key: ("lineSep",),
+        csv_form.QUOTE.key: ("quote",),
+        csv_form.ESCAPE.key: ("escape",),
+        csv_form.HEADER.key: ("header",),
+        csv_form.NULL.key: ("nullvalue", "nullValue"),
+        csv_form.MODE.key: ("mode",),
+        TEXT_DELIMITER.key: ("lineSep",),
+        JSON_DELIMITER.key: ("lineSep",),
+    }
+)
+_CODECS: Mapping[str, str] = MappingProxyType({"parquet": "snappy", "orc": "zstd"})
+
+
+def is_format_table(options: Mapping[str, str]) -> bool:
+    """Whether a schema's options make it that of a format table."""
+    return options.get(TYPE, "table").strip().lower() == FORMAT_TABLE
+
+
+def format_options(given: Mapping[str, str]) -> TableOptions:
+    """The options of a format table in Paimon's spelling, with the defaults that are its own."""
+    found = {csv_form.MODE.key: "permissive", FILE_COMPRESSION.key: _CODECS.get(_format(given), "none")} | dict(given)
+    for key, others in _ALIASES.items():
+        spelled = next((given[o] for o in others if o in given), None)
+        preferred = key == FILE_COMPRESSION.key and others[0] in given
+        if spelled is not None and (key not in given or preferred):
+            found[key] = spelled
+    return TableOptions(found)
+
+
+def check_format_schema(schema: TableSchema) -> None:
+    """Raises `UnsupportedFeatureError`, `InvalidOptionError` or `InvalidSchemaError` for what no format table has."""
+    name = _format(schema.options)
+    if name not in SUPPORTED:
+        raise UnsupportedFeatureError(
+            f"A format table cannot have '{FILE_FORMAT.key}' = '{name}': it is one of {', '.join(SUPPORTED)}."
+        )
+    if schema.primary_keys or PRIMARY_KEY.key in schema.options:
+        raise InvalidSchemaError("A format table has no primary key: it is a folder of files. Leave the key out.")
+    if schema.options.get("metastore.partitioned-table", "false").strip().lower() == "true":
+        raise UnsupportedFeatureError("'metastore.partitioned-table' needs a REST catalog: remove the option.")
+    options = format_options(schema.options)
+    _ = options[ONLY_VALUES]
+    stored = [f for f in schema.fields if f.name not in schema.partition_keys]
+    if name == "csv":
+        csv_form.check_options(options)
+        csv_form.CsvForm().check(stored)
+    if name == "text":
+        LinesForm().check(stored)
+    for option in (TEXT_DELIMITER, JSON_DELIMITER):
+        if not options[option]:
+            raise InvalidOptionError(f"Option '{option.key}' must not be empty.")
+
+
+def _format(options: Mapping[str, str]) -> str:
+    return options.get(FILE_FORMAT.key, FILE_FORMAT.default).strip().lower()

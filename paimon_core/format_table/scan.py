@@ -1,0 +1,86 @@
+"""Reading a format table: which files a task reads together, and their rows."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import pyarrow as pa
+
+from paimon_core.errors import CorruptFileError
+from paimon_core.expressions.arrow import to_arrow
+from paimon_core.expressions.predicate import Predicate, only_on
+from paimon_core.format_table.folders import Folder, data_files, partition_batch, partition_folders
+from paimon_core.formats.arrow_types import arrow_schema
+from paimon_core.formats.file_format import ReadRequest
+from paimon_core.formats.registry import write_format
+from paimon_core.options import SPLIT_OPEN_FILE_COST, SPLIT_TARGET_SIZE
+from paimon_core.scan.splits import pack
+from paimon_core.spec.json_object import member
+from paimon_core.spec.types import DataField
+from paimon_core.store.table_store import TableStore
+
+
+@dataclass(frozen=True, slots=True)
+class FormatSplit:
+    """Files of one partition; `partition` are its values as folders spell them, `size` the bytes of the files."""
+
+    partition: tuple[str, ...]
+    paths: tuple[str, ...]
+    size: int
+
+
+def plan_format_table(store: TableStore, predicate: Predicate | None = None) -> list[FormatSplit]:
+    """What to read of the partitions that may satisfy a predicate."""
+    target, cost = store.options[SPLIT_TARGET_SIZE], store.options[SPLIT_OPEN_FILE_COST]
+    splits = []
+    for folder in partition_folders(store, predicate):
+        for group in pack(data_files(store, folder), lambda f: max(f.size, cost), target):
+            splits.append(FormatSplit(folder.values, tuple(f.path for f in group), sum(f.size for f in group)))
+    return splits
+
+
+def read_format_split(
+    store: TableStore, split: FormatSplit, columns: Sequence[str], predicate: Predicate | None = None
+) -> Iterator[pa.RecordBatch]:
+    """The rows of a split: batches of the named columns, in that order; rows that do not match may still come.
+
+    Raises `FileNotFoundError`, `CorruptFileError`, `StorageError`.
+    """
+    keys, schema = store.schema.partition_keys, store.schema
+    stored = tuple(f for f in schema.fields if f.name not in keys)
+    fields = tuple(f for f in schema.select(tuple(columns)) if f.name not in keys) or stored[:1]
+    names = [f.name for f in fields]
+    usable = only_on(predicate, names) if predicate is not None else None
+    condition = to_arrow(usable, arrow_schema(fields)) if usable is not None else None
+    values = partition_batch(store, [Folder("", split.partition)], schema.partition_fields)
+    for path in split.paths:
+        request = ReadRequest(path, fields, usable, lambda: stored, store.options, by_name=True)
+        for batch in write_format(store.options).read(store.io, request):
+            rows = batch if condition is None else batch.filter(condition)
+            if rows.num_rows:
+                yield _with_partition(rows, values, schema.select(tuple(columns)))
+
+
+def _with_partition(rows: pa.RecordBatch, values: pa.RecordBatch, fields: Sequence[DataField]) -> pa.RecordBatch:
+    arrays = [
+        pa.repeat(values.column(f.name)[0], rows.num_rows) if f.name in values.schema.names else rows.column(f.name)
+        for f in fields
+    ]
+    return pa.RecordBatch.from_arrays(arrays, schema=arrow_schema(fields))
+
+
+def encode_format_split(split: FormatSplit) -> str:
+    """The split as one JSON text."""
+    return json.dumps({"partition": split.partition, "paths": split.paths, "size": split.size})
+
+
+def decode_format_split(text: str) -> FormatSplit:
+    """The reverse of `encode_format_split`. Raises `CorruptFileError`."""
+    try:
+        node = json.loads(text)
+        partition, paths = member(node, "partition", list), member(node, "paths", list)
+        return FormatSplit(tuple(map(str, partition)), tuple(map(str, paths)), member(node, "size", int))
+    except (ValueError, TypeError, RecursionError) as e:
+        raise CorruptFileError("<split>", f"it does not decode ({e})", "run the query again") from e

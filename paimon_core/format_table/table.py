@@ -1,0 +1,104 @@
+"""FormatTable: a folder of CSV, JSON, ORC, Parquet or text files as a table. It has no snapshots.
+
+A write moves its files into place, then an overwrite deletes those that it replaces: one that dies between leaves
+rows twice, never none. Source: Paimon's page "Table Types", "Format Table".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import pyarrow as pa
+
+from paimon_core.commit.changes import Overwrite
+from paimon_core.errors import UnsupportedFeatureError
+from paimon_core.expressions.predicate import Compare, IsNull, Predicate, conjuncts
+from paimon_core.format_table.folders import Folder, data_files, partition_batch, partition_folder, partition_folders
+from paimon_core.format_table.options import FORMAT_TABLE, format_options
+from paimon_core.format_table.scan import FormatSplit, plan_format_table
+from paimon_core.format_table.write import StagedFile, discard
+from paimon_core.io.file_io import storage_errors
+from paimon_core.options import PARTITION_DEFAULT_NAME
+from paimon_core.spec.paths import partition_text
+from paimon_core.spec.schema import TableSchema
+from paimon_core.store.table_store import TableStore
+
+
+@dataclass(frozen=True, slots=True)
+class FormatTable:
+    """`store` has the options in Paimon's spelling, see `format_options`."""
+
+    store: TableStore
+
+    @staticmethod
+    def of(store: TableStore) -> FormatTable:
+        return FormatTable(replace(store, options=format_options(store.options.values)))
+
+    @property
+    def name(self) -> str:
+        """`database.table`."""
+        return self.store.name
+
+    @property
+    def schema(self) -> TableSchema:
+        return self.store.schema
+
+    def with_options(self, more: Mapping[str, str]) -> FormatTable:
+        return FormatTable.of(self.store.with_options(more))
+
+    def plan(self, predicate: Predicate | None = None) -> list[FormatSplit]:
+        """What to read; see `plan_format_table`."""
+        return plan_format_table(self.store, predicate)
+
+    def partitions(self) -> pa.Table:
+        """The partitions that have folders, a column per partition key."""
+        folders = partition_folders(self.store)
+        return pa.Table.from_batches([partition_batch(self.store, folders, self.schema.partition_fields)])
+
+    def commit(self, files: Sequence[StagedFile], overwrite: Overwrite | None = None) -> None:
+        """Make the files of tasks visible, in place of what `overwrite` says. Raises `StorageError`."""
+        old = [] if overwrite is None else self._replaced(files, overwrite)
+        fs = self.store.io.arrow()
+        for file in files:
+            with storage_errors("rename to", file.path):
+                fs.move(self.store.io.arrow_path(file.staged_path), self.store.io.arrow_path(file.path))
+            self.store.io.sync(file.path)
+        if overwrite is not None and overwrite.predicate is not None:
+            self._make_named_folder(overwrite.predicate)
+        for path in old:
+            self.store.io.delete(path)
+
+    def abort(self, files: Sequence[StagedFile]) -> None:
+        """Delete the files of tasks that were not committed."""
+        discard(self.store, list(files))
+
+    def truncate(self, predicate: Predicate | None = None) -> None:
+        """Delete the files of all partitions, or of those that satisfy a predicate; their folders stay."""
+        self.commit((), Overwrite(predicate=predicate))
+
+    def _replaced(self, files: Sequence[StagedFile], overwrite: Overwrite) -> list[str]:
+        if overwrite.dynamic:
+            folders = [Folder(path) for path in sorted({f.folder for f in files})]
+        else:
+            folders = partition_folders(self.store, overwrite.predicate)
+        return [f.path for folder in folders for f in data_files(self.store, folder)]
+
+    def _make_named_folder(self, predicate: Predicate) -> None:
+        """The folder of the partition that an overwrite names is there even if it got no rows."""
+        fields, named = self.schema.field_by_name, {}
+        for part in conjuncts(predicate):
+            if isinstance(part, IsNull):
+                named[part.column] = self.store.options[PARTITION_DEFAULT_NAME]
+            elif isinstance(part, Compare) and part.op in ("=", "<=>") and part.value is not None:
+                named[part.column] = partition_text(fields[part.column], part.value)
+        if named.keys() == set(self.schema.partition_keys):
+            self.store.io.make_dirs(partition_folder(self.store, {k: named[k] for k in self.schema.partition_keys}))
+
+
+def refuse_format_table(name: str) -> UnsupportedFeatureError:
+    """The error of what needs snapshots, asked of a format table."""
+    return UnsupportedFeatureError(
+        f"Table {name} is a folder of files ('type' = '{FORMAT_TABLE}'): it has no snapshots, system tables or "
+        "procedures."
+    )

@@ -1,0 +1,83 @@
+"""Marking partitions as complete for those who wait for them: `partition.mark-done-action`.
+
+success-file    PARTITION/_SUCCESS: {"creationTime": ms, "modificationTime": ms}
+http-report     POST of {"params", "table", "path", "partition"}, answered by {"result": "SUCCESS"}
+"""
+
+from __future__ import annotations
+
+import json
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
+from urllib.parse import urlsplit
+
+from paimon_core.errors import InvalidOptionError, StorageError, UnsupportedFeatureError
+from paimon_core.options import PARTITION_MARK_DONE_ACTION, PARTITION_MARK_DONE_PARAMS, PARTITION_MARK_DONE_URL
+from paimon_core.spec.json_object import decode_json_object, member
+from paimon_core.spec.paths import escape_path_name
+from paimon_core.store.table_store import TableStore
+
+Action = Callable[[TableStore, str], None]
+_TIMEOUT = 60  # seconds
+_MOST_BYTES = 2**20
+_METASTORE = ("done-partition", "mark-event")
+
+
+def mark_done(store: TableStore, specs: Sequence[Mapping[str, str]]) -> None:
+    """Take the table's actions for each partition, given as folders spell it.
+
+    Raises `UnsupportedFeatureError` for an action that needs what this library or a catalog without a metastore does
+    not have, `InvalidOptionError`, `StorageError`; before anything is done where that can be told.
+    """
+    actions = [_action(store, name) for name in store.options[PARTITION_MARK_DONE_ACTION]]
+    for spec in specs:
+        folder = "/".join(f"{escape_path_name(k)}={escape_path_name(v)}" for k, v in spec.items())
+        for act in actions:
+            act(store, folder)
+
+
+def _action(store: TableStore, name: str) -> Action:
+    found = _ACTIONS.get(name.strip().lower())
+    if found is None:
+        why = "needs a metastore, which the catalog of this table is not" if name in _METASTORE else "is not supported"
+        raise UnsupportedFeatureError(
+            f"Table {store.name}: '{PARTITION_MARK_DONE_ACTION.key}' = '{name}' {why}; {', '.join(_ACTIONS)} work."
+        )
+    if found is _report and urlsplit(store.options[PARTITION_MARK_DONE_URL]).scheme not in ("http", "https"):
+        raise InvalidOptionError(
+            f"Table {store.name}: http-report needs the option '{PARTITION_MARK_DONE_URL.key}', an http(s) address."
+        )
+    return found
+
+
+def _write_success_file(store: TableStore, folder: str) -> None:
+    path, now = f"{store.paths.data_root}/{folder}/_SUCCESS", time.time_ns() // 1_000_000
+    try:
+        created = member(decode_json_object(path, store.io.read_bytes(path)), "creationTime", int, now)
+    except FileNotFoundError:
+        created = now
+    store.io.write_bytes(path, json.dumps({"creationTime": created, "modificationTime": now}).encode())
+
+
+def _report(store: TableStore, folder: str) -> None:
+    url, params = store.options[PARTITION_MARK_DONE_URL], store.options[PARTITION_MARK_DONE_PARAMS]
+    body = {"params": params, "table": store.name, "path": store.root, "partition": f"{folder}/"}
+    request = urllib.request.Request(url, json.dumps(body).encode(), {"Content-Type": "application/json"})
+    try:
+        with urllib.request.urlopen(request, timeout=_TIMEOUT) as response:
+            result = decode_json_object(url, response.read(_MOST_BYTES)).get("result")
+    except (OSError, ValueError) as e:
+        raise StorageError(
+            f"Partition {folder} of table {store.name} could not be reported: {type(e).__name__}: {e}. Check "
+            f"'{PARTITION_MARK_DONE_URL.key}', then mark it again."
+        ) from e
+    if str(result).upper() != "SUCCESS":
+        raise StorageError(
+            f"Partition {folder} of table {store.name} was reported, and the answer is {result!r}, not 'SUCCESS'."
+        )
+
+
+_ACTIONS: Mapping[str, Action] = MappingProxyType({"success-file": _write_success_file, "http-report": _report})

@@ -1,0 +1,118 @@
+"""Format tables: folders of files as tables, through SQL."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from pyspark.errors import PySparkException
+from pyspark.sql import SparkSession
+
+pytestmark = pytest.mark.spark
+
+
+def rows(spark: SparkSession, sql: str) -> list[tuple[object, ...]]:
+    return sorted((tuple(r) for r in spark.sql(sql).collect()), key=str)
+
+
+def test_partitions_come_and_go(spark: SparkSession, warehouse: str) -> None:
+    spark.sql("CREATE TABLE t (id INT, p1 INT, p2 STRING) USING csv PARTITIONED BY (p1, p2)")
+    spark.sql("INSERT INTO t VALUES (1, 1, '1'), (2, 2, '1'), (3, 2, '2'), (4, 3, NULL)")
+    root = Path(warehouse) / "default.db" / "t"
+    assert (root / "p1=3" / "p2=__DEFAULT_PARTITION__").is_dir()
+    everything = [(1, 1, "1"), (2, 2, "1"), (3, 2, "2"), (4, 3, None)]
+    assert rows(spark, "SELECT * FROM t") == everything
+    assert rows(spark, "SELECT p2, id FROM t WHERE p1 = 2 AND p2 <> '1'") == [("2", 3)]
+    assert rows(spark, "SELECT count(*), count(p2) FROM t") == [(4, 3)]
+    plan = spark.sql("SELECT id FROM t WHERE p1 = 2")._jdf.queryExecution().toString()
+    assert "2 files, pushed filters: p1 IS NOT NULL AND p1 = 2" in plan
+    assert rows(spark, "SHOW PARTITIONS t PARTITION (p1 = 2)") == [("p1=2/p2=1",), ("p1=2/p2=2",)]
+    spark.sql("INSERT OVERWRITE t PARTITION (p1 = 2) SELECT 9, '1'")
+    assert rows(spark, "SELECT id FROM t WHERE p1 = 2") == [(9,)]
+    spark.sql("INSERT OVERWRITE t PARTITION (p1 = 7, p2 = 'x') SELECT id FROM t WHERE false")
+    assert (root / "p1=7" / "p2=x").is_dir()
+    spark.conf.set("spark.sql.sources.partitionOverwriteMode", "dynamic")
+    try:
+        spark.sql("INSERT OVERWRITE t SELECT id + 10, p1, p2 FROM t WHERE p1 = 1")
+        spark.sql("INSERT OVERWRITE t SELECT * FROM t WHERE false")
+    finally:
+        spark.conf.unset("spark.sql.sources.partitionOverwriteMode")
+    assert rows(spark, "SELECT * FROM t") == [(11, 1, "1"), (4, 3, None), (9, 2, "1")]
+    spark.sql("TRUNCATE TABLE t PARTITION (p1 = 2)")
+    assert rows(spark, "SELECT id FROM t") == [(11,), (4,)]
+    with pytest.raises(PySparkException, match="no such partition"):
+        spark.sql("TRUNCATE TABLE t PARTITION (p1 = 9, p2 = '9')")
+    with pytest.raises(PySparkException, match="folders"):
+        spark.sql("ALTER TABLE t DROP PARTITION (p1 = 1, p2 = '1')")
+    spark.sql("INSERT OVERWRITE t SELECT * FROM t WHERE id = 4")
+    assert rows(spark, "SELECT * FROM t") == [(4, 3, None)]
+    spark.sql("TRUNCATE TABLE t")
+    assert rows(spark, "SELECT * FROM t") == []
+    assert ("p1=1/p2=1",) in rows(spark, "SHOW PARTITIONS t")
+    assert not [f for f in root.rglob("*") if f.is_file() and f.parent.name != "schema"]
+
+
+def test_options_of_text(spark: SparkSession, warehouse: str) -> None:
+    spark.sql(
+        "CREATE TABLE c (f0 INT, f1 STRING, f2 INT) USING csv PARTITIONED BY (ds BIGINT) COMMENT 'mine'"
+        " TBLPROPERTIES ('seq' = '|', 'lineSep' = 'abc', 'compression' = 'gzip')"
+    )
+    spark.sql("INSERT INTO c VALUES (1, 'a|b', NULL, 20250920)")
+    assert rows(spark, "SELECT * FROM c") == [(1, "a|b", None, 20250920)]
+    folder = Path(warehouse) / "default.db" / "c" / "ds=20250920"
+    assert [f.name.endswith(".csv.gz") for f in folder.iterdir()] == [True]
+    (folder / "part-0.csv").write_text("2|x|oops|9abc3|y|11abc4abc5|z|12|more")
+    (folder / "_not-data").write_text("8|8|8")
+    found = [(1, "a|b", None), (2, "x", None), (3, "y", 11), (4, None, None), (5, "z", 12)]
+    assert rows(spark, "SELECT f0, f1, f2 FROM c") == found
+    spark.sql("ALTER TABLE c SET TBLPROPERTIES ('mode' = 'dropmalformed')")
+    assert rows(spark, "SELECT f0 FROM c") == [(1,), (2,), (3,), (4,), (5,)]
+    assert (2, "x", None) not in rows(spark, "SELECT f0, f1, f2 FROM c")
+    created = spark.sql("SHOW CREATE TABLE c").collect()[0][0]
+    assert "USING csv" in created and "PARTITIONED BY (ds)" in created and "'seq' = '|'" in created
+    spark.sql("CREATE TABLE d LIKE c")
+    assert "'seq' = '|'" in spark.sql("SHOW CREATE TABLE d").collect()[0][0]
+    spark.sql("CREATE TABLE v (v STRING) USING text TBLPROPERTIES ('text.line-delimiter' = '?')")
+    spark.sql("INSERT INTO v VALUES ('aa'), ('bb?cc'), (NULL)")
+    assert rows(spark, "SELECT * FROM v") == [("",), ("aa",), ("bb",), ("cc",)]
+    assert rows(spark, "SELECT count(*) FROM v") == [(4,)]
+
+
+def test_binary_formats_and_values_as_folders(spark: SparkSession, warehouse: str) -> None:
+    columns = "ds BIGINT, d DATE, at TIMESTAMP, m DECIMAL(10, 2), a ARRAY<STRUCT<x: INT, y: STRING>>"
+    for name in ("parquet", "orc", "json"):
+        spark.sql(
+            f"CREATE TABLE {name}_t ({columns}) USING {name} PARTITIONED BY (ds, d)"
+            " TBLPROPERTIES ('format-table.partition-path-only-value' = 'true')"
+        )
+        spark.sql(
+            f"INSERT INTO {name}_t VALUES (1, DATE '2024-02-29', TIMESTAMP '2024-01-02 03:04:05.678', 1.50,"
+            " array(named_struct('x', 1, 'y', 'z')))"
+        )
+        query = f"SELECT ds, d, at, m, a[0].y FROM {name}_t WHERE d > DATE '2024-01-01'"
+        found = spark.sql(query.replace("d, at", "cast(d AS STRING), cast(at AS STRING)")).collect()
+        assert [[str(v) for v in r] for r in found] == [["1", "2024-02-29", "2024-01-02 03:04:05.678", "1.50", "z"]]
+        assert (Path(warehouse) / "default.db" / f"{name}_t" / "1").is_dir()
+    spark.sql("CREATE TABLE q USING parquet AS SELECT id, id % 2 AS half FROM range(10)")
+    spark.sql("CREATE TABLE q2 USING csv PARTITIONED BY (half) AS SELECT id, id % 2 AS half FROM range(10)")
+    assert rows(spark, "SELECT half, sum(id) FROM q2 GROUP BY half") == [(0, 20), (1, 25)]
+    plain = spark.read.csv(str(Path(warehouse) / "default.db" / "q2" / "half=1")).collect()
+    assert sorted(int(r[0]) for r in plain) == [1, 3, 5, 7, 9]
+
+
+def test_what_has_no_sense_is_refused(spark: SparkSession) -> None:
+    spark.sql("CREATE TABLE t (id INT, v STRING) USING csv")
+    for statement, told in {
+        "CREATE TABLE x (v STRING, w STRING) USING text": "one column",
+        "CREATE TABLE x (v INT) USING csv TBLPROPERTIES ('csv.quote-character' = '')": "one character",
+        "CREATE TABLE x (v INT) USING csv TBLPROPERTIES ('primary-key' = 'v')": "no primary key",
+        "CREATE TABLE x (v INT) TBLPROPERTIES ('type' = 'format-table', 'file.format' = 'avro')": "one of csv",
+        "ALTER TABLE t ADD COLUMN w INT": "only options",
+        "SELECT * FROM `t$snapshots`": "no snapshots",
+        "SELECT * FROM t VERSION AS OF 1": "no snapshots",
+        "DELETE FROM t WHERE id = 1": "format table|DELETE|support",
+        "CALL sys.create_tag(table => 't', tag => 'x')": "no snapshots",
+        "CREATE OR REPLACE TABLE t (id INT)": "cannot be replaced",
+    }.items():
+        with pytest.raises(PySparkException, match=told):
+            spark.sql(statement).collect()

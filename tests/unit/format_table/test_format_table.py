@@ -1,0 +1,178 @@
+"""Format tables without Spark: what is written is read, overwrites replace what they say, other files are let be."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from paimon_core.commit.changes import Overwrite
+from paimon_core.errors import InvalidDataError, InvalidOptionError, InvalidSchemaError, UnsupportedFeatureError
+from paimon_core.expressions.predicate import And, Compare, IsNull, Or
+from paimon_core.format_table.options import check_format_schema, format_options
+from paimon_core.format_table.scan import decode_format_split, encode_format_split, read_format_split
+from paimon_core.format_table.table import FormatTable
+from paimon_core.format_table.write import FormatTableWriter, decode_staged_files, encode_staged_files
+from paimon_core.formats.arrow_types import arrow_schema
+from paimon_core.io.local import LocalFileIO
+from paimon_core.spec.schema import encode_schema
+from paimon_core.spec.types import BIGINT, INT, STRING, DataType, parse_type
+from paimon_core.store.new_schema import new_table_schema
+from paimon_core.store.table_store import TableStore
+from tests.support.tables import fields
+
+Rows = list[dict[str, Any]]
+DATE, DECIMAL = parse_type("DATE"), parse_type("DECIMAL(6, 2)")
+
+
+def table(root: Path, columns: dict[str, DataType], *keys: str, **options: str) -> FormatTable:
+    given = {"type": "format-table", "file.format": "csv"} | {k.replace("_", "."): v for k, v in options.items()}
+    schema = new_table_schema(fields(**columns), partition_keys=keys, options=given)
+    check_format_schema(schema)
+    (root / "schema").mkdir(exist_ok=True)
+    (root / "schema" / "schema-0").write_bytes(encode_schema(schema))
+    return FormatTable.of(TableStore.of(LocalFileIO(), str(root), schema))
+
+
+def insert(target: FormatTable, rows: Rows, overwrite: Overwrite | None = None) -> None:
+    writer = FormatTableWriter(target.store)
+    if rows:
+        writer.write(pa.RecordBatch.from_pylist(rows, arrow_schema(target.schema.fields)))
+    target.commit(decode_staged_files(encode_staged_files(writer.finish())), overwrite)
+
+
+def read(target: FormatTable, predicate: Any = None, *columns: str) -> Rows:
+    names = columns or tuple(f.name for f in target.schema.fields)
+    splits = [decode_format_split(encode_format_split(s)) for s in target.plan(predicate)]
+    batches = [b for s in splits for b in read_format_split(target.store, s, names, predicate)]
+    return sorted((r for b in batches for r in b.to_pylist()), key=str)
+
+
+@pytest.mark.parametrize("name", ["csv", "json", "orc", "parquet"])
+@pytest.mark.parametrize("layout", ["true", "false"])
+def test_rows_come_back(tmp_path: Path, name: str, layout: str) -> None:
+    columns = {"p": STRING, "k": INT, "d": DATE, "m": DECIMAL}
+    options = {"file.format": name, "format-table.partition-path-only-value": layout, "target-file-size": "1 b"}
+    target = table(tmp_path, columns, "p", "d", **options)
+    texts = ["a", "b/c=%d", None, "_x", ".y", "schemas", "é"]
+    texts = texts if layout == "false" else [t for t in texts if t not in ("_x", ".y")]
+    schema = arrow_schema(target.schema.fields)
+    days = pa.array([19_000, None, -1], pa.int32()).cast(pa.date32()).to_pylist()
+    amounts = pa.array(["1.50", None], pa.string()).cast(pa.decimal128(6, 2)).to_pylist()
+    rows = [{"p": t, "k": i, "d": days[i % 3], "m": amounts[i % 2]} for i, t in enumerate(texts * 3)]
+    insert(target, rows[:10])
+    insert(target, rows[10:])
+    assert read(target) == sorted(pa.RecordBatch.from_pylist(rows, schema).to_pylist(), key=str)
+    wanted = Or((Compare("p", "=", "b/c=%d"), And((IsNull("p"), Compare("d", "<", 0)))))
+    found = [r for r in rows if r["p"] == "b/c=%d" or (r["p"] is None and r["d"] is not None and r["d"].year < 1970)]
+    assert read(target, wanted, "k") == sorted(({"k": r["k"]} for r in found), key=str)
+    assert read(target, None, "d", "p") == sorted(({"d": r["d"], "p": r["p"]} for r in rows), key=str)
+    assert target.partitions().num_rows == len({(r["p"], r["d"]) for r in rows})
+
+
+def test_overwrites_replace_what_they_say(tmp_path: Path) -> None:
+    target = table(tmp_path, {"k": INT, "a": INT, "b": STRING}, "a", "b")
+
+    def row(k: int, a: int, b: str | None) -> dict[str, Any]:
+        return {"k": k, "a": a, "b": b}
+
+    insert(target, [row(1, 1, "x"), row(2, 1, "y"), row(3, 2, "x"), row(4, 2, None)])
+    insert(target, [row(5, 2, "z")], Overwrite(predicate=Compare("a", "=", 2)))
+    assert read(target) == [row(1, 1, "x"), row(2, 1, "y"), row(5, 2, "z")]
+    insert(target, [row(6, 1, "y")], Overwrite(dynamic=True))
+    insert(target, [], Overwrite(dynamic=True))
+    assert read(target) == [row(1, 1, "x"), row(5, 2, "z"), row(6, 1, "y")]
+    insert(target, [], Overwrite(predicate=And((Compare("a", "=", 9), Compare("b", "=", "n")))))
+    assert (tmp_path / "a=9" / "b=n").is_dir()
+    target.truncate(Compare("a", "=", 1))
+    assert read(target) == [row(5, 2, "z")]
+    insert(target, [row(7, 3, "q")], Overwrite())
+    assert read(target) == [row(7, 3, "q")]
+    target.truncate()
+    assert read(target) == [] and target.partitions().num_rows == 7
+    assert (tmp_path / "schema" / "schema-0").exists()
+
+
+def test_an_aborted_write_leaves_nothing(tmp_path: Path) -> None:
+    target = table(tmp_path, {"k": INT})
+    writer = FormatTableWriter(target.store)
+    writer.write(pa.record_batch({"k": pa.array([1], pa.int32())}))
+    target.abort(writer.finish())
+    other = FormatTableWriter(target.store)
+    other.write(pa.record_batch({"k": pa.array([1], pa.int32())}))
+    other.finish()
+    assert read(target) == []  # hidden until it is committed
+    other.abort()
+    assert [f.name for f in tmp_path.iterdir()] == ["schema"]
+
+
+def test_files_of_others(tmp_path: Path) -> None:
+    target = table(tmp_path, {"k": INT, "v": STRING, "n": BIGINT}, header="true", sep=";", nullValue="nil")
+    (tmp_path / "000000_0").write_text("k;v;n\n1;a;2\nnil;nil;nil\n")
+    (tmp_path / "deep" / "er").mkdir(parents=True)
+    (tmp_path / "deep" / "er" / "part-0.csv").write_text('k;v;n\n2;"x;y";3;more;even\n3\n4;b;what\n')
+    (tmp_path / "_temporary").mkdir()
+    (tmp_path / "_temporary" / "part-1.csv").write_text("k;v;n\n9;9;9\n")
+    (tmp_path / ".part-0.csv.crc").write_text("9;9;9\n")
+    (tmp_path / "empty.csv").write_text("")
+    assert [tuple(r.values()) for r in read(target)] == sorted(
+        [(1, "a", 2), (None, None, None), (2, "x;y", 3), (3, None, None), (4, "b", None)],
+        key=lambda r: str(dict(zip("kvn", r, strict=True))),
+    )
+    dropping = target.with_options({"csv.mode": "dropmalformed"})
+    assert {r["k"] for r in read(dropping)} == {1, None, 2, 3}
+    with pytest.raises(Exception, match=r"part-0\.csv"):
+        read(target.with_options({"csv.mode": "failfast"}))
+
+
+def test_a_value_behind_a_bad_one_is_null(tmp_path: Path) -> None:
+    target = table(tmp_path, {"a": INT, "b": INT, "c": INT})
+    (tmp_path / "f.csv").write_text("1,x,3\n4,5,6\n")
+    assert [tuple(r.values()) for r in read(target)] == [(1, None, None), (4, 5, 6)]
+    assert read(target, None, "c") == [{"c": 3}, {"c": 6}]
+
+
+def test_folders_that_are_no_partitions(tmp_path: Path) -> None:
+    target = table(tmp_path, {"k": INT, "p": INT}, "p")
+    for folder in ("p=1", "q=1", "p=", "plain", "_p=2"):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "f.csv").write_text("7\n")
+    assert read(target) == [{"k": 7, "p": 1}]
+    (tmp_path / "p=one").mkdir()
+    with pytest.raises(InvalidDataError, match="folder's value of p is no INT"):
+        target.partitions()
+
+
+def test_a_value_that_is_no_folder_is_refused(tmp_path: Path) -> None:
+    options = {"format-table.partition-path-only-value": "true"}
+    target = table(tmp_path, {"k": INT, "p": STRING}, "p", **options)
+    for value in ("..", ".", "schema"):
+        with pytest.raises(InvalidDataError, match="folder's name"):
+            insert(target, [{"k": 1, "p": value}])
+
+
+@pytest.mark.parametrize(
+    ("options", "error"),
+    [
+        ({"file.format": "avro"}, UnsupportedFeatureError),
+        ({"csv.field-delimiter": "||"}, InvalidOptionError),
+        ({"quote": ","}, InvalidOptionError),
+        ({"csv.line-delimiter": ""}, InvalidOptionError),
+        ({"file.format": "text"}, UnsupportedFeatureError),
+        ({"file.format": "text", "lineSep": ""}, UnsupportedFeatureError),
+        ({"metastore.partitioned-table": "true"}, UnsupportedFeatureError),
+        ({"primary-key": "k"}, InvalidSchemaError),
+    ],
+)
+def test_what_no_format_table_has(tmp_path: Path, options: dict[str, str], error: type[Exception]) -> None:
+    with pytest.raises(error):
+        table(tmp_path, {"k": INT, "v": STRING}, **options)
+
+
+def test_options_of_others() -> None:
+    given = format_options({"file.format": "orc", "file.compression": "lz4", "format-table.file.compression": "zlib"})
+    assert given.values["file.compression"] == "zlib"
+    assert format_options({}).values["file.compression"] == "snappy"
+    assert format_options({"file.format": "csv", "seq": "|", "delimiter": ";"}).values["csv.field-delimiter"] == "|"
