@@ -1,5 +1,5 @@
 # make demo    the flights of sql-examples/flights.sql, from a clean machine with Python 3.11
-# make test    every test, with coverage; ARGS="-m 'not spark' -x" goes to pytest
+# make test    every test, with coverage, in WORKERS processes (2); ARGS="-m 'not spark' -x" goes to pytest
 # make check   lint, types, layers
 # make clean   removes what these made
 .PHONY: help demo test check clean
@@ -10,6 +10,7 @@ help:
 
 BIN := .venv/bin
 WAREHOUSE := warehouse-demo
+WORKERS ?= 2
 
 # the first of these that is Python 3.11 or later
 PYTHONS := python3.11 python3.12 python3.13 python3.14 python3
@@ -24,7 +25,7 @@ demo: .venv/demo.installed build/flights.parquet
 	$(BIN)/paimon-sql -w $(WAREHOUSE) -f sql-examples/flights.sql
 
 test: .venv/dev.installed
-	$(BIN)/python -m pytest --cov --cov-report=term:skip-covered $(ARGS)
+	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal --cov --cov-report=term:skip-covered $(ARGS)
 
 check: .venv/dev.installed
 	PATH="$(CURDIR)/$(BIN):$$PATH" scripts/check

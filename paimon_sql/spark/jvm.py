@@ -6,6 +6,7 @@ What is used here is internal to Spark and pinned by `pyspark>=4.3,<4.4`; `tests
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Hashable, Iterable, Mapping
 from functools import cached_property, lru_cache
 from typing import Any
@@ -17,7 +18,7 @@ from pyspark import SparkContext
 from pyspark.core.rdd import _prepare_for_python_RDD
 from pyspark.java_gateway import ensure_callback_server_started
 from pyspark.sql.pandas.types import to_arrow_schema
-from pyspark.sql.types import DataType, StructType
+from pyspark.sql.types import ArrayType, DataType, StructType
 
 SQL = "org.apache.spark.sql"
 CATALOG = f"{SQL}.connector.catalog"
@@ -27,6 +28,8 @@ _FILES = f"{SQL}.execution.datasources"
 _PYTHON_UTILS = "org.apache.spark.api.python.PythonUtils"
 _HADOOP_STRINGS = "org.apache.hadoop.util.StringUtils"
 _NUL = "\0"  # in no path
+_NUMBERS = {pa.timestamp("us").id: pa.int64(), pa.date32().id: pa.int32()}  # as Spark's rows hold them
+_PICKLED_ROWS = 1_000
 _KEPT = 256  # values kept per kind: Spark asks for the same ones in every statement, and never changes them
 
 
@@ -197,8 +200,22 @@ class Jvm:
         """Arrow rows as an array of Spark's internal rows, in one crossing."""
         if table.num_rows == 0:
             return self.array(f"{SQL}.catalyst.InternalRow", [])
+        typed = table.cast(to_arrow_schema(schema, timezone="UTC"))
+        is_small = table.num_rows <= _PICKLED_ROWS and all(map(_is_plain, typed.schema.types))
+        return self._pickled_rows(typed, schema) if is_small else self._planned_rows(session, typed, schema)
+
+    def _pickled_rows(self, table: pa.Table, schema: StructType) -> JavaArray:
+        """Few rows, a value each: Spark makes no plan for them, which would take a query of metadata 10 ms."""
+        columns = [c.cast(_NUMBERS[c.type.id]) if c.type.id in _NUMBERS else c for c in table.columns]
+        pickled = pickle.dumps(list(zip(*(c.to_pylist() for c in columns), strict=True)), protocol=2)
+        values = self.java_class("net.razorvine.pickle.Unpickler")().loads(bytearray(pickled))
+        convert = self.scala_object(f"{SQL}.execution.python.EvaluatePython").makeFromJava
+        rows = convert(self.data_type(ArrayType(schema))).apply(values)
+        return rows.toArray(self.struct_type(schema), self._row_tag)
+
+    def _planned_rows(self, session: JavaObject, table: pa.Table, schema: StructType) -> JavaArray:
         batches = self.java_class("java.util.ArrayList")()
-        for batch in table.cast(to_arrow_schema(schema, timezone="UTC")).combine_chunks().to_batches():
+        for batch in table.combine_chunks().to_batches():
             batches.add(batch.serialize().to_pybytes())
         as_scala = self.java_class("scala.jdk.javaapi.CollectionConverters").asScala(batches.iterator())
         frame = self.java_class(f"{SQL}.api.python.PythonSQLUtils").toDataFrame(as_scala, schema.json(), session)
@@ -230,6 +247,13 @@ class Jvm:
     def _make_columns(self, schema_json: str) -> JavaArray:
         to_columns = self.java_class(f"{CATALOG}.CatalogV2Util").structTypeToV2Columns
         return to_columns(self._type_of_json(schema_json), False)
+
+
+def _is_plain(arrow_type: pa.DataType) -> bool:
+    """Whether values cross pickled as Spark takes them."""
+    types = pa.types
+    is_number = types.is_integer(arrow_type) or types.is_floating(arrow_type) or types.is_boolean(arrow_type)
+    return is_number or types.is_string(arrow_type) or arrow_type.id in _NUMBERS
 
 
 def class_name(value: JavaObject) -> str:

@@ -15,6 +15,7 @@ import pytest
 from py4j.protocol import Py4JJavaError
 from pyspark.errors import AnalysisException, ParseException
 from pyspark.errors.exceptions.base import PySparkException
+from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import IntegerType, StringType, StructField, StructType, TimestampNTZType, TimestampType
 
 import paimon_sql
@@ -161,14 +162,17 @@ def test_every_method_that_spark_can_call_is_there(spark: Any) -> None:
     missing = {(p, m) for p, m in missing if m not in functions and not m.startswith("apply$mc")}
     assert missing == {
         ("LocalScan", "toBatch"),  # a local scan has rows
-        ("PaimonWriteBuilder", "buildForBatch"),  # deprecated: `build` is asked
+        *((builder, "buildForBatch") for builder in WRITE_BUILDERS),  # deprecated: `build` is asked
         ("SparkCatalog", "loadChangelog"),  # needs a capability, as streams do
-        *((scan, stream) for scan in ("LocalScan", "MergeScan", "RawScan") for stream in STREAMS),
-        ("PaimonWriteBuilder", "buildForStreaming"),
+        *((scan, stream) for scan in SCANS for stream in STREAMS),
+        *((builder, "buildForStreaming") for builder in WRITE_BUILDERS),
+        ("FormatWrite", "toStreaming"),
         ("PaimonWrite", "toStreaming"),
     }
 
 
+SCANS = ("FormatScan", "LocalScan", "MergeScan", "RawScan")
+WRITE_BUILDERS = ("FormatWriteBuilder", "PaimonWriteBuilder")
 STREAMS = ("toMicroBatchStream", "toContinuousStream")
 
 
@@ -617,3 +621,32 @@ def test_errors_cross(spark: Any, statement: str, error: type[Exception], messag
     with pytest.raises(error, match=f"(?s){message}") as caught:
         spark.sql(statement).collect()
     assert "Traceback" not in str(caught.value) and "Py4J" not in str(caught.value)
+
+
+def test_few_rows_cross_as_many_do(spark: Any) -> None:
+    """Few rows are pickled, many go through a plan of Spark's: the rows are the same, whatever their types."""
+    types = (
+        "b TINYINT, s SMALLINT, l BIGINT, f FLOAT, d DOUBLE, o BOOLEAN, t STRING, z TIMESTAMP, n TIMESTAMP_NTZ, p DATE"
+    )
+    schema = spark.createDataFrame([], types).schema
+    early, late = datetime(1500, 1, 1, tzinfo=UTC), datetime(9999, 12, 31, 1, 2, 3, 4, UTC)
+    table = pa.Table.from_pylist(
+        [
+            dict(zip(schema.names, row, strict=True))
+            for row in (
+                (1, -5, 1, 1.5, 1e300, True, "\u00e9\u2603", early, early.replace(tzinfo=None), early.date()),
+                (-128, 2**15 - 1, 2**62, float("nan"), -0.0, False, "", late, late.replace(tzinfo=None), late.date()),
+                (None,) * 10,
+            )
+        ],
+        to_arrow_schema(schema, timezone="UTC"),
+    )
+    jvm = Jvm(spark.sparkContext)
+    struct, session = jvm.struct_type(schema), spark._jsparkSession
+
+    def told(rows: Any) -> list[str]:
+        return [str(r.toSeq(struct).toString()) for r in rows]
+
+    few, many = jvm.rows(session, table, schema), jvm.rows(session, pa.concat_tables([table] * 400), schema)
+    assert len(many) == 1200
+    assert told(few) == [str(many[i].toSeq(struct).toString()) for i in range(3)]
