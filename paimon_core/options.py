@@ -186,6 +186,11 @@ MANIFEST_FULL_COMPACTION_SIZE = Option(
     "manifest.full-compaction-threshold-size", memory_size, 16 * 2**20, "Bytes of small manifests that rewrite all."
 )
 MANIFEST_MERGE_MIN_COUNT = Option("manifest.merge-min-count", integer, 30, "Small manifests that are merged.")
+MANIFEST_SORT_ENABLED = Option("manifest-sort.enabled", boolean, False, "Merged manifests are in order of partitions.")
+MANIFEST_SORT_FIELD = Option(
+    "manifest-sort.partition-field", str.strip, "", 'Partition column they go by; "": the first.'
+)
+MANIFEST_SORT_SIZE = Option("manifest-sort.max-rewrite-size", memory_size, 256 * 2**20, "Bytes of manifests to sort.")
 MANIFEST_TARGET_FILE_SIZE = Option("manifest.target-file-size", memory_size, 8 * 2**20, "Size of merged manifests.")
 MERGE_ENGINE = Option(
     "merge-engine",
@@ -242,6 +247,7 @@ SEQUENCE_ORDER = Option(
 )
 SINK_PROCESS_TIME_ZONE = Option("sink.process-time-zone", str, "", "Zone of automatic tags; default: the process's.")
 SNAPSHOT_EXPIRE_LIMIT = Option("snapshot.expire.limit", integer, 50, "Snapshots that expire at a time.")
+SNAPSHOT_IGNORE_EMPTY_COMMIT = Option("snapshot.ignore-empty-commit", boolean, True, "No snapshot for no rows.")
 SNAPSHOT_NUM_RETAINED_MAX = Option("snapshot.num-retained.max", integer, 2**31 - 1, "Most snapshots kept.")
 SNAPSHOT_NUM_RETAINED_MIN = Option("snapshot.num-retained.min", integer, 10, "Snapshots that are always kept.")
 SNAPSHOT_TIME_RETAINED = Option("snapshot.time-retained", duration, 3_600_000, "How long snapshots are kept, ms.")

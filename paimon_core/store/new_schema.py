@@ -12,6 +12,7 @@ from paimon_core.errors import InvalidOptionError, InvalidSchemaError, Unsupport
 from paimon_core.formats.default_values import default_value
 from paimon_core.lsm.engines.registry import merge_engine
 from paimon_core.lsm.functions.field_options import DEFAULT_FUNCTION, FIELDS_PREFIX, FUNCTION_SUFFIX, FieldOptions
+from paimon_core.lsm.strategy import DELTA_COMMITS
 from paimon_core.options import (
     BUCKET,
     BUCKET_KEY,
@@ -160,6 +161,10 @@ def _check_bucket(schema: TableSchema, options: TableOptions) -> None:
         if BUCKET_KEY in options:
             raise InvalidOptionError(
                 "Cannot define 'bucket-key' with 'bucket' = '-1': remove 'bucket-key' or give a number of buckets."
+            )
+        if not schema.primary_keys and DELTA_COMMITS in options:
+            raise InvalidOptionError(
+                f"Option '{DELTA_COMMITS.key}' does not go with an append table without buckets: remove it."
             )
         return
     if bucket < 1 and not (bucket == -2 and schema.primary_keys):

@@ -39,7 +39,8 @@ def compact_after_write(
         else:
             results = SparkExecutor(session).run(function, texts, f"compact {table.name}")
             messages += (decode_message(r) for r in results if r != NOTHING)
-        target.commit(messages, CommitInfo(user=table.new_commit_user()))
+        if messages:
+            target.commit(messages, CommitInfo(user=table.new_commit_user()))
     except CommitUnknownError as error:
         _LOG.warning("Rows are committed to %s; of their compaction this is known: %s", table.name, error)
     except Exception as error:  # whatever it is, the rows are committed

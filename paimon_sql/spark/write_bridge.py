@@ -36,6 +36,7 @@ class PaimonWriteBuilder(Proxy):
         table.check_writable()
         self.session, self.table, self.schema = session, table, info.schema()
         self.overwritten: Overwrite | None = None
+        self.operation: Operation | None = None  # None: what it is to a table that stays
         self.before_commit: Callable[[], None] | None = None  # what makes the schema of the rows visible
 
     def truncate(self) -> Any:
@@ -158,8 +159,8 @@ class PaimonBatchWrite(Proxy):
             if self.builder.before_commit is not None:
                 self.builder.before_commit()
             overwritten = self.builder.overwritten
-            operation = Operation.WRITE if overwritten is None else Operation.OVERWRITE
-            info = CommitInfo(user=self.table.new_commit_user(), operation=operation)
+            plain = Operation.WRITE if overwritten is None else Operation.OVERWRITE
+            info = CommitInfo(user=self.table.new_commit_user(), operation=self.builder.operation or plain)
             written = _decode(messages)
             self.table.commit(written, info, overwritten)
         except CommitUnknownError:

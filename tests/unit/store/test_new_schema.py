@@ -38,6 +38,7 @@ def test_ids_are_given_in_reading_order() -> None:
         ({"bucket": "four"}, InvalidOptionError, "'bucket' cannot be 'four'"),
         ({"bucket": "4"}, InvalidOptionError, "bucket-key"),
         ({"bucket-key": "k"}, InvalidOptionError, "bucket-key"),
+        ({"full-compaction.delta-commits": "2"}, InvalidOptionError, "full-compaction.delta-commits"),
         ({"bucket": "4", "bucket-key": "nope"}, InvalidOptionError, "nope"),
         ({"bucket": "4", "bucket-key": "v", "primary-key": "k"}, InvalidOptionError, "not in the primary key"),
         ({"merge-engine": "magic"}, InvalidOptionError, "merge-engine"),
