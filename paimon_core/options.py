@@ -232,6 +232,22 @@ PARTITION_MARK_DONE_URL = Option("partition.mark-done-action.http.url", str, "",
 PARTITION_TIMESTAMP_FORMATTER = Option("partition.timestamp-formatter", str, "", "How a partition's time is read.")
 PARTITION_TIMESTAMP_PATTERN = Option("partition.timestamp-pattern", str, "", "Values that make a partition's time.")
 PK_CLUSTERING_OVERRIDE = Option("pk-clustering-override", boolean, False, "Files are sorted by other columns.")
+POSTPONE_BATCH_FIXED = Option(
+    "postpone.batch-write-fixed-bucket", boolean, True, "Statements give rows their buckets at once."
+)
+POSTPONE_BATCH_MOST = Option(
+    "postpone.batch-write-fixed-bucket.max-parallelism", integer, 2048, "Most buckets that a statement gives."
+)
+POSTPONE_DEFAULT_BUCKETS = Option(
+    "postpone.default-bucket-num", optional(integer), None, "Buckets of a new partition; default: by its rows."
+)
+POSTPONE_MERGE_ON_READ = Option("postpone.merge-on-read", boolean, False, "Readers see rows that wait for a bucket.")
+POSTPONE_TARGET_ROWS = Option(
+    "postpone.target-row-num-per-bucket", optional(integer), None, "Rows of a bucket of a new partition."
+)
+POSTPONE_TARGET_SIZE = Option(
+    "postpone.target-size-per-bucket", memory_size, 2**30, "Bytes of a bucket of a new partition."
+)
 PRIMARY_KEY = Option("primary-key", names, NO_NAMES, "Primary key columns, at CREATE TABLE.")
 ROW_KIND_FIELD = Option("rowkind.field", str, "", "Column that says what a row does: +I, -U, +U or -D.")
 SCAN_FALLBACK_BRANCH = Option("scan.fallback-branch", str.strip, "", "Branch that lends partitions.")

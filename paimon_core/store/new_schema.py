@@ -17,7 +17,6 @@ from paimon_core.options import (
     BUCKET,
     BUCKET_KEY,
     DELETION_VECTORS,
-    DYNAMIC,
     MERGE_ENGINE,
     ROW_KIND_FIELD,
     SEQUENCE_FIELD,
@@ -142,12 +141,6 @@ def _check_keys(schema: TableSchema) -> None:
                 raise InvalidSchemaError(f"{kind} column {field.name!r} cannot be of type {field.type.sql()}.")
     if schema.partition_keys and len(schema.partition_keys) == len(schema.fields):
         raise InvalidSchemaError("All columns are partition columns: a table needs at least one other column.")
-    if schema.cross_partition_update and TableOptions(schema.options)[BUCKET] != DYNAMIC:
-        missing = next(k for k in schema.partition_keys if k not in schema.primary_keys)
-        raise InvalidSchemaError(
-            f"The primary key ({', '.join(schema.primary_keys)}) does not include the partition column {missing!r}: "
-            f"add it, or let rows move across partitions with '{BUCKET.key}' = '{DYNAMIC}'."
-        )
     if schema.primary_keys and set(schema.primary_keys) == set(schema.partition_keys):
         raise InvalidSchemaError(
             f"The primary key ({', '.join(schema.primary_keys)}) has only partition columns, so each partition would "

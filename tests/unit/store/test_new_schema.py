@@ -47,7 +47,6 @@ def test_ids_are_given_in_reading_order() -> None:
         ({"target-file-size": "many"}, InvalidOptionError, "target-file-size"),
         ({"primary-key": "nope"}, InvalidSchemaError, "nope"),
         ({"primary-key": "k,k"}, InvalidSchemaError, "duplicate"),
-        ({"primary-key": "k", "partition": "p", "bucket": "2"}, InvalidSchemaError, "across partitions"),
         ({"primary-key": "p", "partition": "p"}, InvalidSchemaError, "only partition columns"),
         ({"partition": "k,v,p"}, InvalidSchemaError, "All columns"),
     ],
