@@ -37,11 +37,6 @@ _WRITE = (
     _Feature("pk-clustering-override", "false", ("false",), keyed_only=True),
     _Feature("data-file.external-paths", "", ("",)),
 )
-# what rows can move between partitions with
-_ACROSS_PARTITIONS = (
-    _Feature("merge-engine", "deduplicate", ("deduplicate",)),
-    _Feature("changelog-producer", "none", ("none",)),
-)
 
 
 def check_readable(store: TableStore) -> None:
@@ -59,8 +54,6 @@ def check_writable(store: TableStore) -> None:
             f"Table {store.name} cannot be written: 'bucket' = '0' means no buckets; primary-key tables work with "
             "'bucket' = '-1', '-2', or '1' or more."
         )
-    if store.schema.cross_partition_update:
-        _check(store, _ACROSS_PARTITIONS, "written, since its primary key lacks partition columns")
 
 
 def _check(store: TableStore, features: tuple[_Feature, ...], verb: str) -> None:

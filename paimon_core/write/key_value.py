@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -23,7 +23,7 @@ from paimon_core.store.table_store import TableStore
 from paimon_core.write.bucket_writers import BucketWriters
 from paimon_core.write.bucketing import BucketFunction, partition_codes, split_by
 from paimon_core.write.changelog_files import changelog_store, takes_input
-from paimon_core.write.cross_partition import CrossPartition
+from paimon_core.write.cross_partition import CrossPartition, in_first_partitions, merges_where_it_is
 from paimon_core.write.data_files import FileRole
 from paimon_core.write.dynamic_buckets import AssignmentBase, DynamicBuckets
 from paimon_core.write.file_rows import FileRows
@@ -48,6 +48,7 @@ class KeyValueWriter:
         self._spec = merge_spec(store, drop_delete=False)
         self._rows = FileRows(store, self._spec.engine, sequence_start)
         buckets = store.options[BUCKET]
+        self._merges_where_it_is = merges_where_it_is(store)
         self._dynamic: DynamicBuckets | CrossPartition | None = None
         if buckets == DYNAMIC:
             assign = CrossPartition if schema.cross_partition_update else DynamicBuckets
@@ -93,20 +94,29 @@ class KeyValueWriter:
         drained = self._buffer.drain()
         if drained is None:
             return
+        rows, key = drained
         if self._once:
-            check_once(*drained)
-        self._divide(merge_rows(*drained, self._spec), self._writers)
-        if self._changelog is not None:
-            self._divide(sorted_rows(*drained, self._spec), self._changelog)
+            check_once(rows, key)
+        if self._merges_where_it_is:
+            rows = in_first_partitions(rows, key, self._schema.partition_keys)
+        told = [] if self._changelog is None else [self._changelog]
+        if isinstance(self._dynamic, CrossPartition):
+            self._divide(merge_rows(rows, key, self._spec), [self._writers, *told])
+            return
+        self._divide(merge_rows(rows, key, self._spec), [self._writers])
+        if told:
+            self._divide(sorted_rows(rows, key, self._spec), told)
 
-    def _divide(self, rows: pa.RecordBatch, writers: BucketWriters) -> None:
+    def _divide(self, rows: pa.RecordBatch, writers: Sequence[BucketWriters]) -> None:
         before: bytes | None = None
         for partition, bucket, share in self._routed(rows):
-            if partition != before:
-                writers.roll()
-            writers.write(partition, bucket, share)
+            for writer in writers:
+                if partition != before:
+                    writer.roll()
+                writer.write(partition, bucket, share)
             before = partition
-        writers.roll()
+        for writer in writers:
+            writer.roll()
 
 
 def check_once(rows: pa.RecordBatch, key: Words) -> None:
