@@ -26,7 +26,6 @@ _READ = (
     _Feature("manifest.format", "avro", ("avro", "parquet", "orc")),
     _Feature("chain-table.enabled", "false", ("false",)),
     _Feature("record-level.expire-time", "", ("",)),
-    _Feature("postpone.merge-on-read", "false", ("false",), keyed_only=True),
     _Feature("primary-key.nullable", "false", ("false",), keyed_only=True),
 )
 _WRITE = (

@@ -1,19 +1,12 @@
-"""Postponed buckets (`'bucket' = '-2'`): rows wait in the order they came, and get their buckets later.
+"""Writing postponed buckets (`'bucket' = '-2'`): rows wait in the order they came, and get their buckets later.
 
-    TABLE/[KEY=VALUE/…]bucket-postpone/data--u-USER-s-NUMBER-w-UUID-N.avro   what one writer wrote
-
-These files are of key-value records that are neither sorted nor merged, in Avro where that holds the columns. Batch
-readers do not see them. NUMBER is the writer's: its files belong together.
-Source: Paimon's page "Data Distribution"; names as other engines take them apart.
+Files are in Avro where that holds the columns, and each writer has a number by which its files belong together.
 """
 
 from __future__ import annotations
 
 import random
-import re
 import uuid
-from collections.abc import Iterable
-from datetime import UTC, datetime
 
 import pyarrow as pa
 
@@ -29,7 +22,6 @@ from paimon_core.options import (
     STATS_MODE_PER_LEVEL,
     WRITE_BUFFER_SIZE,
 )
-from paimon_core.spec.manifest import DataFileMeta
 from paimon_core.spec.message import CommitMessage
 from paimon_core.store.bucket_files import file_fields, merge_spec
 from paimon_core.store.table_store import TableStore
@@ -39,9 +31,6 @@ from paimon_core.write.data_files import FileRole
 from paimon_core.write.file_rows import FileRows
 from paimon_core.write.key_value import check_once
 from paimon_core.write.write_buffer import WriteBuffer
-
-_NUMBER = re.compile(r"^(?P<writer>.*)-(?P<number>[0-9]{1,9})\.")
-_LONG_AGO = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 class PostponedWriter:
@@ -78,17 +67,6 @@ class PostponedWriter:
     def _divide(self, rows: pa.RecordBatch) -> None:
         for _, part in split_by(rows, partition_codes(rows, self._schema.partition_keys)):
             self._writers.write(row_bytes(part, 0, self._schema.partition_fields), POSTPONED, part)
-
-
-def arrival_order(files: Iterable[DataFileMeta]) -> list[DataFileMeta]:
-    """Postponed files in the order their rows came: by the time they ended, those of a writer by their numbers."""
-    return sorted(files, key=_arrival)
-
-
-def _arrival(file: DataFileMeta) -> tuple[datetime, str, int]:
-    match = _NUMBER.match(file.file_name)
-    name = (match["writer"], int(match["number"])) if match else (file.file_name, 0)
-    return file.creation_time or _LONG_AGO, *name
 
 
 def _waiting_store(store: TableStore) -> TableStore:

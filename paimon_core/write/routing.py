@@ -21,10 +21,10 @@ from paimon_core.spec.manifest import DataFileMeta
 from paimon_core.spec.message import CommitMessage, decode_message, encode_message
 from paimon_core.store.bucket_files import BucketFiles, file_fields, merge_section, merge_spec
 from paimon_core.store.index_files import vectors_by_file
+from paimon_core.store.postponed_files import arrival_order
 from paimon_core.store.table_store import TableStore
 from paimon_core.write.append import AppendWriter
 from paimon_core.write.key_value import KeyValueWriter
-from paimon_core.write.postponed import arrival_order
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,18 +18,22 @@ from hypothesis import strategies as st
 from paimon_core.commit.changes import Overwrite
 from paimon_core.commit.draft import CommitInfo
 from paimon_core.errors import CommitConflictError, CorruptFileError, InvalidDataError, InvalidOptionError
+from paimon_core.expressions.predicate import And, Compare
 from paimon_core.lsm.strategy import Strategy
 from paimon_core.scan.increment import Increment, IncrementMode
 from paimon_core.scan.read import read_split
+from paimon_core.scan.views import View
 from paimon_core.spec.message import CommitMessage
 from paimon_core.spec.snapshot import CommitKind, Snapshot
+from paimon_core.spec.split import decode_split, encode_split
 from paimon_core.spec.types import INT, STRING, Kind, TimeType
 from paimon_core.store.manifests import live_files
 from paimon_core.store.new_schema import new_table_schema
 from paimon_core.store.partitions import PartitionFilter
+from paimon_core.store.postponed_files import arrival_order
 from paimon_core.table import Table
 from paimon_core.write.bucket_moves import bucket_numbers
-from paimon_core.write.postponed import PostponedWriter, arrival_order
+from paimon_core.write.postponed import PostponedWriter
 from paimon_core.write.routing import route_function
 from paimon_core.write.writer import open_changes_writer, open_writer
 from paimon_sql.catalog.load import load_catalog
@@ -141,6 +145,8 @@ def test_any_history_against_a_model(
             compact(table, Strategy.FULL if what == "full" else Strategy.MINOR)
             seen, waiting = seen | waiting, {}
         assert read(table) == sorted((p, k, v) for (p, k), v in seen.items())
+        eager = table.with_options({"postpone.merge-on-read": "true"})
+        assert read(eager) == sorted((p, k, v) for (p, k), v in (seen | waiting).items())
     live = {e.file.file_name for e in live_files(table.store, table.latest_snapshot()).values()}
     assert live <= data_files(root)
 
@@ -155,6 +161,24 @@ def test_rows_wait_in_files_of_their_writer(tmp_path: Path) -> None:
     assert compact(table) is not None
     assert read(table) == [(1, 2, "b"), (1, 5, "c")]
     assert compact(table) is None
+
+
+def test_rows_that_wait_are_merged_by_readers_that_want_them(tmp_path: Path) -> None:
+    sums = {"merge-engine": "aggregation", "fields.v.aggregate-function": "listagg", "postpone.merge-on-read": "true"}
+    table = waiting_table(tmp_path, **sums)
+    insert(table, [(1, k, "a") for k in range(5)])
+    compact(table, Strategy.FULL)
+    commit(table, write(table, [(1, 3, "b"), (1, 7, "c"), (1, 3, "d"), (2, 3, "e")]))
+    only = [Compare("k", ">", 2), Compare("v", "=", "a,b,d")]
+    assert read(table)[3:] == [(1, 3, "a,b,d"), (1, 4, "a"), (1, 7, "c"), (2, 3, "e")]
+    plan = table.plan(table.latest_snapshot(), And(tuple(only)))
+    assert [s.needs_merge for s in plan.splits] == [True, True] and plan.row_count is None
+    (first, _) = sorted(plan.splits, key=lambda s: len(s.files), reverse=True)
+    travelled = decode_split(encode_split(first))
+    (batch,) = read_split(table.store, travelled, ["v", "k"], And(tuple(only)))
+    assert batch.to_pylist() == [{"v": "a,b,d", "k": 3}]
+    optimized = table.plan(table.latest_snapshot(), view=View.READ_OPTIMIZED)
+    assert optimized.row_count == 5
 
 
 def test_columns_that_avro_cannot_hold_wait_in_the_format_of_the_table(tmp_path: Path) -> None:
