@@ -186,6 +186,11 @@ MANIFEST_FULL_COMPACTION_SIZE = Option(
     "manifest.full-compaction-threshold-size", memory_size, 16 * 2**20, "Bytes of small manifests that rewrite all."
 )
 MANIFEST_MERGE_MIN_COUNT = Option("manifest.merge-min-count", integer, 30, "Small manifests that are merged.")
+MANIFEST_SORT_ENABLED = Option("manifest-sort.enabled", boolean, False, "Merged manifests are in order of partitions.")
+MANIFEST_SORT_FIELD = Option(
+    "manifest-sort.partition-field", str.strip, "", 'Partition column they go by; "": the first.'
+)
+MANIFEST_SORT_SIZE = Option("manifest-sort.max-rewrite-size", memory_size, 256 * 2**20, "Bytes of manifests to sort.")
 MANIFEST_TARGET_FILE_SIZE = Option("manifest.target-file-size", memory_size, 8 * 2**20, "Size of merged manifests.")
 MERGE_ENGINE = Option(
     "merge-engine",
@@ -227,6 +232,22 @@ PARTITION_MARK_DONE_URL = Option("partition.mark-done-action.http.url", str, "",
 PARTITION_TIMESTAMP_FORMATTER = Option("partition.timestamp-formatter", str, "", "How a partition's time is read.")
 PARTITION_TIMESTAMP_PATTERN = Option("partition.timestamp-pattern", str, "", "Values that make a partition's time.")
 PK_CLUSTERING_OVERRIDE = Option("pk-clustering-override", boolean, False, "Files are sorted by other columns.")
+POSTPONE_BATCH_FIXED = Option(
+    "postpone.batch-write-fixed-bucket", boolean, True, "Statements give rows their buckets at once."
+)
+POSTPONE_BATCH_MOST = Option(
+    "postpone.batch-write-fixed-bucket.max-parallelism", integer, 2048, "Most buckets that a statement gives."
+)
+POSTPONE_DEFAULT_BUCKETS = Option(
+    "postpone.default-bucket-num", optional(integer), None, "Buckets of a new partition; default: by its rows."
+)
+POSTPONE_MERGE_ON_READ = Option("postpone.merge-on-read", boolean, False, "Readers see rows that wait for a bucket.")
+POSTPONE_TARGET_ROWS = Option(
+    "postpone.target-row-num-per-bucket", optional(integer), None, "Rows of a bucket of a new partition."
+)
+POSTPONE_TARGET_SIZE = Option(
+    "postpone.target-size-per-bucket", memory_size, 2**30, "Bytes of a bucket of a new partition."
+)
 PRIMARY_KEY = Option("primary-key", names, NO_NAMES, "Primary key columns, at CREATE TABLE.")
 ROW_KIND_FIELD = Option("rowkind.field", str, "", "Column that says what a row does: +I, -U, +U or -D.")
 SCAN_FALLBACK_BRANCH = Option("scan.fallback-branch", str.strip, "", "Branch that lends partitions.")
@@ -242,6 +263,7 @@ SEQUENCE_ORDER = Option(
 )
 SINK_PROCESS_TIME_ZONE = Option("sink.process-time-zone", str, "", "Zone of automatic tags; default: the process's.")
 SNAPSHOT_EXPIRE_LIMIT = Option("snapshot.expire.limit", integer, 50, "Snapshots that expire at a time.")
+SNAPSHOT_IGNORE_EMPTY_COMMIT = Option("snapshot.ignore-empty-commit", boolean, True, "No snapshot for no rows.")
 SNAPSHOT_NUM_RETAINED_MAX = Option("snapshot.num-retained.max", integer, 2**31 - 1, "Most snapshots kept.")
 SNAPSHOT_NUM_RETAINED_MIN = Option("snapshot.num-retained.min", integer, 10, "Snapshots that are always kept.")
 SNAPSHOT_TIME_RETAINED = Option("snapshot.time-retained", duration, 3_600_000, "How long snapshots are kept, ms.")

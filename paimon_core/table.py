@@ -17,7 +17,7 @@ from paimon_core.errors import CommitUnknownError, PaimonError, UnsupportedFeatu
 from paimon_core.expressions.predicate import Predicate
 from paimon_core.lsm.compaction import last_level
 from paimon_core.maintenance.after_commit import keep_up
-from paimon_core.options import BUCKET, COMMIT_UNSAFE_STORAGE, COMMIT_USER_PREFIX, DYNAMIC
+from paimon_core.options import BUCKET, COMMIT_UNSAFE_STORAGE, COMMIT_USER_PREFIX, DYNAMIC, POSTPONED
 from paimon_core.scan.fallback import plan_with_fallback
 from paimon_core.scan.increment import Increment
 from paimon_core.scan.partitions import partition_rows
@@ -34,6 +34,7 @@ from paimon_core.store.option_changes import check_option_set
 from paimon_core.store.snapshots import latest_snapshot
 from paimon_core.store.table_store import TableStore
 from paimon_core.system_tables.registry import read_system_table, system_table_schema
+from paimon_core.write.bucket_moves import BucketMoves, Runner, write_store
 from paimon_core.write.compact_job import tasks_after_write
 from paimon_core.write.dynamic_buckets import AssignmentBase
 from paimon_core.write.hash_index_merge import delete_hash_indexes, merge_hash_indexes
@@ -105,6 +106,14 @@ class Table:
             )
         return AssignmentBase(latest_snapshot(self.store) if overwrite is None else None, tasks, overwrite is not None)
 
+    def write_store(self, *, overwrites: bool) -> TableStore:
+        """The table as the tasks of a write see it; see `write_store`."""
+        return write_store(self.store, latest_snapshot(self.store), overwrites=overwrites)
+
+    def bucket_moves(self, run: Runner) -> BucketMoves:
+        """Moves rows of the latest version into other buckets; `run` is where the work is done."""
+        return BucketMoves(self.store, latest_snapshot(self.store), self.max_sequence_number() + 1, run)
+
     def check_writable(self) -> None:
         """Raises `UnsupportedFeatureError` where rows cannot be committed: to be asked before they are written."""
         check_writable(self.store)
@@ -128,7 +137,7 @@ class Table:
             delete_hash_indexes(self.store, indexes.merged)
             raise
         delete_hash_indexes(self.store, indexes.parts)
-        if made is not None:
+        if made is not None and not _only_waiting(messages):
             keep_up(self.store, made, publisher)
         return made
 
@@ -152,3 +161,8 @@ class Table:
     def system_table(self, name: str, zone: tzinfo | None = None) -> pa.Table:
         """The rows of `table$name`; moments in the zone given, None: the process's own."""
         return read_system_table(self.store, name, zone)
+
+
+def _only_waiting(messages: Sequence[CommitMessage]) -> bool:
+    """Whether all rows wait for a bucket: no version is older than what their compaction is to start from."""
+    return bool(messages) and all(m.bucket == POSTPONED for m in messages)

@@ -17,6 +17,7 @@ from paimon_sql.procedures import (
 )
 from paimon_sql.procedures.compaction import compact, compact_database
 from paimon_sql.procedures.registry import Executor, Parameter, Procedure, ProcedureContext, procedure
+from paimon_sql.procedures.rescale import rescale
 
 __all__ = ["PROCEDURES", "STATEMENTS", "Executor", "Parameter", "Procedure", "ProcedureContext", "procedure"]
 
@@ -48,6 +49,7 @@ PROCEDURES = {
         manifests.compact_manifest,
         partitions.drop_partition,
         partitions.mark_partition_done,
+        rescale,
         rollback.repair,
         rollback.repair_earliest_snapshot,
         rollback.rollback,

@@ -1,31 +1,27 @@
-"""`CALL sys.compact`: rewrite sorted runs, or small files, as one task per bucket."""
+"""`CALL sys.compact` and `CALL sys.compact_database`: rewrite sorted runs, or small files, as one task per bucket."""
 
 from __future__ import annotations
 
 import logging
 import re
-from collections import defaultdict
 from collections.abc import Sequence
-from datetime import datetime, timedelta
 from typing import Any
 
 from paimon_core.commit.draft import CommitInfo
 from paimon_core.errors import InvalidOptionError, PaimonError
 from paimon_core.lsm.strategy import Strategy
-from paimon_core.options import PARTITION_DEFAULT_NAME, WRITE_ONLY, names
-from paimon_core.scan.partitions import decoded_partitions
-from paimon_core.spec.message import decode_message
-from paimon_core.spec.snapshot import Snapshot
-from paimon_core.store.manifests import live_files
-from paimon_core.store.partitions import PartitionFilter, only_partitions
+from paimon_core.options import BUCKET, POSTPONED, WRITE_ONLY, names
+from paimon_core.spec.message import CommitMessage, decode_message
+from paimon_core.store.partitions import PartitionFilter
 from paimon_core.table import Table
-from paimon_core.write.compact_job import NOTHING, compaction_function, compaction_tasks, live_buckets
-from paimon_core.write.data_files import wall_clock
+from paimon_core.write.compact_job import NOTHING, compaction_function, encode_tasks, live_buckets
 from paimon_core.write.sort_job import Curve, replacing, sort_job
-from paimon_sql.procedures.arguments import idle_millis, partition_specs, table_options
+from paimon_sql.procedures.arguments import idle_millis, table_options
+from paimon_sql.procedures.partition_choice import chosen_partitions, idle_partitions
 from paimon_sql.procedures.registry import ProcedureContext, procedure
 
 _LOG = logging.getLogger(__name__)
+_RANGE = re.compile(r"([0-9]{1,9})(?:\s*-\s*([0-9]{1,9}))?")
 STRATEGIES = ("full", "minor")
 
 
@@ -40,37 +36,40 @@ def compact(
     where: str | None = None,
     options: str | None = None,
     partition_idle_time: str | None = None,
+    buckets: str | None = None,
 ) -> Sequence[tuple[Any, ...]]:
     """Compact a table, or some partitions: those named (`dt=2024-01-01,hh=10;dt=2024-01-02`), those that satisfy
     `where` (`dt > '2024-01-01'`), those that no file was added to for `partition_idle_time` (`1 d`).
 
-    `compact_strategy` is `full` (the default: everything becomes one sorted run, or few files) or `minor` (only what
-    the table's `num-sorted-run.compaction-trigger` and size ratios ask for). `options` (`key=value,…`) are those of the
-    table for this call.
+    `compact_strategy` is `full` (everything becomes one sorted run, or few files) or `minor` (only what the table's
+    `num-sorted-run.compaction-trigger` and size ratios ask for); it is `full` by default, `minor` for postponed
+    buckets, whose rows get their buckets here. `options` (`key=value,…`) are those of the table for this call.
+    `buckets` (`0-9,12`) are those of a table with fixed buckets that are meant.
 
     In append tables `order_strategy` sorts the rows of the partitions by `order_by` (`a,b`): `order` by one column
     after the other, `zorder` and `hilbert` along a curve through all of them. The result is true.
     """
-    strategy = (compact_strategy or "full").lower()
-    if strategy not in STRATEGIES:
-        known = ", ".join(STRATEGIES)
-        raise InvalidOptionError(f"compact_strategy cannot be {compact_strategy!r}: it is one of {known}.")
     target = context.load_table(table).with_options({WRITE_ONLY.key: "false"} | table_options(options or ""))
+    strategy, curve = _strategy(target, compact_strategy), _curve(order_strategy, order_by)
+    numbers = None if buckets is None else _bucket_numbers(target, buckets)
+    if curve is not None and (partition_idle_time is not None or numbers is not None):
+        raise InvalidOptionError("order_strategy sorts whole partitions: leave partition_idle_time and buckets out.")
     target.check_writable()
     snapshot = target.latest_snapshot()
-    chosen = _partition_filter(context, target, snapshot, partitions, where)
+    chosen = chosen_partitions(context, target, snapshot, partitions, where)
     if partition_idle_time is not None:
-        chosen = _idle(target, snapshot, chosen, idle_millis(partition_idle_time))
-    curve = _curve(order_strategy, order_by)
-    if curve is None:
-        tasks = compaction_tasks(target.store, snapshot, chosen)
-        function = compaction_function(target.store, Strategy(strategy))
-        results = context.executor.run(function, tasks, f"compact {target.name}")
-        messages = [decode_message(r) for r in results if r != NOTHING]
+        chosen = idle_partitions(target, snapshot, chosen, idle_millis(partition_idle_time))
+    if curve is not None:
+        found = live_buckets(target.store, snapshot, chosen)
+        job = sort_job(target.store, found, names(order_by or ""), curve)
+        messages = replacing(found, context.executor.sort(job, f"sort {target.name}")) if found else []
+    elif target.store.options[BUCKET] == POSTPONED:
+        messages = _compact_postponed(context, target, chosen, strategy)
     else:
-        buckets = live_buckets(target.store, snapshot, chosen)
-        job = sort_job(target.store, buckets, names(order_by or ""), curve)
-        messages = replacing(buckets, context.executor.sort(job, f"sort {target.name}")) if buckets else []
+        tasks = [t for t in live_buckets(target.store, snapshot, chosen) if numbers is None or t.bucket in numbers]
+        function = compaction_function(target.store, strategy)
+        results = context.executor.run(function, encode_tasks(tasks), f"compact {target.name}")
+        messages = [decode_message(r) for r in results if r != NOTHING]
     if messages:
         target.commit(messages, CommitInfo(user=target.new_commit_user()))
     return [(True,)]
@@ -126,29 +125,34 @@ def _curve(strategy: str | None, order_by: str | None) -> Curve | None:
     return Curve(strategy.lower())
 
 
-def _partition_filter(
-    context: ProcedureContext, table: Table, snapshot: Snapshot | None, partitions: str | None, where: str | None
-) -> PartitionFilter:
-    fields = table.schema.partition_fields
-    if partitions is not None and where is not None:
-        raise InvalidOptionError("partitions and where cannot both say what to compact: leave one of them out.")
-    if partitions is not None:
-        default_name = table.store.options[PARTITION_DEFAULT_NAME]
-        return PartitionFilter(fields, predicate=partition_specs(partitions, fields, default_name))
-    if where is None:
-        return PartitionFilter(fields)
-    if not fields:
-        raise InvalidOptionError(f"where is about partitions, and table {table.name} has none: leave it out.")
-    known = sorted({e.partition for e in live_files(table.store, snapshot).values()})
-    rows = context.executor.select(decoded_partitions(table.store, known), where)
-    return only_partitions(fields, (known[i] for i in rows))
+def _strategy(table: Table, given: str | None) -> Strategy:
+    if given is None or not given.strip():
+        return Strategy.MINOR if table.store.options[BUCKET] == POSTPONED else Strategy.FULL
+    if given.strip().lower() not in STRATEGIES:
+        raise InvalidOptionError(f"compact_strategy cannot be {given!r}: it is one of {', '.join(STRATEGIES)}.")
+    return Strategy(given.strip().lower())
 
 
-def _idle(table: Table, snapshot: Snapshot | None, chosen: PartitionFilter, millis: int) -> PartitionFilter:
-    """Of the partitions chosen those whose last file is older."""
-    last: dict[bytes, datetime] = defaultdict(lambda: datetime.min.replace(tzinfo=wall_clock().tzinfo))
-    for entry in live_files(table.store, snapshot, chosen).values():
-        if entry.file.creation_time is not None:
-            last[entry.partition] = max(last[entry.partition], entry.file.creation_time)
-    bound = wall_clock() - timedelta(milliseconds=millis)
-    return only_partitions(chosen.fields, (p for p, time in last.items() if time < bound))
+def _bucket_numbers(table: Table, text: str) -> frozenset[int]:
+    """The numbers of `0-9,12`."""
+    count = table.store.options[BUCKET]
+    if count < 1:
+        raise InvalidOptionError(
+            f"buckets is for tables with fixed buckets, and table {table.name} has 'bucket' = '{count}': leave it out."
+        )
+    numbers: set[int] = set()
+    for part in text.split(","):
+        match = _RANGE.fullmatch(part.strip())
+        low, high = (int(match[1]), int(match[2] or match[1])) if match else (0, -1)
+        if not low <= high < count:
+            raise InvalidOptionError(f"buckets cannot be {text!r}: write it as '0-9,12', below {count}.")
+        numbers.update(range(low, high + 1))
+    return frozenset(numbers)
+
+
+def _compact_postponed(
+    context: ProcedureContext, table: Table, chosen: PartitionFilter, strategy: Strategy
+) -> list[CommitMessage]:
+    description = f"compact {table.name}"
+    moves = table.bucket_moves(lambda function, items, size: context.executor.run(function, items, description))
+    return moves.compact(chosen, strategy)

@@ -8,20 +8,38 @@ from typing import Any
 from paimon_core.commit.commit import compact_manifests
 from paimon_core.commit.draft import CommitInfo
 from paimon_core.commit.publish import publisher_for
-from paimon_core.options import COMMIT_UNSAFE_STORAGE
+from paimon_core.options import (
+    COMMIT_UNSAFE_STORAGE,
+    MANIFEST_SORT_ENABLED,
+    MANIFEST_SORT_FIELD,
+    MANIFEST_SORT_SIZE,
+)
 from paimon_sql.procedures.arguments import table_options
 from paimon_sql.procedures.registry import ProcedureContext, procedure
 
 
 @procedure(result="boolean")
 def compact_manifest(
-    context: ProcedureContext, table: str, options: str | None = None, dry_run: bool = False
+    context: ProcedureContext,
+    table: str,
+    options: str | None = None,
+    dry_run: bool = False,
+    manifest_sort_enabled: bool | None = None,
+    manifest_sort_partition_field: str | None = None,
+    manifest_sort_max_rewrite_size: str | None = None,
 ) -> Sequence[tuple[Any, ...]]:
     """Rewrite the table's manifests into few, without the files that are gone. With `dry_run` nothing changes.
 
-    The result is true.
+    `manifest_sort_enabled`, `…_partition_field` and `…_max_rewrite_size` stand for the options `manifest-sort.…`: what
+    is rewritten is put in the order of a partition column. The result is true.
     """
-    target = context.load_table(table).with_options(table_options(options or ""))
+    sort = {
+        MANIFEST_SORT_ENABLED.key: None if manifest_sort_enabled is None else str(manifest_sort_enabled).lower(),
+        MANIFEST_SORT_FIELD.key: manifest_sort_partition_field,
+        MANIFEST_SORT_SIZE.key: manifest_sort_max_rewrite_size,
+    }
+    given = table_options(options or "") | {key: value for key, value in sort.items() if value is not None}
+    target = context.load_table(table).with_options(given)
     target.check_writable()
     if not dry_run:
         publisher = publisher_for(target.store.io, target.lock, target.store.options[COMMIT_UNSAFE_STORAGE])

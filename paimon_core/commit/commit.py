@@ -31,6 +31,7 @@ from paimon_core.options import (
     COMMIT_MIN_RETRY_WAIT,
     MANIFEST_FULL_COMPACTION_SIZE,
     MANIFEST_TARGET_FILE_SIZE,
+    SNAPSHOT_IGNORE_EMPTY_COMMIT,
     TableOptions,
 )
 from paimon_core.spec.index_manifest import IndexManifestEntry
@@ -62,7 +63,10 @@ def commit(
     check_writable(store)
     _check_table(store)
     made: Snapshot | None = None
-    for change in changes_of(store, messages, overwrite):
+    changes = changes_of(store, messages, overwrite)
+    if not changes and overwrite is None and not store.options[SNAPSHOT_IGNORE_EMPTY_COMMIT]:
+        changes = [Change(kind=CommitKind.APPEND, entries=(), scope=None)]
+    for change in changes:
         try:
             made = _commit_change(store, change, info, publisher)
         except CommitUnknownError:
@@ -181,7 +185,7 @@ def _delta(store: TableStore, change: Change, latest: Snapshot | None) -> Delta:
     index = change.index_against(indexed)
     key_types = store.schema.types(store.schema.trimmed_primary_keys) if store.has_primary_key else ()
     problem = (
-        find_conflict(live, entries, change.kind, key_types)
+        find_conflict(live, entries, key_types)
         or _moved_hash_index(store, change, indexed)
         or find_index_conflict(indexed, index, live, entries)
     )

@@ -1,7 +1,7 @@
 """Whether a change still fits the live files it is put on: pure decisions, each a sentence or None.
 
 1. A change deletes only files that are live, and adds only files that are not.
-2. A partition keeps its number of buckets, unless it is overwritten.
+2. All files of a partition are of the same number of buckets.
 3. Above level 0 the files of a bucket's level share no keys.
 """
 
@@ -12,23 +12,20 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from paimon_core.lsm.runs import key_range
 from paimon_core.spec.manifest import FileKind, ManifestEntry
-from paimon_core.spec.snapshot import CommitKind
 from paimon_core.spec.types import DataType
 from paimon_core.store.manifests import Identifier
 
 Live = Mapping[Identifier, ManifestEntry]
 
 
-def find_conflict(
-    live: Live, delta: Sequence[ManifestEntry], kind: CommitKind, key_types: Sequence[DataType]
-) -> str | None:
+def find_conflict(live: Live, delta: Sequence[ManifestEntry], key_types: Sequence[DataType]) -> str | None:
     """What makes `delta` impossible on top of `live` (its partitions' files), None where nothing does.
 
     `key_types` are those of the trimmed primary key; empty for append tables.
     """
     after = dict(live)
     problem = _apply(after, delta)
-    if problem is None and kind is not CommitKind.OVERWRITE:
+    if problem is None:
         problem = _changed_buckets(after.values())
     if problem is None and key_types and any(e.file.level > 0 for e in delta if e.kind is FileKind.ADD):
         problem = _overlap(after.values(), delta, key_types)
@@ -57,8 +54,9 @@ def _changed_buckets(entries: Iterable[ManifestEntry]) -> str | None:
         total = totals.setdefault(entry.partition, entry.total_buckets)
         if entry.total_buckets > 0 and total > 0 and total != entry.total_buckets:
             return (
-                f"the partition has {total} buckets and this commit writes {entry.total_buckets}; after a change of "
-                "'bucket' the partition must be overwritten before rows are added"
+                f"it writes a partition with a new bucket num {entry.total_buckets}, but the previous bucket num is "
+                f"{total}; after a change of 'bucket' a partition is to be overwritten, or CALL sys.rescale run on it, "
+                "before rows are added"
             )
     return None
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import chain
 
 import pyarrow as pa
 
@@ -10,7 +11,8 @@ from paimon_core.expressions.predicate import Predicate, only_on, renamed
 from paimon_core.formats.arrow_types import KEY_PREFIX, SEQUENCE_NUMBER, VALUE_KIND, arrow_schema, key_value_fields
 from paimon_core.lsm.engines.registry import columns_to_merge
 from paimon_core.lsm.runs import sections
-from paimon_core.spec.split import DataSplit
+from paimon_core.scan.waiting import merge_with_waiting
+from paimon_core.spec.split import DataSplit, SplitKind
 from paimon_core.spec.types import DataField
 from paimon_core.store.bucket_files import BucketFiles, merge_section, merge_spec
 from paimon_core.store.table_store import TableStore
@@ -43,6 +45,10 @@ def merged_rows(
     system = [f for f in in_files if f.name in SYSTEM_COLUMNS] if with_deletes else []
     sources = [stored.get(f.name, f.name) for f in fields] + [f.name for f in system]
     target = arrow_schema([*fields, *system])
-    for section in sections(split.files, [f.type for f in schema.key_fields]):
-        for batch in merge_section(files, section, spec):
-            yield pa.RecordBatch.from_arrays([batch.column(n) for n in sources], schema=target)
+    if split.kind is SplitKind.WAITING:
+        merged = merge_with_waiting(files, split, spec)
+    else:
+        parts = sections(split.files, [f.type for f in schema.key_fields])
+        merged = chain.from_iterable(merge_section(files, section, spec) for section in parts)
+    for batch in merged:
+        yield pa.RecordBatch.from_arrays([batch.column(n) for n in sources], schema=target)

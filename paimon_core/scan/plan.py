@@ -19,6 +19,7 @@ from paimon_core.options import (
 )
 from paimon_core.scan.pruning import FileFilter
 from paimon_core.scan.splits import key_sections, pack_files, pack_sections
+from paimon_core.scan.waiting import partitions_that_wait, waiting_splits
 from paimon_core.spec.manifest import DataFileMeta, FileKind, ManifestEntry, live_entries
 from paimon_core.spec.snapshot import Snapshot
 from paimon_core.spec.split import DataSplit, DeletionFile
@@ -84,24 +85,29 @@ def plan_scan(
     read = [m for m in manifests if partitions.may_hold(m)]
     files = FileFilter(store, predicate) if predicate is not None else None
     entries = (e for e in read_entries(store, read) if level is None or e.file.level == level)
-    buckets, total = _buckets(store, entries, partitions, files)
+    live = [e for e in live_entries(entries).values() if e.kind is FileKind.ADD]
+    waiting = (
+        {} if level is not None else partitions_that_wait(store, (e for e in live if partitions.holds(e.partition)))
+    )
+    buckets, total = _buckets(store, (e for e in live if e.partition not in waiting), partitions, files)
     vectors = deletion_files(store, snapshot)
+    splits = [s for place, entries in buckets.items() for s in _splits(store, entries, files, vectors[place])]
     return Plan(
         table=store.name,
         snapshot=snapshot,
-        splits=tuple(s for place, entries in buckets.items() for s in _splits(store, entries, files, vectors[place])),
+        splits=(*splits, *waiting_splits(store, waiting, vectors)),
         manifests_total=len(manifests),
         manifests_read=len(read),
-        files_total=total,
+        files_total=total + sum(map(len, waiting.values())),
         exact=predicate is None or columns(predicate) <= frozenset(partition_keys),
     )
 
 
 def _buckets(
-    store: TableStore, entries: Iterable[ManifestEntry], partitions: PartitionFilter, files: FileFilter | None
+    store: TableStore, live: Iterable[ManifestEntry], partitions: PartitionFilter, files: FileFilter | None
 ) -> tuple[dict[Bucket, list[ManifestEntry]], int]:
     """The live files that are not pruned one by one, per bucket, and how many there were."""
-    live = [e for e in live_entries(entries).values() if e.kind is FileKind.ADD and e.bucket >= 0]
+    live = [e for e in live if e.bucket >= 0]
     if skips_level_0(store):
         live = [e for e in live if e.file.level > 0]
     groups: dict[Bucket, list[ManifestEntry]] = defaultdict(list)

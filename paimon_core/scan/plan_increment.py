@@ -78,7 +78,7 @@ def _changes(
 
 
 def _added(entries: Iterable[ManifestEntry], partitions: PartitionFilter) -> Iterator[ManifestEntry]:
-    return (e for e in entries if e.kind is FileKind.ADD and partitions.holds(e.partition))
+    return (e for e in entries if e.kind is FileKind.ADD and e.bucket >= 0 and partitions.holds(e.partition))
 
 
 def _compared(store: TableStore, increment: Increment, partitions: PartitionFilter) -> Iterator[DataSplit]:
@@ -92,7 +92,7 @@ def _compared(store: TableStore, increment: Increment, partitions: PartitionFilt
     buckets: dict[Bucket, tuple[list[DataFileMeta], list[DataFileMeta]]] = defaultdict(lambda: ([], []))
     for side, entries in enumerate((old, new)):
         for identifier, entry in entries.items():
-            if identifier not in common and not (entry.file.level == 0 and skips_level_0(store)):
+            if entry.bucket >= 0 and identifier not in common and not (entry.file.level == 0 and skips_level_0(store)):
                 buckets[entry.partition, entry.bucket][side].append(entry.file)
     for place, (before, after) in buckets.items():
         for earlier, later in _by_keys(store, before, after):

@@ -53,7 +53,7 @@ def _rows(
     usable = only_on(predicate, columns) if predicate else None
     deletes = store.has_primary_key and any(f.delete_row_count != 0 for f in split.files)
     batches: Iterator[pa.RecordBatch]
-    if split.kind is not SplitKind.ROWS:
+    if split.kind in (SplitKind.CHANGES, SplitKind.DIFFERENCE):
         batches = (b.select(list(columns)) for b in read_changes(store, split, columns, usable, retracts=False))
     elif split.needs_merge or deletes:
         batches = merged_rows(store, split, fields, usable)

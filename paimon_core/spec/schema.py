@@ -48,8 +48,12 @@ class TableSchema:
 
     @cached_property
     def cross_partition_update(self) -> bool:
-        """Whether a key can be in any partition: rows then move when their partition columns change."""
-        return bool(self.primary_keys) and not set(self.partition_keys) <= set(self.primary_keys)
+        """Whether a key can be in any partition, and its row moves when its partition columns change.
+
+        Where buckets are not dynamic nothing says where a key is: there a key has a row in each partition it is put in.
+        """
+        moves = bool(self.primary_keys) and not set(self.partition_keys) <= set(self.primary_keys)
+        return moves and self.options.get("bucket", "-1").strip() == "-1"
 
     @cached_property
     def key_fields(self) -> tuple[DataField, ...]:

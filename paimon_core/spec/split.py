@@ -23,11 +23,13 @@ class DeletionFile:
 
 
 class SplitKind(StrEnum):
-    """What the rows of a split's files are: rows of a version, changes each, or one of two versions to compare."""
+    """What the rows of a split's files are: rows of a version, changes each, one of two versions to compare, or rows of
+    a partition with newer ones that wait for a bucket."""
 
     ROWS = "rows"
     CHANGES = "changes"
     DIFFERENCE = "difference"
+    WAITING = "waiting"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,8 +37,8 @@ class DataSplit:
     """Files of one bucket; `needs_merge` where their rows must be merged by key, else they are read as they are.
 
     `deletions` are the deletion vectors of those files that have one. `before` are the files of an earlier version,
-    with their deletion vectors, whose rows those of `files` are compared to, for `DIFFERENCE`. `branch` names
-    the branch they are of, "": the table's own.
+    with their deletion vectors, whose rows those of `files` are compared to, for `DIFFERENCE`; for `WAITING`
+    those of rows without a bucket, oldest first. `branch` names the branch they are of, "": the table's own.
     """
 
     partition: bytes

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from paimon_core.errors import UnsupportedFeatureError
-from paimon_core.options import BUCKET, POSTPONED
+from paimon_core.options import BUCKET
 from paimon_core.store.table_store import TableStore
 
 
@@ -36,11 +36,6 @@ _WRITE = (
     _Feature("pk-clustering-override", "false", ("false",), keyed_only=True),
     _Feature("data-file.external-paths", "", ("",)),
 )
-# what rows can move between partitions with
-_ACROSS_PARTITIONS = (
-    _Feature("merge-engine", "deduplicate", ("deduplicate",)),
-    _Feature("changelog-producer", "none", ("none",)),
-)
 
 
 def check_readable(store: TableStore) -> None:
@@ -53,15 +48,11 @@ def check_writable(store: TableStore) -> None:
     _check(store, _WRITE, "written")
     if not store.has_primary_key:
         return
-    bucket = store.options[BUCKET]
-    if bucket in (POSTPONED, 0):
-        kind = "postponed buckets" if bucket else "no buckets"
+    if store.options[BUCKET] == 0:
         raise UnsupportedFeatureError(
-            f"Table {store.name} cannot be written: 'bucket' = '{bucket}' means {kind}, which this version does not "
-            "write; primary-key tables work with 'bucket' = '-1', or '1' or more."
+            f"Table {store.name} cannot be written: 'bucket' = '0' means no buckets; primary-key tables work with "
+            "'bucket' = '-1', '-2', or '1' or more."
         )
-    if store.schema.cross_partition_update:
-        _check(store, _ACROSS_PARTITIONS, "written, since its primary key lacks partition columns")
 
 
 def _check(store: TableStore, features: tuple[_Feature, ...], verb: str) -> None:

@@ -13,9 +13,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 from typing import Any
 
+from paimon_core.errors import InvalidOptionError
 from paimon_core.options import (
     MANIFEST_FULL_COMPACTION_SIZE,
     MANIFEST_MERGE_MIN_COUNT,
+    MANIFEST_SORT_ENABLED,
+    MANIFEST_SORT_FIELD,
+    MANIFEST_SORT_SIZE,
     MANIFEST_TARGET_FILE_SIZE,
 )
 from paimon_core.spec.binary_row import decode_row
@@ -154,7 +158,25 @@ def _merge_fully(
     )
     entries = live_entries(read_entries(store, [m for m in manifests if m.file_name in touched])).values()
     kept = [m for m in manifests if m.file_name not in touched]
-    return kept + _rewrite(store, [e for e in entries if e.kind is FileKind.ADD])
+    size = sum(m.file_size for m in manifests if m.file_name in touched)
+    added = [e for e in entries if e.kind is FileKind.ADD]
+    return kept + _rewrite(store, added if size > store.options[MANIFEST_SORT_SIZE] else _in_order(store, added))
+
+
+def _in_order(store: TableStore, entries: list[ManifestEntry]) -> list[ManifestEntry]:
+    """Entries of added files by a partition column, where `manifest-sort.enabled` asks for it; NULL comes first."""
+    keys = store.schema.partition_keys
+    if not store.options[MANIFEST_SORT_ENABLED] or not keys:
+        return entries
+    name = store.options[MANIFEST_SORT_FIELD] or keys[0]
+    if name not in keys:
+        raise InvalidOptionError(
+            f"Option '{MANIFEST_SORT_FIELD.key}' cannot be {name!r}: the partition columns are {', '.join(keys)}."
+        )
+    types, place = store.schema.types(keys), keys.index(name)
+    values = {p: decode_row(types, p)[place] for p in {e.partition for e in entries}}
+    empty = [e for e in entries if values[e.partition] is None]
+    return empty + sorted((e for e in entries if values[e.partition] is not None), key=lambda e: values[e.partition])
 
 
 def _rewrite(store: TableStore, entries: Iterable[ManifestEntry]) -> list[ManifestFileMeta]:

@@ -12,11 +12,11 @@ from paimon_core.errors import InvalidOptionError, InvalidSchemaError, Unsupport
 from paimon_core.formats.default_values import default_value
 from paimon_core.lsm.engines.registry import merge_engine
 from paimon_core.lsm.functions.field_options import DEFAULT_FUNCTION, FIELDS_PREFIX, FUNCTION_SUFFIX, FieldOptions
+from paimon_core.lsm.strategy import DELTA_COMMITS
 from paimon_core.options import (
     BUCKET,
     BUCKET_KEY,
     DELETION_VECTORS,
-    DYNAMIC,
     MERGE_ENGINE,
     ROW_KIND_FIELD,
     SEQUENCE_FIELD,
@@ -141,12 +141,6 @@ def _check_keys(schema: TableSchema) -> None:
                 raise InvalidSchemaError(f"{kind} column {field.name!r} cannot be of type {field.type.sql()}.")
     if schema.partition_keys and len(schema.partition_keys) == len(schema.fields):
         raise InvalidSchemaError("All columns are partition columns: a table needs at least one other column.")
-    if schema.cross_partition_update and TableOptions(schema.options)[BUCKET] != DYNAMIC:
-        missing = next(k for k in schema.partition_keys if k not in schema.primary_keys)
-        raise InvalidSchemaError(
-            f"The primary key ({', '.join(schema.primary_keys)}) does not include the partition column {missing!r}: "
-            f"add it, or let rows move across partitions with '{BUCKET.key}' = '{DYNAMIC}'."
-        )
     if schema.primary_keys and set(schema.primary_keys) == set(schema.partition_keys):
         raise InvalidSchemaError(
             f"The primary key ({', '.join(schema.primary_keys)}) has only partition columns, so each partition would "
@@ -160,6 +154,10 @@ def _check_bucket(schema: TableSchema, options: TableOptions) -> None:
         if BUCKET_KEY in options:
             raise InvalidOptionError(
                 "Cannot define 'bucket-key' with 'bucket' = '-1': remove 'bucket-key' or give a number of buckets."
+            )
+        if not schema.primary_keys and DELTA_COMMITS in options:
+            raise InvalidOptionError(
+                f"Option '{DELTA_COMMITS.key}' does not go with an append table without buckets: remove it."
             )
         return
     if bucket < 1 and not (bucket == -2 and schema.primary_keys):

@@ -117,7 +117,8 @@ def partitions(store: TableStore, zone: tzinfo | None) -> Iterator[Row]:
 
 
 def buckets(store: TableStore, zone: tzinfo | None) -> Iterator[Row]:
-    fields, groups = store.schema.partition_fields, _grouped(_live(store, zone), lambda e: (e.partition, e.bucket))
+    found = live_files(store, snapshot_of_options(store, zone)).values()  # postponed rows are shown here only
+    fields, groups = store.schema.partition_fields, _grouped(found, lambda e: (e.partition, e.bucket))
     rows = ((row_text(fields, partition), bucket, *_totals(es)) for (partition, bucket), es in groups.items())
     yield from sorted(rows, key=lambda r: (r[0], r[1]))
 

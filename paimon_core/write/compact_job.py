@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 
 from paimon_core.lsm.strategy import Strategy
-from paimon_core.options import BUCKET, WRITE_ONLY
+from paimon_core.options import BUCKET, POSTPONED, WRITE_ONLY
 from paimon_core.spec.manifest import DataFileMeta, ManifestEntry
 from paimon_core.spec.message import CommitMessage, decode_message, encode_message
 from paimon_core.spec.snapshot import Snapshot
@@ -19,11 +19,6 @@ from paimon_core.write.compact import compact_append, compact_bucket, is_due
 from paimon_core.write.deletion import vectors_of
 
 NOTHING = ""
-
-
-def compaction_tasks(store: TableStore, snapshot: Snapshot | None, partitions: PartitionFilter) -> list[str]:
-    """One text per bucket with its live files and deletion vectors, the largest bucket first."""
-    return encode_tasks(live_buckets(store, snapshot, partitions))
 
 
 def tasks_after_write(
@@ -53,9 +48,11 @@ def task_size(task: CommitMessage) -> int:
 
 def live_buckets(store: TableStore, snapshot: Snapshot | None, partitions: PartitionFilter) -> list[CommitMessage]:
     """The buckets of a version, each with its files in `compact_before` and the files of its deletion vectors in
-    `compact_deleted_index_files`."""
+    `compact_deleted_index_files`; postponed rows are in none yet."""
     buckets: dict[tuple[bytes, int, int], list[DataFileMeta]] = defaultdict(list)
     for entry in live_files(store, snapshot, partitions).values():
+        if entry.bucket == POSTPONED:
+            continue
         buckets[_bucket_of(entry)].append(entry.file)
     known = index_entries(store, snapshot)
     return [

@@ -1,14 +1,19 @@
-"""Dynamic buckets where the primary key lacks partition columns: a row moves when its partition columns change.
+"""Dynamic buckets where the primary key lacks partition columns: a key is in one partition of the table.
 
-No index says where a key is: the keys of the table are read for each buffer of rows. A row whose key is in another
-partition is deleted there, with its new values, and inserted anew; one whose key is in the same stays in its bucket.
+No index says where a key is: the keys of the table are read for each buffer of rows. What becomes of a row whose key is
+in another partition depends on the merge engine:
+
+    deduplicate                   it moves: a delete with its new values goes there, the row itself here
+    partial-update, aggregation   it is merged there: its partition columns become those of the old row
+    first-row                     it is left out, as it is where the key is in the same partition
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from datetime import timedelta
 from itertools import chain
 
 import numpy as np
@@ -18,9 +23,12 @@ from numpy.typing import NDArray
 from paimon_core.formats.arrow_types import VALUE_KIND, key_value_fields
 from paimon_core.formats.binary_rows import hash_rows, row_bytes
 from paimon_core.formats.columns import fixed_values, int64_array
-from paimon_core.lsm.keys import flatten, fold, key_words, widths
+from paimon_core.lsm.diff import with_kinds
+from paimon_core.lsm.engines.registry import columns_to_merge
+from paimon_core.lsm.keys import Words, flatten, fold, key_words, widths
 from paimon_core.lsm.rows import ROW_DELETE, concat_batches, is_retract
-from paimon_core.lsm.runs import sections
+from paimon_core.lsm.runs import SortedRun, sections
+from paimon_core.options import MERGE_ENGINE, Option, duration, optional
 from paimon_core.spec.manifest import DataFileMeta
 from paimon_core.spec.message import CommitMessage
 from paimon_core.store.bucket_files import BucketFiles, merge_section, merge_spec
@@ -28,9 +36,14 @@ from paimon_core.store.index_files import Bucket, deletion_files
 from paimon_core.store.manifests import live_files
 from paimon_core.store.table_store import TableStore
 from paimon_core.write.bucketing import partition_codes, split_by
+from paimon_core.write.data_files import wall_clock
 from paimon_core.write.dynamic_buckets import AssignmentBase, DynamicBuckets
 
+INDEX_TTL = Option(
+    "cross-partition-upsert.index-ttl", optional(duration), None, "Keys in files older than this are forgotten, ms."
+)
 _NOWHERE = -1
+_MERGED_WHERE_THEY_ARE = ("partial-update", "aggregation")
 Numbers = NDArray[np.int64]
 
 
@@ -42,12 +55,21 @@ class _Keys:
     places: Numbers
 
 
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """Rows to write, the numbers of those they come from, and those of the buckets they go to; shapes (rows,)."""
+
+    numbers: Numbers
+    rows: pa.RecordBatch
+    places: Numbers
+
+
 class CrossPartition:
-    """Gives the rows of a task their partitions and buckets, and takes them out of others."""
+    """Gives the rows of a task their partitions and buckets; see above for those whose key has another."""
 
     def __init__(self, store: TableStore, base: AssignmentBase):
         self._store, self._base, self._new = store, base, DynamicBuckets(store, base)
-        schema = store.schema
+        schema, self._engine = store.schema, store.options[MERGE_ENGINE]
         self._key_fields = schema.select(schema.primary_keys)
         self._names = tuple(dict.fromkeys(schema.primary_keys + schema.partition_keys))
         self._buckets: list[Bucket] = []
@@ -58,6 +80,14 @@ class CrossPartition:
 
     def __call__(self, rows: pa.RecordBatch) -> Iterator[tuple[bytes, int, pa.RecordBatch]]:
         """Partition, bucket and the rows that go there, in key order. `rows` have each key once, in key order."""
+        parts = self._moved(rows) if self._engine == "deduplicate" else self._kept(rows)
+        order = np.argsort(np.concatenate([p.numbers for p in parts]), kind="stable")
+        routed = concat_batches([p.rows for p in parts]).take(int64_array(order))
+        for number, share in split_by(routed, np.concatenate([p.places for p in parts])[order]):
+            yield *self._buckets[number], share
+
+    def _moved(self, rows: pa.RecordBatch) -> list[_Part]:
+        """The rows where their partition columns say, and deletes of those that were elsewhere."""
         hashes = self._hashes(rows)
         old, known = self._find(rows, hashes)
         old_places = np.where(old >= 0, known.places[old], _NOWHERE) if len(known.places) else old
@@ -70,11 +100,23 @@ class CrossPartition:
         places[fresh] = self._new_places(partitions[fresh], hashes[fresh])
         self._written.append(_Keys(rows.select(self._names), np.where(retract, _NOWHERE, places)))
         kept, gone = np.flatnonzero(places >= 0), np.flatnonzero(moves)
-        deletes = self._deletes(rows.take(int64_array(gone)), known.rows, old[gone])
-        order = np.argsort(np.concatenate([kept, gone]), kind="stable")
-        routed = concat_batches([rows.take(int64_array(kept)), deletes]).take(int64_array(order))
-        for number, share in split_by(routed, np.concatenate([places[kept], old_places[gone]])[order]):
-            yield *self._buckets[number], share
+        deletes = self._in_old_partitions(rows.take(int64_array(gone)), known.rows, old[gone])
+        deletes = with_kinds(deletes, np.full(len(gone), ROW_DELETE, dtype=np.int8))
+        return [_Part(kept, rows.take(int64_array(kept)), places[kept]), _Part(gone, deletes, old_places[gone])]
+
+    def _kept(self, rows: pa.RecordBatch) -> list[_Part]:
+        """Rows of new keys where their partition columns say; the others go to the old row, or nowhere."""
+        hashes = self._hashes(rows)
+        old, known = self._find(rows, hashes)
+        places = np.where(old >= 0, known.places[old], _NOWHERE) if len(known.places) else old.copy()
+        fresh, others = np.flatnonzero(places < 0), np.flatnonzero(places >= 0)
+        places[fresh] = self._new_places(self._partition_numbers(rows)[fresh], hashes[fresh])
+        parts = [_Part(fresh, rows.take(int64_array(fresh)), places[fresh])]
+        if self._engine != "first-row":
+            merged = self._in_old_partitions(rows.take(int64_array(others)), known.rows, old[others])
+            parts.append(_Part(others, merged, places[others]))
+        self._written += [_Keys(p.rows.select(self._names), p.places) for p in parts]
+        return parts
 
     def finish(self, messages: Iterable[CommitMessage]) -> list[CommitMessage]:
         """The messages, which no other change of rows may come before."""
@@ -115,17 +157,27 @@ class CrossPartition:
                 buckets[entry.partition, entry.bucket].append(entry.file)
         vectors = deletion_files(self._store, self._base.snapshot)
         schema, spec = self._store.schema, merge_spec(self._store, drop_delete=True)
-        values = schema.select(tuple(dict.fromkeys(self._names + spec.sequence_fields)))
-        fields = key_value_fields(values, schema.key_fields)
+        wanted = columns_to_merge(schema, self._store.options, frozenset(self._names))
+        fields = key_value_fields(tuple(f for f in schema.fields if f.name in wanted), schema.key_fields)
         for place, files in buckets.items():
             reader = BucketFiles(self._store, self._store.bucket_dir(*place), fields, deletions=vectors[place])
             for section in sections(files, [f.type for f in schema.key_fields]):
+                if self._is_forgotten(section):
+                    continue
                 for batch in merge_section(reader, section, spec):
                     partition, bucket = place
                     counts[partition][bucket] = counts[partition].get(bucket, 0) + batch.num_rows
                     yield _Keys(batch.select(self._names), np.full(batch.num_rows, self._number(place)))
         if counting:
             self._counts = counts
+
+    def _is_forgotten(self, section: Sequence[SortedRun]) -> bool:
+        """Whether nothing was written to a section for longer than the table looks keys up."""
+        ttl = self._store.options[INDEX_TTL]
+        if ttl is None:
+            return False
+        times = [f.creation_time for run in section for f in run.files if f.creation_time is not None]
+        return not times or max(times) < wall_clock() - timedelta(milliseconds=ttl)
 
     def _number(self, place: Bucket) -> int:
         if place not in self._numbers:
@@ -156,11 +208,24 @@ class CrossPartition:
                 result[members[buckets == bucket]] = self._number((partition, bucket))
         return result
 
-    def _deletes(self, rows: pa.RecordBatch, known: pa.RecordBatch, old: Numbers) -> pa.RecordBatch:
-        """The rows as deletes in the partitions where they were."""
+    def _in_old_partitions(self, rows: pa.RecordBatch, known: pa.RecordBatch, old: Numbers) -> pa.RecordBatch:
+        """The rows with the partition columns of the known ones."""
         columns = dict(zip(rows.schema.names, rows.columns, strict=True))
         for name in self._store.schema.partition_keys:
             columns[name] = known.column(name).take(int64_array(old))
-        kinds = np.full(rows.num_rows, ROW_DELETE, dtype=np.int8)
-        columns[VALUE_KIND] = pa.Array.from_buffers(pa.int8(), rows.num_rows, [None, pa.py_buffer(kinds)])
         return pa.RecordBatch.from_arrays(list(columns.values()), schema=rows.schema)
+
+
+def in_first_partitions(rows: pa.RecordBatch, key: Words, names: Sequence[str]) -> pa.RecordBatch:
+    """The rows with the columns `names` of the first row of their key, where keys belong into one partition."""
+    _, first, codes = np.unique(key, return_index=True, return_inverse=True)
+    source = int64_array(first[codes.reshape(-1)].astype(np.int64))
+    columns = dict(zip(rows.schema.names, rows.columns, strict=True))
+    return pa.RecordBatch.from_arrays(
+        [c.take(source) if name in names else c for name, c in columns.items()], schema=rows.schema
+    )
+
+
+def merges_where_it_is(store: TableStore) -> bool:
+    """Whether a row is merged into the partition that has its key."""
+    return store.schema.cross_partition_update and store.options[MERGE_ENGINE] in _MERGED_WHERE_THEY_ARE

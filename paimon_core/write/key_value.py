@@ -2,32 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
 
 from paimon_core.errors import InvalidDataError
-from paimon_core.formats.arrow_types import VALUE_KIND, arrow_schema
+from paimon_core.formats.arrow_types import VALUE_KIND
 from paimon_core.formats.binary_rows import row_bytes
-from paimon_core.formats.columns import fixed_values, int64_array
+from paimon_core.formats.columns import fixed_values
 from paimon_core.lsm.keys import Words, bounded
 from paimon_core.lsm.merge import merge_rows, sorted_rows
 from paimon_core.lsm.rows import ROW_INSERT
 from paimon_core.options import BUCKET, DYNAMIC, WRITE_BUFFER_SIZE
 from paimon_core.spec.message import CommitMessage
-from paimon_core.store.bucket_files import file_fields, merge_spec
+from paimon_core.store.bucket_files import merge_spec
 from paimon_core.store.snapshots import latest_snapshot
 from paimon_core.store.table_store import TableStore
 from paimon_core.write.bucket_writers import BucketWriters
 from paimon_core.write.bucketing import BucketFunction, partition_codes, split_by
 from paimon_core.write.changelog_files import changelog_store, takes_input
-from paimon_core.write.cross_partition import CrossPartition
+from paimon_core.write.cross_partition import CrossPartition, in_first_partitions, merges_where_it_is
 from paimon_core.write.data_files import FileRole
 from paimon_core.write.dynamic_buckets import AssignmentBase, DynamicBuckets
-from paimon_core.write.row_kinds import with_row_kinds
-from paimon_core.write.rows import SEVERAL_MATCHES, conform
+from paimon_core.write.file_rows import FileRows
+from paimon_core.write.rows import SEVERAL_MATCHES
 from paimon_core.write.write_buffer import WriteBuffer
 
 
@@ -41,14 +41,14 @@ class KeyValueWriter:
 
     def __init__(self, store: TableStore, sequence_start: int, once: bool = False, base: AssignmentBase | None = None):
         self._schema = schema = store.schema
-        self._options = store.options
-        self._next_sequence, self._once = sequence_start, once
-        self._file_schema = arrow_schema(file_fields(store))
+        self._once = once
         self._order = tuple(dict.fromkeys(schema.partition_keys + schema.trimmed_primary_keys))
         if schema.cross_partition_update:
             self._order = schema.primary_keys
         self._spec = merge_spec(store, drop_delete=False)
+        self._rows = FileRows(store, self._spec.engine, sequence_start)
         buckets = store.options[BUCKET]
+        self._merges_where_it_is = merges_where_it_is(store)
         self._dynamic: DynamicBuckets | CrossPartition | None = None
         if buckets == DYNAMIC:
             assign = CrossPartition if schema.cross_partition_update else DynamicBuckets
@@ -60,7 +60,7 @@ class KeyValueWriter:
         self._buffer = WriteBuffer(self._order, store.options[WRITE_BUFFER_SIZE])
 
     def write(self, batch: pa.RecordBatch) -> None:
-        for rows in bounded(iter([self._keyed(batch)]), self._order):
+        for rows in bounded(iter([self._rows(batch)]), self._order):
             if not self._buffer.offer(rows):
                 self._flush()
                 self._buffer.offer(rows)
@@ -79,16 +79,6 @@ class KeyValueWriter:
         if self._changelog is not None:
             self._changelog.abort()
 
-    def _keyed(self, batch: pa.RecordBatch) -> pa.RecordBatch:
-        """The rows as files hold them: with keys, sequence numbers and row kinds."""
-        batch = with_row_kinds(batch, self._options, self._spec.engine)
-        rows = conform(batch, self._schema)
-        keys = [rows.column(n) for n in self._schema.trimmed_primary_keys]
-        numbers = np.arange(self._next_sequence, self._next_sequence + rows.num_rows, dtype=np.int64)
-        self._next_sequence += rows.num_rows
-        kinds = batch.column(VALUE_KIND)
-        return pa.RecordBatch.from_arrays([*keys, int64_array(numbers), kinds, *rows.columns], schema=self._file_schema)
-
     def _routed(self, rows: pa.RecordBatch) -> Iterator[tuple[bytes, int, pa.RecordBatch]]:
         """Partition, bucket and the rows that go there, one partition after the other."""
         if isinstance(self._dynamic, CrossPartition):
@@ -104,23 +94,32 @@ class KeyValueWriter:
         drained = self._buffer.drain()
         if drained is None:
             return
+        rows, key = drained
         if self._once:
-            _check_once(*drained)
-        self._divide(merge_rows(*drained, self._spec), self._writers)
-        if self._changelog is not None:
-            self._divide(sorted_rows(*drained, self._spec), self._changelog)
+            check_once(rows, key)
+        if self._merges_where_it_is:
+            rows = in_first_partitions(rows, key, self._schema.partition_keys)
+        told = [] if self._changelog is None else [self._changelog]
+        if isinstance(self._dynamic, CrossPartition):
+            self._divide(merge_rows(rows, key, self._spec), [self._writers, *told])
+            return
+        self._divide(merge_rows(rows, key, self._spec), [self._writers])
+        if told:
+            self._divide(sorted_rows(rows, key, self._spec), told)
 
-    def _divide(self, rows: pa.RecordBatch, writers: BucketWriters) -> None:
+    def _divide(self, rows: pa.RecordBatch, writers: Sequence[BucketWriters]) -> None:
         before: bytes | None = None
         for partition, bucket, share in self._routed(rows):
-            if partition != before:
-                writers.roll()
-            writers.write(partition, bucket, share)
+            for writer in writers:
+                if partition != before:
+                    writer.roll()
+                writer.write(partition, bucket, share)
             before = partition
-        writers.roll()
+        for writer in writers:
+            writer.roll()
 
 
-def _check_once(rows: pa.RecordBatch, key: Words) -> None:
+def check_once(rows: pa.RecordBatch, key: Words) -> None:
     """Raises `InvalidDataError` where two rows that are no inserts have one key."""
     changed = np.sort(key[fixed_values(rows.column(VALUE_KIND), np.int8) != ROW_INSERT])
     if (changed[1:] == changed[:-1]).any():

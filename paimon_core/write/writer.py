@@ -6,7 +6,7 @@ from typing import Protocol
 
 import pyarrow as pa
 
-from paimon_core.errors import InvalidOptionError, UnsupportedFeatureError
+from paimon_core.errors import InvalidOptionError
 from paimon_core.formats.registry import write_format
 from paimon_core.options import BUCKET, POSTPONED
 from paimon_core.spec.message import CommitMessage
@@ -14,6 +14,7 @@ from paimon_core.store.table_store import TableStore
 from paimon_core.write.append import AppendWriter
 from paimon_core.write.dynamic_buckets import AssignmentBase
 from paimon_core.write.key_value import KeyValueWriter
+from paimon_core.write.postponed import PostponedWriter
 from paimon_core.write.row_changes import AppendChangesWriter
 
 
@@ -36,10 +37,12 @@ def open_writer(store: TableStore, *, sequence_start: int, base: AssignmentBase 
     """A writer for one task; `base` is what the tasks of a table with dynamic buckets go by.
 
     Primary-key tables number rows from `sequence_start`. Rows that come partition by partition fill whole files; in
-    another order there are more files. Raises `UnsupportedFeatureError` for bucket
-    modes, formats and merge engines that this version does not write.
+    another order there are more files. Raises `UnsupportedFeatureError` for
+    formats and merge engines that this version does not write.
     """
     _check_buckets(store)
+    if store.has_primary_key and store.options[BUCKET] == POSTPONED:
+        return PostponedWriter(store, sequence_start)
     if store.has_primary_key:
         return KeyValueWriter(store, sequence_start, base=base)
     return AppendWriter(store, sequence_start)
@@ -47,13 +50,15 @@ def open_writer(store: TableStore, *, sequence_start: int, base: AssignmentBase 
 
 def open_changes_writer(
     store: TableStore, *, sequence_start: int, once: bool, base: AssignmentBase | None = None
-) -> KeyValueWriter | AppendChangesWriter:
+) -> KeyValueWriter | PostponedWriter | AppendChangesWriter:
     """A writer for one task of DELETE, UPDATE or MERGE; `once`: a row that two change is an error.
 
     Its batches have `_VALUE_KIND` (int8), for append tables the place of the row replaced (`FILE_PATH`,
     `ROW_INDEX`), then the table's columns. Raises as `open_writer` does.
     """
     _check_buckets(store)
+    if store.has_primary_key and store.options[BUCKET] == POSTPONED:
+        return PostponedWriter(store, sequence_start, once)
     if store.has_primary_key:
         return KeyValueWriter(store, sequence_start, once, base)
     return AppendChangesWriter(store, sequence_start, once)
@@ -64,8 +69,3 @@ def _check_buckets(store: TableStore) -> None:
     if buckets == 0 or buckets < -2:
         raise InvalidOptionError(f"Option '{BUCKET.key}' cannot be {buckets}: it is -2, -1 or a positive number.")
     write_format(store.options)
-    if store.has_primary_key and buckets == POSTPONED:
-        raise UnsupportedFeatureError(
-            f"Tables with postponed buckets ('{BUCKET.key}' = '{buckets}') cannot be written by this version; "
-            f"give the table a fixed number of buckets."
-        )

@@ -19,7 +19,6 @@ from paimon_core.write.compact_job import NOTHING, compaction_function, encode_t
 from paimon_sql.spark.executor import SparkExecutor
 from paimon_sql.spark.session_bridge import SessionBridge
 
-SMALL_WORK = 16 * 2**20  # bytes that the driver compacts faster than a job starts
 _LOG = logging.getLogger(__name__)
 
 
@@ -34,12 +33,11 @@ def compact_after_write(
         if not tasks:
             return
         function, texts = compaction_function(target.store, Strategy.WRITE), encode_tasks(tasks)
-        if sum(map(task_size, tasks)) <= SMALL_WORK:
-            messages += (decode_message(result) for t in texts if (result := function(t)) != NOTHING)
-        else:
-            results = SparkExecutor(session).run(function, texts, f"compact {table.name}")
-            messages += (decode_message(r) for r in results if r != NOTHING)
-        target.commit(messages, CommitInfo(user=table.new_commit_user()))
+        size = sum(map(task_size, tasks))
+        results = SparkExecutor(session).run_sized(function, texts, size, f"compact {table.name}")
+        messages += (decode_message(r) for r in results if r != NOTHING)
+        if messages:
+            target.commit(messages, CommitInfo(user=table.new_commit_user()))
     except CommitUnknownError as error:
         _LOG.warning("Rows are committed to %s; of their compaction this is known: %s", table.name, error)
     except Exception as error:  # whatever it is, the rows are committed

@@ -12,6 +12,7 @@ from paimon_core.format_table.table import refuse_format_table
 from paimon_core.options import FILE_FORMAT, SCAN_SNAPSHOT_ID, SCAN_TIMESTAMP, SCAN_TIMESTAMP_MILLIS
 from paimon_core.scan.views import View
 from paimon_core.spec.schema import TableSchema
+from paimon_core.spec.snapshot import Operation
 from paimon_core.store.new_schema import new_table_schema
 from paimon_core.table import Table
 from paimon_sql.catalog.base import SYSTEM_DATABASE, Catalog
@@ -197,14 +198,15 @@ class SparkCatalog(Proxy):
 
     # -- StagingTableCatalog ------------------------------------------------------------------------------------------
     def stageCreate(self, identifier: Any, info: Any) -> Any:
-        return self._stage(self._identifier(identifier), info, replaces=False)
+        return self._stage(self._identifier(identifier), info, Operation.CREATE_TABLE_AS_SELECT, replaces=False)
 
     def stageReplace(self, identifier: Any, info: Any) -> Any:
-        return self._stage(self._identifier(identifier), info, replaces=True)
+        return self._stage(self._identifier(identifier), info, Operation.REPLACE_TABLE_AS_SELECT, replaces=True)
 
     def stageCreateOrReplace(self, identifier: Any, info: Any) -> Any:
         ours = self._identifier(identifier)
-        return self._stage(ours, info, replaces=self.catalog.table_exists(ours))
+        exists = self.catalog.table_exists(ours)
+        return self._stage(ours, info, Operation.CREATE_OR_REPLACE_TABLE_AS_SELECT, replaces=exists)
 
     def supportedCustomMetrics(self) -> Any:
         return self.jvm.array(f"{SQL}.connector.metric.CustomMetric", [])
@@ -256,7 +258,7 @@ class SparkCatalog(Proxy):
     def _identifier(self, identifier: Any) -> Identifier:
         return Identifier.of(_single(identifier.namespace()), identifier.name())
 
-    def _stage(self, identifier: Identifier, info: Any, *, replaces: bool) -> Any:
+    def _stage(self, identifier: Identifier, info: Any, operation: Operation, *, replaces: bool) -> Any:
         schema = self._new_schema(identifier, info, staged=True)
         replaced = self.catalog.load_table(identifier) if replaces else None
         if is_format_table(schema.options):
@@ -268,7 +270,8 @@ class SparkCatalog(Proxy):
         if replaced is not None and is_format_table(replaced.schema.options):
             raise _irreplaceable(identifier)
         stage = self.catalog.stage_replace if replaces else self.catalog.stage_create
-        return StagedSparkTable(self.jvm, self.session, self.catalog_name, stage(identifier, schema), replaced)
+        staged = stage(identifier, schema)
+        return StagedSparkTable(self.jvm, self.session, self.catalog_name, staged, replaced, operation)
 
     def _new_schema(self, identifier: Identifier, info: Any, *, staged: bool) -> TableSchema:
         properties = python_map(info.properties())

@@ -17,6 +17,7 @@ from paimon_core.formats.arrow_types import FILE_PATH, ROW_INDEX, VALUE_KIND
 from paimon_core.options import DELETION_VECTORS
 from paimon_core.spec.message import CommitMessage, decode_message
 from paimon_core.spec.snapshot import Operation
+from paimon_core.store.table_store import TableStore
 from paimon_core.table import Table
 from paimon_core.write.dynamic_buckets import AssignmentBase
 from paimon_core.write.row_changes import (
@@ -31,6 +32,7 @@ from paimon_sql.spark.auto_compaction import compact_after_write
 from paimon_sql.spark.executor import SparkExecutor
 from paimon_sql.spark.jvm import CATALOG, SQL, Jvm
 from paimon_sql.spark.proxy import Proxy
+from paimon_sql.spark.row_commit import commit_rows
 from paimon_sql.spark.session_bridge import SessionBridge
 from paimon_sql.spark.types import to_struct
 from paimon_sql.spark.worker import changes_function
@@ -118,8 +120,8 @@ class ChangesBatchWrite(PaimonBatchWrite):
 
     builder: ChangesWriteBuilder
 
-    def _function(self, sequence_start: int, base: AssignmentBase | None) -> Any:
-        return changes_function(self.table.store, sequence_start, self.builder.rules.once, base)
+    def _function(self, store: TableStore, sequence_start: int, base: AssignmentBase | None) -> Any:
+        return changes_function(store, sequence_start, self.builder.rules.once, base)
 
     def commit(self, messages: Any, summary: Any = None) -> None:
         rules = self.builder.rules
@@ -129,7 +131,7 @@ class ChangesBatchWrite(PaimonBatchWrite):
             rewritten = self._take_away(merged_removals(parts, rules.once))
             self.may_be_visible = True
             info = CommitInfo(user=self.table.new_commit_user(), operation=rules.operation)
-            self.table.commit([*written, *rewritten], info)
+            written = [*commit_rows(self.builder.session, self.table, [*written, *rewritten], info)]
         except CommitUnknownError:
             raise
         except PaimonError:

@@ -18,6 +18,7 @@ from paimon_sql.spark.session_bridge import SessionBridge
 from paimon_sql.spark.types import string_types, to_struct
 from paimon_sql.spark.worker import sort_input_function, write_function
 
+SMALL_WORK = 16 * 2**20  # bytes that the driver reads faster than a job starts
 _ROW_NUMBER = "__row"
 
 
@@ -39,6 +40,10 @@ class SparkExecutor:
             raise of_worker(error) from error
         finally:
             context.setJobDescription(None)
+
+    def run_sized(self, function: Callable[[str], str], items: Sequence[str], size: int, description: str) -> list[str]:
+        """See `run`; where `size` bytes are little the driver does the work itself."""
+        return [function(i) for i in items] if size <= SMALL_WORK else self.run(function, items, description)
 
     def sort(self, job: SortJob, description: str) -> list[CommitMessage]:
         """Sort the rows of a job by ranges, each of which a task writes; nothing is committed."""

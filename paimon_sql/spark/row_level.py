@@ -89,7 +89,7 @@ def delete_rows(target: Target, condition: Any) -> None:
     each_row = target.table.store.options[DELETE_PRODUCES_CHANGELOG]
     by_metadata = not (each_row and target.table.schema.primary_keys)
     if by_metadata and _is_true(condition):
-        target.table.truncate(CommitInfo(user=target.table.new_commit_user(), operation=Operation.DELETE))
+        target.table.truncate(CommitInfo(user=target.table.new_commit_user(), operation=Operation.TRUNCATE))
         return
     keys = target.table.schema.partition_keys
     matching = target.frame.filter(target.column(condition))
@@ -190,5 +190,5 @@ def _delete_partitions(target: Target, matching: DataFrame) -> None:
     if not rows:
         return
     partitions = (map(core_of_python, row, schema.partition_fields) for row in rows)
-    info = CommitInfo(user=target.table.new_commit_user(), operation=Operation.DELETE)
+    info = CommitInfo(user=target.table.new_commit_user(), operation=Operation.TRUNCATE)
     target.table.truncate(info, Or(tuple(equals(schema.partition_keys, p) for p in partitions)))

@@ -6,6 +6,7 @@ from typing import Any
 
 from paimon_core.commit.changes import Overwrite
 from paimon_core.commit.draft import CommitInfo
+from paimon_core.spec.snapshot import Operation
 from paimon_core.table import Table
 from paimon_sql.catalog.base import StagedTable
 from paimon_sql.spark.jvm import CATALOG, Jvm
@@ -17,19 +18,26 @@ from paimon_sql.spark.write_bridge import PaimonWriteBuilder
 class StagedSparkTable(SparkTable):
     """Spark writes the rows of the query, if there is one, then commits or aborts.
 
-    `replaced` is the table whose rows go, None where a new one is made. A query that reads the table it replaces reads
-    it as it was: nothing changes before its rows are written.
+    `replaced` is the table whose rows go, None where a new one is made; `operation` is what rows are committed as. A
+    query that reads the table it replaces reads it as it was: nothing changes before its rows are written.
     """
 
     def __init__(
-        self, jvm: Jvm, session: SessionBridge, catalog: str, staged: StagedTable, replaced: Table | None
+        self,
+        jvm: Jvm,
+        session: SessionBridge,
+        catalog: str,
+        staged: StagedTable,
+        replaced: Table | None,
+        operation: Operation,
     ) -> None:
         super().__init__(jvm, session, catalog, staged.table, {})
+        self.operation = operation
         self.staged, self.replaced, self.is_published = staged, replaced, False
 
     def newWriteBuilder(self, info: Any) -> Any:
         builder = PaimonWriteBuilder(self.jvm, self.session, self._with_options(info.options()), info)
-        builder.before_commit = self._publish
+        builder.before_commit, builder.operation = self._publish, self.operation
         if self.replaced is not None:
             builder.overwritten = Overwrite()
         return builder

@@ -14,6 +14,7 @@ from paimon_core.errors import CommitUnknownError, PaimonError, UnsupportedFeatu
 from paimon_core.expressions.predicate import And, Predicate, columns
 from paimon_core.spec.message import CommitMessage, decode_message
 from paimon_core.spec.snapshot import Operation
+from paimon_core.store.table_store import TableStore
 from paimon_core.table import Table
 from paimon_core.write.dynamic_buckets import AssignmentBase
 from paimon_core.write.layout import clustering_columns, must_cluster, sort_columns
@@ -21,6 +22,7 @@ from paimon_sql.spark.auto_compaction import compact_after_write
 from paimon_sql.spark.filters import from_connector
 from paimon_sql.spark.jvm import PYTHON_SOURCE, SQL, Jvm
 from paimon_sql.spark.proxy import Proxy
+from paimon_sql.spark.row_commit import commit_rows
 from paimon_sql.spark.session_bridge import SessionBridge
 from paimon_sql.spark.worker import write_function
 
@@ -36,6 +38,7 @@ class PaimonWriteBuilder(Proxy):
         table.check_writable()
         self.session, self.table, self.schema = session, table, info.schema()
         self.overwritten: Overwrite | None = None
+        self.operation: Operation | None = None  # None: what it is to a table that stays
         self.before_commit: Callable[[], None] | None = None  # what makes the schema of the rows visible
 
     def truncate(self) -> Any:
@@ -132,8 +135,10 @@ class PaimonBatchWrite(Proxy):
 
     def createBatchWriterFactory(self, info: Any) -> Any:
         session = self.builder.session
-        base = self.table.assignment_base(info.numPartitions(), self.builder.overwritten)
-        function = self._function(self.table.max_sequence_number() + 1, base)
+        overwritten = self.builder.overwritten
+        base = self.table.assignment_base(info.numPartitions(), overwritten)
+        store = self.table.write_store(overwrites=overwritten is not None)
+        function = self._function(store, self.table.max_sequence_number() + 1, base)
         return self.jvm.java_class(f"{PYTHON_SOURCE}.PythonBatchWriterFactory")(
             session.python_source(),
             session.command(function, _MESSAGE),
@@ -142,9 +147,9 @@ class PaimonBatchWrite(Proxy):
             self.jvm.none,
         )
 
-    def _function(self, sequence_start: int, base: AssignmentBase | None) -> Any:
+    def _function(self, store: TableStore, sequence_start: int, base: AssignmentBase | None) -> Any:
         """What a task runs; its rows are numbered from `sequence_start`, dynamic buckets go by `base`."""
-        return write_function(self.table.store, sequence_start, base)
+        return write_function(store, sequence_start, base)
 
     def useCommitCoordinator(self) -> bool:
         return True  # of the attempts at a task, retried or speculative, one may commit
@@ -158,10 +163,9 @@ class PaimonBatchWrite(Proxy):
             if self.builder.before_commit is not None:
                 self.builder.before_commit()
             overwritten = self.builder.overwritten
-            operation = Operation.WRITE if overwritten is None else Operation.OVERWRITE
-            info = CommitInfo(user=self.table.new_commit_user(), operation=operation)
-            written = _decode(messages)
-            self.table.commit(written, info, overwritten)
+            plain = Operation.WRITE if overwritten is None else Operation.OVERWRITE
+            info = CommitInfo(user=self.table.new_commit_user(), operation=self.builder.operation or plain)
+            written = commit_rows(self.builder.session, self.table, _decode(messages), info, overwritten)
         except CommitUnknownError:
             raise
         except PaimonError:

@@ -50,3 +50,29 @@ def test_bucket_functions(engines: Engines, function: str) -> None:
     assert sorted(layouts[0]) == sorted(layouts[1]) and len(layouts[0]) > 2
     for engine in ENGINES:
         engines.both(f"SELECT * FROM {engine}")
+
+
+@pytest.mark.parametrize("waits", [True, False])
+def test_postponed_buckets_written_in_turn(engines: Engines, waits: bool) -> None:
+    options = f"'bucket' = '-2', 'postpone.batch-write-fixed-bucket' = '{str(not waits).lower()}'"
+    engines.run(
+        "java",
+        "CREATE TABLE t (k BIGINT NOT NULL, p INT NOT NULL, v INT) PARTITIONED BY (p)"
+        f" TBLPROPERTIES ('primary-key' = 'p,k', 'postpone.default-bucket-num' = '3', {options})",
+    )
+    model: dict[int, int] = {}
+    for number, (engine, low, high) in enumerate((("ours", 0, 60), ("java", 40, 90), ("ours", 80, 120))):
+        rows = f"SELECT id AS k, CAST(id % 2 AS INT) AS p, {number} AS v FROM range({low}, {high})"
+        engines.run(engine, f"INSERT INTO t {rows}")
+        if waits:
+            engines.both("SELECT k, v FROM t", [[k, v] for k, v in model.items()])
+            engines.both("SELECT DISTINCT bucket FROM `t$buckets` WHERE bucket < 0", [[-2]])
+            engines.both("SELECT count(*) FROM `t$files` WHERE bucket < 0", [[0]])
+            engines.run(engine if number else "java", f"CALL sys.compact(table => '{engines.database}.t')")
+        model |= dict.fromkeys(range(low, high), number)
+        engines.both("SELECT k, v FROM t", [[k, v] for k, v in model.items()])
+        engines.both("SELECT DISTINCT bucket FROM `t$buckets`", [[0], [1], [2]])
+    for engine, buckets in zip(ENGINES, (2, 4), strict=True):
+        engines.run(engine, f"CALL sys.rescale(table => '{engines.database}.t', bucket_num => {buckets})")
+        engines.both("SELECT k, v FROM t WHERE p = 1", [[k, v] for k, v in model.items() if k % 2])
+        engines.both("SELECT count(DISTINCT bucket) FROM `t$files`", [[buckets]])

@@ -21,7 +21,7 @@ from paimon_core.store.cache import MetadataCache
 from paimon_core.store.new_schema import new_table_schema
 from paimon_core.store.partitions import PartitionFilter
 from paimon_core.table import Table
-from paimon_core.write.compact_job import NOTHING, compaction_function, compaction_tasks
+from paimon_core.write.compact_job import NOTHING, compaction_function, encode_tasks, live_buckets
 from paimon_core.write.writer import open_writer
 from paimon_sql.catalog.identifier import Identifier
 from paimon_sql.catalog.load import load_catalog
@@ -74,7 +74,7 @@ def insert(table: Table, rows: Iterable[Row], user: str = "tester") -> Snapshot 
 
 def compact(table: Table, user: str = "compactor") -> Snapshot | None:
     """Compact every bucket, fully; None where nothing was due."""
-    tasks = compaction_tasks(table.store, table.latest_snapshot(), PartitionFilter(()))
+    tasks = encode_tasks(live_buckets(table.store, table.latest_snapshot(), PartitionFilter(())))
     results = map(compaction_function(table.store, Strategy.FULL), tasks)
     return commit(table, [decode_message(r) for r in results if r != NOTHING], user)
 

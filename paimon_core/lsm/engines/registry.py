@@ -111,7 +111,7 @@ def _aggregated(schema: TableSchema, options: TableOptions, field: DataField) ->
     own = FieldOptions(field.name, options)
     if field.name in options[SEQUENCE_FIELD]:
         name = LAST_VALUE
-    elif field.name in schema.primary_keys:
+    elif field.name in schema.primary_keys + schema.partition_keys:  # all rows that meet are of one partition
         name = PRIMARY_KEY
     else:
         name = own.text(FUNCTION_SUFFIX) or options.values.get(DEFAULT_FUNCTION) or LAST_NON_NULL_VALUE
@@ -155,7 +155,7 @@ def _own_function(
     schema: TableSchema, options: TableOptions, column: str, groups: tuple[SequenceGroup, ...]
 ) -> str | None:
     """The aggregate function of a column; only `last_non_null_value` needs no group."""
-    if column in schema.primary_keys or any(column in g.sequence for g in groups):
+    if column in schema.primary_keys + schema.partition_keys or any(column in g.sequence for g in groups):
         return None
     name = FieldOptions(column, options).text(FUNCTION_SUFFIX) or options.values.get(DEFAULT_FUNCTION)
     if name not in (None, LAST_NON_NULL_VALUE) and not any(column in g.columns for g in groups):

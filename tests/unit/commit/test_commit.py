@@ -78,6 +78,9 @@ def test_an_empty_append_makes_no_snapshot(tmp_path: Path) -> None:
     assert Table(store).commit([], info()) is None
     assert Table(store).commit([message(store)], info()) is None
     assert latest_snapshot(store) is None
+    asked = Table(store.with_options({"snapshot.ignore-empty-commit": "false"}))
+    made = asked.commit([], info())
+    assert made is not None and (made.commit_kind, made.delta_record_count) == (CommitKind.APPEND, 0)
 
 
 def test_written_and_compacted_files_are_two_snapshots(tmp_path: Path) -> None:
@@ -157,11 +160,23 @@ def test_compactions_of_overlapping_keys_conflict(tmp_path: Path) -> None:
 def test_another_number_of_buckets_needs_an_overwrite(tmp_path: Path) -> None:
     store = new_store(tmp_path, primary_key="k", bucket="2")
     Table(store).commit([message(store, data_file(store, 1, 1))], info())
-    with pytest.raises(CommitConflictError, match="2 buckets and this commit writes 4"):
+    with pytest.raises(CommitConflictError, match="new bucket num 4, but the previous bucket num is 2"):
         Table(store).commit([message(store, data_file(store, 2, 2), of=4)], info())
     new = data_file(store, 2, 2)
     Table(store).commit([message(store, new, of=4)], info(), Overwrite())
     assert live(store) == names(new)
+
+
+def test_a_partition_keeps_one_number_of_buckets_where_files_are_replaced(tmp_path: Path) -> None:
+    store = new_store(tmp_path, primary_key="k", bucket="2")
+    old, late = data_file(store, 1, 1), data_file(store, 2, 2)
+    Table(store).commit([message(store, old)], info())
+    rescaled = [message(store, deleted_files=(old,)), message(store, data_file(store, 1, 1), of=4)]
+    Table(store).commit([message(store, late)], info())
+    with pytest.raises(CommitConflictError, match="rescale"):
+        Table(store).commit(rescaled, info())
+    Table(store).commit([*rescaled, message(store, deleted_files=(late,))], info())
+    assert latest(store).commit_kind is CommitKind.OVERWRITE
 
 
 def test_a_dropped_table_is_not_written(tmp_path: Path) -> None:
@@ -307,7 +322,7 @@ def test_tables_of_other_features_are_not_written(name: str) -> None:
 
 
 def test_options_that_cannot_be_written(tmp_path: Path) -> None:
-    for option, value in (("bucket", "-2"), ("file.format", "lance"), ("manifest.format", "csv")):
+    for option, value in (("chain-table.enabled", "true"), ("file.format", "lance"), ("manifest.format", "csv")):
         store = new_store(tmp_path / option / value, primary_key="k", **{"bucket": "1", option: value})
         with pytest.raises(UnsupportedFeatureError, match=option):
             Table(store).commit([message(store, data_file(store, 1, 1))], info())

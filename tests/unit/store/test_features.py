@@ -59,11 +59,3 @@ def test_a_store_travels_without_its_cache() -> None:
     there = pickle.loads(pickle.dumps(store))  # noqa: S301
     assert there == store and len(there.cache) == 0
     assert there != replace(store, root="elsewhere")
-
-
-@pytest.mark.parametrize(("option", "value"), [("merge-engine", "partial-update"), ("changelog-producer", "input")])
-def test_what_rows_cannot_move_between_partitions_with(tmp_path: Path, option: str, value: str) -> None:
-    store = new_store(tmp_path, primary_key="k", partition="p", bucket="-1")
-    check_writable(store)
-    with pytest.raises(UnsupportedFeatureError, match=f"'{option}' = '{value}'"):
-        check_writable(store.with_options({option: value}))

@@ -6,7 +6,7 @@ import pytest
 
 from paimon_core.errors import CorruptFileError, InvalidOptionError
 from paimon_core.expressions.predicate import Compare
-from paimon_core.spec.binary_row import encode_row
+from paimon_core.spec.binary_row import decode_row, encode_row
 from paimon_core.spec.manifest import FileKind, ManifestEntry, live_entries
 from paimon_core.spec.stats import decode_stats
 from paimon_core.spec.types import INT
@@ -89,6 +89,21 @@ def test_a_full_merge_leaves_no_delete_and_spares_untouched_manifests(tmp_path: 
     assert sum(m.num_deleted_files for m in merged) == 0
     live = {e.file.file_name for e in live_entries(read_entries(store, merged)).values()}
     assert live == {e.file.file_name for e in [*first[2:], *second, third]}
+
+
+def test_a_full_merge_sorts_by_a_partition_column_where_that_is_asked_for(tmp_path: Path) -> None:
+    options = {"manifest.full-compaction-threshold-size": "0 b", "manifest-sort.enabled": "true"}
+    store = new_store(tmp_path, partition="p").with_options(options)
+    metas = [m for p in (3, 1, None, 2, 1) for m in write_manifests(store, [entry(store, p)])]
+
+    def order(**more: str) -> list[int | None]:
+        merged = merge_manifests(store.with_options({f"manifest-sort.{k}": v for k, v in more.items()}), metas)
+        return [decode_row([INT], e.partition)[0] for e in read_entries(store, merged)]
+
+    assert order() == [None, 1, 1, 2, 3]
+    assert order(**{"max-rewrite-size": "1 b"}) == order(enabled="false") == [3, 1, None, 2, 1]
+    with pytest.raises(InvalidOptionError, match="manifest-sort.partition-field"):
+        order(**{"partition-field": "k"})
 
 
 def test_missing_and_broken_manifests_are_named(tmp_path: Path) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +17,7 @@ from paimon_core.commit.draft import CommitInfo
 from paimon_core.errors import CommitConflictError, UnsupportedFeatureError
 from paimon_core.scan.read import read_split
 from paimon_core.spec.message import CommitMessage
-from paimon_core.spec.types import INT, STRING
+from paimon_core.spec.types import INT, STRING, DataType, Kind
 from paimon_core.store.manifests import live_files
 from paimon_core.store.new_schema import new_table_schema
 from paimon_core.table import Table
@@ -24,24 +26,25 @@ from paimon_sql.catalog.load import load_catalog
 from tests.support.stored import T, compact, open_table
 from tests.support.tables import fields
 
-Row = tuple[str | None, int, str]
+Row = tuple[str | int | None, int, str | None]
 
 
-def moving_table(root: Path, **more: str) -> Table:
+def moving_table(root: Path, p: DataType = STRING, **more: str) -> Table:
     options = {"primary-key": "k", "partition": "p", "bucket": "-1", **more}
-    schema = new_table_schema(fields(p=STRING, k=INT, v=STRING), options=options)
+    schema = new_table_schema(fields(p=p, k=INT, v=STRING), options=options)
     load_catalog({"warehouse": str(root)}).create_table(T, schema)
     return open_table(str(root))
 
 
-def write(table: Table, rows: list[Row], tasks: int = 1, kinds: list[int] | None = None) -> list[CommitMessage]:
+def write(table: Table, rows: Sequence[Row], tasks: int = 1, kinds: list[int] | None = None) -> list[CommitMessage]:
     base, start, messages = table.assignment_base(tasks), table.max_sequence_number() + 1, []
     for task in range(tasks):
         share = [(*r, kind) for r, kind in zip(rows, kinds or [0] * len(rows), strict=True) if r[1] % tasks == task]
         writer = open_writer(table.store, sequence_start=start, base=base)
         for p, k, v, kind in share:
             columns: list[Any] = [[p], [k], [v], [kind]]
-            types = [pa.string(), pa.int32(), pa.string(), pa.int8()]
+            partition = pa.int32() if table.schema.fields[0].type.kind is Kind.INT else pa.string()
+            types = [partition, pa.int32(), pa.string(), pa.int8()]
             arrays = [pa.array(c, t) for c, t in zip(columns, types, strict=True)]
             writer.write(pa.record_batch(arrays, names=["p", "k", "v", "_VALUE_KIND"]))
         messages += writer.finish()
@@ -64,7 +67,7 @@ rows_of = st.lists(
 )
 
 
-@settings(max_examples=30, suppress_health_check=[HealthCheck.too_slow], deadline=None)
+@settings(max_examples=15, suppress_health_check=[HealthCheck.too_slow], deadline=None)
 @given(st.lists(st.tuples(rows_of, st.integers(1, 3), st.booleans()), max_size=5), st.sampled_from(["1 b", "64 mb"]))
 def test_any_history_against_a_model(
     tmp_path_factory: pytest.TempPathFactory, history: list[tuple[list[Any], int, bool]], buffer: str
@@ -79,6 +82,40 @@ def test_any_history_against_a_model(
             model.pop(k, None)
             if kind == 0:
                 model[k] = (p, v)
+        if compacts:
+            compact(table)
+        assert read(table) == [(p, k, v) for k, (p, v) in sorted(model.items())]
+
+
+MERGES: dict[str, Callable[[str | None, str | None], str | None]] = {
+    "aggregation": lambda old, new: ",".join(v for v in (old, new) if v is not None) or None,
+    "partial-update": lambda old, new: old if new is None else new,
+    "first-row": lambda old, new: old,
+}
+ENGINES = {
+    "aggregation": {"fields.default-aggregate-function": "sum", "fields.v.aggregate-function": "listagg"},
+    "partial-update": {},
+    "first-row": {"changelog-producer": "lookup"},
+}
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@settings(max_examples=8, suppress_health_check=[HealthCheck.too_slow], deadline=None)
+@given(st.lists(st.tuples(rows_of, st.integers(1, 3), st.booleans()), max_size=4), st.sampled_from(["1 b", "64 mb"]))
+def test_keys_stay_where_they_are_with_other_engines(
+    tmp_path_factory: pytest.TempPathFactory, engine: str, history: list[tuple[list[Any], int, bool]], buffer: str
+) -> None:
+    options = {"write-buffer-size": buffer, "merge-engine": engine, **ENGINES[engine]}
+    table = moving_table(tmp_path_factory.mktemp("staying"), p=INT, **options)
+    model: dict[int, tuple[int | None, str | None]] = {}
+    for number, (changes, tasks, compacts) in enumerate(history):
+        rows = [
+            (None if p is None else len(p), k, None if i % 3 == 1 else f"v{number}.{i}")
+            for i, (p, k, _) in enumerate(changes)
+        ]
+        commit(table, write(table, rows, tasks))
+        for p, k, v in rows:
+            model[k] = (model[k][0], MERGES[engine](model[k][1], v)) if k in model else (p, v)
         if compacts:
             compact(table)
         assert read(table) == [(p, k, v) for k, (p, v) in sorted(model.items())]
@@ -124,3 +161,25 @@ def test_overwrites(tmp_path: Path) -> None:
         with pytest.raises(UnsupportedFeatureError, match="cannot be overwritten one by one"):
             table.assignment_base(1, part)
     assert table.assignment_base(1, Overwrite()) is not None
+
+
+def test_old_keys_are_forgotten_where_that_is_asked_for(tmp_path: Path) -> None:
+    table = moving_table(tmp_path, **{"cross-partition-upsert.index-ttl": "0 ms"})
+    commit(table, write(table, [("a", 1, "v")]))
+    time.sleep(0.01)
+    commit(table, write(table, [("b", 1, "w")]))
+    assert read(table) == [("a", 1, "v"), ("b", 1, "w")]
+
+
+def test_changes_are_told_where_rows_went(tmp_path: Path) -> None:
+    table = moving_table(tmp_path, **{"changelog-producer": "input"})
+    commit(table, write(table, [("a", 1, "v"), ("a", 2, "v")]))
+    messages = write(table, [("b", 1, "w"), ("a", 2, "w")])
+    told = [(f.row_count, f.delete_row_count) for m in messages for f in m.new_changelog]
+    assert sorted(told) == [(1, 0), (2, 1)]
+
+
+def test_without_dynamic_buckets_nothing_looks_a_key_up(tmp_path: Path) -> None:
+    table = moving_table(tmp_path, bucket="2")
+    commit(table, write(table, [("a", 1, "v"), ("b", 1, "w")]))
+    assert sorted(read(table)) == [("a", 1, "v"), ("b", 1, "w")]

@@ -143,8 +143,6 @@ def test_null_is_refused_by_name(tmp_path: Path, row: tuple[int | None, int | No
 
 
 def test_what_cannot_be_written_is_named(tmp_path: Path) -> None:
-    with pytest.raises(UnsupportedFeatureError, match="postponed"):
-        open_writer(make_store(tmp_path, {"k": INT}, keys=["k"], bucket="-2"), sequence_start=0)
     for function, key in (("mod", STRING), ("hive", TimeType(Kind.TIMESTAMP, False, 6))):
         store = make_store(tmp_path, {"k": key}, keys=["k"], bucket="2", bucket_function__type=function)
         with pytest.raises(InvalidOptionError, match=f"'bucket-function.type' = '{function}'"):

@@ -1,0 +1,29 @@
+"""Files of rows that wait for a bucket (`'bucket' = '-2'`), and the order in which their rows came.
+
+    TABLE/[KEY=VALUE/…]bucket-postpone/data--u-USER-s-NUMBER-w-UUID-N.avro   what one writer wrote
+
+The records are key-value rows, neither sorted nor merged; their sequence numbers mean nothing beyond their file.
+Source: Paimon's page "Data Distribution"; names as other engines take them apart.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from datetime import UTC, datetime
+
+from paimon_core.spec.manifest import DataFileMeta
+
+_NUMBER = re.compile(r"^(?P<writer>.*)-(?P<number>[0-9]{1,9})\.")
+_LONG_AGO = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+def arrival_order(files: Iterable[DataFileMeta]) -> list[DataFileMeta]:
+    """Postponed files in the order their rows came: by the time they ended, those of a writer by their numbers."""
+    return sorted(files, key=_arrival)
+
+
+def _arrival(file: DataFileMeta) -> tuple[datetime, str, int]:
+    match = _NUMBER.match(file.file_name)
+    name = (match["writer"], int(match["number"])) if match else (file.file_name, 0)
+    return file.creation_time or _LONG_AGO, *name

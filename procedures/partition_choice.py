@@ -1,0 +1,49 @@
+"""Which partitions a procedure is about: those named, those that satisfy a condition, those that were left in peace."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from datetime import datetime, timedelta
+
+from paimon_core.errors import InvalidOptionError
+from paimon_core.options import PARTITION_DEFAULT_NAME
+from paimon_core.scan.partitions import decoded_partitions
+from paimon_core.spec.snapshot import Snapshot
+from paimon_core.store.manifests import live_files
+from paimon_core.store.partitions import PartitionFilter, only_partitions
+from paimon_core.table import Table
+from paimon_core.write.data_files import wall_clock
+from paimon_sql.procedures.arguments import partition_specs
+from paimon_sql.procedures.registry import ProcedureContext
+
+
+def chosen_partitions(
+    context: ProcedureContext, table: Table, snapshot: Snapshot | None, partitions: str | None, where: str | None
+) -> PartitionFilter:
+    """The partitions of `dt=2024-01-01;…`, or those of a version that satisfy `where`; all where neither is given.
+
+    Raises `InvalidOptionError`.
+    """
+    fields = table.schema.partition_fields
+    if partitions is not None and where is not None:
+        raise InvalidOptionError("partitions and where cannot be used together: leave one of them out.")
+    if partitions is not None:
+        default_name = table.store.options[PARTITION_DEFAULT_NAME]
+        return PartitionFilter(fields, predicate=partition_specs(partitions, fields, default_name))
+    if where is None:
+        return PartitionFilter(fields)
+    if not fields:
+        raise InvalidOptionError(f"where is about partitions, and table {table.name} has none: leave it out.")
+    known = sorted({e.partition for e in live_files(table.store, snapshot).values()})
+    rows = context.executor.select(decoded_partitions(table.store, known), where)
+    return only_partitions(fields, (known[i] for i in rows))
+
+
+def idle_partitions(table: Table, snapshot: Snapshot | None, chosen: PartitionFilter, millis: int) -> PartitionFilter:
+    """Of the partitions chosen those whose last file is older."""
+    last: dict[bytes, datetime] = defaultdict(lambda: datetime.min.replace(tzinfo=wall_clock().tzinfo))
+    for entry in live_files(table.store, snapshot, chosen).values():
+        if entry.file.creation_time is not None:
+            last[entry.partition] = max(last[entry.partition], entry.file.creation_time)
+    bound = wall_clock() - timedelta(milliseconds=millis)
+    return only_partitions(chosen.fields, (p for p, time in last.items() if time < bound))

@@ -1,0 +1,90 @@
+"""`CALL sys.rescale`, and `CALL sys.compact` of some buckets and of postponed ones."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from paimon_core.errors import CommitConflictError, InvalidOptionError, PaimonError, UnsupportedFeatureError
+from paimon_core.spec.snapshot import CommitKind, Operation
+from paimon_core.store.manifests import live_files
+from paimon_core.table import Table
+from paimon_sql.catalog.load import load_catalog
+from paimon_sql.procedures import PROCEDURES, ProcedureContext
+from tests.support import stored
+from tests.unit.procedures.test_compaction import Tasks
+
+
+def call(warehouse: str, name: str, **arguments: Any) -> Tasks:
+    tasks = Tasks()
+    context = ProcedureContext(load_catalog({"warehouse": warehouse}), "default", tasks)
+    assert PROCEDURES[name].call(context, {"table": "t"} | arguments) == [(True,)]
+    return tasks
+
+
+def buckets(table: Table) -> set[tuple[int, int]]:
+    return {(e.bucket, e.total_buckets) for e in live_files(table.store, table.latest_snapshot()).values()}
+
+
+def rows(low: int, high: int, text: str = "a") -> list[tuple[int, str]]:
+    return [(k, text) for k in range(low, high)]
+
+
+@pytest.mark.parametrize("options", [{"primary_key": "k"}, {"bucket_key": "k"}])
+def test_rescale(warehouse: str, options: dict[str, str]) -> None:
+    table = stored.create_table(warehouse, bucket="2", **options)
+    for low in (0, 10):
+        stored.insert(table, rows(low, low + 20 if "primary_key" in options else low + 10, str(low)))
+    before = stored.read(table)
+    call(warehouse, "rescale", bucket_num=5)
+    assert (stored.read(table), {of for _, of in buckets(table)}) == (before, {5})
+    made = table.latest_snapshot()
+    assert made is not None and (made.commit_kind, made.operation) == (CommitKind.OVERWRITE, Operation.OVERWRITE)
+    with pytest.raises(CommitConflictError, match="new bucket num 2, but the previous bucket num is 5"):
+        stored.insert(table, rows(40, 44))
+    call(warehouse, "rescale")  # what the table says
+    stored.insert(table, rows(40, 44))
+    assert stored.read(table) == before + rows(40, 44)
+
+
+def test_what_cannot_be_rescaled(warehouse: str) -> None:
+    wrong: list[tuple[dict[str, str], dict[str, Any], type[PaimonError], str]] = [
+        ({"bucket": "2", "bucket_key": "k"}, {}, InvalidOptionError, "has no snapshot"),
+        ({"bucket": "2", "bucket_key": "k"}, {"bucket_num": 0}, InvalidOptionError, "1 or more"),
+        ({"bucket": "-2", "primary_key": "k"}, {}, InvalidOptionError, "must provide the resulting bucket number"),
+        ({"bucket": "-1"}, {"bucket_num": 2}, UnsupportedFeatureError, "no number of buckets"),
+    ]
+    for number, (options, arguments, error, says) in enumerate(wrong):
+        stored.create_table(f"{warehouse}/{number}", **options)
+        with pytest.raises(error, match=says):
+            call(f"{warehouse}/{number}", "rescale", **arguments)
+
+
+def test_compact_of_some_buckets(warehouse: str) -> None:
+    table = stored.create_table(warehouse, bucket="4", primary_key="k")
+    stored.insert(table, rows(0, 40))
+    assert call(warehouse, "compact", buckets="1-2").counts == [2]
+    levels = {(e.bucket, e.file.level > 0) for e in live_files(table.store, table.latest_snapshot()).values()}
+    assert levels == {(0, False), (1, True), (2, True), (3, False)}
+    for wrong in ("4", "2-1", "x", ""):
+        with pytest.raises(InvalidOptionError, match="below 4"):
+            call(warehouse, "compact", buckets=wrong)
+    with pytest.raises(InvalidOptionError, match="leave partition_idle_time and buckets out"):
+        call(warehouse, "compact", buckets="1", order_strategy="order", order_by="k")
+
+
+def test_compact_gives_postponed_rows_their_buckets(warehouse: str) -> None:
+    table = stored.create_table(warehouse, bucket="-2", primary_key="k", postpone__default_bucket_num="2")
+    for low in (0, 10):
+        stored.insert(table, rows(low, low + 20, str(low)))
+    assert stored.read(table) == []
+    assert call(warehouse, "compact").counts == [1, 2]
+    assert stored.read(table) == rows(0, 10, "0") + rows(10, 30, "10")
+    assert buckets(table) == {(0, 2), (1, 2)}
+    call(warehouse, "rescale", bucket_num=3)
+    call(warehouse, "compact", compact_strategy="full")
+    levels = {(e.bucket, e.file.level > 0) for e in live_files(table.store, table.latest_snapshot()).values()}
+    assert levels == {(0, True), (1, True), (2, True)}
+    with pytest.raises(InvalidOptionError, match="buckets is for tables with fixed buckets"):
+        call(warehouse, "compact", buckets="0")
