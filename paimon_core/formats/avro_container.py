@@ -22,7 +22,9 @@ from collections.abc import Iterator
 from typing import Any, Protocol
 
 import fastavro
+import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 MAGIC = b"Obj\x01"
 SYNC_SIZE = 16
@@ -30,6 +32,8 @@ CODECS = ("null", "deflate", "snappy", "zstandard", "bzip2", "xz")
 _METADATA = fastavro.parse_schema({"type": "map", "values": "bytes"})
 _LARGEST_BLOCK = 2**30
 _LARGEST_HEADER = 2**24
+_ZSTANDARD_STEP = 2**18
+_ZSTANDARD_RATIO = 12  # more than metadata shrinks; memory that is not needed is not touched
 _VARINT_BYTES = 10
 
 
@@ -55,14 +59,27 @@ class ContainerReader:
 
     def __iter__(self) -> Iterator[tuple[int, bytes]]:
         """Record count and content of each block."""
+        for count, packed in self._packed():
+            yield count, decompress(self._codec, packed)
+
+    def content(self, spare: int) -> tuple[int, NDArray[np.uint8]]:
+        """Record count and content of all blocks together, and `spare` zeros behind it."""
+        blocks = list(self._packed())
+        count, zeros = sum(count for count, _ in blocks), bytes(spare)
+        if self._codec == "zstandard":  # frames behind each other are zstandard data as well: one call for all
+            return count, _zstandard_content(b"".join(packed for _, packed in blocks), spare)
+        parts = [decompress(self._codec, packed) for _, packed in blocks]
+        return count, np.frombuffer(b"".join((*parts, zeros)), dtype=np.uint8)
+
+    def _packed(self) -> Iterator[tuple[int, bytes]]:
         while (count := _read_varint(self._source, at_end=None)) is not None:
             size = _read_varint(self._source)
             if size is None or size < 0 or count < 0:
                 raise ValueError("a block has a negative size")
-            content = decompress(self._codec, _exactly(self._source, size))
+            packed = _exactly(self._source, size)
             if _exactly(self._source, SYNC_SIZE) != self._sync:
                 raise ValueError("a block does not end with the file's marker")
-            yield count, content
+            yield count, packed
 
 
 class ContainerWriter:
@@ -126,13 +143,28 @@ def _unpacked(codec: str, packed: bytes) -> bytes:
         case "snappy":
             return _unpacked_snappy(packed)
         case "zstandard":
-            with pa.CompressedInputStream(pa.BufferReader(packed), "zstd") as stream:
-                return bytes(stream.read(_LARGEST_BLOCK + 1))
+            return _unpacked_zstandard(packed)
         case "bzip2":
             return bz2.BZ2Decompressor().decompress(packed, _LARGEST_BLOCK + 1)
         case "xz":
             return lzma.LZMADecompressor().decompress(packed, _LARGEST_BLOCK + 1)
     return packed
+
+
+def _unpacked_zstandard(packed: bytes) -> bytes:
+    return _zstandard_content(packed, 0).tobytes()
+
+
+def _zstandard_content(packed: bytes, spare: int) -> NDArray[np.uint8]:
+    """The content of all frames, up to a gigabyte and a bit; `spare` zeros behind it."""
+    room, size = np.empty(_ZSTANDARD_RATIO * len(packed) + _ZSTANDARD_STEP, dtype=np.uint8), 0
+    with pa.CompressedInputStream(pa.BufferReader(packed), "zstd") as stream:
+        while size <= _LARGEST_BLOCK and (more := stream.readinto(room.data[size : size + _ZSTANDARD_STEP])):
+            size += more
+            if len(room) - size < _ZSTANDARD_STEP:
+                room = np.concatenate([room, np.empty(len(room), dtype=np.uint8)])
+    room[size : size + spare] = 0
+    return room[: size + spare]
 
 
 def _unpacked_snappy(packed: bytes) -> bytes:

@@ -37,6 +37,7 @@ from paimon_core.spec.types import (
 
 _VERSION = DataField(id=-1, name="_VERSION", type=INT.with_nullable(False))
 _PLAIN: Mapping[str, DataType] = MappingProxyType({"string": STRING, "int": INT, "long": BIGINT, "bytes": BYTES})
+COLUMNAR = (b"PAR1", b"ORC")  # what files of columns begin with
 _TINY = ("_KIND", "_FILE_SOURCE")  # small numbers, which Avro has none of
 
 

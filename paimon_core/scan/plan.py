@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from paimon_core.errors import UnsupportedFeatureError
 from paimon_core.expressions.predicate import Predicate, columns, only_on
+from paimon_core.formats.entry_columns import EntryColumns, Rows
 from paimon_core.formats.registry import FORMATS, format_name
 from paimon_core.lsm.engines.registry import keeps_rows
 from paimon_core.options import (
@@ -20,12 +21,12 @@ from paimon_core.options import (
 from paimon_core.scan.pruning import FileFilter
 from paimon_core.scan.splits import key_sections, pack_files, pack_sections
 from paimon_core.scan.waiting import partitions_that_wait, waiting_splits
-from paimon_core.spec.manifest import DataFileMeta, FileKind, ManifestEntry, live_entries
+from paimon_core.spec.manifest import DataFileMeta, ManifestEntry
 from paimon_core.spec.snapshot import Snapshot
 from paimon_core.spec.split import DataSplit, DeletionFile
 from paimon_core.store.features import check_readable
 from paimon_core.store.index_files import Bucket, deletion_files
-from paimon_core.store.manifests import data_manifests, read_entries
+from paimon_core.store.manifests import data_manifests, in_partitions, live_columns
 from paimon_core.store.partitions import PartitionFilter
 from paimon_core.store.table_store import TableStore
 
@@ -84,38 +85,47 @@ def plan_scan(
     manifests = data_manifests(store, snapshot)
     read = [m for m in manifests if partitions.may_hold(m)]
     files = FileFilter(store, predicate) if predicate is not None else None
-    entries = (e for e in read_entries(store, read) if level is None or e.file.level == level)
-    live = [e for e in live_entries(entries).values() if e.kind is FileKind.ADD]
-    waiting = (
-        {} if level is not None else partitions_that_wait(store, (e for e in live if partitions.holds(e.partition)))
-    )
-    buckets, total = _buckets(store, (e for e in live if e.partition not in waiting), partitions, files)
+    live = live_columns(store, read)
+    candidates = (e for m, rows in live for e in m.entries(rows[in_partitions(m, partitions)[rows]]))
+    waiting = {} if level is not None else partitions_that_wait(store, candidates)
+    entries, total = _entries(store, live, partitions, files, level)
+    placed = {place: members for place, members in entries.items() if place[0] not in waiting}
     vectors = deletion_files(store, snapshot)
-    splits = [s for place, entries in buckets.items() for s in _splits(store, entries, files, vectors[place])]
+    splits = [s for place, members in placed.items() for s in _splits(store, members, files, vectors[place])]
     return Plan(
         table=store.name,
         snapshot=snapshot,
         splits=(*splits, *waiting_splits(store, waiting, vectors)),
         manifests_total=len(manifests),
         manifests_read=len(read),
-        files_total=total + sum(map(len, waiting.values())),
+        files_total=total + sum(e.bucket < 0 for entries in waiting.values() for e in entries),
         exact=predicate is None or columns(predicate) <= frozenset(partition_keys),
     )
 
 
-def _buckets(
-    store: TableStore, live: Iterable[ManifestEntry], partitions: PartitionFilter, files: FileFilter | None
+def _entries(
+    store: TableStore,
+    manifests: Iterable[tuple[EntryColumns, Rows]],
+    partitions: PartitionFilter,
+    files: FileFilter | None,
+    level: int | None,
 ) -> tuple[dict[Bucket, list[ManifestEntry]], int]:
     """The live files that are not pruned one by one, per bucket, and how many there were."""
-    live = [e for e in live if e.bucket >= 0]
-    if skips_level_0(store):
-        live = [e for e in live if e.file.level > 0]
     groups: dict[Bucket, list[ManifestEntry]] = defaultdict(list)
-    for entry in live:
-        if partitions.holds(entry.partition) and _keeps(store, entry, files):
-            check_format(store, entry.file)
-            groups[entry.partition, entry.bucket].append(entry)
-    return groups, len(live)
+    total = 0
+    for manifest, live in manifests:
+        seen = manifest.buckets[live] >= 0
+        if level is not None:
+            seen &= manifest.levels[live] == level
+        if skips_level_0(store):
+            seen &= manifest.levels[live] > 0
+        total += int(seen.sum())
+        rows = live[seen & in_partitions(manifest, partitions)[live]]
+        for entry in manifest.entries(rows if files is None else files.prune(manifest, rows)):
+            if _keeps(store, entry, files):
+                check_format(store, entry.file)
+                groups[entry.partition, entry.bucket].append(entry)
+    return groups, total
 
 
 def _keeps(store: TableStore, entry: ManifestEntry, files: FileFilter | None) -> bool:

@@ -11,10 +11,13 @@ from math import prod
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from paimon_core.expressions.predicate import Compare, In, Predicate, columns, conjuncts, only_on
 from paimon_core.expressions.prune import may_match
+from paimon_core.formats.entry_columns import EntryColumns, Rows
 from paimon_core.scan.column_stats import believable, for_columns, key_stats, names_then, value_stats
+from paimon_core.scan.entry_pruning import Range, prune_entries, ranges
 from paimon_core.spec.binary_row import encode_body
 from paimon_core.spec.hashing import bucket_of, murmur3_row
 from paimon_core.spec.manifest import DataFileMeta, ManifestEntry
@@ -50,15 +53,38 @@ class FileFilter:
         """As `may_match`, by key columns: versions of a row of another key are of no interest in any file."""
         return self.key_predicate is None or self._may_match(self.key_predicate, entry)
 
+    def prune(self, columns: EntryColumns, rows: Rows) -> Rows:
+        """The rows of a manifest that columns do not exclude, ascending; what is left is still to be asked about."""
+        if self._hashes is not None:
+            rows = rows[self._in_buckets(columns, rows)]
+        return prune_entries(self.store, self._ranges, columns, rows)
+
     def bucket_may_match(self, entry: ManifestEntry) -> bool:
         """Whether rows with the bucket keys asked for can be in the file's bucket."""
-        if entry.total_buckets < 1 or self._hashes is None or not self._hashed_as_now(entry.file.schema_id):
-            return True
-        known = self._buckets.get(entry.total_buckets)
-        if known is None:
-            known = frozenset(bucket_of(self._hashes, entry.total_buckets).tolist())
-            self._buckets[entry.total_buckets] = known
-        return entry.bucket in known
+        known = self._buckets_of(entry.total_buckets, entry.file.schema_id)
+        return known is None or entry.bucket in known
+
+    def _in_buckets(self, columns: EntryColumns, rows: Rows) -> NDArray[np.bool_]:
+        buckets, totals, ids = (c[rows] for c in (columns.buckets, columns.total_buckets, columns.schema_ids))
+        result = np.ones(len(rows), dtype=np.bool_)
+        for total, schema_id in product(np.unique(totals).tolist(), np.unique(ids).tolist()):
+            known = self._buckets_of(total, schema_id)
+            if known is not None:
+                result &= (totals != total) | (ids != schema_id) | np.isin(buckets, list(known))
+        return result
+
+    def _buckets_of(self, total: int, schema_id: int) -> frozenset[int] | None:
+        """The buckets that can hold matching rows; None where any can."""
+        if total < 1 or self._hashes is None or not self._hashed_as_now(schema_id):
+            return None
+        if total not in self._buckets:
+            self._buckets[total] = frozenset(bucket_of(self._hashes, total).tolist())
+        return self._buckets[total]
+
+    @cached_property
+    def _ranges(self) -> tuple[Range, ...]:
+        alone = self.key_predicate if self.store.has_primary_key else self.predicate
+        return () if alone is None else ranges(alone, self.store.schema)
 
     @cached_property
     def _buckets(self) -> dict[int, frozenset[int]]:

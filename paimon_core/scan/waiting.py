@@ -1,7 +1,7 @@
 """`postpone.merge-on-read`: rows that wait for a bucket are read together with those that have one.
 
-Which bucket a row will get does not matter to a reader: a partition with such rows is one split, in which they are newer
-than all others.
+Which bucket a row will get does not matter to a reader: a partition with such rows is one split, in which they are
+newer than all others.
 """
 
 from __future__ import annotations

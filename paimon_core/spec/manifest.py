@@ -92,6 +92,11 @@ class ManifestFileMeta:
     max_row_id: int | None = None
 
 
+def moment(millis: int) -> datetime:
+    """The moment of epoch milliseconds."""
+    return _EPOCH + timedelta(milliseconds=millis)
+
+
 def _tuple(value: list[str] | None) -> tuple[str, ...] | None:
     return None if value is None else tuple(value)
 
@@ -100,11 +105,11 @@ def _build_file(**given: Any) -> DataFileMeta:
     for name in ("extra_files", "value_stats_cols", "write_cols"):
         if name in given:
             given[name] = _tuple(given[name])
-    moment = given.get("creation_time")
-    if isinstance(moment, int):  # in JSON, and in the Avro of writers without logical types
-        given["creation_time"] = _EPOCH + timedelta(milliseconds=moment)
-    elif isinstance(moment, datetime):
-        given["creation_time"] = moment.replace(tzinfo=UTC)
+    created = given.get("creation_time")
+    if isinstance(created, int):  # in JSON, and in the Avro of writers without logical types
+        given["creation_time"] = moment(created)
+    elif isinstance(created, datetime):
+        given["creation_time"] = created.replace(tzinfo=UTC)
     return DataFileMeta(**given)
 
 

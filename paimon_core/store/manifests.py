@@ -13,7 +13,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from paimon_core.errors import InvalidOptionError
+from paimon_core.formats.entry_columns import EntryColumns, Rows, decode_entries, live_rows
 from paimon_core.options import (
     MANIFEST_FULL_COMPACTION_SIZE,
     MANIFEST_MERGE_MIN_COUNT,
@@ -36,7 +40,7 @@ from paimon_core.spec.manifest import (
 from paimon_core.spec.snapshot import Snapshot
 from paimon_core.spec.stats import ColumnStats, SimpleStats, encode_stats
 from paimon_core.store.partitions import PartitionFilter
-from paimon_core.store.record_files import read_records, record_bytes
+from paimon_core.store.record_files import read_named, read_records, record_bytes
 from paimon_core.store.table_store import TableStore
 
 _BYTES_PER_ENTRY = 50  # least size of an entry in a compressed manifest, to split long ones by
@@ -57,10 +61,16 @@ def read_manifest_list(store: TableStore, name: str) -> tuple[ManifestFileMeta, 
     return store.cache.get(path, lambda: read_records(store, MANIFEST_FILE_META, LIST_VERSION, path))
 
 
-def read_manifest(store: TableStore, name: str) -> tuple[ManifestEntry, ...]:
-    """The entries of a manifest, in order. Raises `CorruptFileError`, also where the file is not there."""
+def read_columns(store: TableStore, name: str) -> EntryColumns:
+    """The entries of a manifest by columns. Raises `CorruptFileError`, also where the file is not there."""
     path = store.paths.manifest(name)
-    return store.cache.get(path, lambda: read_records(store, MANIFEST_ENTRY, ENTRY_VERSION, path))
+    return store.cache.get(path, lambda: decode_entries(path, read_named(store, path)))
+
+
+def read_manifest(store: TableStore, name: str) -> list[ManifestEntry]:
+    """The entries of a manifest, in order. Raises `CorruptFileError`, also where the file is not there."""
+    columns = read_columns(store, name)
+    return columns.entries(np.arange(len(columns)))
 
 
 def read_entries(store: TableStore, manifests: Iterable[ManifestFileMeta]) -> Iterator[ManifestEntry]:
@@ -75,12 +85,24 @@ def live_files(
     if snapshot is None:
         return {}
     manifests = data_manifests(store, snapshot)
-    if partitions is None:
-        entries = read_entries(store, manifests)
-    else:
-        kept = [m for m in manifests if partitions.may_hold(m)]
-        entries = (e for e in read_entries(store, kept) if partitions.holds(e.partition))
-    return {i: e for i, e in live_entries(entries).items() if e.kind is FileKind.ADD}
+    kept = manifests if partitions is None else [m for m in manifests if partitions.may_hold(m)]
+    live: dict[Identifier, ManifestEntry] = {}
+    for manifest, rows in live_columns(store, kept):
+        meant = rows if partitions is None else rows[in_partitions(manifest, partitions)[rows]]
+        live.update((e.identifier, e) for e in manifest.entries(meant))
+    return live
+
+
+def live_columns(store: TableStore, manifests: Iterable[ManifestFileMeta]) -> list[tuple[EntryColumns, Rows]]:
+    """The entries of manifests by columns, and the rows of each that are live files."""
+    columns = [read_columns(store, m.file_name) for m in manifests]
+    return list(zip(columns, live_rows(columns), strict=True))
+
+
+def in_partitions(columns: EntryColumns, partitions: PartitionFilter) -> NDArray[np.bool_]:
+    """Which entries are of the partitions meant, shape (entries,)."""
+    held = np.array([partitions.holds(p) for p in columns.partitions], dtype=np.bool_)
+    return held[columns.partition_codes]
 
 
 def write_manifest_list(store: TableStore, manifests: Sequence[ManifestFileMeta]) -> tuple[str, int]:

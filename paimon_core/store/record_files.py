@@ -9,25 +9,29 @@ from collections.abc import Iterable
 from typing import Any
 
 from paimon_core.errors import CorruptFileError, InvalidOptionError, UnsupportedFeatureError
-from paimon_core.formats.record_files import decode_columns, encode_columns
+from paimon_core.formats.record_files import COLUMNAR, decode_columns, encode_columns
 from paimon_core.options import MANIFEST_COMPRESSION, MANIFEST_FORMAT
 from paimon_core.spec.records import Record, decode_records, encode_records
 from paimon_core.store.table_store import TableStore
 
 _AVRO_CODECS = {"zstd": "zstandard", "snappy": "snappy", "deflate": "deflate", "none": "null", "null": "null"}
 _COLUMNAR = ("parquet", "orc")
-_BEGINNINGS = (b"PAR1", b"ORC")
 
 
 def read_records(store: TableStore, record: Record, version: int, path: str) -> tuple[Any, ...]:
     """The records of a file. Raises `CorruptFileError`, also where the file is not there."""
+    data = read_named(store, path)
+    decode = decode_columns if data.startswith(COLUMNAR) else decode_records
+    return tuple(decode(record, version, path, data))
+
+
+def read_named(store: TableStore, path: str) -> bytes:
+    """The bytes of a metadata file that a snapshot names. Raises `CorruptFileError` where it is not there."""
     try:
-        data = store.io.read_bytes(path)
+        return store.io.read_bytes(path)
     except FileNotFoundError:
         cause = "it is not there, though a snapshot names it; it may have expired since the table was opened"
         raise CorruptFileError(path, cause, "run the statement again, or restore the file from a backup") from None
-    decode = decode_columns if data.startswith(_BEGINNINGS) else decode_records
-    return tuple(decode(record, version, path, data))
 
 
 def record_bytes(store: TableStore, record: Record, version: int, values: Iterable[Any]) -> bytes:

@@ -4,22 +4,23 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Hashable, Iterable, Iterator
+from dataclasses import replace
 from datetime import datetime, tzinfo
+from functools import cache, partial
 from typing import Any
 
 import pyarrow as pa
 
 from paimon_core.formats.registry import format_name
 from paimon_core.options import PARTITION_DEFAULT_NAME
-from paimon_core.scan.column_stats import for_columns, names_then, value_stats
+from paimon_core.scan.entry_pruning import value_groups
 from paimon_core.scan.time_travel import snapshot_of_options
 from paimon_core.spec.manifest import FileSource, ManifestEntry
 from paimon_core.spec.paths import data_file_path
-from paimon_core.spec.schema import TableSchema
-from paimon_core.store.manifests import data_manifests, live_files, read_manifest_list
-from paimon_core.store.schemas import read_schema
+from paimon_core.store.manifests import data_manifests, live_columns, live_files, read_manifest_list
 from paimon_core.store.table_store import TableStore
-from paimon_core.system_tables.text import key_text, map_text, partition_path, row_text, value_text
+from paimon_core.system_tables.file_texts import FileTexts, column_texts, single_texts, told_by_columns
+from paimon_core.system_tables.text import partition_path, row_text
 
 Row = tuple[Any, ...]
 STRING, INT, BIGINT, TIME = pa.string(), pa.int32(), pa.int64(), pa.timestamp("ms")
@@ -91,12 +92,18 @@ MANIFESTS = pa.schema(
 
 
 def files(store: TableStore, zone: tzinfo | None) -> Iterator[Row]:
-    schemas: dict[int, TableSchema] = {}
-    for entry in _live(store, zone):
-        schema_id = entry.file.schema_id
-        if schema_id not in schemas:
-            schemas[schema_id] = read_schema(store, schema_id)
-        yield _file_row(store, entry, schemas[schema_id])
+    snapshot = snapshot_of_options(store, zone)
+    for manifest, live in () if snapshot is None else live_columns(store, data_manifests(store, snapshot)):
+        rows, texts = live[manifest.buckets[live] >= 0], dict[int, FileTexts]()
+        for group in value_groups(store, manifest, rows):
+            told = told_by_columns(manifest, group)
+            texts.update(column_texts(store.schema, manifest, replace(group, rows=group.rows[told])))
+            rest = group.rows[~told]
+            for row, entry in zip(rest.tolist(), manifest.entries(rest), strict=True):
+                texts[row] = single_texts(store.schema, group.schema, entry.file)
+        place = cache(partial(_place, store))
+        for row, entry in zip(rows.tolist(), manifest.entries(rows), strict=True):
+            yield _file_row(entry, *place(entry.partition, entry.bucket), texts[row])
 
 
 def file_key_ranges(store: TableStore, zone: tzinfo | None) -> Iterator[Row]:
@@ -140,27 +147,23 @@ def _live(store: TableStore, zone: tzinfo | None) -> Iterable[ManifestEntry]:
     return [e for e in found if e.bucket >= 0]  # rows in a postponed bucket are not part of the table yet
 
 
-def _file_row(store: TableStore, entry: ManifestEntry, then: TableSchema) -> Row:
-    file, now = entry.file, store.schema
-    stats = for_columns(names_then(now, then, same_type=False), value_stats(then, file), file)
-    fields = then.field_by_name.values()
-    by_id = {f.id: f for f in fields}
-    shown = [(f, by_id.get(f.id, f), stats[f.name]) for f in now.fields]
-    keys = then.key_fields
+def _place(store: TableStore, partition: bytes, bucket: int) -> tuple[str, str]:
+    """The text of a partition, and the folder of a bucket in it."""
+    return row_text(store.schema.partition_fields, partition), store.bucket_dir(partition, bucket)
+
+
+def _file_row(entry: ManifestEntry, partition: str, bucket_dir: str, texts: FileTexts) -> Row:
+    file = entry.file
     return (
-        row_text(now.partition_fields, entry.partition),
+        partition,
         entry.bucket,
-        data_file_path(store.bucket_dir(entry.partition, entry.bucket), file),
+        data_file_path(bucket_dir, file),
         format_name(file.file_name),
         file.schema_id,
         file.level,
         file.row_count,
         file.file_size,
-        key_text(keys, file.min_key),
-        key_text(keys, file.max_key),
-        map_text({f.name: "null" if s.null_count is None else str(s.null_count) for f, _, s in shown}),
-        map_text({f.name: value_text(old, s.minimum) for f, old, s in shown}),
-        map_text({f.name: value_text(old, s.maximum) for f, old, s in shown}),
+        *texts,
         file.min_sequence_number,
         file.max_sequence_number,
         _created(entry),

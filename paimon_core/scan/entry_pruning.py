@@ -1,0 +1,153 @@
+"""Which entries of a manifest a query can leave out, told from columns: what is left is looked at one by one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from paimon_core.expressions.predicate import Compare, In, Predicate, conjuncts
+from paimon_core.formats.columns import int64_array
+from paimon_core.formats.entry_columns import EntryColumns, Rows
+from paimon_core.formats.row_fields import RowField
+from paimon_core.scan.column_stats import names_then
+from paimon_core.spec.schema import TableSchema
+from paimon_core.spec.types import DataType, Kind
+from paimon_core.store.schemas import read_schema
+from paimon_core.store.table_store import TableStore
+
+Mask = NDArray[np.bool_]
+_INTEGERS = frozenset((Kind.TINYINT, Kind.SMALLINT, Kind.INT, Kind.BIGINT, Kind.DATE, Kind.TIME))
+_TIMES = frozenset((Kind.TIMESTAMP, Kind.TIMESTAMP_LTZ))
+_TEXTS = frozenset((Kind.CHAR, Kind.VARCHAR))
+_LIMIT = 2**63
+
+
+@dataclass(frozen=True, slots=True)
+class Range:
+    """`low <= column <= high`, as far as either is given; numbers, milliseconds or texts in UTF-8."""
+
+    column: str
+    low: Any = None
+    high: Any = None
+
+
+@dataclass(frozen=True, slots=True)
+class StatsGroup:
+    """Rows whose statistics are laid out alike: the columns they cover, those that the files have (None: all of the
+    schema), and the schema they are of."""
+
+    rows: Rows
+    schema: TableSchema
+    covered: tuple[str, ...]
+    there: tuple[str, ...] | None = None
+
+    def lacks(self, name: str | None) -> bool:
+        """Whether the files have no such column: it is NULL throughout."""
+        return name is None or (self.there is not None and name not in self.there)
+
+
+def ranges(predicate: Predicate, schema: TableSchema) -> tuple[Range, ...]:
+    """What the conjuncts of a predicate ask of columns whose bounds can be compared; a partition has no bounds."""
+    found = (_range(part, schema) for part in conjuncts(predicate))
+    return tuple(r for r in found if r is not None and r.column not in schema.partition_keys)
+
+
+def prune_entries(store: TableStore, wanted: Sequence[Range], columns: EntryColumns, rows: Rows) -> Rows:
+    """The rows whose bounds do not exclude what is wanted; `wanted` is on columns that prune files one by one."""
+    if not wanted or not len(rows):
+        return rows
+    statistics = "_KEY_STATS" if store.has_primary_key else "_VALUE_STATS"
+    bounds = columns.bounds(statistics)
+    kept = np.ones(len(columns), dtype=np.bool_)
+    for group in _groups(store, columns, rows):
+        names = names_then(store.schema, group.schema, same_type=True)
+        for range_ in wanted:
+            then = names.get(range_.column)
+            if then in group.covered:
+                kept[group.rows] &= _may_hold(group, bounds, then, range_)
+    return rows[kept[rows]]
+
+
+def _range(part: Predicate, schema: TableSchema) -> Range | None:
+    match part:
+        case Compare(column=column, op=op, value=value):
+            pass
+        case In(column=column, values=values) if values and None not in values and column in schema.field_by_name:
+            ends = [_comparable(v, schema.field_by_name[column].type) for v in values]
+            return None if None in ends else Range(column, min(ends), max(ends))
+        case _:
+            return None
+    end = _comparable(value, schema.field_by_name[column].type) if column in schema.field_by_name else None
+    if end is None or op not in ("=", "<=>", "<", "<=", ">", ">="):
+        return None
+    return Range(column, end if op[0] in "=>" or op == "<=>" else None, end if op[0] in "=<" else None)
+
+
+def _comparable(value: Any, data_type: DataType) -> Any:
+    """The value as bounds are compared, None where they are not."""
+    if data_type.kind in _INTEGERS and type(value) is int and -_LIMIT <= value < _LIMIT:
+        return value
+    if data_type.kind in _TIMES and isinstance(value, tuple) and -_LIMIT <= value[0] < _LIMIT:
+        return value[0]
+    return value.encode() if data_type.kind in _TEXTS and isinstance(value, str) else None
+
+
+def _groups(store: TableStore, columns: EntryColumns, rows: Rows) -> Iterator[StatsGroup]:
+    """Rows by how the statistics are laid out that prune files one by one."""
+    if not store.has_primary_key:
+        yield from value_groups(store, columns, rows)
+        return
+    ids = columns.schema_ids[rows]
+    for schema_id in np.unique(ids).tolist():
+        schema = read_schema(store, schema_id)
+        if schema.primary_keys and schema.options.get("pk-clustering-override") != "true":
+            yield StatsGroup(rows[ids == schema_id], schema, schema.trimmed_primary_keys)
+
+
+def value_groups(store: TableStore, columns: EntryColumns, rows: Rows) -> Iterator[StatsGroup]:
+    """Rows by how their `_VALUE_STATS` are laid out."""
+    ids = columns.schema_ids[rows]
+    for schema_id in np.unique(ids).tolist():
+        yield from _value_groups(read_schema(store, schema_id), columns, rows[ids == schema_id])
+
+
+def _value_groups(schema: TableSchema, columns: EntryColumns, rows: Rows) -> Iterator[StatsGroup]:
+    (stats, covered), (written, there) = columns.lists("_VALUE_STATS_COLS"), columns.lists("_WRITE_COLS")
+    layouts = (stats * (len(there) + 1) + written)[rows]
+    for layout in np.unique(layouts).tolist():
+        members = rows[layouts == layout]
+        of_stats, of_write = int(stats[members[0]]), int(written[members[0]])
+        has = there[of_write] if of_write >= 0 else None
+        names = covered[of_stats] if of_stats >= 0 else has
+        yield StatsGroup(members, schema, tuple(schema.field_by_name) if names is None else names, has)
+
+
+def _may_hold(group: StatsGroup, bounds: tuple[pa.Array, pa.Array], name: str, wanted: Range) -> Mask:
+    data_type, place = group.schema.field_by_name[name].type, group.covered.index(name)
+    low, high = (RowField(b.take(int64_array(group.rows)), len(group.covered), place) for b in bounds)
+    excluded = np.zeros(len(group.rows), dtype=np.bool_)
+    if wanted.high is not None:
+        excluded |= _beyond(low, data_type, wanted.high, above=True)
+    if wanted.low is not None:
+        excluded |= _beyond(high, data_type, wanted.low, above=False)
+    return ~excluded
+
+
+def _beyond(bounds: RowField, data_type: DataType, end: Any, *, above: bool) -> Mask:
+    """Where a bound is known to be above, or below, the end of a range."""
+    if data_type.kind in _TEXTS:
+        compare = pc.greater if above else pc.less
+        found = pc.fill_null(compare(bounds.texts(), pa.scalar(end, pa.binary())), False)
+        beyond: Mask = found.to_numpy(zero_copy_only=False)
+        return beyond
+    numbers, valid = bounds.numbers(data_type)
+    if data_type.kind in _TIMES:
+        valid = valid & (numbers >= 0)  # bounds of ORC files before 1970 are off, by days even
+    beyond = numbers > end if above else numbers < end
+    return valid & beyond

@@ -1,0 +1,123 @@
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from paimon_core.formats.entry_columns import DecodedEntries, EntryColumns, decode_entries, live_rows
+from paimon_core.spec.binary_row import encode_row
+from paimon_core.spec.manifest import (
+    DataFileMeta,
+    FileKind,
+    ManifestEntry,
+    decode_manifest,
+    encode_manifest,
+    live_entries,
+)
+from paimon_core.spec.stats import SimpleStats
+from paimon_core.spec.types import INT, STRING
+from tests.support.golden import GOLDEN
+
+AVRO = [f for f in sorted(GOLDEN.glob("**/manifest/manifest-*")) if not f.name.startswith("manifest-list")]
+longs = st.integers(-(2**63), 2**63 - 1)
+rows = st.binary(max_size=200)
+names = st.lists(st.text(max_size=5), max_size=4).map(tuple)
+
+
+def optional(values: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
+    return st.none() | values
+
+
+stats = st.builds(
+    SimpleStats,
+    min_values=rows,
+    max_values=rows,
+    null_counts=optional(st.lists(optional(longs), max_size=9).map(tuple)),
+)
+files = st.builds(
+    DataFileMeta,
+    file_name=st.text(max_size=80) | st.sampled_from(["data-1.parquet", "data-2.parquet"]),
+    file_size=longs,
+    row_count=st.integers(0, 300),
+    min_key=rows,
+    max_key=rows,
+    key_stats=stats,
+    value_stats=stats,
+    min_sequence_number=longs,
+    max_sequence_number=longs,
+    schema_id=st.integers(0, 3),
+    level=st.integers(0, 5),
+    extra_files=names,
+    creation_time=optional(st.just(datetime(2024, 1, 2, 3, 4, 5, 6000, tzinfo=UTC))),
+    delete_row_count=optional(longs),
+    embedded_file_index=optional(rows),
+    file_source=optional(st.integers(0, 1)),
+    value_stats_cols=optional(names),
+    external_path=optional(st.text(max_size=5)),
+    first_row_id=optional(longs),
+    write_cols=optional(names),
+)
+entries = st.builds(
+    ManifestEntry,
+    kind=st.sampled_from(FileKind),
+    partition=st.builds(lambda p, s: encode_row([INT, STRING], [p, s]), st.integers(0, 2), st.text(max_size=20)),
+    bucket=st.integers(-2, 3),
+    total_buckets=st.integers(-2, 300),
+    file=files,
+)
+
+
+def every(columns: EntryColumns) -> list[ManifestEntry]:
+    return columns.entries(np.arange(len(columns)))
+
+
+def answers(columns: EntryColumns) -> list[Any]:
+    plain = [columns.added, columns.buckets, columns.total_buckets, columns.levels, columns.schema_ids]
+    lists = [(codes.tolist(), found) for codes, found in map(columns.lists, ("_VALUE_STATS_COLS", "_WRITE_COLS"))]
+    in_words = [[found[c] if c >= 0 else None for c in codes] for codes, found in lists]
+    bounds = [b.to_pylist() for name in ("_KEY_STATS", "_VALUE_STATS") for b in columns.bounds(name)]
+    partitions = [columns.partitions[c] for c in columns.partition_codes.tolist()]
+    return [*(p.tolist() for p in plain), columns.max_sequence_numbers.tolist(), partitions, in_words, bounds]
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.lists(entries, max_size=6), st.sampled_from(["null", "deflate", "zstandard"]))
+def test_columns_are_those_of_the_entries(made: list[ManifestEntry], codec: str) -> None:
+    columns = decode_entries("f", encode_manifest(made, codec))
+    assert every(columns) == made
+    assert answers(columns) == answers(EntryColumns(DecodedEntries(tuple(made)), len(made)))
+
+
+@pytest.mark.parametrize("folder", sorted({f.parent.parent.name for f in AVRO}))
+def test_columns_of_files_that_java_wrote(folder: str) -> None:
+    for file in (f for f in AVRO if f.parent.parent.name == folder):
+        data = file.read_bytes()
+        if data.startswith(b"Obj"):
+            assert every(decode_entries(str(file), data)) == list(decode_manifest(str(file), data))
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.lists(st.lists(entries, max_size=6), max_size=3))
+def test_live_rows_are_the_live_entries(manifests: list[list[ManifestEntry]]) -> None:
+    columns = [decode_entries("f", encode_manifest(m)) for m in manifests]
+    live = [e for c, r in zip(columns, live_rows(columns), strict=True) for e in c.entries(r)]
+    expected = live_entries(e for m in manifests for e in m)
+    assert {e.identifier: e for e in live} == {i: e for i, e in expected.items() if e.kind is FileKind.ADD}
+    assert len({e.identifier for e in live}) == len(live)
+
+
+def test_numbers_that_collide_are_told_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+    file = DataFileMeta(
+        file_name="a", file_size=1, row_count=1, min_sequence_number=0, max_sequence_number=0, schema_id=0
+    )
+    add = ManifestEntry(kind=FileKind.ADD, partition=encode_row([], []), bucket=0, total_buckets=1, file=file)
+    other = replace(add, file=replace(file, file_name="b"))
+    made = [add, other, replace(other, kind=FileKind.DELETE)]
+    monkeypatch.setattr(EntryColumns, "identities", property(lambda self: np.zeros(len(self), dtype=np.uint64)))
+    columns = decode_entries("f", encode_manifest(made))
+    assert [r.tolist() for r in live_rows([columns])] == [[0]]
