@@ -67,9 +67,16 @@ class Plan:
 
 
 def plan_scan(
-    store: TableStore, snapshot: Snapshot | None, predicate: Predicate | None = None, *, level: int | None = None
+    store: TableStore,
+    snapshot: Snapshot | None,
+    predicate: Predicate | None = None,
+    *,
+    level: int | None = None,
+    since: int | None = None,
 ) -> Plan:
     """Plan reading a version, or one level of it; `predicate` prunes, and is still to be applied to the rows.
+
+    With `since` (epoch milliseconds) only files written at that time or later are read.
 
     Its columns are those of the store's schema. Raises `UnsupportedFeatureError`, `CorruptFileError`.
     """
@@ -84,6 +91,8 @@ def plan_scan(
     read = [m for m in manifests if partitions.may_hold(m)]
     files = FileFilter(store, predicate) if predicate is not None else None
     entries = (e for e in read_entries(store, read) if level is None or e.file.level == level)
+    if since is not None:
+        entries = (e for e in entries if _written_at(e.file) >= since)
     buckets, total = _buckets(store, entries, partitions, files)
     vectors = deletion_files(store, snapshot)
     return Plan(
@@ -95,6 +104,11 @@ def plan_scan(
         files_total=total,
         exact=predicate is None or columns(predicate) <= frozenset(partition_keys),
     )
+
+
+def _written_at(file: DataFileMeta) -> float:
+    """Epoch milliseconds of when a file was written, its wall clock being that of this process; 0: not known."""
+    return file.creation_time.replace(tzinfo=None).timestamp() * 1000 if file.creation_time else 0
 
 
 def _buckets(
