@@ -250,10 +250,29 @@ POSTPONE_TARGET_SIZE = Option(
 )
 PRIMARY_KEY = Option("primary-key", names, NO_NAMES, "Primary key columns, at CREATE TABLE.")
 ROW_KIND_FIELD = Option("rowkind.field", str, "", "Column that says what a row does: +I, -U, +U or -D.")
+SCAN_CREATION_TIME_MILLIS = Option(
+    "scan.creation-time-millis",
+    integer,
+    0,
+    "Read the first snapshot committed since; without one, the files written since. Epoch milliseconds.",
+)
 SCAN_FALLBACK_BRANCH = Option("scan.fallback-branch", str.strip, "", "Branch that lends partitions.")
+SCAN_FILE_CREATION_TIME_MILLIS = Option(
+    "scan.file-creation-time-millis", integer, 0, "Read the files written at or after these epoch milliseconds."
+)
+SCAN_MODE = Option(
+    "scan.mode",
+    one_of(
+        *("default", "latest-full", "full", "latest", "latest-delta", "compacted-full", "from-timestamp"),
+        *("from-creation-timestamp", "from-file-creation-time", "from-snapshot", "from-snapshot-full", "incremental"),
+    ),
+    "default",
+    "Which version a query reads.",
+)
 SCAN_SNAPSHOT_ID = Option("scan.snapshot-id", integer, 0, "Read this snapshot; 0: the latest.")
 SCAN_TIMESTAMP = Option("scan.timestamp", str, "", "Read the table as of this wall clock time.")
 SCAN_TIMESTAMP_MILLIS = Option("scan.timestamp-millis", integer, 0, "Read the table as of these epoch milliseconds.")
+SCAN_WATERMARK = Option("scan.watermark", integer, 0, "Read the first snapshot of this watermark or a later one, ms.")
 SEQUENCE_FIELD = Option("sequence.field", names, NO_NAMES, "Columns that order the rows of one key.")
 SEQUENCE_ORDER = Option(
     "sequence.field.sort-order",

@@ -10,7 +10,7 @@ from datetime import tzinfo
 import pyarrow as pa
 
 from paimon_core.commit.changes import Overwrite
-from paimon_core.commit.commit import abort, commit
+from paimon_core.commit.commit import abort, commit, commit_statistics
 from paimon_core.commit.draft import CommitInfo
 from paimon_core.commit.publish import CatalogLock, publisher_for
 from paimon_core.errors import CommitUnknownError, PaimonError, UnsupportedFeatureError
@@ -23,15 +23,17 @@ from paimon_core.scan.increment import Increment
 from paimon_core.scan.partitions import partition_rows
 from paimon_core.scan.plan import Plan
 from paimon_core.scan.plan_increment import plan_increment
-from paimon_core.scan.time_travel import resolve_snapshot, store_at
+from paimon_core.scan.time_travel import files_since, resolve_snapshot, store_at
 from paimon_core.scan.views import View
 from paimon_core.spec.message import CommitMessage
 from paimon_core.spec.schema import TableSchema
 from paimon_core.spec.snapshot import Operation, Snapshot
+from paimon_core.spec.statistics import TableStatistics
 from paimon_core.store.features import check_writable
 from paimon_core.store.manifests import live_files
 from paimon_core.store.option_changes import check_option_set
 from paimon_core.store.snapshots import latest_snapshot
+from paimon_core.store.statistics import read_statistics
 from paimon_core.store.table_store import TableStore
 from paimon_core.system_tables.registry import read_system_table, system_table_schema
 from paimon_core.write.bucket_moves import BucketMoves, Runner, write_store
@@ -81,7 +83,7 @@ class Table:
             return plan_increment(self.store, version, predicate)
         only_last = view is View.READ_OPTIMIZED and self.store.has_primary_key
         level = last_level(self.store.options) if only_last else None
-        return plan_with_fallback(self.store, version, predicate, level=level)
+        return plan_with_fallback(self.store, version, predicate, level=level, since=files_since(self.store))
 
     def partitions(self, snapshot: Snapshot | None) -> pa.Table:
         """The partitions of a version that have files, a column per partition key."""
@@ -140,6 +142,15 @@ class Table:
         if made is not None and not _only_waiting(messages):
             keep_up(self.store, made, publisher)
         return made
+
+    def statistics(self, snapshot: Snapshot | None) -> TableStatistics | None:
+        """What ANALYZE TABLE found out about a version or one before it; None for nothing."""
+        return read_statistics(self.store, snapshot)
+
+    def commit_statistics(self, statistics: TableStatistics, info: CommitInfo) -> Snapshot:
+        """Make statistics those of the table."""
+        publisher = publisher_for(self.store.io, self.lock, self.store.options[COMMIT_UNSAFE_STORAGE])
+        return commit_statistics(self.store, statistics, info, publisher)
 
     def due_compactions(self, written: Sequence[CommitMessage]) -> list[CommitMessage]:
         """The buckets that messages have written to and that are to be compacted now, with their live files."""

@@ -31,7 +31,8 @@ class Change:
     `changelog` are the files that tell what rows changed.
 
     `scope` are the partitions whose live files decide about conflicts; None: none do. `index_base` is the snapshot
-    (0: none) whose hash indexes have to be those of the latest one, None where that does not matter.
+    (0: none) whose hash indexes have to be those of the latest one, None where that does not matter. `statistics`
+    names the statistics file of the version, None: that of the one before.
     """
 
     kind: CommitKind
@@ -41,6 +42,7 @@ class Change:
     index: tuple[IndexManifestEntry, ...] = ()
     index_base: int | None = None
     changelog: tuple[ManifestEntry, ...] = ()
+    statistics: str | None = None
 
     def against(self, live: Mapping[Identifier, ManifestEntry]) -> list[ManifestEntry]:
         """The entries of the snapshot's delta, given the live files in scope."""
@@ -58,11 +60,12 @@ class Change:
 @dataclass(frozen=True, slots=True)
 class Delta:
     """What a snapshot adds to and takes from the one before; `index` are all its index files, None: the same.
-    `changelog` are the files that tell what rows changed."""
+    `changelog` are the files that tell what rows changed, `statistics` names a new statistics file."""
 
     entries: Sequence[ManifestEntry]
     index: Sequence[IndexManifestEntry] | None = None
     changelog: Sequence[ManifestEntry] = ()
+    statistics: str | None = None
 
 
 def changes_of(store: TableStore, messages: Sequence[CommitMessage], overwrite: Overwrite | None) -> list[Change]:

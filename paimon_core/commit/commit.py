@@ -37,11 +37,13 @@ from paimon_core.options import (
 from paimon_core.spec.index_manifest import IndexManifestEntry
 from paimon_core.spec.message import CommitMessage
 from paimon_core.spec.snapshot import CommitKind, Snapshot, encode_snapshot
+from paimon_core.spec.statistics import TableStatistics
 from paimon_core.store.features import check_writable
 from paimon_core.store.index_files import delete_index_files, index_entries
 from paimon_core.store.manifests import data_manifests, delete_manifests, live_files
 from paimon_core.store.schemas import load_schema
 from paimon_core.store.snapshots import find_snapshot, latest_snapshot, write_hints
+from paimon_core.store.statistics import delete_statistics, write_statistics
 from paimon_core.store.table_store import TableStore
 
 _LOG = logging.getLogger(__name__)
@@ -91,6 +93,24 @@ def compact_manifests(store: TableStore, info: CommitInfo, publisher: Publisher)
     _check_table(store)
     fully = store.with_options({MANIFEST_FULL_COMPACTION_SIZE.key: "0 b"})
     return _commit_change(fully, Change(kind=CommitKind.COMPACT, entries=(), scope=None), info, publisher)
+
+
+def commit_statistics(
+    store: TableStore, statistics: TableStatistics, info: CommitInfo, publisher: Publisher
+) -> Snapshot:
+    """Make statistics those of the table, by a snapshot without changes. Raises as `commit`."""
+    check_writable(store)
+    _check_table(store)
+    name = write_statistics(store, statistics)
+    try:
+        return _commit_change(
+            store, Change(kind=CommitKind.ANALYZE, entries=(), scope=None, statistics=name), info, publisher
+        )
+    except CommitUnknownError:
+        raise
+    except PaimonError:
+        delete_statistics(store, name)
+        raise
 
 
 def abort(store: TableStore, messages: Sequence[CommitMessage]) -> None:
@@ -194,7 +214,7 @@ def _delta(store: TableStore, change: Change, latest: Snapshot | None) -> Delta:
             f"Commit of kind {change.kind} to table {store.name} conflicts with what is in it now ({_by(latest)}): "
             f"{problem}. Nothing was committed; run the statement again on the table as it is now."
         )
-    return Delta(entries, index_after(indexed, index) if index else None, change.changelog)
+    return Delta(entries, index_after(indexed, index) if index else None, change.changelog, change.statistics)
 
 
 def _moved_hash_index(store: TableStore, change: Change, now: Sequence[IndexManifestEntry]) -> str | None:

@@ -122,11 +122,15 @@ def _snapshot(
         total_record_count=rows + (0 if latest is None else latest.total_record_count),
         delta_record_count=rows,
         watermark=max(watermarks, default=None),
-        statistics=latest.statistics if latest is not None and latest.schema_id == schema_id else None,
+        statistics=delta.statistics or _known_statistics(latest, schema_id),
         properties=info.properties or None,
         next_row_id=(latest.next_row_id if latest is not None else None) or 0,
         operation=info.operation,
     )
+
+
+def _known_statistics(latest: Snapshot | None, schema_id: int) -> str | None:
+    return latest.statistics if latest is not None and latest.schema_id == schema_id else None
 
 
 def _last_schema_id(store: TableStore) -> int:

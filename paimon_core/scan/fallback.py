@@ -16,20 +16,26 @@ from paimon_core.store.table_store import TableStore
 
 
 def plan_with_fallback(
-    store: TableStore, snapshot: Snapshot | None, predicate: Predicate | None = None, *, level: int | None = None
+    store: TableStore,
+    snapshot: Snapshot | None,
+    predicate: Predicate | None = None,
+    *,
+    level: int | None = None,
+    since: int | None = None,
 ) -> Plan:
     """As `plan_scan`, with the partitions that `snapshot` lacks planned in the fallback branch, where there is one.
 
     A version of the past is filled up from the branch as it was at that time. Raises also `BranchNotFoundError`, and
     `InvalidOptionError` where the branch has other columns.
     """
-    plan, name = plan_scan(store, snapshot, predicate, level=level), store.options[SCAN_FALLBACK_BRANCH]
+    plan = plan_scan(store, snapshot, predicate, level=level, since=since)
+    name = store.options[SCAN_FALLBACK_BRANCH]
     if not name or store.branch:
         return plan
     branch = open_branch(store, name)
     _check_same_columns(store, branch)
     own = {e.partition for e in live_files(store, snapshot).values()}
-    other = plan_scan(branch, _branch_snapshot(store, branch, snapshot), predicate, level=level)
+    other = plan_scan(branch, _branch_snapshot(store, branch, snapshot), predicate, level=level, since=since)
     filled = tuple(replace(s, branch=name) for s in other.splits if s.partition not in own)
     return replace(
         plan,

@@ -3,6 +3,7 @@
     incremental-between            two snapshot ids or tags; the changes after the first, up to the second
     incremental-between-timestamp  two moments
     incremental-to-auto-tag        a tag made per period: what changed since the one before it
+    scan.mode = latest-delta       the changes of the latest snapshot, where it appended rows
     incremental-between-scan-mode  delta: rows appended; changelog: changelog files; diff: the two versions compared
 
 Tags are compared; snapshots are read one by one, unless the mode says otherwise.
@@ -17,6 +18,7 @@ from enum import StrEnum
 
 from paimon_core.errors import InvalidOptionError, SnapshotNotFoundError
 from paimon_core.options import CHANGELOG_PRODUCER, Option, one_of
+from paimon_core.options import SCAN_MODE as STARTUP_MODE
 from paimon_core.spec.snapshot import CommitKind, Snapshot
 from paimon_core.store.changelogs import list_changelogs
 from paimon_core.store.snapshots import (
@@ -41,6 +43,7 @@ TAG_TO_SNAPSHOT = Option(
     "false",
     "Read the snapshots between two tags, instead of comparing the tags.",
 )
+_LATEST_DELTA = "latest-delta"
 _OPTIONS = (BETWEEN, BETWEEN_TIMESTAMP, TO_AUTO_TAG)
 
 
@@ -77,7 +80,7 @@ _NOTHING = Increment(mode=IncrementMode.DELTA)
 
 def is_incremental(options: Mapping[str, str]) -> bool:
     """Whether a query under these options reads changes."""
-    return any(name in options for name in _OPTIONS)
+    return any(name in options for name in _OPTIONS) or options.get(STARTUP_MODE.key, "").strip() == _LATEST_DELTA
 
 
 def increment_of_options(store: TableStore, zone: tzinfo | None = None) -> Increment | None:
@@ -97,7 +100,17 @@ def increment_of_options(store: TableStore, zone: tzinfo | None = None) -> Incre
             return _between_times(store, _epoch_millis(first, zone), _epoch_millis(last, zone))
         case [name]:
             return _to_auto_tag(store, values[name])
-    return None
+    return _latest_delta(store) if store.options[STARTUP_MODE] == _LATEST_DELTA else None
+
+
+def _latest_delta(store: TableStore) -> Increment:
+    latest = latest_snapshot(store)
+    if latest is None:
+        return _NOTHING
+    appended = (latest,) if _counts(latest, IncrementMode.DELTA) else ()
+    return Increment(
+        mode=IncrementMode.DELTA, start=find_snapshot(store, latest.id - 1), end=latest, snapshots=appended
+    )
 
 
 def _between(store: TableStore, first: str, last: str) -> Increment:

@@ -1,17 +1,21 @@
-"""The partitions of a version, as rows."""
+"""The partitions of a version: as rows, and those of a plan that are left."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import pyarrow as pa
 
+from paimon_core.expressions.predicate import Predicate, only_on
 from paimon_core.formats.arrow_types import arrow_type
+from paimon_core.scan.plan import Plan
 from paimon_core.spec.binary_row import decode_row
 from paimon_core.spec.snapshot import Snapshot
 from paimon_core.spec.types import DataField, Kind
 from paimon_core.store.manifests import live_files
+from paimon_core.store.partitions import PartitionFilter
 from paimon_core.store.table_store import TableStore
 
 _STORED_AS = {Kind.DATE: pa.int32(), Kind.TIME: pa.int32(), Kind.TIMESTAMP: pa.int64(), Kind.TIMESTAMP_LTZ: pa.int64()}
@@ -27,10 +31,11 @@ def decoded_partitions(store: TableStore, partitions: Sequence[bytes]) -> pa.Tab
     fields = store.schema.partition_fields
     types = [f.type for f in fields]
     rows = [decode_row(types, p) for p in partitions]
-    return pa.table({f.name: _column(f, [r[i] for r in rows]) for i, f in enumerate(fields)})
+    return pa.table({f.name: values_array(f, [r[i] for r in rows]) for i, f in enumerate(fields)})
 
 
-def _column(field: DataField, values: Sequence[Any]) -> pa.Array:
+def values_array(field: DataField, values: Sequence[Any]) -> pa.Array:
+    """Values of a column, as metadata holds them, as an array of the column's type."""
     target, stored = arrow_type(field.type), _STORED_AS.get(field.type.kind)
     if stored is None:
         return pa.array(values, target)
@@ -38,3 +43,9 @@ def _column(field: DataField, values: Sequence[Any]) -> pa.Array:
         per_milli = {"ms": 1, "us": 1000, "ns": 1_000_000}[target.unit]
         values = [None if v is None else v[0] * per_milli + v[1] * per_milli // 1_000_000 for v in values]
     return pa.array(values, stored).cast(target)
+
+
+def in_partitions(store: TableStore, plan: Plan, predicate: Predicate) -> Plan:
+    """The plan without splits of partitions that a predicate rules out; what it says of other columns is left out."""
+    known = PartitionFilter(store.schema.partition_fields, predicate=only_on(predicate, store.schema.partition_keys))
+    return replace(plan, splits=tuple(s for s in plan.splits if known.holds(s.partition)))

@@ -69,9 +69,16 @@ class Plan:
 
 
 def plan_scan(
-    store: TableStore, snapshot: Snapshot | None, predicate: Predicate | None = None, *, level: int | None = None
+    store: TableStore,
+    snapshot: Snapshot | None,
+    predicate: Predicate | None = None,
+    *,
+    level: int | None = None,
+    since: int | None = None,
 ) -> Plan:
     """Plan reading a version, or one level of it; `predicate` prunes, and is still to be applied to the rows.
+
+    With `since` (epoch milliseconds) only files written at that time or later are read.
 
     Its columns are those of the store's schema. Raises `UnsupportedFeatureError`, `CorruptFileError`.
     """
@@ -88,7 +95,7 @@ def plan_scan(
     live = live_columns(store, read)
     candidates = (e for m, rows in live for e in m.entries(rows[in_partitions(m, partitions)[rows]]))
     waiting = {} if level is not None else partitions_that_wait(store, candidates)
-    entries, total = _entries(store, live, partitions, files, level)
+    entries, total = _entries(store, live, partitions, files, level, since)
     placed = {place: members for place, members in entries.items() if place[0] not in waiting}
     vectors = deletion_files(store, snapshot)
     splits = [s for place, members in placed.items() for s in _splits(store, members, files, vectors[place])]
@@ -103,12 +110,18 @@ def plan_scan(
     )
 
 
+def _written_at(file: DataFileMeta) -> float:
+    """Epoch milliseconds of when a file was written, its wall clock being that of this process; 0: not known."""
+    return file.creation_time.replace(tzinfo=None).timestamp() * 1000 if file.creation_time else 0
+
+
 def _entries(
     store: TableStore,
     manifests: Iterable[tuple[EntryColumns, Rows]],
     partitions: PartitionFilter,
     files: FileFilter | None,
     level: int | None,
+    since: int | None,
 ) -> tuple[dict[Bucket, list[ManifestEntry]], int]:
     """The live files that are not pruned one by one, per bucket, and how many there were."""
     groups: dict[Bucket, list[ManifestEntry]] = defaultdict(list)
@@ -122,7 +135,7 @@ def _entries(
         total += int(seen.sum())
         rows = live[seen & in_partitions(manifest, partitions)[live]]
         for entry in manifest.entries(rows if files is None else files.prune(manifest, rows)):
-            if _keeps(store, entry, files):
+            if _keeps(store, entry, files) and (since is None or _written_at(entry.file) >= since):
                 check_format(store, entry.file)
                 groups[entry.partition, entry.bucket].append(entry)
     return groups, total

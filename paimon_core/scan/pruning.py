@@ -16,16 +16,15 @@ from numpy.typing import NDArray
 from paimon_core.expressions.predicate import Compare, In, Predicate, columns, conjuncts, only_on
 from paimon_core.expressions.prune import may_match
 from paimon_core.formats.entry_columns import EntryColumns, Rows
-from paimon_core.scan.column_stats import believable, for_columns, key_stats, names_then, value_stats
+from paimon_core.scan.column_stats import names_then
 from paimon_core.scan.entry_pruning import Range, prune_entries, ranges
+from paimon_core.scan.file_stats import FileStats
 from paimon_core.spec.binary_row import encode_body
 from paimon_core.spec.hashing import bucket_of, murmur3_row
-from paimon_core.spec.manifest import DataFileMeta, ManifestEntry
-from paimon_core.spec.schema import TableSchema
-from paimon_core.spec.stats import UNKNOWN, ColumnStats
+from paimon_core.spec.manifest import ManifestEntry
+from paimon_core.spec.stats import UNKNOWN
 from paimon_core.spec.types import Kind
 from paimon_core.store.partitions import PartitionFilter
-from paimon_core.store.schemas import read_schema
 from paimon_core.store.table_store import TableStore
 
 _MOST_COMBINATIONS = 1000
@@ -91,20 +90,16 @@ class FileFilter:
         return {}
 
     @cached_property
-    def _schemas(self) -> dict[int, tuple[TableSchema, dict[str, str | None]]]:
-        return {}
+    def _stats(self) -> FileStats:
+        return FileStats(self.store, columns(self.predicate))
 
     def _hashed_as_now(self, schema_id: int) -> bool:
         """Whether the bucket keys had their types when a file was written: values of another hash otherwise."""
         schema = self.store.schema
         if schema_id == schema.id:
             return True
-        names = names_then(schema, self._schema_then(schema_id)[0], same_type=True)
+        names = names_then(schema, self._stats.schema_then(schema_id)[0], same_type=True)
         return all(names.get(k) is not None for k in schema.bucket_keys)
-
-    @cached_property
-    def _columns(self) -> frozenset[str]:
-        return columns(self.predicate)
 
     @cached_property
     def _partitions(self) -> PartitionFilter:
@@ -131,26 +126,8 @@ class FileFilter:
 
     def _may_match(self, predicate: Predicate, entry: ManifestEntry) -> bool:
         rows = entry.file.row_count
-        known = self._stats(entry.file) | self._partitions.columns(entry.partition, rows)
+        known = self._stats.of(entry.file) | self._partitions.columns(entry.partition, rows)
         return may_match(predicate, lambda name: known.get(name, UNKNOWN), rows)
-
-    def _schema_then(self, schema_id: int) -> tuple[TableSchema, dict[str, str | None]]:
-        """The schema that a file was written with, and what the predicate's columns were called in it."""
-        known = self._schemas.get(schema_id)
-        if known is None:
-            schema = read_schema(self.store, schema_id)
-            names = names_then(self.store.schema, schema, same_type=True)
-            known = schema, {now: then for now, then in names.items() if now in self._columns}
-            self._schemas[schema_id] = known
-        return known
-
-    def _stats(self, file: DataFileMeta) -> dict[str, ColumnStats]:
-        """Statistics of the columns the predicate looks at."""
-        schema, wanted = self._schema_then(file.schema_id)
-        stats = key_stats(schema, file)
-        if any(then not in stats for then in wanted.values()):
-            stats = value_stats(schema, file) | stats
-        return for_columns(wanted, believable(schema, stats, file), file)
 
 
 def _values_of(predicate: Predicate, name: str) -> tuple[Any, ...] | None:

@@ -1,14 +1,26 @@
-"""Which version a query reads: by number, tag, point in time, or the latest."""
+"""Which version a query reads: by number, tag, watermark, point in time, or the latest.
+
+`scan.mode` says how; by default it follows from the other option that is given.
+"""
 
 from __future__ import annotations
 
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
+from collections.abc import Mapping
 from dataclasses import replace
 from datetime import datetime, tzinfo
 
 from paimon_core.errors import InvalidOptionError, SnapshotNotFoundError
-from paimon_core.options import SCAN_SNAPSHOT_ID, SCAN_TIMESTAMP, SCAN_TIMESTAMP_MILLIS
-from paimon_core.spec.snapshot import Snapshot
+from paimon_core.options import (
+    SCAN_CREATION_TIME_MILLIS,
+    SCAN_FILE_CREATION_TIME_MILLIS,
+    SCAN_MODE,
+    SCAN_SNAPSHOT_ID,
+    SCAN_TIMESTAMP,
+    SCAN_TIMESTAMP_MILLIS,
+    SCAN_WATERMARK,
+)
+from paimon_core.spec.snapshot import CommitKind, Snapshot
 from paimon_core.store.schemas import read_schema
 from paimon_core.store.snapshots import (
     find_snapshot,
@@ -19,7 +31,20 @@ from paimon_core.store.snapshots import (
 from paimon_core.store.table_store import TableStore
 from paimon_core.store.tags import read_tag, require_tag
 
-_OPTIONS = ("scan.snapshot-id", "scan.tag-name", "scan.version", "scan.timestamp-millis", "scan.timestamp")
+_VERSIONS = ("scan.snapshot-id", "scan.tag-name", "scan.watermark", "scan.version")
+_MOMENTS = ("scan.timestamp-millis", "scan.timestamp")
+_OPTIONS = (*_VERSIONS, *_MOMENTS)
+_CREATION = (SCAN_FILE_CREATION_TIME_MILLIS.key, SCAN_CREATION_TIME_MILLIS.key)
+# the options that a mode goes with: one of them; those not named here go with none
+_OF_MODE: Mapping[str, tuple[str, ...]] = {
+    "from-timestamp": _MOMENTS,
+    "from-snapshot": _VERSIONS,
+    "from-snapshot-full": ("scan.snapshot-id",),
+    "from-file-creation-time": _CREATION[:1],
+    "from-creation-timestamp": _CREATION[1:],
+    "incremental": ("incremental-between", "incremental-between-timestamp", "incremental-to-auto-tag"),
+}
+_WATERMARK = "watermark-"  # before a number in VERSION AS OF
 
 
 def resolve_snapshot(
@@ -41,6 +66,7 @@ def snapshot_of_options(store: TableStore, zone: tzinfo | None = None) -> Snapsh
     `SnapshotNotFoundError`.
     """
     values = store.options.values
+    _check_mode(store)
     given = [name for name in _OPTIONS if name in values]
     if len(given) > 1:
         raise InvalidOptionError(f"Only one of the options {', '.join(given)} can say what to read; remove the others.")
@@ -55,7 +81,29 @@ def snapshot_of_options(store: TableStore, zone: tzinfo | None = None) -> Snapsh
             return _by_time(store, store.options[SCAN_TIMESTAMP_MILLIS])
         case ["scan.timestamp"]:
             return _by_time(store, _epoch_millis(store.options[SCAN_TIMESTAMP], zone))
-    return latest_snapshot(store)
+        case ["scan.watermark"]:
+            return _by_watermark(store, store.options[SCAN_WATERMARK])
+    if store.options[SCAN_MODE] == "compacted-full":
+        return _compacted(store) or latest_snapshot(store)
+    return _first_since_creation(store) or latest_snapshot(store)
+
+
+def files_since(store: TableStore) -> int | None:
+    """The epoch milliseconds since when files of the version are read, None for all, as the table's options say."""
+    values = store.options.values
+    if is_time_travel(store) or not any(name in values for name in _CREATION):
+        return None
+    if SCAN_FILE_CREATION_TIME_MILLIS.key in values:
+        return store.options[SCAN_FILE_CREATION_TIME_MILLIS]
+    return None if _first_since_creation(store) else store.options[SCAN_CREATION_TIME_MILLIS]
+
+
+def overridden(options: Mapping[str, str], by: Mapping[str, str]) -> dict[str, str]:
+    """Options under others that win; where those say what version to read, nothing else does."""
+    kept = dict(options)
+    if any(_says_version(name) for name in by):
+        kept = {name: value for name, value in options.items() if not _says_version(name)}
+    return kept | by
 
 
 def is_time_travel(store: TableStore) -> bool:
@@ -75,6 +123,9 @@ def _by_version(store: TableStore, version: str) -> Snapshot:
         return tag.snapshot
     if version.isascii() and version.isdigit():
         return read_snapshot(store, int(version))
+    watermark = version.removeprefix(_WATERMARK)
+    if watermark != version and watermark.isascii() and watermark.isdigit():
+        return _by_watermark(store, int(watermark))
     return _by_tag(store, version)
 
 
@@ -93,6 +144,49 @@ def _by_time(store: TableStore, millis: int) -> Snapshot:
             f"Table {store.name} has no snapshot at or before {millis} (epoch milliseconds): {earliest}."
         )
     return read_snapshot(store, ids[found - 1])
+
+
+def _by_watermark(store: TableStore, watermark: int) -> Snapshot:
+    """The first snapshot whose watermark is that or later."""
+    known = (find_snapshot(store, n) for n in snapshot_ids(store))
+    for snapshot in known:
+        if snapshot is not None and snapshot.watermark is not None and snapshot.watermark >= watermark:
+            return snapshot
+    raise SnapshotNotFoundError(
+        f"Table {store.name} has no snapshot with watermark {watermark} or a later one (epoch milliseconds)."
+    )
+
+
+def _compacted(store: TableStore) -> Snapshot | None:
+    """The latest snapshot that a compaction made."""
+    known = (find_snapshot(store, n) for n in reversed(snapshot_ids(store)))
+    return next((s for s in known if s is not None and s.commit_kind is CommitKind.COMPACT), None)
+
+
+def _first_since_creation(store: TableStore) -> Snapshot | None:
+    """The first snapshot since `scan.creation-time-millis`, None where there is none, or none before it."""
+    if any(name in store.options.values for name in _CREATION[:1]) or _CREATION[1] not in store.options.values:
+        return None
+    ids = snapshot_ids(store)
+    found = bisect_left(ids, store.options[SCAN_CREATION_TIME_MILLIS], key=lambda n: _commit_time(store, n))
+    return read_snapshot(store, ids[found]) if 0 < found < len(ids) else None
+
+
+def _says_version(option: str) -> bool:
+    return option in (*_OPTIONS, *_CREATION, SCAN_MODE.key) or option.startswith("incremental-")
+
+
+def _check_mode(store: TableStore) -> None:
+    """Raises `InvalidOptionError` where `scan.mode` and the options beside it do not go together."""
+    mode, values = store.options[SCAN_MODE], store.options.values
+    if mode == "default":
+        return
+    wanted = _OF_MODE.get(mode, ())
+    others = [n for n in (*_OPTIONS, *_CREATION) if n in values and n not in wanted]
+    if others:
+        raise InvalidOptionError(f"Option 'scan.mode' = {mode!r} does not go with {', '.join(map(repr, others))}.")
+    if wanted and not any(n in values for n in wanted):
+        raise InvalidOptionError(f"Option 'scan.mode' = {mode!r} needs {' or '.join(map(repr, wanted))} beside it.")
 
 
 def _commit_time(store: TableStore, snapshot_id: int) -> int:

@@ -9,11 +9,10 @@ from typing import Any
 
 import pyarrow as pa
 
-from paimon_core.errors import CorruptFileError
 from paimon_core.scan.time_travel import snapshot_of_options
-from paimon_core.spec.statistics import decode_statistics
 from paimon_core.store.branches import branch_times
 from paimon_core.store.consumers import list_consumers
+from paimon_core.store.statistics import read_statistics
 from paimon_core.store.table_store import TableStore
 from paimon_core.system_tables.text import local_time
 
@@ -52,16 +51,10 @@ def consumers(store: TableStore, zone: tzinfo | None) -> Iterator[Row]:
 
 
 def statistics(store: TableStore, zone: tzinfo | None) -> Iterator[Row]:
-    snapshot = snapshot_of_options(store, zone)
-    if snapshot is None or snapshot.statistics is None:
-        return
-    path = store.paths.statistics(snapshot.statistics)
-    try:
-        s = decode_statistics(path, store.io.read_bytes(path))
-    except FileNotFoundError:
-        raise CorruptFileError(path, "it is not there, though a snapshot names it", "run ANALYZE TABLE again") from None
-    columns = json.dumps(s.columns, separators=(",", ":"), ensure_ascii=False)
-    yield s.snapshot_id, s.schema_id, s.merged_record_count, s.merged_record_size, columns
+    s = read_statistics(store, snapshot_of_options(store, zone))
+    if s is not None:
+        columns = json.dumps(s.columns, indent=2, separators=(",", " : "), ensure_ascii=False) if s.columns else "{ }"
+        yield s.snapshot_id, s.schema_id, s.merged_record_count, s.merged_record_size, columns
 
 
 def aggregation_fields(store: TableStore, zone: tzinfo | None) -> Iterator[Row]:

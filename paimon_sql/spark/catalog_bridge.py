@@ -10,6 +10,7 @@ from paimon_core.errors import DatabaseNotFoundError, InvalidNameError, TableNot
 from paimon_core.format_table.options import FORMAT_TABLE, SUPPORTED, TYPE, is_format_table
 from paimon_core.format_table.table import refuse_format_table
 from paimon_core.options import FILE_FORMAT, SCAN_SNAPSHOT_ID, SCAN_TIMESTAMP, SCAN_TIMESTAMP_MILLIS
+from paimon_core.scan.time_travel import overridden
 from paimon_core.scan.views import View
 from paimon_core.spec.schema import TableSchema
 from paimon_core.spec.snapshot import Operation
@@ -151,7 +152,7 @@ class SparkCatalog(Proxy):
             if namespace == [SYSTEM_DATABASE]:
                 return GlobalTable(self.jvm, self.session, self.catalog, name)
             ours = Identifier.of(_single(namespace), name)
-            options = self.session.table_options(self.catalog_name, ours) | statement_options(context)
+            options = overridden(self.session.table_options(self.catalog_name, ours), statement_options(context))
             table = self.catalog.load_table(ours)
             if is_format_table(table.schema.options):
                 return self._format_table(table, ours, options)

@@ -31,16 +31,14 @@ _TIMESTAMPS = (Kind.TIMESTAMP, Kind.TIMESTAMP_LTZ)
 _GREGORIAN = -141_427  # 1582-10-15 as epoch days
 
 
-def translate_all(jvm: Jvm, expressions: Any, fields: Mapping[str, DataField]) -> list[tuple[Any, Predicate]]:
-    """The Catalyst expressions of a Scala Seq with their core predicates, those without a translation left out."""
+def translate_all(jvm: Jvm, expressions: Any, fields: Mapping[str, DataField]) -> list[tuple[Any, Predicate | None]]:
+    """The Catalyst expressions of a Scala Seq with their core predicates, None for those without a translation."""
     strategy = jvm.scala_object(f"{SQL}.execution.datasources.v2.DataSourceV2Strategy")
-    translated = []
+    translated: list[tuple[Any, Predicate | None]] = []
     for i in range(expressions.size()):
         expression = expressions.apply(i)
         option = strategy.translateFilterV2(expression)
-        predicate = from_connector(option.get(), fields) if option.isDefined() else None
-        if predicate is not None:
-            translated.append((expression, predicate))
+        translated.append((expression, from_connector(option.get(), fields) if option.isDefined() else None))
     return translated
 
 

@@ -47,6 +47,7 @@ class Jvm:
         self._columns_of_json = lru_cache(_KEPT)(self._make_columns)
         self._array_of = lru_cache(_KEPT)(self._make_array)
         self._constants_of = lru_cache(_KEPT)(self._make_constants)
+        self._statistics_of = lru_cache(_KEPT)(self._make_statistics)
 
     def java_class(self, name: str) -> Any:
         """A Java class by its full name (`$` before nested ones): call it to construct, or use its static members."""
@@ -78,7 +79,7 @@ class Jvm:
     def strings(self, items: Iterable[str]) -> JavaArray:
         return self.kept_array("java.lang.String", items)
 
-    def map(self, items: Mapping[str, str]) -> JavaObject:
+    def map(self, items: Mapping[str, Any]) -> JavaObject:
         out = self.java_class("java.util.HashMap")()
         for key, value in items.items():
             out.put(key, value)
@@ -151,6 +152,10 @@ class Jvm:
         """The members of a Scala Seq."""
         return [sequence.apply(i) for i in range(sequence.size())]
 
+    def items_of_product(self, product: JavaObject) -> list[Any]:
+        """The members of a Scala tuple or case class."""
+        return [product.productElement(i) for i in range(product.productArity())]
+
     def frame(self, session: JavaObject, plan: JavaObject) -> JavaObject:
         """The DataFrame of a logical plan; a command runs at once."""
         return self.java_class(f"{SQL}.classic.Dataset").ofRows(session, plan)
@@ -196,6 +201,31 @@ class Jvm:
         """Names of files are names, no patterns."""
         return self.java_class(f"{SQL}.util.CaseInsensitiveStringMap")(self.map({"__globPaths__": "false"}))
 
+    def column_statistics(self, frame: JavaObject, names: Iterable[str]) -> tuple[int, dict[str, dict[str, str]]]:
+        """The rows of a Java DataFrame, and of columns what Spark's statistics say, as the texts it stores."""
+        plan, wanted = frame.queryExecution().analyzed(), set(names)
+        attributes = self.seq([a for a in self.items(plan.output()) if a.name() in wanted])
+        compute = self.scala_object(f"{SQL}.execution.command.CommandUtils").computeColumnStats
+        rows, columns = self.items_of_product(compute(frame.sparkSession(), plan, attributes))
+        found: dict[str, dict[str, str]] = {}
+        for attribute in self.items(attributes):
+            name = str(attribute.name())
+            kept = columns.apply(attribute).toCatalogColumnStat(name, attribute.dataType()).toMap(name)
+            as_java = self.java_class("scala.jdk.javaapi.CollectionConverters").asJava(kept)
+            found[name] = {k.removeprefix(f"{name}."): v for k, v in python_map(as_java).items()}
+        return int(rows), found
+
+    def statistics(
+        self, size: int, rows: int, columns: Mapping[str, Mapping[str, str]], schema: StructType
+    ) -> JavaObject:
+        """A connector's `Statistics`: bytes, rows, and of columns what `column_statistics` gives."""
+        texts = tuple((name, tuple(known.items())) for name, known in columns.items())
+        return self._statistics_of(size, rows, texts, schema.json())
+
+    def scala_map(self, items: Mapping[str, Any]) -> JavaObject:
+        """An immutable Scala map."""
+        return self.java_class("org.apache.spark.api.python.PythonUtils").toScalaMap(self.map(items))
+
     def rows(self, session: JavaObject, table: pa.Table, schema: StructType) -> JavaArray:
         """Arrow rows as an array of Spark's internal rows, in one crossing."""
         if table.num_rows == 0:
@@ -237,6 +267,25 @@ class Jvm:
             else:
                 out[i] = item
         return out
+
+    def _make_statistics(
+        self, size: int, rows: int, columns: tuple[tuple[str, tuple[tuple[str, str], ...]], ...], schema_json: str
+    ) -> JavaObject:
+        # Scala's BigInt does not cross to Python: numbers travel as texts, and in collections
+        numbers = ((("distinctCount", str(size)),), (("distinctCount", str(rows)),))
+        every = (*zip(("", " "), numbers, strict=True), *columns)
+        texts = self.scala_map({f"{n}.{k}": v for n, known in every for k, v in (*known, ("version", "2"))})
+        read = self.java_class(f"{SQL}.catalyst.catalog.CatalogColumnStat").fromMap
+        found = {name: read("", name, texts).get() for name, _ in every}
+        members = self.java_class("java.util.ArrayList")()
+        as_java = self.java_class("scala.jdk.javaapi.CollectionConverters").asJava
+        members.addAll(as_java(found.pop("").distinctCount().toList()))
+        members.add(found.pop(" ").distinctCount())
+        members.add(self.scala_map(found))
+        statistics = self.java_class("java.lang.Class").forName(f"{SQL}.catalyst.catalog.CatalogStatistics")
+        made = statistics.getConstructors()[0].newInstance(members.toArray())
+        relation = self.java_class(f"{SQL}.execution.datasources.v2.DataSourceV2Relation")
+        return relation.v1StatsToV2Stats(made, self._type_of_json(schema_json))
 
     def _make_constants(self, class_name: str, names: tuple[str, ...]) -> JavaObject:
         out = self.java_class("java.util.HashSet")()

@@ -7,7 +7,7 @@ ours and that the session does not know yet is put into the session's catalog ma
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any, ClassVar
 
@@ -18,21 +18,31 @@ from paimon_core.options import MERGE_SCHEMA, TableOptions
 from paimon_sql.catalog.identifier import Identifier
 from paimon_sql.catalog.load import load_catalog
 from paimon_sql.preprocess import rewrite
+from paimon_sql.spark.analyze import AnalyzeStatement
 from paimon_sql.spark.catalog_bridge import SparkCatalog
 from paimon_sql.spark.errors import PARSE
 from paimon_sql.spark.jvm import SQL, Jvm, class_name
 from paimon_sql.spark.proxy import Proxy
-from paimon_sql.spark.row_level_statement import STATEMENTS, RowLevelStatement
+from paimon_sql.spark.row_level_statement import RowLevelStatement
 from paimon_sql.spark.schema_evolution import INSERT, NESTED_COERCION, asking_for_evolution
 from paimon_sql.spark.session_bridge import SessionBridge
+from paimon_sql.spark.statement import Statement
 
-_RELATION = "UnresolvedRelation"
+_RELATIONS = ("UnresolvedRelation", "UnresolvedTableOrView")
+# Spark's parsed statements that are run by ours, and where each holds its table
+STATEMENTS: Mapping[str, tuple[type[Statement], str]] = {
+    "AnalyzeColumn": (AnalyzeStatement, "child"),
+    "AnalyzeTable": (AnalyzeStatement, "child"),
+    "DeleteFromTable": (RowLevelStatement, "table"),
+    "UpdateTable": (RowLevelStatement, "table"),
+    "MergeIntoTable": (RowLevelStatement, "targetTable"),
+}
 CATALOG_PREFIX = "spark.sql.catalog."
 CATALOG_CLASSES = ("paimon_sql.SparkCatalog", "org.apache.paimon.spark.SparkCatalog")
 _CONFIGURED = re.compile(
     re.escape(CATALOG_PREFIX) + r"([^.=,\s]+)=(?:" + "|".join(map(re.escape, CATALOG_CLASSES)) + r")(?=[,}])"
 )
-_CHANGES_ROWS = re.compile(r"\b(?:DELETE|UPDATE|MERGE)\b", re.IGNORECASE)
+_OURS = re.compile(r"\b(?:ANALYZE|DELETE|UPDATE|MERGE)\b", re.IGNORECASE)
 _INSERTS_BY_NAME = re.compile(r"\bINSERT\b.*\bBY\s+NAME\b", re.IGNORECASE | re.DOTALL)
 _SETTING = re.compile(re.escape(CATALOG_PREFIX) + r"[^=]+=[^,}]*")
 
@@ -63,12 +73,13 @@ class CatalogRegistry:
         field.get(manager).put(name, catalog)
         self.catalogs[name] = catalog
 
-    def row_level(self, plan: JavaObject) -> JavaObject:
-        """A parsed statement; DELETE, UPDATE and MERGE INTO of a table of ours as what runs them."""
+    def ours(self, plan: JavaObject) -> JavaObject:
+        """A parsed statement; ANALYZE, DELETE, UPDATE and MERGE INTO of a table of ours as what runs them."""
         kind = class_name(plan)
         if kind not in STATEMENTS:
             return plan
-        relation = STATEMENTS[kind](plan)
+        statement, place = STATEMENTS[kind]
+        relation = getattr(plan, place)()
         relation = relation.child() if class_name(relation) == "SubqueryAlias" else relation
         found = self._find(relation)
         if found is None:
@@ -76,8 +87,7 @@ class CatalogRegistry:
         catalog, identifier = found
         if identifier.system_table is not None or not catalog.catalog.table_exists(identifier):
             return plan  # Spark says what is wrong
-        statement = RowLevelStatement(self.jvm, catalog.session, catalog, identifier, plan)
-        return self.jvm.create_namespace(statement, kind)
+        return self.jvm.create_namespace(statement(self.jvm, catalog.session, catalog, identifier, plan), kind)
 
     def evolving(self, plan: JavaObject) -> JavaObject:
         """A parsed statement; INSERT BY NAME into a table of ours whose `write.merge-schema` is set evolves it."""
@@ -94,7 +104,7 @@ class CatalogRegistry:
 
     def _find(self, relation: JavaObject) -> tuple[SparkCatalog, Identifier] | None:
         """The catalog of ours that a parsed table name leads to, and the table's name there."""
-        if class_name(relation) != _RELATION:
+        if class_name(relation) not in _RELATIONS:
             return None
         parts = [str(p) for p in self.jvm.items(relation.multipartIdentifier())]
         manager = self.session.sessionState().catalogManager()
@@ -133,7 +143,7 @@ class PaimonParser(Proxy):
     def _changes(self, text: str, plan: JavaObject) -> JavaObject:
         if _INSERTS_BY_NAME.search(text):
             return self.registry.evolving(plan)
-        return self.registry.row_level(plan) if _CHANGES_ROWS.search(text) else plan
+        return self.registry.ours(plan) if _OURS.search(text) else plan
 
     def parseQuery(self, text: str) -> Any:
         self.registry.register()

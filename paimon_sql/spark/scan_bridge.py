@@ -6,16 +6,20 @@ metadata already answers.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 from typing import Any
 
 import pyarrow as pa
-from pyspark.sql.types import LongType, StructField, StructType
+from pyspark.sql.types import StructType
 
 from paimon_core.errors import UnsupportedFeatureError
-from paimon_core.expressions.predicate import And, Predicate, describe
+from paimon_core.expressions.predicate import Predicate, conjunction, describe
 from paimon_core.formats.arrow_types import FILE_PATH, ROW_INDEX
 from paimon_core.formats.registry import format_name
+from paimon_core.scan.aggregates import Aggregate, aggregate, result_fields
 from paimon_core.scan.increment import Increment
+from paimon_core.scan.limits import Order, first_rows, top_rows
+from paimon_core.scan.partitions import in_partitions
 from paimon_core.scan.plan import Plan
 from paimon_core.scan.verify import check_sizes
 from paimon_core.scan.views import View, view_fields
@@ -24,12 +28,16 @@ from paimon_core.spec.snapshot import Snapshot
 from paimon_core.spec.split import encode_split
 from paimon_core.spec.types import DataField, TimeType, nested_types
 from paimon_core.table import Table
-from paimon_sql.spark.filters import spark_prunes_soundly, translate_all
-from paimon_sql.spark.jvm import PYTHON_SOURCE, READ, SQL, Jvm, class_name
+from paimon_sql.spark.filters import from_connector, spark_prunes_soundly, translate_all
+from paimon_sql.spark.jvm import PYTHON_SOURCE, READ, SQL, Jvm
 from paimon_sql.spark.proxy import Proxy
+from paimon_sql.spark.pushdown import aggregates_of, is_answered_by_partitions, order_of
 from paimon_sql.spark.session_bridge import SessionBridge
+from paimon_sql.spark.statistics import scan_statistics
 from paimon_sql.spark.types import read_struct, to_struct
 from paimon_sql.spark.worker import BatchFunction, read_function
+
+_MOST_VALUES = 1000  # of a filter made while a query runs: to hand over more costs more than partitions save
 
 
 class PaimonScanBuilder(Proxy):
@@ -47,18 +55,25 @@ class PaimonScanBuilder(Proxy):
         self.session, self.table, self.version, self.view = session, table, version, view
         self.fields = view_fields(table.store, view)
         self.required = to_struct(self.fields)
-        self.catalyst_filters = jvm.seq([])
-        self.translated: list[tuple[Any, Predicate]] = []
-        self.count_schema: StructType | None = None
+        self.pruning: tuple[Predicate, ...] = ()
+        self.of_rows: list[tuple[Any, Predicate]] = []  # those of them that Spark evaluates, too
+        self.filters_rows = False  # whether Spark takes rows away after the scan
+        self.aggregated: tuple[tuple[str, ...], tuple[Aggregate, ...]] | None = None
+        self.limit = 0
+        self.order: Order | None = None
 
     def pruneColumns(self, required: Any) -> None:
         # rows without columns would lose their number on the way: count(*) over a scan reads the first column
         self.required = read_struct(required.json()) or to_struct(self.fields[:1])
 
     def pushFilters(self, filters: Any) -> Any:
-        self.catalyst_filters = filters
-        self.translated = translate_all(self.jvm, filters, self._filtered)
-        return filters  # files and row groups are pruned; Spark evaluates the rows
+        """Files and row groups are pruned; Spark evaluates the rows, but for what partitions answer."""
+        pairs = translate_all(self.jvm, filters, self._filtered)
+        left = [(e, p) for e, p in pairs if p is None or not self._is_answered(p)]
+        self.pruning = tuple(p for _, p in pairs if p is not None)
+        self.of_rows = [(e, p) for e, p in left if p is not None]
+        self.filters_rows = bool(left)
+        return filters if len(left) == len(pairs) else self.jvm.seq([e for e, _ in left])
 
     def pushedFilters(self) -> Any:
         return self.jvm.array(f"{SQL}.connector.expressions.filter.Predicate", [])
@@ -69,43 +84,96 @@ class PaimonScanBuilder(Proxy):
         return {} if self.view is View.BINLOG else self.table.schema.field_by_name
 
     def supportCompletePushDown(self, aggregation: Any) -> bool:
-        return not self.view.is_log and self._is_plain_count(aggregation) and self._plan().row_count is not None
+        return self.pushAggregation(aggregation)
 
     def pushAggregation(self, aggregation: Any) -> bool:
-        if not self.supportCompletePushDown(aggregation):
+        if self.filters_rows or not self._is_version:
             return False
-        self.count_schema = StructType([StructField("count(*)", LongType(), False)])
+        found = aggregates_of(aggregation)
+        if found is not None and self._answer(*found) is not None:
+            self.aggregated = found
+        return self.aggregated is not None
+
+    def pushLimit(self, limit: int) -> bool:
+        if self.filters_rows or self.aggregated is not None or not self._is_version:
+            return False
+        self.limit = limit
+        return True
+
+    def pushTopN(self, orders: Any, limit: int) -> bool:
+        order = order_of(orders)
+        if order is None or not self.pushLimit(limit):
+            return False
+        self.order = order
+        return True
+
+    def isPartiallyPushed(self) -> bool:
         return True
 
     def build(self) -> Any:
-        plan = self._plan()
+        if self.aggregated is not None:
+            return self._local_scan(*self.aggregated)
+        plan = self._plan
+        if self.order is not None:
+            plan = top_rows(self.table.store, plan, self.order, self.limit)
+        elif self.limit:
+            plan = first_rows(plan, self.limit)
         self._check_columns()
-        if self.count_schema is not None:
-            count = pa.table({"count(*)": pa.array([plan.row_count], pa.int64())})
-            about = f"PaimonScan[metadata] count(*) of {plan.describe()}"
-            return LocalScan(self.jvm, self.session, count, self.count_schema, about)
+        by_partitions = self._is_version and any(k in self.required.names for k in self.table.schema.partition_keys)
         if self._spark_can_read(plan):
-            return RawScan(self.jvm, self.session, self.table, plan, self)
-        return MergeScan(self.jvm, self.session, self.table, plan, self)
+            raw = PartitionedRawScan if by_partitions else RawScan
+            return raw(self.jvm, self.session, self.table, plan, self)
+        merge = PartitionedMergeScan if by_partitions else MergeScan
+        return merge(self.jvm, self.session, self.table, plan, self)
 
     def describe(self, plan: Plan) -> str:
-        filters = ", ".join(describe(p) for _, p in self.translated) or "none"
+        filters = ", ".join(map(describe, self.pruning)) or "none"
         seen = f"{self.view.value} of " if self.view.value else ""
         changes = f", {self.version.describe()}" if isinstance(self.version, Increment) else ""
-        return f"{seen}{plan.describe()}{changes}, pushed filters: {filters}"
+        limit = f", limit {self.limit}" if self.limit else ""
+        limit = limit if self.order is None else f", top {self.limit} by {self.order.describe()}"
+        return f"{seen}{plan.describe()}{changes}, pushed filters: {filters}{limit}"
 
+    @cached_property
     def _plan(self) -> Plan:
-        return self.table.plan(self.version, self.predicate, self.view)
+        """Asked for once all filters are known."""
+        return self.table.plan(self.version, conjunction(self.pruning), self.view)
+
+    def _is_answered(self, predicate: Predicate) -> bool:
+        return self._is_version and is_answered_by_partitions(predicate, self.table.schema)
+
+    @property
+    def _is_version(self) -> bool:
+        """Whether rows of a version are read, not changes."""
+        return not self.view.is_log and not isinstance(self.version, Increment)
+
+    def _answer(self, groups: tuple[str, ...], aggregates: tuple[Aggregate, ...]) -> pa.Table | None:
+        """What metadata says, kept: Spark asks whether there is an answer, and asks again, before it takes it."""
+        key = groups, aggregates
+        if key not in self._answers:
+            self._answers[key] = aggregate(self.table.store, self._plan, groups, aggregates)
+        return self._answers[key]
+
+    @cached_property
+    def _answers(self) -> dict[tuple[tuple[str, ...], tuple[Aggregate, ...]], pa.Table | None]:
+        return {}
+
+    def _local_scan(self, groups: tuple[str, ...], aggregates: tuple[Aggregate, ...]) -> LocalScan:
+        schema = to_struct(result_fields(self.table.store, groups, aggregates))
+        about = f"PaimonScan[metadata] {', '.join((*groups, *(a.describe() for a in aggregates)))}"
+        answer = self._answer(groups, aggregates)
+        return LocalScan(self.jvm, self.session, answer, schema, f"{about} of {self.describe(self._plan)}")
 
     @property
     def predicate(self) -> Predicate | None:
-        return And(tuple(p for _, p in self.translated)) if self.translated else None
+        """What rows are still to be judged by."""
+        return conjunction(p for _, p in self.of_rows)
 
     @property
     def parquet_filters(self) -> Any:
         """What Spark's Parquet scan may skip row groups by."""
         fields = self.table.schema.field_by_name
-        return self.jvm.seq([e for e, p in self.translated if spark_prunes_soundly(p, fields)])
+        return self.jvm.seq([e for e, p in self.of_rows if spark_prunes_soundly(p, fields)])
 
     def _check_columns(self) -> None:
         places = [n for n in self.required.fieldNames() if n in (FILE_PATH, ROW_INDEX)]
@@ -114,11 +182,6 @@ class PaimonScanBuilder(Proxy):
                 f"Table {self.table.name} has a primary key, its rows are merged from several files: {places[0]} is"
                 " known for tables without one only."
             )
-
-    def _is_plain_count(self, aggregation: Any) -> bool:
-        functions = list(aggregation.aggregateExpressions())
-        is_count = len(functions) == 1 and class_name(functions[0]) == "CountStar"
-        return is_count and len(aggregation.groupByExpressions()) == 0 and self.catalyst_filters.isEmpty()
 
     def _spark_can_read(self, plan: Plan) -> bool:
         """Whether Spark's own Parquet scan gives the rows: nothing to merge, columns as in the files, storage known."""
@@ -149,6 +212,8 @@ class PaimonScanBuilder(Proxy):
         implements = [
             f"{READ}.SupportsPushDownRequiredColumns",
             f"{READ}.SupportsPushDownAggregates",
+            f"{READ}.SupportsPushDownLimit",
+            f"{READ}.SupportsPushDownTopN",
             f"{SQL}.internal.connector.SupportsPushDownCatalystFilters",
         ]
 
@@ -158,26 +223,33 @@ class _Scan(Proxy):
 
     def __init__(self, jvm: Jvm, session: SessionBridge, table: Table, plan: Plan, builder: PaimonScanBuilder) -> None:
         super().__init__(jvm)
-        self.session, self.table, self.plan = session, table, plan
+        self.session, self.table, self.plan, self.planned = session, table, plan, plan
         self.required, self.predicate, self.about = builder.required, builder.predicate, builder.describe(plan)
-        self.view = builder.view
+        self.view, self.builder = builder.view, builder
 
     def toString(self) -> str:
         store = self.table.store
         return f"{type(self).__name__} {self.about} {self.required.json()} {store.root} schema {store.schema.id}"
 
+    def _read(self, plan: Plan) -> None:
+        """Read that plan from now on."""
+        self.plan = plan
+
     def readSchema(self) -> Any:
         return self.jvm.struct_type(self.required)
 
     def estimateStatistics(self) -> Any:
-        splits = self.plan.splits
-        return Statistics(self.jvm, sum(s.size for s in splits), sum(s.row_count for s in splits))
+        return self._statistics
 
     def estimateSizeInBytes(self) -> Any:
-        return self.estimateStatistics().sizeInBytes()
+        return self._statistics.sizeInBytes()
+
+    @cached_property
+    def _statistics(self) -> Any:
+        return scan_statistics(self.jvm, self.table, self.plan, self.required)
 
     def reflectsFullyPushedDownFilters(self) -> bool:
-        return False
+        return True
 
     def supportedCustomMetrics(self) -> Any:
         return self.jvm.array(f"{SQL}.connector.metric.CustomMetric", [])
@@ -232,6 +304,46 @@ class MergeScan(_Scan):
 
     class Java:
         implements = [f"{READ}.SupportsReportStatistics"]
+
+
+class _RuntimeFiltered(_Scan):
+    """Partitions are left out while the query runs, by what the other side of a join turned out to have."""
+
+    def filterAttributes(self) -> Any:
+        reference = self.jvm.java_class(f"{SQL}.connector.expressions.FieldReference").column
+        keys = [reference(k) for k in self.table.schema.partition_keys if k in self.required.names]
+        return self.jvm.array(f"{SQL}.connector.expressions.NamedReference", keys)
+
+    def filter(self, predicates: Any) -> None:
+        fields = {f.name: f for f in self.table.schema.partition_fields}
+        found = [from_connector(p, fields) for p in predicates if len(p.children()) <= _MOST_VALUES]
+        known = conjunction(p for p in found if p is not None)
+        if known is not None:
+            # of all that was planned: a scan that stands twice in a query is filtered twice
+            self._read(in_partitions(self.table.store, self.planned, known))
+
+    def pushedPredicates(self) -> Any:
+        return self.jvm.array(f"{SQL}.connector.expressions.filter.Predicate", [])
+
+    def supportsIterativePushdown(self) -> bool:
+        return False
+
+
+class PartitionedRawScan(_RuntimeFiltered, RawScan):
+    """A `RawScan` of a table with partitions."""
+
+    def _read(self, plan: Plan) -> None:
+        self.plan, self.inner = plan, RawScan(self.jvm, self.session, self.table, plan, self.builder).inner
+
+    class Java:
+        implements = [f"{READ}.SupportsReportStatistics", f"{READ}.SupportsRuntimeV2Filtering"]
+
+
+class PartitionedMergeScan(_RuntimeFiltered, MergeScan):
+    """A `MergeScan` of a table with partitions."""
+
+    class Java:
+        implements = [f"{READ}.SupportsReportStatistics", f"{READ}.SupportsRuntimeV2Filtering"]
 
 
 class WorkerBatch(Proxy):

@@ -45,11 +45,17 @@ class SessionBridge:
         return {k[len(prefix) :]: v for k, v in python_map(self._all_settings).items() if k.startswith(prefix)}
 
     def table_options(self, catalog: str, identifier: Identifier) -> dict[str, str]:
-        """Options that `spark.paimon.KEY` sets for every table, and `spark.paimon.CATALOG.DB.TABLE.KEY` for one."""
+        """Options that `spark.paimon.KEY` sets for every table, and `spark.paimon.CATALOG.DB.TABLE.KEY` for one.
+
+        Of the latter those win that name the table most exactly.
+        """
         settings = self.settings(OPTION_PREFIX)
+        if not settings:
+            return {}
         pattern = _scoped(catalog, identifier)
-        scoped = {m[1]: v for k, v in settings.items() if (m := pattern.fullmatch(k))}
-        return {k: v for k, v in settings.items() if not pattern.fullmatch(k)} | scoped
+        scoped = [(k.count("*"), m[1], v) for k, v in settings.items() if (m := pattern.fullmatch(k))]
+        exact = {key: v for _, key, v in sorted(scoped, key=lambda found: -found[0])}
+        return {k: v for k, v in settings.items() if not pattern.fullmatch(k)} | exact
 
     def time_zone(self) -> ZoneInfo:
         return ZoneInfo(self.conf("spark.sql.session.timeZone", "UTC"))

@@ -254,3 +254,20 @@ def test_appended_rows_outlive_their_snapshots(warehouse: str) -> None:
         stored.insert(stored.open_table(warehouse), [(k, "x")])
     expire(warehouse)
     assert log(warehouse, incremental_between="0,2") == [("+I", 0, "x"), ("+I", 1, "x")]
+
+
+def test_the_changes_of_the_latest_snapshot(warehouse: str) -> None:
+    stored.create_table(warehouse, primary_key="k", bucket="1", write_only="true")
+    latest = {"scan.mode": "latest-delta"}
+    assert is_incremental(latest)
+    assert increment_of_options(stored.open_table(warehouse).with_options(latest).store) == Increment(
+        mode=IncrementMode.DELTA
+    )
+    stored.insert(stored.open_table(warehouse), [(1, "a")])
+    stored.insert(stored.open_table(warehouse), [(1, "b"), (2, "c")])
+    for expected in ([(1, "b"), (2, "c")], []):
+        table = stored.open_table(warehouse)
+        plan = table.plan(increment_of_options(table.with_options(latest).store))
+        rows = [b for s in plan.splits for b in read_view(table.store, View.ROWS, s, ["k", "v"])]
+        assert sorted(tuple(r.values()) for b in rows for r in b.to_pylist()) == expected
+        stored.compact(table)

@@ -1,14 +1,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from datetime import timedelta, timezone
+from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
 
 import pytest
 
 from paimon_core.errors import InvalidOptionError, SnapshotNotFoundError
-from paimon_core.scan.time_travel import resolve_snapshot, snapshot_of_options, store_at
-from paimon_core.spec.snapshot import Snapshot, encode_snapshot
+from paimon_core.scan.time_travel import overridden, resolve_snapshot, snapshot_of_options, store_at
+from paimon_core.spec.snapshot import CommitKind, Snapshot, encode_snapshot
 from paimon_core.store.schemas import create_schema
 from paimon_core.store.snapshots import read_snapshot
 from paimon_core.store.table_store import TableStore
@@ -47,7 +47,10 @@ def store(tmp_path: Path) -> TableStore:
     for n in range(1, 6):
         Table(store).commit([message(store, data_file(store, n, n))], info())
         path = Path(store.paths.snapshot(n))
-        path.write_bytes(encode_snapshot(replace(read_snapshot(store, n), time_millis=n * 3_600_000)))
+        watermark = {2: 200, 4: 400}.get(n)
+        kind = CommitKind.COMPACT if n == 3 else CommitKind.APPEND
+        changed = replace(read_snapshot(store, n), time_millis=n * 3_600_000, watermark=watermark, commit_kind=kind)
+        path.write_bytes(encode_snapshot(changed))
     return store
 
 
@@ -65,6 +68,19 @@ def test_the_latest_at_a_moment(store: TableStore, hours: float, expected: int) 
         ({"scan.timestamp": "1970-01-01 05:30:00"}, 3),
         ({"scan.timestamp": "1970-01-01T03:30:00Z"}, 3),
         ({"scan.version": "4"}, 4),
+        ({"scan.version": "watermark-200"}, 2),
+        ({"scan.watermark": "1"}, 2),
+        ({"scan.watermark": "201"}, 4),
+        ({"scan.mode": "full"}, 5),
+        ({"scan.mode": "compacted-full"}, 3),
+        ({"scan.mode": "from-snapshot", "scan.watermark": "1"}, 2),
+        ({"scan.mode": "from-snapshot-full", "scan.snapshot-id": "2"}, 2),
+        ({"scan.mode": "from-timestamp", "scan.timestamp-millis": "7200001"}, 2),
+        ({"scan.creation-time-millis": "1"}, 5),
+        ({"scan.creation-time-millis": "7200000"}, 2),
+        ({"scan.mode": "from-creation-timestamp", "scan.creation-time-millis": "7200001"}, 3),
+        ({"scan.creation-time-millis": "18000001"}, 5),
+        ({"scan.file-creation-time-millis": "7200000"}, 5),
     ],
 )
 def test_options_say_what_to_read(store: TableStore, options: dict[str, str], expected: int) -> None:
@@ -75,8 +91,39 @@ def test_options_say_what_to_read(store: TableStore, options: dict[str, str], ex
 def test_options_that_are_refused(store: TableStore) -> None:
     with pytest.raises(InvalidOptionError, match="Only one"):
         snapshot_of_options(store.with_options({"scan.snapshot-id": "2", "scan.tag-name": "x"}))
+    with pytest.raises(InvalidOptionError, match=r"'from-snapshot' does not go with 'scan.timestamp'"):
+        snapshot_of_options(store.with_options({"scan.mode": "from-snapshot", "scan.timestamp": "2024-01-01"}))
+    with pytest.raises(InvalidOptionError, match=r"'from-timestamp' needs 'scan.timestamp-millis' or"):
+        snapshot_of_options(store.with_options({"scan.mode": "from-timestamp"}))
+    with pytest.raises(SnapshotNotFoundError, match="no snapshot with watermark 401 or a later one"):
+        snapshot_of_options(store.with_options({"scan.watermark": "401"}))
     with pytest.raises(InvalidOptionError, match=r"scan\.timestamp"):
         snapshot_of_options(store.with_options({"scan.timestamp": "yesterday"}))
+
+
+def test_files_written_since_a_moment(tmp_path: Path) -> None:
+    store = new_store(tmp_path)
+    moments = [datetime(2024, 1, day, tzinfo=UTC) for day in (1, 2, 3)]
+    files = [data_file(store, n, n, creation_time=m) for n, m in enumerate(moments)]
+    Table(store).commit([message(store, *files)], info())
+
+    def read(**options: str) -> list[str]:
+        table = Table(store).with_options({k.replace("_", "-").replace("-", ".", 1): v for k, v in options.items()})
+        plan = table.plan(table.latest_snapshot())
+        return sorted(f.file_name for s in plan.splits for f in s.files)
+
+    second = str(int(moments[1].replace(tzinfo=None).timestamp() * 1000))
+    names = [f.file_name for f in files]
+    assert read(scan_file_creation_time_millis=second) == sorted(names[1:])
+    assert read(scan_creation_time_millis=second) == sorted(names[1:])
+    assert read(scan_creation_time_millis=second, scan_snapshot_id="1") == sorted(names)
+
+
+def test_a_statement_says_alone_what_version_it_reads() -> None:
+    session = {"scan.snapshot-id": "1", "scan.mode": "from-snapshot", "read.batch-size": "7"}
+    assert overridden(session, {"write-only": "true"}) == session | {"write-only": "true"}
+    assert overridden(session, {"scan.tag-name": "t"}) == {"scan.tag-name": "t", "read.batch-size": "7"}
+    assert overridden(session, {"incremental-between": "1,2"}) == {"incremental-between": "1,2", "read.batch-size": "7"}
 
 
 def test_an_old_snapshot_has_its_own_columns(store: TableStore) -> None:

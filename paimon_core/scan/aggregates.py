@@ -1,0 +1,132 @@
+"""Aggregates that metadata answers: counts, minima and maxima, by partition columns."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Literal
+
+import pyarrow as pa
+
+from paimon_core.scan.file_stats import FileStats
+from paimon_core.scan.partitions import values_array
+from paimon_core.scan.plan import Plan
+from paimon_core.spec.binary_row import decode_row
+from paimon_core.spec.split import DataSplit
+from paimon_core.spec.stats import UNKNOWN, ColumnStats
+from paimon_core.spec.types import BIGINT, DataField, Kind
+from paimon_core.store.table_store import TableStore
+
+# of other types files keep bounds that are cut, or that leave values out
+_EXACT_BOUNDS = frozenset((Kind.BOOLEAN, Kind.TINYINT, Kind.SMALLINT, Kind.INT, Kind.BIGINT, Kind.DATE))
+_COMPARED = _EXACT_BOUNDS | {Kind.VARCHAR, Kind.DECIMAL, Kind.TIMESTAMP, Kind.TIMESTAMP_LTZ}
+
+
+@dataclass(frozen=True, slots=True)
+class Aggregate:
+    """One function over the rows of a group; `column` None: of rows, whatever is in them."""
+
+    function: Literal["count", "min", "max"]
+    column: str | None = None
+
+    def describe(self) -> str:
+        return f"{self.function}({'*' if self.column is None else self.column})"
+
+
+def aggregate(store: TableStore, plan: Plan, groups: Sequence[str], aggregates: Sequence[Aggregate]) -> pa.Table | None:
+    """A row per group: its partition columns, then the values of the aggregates. One row where there are no `groups`.
+
+    None where metadata does not tell all of it.
+    """
+    if plan.row_count is None or not _answerable(store, groups, aggregates):
+        return None
+    source = _Source(store, frozenset(a.column for a in aggregates if a.column is not None))
+    found: dict[tuple[Any, ...], list[list[Any]]] = {} if groups else {(): [[] for _ in aggregates]}
+    for split in plan.splits:
+        if not split.result_count:
+            continue
+        partition = source.partition(split)
+        values = [source.values(split, partition, a) for a in aggregates]
+        if any(v is None for v in values):
+            return None
+        parts = found.setdefault(tuple(partition[g] for g in groups), [[] for _ in aggregates])
+        for part, more in zip(parts, values, strict=True):
+            part += more or []
+    results = [[_combine(a, parts[i]) for parts in found.values()] for i, a in enumerate(aggregates)]
+    keys = [[key[i] for key in found] for i in range(len(groups))]
+    fields = result_fields(store, groups, aggregates)
+    arrays = [values_array(f, column) for f, column in zip(fields, keys + results, strict=True)]
+    return pa.Table.from_arrays(arrays, names=[f.name for f in fields])
+
+
+def result_fields(store: TableStore, groups: Sequence[str], aggregates: Sequence[Aggregate]) -> list[DataField]:
+    """The columns of `aggregate`."""
+    return [*(store.schema.field_by_name[g] for g in groups), *(_result_field(store, a) for a in aggregates)]
+
+
+def _answerable(store: TableStore, groups: Sequence[str], aggregates: Sequence[Aggregate]) -> bool:
+    partitions, fields = store.schema.partition_keys, store.schema.field_by_name
+    if not all(g in partitions and fields[g].type.kind is not Kind.TIME for g in groups):
+        return False
+    for one in aggregates:
+        if one.column is None or one.function == "count":
+            continue
+        compared = _COMPARED if one.column in partitions else _EXACT_BOUNDS
+        if one.column not in fields or fields[one.column].type.kind not in compared:
+            return False
+    return all(a.column is None or a.column in fields for a in aggregates)
+
+
+@dataclass(frozen=True)
+class _Source:
+    """What metadata says of the rows of splits."""
+
+    store: TableStore
+    columns: frozenset[str]
+
+    def partition(self, split: DataSplit) -> Mapping[str, Any]:
+        """The values of the partition columns."""
+        fields = self.store.schema.partition_fields
+        return dict(zip((f.name for f in fields), decode_row([f.type for f in fields], split.partition), strict=True))
+
+    def values(self, split: DataSplit, partition: Mapping[str, Any], one: Aggregate) -> list[Any] | None:
+        """What the parts of a split add to an aggregate; None where that is not known."""
+        rows = split.result_count or 0
+        if one.column is None:
+            return [rows]
+        if one.column in partition:
+            value = partition[one.column]
+            return [0 if value is None else rows] if one.function == "count" else [] if value is None else [value]
+        if split.deletions or split.branch:
+            return None
+        parts = [_of_file(one, self._stats.of(f).get(one.column, UNKNOWN), f.row_count) for f in split.files]
+        known = [p for p in parts if p is not None]
+        return [v for p in known for v in p] if len(known) == len(parts) else None
+
+    @cached_property
+    def _stats(self) -> FileStats:
+        return FileStats(self.store, self.columns)
+
+
+def _of_file(one: Aggregate, stats: ColumnStats, rows: int) -> list[Any] | None:
+    if stats.null_count is None:
+        return None
+    if one.function == "count":
+        return [rows - stats.null_count]
+    bound = stats.minimum if one.function == "min" else stats.maximum
+    if bound is None:
+        return [] if stats.null_count == rows else None
+    return [bound]
+
+
+def _combine(one: Aggregate, values: Sequence[Any]) -> Any:
+    if one.function == "count":
+        return sum(values)
+    return (min if one.function == "min" else max)(values, default=None)
+
+
+def _result_field(store: TableStore, one: Aggregate) -> DataField:
+    if one.column is None or one.function == "count":
+        return DataField(id=0, name=one.describe(), type=BIGINT)
+    return DataField(id=0, name=one.describe(), type=store.schema.field_by_name[one.column].type.with_nullable(True))

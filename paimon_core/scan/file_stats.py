@@ -1,0 +1,43 @@
+"""Statistics of columns in a file, whatever schema it was written with."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+from paimon_core.scan.column_stats import believable, for_columns, key_stats, names_then, value_stats
+from paimon_core.spec.manifest import DataFileMeta
+from paimon_core.spec.schema import TableSchema
+from paimon_core.spec.stats import ColumnStats
+from paimon_core.store.schemas import read_schema
+from paimon_core.store.table_store import TableStore
+
+
+@dataclass(frozen=True)
+class FileStats:
+    """Statistics of some columns of the store's schema."""
+
+    store: TableStore
+    columns: frozenset[str]
+
+    def of(self, file: DataFileMeta) -> dict[str, ColumnStats]:
+        """What is sure of a file's columns; those whose type changed since are left out."""
+        schema, wanted = self.schema_then(file.schema_id)
+        stats = key_stats(schema, file)
+        if any(then not in stats for then in wanted.values()):
+            stats = value_stats(schema, file) | stats
+        return for_columns(wanted, believable(schema, stats, file), file)
+
+    def schema_then(self, schema_id: int) -> tuple[TableSchema, dict[str, str | None]]:
+        """The schema that a file was written with, and what the columns were called in it."""
+        known = self._schemas.get(schema_id)
+        if known is None:
+            schema = read_schema(self.store, schema_id)
+            names = names_then(self.store.schema, schema, same_type=True)
+            known = schema, {now: then for now, then in names.items() if now in self.columns}
+            self._schemas[schema_id] = known
+        return known
+
+    @cached_property
+    def _schemas(self) -> dict[int, tuple[TableSchema, dict[str, str | None]]]:
+        return {}

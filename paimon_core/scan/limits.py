@@ -1,0 +1,123 @@
+"""Which files a query reads that wants some rows only: any of them, or the first in an order."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from paimon_core.scan.file_stats import FileStats
+from paimon_core.scan.plan import Plan
+from paimon_core.spec.manifest import DataFileMeta
+from paimon_core.spec.split import DataSplit
+from paimon_core.spec.stats import UNKNOWN, ColumnStats
+from paimon_core.spec.types import Kind
+from paimon_core.store.table_store import TableStore
+
+# of these every bound that is kept is one in the order of SQL
+_ORDERED = frozenset(
+    (Kind.TINYINT, Kind.SMALLINT, Kind.INT, Kind.BIGINT, Kind.DATE, Kind.DECIMAL, Kind.VARCHAR)
+    + (Kind.TIMESTAMP, Kind.TIMESTAMP_LTZ)
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """The first column that rows are ordered by."""
+
+    column: str
+    descending: bool = False
+    nulls_first: bool = True
+
+    def describe(self) -> str:
+        return f"{self.column} {'DESC' if self.descending else 'ASC'}"
+
+
+@dataclass(frozen=True, slots=True)
+class _Extent:
+    """The values of a file in the order: the one that comes `first` and the one that comes `last`, None where they are
+    not known; at least `rows` rows have one."""
+
+    first: Any
+    last: Any
+    rows: int
+    has_nulls: bool
+
+
+def first_rows(plan: Plan, count: int) -> Plan:
+    """As few files as hold `count` rows of the result; the plan itself where metadata does not tell."""
+    if not plan.exact:
+        return plan
+    kept, rows = dict[int, list[DataFileMeta]](), 0
+    for place, split, file in _known_files(plan):
+        if rows >= count:
+            break
+        kept.setdefault(place, []).append(file)
+        rows += _rows(split, file)
+    return _with_files(plan, kept) if rows >= count else plan
+
+
+def top_rows(store: TableStore, plan: Plan, order: Order, count: int) -> Plan:
+    """Without the files whose rows all come behind `count` others; the plan itself where statistics do not tell."""
+    field = store.schema.field_by_name.get(order.column)
+    if not plan.exact or field is None or field.type.kind not in _ORDERED or any(s.branch for s in plan.splits):
+        return plan
+    stats = FileStats(store, frozenset((order.column,)))
+    extents = {
+        (place, file.file_name): _extent(stats.of(file).get(order.column, UNKNOWN), _rows(split, file), order)
+        for place, split, file in _known_files(plan)
+    }
+    limit = _reached(extents.values(), order, count)
+    if limit is None:
+        return plan
+    late = {name for name, extent in extents.items() if _comes_after(extent, limit, order)}
+    kept = {i: [f for f in s.files if (i, f.file_name) not in late] for i, s in enumerate(plan.splits)}
+    return _with_files(plan, kept)
+
+
+def _known_files(plan: Plan) -> Iterable[tuple[int, DataSplit, DataFileMeta]]:
+    """The files whose number of rows in the result is known, and the split each is of."""
+    for place, split in enumerate(plan.splits):
+        if split.result_count is not None:
+            yield from ((place, split, file) for file in split.files)
+
+
+def _rows(split: DataSplit, file: DataFileMeta) -> int:
+    deletion = split.deletions_by_file.get(file.file_name)
+    return file.row_count - (0 if deletion is None else deletion.vector.cardinality or 0)
+
+
+def _extent(stats: ColumnStats, rows: int, order: Order) -> _Extent:
+    first, last = (stats.maximum, stats.minimum) if order.descending else (stats.minimum, stats.maximum)
+    nulls = rows if stats.null_count is None else stats.null_count
+    return _Extent(first, last, rows=max(0, rows - nulls), has_nulls=nulls > 0)
+
+
+def _reached(extents: Iterable[_Extent], order: Order, count: int) -> Any:
+    """A value that `count` rows do not come behind, None where that is not known of any."""
+    known = sorted((e for e in extents if e.last is not None), key=lambda e: e.last, reverse=order.descending)
+    for extent in known:
+        count -= extent.rows
+        if count <= 0:
+            return extent.last
+    return None
+
+
+def _comes_after(extent: _Extent, limit: Any, order: Order) -> bool:
+    if extent.first is None or (extent.has_nulls and order.nulls_first):
+        return False
+    return bool(extent.first < limit if order.descending else extent.first > limit)
+
+
+def _with_files(plan: Plan, kept: Mapping[int, Sequence[DataFileMeta]]) -> Plan:
+    """The plan with those files of its splits only."""
+    splits = ((s, kept.get(i, ())) for i, s in enumerate(plan.splits))
+    return replace(plan, splits=tuple(_with(s, files) for s, files in splits if files))
+
+
+def _with(split: DataSplit, files: Sequence[DataFileMeta]) -> DataSplit:
+    if len(files) == len(split.files):
+        return split
+    names = {f.file_name for f in files}
+    deletions = tuple(d for d in split.deletions if d.vector.data_file in names)
+    return replace(split, files=tuple(files), deletions=deletions)

@@ -1,0 +1,33 @@
+"""The statistics file of a snapshot."""
+
+from __future__ import annotations
+
+import uuid
+
+from paimon_core.errors import CorruptFileError
+from paimon_core.spec.snapshot import Snapshot
+from paimon_core.spec.statistics import TableStatistics, decode_statistics, encode_statistics
+from paimon_core.store.table_store import TableStore
+
+
+def read_statistics(store: TableStore, snapshot: Snapshot | None) -> TableStatistics | None:
+    """What is known of a version, None where it was not analyzed. Raises `CorruptFileError`."""
+    if snapshot is None or snapshot.statistics is None:
+        return None
+    path = store.paths.statistics(snapshot.statistics)
+    try:
+        return store.cache.get(path, lambda: (decode_statistics(path, store.io.read_bytes(path)),))[0]
+    except FileNotFoundError:
+        raise CorruptFileError(path, "it is not there, though a snapshot names it", "run ANALYZE TABLE again") from None
+
+
+def delete_statistics(store: TableStore, name: str) -> None:
+    """Delete a statistics file that no snapshot names."""
+    store.io.delete(store.paths.statistics(name))
+
+
+def write_statistics(store: TableStore, statistics: TableStatistics) -> str:
+    """The name of the file written."""
+    name = f"stat-{uuid.uuid4()}-0"
+    store.io.write_bytes(store.paths.statistics(name), encode_statistics(statistics))
+    return name

@@ -1,0 +1,74 @@
+"""A parsed statement as a command of Spark that calls us once.
+
+Of the interfaces that commands call, that of CREATE NAMESPACE is one that lets an analysis exception out; that of a
+procedure does not. So a statement is a catalog in which Spark is told to create a namespace.
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from pyspark.errors.exceptions.captured import CapturedException
+
+from paimon_core.table import Table
+from paimon_sql.catalog.identifier import Identifier
+from paimon_sql.spark.catalog_bridge import SparkCatalog
+from paimon_sql.spark.errors import NAMESPACE_EXISTS, declared
+from paimon_sql.spark.jvm import CATALOG, Jvm
+from paimon_sql.spark.proxy import Proxy
+from paimon_sql.spark.session_bridge import SessionBridge
+
+
+class Statement(Proxy):
+    """One statement on one table of a catalog; subclasses say in `_run` what it does."""
+
+    CARRIERS: ClassVar = {"createNamespace": NAMESPACE_EXISTS}
+
+    def __init__(self, jvm: Jvm, session: SessionBridge, catalog: SparkCatalog, name: Identifier, plan: Any) -> None:
+        super().__init__(jvm)
+        self.session, self.catalog, self.identifier, self.plan = session, catalog, name, plan
+
+    def _run(self, plan: Any, table: Table) -> None:
+        """Run the parsed statement on its table."""
+
+    def name(self) -> str:
+        return self.catalog.catalog_name
+
+    def toString(self) -> str:
+        return f"{self.plan.nodeName()} {self.name()}.{self.identifier}"
+
+    def namespaceExists(self, namespace: Any) -> bool:
+        return False
+
+    def initialize(self, name: str, options: Any) -> None:
+        """Nothing to configure."""
+
+    def defaultNamespace(self) -> Any:
+        return self.jvm.strings([])
+
+    def listNamespaces(self, namespace: Any = None) -> Any:
+        return self.jvm.array("[Ljava.lang.String;", [])
+
+    def loadNamespaceMetadata(self, namespace: Any) -> Any:
+        return self.jvm.map({})
+
+    def alterNamespace(self, namespace: Any, changes: Any) -> None:
+        """There are none."""
+
+    def dropNamespace(self, namespace: Any, cascade: bool) -> bool:
+        return False
+
+    def createNamespace(self, namespace: Any, metadata: Any) -> None:
+        """Run the statement."""
+        try:
+            self._run(self.plan, self._load())
+        except CapturedException as e:
+            raise declared(self.jvm, e, NAMESPACE_EXISTS) from e
+
+    def _load(self) -> Table:
+        options = self.session.table_options(self.catalog.catalog_name, self.identifier)
+        table = self.catalog.catalog.load_table(self.identifier)
+        return table.with_options(options) if options else table
+
+    class Java:
+        implements = [f"{CATALOG}.SupportsNamespaces"]

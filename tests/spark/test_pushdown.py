@@ -1,0 +1,133 @@
+"""What of a query Spark leaves to a scan: the answers stay those of Spark alone, and EXPLAIN shows what is read."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytestmark = pytest.mark.spark
+
+ROWS = (
+    "(1, 'a', date'2020-01-01', 1.0, 'x', 1), (5, NULL, NULL, double('nan'), 'x', 2), "
+    "(7, 'b', date'2021-01-01', 3, 'y', 1), (NULL, 'c', NULL, 3, NULL, 1)"
+)
+FROM_METADATA = (
+    "SELECT count(*) FROM {t}",
+    "SELECT count(*), count(a), min(a), max(a), min(d), max(d), min(pt), max(pt), count(pt) FROM {t}",
+    "SELECT pt, count(*), max(a) FROM {t} GROUP BY pt",
+    "SELECT h, pt, count(*), max(a) m FROM {t} GROUP BY h, pt ORDER BY m, h",
+    "SELECT DISTINCT pt FROM {t}",
+    "SELECT count(*) FROM {t} WHERE pt = 'x' AND h > 1",
+    "SELECT max(a), count(a) FROM {t} WHERE pt IS NULL",
+    "SELECT max(a) FROM {t} WHERE pt = 'nope'",
+    "SELECT pt, max(a) FROM {t} WHERE pt = 'nope' GROUP BY pt",
+    "SELECT pt, count(*) FROM {t} WHERE NOT (pt <=> 'y') GROUP BY pt HAVING count(*) > 1",
+    "SELECT min(a) + max(a) FROM {t} LIMIT 1",
+)
+FROM_FILES = (
+    "SELECT max(s) FROM {t}",
+    "SELECT max(f), min(f) FROM {t}",
+    "SELECT count(DISTINCT a), sum(a), avg(a) FROM {t}",
+    "SELECT count(*) FROM {t} WHERE pt = 'x' AND a > 1",
+    "SELECT upper(pt), count(*) FROM {t} GROUP BY upper(pt)",
+    "SELECT a, count(*) FROM {t} GROUP BY a",
+    "SELECT a FROM {t} WHERE pt = 'x' AND h IN (1, 3)",
+    "SELECT a FROM {t} WHERE pt IS NULL OR h = 2",
+    "SELECT a FROM {t} WHERE pt > 'x' OR a = 1",
+    "SELECT a FROM {t} WHERE pt LIKE 'x%' ORDER BY a DESC NULLS LAST LIMIT 2",
+    "SELECT a FROM {t} ORDER BY a LIMIT 2",
+    "SELECT a, s FROM {t} ORDER BY a DESC LIMIT 1",
+    "SELECT d FROM {t} ORDER BY d NULLS LAST, a LIMIT 2",
+    "SELECT s FROM {t} ORDER BY s DESC LIMIT 2 OFFSET 1",
+    "SELECT count(*) FROM (SELECT a FROM {t} WHERE h = 1 LIMIT 3)",
+    "SELECT f FROM {t} ORDER BY f DESC LIMIT 1",
+)
+
+
+def scan(spark: Any, query: str) -> str:
+    return str(spark.sql(f"EXPLAIN {query}").collect()[0][0])
+
+
+def files(spark: Any, query: str) -> str:
+    found = re.search(r"files (\d+/\d+)", scan(spark, query))
+    assert found is not None
+    return found[1]
+
+
+def test_answers_are_those_of_spark_alone(spark: Any, tmp_path: Path) -> None:
+    spark.sql("CREATE TABLE t (a INT, s STRING, d DATE, f DOUBLE, pt STRING, h INT) PARTITIONED BY (pt, h)")
+    for rows in (ROWS, "(100, 'zz', date'2000-01-01', 1.0, 'x', 1)"):
+        spark.sql(f"INSERT INTO t VALUES {rows}")
+    spark.table("t").write.parquet(str(tmp_path / "plain"))
+    spark.read.parquet(str(tmp_path / "plain")).createOrReplaceTempView("plain")
+    for query in FROM_METADATA + FROM_FILES:
+        found, alone = (spark.sql(query.format(t=t)).collect() for t in ("t", "plain"))
+        assert sorted(map(str, found)) == sorted(map(str, alone)), query
+        assert ("LocalTableScan" in scan(spark, query.format(t="t"))) == (query in FROM_METADATA), query
+    assert "Filter (" not in scan(spark, "SELECT a FROM t WHERE pt = 'x' AND h IN (1, 3)")
+    assert [files(spark, f"SELECT a FROM t {rest}") for rest in ("", "LIMIT 1", "WHERE pt = 'x' LIMIT 2")] == [
+        *("5/5", "1/5", "2/5")
+    ]
+    tops = {"a DESC": "1/5", "a NULLS LAST": "1/5", "a": "2/5", "d DESC NULLS LAST": "1/5", "s DESC": "1/5", "f": "5/5"}
+    assert {o: files(spark, f"SELECT a, s, d, f FROM t ORDER BY {o} LIMIT 1") for o in tops} == tops
+    assert "top 1 by a DESC" in scan(spark, "SELECT a FROM t ORDER BY a DESC LIMIT 1")
+    spark.sql("DELETE FROM t WHERE a = 100")
+    assert spark.sql("SELECT max(a), count(*), min(d) FROM t").collect()[0][:2] == (7, 4)
+
+
+def test_keys(spark: Any) -> None:
+    spark.sql(
+        "CREATE TABLE t (k INT, v INT, pt INT) PARTITIONED BY (pt)"
+        " TBLPROPERTIES ('primary-key' = 'k,pt', 'bucket' = '1', 'write-only' = 'true')"
+    )
+    spark.sql("INSERT INTO t VALUES (1, 10, 1), (2, 20, 1), (1, 5, 2)")
+    spark.sql("INSERT INTO t VALUES (2, 2, 1)")
+    queries = (
+        "SELECT count(*), min(pt) FROM t",
+        "SELECT pt, count(*), max(v) FROM t GROUP BY pt ORDER BY pt",
+        "SELECT v FROM t ORDER BY v DESC LIMIT 1",
+        "SELECT v FROM t ORDER BY v DESC LIMIT 4",
+    )
+    expected = [[(3, 1)], [(1, 2, 10), (2, 1, 5)], [(10,)], [(10,), (5,), (2,)]]
+    assert [spark.sql(q).collect() for q in queries] == expected
+    assert "LocalTableScan" not in scan(spark, queries[0])
+    assert "LocalTableScan" in scan(spark, "SELECT count(*), max(v) FROM t WHERE pt = 2")
+    spark.sql("CALL sys.compact('t')")
+    assert [spark.sql(q).collect() for q in queries] == expected
+    assert all("LocalTableScan" in scan(spark, q) for q in queries[:2])
+    assert "LocalTableScan" not in scan(spark, "SELECT count(*) FROM `t$audit_log`")
+
+
+@pytest.mark.parametrize(
+    "options", ["", "TBLPROPERTIES ('primary-key' = 'k,pt', 'bucket' = '1', 'write-only' = 'true')"]
+)
+def test_partitions_are_left_out_while_a_query_runs(spark: Any, options: str) -> None:
+    spark.sql(f"CREATE TABLE fact (k INT, pt STRING) PARTITIONED BY (pt) {options}")
+    spark.sql("CREATE TABLE dim (pt STRING, name STRING)")
+    for _ in range(2):  # with a primary key there is something to merge
+        spark.sql("INSERT INTO fact SELECT id, 'p' || (id % 5) FROM range(50)")
+    spark.sql("INSERT INTO dim VALUES ('p1', 'one'), ('p3', 'three'), (NULL, 'none')")
+    rows = 10 if options else 20
+    for name, expected in (("one", [(rows,)]), ("nosuch", [(0,)])):
+        query = f"SELECT count(fact.k) FROM fact JOIN dim ON fact.pt = dim.pt WHERE dim.name = '{name}'"
+        assert "RuntimeFilters: [dynamicpruning" in scan(spark, query)
+        found = spark.sql(query)
+        assert found.collect() == expected
+        assert _scanned(found, "fact") == expected[0][0]
+    both = spark.sql(
+        "WITH f AS (SELECT fact.pt FROM fact JOIN dim ON fact.pt = dim.pt WHERE dim.name = 'one')"
+        " SELECT count(*) FROM f UNION ALL"
+        " SELECT count(*) FROM fact WHERE pt IN (SELECT pt FROM dim WHERE name = 'three')"
+    )
+    assert both.collect() == [(rows,), (rows,)]
+
+
+def _scanned(frame: Any, table: str) -> int:
+    """The rows that the scan of a table gave."""
+    leaves = frame._jdf.queryExecution().executedPlan().finalPhysicalPlan().collectLeaves()
+    every = [leaves.apply(i) for i in range(leaves.size())]
+    (scan,) = [leaf for leaf in every if leaf.nodeName().endswith(f".{table}")]
+    return int(scan.metrics().get("numOutputRows").get().value())

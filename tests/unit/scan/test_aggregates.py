@@ -1,0 +1,52 @@
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from paimon_core.expressions.predicate import Compare
+from paimon_core.scan.aggregates import Aggregate, aggregate, result_fields
+from paimon_core.spec.stats import EMPTY_STATS, ColumnStats, encode_stats
+from paimon_core.spec.types import INT
+from paimon_core.store.table_store import TableStore
+from paimon_core.table import Table
+from tests.support.tables import data_file, info, message, new_store
+
+COUNT, LOW, HIGH = Aggregate("count"), Aggregate("min", "k"), Aggregate("max", "k")
+
+
+def answer(store: TableStore, *aggregates: Aggregate, groups: tuple[str, ...] = (), **more: Any) -> Any:
+    table = Table(store)
+    found = aggregate(store, table.plan(table.latest_snapshot(), **more), groups, aggregates)
+    return None if found is None else [tuple(row.values()) for row in found.to_pylist()]
+
+
+def test_counts_and_bounds(tmp_path: Path) -> None:
+    store = new_store(tmp_path)
+    assert answer(store, COUNT, LOW) == [(0, None)]
+    nulls = data_file(store, 0, 0, rows=3, value_stats=encode_stats([INT], [ColumnStats(None, None, 3)]))
+    Table(store).commit([message(store, data_file(store, 2, 8, rows=5), data_file(store, 5, 9), nulls)], info())
+    assert answer(store, COUNT, Aggregate("count", "k"), LOW, HIGH) == [(9, 6, 2, 9)]
+    assert [f.name for f in result_fields(store, ("p",), (COUNT, LOW))] == ["p", "count(*)", "min(k)"]
+    assert answer(store, COUNT, predicate=Compare("k", ">", 3)) is None
+    assert answer(store, COUNT, groups=("k",)) is None
+    assert answer(store, Aggregate("max", "v")) is None
+    assert answer(store, Aggregate("max", "nosuch")) is None
+
+
+@pytest.mark.parametrize("missing", [{"value_stats": EMPTY_STATS}, {"value_stats_cols": ("v",)}])
+def test_files_that_do_not_tell(tmp_path: Path, missing: dict[str, Any]) -> None:
+    store = new_store(tmp_path)
+    Table(store).commit([message(store, data_file(store, 2, 8), data_file(store, 1, 1, **missing))], info())
+    assert answer(store, COUNT) == [(2,)]
+    assert (answer(store, LOW), answer(store, Aggregate("count", "k"))) == (None, None)
+
+
+def test_rows_to_be_merged_are_not_counted(tmp_path: Path) -> None:
+    store = new_store(tmp_path, primary_key="k", bucket="1")
+    table = Table(store)
+    table.commit([message(store, data_file(store, 1, 5, rows=5))], info())
+    assert answer(store, COUNT, HIGH) == [(5, 5)]
+    table.commit([message(store, data_file(store, 5, 6, rows=2))], info())
+    assert answer(store, COUNT) is None

@@ -1,0 +1,85 @@
+from __future__ import annotations
+
+import random
+from pathlib import Path
+
+import pytest
+
+from paimon_core.expressions.predicate import Compare
+from paimon_core.scan.limits import Order, first_rows, top_rows
+from paimon_core.scan.plan import Plan
+from paimon_core.spec.manifest import DataFileMeta
+from paimon_core.spec.stats import EMPTY_STATS, ColumnStats, encode_stats
+from paimon_core.spec.types import INT
+from paimon_core.store.table_store import TableStore
+from paimon_core.table import Table
+from tests.support.tables import data_file, info, message, new_store
+
+
+def planned(store: TableStore) -> Plan:
+    table = Table(store)
+    return table.plan(table.latest_snapshot())
+
+
+def names(plan: Plan) -> set[str]:
+    return {f.file_name for s in plan.splits for f in s.files}
+
+
+def test_the_first_rows_are_in_few_files(tmp_path: Path) -> None:
+    store = new_store(tmp_path)
+    files = [data_file(store, i, i, rows=10, file_name=f"{i}.parquet") for i in range(5)]
+    Table(store).commit([message(store, *files[:3]), message(store, *files[3:], p=1)], info())
+    plan = planned(store)
+    assert [first_rows(plan, n).files_kept for n in (0, 1, 10, 11, 49, 50, 51)] == [0, 1, 1, 2, 5, 5, 5]
+    assert first_rows(plan, 51) is plan
+    assert len(first_rows(plan, 31).splits) == len(plan.splits)
+    filtered = Table(store).plan(plan.snapshot, Compare("k", ">", 0))
+    assert first_rows(filtered, 1) is filtered
+
+
+@pytest.mark.parametrize("descending", [False, True])
+@pytest.mark.parametrize("nulls_first", [False, True])
+def test_the_top_rows_are_in_the_files_kept(tmp_path: Path, descending: bool, nulls_first: bool) -> None:
+    """Against the values themselves: files that hold one of the top rows are kept, and of many others some go."""
+    random.seed(7)
+    store, order, left_out = new_store(tmp_path), Order("k", descending, nulls_first), 0
+    for step in range(25):
+        rows = {f"{step}-{i}.parquet": _values() for i in range(random.randint(1, 6))}
+        files = [_file(store, name, values) for name, values in rows.items()]
+        table = Table(new_store(tmp_path / str(step)))
+        table.commit([message(store, *files)], info())
+        count = random.randint(1, 12)
+        plan = planned(table.store)
+        kept = names(top_rows(table.store, plan, order, count))
+        ranked = sorted(_rank(v, order) for values in rows.values() for v in values)
+        held = sorted(_rank(v, order) for name in kept for v in rows[name])[:count]
+        assert held == ranked[:count]
+        left_out += len(rows) - len(kept)
+    assert left_out > 5
+
+
+def test_without_statistics_nothing_is_left_out(tmp_path: Path) -> None:
+    store = new_store(tmp_path)
+    unknown = data_file(store, 0, 0, rows=9, value_stats=EMPTY_STATS, value_stats_cols=None)
+    Table(store).commit([message(store, unknown, data_file(store, 5, 5), data_file(store, 9, 9))], info())
+    plan = planned(store)
+    assert top_rows(store, plan, Order("k"), 1).files_kept == 2
+    assert top_rows(store, plan, Order("k"), 3) is plan
+    assert top_rows(store, plan, Order("nosuch"), 1) is plan
+
+
+def _values() -> list[int | None]:
+    base = random.randint(0, 30)
+    return [None if random.random() < 0.1 else base + random.randint(0, 4) for _ in range(random.randint(1, 5))]
+
+
+def _rank(value: int | None, order: Order) -> tuple[int, int]:
+    if value is None:
+        return (-1 if order.nulls_first else 1), 0
+    return 0, -value if order.descending else value
+
+
+def _file(store: TableStore, name: str, values: list[int | None]) -> DataFileMeta:
+    there = [v for v in values if v is not None]
+    bounds = ColumnStats(min(there, default=None), max(there, default=None), values.count(None))
+    return data_file(store, 0, 0, rows=len(values), file_name=name, value_stats=encode_stats([INT], [bounds]))
