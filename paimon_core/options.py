@@ -153,6 +153,7 @@ CONSUMER_EXPIRATION_TIME = Option("consumer.expiration-time", optional(duration)
 DATA_FILE_DIRECTORY = Option("data-file.path-directory", folder, "", "Folder of the table that holds the data files.")
 DATA_FILE_PREFIX = Option("data-file.prefix", str, "data-", "What names of data files begin with.")
 DATA_FILE_THIN = Option("data-file.thin-mode", boolean, False, "Data files repeat no key columns.")
+DATA_EVOLUTION = Option("data-evolution.enabled", boolean, False, "Files may hold some columns of rows only.")
 DELETE_PRODUCES_CHANGELOG = Option(
     "delete.force-produce-changelog", boolean, False, "Delete each row, even where metadata alone could."
 )
@@ -229,6 +230,7 @@ PARTITION_TIMESTAMP_PATTERN = Option("partition.timestamp-pattern", str, "", "Va
 PK_CLUSTERING_OVERRIDE = Option("pk-clustering-override", boolean, False, "Files are sorted by other columns.")
 PRIMARY_KEY = Option("primary-key", names, NO_NAMES, "Primary key columns, at CREATE TABLE.")
 ROW_KIND_FIELD = Option("rowkind.field", str, "", "Column that says what a row does: +I, -U, +U or -D.")
+ROW_TRACKING = Option("row-tracking.enabled", boolean, False, "Rows have ids, and know what snapshot changed them.")
 SCAN_FALLBACK_BRANCH = Option("scan.fallback-branch", str.strip, "", "Branch that lends partitions.")
 SCAN_SNAPSHOT_ID = Option("scan.snapshot-id", integer, 0, "Read this snapshot; 0: the latest.")
 SCAN_TIMESTAMP = Option("scan.timestamp", str, "", "Read the table as of this wall clock time.")

@@ -58,11 +58,13 @@ class Change:
 @dataclass(frozen=True, slots=True)
 class Delta:
     """What a snapshot adds to and takes from the one before; `index` are all its index files, None: the same.
-    `changelog` are the files that tell what rows changed."""
+    `changelog` are the files that tell what rows changed. `next_row_id` is the first id that no row has, with row
+    tracking."""
 
     entries: Sequence[ManifestEntry]
     index: Sequence[IndexManifestEntry] | None = None
     changelog: Sequence[ManifestEntry] = ()
+    next_row_id: int = 0
 
 
 def changes_of(store: TableStore, messages: Sequence[CommitMessage], overwrite: Overwrite | None) -> list[Change]:

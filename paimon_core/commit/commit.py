@@ -17,6 +17,7 @@ from paimon_core.commit.conflicts import find_conflict
 from paimon_core.commit.draft import CommitInfo, Draft, write_draft
 from paimon_core.commit.index_conflicts import find_index_conflict, hash_files, index_after
 from paimon_core.commit.publish import Outcome, Publisher
+from paimon_core.commit.row_ids import number_rows
 from paimon_core.errors import (
     CommitConflictError,
     CommitUnknownError,
@@ -31,6 +32,7 @@ from paimon_core.options import (
     COMMIT_MIN_RETRY_WAIT,
     MANIFEST_FULL_COMPACTION_SIZE,
     MANIFEST_TARGET_FILE_SIZE,
+    ROW_TRACKING,
     TableOptions,
 )
 from paimon_core.spec.index_manifest import IndexManifestEntry
@@ -190,7 +192,10 @@ def _delta(store: TableStore, change: Change, latest: Snapshot | None) -> Delta:
             f"Commit of kind {change.kind} to table {store.name} conflicts with what is in it now ({_by(latest)}): "
             f"{problem}. Nothing was committed; run the statement again on the table as it is now."
         )
-    return Delta(entries, index_after(indexed, index) if index else None, change.changelog)
+    next_row_id = (latest.next_row_id if latest is not None else None) or 0
+    if store.options[ROW_TRACKING]:
+        entries, next_row_id = number_rows(entries, latest.id + 1 if latest is not None else 1, next_row_id)
+    return Delta(entries, index_after(indexed, index) if index else None, change.changelog, next_row_id)
 
 
 def _moved_hash_index(store: TableStore, change: Change, now: Sequence[IndexManifestEntry]) -> str | None:

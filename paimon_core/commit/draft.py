@@ -124,7 +124,7 @@ def _snapshot(
         watermark=max(watermarks, default=None),
         statistics=latest.statistics if latest is not None and latest.schema_id == schema_id else None,
         properties=info.properties or None,
-        next_row_id=(latest.next_row_id if latest is not None else None) or 0,
+        next_row_id=delta.next_row_id,
         operation=info.operation,
     )
 

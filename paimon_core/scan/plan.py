@@ -11,6 +11,7 @@ from paimon_core.expressions.predicate import Predicate, columns, only_on
 from paimon_core.formats.registry import FORMATS, format_name
 from paimon_core.lsm.engines.registry import keeps_rows
 from paimon_core.options import (
+    DATA_EVOLUTION,
     DELETION_VECTOR_MERGE_ON_READ,
     DELETION_VECTORS,
     PK_CLUSTERING_OVERRIDE,
@@ -18,8 +19,9 @@ from paimon_core.options import (
     SPLIT_TARGET_SIZE,
 )
 from paimon_core.scan.pruning import FileFilter
-from paimon_core.scan.splits import key_sections, pack_files, pack_sections
+from paimon_core.scan.splits import key_sections, pack_files, pack_ranges, pack_sections
 from paimon_core.spec.manifest import DataFileMeta, FileKind, ManifestEntry, live_entries
+from paimon_core.spec.row_ranges import row_ranges
 from paimon_core.spec.snapshot import Snapshot
 from paimon_core.spec.split import DataSplit, DeletionFile
 from paimon_core.store.features import check_readable
@@ -113,7 +115,7 @@ def _buckets(
 
 
 def _keeps(store: TableStore, entry: ManifestEntry, files: FileFilter | None) -> bool:
-    if files is None:
+    if files is None or store.options[DATA_EVOLUTION]:  # which is for whole row ranges to decide
         return True
     alone = files.keys_may_match if store.has_primary_key else files.may_match
     return files.bucket_may_match(entry) and alone(entry)
@@ -150,6 +152,10 @@ def _groups(
 ) -> Iterator[tuple[tuple[DataFileMeta, ...], bool]]:
     """The files of a bucket that are read together, and whether they need a merge."""
     target, open_cost = store.options[SPLIT_TARGET_SIZE], store.options[SPLIT_OPEN_FILE_COST]
+    if store.options[DATA_EVOLUTION]:
+        ranges = row_ranges(e.file for e in entries)
+        kept = [r for r in ranges if files is None or files.range_may_match(r, entries[0].partition)]
+        return pack_ranges(kept, target, open_cost)
     if not store.has_primary_key:
         return pack_files([e.file for e in entries], target, open_cost)
     if store.options[DELETION_VECTORS] and all(e.file.level > 0 and e.file.delete_row_count == 0 for e in entries):

@@ -18,6 +18,7 @@ from paimon_core.scan.column_stats import believable, for_columns, key_stats, na
 from paimon_core.spec.binary_row import encode_body
 from paimon_core.spec.hashing import bucket_of, murmur3_row
 from paimon_core.spec.manifest import DataFileMeta, ManifestEntry
+from paimon_core.spec.row_ranges import RowRange
 from paimon_core.spec.schema import TableSchema
 from paimon_core.spec.stats import UNKNOWN, ColumnStats
 from paimon_core.spec.types import Kind
@@ -45,6 +46,18 @@ class FileFilter:
     def may_match(self, entry: ManifestEntry) -> bool:
         """Whether a file can hold matching rows, judged alone."""
         return self._may_match(self.predicate, entry)
+
+    def range_may_match(self, rows: RowRange, partition: bytes) -> bool:
+        """Whether a range of rows can hold matching ones: each column is judged by the newest file that has it."""
+        known = dict.fromkeys(self._columns, ColumnStats(None, None, rows.count))
+        for file in reversed(rows.all_files):
+            stats, names = self._stats(file), self._names_then(file.schema_id)
+            for now in self._columns:
+                then = names.get(now)
+                if then is not None and (file.write_cols is None or then in file.write_cols):
+                    known[now] = stats.get(now, UNKNOWN)
+        known |= self._partitions.columns(partition, rows.count)
+        return may_match(self.predicate, lambda name: known.get(name, UNKNOWN), rows.count)
 
     def keys_may_match(self, entry: ManifestEntry) -> bool:
         """As `may_match`, by key columns: versions of a row of another key are of no interest in any file."""
@@ -117,6 +130,10 @@ class FileFilter:
             known = schema, {now: then for now, then in names.items() if now in self._columns}
             self._schemas[schema_id] = known
         return known
+
+    def _names_then(self, schema_id: int) -> dict[str, str | None]:
+        """What the table's columns were called in a schema, whatever their types."""
+        return names_then(self.store.schema, self._schema_then(schema_id)[0], same_type=False)
 
     def _stats(self, file: DataFileMeta) -> dict[str, ColumnStats]:
         """Statistics of the columns the predicate looks at."""

@@ -17,8 +17,10 @@ from paimon_core.formats.arrow_types import arrow_schema
 from paimon_core.options import BUCKET, SPLIT_TARGET_SIZE
 from paimon_core.spec.manifest import DataFileMeta, FileSource
 from paimon_core.spec.message import CommitMessage, decode_message, encode_message
+from paimon_core.spec.types import DataField
 from paimon_core.store.bucket_files import BucketFiles
 from paimon_core.store.index_files import vectors_by_file
+from paimon_core.store.row_tracking import tracking_fields
 from paimon_core.store.table_store import TableStore
 from paimon_core.write.compact_job import task_size
 from paimon_core.write.data_files import target_file_size
@@ -46,15 +48,19 @@ class SortJob:
     files: int
 
     @property
+    def fields(self) -> tuple[DataField, ...]:
+        """The columns of the rows: the table's, then what row tracking knows of them."""
+        return (*self.store.schema.fields, *tracking_fields(self.store))
+
+    @property
     def sort_columns(self) -> tuple[str, ...]:
         """The columns that rows which `read` gives are to be sorted by, NULL first."""
         partition = self.store.schema.partition_keys
         return (*partition, *self.columns) if self.curve is Curve.ORDER else (*partition, SORT_KEY)
 
     def read(self, text: str) -> Iterator[pa.RecordBatch]:
-        """The rows of a text: the table's columns, then `SORT_KEY` where rows go along a curve."""
-        task = decode_message(text)
-        fields = self.store.schema.fields
+        """The rows of a text: the columns of `fields`, then `SORT_KEY` where rows go along a curve."""
+        task, fields = decode_message(text), self.fields
         place = task.partition, task.bucket
         deletions = vectors_by_file(self.store, place, task.compact_deleted_index_files)
         reader = BucketFiles(self.store, self.store.bucket_dir(*place), fields, deletions=deletions)

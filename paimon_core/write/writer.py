@@ -32,8 +32,11 @@ class TableWriter(Protocol):
         """Delete the files written, as far as that is possible."""
 
 
-def open_writer(store: TableStore, *, sequence_start: int, base: AssignmentBase | None = None) -> TableWriter:
-    """A writer for one task; `base` is what the tasks of a table with dynamic buckets go by.
+def open_writer(
+    store: TableStore, *, sequence_start: int, base: AssignmentBase | None = None, tracked: bool = False
+) -> TableWriter:
+    """A writer for one task; `base` is what the tasks of a table with dynamic buckets go by. `tracked`: the rows were
+    in the table before, and come with the columns of row tracking.
 
     Primary-key tables number rows from `sequence_start`. Rows that come partition by partition fill whole files; in
     another order there are more files. Raises `UnsupportedFeatureError` for bucket
@@ -42,7 +45,7 @@ def open_writer(store: TableStore, *, sequence_start: int, base: AssignmentBase 
     _check_buckets(store)
     if store.has_primary_key:
         return KeyValueWriter(store, sequence_start, base=base)
-    return AppendWriter(store, sequence_start)
+    return AppendWriter(store, sequence_start, tracked)
 
 
 def open_changes_writer(
@@ -51,7 +54,7 @@ def open_changes_writer(
     """A writer for one task of DELETE, UPDATE or MERGE; `once`: a row that two change is an error.
 
     Its batches have `_VALUE_KIND` (int8), for append tables the place of the row replaced (`FILE_PATH`,
-    `ROW_INDEX`), then the table's columns. Raises as `open_writer` does.
+    `ROW_INDEX`, with row tracking `ROW_ID`), then the table's columns. Raises as `open_writer` does.
     """
     _check_buckets(store)
     if store.has_primary_key:

@@ -1,6 +1,7 @@
 """Where the row-level changes of DELETE, UPDATE and MERGE INTO go: a table that Spark appends them to.
 
-Its columns are the row kind, for tables without a primary key the place of the row replaced, then the table's own.
+Its columns are the row kind, for tables without a primary key the place of the row replaced (with row tracking its id
+too), then the table's own.
 """
 
 from __future__ import annotations
@@ -13,10 +14,11 @@ from pyspark.sql.types import ByteType, LongType, StringType, StructField, Struc
 
 from paimon_core.commit.draft import CommitInfo
 from paimon_core.errors import CommitUnknownError, PaimonError
-from paimon_core.formats.arrow_types import FILE_PATH, ROW_INDEX, VALUE_KIND
+from paimon_core.formats.arrow_types import FILE_PATH, ROW_ID, ROW_INDEX, VALUE_KIND
 from paimon_core.options import DELETION_VECTORS
 from paimon_core.spec.message import CommitMessage, decode_message
 from paimon_core.spec.snapshot import Operation
+from paimon_core.store.row_tracking import tracking_fields
 from paimon_core.table import Table
 from paimon_core.write.dynamic_buckets import AssignmentBase
 from paimon_core.write.row_changes import (
@@ -37,6 +39,7 @@ from paimon_sql.spark.worker import changes_function
 from paimon_sql.spark.write_bridge import PaimonBatchWrite, PaimonWrite, PaimonWriteBuilder
 
 _POSITION = (StructField(FILE_PATH, StringType()), StructField(ROW_INDEX, LongType()))
+_ROW_ID = StructField(ROW_ID, LongType())
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,8 +53,14 @@ class ChangeRules:
 def change_schema(table: Table) -> StructType:
     """The columns of changes. All may be NULL: a deleted row has no values."""
     own = [StructField(f.name, f.dataType, True, f.metadata) for f in to_struct(table.schema.fields)]
-    position = () if table.schema.primary_keys else _POSITION
-    return StructType([StructField(VALUE_KIND, ByteType()), *position, *own])
+    return StructType([StructField(VALUE_KIND, ByteType()), *row_place(table), *own])
+
+
+def row_place(table: Table) -> tuple[StructField, ...]:
+    """The columns that say which row of the table a change replaces."""
+    if table.schema.primary_keys:
+        return ()
+    return (*_POSITION, _ROW_ID) if tracking_fields(table.store) else _POSITION
 
 
 class ChangesTable(Proxy):

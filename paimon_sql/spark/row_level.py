@@ -17,19 +17,19 @@ from pyspark.sql import functions as F
 from paimon_core.commit.draft import CommitInfo
 from paimon_core.errors import InvalidDataError, UnsupportedFeatureError
 from paimon_core.expressions.predicate import Or, equals
-from paimon_core.formats.arrow_types import FILE_PATH, ROW_INDEX, VALUE_KIND
+from paimon_core.formats.arrow_types import VALUE_KIND
 from paimon_core.lsm.rows import ROW_DELETE, ROW_UPDATE_AFTER
 from paimon_core.options import DELETE_PRODUCES_CHANGELOG
 from paimon_core.spec.snapshot import Operation
 from paimon_core.table import Table
 from paimon_sql.catalog.identifier import Identifier
 from paimon_sql.preprocess.quoting import quoted_name
-from paimon_sql.spark.changes_bridge import ChangeRules, ChangesTable
+from paimon_sql.spark.changes_bridge import ChangeRules, ChangesTable, row_place
 from paimon_sql.spark.filters import core_of_python
 from paimon_sql.spark.jvm import Jvm, class_name
 from paimon_sql.spark.session_bridge import SessionBridge
 
-_POSITION = (FILE_PATH, ROW_INDEX)
+_PLACE_PREFIX = "__paimon_target"  # a source of MERGE INTO may have columns of the same names
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,10 +48,6 @@ class Target:
     def columns(self) -> list[str]:
         return [f.name for f in self.table.schema.fields]
 
-    @property
-    def position(self) -> tuple[str, ...]:
-        return () if self.table.schema.primary_keys else _POSITION
-
     def column(self, expression: Any) -> Column:
         """A Catalyst expression as a Column."""
         return Column(self.jvm.column(expression))
@@ -59,7 +55,7 @@ class Target:
     def changes(self, frame: DataFrame, kind: Column | int, values: Sequence[Column]) -> DataFrame:
         """Changes from rows of `frame`: a row kind, the place of the row replaced, and the new row."""
         kinds = kind if isinstance(kind, Column) else F.lit(kind)
-        places = [F.col(quoted_name(p)) for p in self.position]
+        places = [F.col(_PLACE_PREFIX + f.name).alias(f.name) for f in row_place(self.table)]
         row = [v.alias(n) for v, n in zip(values, self.columns, strict=True)]
         return frame.select(kinds.cast("byte").alias(VALUE_KIND), *places, *row)
 
@@ -79,8 +75,7 @@ def open_target(jvm: Jvm, session: SessionBridge, catalog: str, table: Table, na
     if class_name(plan) == "SubqueryAlias":
         alias = plan.alias()
         frame, qualifiers = frame.alias(alias), ((alias,),)
-    if not table.schema.primary_keys:
-        frame = frame.select("*", *map(F.col, _POSITION))
+    frame = frame.select("*", *(F.col(f.name).alias(_PLACE_PREFIX + f.name) for f in row_place(table)))
     return Target(jvm, session, spark, table, frame, qualifiers)
 
 

@@ -21,7 +21,7 @@ from paimon_core.scan.verify import check_sizes
 from paimon_core.scan.views import View, view_fields
 from paimon_core.spec.paths import data_file_path
 from paimon_core.spec.snapshot import Snapshot
-from paimon_core.spec.split import encode_split
+from paimon_core.spec.split import DataSplit, encode_split
 from paimon_core.spec.types import DataField, TimeType, nested_types
 from paimon_core.table import Table
 from paimon_sql.spark.filters import spark_prunes_soundly, translate_all
@@ -79,7 +79,7 @@ class PaimonScanBuilder(Proxy):
 
     def build(self) -> Any:
         plan = self._plan()
-        self._check_columns()
+        self._check_columns(plan)
         if self.count_schema is not None:
             count = pa.table({"count(*)": pa.array([plan.row_count], pa.int64())})
             about = f"PaimonScan[metadata] count(*) of {plan.describe()}"
@@ -107,13 +107,18 @@ class PaimonScanBuilder(Proxy):
         fields = self.table.schema.field_by_name
         return self.jvm.seq([e for e, p in self.translated if spark_prunes_soundly(p, fields)])
 
-    def _check_columns(self) -> None:
+    def _check_columns(self, plan: Plan) -> None:
         places = [n for n in self.required.fieldNames() if n in (FILE_PATH, ROW_INDEX)]
-        if places and self.table.schema.primary_keys:
+        if places and not all(map(self._has_places, plan.splits)):
             raise UnsupportedFeatureError(
-                f"Table {self.table.name} has a primary key, its rows are merged from several files: {places[0]} is"
-                " known for tables without one only."
+                f"Table {self.table.name} has rows that are merged from several files: the metadata column {places[0]} "
+                "is known for append tables, and for primary-key tables that are fully compacted."
             )
+
+    def _has_places(self, split: DataSplit) -> bool:
+        """Whether rows are where a file says, and compaction has nothing to do there."""
+        compacted = len(split.files) == 1 or all(f.level > 0 for f in split.files)
+        return not self.table.schema.primary_keys or (not split.needs_merge and compacted)
 
     def _is_plain_count(self, aggregation: Any) -> bool:
         functions = list(aggregation.aggregateExpressions())

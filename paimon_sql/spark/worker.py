@@ -18,7 +18,7 @@ from paimon_core.errors import PaimonError
 from paimon_core.expressions.predicate import Predicate
 from paimon_core.format_table.scan import decode_format_split, read_format_split
 from paimon_core.format_table.write import FormatTableWriter, encode_staged_files
-from paimon_core.formats.arrow_types import arrow_schema
+from paimon_core.formats.arrow_types import TRACKING_FIELDS, arrow_schema
 from paimon_core.scan.views import View, read_view
 from paimon_core.spec.message import encode_message
 from paimon_core.spec.split import decode_split
@@ -55,12 +55,14 @@ def read_format_function(store: TableStore, required: StructType, predicate: Pre
     return _with_plain_errors(read)
 
 
-def write_function(store: TableStore, sequence_start: int, base: AssignmentBase | None = None) -> BatchFunction:
-    """A function of a task's rows to one row: the JSON list of its commit messages."""
+def write_function(
+    store: TableStore, sequence_start: int, base: AssignmentBase | None = None, *, tracked: bool = False
+) -> BatchFunction:
+    """A function of a task's rows to one row: the JSON list of its commit messages; see `open_writer`."""
 
     def write(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        schema = arrow_schema(store.schema.fields)
-        writer = open_writer(store, sequence_start=sequence_start, base=base)
+        schema = arrow_schema((*store.schema.fields, *(TRACKING_FIELDS if tracked else ())))
+        writer = open_writer(store, sequence_start=sequence_start, base=base, tracked=tracked)
         try:
             for batch in batches:
                 arrays = [_stored(batch.column(i), f.type) for i, f in enumerate(schema)]
