@@ -9,7 +9,7 @@ from paimon_core.errors import InvalidDataError
 from paimon_core.expressions.predicate import Predicate
 from paimon_core.spec.index_manifest import DELETION_VECTORS_INDEX, IndexFileMeta, IndexManifestEntry
 from paimon_core.spec.manifest import DataFileMeta, FileKind, ManifestEntry
-from paimon_core.spec.message import CommitMessage, index_base_of
+from paimon_core.spec.message import CommitMessage, index_base_of, rows_base_of
 from paimon_core.spec.snapshot import CommitKind
 from paimon_core.store.manifests import Identifier
 from paimon_core.store.partitions import PartitionFilter, only_partitions
@@ -31,7 +31,8 @@ class Change:
     `changelog` are the files that tell what rows changed.
 
     `scope` are the partitions whose live files decide about conflicts; None: none do. `index_base` is the snapshot
-    (0: none) whose hash indexes have to be those of the latest one, None where that does not matter.
+    (0: none) whose hash indexes have to be those of the latest one, `rows_base` the one since which nobody may have
+    written the columns of the same rows; None where that does not matter.
     """
 
     kind: CommitKind
@@ -40,6 +41,7 @@ class Change:
     replaces: bool = False
     index: tuple[IndexManifestEntry, ...] = ()
     index_base: int | None = None
+    rows_base: int | None = None
     changelog: tuple[ManifestEntry, ...] = ()
 
     def against(self, live: Mapping[Identifier, ManifestEntry]) -> list[ManifestEntry]:
@@ -77,7 +79,9 @@ def changes_of(store: TableStore, messages: Sequence[CommitMessage], overwrite: 
     compact_index = tuple(_index_entries(messages, "compact_deleted_index_files", "compact_new_index_files"))
     if overwrite is None:
         first = _append(store, written, index, index_base_of(messages))
-        first = None if first is None else replace(first, changelog=_changelog(messages, "new_changelog"))
+        if first is not None:
+            told = _changelog(messages, "new_changelog")
+            first = replace(first, changelog=told, rows_base=rows_base_of(messages))
     else:
         first = _overwrite(store, written, index, overwrite)
     second = _compact(store, compacted, compact_index)
@@ -98,6 +102,7 @@ def _append(
     removes = any(e.kind is FileKind.DELETE for e in entries)
     removes = removes or any(e.file.index_type == DELETION_VECTORS_INDEX for e in index)
     checked = removes or bool(index) or index_base is not None or any(e.total_buckets > 0 for e in entries)
+    checked = checked or any(e.file.first_row_id is not None for e in entries)  # columns of rows that are there
     return Change(
         kind=CommitKind.OVERWRITE if removes else CommitKind.APPEND,
         entries=entries,

@@ -17,6 +17,7 @@ from paimon_core.commit.conflicts import find_conflict
 from paimon_core.commit.draft import CommitInfo, Draft, write_draft
 from paimon_core.commit.index_conflicts import find_index_conflict, hash_files, index_after
 from paimon_core.commit.publish import Outcome, Publisher
+from paimon_core.commit.range_conflicts import find_range_conflict
 from paimon_core.commit.row_ids import number_rows
 from paimon_core.errors import (
     CommitConflictError,
@@ -30,6 +31,7 @@ from paimon_core.options import (
     COMMIT_MAX_RETRIES,
     COMMIT_MAX_RETRY_WAIT,
     COMMIT_MIN_RETRY_WAIT,
+    DATA_EVOLUTION,
     MANIFEST_FULL_COMPACTION_SIZE,
     MANIFEST_TARGET_FILE_SIZE,
     ROW_TRACKING,
@@ -185,6 +187,7 @@ def _delta(store: TableStore, change: Change, latest: Snapshot | None) -> Delta:
     problem = (
         find_conflict(live, entries, change.kind, key_types)
         or _moved_hash_index(store, change, indexed)
+        or (find_range_conflict(live, entries, change.rows_base) if store.options[DATA_EVOLUTION] else None)
         or find_index_conflict(indexed, index, live, entries)
     )
     if problem is not None:

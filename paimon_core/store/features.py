@@ -29,7 +29,6 @@ _READ = (
 )
 _WRITE = (
     *_READ,
-    _Feature("data-evolution.enabled", "false", ("false",)),
     _Feature("file.format", "parquet", ("parquet", "orc", "avro", "csv", "json")),
     _Feature("deletion-vectors.enabled", "false", ("false",), keyed_only=True),
     _Feature("row-tracking.enabled", "false", ("false",), keyed_only=True),

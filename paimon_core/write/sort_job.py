@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from paimon_core.errors import InvalidOptionError, UnsupportedFeatureError
 from paimon_core.formats.arrow_types import arrow_schema
-from paimon_core.options import BUCKET, SPLIT_TARGET_SIZE
+from paimon_core.options import BUCKET, DATA_EVOLUTION, SPLIT_TARGET_SIZE
 from paimon_core.spec.manifest import DataFileMeta, FileSource
 from paimon_core.spec.message import CommitMessage, decode_message, encode_message
 from paimon_core.spec.types import DataField
@@ -80,6 +80,11 @@ def sort_job(store: TableStore, tasks: Sequence[CommitMessage], columns: Sequenc
     if store.has_primary_key or store.options[BUCKET] != -1:
         raise UnsupportedFeatureError(
             f"Table {store.name} cannot be sorted: order_strategy is for append tables with 'bucket' = '-1'."
+        )
+    if store.options[DATA_EVOLUTION]:
+        raise UnsupportedFeatureError(
+            f"Data Evolution table cannot be sorted! Columns of a row of {store.name} are in several files; compact it "
+            "without order_strategy."
         )
     if not columns:
         raise InvalidOptionError(f"order_strategy '{curve}' needs order_by: name columns of the table.")

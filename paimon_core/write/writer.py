@@ -12,6 +12,7 @@ from paimon_core.options import BUCKET, POSTPONED
 from paimon_core.spec.message import CommitMessage
 from paimon_core.store.table_store import TableStore
 from paimon_core.write.append import AppendWriter
+from paimon_core.write.column_updates import ColumnUpdates, EvolvedChangesWriter
 from paimon_core.write.dynamic_buckets import AssignmentBase
 from paimon_core.write.key_value import KeyValueWriter
 from paimon_core.write.row_changes import AppendChangesWriter
@@ -49,9 +50,15 @@ def open_writer(
 
 
 def open_changes_writer(
-    store: TableStore, *, sequence_start: int, once: bool, base: AssignmentBase | None = None
-) -> KeyValueWriter | AppendChangesWriter:
-    """A writer for one task of DELETE, UPDATE or MERGE; `once`: a row that two change is an error.
+    store: TableStore,
+    *,
+    sequence_start: int,
+    once: bool,
+    base: AssignmentBase | None = None,
+    updates: ColumnUpdates | None = None,
+) -> KeyValueWriter | AppendChangesWriter | EvolvedChangesWriter:
+    """A writer for one task of DELETE, UPDATE or MERGE; `once`: a row that two change is an error. `updates` is what
+    the tasks of a table with data evolution go by.
 
     Its batches have `_VALUE_KIND` (int8), for append tables the place of the row replaced (`FILE_PATH`,
     `ROW_INDEX`, with row tracking `ROW_ID`), then the table's columns. Raises as `open_writer` does.
@@ -59,6 +66,8 @@ def open_changes_writer(
     _check_buckets(store)
     if store.has_primary_key:
         return KeyValueWriter(store, sequence_start, once, base)
+    if updates is not None:
+        return EvolvedChangesWriter(store, updates, once)
     return AppendChangesWriter(store, sequence_start, once)
 
 

@@ -20,6 +20,7 @@ from paimon_core.spec.message import CommitMessage, decode_message
 from paimon_core.spec.snapshot import Operation
 from paimon_core.store.row_tracking import tracking_fields
 from paimon_core.table import Table
+from paimon_core.write.column_updates import ColumnUpdates
 from paimon_core.write.dynamic_buckets import AssignmentBase
 from paimon_core.write.row_changes import (
     Removed,
@@ -44,10 +45,12 @@ _ROW_ID = StructField(ROW_ID, LongType())
 
 @dataclass(frozen=True, slots=True)
 class ChangeRules:
-    """What a statement's changes are committed as; `once`: a row that two of them change is an error."""
+    """What a statement's changes are committed as; `once`: a row that two of them change is an error. `updates` is
+    what a table with data evolution goes by."""
 
     operation: Operation
     once: bool = False
+    updates: ColumnUpdates | None = None
 
 
 def change_schema(table: Table) -> StructType:
@@ -116,7 +119,19 @@ class ChangesWriteBuilder(PaimonWriteBuilder):
 
 
 class ChangesWrite(PaimonWrite):
-    """Changes are distributed as rows are."""
+    """Changes are distributed as rows are, but for those that come in the order of row ranges."""
+
+    builder: ChangesWriteBuilder
+
+    def requiredDistribution(self) -> Any:
+        if self.builder.rules.updates is None:
+            return super().requiredDistribution()
+        return self.jvm.java_class(f"{SQL}.connector.distributions.Distributions").unspecified()
+
+    def requiredOrdering(self) -> Any:
+        if self.builder.rules.updates is None:
+            return super().requiredOrdering()
+        return self.jvm.array(f"{SQL}.connector.expressions.SortOrder", [])
 
     def toBatch(self) -> Any:
         return ChangesBatchWrite(self.builder)
@@ -128,7 +143,8 @@ class ChangesBatchWrite(PaimonBatchWrite):
     builder: ChangesWriteBuilder
 
     def _function(self, sequence_start: int, base: AssignmentBase | None) -> Any:
-        return changes_function(self.table.store, sequence_start, self.builder.rules.once, base)
+        rules = self.builder.rules
+        return changes_function(self.table.store, sequence_start, rules.once, base, rules.updates)
 
     def commit(self, messages: Any, summary: Any = None) -> None:
         rules = self.builder.rules

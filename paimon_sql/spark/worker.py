@@ -23,6 +23,7 @@ from paimon_core.scan.views import View, read_view
 from paimon_core.spec.message import encode_message
 from paimon_core.spec.split import decode_split
 from paimon_core.store.table_store import TableStore
+from paimon_core.write.column_updates import ColumnUpdates, EvolvedChangesWriter
 from paimon_core.write.dynamic_buckets import AssignmentBase
 from paimon_core.write.row_changes import AppendChangesWriter
 from paimon_core.write.sort_job import SortJob
@@ -96,13 +97,17 @@ def write_format_function(store: TableStore) -> BatchFunction:
 
 
 def changes_function(
-    store: TableStore, sequence_start: int, once: bool, base: AssignmentBase | None = None
+    store: TableStore,
+    sequence_start: int,
+    once: bool,
+    base: AssignmentBase | None = None,
+    updates: ColumnUpdates | None = None,
 ) -> BatchFunction:
     """A function of a task's row-level changes to one row: JSON of its commit messages and the rows it removed."""
 
     def write(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         schema = arrow_schema(store.schema.fields)
-        writer = open_changes_writer(store, sequence_start=sequence_start, once=once, base=base)
+        writer = open_changes_writer(store, sequence_start=sequence_start, once=once, base=base, updates=updates)
         try:
             for batch in batches:
                 types = dict(zip(schema.names, schema.types, strict=True))
@@ -113,7 +118,7 @@ def changes_function(
         except BaseException:
             writer.abort()
             raise
-        removed = writer.removed.to_json() if isinstance(writer, AppendChangesWriter) else {}
+        removed = writer.removed.to_json() if isinstance(writer, AppendChangesWriter | EvolvedChangesWriter) else {}
         content = json.dumps({"messages": messages, "removed": removed}).encode()
         yield pa.RecordBatch.from_arrays([pa.array([content], pa.binary())], names=["message"])
 
