@@ -153,6 +153,7 @@ CONSUMER_EXPIRATION_TIME = Option("consumer.expiration-time", optional(duration)
 DATA_FILE_DIRECTORY = Option("data-file.path-directory", folder, "", "Folder of the table that holds the data files.")
 DATA_FILE_PREFIX = Option("data-file.prefix", str, "data-", "What names of data files begin with.")
 DATA_FILE_THIN = Option("data-file.thin-mode", boolean, False, "Data files repeat no key columns.")
+DATA_EVOLUTION = Option("data-evolution.enabled", boolean, False, "Files may hold some columns of rows only.")
 DELETE_PRODUCES_CHANGELOG = Option(
     "delete.force-produce-changelog", boolean, False, "Delete each row, even where metadata alone could."
 )
@@ -250,6 +251,7 @@ POSTPONE_TARGET_SIZE = Option(
 )
 PRIMARY_KEY = Option("primary-key", names, NO_NAMES, "Primary key columns, at CREATE TABLE.")
 ROW_KIND_FIELD = Option("rowkind.field", str, "", "Column that says what a row does: +I, -U, +U or -D.")
+ROW_TRACKING = Option("row-tracking.enabled", boolean, False, "Rows have ids, and know what snapshot changed them.")
 SCAN_CREATION_TIME_MILLIS = Option(
     "scan.creation-time-millis",
     integer,

@@ -9,7 +9,7 @@ from paimon_core.errors import InvalidDataError
 from paimon_core.expressions.predicate import Predicate
 from paimon_core.spec.index_manifest import DELETION_VECTORS_INDEX, IndexFileMeta, IndexManifestEntry
 from paimon_core.spec.manifest import DataFileMeta, FileKind, ManifestEntry
-from paimon_core.spec.message import CommitMessage, index_base_of
+from paimon_core.spec.message import CommitMessage, index_base_of, rows_base_of
 from paimon_core.spec.snapshot import CommitKind
 from paimon_core.store.manifests import Identifier
 from paimon_core.store.partitions import PartitionFilter, only_partitions
@@ -31,8 +31,9 @@ class Change:
     `changelog` are the files that tell what rows changed.
 
     `scope` are the partitions whose live files decide about conflicts; None: none do. `index_base` is the snapshot
-    (0: none) whose hash indexes have to be those of the latest one, None where that does not matter. `statistics`
-    names the statistics file of the version, None: that of the one before.
+    (0: none) whose hash indexes have to be those of the latest one, `rows_base` the one since which nobody may have
+    written the columns of the same rows; None where that does not matter. `statistics` names the statistics file of the
+    version, None: that of the one before.
     """
 
     kind: CommitKind
@@ -41,6 +42,7 @@ class Change:
     replaces: bool = False
     index: tuple[IndexManifestEntry, ...] = ()
     index_base: int | None = None
+    rows_base: int | None = None
     changelog: tuple[ManifestEntry, ...] = ()
     statistics: str | None = None
 
@@ -60,12 +62,14 @@ class Change:
 @dataclass(frozen=True, slots=True)
 class Delta:
     """What a snapshot adds to and takes from the one before; `index` are all its index files, None: the same.
-    `changelog` are the files that tell what rows changed, `statistics` names a new statistics file."""
+    `changelog` are the files that tell what rows changed, `statistics` names a new statistics file. `next_row_id` is
+    the first id that no row has, with row tracking."""
 
     entries: Sequence[ManifestEntry]
     index: Sequence[IndexManifestEntry] | None = None
     changelog: Sequence[ManifestEntry] = ()
     statistics: str | None = None
+    next_row_id: int = 0
 
 
 def changes_of(store: TableStore, messages: Sequence[CommitMessage], overwrite: Overwrite | None) -> list[Change]:
@@ -78,7 +82,9 @@ def changes_of(store: TableStore, messages: Sequence[CommitMessage], overwrite: 
     compact_index = tuple(_index_entries(messages, "compact_deleted_index_files", "compact_new_index_files"))
     if overwrite is None:
         first = _append(store, written, index, index_base_of(messages))
-        first = None if first is None else replace(first, changelog=_changelog(messages, "new_changelog"))
+        if first is not None:
+            told = _changelog(messages, "new_changelog")
+            first = replace(first, changelog=told, rows_base=rows_base_of(messages))
     else:
         first = _overwrite(store, written, index, overwrite)
     second = _compact(store, compacted, compact_index)
@@ -99,6 +105,7 @@ def _append(
     removes = any(e.kind is FileKind.DELETE for e in entries)
     removes = removes or any(e.file.index_type == DELETION_VECTORS_INDEX for e in index)
     checked = removes or bool(index) or index_base is not None or any(e.total_buckets > 0 for e in entries)
+    checked = checked or any(e.file.first_row_id is not None for e in entries)  # columns of rows that are there
     return Change(
         kind=CommitKind.OVERWRITE if removes else CommitKind.APPEND,
         entries=entries,

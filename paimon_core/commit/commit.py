@@ -17,6 +17,8 @@ from paimon_core.commit.conflicts import find_conflict
 from paimon_core.commit.draft import CommitInfo, Draft, write_draft
 from paimon_core.commit.index_conflicts import find_index_conflict, hash_files, index_after
 from paimon_core.commit.publish import Outcome, Publisher
+from paimon_core.commit.range_conflicts import find_range_conflict
+from paimon_core.commit.row_ids import number_rows
 from paimon_core.errors import (
     CommitConflictError,
     CommitUnknownError,
@@ -29,8 +31,10 @@ from paimon_core.options import (
     COMMIT_MAX_RETRIES,
     COMMIT_MAX_RETRY_WAIT,
     COMMIT_MIN_RETRY_WAIT,
+    DATA_EVOLUTION,
     MANIFEST_FULL_COMPACTION_SIZE,
     MANIFEST_TARGET_FILE_SIZE,
+    ROW_TRACKING,
     SNAPSHOT_IGNORE_EMPTY_COMMIT,
     TableOptions,
 )
@@ -207,6 +211,7 @@ def _delta(store: TableStore, change: Change, latest: Snapshot | None) -> Delta:
     problem = (
         find_conflict(live, entries, key_types)
         or _moved_hash_index(store, change, indexed)
+        or (find_range_conflict(live, entries, change.rows_base) if store.options[DATA_EVOLUTION] else None)
         or find_index_conflict(indexed, index, live, entries)
     )
     if problem is not None:
@@ -214,7 +219,11 @@ def _delta(store: TableStore, change: Change, latest: Snapshot | None) -> Delta:
             f"Commit of kind {change.kind} to table {store.name} conflicts with what is in it now ({_by(latest)}): "
             f"{problem}. Nothing was committed; run the statement again on the table as it is now."
         )
-    return Delta(entries, index_after(indexed, index) if index else None, change.changelog, change.statistics)
+    next_row_id = (latest.next_row_id if latest is not None else None) or 0
+    if store.options[ROW_TRACKING]:
+        entries, next_row_id = number_rows(entries, latest.id + 1 if latest is not None else 1, next_row_id)
+    indexes = index_after(indexed, index) if index else None
+    return Delta(entries, indexes, change.changelog, change.statistics, next_row_id)
 
 
 def _moved_hash_index(store: TableStore, change: Change, now: Sequence[IndexManifestEntry]) -> str | None:

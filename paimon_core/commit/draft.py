@@ -124,7 +124,7 @@ def _snapshot(
         watermark=max(watermarks, default=None),
         statistics=delta.statistics or _known_statistics(latest, schema_id),
         properties=info.properties or None,
-        next_row_id=(latest.next_row_id if latest is not None else None) or 0,
+        next_row_id=delta.next_row_id,
         operation=info.operation,
     )
 

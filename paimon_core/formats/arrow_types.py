@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from paimon_core.spec.schema import KEY_FIELD_ID_START, SYSTEM_FIELD_ID_START
 from paimon_core.spec.types import (
+    BIGINT,
     INT,
     TINYINT,
     CollectionType,
@@ -29,10 +30,17 @@ ORC_FIELD_ID = b"paimon.id"
 KEY_PREFIX = "_KEY_"
 SEQUENCE_NUMBER = "_SEQUENCE_NUMBER"
 VALUE_KIND = "_VALUE_KIND"
+ROW_ID = "_ROW_ID"
 FILE_PATH, ROW_INDEX = "__paimon_file_path", "__paimon_row_index"  # where a row is stored
 ELEMENT_ID_START = 2**29 - 1
 _IDS_PER_FIELD = 1024
 _BIGINT_NOT_NULL = DataType(Kind.BIGINT, nullable=False)
+# what tables with row tracking know of a row beside its columns; NULL in a file where metadata tells
+TRACKING_FIELDS = (
+    DataField(id=SYSTEM_FIELD_ID_START - 5, name=ROW_ID, type=BIGINT),
+    DataField(id=SYSTEM_FIELD_ID_START - 1, name=SEQUENCE_NUMBER, type=BIGINT),
+)
+TRACKING_NAMES = tuple(f.name for f in TRACKING_FIELDS)
 
 _ATOMIC = {
     Kind.BOOLEAN: pa.bool_(),

@@ -58,7 +58,8 @@ def conform_batch(batch: pa.RecordBatch, sources: Sequence[str | None], request:
         else:
             column = batch.column(batch.schema.get_field_index(source))
             array = _column(column, stored.get(source), field, request.path)
-        if array.null_count and (field.name.startswith(KEY_PREFIX) or field.name in (SEQUENCE_NUMBER, VALUE_KIND)):
+        system = field.name.startswith(KEY_PREFIX) or field.name in (SEQUENCE_NUMBER, VALUE_KIND)
+        if array.null_count and system and not field.nullable:
             raise CorruptFileError(request.path, f"it has rows without {field.name}")
         arrays.append(array)
     if not arrays:

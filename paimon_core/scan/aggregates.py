@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 import pyarrow as pa
 
+from paimon_core.options import DATA_EVOLUTION
 from paimon_core.scan.file_stats import FileStats
 from paimon_core.scan.partitions import values_array
 from paimon_core.scan.plan import Plan
@@ -67,6 +68,8 @@ def result_fields(store: TableStore, groups: Sequence[str], aggregates: Sequence
 
 def _answerable(store: TableStore, groups: Sequence[str], aggregates: Sequence[Aggregate]) -> bool:
     partitions, fields = store.schema.partition_keys, store.schema.field_by_name
+    if store.options[DATA_EVOLUTION] and any(a.column is not None for a in aggregates):
+        return False  # a newer file may hold other values of the same rows
     if not all(g in partitions and fields[g].type.kind is not Kind.TIME for g in groups):
         return False
     for one in aggregates:

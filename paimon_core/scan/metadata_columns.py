@@ -1,9 +1,10 @@
-"""Columns that a query may ask for beside the table's own: where a row is stored.
+"""Columns that a query may ask for beside the table's own: where a row is stored, and what it is in all its versions.
 
 __paimon_file_path   STRING   the data file
 __paimon_row_index   BIGINT   the row's place in it, from 0
 __paimon_partition   STRUCT   the partition columns
 __paimon_bucket      INT      the bucket
+_ROW_ID, _SEQUENCE_NUMBER     see `store.row_tracking`: these are read as columns are
 """
 
 from __future__ import annotations

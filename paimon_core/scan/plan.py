@@ -12,6 +12,7 @@ from paimon_core.formats.entry_columns import EntryColumns, Rows
 from paimon_core.formats.registry import FORMATS, format_name
 from paimon_core.lsm.engines.registry import keeps_rows
 from paimon_core.options import (
+    DATA_EVOLUTION,
     DELETION_VECTOR_MERGE_ON_READ,
     DELETION_VECTORS,
     PK_CLUSTERING_OVERRIDE,
@@ -19,9 +20,10 @@ from paimon_core.options import (
     SPLIT_TARGET_SIZE,
 )
 from paimon_core.scan.pruning import FileFilter
-from paimon_core.scan.splits import key_sections, pack_files, pack_sections
+from paimon_core.scan.splits import key_sections, pack_files, pack_ranges, pack_sections
 from paimon_core.scan.waiting import partitions_that_wait, waiting_splits
 from paimon_core.spec.manifest import DataFileMeta, ManifestEntry
+from paimon_core.spec.row_ranges import row_ranges
 from paimon_core.spec.snapshot import Snapshot
 from paimon_core.spec.split import DataSplit, DeletionFile
 from paimon_core.store.features import check_readable
@@ -134,8 +136,9 @@ def _entries(
             seen &= manifest.levels[live] > 0
         total += int(seen.sum())
         rows = live[seen & in_partitions(manifest, partitions)[live]]
-        for entry in manifest.entries(rows if files is None else files.prune(manifest, rows)):
-            if _keeps(store, entry, files) and (since is None or _written_at(entry.file) >= since):
+        alone = files if not store.options[DATA_EVOLUTION] else None  # else rows of a range are in several files
+        for entry in manifest.entries(rows if alone is None else alone.prune(manifest, rows)):
+            if _keeps(store, entry, alone) and (since is None or _written_at(entry.file) >= since):
                 check_format(store, entry.file)
                 groups[entry.partition, entry.bucket].append(entry)
     return groups, total
@@ -179,6 +182,10 @@ def _groups(
 ) -> Iterator[tuple[tuple[DataFileMeta, ...], bool]]:
     """The files of a bucket that are read together, and whether they need a merge."""
     target, open_cost = store.options[SPLIT_TARGET_SIZE], store.options[SPLIT_OPEN_FILE_COST]
+    if store.options[DATA_EVOLUTION]:
+        ranges = row_ranges(e.file for e in entries)
+        kept = [r for r in ranges if files is None or files.range_may_match(r, entries[0].partition)]
+        return pack_ranges(kept, target, open_cost)
     if not store.has_primary_key:
         return pack_files([e.file for e in entries], target, open_cost)
     if store.options[DELETION_VECTORS] and all(e.file.level > 0 and e.file.delete_row_count == 0 for e in entries):

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 
+from paimon_core.errors import UnsupportedFeatureError
 from paimon_core.expressions.predicate import Predicate, columns, only_on
 from paimon_core.lsm.runs import sections
-from paimon_core.options import MERGE_ENGINE, SEQUENCE_FIELD, SPLIT_OPEN_FILE_COST, SPLIT_TARGET_SIZE
+from paimon_core.options import DATA_EVOLUTION, MERGE_ENGINE, SEQUENCE_FIELD, SPLIT_OPEN_FILE_COST, SPLIT_TARGET_SIZE
 from paimon_core.scan.increment import Increment, IncrementMode
 from paimon_core.scan.plan import Plan, check_format, skips_level_0
 from paimon_core.scan.pruning import FileFilter
@@ -30,6 +31,11 @@ def plan_increment(store: TableStore, increment: Increment, predicate: Predicate
     Raises `UnsupportedFeatureError`, `CorruptFileError`.
     """
     check_readable(store)
+    if store.options[DATA_EVOLUTION]:
+        raise UnsupportedFeatureError(
+            f"Changes of table {store.name} cannot be read: with '{DATA_EVOLUTION.key}' = 'true' files hold single "
+            "columns; read the versions themselves."
+        )
     keys = store.schema.partition_keys
     partitions = PartitionFilter(
         store.schema.partition_fields, predicate=None if predicate is None else only_on(predicate, keys)

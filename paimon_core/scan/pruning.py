@@ -21,8 +21,9 @@ from paimon_core.scan.entry_pruning import Range, prune_entries, ranges
 from paimon_core.scan.file_stats import FileStats
 from paimon_core.spec.binary_row import encode_body
 from paimon_core.spec.hashing import bucket_of, murmur3_row
-from paimon_core.spec.manifest import ManifestEntry
-from paimon_core.spec.stats import UNKNOWN
+from paimon_core.spec.manifest import DataFileMeta, ManifestEntry
+from paimon_core.spec.row_ranges import RowRange
+from paimon_core.spec.stats import UNKNOWN, ColumnStats
 from paimon_core.spec.types import Kind
 from paimon_core.store.partitions import PartitionFilter
 from paimon_core.store.table_store import TableStore
@@ -47,6 +48,18 @@ class FileFilter:
     def may_match(self, entry: ManifestEntry) -> bool:
         """Whether a file can hold matching rows, judged alone."""
         return self._may_match(self.predicate, entry)
+
+    def range_may_match(self, rows: RowRange, partition: bytes) -> bool:
+        """Whether a range of rows can hold matching ones: each column is judged by the newest file that has it."""
+        known = dict.fromkeys(self._stats.columns, ColumnStats(None, None, rows.count))
+        for file in reversed(rows.all_files):
+            stats, names = self._stats.of(file), self._names_then(file)
+            for now in self._stats.columns:
+                then = names.get(now)
+                if then is not None and (file.write_cols is None or then in file.write_cols):
+                    known[now] = stats.get(now, UNKNOWN)
+        known |= self._partitions.columns(partition, rows.count)
+        return may_match(self.predicate, lambda name: known.get(name, UNKNOWN), rows.count)
 
     def keys_may_match(self, entry: ManifestEntry) -> bool:
         """As `may_match`, by key columns: versions of a row of another key are of no interest in any file."""
@@ -123,6 +136,10 @@ class FileFilter:
         except (struct.error, TypeError, ValueError, AttributeError, InvalidOperation):
             return None  # a value outside its column's type: statistics decide
         return np.array(hashes, dtype=np.int32)
+
+    def _names_then(self, file: DataFileMeta) -> dict[str, str | None]:
+        """What the table's columns were called when a file was written, whatever their types."""
+        return names_then(self.store.schema, self._stats.schema_then(file.schema_id)[0], same_type=False)
 
     def _may_match(self, predicate: Predicate, entry: ManifestEntry) -> bool:
         rows = entry.file.row_count

@@ -9,13 +9,17 @@ import pyarrow as pa
 from paimon_core.expressions.arrow import to_arrow
 from paimon_core.expressions.predicate import Predicate, only_on
 from paimon_core.formats.arrow_types import FILE_PATH, ROW_INDEX, arrow_schema
+from paimon_core.options import DATA_EVOLUTION
 from paimon_core.scan.merged import merged_rows
 from paimon_core.scan.metadata_columns import metadata_column, metadata_fields
 from paimon_core.scan.read_changes import read_changes
 from paimon_core.spec.paths import data_file_path
+from paimon_core.spec.row_ranges import row_ranges
 from paimon_core.spec.split import DataSplit, SplitKind
 from paimon_core.store.branches import open_branch
 from paimon_core.store.bucket_files import BucketFiles
+from paimon_core.store.evolved_files import EvolvedFiles
+from paimon_core.store.row_tracking import readable_fields
 from paimon_core.store.table_store import TableStore
 
 
@@ -37,7 +41,7 @@ def read_split(
     placed = extra.keys() & {FILE_PATH, ROW_INDEX}
     parts = _by_file(store, split, plain) if placed else ((b, "") for b in _rows(store, split, plain, predicate))
     usable = only_on(predicate, plain) if predicate else None
-    condition = to_arrow(usable, arrow_schema(store.schema.select(tuple(plain)))) if usable else None
+    condition = to_arrow(usable, arrow_schema(readable_fields(store, plain))) if usable else None
     for batch, path in parts:
         rows = batch if condition is None else batch.filter(condition)
         if rows.num_rows:
@@ -49,16 +53,17 @@ def read_split(
 def _rows(
     store: TableStore, split: DataSplit, columns: Sequence[str], predicate: Predicate | None
 ) -> Iterator[pa.RecordBatch]:
-    fields = store.schema.select(tuple(columns))
+    fields = readable_fields(store, columns)
     usable = only_on(predicate, columns) if predicate else None
-    deletes = store.has_primary_key and any(f.delete_row_count != 0 for f in split.files)
+    deletes = any(f.delete_row_count != 0 for f in split.files)
     batches: Iterator[pa.RecordBatch]
     if split.kind in (SplitKind.CHANGES, SplitKind.DIFFERENCE):
         batches = (b.select(list(columns)) for b in read_changes(store, split, columns, usable, retracts=False))
-    elif split.needs_merge or deletes:
+    elif store.has_primary_key and (split.needs_merge or deletes):
         batches = merged_rows(store, split, fields, usable)
     else:
-        batches = BucketFiles(store, split.bucket_dir, fields, usable, split.deletions_by_file).read(split.files)
+        files = EvolvedFiles if store.options[DATA_EVOLUTION] else BucketFiles
+        batches = files(store, split.bucket_dir, fields, usable, split.deletions_by_file).read(split.files)
     condition = to_arrow(usable, arrow_schema(fields)) if usable else None
     for batch in batches:
         rows = batch if condition is None else batch.filter(condition)
@@ -67,8 +72,17 @@ def _rows(
 
 
 def _by_file(store: TableStore, split: DataSplit, columns: Sequence[str]) -> Iterator[tuple[pa.RecordBatch, str]]:
-    """All rows of an append table's split, with their places and the path of their file."""
-    fields = store.schema.select(tuple(columns))
+    """All rows of a split without anything to merge, with their places and the path of their file.
+
+    With data evolution the file is the one at which rows of a range are marked as deleted, and places are in the range.
+    """
+    fields = readable_fields(store, columns)
+    if store.options[DATA_EVOLUTION]:
+        evolved = EvolvedFiles(store, split.bucket_dir, fields, deletions=split.deletions_by_file)
+        for rows in row_ranges(split.files):
+            path = data_file_path(split.bucket_dir, rows.anchor)
+            yield from ((batch, path) for batch in evolved.read_numbered(rows))
+        return
     reader = BucketFiles(store, split.bucket_dir, fields, deletions=split.deletions_by_file)
     for file in split.files:
         path = data_file_path(split.bucket_dir, file)

@@ -14,11 +14,13 @@ from paimon_core.formats.columns import fixed_values, int64_array
 from paimon_core.lsm.diff import difference
 from paimon_core.lsm.merge import key_windows
 from paimon_core.lsm.rows import ROW_DELETE, is_retract
+from paimon_core.options import DATA_EVOLUTION
 from paimon_core.scan.merged import SYSTEM_COLUMNS, merged_rows
 from paimon_core.spec.manifest import DataFileMeta
 from paimon_core.spec.split import DataSplit, SplitKind
 from paimon_core.spec.types import DataField
 from paimon_core.store.bucket_files import BucketFiles
+from paimon_core.store.evolved_files import EvolvedFiles
 from paimon_core.store.index_files import read_deletions
 from paimon_core.store.table_store import TableStore
 
@@ -32,7 +34,10 @@ def read_changes(
     Rows that do not match `predicate` may come. Raises `DataFileMissingError`, `CorruptFileError`, `StorageError`.
     """
     fields = store.schema.select(tuple(columns))
-    if not store.has_primary_key:
+    if store.options[DATA_EVOLUTION]:
+        evolved = EvolvedFiles(store, split.bucket_dir, fields, predicate, split.deletions_by_file)
+        batches = _told(evolved.read(split.files), fields, 0, 0)
+    elif not store.has_primary_key:
         batches = _append_changes(store, split, fields, predicate)
     elif split.kind is SplitKind.DIFFERENCE:
         batches = _compared(store, split, fields, predicate)
@@ -84,15 +89,20 @@ def _newly_deleted(after: BucketFiles, before: BucketFiles, file: DataFileMeta) 
 
 
 def _numbered(files: BucketFiles, read: Sequence[DataFileMeta], kind: int) -> Iterator[pa.RecordBatch]:
-    system = key_value_fields((), ())
-    schema = arrow_schema([*files.fields, *system])
     for file in read:
-        number = file.min_sequence_number
-        for batch in files.read([file]):
-            numbers = int64_array(np.arange(number, number + batch.num_rows, dtype=np.int64))
-            kinds = pa.array(np.full(batch.num_rows, kind, dtype=np.int8))
-            number += batch.num_rows
-            yield pa.RecordBatch.from_arrays([*batch.columns, numbers, kinds], schema=schema)
+        yield from _told(files.read([file]), files.fields, file.min_sequence_number, kind)
+
+
+def _told(
+    batches: Iterator[pa.RecordBatch], fields: Sequence[DataField], number: int, kind: int
+) -> Iterator[pa.RecordBatch]:
+    """Rows of one kind, numbered from `number` on."""
+    schema = arrow_schema([*fields, *key_value_fields((), ())])
+    for batch in batches:
+        numbers = int64_array(np.arange(number, number + batch.num_rows, dtype=np.int64))
+        kinds = pa.array(np.full(batch.num_rows, kind, dtype=np.int8))
+        number += batch.num_rows
+        yield pa.RecordBatch.from_arrays([*batch.columns, numbers, kinds], schema=schema)
 
 
 def _compared(

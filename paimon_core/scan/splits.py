@@ -8,6 +8,7 @@ from typing import TypeVar
 
 from paimon_core.lsm.runs import sections
 from paimon_core.spec.manifest import DataFileMeta
+from paimon_core.spec.row_ranges import RowRange
 from paimon_core.spec.types import DataType
 
 T = TypeVar("T")
@@ -41,6 +42,14 @@ def pack_files(
     """Splits of an append bucket: files in order, and that they need no merge."""
     for group in pack(files, lambda f: max(f.file_size, open_cost), target):
         yield tuple(group), False
+
+
+def pack_ranges(
+    ranges: Sequence[RowRange], target: int, open_cost: int
+) -> Iterator[tuple[tuple[DataFileMeta, ...], bool]]:
+    """Splits of a bucket with data evolution: the files of whole ranges, and whether columns of several meet."""
+    for group in pack(ranges, lambda r: max(sum(f.file_size for f in r.all_files), open_cost), target):
+        yield tuple(f for r in group for f in r.all_files), not all(r.is_plain for r in group)
 
 
 def pack_sections(

@@ -103,7 +103,7 @@ def overridden(options: Mapping[str, str], by: Mapping[str, str]) -> dict[str, s
     kept = dict(options)
     if any(_says_version(name) for name in by):
         kept = {name: value for name, value in options.items() if not _says_version(name)}
-    return kept | by
+    return kept | dict(by)
 
 
 def is_time_travel(store: TableStore) -> bool:

@@ -1,8 +1,9 @@
 """What a query sees of a table: its rows, only what compaction has finished, or the log of changes.
 
-    $ro         the rows of the last LSM level: nothing to merge, possibly not the newest
-    $audit_log  rowkind (+I -U +U -D), then the columns; deleted rows stay
-    $binlog     as $audit_log, each column an array: [before, after] for an update, else [value]
+    $ro            the rows of the last LSM level: nothing to merge, possibly not the newest
+    $audit_log     rowkind (+I -U +U -D), then the columns; deleted rows stay
+    $binlog        as $audit_log, each column an array: [before, after] for an update, else [value]
+    $row_tracking  the columns, then the id and the version of each row
 
 `table-read.sequence-number.enabled` adds `_SEQUENCE_NUMBER` behind the row kind of both logs.
 """
@@ -16,16 +17,18 @@ from enum import StrEnum
 import numpy as np
 import pyarrow as pa
 
+from paimon_core.errors import UnsupportedFeatureError
 from paimon_core.expressions.arrow import to_arrow
 from paimon_core.expressions.predicate import Predicate, only_on
 from paimon_core.formats.arrow_types import SEQUENCE_NUMBER, VALUE_KIND, arrow_schema
 from paimon_core.formats.columns import fixed_values, int64_array
 from paimon_core.lsm.rows import ROW_UPDATE_BEFORE, concat_batches
-from paimon_core.options import Option, boolean
+from paimon_core.options import ROW_TRACKING, Option, boolean
 from paimon_core.scan.read import read_split
 from paimon_core.scan.read_changes import read_changes
 from paimon_core.spec.split import DataSplit
 from paimon_core.spec.types import BIGINT, STRING, CollectionType, DataField, Kind
+from paimon_core.store.row_tracking import tracking_fields
 from paimon_core.store.table_store import TableStore
 
 READ_SEQUENCE_NUMBER = Option(
@@ -40,6 +43,7 @@ class View(StrEnum):
     READ_OPTIMIZED = "ro"
     AUDIT_LOG = "audit_log"
     BINLOG = "binlog"
+    ROW_TRACKING = "row_tracking"
 
     @property
     def is_log(self) -> bool:
@@ -47,7 +51,14 @@ class View(StrEnum):
 
 
 def view_fields(store: TableStore, view: View) -> tuple[DataField, ...]:
-    """The columns of a view."""
+    """The columns of a view. Raises `UnsupportedFeatureError` for `$row_tracking` of a table that tracks no rows."""
+    if view is View.ROW_TRACKING:
+        if not tracking_fields(store):
+            raise UnsupportedFeatureError(
+                f"Table {store.name} does not support row tracking: '{ROW_TRACKING.key}' = 'true' at its creation does."
+            )
+        tracked = (replace(f, type=f.type.with_nullable(False)) for f in tracking_fields(store))
+        return (*store.schema.fields, *tracked)
     if not view.is_log:
         return store.schema.fields
     special = [DataField(id=2**31 - 5, name=ROW_KIND, type=STRING)]

@@ -18,6 +18,7 @@ from paimon_core.spec.stats import EMPTY_STATS, SIMPLE_STATS, SimpleStats
 ENTRY_VERSION = 2
 LIST_VERSION = 2
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+TO_BE_NUMBERED = 0  # sequence number of rows with row tracking that the commit gives the number of its snapshot
 UNAWARE_BUCKET = 0  # files of append tables without buckets (`bucket = -1`) all say bucket 0
 
 

@@ -19,6 +19,7 @@ class CommitMessage:
     the changelog of both, which tells readers what changed.
 
     `index_base` is the snapshot (0: none) whose hash indexes a writer gave buckets by: no other may follow it.
+    `rows_base` is the one in which a writer read the rows whose columns it wrote: nobody may have written these since.
     """
 
     partition: bytes
@@ -35,9 +36,11 @@ class CommitMessage:
     compact_new_index_files: tuple[IndexFileMeta, ...] = ()
     compact_deleted_index_files: tuple[IndexFileMeta, ...] = ()
     index_base: int | None = None
+    rows_base: int | None = None
 
 
 _NO_BASE = -1
+_BASES = ("index_base", "rows_base")
 _FILES = ("new_files", "deleted_files", "new_changelog", "compact_before", "compact_after", "compact_changelog")
 _INDEX_FILES = (
     "new_index_files",
@@ -52,14 +55,18 @@ def index_base_of(messages: Iterable[CommitMessage]) -> int | None:
     return min((m.index_base for m in messages if m.index_base is not None), default=None)
 
 
+def rows_base_of(messages: Iterable[CommitMessage]) -> int | None:
+    """The oldest snapshot that writers of the messages read rows in whose columns they wrote, None where none did."""
+    return min((m.rows_base for m in messages if m.rows_base is not None), default=None)
+
+
 def encode_message(message: CommitMessage) -> str:
     """The message as one JSON text."""
     node = {"partition": b64encode(message.partition).decode(), "bucket": message.bucket, "of": message.total_buckets}
     files = {n: [DATA_FILE_META.to_json(f) for f in getattr(message, n)] for n in _FILES}
     index_files = {n: [INDEX_FILE_META.to_json(f) for f in getattr(message, n)] for n in _INDEX_FILES}
-    return json.dumps(
-        node | files | index_files | {"index_base": -1 if message.index_base is None else message.index_base}
-    )
+    bases = {n: _NO_BASE if (base := getattr(message, n)) is None else base for n in _BASES}
+    return json.dumps(node | files | index_files | bases)
 
 
 def decode_message(text: str) -> CommitMessage:
@@ -70,13 +77,13 @@ def decode_message(text: str) -> CommitMessage:
         index_files = {n: tuple(INDEX_FILE_META.from_json(f) for f in member(node, n, list)) for n in _INDEX_FILES}
         partition = b64decode(member(node, "partition", str), validate=True)
         bucket, total_buckets = member(node, "bucket", int), member(node, "of", int)
-        number = member(node, "index_base", int)
-        base = None if number == _NO_BASE else number
+        index_base, rows_base = (None if (n := member(node, b, int)) == _NO_BASE else n for b in _BASES)
         return CommitMessage(
             partition=partition,
             bucket=bucket,
             total_buckets=total_buckets,
-            index_base=base,
+            index_base=index_base,
+            rows_base=rows_base,
             **files,
             **index_files,
         )

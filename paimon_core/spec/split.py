@@ -34,7 +34,8 @@ class SplitKind(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DataSplit:
-    """Files of one bucket; `needs_merge` where their rows must be merged by key, else they are read as they are.
+    """Files of one bucket; `needs_merge` where their rows must be merged by key (or, with data evolution, their columns
+    put side by side), else they are read as they are.
 
     `deletions` are the deletion vectors of those files that have one. `before` are the files of an earlier version,
     with their deletion vectors, whose rows those of `files` are compared to, for `DIFFERENCE`; for `WAITING`

@@ -11,7 +11,13 @@ import pyarrow as pa
 
 from paimon_core.errors import CorruptFileError, DataFileMissingError, InvalidDataError, MergeRefusedError
 from paimon_core.expressions.predicate import Predicate
-from paimon_core.formats.arrow_types import KEY_PREFIX, ROW_INDEX, key_value_fields
+from paimon_core.formats.arrow_types import (
+    KEY_PREFIX,
+    ROW_INDEX,
+    TRACKING_FIELDS,
+    TRACKING_NAMES,
+    key_value_fields,
+)
 from paimon_core.formats.columns import int64_array
 from paimon_core.formats.file_format import ReadRequest
 from paimon_core.formats.registry import format_of_file
@@ -27,6 +33,7 @@ from paimon_core.spec.schema import TableSchema
 from paimon_core.spec.split import DeletionFile
 from paimon_core.spec.types import DataField
 from paimon_core.store.index_files import read_deletions
+from paimon_core.store.row_tracking import tracking_fields, with_tracking
 from paimon_core.store.schemas import read_schema
 from paimon_core.store.table_store import TableStore
 
@@ -51,19 +58,30 @@ class BucketFiles:
         """
         for file in files:
             deletion = self.deletions.get(file.file_name)
-            if deletion is None:
+            if deletion is None and not self._tracks:
                 yield from self._read(file, self.predicate)
+            elif deletion is None:
+                yield from self._whole(file)
             else:
                 deleted = read_deletions(self.store.io, deletion, file.row_count)
-                yield from without_rows(self._read(file, None), deleted)  # positions count every row of the file
+                yield from without_rows(self._whole(file), deleted)  # positions count every row of the file
 
     def read_numbered(self, file: DataFileMeta) -> Iterator[pa.RecordBatch]:
         """All rows of a file, with their places in it from 0 as a last column, `ROW_INDEX`. Raises as `read`."""
         deletion = self.deletions.get(file.file_name)
-        batches = _numbered(self._read(file, None))
+        batches = numbered(self._whole(file))
         if deletion is None:
             return batches
         return without_rows(batches, read_deletions(self.store.io, deletion, file.row_count))
+
+    @property
+    def _tracks(self) -> bool:
+        return bool(tracking_fields(self.store)) and any(f.name in TRACKING_NAMES for f in self.fields)
+
+    def _whole(self, file: DataFileMeta) -> Iterator[pa.RecordBatch]:
+        """All rows of a file, in order: places count each of them."""
+        batches = self._read(file, None)
+        return with_tracking(batches, file) if self._tracks else batches
 
     def _read(self, file: DataFileMeta, predicate: Predicate | None) -> Iterator[pa.RecordBatch]:
         path = data_file_path(self.bucket_dir, file)
@@ -76,7 +94,7 @@ class BucketFiles:
             ) from e
 
     def _rows(self, path: str, file: DataFileMeta, predicate: Predicate | None) -> Iterator[pa.RecordBatch]:
-        file_format, stored = format_of_file(file.file_name), partial(stored_fields, self.store, file.schema_id)
+        file_format, stored = format_of_file(file.file_name), partial(fields_of_file, self.store, file)
         if file.schema_id == self.store.schema.id:
             request = ReadRequest(path, self.fields, predicate, stored=stored, options=self.store.options)
             yield from file_format.read(self.store.io, request)
@@ -91,7 +109,8 @@ class BucketFiles:
                 raise InvalidDataError(f"{e} (file {path})") from e
 
 
-def _numbered(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+def numbered(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """The batches with the places of their rows, from 0, as a last column, `ROW_INDEX`."""
     start = 0
     for batch in batches:
         numbers = np.arange(start, start + batch.num_rows, dtype=np.int64)
@@ -151,3 +170,12 @@ def stored_fields(store: TableStore, schema_id: int) -> tuple[DataField, ...]:
     if schema_id == store.schema.id:
         return file_fields(store)
     return store.cache.get(store.paths.schema(schema_id), lambda: fields_of(read_schema(store, schema_id)))
+
+
+def fields_of_file(store: TableStore, file: DataFileMeta) -> tuple[DataField, ...]:
+    """The columns of a file, in its order."""
+    fields = stored_fields(store, file.schema_id)
+    if file.write_cols is None:
+        return fields
+    known = {f.name: f for f in (*fields, *TRACKING_FIELDS)}
+    return tuple(known[n] for n in file.write_cols if n in known)

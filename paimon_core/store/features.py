@@ -22,7 +22,6 @@ class _Feature:
 
 _READ = (
     _Feature("type", "table", ("table",)),
-    _Feature("data-evolution.enabled", "false", ("false",)),
     _Feature("manifest.format", "avro", ("avro", "parquet", "orc")),
     _Feature("chain-table.enabled", "false", ("false",)),
     _Feature("record-level.expire-time", "", ("",)),
@@ -32,7 +31,7 @@ _WRITE = (
     *_READ,
     _Feature("file.format", "parquet", ("parquet", "orc", "avro", "csv", "json")),
     _Feature("deletion-vectors.enabled", "false", ("false",), keyed_only=True),
-    _Feature("row-tracking.enabled", "false", ("false",)),
+    _Feature("row-tracking.enabled", "false", ("false",), keyed_only=True),
     _Feature("pk-clustering-override", "false", ("false",), keyed_only=True),
     _Feature("data-file.external-paths", "", ("",)),
 )

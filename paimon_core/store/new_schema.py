@@ -16,9 +16,11 @@ from paimon_core.lsm.strategy import DELTA_COMMITS
 from paimon_core.options import (
     BUCKET,
     BUCKET_KEY,
+    DATA_EVOLUTION,
     DELETION_VECTORS,
     MERGE_ENGINE,
     ROW_KIND_FIELD,
+    ROW_TRACKING,
     SEQUENCE_FIELD,
     Option,
     TableOptions,
@@ -96,6 +98,7 @@ def check_schema(schema: TableSchema) -> None:
     if schema.primary_keys:
         merge_engine(schema, options)
     _check_changelog(schema, options)
+    _check_row_tracking(schema, options)
 
 
 def _keys(kind: str, option: str, given: Sequence[str], options: dict[str, str]) -> tuple[str, ...]:
@@ -220,6 +223,19 @@ def _check_changelog(schema: TableSchema, options: TableOptions) -> None:
     if first_row and options[DELETION_VECTORS]:
         raise InvalidOptionError(
             "Option 'deletion-vectors.enabled' does not go with 'merge-engine' = 'first-row', which has no use for it."
+        )
+
+
+def _check_row_tracking(schema: TableSchema, options: TableOptions) -> None:
+    if options[ROW_TRACKING] and (schema.primary_keys or options[BUCKET] != -1):
+        what = "primary-key" if schema.primary_keys else BUCKET.key
+        raise InvalidOptionError(
+            f"Cannot define {what} for row tracking table: '{ROW_TRACKING.key}' = 'true' is for append tables with "
+            f"'{BUCKET.key}' = '-1'."
+        )
+    if options[DATA_EVOLUTION] and not options[ROW_TRACKING]:
+        raise InvalidOptionError(
+            f"Data evolution config must enabled with {ROW_TRACKING.key}: set '{ROW_TRACKING.key}' = 'true' too."
         )
 
 

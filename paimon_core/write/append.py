@@ -6,12 +6,13 @@ import numpy as np
 import pyarrow as pa
 
 from paimon_core.errors import InvalidDataError, InvalidOptionError
-from paimon_core.formats.arrow_types import VALUE_KIND
+from paimon_core.formats.arrow_types import TRACKING_NAMES, VALUE_KIND
 from paimon_core.formats.binary_rows import row_bytes
 from paimon_core.formats.columns import fixed_values
 from paimon_core.options import BUCKET
 from paimon_core.spec.manifest import UNAWARE_BUCKET
 from paimon_core.spec.message import CommitMessage
+from paimon_core.store.row_tracking import rewritten_columns
 from paimon_core.store.table_store import TableStore
 from paimon_core.write.bucket_writers import BucketWriters
 from paimon_core.write.bucketing import BucketFunction, partition_codes, split_by
@@ -20,9 +21,9 @@ from paimon_core.write.rows import conform
 
 
 class AppendWriter:
-    """`TableWriter` of tables without a primary key."""
+    """`TableWriter` of tables without a primary key; `tracked`: rows were in the table, and bring their ids."""
 
-    def __init__(self, store: TableStore, sequence_start: int):
+    def __init__(self, store: TableStore, sequence_start: int, tracked: bool = False):
         self._store, self._schema = store, store.schema
         buckets = store.options[BUCKET]
         self._bucket_of: BucketFunction | None = None
@@ -33,7 +34,10 @@ class AppendWriter:
                 )
             self._bucket_of = BucketFunction.of(store)
         # files of unaware buckets are in no order: each file numbers its rows for itself
-        role = FileRole(sequence_start=sequence_start if buckets > 0 else 0)
+        role = FileRole(
+            sequence_start=sequence_start if buckets > 0 else 0, columns=rewritten_columns(store) if tracked else None
+        )
+        self._tracking = TRACKING_NAMES if tracked else ()
         self._writers = BucketWriters(store, role, buckets)
 
     def write(self, batch: pa.RecordBatch) -> None:
@@ -41,6 +45,8 @@ class AppendWriter:
         if place >= 0 and fixed_values(batch.column(place), np.int8).any():
             raise InvalidDataError("A table without a primary key takes inserted rows only.")
         rows = conform(batch, self._schema)
+        for name in self._tracking:
+            rows = rows.append_column(name, batch.column(name))
         for _, part in split_by(rows, partition_codes(rows, self._schema.partition_keys)):
             partition = row_bytes(part, 0, self._schema.partition_fields)
             if self._bucket_of is None:

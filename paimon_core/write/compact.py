@@ -21,6 +21,7 @@ from paimon_core.spec.message import CommitMessage
 from paimon_core.spec.split import DeletionFile
 from paimon_core.store.bucket_files import BucketFiles, file_fields
 from paimon_core.store.index_files import Bucket, vectors_by_file
+from paimon_core.store.row_tracking import rewritten_columns, tracking_fields
 from paimon_core.store.table_store import TableStore
 from paimon_core.write.bucket_compaction import BucketCompaction, CompactResult
 from paimon_core.write.data_files import DataFileWriter, FileRole, target_file_size, wall_clock
@@ -90,12 +91,13 @@ def compact_append(
     place = partition, bucket
     deletions = vectors_by_file(store, place, vectors)
     groups = _append_groups(store, files, total_buckets, strategy, deletions)
-    reader = BucketFiles(store, store.bucket_dir(*place), file_fields(store), deletions=deletions)
+    fields, columns = (*store.schema.fields, *tracking_fields(store)), rewritten_columns(store)
+    reader = BucketFiles(store, store.bucket_dir(*place), fields, deletions=deletions)
     after: list[DataFileMeta] = []
     writers: list[DataFileWriter] = []
     try:
         for group in groups:
-            role = FileRole(source=FileSource.COMPACT, sequence_start=group[0].min_sequence_number)
+            role = FileRole(source=FileSource.COMPACT, sequence_start=group[0].min_sequence_number, columns=columns)
             writers.append(DataFileWriter(store, reader.bucket_dir, role))
             for batch in reader.read(group):
                 writers[-1].write(batch)

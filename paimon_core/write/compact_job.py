@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 
 from paimon_core.lsm.strategy import Strategy
-from paimon_core.options import BUCKET, POSTPONED, WRITE_ONLY
+from paimon_core.options import BUCKET, DATA_EVOLUTION, POSTPONED, WRITE_ONLY
 from paimon_core.spec.manifest import DataFileMeta, ManifestEntry
 from paimon_core.spec.message import CommitMessage, decode_message, encode_message
 from paimon_core.spec.snapshot import Snapshot
@@ -17,6 +17,7 @@ from paimon_core.store.partitions import PartitionFilter, only_partitions
 from paimon_core.store.table_store import TableStore
 from paimon_core.write.compact import compact_append, compact_bucket, is_due
 from paimon_core.write.deletion import vectors_of
+from paimon_core.write.range_compaction import compact_ranges
 
 NOTHING = ""
 
@@ -75,6 +76,8 @@ def compaction_function(store: TableStore, strategy: Strategy) -> Callable[[str]
 def _run_task(store: TableStore, strategy: Strategy, task: str) -> str:
     bucket = decode_message(task)
     compact = compact_bucket if store.has_primary_key else compact_append
+    if store.options[DATA_EVOLUTION]:
+        compact = compact_ranges
     message = compact(
         store,
         partition=bucket.partition,

@@ -18,36 +18,43 @@ from paimon_core.formats.file_format import FormatWriter, WrittenFile
 from paimon_core.formats.registry import file_ending, for_level, write_format
 from paimon_core.formats.stats import KEY_MODE, STATS_DENSE_STORE, column_modes, value_stats
 from paimon_core.lsm.rows import is_retract
-from paimon_core.options import DATA_FILE_PREFIX, DATA_FILE_THIN, FILE_BLOCK_SIZE, TARGET_FILE_SIZE
+from paimon_core.options import DATA_FILE_PREFIX, DATA_FILE_THIN, FILE_BLOCK_SIZE, ROW_TRACKING, TARGET_FILE_SIZE
 from paimon_core.spec.binary_row import EMPTY_ROW
-from paimon_core.spec.manifest import DataFileMeta, FileSource
+from paimon_core.spec.manifest import TO_BE_NUMBERED, DataFileMeta, FileSource
 from paimon_core.spec.stats import EMPTY_STATS, UNKNOWN, ColumnStats, encode_stats
 from paimon_core.store.bucket_files import file_fields
+from paimon_core.store.row_tracking import written_fields
 from paimon_core.store.table_store import TableStore
 
 ROW_GROUP_ROWS = 1_000_000
 ROW_GROUP_BYTES = 64 * 2**20
 _MIB = 2**20
+_LARGEST = 2**63 - 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileRole:
-    """What a writer's files are: their level, where their rows come from, the first number of append tables' rows."""
+    """What a writer's files are: their level, where their rows come from, the first number of append tables' rows.
+
+    `columns` are those of the files where they are not the table's.
+    """
 
     level: int = 0
     source: FileSource = FileSource.APPEND
     sequence_start: int = 0
+    columns: tuple[str, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Contents:
-    """What metadata says of the rows of a file."""
+    """What metadata says of the rows of a file. `unnumbered` rows get their sequence number from the commit."""
 
-    min_key: bytes
-    max_key: bytes
+    min_key: bytes = EMPTY_ROW
+    max_key: bytes = EMPTY_ROW
     min_sequence: int
     max_sequence: int
-    deletes: int
+    deletes: int = 0
+    unnumbered: int = 0
 
     def followed_by(self, more: _Contents) -> _Contents:
         return _Contents(
@@ -56,6 +63,7 @@ class _Contents:
             min_sequence=min(self.min_sequence, more.min_sequence),
             max_sequence=max(self.max_sequence, more.max_sequence),
             deletes=self.deletes + more.deletes,
+            unnumbered=self.unnumbered + more.unnumbered,
         )
 
 
@@ -73,11 +81,12 @@ class DataFileWriter:
     def __init__(self, store: TableStore, bucket_dir: str, role: FileRole):
         self._store, self._dir, self._role = store, bucket_dir, role
         self._options = for_level(store.options, role.level) if store.has_primary_key else store.options
-        fields = file_fields(store)
+        fields = file_fields(store) if role.columns is None else written_fields(store, role.columns)
         self._schema = arrow_schema(fields)
+        self._columns = store.schema.fields if role.columns is None else fields
         self._key_fields = fields[: len(store.schema.key_fields)] if store.has_primary_key else ()
         self._stored = fields[len(self._key_fields) :] if store.options[DATA_FILE_THIN] else fields
-        self._modes = column_modes(self._options, store.schema.fields)
+        self._modes = column_modes(self._options, self._columns)
         self._format, self._target = write_format(self._options), target_file_size(store)
         prefix, ending = f"{store.options[DATA_FILE_PREFIX]}{uuid.uuid4()}", file_ending(self._options)
         self._names = (f"{prefix}-{i}{ending}" for i in itertools.count())
@@ -91,6 +100,8 @@ class DataFileWriter:
 
     def write(self, batch: pa.RecordBatch) -> None:
         """Take rows."""
+        if self._role.columns is not None:
+            batch = pa.RecordBatch.from_arrays(batch.columns, schema=self._schema)
         most_bytes = min(self._options[FILE_BLOCK_SIZE] or ROW_GROUP_BYTES, self._target)
         step = min(ROW_GROUP_ROWS, max(1, most_bytes * batch.num_rows // max(batch.nbytes, 1)))
         for start in range(0, batch.num_rows, step):
@@ -136,11 +147,12 @@ class DataFileWriter:
         self._pending, self._pending_rows, self.buffered = [], 0, 0
 
     def _contents_of(self, batches: list[pa.RecordBatch]) -> _Contents:
+        if self._store.options[ROW_TRACKING]:
+            return _tracked_contents(batches)
         if not self._store.has_primary_key:
             first = self._next_sequence
             self._next_sequence += self._pending_rows
-            last = self._next_sequence - 1
-            return _Contents(min_key=EMPTY_ROW, max_key=EMPTY_ROW, min_sequence=first, max_sequence=last, deletes=0)
+            return _Contents(min_sequence=first, max_sequence=self._next_sequence - 1)
         sequences = [fixed_values(b.column(SEQUENCE_NUMBER), np.int64) for b in batches]
         return _Contents(
             min_key=row_bytes(batches[0], 0, self._key_fields),
@@ -157,7 +169,7 @@ class DataFileWriter:
         self._file = self._contents = None
 
     def _meta(self, written: WrittenFile, contents: _Contents) -> DataFileMeta:
-        columns = self._store.schema.fields
+        columns = self._columns
         found = [written.stats.get(f.name, UNKNOWN) for f in columns]
         stats, covered = value_stats(columns, self._modes, found, dense=self._options[STATS_DENSE_STORE])
         meta = DataFileMeta(
@@ -168,13 +180,14 @@ class DataFileWriter:
             max_key=contents.max_key,
             value_stats=stats,
             value_stats_cols=covered,
-            min_sequence_number=contents.min_sequence,
-            max_sequence_number=contents.max_sequence,
+            min_sequence_number=contents.min_sequence if contents.unnumbered < written.row_count else TO_BE_NUMBERED,
+            max_sequence_number=TO_BE_NUMBERED if contents.unnumbered else contents.max_sequence,
             schema_id=self._store.schema.id,
             level=self._role.level,
             creation_time=wall_clock(),
             delete_row_count=contents.deletes,
             file_source=int(self._role.source),
+            write_cols=self._role.columns,
         )
         if not self._key_fields:
             return replace(meta, key_stats=EMPTY_STATS)
@@ -183,6 +196,17 @@ class DataFileWriter:
 
     def _key_stats(self, written: WrittenFile, name: str) -> ColumnStats:
         return written.stats.get(name) or written.stats.get(name.removeprefix(KEY_PREFIX), UNKNOWN)
+
+
+def _tracked_contents(batches: list[pa.RecordBatch]) -> _Contents:
+    """Of rows with row tracking: those that are new or change have no number yet."""
+    columns = [b.column(SEQUENCE_NUMBER).drop_null() for b in batches if SEQUENCE_NUMBER in b.schema.names]
+    numbers = [fixed_values(c, np.int64) for c in columns if len(c)]
+    return _Contents(
+        min_sequence=min((int(n.min()) for n in numbers), default=_LARGEST),
+        max_sequence=max((int(n.max()) for n in numbers), default=TO_BE_NUMBERED),
+        unnumbered=sum(b.num_rows for b in batches) - sum(map(len, numbers)),
+    )
 
 
 def wall_clock() -> datetime:

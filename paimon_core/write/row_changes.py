@@ -15,10 +15,11 @@ from functools import partial
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from pyroaring import BitMap64
 
 from paimon_core.errors import CommitConflictError, CorruptFileError, InvalidDataError
-from paimon_core.formats.arrow_types import FILE_PATH, ROW_INDEX, VALUE_KIND
+from paimon_core.formats.arrow_types import FILE_PATH, ROW_ID, ROW_INDEX, SEQUENCE_NUMBER, VALUE_KIND
 from paimon_core.formats.columns import fixed_values, int64_array
 from paimon_core.lsm.rows import ROW_DELETE
 from paimon_core.spec.deletion_vector import Positions, decode_vectors
@@ -26,9 +27,10 @@ from paimon_core.spec.manifest import ManifestEntry
 from paimon_core.spec.message import CommitMessage, decode_message, encode_message
 from paimon_core.spec.paths import data_file_path
 from paimon_core.spec.snapshot import Snapshot
-from paimon_core.store.bucket_files import BucketFiles, file_fields, without_rows
+from paimon_core.store.bucket_files import BucketFiles, without_rows
 from paimon_core.store.index_files import Bucket, index_entries, index_path, read_index_file
 from paimon_core.store.manifests import live_files
+from paimon_core.store.row_tracking import rewritten_columns, tracking_fields
 from paimon_core.store.table_store import TableStore
 from paimon_core.write.append import AppendWriter
 from paimon_core.write.data_files import DataFileWriter, FileRole
@@ -78,10 +80,12 @@ class Removed:
 
 
 class AppendChangesWriter:
-    """The changes of one task of an append table: `_VALUE_KIND`, the place of the row replaced, and the new row."""
+    """The changes of one task of an append table: `_VALUE_KIND`, the place of the row replaced (with row tracking its
+    id too), and the new row, which keeps the id."""
 
     def __init__(self, store: TableStore, sequence_start: int, once: bool):
         self._rows = AppendWriter(store, sequence_start)
+        self._changed = AppendWriter(store, sequence_start, tracked=True) if tracking_fields(store) else None
         self.removed = Removed(once=once)
 
     def write(self, batch: pa.RecordBatch) -> None:
@@ -93,14 +97,25 @@ class AppendChangesWriter:
         rows = batch.drop_columns([VALUE_KIND, FILE_PATH, ROW_INDEX])
         if (kinds == ROW_DELETE).any():
             rows = rows.take(int64_array(np.flatnonzero(kinds != ROW_DELETE)))
+        if self._changed is not None:
+            known = rows.column(ROW_ID).is_valid()
+            changed, rows = rows.filter(known), rows.filter(pc.invert(known)).drop_columns([ROW_ID])
+            if changed.num_rows:
+                unnumbered = pa.nulls(changed.num_rows, pa.int64())
+                self._changed.write(changed.append_column(SEQUENCE_NUMBER, unnumbered))
         if rows.num_rows:
             self._rows.write(rows)
 
     def finish(self) -> list[CommitMessage]:
-        return self._rows.finish()
+        return [m for writer in self._writers for m in writer.finish()]
 
     def abort(self) -> None:
-        self._rows.abort()
+        for writer in self._writers:
+            writer.abort()
+
+    @property
+    def _writers(self) -> list[AppendWriter]:
+        return [self._rows, *([self._changed] if self._changed else [])]
 
 
 def changed_files(
@@ -187,9 +202,11 @@ def _rewrite(store: TableStore, task: str) -> str:
     if len(removed) == file.row_count:
         return encode_message(message)
     directory = store.bucket_dir(message.partition, message.bucket)
-    writer = DataFileWriter(store, directory, FileRole(sequence_start=file.min_sequence_number))
+    role = FileRole(sequence_start=file.min_sequence_number, columns=rewritten_columns(store))
+    writer = DataFileWriter(store, directory, role)
+    reader = BucketFiles(store, directory, (*store.schema.fields, *tracking_fields(store)))
     try:
-        for batch in without_rows(BucketFiles(store, directory, file_fields(store)).read([file]), _numbers(removed)):
+        for batch in without_rows(reader.read([file]), _numbers(removed)):
             writer.write(batch)
         writer.roll()
     except BaseException:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import pyarrow as pa
 
 from paimon_core.errors import InvalidDataError
@@ -17,17 +19,22 @@ SEVERAL_MATCHES = (
 
 
 def conform(batch: pa.RecordBatch, schema: TableSchema) -> pa.RecordBatch:
-    """The table's columns of a batch, with the types and nullability of data files.
+    """The table's columns of a batch, see `conform_fields`."""
+    return conform_fields(batch, schema.fields, schema.primary_keys)
+
+
+def conform_fields(batch: pa.RecordBatch, fields: Sequence[DataField], keys: Sequence[str] = ()) -> pa.RecordBatch:
+    """Columns of a batch, with the types and nullability of data files; `keys` are not NULL either.
 
     NULL in a column with a default becomes that. Raises `InvalidDataError` naming the column for a missing one, a type
     that does not fit and a NULL that is refused.
     """
-    arrays = [fill_default(_column(batch, f), f) for f in schema.fields]
-    for field, column in zip(schema.fields, arrays, strict=True):
-        if column.null_count and (not field.type.nullable or field.name in schema.primary_keys):
-            what = "a primary key column" if field.name in schema.primary_keys else "NOT NULL"
+    arrays = [fill_default(_column(batch, f), f) for f in fields]
+    for field, column in zip(fields, arrays, strict=True):
+        if column.null_count and (not field.type.nullable or field.name in keys):
+            what = "a primary key column" if field.name in keys else "NOT NULL"
             raise InvalidDataError(f"Column {field.name!r} is {what} and cannot hold NULL.")
-    return pa.RecordBatch.from_arrays(arrays, schema=arrow_schema(schema.fields))
+    return pa.RecordBatch.from_arrays(arrays, schema=arrow_schema(fields))
 
 
 def _column(batch: pa.RecordBatch, field: DataField) -> pa.Array:

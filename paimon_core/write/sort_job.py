@@ -14,11 +14,13 @@ import pyarrow as pa
 
 from paimon_core.errors import InvalidOptionError, UnsupportedFeatureError
 from paimon_core.formats.arrow_types import arrow_schema
-from paimon_core.options import BUCKET, SPLIT_TARGET_SIZE
+from paimon_core.options import BUCKET, DATA_EVOLUTION, SPLIT_TARGET_SIZE
 from paimon_core.spec.manifest import DataFileMeta, FileSource
 from paimon_core.spec.message import CommitMessage, decode_message, encode_message
+from paimon_core.spec.types import DataField
 from paimon_core.store.bucket_files import BucketFiles
 from paimon_core.store.index_files import vectors_by_file
+from paimon_core.store.row_tracking import tracking_fields
 from paimon_core.store.table_store import TableStore
 from paimon_core.write.compact_job import task_size
 from paimon_core.write.data_files import target_file_size
@@ -46,15 +48,19 @@ class SortJob:
     files: int
 
     @property
+    def fields(self) -> tuple[DataField, ...]:
+        """The columns of the rows: the table's, then what row tracking knows of them."""
+        return (*self.store.schema.fields, *tracking_fields(self.store))
+
+    @property
     def sort_columns(self) -> tuple[str, ...]:
         """The columns that rows which `read` gives are to be sorted by, NULL first."""
         partition = self.store.schema.partition_keys
         return (*partition, *self.columns) if self.curve is Curve.ORDER else (*partition, SORT_KEY)
 
     def read(self, text: str) -> Iterator[pa.RecordBatch]:
-        """The rows of a text: the table's columns, then `SORT_KEY` where rows go along a curve."""
-        task = decode_message(text)
-        fields = self.store.schema.fields
+        """The rows of a text: the columns of `fields`, then `SORT_KEY` where rows go along a curve."""
+        task, fields = decode_message(text), self.fields
         place = task.partition, task.bucket
         deletions = vectors_by_file(self.store, place, task.compact_deleted_index_files)
         reader = BucketFiles(self.store, self.store.bucket_dir(*place), fields, deletions=deletions)
@@ -74,6 +80,11 @@ def sort_job(store: TableStore, tasks: Sequence[CommitMessage], columns: Sequenc
     if store.has_primary_key or store.options[BUCKET] != -1:
         raise UnsupportedFeatureError(
             f"Table {store.name} cannot be sorted: order_strategy is for append tables with 'bucket' = '-1'."
+        )
+    if store.options[DATA_EVOLUTION]:
+        raise UnsupportedFeatureError(
+            f"Data Evolution table cannot be sorted! Columns of a row of {store.name} are in several files; compact it "
+            "without order_strategy."
         )
     if not columns:
         raise InvalidOptionError(f"order_strategy '{curve}' needs order_by: name columns of the table.")

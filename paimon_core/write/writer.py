@@ -12,6 +12,7 @@ from paimon_core.options import BUCKET, POSTPONED
 from paimon_core.spec.message import CommitMessage
 from paimon_core.store.table_store import TableStore
 from paimon_core.write.append import AppendWriter
+from paimon_core.write.column_updates import ColumnUpdates, EvolvedChangesWriter
 from paimon_core.write.dynamic_buckets import AssignmentBase
 from paimon_core.write.key_value import KeyValueWriter
 from paimon_core.write.postponed import PostponedWriter
@@ -33,8 +34,11 @@ class TableWriter(Protocol):
         """Delete the files written, as far as that is possible."""
 
 
-def open_writer(store: TableStore, *, sequence_start: int, base: AssignmentBase | None = None) -> TableWriter:
-    """A writer for one task; `base` is what the tasks of a table with dynamic buckets go by.
+def open_writer(
+    store: TableStore, *, sequence_start: int, base: AssignmentBase | None = None, tracked: bool = False
+) -> TableWriter:
+    """A writer for one task; `base` is what the tasks of a table with dynamic buckets go by. `tracked`: the rows were
+    in the table before, and come with the columns of row tracking.
 
     Primary-key tables number rows from `sequence_start`. Rows that come partition by partition fill whole files; in
     another order there are more files. Raises `UnsupportedFeatureError` for
@@ -45,22 +49,30 @@ def open_writer(store: TableStore, *, sequence_start: int, base: AssignmentBase 
         return PostponedWriter(store, sequence_start)
     if store.has_primary_key:
         return KeyValueWriter(store, sequence_start, base=base)
-    return AppendWriter(store, sequence_start)
+    return AppendWriter(store, sequence_start, tracked)
 
 
 def open_changes_writer(
-    store: TableStore, *, sequence_start: int, once: bool, base: AssignmentBase | None = None
-) -> KeyValueWriter | PostponedWriter | AppendChangesWriter:
-    """A writer for one task of DELETE, UPDATE or MERGE; `once`: a row that two change is an error.
+    store: TableStore,
+    *,
+    sequence_start: int,
+    once: bool,
+    base: AssignmentBase | None = None,
+    updates: ColumnUpdates | None = None,
+) -> KeyValueWriter | PostponedWriter | AppendChangesWriter | EvolvedChangesWriter:
+    """A writer for one task of DELETE, UPDATE or MERGE; `once`: a row that two change is an error. `updates` is what
+    the tasks of a table with data evolution go by.
 
     Its batches have `_VALUE_KIND` (int8), for append tables the place of the row replaced (`FILE_PATH`,
-    `ROW_INDEX`), then the table's columns. Raises as `open_writer` does.
+    `ROW_INDEX`, with row tracking `ROW_ID`), then the table's columns. Raises as `open_writer` does.
     """
     _check_buckets(store)
     if store.has_primary_key and store.options[BUCKET] == POSTPONED:
         return PostponedWriter(store, sequence_start, once)
     if store.has_primary_key:
         return KeyValueWriter(store, sequence_start, once, base)
+    if updates is not None:
+        return EvolvedChangesWriter(store, updates, once)
     return AppendChangesWriter(store, sequence_start, once)
 
 

@@ -1,6 +1,7 @@
 """Where the row-level changes of DELETE, UPDATE and MERGE INTO go: a table that Spark appends them to.
 
-Its columns are the row kind, for tables without a primary key the place of the row replaced, then the table's own.
+Its columns are the row kind, for tables without a primary key the place of the row replaced (with row tracking its id
+too), then the table's own.
 """
 
 from __future__ import annotations
@@ -13,12 +14,14 @@ from pyspark.sql.types import ByteType, LongType, StringType, StructField, Struc
 
 from paimon_core.commit.draft import CommitInfo
 from paimon_core.errors import CommitUnknownError, PaimonError
-from paimon_core.formats.arrow_types import FILE_PATH, ROW_INDEX, VALUE_KIND
+from paimon_core.formats.arrow_types import FILE_PATH, ROW_ID, ROW_INDEX, VALUE_KIND
 from paimon_core.options import DELETION_VECTORS
 from paimon_core.spec.message import CommitMessage, decode_message
 from paimon_core.spec.snapshot import Operation
+from paimon_core.store.row_tracking import tracking_fields
 from paimon_core.store.table_store import TableStore
 from paimon_core.table import Table
+from paimon_core.write.column_updates import ColumnUpdates
 from paimon_core.write.dynamic_buckets import AssignmentBase
 from paimon_core.write.row_changes import (
     Removed,
@@ -39,21 +42,30 @@ from paimon_sql.spark.worker import changes_function
 from paimon_sql.spark.write_bridge import PaimonBatchWrite, PaimonWrite, PaimonWriteBuilder
 
 _POSITION = (StructField(FILE_PATH, StringType()), StructField(ROW_INDEX, LongType()))
+_ROW_ID = StructField(ROW_ID, LongType())
 
 
 @dataclass(frozen=True, slots=True)
 class ChangeRules:
-    """What a statement's changes are committed as; `once`: a row that two of them change is an error."""
+    """What a statement's changes are committed as; `once`: a row that two of them change is an error. `updates` is
+    what a table with data evolution goes by."""
 
     operation: Operation
     once: bool = False
+    updates: ColumnUpdates | None = None
 
 
 def change_schema(table: Table) -> StructType:
     """The columns of changes. All may be NULL: a deleted row has no values."""
     own = [StructField(f.name, f.dataType, True, f.metadata) for f in to_struct(table.schema.fields)]
-    position = () if table.schema.primary_keys else _POSITION
-    return StructType([StructField(VALUE_KIND, ByteType()), *position, *own])
+    return StructType([StructField(VALUE_KIND, ByteType()), *row_place(table), *own])
+
+
+def row_place(table: Table) -> tuple[StructField, ...]:
+    """The columns that say which row of the table a change replaces."""
+    if table.schema.primary_keys:
+        return ()
+    return (*_POSITION, _ROW_ID) if tracking_fields(table.store) else _POSITION
 
 
 class ChangesTable(Proxy):
@@ -109,7 +121,19 @@ class ChangesWriteBuilder(PaimonWriteBuilder):
 
 
 class ChangesWrite(PaimonWrite):
-    """Changes are distributed as rows are."""
+    """Changes are distributed as rows are, but for those that come in the order of row ranges."""
+
+    builder: ChangesWriteBuilder
+
+    def requiredDistribution(self) -> Any:
+        if self.builder.rules.updates is None:
+            return super().requiredDistribution()
+        return self.jvm.java_class(f"{SQL}.connector.distributions.Distributions").unspecified()
+
+    def requiredOrdering(self) -> Any:
+        if self.builder.rules.updates is None:
+            return super().requiredOrdering()
+        return self.jvm.array(f"{SQL}.connector.expressions.SortOrder", [])
 
     def toBatch(self) -> Any:
         return ChangesBatchWrite(self.builder)
@@ -121,7 +145,8 @@ class ChangesBatchWrite(PaimonBatchWrite):
     builder: ChangesWriteBuilder
 
     def _function(self, store: TableStore, sequence_start: int, base: AssignmentBase | None) -> Any:
-        return changes_function(store, sequence_start, self.builder.rules.once, base)
+        rules = self.builder.rules
+        return changes_function(store, sequence_start, rules.once, base, rules.updates)
 
     def commit(self, messages: Any, summary: Any = None) -> None:
         rules = self.builder.rules

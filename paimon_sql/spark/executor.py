@@ -11,6 +11,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql.types import BinaryType, StructField, StructType
 
 from paimon_core.spec.message import CommitMessage, decode_message
+from paimon_core.store.row_tracking import tracking_fields
 from paimon_core.write.sort_job import SORT_KEY, Curve, SortJob
 from paimon_sql.preprocess.quoting import quoted_name
 from paimon_sql.spark.errors import of_worker
@@ -48,7 +49,7 @@ class SparkExecutor:
     def sort(self, job: SortJob, description: str) -> list[CommitMessage]:
         """Sort the rows of a job by ranges, each of which a task writes; nothing is committed."""
         session = SparkSession(self.session.jvm.context, self.session.session)
-        columns = string_types(to_struct(job.store.schema.fields))
+        columns = string_types(to_struct(job.fields))
         curved = StructType([*columns.fields, StructField(SORT_KEY, BinaryType())])
         schema = columns if job.curve is Curve.ORDER else curved
         by = [quoted_name(c) for c in job.sort_columns]
@@ -59,7 +60,7 @@ class SparkExecutor:
             rows = texts.mapInArrow(sort_input_function(job, schema), schema)
             ordered = rows.repartitionByRange(job.files, *by).sortWithinPartitions(*by)
             written = ordered.select(*map(quoted_name, columns.names)).mapInArrow(
-                write_function(job.store, 0), "message binary"
+                write_function(job.store, 0, tracked=bool(tracking_fields(job.store))), "message binary"
             )
             return [decode_message(text) for row in written.collect() for text in json.loads(row[0])]
         except PythonException as error:

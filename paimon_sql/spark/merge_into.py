@@ -6,8 +6,8 @@ over the source alone, those of NOT MATCHED BY SOURCE over the target alone.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -43,11 +43,24 @@ def merge_rows(target: Target, plan: Any) -> None:
     number = F.lit(None).cast("int")
     for i, action in reversed(list(enumerate(actions))):
         number = F.when(action.applies, F.lit(i)).otherwise(number)
+    rules = ChangeRules(Operation.MERGE, once=merge.decides, updates=target.updates(merge.updated))
+    if any(a.values is None for a in actions):
+        target.check_deletable()
     acted = merge.joined.withColumn(_ACTION, number).filter(F.col(_ACTION).isNotNull())
     kind = _choose([F.lit(a.kind) for a in actions])
     deleted = merge.kept_columns if target.table.schema.primary_keys else [F.lit(None)] * len(target.columns)
+    if target.evolves:
+        actions = [_without_kept(a, target.columns, merge.updated) for a in actions]
     columns = [_choose([(a.values or deleted)[i] for a in actions]) for i in range(len(target.columns))]
-    target.apply(target.changes(acted, kind, columns), ChangeRules(Operation.MERGE, once=merge.decides))
+    target.apply(target.changes(acted, kind, columns), rules)
+
+
+def _without_kept(action: _Action, columns: Sequence[str], updated: Collection[str]) -> _Action:
+    """An update without the columns that no action assigns: these are not written, so they need not be read."""
+    if action.kind != ROW_UPDATE_AFTER or action.values is None:
+        return action
+    values = zip(columns, action.values, strict=True)
+    return replace(action, values=tuple(v if c in updated else F.lit(None) for c, v in values))
 
 
 def _choose(values: Sequence[Column]) -> Column:
@@ -73,6 +86,7 @@ class _Merge:
         condition = target.column(plan.mergeCondition())
         self.joined = self.left.join(self.right, condition, how[bool(self.unmatched), bool(self.sourceless)])
         self.kept = self._bind(self.left, self._named(target.columns))
+        self.updated: set[str] = set()  # columns that some action assigns
         self.in_target, self.in_source = self._columns(
             [*self._bind(self.left, [F.col(_IN_TARGET)]), *self._bind(self.right, [F.col(_IN_SOURCE)])]
         )
@@ -120,6 +134,7 @@ class _Merge:
         else:
             values = self._assigned(action, seen)
         self._check_keys(values)
+        self.updated |= values.keys()
         kept = dict(zip(columns, self.kept, strict=True))
         return tuple(self._columns(values.get(c, kept[c]) for c in columns))
 

@@ -7,7 +7,7 @@ row to replace is stored (tables without a primary key), and the new row.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,17 +19,18 @@ from paimon_core.errors import InvalidDataError, UnsupportedFeatureError
 from paimon_core.expressions.predicate import Or, equals
 from paimon_core.formats.arrow_types import FILE_PATH, ROW_INDEX, VALUE_KIND
 from paimon_core.lsm.rows import ROW_DELETE, ROW_UPDATE_AFTER
-from paimon_core.options import DELETE_PRODUCES_CHANGELOG
-from paimon_core.spec.snapshot import Operation
+from paimon_core.options import DATA_EVOLUTION, DELETE_PRODUCES_CHANGELOG, DELETION_VECTORS
+from paimon_core.spec.snapshot import Operation, Snapshot
 from paimon_core.table import Table
+from paimon_core.write.column_updates import ColumnUpdates
 from paimon_sql.catalog.identifier import Identifier
 from paimon_sql.preprocess.quoting import quoted_name
-from paimon_sql.spark.changes_bridge import ChangeRules, ChangesTable
+from paimon_sql.spark.changes_bridge import ChangeRules, ChangesTable, row_place
 from paimon_sql.spark.filters import core_of_python
 from paimon_sql.spark.jvm import Jvm, class_name
 from paimon_sql.spark.session_bridge import SessionBridge
 
-_POSITION = (FILE_PATH, ROW_INDEX)
+_PLACE_PREFIX = "__paimon_target"  # a source of MERGE INTO may have columns of the same names
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,14 +44,11 @@ class Target:
     table: Table
     frame: DataFrame
     qualifiers: tuple[tuple[str, ...], ...]
+    before: Snapshot | None  # the version of before the statement reads rows
 
     @property
     def columns(self) -> list[str]:
         return [f.name for f in self.table.schema.fields]
-
-    @property
-    def position(self) -> tuple[str, ...]:
-        return () if self.table.schema.primary_keys else _POSITION
 
     def column(self, expression: Any) -> Column:
         """A Catalyst expression as a Column."""
@@ -59,12 +57,41 @@ class Target:
     def changes(self, frame: DataFrame, kind: Column | int, values: Sequence[Column]) -> DataFrame:
         """Changes from rows of `frame`: a row kind, the place of the row replaced, and the new row."""
         kinds = kind if isinstance(kind, Column) else F.lit(kind)
-        places = [F.col(quoted_name(p)) for p in self.position]
+        places = [F.col(_PLACE_PREFIX + f.name).alias(f.name) for f in row_place(self.table)]
         row = [v.alias(n) for v, n in zip(values, self.columns, strict=True)]
         return frame.select(kinds.cast("byte").alias(VALUE_KIND), *places, *row)
 
+    @property
+    def evolves(self) -> bool:
+        """Whether single columns of rows are written."""
+        return self.table.store.options[DATA_EVOLUTION]
+
+    def updates(self, columns: Iterable[str] = ()) -> ColumnUpdates | None:
+        """What tasks go by that write some columns. Raises `UnsupportedFeatureError` for partition columns."""
+        if not self.evolves:
+            return None
+        written = tuple(c for c in self.columns if c in set(columns))
+        if not set(written).isdisjoint(self.table.schema.partition_keys):
+            raise UnsupportedFeatureError(
+                f"Update to partition columns is not supported for data evolution tables: rows of {self.table.name} "
+                "keep their place. Delete the row and insert it into the other partition."
+            )
+        return ColumnUpdates(written, self.before)
+
+    def check_deletable(self) -> None:
+        """Raises `UnsupportedFeatureError` where rows cannot be deleted one by one."""
+        if self.evolves and not self.table.store.options[DELETION_VECTORS]:
+            raise UnsupportedFeatureError(
+                "Can only perform deletion operation on data evolution tables with DeletionVector enabled: "
+                f"create {self.table.name} with '{DELETION_VECTORS.key}' = 'true'."
+            )
+
     def apply(self, changes: DataFrame, rules: ChangeRules) -> None:
         """Write the changes and commit them."""
+        if rules.updates is not None:
+            # changes of a row range meet in one task, in order; new rows go anywhere
+            path, spread = F.col(FILE_PATH), F.rand(0).cast("string")
+            changes = changes.repartition(F.coalesce(path, spread)).sortWithinPartitions(FILE_PATH, ROW_INDEX)
         sink = ChangesTable(self.jvm, self.session, self.table, rules)
         plan = self.jvm.append(sink, changes._jdf.queryExecution().analyzed())
         self.jvm.frame(self.session.session, plan)
@@ -72,16 +99,15 @@ class Target:
 
 def open_target(jvm: Jvm, session: SessionBridge, catalog: str, table: Table, name: Identifier, plan: Any) -> Target:
     """The target of a statement, whose table is the parsed `plan`: a relation, perhaps under an alias."""
-    spark = SparkSession(jvm.context, session.session)
+    spark, before = SparkSession(jvm.context, session.session), table.latest_snapshot()
     full = (catalog, name.database, name.table)
     frame = spark.table(".".join(map(quoted_name, full)))
     qualifiers: tuple[tuple[str, ...], ...] = (full, full[1:], full[2:])
     if class_name(plan) == "SubqueryAlias":
         alias = plan.alias()
         frame, qualifiers = frame.alias(alias), ((alias,),)
-    if not table.schema.primary_keys:
-        frame = frame.select("*", *map(F.col, _POSITION))
-    return Target(jvm, session, spark, table, frame, qualifiers)
+    frame = frame.select("*", *(F.col(f.name).alias(_PLACE_PREFIX + f.name) for f in row_place(table)))
+    return Target(jvm, session, spark, table, frame, qualifiers, before)
 
 
 def delete_rows(target: Target, condition: Any) -> None:
@@ -96,11 +122,13 @@ def delete_rows(target: Target, condition: Any) -> None:
     if by_metadata and keys and _only_partitions(target, matching):
         _delete_partitions(target, matching)
         return
+    target.check_deletable()
     if target.table.schema.primary_keys:
         values = [F.col(quoted_name(c)) for c in target.columns]
     else:
         values = [F.lit(None)] * len(target.columns)
-    target.apply(target.changes(matching, ROW_DELETE, values), ChangeRules(Operation.DELETE))
+    rules = ChangeRules(Operation.DELETE, updates=target.updates())
+    target.apply(target.changes(matching, ROW_DELETE, values), rules)
 
 
 def update_rows(target: Target, assignments: Sequence[Any], condition: Any | None) -> None:
@@ -108,8 +136,10 @@ def update_rows(target: Target, assignments: Sequence[Any], condition: Any | Non
     matching = target.frame if condition is None else target.frame.filter(target.column(condition))
     assigned = assigned_columns(target, assignments)
     refuse_key_columns(target, assigned)
-    values = [assigned.get(c, F.col(quoted_name(c))) for c in target.columns]
-    target.apply(target.changes(matching, ROW_UPDATE_AFTER, values), ChangeRules(Operation.UPDATE))
+    kept = (F.lit(None) if target.evolves else F.col(quoted_name(c)) for c in target.columns)
+    values = [assigned.get(c, k) for c, k in zip(target.columns, kept, strict=True)]
+    rules = ChangeRules(Operation.UPDATE, updates=target.updates(assigned))
+    target.apply(target.changes(matching, ROW_UPDATE_AFTER, values), rules)
 
 
 def assigned_columns(target: Target, assignments: Sequence[Any]) -> dict[str, Column]:

@@ -25,7 +25,7 @@ from paimon_core.scan.verify import check_sizes
 from paimon_core.scan.views import View, view_fields
 from paimon_core.spec.paths import data_file_path
 from paimon_core.spec.snapshot import Snapshot
-from paimon_core.spec.split import encode_split
+from paimon_core.spec.split import DataSplit, encode_split
 from paimon_core.spec.types import DataField, TimeType, nested_types
 from paimon_core.table import Table
 from paimon_sql.spark.filters import from_connector, spark_prunes_soundly, translate_all
@@ -118,7 +118,7 @@ class PaimonScanBuilder(Proxy):
             plan = top_rows(self.table.store, plan, self.order, self.limit)
         elif self.limit:
             plan = first_rows(plan, self.limit)
-        self._check_columns()
+        self._check_columns(plan)
         by_partitions = self._is_version and any(k in self.required.names for k in self.table.schema.partition_keys)
         if self._spark_can_read(plan):
             raw = PartitionedRawScan if by_partitions else RawScan
@@ -175,13 +175,18 @@ class PaimonScanBuilder(Proxy):
         fields = self.table.schema.field_by_name
         return self.jvm.seq([e for e, p in self.of_rows if spark_prunes_soundly(p, fields)])
 
-    def _check_columns(self) -> None:
+    def _check_columns(self, plan: Plan) -> None:
         places = [n for n in self.required.fieldNames() if n in (FILE_PATH, ROW_INDEX)]
-        if places and self.table.schema.primary_keys:
+        if places and not all(map(self._has_places, plan.splits)):
             raise UnsupportedFeatureError(
-                f"Table {self.table.name} has a primary key, its rows are merged from several files: {places[0]} is"
-                " known for tables without one only."
+                f"Table {self.table.name} has rows that are merged from several files: the metadata column {places[0]} "
+                "is known for append tables, and for primary-key tables that are fully compacted."
             )
+
+    def _has_places(self, split: DataSplit) -> bool:
+        """Whether rows are where a file says, and compaction has nothing to do there."""
+        compacted = len(split.files) == 1 or all(f.level > 0 for f in split.files)
+        return not self.table.schema.primary_keys or (not split.needs_merge and compacted)
 
     def _spark_can_read(self, plan: Plan) -> bool:
         """Whether Spark's own Parquet scan gives the rows: nothing to merge, columns as in the files, storage known."""

@@ -14,6 +14,7 @@ from paimon_core.scan.metadata_columns import metadata_fields
 from paimon_core.scan.time_travel import is_time_travel, snapshot_of_options
 from paimon_core.scan.views import View, view_fields
 from paimon_core.spec.snapshot import Snapshot
+from paimon_core.store.row_tracking import tracking_fields
 from paimon_core.table import Table
 from paimon_sql.catalog.base import SYSTEM_DATABASE, Catalog
 from paimon_sql.catalog.identifier import Identifier
@@ -148,7 +149,8 @@ class SparkTable(_BridgedTable, PartitionManagement):
 
     # -- SupportsMetadataColumns --------------------------------------------------------------------------------------
     def metadataColumns(self) -> Any:
-        columns = (MetadataColumn(self.jvm, f.name, to_spark(f.type)) for f in metadata_fields(self.at.schema))
+        fields = (*metadata_fields(self.at.schema), *tracking_fields(self.at.store))
+        columns = (MetadataColumn(self.jvm, f.name, to_spark(f.type)) for f in fields)
         return self.jvm.kept_array(f"{CATALOG}.MetadataColumn", columns)
 
     def canRenameConflictingMetadataColumns(self) -> bool:

@@ -18,11 +18,12 @@ from paimon_core.errors import PaimonError
 from paimon_core.expressions.predicate import Predicate
 from paimon_core.format_table.scan import decode_format_split, read_format_split
 from paimon_core.format_table.write import FormatTableWriter, encode_staged_files
-from paimon_core.formats.arrow_types import arrow_schema
+from paimon_core.formats.arrow_types import TRACKING_FIELDS, arrow_schema
 from paimon_core.scan.views import View, read_view
 from paimon_core.spec.message import encode_message
 from paimon_core.spec.split import decode_split
 from paimon_core.store.table_store import TableStore
+from paimon_core.write.column_updates import ColumnUpdates, EvolvedChangesWriter
 from paimon_core.write.dynamic_buckets import AssignmentBase
 from paimon_core.write.row_changes import AppendChangesWriter
 from paimon_core.write.sort_job import SortJob
@@ -55,12 +56,14 @@ def read_format_function(store: TableStore, required: StructType, predicate: Pre
     return _with_plain_errors(read)
 
 
-def write_function(store: TableStore, sequence_start: int, base: AssignmentBase | None = None) -> BatchFunction:
-    """A function of a task's rows to one row: the JSON list of its commit messages."""
+def write_function(
+    store: TableStore, sequence_start: int, base: AssignmentBase | None = None, *, tracked: bool = False
+) -> BatchFunction:
+    """A function of a task's rows to one row: the JSON list of its commit messages; see `open_writer`."""
 
     def write(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        schema = arrow_schema(store.schema.fields)
-        writer = open_writer(store, sequence_start=sequence_start, base=base)
+        schema = arrow_schema((*store.schema.fields, *(TRACKING_FIELDS if tracked else ())))
+        writer = open_writer(store, sequence_start=sequence_start, base=base, tracked=tracked)
         try:
             for batch in batches:
                 arrays = [_stored(batch.column(i), f.type) for i, f in enumerate(schema)]
@@ -94,13 +97,17 @@ def write_format_function(store: TableStore) -> BatchFunction:
 
 
 def changes_function(
-    store: TableStore, sequence_start: int, once: bool, base: AssignmentBase | None = None
+    store: TableStore,
+    sequence_start: int,
+    once: bool,
+    base: AssignmentBase | None = None,
+    updates: ColumnUpdates | None = None,
 ) -> BatchFunction:
     """A function of a task's row-level changes to one row: JSON of its commit messages and the rows it removed."""
 
     def write(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         schema = arrow_schema(store.schema.fields)
-        writer = open_changes_writer(store, sequence_start=sequence_start, once=once, base=base)
+        writer = open_changes_writer(store, sequence_start=sequence_start, once=once, base=base, updates=updates)
         try:
             for batch in batches:
                 types = dict(zip(schema.names, schema.types, strict=True))
@@ -111,7 +118,7 @@ def changes_function(
         except BaseException:
             writer.abort()
             raise
-        removed = writer.removed.to_json() if isinstance(writer, AppendChangesWriter) else {}
+        removed = writer.removed.to_json() if isinstance(writer, AppendChangesWriter | EvolvedChangesWriter) else {}
         content = json.dumps({"messages": messages, "removed": removed}).encode()
         yield pa.RecordBatch.from_arrays([pa.array([content], pa.binary())], names=["message"])
 

@@ -17,15 +17,10 @@ from paimon_core.table import Table
 
 GOLDEN = Path(__file__).parents[1] / "golden"
 
-_DATA_EVOLUTION = "'data-evolution.enabled' = 'true' is not supported yet"
-
 # tables whose rows are refused, and what the message says
 REFUSED_TABLES = {
     "blob": "BLOB are not supported yet",
     "chain": "'chain-table.enabled' = 'true' is not supported yet",
-    "data_evolution": _DATA_EVOLUTION,
-    "data_evolution_dv": _DATA_EVOLUTION,
-    "data_evolution_orc_partitioned": _DATA_EVOLUTION,
 }
 # those of which not even the list of files can be read
 REFUSED_METADATA = frozenset(("blob",))

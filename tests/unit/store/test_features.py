@@ -15,14 +15,13 @@ from tests.support.golden import golden_table
 from tests.support.tables import new_store
 
 BOTH = {
-    "data-evolution.enabled": "true",
     "manifest.format": "csv",
     "record-level.expire-time": "1 d",
 }
 WRITES = {
+    "data-evolution.enabled": "true",
     "file.format": "lance",
     "deletion-vectors.enabled": "TRUE",
-    "row-tracking.enabled": "true",
 }
 
 

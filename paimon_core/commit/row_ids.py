@@ -1,0 +1,40 @@
+"""What a commit to a table with row tracking gives the rows of its files: ids, and its snapshot as their version."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+from paimon_core.formats.arrow_types import ROW_ID
+from paimon_core.spec.manifest import TO_BE_NUMBERED, DataFileMeta, FileKind, FileSource, ManifestEntry
+
+
+def number_rows(
+    entries: Iterable[ManifestEntry], snapshot_id: int, next_row_id: int
+) -> tuple[list[ManifestEntry], int]:
+    """The entries of a snapshot with ids for their new rows, from `next_row_id` up, and the first id that is left.
+
+    A file of rows that were in the table before has their ids in a column, or knows the first of them.
+    """
+    numbered = []
+    for entry in entries:
+        file = entry.file
+        if entry.kind is FileKind.ADD:
+            file = _versioned(file, snapshot_id)
+            if _is_new(file):
+                file, next_row_id = replace(file, first_row_id=next_row_id), next_row_id + file.row_count
+        numbered.append(replace(entry, file=file))
+    return numbered, next_row_id
+
+
+def _is_new(file: DataFileMeta) -> bool:
+    has_ids = file.first_row_id is not None or (file.write_cols is not None and ROW_ID in file.write_cols)
+    return not has_ids and file.file_source == FileSource.APPEND
+
+
+def _versioned(file: DataFileMeta, snapshot_id: int) -> DataFileMeta:
+    """Rows that are new or change in this snapshot have its number."""
+    low, high = file.min_sequence_number, file.max_sequence_number
+    if low == TO_BE_NUMBERED:
+        return replace(file, min_sequence_number=snapshot_id, max_sequence_number=snapshot_id)
+    return replace(file, max_sequence_number=snapshot_id) if high == TO_BE_NUMBERED else file

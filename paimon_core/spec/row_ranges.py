@@ -1,0 +1,81 @@
+"""Row ranges: with data evolution several files hold columns of the same rows.
+
+A file of n rows with `_FIRST_ROW_ID` f holds rows f to f + n - 1. Files of the same rows are a range: each has the
+columns in its `_WRITE_COLS`, and of a column that several have the one of the newest file counts. Deleted rows are
+marked at the oldest file, the anchor. A `.blob` file holds one column, of rows within a range.
+Source: documentation, "Data Evolution".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from paimon_core.errors import CorruptFileError
+from paimon_core.spec.manifest import DataFileMeta
+
+_BLOB = ".blob"
+
+
+@dataclass(frozen=True, slots=True)
+class RowRange:
+    """Rows `first` to `first + count - 1`. `files` have them all, the newest first; `parts` some, one column each."""
+
+    first: int
+    count: int
+    files: tuple[DataFileMeta, ...]
+    parts: tuple[DataFileMeta, ...] = ()
+
+    @property
+    def anchor(self) -> DataFileMeta:
+        """The file at which deleted rows are marked."""
+        return self.files[-1]
+
+    @property
+    def all_files(self) -> tuple[DataFileMeta, ...]:
+        return self.files + self.parts
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether one file has all there is of the rows."""
+        return len(self.files) == 1 and not self.parts
+
+
+def row_ranges(files: Iterable[DataFileMeta]) -> list[RowRange]:
+    """The ranges of a bucket's files, in the order of their rows. Raises `CorruptFileError`."""
+    ranges: list[RowRange] = []
+    group: list[DataFileMeta] = []
+    end = -1
+    for file in sorted(files, key=first_row):
+        if group and first_row(file) >= end:
+            ranges.append(_range_of(group))
+            group = []
+        group.append(file)
+        end = max(end, first_row(file) + file.row_count)
+    return [*ranges, _range_of(group)] if group else ranges
+
+
+def first_row(file: DataFileMeta) -> int:
+    """The id of a file's first row. Raises `CorruptFileError` where metadata does not tell."""
+    if file.first_row_id is None:
+        raise CorruptFileError(file.file_name, "its metadata has no first row id, which data evolution needs")
+    return file.first_row_id
+
+
+def is_blob(file: DataFileMeta) -> bool:
+    return file.file_name.endswith(_BLOB)
+
+
+def _range_of(group: Sequence[DataFileMeta]) -> RowRange:
+    whole = sorted(
+        (f for f in group if not is_blob(f)), key=lambda f: (f.max_sequence_number, f.file_name), reverse=True
+    )
+    parts = tuple(f for f in group if is_blob(f))
+    if not whole:
+        raise CorruptFileError(parts[0].file_name, "no file has the other columns of its rows")
+    first, count = first_row(whole[0]), whole[0].row_count
+    inside = all(first <= first_row(f) and first_row(f) + f.row_count <= first + count for f in parts)
+    if not inside or any((f.first_row_id, f.row_count) != (first, count) for f in whole):
+        names = ", ".join(f"{f.file_name} (rows {f.first_row_id} to {first_row(f) + f.row_count - 1})" for f in group)
+        raise CorruptFileError(whole[0].file_name, f"row ranges overlap in part: {names}")
+    return RowRange(first, count, tuple(whole), parts)

@@ -1,0 +1,116 @@
+"""Reading tables with data evolution: the columns of each row range, put together from its files."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import pyarrow as pa
+
+from paimon_core.errors import CorruptFileError
+from paimon_core.expressions.predicate import Predicate
+from paimon_core.formats.arrow_types import ROW_ID, SEQUENCE_NUMBER, TRACKING_NAMES, arrow_schema
+from paimon_core.formats.columns import int64_array
+from paimon_core.spec.manifest import DataFileMeta
+from paimon_core.spec.row_ranges import RowRange, row_ranges
+from paimon_core.spec.split import DeletionFile
+from paimon_core.spec.types import DataField
+from paimon_core.store.bucket_files import BucketFiles, fields_of_file, numbered, without_rows
+from paimon_core.store.index_files import read_deletions
+from paimon_core.store.table_store import TableStore
+
+
+@dataclass(frozen=True, slots=True)
+class EvolvedFiles:
+    """Where the files of a bucket lie, for reading some of their columns; deleted rows are left out.
+
+    `deletions` are the deletion vectors by the names of the anchors of ranges that have one.
+    """
+
+    store: TableStore
+    bucket_dir: str
+    fields: tuple[DataField, ...]
+    predicate: Predicate | None = None
+    deletions: Mapping[str, DeletionFile] = field(default_factory=dict)
+
+    def read(self, files: Sequence[DataFileMeta]) -> Iterator[pa.RecordBatch]:
+        """The rows of the files, one range after the other. Raises as `BucketFiles.read`."""
+        for rows in row_ranges(files):
+            if rows.is_plain:
+                plain = BucketFiles(self.store, self.bucket_dir, self.fields, self.predicate, self.deletions)
+                yield from plain.read(rows.files)
+            else:
+                yield from self._undeleted(rows, self.whole(rows))
+
+    def read_numbered(self, rows: RowRange) -> Iterator[pa.RecordBatch]:
+        """The rows of a range, with their places in it from 0 as a last column, `ROW_INDEX`. Raises as `read`."""
+        return self._undeleted(rows, numbered(self.whole(rows)))
+
+    def whole(self, rows: RowRange) -> Iterator[pa.RecordBatch]:
+        """All rows of a range in their order, those that are deleted too."""
+        own = [f for f in self.fields if f.name not in TRACKING_NAMES]
+        held = _newest_holders(self.store, rows.files, own)
+        version = (held[0][0] if held else rows.anchor if own else rows.files[0]).max_sequence_number
+        sources = held or [(rows.anchor, fields_of_file(self.store, rows.anchor)[:1])]
+        streams = [BucketFiles(self.store, self.bucket_dir, fields).read([file]) for file, fields in sources]
+        target, start = arrow_schema(self.fields), 0
+        for parts in _side_by_side(streams, rows):
+            found = {name: part.column(name) for part in parts for name in part.schema.names}
+            count = parts[0].num_rows
+            first = rows.first + start
+            found[ROW_ID] = int64_array(np.arange(first, first + count, dtype=np.int64))
+            found[SEQUENCE_NUMBER] = int64_array(np.full(count, version, dtype=np.int64))
+            arrays = [found[f.name] if f.name in found else pa.nulls(count, f.type) for f in target]
+            yield pa.RecordBatch.from_arrays(arrays, schema=target)
+            start += count
+
+    def _undeleted(self, rows: RowRange, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        deletion = self.deletions.get(rows.anchor.file_name)
+        if deletion is None:
+            return batches
+        return without_rows(batches, read_deletions(self.store.io, deletion, rows.count))
+
+
+def holds(store: TableStore, file: DataFileMeta, column: DataField) -> bool:
+    """Whether a file has a column of the table."""
+    return any(f.id == column.id for f in fields_of_file(store, file))
+
+
+def _newest_holders(
+    store: TableStore, files: Iterable[DataFileMeta], wanted: Iterable[DataField]
+) -> list[tuple[DataFileMeta, tuple[DataField, ...]]]:
+    """The files, newest first, that count for some of the columns, and these columns."""
+    left, found = list(wanted), []
+    for file in files:
+        own = tuple(f for f in left if holds(store, file, f))
+        if own:
+            found.append((file, own))
+            left = [f for f in left if f not in own]
+    return found
+
+
+def _side_by_side(streams: Sequence[Iterator[pa.RecordBatch]], rows: RowRange) -> Iterator[tuple[pa.RecordBatch, ...]]:
+    """Batches of the same rows, one of each stream. Raises `CorruptFileError` where streams differ in length."""
+    heads: list[pa.RecordBatch | None] = [None] * len(streams)
+    total = 0
+    while True:
+        for i, stream in enumerate(streams):
+            if heads[i] is None:
+                heads[i] = next((b for b in stream if b.num_rows), None)
+        there = [h for h in heads if h is not None]
+        if not there:
+            break
+        if len(there) < len(streams):
+            raise _shorter(rows)
+        count = min(h.num_rows for h in there)
+        yield tuple(h.slice(0, count) for h in there)
+        heads = [h.slice(count) if h.num_rows > count else None for h in there]
+        total += count
+    if total != rows.count:
+        raise _shorter(rows)
+
+
+def _shorter(rows: RowRange) -> CorruptFileError:
+    names = " or ".join(f.file_name for f in rows.all_files)
+    return CorruptFileError(names, f"it does not have the {rows.count} rows that metadata says")

@@ -1,0 +1,172 @@
+"""Row-level changes of tables with data evolution: of updated rows only the columns that change are written.
+
+The new values of a row range go to one file, with the old ones of the rows that do not change; rows keep their ids.
+Deleted rows are places, and new rows go to new files, as in other append tables.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from paimon_core.errors import CommitConflictError, InvalidDataError
+from paimon_core.formats.arrow_types import FILE_PATH, ROW_ID, ROW_INDEX, VALUE_KIND
+from paimon_core.formats.columns import fixed_values, int64_array
+from paimon_core.lsm.rows import ROW_DELETE, concat_batches
+from paimon_core.spec.manifest import DataFileMeta
+from paimon_core.spec.message import CommitMessage
+from paimon_core.spec.paths import data_file_path
+from paimon_core.spec.row_ranges import RowRange, row_ranges
+from paimon_core.spec.snapshot import Snapshot
+from paimon_core.store.evolved_files import EvolvedFiles
+from paimon_core.store.index_files import Bucket
+from paimon_core.store.manifests import live_files
+from paimon_core.store.table_store import TableStore
+from paimon_core.write.append import AppendWriter
+from paimon_core.write.data_files import DataFileWriter, FileRole
+from paimon_core.write.range_compaction import ONE_FILE
+from paimon_core.write.row_changes import Removed
+from paimon_core.write.rows import SEVERAL_MATCHES, conform_fields
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnUpdates:
+    """What the tasks of one statement go by: the columns that they write, and the version of before the statement read
+    rows. Nobody else may have written these columns of the same rows since."""
+
+    columns: tuple[str, ...]
+    snapshot: Snapshot | None
+
+
+@dataclass(frozen=True)
+class _Ranges:
+    """The row ranges of a version, by the path of the file at which their deleted rows are marked."""
+
+    store: TableStore
+    snapshot: Snapshot | None
+
+    def find(self, path: str) -> tuple[Bucket, RowRange]:
+        """Raises `CommitConflictError` where the version has no such range."""
+        if path not in self._by_path:
+            raise CommitConflictError(
+                f"Table {self.store.name}: the rows of file {path} were moved by another commit while they were "
+                "changed. Nothing was committed; run the statement again."
+            )
+        return self._by_path[path]
+
+    @cached_property
+    def _by_path(self) -> dict[str, tuple[Bucket, RowRange]]:
+        buckets: dict[Bucket, list[DataFileMeta]] = {}
+        for entry in live_files(self.store, self.snapshot).values():
+            buckets.setdefault((entry.partition, entry.bucket), []).append(entry.file)
+        return {
+            data_file_path(self.store.bucket_dir(*place), rows.anchor): (place, rows)
+            for place, files in buckets.items()
+            for rows in row_ranges(files)
+        }
+
+
+class EvolvedChangesWriter:
+    """The changes of one task: `_VALUE_KIND`, the place of the row changed and its id, and the new row.
+
+    Changes come sorted by file and place, all of a range to one task. A place is the file at which deleted rows of the
+    range are marked, and the row's place in the range.
+    """
+
+    def __init__(self, store: TableStore, updates: ColumnUpdates, once: bool):
+        self._store, self._updates = store, updates
+        self._new, self._ranges = AppendWriter(store, 0), _Ranges(store, updates.snapshot)
+        self._touched, self.removed = Removed(once=once), Removed(once=False)
+        self._path, self._waiting = "", list[pa.RecordBatch]()
+        self._finished: set[str] = set()
+        self._messages: list[CommitMessage] = []
+
+    def write(self, batch: pa.RecordBatch) -> None:
+        placed = batch.column(FILE_PATH).is_valid()
+        changed, new = batch.filter(placed), batch.filter(pc.invert(placed))
+        if new.num_rows:
+            self._new.write(new.drop_columns([VALUE_KIND, FILE_PATH, ROW_INDEX, ROW_ID]))
+        if not changed.num_rows:
+            return
+        self._touched.add(changed.column(FILE_PATH), changed.column(ROW_INDEX))
+        deletes = fixed_values(changed.column(VALUE_KIND), np.int8) == ROW_DELETE
+        gone = changed.take(int64_array(np.flatnonzero(deletes)))
+        if gone.num_rows:
+            self.removed.add(gone.column(FILE_PATH), gone.column(ROW_INDEX))
+        for path, rows in _by_path(changed.take(int64_array(np.flatnonzero(~deletes)))):
+            if path != self._path:
+                self._flush()
+                self._path = path
+            self._waiting.append(rows.select([ROW_INDEX, *self._updates.columns]))
+
+    def finish(self) -> list[CommitMessage]:
+        self._flush()
+        return [*self._messages, *self._new.finish()]
+
+    def abort(self) -> None:
+        self._new.abort()
+        for message in self._messages:
+            for file in message.new_files:
+                self._store.io.delete(data_file_path(self._store.bucket_dir(message.partition, message.bucket), file))
+
+    def _flush(self) -> None:
+        """Write the columns of the range whose changes have come."""
+        if not self._waiting:
+            return
+        if self._path in self._finished:
+            raise InvalidDataError(f"Changes of the rows of {self._path} come apart from one another.")
+        self._finished.add(self._path)
+        (partition, bucket), rows = self._ranges.find(self._path)
+        file = _write_columns(self._store, self._store.bucket_dir(partition, bucket), rows, self._changes())
+        base = self._updates.snapshot.id if self._updates.snapshot is not None else 0
+        self._messages.append(
+            CommitMessage(partition=partition, bucket=bucket, total_buckets=-1, new_files=(file,), rows_base=base)
+        )
+
+    def _changes(self) -> pa.RecordBatch:
+        """The changes of a range in the order of its rows. Raises `InvalidDataError` where a row changes twice."""
+        fields = self._store.schema.select(self._updates.columns)
+        rows, self._waiting = concat_batches(self._waiting), []
+        places = fixed_values(rows.column(ROW_INDEX), np.int64)
+        order = np.argsort(places, kind="stable")
+        if (np.diff(places[order]) == 0).any():
+            raise InvalidDataError(SEVERAL_MATCHES)
+        return conform_fields(rows, fields).append_column(ROW_INDEX, rows.column(ROW_INDEX)).take(int64_array(order))
+
+
+def _write_columns(store: TableStore, bucket_dir: str, rows: RowRange, changes: pa.RecordBatch) -> DataFileMeta:
+    """The file of a range with the columns of `changes`, which replace the values at the places `ROW_INDEX`."""
+    columns = tuple(n for n in changes.schema.names if n != ROW_INDEX)
+    places, values = fixed_values(changes.column(ROW_INDEX), np.int64), changes.select(list(columns))
+    writer = DataFileWriter(store.with_options(ONE_FILE), bucket_dir, FileRole(columns=columns))
+    start = 0
+    try:
+        for batch in EvolvedFiles(store, bucket_dir, store.schema.select(columns)).whole(rows):
+            low, high = np.searchsorted(places, (start, start + batch.num_rows))
+            picked = np.arange(batch.num_rows, dtype=np.int64)
+            picked[places[low:high] - start] = batch.num_rows + np.arange(high - low)
+            new = pa.RecordBatch.from_arrays(values.slice(low, high - low).columns, schema=batch.schema)
+            writer.write(concat_batches([batch, new]).take(int64_array(picked)))
+            start += batch.num_rows
+        writer.roll()
+    except BaseException:
+        writer.abort()
+        raise
+    (file,) = writer.finished
+    return replace(file, first_row_id=rows.first)
+
+
+def _by_path(batch: pa.RecordBatch) -> Iterator[tuple[str, pa.RecordBatch]]:
+    """The stretches of rows of one file."""
+    if not batch.num_rows:
+        return
+    encoded = batch.column(FILE_PATH).dictionary_encode()
+    codes, paths = fixed_values(encoded.indices, np.int32), encoded.dictionary.to_pylist()
+    starts = np.flatnonzero(np.diff(codes, prepend=-1))
+    for start, end in zip(starts.tolist(), [*starts[1:].tolist(), batch.num_rows], strict=True):
+        yield paths[codes[start]], batch.slice(start, end - start)

@@ -1,0 +1,129 @@
+"""Row tracking: rows keep their ids in whatever file they are, and know the snapshot that last changed them."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from paimon_core.commit.draft import CommitInfo
+from paimon_core.errors import InvalidOptionError, UnsupportedFeatureError
+from paimon_core.options import DELETION_VECTORS
+from paimon_core.scan.read import read_split
+from paimon_core.scan.views import View, view_fields
+from paimon_core.spec.message import decode_message
+from paimon_core.store.manifests import live_files
+from paimon_core.table import Table
+from paimon_core.write.row_changes import changed_files, marked_rows, merged_removals, rewrite_function, rewrite_tasks
+from paimon_core.write.writer import open_changes_writer
+from tests.support.stored import commit, compact, create_table, insert, write
+
+COLUMNS = ["k", "v", "_ROW_ID", "_SEQUENCE_NUMBER"]
+PLACES = ["__paimon_file_path", "__paimon_row_index"]
+State = dict[int, tuple[int, str, int]]  # row id: k, v, sequence number
+
+
+def tracked(table: Table, columns: list[str]) -> list[tuple[object, ...]]:
+    batches = (b for s in table.plan(table.latest_snapshot()).splits for b in read_split(table.store, s, columns))
+    return [row for b in batches for row in zip(*(c.to_pylist() for c in b.columns), strict=True)]
+
+
+def state(table: Table) -> State:
+    rows = tracked(table, COLUMNS)
+    found: State = {i: (k, v, n) for k, v, i, n in rows}  # type: ignore[misc]
+    assert len(found) == len(rows)
+    return found
+
+
+def change(table: Table, deleted: set[int], updated: set[int], added: list[int], value: str) -> int | None:
+    """What MERGE INTO does, in one task: rows go, others get a value, new ones come. The snapshot, None for none."""
+    rows = {row[0]: row for row in tracked(table, ["_ROW_ID", "k", *PLACES])}
+    gone = [rows[i] for i in sorted(deleted)]
+    new = [*(rows[i] for i in sorted(updated)), *((None, k, None, None) for k in added)]
+    writer = open_changes_writer(table.store, sequence_start=0, once=True)
+    columns = {
+        "_VALUE_KIND": pa.array([3] * len(gone) + [2] * len(new), pa.int8()),
+        "__paimon_file_path": pa.array([r[2] for r in (*gone, *new)], pa.string()),
+        "__paimon_row_index": pa.array([r[3] for r in (*gone, *new)], pa.int64()),
+        "_ROW_ID": pa.array([r[0] for r in (*gone, *new)], pa.int64()),
+        "k": pa.array([None] * len(gone) + [r[1] for r in new], pa.int32()),
+        "v": pa.array([None] * len(gone) + [value] * len(new), pa.string()),
+    }
+    writer.write(pa.RecordBatch.from_pydict(columns))
+    snapshot, messages = table.latest_snapshot(), writer.finish()
+    changed = changed_files(table.store, snapshot, merged_removals([writer.removed], once=True))  # type: ignore[union-attr]
+    if table.store.options[DELETION_VECTORS]:
+        messages += marked_rows(table.store, snapshot, changed)
+    else:
+        messages += [decode_message(rewrite_function(table.store)(t)) for t in rewrite_tasks(changed)]
+    made = table.commit(messages, CommitInfo(user="u"))
+    return None if made is None else made.id
+
+
+@settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.data(), st.booleans(), st.sampled_from(["parquet", "orc", "avro", "csv", "json"]))
+def test_ids_and_versions_are_those_of_a_model(
+    tmp_path_factory: pytest.TempPathFactory, data: st.DataObject, vectors: bool, file_format: str
+) -> None:
+    options = {"row_tracking__enabled": "true", "deletion_vectors__enabled": str(vectors), "file__format": file_format}
+    table = create_table(str(tmp_path_factory.mktemp("wh")), **options)
+    model: State = {}
+    next_id = next_key = 0
+    for step in range(data.draw(st.integers(2, 6))):
+        kind = data.draw(st.sampled_from(["insert", "change", "compact"]))
+        if kind == "compact":
+            compact(table)
+        elif kind == "insert" or not model:
+            made = insert(table, [(next_key, "new"), (next_key + 1, "new")])
+            assert made is not None
+            model |= {next_id + i: (next_key + i, "new", made.id) for i in range(2)}
+            next_id, next_key = next_id + 2, next_key + 2
+        else:
+            deleted = data.draw(st.sets(st.sampled_from(sorted(model))))
+            updated = {i for i in model if i not in deleted and data.draw(st.booleans())}
+            added = [next_key] if data.draw(st.booleans()) else []
+            number = change(table, deleted, updated, added, f"v{step}")
+            if number is not None:
+                model = {i: row for i, row in model.items() if i not in deleted}
+                model |= {i: (model[i][0], f"v{step}", number) for i in updated}
+                model |= {next_id + i: (k, f"v{step}", number) for i, k in enumerate(added)}
+                next_id, next_key = next_id + len(added), next_key + len(added)
+        assert state(table) == model
+    latest = table.latest_snapshot()
+    assert (latest.next_row_id if latest else 0) == next_id
+
+
+def test_two_writers_get_different_ids(tmp_path_factory: pytest.TempPathFactory) -> None:
+    table = create_table(str(tmp_path_factory.mktemp("wh")), row_tracking__enabled="true")
+    first, second = write(table, [(1, "a"), (2, "b")]), write(table, [(3, "c")])
+    commit(table, second, "other")
+    commit(table, first, "tester")
+    assert state(table) == {0: (3, "c", 1), 1: (1, "a", 2), 2: (2, "b", 2)}
+
+
+def test_rolled_files_and_their_metadata(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """A task that fills two files gives the rows of both to the commit to number."""
+    table = create_table(
+        str(tmp_path_factory.mktemp("wh")), row_tracking__enabled="true", target_file_size="1 b", file__block_size="1 b"
+    )
+    insert(table, [(k, "a") for k in range(3)])
+    files = [e.file for e in live_files(table.store, table.latest_snapshot()).values()]
+    assert len(files) == 3 and sorted(f.first_row_id or 0 for f in files) == [0, 1, 2]
+    assert {(f.min_sequence_number, f.max_sequence_number) for f in files} == {(1, 1)}
+    change(table, {0}, {1}, [], "b")
+    by_cols = {f.write_cols: f for e in live_files(table.store, table.latest_snapshot()).values() for f in [e.file]}
+    assert by_cols[None].first_row_id == 2
+    assert by_cols[("k", "v", "_ROW_ID", "_SEQUENCE_NUMBER")].first_row_id is None
+
+
+def test_what_row_tracking_does_not_go_with(tmp_path_factory: pytest.TempPathFactory) -> None:
+    warehouse = str(tmp_path_factory.mktemp("wh"))
+    for more, what in (({"primary_key": "k", "bucket": "1"}, "primary-key"), ({"bucket": "1"}, "bucket")):
+        with pytest.raises(InvalidOptionError, match=f"Cannot define {what} for row tracking table|bucket-key"):
+            create_table(warehouse, row_tracking__enabled="true", **more)
+    with pytest.raises(InvalidOptionError, match=r"must enabled with row-tracking\.enabled"):
+        create_table(warehouse, data_evolution__enabled="true")
+    table = create_table(warehouse)
+    with pytest.raises(UnsupportedFeatureError, match="does not support row tracking"):
+        view_fields(table.store, View.ROW_TRACKING)
