@@ -273,7 +273,7 @@ class RawScan(_Scan):
             [data_file_path(s.bucket_dir, f) for s in plan.splits for f in s.files],
             to_struct(table.schema.fields),
         )
-        if builder.translated:
+        if builder.of_rows:
             inner.pushFilters(builder.parquet_filters)
         inner.pruneColumns(jvm.struct_type(builder.required))
         self.inner = inner.build()

@@ -19,7 +19,7 @@ BOTH = {
     "record-level.expire-time": "1 d",
 }
 WRITES = {
-    "data-evolution.enabled": "true",
+    "row-tracking.enabled": "true",
     "file.format": "lance",
     "deletion-vectors.enabled": "TRUE",
 }
