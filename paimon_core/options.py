@@ -177,6 +177,10 @@ FILE_COMPRESSION = Option("file.compression", str, "zstd", "Codec of data files.
 FILE_COMPRESSION_PER_LEVEL = Option("file.compression.per.level", by_level, NO_LEVELS, "Codec of a level's files.")
 FILE_FORMAT = Option("file.format", str.lower, "parquet", "Format of data files.")
 FILE_FORMAT_PER_LEVEL = Option("file.format.per.level", by_level, NO_LEVELS, "Format of a level's files.")
+FILE_INDEX_READ = Option("file-index.read.enabled", boolean, True, "Leave out files and rows by file indexes.")
+FILE_INDEX_THRESHOLD = Option(
+    "file-index.in-manifest-threshold", memory_size, 500, "Bytes of a file index that a manifest holds at most."
+)
 FILE_SUFFIX_COMPRESSION = Option("file.suffix.include.compression", boolean, False, "Names of files tell the codec.")
 IGNORE_DELETE = Option("ignore-delete", boolean, False, "Leave out rows that delete or take back.")
 IGNORE_UPDATE_BEFORE = Option("ignore-update-before", boolean, False, "Leave out rows that an update takes back.")

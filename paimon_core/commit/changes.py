@@ -8,10 +8,9 @@ from dataclasses import dataclass, replace
 from paimon_core.errors import InvalidDataError
 from paimon_core.expressions.predicate import Predicate
 from paimon_core.spec.index_manifest import DELETION_VECTORS_INDEX, IndexFileMeta, IndexManifestEntry
-from paimon_core.spec.manifest import DataFileMeta, FileKind, ManifestEntry
+from paimon_core.spec.manifest import DataFileMeta, FileIdentifier, FileKind, ManifestEntry
 from paimon_core.spec.message import CommitMessage, index_base_of, rows_base_of
 from paimon_core.spec.snapshot import CommitKind
-from paimon_core.store.manifests import Identifier
 from paimon_core.store.partitions import PartitionFilter, only_partitions
 from paimon_core.store.table_store import TableStore
 
@@ -46,7 +45,7 @@ class Change:
     changelog: tuple[ManifestEntry, ...] = ()
     statistics: str | None = None
 
-    def against(self, live: Mapping[Identifier, ManifestEntry]) -> list[ManifestEntry]:
+    def against(self, live: Mapping[FileIdentifier, ManifestEntry]) -> list[ManifestEntry]:
         """The entries of the snapshot's delta, given the live files in scope."""
         deleted = [replace(e, kind=FileKind.DELETE) for e in live.values()] if self.replaces else []
         return [*deleted, *self.entries]

@@ -11,11 +11,10 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 
 from paimon_core.lsm.runs import key_range
-from paimon_core.spec.manifest import FileKind, ManifestEntry
+from paimon_core.spec.manifest import FileIdentifier, FileKind, ManifestEntry
 from paimon_core.spec.types import DataType
-from paimon_core.store.manifests import Identifier
 
-Live = Mapping[Identifier, ManifestEntry]
+Live = Mapping[FileIdentifier, ManifestEntry]
 
 
 def find_conflict(live: Live, delta: Sequence[ManifestEntry], key_types: Sequence[DataType]) -> str | None:
@@ -32,7 +31,7 @@ def find_conflict(live: Live, delta: Sequence[ManifestEntry], key_types: Sequenc
     return problem
 
 
-def _apply(after: dict[Identifier, ManifestEntry], delta: Sequence[ManifestEntry]) -> str | None:
+def _apply(after: dict[FileIdentifier, ManifestEntry], delta: Sequence[ManifestEntry]) -> str | None:
     deleted = set()
     for entry in delta:
         name, known = entry.file.file_name, entry.identifier in after

@@ -11,8 +11,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
 from paimon_core.spec.index_manifest import HASH_INDEX, IndexManifestEntry
-from paimon_core.spec.manifest import FileKind, ManifestEntry
-from paimon_core.store.manifests import Identifier
+from paimon_core.spec.manifest import FileIdentifier, FileKind, ManifestEntry
 from paimon_core.store.partitions import PartitionFilter
 
 
@@ -32,7 +31,7 @@ def hash_files(entries: Iterable[IndexManifestEntry], partitions: PartitionFilte
 def find_index_conflict(
     before: Sequence[IndexManifestEntry],
     delta: Sequence[IndexManifestEntry],
-    live: Mapping[Identifier, ManifestEntry],
+    live: Mapping[FileIdentifier, ManifestEntry],
     entries: Sequence[ManifestEntry],
 ) -> str | None:
     """What makes `delta` impossible on top of `before`, together with the data files `entries` on top of `live`."""
@@ -67,7 +66,7 @@ def _repeated(after: Sequence[IndexManifestEntry]) -> str | None:
 
 
 def _without_file(
-    delta: Iterable[IndexManifestEntry], live: Mapping[Identifier, ManifestEntry], entries: Iterable[ManifestEntry]
+    delta: Iterable[IndexManifestEntry], live: Mapping[FileIdentifier, ManifestEntry], entries: Iterable[ManifestEntry]
 ) -> str | None:
     added = [v.data_file for e in delta if e.kind is FileKind.ADD for v in e.file.dv_ranges or ()]
     if not added:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import MISSING, fields
 from functools import cached_property
 from typing import Any, Protocol, TypeVar
@@ -157,13 +157,23 @@ class EntryColumns:
     def row_counts(self) -> NDArray[np.int64]:
         return self._source.numbers(("_FILE", "_ROW_COUNT"))
 
+    @property
+    def _file_indexes(self) -> Iterator[NDArray[np.int64]]:
+        """What tells files from those with another file index: nothing where no file has one."""
+        embedded = self._source.binary(("_FILE", "_EMBEDDED_FILE_INDEX")).dictionary_encode()
+        extra = self._source.lists(("_FILE", "_EXTRA_FILES"))
+        found = (pc.fill_null(embedded.indices, -1).to_numpy().astype(np.int64), embedded.dictionary.to_pylist())
+        for codes, values in (found, extra):
+            if any(values):
+                yield np.array([*map(hash, values), 0], dtype=np.int64)[codes]
+
     @cached_property
     def identities(self) -> NDArray[np.uint64]:
         """Numbers that are equal for the same file, and hardly ever for others."""
         seeds = np.array([hash(p) for p in self.partitions], dtype=np.int64).view(np.uint64)
         result = seeds[self.partition_codes] if len(self) else np.zeros(0, dtype=np.uint64)
         words = byte_words(self.names, _NAME_WORDS)
-        others = (self.buckets, self.levels, byte_lengths(self.names))
+        others = (self.buckets, self.levels, byte_lengths(self.names), *self._file_indexes)
         for word in (*(o.view(np.uint64) for o in others), *(words[:, i] for i in range(_NAME_WORDS))):
             result = (result ^ word) * _MIX
             result ^= result >> np.uint64(29)

@@ -126,8 +126,8 @@ def _entries(
     since: int | None,
 ) -> tuple[dict[Bucket, list[ManifestEntry]], int]:
     """The live files that are not pruned one by one, per bucket, and how many there were."""
-    groups: dict[Bucket, list[ManifestEntry]] = defaultdict(list)
-    total = 0
+    found, total = list[ManifestEntry](), 0
+    alone = files if not store.options[DATA_EVOLUTION] else None  # else rows of a range are in several files
     for manifest, live in manifests:
         seen = manifest.buckets[live] >= 0
         if level is not None:
@@ -136,11 +136,13 @@ def _entries(
             seen &= manifest.levels[live] > 0
         total += int(seen.sum())
         rows = live[seen & in_partitions(manifest, partitions)[live]]
-        alone = files if not store.options[DATA_EVOLUTION] else None  # else rows of a range are in several files
         for entry in manifest.entries(rows if alone is None else alone.prune(manifest, rows)):
             if _keeps(store, entry, alone) and (since is None or _written_at(entry.file) >= since):
-                check_format(store, entry.file)
-                groups[entry.partition, entry.bucket].append(entry)
+                found.append(entry)
+    groups: dict[Bucket, list[ManifestEntry]] = defaultdict(list)
+    for entry in found if alone is None or store.has_primary_key else alone.indexed(found):
+        check_format(store, entry.file)
+        groups[entry.partition, entry.bucket].append(entry)
     return groups, total
 
 
@@ -190,19 +192,20 @@ def _groups(
         return pack_files([e.file for e in entries], target, open_cost)
     if store.options[DELETION_VECTORS] and all(e.file.level > 0 and e.file.delete_row_count == 0 for e in entries):
         # of each key one row is left that is not marked as deleted
-        return pack_files([e.file for e in entries if files is None or files.may_match(e)], target, open_cost)
+        kept = entries if files is None else files.matching(entries)
+        return pack_files([e.file for e in kept], target, open_cost)
     if store.options[PK_CLUSTERING_OVERRIDE]:
         raise UnsupportedFeatureError(
             f"Table {store.name} cannot be read: '{PK_CLUSTERING_OVERRIDE.key}' = 'true', and it has rows that are not "
             "compacted or not marked by deletion vectors; compact it with the engine that writes it."
         )
-    by_name = {e.file.file_name: e for e in entries}
     parts = key_sections((e.file for e in entries), store.schema.types(store.schema.trimmed_primary_keys))
     if files is not None:
         # an older version of a row must not surface: a section is left out as a whole or not at all
         # and where engines make one row of several, no file tells what its section holds, unless it is alone
         told = keeps_rows(store.options)
-        parts = [p for p in parts if not (told or p.raw) or any(files.may_match(by_name[f.file_name]) for f in p.files)]
+        names = {e.file.file_name for e in files.matching(entries)}
+        parts = [p for p in parts if not (told or p.raw) or any(f.file_name in names for f in p.files)]
     return pack_sections(parts, target, open_cost)
 
 

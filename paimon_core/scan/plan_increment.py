@@ -93,12 +93,12 @@ def _compared(store: TableStore, increment: Increment, partitions: PartitionFilt
     old, new = (live_files(store, v, partitions) for v in versions)
     old_vectors, new_vectors = (_vectors(store, v) for v in versions)
     # the newest row of a key is all of it: where files of both versions hold none newer, they cannot differ
-    same = old.keys() & new.keys() if _newest_wins(store) else set()
+    same = {i[:4] for i in old} & {i[:4] for i in new} if _newest_wins(store) else set()
     common = {i for i in same if old_vectors[i[:2]].get(i[3]) == new_vectors[i[:2]].get(i[3])}
     buckets: dict[Bucket, tuple[list[DataFileMeta], list[DataFileMeta]]] = defaultdict(lambda: ([], []))
     for side, entries in enumerate((old, new)):
         for identifier, entry in entries.items():
-            if entry.bucket >= 0 and identifier not in common and not (entry.file.level == 0 and skips_level_0(store)):
+            if entry.bucket >= 0 and identifier[:4] not in common and not (entry.file.level == 0 and skips_level_0(store)):
                 buckets[entry.partition, entry.bucket][side].append(entry.file)
     for place, (before, after) in buckets.items():
         for earlier, later in _by_keys(store, before, after):

@@ -1,8 +1,10 @@
-"""Which files of a version a query can leave out: by bucket, by key range, by column statistics."""
+"""Which files of a version a query can leave out: by bucket, by key range, by column statistics, by file indexes."""
 
 from __future__ import annotations
 
 import struct
+from collections.abc import Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from decimal import InvalidOperation
 from functools import cached_property
@@ -19,6 +21,7 @@ from paimon_core.formats.entry_columns import EntryColumns, Rows
 from paimon_core.scan.column_stats import names_then
 from paimon_core.scan.entry_pruning import Range, prune_entries, ranges
 from paimon_core.scan.file_stats import FileStats
+from paimon_core.scan.file_indexes import is_worth_reading, rows_by_index
 from paimon_core.spec.binary_row import encode_body
 from paimon_core.spec.hashing import bucket_of, murmur3_row
 from paimon_core.spec.manifest import DataFileMeta, ManifestEntry
@@ -29,6 +32,7 @@ from paimon_core.store.partitions import PartitionFilter
 from paimon_core.store.table_store import TableStore
 
 _MOST_COMBINATIONS = 1000
+_THREADS = 16  # that read file indexes
 # equal values of these types can have several spellings in a BinaryRow: 0.0 and -0.0, padded CHAR
 _MANY_SPELLINGS = frozenset((Kind.FLOAT, Kind.DOUBLE, Kind.CHAR))
 
@@ -45,8 +49,21 @@ class FileFilter:
         """The conjuncts on primary key columns only."""
         return only_on(self.predicate, self.store.schema.primary_keys)
 
+    def matching(self, entries: Iterable[ManifestEntry]) -> list[ManifestEntry]:
+        """The files that can hold matching rows, judged alone, also by their indexes. Raises as `indexed`."""
+        return self.indexed([e for e in entries if self.may_match(e)])
+
+    def indexed(self, entries: Sequence[ManifestEntry]) -> list[ManifestEntry]:
+        """The files that can hold matching rows by their indexes, which are read here, where every kind of scan gains
+        by them, Spark's own included. Raises `CorruptFileError`, `DataFileMissingError`, `StorageError`."""
+        if not any(e.file.extra_files for e in entries):
+            return [e for e in entries if self._index_may_match(e)]
+        with ThreadPoolExecutor(_THREADS) as pool:
+            kept = pool.map(self._index_may_match, entries)
+            return [e for e, keeps in zip(entries, kept, strict=True) if keeps]
+
     def may_match(self, entry: ManifestEntry) -> bool:
-        """Whether a file can hold matching rows, judged alone."""
+        """Whether a file can hold matching rows, judged alone by metadata."""
         return self._may_match(self.predicate, entry)
 
     def range_may_match(self, rows: RowRange, partition: bytes) -> bool:
@@ -145,6 +162,13 @@ class FileFilter:
         rows = entry.file.row_count
         known = self._stats.of(entry.file) | self._partitions.columns(entry.partition, rows)
         return may_match(predicate, lambda name: known.get(name, UNKNOWN), rows)
+
+    def _index_may_match(self, entry: ManifestEntry) -> bool:
+        if not is_worth_reading(self.store, entry.file, self.predicate):
+            return True
+        folder, then = self.store.bucket_dir(entry.partition, entry.bucket), self._stats.schema_then(entry.file.schema_id)
+        rows = rows_by_index(self.store, folder, entry.file, self.predicate, then)
+        return rows is None or bool(rows)
 
 
 def _values_of(predicate: Predicate, name: str) -> tuple[Any, ...] | None:

@@ -19,6 +19,7 @@ ENTRY_VERSION = 2
 LIST_VERSION = 2
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 TO_BE_NUMBERED = 0  # sequence number of rows with row tracking that the commit gives the number of its snapshot
+FileIdentifier = tuple[bytes, int, int, str, tuple[str, ...], bytes | None, str | None]
 UNAWARE_BUCKET = 0  # files of append tables without buckets (`bucket = -1`) all say bucket 0
 
 
@@ -70,9 +71,11 @@ class ManifestEntry:
     file: DataFileMeta
 
     @property
-    def identifier(self) -> tuple[bytes, int, int, str]:
-        """What makes a file the same file in ADD and DELETE."""
-        return self.partition, self.bucket, self.file.level, self.file.file_name
+    def identifier(self) -> FileIdentifier:
+        """What makes a file the same file in ADD and DELETE: one whose file index is rewritten is another."""
+        file = self.file
+        named = self.partition, self.bucket, file.level, file.file_name
+        return (*named, file.extra_files, file.embedded_file_index, file.external_path)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -199,9 +202,9 @@ def decode_manifest_list(path: str, data: bytes) -> Iterator[ManifestFileMeta]:
     return decode_records(MANIFEST_FILE_META, LIST_VERSION, path, data)
 
 
-def live_entries(entries: Iterable[ManifestEntry]) -> dict[tuple[bytes, int, int, str], ManifestEntry]:
+def live_entries(entries: Iterable[ManifestEntry]) -> dict[FileIdentifier, ManifestEntry]:
     """What is left when each DELETE cancels its ADD; a DELETE whose ADD stands elsewhere stays."""
-    live: dict[tuple[bytes, int, int, str], ManifestEntry] = {}
+    live: dict[FileIdentifier, ManifestEntry] = {}
     for entry in entries:
         if entry.kind is FileKind.DELETE and entry.identifier in live:
             del live[entry.identifier]

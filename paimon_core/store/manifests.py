@@ -32,6 +32,7 @@ from paimon_core.spec.manifest import (
     LIST_VERSION,
     MANIFEST_ENTRY,
     MANIFEST_FILE_META,
+    FileIdentifier,
     FileKind,
     ManifestEntry,
     ManifestFileMeta,
@@ -44,8 +45,6 @@ from paimon_core.store.record_files import read_named, read_records, record_byte
 from paimon_core.store.table_store import TableStore
 
 _BYTES_PER_ENTRY = 50  # least size of an entry in a compressed manifest, to split long ones by
-
-Identifier = tuple[bytes, int, int, str]
 
 
 def data_manifests(store: TableStore, snapshot: Snapshot) -> tuple[ManifestFileMeta, ...]:
@@ -80,7 +79,7 @@ def read_entries(store: TableStore, manifests: Iterable[ManifestFileMeta]) -> It
 
 def live_files(
     store: TableStore, snapshot: Snapshot | None, partitions: PartitionFilter | None = None
-) -> dict[Identifier, ManifestEntry]:
+) -> dict[FileIdentifier, ManifestEntry]:
     """The files of a version, of the partitions meant."""
     if snapshot is None:
         return {}

@@ -28,6 +28,7 @@ from paimon_core.options import (
 )
 from paimon_core.spec.schema import TableSchema, highest_field_id
 from paimon_core.spec.types import CollectionType, DataField, DataType, Kind, MapType, RowType
+from paimon_core.store.file_index_options import indexed_columns
 
 _RESERVED = frozenset(("_SEQUENCE_NUMBER", "_VALUE_KIND", "_LEVEL", "rowkind", "_ROW_ID"))
 _RESERVED_PREFIX = "_KEY_"
@@ -99,6 +100,7 @@ def check_schema(schema: TableSchema) -> None:
         merge_engine(schema, options)
     _check_changelog(schema, options)
     _check_row_tracking(schema, options)
+    indexed_columns(options, schema)  # raises where a column cannot have the index
 
 
 def _keys(kind: str, option: str, given: Sequence[str], options: dict[str, str]) -> tuple[str, ...]:

@@ -115,7 +115,7 @@ def file_key_ranges(store: TableStore, zone: tzinfo | None) -> Iterator[Row]:
 
 def partitions(store: TableStore, zone: tzinfo | None) -> Iterator[Row]:
     rows = []
-    for partition, entries in _grouped(_live(store, zone), lambda e: e.partition).items():
+    for partition, entries in _grouped(shown_files(store, zone), lambda e: e.partition).items():
         name = partition_path(store.schema.partition_fields, partition, store.options[PARTITION_DEFAULT_NAME])
         newest = max(entries, key=lambda e: _created(e) or datetime.min)
         counts, totals = _totals(entries), newest.total_buckets
@@ -142,7 +142,8 @@ def manifests(store: TableStore, zone: tzinfo | None) -> Iterator[Row]:
         yield m.file_name, m.file_size, added, deleted, m.schema_id, low, high, m.min_row_id, m.max_row_id
 
 
-def _live(store: TableStore, zone: tzinfo | None) -> Iterable[ManifestEntry]:
+def shown_files(store: TableStore, zone: tzinfo | None) -> list[ManifestEntry]:
+    """The data files of the version that options ask for, else of the latest."""
     found = live_files(store, snapshot_of_options(store, zone)).values()
     return [e for e in found if e.bucket >= 0]  # rows in a postponed bucket are not part of the table yet
 

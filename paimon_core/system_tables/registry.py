@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from paimon_core.errors import TableNotFoundError
 from paimon_core.store.table_store import TableStore
-from paimon_core.system_tables import files, indexes, references, versions
+from paimon_core.system_tables import file_indexes, files, indexes, references, versions
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +27,7 @@ SYSTEM_TABLES: dict[str, SystemTable] = {
     "branches": SystemTable(references.BRANCHES, references.branches),
     "buckets": SystemTable(files.BUCKETS, files.buckets),
     "consumers": SystemTable(references.CONSUMERS, references.consumers),
+    "file_indexes": SystemTable(file_indexes.FILE_INDEXES, file_indexes.file_indexes),
     "file_key_ranges": SystemTable(files.FILE_KEY_RANGES, files.file_key_ranges),
     "files": SystemTable(files.FILES, files.files),
     "manifests": SystemTable(files.MANIFESTS, files.manifests),

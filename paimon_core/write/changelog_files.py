@@ -7,6 +7,8 @@ Source: specification, "Data Files", "Changelog File".
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from paimon_core.options import (
     CHANGELOG_PRODUCER,
     DATA_FILE_PREFIX,
@@ -19,9 +21,11 @@ from paimon_core.options import (
     STATS_MODE,
     STATS_MODE_PER_LEVEL,
     Option,
+    TableOptions,
     boolean,
     names,
 )
+from paimon_core.store.file_index_options import without_file_indexes
 from paimon_core.store.table_store import TableStore
 
 PREFIX = Option("changelog-file.prefix", str, "changelog-", "What names of changelog files begin with.")
@@ -39,13 +43,14 @@ _OWN_OPTIONS = (
 
 
 def changelog_store(store: TableStore) -> TableStore:
-    """The store as writers of changelog files see it: options of theirs take the place of those of data files."""
+    """The store as writers of changelog files see it: options of theirs take the place of those of data files, and
+    they get no file index."""
     given = store.options.values
     own = {DATA_FILE_PREFIX.key: store.options[PREFIX]}
     for special, general, per_level in _OWN_OPTIONS:
         if special in given:
             own |= {general.key: given[special], per_level.key: ""}
-    return store.with_options(own)
+    return replace(store, options=TableOptions(without_file_indexes(given) | own))
 
 
 def takes_input(store: TableStore) -> bool:

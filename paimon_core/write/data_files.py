@@ -23,8 +23,10 @@ from paimon_core.spec.binary_row import EMPTY_ROW
 from paimon_core.spec.manifest import TO_BE_NUMBERED, DataFileMeta, FileSource
 from paimon_core.spec.stats import EMPTY_STATS, UNKNOWN, ColumnStats, encode_stats
 from paimon_core.store.bucket_files import file_fields
+from paimon_core.store.file_index_options import indexed_columns
 from paimon_core.store.row_tracking import written_fields
 from paimon_core.store.table_store import TableStore
+from paimon_core.write.file_index import FileIndexBuilder, with_file_index
 
 ROW_GROUP_ROWS = 1_000_000
 ROW_GROUP_BYTES = 64 * 2**20
@@ -93,6 +95,9 @@ class DataFileWriter:
         self._next_sequence = role.sequence_start
         self._pending: list[pa.RecordBatch] = []
         self._pending_rows = self.buffered = 0
+        there = {f.name for f in self._columns}
+        self._indexed = [c for c in indexed_columns(store.options, store.schema) if c.field.name in there]
+        self._index: FileIndexBuilder | None = None
         self._file: FormatWriter | None = None
         self._contents: _Contents | None = None
         self._paths: list[str] = []
@@ -140,10 +145,13 @@ class DataFileWriter:
             path = f"{self._dir}/{next(self._names)}"
             self._paths.append(path)
             self._file = self._format.open_writer(self._store.io, path, self._stored, self._options)
+            self._index = FileIndexBuilder(self._indexed) if self._indexed else None
         contents = self._contents_of(self._pending)
         self._contents = self._contents.followed_by(contents) if self._contents else contents
         rows = pa.Table.from_batches(self._pending, schema=self._schema)
         self._file.write(rows.select([f.name for f in self._stored]))
+        if self._index is not None:
+            self._index.add(rows)
         self._pending, self._pending_rows, self.buffered = [], 0, 0
 
     def _contents_of(self, batches: list[pa.RecordBatch]) -> _Contents:
@@ -165,8 +173,12 @@ class DataFileWriter:
     def _close(self) -> None:
         if self._file is None or self._contents is None:
             return
-        self.finished.append(self._meta(self._file.close(), self._contents))
+        meta = self._meta(self._file.close(), self._contents)
         self._file = self._contents = None
+        if self._index is not None:
+            meta, self._index = with_file_index(self._store, self._dir, meta, self._index.bodies()), None
+            self._paths += [f"{self._dir}/{name}" for name in meta.extra_files]
+        self.finished.append(meta)
 
     def _meta(self, written: WrittenFile, contents: _Contents) -> DataFileMeta:
         columns = self._columns

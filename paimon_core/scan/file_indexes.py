@@ -1,0 +1,59 @@
+"""Which rows of a file its indexes leave: none where the file need not be read."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping
+
+from paimon_core.expressions.file_index import IndexedColumn, matching_rows
+from paimon_core.expressions.predicate import Predicate, columns
+from paimon_core.options import FILE_INDEX_READ
+from paimon_core.spec.file_index.column_index import ColumnIndex
+from paimon_core.spec.file_index.cursor import Rows
+from paimon_core.spec.file_index.registry import decode_index
+from paimon_core.spec.manifest import DataFileMeta
+from paimon_core.spec.paths import data_file_path
+from paimon_core.spec.schema import TableSchema
+from paimon_core.store.file_index_options import indexed_names
+from paimon_core.store.file_indexes import has_file_index, read_file_index
+from paimon_core.store.table_store import TableStore
+
+_MOST_ROWS = 2**31 - 1
+
+
+def is_worth_reading(store: TableStore, file: DataFileMeta, predicate: Predicate) -> bool:
+    """Whether a file's index may tell of a predicate: a `.index` file is opened for columns of the options only."""
+    if not store.options[FILE_INDEX_READ] or not has_file_index(file) or file.row_count > _MOST_ROWS:
+        return False
+    return file.embedded_file_index is not None or bool(columns(predicate) & indexed_names(store.options))
+
+
+def rows_by_index(
+    store: TableStore,
+    bucket_dir: str,
+    file: DataFileMeta,
+    predicate: Predicate,
+    then: tuple[TableSchema, Mapping[str, str | None]],
+) -> Rows | None:
+    """The positions of a file's rows that may satisfy the predicate, None where each may.
+
+    `then` is the schema the file was written with, and what the predicate's columns, of the same type, were called in
+    it. Raises `CorruptFileError`, `DataFileMissingError`, `StorageError`.
+    """
+    schema, names = then
+    fields = {f.name: f.type for f in schema.fields}
+    wanted = {names.get(c) for c in columns(predicate)}
+    index = read_file_index(store, bucket_dir, file, lambda place: place.column in wanted)
+    if index is None or not index.bodies:
+        return None
+    path, found = index.path or data_file_path(bucket_dir, file), defaultdict[str, list[ColumnIndex]](list)
+    for place, body in index.bodies:
+        decoded = decode_index(path, place.index_type, fields[place.column], body, file.row_count)
+        if decoded is not None:
+            found[place.column].append(decoded)
+
+    def indexed(name: str) -> IndexedColumn | None:
+        stored = names.get(name)
+        return IndexedColumn(fields[stored], found[stored]) if stored is not None and stored in found else None
+
+    return matching_rows(predicate, indexed)

@@ -1,0 +1,92 @@
+"""Reading the bytes of a file index from front to back; all numbers are big endian."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pyroaring import BitMap
+
+from paimon_core.errors import CorruptFileError
+
+Rows = BitMap
+ADVICE = "rebuild it by CALL sys.rewrite_file_index, or set 'file-index.read.enabled' = 'false'"
+
+
+class Cursor:
+    """A place in bytes of `path`. Every method raises `CorruptFileError` where the bytes end or are not as expected."""
+
+    __slots__ = ("data", "path", "position")
+
+    def __init__(self, path: str, data: bytes, position: int = 0):
+        self.path, self.data, self.position = path, data, position
+
+    def take(self, count: int) -> bytes:
+        """The next `count` bytes."""
+        end = self.position + count
+        if count < 0 or self.position < 0 or end > len(self.data):
+            raise self.corrupt(f"{count} bytes are expected at byte {self.position} of {len(self.data)}")
+        taken = self.data[self.position : end]
+        self.position = end
+        return taken
+
+    def number(self, width: int) -> int:
+        """A signed number of `width` bytes."""
+        return int.from_bytes(self.take(width), "big", signed=True)
+
+    def count(self, least_bytes: int = 1) -> int:
+        """A number of things, each of which takes at least so many of the bytes that are left."""
+        found = self.number(4)
+        if not 0 <= found * least_bytes <= len(self.data) - self.position:
+            raise self.corrupt(f"{found} entries are announced before byte {self.position}")
+        return found
+
+    def version(self, *known: int) -> int:
+        """The version byte, one of those known."""
+        found = self.number(1)
+        if found not in known:
+            raise self.corrupt(f"it is of version {found}, known is {' and '.join(map(str, known))}")
+        return found
+
+    def text(self) -> str:
+        """A string as `java.io.DataOutput.writeUTF` writes it: its length in two bytes, modified UTF-8."""
+        encoded = self.take(int.from_bytes(self.take(2), "big"))
+        try:
+            # NUL is two bytes, and each half of a surrogate pair is three
+            pairs = encoded.replace(b"\xc0\x80", b"\0").decode("utf-8", "surrogatepass")
+            return pairs.encode("utf-16", "surrogatepass").decode("utf-16")
+        except UnicodeDecodeError as e:
+            raise self.corrupt(f"it has a name that is no text ({e})") from e
+
+    def bitmap(self, size: int | None = None) -> Rows:
+        """A Roaring bitmap in its portable format; of `size` bytes, else of as many as it takes."""
+        data: Any = memoryview(self.data)[self.position :] if size is None else self.take(size)
+        try:
+            found = BitMap.deserialize(data)
+        except (ValueError, IndexError, MemoryError, OverflowError) as e:
+            raise self.corrupt(f"it holds no bitmap at byte {self.position} ({e})") from e
+        if size is None:
+            self.position += len(found.serialize())
+        return found
+
+    def corrupt(self, cause: str) -> CorruptFileError:
+        return CorruptFileError(self.path, f"as a file index {cause}", ADVICE)
+
+
+def encode_text(text: str) -> bytes:
+    """The reverse of `Cursor.text`."""
+    units = text.encode("utf-16-be", "surrogatepass")
+    parts = (chr(int.from_bytes(units[i : i + 2], "big")) for i in range(0, len(units), 2))
+    encoded = "".join(parts).encode("utf-8", "surrogatepass").replace(b"\0", b"\xc0\x80")
+    return len(encoded).to_bytes(2, "big") + encoded
+
+
+def int32(number: int) -> bytes:
+    """A signed number in four bytes."""
+    return number.to_bytes(4, "big", signed=True)
+
+
+def encode_bitmap(rows: Rows) -> bytes:
+    """A bitmap in its portable format, as small as it gets."""
+    rows.run_optimize()
+    data: bytes = rows.serialize()
+    return data

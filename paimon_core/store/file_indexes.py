@@ -1,0 +1,100 @@
+"""The file indexes of data files: in their metadata, or in a `.index` file beside them of which only parts are read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from paimon_core.errors import CorruptFileError, DataFileMissingError
+from paimon_core.io.file_io import storage_errors
+from paimon_core.spec.file_index.container import (
+    INDEX_SUFFIX,
+    PREFIX_SIZE,
+    BodyPlace,
+    body_of,
+    decode_head,
+    head_size,
+)
+from paimon_core.spec.file_index.cursor import ADVICE
+from paimon_core.spec.manifest import DataFileMeta
+from paimon_core.spec.paths import data_file_path, index_file_path
+from paimon_core.store.table_store import TableStore
+
+_FIRST_BYTES = 4096  # most heads are smaller
+_ReadAt = Callable[[int, int], bytes]
+
+
+@dataclass(frozen=True, slots=True)
+class FileIndex:
+    """What the index of a data file holds. `path` is that of the `.index` file, None in metadata; `size` in bytes.
+
+    `bodies` are those asked for; None is the body of a column without any row.
+    """
+
+    path: str | None
+    size: int
+    places: tuple[BodyPlace, ...]
+    bodies: tuple[tuple[BodyPlace, bytes | None], ...] = ()
+
+
+def index_file_of(file: DataFileMeta) -> str | None:
+    """The name of the `.index` file that goes with a data file. Raises `CorruptFileError` for several."""
+    names = [n for n in file.extra_files if n.endswith(INDEX_SUFFIX)]
+    if len(names) > 1:
+        raise CorruptFileError(file.file_name, f"metadata gives it several file indexes: {' and '.join(names)}", ADVICE)
+    return names[0] if names else None
+
+
+def has_file_index(file: DataFileMeta) -> bool:
+    return file.embedded_file_index is not None or any(n.endswith(INDEX_SUFFIX) for n in file.extra_files)
+
+
+def read_file_index(
+    store: TableStore, bucket_dir: str, file: DataFileMeta, wanted: Callable[[BodyPlace], bool]
+) -> FileIndex | None:
+    """The index of a data file with the bodies wanted, None where it has none.
+
+    Raises `CorruptFileError`, `DataFileMissingError`, `StorageError`.
+    """
+    embedded = file.embedded_file_index
+    data_path = data_file_path(bucket_dir, file)
+    if embedded is not None:
+        label = f"{data_path} (file index in its manifest)"
+        places = decode_head(label, embedded)
+        bodies = tuple((p, body_of(label, embedded, p)) for p in places if wanted(p))
+        return FileIndex(None, len(embedded), places, bodies)
+    name = index_file_of(file)
+    return None if name is None else _read(store, index_file_path(data_path.rpartition("/")[0], name), wanted)
+
+
+def _read(store: TableStore, path: str, wanted: Callable[[BodyPlace], bool]) -> FileIndex:
+    try:
+        with storage_errors("read", path), store.io.arrow().open_input_file(store.io.arrow_path(path)) as file:
+            size = file.size()
+
+            def read_at(start: int, count: int) -> bytes:
+                return bytes(file.read_at(min(count, size - start), start)) if start < size else b""
+
+            head = _head(path, read_at)
+            places = decode_head(path, head)
+            return FileIndex(path, size, places, tuple((p, _body(path, read_at, p)) for p in places if wanted(p)))
+    except FileNotFoundError as e:
+        raise DataFileMissingError(
+            f"File index {path} is missing: it was deleted, or its snapshot expired while it was read. Run the query "
+            "again; if it stays so, rebuild it by CALL sys.rewrite_file_index."
+        ) from e
+
+
+def _head(path: str, read_at: _ReadAt) -> bytes:
+    first = read_at(0, _FIRST_BYTES)
+    size = head_size(path, first[:PREFIX_SIZE])
+    return first if size <= len(first) else first + read_at(len(first), size - len(first))
+
+
+def _body(path: str, read_at: _ReadAt, place: BodyPlace) -> bytes | None:
+    if place.start is None:
+        return None
+    body = read_at(place.start, place.length)
+    if len(body) < place.length:
+        raise CorruptFileError(path, f"as a file index it ends within the {place.index_type} of {place.column}", ADVICE)
+    return body
