@@ -98,7 +98,7 @@ def compound(leaf: st.SearchStrategy[Predicate]) -> st.SearchStrategy[Predicate]
 
 
 @pytest.mark.parametrize(("of", "index_type"), CASES)
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(data=st.data())
 def test_no_matching_row_is_lost(of: str, index_type: str, data: st.DataObject) -> None:
     data_type, domain = COLUMNS[of]
