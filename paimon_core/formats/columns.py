@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -78,6 +79,16 @@ def fixed_array(values: NDArray[Any], arrow: pa.DataType, valid: NDArray[np.bool
     bits = None if valid is None or valid.all() else pa.py_buffer(np.packbits(valid, bitorder="little"))
     data = np.packbits(values.astype(np.bool_), bitorder="little") if pa.types.is_boolean(arrow) else values
     return pa.Array.from_buffers(arrow, len(values), [bits, pa.py_buffer(np.ascontiguousarray(data))])
+
+
+def rows_at(batches: Iterator[pa.RecordBatch], rows: NDArray[np.int64]) -> Iterator[pa.RecordBatch]:
+    """The rows at ascending positions, counted through all batches."""
+    start = 0
+    for batch in batches:
+        low, high = np.searchsorted(rows, (start, start + batch.num_rows))
+        if low < high:
+            yield batch.take(int64_array(rows[low:high] - start))
+        start += batch.num_rows
 
 
 def _offsets(column: pa.Array) -> NDArray[Any]:

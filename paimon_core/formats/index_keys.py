@@ -69,7 +69,7 @@ def hashes(column: pa.Array, data_type: DataType) -> Hashes:
     """The 64-bit hashes of the different values of a column, without NULL."""
     key_type = KeyType.of(data_type)
     if key_type is not None and key_type.width:
-        return number_hashes(np.unique(number_keys(column, data_type)[validity(column)]), key_type)
+        return number_hashes(number_keys(pc.unique(column).drop_null(), data_type), key_type)
     values = pc.unique(column.cast(pa.large_binary())).drop_null()
     lengths = byte_lengths(values)
     # values are hashed by size class, so that one long value does not widen the words of all

@@ -6,16 +6,19 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
+from numpy.typing import NDArray
 from pyarrow.fs import LocalFileSystem
 
-from paimon_core.errors import InvalidOptionError
+from paimon_core.errors import CorruptFileError, InvalidOptionError
 from paimon_core.expressions.predicate import columns as columns_of
 from paimon_core.expressions.predicate import conjuncts
 from paimon_core.expressions.prune import may_match
 from paimon_core.formats.arrow_types import arrow_schema
+from paimon_core.formats.columns import rows_at
 from paimon_core.formats.evolution import conform_batch, request_sources
 from paimon_core.formats.file_format import ReadRequest, WrittenFile
 from paimon_core.formats.input import read_errors
@@ -49,11 +52,22 @@ class ParquetFormat:
         with read_errors("Parquet", request.path), _open(io, request) as file:
             sources = request_sources(list(file.schema_arrow), request)
             groups = _matching_groups(file.metadata, file.schema_arrow, request, sources)
-            names = [s for s in sources if s is not None]
-            batches = file.iter_batches(
-                _batch_rows(file.metadata, request), row_groups=groups, columns=names, use_threads=False
-            )
-            for batch in batches:
+            for batch in _batches(file, request, groups, sources):
+                yield conform_batch(batch, sources, request)
+
+    def read_rows(self, io: FileIO, request: ReadRequest, rows: NDArray[np.int64]) -> Iterator[pa.RecordBatch]:
+        """As `read`, only the rows at ascending positions, of the row groups that have some."""
+        with read_errors("Parquet", request.path), _open(io, request) as file:
+            sources = request_sources(list(file.schema_arrow), request)
+            sizes = [file.metadata.row_group(i).num_rows for i in range(file.metadata.num_row_groups)]
+            ends = np.cumsum(np.array(sizes, dtype=np.int64))
+            if len(rows) and (not len(ends) or rows[-1] >= ends[-1]):
+                raise CorruptFileError(request.path, f"its index knows a row {rows[-1]}, it has {sum(sizes)} rows")
+            group_of = np.searchsorted(ends, rows, side="right")
+            groups = np.unique(group_of)
+            # positions among the rows of these groups alone
+            left_out = (ends - np.array(sizes)) - (np.cumsum(np.isin(np.arange(len(sizes)), groups) * sizes) - sizes)
+            for batch in rows_at(_batches(file, request, groups.tolist(), sources), rows - left_out[group_of]):
                 yield conform_batch(batch, sources, request)
 
 
@@ -156,6 +170,14 @@ def _open(io: FileIO, request: ReadRequest) -> pq.ParquetFile:
         # INT96 has nanoseconds of any day: microseconds reach further than Arrow's nanoseconds
         coerce_int96_timestamp_unit=None if nanos else "us",
     )
+
+
+def _batches(
+    file: pq.ParquetFile, request: ReadRequest, groups: list[int], sources: Sequence[str | None]
+) -> Iterator[pa.RecordBatch]:
+    names = [s for s in sources if s is not None]
+    size = _batch_rows(file.metadata, request)
+    yield from file.iter_batches(size, row_groups=groups, columns=names, use_threads=False)
 
 
 def _leaf_places(footer: pq.FileMetaData) -> dict[str, int]:

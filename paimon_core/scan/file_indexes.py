@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 
 from paimon_core.expressions.file_index import IndexedColumn, matching_rows
 from paimon_core.expressions.predicate import Predicate, columns
@@ -34,8 +34,9 @@ def rows_by_index(
     file: DataFileMeta,
     predicate: Predicate,
     then: tuple[TableSchema, Mapping[str, str | None]],
+    types: Container[str],
 ) -> Rows | None:
-    """The positions of a file's rows that may satisfy the predicate, None where each may.
+    """The positions of a file's rows that may satisfy the predicate by indexes of some types, None where each may.
 
     `then` is the schema the file was written with, and what the predicate's columns, of the same type, were called in
     it. Raises `CorruptFileError`, `DataFileMissingError`, `StorageError`.
@@ -43,7 +44,7 @@ def rows_by_index(
     schema, names = then
     fields = {f.name: f.type for f in schema.fields}
     wanted = {names.get(c) for c in columns(predicate)}
-    index = read_file_index(store, bucket_dir, file, lambda place: place.column in wanted)
+    index = read_file_index(store, bucket_dir, file, lambda p: p.column in wanted and p.index_type in types)
     if index is None or not index.bodies:
         return None
     path, found = index.path or data_file_path(bucket_dir, file), defaultdict[str, list[ColumnIndex]](list)

@@ -20,9 +20,11 @@ from paimon_core.expressions.prune import may_match
 from paimon_core.formats.entry_columns import EntryColumns, Rows
 from paimon_core.scan.column_stats import names_then
 from paimon_core.scan.entry_pruning import Range, prune_entries, ranges
-from paimon_core.scan.file_stats import FileStats
 from paimon_core.scan.file_indexes import is_worth_reading, rows_by_index
+from paimon_core.scan.file_stats import FileStats
 from paimon_core.spec.binary_row import encode_body
+from paimon_core.spec.file_index.cursor import Rows as Positions
+from paimon_core.spec.file_index.registry import INDEX_TYPES, POSITIONAL
 from paimon_core.spec.hashing import bucket_of, murmur3_row
 from paimon_core.spec.manifest import DataFileMeta, ManifestEntry
 from paimon_core.spec.row_ranges import RowRange
@@ -77,6 +79,16 @@ class FileFilter:
                     known[now] = stats.get(now, UNKNOWN)
         known |= self._partitions.columns(partition, rows.count)
         return may_match(self.predicate, lambda name: known.get(name, UNKNOWN), rows.count)
+
+    def rows_of(self, bucket_dir: str, file: DataFileMeta, *, told: bool = False) -> Positions | None:
+        """The positions of a file's rows that can match by its indexes, None where each can; with `told` of those
+        indexes only that tell positions. Raises as `matching`."""
+        if not is_worth_reading(self.store, file, self.predicate):
+            return None
+        types = POSITIONAL if told else INDEX_TYPES.keys()
+        return rows_by_index(
+            self.store, bucket_dir, file, self.predicate, self._stats.schema_then(file.schema_id), types
+        )
 
     def keys_may_match(self, entry: ManifestEntry) -> bool:
         """As `may_match`, by key columns: versions of a row of another key are of no interest in any file."""
@@ -164,10 +176,7 @@ class FileFilter:
         return may_match(predicate, lambda name: known.get(name, UNKNOWN), rows)
 
     def _index_may_match(self, entry: ManifestEntry) -> bool:
-        if not is_worth_reading(self.store, entry.file, self.predicate):
-            return True
-        folder, then = self.store.bucket_dir(entry.partition, entry.bucket), self._stats.schema_then(entry.file.schema_id)
-        rows = rows_by_index(self.store, folder, entry.file, self.predicate, then)
+        rows = self.rows_of(self.store.bucket_dir(entry.partition, entry.bucket), entry.file)
         return rows is None or bool(rows)
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from functools import partial
 
 import pyarrow as pa
 
@@ -12,6 +14,7 @@ from paimon_core.formats.arrow_types import FILE_PATH, ROW_INDEX, arrow_schema
 from paimon_core.options import DATA_EVOLUTION
 from paimon_core.scan.merged import merged_rows
 from paimon_core.scan.metadata_columns import metadata_column, metadata_fields
+from paimon_core.scan.pruning import FileFilter
 from paimon_core.scan.read_changes import read_changes
 from paimon_core.spec.paths import data_file_path
 from paimon_core.spec.row_ranges import row_ranges
@@ -62,8 +65,11 @@ def _rows(
     elif store.has_primary_key and (split.needs_merge or deletes):
         batches = merged_rows(store, split, fields, usable)
     else:
-        files = EvolvedFiles if store.options[DATA_EVOLUTION] else BucketFiles
-        batches = files(store, split.bucket_dir, fields, usable, split.deletions_by_file).read(split.files)
+        reader = EvolvedFiles if store.options[DATA_EVOLUTION] else BucketFiles
+        files = reader(store, split.bucket_dir, fields, usable, split.deletions_by_file)
+        if predicate is not None and isinstance(files, BucketFiles):
+            files = replace(files, selection=partial(FileFilter(store, predicate).rows_of, split.bucket_dir, told=True))
+        batches = files.read(split.files)
     condition = to_arrow(usable, arrow_schema(fields)) if usable else None
     for batch in batches:
         rows = batch if condition is None else batch.filter(condition)

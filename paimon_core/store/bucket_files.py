@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
@@ -21,12 +21,14 @@ from paimon_core.formats.arrow_types import (
 from paimon_core.formats.columns import int64_array
 from paimon_core.formats.file_format import ReadRequest
 from paimon_core.formats.registry import format_of_file
+from paimon_core.formats.row_selection import read_rows
 from paimon_core.formats.schema_evolution import Evolution
 from paimon_core.lsm.engines.registry import merge_engine
 from paimon_core.lsm.merge import MergeSpec, merge_runs
 from paimon_core.lsm.runs import SortedRun
 from paimon_core.options import SEQUENCE_FIELD, SEQUENCE_ORDER
 from paimon_core.spec.deletion_vector import Positions
+from paimon_core.spec.file_index.cursor import Rows
 from paimon_core.spec.manifest import DataFileMeta
 from paimon_core.spec.paths import data_file_path
 from paimon_core.spec.schema import TableSchema
@@ -42,7 +44,8 @@ from paimon_core.store.table_store import TableStore
 class BucketFiles:
     """Where the files of a bucket lie, for reading some of their columns; deleted rows are left out.
 
-    `deletions` are the deletion vectors by the names of the data files that have one.
+    `deletions` are the deletion vectors by the names of the data files that have one. `selection` gives the positions
+    of the rows that are of interest, None where all are.
     """
 
     store: TableStore
@@ -50,6 +53,7 @@ class BucketFiles:
     fields: tuple[DataField, ...]
     predicate: Predicate | None = None
     deletions: Mapping[str, DeletionFile] = field(default_factory=dict)
+    selection: Callable[[DataFileMeta], Rows | None] | None = None
 
     def read(self, files: Sequence[DataFileMeta]) -> Iterator[pa.RecordBatch]:
         """The rows of the files, one file after the other.
@@ -58,13 +62,19 @@ class BucketFiles:
         """
         for file in files:
             deletion = self.deletions.get(file.file_name)
-            if deletion is None and not self._tracks:
-                yield from self._read(file, self.predicate)
-            elif deletion is None:
+            deleted = None if deletion is None else read_deletions(self.store.io, deletion, file.row_count)
+            selected = None if self.selection is None or self._tracks else self.selection(file)
+            if selected is not None:
+                rows = np.asarray(selected.to_array()).astype(np.int64)
+                rows = rows if deleted is None else rows[~np.isin(rows, deleted)]
+                if len(rows):
+                    yield from self._read(file, None, rows)
+            elif deleted is not None:
+                yield from without_rows(self._whole(file), deleted)  # positions count every row of the file
+            elif self._tracks:
                 yield from self._whole(file)
             else:
-                deleted = read_deletions(self.store.io, deletion, file.row_count)
-                yield from without_rows(self._whole(file), deleted)  # positions count every row of the file
+                yield from self._read(file, self.predicate)
 
     def read_numbered(self, file: DataFileMeta) -> Iterator[pa.RecordBatch]:
         """All rows of a file, with their places in it from 0 as a last column, `ROW_INDEX`. Raises as `read`."""
@@ -83,26 +93,30 @@ class BucketFiles:
         batches = self._read(file, None)
         return with_tracking(batches, file) if self._tracks else batches
 
-    def _read(self, file: DataFileMeta, predicate: Predicate | None) -> Iterator[pa.RecordBatch]:
+    def _read(
+        self, file: DataFileMeta, predicate: Predicate | None, rows: Positions | None = None
+    ) -> Iterator[pa.RecordBatch]:
         path = data_file_path(self.bucket_dir, file)
         try:
-            yield from self._rows(path, file, predicate)
+            yield from self._rows(path, file, predicate, rows)
         except FileNotFoundError as e:
             raise DataFileMissingError(
                 f"Data file {path} of table {self.store.root} is missing: it was deleted, or its snapshot expired "
                 f"while it was read. Run the query again, or roll back to a snapshot whose files are there."
             ) from e
 
-    def _rows(self, path: str, file: DataFileMeta, predicate: Predicate | None) -> Iterator[pa.RecordBatch]:
+    def _rows(
+        self, path: str, file: DataFileMeta, predicate: Predicate | None, rows: Positions | None
+    ) -> Iterator[pa.RecordBatch]:
         file_format, stored = format_of_file(file.file_name), partial(fields_of_file, self.store, file)
         if file.schema_id == self.store.schema.id:
             request = ReadRequest(path, self.fields, predicate, stored=stored, options=self.store.options)
-            yield from file_format.read(self.store.io, request)
+            yield from read_rows(file_format, self.store.io, request, rows)
             return
         evolution = Evolution(stored(), self.fields)
         wanted = evolution.predicate_then(predicate)
         request = ReadRequest(path, evolution.stored, wanted, stored=stored, options=self.store.options)
-        for batch in file_format.read(self.store.io, request):
+        for batch in read_rows(file_format, self.store.io, request, rows):
             try:
                 yield evolution.apply(batch)
             except InvalidDataError as e:

@@ -53,6 +53,9 @@ INDEX_TYPES: Mapping[str, IndexType] = MappingProxyType(
 )
 
 
+POSITIONAL = INDEX_TYPES.keys() - {BLOOM_FILTER}  # those that tell rows, not only files
+
+
 def decode_index(
     path: str, index_type: str, data_type: DataType, body: bytes | None, row_count: int
 ) -> ColumnIndex | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pytest
 
@@ -12,6 +13,7 @@ from paimon_core.commit.draft import CommitInfo
 from paimon_core.errors import CorruptFileError, DataFileMissingError, InvalidOptionError
 from paimon_core.expressions.predicate import And, Compare, In, IsNull, Or, Predicate
 from paimon_core.options import TableOptions
+from paimon_core.scan.read import read_split
 from paimon_core.spec.file_index.container import BodyPlace, encode_container
 from paimon_core.spec.manifest import DataFileMeta
 from paimon_core.spec.message import decode_message
@@ -23,6 +25,7 @@ from paimon_core.store.new_schema import new_table_schema
 from paimon_core.store.partitions import PartitionFilter
 from paimon_core.table import Table
 from paimon_core.write.compact_job import encode_tasks, live_buckets
+from paimon_core.write.deletion import delete_rows
 from paimon_core.write.file_index import FileIndexBuilder
 from paimon_core.write.index_job import index_function
 from tests.support import stored
@@ -188,3 +191,18 @@ def test_options_that_cannot_be(options: dict[str, str], message: str) -> None:
     columns = fields(k=INT, v=STRING, b=BYTES, d=DOUBLE, n=MapType(key=INT, value=INT))
     with pytest.raises(InvalidOptionError, match=message):
         new_table_schema(columns, options=options)
+
+
+def test_rows_that_bitmaps_leave_without_the_deleted_ones(warehouse: str) -> None:
+    stored.create_table(warehouse, deletion_vectors__enabled="true", file_index__bitmap__columns="k")
+    stored.insert(stored.open_table(warehouse), [(n % 5, f"{n}") for n in range(20)])
+    table = stored.open_table(warehouse)
+    (entry,) = live_files(table.store, table.latest_snapshot()).values()
+    places = {(entry.partition, entry.bucket): {entry.file.file_name: np.array([0, 1])}}
+    table.commit(delete_rows(table.store, table.latest_snapshot(), places), CommitInfo(user="tester"))
+    (split,) = table.plan(table.latest_snapshot()).splits
+    rows = [b.to_pylist() for b in read_split(table.store, split, ["v"], Compare("k", "=", 0))]
+    # k is not read: the index alone chooses; the rows at 0 and 1, "0" and "10", are deleted
+    assert rows == [[{"v": "15"}, {"v": "5"}]]
+    whole = read_split(table.store, split, ["v"], Compare("k", "<=>", 9))
+    assert list(whole) == []

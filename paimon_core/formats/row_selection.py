@@ -1,0 +1,30 @@
+"""Some rows of a file, by their positions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from paimon_core.formats.columns import rows_at
+from paimon_core.formats.file_format import FileFormat, ReadRequest
+from paimon_core.formats.parquet import ParquetFormat
+from paimon_core.io.file_io import FileIO
+
+
+def read_rows(
+    file_format: FileFormat, io: FileIO, request: ReadRequest, rows: NDArray[np.int64] | None
+) -> Iterator[pa.RecordBatch]:
+    """What a request asks for of the rows at ascending positions, whatever its predicate; of all rows for None.
+
+    Parquet leaves out row groups without any of them. Raises as `FileFormat.read`.
+    """
+    if rows is None:
+        return file_format.read(io, request)
+    whole = replace(request, predicate=None)
+    if isinstance(file_format, ParquetFormat):
+        return file_format.read_rows(io, whole, rows)
+    return rows_at(file_format.read(io, whole), rows)
