@@ -9,15 +9,14 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 
-from paimon_core.spec.manifest import DataFileMeta, FileKind, FileSource, ManifestEntry
+from paimon_core.spec.manifest import DataFileMeta, FileIdentifier, FileKind, FileSource, ManifestEntry
 from paimon_core.spec.row_ranges import is_blob
-from paimon_core.store.manifests import Identifier
 
 Bounds = tuple[int, int]
 
 
 def find_range_conflict(
-    live: Mapping[Identifier, ManifestEntry], delta: Sequence[ManifestEntry], base: int | None
+    live: Mapping[FileIdentifier, ManifestEntry], delta: Sequence[ManifestEntry], base: int | None
 ) -> str | None:
     """What makes `delta` impossible on top of `live` (its partitions' files); `base` is the snapshot (0: none) in
     which the rows of its columns were read, None where it writes none."""

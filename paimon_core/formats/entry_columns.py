@@ -158,14 +158,13 @@ class EntryColumns:
         return self._source.numbers(("_FILE", "_ROW_COUNT"))
 
     @property
-    def _file_indexes(self) -> Iterator[NDArray[np.int64]]:
-        """What tells files from those with another file index: nothing where no file has one."""
+    def _file_indexes(self) -> Iterator[tuple[NDArray[np.int64], list[Any]]]:
+        """What tells a file from itself with another file index: values, each once, and the place of each entry's
+        among them, -1 for none."""
         embedded = self._source.binary(("_FILE", "_EMBEDDED_FILE_INDEX")).dictionary_encode()
-        extra = self._source.lists(("_FILE", "_EXTRA_FILES"))
-        found = (pc.fill_null(embedded.indices, -1).to_numpy().astype(np.int64), embedded.dictionary.to_pylist())
-        for codes, values in (found, extra):
-            if any(values):
-                yield np.array([*map(hash, values), 0], dtype=np.int64)[codes]
+        yield pc.fill_null(embedded.indices, -1).to_numpy(), embedded.dictionary.to_pylist()
+        codes, names = self._source.lists(("_FILE", "_EXTRA_FILES"))
+        yield np.where(np.array([*map(bool, names), False])[codes], codes, -1), names
 
     @cached_property
     def identities(self) -> NDArray[np.uint64]:
@@ -173,10 +172,12 @@ class EntryColumns:
         seeds = np.array([hash(p) for p in self.partitions], dtype=np.int64).view(np.uint64)
         result = seeds[self.partition_codes] if len(self) else np.zeros(0, dtype=np.uint64)
         words = byte_words(self.names, _NAME_WORDS)
-        others = (self.buckets, self.levels, byte_lengths(self.names), *self._file_indexes)
+        others = (self.buckets, self.levels, byte_lengths(self.names))
         for word in (*(o.view(np.uint64) for o in others), *(words[:, i] for i in range(_NAME_WORDS))):
             result = (result ^ word) * _MIX
             result ^= result >> np.uint64(29)
+        for codes, values in self._file_indexes:
+            result ^= np.array([*map(hash, values), 0], dtype=np.int64).view(np.uint64)[codes]
         return result
 
 

@@ -192,8 +192,8 @@ def _groups(
         return pack_files([e.file for e in entries], target, open_cost)
     if store.options[DELETION_VECTORS] and all(e.file.level > 0 and e.file.delete_row_count == 0 for e in entries):
         # of each key one row is left that is not marked as deleted
-        kept = entries if files is None else files.matching(entries)
-        return pack_files([e.file for e in kept], target, open_cost)
+        matching = entries if files is None else files.matching(entries)
+        return pack_files([e.file for e in matching], target, open_cost)
     if store.options[PK_CLUSTERING_OVERRIDE]:
         raise UnsupportedFeatureError(
             f"Table {store.name} cannot be read: '{PK_CLUSTERING_OVERRIDE.key}' = 'true', and it has rows that are not "

@@ -98,11 +98,8 @@ def _compared(store: TableStore, increment: Increment, partitions: PartitionFilt
     buckets: dict[Bucket, tuple[list[DataFileMeta], list[DataFileMeta]]] = defaultdict(lambda: ([], []))
     for side, entries in enumerate((old, new)):
         for identifier, entry in entries.items():
-            if (
-                entry.bucket >= 0
-                and identifier[:4] not in common
-                and not (entry.file.level == 0 and skips_level_0(store))
-            ):
+            hidden = entry.bucket < 0 or (entry.file.level == 0 and skips_level_0(store))
+            if identifier[:4] not in common and not hidden:
                 buckets[entry.partition, entry.bucket][side].append(entry.file)
     for place, (before, after) in buckets.items():
         for earlier, later in _by_keys(store, before, after):

@@ -85,10 +85,8 @@ class FileFilter:
         indexes only that tell positions. Raises as `matching`."""
         if not is_worth_reading(self.store, file, self.predicate):
             return None
-        types = POSITIONAL if told else INDEX_TYPES.keys()
-        return rows_by_index(
-            self.store, bucket_dir, file, self.predicate, self._stats.schema_then(file.schema_id), types
-        )
+        types, then = POSITIONAL if told else INDEX_TYPES.keys(), self._stats.schema_then(file.schema_id)
+        return rows_by_index(self.store, bucket_dir, file, self.predicate, then, types)
 
     def keys_may_match(self, entry: ManifestEntry) -> bool:
         """As `may_match`, by key columns: versions of a row of another key are of no interest in any file."""

@@ -85,7 +85,7 @@ def live_files(
         return {}
     manifests = data_manifests(store, snapshot)
     kept = manifests if partitions is None else [m for m in manifests if partitions.may_hold(m)]
-    live: dict[Identifier, ManifestEntry] = {}
+    live: dict[FileIdentifier, ManifestEntry] = {}
     for manifest, rows in live_columns(store, kept):
         meant = rows if partitions is None else rows[in_partitions(manifest, partitions)[rows]]
         live.update((e.identifier, e) for e in manifest.entries(meant))

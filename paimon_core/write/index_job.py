@@ -53,6 +53,7 @@ def _indexed(store: TableStore, folder: str, file: DataFileMeta) -> DataFileMeta
     """The file with an index of all its rows, those that are marked as deleted included."""
     schema = read_schema(store, file.schema_id)
     columns = columns_then(indexed_columns(store.options, store.schema), schema)
+    columns = tuple(c for c in columns if file.write_cols is None or c.field.name in file.write_cols)
     if not columns:
         return with_file_index(store, folder, file, {}) if has_file_index(file) else file
     fields = tuple(dict.fromkeys(c.field for c in columns))

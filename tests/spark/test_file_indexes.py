@@ -1,0 +1,49 @@
+"""File indexes through Spark: files left out by scans of both kinds, partitions chosen, options refused."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+from pyspark.errors import AnalysisException
+
+pytestmark = pytest.mark.spark
+
+
+def files_of(spark: Any, query: str) -> str:
+    """Files kept and files in all, as EXPLAIN tells."""
+    text = spark.sql(f"EXPLAIN {query}").first()[0]
+    found = re.search(r"files (\d+/\d+)", text)
+    assert found, text
+    return found[1]
+
+
+def test_files_are_left_out(spark: Any) -> None:
+    options = "'file-index.bloom-filter.columns' = 's,m[a]', 'file-index.bitmap.columns' = 'n', 'bucket' = '1', "
+    options += "'bucket-key' = 'k', 'file-index.bloom-filter.s.items' = '100'"
+    columns = "k INT, s STRING, n INT, m MAP<STRING, INT>, p STRING"
+    spark.sql(f"CREATE TABLE t ({columns}) PARTITIONED BY (p) TBLPROPERTIES ({options}, 'write-only' = 'true')")
+    for low in (0, 1, 2):
+        values = ", ".join(f"({k}, 's{k}', {k % 6}, map('a', {k}), 'p{k % 2}')" for k in range(low, 60, 3))
+        spark.sql(f"INSERT INTO t VALUES {values}")
+    assert files_of(spark, "SELECT * FROM t") == "6/6"
+    assert files_of(spark, "SELECT * FROM t WHERE s = 's30'") == "1/6"
+    assert files_of(spark, "SELECT * FROM t WHERE n = 4 OR s IN ('s2', 'none')") == "2/6"
+    assert files_of(spark, "SELECT * FROM t WHERE s = 'none' AND p = 'p1'") == "0/6"
+    assert [tuple(r) for r in spark.sql("SELECT k, m['a'] FROM t WHERE s = 's30' AND m['a'] = 30").collect()] == [
+        (30, 30)
+    ]
+    spark.sql("ALTER TABLE t SET TBLPROPERTIES ('file-index.range-bitmap.columns' = 'k')")
+    assert [tuple(r) for r in spark.sql("CALL sys.rewrite_file_index('t', 'p = \"p1\"')").collect()] == [(1, 3)]
+    assert spark.sql("SELECT DISTINCT partition FROM t$file_indexes WHERE index_type = 'range-bitmap'").collect() == [
+        ("{p1}",)
+    ]
+    assert files_of(spark, "SELECT * FROM t WHERE k = 31 AND p = 'p1'") == "1/3"
+    assert spark.sql("SELECT count(*), sum(k) FROM t WHERE k BETWEEN 10 AND 20").first() == (11, 165)
+    spark.sql("ALTER TABLE t SET TBLPROPERTIES ('file-index.read.enabled' = 'false')")
+    assert files_of(spark, "SELECT * FROM t WHERE s = 's30'") == "6/6"
+    with pytest.raises(AnalysisException, match="no such column"):
+        spark.sql("ALTER TABLE t SET TBLPROPERTIES ('file-index.bsi.columns' = 'missing')")
+    with pytest.raises(AnalysisException, match="such index"):
+        spark.sql("ALTER TABLE t UNSET TBLPROPERTIES ('file-index.bloom-filter.columns')")
