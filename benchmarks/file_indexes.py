@@ -53,7 +53,7 @@ def questions(data_type: DataType, values: pa.Array) -> list[Predicate]:
 
 def measure(name: str, data_type: DataType, values: pa.Array, index_type: str) -> None:
     field = DataField(id=0, name="c", type=data_type)
-    column = file_index_options.IndexedColumn(field, None, index_type, TableOptions({}))
+    column = file_index_options.WantedIndex(field, None, index_type, TableOptions({}))
     table, made = pa.table({"c": values}), list[bytes]()
 
     def make() -> None:

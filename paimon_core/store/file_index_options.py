@@ -33,7 +33,7 @@ _SETTINGS: tuple[Option[Any], ...] = (BITMAP_BLOCK_SIZE, BITMAP_VERSION, BLOOM_F
 
 
 @dataclass(frozen=True, slots=True)
-class IndexedColumn:
+class WantedIndex:
     """An index to be made: of `field`, or of what its maps have for `key`; `name` is what the index calls that."""
 
     field: DataField
@@ -52,7 +52,7 @@ class IndexedColumn:
         return data_type.value if self.key is not None and isinstance(data_type, MapType) else data_type
 
 
-def indexed_columns(options: TableOptions, schema: TableSchema) -> tuple[IndexedColumn, ...]:
+def indexed_columns(options: TableOptions, schema: TableSchema) -> tuple[WantedIndex, ...]:
     """The indexes that files of the table get. Raises `InvalidOptionError`."""
     given = {k.removeprefix(PREFIX): v for k, v in options.values.items() if k.startswith(PREFIX)}
     settings: dict[tuple[str, str], dict[str, str]] = {}
@@ -83,7 +83,7 @@ def without_file_indexes(options: Mapping[str, str]) -> dict[str, str]:
 
 def _declared(
     given: Mapping[str, str], settings: Mapping[tuple[str, str], Mapping[str, str]], schema: TableSchema
-) -> Iterator[IndexedColumn]:
+) -> Iterator[WantedIndex]:
     for key, value in given.items():
         if not key.endswith(_COLUMNS):
             continue
@@ -95,7 +95,7 @@ def _declared(
             own = dict(settings.get((index_type, found.name), {}))
             if nested:
                 own |= settings.get((index_type, name.strip()), {})
-            indexed = IndexedColumn(found, rest[:-1] if nested else None, index_type, TableOptions(own))
+            indexed = WantedIndex(found, rest[:-1] if nested else None, index_type, TableOptions(own))
             _check(f"{PREFIX}{key}", indexed)
             yield indexed
 
@@ -109,7 +109,7 @@ def _field(option: str, name: str, schema: TableSchema) -> DataField:
     return known[name]
 
 
-def _check(option: str, column: IndexedColumn) -> None:
+def _check(option: str, column: WantedIndex) -> None:
     whole = column.field.type
     if column.key is not None and not isinstance(whole, MapType):
         raise InvalidOptionError(f"Option '{option}' cannot name {column.name!r}: {column.field.name!r} is no MAP.")

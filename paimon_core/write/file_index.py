@@ -28,7 +28,7 @@ from paimon_core.store.file_index_options import (
     BLOOM_FPP,
     BLOOM_ITEMS,
     RANGE_CHUNK_SIZE,
-    IndexedColumn,
+    WantedIndex,
 )
 from paimon_core.store.table_store import TableStore
 
@@ -47,7 +47,7 @@ class _Builder(Protocol):
 
 
 class _BloomFilterBuilder:
-    def __init__(self, column: IndexedColumn):
+    def __init__(self, column: WantedIndex):
         self._type = column.type
         self._filter = BloomFilter(column.settings[BLOOM_ITEMS], column.settings[BLOOM_FPP])
 
@@ -62,8 +62,8 @@ class _BloomFilterBuilder:
 class _ColumnBuilder:
     """An index that is made of the whole column at once."""
 
-    column: IndexedColumn
-    make: Callable[[IndexedColumn, pa.ChunkedArray], bytes | None]
+    column: WantedIndex
+    make: Callable[[WantedIndex, pa.ChunkedArray], bytes | None]
     parts: list[pa.Array] = field(default_factory=list)
 
     def add(self, column: pa.Array) -> None:
@@ -76,31 +76,31 @@ class _ColumnBuilder:
             return None
 
 
-def _bitmap(column: IndexedColumn, values: pa.ChunkedArray) -> bytes | None:
+def _bitmap(column: WantedIndex, values: pa.ChunkedArray) -> bytes | None:
     rows, settings = keyed_rows(values, column.type), column.settings
     version, block_size = settings[BITMAP_VERSION], settings[BITMAP_BLOCK_SIZE]
     return encode_bitmap_index(_key_type(column), rows.keys, rows.codes, version=version, block_size=block_size)
 
 
-def _bsi(column: IndexedColumn, values: pa.ChunkedArray) -> bytes | None:
+def _bsi(column: WantedIndex, values: pa.ChunkedArray) -> bytes | None:
     numbers = [number_keys(c, column.type) for c in values.chunks]
     return encode_bsi(np.concatenate(numbers), np.concatenate([validity(c) for c in values.chunks]))
 
 
-def _range_bitmap(column: IndexedColumn, values: pa.ChunkedArray) -> bytes | None:
+def _range_bitmap(column: WantedIndex, values: pa.ChunkedArray) -> bytes | None:
     rows = keyed_rows(values, column.type)
     default = 0 if column.type.kind in _UNCHUNKED else RANGE_CHUNK_SIZE.default
     chunk_size = column.settings[replace(RANGE_CHUNK_SIZE, default=default)]
     return encode_range_bitmap(_key_type(column), rows.keys, rows.codes, chunk_size)
 
 
-def _key_type(column: IndexedColumn) -> KeyType:
+def _key_type(column: WantedIndex) -> KeyType:
     key_type = KeyType.of(column.type)
     assert key_type is not None, column  # an indexed column has keys
     return key_type
 
 
-_BUILDERS: dict[str, Callable[[IndexedColumn], _Builder]] = {
+_BUILDERS: dict[str, Callable[[WantedIndex], _Builder]] = {
     BITMAP: partial(_ColumnBuilder, make=_bitmap),
     BLOOM_FILTER: _BloomFilterBuilder,
     BSI: partial(_ColumnBuilder, make=_bsi),
@@ -111,7 +111,7 @@ _BUILDERS: dict[str, Callable[[IndexedColumn], _Builder]] = {
 class FileIndexBuilder:
     """The indexes of the columns of one file."""
 
-    def __init__(self, columns: Sequence[IndexedColumn]):
+    def __init__(self, columns: Sequence[WantedIndex]):
         self._columns = [(c, _BUILDERS[c.index_type](c)) for c in columns]
 
     def add(self, rows: pa.Table | pa.RecordBatch) -> None:

@@ -16,7 +16,7 @@ from paimon_core.spec.paths import data_file_path
 from paimon_core.spec.schema import TableSchema
 from paimon_core.spec.types import MapType
 from paimon_core.store.bucket_files import BucketFiles
-from paimon_core.store.file_index_options import IndexedColumn, indexed_columns
+from paimon_core.store.file_index_options import WantedIndex, indexed_columns
 from paimon_core.store.file_indexes import has_file_index
 from paimon_core.store.schemas import read_schema
 from paimon_core.store.table_store import TableStore
@@ -65,7 +65,7 @@ def _indexed(store: TableStore, folder: str, file: DataFileMeta) -> DataFileMeta
     return with_file_index(store, beside, file, builder.bodies(), name)
 
 
-def columns_then(columns: Sequence[IndexedColumn], then: TableSchema) -> tuple[IndexedColumn, ...]:
+def columns_then(columns: Sequence[WantedIndex], then: TableSchema) -> tuple[WantedIndex, ...]:
     """The indexed columns as a file has them that was written with another schema; those it can have no index of are
     left out."""
     by_id = {f.id: f for f in then.fields}

@@ -35,11 +35,11 @@ def test_files_are_left_out(spark: Any) -> None:
         (30, 30)
     ]
     spark.sql("ALTER TABLE t SET TBLPROPERTIES ('file-index.range-bitmap.columns' = 'k')")
-    assert [tuple(r) for r in spark.sql("CALL sys.rewrite_file_index('t', 'p = \"p1\"')").collect()] == [(1, 3)]
+    assert spark.sql("CALL sys.rewrite_file_index('t', 'p = \"p1\"')").collect() == [(1, 3)]
     assert spark.sql("SELECT DISTINCT partition FROM t$file_indexes WHERE index_type = 'range-bitmap'").collect() == [
         ("{p1}",)
     ]
-    assert files_of(spark, "SELECT * FROM t WHERE k = 31 AND p = 'p1'") == "1/3"
+    assert files_of(spark, "SELECT * FROM t WHERE k = 31 AND p = 'p1'") == "1/6"
     assert spark.sql("SELECT count(*), sum(k) FROM t WHERE k BETWEEN 10 AND 20").first() == (11, 165)
     spark.sql("ALTER TABLE t SET TBLPROPERTIES ('file-index.read.enabled' = 'false')")
     assert files_of(spark, "SELECT * FROM t WHERE s = 's30'") == "6/6"

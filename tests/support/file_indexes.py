@@ -33,7 +33,7 @@ def index_body(
 ) -> bytes | None:
     """The bytes of an index of a column, written in two parts."""
     field = DataField(id=0, name="c", type=data_type)
-    column = file_index_options.IndexedColumn(
+    column = file_index_options.WantedIndex(
         field, None, index_type, TableOptions({"items": "50"} | dict(settings or {}))
     )
     builder = FileIndexBuilder([column])
