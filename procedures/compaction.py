@@ -7,7 +7,6 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from paimon_core.commit.draft import CommitInfo
 from paimon_core.errors import InvalidOptionError, PaimonError
 from paimon_core.lsm.strategy import Strategy
 from paimon_core.options import BUCKET, POSTPONED, WRITE_ONLY, names
@@ -17,6 +16,7 @@ from paimon_core.table import Table
 from paimon_core.write.compact_job import NOTHING, compaction_function, encode_tasks, live_buckets
 from paimon_core.write.sort_job import Curve, replacing, sort_job
 from paimon_sql.procedures.arguments import idle_millis, table_options
+from paimon_sql.procedures.commits import commit_or_delete
 from paimon_sql.procedures.partition_choice import chosen_partitions, idle_partitions
 from paimon_sql.procedures.registry import ProcedureContext, procedure
 
@@ -70,8 +70,7 @@ def compact(
         function = compaction_function(target.store, strategy)
         results = context.executor.run(function, encode_tasks(tasks), f"compact {target.name}")
         messages = [decode_message(r) for r in results if r != NOTHING]
-    if messages:
-        target.commit(messages, CommitInfo(user=target.new_commit_user()))
+    commit_or_delete(target, messages)
     return [(True,)]
 
 

@@ -91,5 +91,9 @@ def test_rows_of_a_table_with_postponed_buckets_change(spark: Any) -> None:
     spark.sql("CALL sys.compact(table => 't')")
     after = {tuple(r) for r in spark.sql("SELECT p, k, v FROM t WHERE p <> 1 OR v > 1").collect()}
     assert seen == after == {(0, 200, 8), (1, 5, 9), (3, 3, 3)}
+    spark.sql("CALL sys.rescale(table => 't', bucket_num => 3, where => 'p > 1')")
+    assert {r[0] for r in spark.sql("SELECT total_buckets FROM t$partitions").collect()} == {2, 3}
+    with pytest.raises(Exception, match="only conditions on partition columns"):
+        spark.sql("CALL sys.rescale(table => 't', bucket_num => 3, where => 'v > 1')")
     spark.sql("INSERT OVERWRITE t PARTITION (p = 1) VALUES (1, 1)")
     assert spark.sql("SELECT count(*) FROM t").first()[0] == 3
