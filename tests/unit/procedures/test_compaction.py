@@ -21,7 +21,7 @@ from paimon_core.spec.snapshot import CommitKind
 from paimon_core.spec.types import INT, STRING
 from paimon_core.store.manifests import live_files
 from paimon_core.store.new_schema import new_table_schema
-from paimon_core.store.schema_changes import SetOption
+from paimon_core.store.schema_changes import SetOption, UpdateColumnDefault
 from paimon_core.table import Table
 from paimon_core.write.clustering import clustering_curve
 from paimon_core.write.deletion import delete_rows
@@ -314,3 +314,12 @@ def test_clustering_keeps_the_vectors_of_other_files(warehouse: str) -> None:
     call(warehouse)
     assert stored.read(table) == before and len(before) == 901
     assert len(live_files(table.store, table.latest_snapshot())) == 2
+
+
+def test_sorting_puts_no_default_into_rows_that_are_there(warehouse: str) -> None:
+    stored.create_table(warehouse)
+    stored.insert(stored.open_table(warehouse), [(1, "a"), (2, None)])  # type: ignore[list-item]
+    change = UpdateColumnDefault(("v",), "'x'")
+    load_catalog({"warehouse": warehouse}).alter_table(Identifier("default", "t"), [change])
+    call(warehouse, order_strategy="order", order_by="k")
+    assert stored.read(stored.open_table(warehouse)) == [(1, "a"), (2, None)]
