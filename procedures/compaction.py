@@ -18,7 +18,7 @@ from paimon_core.write.compact_job import NOTHING, compaction_function, encode_t
 from paimon_core.write.sort_job import Curve, replacing, sort_job
 from paimon_sql.procedures.arguments import idle_millis, table_options
 from paimon_sql.procedures.commits import commit_or_delete
-from paimon_sql.procedures.partition_choice import chosen_partitions, idle_partitions
+from paimon_sql.procedures.partition_choice import chosen_partitions, idle_partitions, lasting_partitions
 from paimon_sql.procedures.registry import ProcedureContext, procedure
 
 _LOG = logging.getLogger(__name__)
@@ -63,6 +63,7 @@ def compact(
     target.check_writable()
     snapshot = target.latest_snapshot()
     chosen = chosen_partitions(context, target, snapshot, partitions, where)
+    chosen = lasting_partitions(target, snapshot, chosen)
     if partition_idle_time is not None:
         chosen = idle_partitions(target, snapshot, chosen, idle_millis(partition_idle_time))
     if is_clustered(target.store):
@@ -137,7 +138,7 @@ def _strategy(table: Table, given: str | None) -> Strategy:
         seldom_full = table.store.options[BUCKET] == POSTPONED or is_clustered(table.store)
         return Strategy.MINOR if seldom_full else Strategy.FULL
     if given.strip().lower() not in STRATEGIES:
-        raise InvalidOptionError(f"compact_strategy cannot be {given!r}: it is one of {', '.join(STRATEGIES)}.")
+        raise InvalidOptionError(f"compact_strategy cannot be {given!r}: it only supports 'full' or 'minor'.")
     return Strategy(given.strip().lower())
 
 

@@ -93,7 +93,7 @@ def sort_job(store: TableStore, tasks: Sequence[CommitMessage], columns: Sequenc
     meaningless = [c for c in columns if c in store.schema.partition_keys]
     if meaningless:
         raise InvalidOptionError(
-            f"order_by cannot have {', '.join(meaningless)}: within a partition it is always equal."
+            f"order_by should not contain partition cols ({', '.join(meaningless)}): they are equal within a partition."
         )
     total = sum(map(task_size, tasks))
     texts = tuple(encode_message(part) for t in tasks for part in _parts(t, store.options[SPLIT_TARGET_SIZE]))

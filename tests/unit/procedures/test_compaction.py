@@ -137,7 +137,9 @@ def test_strategies(warehouse: str, strategy: str | None, compacted: bool) -> No
 
 def test_another_strategy_is_refused(warehouse: str) -> None:
     stored.create_table(warehouse)
-    with pytest.raises(InvalidOptionError, match="compact_strategy cannot be 'most': it is one of full, minor"):
+    with pytest.raises(
+        InvalidOptionError, match="compact_strategy cannot be 'most': it only supports 'full' or 'minor'"
+    ):
         call(warehouse, compact_strategy="most")
 
 
@@ -238,7 +240,7 @@ def test_sorting(warehouse: str) -> None:
         ({"order_by": "k"}, "order_by needs an order_strategy"),
         ({"order_strategy": "order"}, "needs order_by"),
         ({"order_strategy": "order", "order_by": "x"}, "x"),
-        ({"order_strategy": "order", "order_by": "p"}, "order_by cannot have p"),
+        ({"order_strategy": "order", "order_by": "p"}, "order_by should not contain partition cols .p."),
     ],
 )
 def test_orders_that_make_no_sense(warehouse: str, arguments: dict[str, str], words: str) -> None:
@@ -323,3 +325,18 @@ def test_sorting_puts_no_default_into_rows_that_are_there(warehouse: str) -> Non
     load_catalog({"warehouse": warehouse}).alter_table(Identifier("default", "t"), [change])
     call(warehouse, order_strategy="order", order_by="k")
     assert stored.read(stored.open_table(warehouse)) == [(1, "a"), (2, None)]
+
+
+def test_partitions_that_are_to_expire_are_left_alone_where_that_is_asked_for(warehouse: str) -> None:
+    options = {"partition.expiration-time": "7 d", "partition.timestamp-formatter": "yyyyMMdd", "write-only": "true"}
+    schema = new_table_schema(fields(p=INT, v=STRING), ["p"], options)
+    load_catalog({"warehouse": warehouse}).create_table(Identifier("default", "t"), schema)
+    for value in ("a", "b"):
+        table = stored.open_table(warehouse)
+        writer = open_writer(table.store, sequence_start=0)
+        days = pa.array([20200101, 29990101], pa.int32())
+        writer.write(pa.record_batch([days, pa.array([value] * 2)], names=["p", "v"]))
+        table.commit(writer.finish(), CommitInfo(user="writer"))
+    asked = "compaction.skip-expired-partitions=true"
+    assert call(warehouse, options=f"{asked},partition.expiration-strategy=update-time").counts == [2]
+    assert call(warehouse, options=asked, compact_strategy="full").counts == [1]
