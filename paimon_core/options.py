@@ -143,11 +143,19 @@ CHANGELOG_PRODUCER = Option(
     "none",
     "How the changes of rows are told to those who follow them.",
 )
+CLUSTERING_COLUMNS = Option("clustering.columns", names, NO_NAMES, "Columns that incremental clustering sorts by.")
+CLUSTERING_INCREMENTAL = Option("clustering.incremental", boolean, False, "Compactions sort files level by level.")
+CLUSTERING_STRATEGY = Option(
+    "clustering.strategy", one_of("auto", "order", "zorder", "hilbert"), "auto", "How those columns order rows."
+)
 COMMIT_MAX_RETRIES = Option("commit.max-retries", integer, 10, "How often a commit that lost a race is tried again.")
 COMMIT_MAX_RETRY_WAIT = Option("commit.max-retry-wait", duration, 10_000, "Longest wait before another try, ms.")
 COMMIT_MIN_RETRY_WAIT = Option("commit.min-retry-wait", duration, 10, "Shortest wait before another try, ms.")
 COMMIT_UNSAFE_STORAGE = Option("commit.unsafe-storage", boolean, False, "Commit where losing a race goes unnoticed.")
 COMMIT_USER_PREFIX = Option("commit.user-prefix", str, "", "What generated commit users begin with.")
+COMPACTION_SKIP_EXPIRED = Option(
+    "compaction.skip-expired-partitions", boolean, False, "Compactions leave partitions alone that are to expire."
+)
 CONSUMER_CHANGELOG_ONLY = Option("consumer.changelog-only", boolean, False, "Consumers keep changelogs only.")
 CONSUMER_EXPIRATION_TIME = Option("consumer.expiration-time", optional(duration), None, "Idle consumers go, ms.")
 DATA_FILE_DIRECTORY = Option("data-file.path-directory", folder, "", "Folder of the table that holds the data files.")

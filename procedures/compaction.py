@@ -7,17 +7,18 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from paimon_core.commit.draft import CommitInfo
 from paimon_core.errors import InvalidOptionError, PaimonError
 from paimon_core.lsm.strategy import Strategy
-from paimon_core.options import BUCKET, POSTPONED, WRITE_ONLY, names
+from paimon_core.options import BUCKET, CLUSTERING_COLUMNS, POSTPONED, WRITE_ONLY, names
 from paimon_core.spec.message import CommitMessage, decode_message
 from paimon_core.store.partitions import PartitionFilter
 from paimon_core.table import Table
+from paimon_core.write.clustering import cluster_units, clustered, clustering_curve, is_clustered
 from paimon_core.write.compact_job import NOTHING, compaction_function, encode_tasks, live_buckets
 from paimon_core.write.sort_job import Curve, replacing, sort_job
 from paimon_sql.procedures.arguments import idle_millis, table_options
-from paimon_sql.procedures.partition_choice import chosen_partitions, idle_partitions
+from paimon_sql.procedures.commits import commit_or_delete
+from paimon_sql.procedures.partition_choice import chosen_partitions, idle_partitions, lasting_partitions
 from paimon_sql.procedures.registry import ProcedureContext, procedure
 
 _LOG = logging.getLogger(__name__)
@@ -43,8 +44,9 @@ def compact(
 
     `compact_strategy` is `full` (everything becomes one sorted run, or few files) or `minor` (only what the table's
     `num-sorted-run.compaction-trigger` and size ratios ask for); it is `full` by default, `minor` for postponed
-    buckets, whose rows get their buckets here. `options` (`key=value,…`) are those of the table for this call.
-    `buckets` (`0-9,12`) are those of a table with fixed buckets that are meant.
+    buckets, whose rows get their buckets here, and for `clustering.incremental`, which sorts. `options`
+    (`key=value,…`) are those of the table for this call. `buckets` (`0-9,12`) are those that are meant of a table with
+    fixed buckets.
 
     In append tables `order_strategy` sorts the rows of the partitions by `order_by` (`a,b`): `order` by one column
     after the other, `zorder` and `hilbert` along a curve through all of them. The result is true.
@@ -52,14 +54,21 @@ def compact(
     target = context.load_table(table).with_options({WRITE_ONLY.key: "false"} | table_options(options or ""))
     strategy, curve = _strategy(target, compact_strategy), _curve(order_strategy, order_by)
     numbers = None if buckets is None else _bucket_numbers(target, buckets)
+    if curve is not None and is_clustered(target.store):
+        raise InvalidOptionError(
+            f"Table {target.name} has enabled incremental clustering, which sorts: leave order_strategy out."
+        )
     if curve is not None and (partition_idle_time is not None or numbers is not None):
         raise InvalidOptionError("order_strategy sorts whole partitions: leave partition_idle_time and buckets out.")
     target.check_writable()
     snapshot = target.latest_snapshot()
     chosen = chosen_partitions(context, target, snapshot, partitions, where)
+    chosen = lasting_partitions(target, snapshot, chosen)
     if partition_idle_time is not None:
         chosen = idle_partitions(target, snapshot, chosen, idle_millis(partition_idle_time))
-    if curve is not None:
+    if is_clustered(target.store):
+        messages = _cluster(context, target, live_buckets(target.store, snapshot, chosen), strategy)
+    elif curve is not None:
         found = live_buckets(target.store, snapshot, chosen)
         job = sort_job(target.store, found, names(order_by or ""), curve)
         messages = replacing(found, context.executor.sort(job, f"sort {target.name}")) if found else []
@@ -70,8 +79,7 @@ def compact(
         function = compaction_function(target.store, strategy)
         results = context.executor.run(function, encode_tasks(tasks), f"compact {target.name}")
         messages = [decode_message(r) for r in results if r != NOTHING]
-    if messages:
-        target.commit(messages, CommitInfo(user=target.new_commit_user()))
+    commit_or_delete(target, messages)
     return [(True,)]
 
 
@@ -127,9 +135,10 @@ def _curve(strategy: str | None, order_by: str | None) -> Curve | None:
 
 def _strategy(table: Table, given: str | None) -> Strategy:
     if given is None or not given.strip():
-        return Strategy.MINOR if table.store.options[BUCKET] == POSTPONED else Strategy.FULL
+        seldom_full = table.store.options[BUCKET] == POSTPONED or is_clustered(table.store)
+        return Strategy.MINOR if seldom_full else Strategy.FULL
     if given.strip().lower() not in STRATEGIES:
-        raise InvalidOptionError(f"compact_strategy cannot be {given!r}: it is one of {', '.join(STRATEGIES)}.")
+        raise InvalidOptionError(f"compact_strategy cannot be {given!r}: it only supports 'full' or 'minor'.")
     return Strategy(given.strip().lower())
 
 
@@ -148,6 +157,15 @@ def _bucket_numbers(table: Table, text: str) -> frozenset[int]:
             raise InvalidOptionError(f"buckets cannot be {text!r}: write it as '0-9,12', below {count}.")
         numbers.update(range(low, high + 1))
     return frozenset(numbers)
+
+
+def _cluster(
+    context: ProcedureContext, table: Table, partitions: Sequence[CommitMessage], strategy: Strategy
+) -> list[CommitMessage]:
+    units = cluster_units(table.store, partitions, full=strategy is Strategy.FULL)
+    options = table.store.options
+    job = sort_job(table.store, [u.task for u in units], options[CLUSTERING_COLUMNS], clustering_curve(options))
+    return clustered(table.store, units, context.executor.sort(job, f"cluster {table.name}")) if units else []
 
 
 def _compact_postponed(

@@ -6,7 +6,14 @@ from collections import defaultdict
 from datetime import datetime, timedelta
 
 from paimon_core.errors import InvalidOptionError
-from paimon_core.options import PARTITION_DEFAULT_NAME
+from paimon_core.maintenance.partitions import expired_partitions
+from paimon_core.options import (
+    COMPACTION_SKIP_EXPIRED,
+    PARTITION_DEFAULT_NAME,
+    PARTITION_EXPIRATION_MAX_NUM,
+    PARTITION_EXPIRATION_STRATEGY,
+    PARTITION_EXPIRATION_TIME,
+)
 from paimon_core.scan.partitions import decoded_partitions
 from paimon_core.spec.snapshot import Snapshot
 from paimon_core.store.manifests import live_files
@@ -15,6 +22,8 @@ from paimon_core.table import Table
 from paimon_core.write.data_files import wall_clock
 from paimon_sql.procedures.arguments import partition_specs
 from paimon_sql.procedures.registry import ProcedureContext
+
+_ALL = 2**31 - 1
 
 
 def chosen_partitions(
@@ -37,6 +46,18 @@ def chosen_partitions(
     known = sorted({e.partition for e in live_files(table.store, snapshot).values()})
     rows = context.executor.select(decoded_partitions(table.store, known), where)
     return only_partitions(fields, (known[i] for i in rows))
+
+
+def lasting_partitions(table: Table, snapshot: Snapshot | None, chosen: PartitionFilter) -> PartitionFilter:
+    """Of the partitions chosen those that are not about to expire by their values, where the table asks for that."""
+    options = table.store.options
+    ages = options[PARTITION_EXPIRATION_TIME] is not None and options[PARTITION_EXPIRATION_STRATEGY] == "values-time"
+    if not (options[COMPACTION_SKIP_EXPIRED] and ages and chosen.fields):
+        return chosen
+    unbounded = table.store.with_options({PARTITION_EXPIRATION_MAX_NUM.key: str(_ALL)})
+    expired = frozenset(expired_partitions(unbounded, wall_clock().replace(tzinfo=None)))
+    known = {e.partition for e in live_files(table.store, snapshot, chosen).values()}
+    return only_partitions(chosen.fields, known - expired)
 
 
 def idle_partitions(table: Table, snapshot: Snapshot | None, chosen: PartitionFilter, millis: int) -> PartitionFilter:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from paimon_core.commit.draft import CommitInfo
-from paimon_core.errors import CommitUnknownError, InvalidOptionError, PaimonError, UnsupportedFeatureError
+from paimon_core.errors import InvalidOptionError, UnsupportedFeatureError
 from paimon_core.options import BUCKET, POSTPONED
 from paimon_core.spec.snapshot import Operation
+from paimon_sql.procedures.commits import commit_or_delete
 from paimon_sql.procedures.partition_choice import chosen_partitions
 from paimon_sql.procedures.registry import Int, ProcedureContext, procedure
 
@@ -46,14 +46,5 @@ def rescale(
     chosen = chosen_partitions(context, target, snapshot, partitions, where)
     description = f"rescale {target.name}"
     moves = target.bucket_moves(lambda function, items, size: context.executor.run(function, items, description))
-    messages = moves.rescale(chosen, buckets)
-    if not messages:
-        return [(True,)]
-    try:
-        target.commit(messages, CommitInfo(user=target.new_commit_user(), operation=Operation.OVERWRITE))
-    except CommitUnknownError:
-        raise
-    except PaimonError:
-        target.abort(messages)
-        raise
+    commit_or_delete(target, moves.rescale(chosen, buckets), Operation.OVERWRITE)
     return [(True,)]

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from paimon_core.lsm.runs import SortedRun, sections
-from paimon_core.options import NUM_LEVELS, NUM_SORTED_RUN_TRIGGER, Option, TableOptions
+from paimon_core.options import NUM_LEVELS, NUM_SORTED_RUN_TRIGGER, Option, TableOptions, boolean, decimal_number
 from paimon_core.spec.manifest import DataFileMeta
 from paimon_core.spec.types import DataType
 
@@ -22,6 +22,12 @@ MAX_SIZE_AMPLIFICATION = Option(
 SIZE_RATIO = Option("compaction.size-ratio", int, 1, "Percent by which a run may be larger than the younger ones.")
 DELETE_RATIO = Option(
     "compaction.delete-ratio-threshold", float, 0.2, "Share of deleted rows that makes a file worth rewriting."
+)
+FORCE_REWRITE = Option(
+    "compaction.force-rewrite-all-files", boolean, False, "A full compaction writes every file anew."
+)
+SMALL_FILE_RATIO = Option(
+    "compaction.small-file-ratio", decimal_number, 0.7, "Share of the target size below which a file is small."
 )
 MIN_FILE_NUM = Option("compaction.min.file-num", int, 5, "Small files of an append table that are worth compacting.")
 _LONG_AGO = datetime(1970, 1, 1, tzinfo=UTC)
@@ -88,9 +94,9 @@ def last_level(options: TableOptions) -> int:
 
 
 def pick_full(runs: Sequence[LevelRun], options: TableOptions) -> CompactUnit | None:
-    """Everything, into the last level; None where everything is there already."""
+    """Everything, into the last level; None where everything is there already, unless it is to be written anew."""
     last = max_level(runs, options)
-    if not runs or (len(runs) == 1 and runs[0].level == last):
+    if not runs or (len(runs) == 1 and runs[0].level == last and not options[FORCE_REWRITE]):
         return None
     return _unit(runs, len(runs), last, last)
 
@@ -124,12 +130,17 @@ def pick_young(runs: Sequence[LevelRun], options: TableOptions) -> CompactUnit |
     return _with_output_level(runs, count, max_level(runs, options))
 
 
-def plan_rewrites(unit: CompactUnit, key_types: Sequence[DataType], small: int) -> list[Rewrite | Upgrade]:
+def plan_rewrites(
+    unit: CompactUnit, key_types: Sequence[DataType], small: int, *, every: bool = False
+) -> list[Rewrite | Upgrade]:
     """Divide a unit into steps: sections with overlaps and files below `small` bytes are rewritten, together where they
-    are neighbours; a file that overlaps nobody only changes its level."""
+    are neighbours; a file that overlaps nobody only changes its level. Where `every`, all files are rewritten."""
     steps: list[Rewrite | Upgrade] = []
     waiting: list[tuple[SortedRun, ...]] = []
-    for section in sections(unit.files, key_types):
+    parts = sections(unit.files, key_types)
+    if every:
+        return [Rewrite(tuple(map(tuple, parts)))]
+    for section in parts:
         if len(section) > 1:
             waiting.append(tuple(section))
             continue

@@ -16,6 +16,8 @@ from paimon_core.lsm.strategy import DELTA_COMMITS
 from paimon_core.options import (
     BUCKET,
     BUCKET_KEY,
+    CLUSTERING_COLUMNS,
+    CLUSTERING_INCREMENTAL,
     DATA_EVOLUTION,
     DELETION_VECTORS,
     MERGE_ENGINE,
@@ -155,16 +157,22 @@ def _check_keys(schema: TableSchema) -> None:
 
 def _check_bucket(schema: TableSchema, options: TableOptions) -> None:
     bucket, keys = options[BUCKET], options[BUCKET_KEY]
+    clusters, columns = options[CLUSTERING_INCREMENTAL], options[CLUSTERING_COLUMNS]
     if bucket == -1:
         if BUCKET_KEY in options:
             raise InvalidOptionError(
                 "Cannot define 'bucket-key' with 'bucket' = '-1': remove 'bucket-key' or give a number of buckets."
             )
+        if clusters and schema.primary_keys:
+            raise InvalidOptionError(f"Option '{CLUSTERING_INCREMENTAL.key}' is for tables without a primary key.")
+        _named(schema, CLUSTERING_COLUMNS.key, columns)
         if not schema.primary_keys and DELTA_COMMITS in options:
             raise InvalidOptionError(
                 f"Option '{DELTA_COMMITS.key}' does not go with an append table without buckets: remove it."
             )
         return
+    if clusters:
+        raise InvalidOptionError(f"Option '{CLUSTERING_INCREMENTAL.key}' needs 'bucket' = '-1'.")
     if bucket < 1 and not (bucket == -2 and schema.primary_keys):
         raise InvalidOptionError(f"Option 'bucket' cannot be '{bucket}': use a number greater than 0, or -1.")
     if not schema.primary_keys and not keys:

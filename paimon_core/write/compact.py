@@ -6,7 +6,9 @@ from collections.abc import Mapping, Sequence
 
 from paimon_core.lsm.compaction import (
     DELETE_RATIO,
+    FORCE_REWRITE,
     MIN_FILE_NUM,
+    SMALL_FILE_RATIO,
     CompactUnit,
     LevelRun,
     level_runs,
@@ -27,7 +29,7 @@ from paimon_core.write.bucket_compaction import BucketCompaction, CompactResult
 from paimon_core.write.data_files import DataFileWriter, FileRole, target_file_size, wall_clock
 from paimon_core.write.deletion import changed_vectors
 
-_SMALL_FILE_RATIO = 0.7
+_NO_BOUND = 2**62
 
 
 def compact_bucket(
@@ -55,8 +57,9 @@ def compact_bucket(
     reader = BucketFiles(store, store.bucket_dir(*place), file_fields(store), deletions=deletions)
     work = BucketCompaction(reader, unit, _lookup_runs(store, runs, unit))
     try:
-        small = int(target_file_size(store) * _SMALL_FILE_RATIO)
-        for step in plan_rewrites(unit, [f.type for f in store.schema.key_fields], small):
+        every = strategy is Strategy.FULL and store.options[FORCE_REWRITE]
+        small = int(target_file_size(store) * store.options[SMALL_FILE_RATIO])
+        for step in plan_rewrites(unit, [f.type for f in store.schema.key_fields], small, every=every):
             work.run(step)
         work.finish()
         return _message(store, place, total_buckets, work.result, vectors)
@@ -130,11 +133,13 @@ def _append_groups(
 ) -> list[tuple[DataFileMeta, ...]]:
     """The files of an append bucket to concatenate."""
     target, full = target_file_size(store), strategy is Strategy.FULL
+    every = full and store.options[FORCE_REWRITE]
+    least = 2 if full else max(2, store.options[MIN_FILE_NUM])
     return pick_append(
         sorted(files, key=lambda f: f.min_sequence_number) if total_buckets > 0 else files,
         target=target,
-        small=int(target * _SMALL_FILE_RATIO),
-        min_files=2 if full else max(2, store.options[MIN_FILE_NUM]),
+        small=_NO_BOUND if every else int(target * store.options[SMALL_FILE_RATIO]),
+        min_files=1 if every else least,
         in_order=total_buckets > 0,
         worn=_worn(files, deletions, 0.0 if full else store.options[DELETE_RATIO]),
     )

@@ -25,6 +25,7 @@ from paimon_core.store.postponed_files import arrival_order
 from paimon_core.store.table_store import TableStore
 from paimon_core.write.append import AppendWriter
 from paimon_core.write.key_value import KeyValueWriter
+from paimon_core.write.rows import as_stored
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +71,7 @@ def routed_messages(results: Iterable[str]) -> list[CommitMessage]:
 
 def _run_route(store: TableStore, text: str) -> str:
     task = _decode(text)
-    target = _as_stored(store).with_options({BUCKET.key: str(task.buckets)})
+    target = as_stored(store).with_options({BUCKET.key: str(task.buckets)})
     writer = KeyValueWriter(target, task.start) if store.has_primary_key else AppendWriter(target, task.start)
     try:
         for batch in _rows(store, task.source):
@@ -112,12 +113,6 @@ def _parts(store: TableStore, source: CommitMessage) -> Iterator[CommitMessage]:
         size += file.file_size
     if group:
         yield replace(source, compact_before=tuple(group))
-
-
-def _as_stored(store: TableStore) -> TableStore:
-    """The store for rows that were written before: NULL in a column with a default stays what it is."""
-    fields = tuple(replace(f, default=None) for f in store.schema.fields)
-    return replace(store, schema=replace(store.schema, fields=fields))
 
 
 def _decode(text: str) -> Route:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import pyarrow as pa
 
@@ -11,6 +12,7 @@ from paimon_core.formats.arrow_types import arrow_schema
 from paimon_core.formats.default_values import fill_default
 from paimon_core.spec.schema import TableSchema
 from paimon_core.spec.types import DataField
+from paimon_core.store.table_store import TableStore
 
 SEVERAL_MATCHES = (
     "MERGE failed: several source rows match one row of the target, so what it becomes is not decided. Make the source "
@@ -35,6 +37,12 @@ def conform_fields(batch: pa.RecordBatch, fields: Sequence[DataField], keys: Seq
             what = "a primary key column" if field.name in keys else "NOT NULL"
             raise InvalidDataError(f"Column {field.name!r} is {what} and cannot hold NULL.")
     return pa.RecordBatch.from_arrays(arrays, schema=arrow_schema(fields))
+
+
+def as_stored(store: TableStore) -> TableStore:
+    """The store for rows that were written before: NULL in a column with a default stays what it is."""
+    fields = tuple(replace(f, default=None) for f in store.schema.fields)
+    return replace(store, schema=replace(store.schema, fields=fields))
 
 
 def _column(batch: pa.RecordBatch, field: DataField) -> pa.Array:

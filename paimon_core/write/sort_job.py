@@ -24,6 +24,7 @@ from paimon_core.store.row_tracking import tracking_fields
 from paimon_core.store.table_store import TableStore
 from paimon_core.write.compact_job import task_size
 from paimon_core.write.data_files import target_file_size
+from paimon_core.write.rows import as_stored
 from paimon_core.write.space_filling import hilbert, z_order
 
 SORT_KEY = "__sort_key"
@@ -92,11 +93,11 @@ def sort_job(store: TableStore, tasks: Sequence[CommitMessage], columns: Sequenc
     meaningless = [c for c in columns if c in store.schema.partition_keys]
     if meaningless:
         raise InvalidOptionError(
-            f"order_by cannot have {', '.join(meaningless)}: within a partition it is always equal."
+            f"order_by should not contain partition cols ({', '.join(meaningless)}): they are equal within a partition."
         )
     total = sum(map(task_size, tasks))
     texts = tuple(encode_message(part) for t in tasks for part in _parts(t, store.options[SPLIT_TARGET_SIZE]))
-    return SortJob(store, tuple(columns), curve, texts, max(1, -(-total // target_file_size(store))))
+    return SortJob(as_stored(store), tuple(columns), curve, texts, max(1, -(-total // target_file_size(store))))
 
 
 def replacing(tasks: Iterable[CommitMessage], written: Iterable[CommitMessage]) -> list[CommitMessage]:

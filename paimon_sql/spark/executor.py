@@ -6,10 +6,11 @@ import json
 from collections.abc import Callable, Sequence
 
 import pyarrow as pa
-from pyspark.errors import PythonException
+from pyspark.errors import AnalysisException, PythonException
 from pyspark.sql import SparkSession
 from pyspark.sql.types import BinaryType, StructField, StructType
 
+from paimon_core.errors import InvalidOptionError
 from paimon_core.spec.message import CommitMessage, decode_message
 from paimon_core.store.row_tracking import tracking_fields
 from paimon_core.write.sort_job import SORT_KEY, Curve, SortJob
@@ -69,10 +70,19 @@ class SparkExecutor:
             context.setJobDescription(None)
 
     def select(self, rows: pa.Table, condition: str) -> list[int]:
-        """The numbers of the rows that satisfy an SQL condition, which Spark resolves against their columns."""
+        """The numbers of the rows that satisfy an SQL condition, which Spark resolves against their columns.
+
+        Raises `InvalidOptionError` for one that it cannot resolve.
+        """
         if not rows.num_rows:
             return []
         numbered = rows.append_column(_ROW_NUMBER, pa.array(range(rows.num_rows), pa.int64()))
         session = SparkSession(self.session.jvm.context, self.session.session)
-        found = session.createDataFrame(numbered).where(condition).select(_ROW_NUMBER).collect()
+        try:
+            found = session.createDataFrame(numbered).where(condition).select(_ROW_NUMBER).collect()
+        except AnalysisException as error:
+            known = ", ".join(rows.column_names)
+            raise InvalidOptionError(
+                f"where cannot be {condition!r}: only conditions on partition columns are supported ({known}). {error}"
+            ) from error
         return sorted(row[0] for row in found)

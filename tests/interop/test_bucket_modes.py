@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from tests.interop.engines import ENGINES, Engines
@@ -76,3 +78,20 @@ def test_postponed_buckets_written_in_turn(engines: Engines, waits: bool) -> Non
         engines.run(engine, f"CALL sys.rescale(table => '{engines.database}.t', bucket_num => {buckets})")
         engines.both("SELECT k, v FROM t WHERE p = 1", [[k, v] for k, v in model.items() if k % 2])
         engines.both("SELECT count(DISTINCT bucket) FROM `t$files`", [[buckets]])
+
+
+@pytest.mark.parametrize(
+    ("merge_engine", "expected"),
+    [("aggregation", [[1, 1, 118], [1, 2, 20], [2, 3, 35]]), ("first-row", [[1, 1, 10], [1, 2, 20], [2, 3, 30]])],
+)
+def test_keys_across_partitions_written_in_turn(engines: Engines, merge_engine: str, expected: list[Any]) -> None:
+    more = ", 'fields.v.aggregate-function' = 'sum'" if merge_engine == "aggregation" else ""
+    engines.run(
+        "ours",
+        "CREATE TABLE t (p INT, k INT NOT NULL, v INT) PARTITIONED BY (p)"
+        f" TBLPROPERTIES ('primary-key' = 'k', 'bucket' = '-1', 'merge-engine' = '{merge_engine}'{more})",
+        "INSERT INTO t VALUES (1, 1, 10), (1, 2, 20)",
+    )
+    engines.run("java", "INSERT INTO t VALUES (2, 1, 8), (2, 3, 30)")
+    engines.run("ours", "INSERT INTO t VALUES (3, 1, 100), (3, 3, 5)")
+    engines.both("SELECT * FROM t", expected)

@@ -61,3 +61,39 @@ def test_rows_move_between_partitions(spark: Any) -> None:
     }
     spark.sql("INSERT OVERWRITE t VALUES ('b', 1, 1)")
     assert [tuple(r) for r in spark.sql("SELECT * FROM t").collect()] == [("b", 1, 1)]
+
+
+def test_rows_of_a_table_with_postponed_buckets_change(spark: Any) -> None:
+    options = "'bucket' = '-2', 'postpone.target-row-num-per-bucket' = '30'"
+    spark.sql(
+        f"CREATE TABLE t (p INT, k INT, v INT, PRIMARY KEY (p, k) NOT ENFORCED) PARTITIONED BY (p) WITH ({options})"
+    )
+    spark.sql("INSERT INTO t SELECT id % 2, id, 0 FROM range(100)")
+    layout = "SELECT partition, count(*) FROM t$buckets GROUP BY partition ORDER BY partition"
+    assert [r[1] for r in spark.sql(layout).collect()] == [2, 2]
+    spark.sql("UPDATE t SET v = 1 WHERE k < 10")
+    spark.sql("DELETE FROM t WHERE k >= 90")
+    spark.sql(
+        "MERGE INTO t USING (SELECT 1 AS p, 5 AS k UNION SELECT 0, 200) s ON t.k = s.k AND t.p = s.p"
+        " WHEN MATCHED THEN UPDATE SET v = 7 WHEN NOT MATCHED THEN INSERT (p, k, v) VALUES (p, k, 8)"
+    )
+    assert tuple(spark.sql("SELECT count(*), sum(v) FROM t").first()) == (91, 24)
+    spark.conf.set("spark.paimon.postpone.batch-write-fixed-bucket", "false")
+    try:
+        spark.sql("DELETE FROM t WHERE p = 0 AND k < 90")
+        spark.sql("INSERT INTO t VALUES (1, 5, 9), (3, 3, 3)")
+    finally:
+        spark.conf.unset("spark.paimon.postpone.batch-write-fixed-bucket")
+    assert spark.sql("SELECT count(*) FROM t").first()[0] == 91
+    spark.conf.set("spark.paimon.postpone.merge-on-read", "true")
+    seen = {tuple(r) for r in spark.sql("SELECT p, k, v FROM t WHERE p <> 1 OR v > 1").collect()}
+    spark.conf.unset("spark.paimon.postpone.merge-on-read")
+    spark.sql("CALL sys.compact(table => 't')")
+    after = {tuple(r) for r in spark.sql("SELECT p, k, v FROM t WHERE p <> 1 OR v > 1").collect()}
+    assert seen == after == {(0, 200, 8), (1, 5, 9), (3, 3, 3)}
+    spark.sql("CALL sys.rescale(table => 't', bucket_num => 3, where => 'p > 1')")
+    assert {r[0] for r in spark.sql("SELECT total_buckets FROM t$partitions").collect()} == {2, 3}
+    with pytest.raises(Exception, match="only conditions on partition columns"):
+        spark.sql("CALL sys.rescale(table => 't', bucket_num => 3, where => 'v > 1')")
+    spark.sql("INSERT OVERWRITE t PARTITION (p = 1) VALUES (1, 1)")
+    assert spark.sql("SELECT count(*) FROM t").first()[0] == 3

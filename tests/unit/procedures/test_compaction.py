@@ -6,11 +6,14 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from paimon_core.commit.draft import CommitInfo
 from paimon_core.errors import InvalidOptionError, PaimonError, TableNotFoundError, UnsupportedFeatureError
+from paimon_core.options import TableOptions
 from paimon_core.scan.read import read_split
 from paimon_core.spec.manifest import FileSource, ManifestEntry
 from paimon_core.spec.message import CommitMessage
@@ -18,8 +21,11 @@ from paimon_core.spec.snapshot import CommitKind
 from paimon_core.spec.types import INT, STRING
 from paimon_core.store.manifests import live_files
 from paimon_core.store.new_schema import new_table_schema
+from paimon_core.store.schema_changes import SetOption, UpdateColumnDefault
 from paimon_core.table import Table
-from paimon_core.write.sort_job import SortJob
+from paimon_core.write.clustering import clustering_curve
+from paimon_core.write.deletion import delete_rows
+from paimon_core.write.sort_job import Curve, SortJob
 from paimon_core.write.writer import open_writer
 from paimon_sql.catalog.identifier import Identifier
 from paimon_sql.catalog.load import load_catalog
@@ -57,6 +63,7 @@ class Tasks:
         writer = open_writer(travelled.store, sequence_start=0)
         for batch in rows.sort_by(order).combine_chunks().to_batches():
             writer.write(batch)
+        self.descriptions.append(description)
         return writer.finish()
 
 
@@ -130,7 +137,9 @@ def test_strategies(warehouse: str, strategy: str | None, compacted: bool) -> No
 
 def test_another_strategy_is_refused(warehouse: str) -> None:
     stored.create_table(warehouse)
-    with pytest.raises(InvalidOptionError, match="compact_strategy cannot be 'most': it is one of full, minor"):
+    with pytest.raises(
+        InvalidOptionError, match="compact_strategy cannot be 'most': it only supports 'full' or 'minor'"
+    ):
         call(warehouse, compact_strategy="most")
 
 
@@ -231,7 +240,7 @@ def test_sorting(warehouse: str) -> None:
         ({"order_by": "k"}, "order_by needs an order_strategy"),
         ({"order_strategy": "order"}, "needs order_by"),
         ({"order_strategy": "order", "order_by": "x"}, "x"),
-        ({"order_strategy": "order", "order_by": "p"}, "order_by cannot have p"),
+        ({"order_strategy": "order", "order_by": "p"}, "order_by should not contain partition cols .p."),
     ],
 )
 def test_orders_that_make_no_sense(warehouse: str, arguments: dict[str, str], words: str) -> None:
@@ -244,3 +253,90 @@ def test_only_append_tables_without_buckets_are_sorted(warehouse: str) -> None:
     stored.insert(stored.create_table(warehouse, primary_key="k", bucket="1"), [(1, "a")])
     with pytest.raises(UnsupportedFeatureError, match="append tables with 'bucket' = '-1'"):
         call(warehouse, order_strategy="order", order_by="v")
+
+
+def clustered_table(warehouse: str, **more: str) -> Table:
+    options = {"clustering.incremental": "true", "clustering.columns": "k", "num-sorted-run.compaction-trigger": "3"}
+    options |= {name.replace("__", ".").replace("_", "-"): value for name, value in more.items()}
+    schema = new_table_schema(fields(k=INT, v=STRING), options=options)
+    load_catalog({"warehouse": warehouse}).create_table(Identifier("default", "t"), schema)
+    return stored.open_table(warehouse)
+
+
+def keys_by_level(table: Table) -> dict[int, list[list[int]]]:
+    found: dict[int, list[list[int]]] = {}
+    for entry in live_files(table.store, table.latest_snapshot()).values():
+        path = f"{table.store.bucket_dir(entry.partition, entry.bucket)}/{entry.file.file_name}"
+        found.setdefault(entry.file.level, []).append(pq.read_table(path).column("k").to_pylist())
+    return found
+
+
+def test_clustering_sorts_level_by_level(warehouse: str) -> None:
+    table = clustered_table(warehouse)
+    for low in (0, 1, 2):
+        stored.insert(table, [(k, "a") for k in range(low, 9, 3)])
+        assert call(warehouse).descriptions == (["cluster default.t"] if low == 2 else [])
+    assert keys_by_level(table) == {3: [list(range(9))]}
+    stored.insert(table, [(4, "b")])
+    assert call(warehouse).descriptions == []
+    call(warehouse, compact_strategy="full")
+    assert keys_by_level(table) == {3: [[0, 1, 2, 3, 4, 4, 5, 6, 7, 8]]}
+    assert call(warehouse, compact_strategy="full").descriptions == []
+    with pytest.raises(InvalidOptionError, match="has enabled incremental clustering"):
+        call(warehouse, order_strategy="order", order_by="k")
+
+
+def test_clustering_by_other_columns_begins_anew(warehouse: str) -> None:
+    stored.insert(clustered_table(warehouse), [(2, "a"), (1, "b")])
+    call(warehouse, compact_strategy="full")
+    identifier = Identifier("default", "t")
+    load_catalog({"warehouse": warehouse}).alter_table(identifier, [SetOption("clustering.columns", "v")])
+    call(warehouse, compact_strategy="full")
+    table = stored.open_table(warehouse)
+    assert keys_by_level(table) == {3: [[2, 1]]}
+    assert call(warehouse, compact_strategy="full").descriptions == []
+    assert [clustering_curve(TableOptions({"clustering.columns": c})) for c in ("a", "a,b", "a,b,c,d,e")] == [
+        Curve.ORDER,
+        Curve.ZORDER,
+        Curve.HILBERT,
+    ]
+
+
+def test_clustering_keeps_the_vectors_of_other_files(warehouse: str) -> None:
+    table = clustered_table(warehouse, deletion_vectors__enabled="true", num_sorted_run__compaction_trigger="2")
+    stored.insert(table, [(k, "a" * 50 + str(k)) for k in range(900)])
+    call(warehouse, compact_strategy="full")
+    stored.insert(table, [(1000, "b"), (1001, "b")])
+    stored.insert(table, [(2000, "c")])
+    live = live_files(table.store, table.latest_snapshot()).values()
+    gone = {e.file.file_name: np.array([0], np.uint32) for e in live if e.file.row_count > 1}
+    place = next(iter(live)).partition, next(iter(live)).bucket
+    stored.commit(table, delete_rows(table.store, table.latest_snapshot(), {place: gone}), "deleter")
+    before = stored.read(table)
+    call(warehouse)
+    assert stored.read(table) == before and len(before) == 901
+    assert len(live_files(table.store, table.latest_snapshot())) == 2
+
+
+def test_sorting_puts_no_default_into_rows_that_are_there(warehouse: str) -> None:
+    stored.create_table(warehouse)
+    stored.insert(stored.open_table(warehouse), [(1, "a"), (2, None)])  # type: ignore[list-item]
+    change = UpdateColumnDefault(("v",), "'x'")
+    load_catalog({"warehouse": warehouse}).alter_table(Identifier("default", "t"), [change])
+    call(warehouse, order_strategy="order", order_by="k")
+    assert stored.read(stored.open_table(warehouse)) == [(1, "a"), (2, None)]
+
+
+def test_partitions_that_are_to_expire_are_left_alone_where_that_is_asked_for(warehouse: str) -> None:
+    options = {"partition.expiration-time": "7 d", "partition.timestamp-formatter": "yyyyMMdd", "write-only": "true"}
+    schema = new_table_schema(fields(p=INT, v=STRING), ["p"], options)
+    load_catalog({"warehouse": warehouse}).create_table(Identifier("default", "t"), schema)
+    for value in ("a", "b"):
+        table = stored.open_table(warehouse)
+        writer = open_writer(table.store, sequence_start=0)
+        days = pa.array([20200101, 29990101], pa.int32())
+        writer.write(pa.record_batch([days, pa.array([value] * 2)], names=["p", "v"]))
+        table.commit(writer.finish(), CommitInfo(user="writer"))
+    asked = "compaction.skip-expired-partitions=true"
+    assert call(warehouse, options=f"{asked},partition.expiration-strategy=update-time").counts == [2]
+    assert call(warehouse, options=asked, compact_strategy="full").counts == [1]

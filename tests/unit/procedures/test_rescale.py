@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -88,3 +90,20 @@ def test_compact_gives_postponed_rows_their_buckets(warehouse: str) -> None:
     assert levels == {(0, True), (1, True), (2, True)}
     with pytest.raises(InvalidOptionError, match="buckets is for tables with fixed buckets"):
         call(warehouse, "compact", buckets="0")
+
+
+def test_files_of_a_compaction_that_comes_too_late_are_deleted(warehouse: str) -> None:
+    table = stored.create_table(warehouse, bucket="1", primary_key="k")
+    stored.insert(table, rows(0, 9))
+    stored.insert(table, rows(0, 9, "b"))
+
+    class Slow(Tasks):
+        def run(self, function: Callable[[str], str], items: Sequence[str], description: str) -> list[str]:
+            found = super().run(function, items, description)
+            stored.compact(stored.open_table(warehouse))
+            return found
+
+    context = ProcedureContext(load_catalog({"warehouse": warehouse}), "default", Slow())
+    with pytest.raises(CommitConflictError):
+        PROCEDURES["compact"].call(context, {"table": "t"})
+    assert len(list(Path(warehouse).rglob("bucket-0/*"))) == 3

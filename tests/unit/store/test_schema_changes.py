@@ -279,6 +279,7 @@ def test_a_renamed_column_is_renamed_in_options() -> None:
         "primary-key": "k,p",
         "bucket": "2",
         "bucket-key": "k",
+        "clustering.columns": "k,n",
         "sequence.field": "n",
         "fields.n.stats-mode": "full",
         "fields.n,k.sequence-group": "n,p",
@@ -290,6 +291,7 @@ def test_a_renamed_column_is_renamed_in_options() -> None:
     assert after.options == {
         "bucket": "2",
         "bucket-key": "key",
+        "clustering.columns": "key,new",
         "sequence.field": "new",
         "fields.new.stats-mode": "full",
         "fields.new,key.sequence-group": "new,p",

@@ -49,6 +49,21 @@ def compact_all(store: TableStore, live: Live, full: bool) -> list[CommitMessage
     return [m for m in found if m is not None]
 
 
+def write_rows(store: TableStore, rows: list[tuple[int, int]], start: int = 0) -> list[CommitMessage]:
+    writer = open_writer(store, sequence_start=start)
+    writer.write(make_batch(store, rows))
+    return writer.finish()
+
+
+def compact_one(store: TableStore, live: Live, strategy: Strategy) -> list[CommitMessage]:
+    compact = compact_bucket if store.has_primary_key else compact_append
+    found = [
+        compact(store, partition=p, bucket=b, total_buckets=1, files=files, strategy=strategy)
+        for (p, b), files in live.items()
+    ]
+    return [m for m in found if m is not None]
+
+
 @settings(max_examples=50, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 @given(st.lists(st.tuples(changes, st.sampled_from(["", "", "minor", "full"])), max_size=8), st.booleans())
 def test_reads_are_the_same_after_compaction(
@@ -127,3 +142,28 @@ def test_append_files_are_concatenated_in_order(tmp_path: Path) -> None:
     live = files_of([message], live)
     assert read_rows(store, live) == before
     assert compact_append(store, **place, files=live[(partition, bucket)], strategy=Strategy.FULL) is None
+
+
+def test_every_file_is_written_anew_where_that_is_asked_for(tmp_path: Path) -> None:
+    anew = {"compaction.force-rewrite-all-files": "true", "file.format": "orc"}
+    for keys in ([], ["k"]):
+        options = {"bucket_key": "k", "bucket": "1"}
+        store = make_store(tmp_path / str(len(keys)), {"k": INT, "v": INT}, keys=keys, **options)
+        live = files_of(write_rows(store, [(k, k) for k in range(9)]))
+        live = files_of(compact_one(store, live, Strategy.FULL), live)
+        assert compact_one(store, live, Strategy.FULL) == []
+        assert compact_one(store.with_options(anew), live, Strategy.MINOR) == []
+        (message,) = compact_one(store.with_options(anew), live, Strategy.FULL)
+        assert [f.file_name.rpartition(".")[2] for f in message.compact_after] == ["orc"]
+        assert sorted(read_rows(store, files_of([message], live))) == [(k, k) for k in range(9)]
+
+
+def test_what_a_small_file_is(tmp_path: Path) -> None:
+    store = make_store(tmp_path, {"k": INT, "v": INT}, bucket="1", bucket_key="k")
+    live = {}
+    for start in (0, 9):
+        live = files_of(write_rows(store, [(k, k) for k in range(start, start + 9)], start), live)
+    size = max(f.file_size for files in live.values() for f in files)
+    store = store.with_options({"target-file-size": f"{2 * size} b"})
+    assert compact_one(store.with_options({"compaction.small-file-ratio": "0.4"}), live, Strategy.FULL) == []
+    assert len(compact_one(store, live, Strategy.FULL)) == 1
