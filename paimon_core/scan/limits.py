@@ -36,12 +36,13 @@ class Order:
 @dataclass(frozen=True, slots=True)
 class _Extent:
     """The values of a file in the order: the one that comes `first` and the one that comes `last`, None where they are
-    not known; at least `rows` rows have one."""
+    not known; at least `rows` rows have one, `has_nulls` and `is_null` say whether any may be and all are NULL."""
 
     first: Any
     last: Any
     rows: int
     has_nulls: bool
+    is_null: bool
 
 
 def first_rows(plan: Plan, count: int) -> Plan:
@@ -64,7 +65,7 @@ def top_rows(store: TableStore, plan: Plan, order: Order, count: int) -> Plan:
         return plan
     stats = FileStats(store, frozenset((order.column,)))
     extents = {
-        (place, file.file_name): _extent(stats.of(file).get(order.column, UNKNOWN), _rows(split, file), order)
+        (place, file.file_name): _extent(stats.of(file).get(order.column, UNKNOWN), file, _rows(split, file), order)
         for place, split, file in _known_files(plan)
     }
     limit = _reached(extents.values(), order, count)
@@ -87,10 +88,10 @@ def _rows(split: DataSplit, file: DataFileMeta) -> int:
     return file.row_count - (0 if deletion is None else deletion.vector.cardinality or 0)
 
 
-def _extent(stats: ColumnStats, rows: int, order: Order) -> _Extent:
+def _extent(stats: ColumnStats, file: DataFileMeta, rows: int, order: Order) -> _Extent:
     first, last = (stats.maximum, stats.minimum) if order.descending else (stats.minimum, stats.maximum)
     nulls = rows if stats.null_count is None else stats.null_count
-    return _Extent(first, last, rows=max(0, rows - nulls), has_nulls=nulls > 0)
+    return _Extent(first, last, max(0, rows - nulls), has_nulls=nulls > 0, is_null=stats.null_count == file.row_count)
 
 
 def _reached(extents: Iterable[_Extent], order: Order, count: int) -> Any:
@@ -104,6 +105,8 @@ def _reached(extents: Iterable[_Extent], order: Order, count: int) -> Any:
 
 
 def _comes_after(extent: _Extent, limit: Any, order: Order) -> bool:
+    if extent.is_null:
+        return not order.nulls_first
     if extent.first is None or (extent.has_nulls and order.nulls_first):
         return False
     return bool(extent.first < limit if order.descending else extent.first > limit)

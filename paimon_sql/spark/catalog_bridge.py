@@ -22,8 +22,16 @@ from paimon_sql.catalog.system_database import GLOBAL_TABLES
 from paimon_sql.preprocess import DECLARED_TYPES_PROPERTY
 from paimon_sql.procedures import PROCEDURES, STATEMENTS
 from paimon_sql.spark.declared_types import apply_declared_types
-from paimon_sql.spark.errors import NAMESPACE_EXISTS, NO_SUCH_NAMESPACE, NO_SUCH_TABLE, TABLE_EXISTS, no_such_table
+from paimon_sql.spark.errors import (
+    NAMESPACE_EXISTS,
+    NO_SUCH_NAMESPACE,
+    NO_SUCH_TABLE,
+    TABLE_EXISTS,
+    no_such_function,
+    no_such_table,
+)
 from paimon_sql.spark.format_table_bridge import FormatSparkTable, StagedFormatTable
+from paimon_sql.spark.functions import MAX_PT, MaxPartition
 from paimon_sql.spark.jvm import CATALOG, SQL, Jvm, python_map
 from paimon_sql.spark.procedure_bridge import SparkProcedure, UnknownProcedure
 from paimon_sql.spark.proxy import Proxy
@@ -242,11 +250,25 @@ class SparkCatalog(Proxy):
         identifiers = [self.jvm.identifier([SYSTEM_DATABASE], n) for n in names]
         return self.jvm.array(f"{CATALOG}.Identifier", identifiers)
 
+    # -- FunctionCatalog ----------------------------------------------------------------------------------------------
+    def listFunctions(self, namespace: Any) -> Any:
+        names = [MAX_PT] if list(namespace) == [SYSTEM_DATABASE] else []
+        return self.jvm.array(f"{CATALOG}.Identifier", [self.jvm.identifier([SYSTEM_DATABASE], n) for n in names])
+
+    def functionExists(self, identifier: Any) -> bool:
+        return list(identifier.namespace()) == [SYSTEM_DATABASE] and str(identifier.name()).lower() == MAX_PT
+
+    def loadFunction(self, identifier: Any) -> Any:
+        if not self.functionExists(identifier):
+            raise no_such_function(self.jvm, identifier)
+        return MaxPartition(self.jvm, self.session, self.catalog, self.catalog_name)
+
     class Java:
         implements = [
             f"{CATALOG}.StagingTableCatalog",
             f"{CATALOG}.SupportsNamespaces",
             f"{CATALOG}.ProcedureCatalog",
+            f"{CATALOG}.FunctionCatalog",
         ]
 
     # -- ours ---------------------------------------------------------------------------------------------------------

@@ -76,6 +76,11 @@ def no_such_table(jvm: Jvm, error: Exception) -> Py4JJavaError:
     return Py4JJavaError(message, _analysis(jvm, NO_SUCH_TABLE, message, "TABLE_OR_VIEW_NOT_FOUND"))
 
 
+def no_such_function(jvm: Jvm, identifier: Any) -> Py4JJavaError:
+    """What tells Spark's analyzer that a function does not exist: raise it from a proxy."""
+    return Py4JJavaError("no such function", jvm.java_class(f"{ANALYSIS}.NoSuchFunctionException")(identifier))
+
+
 def declared(jvm: Jvm, error: CapturedException, carrier: str) -> Py4JJavaError:
     """A Java exception that came out of the JVM, for a method that declares `carrier`: what is checked goes as that."""
     if is_instance_of(jvm.gateway, error._origin, "java.lang.RuntimeException"):

@@ -63,6 +63,10 @@ class SessionBridge:
     def current_database(self) -> str:
         return str(self.session.sessionState().catalogManager().currentNamespace()[0])
 
+    def name_parts(self, text: str) -> list[str]:
+        """The parts of a name as SQL spells it."""
+        return [str(p) for p in self.jvm.items(self.session.sessionState().sqlParser().parseMultipartIdentifier(text))]
+
     def default_source(self) -> str:
         return self.conf("spark.sql.sources.default", "parquet").lower()
 
