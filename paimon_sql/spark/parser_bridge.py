@@ -21,13 +21,15 @@ from paimon_sql.preprocess import rewrite
 from paimon_sql.spark.analyze import AnalyzeStatement
 from paimon_sql.spark.catalog_bridge import SparkCatalog
 from paimon_sql.spark.errors import PARSE
-from paimon_sql.spark.jvm import SQL, Jvm, class_name
+from paimon_sql.spark.jvm import SQL, Jvm, class_name, with_elements
 from paimon_sql.spark.proxy import Proxy
 from paimon_sql.spark.row_level_statement import RowLevelStatement
 from paimon_sql.spark.schema_evolution import INSERT, NESTED_COERCION, asking_for_evolution
 from paimon_sql.spark.session_bridge import SessionBridge
 from paimon_sql.spark.statement import Statement
+from paimon_sql.spark.store_assignment import with_casts
 
+_EXPLAIN = "ExplainCommand"
 _RELATIONS = ("UnresolvedRelation", "UnresolvedTableOrView")
 # Spark's parsed statements that are run by ours, and where each holds its table
 STATEMENTS: Mapping[str, tuple[type[Statement], str]] = {
@@ -42,8 +44,7 @@ CATALOG_CLASSES = ("paimon_sql.SparkCatalog", "org.apache.paimon.spark.SparkCata
 _CONFIGURED = re.compile(
     re.escape(CATALOG_PREFIX) + r"([^.=,\s]+)=(?:" + "|".join(map(re.escape, CATALOG_CLASSES)) + r")(?=[,}])"
 )
-_OURS = re.compile(r"\b(?:ANALYZE|DELETE|UPDATE|MERGE)\b", re.IGNORECASE)
-_INSERTS_BY_NAME = re.compile(r"\bINSERT\b.*\bBY\s+NAME\b", re.IGNORECASE | re.DOTALL)
+_OURS = re.compile(r"\b(?:ANALYZE|INSERT|DELETE|UPDATE|MERGE)\b", re.IGNORECASE)
 _SETTING = re.compile(re.escape(CATALOG_PREFIX) + r"[^=]+=[^,}]*")
 
 
@@ -74,33 +75,54 @@ class CatalogRegistry:
         self.catalogs[name] = catalog
 
     def ours(self, plan: JavaObject) -> JavaObject:
-        """A parsed statement; ANALYZE, DELETE, UPDATE and MERGE INTO of a table of ours as what runs them."""
+        """A parsed statement; one that ANALYZEs a table of ours or changes its rows as what runs it."""
         kind = class_name(plan)
+        if kind == _EXPLAIN:
+            return with_elements(self.jvm, plan, logicalPlan=self.explained(plan.logicalPlan()))
+        if kind == INSERT:
+            return self.insert(plan)
+        statement = self.statement(plan, kind)
+        return plan if statement is None else self.jvm.create_namespace(statement, kind)
+
+    def explained(self, plan: JavaObject) -> JavaObject:
+        """A parsed statement to be explained; one that changes rows of a table of ours as the plan of its changes."""
+        kind = class_name(plan)
+        if kind == INSERT:
+            return self.insert(plan)
+        statement = self.statement(plan, kind)
+        return statement.explained() if isinstance(statement, RowLevelStatement) else plan
+
+    def statement(self, plan: JavaObject, kind: str) -> Statement | None:
+        """What runs a parsed statement on a table of ours, None for others."""
         if kind not in STATEMENTS:
-            return plan
-        statement, place = STATEMENTS[kind]
+            return None
+        made, place = STATEMENTS[kind]
         relation = getattr(plan, place)()
         relation = relation.child() if class_name(relation) == "SubqueryAlias" else relation
         found = self._find(relation)
+        if found is None:
+            return None
+        catalog, identifier = found
+        if identifier.system_table is not None or not catalog.catalog.table_exists(identifier):
+            return None  # Spark says what is wrong
+        return made(self.jvm, catalog.session, catalog, identifier, plan)
+
+    def insert(self, plan: JavaObject) -> JavaObject:
+        """A parsed statement; INSERT INTO a table of ours casts as Paimon does, and BY NAME brings columns with it
+        where `write.merge-schema` is set."""
+        found = self._find(plan.table()) if class_name(plan) == INSERT else None
         if found is None:
             return plan
         catalog, identifier = found
         if identifier.system_table is not None or not catalog.catalog.table_exists(identifier):
             return plan  # Spark says what is wrong
-        return self.jvm.create_namespace(statement(self.jvm, catalog.session, catalog, identifier, plan), kind)
-
-    def evolving(self, plan: JavaObject) -> JavaObject:
-        """A parsed statement; INSERT BY NAME into a table of ours whose `write.merge-schema` is set evolves it."""
-        found = self._find(plan.table()) if class_name(plan) == INSERT else None
-        if found is None:
-            return plan
-        catalog, identifier = found
+        schema = catalog.catalog.load_table(identifier).schema
         options = TableOptions(catalog.session.table_options(catalog.catalog_name, identifier))
-        if not options[MERGE_SCHEMA]:
-            return plan
-        # fields missing in nested columns are NULL then; only statements that evolve a schema look at this
-        self.session.sessionState().conf().setConfString(NESTED_COERCION, "true")
-        return asking_for_evolution(self.jvm, plan)
+        if options[MERGE_SCHEMA] and plan.byName():
+            # fields missing in nested columns are NULL then; only statements that evolve a schema look at this
+            self.session.sessionState().conf().setConfString(NESTED_COERCION, "true")
+            plan = asking_for_evolution(self.jvm, plan)
+        return with_casts(self.jvm, catalog.session, schema, plan)
 
     def _find(self, relation: JavaObject) -> tuple[SparkCatalog, Identifier] | None:
         """The catalog of ours that a parsed table name leads to, and the table's name there."""
@@ -141,8 +163,6 @@ class PaimonParser(Proxy):
         return self._changes(text, self.delegate.parsePlanWithParameters(rewrite(text), context))
 
     def _changes(self, text: str, plan: JavaObject) -> JavaObject:
-        if _INSERTS_BY_NAME.search(text):
-            return self.registry.evolving(plan)
         return self.registry.ours(plan) if _OURS.search(text) else plan
 
     def parseQuery(self, text: str) -> Any:
