@@ -326,6 +326,12 @@ def python_map(java_map: Any) -> dict[str, str]:
     return {str(e.getKey()): str(e.getValue()) for e in java_map.entrySet().toArray()}
 
 
+def scala_map_of(jvm: Jvm, scala_map: Any) -> dict[str, str | None]:
+    """A Scala map of strings, some of them null."""
+    entries = jvm.items(scala_map.toSeq())
+    return {str(e._1()): None if e._2() is None else str(e._2()) for e in entries}
+
+
 def python_options(scala_map: Any) -> dict[str, str | None]:
     """A Scala map to Options of strings."""
     pairs = scala_map.toSeq()

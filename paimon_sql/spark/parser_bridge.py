@@ -20,6 +20,7 @@ from paimon_sql.catalog.load import load_catalog
 from paimon_sql.preprocess import rewrite
 from paimon_sql.spark.analyze import AnalyzeStatement
 from paimon_sql.spark.catalog_bridge import SparkCatalog
+from paimon_sql.spark.drop_partitions import DropPartitions
 from paimon_sql.spark.errors import PARSE
 from paimon_sql.spark.jvm import SQL, Jvm, class_name, with_elements
 from paimon_sql.spark.proxy import Proxy
@@ -30,12 +31,13 @@ from paimon_sql.spark.statement import Statement
 from paimon_sql.spark.store_assignment import with_casts
 
 _EXPLAIN = "ExplainCommand"
-_RELATIONS = ("UnresolvedRelation", "UnresolvedTableOrView")
+_RELATIONS = ("UnresolvedRelation", "UnresolvedTable", "UnresolvedTableOrView")
 # Spark's parsed statements that are run by ours, and where each holds its table
 STATEMENTS: Mapping[str, tuple[type[Statement], str]] = {
     "AnalyzeColumn": (AnalyzeStatement, "child"),
     "AnalyzeTable": (AnalyzeStatement, "child"),
     "DeleteFromTable": (RowLevelStatement, "table"),
+    "DropPartitions": (DropPartitions, "table"),
     "UpdateTable": (RowLevelStatement, "table"),
     "MergeIntoTable": (RowLevelStatement, "targetTable"),
 }
@@ -44,7 +46,7 @@ CATALOG_CLASSES = ("paimon_sql.SparkCatalog", "org.apache.paimon.spark.SparkCata
 _CONFIGURED = re.compile(
     re.escape(CATALOG_PREFIX) + r"([^.=,\s]+)=(?:" + "|".join(map(re.escape, CATALOG_CLASSES)) + r")(?=[,}])"
 )
-_OURS = re.compile(r"\b(?:ANALYZE|INSERT|DELETE|UPDATE|MERGE)\b", re.IGNORECASE)
+_OURS = re.compile(r"\b(?:ANALYZE|INSERT|DELETE|UPDATE|MERGE)\b|\bDROP\b.*\bPARTITION\b", re.IGNORECASE | re.DOTALL)
 _SETTING = re.compile(re.escape(CATALOG_PREFIX) + r"[^=]+=[^,}]*")
 
 
@@ -105,7 +107,8 @@ class CatalogRegistry:
         catalog, identifier = found
         if identifier.system_table is not None or not catalog.catalog.table_exists(identifier):
             return None  # Spark says what is wrong
-        return made(self.jvm, catalog.session, catalog, identifier, plan)
+        statement = made(self.jvm, catalog.session, catalog, identifier, plan)
+        return statement if statement.applies() else None
 
     def insert(self, plan: JavaObject) -> JavaObject:
         """A parsed statement; INSERT INTO a table of ours casts as Paimon does, and BY NAME brings columns with it

@@ -147,7 +147,7 @@ def delete_by_metadata(target: Target, condition: Any) -> bool:
     matching = target.frame.filter(target.column(condition))
     if not target.table.schema.partition_keys or not _only_partitions(target, matching):
         return False
-    _delete_partitions(target, matching)
+    delete_partitions(target, matching)
     return True
 
 
@@ -257,12 +257,13 @@ def _only_partitions(target: Target, matching: DataFrame) -> bool:
     return names <= set(target.table.schema.partition_keys)
 
 
-def _delete_partitions(target: Target, matching: DataFrame) -> None:
-    """Remove the partitions that match, by metadata alone."""
+def delete_partitions(target: Target, matching: DataFrame) -> bool:
+    """Remove the partitions that match, by metadata alone; whether there is any."""
     schema = target.table.schema
     rows = matching.select(*map(quoted_name, schema.partition_keys)).distinct().collect()
     if not rows:
-        return
+        return False
     partitions = (map(core_of_python, row, schema.partition_fields) for row in rows)
     info = CommitInfo(user=target.table.new_commit_user(), operation=Operation.TRUNCATE)
     target.table.truncate(info, Or(tuple(equals(schema.partition_keys, p) for p in partitions)))
+    return True
