@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 
+from paimon_sql.preprocess.alter_columns import alter_columns
 from paimon_sql.preprocess.column_types import DECLARED_TYPES_PROPERTY
 from paimon_sql.preprocess.copy_into import copy_into
 from paimon_sql.preprocess.create_table import create_table
@@ -34,6 +35,7 @@ __all__ = [
 
 RULES = (
     create_table,
+    alter_columns,
     alter_properties,
     database_properties,
     configuration,

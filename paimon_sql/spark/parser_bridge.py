@@ -12,6 +12,8 @@ from functools import partial
 from typing import Any, ClassVar
 
 from py4j.java_gateway import JavaObject
+from py4j.protocol import Py4JJavaError
+from pyspark.errors.exceptions.captured import CapturedException
 
 from paimon_core.errors import InvalidNameError
 from paimon_core.options import MERGE_SCHEMA, TableOptions
@@ -21,7 +23,7 @@ from paimon_sql.preprocess import rewrite
 from paimon_sql.spark.analyze import AnalyzeStatement
 from paimon_sql.spark.catalog_bridge import SparkCatalog
 from paimon_sql.spark.drop_partitions import DropPartitions
-from paimon_sql.spark.errors import PARSE
+from paimon_sql.spark.errors import PARSE, of_parser
 from paimon_sql.spark.jvm import SQL, Jvm, class_name, with_elements
 from paimon_sql.spark.proxy import Proxy
 from paimon_sql.spark.row_level_statement import RowLevelStatement
@@ -159,18 +161,24 @@ class PaimonParser(Proxy):
 
     def parsePlan(self, text: str) -> Any:
         self.registry.register()
-        return self._changes(text, self.delegate.parsePlan(rewrite(text)))
+        return self._changes(text, self._parsed(self.delegate.parsePlan, rewrite(text)))
 
     def parsePlanWithParameters(self, text: str, context: Any) -> Any:
         self.registry.register()
-        return self._changes(text, self.delegate.parsePlanWithParameters(rewrite(text), context))
+        return self._changes(text, self._parsed(self.delegate.parsePlanWithParameters, rewrite(text), context))
+
+    def _parsed(self, parse: Callable[..., JavaObject], *arguments: Any) -> JavaObject:
+        try:
+            return parse(*arguments)
+        except (CapturedException, Py4JJavaError) as e:
+            raise of_parser(self.jvm, e) from e
 
     def _changes(self, text: str, plan: JavaObject) -> JavaObject:
         return self.registry.ours(plan) if _OURS.search(text) else plan
 
     def parseQuery(self, text: str) -> Any:
         self.registry.register()
-        return self.delegate.parseQuery(rewrite(text))
+        return self._parsed(self.delegate.parseQuery, rewrite(text))
 
     def parseMultipartIdentifier(self, text: str) -> Any:
         self.registry.register()  # `spark.table` and `df.writeTo` come here without parsing a statement
