@@ -42,7 +42,7 @@ def find_field(fields: Fields, path: Path) -> DataField | None:
     """The field that a path leads to, None where it leads nowhere."""
     for step in path[:-1]:
         found = next((f for f in fields if f.name == step), None)
-        fields = () if found is None else _children(found.type)
+        fields = () if found is None else children(found.type)
     return next((f for f in fields if f.name == path[-1]), None)
 
 
@@ -65,15 +65,15 @@ def place_of(siblings: Fields, name: str) -> int:
 
 
 def _edit_below(field: DataField, path: Path, edit: Callable[[Fields], Fields]) -> DataType:
-    children = _children(field.type)
-    if not children:
+    parts = children(field.type)
+    if not parts:
         raise InvalidSchemaError(f"Column {field.name!r} of type {field.type.sql()} has no field {path[0]!r}.")
-    changed = edit_siblings(children, path, edit)
+    changed = edit_siblings(parts, path, edit)
     names = [f.name for f in changed]
     match field.type:
         case RowType():
             return replace(field.type, fields=changed)
-        case MapType() if names == ["key", "value"] and changed[0] == children[0]:
+        case MapType() if names == ["key", "value"] and changed[0] == parts[0]:
             return replace(field.type, value=changed[1].type)
         case CollectionType() if names == ["element"]:
             return replace(field.type, element=changed[0].type)
@@ -83,7 +83,7 @@ def _edit_below(field: DataField, path: Path, edit: Callable[[Fields], Fields]) 
     )
 
 
-def _children(data_type: DataType) -> Fields:
+def children(data_type: DataType) -> Fields:
     """The parts of a type as fields, elements under the names that paths call them by."""
     match data_type:
         case RowType(fields=fields):

@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import re
 
+from paimon_sql.preprocess.alter_columns import alter_columns
 from paimon_sql.preprocess.column_types import DECLARED_TYPES_PROPERTY
+from paimon_sql.preprocess.copy_into import copy_into
 from paimon_sql.preprocess.create_table import create_table
 from paimon_sql.preprocess.dynamic_options import dynamic_options
 from paimon_sql.preprocess.errors import PreprocessError
@@ -33,6 +35,7 @@ __all__ = [
 
 RULES = (
     create_table,
+    alter_columns,
     alter_properties,
     database_properties,
     configuration,
@@ -48,7 +51,7 @@ _DOLLAR_NAME = re.compile(r"\w\$\w")
 _OPTIONS_HINT = re.compile(r"/\*\+\s*OPTIONS\b", re.I)
 _TABLE_FUNCTION = re.compile(r"\bpaimon_incremental_\w+\s*\(", re.I)
 _FIRST_WORD = re.compile(
-    r"(?:\s+|--[^\n]*|/\*(?!\+).*?\*/)*+(?:EXPLAIN\s+(?:\w+\s+)?)?(?:(CREATE|REPLACE)|ALTER|SET|RESET|USE|SHOW(?=\s+TAGS))\b",
+    r"(?:\s+|--[^\n]*|/\*(?!\+).*?\*/)*+(?:EXPLAIN\s+(?:\w+\s+)?)?(?:(CREATE|REPLACE)|ALTER|COPY|SET|RESET|USE|SHOW(?=\s+TAGS))\b",
     re.I | re.S,
 )
 _CREATE_IN_FLINK_STYLE = re.compile(
@@ -64,7 +67,7 @@ def rewrite(text: str) -> str:
     """
     if not _may_change(text) or (tokens := tokenize(text)) is None:
         return text
-    edits = [edit for rule in RULES for edit in rule(tokens)]
+    edits = copy_into(text, tokens) or [edit for rule in RULES for edit in rule(tokens)]
     return splice(text, edits) if edits else text
 
 

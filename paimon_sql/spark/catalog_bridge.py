@@ -21,6 +21,7 @@ from paimon_sql.catalog.identifier import Identifier
 from paimon_sql.catalog.system_database import GLOBAL_TABLES
 from paimon_sql.preprocess import DECLARED_TYPES_PROPERTY
 from paimon_sql.procedures import PROCEDURES, STATEMENTS
+from paimon_sql.spark.copy_into import copy_statements
 from paimon_sql.spark.declared_types import apply_declared_types
 from paimon_sql.spark.errors import (
     NAMESPACE_EXISTS,
@@ -241,6 +242,8 @@ class SparkCatalog(Proxy):
     def loadProcedure(self, identifier: Any) -> Any:
         namespace, name = list(identifier.namespace()), identifier.name()
         procedure = PROCEDURES.get(name) or STATEMENTS.get(name)
+        if procedure is None:
+            procedure = copy_statements(self.session, self.catalog_name).get(name)
         if namespace != [SYSTEM_DATABASE] or procedure is None:
             return UnknownProcedure(self.jvm, ".".join([*namespace, name]))
         return SparkProcedure(self.jvm, self.session, self.catalog, procedure)

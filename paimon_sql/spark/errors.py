@@ -88,6 +88,18 @@ def declared(jvm: Jvm, error: CapturedException, carrier: str) -> Py4JJavaError:
     return Py4JJavaError(told(error), _analysis(jvm, carrier, told(error), error.getCondition()))
 
 
+def of_parser(jvm: Jvm, error: CapturedException | Py4JJavaError) -> Py4JJavaError:
+    """What Spark's parser raised, as a parser may raise it: of checked exceptions only one that it declares."""
+    origin = error._origin if isinstance(error, CapturedException) else error.java_exception
+    if any(is_instance_of(jvm.gateway, origin, kind) for kind in (PARSE, "java.lang.RuntimeException")):
+        return Py4JJavaError(str(error), origin)
+    message = str(origin.getMessage())
+    start = jvm.java_class(f"{SQL}.catalyst.trees.Origin")(*(jvm.none for _ in range(10)))
+    contexts = jvm.array("org.apache.spark.QueryContext", [])
+    raised = _construct(jvm, PARSE, [jvm.none, message, start, jvm.none, _no_parameters(jvm), contexts])
+    return Py4JJavaError(message, raised)
+
+
 def of_worker(error: Exception) -> Exception:
     """What an error of ours in a Python worker said, without the frames of the worker; else the error itself."""
     found = _WORKER_ERROR.search(str(error))

@@ -16,6 +16,7 @@ from paimon_core.format_table.write import StagedFile, decode_staged_files
 from paimon_core.formats.registry import write_format
 from paimon_core.table import Table
 from paimon_sql.catalog.base import StagedTable
+from paimon_sql.preprocess.quoting import quoted_name
 from paimon_sql.spark.filters import from_connector, translate_all
 from paimon_sql.spark.jvm import CATALOG, PYTHON_SOURCE, READ, SQL, Jvm, python_map
 from paimon_sql.spark.partition_bridge import PartitionManagement
@@ -61,7 +62,7 @@ class FormatSparkTable(PartitionManagement):
 
     def partitioning(self) -> Any:
         expressions = self.jvm.java_class(f"{SQL}.connector.expressions.Expressions")
-        keys = [expressions.identity(k) for k in self.table.schema.partition_keys]
+        keys = [expressions.identity(quoted_name(k)) for k in self.table.schema.partition_keys]
         return self.jvm.array(f"{SQL}.connector.expressions.Transform", keys)
 
     def properties(self) -> Any:

@@ -164,6 +164,12 @@ class Jvm:
         """The Column of a Catalyst expression."""
         return self.java_class(f"{SQL}.classic.ExpressionUtils").column(expression)
 
+    def cast(self, column: JavaObject, data_type: DataType, *, ansi: bool) -> JavaObject:
+        """A Column cast to a type. PySpark's own `cast` puts a place in our sources into Spark's messages."""
+        expression = self.java_class(f"{SQL}.classic.ExpressionUtils").expression(column)
+        cast = self.scala_object(f"{SQL}.catalyst.expressions.Cast")
+        return self.column(cast.apply(expression, self.data_type(data_type), ansi))
+
     def append(self, table: Any, query: JavaObject) -> JavaObject:
         """The command that appends a query's rows to a connector table, by position."""
         relation = self.java_class(f"{SQL}.execution.datasources.v2.DataSourceV2Relation")
@@ -318,3 +324,23 @@ def option_map(options: Any) -> dict[str, str]:
 def python_map(java_map: Any) -> dict[str, str]:
     """A Java map of strings. Through an array: the end of a Java iterator is an exception, which costs 70 ms."""
     return {str(e.getKey()): str(e.getValue()) for e in java_map.entrySet().toArray()}
+
+
+def scala_map_of(jvm: Jvm, scala_map: Any) -> dict[str, str | None]:
+    """A Scala map of strings, some of them null."""
+    entries = jvm.items(scala_map.toSeq())
+    return {str(e._1()): None if e._2() is None else str(e._2()) for e in entries}
+
+
+def python_options(scala_map: Any) -> dict[str, str | None]:
+    """A Scala map to Options of strings."""
+    pairs = scala_map.toSeq()
+    entries = ((e._1(), e._2()) for e in (pairs.apply(i) for i in range(pairs.size())))
+    return {str(k): str(v.get()) if v.isDefined() else None for k, v in entries}
+
+
+def with_elements(jvm: Jvm, plan: JavaObject, **elements: Any) -> JavaObject:
+    """A copy of a logical plan, some of its constructor's arguments, by name, replaced."""
+    names = [str(plan.productElementName(i)) for i in range(plan.productArity())]
+    arguments = [elements[name] if name in elements else plan.productElement(i) for i, name in enumerate(names)]
+    return plan.makeCopy(jvm.array("java.lang.Object", arguments))

@@ -13,15 +13,21 @@ from typing import Any
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
+from pyspark.sql.types import StructType, _parse_datatype_json_string
 
 from paimon_core.errors import UnsupportedFeatureError
 from paimon_core.lsm.rows import ROW_DELETE, ROW_INSERT, ROW_UPDATE_AFTER
+from paimon_core.options import MERGE_SCHEMA
 from paimon_core.spec.snapshot import Operation
+from paimon_core.store.schema_changes import SchemaChange
+from paimon_core.table import Table
 from paimon_sql.preprocess.quoting import quoted_name
 from paimon_sql.spark.changes_bridge import ChangeRules
 from paimon_sql.spark.jvm import class_name
-from paimon_sql.spark.row_level import Target, assigned_columns
+from paimon_sql.spark.row_level import Changes, Target, assigned_columns, assigned_name
+from paimon_sql.spark.schema_evolution import schema_changes
 
+_STARS = ("UpdateStarAction", "InsertStarAction")
 _IN_TARGET, _IN_SOURCE, _ACTION = "__paimon_in_target", "__paimon_in_source", "__paimon_action"
 
 
@@ -34,10 +40,26 @@ class _Action:
     values: tuple[Column, ...] | None
 
 
-def merge_rows(target: Target, plan: Any) -> None:
-    """Run a parsed `MergeIntoTable`."""
-    if plan.withSchemaEvolution():
-        raise UnsupportedFeatureError(f"MERGE WITH SCHEMA EVOLUTION into {target.table.name} is not supported.")
+def brings_columns(table: Table, plan: Any) -> bool:
+    """Whether a parsed `MergeIntoTable` brings new columns with it."""
+    return bool(plan.withSchemaEvolution()) or table.store.options[MERGE_SCHEMA]
+
+
+def new_columns(target: Target, plan: Any) -> list[SchemaChange]:
+    """What has to change in the target's schema before a merge that evolves it: columns of the source that `*` stands
+    for, or that are assigned and not there."""
+    actions = [*target.jvm.items(plan.matchedActions()), *target.jvm.items(plan.notMatchedActions())]
+    source = _source(target, plan).schema
+    if not any(class_name(a) in _STARS for a in actions):
+        assigning = [a for a in actions if class_name(a) != "DeleteAction"]
+        keys = [assigned_name(target, k.key()) for a in assigning for k in target.jvm.items(a.assignments())]
+        named = {k.lower() for k in keys}
+        source = StructType([f for f in source.fields if f.name.lower() in named])
+    return schema_changes(target.table.store, source)
+
+
+def merged_rows(target: Target, plan: Any) -> Changes:
+    """The changes of a parsed `MergeIntoTable`."""
     merge = _Merge(target, plan)
     actions = merge.actions()
     number = F.lit(None).cast("int")
@@ -52,7 +74,11 @@ def merge_rows(target: Target, plan: Any) -> None:
     if target.evolves:
         actions = [_without_kept(a, target.columns, merge.updated) for a in actions]
     columns = [_choose([(a.values or deleted)[i] for a in actions]) for i in range(len(target.columns))]
-    target.apply(target.changes(acted, kind, columns), rules)
+    return Changes(target.changes(acted, kind, columns), rules)
+
+
+def _source(target: Target, plan: Any) -> DataFrame:
+    return DataFrame(target.jvm.frame(target.session.session, plan.sourceTable()), target.spark)
 
 
 def _without_kept(action: _Action, columns: Sequence[str], updated: Collection[str]) -> _Action:
@@ -76,7 +102,9 @@ class _Merge:
 
     def __init__(self, target: Target, plan: Any) -> None:
         self.target, self.plan, self.jvm = target, plan, target.jvm
-        source = DataFrame(self.jvm.frame(target.session.session, plan.sourceTable()), target.spark)
+        self.fills = brings_columns(target.table, plan)
+        source = _source(target, plan)
+        self.given = {c.lower() for c in source.columns}
         self.left = target.frame.withColumn(_IN_TARGET, F.lit(True))
         self.right = source.withColumn(_IN_SOURCE, F.lit(True))
         self.matched = self.jvm.items(plan.matchedActions())
@@ -128,23 +156,30 @@ class _Merge:
         )
 
     def _updated(self, action: Any, seen: DataFrame) -> tuple[Column, ...]:
-        columns = self.target.columns
-        if class_name(action) == "UpdateStarAction":
-            values = dict(zip(columns, self._bind(self.right, self._named(columns)), strict=True))
-        else:
-            values = self._assigned(action, seen)
+        is_star = class_name(action) == "UpdateStarAction"
+        values = self._starred() if is_star else self._assigned(action, seen)
         self._check_keys(values)
         self.updated |= values.keys()
-        kept = dict(zip(columns, self.kept, strict=True))
-        return tuple(self._columns(values.get(c, kept[c]) for c in columns))
+        kept = dict(zip(self.target.columns, self.kept_columns, strict=True))
+        return tuple(
+            self._stored(c, values[c], kept[c] if is_star and self.fills else None) if c in values else kept[c]
+            for c in self.target.columns
+        )
 
     def _inserted(self, action: Any, seen: DataFrame) -> tuple[Column, ...]:
         columns, fields = self.target.columns, self.target.table.schema.field_by_name
-        if class_name(action) == "InsertStarAction":
-            return tuple(self._columns(self._bind(self.right, self._named(columns))))
-        values = {c: self.target.column(e) for c, e in self._assigned(action, seen).items()}
+        values = self._starred() if class_name(action) == "InsertStarAction" else self._assigned(action, seen)
         defaults = {c: F.lit(None) if (d := fields[c].default) is None else F.expr(d) for c in columns}
-        return tuple(values.get(c, defaults[c]) for c in columns)
+        return tuple(self._stored(c, values[c]) if c in values else defaults[c] for c in columns)
+
+    def _starred(self) -> dict[str, Any]:
+        """The source's columns of the target's names; all of them, unless the merge fills in what it has not."""
+        columns = [c for c in self.target.columns if not self.fills or c.lower() in self.given]
+        return dict(zip(columns, self._bind(self.right, self._named(columns)), strict=True))
+
+    def _stored(self, name: str, expression: Any, kept: Column | None = None) -> Column:
+        source = _parse_datatype_json_string(str(expression.dataType().json()))
+        return self.target.stored(name, self.target.column(expression), source, self.fills, kept)
 
     def _assigned(self, action: Any, seen: DataFrame) -> dict[str, Any]:
         assigned = assigned_columns(self.target, self.jvm.items(action.assignments()))

@@ -12,6 +12,8 @@ from functools import partial
 from typing import Any, ClassVar
 
 from py4j.java_gateway import JavaObject
+from py4j.protocol import Py4JJavaError
+from pyspark.errors.exceptions.captured import CapturedException
 
 from paimon_core.errors import InvalidNameError
 from paimon_core.options import MERGE_SCHEMA, TableOptions
@@ -20,20 +22,24 @@ from paimon_sql.catalog.load import load_catalog
 from paimon_sql.preprocess import rewrite
 from paimon_sql.spark.analyze import AnalyzeStatement
 from paimon_sql.spark.catalog_bridge import SparkCatalog
-from paimon_sql.spark.errors import PARSE
-from paimon_sql.spark.jvm import SQL, Jvm, class_name
+from paimon_sql.spark.drop_partitions import DropPartitions
+from paimon_sql.spark.errors import PARSE, of_parser
+from paimon_sql.spark.jvm import SQL, Jvm, class_name, with_elements
 from paimon_sql.spark.proxy import Proxy
 from paimon_sql.spark.row_level_statement import RowLevelStatement
 from paimon_sql.spark.schema_evolution import INSERT, NESTED_COERCION, asking_for_evolution
 from paimon_sql.spark.session_bridge import SessionBridge
 from paimon_sql.spark.statement import Statement
+from paimon_sql.spark.store_assignment import with_casts
 
-_RELATIONS = ("UnresolvedRelation", "UnresolvedTableOrView")
+_EXPLAIN = "ExplainCommand"
+_RELATIONS = ("UnresolvedRelation", "UnresolvedTable", "UnresolvedTableOrView")
 # Spark's parsed statements that are run by ours, and where each holds its table
 STATEMENTS: Mapping[str, tuple[type[Statement], str]] = {
     "AnalyzeColumn": (AnalyzeStatement, "child"),
     "AnalyzeTable": (AnalyzeStatement, "child"),
     "DeleteFromTable": (RowLevelStatement, "table"),
+    "DropPartitions": (DropPartitions, "table"),
     "UpdateTable": (RowLevelStatement, "table"),
     "MergeIntoTable": (RowLevelStatement, "targetTable"),
 }
@@ -42,8 +48,7 @@ CATALOG_CLASSES = ("paimon_sql.SparkCatalog", "org.apache.paimon.spark.SparkCata
 _CONFIGURED = re.compile(
     re.escape(CATALOG_PREFIX) + r"([^.=,\s]+)=(?:" + "|".join(map(re.escape, CATALOG_CLASSES)) + r")(?=[,}])"
 )
-_OURS = re.compile(r"\b(?:ANALYZE|DELETE|UPDATE|MERGE)\b", re.IGNORECASE)
-_INSERTS_BY_NAME = re.compile(r"\bINSERT\b.*\bBY\s+NAME\b", re.IGNORECASE | re.DOTALL)
+_OURS = re.compile(r"\b(?:ANALYZE|INSERT|DELETE|UPDATE|MERGE)\b|\bDROP\b.*\bPARTITION\b", re.IGNORECASE | re.DOTALL)
 _SETTING = re.compile(re.escape(CATALOG_PREFIX) + r"[^=]+=[^,}]*")
 
 
@@ -74,33 +79,55 @@ class CatalogRegistry:
         self.catalogs[name] = catalog
 
     def ours(self, plan: JavaObject) -> JavaObject:
-        """A parsed statement; ANALYZE, DELETE, UPDATE and MERGE INTO of a table of ours as what runs them."""
+        """A parsed statement; one that ANALYZEs a table of ours or changes its rows as what runs it."""
         kind = class_name(plan)
+        if kind == _EXPLAIN:
+            return with_elements(self.jvm, plan, logicalPlan=self.explained(plan.logicalPlan()))
+        if kind == INSERT:
+            return self.insert(plan)
+        statement = self.statement(plan, kind)
+        return plan if statement is None else self.jvm.create_namespace(statement, kind)
+
+    def explained(self, plan: JavaObject) -> JavaObject:
+        """A parsed statement to be explained; one that changes rows of a table of ours as the plan of its changes."""
+        kind = class_name(plan)
+        if kind == INSERT:
+            return self.insert(plan)
+        statement = self.statement(plan, kind)
+        return statement.explained() if isinstance(statement, RowLevelStatement) else plan
+
+    def statement(self, plan: JavaObject, kind: str) -> Statement | None:
+        """What runs a parsed statement on a table of ours, None for others."""
         if kind not in STATEMENTS:
-            return plan
-        statement, place = STATEMENTS[kind]
+            return None
+        made, place = STATEMENTS[kind]
         relation = getattr(plan, place)()
         relation = relation.child() if class_name(relation) == "SubqueryAlias" else relation
         found = self._find(relation)
+        if found is None:
+            return None
+        catalog, identifier = found
+        if identifier.system_table is not None or not catalog.catalog.table_exists(identifier):
+            return None  # Spark says what is wrong
+        statement = made(self.jvm, catalog.session, catalog, identifier, plan)
+        return statement if statement.applies() else None
+
+    def insert(self, plan: JavaObject) -> JavaObject:
+        """A parsed statement; INSERT INTO a table of ours casts as Paimon does, and BY NAME brings columns with it
+        where `write.merge-schema` is set."""
+        found = self._find(plan.table()) if class_name(plan) == INSERT else None
         if found is None:
             return plan
         catalog, identifier = found
         if identifier.system_table is not None or not catalog.catalog.table_exists(identifier):
             return plan  # Spark says what is wrong
-        return self.jvm.create_namespace(statement(self.jvm, catalog.session, catalog, identifier, plan), kind)
-
-    def evolving(self, plan: JavaObject) -> JavaObject:
-        """A parsed statement; INSERT BY NAME into a table of ours whose `write.merge-schema` is set evolves it."""
-        found = self._find(plan.table()) if class_name(plan) == INSERT else None
-        if found is None:
-            return plan
-        catalog, identifier = found
+        schema = catalog.catalog.load_table(identifier).schema
         options = TableOptions(catalog.session.table_options(catalog.catalog_name, identifier))
-        if not options[MERGE_SCHEMA]:
-            return plan
-        # fields missing in nested columns are NULL then; only statements that evolve a schema look at this
-        self.session.sessionState().conf().setConfString(NESTED_COERCION, "true")
-        return asking_for_evolution(self.jvm, plan)
+        if options[MERGE_SCHEMA] and plan.byName():
+            # fields missing in nested columns are NULL then; only statements that evolve a schema look at this
+            self.session.sessionState().conf().setConfString(NESTED_COERCION, "true")
+            plan = asking_for_evolution(self.jvm, plan)
+        return with_casts(self.jvm, catalog.session, schema, plan)
 
     def _find(self, relation: JavaObject) -> tuple[SparkCatalog, Identifier] | None:
         """The catalog of ours that a parsed table name leads to, and the table's name there."""
@@ -134,20 +161,24 @@ class PaimonParser(Proxy):
 
     def parsePlan(self, text: str) -> Any:
         self.registry.register()
-        return self._changes(text, self.delegate.parsePlan(rewrite(text)))
+        return self._changes(text, self._parsed(self.delegate.parsePlan, rewrite(text)))
 
     def parsePlanWithParameters(self, text: str, context: Any) -> Any:
         self.registry.register()
-        return self._changes(text, self.delegate.parsePlanWithParameters(rewrite(text), context))
+        return self._changes(text, self._parsed(self.delegate.parsePlanWithParameters, rewrite(text), context))
+
+    def _parsed(self, parse: Callable[..., JavaObject], *arguments: Any) -> JavaObject:
+        try:
+            return parse(*arguments)
+        except (CapturedException, Py4JJavaError) as e:
+            raise of_parser(self.jvm, e) from e
 
     def _changes(self, text: str, plan: JavaObject) -> JavaObject:
-        if _INSERTS_BY_NAME.search(text):
-            return self.registry.evolving(plan)
         return self.registry.ours(plan) if _OURS.search(text) else plan
 
     def parseQuery(self, text: str) -> Any:
         self.registry.register()
-        return self.delegate.parseQuery(rewrite(text))
+        return self._parsed(self.delegate.parseQuery, rewrite(text))
 
     def parseMultipartIdentifier(self, text: str) -> Any:
         self.registry.register()  # `spark.table` and `df.writeTo` come here without parsing a statement

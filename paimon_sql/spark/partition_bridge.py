@@ -83,7 +83,7 @@ class PartitionManagement(Proxy):
         self.createPartitions([identifier], [properties])
 
     def createPartitions(self, identifiers: Any, properties: Any) -> None:
-        raise self._refusal("a partition appears with its first row and needs no ADD PARTITION")
+        """Nothing to do: a partition appears with its first row."""
 
     def renamePartition(self, source: Any, target: Any) -> bool:
         raise self._refusal("partitions cannot be renamed: insert their rows into another, then drop them")

@@ -13,6 +13,7 @@ from typing import Any
 
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
+from pyspark.sql.types import DataType
 
 from paimon_core.commit.draft import CommitInfo
 from paimon_core.errors import InvalidDataError, UnsupportedFeatureError
@@ -25,10 +26,13 @@ from paimon_core.table import Table
 from paimon_core.write.column_updates import ColumnUpdates
 from paimon_sql.catalog.identifier import Identifier
 from paimon_sql.preprocess.quoting import quoted_name
+from paimon_sql.spark.alignment import Alignment, aligned
 from paimon_sql.spark.changes_bridge import ChangeRules, ChangesTable, row_place
 from paimon_sql.spark.filters import core_of_python
 from paimon_sql.spark.jvm import Jvm, class_name
 from paimon_sql.spark.session_bridge import SessionBridge
+from paimon_sql.spark.store_assignment import cast_as_spark, needs_cast
+from paimon_sql.spark.types import string_types, to_struct
 
 _PLACE_PREFIX = "__paimon_target"  # a source of MERGE INTO may have columns of the same names
 
@@ -53,6 +57,21 @@ class Target:
     def column(self, expression: Any) -> Column:
         """A Catalyst expression as a Column."""
         return Column(self.jvm.column(expression))
+
+    @property
+    def types(self) -> dict[str, DataType]:
+        """The type of each column, STRING for CHAR and VARCHAR."""
+        return {f.name: f.dataType for f in string_types(to_struct(self.table.schema.fields)).fields}
+
+    def stored(
+        self, name: str, value: Column, source: DataType, fills: bool = False, kept: Column | None = None
+    ) -> Column:
+        """A value of type `source` as a column takes it; fields that it lacks come from `kept` where `fills` is set."""
+        target = self.types[name]
+        value = aligned(value, source, target, Alignment(self.table.name, name, fills), kept)
+        if needs_cast(self.jvm, self.session, source, target):
+            return cast_as_spark(self.jvm, self.session, value, target)
+        return value
 
     def changes(self, frame: DataFrame, kind: Column | int, values: Sequence[Column]) -> DataFrame:
         """Changes from rows of `frame`: a row kind, the place of the row replaced, and the new row."""
@@ -86,15 +105,23 @@ class Target:
                 f"create {self.table.name} with '{DELETION_VECTORS.key}' = 'true'."
             )
 
-    def apply(self, changes: DataFrame, rules: ChangeRules) -> None:
-        """Write the changes and commit them."""
-        if rules.updates is not None:
+    def command(self, changes: Changes) -> Any:
+        """The command that writes the changes and commits them."""
+        frame = changes.frame
+        if changes.rules.updates is not None:
             # changes of a row range meet in one task, in order; new rows go anywhere
             path, spread = F.col(FILE_PATH), F.rand(0).cast("string")
-            changes = changes.repartition(F.coalesce(path, spread)).sortWithinPartitions(FILE_PATH, ROW_INDEX)
-        sink = ChangesTable(self.jvm, self.session, self.table, rules)
-        plan = self.jvm.append(sink, changes._jdf.queryExecution().analyzed())
-        self.jvm.frame(self.session.session, plan)
+            frame = frame.repartition(F.coalesce(path, spread)).sortWithinPartitions(FILE_PATH, ROW_INDEX)
+        sink = ChangesTable(self.jvm, self.session, self.table, changes.rules)
+        return self.jvm.append(sink, frame._jdf.queryExecution().analyzed())
+
+
+@dataclass(frozen=True, slots=True)
+class Changes:
+    """What a statement changes: rows as `Target.changes` makes them, and what they are committed as."""
+
+    frame: DataFrame
+    rules: ChangeRules
 
 
 def open_target(jvm: Jvm, session: SessionBridge, catalog: str, table: Table, name: Identifier, plan: Any) -> Target:
@@ -110,36 +137,43 @@ def open_target(jvm: Jvm, session: SessionBridge, catalog: str, table: Table, na
     return Target(jvm, session, spark, table, frame, qualifiers, before)
 
 
-def delete_rows(target: Target, condition: Any) -> None:
-    """`DELETE FROM t WHERE condition`."""
-    each_row = target.table.store.options[DELETE_PRODUCES_CHANGELOG]
-    by_metadata = not (each_row and target.table.schema.primary_keys)
-    if by_metadata and _is_true(condition):
+def delete_by_metadata(target: Target, condition: Any) -> bool:
+    """`DELETE FROM t WHERE condition` where all rows of the table or of partitions go; False where rows decide."""
+    if target.table.store.options[DELETE_PRODUCES_CHANGELOG] and target.table.schema.primary_keys:
+        return False
+    if _is_true(condition):
         target.table.truncate(CommitInfo(user=target.table.new_commit_user(), operation=Operation.TRUNCATE))
-        return
-    keys = target.table.schema.partition_keys
+        return True
     matching = target.frame.filter(target.column(condition))
-    if by_metadata and keys and _only_partitions(target, matching):
-        _delete_partitions(target, matching)
-        return
+    if not target.table.schema.partition_keys or not _only_partitions(target, matching):
+        return False
+    delete_partitions(target, matching)
+    return True
+
+
+def deleted_rows(target: Target, condition: Any) -> Changes:
+    """`DELETE FROM t WHERE condition`."""
     target.check_deletable()
+    matching = target.frame.filter(target.column(condition))
     if target.table.schema.primary_keys:
         values = [F.col(quoted_name(c)) for c in target.columns]
     else:
         values = [F.lit(None)] * len(target.columns)
     rules = ChangeRules(Operation.DELETE, updates=target.updates())
-    target.apply(target.changes(matching, ROW_DELETE, values), rules)
+    return Changes(target.changes(matching, ROW_DELETE, values), rules)
 
 
-def update_rows(target: Target, assignments: Sequence[Any], condition: Any | None) -> None:
+def updated_rows(target: Target, assignments: Sequence[Any], condition: Any | None) -> Changes:
     """`UPDATE t SET assignments WHERE condition`."""
     matching = target.frame if condition is None else target.frame.filter(target.column(condition))
     assigned = assigned_columns(target, assignments)
     refuse_key_columns(target, assigned)
+    types = matching.select(*(v.alias(c) for c, v in assigned.items())).schema
+    stored = {c: target.stored(c, v, types[c].dataType) for c, v in assigned.items()}
     kept = (F.lit(None) if target.evolves else F.col(quoted_name(c)) for c in target.columns)
-    values = [assigned.get(c, k) for c, k in zip(target.columns, kept, strict=True)]
+    values = [stored.get(c, k) for c, k in zip(target.columns, kept, strict=True)]
     rules = ChangeRules(Operation.UPDATE, updates=target.updates(assigned))
-    target.apply(target.changes(matching, ROW_UPDATE_AFTER, values), rules)
+    return Changes(target.changes(matching, ROW_UPDATE_AFTER, values), rules)
 
 
 def assigned_columns(target: Target, assignments: Sequence[Any]) -> dict[str, Column]:
@@ -177,14 +211,24 @@ def _value(target: Target, name: str, expression: Any) -> Column:
     return target.column(expression)
 
 
-def _assigned_place(target: Target, key: Any) -> tuple[str, list[str]]:
-    """The column that an assignment names, and the path of the field in it."""
+def assigned_name(target: Target, key: Any) -> str:
+    """The column that an assignment names, there or not."""
+    return _assigned_path(target, key)[0]
+
+
+def _assigned_path(target: Target, key: Any) -> list[str]:
+    """The name of an assigned column and the steps to a field in it, without the table's name."""
     parts = [str(p) for p in target.jvm.items(key.nameParts())]
     for qualifier in target.qualifiers:
         own = [p.lower() for p in parts[: len(qualifier)]]
         if len(parts) > len(qualifier) and own == [q.lower() for q in qualifier]:
-            parts = parts[len(qualifier) :]
-            break
+            return parts[len(qualifier) :]
+    return parts
+
+
+def _assigned_place(target: Target, key: Any) -> tuple[str, list[str]]:
+    """The column that an assignment names, and the path of the field in it."""
+    parts = _assigned_path(target, key)
     known = {c.lower(): c for c in target.columns}
     if parts[0].lower() not in known:
         raise InvalidDataError(
@@ -213,12 +257,13 @@ def _only_partitions(target: Target, matching: DataFrame) -> bool:
     return names <= set(target.table.schema.partition_keys)
 
 
-def _delete_partitions(target: Target, matching: DataFrame) -> None:
-    """Remove the partitions that match, by metadata alone."""
+def delete_partitions(target: Target, matching: DataFrame) -> bool:
+    """Remove the partitions that match, by metadata alone; whether there is any."""
     schema = target.table.schema
     rows = matching.select(*map(quoted_name, schema.partition_keys)).distinct().collect()
     if not rows:
-        return
+        return False
     partitions = (map(core_of_python, row, schema.partition_fields) for row in rows)
     info = CommitInfo(user=target.table.new_commit_user(), operation=Operation.TRUNCATE)
     target.table.truncate(info, Or(tuple(equals(schema.partition_keys, p) for p in partitions)))
+    return True

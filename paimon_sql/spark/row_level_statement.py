@@ -4,32 +4,63 @@ from __future__ import annotations
 
 from typing import Any
 
+from pyspark.errors.exceptions.captured import CapturedException
+
 from paimon_core.errors import UnsupportedFeatureError
 from paimon_core.options import SCAN_FALLBACK_BRANCH
 from paimon_core.table import Table
 from paimon_sql.spark.jvm import class_name
-from paimon_sql.spark.merge_into import merge_rows
-from paimon_sql.spark.row_level import delete_rows, open_target, update_rows
+from paimon_sql.spark.merge_into import brings_columns, merged_rows, new_columns
+from paimon_sql.spark.row_level import (
+    Changes,
+    Target,
+    delete_by_metadata,
+    deleted_rows,
+    open_target,
+    updated_rows,
+)
 from paimon_sql.spark.statement import Statement
 
 
 class RowLevelStatement(Statement):
     """Changes rows of one table."""
 
+    def explained(self) -> Any:
+        """The plan that EXPLAIN shows: the rows that change, and the write of them. Nothing is changed."""
+        try:
+            target = self._target(self.plan, self._load())
+            return target.command(self._changes(self.plan, target))
+        except CapturedException:
+            return self.plan  # Spark says what is wrong
+
     def _run(self, plan: Any, table: Table) -> None:
+        if class_name(plan) == "MergeIntoTable" and brings_columns(table, plan):
+            changes = new_columns(self._target(plan, table), plan)
+            if changes:
+                self.catalog.catalog.alter_table(self.identifier, changes)
+                table = self._load()
+        target = self._target(plan, table)
+        if class_name(plan) == "DeleteFromTable" and delete_by_metadata(target, plan.condition()):
+            return
+        self.jvm.frame(self.session.session, target.command(self._changes(plan, target)))
+
+    def _target(self, plan: Any, table: Table) -> Target:
         table.check_writable()
         if table.store.options[SCAN_FALLBACK_BRANCH]:
             raise UnsupportedFeatureError(
                 f"Rows of table {table.name} cannot be changed while it reads partitions from a branch: unset "
                 f"'{SCAN_FALLBACK_BRANCH.key}' first, or change the branch's rows."
             )
+        relation = plan.targetTable() if class_name(plan) == "MergeIntoTable" else plan.table()
+        return open_target(self.jvm, self.session, self.catalog.catalog_name, table, self.identifier, relation)
+
+    def _changes(self, plan: Any, target: Target) -> Changes:
         kind = class_name(plan)
-        relation = plan.targetTable() if kind == "MergeIntoTable" else plan.table()
-        target = open_target(self.jvm, self.session, self.catalog.catalog_name, table, self.identifier, relation)
         if kind == "DeleteFromTable":
-            delete_rows(target, plan.condition())
-        elif kind == "UpdateTable":
+            return deleted_rows(target, plan.condition())
+        if kind == "UpdateTable":
             condition = plan.condition()
-            update_rows(target, self.jvm.items(plan.assignments()), condition.get() if condition.isDefined() else None)
-        else:
-            merge_rows(target, plan)
+            return updated_rows(
+                target, self.jvm.items(plan.assignments()), condition.get() if condition.isDefined() else None
+            )
+        return merged_rows(target, plan)

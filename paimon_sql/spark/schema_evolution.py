@@ -6,36 +6,54 @@ EVOLUTION). The option asks in the statement's stead.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
+
+from pyspark.sql.types import StructType
 
 from paimon_core.options import MERGE_SCHEMA, MERGE_SCHEMA_EXPLICIT_CAST, MERGE_SCHEMA_TYPE_WIDENING
 from paimon_core.spec.casts import can_cast
 from paimon_core.spec.types import DataField, DataType, DecimalType, LengthType, RowType, TimeType
-from paimon_core.store.nested_columns import find_field
-from paimon_core.store.schema_changes import AddColumn, UpdateColumnType
+from paimon_core.store.nested_columns import Path, children, find_field
+from paimon_core.store.schema_changes import AddColumn, SchemaChange, UpdateColumnType
 from paimon_core.store.table_store import TableStore
-from paimon_sql.spark.jvm import Jvm
+from paimon_sql.spark.jvm import Jvm, with_elements
 from paimon_sql.spark.table_changes import schema_change
+from paimon_sql.spark.types import from_struct
 
 INSERT = "InsertIntoStatement"
 NESTED_COERCION = "spark.sql.insertNestedTypeCoercion.enabled"
-_ASKED_FOR = "withSchemaEvolution"
 
 
 def asking_for_evolution(jvm: Jvm, insert: Any) -> Any:
-    """A parsed INSERT BY NAME that evolves its table; any other as it is."""
-    if not insert.byName():
-        return insert
-    arguments = [
-        True if str(insert.productElementName(i)) == _ASKED_FOR else insert.productElement(i)
-        for i in range(insert.productArity())
-    ]
-    return insert.makeCopy(jvm.array("java.lang.Object", arguments))
+    """A parsed INSERT BY NAME that evolves its table."""
+    return with_elements(jvm, insert, withSchemaEvolution=True)
 
 
 def takes_change(store: TableStore, change: Any) -> bool:
     """Whether a table takes a Java `TableChange` while it is written; what it does not take, Spark casts."""
-    wanted = schema_change(change)
+    return _takes(store, schema_change(change))
+
+
+def schema_changes(store: TableStore, source: StructType) -> list[SchemaChange]:
+    """What a table's schema needs to hold rows of a Spark schema by name: columns, nested fields, wider types."""
+    found = _changes(store.schema.fields, from_struct(source), ())
+    return [change for change in found if _takes(store, change)]
+
+
+def _changes(own: tuple[DataField, ...], given: tuple[DataField, ...], path: Path) -> Iterator[SchemaChange]:
+    by_name = {f.name.lower(): f for f in own}
+    for field in given:
+        known = by_name.get(field.name.lower())
+        if known is None:
+            yield AddColumn((*path, field.name), field.type.with_nullable(True), field.description)
+        elif type(known.type) is type(field.type) and children(known.type):
+            yield from _changes(children(known.type), children(field.type), (*path, known.name))
+        elif known.type.with_nullable(True) != field.type.with_nullable(True):
+            yield UpdateColumnType((*path, known.name), field.type.with_nullable(known.type.nullable))
+
+
+def _takes(store: TableStore, wanted: SchemaChange) -> bool:
     if isinstance(wanted, AddColumn):
         return True
     if not isinstance(wanted, UpdateColumnType):

@@ -31,6 +31,10 @@ class Statement(Proxy):
     def _run(self, plan: Any, table: Table) -> None:
         """Run the parsed statement on its table."""
 
+    def applies(self) -> bool:
+        """Whether it runs the statement; Spark does otherwise."""
+        return True
+
     def name(self) -> str:
         return self.catalog.catalog_name
 

@@ -19,6 +19,7 @@ from paimon_core.table import Table
 from paimon_sql.catalog.base import SYSTEM_DATABASE, Catalog
 from paimon_sql.catalog.identifier import Identifier
 from paimon_sql.catalog.system_database import global_table, read_global_table
+from paimon_sql.preprocess.quoting import quoted_name
 from paimon_sql.spark.jvm import CATALOG, SQL, Jvm, class_name, option_map
 from paimon_sql.spark.partition_bridge import PartitionManagement
 from paimon_sql.spark.proxy import Proxy
@@ -121,7 +122,7 @@ class SparkTable(_BridgedTable, PartitionManagement):
 
     def partitioning(self) -> Any:
         expressions = self.jvm.java_class(f"{CATALOG[:-8]}.expressions.Expressions")
-        keys = [expressions.identity(k) for k in self.at.schema.partition_keys]
+        keys = [expressions.identity(quoted_name(k)) for k in self.at.schema.partition_keys]
         return self.jvm.array(f"{SQL}.connector.expressions.Transform", keys)
 
     def properties(self) -> Any:

@@ -562,9 +562,14 @@ def test_partitions_are_dropped(spark: Any) -> None:
     with pytest.raises(AnalysisException, match="PARTITIONS_NOT_FOUND"):
         spark.sql("ALTER TABLE t DROP PARTITION (p = 'c', q = DATE '2024-01-01')")
     spark.sql("ALTER TABLE t DROP IF EXISTS PARTITION (p = 'c', q = DATE '2024-01-01')")
-    for clause in ("ADD PARTITION (p = 'c', q = NULL)", "DROP PARTITION (p = 'b', q = DATE '2024-01-01') PURGE"):
-        with pytest.raises(PySparkException, match=r"Table default\.t: "):
-            spark.sql(f"ALTER TABLE t {clause}")
+    spark.sql("ALTER TABLE t ADD PARTITION (p = 'c', q = NULL)")  # it appears with its first row
+    with pytest.raises(PySparkException, match=r"Table default\.t: "):
+        spark.sql("ALTER TABLE t DROP PARTITION (p = 'b', q = DATE '2024-01-01') PURGE")
+    for clause, said in {"(p = 'c')": "PARTITIONS_NOT_FOUND", "(q = DATE '2024-01-01')": "by the first of"}.items():
+        with pytest.raises(AnalysisException, match=said):
+            spark.sql(f"ALTER TABLE t DROP PARTITION {clause}")
+    spark.sql("ALTER TABLE t DROP IF EXISTS PARTITION (p = 'c'), PARTITION (p = 'b')")
+    assert rows(spark, "SELECT k FROM t ORDER BY k") == [(3,)]
     assert rows(spark, "SELECT k FROM t VERSION AS OF 1 ORDER BY k") == [(1,), (2,), (3,), (4,)]
 
 

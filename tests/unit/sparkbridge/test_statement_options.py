@@ -43,12 +43,15 @@ class TableContext(Java):
     travel: Any = None
 
     def timeTravel(self) -> Any:
-        return SimpleNamespace(isPresent=lambda: self.travel is not None, get=lambda: self.travel)
+        return SimpleNamespace(orElse=lambda other: other if self.travel is None else self.travel)
 
 
 @dataclass
 class Options(Java):
     values: dict[str, str] = field(default_factory=dict)
+
+    def isEmpty(self) -> bool:
+        return not self.values
 
     def asCaseSensitiveMap(self) -> Any:
         entries = [SimpleNamespace(getKey=lambda k=k: k, getValue=lambda v=v: v) for k, v in self.values.items()]
@@ -71,7 +74,6 @@ class Options(Java):
         ((TableContext(AsOfVersion("tag")), Options({"x": "y"})), {"scan.version": "tag", "x": "y"}),
         ((TableContext(AsOfTimestamp(1999)), Options({"x": "y"})), {"scan.timestamp-millis": "1", "x": "y"}),
         ((TableContext(AsOfVersion("7")), Options({"scan.version": "6"})), {"scan.version": "7"}),
-        ((SingletonSet(), Options({"x": "y"})), {"x": "y"}),
     ],
 )
 def test_versions_and_options(context: tuple[Any, ...], expected: dict[str, str]) -> None:

@@ -1,0 +1,83 @@
+"""ALTER TABLE of columns in Flink's spelling: ADD (…), ADD c t, DROP c, DROP (…), RENAME a TO b, and Flink's types.
+
+Types whose precision or length Spark cannot say are left alone, so that Spark refuses the statement.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sqlglot.tokens import Token
+
+from paimon_sql.preprocess.column_types import TypeRewrites, read_type
+from paimon_sql.preprocess.tokens import Cursor, Edit, is_name
+
+_NO_COLUMN = ("COLUMN", "COLUMNS", "CONSTRAINT", "IF", "PARTITION", "PRIMARY", "UNIQUE", "WATERMARK", "DISTRIBUTION")
+_NO_NEW_NAME = ("TO", "COLUMN", "TAG")
+
+
+def alter_columns(tokens: Sequence[Token]) -> list[Edit]:
+    """Inserts COLUMN or COLUMNS where Flink leaves it out, and puts Spark's types in the place of Flink's."""
+    cursor = Cursor(tokens)
+    if not cursor.take("ALTER", "TABLE") or not cursor.take_name():
+        return []
+    if cursor.take("ADD"):
+        return _added(cursor)
+    if cursor.take("DROP"):
+        return _dropped(cursor)
+    if cursor.take("RENAME") and cursor.symbol() not in _NO_NEW_NAME and cursor.symbol(1) == "TO":
+        return [Edit.after(cursor.last, " COLUMN")]
+    if cursor.take("ALTER"):
+        return _retyped(cursor)
+    return []
+
+
+def _added(cursor: Cursor) -> list[Edit]:
+    verb, edits = cursor.last, []
+    if cursor.symbol() == "(":
+        edits.append(Edit.after(verb, " COLUMNS"))
+    elif not cursor.take_any("COLUMN", "COLUMNS"):
+        if cursor.symbol() in _NO_COLUMN:
+            return []
+        edits.append(Edit.after(verb, " COLUMN"))
+    types = TypeRewrites()
+    opened = cursor.take("(")
+    while cursor.take_name():
+        read_type(cursor, (), types)
+        while not cursor.at_end() and cursor.symbol() not in (",", ")"):
+            _skip(cursor)
+        if not opened or not cursor.take(","):
+            break
+    return _kept(edits, types)
+
+
+def _dropped(cursor: Cursor) -> list[Edit]:
+    verb, token = cursor.last, cursor.peek()
+    if cursor.symbol() == "(":
+        return [Edit.after(verb, " COLUMNS")]
+    if token is None or not is_name(token) or cursor.symbol() in _NO_COLUMN:
+        return []
+    cursor.take_name()
+    return [Edit.after(verb, " COLUMN")] if cursor.at_end() else []
+
+
+def _retyped(cursor: Cursor) -> list[Edit]:
+    """`ALTER [COLUMN] c TYPE BYTES`."""
+    cursor.take("COLUMN")
+    types = TypeRewrites()
+    if cursor.take_name() and cursor.take("TYPE"):
+        read_type(cursor, (), types)
+    return _kept([], types)
+
+
+def _kept(edits: list[Edit], types: TypeRewrites) -> list[Edit]:
+    if types.declared:
+        return []
+    return [*edits, *types.edits] if types.flink_only else edits
+
+
+def _skip(cursor: Cursor) -> None:
+    if cursor.symbol() == "(":
+        cursor.skip_parentheses()
+    else:
+        cursor.next()

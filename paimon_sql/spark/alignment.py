@@ -1,0 +1,75 @@
+"""Values for columns whose nested fields go by name, as UPDATE and MERGE INTO assign them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from pyspark.sql import Column
+from pyspark.sql import functions as F
+from pyspark.sql.types import ArrayType, DataType, MapType, StructType
+
+from paimon_core.errors import InvalidDataError
+
+
+@dataclass(frozen=True, slots=True)
+class Alignment:
+    """How the values of one column are aligned: `fills` says whether fields that a value lacks are what they were,
+    or NULL; they are refused without it."""
+
+    table: str
+    column: str
+    fills: bool = False
+
+
+def aligned(value: Column, source: DataType, target: DataType, rules: Alignment, kept: Column | None = None) -> Column:
+    """A value of type `source` with the fields of `target`, in their order; `kept` is what the column holds already.
+
+    Raises `InvalidDataError` for a field that the column has not, or the value has not.
+    """
+    if _has_same_names(source, target):
+        return value
+    match source, target:
+        case StructType(), StructType():
+            return _struct(value, source, target, rules, kept)
+        case ArrayType(), ArrayType():
+            return F.transform(value, lambda e: aligned(e, source.elementType, target.elementType, rules))
+        case MapType(), MapType():
+            return F.transform_values(value, lambda _, v: aligned(v, source.valueType, target.valueType, rules))
+    return value
+
+
+def _struct(value: Column, source: StructType, target: StructType, rules: Alignment, kept: Column | None) -> Column:
+    given = {f.name.lower(): f for f in source.fields}
+    unknown = given.keys() - {f.name.lower() for f in target.fields}
+    missing = [f.name for f in target.fields if f.name.lower() not in given]
+    if unknown or (missing and not rules.fills):
+        wrong = f"has no field {given[sorted(unknown)[0]].name!r}" if unknown else f"needs a field {missing[0]!r}"
+        raise InvalidDataError(
+            f"Column {rules.column!r} of table {rules.table} {wrong}; its fields are "
+            f"{', '.join(f.name for f in target.fields)}. Name them in the value, or set 'write.merge-schema'."
+        )
+    fields = []
+    for field in target.fields:
+        own = None if kept is None else kept.getField(field.name)
+        found = given.get(field.name.lower())
+        if found is not None:
+            part = aligned(value.getField(found.name), found.dataType, field.dataType, rules, own)
+        else:
+            part = F.lit(None).cast(field.dataType) if own is None else own
+        fields.append(part.alias(field.name))
+    is_null = value.isNull() if kept is None or not missing else value.isNull() & kept.isNull()
+    return F.when(~is_null, F.struct(*fields))
+
+
+def _has_same_names(source: DataType, target: DataType) -> bool:
+    """Whether nested fields have the same names in the same order, as far as there are any."""
+    match source, target:
+        case StructType(), StructType():
+            return [f.name.lower() for f in source.fields] == [f.name.lower() for f in target.fields] and all(
+                _has_same_names(s.dataType, t.dataType) for s, t in zip(source.fields, target.fields, strict=True)
+            )
+        case ArrayType(), ArrayType():
+            return _has_same_names(source.elementType, target.elementType)
+        case MapType(), MapType():
+            return _has_same_names(source.valueType, target.valueType)
+    return True

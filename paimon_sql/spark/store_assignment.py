@@ -1,0 +1,90 @@
+"""Values as a table's columns take them: by CAST, where Spark's assignment of values refuses what CAST can do.
+
+Spark stores no STRING in an INT column; Paimon casts it, and a text that is no number is an error then. What Spark
+assigns itself is left to it, and so is everything where `spark.sql.storeAssignmentPolicy` asks for another policy.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from pyspark.errors.exceptions.captured import CapturedException
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import functions as F
+from pyspark.sql.types import DataType
+
+from paimon_core.spec.schema import TableSchema
+from paimon_sql.spark.jvm import SQL, Jvm, python_options, with_elements
+from paimon_sql.spark.session_bridge import SessionBridge
+from paimon_sql.spark.types import string_types, to_struct
+
+_POLICY = "spark.sql.storeAssignmentPolicy"
+
+
+def with_casts(jvm: Jvm, session: SessionBridge, schema: TableSchema, insert: Any) -> Any:
+    """A parsed INSERT INTO a table of this schema, its query casting what Spark would refuse."""
+    if not _casts(session):
+        return insert
+    try:
+        query = DataFrame(jvm.frame(session.session, insert.query()), SparkSession(jvm.context, session.session))
+    except CapturedException:
+        return insert  # Spark says what is wrong, and knows what DEFAULT means in it
+    targets = _targets(jvm, schema, insert, query.columns)
+    if len(targets) != len(query.columns):
+        return insert
+    cast = castable(jvm, session, query, targets)
+    if cast is query:
+        return insert
+    return with_elements(jvm, insert, query=cast._jdf.queryExecution().analyzed())
+
+
+def castable(jvm: Jvm, session: SessionBridge, frame: DataFrame, targets: Sequence[DataType | None]) -> DataFrame:
+    """The frame, each column that Spark would not store as its target cast to it; the very same where there is none."""
+    wanted = [
+        target if target is not None and needs_cast(jvm, session, field.dataType, target) else None
+        for field, target in zip(frame.schema.fields, targets, strict=True)
+    ]
+    if not any(wanted):
+        return frame
+    places = [f"c{i}" for i in range(len(wanted))]  # names may occur twice
+    values = [
+        F.col(p) if t is None else cast_as_spark(jvm, session, F.col(p), t) for p, t in zip(places, wanted, strict=True)
+    ]
+    return frame.toDF(*places).select(*(v.alias(n) for v, n in zip(values, frame.columns, strict=True)))
+
+
+def _targets(jvm: Jvm, schema: TableSchema, insert: Any, names: Sequence[str]) -> list[DataType | None]:
+    """The type of the column that each column of the query goes to; None where it goes to none that is there."""
+    types = {f.name.lower(): f.dataType for f in string_types(to_struct(schema.fields)).fields}
+    listed = [str(c) for c in jvm.items(insert.userSpecifiedCols())]
+    static = {k.lower() for k, v in python_options(insert.partitionSpec()).items() if v is not None}
+    if insert.byName():
+        listed = list(names)
+    elif not listed:
+        listed = [c for c in types if c not in static]
+    return [types.get(c.lower()) for c in listed]
+
+
+def _casts(session: SessionBridge) -> bool:
+    return session.conf(_POLICY, "ANSI").upper() == "ANSI"
+
+
+def needs_cast(jvm: Jvm, session: SessionBridge, source: DataType, target: DataType) -> bool:
+    """Whether a value can be stored in a column only by CAST."""
+    if source == target or not _casts(session):
+        return False
+    cast = jvm.java_class(f"{SQL}.catalyst.expressions.Cast")
+    types = jvm.data_type(source), jvm.data_type(target)
+    if cast.canANSIStoreAssign(*types):
+        return False
+    return bool(cast.canAnsiCast(*types) if _is_ansi(session) else cast.canCast(*types))
+
+
+def cast_as_spark(jvm: Jvm, session: SessionBridge, value: Column, target: DataType) -> Column:
+    """A value as CAST(… AS …) makes it in this session."""
+    return Column(jvm.cast(value._jc, target, ansi=_is_ansi(session)))
+
+
+def _is_ansi(session: SessionBridge) -> bool:
+    return session.conf("spark.sql.ansi.enabled", "true") == "true"
