@@ -23,7 +23,7 @@ from paimon_core.scan.pruning import FileFilter
 from paimon_core.scan.splits import key_sections, pack_files, pack_ranges, pack_sections
 from paimon_core.scan.waiting import partitions_that_wait, waiting_splits
 from paimon_core.spec.manifest import DataFileMeta, ManifestEntry
-from paimon_core.spec.row_ranges import row_ranges
+from paimon_core.spec.row_ranges import is_blob, row_ranges
 from paimon_core.spec.snapshot import Snapshot
 from paimon_core.spec.split import DataSplit, DeletionFile
 from paimon_core.store.features import check_readable
@@ -139,7 +139,8 @@ def _entries(
         alone = files if not store.options[DATA_EVOLUTION] else None  # else rows of a range are in several files
         for entry in manifest.entries(rows if alone is None else alone.prune(manifest, rows)):
             if _keeps(store, entry, alone) and (since is None or _written_at(entry.file) >= since):
-                check_format(store, entry.file)
+                if not (store.options[DATA_EVOLUTION] and is_blob(entry.file)):
+                    check_format(store, entry.file)
                 groups[entry.partition, entry.bucket].append(entry)
     return groups, total
 
