@@ -227,7 +227,7 @@ def parse_type(node: Any, depth: int = 0) -> DataType:
     if isinstance(node, str):
         found = _parse_atomic(node)
         if depth and found.kind is Kind.BLOB:
-            raise UnsupportedFeatureError("BLOB within another type is not supported yet.")
+            raise UnsupportedFeatureError("Columns of type BLOB within another type are not supported yet.")
         return found
     if not isinstance(node, dict) or not isinstance(node.get("type"), str):
         raise InvalidSchemaError(f"{shortened(node)} is not a data type.")
