@@ -39,7 +39,9 @@ from paimon_core.options import (
     TableOptions,
 )
 from paimon_core.spec.index_manifest import IndexManifestEntry
+from paimon_core.spec.manifest import DataFileMeta
 from paimon_core.spec.message import CommitMessage
+from paimon_core.spec.paths import data_file_path
 from paimon_core.spec.snapshot import CommitKind, Snapshot, encode_snapshot
 from paimon_core.spec.statistics import TableStatistics
 from paimon_core.store.features import check_writable
@@ -83,7 +85,7 @@ def commit(
             _LOG.warning("Rows are committed to %s, their compaction is dropped: %s", store.name, error)
             _delete_compacted(store, messages)
     if overwrite is not None:  # what an overwrite replaces is told by no changelog
-        _delete_files(store, [(m, f.file_name) for m in messages for f in m.new_changelog])
+        _delete_files(store, [(m, f) for m in messages for f in m.new_changelog])
     return made
 
 
@@ -119,7 +121,7 @@ def commit_statistics(
 
 def abort(store: TableStore, messages: Sequence[CommitMessage]) -> None:
     """Delete the files of messages that were not committed; what cannot be deleted stays as an orphan."""
-    _delete_files(store, [(m, f.file_name) for m in messages for f in (*m.new_files, *m.new_changelog)])
+    _delete_files(store, [(m, f) for m in messages for f in (*m.new_files, *m.new_changelog)])
     for message in messages:
         delete_index_files(store, message.partition, message.bucket, message.new_index_files)
     _delete_compacted(store, messages)
@@ -295,13 +297,13 @@ def _delete_compacted(store: TableStore, messages: Sequence[CommitMessage]) -> N
     for message in messages:
         kept = {f.file_name for f in (*message.compact_before, *message.new_files)}
         written = (*message.compact_after, *message.compact_changelog)
-        _delete_files(store, [(message, f.file_name) for f in written if f.file_name not in kept])
+        _delete_files(store, [(message, f) for f in written if f.file_name not in kept])
         delete_index_files(store, message.partition, message.bucket, message.compact_new_index_files)
 
 
-def _delete_files(store: TableStore, files: Sequence[tuple[CommitMessage, str]]) -> None:
-    for message, name in files:
-        path = f"{store.bucket_dir(message.partition, message.bucket)}/{name}"
+def _delete_files(store: TableStore, files: Sequence[tuple[CommitMessage, DataFileMeta]]) -> None:
+    for message, file in files:
+        path = data_file_path(store.bucket_dir(message.partition, message.bucket), file)
         try:
             store.io.delete(path)
         except OSError as error:

@@ -38,7 +38,7 @@ _WRITE = (
     _Feature("deletion-vectors.enabled", "false", ("false",), keyed_only=True),
     _Feature("row-tracking.enabled", "false", ("false",), keyed_only=True),
     _Feature("pk-clustering-override", "false", ("false",), keyed_only=True),
-    _Feature("data-file.external-paths", "", ("",)),
+    _Feature("data-file.external-paths.strategy", "none", ("none", "round-robin", "specific-fs")),
 )
 
 
