@@ -159,6 +159,11 @@ COMPACTION_SKIP_EXPIRED = Option(
 CONSUMER_CHANGELOG_ONLY = Option("consumer.changelog-only", boolean, False, "Consumers keep changelogs only.")
 CONSUMER_EXPIRATION_TIME = Option("consumer.expiration-time", optional(duration), None, "Idle consumers go, ms.")
 DATA_FILE_DIRECTORY = Option("data-file.path-directory", folder, "", "Folder of the table that holds the data files.")
+DATA_FILE_EXTERNAL_FS = Option("data-file.external-paths.specific-fs", str.lower, "", "Scheme of paths to choose.")
+DATA_FILE_EXTERNAL_PATHS = Option("data-file.external-paths", names, NO_NAMES, "Where new data files go instead.")
+DATA_FILE_EXTERNAL_STRATEGY = Option(
+    "data-file.external-paths.strategy", str.lower, "none", "How one of the external paths is chosen for a file."
+)
 DATA_FILE_PREFIX = Option("data-file.prefix", str, "data-", "What names of data files begin with.")
 DATA_FILE_THIN = Option("data-file.thin-mode", boolean, False, "Data files repeat no key columns.")
 DATA_EVOLUTION = Option("data-evolution.enabled", boolean, False, "Files may hold some columns of rows only.")

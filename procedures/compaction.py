@@ -164,7 +164,8 @@ def _cluster(
 ) -> list[CommitMessage]:
     units = cluster_units(table.store, partitions, full=strategy is Strategy.FULL)
     options = table.store.options
-    job = sort_job(table.store, [u.task for u in units], options[CLUSTERING_COLUMNS], clustering_curve(options))
+    columns = options[CLUSTERING_COLUMNS]
+    job = sort_job(table.store, [u.task for u in units], columns, clustering_curve(options))
     return clustered(table.store, units, context.executor.sort(job, f"cluster {table.name}")) if units else []
 
 

@@ -56,6 +56,7 @@ _ATOMIC = {
     Kind.VARCHAR: pa.string(),
     Kind.BINARY: pa.binary(),
     Kind.VARBINARY: pa.binary(),
+    Kind.BLOB: pa.binary(),
     Kind.VARIANT: pa.struct(
         [pa.field("value", pa.binary(), nullable=False), pa.field("metadata", pa.binary(), nullable=False)]
     ),

@@ -23,7 +23,7 @@ from paimon_core.scan.pruning import FileFilter
 from paimon_core.scan.splits import key_sections, pack_files, pack_ranges, pack_sections
 from paimon_core.scan.waiting import partitions_that_wait, waiting_splits
 from paimon_core.spec.manifest import DataFileMeta, ManifestEntry
-from paimon_core.spec.row_ranges import row_ranges
+from paimon_core.spec.row_ranges import is_blob, row_ranges
 from paimon_core.spec.snapshot import Snapshot
 from paimon_core.spec.split import DataSplit, DeletionFile
 from paimon_core.store.features import check_readable
@@ -141,7 +141,8 @@ def _entries(
                 found.append(entry)
     groups: dict[Bucket, list[ManifestEntry]] = defaultdict(list)
     for entry in found if alone is None or store.has_primary_key else alone.indexed(found):
-        check_format(store, entry.file)
+        if not (store.options[DATA_EVOLUTION] and is_blob(entry.file)):
+            check_format(store, entry.file)
         groups[entry.partition, entry.bucket].append(entry)
     return groups, total
 

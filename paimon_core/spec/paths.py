@@ -29,6 +29,7 @@ from paimon_core.spec.types import DataField, Kind
 
 DEFAULT_PARTITION_NAME = "__DEFAULT_PARTITION__"
 _ESCAPED = frozenset(map(chr, range(0x20))) | frozenset("\"#%'*/:=?\\\x7f{}[]^")
+_LOCAL_URI = re.compile(r"file:(?://)?(?P<path>/.*)")
 _FORBIDDEN_IN_NAMES = re.compile(r"[\x00-\x1f\x7f/\\\ud800-\udfff]")
 _BLANK = re.compile(r"[^\S\x85\xa0\u2007\u202f]*")  # spaces that do not break a line, and NEL, are no blanks
 _SNAPSHOT = re.compile(r"snapshot-([0-9]{1,19})")
@@ -222,7 +223,15 @@ class TablePaths:
 
 def data_file_path(bucket_dir: str, file: DataFileMeta) -> str:
     """Where a data file lies: in its bucket, unless it says another place. Raises `CorruptFileError`."""
-    return file.external_path or f"{bucket_dir}/{_inside(bucket_dir, file.file_name)}"
+    if file.external_path:
+        return plain_path(file.external_path)
+    return f"{bucket_dir}/{_inside(bucket_dir, file.file_name)}"
+
+
+def plain_path(uri: str) -> str:
+    """A URI as storages take it: those of local files without a scheme."""
+    match = _LOCAL_URI.fullmatch(uri)
+    return match["path"] if match else uri
 
 
 def index_file_path(bucket_dir: str, name: str) -> str:

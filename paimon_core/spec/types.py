@@ -31,6 +31,7 @@ class Kind(Enum):
     DOUBLE = "DOUBLE"
     DATE = "DATE"
     VARIANT = "VARIANT"
+    BLOB = "BLOB"
     DECIMAL = "DECIMAL"
     CHAR = "CHAR"
     VARCHAR = "VARCHAR"
@@ -224,7 +225,10 @@ def parse_type(node: Any, depth: int = 0) -> DataType:
     if depth > MAX_NESTING:
         raise InvalidSchemaError(f"Types are nested more than {MAX_NESTING} levels deep.")
     if isinstance(node, str):
-        return _parse_atomic(node)
+        found = _parse_atomic(node)
+        if depth and found.kind is Kind.BLOB:
+            raise UnsupportedFeatureError("Columns of type BLOB within another type are not supported yet.")
+        return found
     if not isinstance(node, dict) or not isinstance(node.get("type"), str):
         raise InvalidSchemaError(f"{shortened(node)} is not a data type.")
     name, _, null = node["type"].partition(" ")

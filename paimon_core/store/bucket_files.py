@@ -76,6 +76,11 @@ class BucketFiles:
             else:
                 yield from self._read(file, self.predicate)
 
+    def read_as_written(self, files: Sequence[DataFileMeta]) -> Iterator[pa.RecordBatch]:
+        """The rows of files that are not committed yet: what the commit is to tell is NULL. Raises as `read`."""
+        for file in files:
+            yield from self._read(file, None)
+
     def read_numbered(self, file: DataFileMeta) -> Iterator[pa.RecordBatch]:
         """All rows of a file, with their places in it from 0 as a last column, `ROW_INDEX`. Raises as `read`."""
         deletion = self.deletions.get(file.file_name)

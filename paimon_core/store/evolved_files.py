@@ -16,6 +16,7 @@ from paimon_core.spec.manifest import DataFileMeta
 from paimon_core.spec.row_ranges import RowRange, row_ranges
 from paimon_core.spec.split import DeletionFile
 from paimon_core.spec.types import DataField
+from paimon_core.store.blob_columns import blob_column
 from paimon_core.store.bucket_files import BucketFiles, fields_of_file, numbered, without_rows
 from paimon_core.store.index_files import read_deletions
 from paimon_core.store.table_store import TableStore
@@ -50,10 +51,12 @@ class EvolvedFiles:
     def whole(self, rows: RowRange) -> Iterator[pa.RecordBatch]:
         """All rows of a range in their order, those that are deleted too."""
         own = [f for f in self.fields if f.name not in TRACKING_NAMES]
-        held = _newest_holders(self.store, rows.files, own)
+        blobs = [(f, own_parts) for f in own if (own_parts := [p for p in rows.parts if holds(self.store, p, f)])]
+        held = _newest_holders(self.store, rows.files, [f for f in own if f not in [b for b, _ in blobs]])
         version = (held[0][0] if held else rows.anchor if own else rows.files[0]).max_sequence_number
         sources = held or [(rows.anchor, fields_of_file(self.store, rows.anchor)[:1])]
         streams = [BucketFiles(self.store, self.bucket_dir, fields).read([file]) for file, fields in sources]
+        streams += [blob_column(self.store, self.bucket_dir, rows, files, field) for field, files in blobs]
         target, start = arrow_schema(self.fields), 0
         for parts in _side_by_side(streams, rows):
             found = {name: part.column(name) for part in parts for name in part.schema.names}

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from paimon_core.errors import UnsupportedFeatureError
 from paimon_core.options import BUCKET
+from paimon_core.spec.types import Kind
 from paimon_core.store.table_store import TableStore
 
 
@@ -22,6 +23,10 @@ class _Feature:
 
 _READ = (
     _Feature("type", "table", ("table",)),
+    _Feature("data-evolution.enabled", "false", ("false",), keyed_only=True),
+    _Feature("blob-as-descriptor", "false", ("false",)),
+    _Feature("blob-descriptor-field", "", ("",)),
+    _Feature("blob-view-field", "", ("",)),
     _Feature("manifest.format", "avro", ("avro", "parquet", "orc")),
     _Feature("chain-table.enabled", "false", ("false",)),
     _Feature("record-level.expire-time", "", ("",)),
@@ -33,7 +38,7 @@ _WRITE = (
     _Feature("deletion-vectors.enabled", "false", ("false",), keyed_only=True),
     _Feature("row-tracking.enabled", "false", ("false",), keyed_only=True),
     _Feature("pk-clustering-override", "false", ("false",), keyed_only=True),
-    _Feature("data-file.external-paths", "", ("",)),
+    _Feature("data-file.external-paths.strategy", "none", ("none", "round-robin", "specific-fs")),
 )
 
 
@@ -45,6 +50,11 @@ def check_readable(store: TableStore) -> None:
 def check_writable(store: TableStore) -> None:
     """Raises `UnsupportedFeatureError` where a commit to the table would break what other engines rely on."""
     _check(store, _WRITE, "written")
+    blobs = [f.name for f in store.schema.fields if f.type.kind is Kind.BLOB]
+    if blobs:
+        raise UnsupportedFeatureError(
+            f"Table {store.name} cannot be written: column {blobs[0]!r} is a BLOB, which this version only reads."
+        )
     if not store.has_primary_key:
         return
     if store.options[BUCKET] == 0:

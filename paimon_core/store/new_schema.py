@@ -103,6 +103,7 @@ def check_schema(schema: TableSchema) -> None:
     _check_changelog(schema, options)
     _check_row_tracking(schema, options)
     indexed_columns(options, schema)  # raises where a column cannot have the index
+    _check_blobs(schema, options)
 
 
 def _keys(kind: str, option: str, given: Sequence[str], options: dict[str, str]) -> tuple[str, ...]:
@@ -247,6 +248,17 @@ def _check_row_tracking(schema: TableSchema, options: TableOptions) -> None:
         raise InvalidOptionError(
             f"Data evolution config must enabled with {ROW_TRACKING.key}: set '{ROW_TRACKING.key}' = 'true' too."
         )
+
+
+def _check_blobs(schema: TableSchema, options: TableOptions) -> None:
+    for field in schema.fields:
+        named = field.name in names(options.values.get("blob-field", ""))
+        asked = named or (field.description or "").strip().startswith("__BLOB_")
+        if asked and field.type.kind is not Kind.BLOB:
+            raise UnsupportedFeatureError(
+                f"Column {field.name!r} cannot be made a BLOB by this version, which only reads such columns: leave "
+                "out the option 'blob-field' and the directive in its comment."
+            )
 
 
 def _named(schema: TableSchema, option: str, columns: Sequence[str]) -> tuple[DataField, ...]:

@@ -23,6 +23,7 @@ from paimon_core.spec.binary_row import EMPTY_ROW
 from paimon_core.spec.manifest import TO_BE_NUMBERED, DataFileMeta, FileSource
 from paimon_core.spec.stats import EMPTY_STATS, UNKNOWN, ColumnStats, encode_stats
 from paimon_core.store.bucket_files import file_fields
+from paimon_core.store.external_paths import external_path, folders_of_new_files
 from paimon_core.store.file_index_options import indexed_columns
 from paimon_core.store.row_tracking import written_fields
 from paimon_core.store.table_store import TableStore
@@ -81,7 +82,8 @@ class DataFileWriter:
     """
 
     def __init__(self, store: TableStore, bucket_dir: str, role: FileRole):
-        self._store, self._dir, self._role = store, bucket_dir, role
+        self._store, self._role = store, role
+        self._folders = folders_of_new_files(store, bucket_dir)
         self._options = for_level(store.options, role.level) if store.has_primary_key else store.options
         fields = file_fields(store) if role.columns is None else written_fields(store, role.columns)
         self._schema = arrow_schema(fields)
@@ -142,7 +144,7 @@ class DataFileWriter:
         if not self._pending_rows:
             return
         if self._file is None:
-            path = f"{self._dir}/{next(self._names)}"
+            path = f"{next(self._folders)}/{next(self._names)}"
             self._paths.append(path)
             self._file = self._format.open_writer(self._store.io, path, self._stored, self._options)
             self._index = FileIndexBuilder(self._indexed) if self._indexed else None
@@ -173,11 +175,13 @@ class DataFileWriter:
     def _close(self) -> None:
         if self._file is None or self._contents is None:
             return
-        meta = self._meta(self._file.close(), self._contents)
+        written = self._file.close()
+        meta = self._meta(written, self._contents)
         self._file = self._contents = None
         if self._index is not None:
-            meta, self._index = with_file_index(self._store, self._dir, meta, self._index.bodies()), None
-            self._paths += [f"{self._dir}/{name}" for name in meta.extra_files]
+            folder = written.path.rpartition("/")[0]
+            meta, self._index = with_file_index(self._store, folder, meta, self._index.bodies()), None
+            self._paths += [f"{folder}/{name}" for name in meta.extra_files]
         self.finished.append(meta)
 
     def _meta(self, written: WrittenFile, contents: _Contents) -> DataFileMeta:
@@ -200,6 +204,7 @@ class DataFileWriter:
             delete_row_count=contents.deletes,
             file_source=int(self._role.source),
             write_cols=self._role.columns,
+            external_path=external_path(self._store, written.path),
         )
         if not self._key_fields:
             return replace(meta, key_stats=EMPTY_STATS)

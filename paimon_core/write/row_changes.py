@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from base64 import b64decode, b64encode
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 
@@ -33,7 +33,7 @@ from paimon_core.store.manifests import live_files
 from paimon_core.store.row_tracking import rewritten_columns, tracking_fields
 from paimon_core.store.table_store import TableStore
 from paimon_core.write.append import AppendWriter
-from paimon_core.write.data_files import DataFileWriter, FileRole
+from paimon_core.write.data_files import DataFileWriter, FileRole, target_file_size
 from paimon_core.write.deletion import delete_rows, vectors_of
 from paimon_core.write.rows import SEVERAL_MATCHES
 
@@ -168,22 +168,57 @@ def _check_unmarked(
                     raise _replaced(store, name)
 
 
-def rewrite_tasks(changed: Iterable[tuple[ManifestEntry, BitMap64]]) -> list[str]:
-    """One text per file that is to be rewritten without its removed rows."""
-    tasks = []
+@dataclass(frozen=True, slots=True)
+class Rewrites:
+    """Texts of tasks that rewrite files, and the messages of new rows: those that go into these files, which are to be
+    deleted then, and the rest."""
+
+    tasks: tuple[str, ...]
+    joined: tuple[CommitMessage, ...]
+    kept: tuple[CommitMessage, ...]
+
+
+def rewrites_of(
+    store: TableStore, changed: Iterable[tuple[ManifestEntry, BitMap64]], written: Sequence[CommitMessage]
+) -> Rewrites:
+    """How files lose their removed rows: each is rewritten, or, where all that changes in a bucket fits into one file,
+    they become one, with the rows that replace those removed."""
+    buckets: dict[Bucket, list[tuple[ManifestEntry, BitMap64]]] = defaultdict(list)
     for entry, rows in changed:
-        message = CommitMessage(
-            partition=entry.partition,
-            bucket=entry.bucket,
-            total_buckets=entry.total_buckets,
-            deleted_files=(entry.file,),
-        )
-        tasks.append(json.dumps({"file": encode_message(message), "rows": b64encode(rows.serialize()).decode()}))
-    return tasks
+        buckets[entry.partition, entry.bucket].append((entry, rows))
+    columns, target = rewritten_columns(store), target_file_size(store)
+    tasks, joined = [], list[CommitMessage]()
+    for place, group in buckets.items():
+        new = [m for m in written if (m.partition, m.bucket) == place and _has_columns(m, columns)]
+        size = sum(f.file_size for m in new for f in m.new_files) + sum(e.file.file_size for e, _ in group)
+        if group[0][0].total_buckets < 0 and size <= target:
+            tasks.append(_task(group, new))
+            joined += new
+        else:
+            tasks += [_task([one]) for one in group]
+    return Rewrites(tuple(tasks), tuple(joined), tuple(m for m in written if m not in joined))
+
+
+def _has_columns(message: CommitMessage, columns: tuple[str, ...] | None) -> bool:
+    return all(f.write_cols == columns for f in message.new_files)
+
+
+def _task(group: Sequence[tuple[ManifestEntry, BitMap64]], new: Iterable[CommitMessage] = ()) -> str:
+    """The text of a task: a message of the files that go, and those that go along with them; and the rows that go."""
+    first, _ = group[0]
+    message = CommitMessage(
+        partition=first.partition,
+        bucket=first.bucket,
+        total_buckets=first.total_buckets,
+        deleted_files=tuple(e.file for e, _ in group),
+        new_files=tuple(f for m in new for f in m.new_files),
+    )
+    removed = {e.file.file_name: b64encode(rows.serialize()).decode() for e, rows in group}
+    return json.dumps({"files": encode_message(message), "removed": removed})
 
 
 def rewrite_function(store: TableStore) -> Callable[[str], str]:
-    """What runs a task: its text to the text of the commit message of the file without the removed rows."""
+    """What runs a task: its text to the text of the commit message of the files without the removed rows."""
     return partial(_rewrite, store)
 
 
@@ -197,16 +232,18 @@ def merged_removals(parts: Iterable[Removed], once: bool) -> Removed:
 
 def _rewrite(store: TableStore, task: str) -> str:
     node = json.loads(task)
-    message, removed = decode_message(node["file"]), BitMap64.deserialize(b64decode(node["rows"]))
-    (file,) = message.deleted_files
-    if len(removed) == file.row_count:
-        return encode_message(message)
+    message = decode_message(node["files"])
+    removed = {name: BitMap64.deserialize(b64decode(text)) for name, text in node["removed"].items()}
     directory = store.bucket_dir(message.partition, message.bucket)
-    role = FileRole(sequence_start=file.min_sequence_number, columns=rewritten_columns(store))
-    writer = DataFileWriter(store, directory, role)
+    start = min(f.min_sequence_number for f in message.deleted_files)
+    writer = DataFileWriter(store, directory, FileRole(sequence_start=start, columns=rewritten_columns(store)))
     reader = BucketFiles(store, directory, (*store.schema.fields, *tracking_fields(store)))
     try:
-        for batch in without_rows(reader.read([file]), _numbers(removed)):
+        for file in message.deleted_files:
+            gone = removed[file.file_name]
+            for batch in without_rows(reader.read([file]), _numbers(gone)) if len(gone) < file.row_count else ():
+                writer.write(batch)
+        for batch in reader.read_as_written(message.new_files):
             writer.write(batch)
         writer.roll()
     except BaseException:

@@ -29,7 +29,7 @@ from paimon_core.write.row_changes import (
     marked_rows,
     merged_removals,
     rewrite_function,
-    rewrite_tasks,
+    rewrites_of,
 )
 from paimon_sql.spark.auto_compaction import compact_after_write
 from paimon_sql.spark.executor import SparkExecutor
@@ -153,7 +153,7 @@ class ChangesBatchWrite(PaimonBatchWrite):
         written, parts = _decode(messages)
         rewritten: list[CommitMessage] = []
         try:
-            rewritten = self._take_away(merged_removals(parts, rules.once))
+            rewritten, written = self._take_away(merged_removals(parts, rules.once), written)
             self.may_be_visible = True
             info = CommitInfo(user=self.table.new_commit_user(), operation=rules.operation)
             written = [*commit_rows(self.builder.session, self.table, [*written, *rewritten], info)]
@@ -165,16 +165,21 @@ class ChangesBatchWrite(PaimonBatchWrite):
             raise
         compact_after_write(self.builder.session, self.table, written, overwrites=False)
 
-    def _take_away(self, removed: Removed) -> list[CommitMessage]:
-        """Messages that take the rows away: by deletion vectors where the table has them, else by rewriting files."""
+    def _take_away(
+        self, removed: Removed, written: list[CommitMessage]
+    ) -> tuple[list[CommitMessage], list[CommitMessage]]:
+        """Messages that take the rows away, by deletion vectors where the table has them, else by rewriting files; and
+        those of new rows that are left."""
         store, snapshot = self.table.store, self.table.latest_snapshot()
         has_vectors = store.options[DELETION_VECTORS]
         changed = changed_files(store, snapshot, removed)
         if has_vectors:
-            return marked_rows(store, snapshot, changed)
+            return marked_rows(store, snapshot, changed), written
+        rewrites = rewrites_of(store, changed, written)
         executor = SparkExecutor(self.builder.session)
-        texts = executor.run(rewrite_function(store), rewrite_tasks(changed), f"rewrite files of {self.table.name}")
-        return [decode_message(t) for t in texts]
+        texts = executor.run(rewrite_function(store), rewrites.tasks, f"rewrite files of {self.table.name}")
+        self.table.abort(rewrites.joined)
+        return [decode_message(t) for t in texts], list(rewrites.kept)
 
     def abort(self, messages: Any) -> None:
         if not self.may_be_visible:

@@ -44,6 +44,7 @@ _SIMPLE: dict[Kind, type[spark.DataType]] = {
     Kind.BINARY: spark.BinaryType,
     Kind.VARBINARY: spark.BinaryType,
     Kind.VARIANT: spark.VariantType,
+    Kind.BLOB: spark.BinaryType,
 }
 _FROM_SPARK: dict[type[spark.DataType], paimon.DataType] = {
     spark.BooleanType: paimon.BOOLEAN,

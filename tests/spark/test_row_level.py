@@ -154,7 +154,7 @@ def test_metadata_columns_say_where_rows_are(spark: Any, table: str) -> None:
     assert "__paimon_bucket" not in spark.table("t").columns
     assert all(b >= 0 for (b,) in rows(spark, "SELECT __paimon_bucket FROM t"))
     if table == "keyed":
-        with pytest.raises(PySparkException, match="has a primary key"):
+        with pytest.raises(PySparkException, match="metadata column __paimon_file_path"):
             rows(spark, "SELECT __paimon_file_path FROM t")
         return
     places = rows(spark, "SELECT __paimon_file_path, __paimon_row_index, id FROM t WHERE id > 1")

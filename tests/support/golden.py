@@ -19,11 +19,8 @@ GOLDEN = Path(__file__).parents[1] / "golden"
 
 # tables whose rows are refused, and what the message says
 REFUSED_TABLES = {
-    "blob": "BLOB are not supported yet",
     "chain": "'chain-table.enabled' = 'true' is not supported yet",
 }
-# those of which not even the list of files can be read
-REFUSED_METADATA = frozenset(("blob",))
 
 
 def golden_names() -> list[str]:
@@ -31,7 +28,6 @@ def golden_names() -> list[str]:
 
 
 def golden_table(name: str) -> Table:
-    """Raises `UnsupportedFeatureError` for some of REFUSED_METADATA."""
     root = str(GOLDEN / "warehouse" / "golden.db" / name)
     io = LocalFileIO()
     schema = latest_schema(io, root)

@@ -222,8 +222,6 @@ def test_what_is_no_type(node: Any) -> None:
 @pytest.mark.parametrize(
     ("node", "name"),
     [
-        ("BLOB", "BLOB"),
-        ("BLOB NOT NULL", "BLOB"),
         (" geography(4326)", "geography"),
         ("GEOMETRY('OGC:CRS84')", "GEOMETRY"),
         ("VECTOR<FLOAT, 3>", "VECTOR"),

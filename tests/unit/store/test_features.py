@@ -15,6 +15,8 @@ from tests.support.golden import golden_table
 from tests.support.tables import new_store
 
 BOTH = {
+    "data-evolution.enabled": "true",
+    "blob-as-descriptor": "true",
     "manifest.format": "csv",
     "record-level.expire-time": "1 d",
 }

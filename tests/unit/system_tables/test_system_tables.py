@@ -15,7 +15,7 @@ from paimon_core.spec.types import DATE, DOUBLE, FLOAT, INT, STRING, DataField, 
 from paimon_core.system_tables.registry import SYSTEM_TABLES
 from paimon_core.system_tables.text import cast_text, duration_text, row_text, value_text
 from paimon_core.table import Table
-from tests.support.golden import REFUSED_METADATA, golden_checks, golden_names, golden_table
+from tests.support.golden import golden_checks, golden_names, golden_table
 from tests.support.tables import data_file, info, message, new_store
 
 QUERY = re.compile(r"SELECT ([a-zA-Z_, ]+) FROM golden\.`(\w+)\$(\w+)`( WHERE key <> 'owner')?")
@@ -23,7 +23,7 @@ QUERY = re.compile(r"SELECT ([a-zA-Z_, ]+) FROM golden\.`(\w+)\$(\w+)`( WHERE ke
 
 def golden_queries() -> list[Any]:
     found = []
-    for name in sorted(set(golden_names()) - REFUSED_METADATA):
+    for name in golden_names():
         for check in golden_checks(name):
             match = QUERY.fullmatch(check["query"])
             if match and match[3] in SYSTEM_TABLES:

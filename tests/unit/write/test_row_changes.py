@@ -21,7 +21,7 @@ from paimon_core.write.row_changes import (
     marked_rows,
     merged_removals,
     rewrite_function,
-    rewrite_tasks,
+    rewrites_of,
 )
 from paimon_core.write.writer import open_changes_writer
 from tests.support.stored import compact, create_table, insert, open_table
@@ -59,7 +59,10 @@ def change(table: Table, deleted: list[Placed], updated: list[Placed], *, once: 
     if table.store.options[DELETION_VECTORS] and changed:
         messages += marked_rows(table.store, table.latest_snapshot(), changed)
     else:
-        messages += [decode_message(rewrite_function(table.store)(t)) for t in rewrite_tasks(changed)]
+        rewrites = rewrites_of(table.store, changed, messages)
+        rewritten = [decode_message(rewrite_function(table.store)(t)) for t in rewrites.tasks]
+        table.abort(rewrites.joined)
+        messages = [*rewrites.kept, *rewritten]
     table.commit(messages, CommitInfo(user="u"))
 
 

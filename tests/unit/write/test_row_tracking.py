@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pyarrow as pa
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -15,7 +17,7 @@ from paimon_core.scan.views import View, view_fields
 from paimon_core.spec.message import decode_message
 from paimon_core.store.manifests import live_files
 from paimon_core.table import Table
-from paimon_core.write.row_changes import changed_files, marked_rows, merged_removals, rewrite_function, rewrite_tasks
+from paimon_core.write.row_changes import changed_files, marked_rows, merged_removals, rewrite_function, rewrites_of
 from paimon_core.write.writer import open_changes_writer
 from tests.support.stored import commit, compact, create_table, insert, write
 
@@ -56,7 +58,10 @@ def change(table: Table, deleted: set[int], updated: set[int], added: list[int],
     if table.store.options[DELETION_VECTORS]:
         messages += marked_rows(table.store, snapshot, changed)
     else:
-        messages += [decode_message(rewrite_function(table.store)(t)) for t in rewrite_tasks(changed)]
+        rewrites = rewrites_of(table.store, changed, messages)
+        rewritten = [decode_message(rewrite_function(table.store)(t)) for t in rewrites.tasks]
+        table.abort(rewrites.joined)
+        messages = [*rewrites.kept, *rewritten]
     made = table.commit(messages, CommitInfo(user="u"))
     return None if made is None else made.id
 
@@ -112,9 +117,22 @@ def test_rolled_files_and_their_metadata(tmp_path_factory: pytest.TempPathFactor
     assert len(files) == 3 and sorted(f.first_row_id or 0 for f in files) == [0, 1, 2]
     assert {(f.min_sequence_number, f.max_sequence_number) for f in files} == {(1, 1)}
     change(table, {0}, {1}, [], "b")
+    assert state(table) == {1: (1, "b", 2), 2: (2, "a", 1)}
     by_cols = {f.write_cols: f for e in live_files(table.store, table.latest_snapshot()).values() for f in [e.file]}
     assert by_cols[None].first_row_id == 2
     assert by_cols[("k", "v", "_ROW_ID", "_SEQUENCE_NUMBER")].first_row_id is None
+
+
+def test_a_small_update_makes_one_file(tmp_path_factory: pytest.TempPathFactory) -> None:
+    table = create_table(str(tmp_path_factory.mktemp("wh")), row_tracking__enabled="true")
+    for k in (1, 2):
+        insert(table, [(k, "a"), (k + 10, "a")])
+    change(table, {0}, {1, 2}, [99], "b")
+    files = {f.row_count: f for e in live_files(table.store, table.latest_snapshot()).values() for f in [e.file]}
+    assert sorted(files) == [1, 3] and (files[3].min_sequence_number, files[3].max_sequence_number) == (2, 3)
+    assert state(table) == {1: (11, "b", 3), 2: (2, "b", 3), 3: (12, "a", 2), 4: (99, "b", 3)}
+    folder = Path(table.store.bucket_dir(b"\0" * 12, 0))
+    assert len(list(folder.iterdir())) == 4  # those of before, and what the update made of them
 
 
 def test_what_row_tracking_does_not_go_with(tmp_path_factory: pytest.TempPathFactory) -> None:

@@ -1,0 +1,107 @@
+"""`.blob` files, against a writer of a few lines; values of several files; damaged files."""
+
+from __future__ import annotations
+
+import zlib
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from paimon_core.errors import CorruptFileError, DataFileMissingError
+from paimon_core.formats.blob import BlobFile
+from paimon_core.io.local import LocalFileIO
+from paimon_core.spec.row_ranges import row_ranges
+from paimon_core.spec.types import DataField, DataType, Kind
+from paimon_core.store.blob_columns import blob_column
+from tests.support.tables import data_file, new_store
+
+NOT_WRITTEN = "not written"
+Value = bytes | str | None
+FIELD = DataField(id=1, name="v", type=DataType(Kind.BLOB))
+VALUES = st.lists(st.one_of(st.none(), st.binary(max_size=300), st.just(NOT_WRITTEN)), max_size=12)
+
+
+def encode(values: list[Value]) -> bytes:
+    body, index, last = b"", b"", 0
+    for value in values:
+        length = -1 if value is None else -2
+        if isinstance(value, bytes):
+            length = len(value) + 16
+            entry = (1481511375).to_bytes(4, "little") + value
+            body += entry + length.to_bytes(8, "little") + zlib.crc32(entry).to_bytes(4, "little")
+        delta, last = length - last, length
+        zigzag = delta * 2 if delta >= 0 else -delta * 2 - 1
+        while zigzag >= 0x80:
+            index += bytes([zigzag & 0x7F | 0x80])
+            zigzag >>= 7
+        index += bytes([zigzag])
+    return body + index + len(index).to_bytes(4, "little") + b"\x01"
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(values=VALUES, data=st.data())
+def test_values_are_read(tmp_path: Path, values: list[Value], data: st.DataObject) -> None:
+    path = tmp_path / "a.blob"
+    path.write_bytes(encode(values))
+    file = BlobFile.open(LocalFileIO(), str(path))
+    assert file.written.tolist() == [v != NOT_WRITTEN for v in values]
+    start = data.draw(st.integers(0, len(values)))
+    count = data.draw(st.integers(0, len(values) - start))
+    found = [v for part in file.read(start, count) for v in part.to_pylist()]
+    assert found == [v if isinstance(v, bytes) else None for v in values[start : start + count]]
+
+
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(older=st.lists(st.sampled_from([None, b"", b"old", NOT_WRITTEN]), min_size=6, max_size=6), cut=st.integers(0, 6))
+def test_the_newest_file_that_tells_a_value_counts(
+    tmp_path_factory: pytest.TempPathFactory, older: list[Value], cut: int
+) -> None:
+    """Two files of a part of the rows each, and a newer one of all of them."""
+    root = tmp_path_factory.mktemp("wh")
+    store = new_store(root, **{"row-tracking.enabled": "true", "data-evolution.enabled": "true"})
+    newer: list[Value] = [b"new", None, NOT_WRITTEN] * 2
+    files = [data_file(store, 0, 9, rows=6, first_row_id=100, write_cols=("k",))]
+    for first, part, version in ((0, older[:cut], 1), (cut, older[cut:], 1), (0, newer, 2)):
+        if part:
+            name = f"b{len(files)}.blob"
+            (root / name).write_bytes(encode(part))
+            more = {"first_row_id": 100 + first, "write_cols": ("v",), "max_sequence_number": version}
+            files.append(data_file(store, 0, 9, rows=len(part), file_name=name, **more))
+    (rows,) = row_ranges(files)
+    found = [v for b in blob_column(store, str(root), rows, rows.parts, FIELD) for v in b.column(0).to_pylist()]
+    expected = [n if n != NOT_WRITTEN else o if o != NOT_WRITTEN else None for o, n in zip(older, newer, strict=True)]
+    assert found == expected
+
+
+@settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(values=VALUES, data=st.data())
+def test_damage_is_told(tmp_path: Path, values: list[Value], data: st.DataObject) -> None:
+    """Whatever is cut off or changed, the answer is values or an error that names the file."""
+    content = bytearray(encode(values))
+    if data.draw(st.booleans()):
+        del content[data.draw(st.integers(0, len(content) - 1)) :]
+    else:
+        content[data.draw(st.integers(0, len(content) - 1))] ^= data.draw(st.integers(1, 255))
+    path = tmp_path / "a.blob"
+    path.write_bytes(content)
+    try:
+        file = BlobFile.open(LocalFileIO(), str(path))
+        assert sum(len(part) for part in file.read(0, len(file.lengths))) == len(file.lengths)
+    except CorruptFileError as e:
+        assert e.path == str(path)
+
+
+def test_a_file_that_is_not_there_or_too_short(tmp_path: Path) -> None:
+    store = new_store(tmp_path, **{"row-tracking.enabled": "true", "data-evolution.enabled": "true"})
+    files = [data_file(store, 0, 9, rows=2, first_row_id=0, file_name=n, write_cols=(c,)) for n, c in PAIRS]
+    (rows,) = row_ranges(files)
+    with pytest.raises(DataFileMissingError, match=r"x\.blob of table"):
+        list(blob_column(store, str(tmp_path), rows, rows.parts, FIELD))
+    (tmp_path / "x.blob").write_bytes(encode([b"a"]))
+    with pytest.raises(CorruptFileError, match="it has 1 values, metadata says 2"):
+        list(blob_column(store, str(tmp_path), rows, rows.parts, FIELD))
+
+
+PAIRS = (("a.parquet", "k"), ("x.blob", "v"))
