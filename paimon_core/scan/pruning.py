@@ -23,6 +23,7 @@ from paimon_core.spec.binary_row import encode_body
 from paimon_core.spec.hashing import bucket_of, murmur3_row
 from paimon_core.spec.manifest import DataFileMeta, ManifestEntry
 from paimon_core.spec.row_ranges import RowRange
+from paimon_core.spec.schema import TableSchema
 from paimon_core.spec.stats import UNKNOWN, ColumnStats
 from paimon_core.spec.types import Kind
 from paimon_core.store.partitions import PartitionFilter
@@ -145,6 +146,14 @@ class FileFilter:
         rows = entry.file.row_count
         known = self._stats.of(entry.file) | self._partitions.columns(entry.partition, rows)
         return may_match(predicate, lambda name: known.get(name, UNKNOWN), rows)
+
+
+def keys_asked_for(schema: TableSchema, predicate: Predicate | None) -> int | None:
+    """How many primary keys a predicate can be true for, None where it does not name them."""
+    if predicate is None or not schema.primary_keys:
+        return None
+    choices = [_values_of(predicate, name) for name in schema.primary_keys]
+    return prod(len(c) for c in choices if c is not None) if None not in choices else None
 
 
 def _values_of(predicate: Predicate, name: str) -> tuple[Any, ...] | None:
