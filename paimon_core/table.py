@@ -30,7 +30,7 @@ from paimon_core.spec.schema import TableSchema
 from paimon_core.spec.snapshot import Operation, Snapshot
 from paimon_core.spec.statistics import TableStatistics
 from paimon_core.store.features import check_writable
-from paimon_core.store.manifests import live_files
+from paimon_core.store.manifests import max_sequence_number
 from paimon_core.store.option_changes import check_option_set
 from paimon_core.store.snapshots import latest_snapshot
 from paimon_core.store.statistics import read_statistics
@@ -91,8 +91,7 @@ class Table:
 
     def max_sequence_number(self) -> int:
         """The largest sequence number of the live files, -1 for none: a writer's rows come after it."""
-        live = live_files(self.store, latest_snapshot(self.store)).values()
-        return max((e.file.max_sequence_number for e in live), default=-1)
+        return max_sequence_number(self.store, latest_snapshot(self.store))
 
     def assignment_base(self, tasks: int, overwrite: Overwrite | None = None) -> AssignmentBase | None:
         """What the tasks of a write give dynamic buckets by; None where buckets are not dynamic.

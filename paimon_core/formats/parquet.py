@@ -17,7 +17,7 @@ from paimon_core.errors import CorruptFileError, InvalidOptionError
 from paimon_core.expressions.predicate import columns as columns_of
 from paimon_core.expressions.predicate import conjuncts
 from paimon_core.expressions.prune import may_match
-from paimon_core.formats.arrow_types import arrow_schema
+from paimon_core.formats.arrow_types import SEQUENCE_NUMBER, VALUE_KIND, arrow_schema
 from paimon_core.formats.columns import rows_at
 from paimon_core.formats.evolution import conform_batch, request_sources
 from paimon_core.formats.file_format import ReadRequest, WrittenFile
@@ -31,6 +31,7 @@ from paimon_core.spec.types import DataField, Kind, TimeType, nested_types
 
 _FLOATS = (Kind.FLOAT, Kind.DOUBLE)
 _SAMPLE_ROWS = 20_000
+_KEYED_GROUP_ROWS = 2**16  # few rows to decode for one key; smaller ones are slower to write
 _COMPRESSION = Option("parquet.compression", str.lower, "", "Codec of Parquet files, before `file.compression`.")
 _DICTIONARY = Option("parquet.enable.dictionary", boolean, True, "Columns that repeat values have a dictionary.")
 _DICTIONARY_PAGE_SIZE = Option("parquet.dictionary.page.size", memory_size, 2**20, "Bytes of a dictionary.")
@@ -72,7 +73,7 @@ class ParquetFormat:
 
 
 class ParquetFileWriter:
-    """One Parquet file; each `write` is a row group."""
+    """One Parquet file; each `write` is a row group, or several where rows are sorted by key."""
 
     def __init__(self, io: FileIO, path: str, fields: Sequence[DataField], options: TableOptions):
         self._fields = tuple(fields)
@@ -82,6 +83,8 @@ class ParquetFileWriter:
             f.name: [] for f in self._fields if f.type.kind in _FLOATS
         }
         self._codec, self._options = _codec(options), options
+        keyed = {SEQUENCE_NUMBER, VALUE_KIND} <= {f.name for f in fields}
+        self._group_rows = _KEYED_GROUP_ROWS if keyed else None
         self._writer: pq.ParquetWriter | None = None
         self._output = OutputFile(io, path)
 
@@ -91,7 +94,7 @@ class ParquetFileWriter:
         with storage_errors("write", self._output.path):
             if self._writer is None:
                 self._writer = self._open(rows)
-            self._writer.write_table(rows, row_group_size=max(rows.num_rows, 1))
+            self._writer.write_table(rows, row_group_size=self._group_rows or max(rows.num_rows, 1))
 
     def _open(self, first_rows: pa.Table) -> pq.ParquetWriter:
         return pq.ParquetWriter(

@@ -28,6 +28,7 @@ from paimon_core.spec.file_index.registry import INDEX_TYPES, POSITIONAL
 from paimon_core.spec.hashing import bucket_of, murmur3_row
 from paimon_core.spec.manifest import DataFileMeta, ManifestEntry
 from paimon_core.spec.row_ranges import RowRange
+from paimon_core.spec.schema import TableSchema
 from paimon_core.spec.stats import UNKNOWN, ColumnStats
 from paimon_core.spec.types import Kind
 from paimon_core.store.partitions import PartitionFilter
@@ -176,6 +177,14 @@ class FileFilter:
     def _index_may_match(self, entry: ManifestEntry) -> bool:
         rows = self.rows_of(self.store.bucket_dir(entry.partition, entry.bucket), entry.file)
         return rows is None or bool(rows)
+
+
+def keys_asked_for(schema: TableSchema, predicate: Predicate | None) -> int | None:
+    """How many primary keys a predicate can be true for, None where it does not name them."""
+    if predicate is None or not schema.primary_keys:
+        return None
+    choices = [_values_of(predicate, name) for name in schema.primary_keys]
+    return prod(len(c) for c in choices if c is not None) if None not in choices else None
 
 
 def _values_of(predicate: Predicate, name: str) -> tuple[Any, ...] | None:

@@ -38,7 +38,8 @@ def read_changes(
         evolved = EvolvedFiles(store, split.bucket_dir, fields, predicate, split.deletions_by_file)
         batches = _told(evolved.read(split.files), fields, 0, 0)
     elif not store.has_primary_key:
-        batches = _append_changes(store, split, fields, predicate)
+        # sequence numbers, which only logs show, count every row of a file
+        batches = _append_changes(store, split, fields, None if retracts else predicate)
     elif split.kind is SplitKind.DIFFERENCE:
         batches = _compared(store, split, fields, predicate)
     elif split.kind is SplitKind.CHANGES:

@@ -10,12 +10,14 @@ import numpy as np
 import pyarrow as pa
 
 from paimon_core.errors import CorruptFileError, DataFileMissingError, InvalidDataError, MergeRefusedError
+from paimon_core.expressions.arrow import to_arrow
 from paimon_core.expressions.predicate import Predicate
 from paimon_core.formats.arrow_types import (
     KEY_PREFIX,
     ROW_INDEX,
     TRACKING_FIELDS,
     TRACKING_NAMES,
+    arrow_schema,
     key_value_fields,
 )
 from paimon_core.formats.columns import int64_array
@@ -42,7 +44,8 @@ from paimon_core.store.table_store import TableStore
 
 @dataclass(frozen=True, slots=True)
 class BucketFiles:
-    """Where the files of a bucket lie, for reading some of their columns; deleted rows are left out.
+    """Where the files of a bucket lie, for reading some of their columns; deleted rows are left out, and rows for which
+    `predicate` is not true: for a merge it must be on keys.
 
     `deletions` are the deletion vectors by the names of the data files that have one. `selection` gives the positions
     of the rows that are of interest, None where all are.
@@ -56,30 +59,34 @@ class BucketFiles:
     selection: Callable[[DataFileMeta], Rows | None] | None = None
 
     def read(self, files: Sequence[DataFileMeta]) -> Iterator[pa.RecordBatch]:
-        """The rows of the files, one file after the other.
+        """The rows of the files that match the predicate, one file after the other.
 
         Raises `DataFileMissingError`, `CorruptFileError`, `InvalidDataError` for values not to be cast.
         """
+        condition = None if self.predicate is None else to_arrow(self.predicate, arrow_schema(self.fields))
         for file in files:
-            deletion = self.deletions.get(file.file_name)
-            deleted = None if deletion is None else read_deletions(self.store.io, deletion, file.row_count)
-            selected = None if self.selection is None or self._tracks else self.selection(file)
-            if selected is not None:
-                rows = np.asarray(selected.to_array()).astype(np.int64)
-                rows = rows if deleted is None else rows[~np.isin(rows, deleted)]
-                if len(rows):
-                    yield from self._read(file, None, rows)
-            elif deleted is not None:
-                yield from without_rows(self._whole(file), deleted)  # positions count every row of the file
-            elif self._tracks:
-                yield from self._whole(file)
-            else:
-                yield from self._read(file, self.predicate)
+            for batch in self._left(file):
+                rows = batch if condition is None else batch.filter(condition)
+                if rows.num_rows:
+                    yield rows
 
     def read_as_written(self, files: Sequence[DataFileMeta]) -> Iterator[pa.RecordBatch]:
         """The rows of files that are not committed yet: what the commit is to tell is NULL. Raises as `read`."""
         for file in files:
             yield from self._read(file, None)
+
+    def _left(self, file: DataFileMeta) -> Iterator[pa.RecordBatch]:
+        """The rows that are not deleted, without some that are of no interest."""
+        deletion = self.deletions.get(file.file_name)
+        deleted = None if deletion is None else read_deletions(self.store.io, deletion, file.row_count)
+        selected = None if self.selection is None or self._tracks else self.selection(file)
+        if selected is not None:
+            rows = np.asarray(selected.to_array()).astype(np.int64)
+            rows = rows if deleted is None else rows[~np.isin(rows, deleted)]
+            return self._read(file, None, rows) if len(rows) else iter(())
+        if deleted is not None:
+            return without_rows(self._whole(file), deleted)  # positions count every row of the file
+        return self._whole(file) if self._tracks else self._read(file, self.predicate)
 
     def read_numbered(self, file: DataFileMeta) -> Iterator[pa.RecordBatch]:
         """All rows of a file, with their places in it from 0 as a last column, `ROW_INDEX`. Raises as `read`."""

@@ -98,6 +98,12 @@ def live_columns(store: TableStore, manifests: Iterable[ManifestFileMeta]) -> li
     return list(zip(columns, live_rows(columns), strict=True))
 
 
+def max_sequence_number(store: TableStore, snapshot: Snapshot | None) -> int:
+    """The largest sequence number of the live files of a version, -1 for none."""
+    found = () if snapshot is None else live_columns(store, data_manifests(store, snapshot))
+    return max((int(m.max_sequence_numbers[rows].max(initial=-1)) for m, rows in found), default=-1)
+
+
 def in_partitions(columns: EntryColumns, partitions: PartitionFilter) -> NDArray[np.bool_]:
     """Which entries are of the partitions meant, shape (entries,)."""
     held = np.array([partitions.holds(p) for p in columns.partitions], dtype=np.bool_)

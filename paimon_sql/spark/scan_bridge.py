@@ -1,15 +1,17 @@
 """Reading: pruning and filters arrive while Spark optimizes, the plan is made here from manifests, then one of
-three executions: Spark's own Parquet scan over the files that are left, Python workers that merge, or rows that
-metadata already answers.
+four executions: Spark's own Parquet scan over the files that are left, Python workers that merge, a lookup of a few
+keys in the driver, or rows that metadata already answers.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import cached_property
+from itertools import chain
 from typing import Any
 
 import pyarrow as pa
+from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StructType
 
 from paimon_core.errors import UnsupportedFeatureError
@@ -21,6 +23,7 @@ from paimon_core.scan.increment import Increment
 from paimon_core.scan.limits import Order, first_rows, top_rows
 from paimon_core.scan.partitions import in_partitions
 from paimon_core.scan.plan import Plan
+from paimon_core.scan.pruning import keys_asked_for
 from paimon_core.scan.verify import check_sizes
 from paimon_core.scan.views import View, view_fields
 from paimon_core.spec.paths import data_file_path
@@ -35,7 +38,9 @@ from paimon_sql.spark.pushdown import aggregates_of, is_answered_by_partitions, 
 from paimon_sql.spark.session_bridge import SessionBridge
 from paimon_sql.spark.statistics import scan_statistics
 from paimon_sql.spark.types import read_struct, to_struct
-from paimon_sql.spark.worker import BatchFunction, read_function
+from paimon_sql.spark.worker import BatchFunction, read_function, split_batches
+
+_LOOKUP_KEYS, _LOOKUP_FILES, _LOOKUP_BYTES = 16, 64, 2**28
 
 _MOST_VALUES = 1000  # of a filter made while a query runs: to hand over more costs more than partitions save
 
@@ -123,6 +128,8 @@ class PaimonScanBuilder(Proxy):
         if self._spark_can_read(plan):
             raw = PartitionedRawScan if by_partitions else RawScan
             return raw(self.jvm, self.session, self.table, plan, self)
+        if self._is_lookup(plan):
+            return LookupScan(self, plan)
         merge = PartitionedMergeScan if by_partitions else MergeScan
         return merge(self.jvm, self.session, self.table, plan, self)
 
@@ -200,6 +207,12 @@ class PaimonScanBuilder(Proxy):
         is_plain = is_plain and all(format_name(f.file_name) == "parquet" for s in plan.splits for f in s.files)
         is_plain = is_plain and not self._has_nanoseconds()
         return is_plain and ("://" not in root or root.startswith("hdfs://")) and self._spark_can_open(plan)
+
+    def _is_lookup(self, plan: Plan) -> bool:
+        """Whether so little is asked for that reading it takes less than starting a task."""
+        keys = keys_asked_for(self.table.schema, conjunction(self.pruning))
+        small = sum(s.size for s in plan.splits) <= _LOOKUP_BYTES and plan.files_kept <= _LOOKUP_FILES
+        return self.view is View.ROWS and keys is not None and keys <= _LOOKUP_KEYS and small
 
     def _has_nanoseconds(self) -> bool:
         """Whether times may be INT96 or nanoseconds, which Spark reads as numbers or not at all."""
@@ -418,6 +431,27 @@ class LocalScan(Proxy):
 
     class Java:
         implements = [f"{READ}.LocalScan", f"{READ}.ScanBuilder"]
+
+
+class LookupScan(LocalScan):
+    """A few keys whose rows are merged: the driver reads them itself, when Spark asks for the rows."""
+
+    def __init__(self, builder: PaimonScanBuilder, plan: Plan) -> None:
+        empty = to_arrow_schema(builder.required, timezone="UTC").empty_table()
+        about = f"PaimonScan[lookup] {builder.describe(plan)}"
+        super().__init__(builder.jvm, builder.session, empty, builder.required, about)
+        self.table, self.plan, self.predicate = builder.table, plan, builder.predicate
+
+    def rows(self) -> Any:
+        parts = (
+            split_batches(self.table.store, self.local_schema, self.predicate, View.ROWS, split)
+            for split in self.plan.splits
+        )
+        found = pa.Table.from_batches(chain.from_iterable(parts), self.content.schema)
+        return self.session.local_rows(found, self.local_schema)
+
+    class Java:
+        implements = [f"{READ}.LocalScan"]
 
 
 class Statistics(Proxy):

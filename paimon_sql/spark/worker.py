@@ -21,7 +21,7 @@ from paimon_core.format_table.write import FormatTableWriter, encode_staged_file
 from paimon_core.formats.arrow_types import TRACKING_FIELDS, arrow_schema
 from paimon_core.scan.views import View, read_view
 from paimon_core.spec.message import encode_message
-from paimon_core.spec.split import decode_split
+from paimon_core.spec.split import DataSplit, decode_split
 from paimon_core.store.table_store import TableStore
 from paimon_core.write.column_updates import ColumnUpdates, EvolvedChangesWriter
 from paimon_core.write.dynamic_buckets import AssignmentBase
@@ -40,9 +40,16 @@ def read_function(
     def read(partitions: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         (partition,) = partitions  # read to its end, or Spark starts another Python for the next task
         split = decode_split(bytes(partition.column(0)[0].as_py()).decode())
-        yield from _for_spark(read_view(store, view, split, required.fieldNames(), predicate), required)
+        yield from split_batches(store, required, predicate, view, split)
 
     return _with_plain_errors(read)
+
+
+def split_batches(
+    store: TableStore, required: StructType, predicate: Predicate | None, view: View, split: DataSplit
+) -> Iterator[pa.RecordBatch]:
+    """The batches of a split with the columns Spark requires."""
+    yield from _for_spark(read_view(store, view, split, required.fieldNames(), predicate), required)
 
 
 def read_format_function(store: TableStore, required: StructType, predicate: Predicate | None) -> BatchFunction:

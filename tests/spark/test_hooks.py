@@ -161,7 +161,7 @@ def test_every_method_that_spark_can_call_is_there(spark: Any) -> None:
     functions = {"compose", "andThen", "tupled", "curried"}  # and apply$mcII$sp, for functions of numbers
     missing = {(p, m) for p, m in missing if m not in functions and not m.startswith("apply$mc")}
     assert missing == {
-        ("LocalScan", "toBatch"),  # a local scan has rows
+        *((scan, "toBatch") for scan in ("LocalScan", "LookupScan")),  # a local scan has rows
         *((builder, "buildForBatch") for builder in WRITE_BUILDERS),  # deprecated: `build` is asked
         ("SparkCatalog", "loadChangelog"),  # needs a capability, as streams do
         *((scan, stream) for scan in SCANS for stream in STREAMS),
@@ -171,7 +171,7 @@ def test_every_method_that_spark_can_call_is_there(spark: Any) -> None:
     }
 
 
-SCANS = ("FormatScan", "LocalScan", "MergeScan", "RawScan")
+SCANS = ("FormatScan", "LocalScan", "LookupScan", "MergeScan", "RawScan")
 WRITE_BUILDERS = ("FormatWriteBuilder", "PaimonWriteBuilder")
 STREAMS = ("toMicroBatchStream", "toContinuousStream")
 
@@ -427,6 +427,9 @@ def test_which_scan_is_chosen(spark: Any) -> None:
     assert "PaimonScan[merge]" in plan(spark, "SELECT * FROM t")
     assert "PaimonScan[raw]" in plan(spark, "SELECT * FROM t VERSION AS OF 1")
     assert rows(spark, "SELECT * FROM t ORDER BY k") == [(1, "c"), (2, "b")]
+    assert "LocalTableScan" in plan(spark, "SELECT * FROM t WHERE k IN (1, 3)")
+    assert rows(spark, "SELECT v, upper(v) FROM t WHERE k IN (1, 3) AND v > 'b'") == [("c", "C")]
+    assert rows(spark, "SELECT count(*) FROM t WHERE k = 2 OR k = 1") == [(2,)]
     spark.sql("CALL sys.compact('t')")
     assert "PaimonScan[raw]" in plan(spark, "SELECT * FROM t")
     assert rows(spark, "SELECT * FROM t ORDER BY k") == [(1, "c"), (2, "b")]

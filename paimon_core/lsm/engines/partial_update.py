@@ -135,5 +135,5 @@ class _Values:
         if seen is None:
             seen = self._courses[group.sequence] = group_course(self.batch, group, self.course)
         if name in group.sequence:
-            return function(column, seen.of_sequence())
-        return function(column, seen.of_protected() if name in group.protected else seen.of_aggregated())
+            return function(column, seen.of_sequence)
+        return function(column, seen.of_protected if name in group.protected else seen.of_aggregated)

@@ -6,6 +6,7 @@ A row whose sequence columns are all NULL says nothing about the group.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import pyarrow as pa
@@ -58,7 +59,7 @@ class Course:
         return Steps(self.steps.rows, self.steps.starts, ops)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class GroupCourse:
     """A course as one sequence group sees it: rows it knows something of, and those that are the newest so far."""
 
@@ -66,15 +67,18 @@ class GroupCourse:
     known: Mask
     newest: Mask
 
+    @cached_property
     def of_sequence(self) -> Steps:
         """The steps of a sequence column."""
         return self._steps(np.where(self.known & self.newest, ADD, SKIP))
 
+    @cached_property
     def of_protected(self) -> Steps:
         """The steps of a column without a function."""
         ops = np.where(self.course.retracts, RETRACT, ADD)
         return self._steps(np.where(self.known & self.newest, ops, SKIP))
 
+    @cached_property
     def of_aggregated(self) -> Steps:
         """The steps of a column with a function: older rows count as well."""
         ops = np.where(self.course.retracts, RETRACT, np.where(self.newest, ADD, ADD_OLDER))

@@ -18,6 +18,7 @@ Positions = NDArray[np.int64]
 # SKIP: the row is none of the column's business. ADD: its value is newer than all before. ADD_OLDER: it came later, but
 # its sequence group says it is older. RETRACT: its value is taken back. SET: its value replaces whatever was before.
 SKIP, ADD, ADD_OLDER, RETRACT, SET = range(5)
+_TURNS = 8  # steps back in all groups at once; most groups are smaller
 
 
 @dataclass(frozen=True)
@@ -46,15 +47,19 @@ class Steps:
         """The steps that matter: those from the last SET of a group on, without SKIP. None: all."""
         if self.ops is None:
             return None
-        begin = self.last(self.ops == SET)
-        result: Mask = (self.ops != SKIP) & (np.arange(len(self.rows)) >= np.repeat(begin, self.sizes))
-        return result
+        sets: Mask = self.ops == SET
+        counts: Mask = self.ops != SKIP
+        sets[self.starts] = False  # nothing is before those
+        if sets.any():
+            begin = self.last(sets)
+            counts &= np.arange(len(self.rows)) >= np.repeat(begin, self.sizes)
+        return counts
 
     def is_op(self, *ops: int) -> Mask:
         """The steps of these kinds."""
         if self.ops is None:
             return np.full(len(self.rows), ADD in ops)
-        result: Mask = np.isin(self.ops, ops)
+        result: Mask = np.logical_or.reduce([self.ops == op for op in ops])
         return result
 
     def narrowed(self, mask: Mask) -> Mask:
@@ -68,8 +73,19 @@ class Steps:
 
     def last(self, mask: Mask) -> Positions:
         """The last step of the mask in each group, -1 where there is none."""
-        result: Positions = np.maximum.reduceat(np.where(mask, np.arange(len(mask)), -1), self.starts)
-        return result
+        result = np.where(mask[self.ends], self.ends, -1)
+        left = np.flatnonzero(result < 0)
+        place = self.ends[left]
+        for _ in range(_TURNS):
+            inside = place > self.starts[left]
+            left, place = left[inside], place[inside] - 1
+            if not len(left):
+                return result
+            found = mask[place]
+            result[left[found]] = place[found]
+            left, place = left[~found], place[~found]
+        longest: Positions = np.maximum.reduceat(np.where(mask, np.arange(len(mask)), -1), self.starts)
+        return longest
 
     def first(self, mask: Mask) -> Positions:
         """The first step of the mask in each group, the number of steps where there is none."""

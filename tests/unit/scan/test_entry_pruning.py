@@ -1,0 +1,111 @@
+"""Columns of manifests exclude files that statistics exclude one by one, and no other."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from paimon_core.expressions.predicate import And, Compare, In, Predicate
+from paimon_core.formats.entry_columns import decode_entries
+from paimon_core.scan.entry_pruning import prune_entries, ranges
+from paimon_core.scan.pruning import FileFilter, keys_asked_for
+from paimon_core.spec.binary_row import EMPTY_ROW
+from paimon_core.spec.manifest import FileKind, ManifestEntry, encode_manifest
+from paimon_core.spec.stats import EMPTY_STATS, ColumnStats, encode_stats
+from paimon_core.spec.types import BIGINT, DOUBLE, INT, STRING, DataType, Kind, TimeType
+from paimon_core.store.table_store import TableStore
+from tests.support.data import make_store
+from tests.support.tables import data_file
+
+MILLIS, MICROS = TimeType(Kind.TIMESTAMP, precision=3), TimeType(Kind.TIMESTAMP, precision=6)
+COLUMNS: dict[str, DataType] = {"i": INT, "n": BIGINT, "s": STRING, "m": MILLIS, "u": MICROS, "d": DOUBLE}
+small = st.integers(-3, 6)
+moments = st.tuples(st.integers(0, 6), st.sampled_from([0, 5000]))
+VALUES: dict[str, st.SearchStrategy[Any]] = {
+    "i": small,
+    "n": small | st.sampled_from([2**63 - 1, -(2**63)]),
+    "s": st.sampled_from(["", "a", "ab", "b", "long enough", "long enough to lie outside", "é", "日本"]),
+    "m": moments.map(lambda m: (m[0], 0)),
+    "u": moments,
+    "d": st.sampled_from([0.0, 1.5, -2.0, float("nan")]),
+}
+
+
+@st.composite
+def bounds(draw: st.DrawFn, name: str) -> ColumnStats:
+    ends = draw(st.none() | st.tuples(VALUES[name], VALUES[name]))
+    low, high = sorted(ends) if ends else (None, None)
+    return ColumnStats(low, high, draw(st.sampled_from([None, 0, 1])))
+
+
+@st.composite
+def entries(draw: st.DrawFn, store: TableStore) -> ManifestEntry:
+    names = draw(st.none() | st.lists(st.sampled_from(list(COLUMNS)), unique=True).map(tuple))
+    covered = tuple(COLUMNS) if names is None else names
+    stats = encode_stats([COLUMNS[n] for n in covered], [draw(bounds(n)) for n in covered])
+    shown = draw(st.sampled_from([stats, EMPTY_STATS])) if names is None else stats
+    file = data_file(store, 0, 0, value_stats_cols=names, rows=2, value_stats=shown)
+    return ManifestEntry(kind=FileKind.ADD, partition=EMPTY_ROW, bucket=0, total_buckets=-1, file=file)
+
+
+@st.composite
+def parts(draw: st.DrawFn) -> Predicate:
+    name = draw(st.sampled_from(list(COLUMNS)))
+    if draw(st.booleans()):
+        return In(name, tuple(draw(st.lists(VALUES[name], min_size=1, max_size=3))))
+    return Compare(name, draw(st.sampled_from(["=", "<", "<=", ">", ">=", "<=>", "!="])), draw(VALUES[name]))
+
+
+@settings(max_examples=80, deadline=None)
+@given(st.data())
+def test_columns_exclude_what_statistics_exclude(data: st.DataObject) -> None:
+    store = make_store(Path(tempfile.gettempdir()), COLUMNS)
+    made = data.draw(st.lists(entries(store), max_size=6))
+    predicate = And(tuple(data.draw(st.lists(parts(), min_size=1, max_size=3))))
+    columns = decode_entries("f", encode_manifest(made))
+    kept = set(prune_entries(store, ranges(predicate, store.schema), columns, np.arange(len(made))).tolist())
+    files = FileFilter(store, predicate)
+    assert kept >= {i for i, entry in enumerate(made) if files.may_match(entry)}
+
+
+@pytest.mark.parametrize(
+    ("predicate", "left"),
+    [
+        (Compare("i", "=", 5), [1]),
+        (Compare("i", "<", 1), [0]),
+        (Compare("i", ">=", 10), [2]),
+        (In("i", (0, 9)), [0, 1]),
+        (Compare("s", "=", "long enough to lie outside 1"), [1]),
+        (Compare("s", "<=", "a"), [0]),
+        (Compare("u", ">", (12, 5)), [2]),
+        (Compare("m", "=", (3, 0)), [0]),
+        (Compare("n", "=", 2**63 - 1), [2]),
+    ],
+)
+def test_what_is_left(predicate: Predicate, left: list[int]) -> None:
+    store = make_store(Path(tempfile.gettempdir()), COLUMNS)
+    types, made = list(COLUMNS.values()), []
+    for number, (low, high) in enumerate(((0, 3), (5, 9), (10, 2**31 - 1))):
+        texts = [("a", "b"), ("long enough to lie outside", "long enough to lie outside 2"), ("x", "z")][number]
+        wide = 2**63 - 1 if number == 2 else high
+        ends = [(low, high), (low, wide), texts, ((low, 0), (high, 0)), ((low, 1), (high, 1)), (0.5, 1.5)]
+        stats = encode_stats(types, [ColumnStats(a, b, 0) for a, b in ends])
+        file = data_file(store, 0, 0, value_stats_cols=None, value_stats=stats)
+        made.append(ManifestEntry(kind=FileKind.ADD, partition=EMPTY_ROW, bucket=0, total_buckets=-1, file=file))
+    columns = decode_entries("f", encode_manifest(made))
+    assert prune_entries(store, ranges(predicate, store.schema), columns, np.arange(3)).tolist() == left
+
+
+def test_how_many_keys_are_asked_for() -> None:
+    store = make_store(Path(tempfile.gettempdir()), {"p": INT, "k": INT, "v": INT}, keys=["p", "k"], partitions=["p"])
+    one = And((Compare("p", "=", 1), Compare("k", "=", 2), Compare("v", ">", 3)))
+    assert keys_asked_for(store.schema, one) == 1
+    assert keys_asked_for(store.schema, And((In("p", (1, 2)), In("k", (1, 2, None))))) == 4
+    for vague in (Compare("k", "=", 2), And((Compare("p", "=", 1), Compare("k", ">", 2))), None):
+        assert keys_asked_for(store.schema, vague) is None
