@@ -16,6 +16,7 @@ from paimon_core.errors import UnsupportedFeatureError
 from paimon_core.expressions.predicate import Predicate, conjunction, describe
 from paimon_core.formats.arrow_types import FILE_PATH, ROW_INDEX
 from paimon_core.formats.registry import format_name
+from paimon_core.options import DATA_FILE_PREFIX
 from paimon_core.scan.aggregates import Aggregate, aggregate, result_fields
 from paimon_core.scan.increment import Increment
 from paimon_core.scan.limits import Order, first_rows, top_rows
@@ -211,6 +212,9 @@ class PaimonScanBuilder(Proxy):
         names = [f.file_name for s in plan.splits for f in s.files]
         if any(n.startswith(("_", ".")) or ":" in n for n in names):
             return False
+        prefix = self.table.store.options[DATA_FILE_PREFIX]
+        if self.table.schema.partition_keys and not all(n.startswith(prefix) for n in names):
+            return False  # files of other writers may lack the partition columns
         return all(s.bucket_dir.isascii() for s in plan.splits) or self.jvm.opens_unicode_names
 
     class Java:
