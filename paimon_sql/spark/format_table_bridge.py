@@ -21,7 +21,7 @@ from paimon_sql.spark.filters import from_connector, translate_all
 from paimon_sql.spark.jvm import CATALOG, PYTHON_SOURCE, READ, SQL, Jvm, python_map
 from paimon_sql.spark.partition_bridge import PartitionManagement
 from paimon_sql.spark.proxy import Proxy
-from paimon_sql.spark.scan_bridge import Statistics, WorkerBatch
+from paimon_sql.spark.scan_bridge import WorkerBatch
 from paimon_sql.spark.session_bridge import SessionBridge
 from paimon_sql.spark.types import read_struct, to_struct
 from paimon_sql.spark.worker import read_format_function, write_format_function
@@ -205,7 +205,7 @@ class FormatScan(Proxy):
         return WorkerBatch(self.jvm, self.session, self.toString(), splits, function, self.required)
 
     def estimateStatistics(self) -> Any:
-        return Statistics(self.jvm, sum(s.size for s in self.splits), None)
+        return FormatStatistics(self.jvm, sum(s.size for s in self.splits))
 
     def estimateSizeInBytes(self) -> Any:
         return self.estimateStatistics().sizeInBytes()
@@ -221,6 +221,26 @@ class FormatScan(Proxy):
 
     class Java:
         implements = [f"{READ}.SupportsReportStatistics"]
+
+
+class FormatStatistics(Proxy):
+    """Bytes of the files; how many rows is not known."""
+
+    def __init__(self, jvm: Jvm, size: int) -> None:
+        super().__init__(jvm)
+        self.size = size
+
+    def sizeInBytes(self) -> Any:
+        return self.jvm.java_class("java.util.OptionalLong").of(self.size)
+
+    def numRows(self) -> Any:
+        return self.jvm.java_class("java.util.OptionalLong").empty()
+
+    def columnStats(self) -> Any:
+        return self.jvm.map({})
+
+    class Java:
+        implements = [f"{READ}.Statistics"]
 
 
 class FormatWriteBuilder(Proxy):

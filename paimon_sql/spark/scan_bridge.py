@@ -422,24 +422,3 @@ class LocalScan(Proxy):
 
     class Java:
         implements = [f"{READ}.LocalScan", f"{READ}.ScanBuilder"]
-
-
-class Statistics(Proxy):
-    """Size and rows (None: unknown) of a plan, before merging, for Spark's choice of joins."""
-
-    def __init__(self, jvm: Jvm, size: int, rows: int | None) -> None:
-        super().__init__(jvm)
-        self.size, self.rows = size, rows
-
-    def sizeInBytes(self) -> Any:
-        return self.jvm.java_class("java.util.OptionalLong").of(self.size)
-
-    def numRows(self) -> Any:
-        optional = self.jvm.java_class("java.util.OptionalLong")
-        return optional.empty() if self.rows is None else optional.of(self.rows)
-
-    def columnStats(self) -> Any:
-        return self.jvm.map({})
-
-    class Java:
-        implements = [f"{READ}.Statistics"]
