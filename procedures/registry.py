@@ -81,6 +81,12 @@ class ProcedureContext:
             raise refuse_format_table(table.name)
         return table
 
+    def table_names(self, database: str) -> list[str]:
+        """The tables of a database that have snapshots, sorted. Raises `DatabaseNotFoundError`."""
+        names = self.catalog.list_tables(database)
+        loaded = ((n, self.catalog.load_table(Identifier.of(database, n))) for n in names)
+        return [n for n, table in loaded if not is_format_table(table.schema.options)]
+
     def identifier(self, name: str) -> Identifier:
         """What a table name means. Raises `InvalidNameError`."""
         parts = list(_NAME_PART.finditer(name))

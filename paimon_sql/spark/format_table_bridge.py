@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import pyarrow as pa
@@ -124,21 +125,29 @@ class FormatSparkTable(PartitionManagement):
 
 
 class StagedFormatTable(FormatSparkTable):
-    """The table of CREATE TABLE AS SELECT: its schema is published before the files of the query are moved."""
+    """The table of CREATE TABLE AS SELECT, or REPLACE TABLE: its schema is published before the files of the query are
+    moved, and those of the table that it replaces are deleted behind them."""
 
-    def __init__(self, jvm: Jvm, session: SessionBridge, catalog: str, staged: StagedTable) -> None:
+    def __init__(
+        self, jvm: Jvm, session: SessionBridge, catalog: str, staged: StagedTable, replaced: FormatTable | None
+    ) -> None:
         super().__init__(jvm, session, catalog, staged.table, {})
-        self.staged, self.is_published = staged, False
+        self.staged, self.replaced, self.is_published = staged, replaced, False
 
     def newWriteBuilder(self, info: Any) -> Any:
         builder = super().newWriteBuilder(info)
-        builder.before_commit = self.commitStagedChanges
+        builder.before_commit, builder.replaced = self._publish, self.replaced
         return builder
 
     def commitStagedChanges(self) -> None:
         if not self.is_published:
-            self.staged.publish()
-            self.is_published = True
+            self._publish()
+            if self.replaced is not None:
+                self.replaced.truncate()
+
+    def _publish(self) -> None:
+        self.staged.publish()
+        self.is_published = True
 
     def abortStagedChanges(self) -> None:
         """The writer has removed its files."""
@@ -250,7 +259,8 @@ class FormatWriteBuilder(Proxy):
         super().__init__(jvm)
         self.session, self.table, self.schema = session, table, info.schema()
         self.overwritten: Overwrite | None = None
-        self.before_commit: Any = None
+        self.before_commit: Callable[[], None] | None = None
+        self.replaced: FormatTable | None = None
 
     def truncate(self) -> Any:
         self.overwritten = Overwrite()
@@ -355,10 +365,14 @@ class FormatBatchWrite(Proxy):
         """Nothing is visible before the job commits."""
 
     def commit(self, messages: Any, summary: Any = None) -> None:
+        replaced = self.builder.replaced
+        old = [] if replaced is None else [path for split in replaced.plan() for path in split.paths]
         if self.builder.before_commit is not None:
             self.builder.before_commit()
         self.may_be_visible = True
         self.builder.table.commit(_decode(messages), self.builder.overwritten)
+        for path in old:
+            self.builder.table.store.io.delete(path)
 
     def abort(self, messages: Any) -> None:
         if not self.may_be_visible:
