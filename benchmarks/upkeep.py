@@ -17,6 +17,7 @@ import time
 import uuid
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from paimon_core.commit.draft import CommitInfo
 from paimon_core.io.local import LocalFileIO
@@ -118,13 +119,14 @@ def delete_files(store: TableStore) -> int:
     return len(names)
 
 
-def measured(work: Work, store: TableStore) -> tuple[float, int, float]:
-    """Seconds, what it counted, peak resident MiB: in a process of its own, so that the peak is of this work alone."""
+def apart(function: Callable[..., Any], *arguments: Any) -> Any:
+    """The result of a call in a process of its own, so that the peak of memory is of this work alone."""
     with multiprocessing.get_context("spawn").Pool(1) as pool:
-        return pool.apply(_measure, (work, store))
+        return pool.apply(function, arguments)
 
 
-def _measure(work: Work, store: TableStore) -> tuple[float, int, float]:
+def measured(work: Work, store: TableStore) -> tuple[float, int, float]:
+    """Seconds, what it counted, peak resident MiB."""
     started = time.perf_counter()
     count = work(store)
     return time.perf_counter() - started, count, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
@@ -137,17 +139,17 @@ def main() -> None:
     given = parser.parse_args()
     with tempfile.TemporaryDirectory() as root:
         history, many, plain = (make_store(root, name) for name in ("history", "many", "plain"))
-        make_history(history, given.snapshots, given.files)
-        make_orphans(many, given.files)
+        apart(make_history, history, given.snapshots, given.files)
+        apart(make_orphans, many, given.files)
         print(f"{'work':28s} {'files':>8s} {'seconds':>8s} {'files/s':>9s} {'peak MiB':>9s} {'x system':>9s}")
         gone = given.files // given.snapshots * (given.snapshots - KEPT)
-        make_files(plain, gone)
+        apart(make_files, plain, gone)
         for name, files, work, store, ceiling in (
             (f"expire {given.snapshots - KEPT:,} snapshots", gone, expire, history, (delete_files, plain)),
             ("look for orphans", 2 * given.files, look_for_orphans, many, (list_files, many)),
         ):
-            least = measured(*ceiling)[0]
-            seconds, _, peak = measured(work, store)
+            least = apart(measured, *ceiling)[0]
+            seconds, _, peak = apart(measured, work, store)
             print(f"{name:28s} {files:8,d} {seconds:8.2f} {files / seconds:9,.0f} {peak:9.0f} {seconds / least:9.1f}")
 
 
