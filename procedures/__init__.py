@@ -11,16 +11,26 @@ from paimon_sql.procedures import (
     file_indexes,
     files,
     manifests,
+    migration,
     partitions,
     rollback,
     tag_statements,
     tags,
 )
 from paimon_sql.procedures.compaction import compact, compact_database
-from paimon_sql.procedures.registry import Executor, Parameter, Procedure, ProcedureContext, procedure
+from paimon_sql.procedures.registry import Executor, ForeignTable, Parameter, Procedure, ProcedureContext, procedure
 from paimon_sql.procedures.rescale import rescale
 
-__all__ = ["PROCEDURES", "STATEMENTS", "Executor", "Parameter", "Procedure", "ProcedureContext", "procedure"]
+__all__ = [
+    "PROCEDURES",
+    "STATEMENTS",
+    "Executor",
+    "ForeignTable",
+    "Parameter",
+    "Procedure",
+    "ProcedureContext",
+    "procedure",
+]
 
 PROCEDURES = {
     p.name: p
@@ -49,6 +59,8 @@ PROCEDURES = {
         files.remove_orphan_files,
         files.remove_unexisting_files,
         manifests.compact_manifest,
+        migration.migrate_database,
+        migration.migrate_table,
         partitions.drop_partition,
         partitions.mark_partition_done,
         rescale,

@@ -101,7 +101,7 @@ def compact_database(
     excluding = _pattern("excluding_tables", excluding_tables) if excluding_tables else None
     done = failed = 0
     for database in filter(databases.fullmatch, context.catalog.list_databases()):
-        for table in context.catalog.list_tables(database):
+        for table in context.table_names(database):
             name = f"{database}.{table}"
             if not including.fullmatch(name) or (excluding and excluding.fullmatch(name)):
                 continue

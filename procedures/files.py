@@ -87,7 +87,7 @@ def _tables(context: ProcedureContext, name: str) -> list[Table]:
     if table != "*":
         return [context.load_table(name)]
     plain = database.rpartition(".")[2].strip("`") or context.database
-    return [context.load_table(f"`{plain}`.`{t.replace('`', '``')}`") for t in context.catalog.list_tables(plain)]
+    return [context.load_table(f"`{plain}`.`{t.replace('`', '``')}`") for t in context.table_names(plain)]
 
 
 def _now() -> int:

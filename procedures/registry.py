@@ -5,9 +5,10 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import tzinfo
-from typing import Any, NewType, Protocol, get_args, get_type_hints
+from types import UnionType
+from typing import Any, NewType, Protocol, Union, get_args, get_origin, get_type_hints
 
 import pyarrow as pa
 
@@ -15,6 +16,7 @@ from paimon_core.errors import InvalidNameError
 from paimon_core.format_table.options import is_format_table
 from paimon_core.format_table.table import refuse_format_table
 from paimon_core.spec.message import CommitMessage
+from paimon_core.spec.types import DataField
 from paimon_core.table import Table
 from paimon_core.write.sort_job import SortJob
 from paimon_sql.catalog.base import Catalog
@@ -22,7 +24,18 @@ from paimon_sql.catalog.identifier import Identifier
 
 _NAME_PART = re.compile(r"`(?P<quoted>(?:[^`]|``)+)`|(?P<plain>[^`.]+)")
 Int = NewType("Int", int)  # an argument of Spark's type INT; int stands for BIGINT
-_SQL_TYPES = {str: "string", int: "bigint", Int: "int", bool: "boolean"}
+_SQL_TYPES = {str: "string", int: "bigint", Int: "int", bool: "boolean", dict[str, str]: "map<string,string>"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ForeignTable:
+    """A table that is no Paimon table: files of one format in a folder; `options` are those of its format."""
+
+    format: str
+    location: str
+    fields: Sequence[DataField]
+    partition_keys: tuple[str, ...] = ()
+    options: Mapping[str, str] = field(default_factory=dict)
 
 
 class Executor(Protocol):
@@ -32,6 +45,18 @@ class Executor(Protocol):
 
     def select(self, rows: pa.Table, condition: str) -> list[int]:
         """The numbers of the rows that satisfy an SQL condition on their columns."""
+
+    def foreign_table(self, database: str, name: str) -> ForeignTable | None:
+        """A table of the session's own catalog; None for none. Raises `UnsupportedFeatureError` for other formats."""
+
+    def foreign_tables(self, database: str) -> list[str]:
+        """The names of the tables of a database of the session's own catalog."""
+
+    def drop_foreign_table(self, database: str, name: str) -> None:
+        """Drop a table of the session's own catalog."""
+
+    def folder_of_files(self, form: str, location: str, options: Mapping[str, str]) -> ForeignTable:
+        """Files of one format as a table, whose columns are those that the files and folders tell."""
 
     def sort(self, job: SortJob, description: str) -> list[CommitMessage]:
         """Sort the rows of a job and write them; nothing is committed."""
@@ -55,6 +80,12 @@ class ProcedureContext:
         if is_format_table(table.schema.options):
             raise refuse_format_table(table.name)
         return table
+
+    def table_names(self, database: str) -> list[str]:
+        """The tables of a database that have snapshots, sorted. Raises `DatabaseNotFoundError`."""
+        names = self.catalog.list_tables(database)
+        loaded = ((n, self.catalog.load_table(Identifier.of(database, n))) for n in names)
+        return [n for n, table in loaded if not is_format_table(table.schema.options)]
 
     def identifier(self, name: str) -> Identifier:
         """What a table name means. Raises `InvalidNameError`."""
@@ -105,5 +136,6 @@ def procedure(**columns: str) -> Callable[[Callable[..., Sequence[tuple[Any, ...
 
 
 def _sql_type(hint: Any) -> str:
-    kinds = [t for t in (get_args(hint) or (hint,)) if t is not type(None)]
+    optional = get_origin(hint) in (Union, UnionType)
+    kinds = [t for t in (get_args(hint) if optional else (hint,)) if t is not type(None)]
     return _SQL_TYPES[kinds[0]]

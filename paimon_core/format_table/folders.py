@@ -9,7 +9,6 @@ Values are escaped as partition folders are; the default partition name is NULL.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -20,16 +19,14 @@ from paimon_core.expressions.predicate import Predicate, only_on
 from paimon_core.format_table.options import ONLY_VALUES
 from paimon_core.formats.arrow_types import arrow_schema
 from paimon_core.formats.binary_rows import row_bytes
-from paimon_core.formats.casts import cast_column
 from paimon_core.io.file_io import FileStatus
 from paimon_core.options import PARTITION_DEFAULT_NAME
 from paimon_core.spec.paths import escape_path_name, unescape_path_name
-from paimon_core.spec.types import STRING, DataField, DataType, Kind
-from paimon_core.store.partitions import PartitionFilter
+from paimon_core.spec.types import DataField
+from paimon_core.store.partitions import PartitionFilter, typed_texts
 from paimon_core.store.table_store import TableStore
 
 _SCHEMAS = "schema"
-_DAYS = re.compile(r"-?[0-9]{1,7}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +65,7 @@ def partition_batch(store: TableStore, folders: Sequence[Folder], fields: Sequen
     for i, field in enumerate(fields):
         texts = [None if f.values[i] == default else f.values[i] for f in folders]
         try:
-            columns.append(_typed(texts, field.type))
+            columns.append(typed_texts(texts, field.type))
         except InvalidDataError as e:
             raise InvalidDataError(
                 f"Table {store.name}: a partition folder's value of {field.name} is no {field.type.sql()}: {e}."
@@ -113,13 +110,6 @@ def _matching(
         return list(folders)
     batch, wanted = partition_batch(store, folders, fields), PartitionFilter(tuple(fields), usable)
     return [f for i, f in enumerate(folders) if wanted.holds(row_bytes(batch, i, fields))]
-
-
-def _typed(texts: Sequence[str | None], data_type: DataType) -> pa.Array:
-    """Values of texts; a DATE may be its epoch days, as `partition.legacy-name` spells it, also before 1970."""
-    if data_type.kind is Kind.DATE and all(t is None or _DAYS.fullmatch(t) for t in texts):
-        return pa.array([None if t is None else int(t) for t in texts], pa.int32()).cast(pa.date32())
-    return cast_column(pa.array(texts, pa.string()), STRING, data_type)
 
 
 def _is_hidden(name: str) -> bool:

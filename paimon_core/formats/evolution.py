@@ -54,7 +54,7 @@ def conform_batch(batch: pa.RecordBatch, sources: Sequence[str | None], request:
     stored = {f.name: f for f in arrow_schema(request.stored())} if have_names_only(batch.schema) else {}
     for source, field in zip(sources, target, strict=True):
         if source is None:
-            array = pa.nulls(batch.num_rows, field.type)
+            array = _absent(request.absent(field.name), batch.num_rows, field.type)
         else:
             column = batch.column(batch.schema.get_field_index(source))
             array = _column(column, stored.get(source), field, request.path)
@@ -65,6 +65,10 @@ def conform_batch(batch: pa.RecordBatch, sources: Sequence[str | None], request:
     if not arrays:
         return pa.RecordBatch.from_struct_array(pa.array([{}] * batch.num_rows, pa.struct([])))
     return pa.RecordBatch.from_arrays(arrays, schema=target)
+
+
+def _absent(value: pa.Scalar | None, rows: int, target: pa.DataType) -> pa.Array:
+    return pa.nulls(rows, target) if value is None else pa.repeat(value, rows)
 
 
 def have_names_only(found: Iterable[pa.Field]) -> bool:

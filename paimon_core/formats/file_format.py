@@ -15,9 +15,14 @@ from paimon_core.spec.stats import ColumnStats
 from paimon_core.spec.types import DataField
 
 
+def _nothing(name: str) -> None:
+    return None
+
+
 @dataclass(frozen=True, slots=True)
 class ReadRequest:
-    """Which columns of a file to read: by field id, else by name, or `by_name` only; absent ones are NULL.
+    """Which columns of a file to read: by field id, else by name, or `by_name` only. Those that it lacks are what
+    `absent` says of their names, NULL where that is None.
 
     `stored` gives the file's columns as the schema it was written with has them, for files that tell names only.
     `predicate` (over `fields`) may skip parts of the file that hold no match; matching rows are never skipped.
@@ -30,6 +35,7 @@ class ReadRequest:
     stored: Callable[[], Sequence[DataField]] = tuple
     options: TableOptions = TableOptions({})
     by_name: bool = False
+    absent: Callable[[str], pa.Scalar | None] = _nothing
     max_rows: int = 128 * 1024
     max_bytes: int = 64 * 2**20
 

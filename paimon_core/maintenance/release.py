@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 
 from paimon_core.errors import PaimonError
 from paimon_core.maintenance.references import NeededFiles, Versions, branch_stores, versions_of
@@ -19,6 +21,7 @@ from paimon_core.store.table_store import TableStore
 from paimon_core.store.tags import list_tags
 
 _LOG = logging.getLogger(__name__)
+_MANY, _THREADS = 1000, 16  # many files are deleted by several threads: storages far away answer late
 
 
 def release(gone: Versions, remove: Callable[[], None]) -> None:
@@ -42,14 +45,26 @@ def release(gone: Versions, remove: Callable[[], None]) -> None:
 def delete_files(store: TableStore, paths: Iterable[str]) -> None:
     """Delete what lies in places of the table; what cannot be deleted stays as an orphan."""
     places = owned_places(store)
+    ours = []
     for path in paths:
-        if not path.startswith(places):
+        if path.startswith(places):
+            ours.append(path)
+        else:
             _LOG.warning("File %s lies outside table %s and stays there.", path, store.name)
-            continue
-        try:
-            store.io.delete(path)
-        except OSError as error:
-            _LOG.warning("File %s of table %s stays behind: %s", path, store.name, error)
+    if len(ours) < _MANY:
+        for path in ours:
+            _delete(store, path)
+        return
+    with ThreadPoolExecutor(_THREADS) as pool:
+        for _ in pool.map(partial(_delete, store), ours):
+            pass
+
+
+def _delete(store: TableStore, path: str) -> None:
+    try:
+        store.io.delete(path)
+    except OSError as error:
+        _LOG.warning("File %s of table %s stays behind: %s", path, store.name, error)
 
 
 def owned_places(store: TableStore) -> tuple[str, ...]:

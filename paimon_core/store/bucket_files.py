@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 
 import numpy as np
@@ -28,7 +28,7 @@ from paimon_core.formats.schema_evolution import Evolution
 from paimon_core.lsm.engines.registry import merge_engine
 from paimon_core.lsm.merge import MergeSpec, merge_runs
 from paimon_core.lsm.runs import SortedRun
-from paimon_core.options import SEQUENCE_FIELD, SEQUENCE_ORDER
+from paimon_core.options import PARTITION_DEFAULT_NAME, SEQUENCE_FIELD, SEQUENCE_ORDER
 from paimon_core.spec.deletion_vector import Positions
 from paimon_core.spec.file_index.cursor import Rows
 from paimon_core.spec.manifest import DataFileMeta
@@ -37,6 +37,7 @@ from paimon_core.spec.schema import TableSchema
 from paimon_core.spec.split import DeletionFile
 from paimon_core.spec.types import DataField
 from paimon_core.store.index_files import read_deletions
+from paimon_core.store.partitions import partition_value
 from paimon_core.store.row_tracking import tracking_fields, with_tracking
 from paimon_core.store.schemas import read_schema
 from paimon_core.store.table_store import TableStore
@@ -121,13 +122,15 @@ class BucketFiles:
         self, path: str, file: DataFileMeta, predicate: Predicate | None, rows: Positions | None
     ) -> Iterator[pa.RecordBatch]:
         file_format, stored = format_of_file(file.file_name), partial(fields_of_file, self.store, file)
+        keys, default = self.store.schema.partition_fields, self.store.options[PARTITION_DEFAULT_NAME]
+        absent = partial(partition_value, keys, self.bucket_dir, default)
+        request = ReadRequest(path, self.fields, predicate, stored, self.store.options, absent=absent)
         if file.schema_id == self.store.schema.id:
-            request = ReadRequest(path, self.fields, predicate, stored=stored, options=self.store.options)
             yield from read_rows(file_format, self.store.io, request, rows)
             return
         evolution = Evolution(stored(), self.fields)
         wanted = evolution.predicate_then(predicate)
-        request = ReadRequest(path, evolution.stored, wanted, stored=stored, options=self.store.options)
+        request = replace(request, fields=evolution.stored, predicate=wanted)
         for batch in read_rows(file_format, self.store.io, request, rows):
             try:
                 yield evolution.apply(batch)

@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
+import re
 import struct
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+import pyarrow as pa
+
 from paimon_core.errors import CorruptFileError
 from paimon_core.expressions.predicate import Predicate
 from paimon_core.expressions.prune import may_match
+from paimon_core.formats.casts import cast_column
 from paimon_core.spec.binary_row import decode_row
 from paimon_core.spec.manifest import ManifestFileMeta
+from paimon_core.spec.paths import unescape_path_name
 from paimon_core.spec.stats import UNKNOWN, ColumnStats, decode_stats
-from paimon_core.spec.types import DataField
+from paimon_core.spec.types import STRING, DataField, DataType, Kind
+
+_DAYS = re.compile(r"-?[0-9]{1,7}")
 
 
 @dataclass(frozen=True)
@@ -73,6 +80,28 @@ class PartitionFilter:
             return decode_stats([f.type for f in self.fields], manifest.partition_stats)
         except (ValueError, struct.error):
             return (UNKNOWN,) * len(self.fields)  # an older writer left them out
+
+
+def partition_value(fields: Sequence[DataField], bucket_dir: str, default_name: str, name: str) -> pa.Scalar | None:
+    """What the folders above a bucket spell of a column, None for no partition column.
+
+    Files of other writers may lack these columns. Raises `InvalidDataError` for a value that is none of its type.
+    """
+    folders = bucket_dir.split("/")[-1 - len(fields) : -1]
+    pairs = [tuple(map(unescape_path_name, name.split("=", 1))) for name in folders]
+    if [p[0] for p in pairs] != [f.name for f in fields]:
+        return None
+    found = next(((f, text) for f, (key, text) in zip(fields, pairs, strict=True) if key == name), None)
+    if found is None:
+        return None
+    return typed_texts([None if found[1] == default_name else found[1]], found[0].type)[0]
+
+
+def typed_texts(texts: Sequence[str | None], data_type: DataType) -> pa.Array:
+    """Values as folders spell them; a DATE may be its epoch days, see `partition_text`. Raises `InvalidDataError`."""
+    if data_type.kind is Kind.DATE and all(t is None or _DAYS.fullmatch(t) for t in texts):
+        return pa.array([None if t is None else int(t) for t in texts], pa.int32()).cast(pa.date32())
+    return cast_column(pa.array(texts, pa.string()), STRING, data_type)
 
 
 def only_partitions(fields: tuple[DataField, ...], partitions: Iterable[bytes]) -> PartitionFilter:

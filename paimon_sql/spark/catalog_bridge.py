@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 from paimon_core.errors import DatabaseNotFoundError, InvalidNameError, TableNotFoundError, UnsupportedFeatureError
 from paimon_core.format_table.options import FORMAT_TABLE, SUPPORTED, TYPE, is_format_table
-from paimon_core.format_table.table import refuse_format_table
+from paimon_core.format_table.table import FormatTable, refuse_format_table
 from paimon_core.options import FILE_FORMAT, SCAN_SNAPSHOT_ID, SCAN_TIMESTAMP, SCAN_TIMESTAMP_MILLIS
 from paimon_core.scan.time_travel import overridden
 from paimon_core.scan.views import View
@@ -288,11 +288,11 @@ class SparkCatalog(Proxy):
         schema = self._new_schema(identifier, info, staged=True)
         replaced = self.catalog.load_table(identifier) if replaces else None
         if is_format_table(schema.options):
-            if replaced is not None:
+            if replaced is not None and not is_format_table(replaced.schema.options):
                 raise _irreplaceable(identifier)
-            return StagedFormatTable(
-                self.jvm, self.session, self.catalog_name, self.catalog.stage_create(identifier, schema)
-            )
+            staged = (self.catalog.stage_replace if replaces else self.catalog.stage_create)(identifier, schema)
+            files = None if replaced is None else FormatTable.of(replaced.store)
+            return StagedFormatTable(self.jvm, self.session, self.catalog_name, staged, files)
         if replaced is not None and is_format_table(replaced.schema.options):
             raise _irreplaceable(identifier)
         stage = self.catalog.stage_replace if replaces else self.catalog.stage_create
@@ -337,7 +337,8 @@ class SparkCatalog(Proxy):
 
 def _irreplaceable(identifier: Identifier) -> UnsupportedFeatureError:
     return UnsupportedFeatureError(
-        f"Table {identifier} cannot be replaced, as a format table keeps no versions: drop it and create it anew."
+        f"Table {identifier} cannot be replaced by one of another type, as a format table keeps no versions: drop it "
+        "and create it anew."
     )
 
 

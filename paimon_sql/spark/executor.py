@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import pyarrow as pa
 from pyspark.errors import AnalysisException, PythonException
@@ -15,6 +15,8 @@ from paimon_core.spec.message import CommitMessage, decode_message
 from paimon_core.store.row_tracking import tracking_fields
 from paimon_core.write.sort_job import SORT_KEY, Curve, SortJob
 from paimon_sql.preprocess.quoting import quoted_name
+from paimon_sql.procedures import ForeignTable
+from paimon_sql.spark import foreign_tables
 from paimon_sql.spark.errors import of_worker
 from paimon_sql.spark.session_bridge import SessionBridge
 from paimon_sql.spark.types import string_types, to_struct
@@ -68,6 +70,22 @@ class SparkExecutor:
             raise of_worker(error) from error
         finally:
             context.setJobDescription(None)
+
+    def foreign_table(self, database: str, name: str) -> ForeignTable | None:
+        """See `foreign_tables.foreign_table`."""
+        return foreign_tables.foreign_table(self.session, database, name)
+
+    def foreign_tables(self, database: str) -> list[str]:
+        """See `foreign_tables.foreign_tables`."""
+        return foreign_tables.foreign_tables(self.session, database)
+
+    def drop_foreign_table(self, database: str, name: str) -> None:
+        """See `foreign_tables.drop_foreign_table`."""
+        foreign_tables.drop_foreign_table(self.session, database, name)
+
+    def folder_of_files(self, form: str, location: str, options: Mapping[str, str]) -> ForeignTable:
+        """See `foreign_tables.folder_of_files`."""
+        return foreign_tables.folder_of_files(self.session, form, location, options)
 
     def select(self, rows: pa.Table, condition: str) -> list[int]:
         """The numbers of the rows that satisfy an SQL condition, which Spark resolves against their columns.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import pyarrow as pa
@@ -21,7 +22,7 @@ from paimon_sql.spark.filters import from_connector, translate_all
 from paimon_sql.spark.jvm import CATALOG, PYTHON_SOURCE, READ, SQL, Jvm, python_map
 from paimon_sql.spark.partition_bridge import PartitionManagement
 from paimon_sql.spark.proxy import Proxy
-from paimon_sql.spark.scan_bridge import Statistics, WorkerBatch
+from paimon_sql.spark.scan_bridge import WorkerBatch
 from paimon_sql.spark.session_bridge import SessionBridge
 from paimon_sql.spark.types import read_struct, to_struct
 from paimon_sql.spark.worker import read_format_function, write_format_function
@@ -124,21 +125,29 @@ class FormatSparkTable(PartitionManagement):
 
 
 class StagedFormatTable(FormatSparkTable):
-    """The table of CREATE TABLE AS SELECT: its schema is published before the files of the query are moved."""
+    """The table of CREATE TABLE AS SELECT, or REPLACE TABLE: its schema is published before the files of the query are
+    moved, and those of the table that it replaces are deleted behind them."""
 
-    def __init__(self, jvm: Jvm, session: SessionBridge, catalog: str, staged: StagedTable) -> None:
+    def __init__(
+        self, jvm: Jvm, session: SessionBridge, catalog: str, staged: StagedTable, replaced: FormatTable | None
+    ) -> None:
         super().__init__(jvm, session, catalog, staged.table, {})
-        self.staged, self.is_published = staged, False
+        self.staged, self.replaced, self.is_published = staged, replaced, False
 
     def newWriteBuilder(self, info: Any) -> Any:
         builder = super().newWriteBuilder(info)
-        builder.before_commit = self.commitStagedChanges
+        builder.before_commit, builder.replaced = self._publish, self.replaced
         return builder
 
     def commitStagedChanges(self) -> None:
         if not self.is_published:
-            self.staged.publish()
-            self.is_published = True
+            self._publish()
+            if self.replaced is not None:
+                self.replaced.truncate()
+
+    def _publish(self) -> None:
+        self.staged.publish()
+        self.is_published = True
 
     def abortStagedChanges(self) -> None:
         """The writer has removed its files."""
@@ -205,7 +214,7 @@ class FormatScan(Proxy):
         return WorkerBatch(self.jvm, self.session, self.toString(), splits, function, self.required)
 
     def estimateStatistics(self) -> Any:
-        return Statistics(self.jvm, sum(s.size for s in self.splits), None)
+        return FormatStatistics(self.jvm, sum(s.size for s in self.splits))
 
     def estimateSizeInBytes(self) -> Any:
         return self.estimateStatistics().sizeInBytes()
@@ -223,6 +232,26 @@ class FormatScan(Proxy):
         implements = [f"{READ}.SupportsReportStatistics"]
 
 
+class FormatStatistics(Proxy):
+    """Bytes of the files; how many rows is not known."""
+
+    def __init__(self, jvm: Jvm, size: int) -> None:
+        super().__init__(jvm)
+        self.size = size
+
+    def sizeInBytes(self) -> Any:
+        return self.jvm.java_class("java.util.OptionalLong").of(self.size)
+
+    def numRows(self) -> Any:
+        return self.jvm.java_class("java.util.OptionalLong").empty()
+
+    def columnStats(self) -> Any:
+        return self.jvm.map({})
+
+    class Java:
+        implements = [f"{READ}.Statistics"]
+
+
 class FormatWriteBuilder(Proxy):
     """Append by default; Spark calls one of the others for INSERT OVERWRITE."""
 
@@ -230,7 +259,8 @@ class FormatWriteBuilder(Proxy):
         super().__init__(jvm)
         self.session, self.table, self.schema = session, table, info.schema()
         self.overwritten: Overwrite | None = None
-        self.before_commit: Any = None
+        self.before_commit: Callable[[], None] | None = None
+        self.replaced: FormatTable | None = None
 
     def truncate(self) -> Any:
         self.overwritten = Overwrite()
@@ -335,10 +365,14 @@ class FormatBatchWrite(Proxy):
         """Nothing is visible before the job commits."""
 
     def commit(self, messages: Any, summary: Any = None) -> None:
+        replaced = self.builder.replaced
+        old = [] if replaced is None else [path for split in replaced.plan() for path in split.paths]
         if self.builder.before_commit is not None:
             self.builder.before_commit()
         self.may_be_visible = True
         self.builder.table.commit(_decode(messages), self.builder.overwritten)
+        for path in old:
+            self.builder.table.store.io.delete(path)
 
     def abort(self, messages: Any) -> None:
         if not self.may_be_visible:

@@ -54,7 +54,7 @@ class SparkProcedure(Proxy):
         for i, p in enumerate(self.procedure.parameters):
             if not arguments.isNullAt(i):
                 value = arguments.get(i, self.jvm.data_type(_spark_type(p.type)))
-                given[p.name] = value if isinstance(value, (bool, int)) else str(value.toString())
+                given[p.name] = self._argument(value, p.type)
         session = self.session
         executor, zone = SparkExecutor(session), session.time_zone()
         context = ProcedureContext(self.catalog, session.current_database(), executor, zone)
@@ -67,6 +67,15 @@ class SparkProcedure(Proxy):
         scans = self.jvm.java_class("java.util.ArrayList")()
         scans.add(scan)
         return scans.iterator()
+
+    def _argument(self, value: Any, kind: str) -> Any:
+        if isinstance(value, (bool, int)):
+            return value
+        if not kind.startswith("map"):
+            return str(value.toString())
+        texts = self.jvm.data_type(_spark_type("string"))
+        keys, items = ([str(v) for v in a.toObjectArray(texts)] for a in (value.keyArray(), value.valueArray()))
+        return dict(zip(keys, items, strict=True))
 
     class Java:
         implements = [f"{PROCEDURES}.UnboundProcedure", f"{PROCEDURES}.BoundProcedure"]

@@ -18,6 +18,7 @@ from paimon_core.errors import UnsupportedFeatureError
 from paimon_core.expressions.predicate import Predicate, conjunction, describe
 from paimon_core.formats.arrow_types import FILE_PATH, ROW_INDEX
 from paimon_core.formats.registry import format_name
+from paimon_core.options import DATA_FILE_PREFIX
 from paimon_core.scan.aggregates import Aggregate, aggregate, result_fields
 from paimon_core.scan.increment import Increment
 from paimon_core.scan.limits import Order, first_rows, top_rows
@@ -224,6 +225,9 @@ class PaimonScanBuilder(Proxy):
         names = [f.file_name for s in plan.splits for f in s.files]
         if any(n.startswith(("_", ".")) or ":" in n for n in names):
             return False
+        prefix = self.table.store.options[DATA_FILE_PREFIX]
+        if self.table.schema.partition_keys and not all(n.startswith(prefix) for n in names):
+            return False  # files of other writers may lack the partition columns
         return all(s.bucket_dir.isascii() for s in plan.splits) or self.jvm.opens_unicode_names
 
     class Java:
@@ -452,24 +456,3 @@ class LookupScan(LocalScan):
 
     class Java:
         implements = [f"{READ}.LocalScan"]
-
-
-class Statistics(Proxy):
-    """Size and rows (None: unknown) of a plan, before merging, for Spark's choice of joins."""
-
-    def __init__(self, jvm: Jvm, size: int, rows: int | None) -> None:
-        super().__init__(jvm)
-        self.size, self.rows = size, rows
-
-    def sizeInBytes(self) -> Any:
-        return self.jvm.java_class("java.util.OptionalLong").of(self.size)
-
-    def numRows(self) -> Any:
-        optional = self.jvm.java_class("java.util.OptionalLong")
-        return optional.empty() if self.rows is None else optional.of(self.rows)
-
-    def columnStats(self) -> Any:
-        return self.jvm.map({})
-
-    class Java:
-        implements = [f"{READ}.Statistics"]

@@ -93,9 +93,13 @@ def test_binary_formats_and_values_as_folders(spark: SparkSession, warehouse: st
         found = spark.sql(query.replace("d, at", "cast(d AS STRING), cast(at AS STRING)")).collect()
         assert [[str(v) for v in r] for r in found] == [["1", "2024-02-29", "2024-01-02 03:04:05.678", "1.50", "z"]]
         assert (Path(warehouse) / "default.db" / f"{name}_t" / "1").is_dir()
-    spark.sql("CREATE TABLE q USING parquet AS SELECT id, id % 2 AS half FROM range(10)")
+    spark.sql("CREATE TABLE q USING orc AS SELECT id, id % 2 AS half FROM range(10)")
     spark.sql("CREATE TABLE q2 USING csv PARTITIONED BY (half) AS SELECT id, id % 2 AS half FROM range(10)")
     assert rows(spark, "SELECT half, sum(id) FROM q2 GROUP BY half") == [(0, 20), (1, 25)]
+    spark.sql("CREATE OR REPLACE TABLE q USING csv AS SELECT id + 1 AS other FROM q WHERE id < 3")
+    assert rows(spark, "SELECT * FROM q") == [(1,), (2,), (3,)]
+    spark.sql("REPLACE TABLE q (k INT) USING json")
+    assert rows(spark, "SELECT * FROM q") == []
     plain = spark.read.csv(str(Path(warehouse) / "default.db" / "q2" / "half=1")).collect()
     assert sorted(int(r[0]) for r in plain) == [1, 3, 5, 7, 9]
 

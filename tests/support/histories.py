@@ -18,12 +18,13 @@ from paimon_core.io.local import LocalFileIO
 from paimon_core.maintenance.branches import create_branch, delete_branch, fast_forward
 from paimon_core.maintenance.orphans import remove_orphans
 from paimon_core.maintenance.rollback import roll_back
-from paimon_core.maintenance.snapshot_expiry import Retention, expire_snapshots
+from paimon_core.maintenance.snapshot_expiry import Retention, expire_changelogs, expire_snapshots
 from paimon_core.maintenance.tags import create_tag, delete_tags, rename_tag, replace_tag
 from paimon_core.spec.snapshot import Snapshot
 from paimon_core.store.branches import branch_names, open_branch
 from paimon_core.store.cache import MetadataCache
-from paimon_core.store.manifests import live_files
+from paimon_core.store.changelogs import list_changelogs
+from paimon_core.store.manifests import live_files, read_entries, read_manifest_list
 from paimon_core.store.snapshots import latest_snapshot, list_snapshots, snapshot_ids
 from paimon_core.store.table_store import TableStore
 from paimon_core.store.tags import list_tags, tag_names
@@ -41,13 +42,16 @@ class History:
     dice: random.Random
     reads: dict[str, frozenset[str]] = field(default_factory=dict)
     count: int = 0
+    changelogs: bool = False  # appends tell their changes in files that outlive snapshots
+    io: FileIO | None = None  # what acts go through, where they are to fail
 
     def __post_init__(self) -> None:
-        self.store = new_store(self.root, **{"write-only": "true", "commit.min-retry-wait": "0 ms"})
+        kept = {"changelog.num-retained.min": "12"} if self.changelogs else {}
+        self.store = new_store(self.root, **{"write-only": "true", "commit.min-retry-wait": "0 ms"} | kept)
 
     def fresh(self, io: FileIO | None = None, branch: str = "main") -> TableStore:
         """The table, or a branch, as a new process opens it."""
-        store = TableStore.of(io or LocalFileIO(), self.store.root, self.store.schema, MetadataCache())
+        store = TableStore.of(io or self.io or LocalFileIO(), self.store.root, self.store.schema, MetadataCache())
         return store if branch == "main" else open_branch(store, branch)
 
     def write(self, branch: str = "main", kind: str = "append") -> None:
@@ -56,7 +60,8 @@ class History:
         new = self._file(store)
         match kind:
             case "append":
-                messages, overwrite = [message(store, new)], None
+                told = (self._file(store),) if self.changelogs else ()
+                messages, overwrite = [message(store, new, new_changelog=told)], None
             case "overwrite":
                 messages, overwrite = [message(store, new)], Overwrite()
             case _:
@@ -78,6 +83,9 @@ class History:
             kind: lambda kind=kind: self.write(where, kind) for kind in ("append", "overwrite", "compact")
         }
         acts["expire"] = lambda: expire(self.fresh(branch=where), self.dice.randint(1, 3))
+        if self.changelogs:
+            kept = self.dice.randint(1, 6)
+            acts["expire changelogs"] = lambda: expire_changelogs(self.fresh(branch=where), _newest(kept))
         acts["orphans"] = lambda: remove_orphans(main, FOREVER)
         if latest_snapshot(main) is not None:
             number = self.dice.choice(snapshot_ids(main))
@@ -108,12 +116,16 @@ class History:
     def check(self) -> None:
         """Every version there is reads what it read when it was made, and all its files are there."""
         for store, name, snapshot in versions(self.fresh()):
-            assert _read(store, snapshot) == self.reads[snapshot.delta_manifest_list], f"{store.name} {name}"
+            known = self.reads.setdefault(snapshot.delta_manifest_list, _read(store, snapshot))
+            assert _read(store, snapshot) == known, f"{store.name} {name}"
+        for store, _, told in told_changes(self.fresh()):
+            _require(store, _changes(store, told))
 
     def check_clean(self) -> None:
         """Every file is of a version."""
         fresh = self.fresh()
         needed = {f for _, _, s in versions(fresh) for f in self.reads[s.delta_manifest_list]}
+        needed |= {f for store, _, told in told_changes(fresh) for f in _changes(store, told)}
         assert {p.name for p in Path(fresh.root).glob("bucket-*/*")} == needed
 
     def _file(self, store: TableStore) -> Any:
@@ -131,7 +143,11 @@ class History:
 
 def expire(store: TableStore, least: int) -> int:
     """Keep the newest snapshots only."""
-    return expire_snapshots(store, Retention(least=least, most=least, older_than=FOREVER, limit=1000), 0)
+    return expire_snapshots(store, _newest(least), 0)
+
+
+def _newest(least: int) -> Retention:
+    return Retention(least=least, most=least, older_than=FOREVER, limit=1000)
 
 
 def versions(store: TableStore) -> Iterator[tuple[TableStore, str, Snapshot]]:
@@ -142,9 +158,32 @@ def versions(store: TableStore) -> Iterator[tuple[TableStore, str, Snapshot]]:
         yield from ((branch, f"tag {t.name}", t.snapshot) for t in list_tags(branch))
 
 
+def told_changes(store: TableStore) -> Iterator[tuple[TableStore, str, str]]:
+    """The manifest lists that tell changes: of snapshots and tags, and of changelogs, also those that are deltas."""
+    for branch, name, snapshot in versions(store):
+        if snapshot.changelog_manifest_list is not None:
+            yield branch, name, snapshot.changelog_manifest_list
+    for name in ("main", *branch_names(store)):
+        branch = open_branch(store, name)
+        for changelog in list_changelogs(branch):
+            yield (
+                branch,
+                f"changelog {changelog.id}",
+                changelog.changelog_manifest_list or changelog.delta_manifest_list,
+            )
+
+
+def _changes(store: TableStore, told: str) -> frozenset[str]:
+    return frozenset(e.file.file_name for e in read_entries(store, read_manifest_list(store, told)))
+
+
+def _require(store: TableStore, names: frozenset[str]) -> None:
+    missing = {n for n in names if not Path(store.root, "bucket-0", n).exists()}
+    assert not missing, f"{store.name} has lost {missing}"
+
+
 def _read(store: TableStore, snapshot: Snapshot) -> frozenset[str]:
     """The data files of a version, each of which has to be there."""
     names = {e.file.file_name for e in live_files(store, snapshot).values()}
-    missing = {n for n in names if not Path(store.root, "bucket-0", n).exists()}
-    assert not missing, f"{store.name} snapshot {snapshot.id} has lost {missing}"
+    _require(store, frozenset(names))
     return frozenset(names)

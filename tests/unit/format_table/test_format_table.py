@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,7 @@ from paimon_core.spec.schema import encode_schema
 from paimon_core.spec.types import BIGINT, INT, STRING, DataType, parse_type
 from paimon_core.store.new_schema import new_table_schema
 from paimon_core.store.table_store import TableStore
+from tests.support.faulty_io import Fault, FaultyIO, SimulatedCrash
 from tests.support.tables import fields
 
 Rows = list[dict[str, Any]]
@@ -106,6 +108,29 @@ def test_an_aborted_write_leaves_nothing(tmp_path: Path) -> None:
     assert read(target) == []  # hidden until it is committed
     other.abort()
     assert [f.name for f in tmp_path.iterdir()] == ["schema"]
+
+
+def test_an_overwrite_that_dies_loses_no_rows(tmp_path: Path) -> None:
+    """Before its files are in their places the old rows are all there; then the new ones are."""
+    old, new = ([{"k": k, "p": p} for k, p in rows] for rows in ([(1, 1), (2, 2)], [(3, 1), (4, 3)]))
+    seen, calls = set(), 0
+    while True:
+        calls += 1
+        root = tmp_path / str(calls)
+        root.mkdir()
+        target = table(root, {"k": INT, "p": INT}, "p")
+        insert(target, old)
+        writer = FormatTableWriter(target.store)
+        writer.write(pa.RecordBatch.from_pylist(new, arrow_schema(target.schema.fields)))
+        files, faulty = writer.finish(), FaultyIO(LocalFileIO(), calls, Fault.CRASH)
+        try:
+            FormatTable(replace(target.store, io=faulty)).commit(files, Overwrite())
+            break
+        except SimulatedCrash:
+            found = read(target)
+        assert all(r in found for r in old) or all(r in found for r in new)
+        seen.add(len(found))
+    assert read(target) == new and seen >= {2, 4}
 
 
 def test_files_of_others(tmp_path: Path) -> None:

@@ -182,6 +182,13 @@ def test_whole_databases_and_partitions(warehouse: str, call: Call) -> None:
         f"{warehouse}/default.db/p/dt=2024-01-01/_SUCCESS"
     )
     assert call("expire_partitions", table="p", expiration_time="1 d") == "No expired partitions."
+    catalog.create_table(
+        Identifier("default", "files"), new_table_schema(fields(k=INT), options={"type": "format-table"})
+    )
+    assert call("compact_database", including_tables="default.*") == "Compact database finished. Success: 1, Failed: 0"
+    assert call("remove_orphan_files", table="default.*") == (0, 0)
+    with pytest.raises(UnsupportedFeatureError, match="folder of files"):
+        call("compact_manifest", table="files")
     assert call("drop_partition", table="p", partitions="dt=2024-01-01;dt=x") is True
     for name in ("create_function", "drop_function", "alter_view_dialect", "refresh_object_table"):
         with pytest.raises(UnsupportedFeatureError, match="'it'.*filesystem catalog has no"):

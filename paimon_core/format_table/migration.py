@@ -1,0 +1,174 @@
+"""Files of a format table as the files of an append table: taken as they are where that reads the same, else rewritten.
+
+Parquet and ORC files are taken, also without their partition columns, which readers know from the folder. Files with
+field ids were written for another table, whose ids mean nothing in this one.
+"""
+
+from __future__ import annotations
+
+import json
+import uuid
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import pyarrow as pa
+import pyarrow.orc as po
+import pyarrow.parquet as pq
+
+from paimon_core.errors import StorageError
+from paimon_core.format_table.folders import Folder, partition_batch
+from paimon_core.format_table.scan import FormatSplit, decode_format_split, read_format_split
+from paimon_core.formats.arrow_types import field_id
+from paimon_core.formats.binary_rows import row_bytes
+from paimon_core.formats.input import read_errors
+from paimon_core.formats.registry import write_format
+from paimon_core.io.file_io import FileIO, storage_errors
+from paimon_core.spec.binary_row import EMPTY_ROW
+from paimon_core.spec.manifest import UNAWARE_BUCKET, DataFileMeta, FileSource
+from paimon_core.spec.message import CommitMessage, encode_message
+from paimon_core.spec.stats import EMPTY_STATS
+from paimon_core.store.table_store import TableStore
+from paimon_core.write.data_files import wall_clock
+from paimon_core.write.writer import open_writer
+
+ADOPTED = ("orc", "parquet")
+_CHUNK = 8 * 2**20  # bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Adoption:
+    """Files that become those of another table: where they are, where they go, and what to commit."""
+
+    paths: tuple[tuple[str, str], ...]
+    messages: tuple[CommitMessage, ...]
+
+
+def plan_adoption(source: TableStore, splits: Sequence[FormatSplit], target: TableStore) -> Adoption | None:
+    """How to take the files of splits as they are; None where they have to be rewritten.
+
+    Raises `CorruptFileError`, `StorageError`.
+    """
+    form = write_format(source.options).extension
+    if form not in ADOPTED:
+        return None
+    paths, messages = [], []
+    for split in splits:
+        partition = _partition(source, split, target)
+        folder, files = target.bucket_dir(partition, UNAWARE_BUCKET), []
+        for path in split.paths:
+            rows = _own_rows(source.io, path, form)
+            if rows is None:
+                return None
+            name = f"import-{uuid.uuid4()}-0.{form}"
+            paths.append((path, f"{folder}/{name}"))
+            files.append(_meta(target, name, source.io.status(path).size, rows))
+        messages.append(
+            CommitMessage(partition=partition, bucket=UNAWARE_BUCKET, total_buckets=-1, new_files=tuple(files))
+        )
+    return Adoption(tuple(paths), tuple(messages))
+
+
+def adopt(source: TableStore, target: TableStore, paths: Sequence[tuple[str, str]], *, move: bool) -> None:
+    """Move or copy files to their new places; where one fails, those before it are where they were.
+
+    Raises `StorageError`, `FileNotFoundError`.
+    """
+    done: list[tuple[str, str]] = []
+    try:
+        for path, place in paths:
+            target.io.make_dirs(place.rpartition("/")[0])
+            (_move if move else _copy)(source.io, target.io, path, place)
+            done.append((path, place))
+    except BaseException:
+        give_back(source, target, done, moved=move)
+        raise
+
+
+def give_back(source: TableStore, target: TableStore, paths: Sequence[tuple[str, str]], *, moved: bool) -> None:
+    """Undo `adopt`, of files that were not committed."""
+    for path, place in paths:
+        if moved:
+            _move(target.io, source.io, place, path)
+        else:
+            target.io.delete(place)
+
+
+@dataclass(frozen=True, slots=True)
+class ImportTask:
+    """A function of the JSON of a split to the JSON list of the messages of what it wrote."""
+
+    source: TableStore
+    target: TableStore
+
+    def __call__(self, text: str) -> str:
+        names = [f.name for f in self.target.schema.fields]
+        writer = open_writer(self.target, sequence_start=0)
+        try:
+            for batch in read_format_split(self.source, decode_format_split(text), names):
+                writer.write(batch)
+            return json.dumps([encode_message(m) for m in writer.finish()])
+        except BaseException:
+            writer.abort()
+            raise
+
+
+def _partition(source: TableStore, split: FormatSplit, target: TableStore) -> bytes:
+    fields = target.schema.partition_fields
+    return row_bytes(partition_batch(source, [Folder("", split.partition)], fields), 0, fields) if fields else EMPTY_ROW
+
+
+def _own_rows(io: FileIO, path: str, form: str) -> int | None:
+    """The rows of a file that columns are found in by name; None where it has field ids."""
+    with read_errors(form, path), io.arrow().open_input_file(io.arrow_path(path)) as stream:
+        if form == "orc":
+            orc = po.ORCFile(stream)
+            return None if _has_ids(orc.schema) else int(orc.nrows)
+        parquet = pq.ParquetFile(stream)
+        return None if _has_ids(parquet.schema_arrow) else int(parquet.metadata.num_rows)
+
+
+def _has_ids(schema: pa.Schema) -> bool:
+    return any(field_id(f) is not None or any(b"id" in k.lower() for k in f.metadata or ()) for f in schema)
+
+
+def _meta(target: TableStore, name: str, size: int, rows: int) -> DataFileMeta:
+    return DataFileMeta(
+        file_name=name,
+        file_size=size,
+        row_count=rows,
+        min_key=EMPTY_ROW,
+        max_key=EMPTY_ROW,
+        key_stats=EMPTY_STATS,
+        value_stats=EMPTY_STATS,
+        value_stats_cols=(),
+        min_sequence_number=0,
+        max_sequence_number=rows - 1,
+        schema_id=target.schema.id,
+        level=0,
+        creation_time=wall_clock(),
+        delete_row_count=0,
+        file_source=int(FileSource.APPEND),
+    )
+
+
+def _move(source: FileIO, target: FileIO, path: str, place: str) -> None:
+    if source == target:
+        with storage_errors(f"rename {path} to", place):
+            source.arrow().move(source.arrow_path(path), target.arrow_path(place))
+        target.sync(place)
+        return
+    _copy(source, target, path, place)
+    source.delete(path)
+
+
+def _copy(source: FileIO, target: FileIO, path: str, place: str) -> None:
+    with (
+        storage_errors("copy", path),
+        source.arrow().open_input_stream(source.arrow_path(path), compression=None) as reader,
+        target.arrow().open_output_stream(target.arrow_path(place), compression=None) as writer,
+    ):
+        while chunk := reader.read(_CHUNK):
+            writer.write(chunk)
+    target.sync(place)
+    if target.status(place).size != source.status(path).size:
+        raise StorageError(f"{path} changed while it was copied: run the statement again.")

@@ -1,0 +1,205 @@
+"""`CALL sys.migrate_table` and `sys.migrate_database`: files of other tables as append tables of Paimon."""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+from paimon_core.commit.draft import CommitInfo
+from paimon_core.errors import (
+    CommitUnknownError,
+    InvalidOptionError,
+    InvalidSchemaError,
+    PaimonError,
+    TableNotFoundError,
+)
+from paimon_core.format_table.migration import ADOPTED, ImportTask, adopt, give_back, plan_adoption
+from paimon_core.format_table.options import FORMAT_TABLE, SUPPORTED, TYPE, is_format_table
+from paimon_core.format_table.scan import FormatSplit, encode_format_split
+from paimon_core.format_table.table import FormatTable
+from paimon_core.io.load import load_file_io, normalize
+from paimon_core.options import BUCKET, FILE_FORMAT, PARTITION_DEFAULT_NAME, PRIMARY_KEY
+from paimon_core.spec.message import CommitMessage, decode_message
+from paimon_core.store.new_schema import new_table_schema
+from paimon_core.store.table_store import TableStore
+from paimon_core.table import Table
+from paimon_sql.catalog.identifier import Identifier
+from paimon_sql.procedures.arguments import table_options
+from paimon_sql.procedures.registry import ForeignTable, Int, ProcedureContext, procedure
+
+Rows = Sequence[tuple[Any, ...]]
+_LOG = logging.getLogger(__name__)
+_TABLES = ("hive", "spark")
+_SUFFIX = "_paimon_"
+_HIVE_DEFAULT = "__HIVE_DEFAULT_PARTITION__"
+
+
+@dataclass(frozen=True, slots=True)
+class _Source:
+    """What is migrated, as a format table; `drop` removes it, `identifier` is its name where it is of this catalog."""
+
+    files: FormatTable
+    drop: Callable[[], None]
+    identifier: Identifier | None = None
+
+
+@procedure(result="boolean")
+def migrate_table(
+    context: ProcedureContext,
+    source_type: str,
+    table: str,
+    options: str | None = None,
+    delete_origin: bool = True,
+    target_table: str | None = None,
+    options_map: dict[str, str] | None = None,
+    parallelism: Int | None = None,
+) -> Rows:
+    """Make an append table of the files of another table, or add them to one that is there already.
+
+    `source_type` is `hive` or `spark` for a table of Spark's session catalog or a format table of this one, or a format
+    (`parquet`, `orc`, `csv`, `json`) for a folder, which `table` then names. The table made has the name of the old
+    one, or `target_table`; `options` (`key=value,key=value`) and `options_map` are its options. Parquet and ORC files
+    are moved, and copied with `delete_origin => false`; others are rewritten, in at most `parallelism` tasks at a time.
+    The old table is dropped unless `delete_origin` is false; of a folder, files that were rewritten stay. The result
+    is true.
+    """
+    chosen = table_options(options or "") | (options_map or {})
+    source = _find_source(context, source_type.strip().lower(), table, chosen)
+    _migrate(context, source, _target_name(context, source, table, target_table), chosen, delete_origin=delete_origin)
+    return [(True,)]
+
+
+@procedure(result="string")
+def migrate_database(
+    context: ProcedureContext,
+    source_type: str,
+    database: str,
+    options: str | None = None,
+    options_map: dict[str, str] | None = None,
+    parallelism: Int | None = None,
+) -> Rows:
+    """Migrate all tables of a database of Spark's session catalog, and the format tables of this one's, as
+    `migrate_table` does.
+
+    The result says how many tables were migrated, and how many could not be.
+    """
+    if source_type.strip().lower() not in _TABLES:
+        raise InvalidOptionError(f"source_type cannot be {source_type!r}: it is one of {', '.join(_TABLES)}.")
+    chosen, catalog = table_options(options or "") | (options_map or {}), context.catalog
+    ours = catalog.list_tables(database) if catalog.database_exists(database) else []
+    known = [n for n in ours if is_format_table(catalog.load_table(Identifier.of(database, n)).schema.options)]
+    done = failed = 0
+    for name in [*known, *(n for n in context.executor.foreign_tables(database) if n not in ours)]:
+        quoted = ".".join(f"`{part.replace('`', '``')}`" for part in (database, name))
+        try:
+            migrate_table.call(context, {"source_type": source_type, "table": quoted, "options_map": chosen})
+            done += 1
+        except PaimonError as error:
+            _LOG.warning("Table %s.%s could not be migrated: %s", database, name, error)
+            failed += 1
+    return [(f"migrate database is finished, success cnt: {done} , failed cnt: {failed}",)]
+
+
+def _find_source(context: ProcedureContext, kind: str, name: str, options: Mapping[str, str]) -> _Source:
+    if kind in SUPPORTED:
+        return _of_foreign(context, context.executor.folder_of_files(kind, name, options), lambda: None)
+    if kind not in _TABLES:
+        known = ", ".join((*_TABLES, *SUPPORTED))
+        raise InvalidOptionError(f"source_type cannot be {kind!r}: it is one of {known}.")
+    identifier = context.identifier(name)
+    if context.catalog.database_exists(identifier.database) and context.catalog.table_exists(identifier):
+        table = context.catalog.load_table(identifier)
+        if not is_format_table(table.schema.options):
+            raise InvalidOptionError(f"Table {identifier} is a Paimon table already: there is nothing to migrate.")
+        return _Source(FormatTable.of(table.store), partial(context.catalog.drop_table, identifier), identifier)
+    foreign = context.executor.foreign_table(identifier.database, identifier.table)
+    if foreign is None:
+        raise TableNotFoundError(f"Neither this catalog nor Spark's session catalog has a table {identifier}.")
+    drop = partial(context.executor.drop_foreign_table, identifier.database, identifier.table)
+    return _of_foreign(context, foreign, drop)
+
+
+def _of_foreign(context: ProcedureContext, found: ForeignTable, drop: Callable[[], None]) -> _Source:
+    fixed = {TYPE: FORMAT_TABLE, FILE_FORMAT.key: found.format, PARTITION_DEFAULT_NAME.key: _HIVE_DEFAULT}
+    schema = new_table_schema(found.fields, found.partition_keys, {**found.options, **fixed})
+    io = load_file_io(found.location, context.catalog.options)
+    return _Source(FormatTable.of(TableStore.of(io, normalize(found.location), schema)), drop)
+
+
+def _target_name(context: ProcedureContext, source: _Source, table: str, target: str | None) -> Identifier:
+    if target is not None:
+        return context.identifier(target)
+    if source.identifier is not None:
+        return replace(source.identifier, table=source.identifier.table + _SUFFIX)
+    if "/" in table:
+        raise InvalidOptionError("A folder has no name for a table: say target_table, too.")
+    return context.identifier(table)
+
+
+def _migrate(
+    context: ProcedureContext, source: _Source, name: Identifier, options: Mapping[str, str], *, delete_origin: bool
+) -> None:
+    catalog, splits = context.catalog, source.files.plan()
+    catalog.create_database(name.database, ignore_if_exists=True)
+    made = not catalog.table_exists(name)
+    if made:
+        _create(context, source.files, name, options)
+    target = catalog.load_table(name)
+    try:
+        _check_fits(source.files, target)
+        _import_rows(context, source.files, splits, target, move=delete_origin)
+    except CommitUnknownError:
+        raise  # the table may have the files
+    except PaimonError:
+        if made:
+            catalog.drop_table(name)
+        raise
+    if delete_origin:
+        source.drop()
+        if source.identifier is not None and name.table == source.identifier.table + _SUFFIX:
+            catalog.rename_table(name, source.identifier)
+
+
+def _create(context: ProcedureContext, source: FormatTable, name: Identifier, options: Mapping[str, str]) -> None:
+    if PRIMARY_KEY.key in options:
+        raise InvalidOptionError("Migrated tables are append tables: a primary key cannot be among the options.")
+    form = source.store.options[FILE_FORMAT]
+    given = ({FILE_FORMAT.key: form} if form in ADOPTED else {}) | dict(options) | {BUCKET.key: "-1"}
+    schema = new_table_schema(source.schema.fields, source.schema.partition_keys, given, source.schema.comment)
+    context.catalog.create_table(name, schema)
+
+
+def _check_fits(source: FormatTable, target: Table) -> None:
+    target.check_writable()
+    ours, theirs = ([(f.name, f.type.with_nullable(True)) for f in s.fields] for s in (target.schema, source.schema))
+    keys = target.schema.partition_keys == source.schema.partition_keys
+    if ours != theirs or not keys or target.store.has_primary_key or target.store.options[BUCKET] != -1:
+        raise InvalidSchemaError(
+            f"Files of {source.name} cannot be added to {target.name}: it needs the same columns in the same order, "
+            "the same partition columns, no primary key, and 'bucket' = '-1'."
+        )
+
+
+def _import_rows(
+    context: ProcedureContext, source: FormatTable, splits: Sequence[FormatSplit], target: Table, *, move: bool
+) -> None:
+    adoption = plan_adoption(source.store, splits, target.store)
+    info = CommitInfo(user=target.new_commit_user())
+    if adoption is None:
+        texts = [encode_format_split(s) for s in splits]
+        results = context.executor.run(ImportTask(source.store, target.store), texts, f"migrate {source.name}")
+        messages: list[CommitMessage] = [decode_message(m) for r in results for m in json.loads(r)]
+        target.commit(messages, info)
+        return
+    adopt(source.store, target.store, adoption.paths, move=move)
+    try:
+        target.commit(adoption.messages, info)
+    except CommitUnknownError:
+        raise
+    except PaimonError:
+        give_back(source.store, target.store, adoption.paths, moved=move)
+        raise

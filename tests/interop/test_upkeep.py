@@ -1,0 +1,89 @@
+"""Java reads a table after each kind of upkeep of ours: the same rows, snapshots and tags."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.interop.engines import Engines
+
+KEYED = "k INT, v STRING, dt STRING"
+# what is done with which table, and what both then see
+STEPS = {
+    "rollback": (  # before Java has seen the snapshot whose number is given again
+        "INSERT INTO t VALUES (1, 'gone', '2024-01-01')",
+        "CALL sys.rollback(table => 't', version => '3')",
+        "INSERT INTO t VALUES (7, 'kept', '2024-01-02')",
+        "SELECT * FROM t",
+    ),
+    "tags": (
+        "CALL sys.create_tag(table => 't', tag => 'one', snapshot => 1)",
+        "CALL sys.create_tag(table => 't', tag => 'two', time_retained => '5 d')",
+        "CALL sys.rename_tag(table => 't', tag => 'two', target_tag => 'three')",
+        "CALL sys.replace_tag(table => 't', tag => 'one', snapshot => 2)",
+        "SELECT * FROM t VERSION AS OF 'one'",
+    ),
+    "branches": (
+        "CALL sys.create_branch(table => 't', branch => 'b', tag => 'three')",
+        "INSERT INTO `t$branch_b` VALUES (9, 'branch', '2024-01-09')",
+        "CALL sys.fast_forward(table => 't', branch => 'b')",
+        "CALL sys.delete_branch(table => 't', branch => 'b')",
+        "SELECT * FROM t",
+    ),
+    "expiry": (
+        "CALL sys.expire_snapshots(table => 't', retain_max => 1, retain_min => 1)",
+        "CALL sys.remove_orphan_files(table => 't', older_than => '2024-01-01 00:00:00')",
+        "SELECT t.*, snapshot_id FROM t, `t$snapshots` WHERE snapshot_id > 0",
+    ),
+    "changelogs": (
+        "INSERT INTO c VALUES (1, 'a'), (2, 'b')",
+        "INSERT INTO c VALUES (1, 'A'), (3, 'c')",
+        "CALL sys.expire_snapshots(table => 'c', retain_max => 1, retain_min => 1)",
+        "CALL sys.expire_changelogs(table => 'c', retain_max => 1, retain_min => 1)",
+        "SELECT * FROM c",
+    ),
+    "partitions": (
+        "CALL sys.drop_partition(table => 't', partitions => 'dt=2024-01-02')",
+        "CALL sys.mark_partition_done(table => 't', partitions => 'dt=2024-01-01')",
+        "CALL sys.expire_partitions(table => 't', expiration_time => '99999 d', timestamp_formatter => 'yyyy-MM-dd')",
+        "SELECT dt, count(*) FROM t GROUP BY dt",
+    ),
+    "copies": (
+        "CALL sys.compact_manifest(table => 't')",
+        "CALL sys.copy(source_table => 't', target_table => 'u')",
+        "SELECT u.*, commit_kind FROM u, `u$snapshots`",
+    ),
+    "migration": (
+        "CREATE TABLE m (id INT, d DECIMAL(9, 2), p INT, dt DATE) USING parquet PARTITIONED BY (p, dt)",
+        "INSERT INTO m VALUES (1, 1.50, 7, DATE '1969-12-30'), (2, NULL, NULL, DATE '2024-02-29'), (3, 3, 7, NULL)",
+        "CALL sys.migrate_table(source_type => 'hive', table => 'm')",
+        "INSERT INTO m VALUES (4, 4, 7, NULL)",
+        "SELECT * FROM m WHERE p = 7 OR p IS NULL",
+    ),
+    "purge": (
+        "CALL sys.purge_files(table => 't')",
+        "INSERT INTO t VALUES (1, 'anew', '2024-01-01')",
+        "SELECT * FROM t",
+    ),
+}
+
+
+@pytest.mark.slow
+def test_java_reads_after_upkeep(engines: Engines) -> None:
+    keyed = "'primary-key' = 'k,dt', 'bucket' = '1'"
+    engines.run(
+        "ours",
+        f"CREATE TABLE t ({KEYED}) PARTITIONED BY (dt) TBLPROPERTIES ({keyed}, 'write-only' = 'true')",
+        "CREATE TABLE c (k INT, v STRING) TBLPROPERTIES ('primary-key' = 'k', 'bucket' = '1',"
+        " 'changelog-producer' = 'input', 'changelog.num-retained.min' = '50', 'write-only' = 'true')",
+        "INSERT INTO t VALUES (1, 'a', '2024-01-01'), (2, 'b', '2024-01-02')",
+        "INSERT INTO t VALUES (1, 'A', '2024-01-01'), (3, 'c', '2024-01-02')",
+        "INSERT INTO t VALUES (4, 'd', '2024-01-01')",
+    )
+    seen = {}
+    for name, (*statements, query) in STEPS.items():
+        engines.run("ours", *statements)
+        seen[name] = engines.both(query)
+    assert all(seen.values()), seen
+    assert len(seen["branches"]) == 6 and len(seen["migration"]) == 4
+    engines.run("java", "INSERT INTO t VALUES (2, 'java', '2024-01-01')", "CALL sys.expire_snapshots(table => 't')")
+    engines.both("SELECT * FROM t", [[1, "anew", "2024-01-01"], [2, "java", "2024-01-01"]])

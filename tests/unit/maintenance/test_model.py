@@ -1,0 +1,121 @@
+"""A table against its model: each version, tag and changelog reads what it told when it was made, whatever is done to
+the table and wherever it is killed; and when all is cleaned up nothing is left that nobody needs."""
+
+from __future__ import annotations
+
+import itertools
+import multiprocessing
+import random
+import tempfile
+import time
+from contextlib import suppress
+from multiprocessing.synchronize import Event
+from pathlib import Path
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from paimon_core.errors import PaimonError, SnapshotNotFoundError
+from paimon_core.io.local import LocalFileIO
+from paimon_core.maintenance.orphans import DEFAULT_AGE, find_orphans, remove_orphans
+from paimon_core.maintenance.tags import create_tag, delete_tags
+from paimon_core.store.manifests import live_files
+from paimon_core.store.schemas import latest_schema
+from paimon_core.store.snapshots import latest_snapshot
+from paimon_core.store.table_store import TableStore
+from paimon_core.store.tags import list_tags, tag_names
+from paimon_core.table import Table
+from tests.support.faulty_io import Fault, FaultyIO, SimulatedCrash
+from tests.support.histories import FOREVER, History, expire
+from tests.support.tables import data_file, info, message
+
+COMMITS = 25
+
+
+def clean_up(history: History) -> None:
+    """Expire, remove orphans; then only what versions need is there."""
+    expire(history.fresh(), 1)
+    remove_orphans(history.fresh(), FOREVER)
+    history.check()
+    history.check_clean()
+    assert find_orphans(history.fresh(), FOREVER).paths == ()
+
+
+@settings(max_examples=8, deadline=None)
+@given(dice=st.randoms(use_true_random=False), steps=st.integers(5, 30))
+def test_histories_with_changelogs(dice: random.Random, steps: int) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        history = History(Path(folder), dice, changelogs=True)
+        for _ in range(steps):
+            history.step()
+            history.check()
+        clean_up(history)
+
+
+@settings(max_examples=15, deadline=None)
+@given(dice=st.randoms(use_true_random=False), steps=st.integers(3, 12), data=st.data())
+def test_killed_anywhere(dice: random.Random, steps: int, data: st.DataObject) -> None:
+    """Steps that die at a call of their own, one after the other, and others that do not."""
+    with tempfile.TemporaryDirectory() as folder:
+        history = History(Path(folder), dice, changelogs=True)
+        for _ in range(steps):
+            dies_at = data.draw(st.integers(0, 40), "call to die at; 0: none")
+            history.io = FaultyIO(LocalFileIO(), dies_at, Fault.CRASH) if dies_at else None
+            with suppress(SimulatedCrash, PaimonError):
+                history.step()
+            history.io = None
+            history.check()
+        history.write()
+        clean_up(history)
+
+
+def opened(path: str) -> TableStore:
+    """The table as another process finds it."""
+    schema = latest_schema(LocalFileIO(), path)
+    assert schema is not None
+    return TableStore.of(LocalFileIO(), path, schema)
+
+
+def write_all(path: str) -> None:
+    """Appends, each fifth time a compaction of two files, as a process of its own does them."""
+    for number in range(COMMITS):
+        store, name = opened(path), f"written-{number}"
+        Path(path, "bucket-0", name).touch()
+        new = data_file(store, 1, 1, file_name=name)
+        old = tuple(e.file for e in live_files(store, latest_snapshot(store)).values())[:2]
+        made = message(store, compact_before=old, compact_after=(new,)) if number % 5 == 4 else message(store, new)
+        Table(store).commit([made], info("writer"))
+
+
+def keep_up(path: str, done: Event) -> None:
+    """Tags, expiry, orphans, while another process writes."""
+    for count in itertools.count():
+        if done.is_set():
+            return
+        latest = latest_snapshot(opened(path))
+        with suppress(SnapshotNotFoundError):  # it may expire while it is tagged
+            if latest is not None:
+                create_tag(opened(path), f"t{count}", latest)
+        expire(opened(path), 2)
+        delete_tags(opened(path), tag_names(opened(path))[:-3])
+        remove_orphans(opened(path), time.time_ns() // 1_000_000 - DEFAULT_AGE)
+
+
+def test_two_processes(tmp_path: Path) -> None:
+    spawn = multiprocessing.get_context("spawn")
+    history = History(tmp_path, random.Random(1))
+    history.write()
+    root = history.store.root
+    done = spawn.Event()
+    writer, keeper = spawn.Process(target=write_all, args=(root,)), spawn.Process(target=keep_up, args=(root, done))
+    keeper.start()
+    writer.start()
+    writer.join(120)
+    done.set()
+    keeper.join(60)
+    assert (writer.exitcode, keeper.exitcode) == (0, 0)
+    history.check()
+    latest = latest_snapshot(history.fresh())
+    assert latest is not None and latest.id > COMMITS
+    assert len(list_tags(history.fresh())) >= 1
+    clean_up(history)

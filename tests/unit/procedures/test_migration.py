@@ -1,0 +1,189 @@
+"""Files of other tables as append tables: taken as they are or rewritten, with nothing lost where it fails."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.orc as po
+import pyarrow.parquet as pq
+import pytest
+
+from paimon_core.errors import InvalidOptionError, InvalidSchemaError, PaimonError, TableNotFoundError
+from paimon_core.expressions.predicate import IsNull, Predicate
+from paimon_core.format_table.table import FormatTable
+from paimon_core.format_table.write import FormatTableWriter
+from paimon_core.scan.read import read_split
+from paimon_core.spec.types import BIGINT, INT, STRING
+from paimon_core.store.manifests import live_files
+from paimon_core.store.new_schema import new_table_schema
+from paimon_core.table import Table
+from paimon_sql.catalog.identifier import Identifier
+from paimon_sql.catalog.load import load_catalog
+from paimon_sql.procedures import PROCEDURES, ForeignTable, ProcedureContext
+from tests.support.tables import fields
+from tests.unit.procedures.test_compaction import Tasks
+
+Call = Callable[..., Any]
+ROWS = [(1, "a", 7), (2, None, 7), (3, "c", None)]
+
+
+class Foreign(Tasks):
+    """Knows tables of another catalog, by name."""
+
+    def __init__(self, tables: Mapping[str, ForeignTable]) -> None:
+        super().__init__()
+        self.tables, self.dropped = dict(tables), list[str]()
+
+    def foreign_table(self, database: str, name: str) -> ForeignTable | None:
+        return self.tables.get(name)
+
+    def foreign_tables(self, database: str) -> list[str]:
+        return sorted(self.tables)
+
+    def drop_foreign_table(self, database: str, name: str) -> None:
+        self.dropped.append(name)
+
+    def folder_of_files(self, form: str, location: str, options: Mapping[str, str]) -> ForeignTable:
+        return self.tables[location.rpartition("/")[2]]
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Files that another program wrote: partitions of p, which the files do not hold."""
+    root = tmp_path / "files"
+    for p, name in ((7, "7"), (None, "__HIVE_DEFAULT_PARTITION__")):
+        rows = [r for r in ROWS if r[2] == p]
+        content = pa.table({"k": pa.array([r[0] for r in rows], pa.int32()), "v": [r[1] for r in rows]})
+        (root / f"p={name}").mkdir(parents=True)
+        pq.write_table(content, root / f"p={name}" / "part-0.snappy.parquet")
+    (root / "_SUCCESS").touch()
+    return root
+
+
+@pytest.fixture
+def executor(folder: Path) -> Foreign:
+    return Foreign(
+        {
+            "files": ForeignTable(
+                format="parquet", location=str(folder), fields=fields(k=INT, v=STRING, p=INT), partition_keys=("p",)
+            )
+        }
+    )
+
+
+@pytest.fixture
+def call(warehouse: str, executor: Foreign) -> Call:
+    context = ProcedureContext(load_catalog({"warehouse": warehouse}), "default", executor)
+
+    def run(name: str, **arguments: Any) -> Any:
+        return PROCEDURES[name].call(context, arguments)[0][0]
+
+    return run
+
+
+def table(warehouse: str, name: str) -> Table:
+    return load_catalog({"warehouse": warehouse}).load_table(Identifier("default", name))
+
+
+def read(of: Table, predicate: Predicate | None = None, *columns: str) -> list[tuple[Any, ...]]:
+    names = columns or tuple(f.name for f in of.schema.fields)
+    splits = of.plan(of.latest_snapshot(), predicate).splits
+    batches = [b for s in splits for b in read_split(of.store, s, names, predicate)]
+    return sorted((tuple(r.values()) for b in batches for r in b.to_pylist()), key=str)
+
+
+def test_files_are_moved_and_have_their_partitions(warehouse: str, folder: Path, executor: Foreign, call: Call) -> None:
+    assert call("migrate_table", source_type="hive", table="files", options="x=y", options_map={"z": "1"}) is True
+    made = table(warehouse, "files")
+    assert read(made) == ROWS
+    assert read(made, IsNull("p"), "p") == [(None,)]
+    assert read(made, None, "p", "k") == [(7, 1), (7, 2), (None, 3)]
+    names = [e.file.file_name for e in live_files(made.store, made.latest_snapshot()).values()]
+    assert len(names) == 2 and all(n.startswith("import-") and n.endswith(".parquet") for n in names)
+    assert {"x": "y", "z": "1", "file.format": "parquet"}.items() <= made.schema.options.items()
+    assert executor.dropped == ["files"] and not list(folder.rglob("*.parquet"))
+
+
+def test_files_are_copied_where_the_old_table_stays(
+    warehouse: str, folder: Path, executor: Foreign, call: Call
+) -> None:
+    arguments = {"source_type": "parquet", "table": str(folder), "target_table": "default.t", "delete_origin": False}
+    assert call("migrate_table", **arguments) is True
+    assert call("migrate_table", **arguments) is True  # adds to what is there
+    assert sorted(read(table(warehouse, "t"))) == sorted(ROWS * 2, key=lambda r: r[0])
+    assert executor.dropped == [] and len(list(folder.rglob("*.parquet"))) == 2
+    with pytest.raises(InvalidOptionError, match="target_table"):
+        call("migrate_table", source_type="parquet", table=str(folder))
+
+
+def test_a_format_table_becomes_a_table_of_its_name(warehouse: str, call: Call) -> None:
+    catalog, name = load_catalog({"warehouse": warehouse}), Identifier("default", "c")
+    for form in ("csv", "orc"):
+        options = {"type": "format-table", "file.format": form}
+        catalog.create_table(name, new_table_schema(fields(k=INT, v=STRING, p=BIGINT), ["p"], options))
+        files = FormatTable.of(catalog.load_table(name).store)
+        writer = FormatTableWriter(files.store)
+        columns = zip(*ROWS, strict=True)
+        writer.write(pa.RecordBatch.from_arrays([pa.array(c) for c in columns], names=["k", "v", "p"]))
+        files.commit(writer.finish())
+        assert call("migrate_table", source_type="hive", table="c") is True
+        made = table(warehouse, "c")
+        assert read(made) == ROWS and made.latest_snapshot() is not None
+        assert catalog.list_tables("default") == ["c"]
+        with pytest.raises(InvalidOptionError, match="Paimon table already"):
+            call("migrate_table", source_type="hive", table="c")
+        catalog.drop_table(name)
+
+
+def test_a_database_is_migrated(warehouse: str, executor: Foreign, call: Call, folder: Path) -> None:
+    executor.tables["bad"] = ForeignTable(format="parquet", location=str(folder), fields=fields(k=STRING, k2=INT))
+    (folder / "p=7" / "broken.parquet").write_bytes(b"PAR1")
+    told = call("migrate_database", source_type="spark", database="default")
+    assert told == "migrate database is finished, success cnt: 0 , failed cnt: 2"
+    assert load_catalog({"warehouse": warehouse}).list_tables("default") == []
+    assert len(list(folder.rglob("*.parquet"))) == 3  # where they were
+    (folder / "p=7" / "broken.parquet").unlink()
+    del executor.tables["bad"]
+    told = call("migrate_database", source_type="hive", database="default", options="file.format=orc")
+    assert told == "migrate database is finished, success cnt: 1 , failed cnt: 0"
+    assert read(table(warehouse, "files")) == ROWS
+
+
+def test_files_with_ids_of_another_table_are_rewritten(
+    warehouse: str, tmp_path: Path, executor: Foreign, call: Call
+) -> None:
+    root = tmp_path / "iceberg"
+    root.mkdir()
+    ids = [pa.field("k", pa.int32(), metadata={"PARQUET:field_id": "2"})]
+    ids.append(pa.field("v", pa.string(), metadata={"PARQUET:field_id": "1"}))
+    pq.write_table(pa.table([[1], ["a"]], schema=pa.schema(ids)), root / "f.parquet")
+    executor.tables["iceberg"] = ForeignTable(format="parquet", location=str(root), fields=fields(k=INT, v=STRING))
+    call("migrate_table", source_type="hive", table="iceberg", delete_origin=False)
+    assert read(table(warehouse, "iceberg")) == [(1, "a")] and executor.counts == [1]
+
+
+def test_orc_files_are_taken(warehouse: str, tmp_path: Path, executor: Foreign, call: Call) -> None:
+    root = tmp_path / "orc"
+    root.mkdir()
+    po.write_table(pa.table({"v": ["a", "b"], "k": pa.array([1, 2], pa.int32())}), root / "000000_0")
+    executor.tables["orc"] = ForeignTable(format="orc", location=str(root), fields=fields(k=INT, v=STRING))
+    call("migrate_table", source_type="hive", table="orc")
+    assert read(table(warehouse, "orc")) == [(1, "a"), (2, "b")] and executor.counts == []
+
+
+def test_what_cannot_be_migrated(warehouse: str, folder: Path, call: Call) -> None:
+    load_catalog({"warehouse": warehouse}).create_table(Identifier("default", "t"), new_table_schema(fields(k=INT)))
+    wrong: list[tuple[dict[str, str], type[PaimonError]]] = [
+        ({"source_type": "iceberg", "table": "files"}, InvalidOptionError),
+        ({"source_type": "hive", "table": "nope"}, TableNotFoundError),
+        ({"source_type": "hive", "table": "files", "options": "primary-key=k"}, InvalidOptionError),
+        ({"source_type": "hive", "table": "files", "target_table": "t"}, InvalidSchemaError),
+    ]
+    for arguments, error in wrong:
+        with pytest.raises(error):
+            call("migrate_table", **arguments)
+    assert len(list(folder.rglob("*.parquet"))) == 2
+    assert load_catalog({"warehouse": warehouse}).list_tables("default") == ["t"]
