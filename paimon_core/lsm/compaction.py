@@ -8,7 +8,7 @@ the oldest. Source: specification, "LSM Trees"; RocksDB, "Universal Compaction".
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
 from paimon_core.lsm.runs import SortedRun, sections
@@ -47,12 +47,16 @@ class LevelRun:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CompactUnit:
-    """What to compact: files, the level they go to, and whether deletes can go since nothing older is left."""
+    """What to compact: files, the level they go to, and whether deletes can go since nothing older is left.
+
+    `each_alone`: every file is rewritten by itself, since those between them stay.
+    """
 
     files: tuple[DataFileMeta, ...]
     output_level: int
     drop_delete: bool
     max_level: int
+    each_alone: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,12 +97,17 @@ def last_level(options: TableOptions) -> int:
     return (options[NUM_LEVELS] or options[NUM_SORTED_RUN_TRIGGER] + 1) - 1
 
 
-def pick_full(runs: Sequence[LevelRun], options: TableOptions) -> CompactUnit | None:
-    """Everything, into the last level; None where everything is there already, unless it is to be written anew."""
+def pick_full(
+    runs: Sequence[LevelRun], options: TableOptions, worn: frozenset[str] = frozenset()
+) -> CompactUnit | None:
+    """Everything, into the last level; where everything is there already, the `worn` files, None without any, unless
+    all is to be written anew."""
     last = max_level(runs, options)
-    if not runs or (len(runs) == 1 and runs[0].level == last and not options[FORCE_REWRITE]):
-        return None
-    return _unit(runs, len(runs), last, last)
+    if not runs or runs[0].level < last or options[FORCE_REWRITE]:
+        return _unit(runs, len(runs), last, last) if runs else None
+    unit = _unit(runs, 1, last, last)
+    files = tuple(f for f in unit.files if f.file_name in worn)
+    return replace(unit, files=files, each_alone=True) if files else None
 
 
 def pick_universal(runs: Sequence[LevelRun], options: TableOptions, *, extra_ratio: int = 0) -> CompactUnit | None:
@@ -135,6 +144,8 @@ def plan_rewrites(
 ) -> list[Rewrite | Upgrade]:
     """Divide a unit into steps: sections with overlaps and files below `small` bytes are rewritten, together where they
     are neighbours; a file that overlaps nobody only changes its level. Where `every`, all files are rewritten."""
+    if unit.each_alone:
+        return [Rewrite(((SortedRun((f,)),),)) for f in unit.files]
     steps: list[Rewrite | Upgrade] = []
     waiting: list[tuple[SortedRun, ...]] = []
     parts = sections(unit.files, key_types)

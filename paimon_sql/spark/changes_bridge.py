@@ -168,7 +168,7 @@ class ChangesBatchWrite(PaimonBatchWrite):
     def _take_away(self, removed: Removed) -> list[CommitMessage]:
         """Messages that take the rows away: by deletion vectors where the table has them, else by rewriting files."""
         store, snapshot = self.table.store, self.table.latest_snapshot()
-        has_vectors = store.options[DELETION_VECTORS]
+        has_vectors = store.options[DELETION_VECTORS] and not store.has_primary_key
         changed = changed_files(store, snapshot, removed)
         if has_vectors:
             return marked_rows(store, snapshot, changed)

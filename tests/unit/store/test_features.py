@@ -21,7 +21,6 @@ BOTH = {
 WRITES = {
     "row-tracking.enabled": "true",
     "file.format": "lance",
-    "deletion-vectors.enabled": "TRUE",
 }
 
 
