@@ -140,10 +140,16 @@ def pick_young(runs: Sequence[LevelRun], options: TableOptions) -> CompactUnit |
 
 
 def plan_rewrites(
-    unit: CompactUnit, key_types: Sequence[DataType], small: int, *, every: bool = False
+    unit: CompactUnit,
+    key_types: Sequence[DataType],
+    small: int,
+    *,
+    every: bool = False,
+    expired: frozenset[str] = frozenset(),
 ) -> list[Rewrite | Upgrade]:
     """Divide a unit into steps: sections with overlaps and files below `small` bytes are rewritten, together where they
-    are neighbours; a file that overlaps nobody only changes its level. Where `every`, all files are rewritten."""
+    are neighbours; a file that overlaps nobody only changes its level, unless it is among the `expired`. Where `every`,
+    all files are rewritten."""
     if unit.each_alone:
         return [Rewrite(((SortedRun((f,)),),)) for f in unit.files]
     steps: list[Rewrite | Upgrade] = []
@@ -159,10 +165,10 @@ def plan_rewrites(
             if file.file_size < small:
                 waiting.append((SortedRun((file,)),))
             else:
-                steps += _rewrite(waiting, unit)
+                steps += _rewrite(waiting, unit, expired)
                 waiting = []
-                steps += _upgrade(file, unit)
-    return steps + _rewrite(waiting, unit)
+                steps += _upgrade(file, unit, expired)
+    return steps + _rewrite(waiting, unit, expired)
 
 
 def pick_append(
@@ -233,13 +239,15 @@ def _unit(runs: Sequence[LevelRun], count: int, level: int, last: int) -> Compac
     )
 
 
-def _rewrite(waiting: list[tuple[SortedRun, ...]], unit: CompactUnit) -> list[Rewrite | Upgrade]:
+def _rewrite(
+    waiting: list[tuple[SortedRun, ...]], unit: CompactUnit, expired: frozenset[str]
+) -> list[Rewrite | Upgrade]:
     if len(waiting) == 1 and len(waiting[0]) == 1:
-        return [step for file in waiting[0][0].files for step in _upgrade(file, unit)]
+        return [step for file in waiting[0][0].files for step in _upgrade(file, unit, expired)]
     return [Rewrite(tuple(waiting))] if waiting else []
 
 
-def _upgrade(file: DataFileMeta, unit: CompactUnit) -> list[Rewrite | Upgrade]:
-    if unit.output_level == unit.max_level and file.delete_row_count != 0:
+def _upgrade(file: DataFileMeta, unit: CompactUnit, expired: frozenset[str]) -> list[Rewrite | Upgrade]:
+    if file.file_name in expired or (unit.output_level == unit.max_level and file.delete_row_count != 0):
         return [Rewrite(((SortedRun((file,)),),))]
     return [Upgrade(file)] if file.level != unit.output_level else []

@@ -26,6 +26,7 @@ from paimon_core.formats.schema_evolution import Evolution
 from paimon_core.lsm.compaction import level_runs
 from paimon_core.lsm.engines.registry import merge_engine
 from paimon_core.lsm.merge import MergeSpec, merge_runs
+from paimon_core.lsm.record_expiry import RecordExpiry
 from paimon_core.lsm.runs import SortedRun, in_key_order
 from paimon_core.lsm.strategy import holds_whole_rows
 from paimon_core.options import SEQUENCE_FIELD, SEQUENCE_ORDER
@@ -47,7 +48,7 @@ class BucketFiles:
     """Where the files of a bucket lie, for reading some of their columns; deleted rows are left out.
 
     `deletions` are the deletion vectors by the names of the data files that have one. `selection` gives the positions
-    of the rows that are of interest, None where all are.
+    of the rows that are of interest, None where all are. `expiry` leaves out rows as well.
     """
 
     store: TableStore
@@ -56,12 +57,17 @@ class BucketFiles:
     predicate: Predicate | None = None
     deletions: Mapping[str, DeletionFile] = field(default_factory=dict)
     selection: Callable[[DataFileMeta], Rows | None] | None = None
+    expiry: RecordExpiry | None = None
 
     def read(self, files: Sequence[DataFileMeta]) -> Iterator[pa.RecordBatch]:
         """The rows of the files, one file after the other.
 
         Raises `DataFileMissingError`, `CorruptFileError`, `InvalidDataError` for values not to be cast.
         """
+        batches = self._undeleted(files)
+        return batches if self.expiry is None else map(self.expiry.live, batches)
+
+    def _undeleted(self, files: Sequence[DataFileMeta]) -> Iterator[pa.RecordBatch]:
         for file in files:
             deletion = self.deletions.get(file.file_name)
             deleted = None if deletion is None else read_deletions(self.store.io, deletion, file.row_count)

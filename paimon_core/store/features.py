@@ -24,7 +24,6 @@ _READ = (
     _Feature("type", "table", ("table",)),
     _Feature("manifest.format", "avro", ("avro", "parquet", "orc")),
     _Feature("chain-table.enabled", "false", ("false",)),
-    _Feature("record-level.expire-time", "", ("",)),
     _Feature("primary-key.nullable", "false", ("false",), keyed_only=True),
 )
 _WRITE = (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping, Sequence
 
 from paimon_core.lsm.compaction import (
@@ -15,6 +16,7 @@ from paimon_core.lsm.compaction import (
     pick_append,
     plan_rewrites,
 )
+from paimon_core.lsm.record_expiry import record_expiry
 from paimon_core.lsm.strategy import Strategy, looks_up, pick
 from paimon_core.spec.index_manifest import IndexFileMeta
 from paimon_core.spec.manifest import DataFileMeta, FileSource
@@ -27,6 +29,7 @@ from paimon_core.store.table_store import TableStore
 from paimon_core.write.bucket_compaction import BucketCompaction, CompactResult
 from paimon_core.write.data_files import DataFileWriter, FileRole, target_file_size, wall_clock
 from paimon_core.write.deletion import changed_vectors
+from paimon_core.write.expired_files import expired_files
 
 _NO_BOUND = 2**62
 
@@ -49,15 +52,18 @@ def compact_bucket(
     """
     place, runs = (partition, bucket), level_runs(files)
     deletions = vectors_by_file(store, place, vectors)
-    unit = pick(runs, store.options, strategy, wall_clock(), frozenset(deletions))
+    expiry = record_expiry(store.options, int(time.time()))
+    expired = expired_files(store, files, expiry)
+    unit = pick(runs, store.options, strategy, wall_clock(), expired.union(deletions))
     if unit is None:
         return None
-    reader = BucketFiles(store, store.bucket_dir(*place), file_fields(store), deletions=deletions)
+    reader = BucketFiles(store, store.bucket_dir(*place), file_fields(store), deletions=deletions, expiry=expiry)
     work = BucketCompaction(reader, unit, _lookup_runs(store, runs, unit))
     try:
         every = strategy is Strategy.FULL and store.options[FORCE_REWRITE]
         small = int(target_file_size(store) * store.options[SMALL_FILE_RATIO])
-        for step in plan_rewrites(unit, [f.type for f in store.schema.key_fields], small, every=every):
+        key_types = [f.type for f in store.schema.key_fields]
+        for step in plan_rewrites(unit, key_types, small, every=every, expired=expired):
             work.run(step)
         work.finish()
         return _message(store, place, total_buckets, work.result, vectors)
@@ -118,7 +124,9 @@ def is_due(store: TableStore, task: CommitMessage) -> bool:
     files = task.compact_before
     deletions = vectors_by_file(store, (task.partition, task.bucket), task.compact_deleted_index_files)
     if store.has_primary_key:
-        return pick(level_runs(files), store.options, Strategy.WRITE, wall_clock(), frozenset(deletions)) is not None
+        expired = expired_files(store, files, record_expiry(store.options, int(time.time())))
+        worn = expired.union(deletions)
+        return pick(level_runs(files), store.options, Strategy.WRITE, wall_clock(), worn) is not None
     return bool(_append_groups(store, files, task.total_buckets, Strategy.WRITE, deletions))
 
 

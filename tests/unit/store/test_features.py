@@ -16,7 +16,6 @@ from tests.support.tables import new_store
 
 BOTH = {
     "manifest.format": "csv",
-    "record-level.expire-time": "1 d",
 }
 WRITES = {
     "row-tracking.enabled": "true",
