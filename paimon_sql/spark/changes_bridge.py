@@ -164,7 +164,7 @@ class ChangesBatchWrite(PaimonBatchWrite):
             rewritten = self._without_keys(going) if going else self._take_away(removed)
             self.may_be_visible = True
             info = CommitInfo(user=self.table.new_commit_user(), operation=rules.operation)
-            written = [*commit_rows(self.builder.session, self.table, [*written, *rewritten], info)]
+            committed = commit_rows(self.builder.session, self.table, [*written, *rewritten], info)
         except CommitUnknownError:
             raise
         except PaimonError:
@@ -172,7 +172,8 @@ class ChangesBatchWrite(PaimonBatchWrite):
             self.table.abort(rewritten)
             raise
         self.table.abort(going)
-        compact_after_write(self.builder.session, self.table, written, overwrites=False)
+        added = [m for m in committed if m not in rewritten]  # a file that lost rows is no reason to compact
+        compact_after_write(self.builder.session, self.table, added, overwrites=False)
 
     def _take_away(self, removed: Removed) -> list[CommitMessage]:
         """Messages that take the rows away: by deletion vectors where the table has them, else by rewriting files."""
