@@ -267,6 +267,8 @@ POSTPONE_TARGET_SIZE = Option(
     "postpone.target-size-per-bucket", memory_size, 2**30, "Bytes of a bucket of a new partition."
 )
 PRIMARY_KEY = Option("primary-key", names, NO_NAMES, "Primary key columns, at CREATE TABLE.")
+RECORD_EXPIRE_TIME = Option("record-level.expire-time", optional(duration), None, "How long rows stay, ms.")
+RECORD_TIME_FIELD = Option("record-level.time-field", str, "", "Column that tells when rows' time began.")
 ROW_KIND_FIELD = Option("rowkind.field", str, "", "Column that says what a row does: +I, -U, +U or -D.")
 ROW_TRACKING = Option("row-tracking.enabled", boolean, False, "Rows have ids, and know what snapshot changed them.")
 SCAN_CREATION_TIME_MILLIS = Option(

@@ -17,17 +17,18 @@ from paimon_core.formats.columns import int64_array
 from paimon_core.lsm.diff import changelog, shared_words
 from paimon_core.lsm.keys import Words
 from paimon_core.lsm.merge import MergeSpec, key_windows, merge_rows
-from paimon_core.lsm.rows import concat_batches
+from paimon_core.lsm.rows import concat_batches, superseded
 
 
 @dataclass(frozen=True, slots=True)
 class ToldRun:
     """A sorted run; `told` where its rows are known to readers of the changelog; not `merged` where it is only looked
-    up: older rows of keys that other runs have."""
+    up: older rows of keys that other runs have; `whole` where its rows are all there is to their keys on older runs."""
 
     batches: Iterator[pa.RecordBatch]
     told: bool
     merged: bool = True
+    whole: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,10 +39,13 @@ class Merged:
     changes: pa.RecordBatch
 
 
-def merge_and_tell(runs: Sequence[ToldRun], spec: MergeSpec, compared: tuple[str, ...] | None) -> Iterator[Merged]:
+def merge_and_tell(
+    runs: Sequence[ToldRun], spec: MergeSpec, compared: tuple[str, ...] | None, *, first_stays: bool = False
+) -> Iterator[Merged]:
     """Merge runs, given oldest first, and tell the changes of keys that have a row not told yet.
 
-    `compared`: see `changelog`. Rows to keep are those of keys that a merged run has, each with all its older rows.
+    `compared`: see `changelog`. Rows to keep are those of keys that a merged run has, each with all its older rows;
+    where the first row of a key stays where it is, only those of keys that no older run has.
     """
     for window in key_windows([r.batches for r in runs], spec.key_names):
         if not any(runs[p].merged for p, _ in window):
@@ -49,10 +53,15 @@ def merge_and_tell(runs: Sequence[ToldRun], spec: MergeSpec, compared: tuple[str
         batch = concat_batches([b for _, b in window])
         (key,) = shared_words([batch], spec.key_names)
         place = np.repeat([p for p, _ in window], [b.num_rows for _, b in window])
+        whole = np.array([r.whole for r in runs])[place]
+        if whole.any() and (old := superseded(key, place, whole)).any():
+            left = np.flatnonzero(~old)
+            batch, key, place = batch.take(int64_array(left)), key[left], place[left]
         told = np.array([r.told for r in runs])[place]
         merged = np.array([r.merged for r in runs])[place]
+        kept = ~np.isin(key, key[~merged]) if first_stays else np.isin(key, key[merged])
         yield Merged(
-            rows=_merge(batch, key, np.isin(key, key[merged]), spec),
+            rows=_merge(batch, key, kept, spec),
             changes=_tell(batch, key, told, spec, compared),
         )
 

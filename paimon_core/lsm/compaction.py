@@ -8,7 +8,7 @@ the oldest. Source: specification, "LSM Trees"; RocksDB, "Universal Compaction".
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
 from paimon_core.lsm.runs import SortedRun, sections
@@ -47,12 +47,16 @@ class LevelRun:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CompactUnit:
-    """What to compact: files, the level they go to, and whether deletes can go since nothing older is left."""
+    """What to compact: files, the level they go to, and whether deletes can go since nothing older is left.
+
+    `each_alone`: every file is rewritten by itself, since those between them stay.
+    """
 
     files: tuple[DataFileMeta, ...]
     output_level: int
     drop_delete: bool
     max_level: int
+    each_alone: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,12 +97,17 @@ def last_level(options: TableOptions) -> int:
     return (options[NUM_LEVELS] or options[NUM_SORTED_RUN_TRIGGER] + 1) - 1
 
 
-def pick_full(runs: Sequence[LevelRun], options: TableOptions) -> CompactUnit | None:
-    """Everything, into the last level; None where everything is there already, unless it is to be written anew."""
+def pick_full(
+    runs: Sequence[LevelRun], options: TableOptions, worn: frozenset[str] = frozenset()
+) -> CompactUnit | None:
+    """Everything, into the last level; where everything is there already, the `worn` files, None without any, unless
+    all is to be written anew."""
     last = max_level(runs, options)
-    if not runs or (len(runs) == 1 and runs[0].level == last and not options[FORCE_REWRITE]):
-        return None
-    return _unit(runs, len(runs), last, last)
+    if not runs or runs[0].level < last or options[FORCE_REWRITE]:
+        return _unit(runs, len(runs), last, last) if runs else None
+    unit = _unit(runs, 1, last, last)
+    files = tuple(f for f in unit.files if f.file_name in worn)
+    return replace(unit, files=files, each_alone=True) if files else None
 
 
 def pick_universal(runs: Sequence[LevelRun], options: TableOptions, *, extra_ratio: int = 0) -> CompactUnit | None:
@@ -131,10 +140,18 @@ def pick_young(runs: Sequence[LevelRun], options: TableOptions) -> CompactUnit |
 
 
 def plan_rewrites(
-    unit: CompactUnit, key_types: Sequence[DataType], small: int, *, every: bool = False
+    unit: CompactUnit,
+    key_types: Sequence[DataType],
+    small: int,
+    *,
+    every: bool = False,
+    expired: frozenset[str] = frozenset(),
 ) -> list[Rewrite | Upgrade]:
     """Divide a unit into steps: sections with overlaps and files below `small` bytes are rewritten, together where they
-    are neighbours; a file that overlaps nobody only changes its level. Where `every`, all files are rewritten."""
+    are neighbours; a file that overlaps nobody only changes its level, unless it is among the `expired`. Where `every`,
+    all files are rewritten."""
+    if unit.each_alone:
+        return [Rewrite(((SortedRun((f,)),),)) for f in unit.files]
     steps: list[Rewrite | Upgrade] = []
     waiting: list[tuple[SortedRun, ...]] = []
     parts = sections(unit.files, key_types)
@@ -148,10 +165,10 @@ def plan_rewrites(
             if file.file_size < small:
                 waiting.append((SortedRun((file,)),))
             else:
-                steps += _rewrite(waiting, unit)
+                steps += _rewrite(waiting, unit, expired)
                 waiting = []
-                steps += _upgrade(file, unit)
-    return steps + _rewrite(waiting, unit)
+                steps += _upgrade(file, unit, expired)
+    return steps + _rewrite(waiting, unit, expired)
 
 
 def pick_append(
@@ -222,13 +239,15 @@ def _unit(runs: Sequence[LevelRun], count: int, level: int, last: int) -> Compac
     )
 
 
-def _rewrite(waiting: list[tuple[SortedRun, ...]], unit: CompactUnit) -> list[Rewrite | Upgrade]:
+def _rewrite(
+    waiting: list[tuple[SortedRun, ...]], unit: CompactUnit, expired: frozenset[str]
+) -> list[Rewrite | Upgrade]:
     if len(waiting) == 1 and len(waiting[0]) == 1:
-        return [step for file in waiting[0][0].files for step in _upgrade(file, unit)]
+        return [step for file in waiting[0][0].files for step in _upgrade(file, unit, expired)]
     return [Rewrite(tuple(waiting))] if waiting else []
 
 
-def _upgrade(file: DataFileMeta, unit: CompactUnit) -> list[Rewrite | Upgrade]:
-    if unit.output_level == unit.max_level and file.delete_row_count != 0:
+def _upgrade(file: DataFileMeta, unit: CompactUnit, expired: frozenset[str]) -> list[Rewrite | Upgrade]:
+    if file.file_name in expired or (unit.output_level == unit.max_level and file.delete_row_count != 0):
         return [Rewrite(((SortedRun((file,)),),))]
     return [Upgrade(file)] if file.level != unit.output_level else []

@@ -24,7 +24,7 @@ from paimon_core.lsm.keys import (
     upper_bound,
     widths,
 )
-from paimon_core.lsm.rows import concat_batches, group_by_key, is_retract
+from paimon_core.lsm.rows import concat_batches, group_by_key, is_retract, superseded
 
 _NOT_SORTED = "The rows of a sorted run are not in the order of their keys."
 
@@ -44,8 +44,8 @@ class MergeSpec:
 class _Cursor:
     """The batch of a run that is in hand, from the first row not yet merged."""
 
-    def __init__(self, batches: Iterator[pa.RecordBatch], key_names: Sequence[str]):
-        self._batches, self._key_names = bounded(batches, key_names), key_names
+    def __init__(self, batches: Iterator[pa.RecordBatch], key_names: Sequence[str], whole: bool = False):
+        self._batches, self._key_names, self.whole = bounded(batches, key_names), key_names, whole
         self.batch: pa.RecordBatch | None = None
         self.key: tuple[ColumnWords, ...] = ()
         self.start = 0
@@ -69,13 +69,15 @@ class _Cursor:
         return part
 
 
-def merge_runs(runs: Sequence[Iterator[pa.RecordBatch]], spec: MergeSpec) -> Iterator[pa.RecordBatch]:
+def merge_runs(
+    runs: Sequence[Iterator[pa.RecordBatch]], spec: MergeSpec, *, whole: int = 0
+) -> Iterator[pa.RecordBatch]:
     """Merge runs whose batches hold key, sequence number, row kind and value columns; one row per key, in key order.
 
     Sequence fields, then sequence numbers decide which row of a key is newer; among equals that of the later run.
-    A run has each key once.
+    A run has each key once. The first runs, `whole` of them, hold whole rows: of these the last of a key counts.
     """
-    cursors = [_Cursor(run, spec.key_names) for run in runs]
+    cursors = [_Cursor(run, spec.key_names, place < whole) for place, run in enumerate(runs)]
     while cursors := [c for c in cursors if c.batch is not None]:
         if len(cursors) == 1:
             yield from _non_empty(_pass_through(cursors[0], spec))
@@ -116,12 +118,18 @@ def _merge_window(cursors: Sequence[_Cursor], spec: MergeSpec) -> pa.RecordBatch
     counts = [upper_bound(w, bound) for w in words]
     if not any(counts):
         raise InvalidDataError(_NOT_SORTED)
+    whole = np.repeat([c.whole for c in cursors], counts)
+    place = np.repeat(np.arange(len(cursors)), counts)
     parts = [c.take(n) for c, n in zip(cursors, counts, strict=True) if n]
     if len(parts) == 1:
         return _without_deletes(parts[0]) if spec.drop_delete else parts[0]
     taken = [[column[:n] for column in w] for w, n in zip(words, counts, strict=True) if n]
     key = fold([np.concatenate(column) for column in zip(*taken, strict=True)])
-    return merge_rows(concat_batches(parts), key, spec)
+    batch = concat_batches(parts)
+    if whole.any() and (old := superseded(key, place, whole)).any():
+        left = np.flatnonzero(~old)
+        batch, key = batch.take(int64_array(left)), key[left]
+    return merge_rows(batch, key, spec)
 
 
 def _pass_through(cursor: _Cursor, spec: MergeSpec) -> pa.RecordBatch:

@@ -37,6 +37,15 @@ def group_by_key(batch: pa.RecordBatch, key: Words, sequence: Words) -> KeyedRow
     return KeyedRows(batch, order, np.append(~same, True)[: len(order)])
 
 
+def superseded(key: Words, run: NDArray[np.int64], whole: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Where a row of a run of whole rows has a younger whole row of its key; runs are numbered from old to young."""
+    places = np.flatnonzero(whole)
+    order = places[np.lexsort((run[places], key[places]))]
+    result = np.zeros(len(key), dtype=np.bool_)
+    result[order[:-1][_same_as_next(key, order)]] = True
+    return result
+
+
 def is_retract(kinds: NDArray[np.int8]) -> NDArray[np.bool_]:
     """Where the row kind takes a row away."""
     result: NDArray[np.bool_] = (kinds == ROW_DELETE) | (kinds == ROW_UPDATE_BEFORE)

@@ -53,6 +53,11 @@ def key_order(key_types: Sequence[DataType], values: Iterable[Any]) -> KeyOrder:
     return tuple(_float_order(v) if t.kind in floats else v for t, v in zip(key_types, values, strict=True))
 
 
+def in_key_order(files: Iterable[DataFileMeta], key_types: Sequence[DataType]) -> list[DataFileMeta]:
+    """The files of a sorted run by the keys they begin with."""
+    return sorted(files, key=lambda f: key_range(f, key_types).low)
+
+
 def sections(files: Iterable[DataFileMeta], key_types: Sequence[DataType]) -> list[list[SortedRun]]:
     """Divide files into sections whose key ranges do not overlap, in key order, each in the fewest sorted runs.
 

@@ -25,9 +25,11 @@ from paimon_core.lsm.compaction import (
 )
 from paimon_core.options import (
     CHANGELOG_PRODUCER,
+    DELETION_VECTOR_MERGE_ON_READ,
     DELETION_VECTORS,
     MERGE_ENGINE,
     NUM_SORTED_RUN_TRIGGER,
+    SEQUENCE_FIELD,
     Option,
     TableOptions,
     boolean,
@@ -62,10 +64,19 @@ class Strategy(StrEnum):
     WRITE = "write"
 
 
-def pick(runs: Sequence[LevelRun], options: TableOptions, strategy: Strategy, now: datetime) -> CompactUnit | None:
-    """What to compact of a bucket's runs, given from young to old; None for nothing. `now` is a wall clock."""
+def pick(
+    runs: Sequence[LevelRun],
+    options: TableOptions,
+    strategy: Strategy,
+    now: datetime,
+    worn: frozenset[str] = frozenset(),
+) -> CompactUnit | None:
+    """What to compact of a bucket's runs, given from young to old; None for nothing.
+
+    `now` is a wall clock. `worn` names files with rows that are to go, which a full compaction rewrites.
+    """
     if strategy is Strategy.FULL or (strategy is Strategy.WRITE and options[DELTA_COMMITS] > 0):
-        return pick_full(runs, options)
+        return pick_full(runs, options, worn)
     if _early_full(runs, options, now):
         return pick_full(runs, options)
     unit = pick_universal(runs, options, extra_ratio=_offpeak_ratio(options, now.hour))
@@ -87,17 +98,41 @@ def _early_full(runs: Sequence[LevelRun], options: TableOptions, now: datetime) 
 
 def _level_0_is_due(runs: Sequence[LevelRun], options: TableOptions) -> bool:
     young = sum(r.level == 0 for r in runs)
-    if _looks_up(options):
+    if waits_for_compaction(options):
         trigger = options[NUM_SORTED_RUN_TRIGGER]
         patience = max(trigger, options[LOOKUP_MAX_INTERVAL] or 2 * trigger)
         return young >= (1 if options[LOOKUP_COMPACT] == "radical" else patience)
     return young > 0 and options[FORCE_UP_LEVEL_0]
 
 
-def _looks_up(options: TableOptions) -> bool:
+def waits_for_compaction(options: TableOptions) -> bool:
     """Whether readers see the rows of level 0, or their changes, only once a compaction has looked up older ones."""
-    engine, marks = options[MERGE_ENGINE], options[DELETION_VECTORS]
-    return options[CHANGELOG_PRODUCER] == "lookup" or engine == "first-row" or marks or options[FORCE_LOOKUP]
+    waits = hides_level_0(options) or options[DELETION_VECTORS]
+    return options[CHANGELOG_PRODUCER] == "lookup" or waits or options[FORCE_LOOKUP]
+
+
+def hides_level_0(options: TableOptions) -> bool:
+    """Whether batch scans of a table with a primary key see compacted rows only, each key once: those of level 0 have
+    not marked the rows they replace yet, or not made way for first rows."""
+    if options[DELETION_VECTORS]:
+        return not options[DELETION_VECTOR_MERGE_ON_READ]
+    return options[MERGE_ENGINE] == "first-row"
+
+
+def looks_up(options: TableOptions, unit: CompactUnit) -> bool:
+    """Whether a compaction of this unit brings rows of level 0 together with older rows of their keys outside of it."""
+    return waits_for_compaction(options) and unit.output_level > 0 and any(f.level == 0 for f in unit.files)
+
+
+def holds_whole_rows(options: TableOptions) -> bool:
+    """Whether a row above level 0 is all there is to its key on its level and the older ones: compactions looked these
+    up, so that merging them once more would count them twice."""
+    return waits_for_compaction(options) and not newest_wins(options)
+
+
+def newest_wins(options: TableOptions) -> bool:
+    """Whether the newest row of a key is all there is to it, whatever older rows hold."""
+    return options[MERGE_ENGINE] == "deduplicate" and not options[SEQUENCE_FIELD]
 
 
 def _offpeak_ratio(options: TableOptions, hour: int) -> int:

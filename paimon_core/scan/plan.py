@@ -11,10 +11,11 @@ from paimon_core.expressions.predicate import Predicate, columns, only_on
 from paimon_core.formats.entry_columns import EntryColumns, Rows
 from paimon_core.formats.registry import FORMATS, format_name
 from paimon_core.lsm.engines.registry import keeps_rows
+from paimon_core.lsm.strategy import hides_level_0
 from paimon_core.options import (
     DATA_EVOLUTION,
-    DELETION_VECTOR_MERGE_ON_READ,
     DELETION_VECTORS,
+    MERGE_ENGINE,
     PK_CLUSTERING_OVERRIDE,
     SPLIT_OPEN_FILE_COST,
     SPLIT_TARGET_SIZE,
@@ -155,9 +156,8 @@ def _keeps(store: TableStore, entry: ManifestEntry, files: FileFilter | None) ->
 
 
 def skips_level_0(store: TableStore) -> bool:
-    """Whether a batch scan sees compacted rows only: rows of level 0 have not marked what they replace yet."""
-    marks = store.has_primary_key and store.options[DELETION_VECTORS]
-    return marks and not store.options[DELETION_VECTOR_MERGE_ON_READ]
+    """Whether a batch scan sees compacted rows only."""
+    return store.has_primary_key and hides_level_0(store.options)
 
 
 def _splits(
@@ -191,8 +191,9 @@ def _groups(
         return pack_ranges(kept, target, open_cost)
     if not store.has_primary_key:
         return pack_files([e.file for e in entries], target, open_cost)
-    if store.options[DELETION_VECTORS] and all(e.file.level > 0 and e.file.delete_row_count == 0 for e in entries):
-        # of each key one row is left that is not marked as deleted
+    once = store.options[DELETION_VECTORS] or store.options[MERGE_ENGINE] == "first-row"
+    if once and all(e.file.level > 0 and e.file.delete_row_count == 0 for e in entries):
+        # compaction leaves one row of each key that is not marked as deleted
         matching = entries if files is None else files.matching(entries)
         return pack_files([e.file for e in matching], target, open_cost)
     if store.options[PK_CLUSTERING_OVERRIDE]:

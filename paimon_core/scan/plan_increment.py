@@ -8,7 +8,8 @@ from collections.abc import Iterable, Iterator
 from paimon_core.errors import UnsupportedFeatureError
 from paimon_core.expressions.predicate import Predicate, columns, only_on
 from paimon_core.lsm.runs import sections
-from paimon_core.options import DATA_EVOLUTION, MERGE_ENGINE, SEQUENCE_FIELD, SPLIT_OPEN_FILE_COST, SPLIT_TARGET_SIZE
+from paimon_core.lsm.strategy import newest_wins
+from paimon_core.options import DATA_EVOLUTION, SPLIT_OPEN_FILE_COST, SPLIT_TARGET_SIZE
 from paimon_core.scan.increment import Increment, IncrementMode
 from paimon_core.scan.plan import Plan, check_format, skips_level_0
 from paimon_core.scan.pruning import FileFilter
@@ -93,7 +94,8 @@ def _compared(store: TableStore, increment: Increment, partitions: PartitionFilt
     old, new = (live_files(store, v, partitions) for v in versions)
     old_vectors, new_vectors = (_vectors(store, v) for v in versions)
     # the newest row of a key is all of it: where files of both versions hold none newer, they cannot differ
-    same = {i[:4] for i in old} & {i[:4] for i in new} if _newest_wins(store) else set()
+    alone = not store.has_primary_key or newest_wins(store.options)
+    same = {i[:4] for i in old} & {i[:4] for i in new} if alone else set()
     common = {i for i in same if old_vectors[i[:2]].get(i[3]) == new_vectors[i[:2]].get(i[3])}
     buckets: dict[Bucket, tuple[list[DataFileMeta], list[DataFileMeta]]] = defaultdict(lambda: ([], []))
     for side, entries in enumerate((old, new)):
@@ -122,11 +124,6 @@ def _vectors(store: TableStore, snapshot: Snapshot | None) -> defaultdict[Bucket
 
 def _of(files: list[DataFileMeta], vectors: dict[str, DeletionFile]) -> tuple[DeletionFile, ...]:
     return tuple(vectors[f.file_name] for f in files if f.file_name in vectors)
-
-
-def _newest_wins(store: TableStore) -> bool:
-    simple = store.options[MERGE_ENGINE] == "deduplicate" and not store.options[SEQUENCE_FIELD]
-    return not store.has_primary_key or simple
 
 
 def _by_keys(

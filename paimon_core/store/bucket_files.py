@@ -25,9 +25,12 @@ from paimon_core.formats.file_format import ReadRequest
 from paimon_core.formats.registry import format_of_file
 from paimon_core.formats.row_selection import read_rows
 from paimon_core.formats.schema_evolution import Evolution
+from paimon_core.lsm.compaction import level_runs
 from paimon_core.lsm.engines.registry import merge_engine
 from paimon_core.lsm.merge import MergeSpec, merge_runs
-from paimon_core.lsm.runs import SortedRun
+from paimon_core.lsm.record_expiry import RecordExpiry
+from paimon_core.lsm.runs import SortedRun, in_key_order
+from paimon_core.lsm.strategy import holds_whole_rows
 from paimon_core.options import PARTITION_DEFAULT_NAME, SEQUENCE_FIELD, SEQUENCE_ORDER
 from paimon_core.spec.deletion_vector import Positions
 from paimon_core.spec.file_index.cursor import Rows
@@ -49,7 +52,7 @@ class BucketFiles:
     `predicate` is not true: for a merge it must be on keys.
 
     `deletions` are the deletion vectors by the names of the data files that have one. `selection` gives the positions
-    of the rows that are of interest, None where all are.
+    of the rows that are of interest, None where all are. `expiry` leaves out rows as well.
     """
 
     store: TableStore
@@ -58,12 +61,17 @@ class BucketFiles:
     predicate: Predicate | None = None
     deletions: Mapping[str, DeletionFile] = field(default_factory=dict)
     selection: Callable[[DataFileMeta], Rows | None] | None = None
+    expiry: RecordExpiry | None = None
 
     def read(self, files: Sequence[DataFileMeta]) -> Iterator[pa.RecordBatch]:
         """The rows of the files that match the predicate, one file after the other.
 
         Raises `DataFileMissingError`, `CorruptFileError`, `InvalidDataError` for values not to be cast.
         """
+        batches = self._undeleted(files)
+        return batches if self.expiry is None else map(self.expiry.live, batches)
+
+    def _undeleted(self, files: Sequence[DataFileMeta]) -> Iterator[pa.RecordBatch]:
         condition = None if self.predicate is None else to_arrow(self.predicate, arrow_schema(self.fields))
         for file in files:
             for batch in self._left(file):
@@ -163,14 +171,23 @@ def without_rows(batches: Iterator[pa.RecordBatch], deleted: Positions) -> Itera
 
 def merge_section(files: BucketFiles, section: Sequence[SortedRun], spec: MergeSpec) -> Iterator[pa.RecordBatch]:
     """Merge the runs of a section, whose columns include keys, sequence numbers and row kinds."""
-    oldest_first = sorted(section, key=lambda r: max(f.max_sequence_number for f in r.files))
+    oldest_first, whole = _oldest_first(files.store, section)
     try:
-        yield from merge_runs([files.read(r.files) for r in oldest_first], spec)
+        yield from merge_runs([files.read(run) for run in oldest_first], spec, whole=whole)
     except MergeRefusedError:
         raise
     except InvalidDataError as e:
-        names = " or ".join(f.file_name for r in oldest_first for f in r.files)
+        names = " or ".join(f.file_name for run in oldest_first for f in run)
         raise CorruptFileError(f"{files.bucket_dir}/{names}", f"it is not what metadata says ({e})") from e
+
+
+def _oldest_first(store: TableStore, section: Sequence[SortedRun]) -> tuple[list[Sequence[DataFileMeta]], int]:
+    """The runs of a section from old to young, and how many of them hold whole rows."""
+    if not holds_whole_rows(store.options):
+        return [r.files for r in sorted(section, key=lambda r: max(f.max_sequence_number for f in r.files))], 0
+    levels = level_runs(f for run in section for f in run.files)[::-1]
+    key_types = [f.type for f in store.schema.key_fields]
+    return [in_key_order(r.files, key_types) for r in levels], sum(r.level > 0 for r in levels)
 
 
 def merge_spec(store: TableStore, *, drop_delete: bool) -> MergeSpec:

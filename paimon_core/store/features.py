@@ -29,13 +29,11 @@ _READ = (
     _Feature("blob-view-field", "", ("",)),
     _Feature("manifest.format", "avro", ("avro", "parquet", "orc")),
     _Feature("chain-table.enabled", "false", ("false",)),
-    _Feature("record-level.expire-time", "", ("",)),
     _Feature("primary-key.nullable", "false", ("false",), keyed_only=True),
 )
 _WRITE = (
     *_READ,
     _Feature("file.format", "parquet", ("parquet", "orc", "avro", "csv", "json")),
-    _Feature("deletion-vectors.enabled", "false", ("false",), keyed_only=True),
     _Feature("row-tracking.enabled", "false", ("false",), keyed_only=True),
     _Feature("pk-clustering-override", "false", ("false",), keyed_only=True),
     _Feature("data-file.external-paths.strategy", "none", ("none", "round-robin", "specific-fs")),

@@ -21,6 +21,8 @@ from paimon_core.options import (
     DATA_EVOLUTION,
     DELETION_VECTORS,
     MERGE_ENGINE,
+    RECORD_EXPIRE_TIME,
+    RECORD_TIME_FIELD,
     ROW_KIND_FIELD,
     ROW_TRACKING,
     SEQUENCE_FIELD,
@@ -35,6 +37,7 @@ from paimon_core.store.file_index_options import indexed_columns
 _RESERVED = frozenset(("_SEQUENCE_NUMBER", "_VALUE_KIND", "_LEVEL", "rowkind", "_ROW_ID"))
 _RESERVED_PREFIX = "_KEY_"
 _NESTED = frozenset((Kind.ARRAY, Kind.MAP, Kind.MULTISET, Kind.ROW, Kind.VARIANT))
+_TIMES = frozenset((Kind.INT, Kind.BIGINT, Kind.TIMESTAMP, Kind.TIMESTAMP_LTZ))
 _KNOWN = tuple(o for o in vars(known_options).values() if isinstance(o, Option))
 
 
@@ -101,6 +104,7 @@ def check_schema(schema: TableSchema) -> None:
     if schema.primary_keys:
         merge_engine(schema, options)
     _check_changelog(schema, options)
+    _check_expiry(schema, options)
     _check_row_tracking(schema, options)
     indexed_columns(options, schema)  # raises where a column cannot have the index
     _check_blobs(schema, options)
@@ -231,9 +235,26 @@ def _check_changelog(schema: TableSchema, options: TableOptions) -> None:
         raise InvalidOptionError(
             f"Option 'changelog-producer' cannot be {producer!r} with 'merge-engine' = 'first-row': use none or lookup."
         )
+    if producer == "full-compaction" and options[DELETION_VECTORS]:
+        raise InvalidOptionError(
+            "Option 'changelog-producer' cannot be 'full-compaction' with 'deletion-vectors.enabled' = 'true': use "
+            "none, input or lookup."
+        )
     if first_row and options[DELETION_VECTORS]:
         raise InvalidOptionError(
             "Option 'deletion-vectors.enabled' does not go with 'merge-engine' = 'first-row', which has no use for it."
+        )
+
+
+def _check_expiry(schema: TableSchema, options: TableOptions) -> None:
+    column = options[RECORD_TIME_FIELD]
+    if options[RECORD_EXPIRE_TIME] is not None and not column:
+        raise InvalidOptionError(
+            f"Option '{RECORD_EXPIRE_TIME.key}' needs '{RECORD_TIME_FIELD.key}', the column that tells rows' time."
+        )
+    if column and _named(schema, RECORD_TIME_FIELD.key, (column,))[0].type.kind not in _TIMES:
+        raise InvalidOptionError(
+            f"Option '{RECORD_TIME_FIELD.key}' cannot name {column!r}: it has to be one of INT, BIGINT or TIMESTAMP."
         )
 
 

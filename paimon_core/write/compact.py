@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping, Sequence
 
 from paimon_core.lsm.compaction import (
@@ -15,8 +16,8 @@ from paimon_core.lsm.compaction import (
     pick_append,
     plan_rewrites,
 )
-from paimon_core.lsm.strategy import Strategy, pick, tells_changes
-from paimon_core.options import CHANGELOG_PRODUCER
+from paimon_core.lsm.record_expiry import record_expiry
+from paimon_core.lsm.strategy import Strategy, looks_up, pick
 from paimon_core.spec.index_manifest import IndexFileMeta
 from paimon_core.spec.manifest import DataFileMeta, FileSource
 from paimon_core.spec.message import CommitMessage
@@ -28,6 +29,7 @@ from paimon_core.store.table_store import TableStore
 from paimon_core.write.bucket_compaction import BucketCompaction, CompactResult
 from paimon_core.write.data_files import DataFileWriter, FileRole, target_file_size, wall_clock
 from paimon_core.write.deletion import changed_vectors
+from paimon_core.write.expired_files import expired_files
 
 _NO_BOUND = 2**62
 
@@ -48,18 +50,20 @@ def compact_bucket(
     Sequence numbers stay those of the rows. Raises `UnsupportedFeatureError`, `StorageError`, `CorruptFileError`; no
     file is left behind then.
     """
-    runs = level_runs(files)
-    unit = pick(runs, store.options, strategy, wall_clock())
+    place, runs = (partition, bucket), level_runs(files)
+    deletions = vectors_by_file(store, place, vectors)
+    expiry = record_expiry(store.options, int(time.time()))
+    expired = expired_files(store, files, expiry)
+    unit = pick(runs, store.options, strategy, wall_clock(), expired.union(deletions))
     if unit is None:
         return None
-    place = partition, bucket
-    deletions = vectors_by_file(store, place, vectors)
-    reader = BucketFiles(store, store.bucket_dir(*place), file_fields(store), deletions=deletions)
+    reader = BucketFiles(store, store.bucket_dir(*place), file_fields(store), deletions=deletions, expiry=expiry)
     work = BucketCompaction(reader, unit, _lookup_runs(store, runs, unit))
     try:
         every = strategy is Strategy.FULL and store.options[FORCE_REWRITE]
         small = int(target_file_size(store) * store.options[SMALL_FILE_RATIO])
-        for step in plan_rewrites(unit, [f.type for f in store.schema.key_fields], small, every=every):
+        key_types = [f.type for f in store.schema.key_fields]
+        for step in plan_rewrites(unit, key_types, small, every=every, expired=expired):
             work.run(step)
         work.finish()
         return _message(store, place, total_buckets, work.result, vectors)
@@ -69,8 +73,8 @@ def compact_bucket(
 
 
 def _lookup_runs(store: TableStore, runs: Sequence[LevelRun], unit: CompactUnit) -> list[LevelRun]:
-    """The runs below the output of a compaction that tells the changes of rows which they hold older versions of."""
-    if store.options[CHANGELOG_PRODUCER] != "lookup" or not tells_changes(store.options, unit):
+    """The runs below the output of a compaction that looks up older rows in them."""
+    if not looks_up(store.options, unit):
         return []
     taken = {f.file_name for f in unit.files}
     return [r for r in runs if r.level > 0 and not any(f.file_name in taken for f in r.files)]
@@ -118,9 +122,11 @@ def is_due(store: TableStore, task: CommitMessage) -> bool:
     """Whether a bucket, with its files and deletion vectors in `compact_before` and `compact_deleted_index_files`, is
     to be compacted behind a write to it."""
     files = task.compact_before
-    if store.has_primary_key:
-        return pick(level_runs(files), store.options, Strategy.WRITE, wall_clock()) is not None
     deletions = vectors_by_file(store, (task.partition, task.bucket), task.compact_deleted_index_files)
+    if store.has_primary_key:
+        expired = expired_files(store, files, record_expiry(store.options, int(time.time())))
+        worn = expired.union(deletions)
+        return pick(level_runs(files), store.options, Strategy.WRITE, wall_clock(), worn) is not None
     return bool(_append_groups(store, files, task.total_buckets, Strategy.WRITE, deletions))
 
 
@@ -157,7 +163,7 @@ def _message(
     if not result.before:
         return None
     gone = frozenset(f.file_name for f in result.before) - {f.file_name for f in result.after}
-    index = changed_vectors(store, place, vectors, {}, gone)
+    index = changed_vectors(store, place, vectors, result.replaced.by_file(), gone)
     return CommitMessage(
         partition=place[0],
         bucket=place[1],

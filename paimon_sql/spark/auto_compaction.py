@@ -10,8 +10,8 @@ import logging
 from collections.abc import Sequence
 
 from paimon_core.commit.draft import CommitInfo
-from paimon_core.errors import CommitUnknownError
-from paimon_core.lsm.strategy import FORCE_UP_LEVEL_0, Strategy
+from paimon_core.errors import CommitConflictError, CommitUnknownError
+from paimon_core.lsm.strategy import FORCE_LOOKUP, Strategy
 from paimon_core.options import CHANGELOG_PRODUCER
 from paimon_core.spec.message import CommitMessage, decode_message
 from paimon_core.table import Table
@@ -19,6 +19,7 @@ from paimon_core.write.compact_job import NOTHING, compaction_function, encode_t
 from paimon_sql.spark.executor import SparkExecutor
 from paimon_sql.spark.session_bridge import SessionBridge
 
+_TRIES = 3  # of a compaction that loses against another: rows may show only once they are compacted
 _LOG = logging.getLogger(__name__)
 
 
@@ -26,23 +27,37 @@ def compact_after_write(
     session: SessionBridge, table: Table, written: Sequence[CommitMessage], *, overwrites: bool
 ) -> None:
     """Compact what is due of the buckets written to. Never fails: what went wrong is logged."""
-    messages: list[CommitMessage] = []
     try:
         target = _without_changelog(table) if overwrites else table
-        tasks = target.due_compactions(written)
-        if not tasks:
-            return
-        function, texts = compaction_function(target.store, Strategy.WRITE), encode_tasks(tasks)
-        size = sum(map(task_size, tasks))
-        results = SparkExecutor(session).run_sized(function, texts, size, f"compact {table.name}")
-        messages += (decode_message(r) for r in results if r != NOTHING)
-        if messages:
-            target.commit(messages, CommitInfo(user=table.new_commit_user()))
+        for left in reversed(range(_TRIES)):
+            if _compact(session, target, written, is_last=not left):
+                break
     except CommitUnknownError as error:
         _LOG.warning("Rows are committed to %s; of their compaction this is known: %s", table.name, error)
     except Exception as error:  # whatever it is, the rows are committed
         _LOG.warning("Rows are committed to %s, they are not compacted: %s", table.name, error)
+
+
+def _compact(session: SessionBridge, table: Table, written: Sequence[CommitMessage], *, is_last: bool) -> bool:
+    """Compact what is due now; False where somebody else was faster, and it is not the last try."""
+    tasks, messages = table.due_compactions(written), list[CommitMessage]()
+    if not tasks:
+        return True
+    function, texts = compaction_function(table.store, Strategy.WRITE), encode_tasks(tasks)
+    try:
+        size = sum(map(task_size, tasks))
+        results = SparkExecutor(session).run_sized(function, texts, size, f"compact {table.name}")
+        messages += (decode_message(r) for r in results if r != NOTHING)
+        if messages:
+            table.commit(messages, CommitInfo(user=table.new_commit_user()))
+    except CommitUnknownError:
+        raise
+    except Exception as error:
         table.abort(messages)
+        if is_last or not isinstance(error, CommitConflictError):
+            raise
+        return False
+    return True
 
 
 def _without_changelog(table: Table) -> Table:
@@ -51,4 +66,4 @@ def _without_changelog(table: Table) -> Table:
     if producer not in ("lookup", "full-compaction"):
         return table
     waited_for = "true" if producer == "lookup" else "false"
-    return table.with_options({CHANGELOG_PRODUCER.key: "none", FORCE_UP_LEVEL_0.key: waited_for})
+    return table.with_options({CHANGELOG_PRODUCER.key: "none", FORCE_LOOKUP.key: waited_for})

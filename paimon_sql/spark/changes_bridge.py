@@ -7,6 +7,7 @@ too), then the table's own.
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,7 +23,9 @@ from paimon_core.store.row_tracking import tracking_fields
 from paimon_core.store.table_store import TableStore
 from paimon_core.table import Table
 from paimon_core.write.column_updates import ColumnUpdates
+from paimon_core.write.compact_job import encode_tasks, task_size
 from paimon_core.write.dynamic_buckets import AssignmentBase
+from paimon_core.write.key_deletes import delete_function, delete_tasks, keys_store
 from paimon_core.write.row_changes import (
     Removed,
     changed_files,
@@ -48,11 +51,13 @@ _ROW_ID = StructField(ROW_ID, LongType())
 @dataclass(frozen=True, slots=True)
 class ChangeRules:
     """What a statement's changes are committed as; `once`: a row that two of them change is an error. `updates` is
-    what a table with data evolution goes by."""
+    what a table with data evolution goes by. `by_key`: files are rewritten without the keys of the changes, since the
+    merge engine takes no deletes."""
 
     operation: Operation
     once: bool = False
     updates: ColumnUpdates | None = None
+    by_key: bool = False
 
 
 def change_schema(table: Table) -> StructType:
@@ -146,24 +151,31 @@ class ChangesBatchWrite(PaimonBatchWrite):
 
     def _function(self, store: TableStore, sequence_start: int, base: AssignmentBase | None) -> Any:
         rules = self.builder.rules
-        return changes_function(store, sequence_start, rules.once, base, rules.updates)
+        target = keys_store(store) if rules.by_key else store
+        return changes_function(target, sequence_start, rules.once, base, rules.updates)
 
     def commit(self, messages: Any, summary: Any = None) -> None:
         rules = self.builder.rules
         written, parts = _decode(messages)
+        going, written = (written, []) if rules.by_key else ([], written)
         rewritten: list[CommitMessage] = []
         try:
-            rewritten, written = self._take_away(merged_removals(parts, rules.once), written)
+            if going:
+                rewritten = self._without_keys(going)
+            else:
+                rewritten, written = self._take_away(merged_removals(parts, rules.once), written)
             self.may_be_visible = True
             info = CommitInfo(user=self.table.new_commit_user(), operation=rules.operation)
-            written = [*commit_rows(self.builder.session, self.table, [*written, *rewritten], info)]
+            committed = commit_rows(self.builder.session, self.table, [*written, *rewritten], info)
         except CommitUnknownError:
             raise
         except PaimonError:
             self.may_be_visible = False
             self.table.abort(rewritten)
             raise
-        compact_after_write(self.builder.session, self.table, written, overwrites=False)
+        self.table.abort(going)
+        added = [m for m in committed if m not in rewritten]  # a file that lost rows is no reason to compact
+        compact_after_write(self.builder.session, self.table, added, overwrites=False)
 
     def _take_away(
         self, removed: Removed, written: list[CommitMessage]
@@ -171,7 +183,7 @@ class ChangesBatchWrite(PaimonBatchWrite):
         """Messages that take the rows away, by deletion vectors where the table has them, else by rewriting files; and
         those of new rows that are left."""
         store, snapshot = self.table.store, self.table.latest_snapshot()
-        has_vectors = store.options[DELETION_VECTORS]
+        has_vectors = store.options[DELETION_VECTORS] and not store.has_primary_key
         changed = changed_files(store, snapshot, removed)
         if has_vectors:
             return marked_rows(store, snapshot, changed), written
@@ -180,6 +192,14 @@ class ChangesBatchWrite(PaimonBatchWrite):
         texts = executor.run(rewrite_function(store), rewrites.tasks, f"rewrite files of {self.table.name}")
         self.table.abort(rewrites.joined)
         return [decode_message(t) for t in texts], list(rewrites.kept)
+
+    def _without_keys(self, going: Sequence[CommitMessage]) -> list[CommitMessage]:
+        """Messages that replace the files that hold keys of these."""
+        store = self.table.store
+        tasks = delete_tasks(store, self.table.latest_snapshot(), going)
+        function, size = delete_function(store), sum(map(task_size, tasks))
+        executor, name = SparkExecutor(self.builder.session), f"delete rows of {self.table.name}"
+        return [decode_message(t) for t in executor.run_sized(function, encode_tasks(tasks), size, name)]
 
     def abort(self, messages: Any) -> None:
         if not self.may_be_visible:

@@ -24,6 +24,7 @@ from paimon_core.options import DATA_EVOLUTION, DELETE_PRODUCES_CHANGELOG, DELET
 from paimon_core.spec.snapshot import Operation, Snapshot
 from paimon_core.table import Table
 from paimon_core.write.column_updates import ColumnUpdates
+from paimon_core.write.key_deletes import rewrites_keys
 from paimon_sql.catalog.identifier import Identifier
 from paimon_sql.preprocess.quoting import quoted_name
 from paimon_sql.spark.alignment import Alignment, aligned
@@ -159,7 +160,7 @@ def deleted_rows(target: Target, condition: Any) -> Changes:
         values = [F.col(quoted_name(c)) for c in target.columns]
     else:
         values = [F.lit(None)] * len(target.columns)
-    rules = ChangeRules(Operation.DELETE, updates=target.updates())
+    rules = ChangeRules(Operation.DELETE, updates=target.updates(), by_key=rewrites_keys(target.table.store))
     return Changes(target.changes(matching, ROW_DELETE, values), rules)
 
 

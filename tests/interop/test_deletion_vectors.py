@@ -1,4 +1,4 @@
-"""Rows of append tables that one engine marks as deleted are gone for the other, whoever deleted before."""
+"""Rows that one engine marks as deleted or replaced are gone for the other, whoever did so before."""
 
 from __future__ import annotations
 
@@ -59,3 +59,32 @@ def test_deletes_by_both_engines(engines: Engines, java: tuple[object, str], kin
         engines.run(engine, f"CALL sys.compact(table => '{engines.database}.t')")
         left |= {(5000, "p0")}
     engines.both("SELECT count(DISTINCT k), sum(DISTINCT k) FROM t", [[len(left), sum(k for k, _ in left)]])
+
+
+KEYED: Mapping[str, str] = {
+    "deduplicate": ", 'deletion-vectors.bitmap64' = 'true'",
+    "sequence": ", 'sequence.field' = 'v'",
+    "sums": ", 'merge-engine' = 'aggregation', 'fields.v.aggregate-function' = 'sum', 'changelog-producer' = 'lookup'",
+}
+
+
+@pytest.mark.parametrize("kind", KEYED)
+def test_merge_on_write_by_both_engines(engines: Engines, kind: str) -> None:
+    options = f"'primary-key' = 'k', 'bucket' = '1', 'deletion-vectors.enabled' = 'true'{KEYED[kind]}"
+    engines.run("java", f"CREATE TABLE t (k INT, v INT) TBLPROPERTIES ({options})")
+    rows: dict[int, int] = {}
+    for step, engine in enumerate(("ours", "java", "ours", "java")):
+        low, high = 700 * step, 700 * step + 2000
+        new = {k: (k * 7 + step * 13) % 100 for k in range(low, high)}
+        engines.run(engine, f"INSERT INTO t SELECT id, (id * 7 + {step * 13}) % 100 FROM range({low}, {high})")
+        merge = {"deduplicate": lambda a, b: b, "sequence": max, "sums": lambda a, b: a + b}[kind]
+        rows |= {k: merge(rows[k], v) if k in rows else v for k, v in new.items()}
+        if step in (1, 2):
+            other = "java" if engine == "ours" else "ours"
+            if kind != "sums":
+                engines.run(other, f"DELETE FROM t WHERE k % 10 = {step}")
+                rows = {k: v for k, v in rows.items() if k % 10 != step}
+            engines.run(other, f"CALL sys.compact(table => '{engines.database}.t')")
+        engines.both("SELECT count(*), sum(k), sum(v) FROM t", [[len(rows), sum(rows), sum(rows.values())]])
+        engines.both("SELECT partition, bucket, index_type, row_count, dv_ranges FROM `t$table_indexes`")
+    engines.both("SELECT * FROM t", [list(row) for row in rows.items()])

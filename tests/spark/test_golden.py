@@ -23,9 +23,6 @@ pytestmark = pytest.mark.spark
 # what is in a query: what the message says; of any table
 REFUSED_QUERIES: dict[str, str] = {}
 
-# rows of first-row tables show at once, where Java waits for their compaction
-SHOWN_EARLIER = frozenset(("SELECT * FROM golden.me_first_row VERSION AS OF 1",))
-
 
 @pytest.fixture(scope="module")
 def golden(root_session: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
@@ -42,7 +39,7 @@ def golden(root_session: Any, tmp_path_factory: pytest.TempPathFactory) -> Itera
 @pytest.mark.parametrize("table", golden_names())
 def test_golden(golden: Any, table: str) -> None:
     golden.sql("USE paimon.golden")
-    checks = [c for c in golden_checks(table) if c["query"] not in SHOWN_EARLIER]
+    checks = golden_checks(table)
     refusal, refused = REFUSED_TABLES.get(table), 0
     wrong = []
     for check in checks:

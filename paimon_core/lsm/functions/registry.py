@@ -222,6 +222,7 @@ FUNCTIONS: Mapping[str, _Definition] = MappingProxyType(
         PRIMARY_KEY: _Definition(_fixed(picks.primary_key), retracts=True),
         "product": _number(numbers.product),
         "rbm32": _set(sketches.bitmap32),
+        "rbm64": _set(sketches.bitmap64),
         "sum": _number(numbers.total),
         "theta_sketch": _set(sketches.theta_sketch),
     }

@@ -1,4 +1,4 @@
-"""Functions over serialized sets: `rbm32`, `theta_sketch`, `hll_sketch`, in the bytes of their libraries.
+"""Functions over serialized sets: `rbm32`, `rbm64`, `theta_sketch`, `hll_sketch`, in the bytes of their libraries.
 
 A loop over the groups that have several values: the libraries join two sets at a time.
 """
@@ -19,6 +19,7 @@ from pyroaring import BitMap
 from paimon_core.errors import MergeRefusedError, UnsupportedFeatureError
 from paimon_core.formats.columns import int64_array
 from paimon_core.lsm.functions.steps import Steps, replaced, take_steps
+from paimon_core.spec.roaring64 import decode_roaring64, encode_roaring64
 
 Union = Callable[[bytes, bytes], bytes]
 
@@ -51,6 +52,11 @@ def bitmap32(left: bytes, right: bytes) -> bytes:
     joined.run_optimize()
     data: bytes = joined.serialize()
     return data
+
+
+def bitmap64(left: bytes, right: bytes) -> bytes:
+    """The union of two 64-bit roaring bitmaps."""
+    return encode_roaring64(decode_roaring64(left) | decode_roaring64(right))
 
 
 def theta_sketch(left: bytes, right: bytes) -> bytes:

@@ -314,7 +314,7 @@ def test_a_late_landing_is_ours_once(tmp_path: Path) -> None:
     assert len(manifests_on_disk(store)) == 3
 
 
-@pytest.mark.parametrize("name", ["dv_pk", "blob"])
+@pytest.mark.parametrize("name", ["cluster_pk_override", "blob"])
 def test_tables_of_other_features_are_not_written(name: str) -> None:
     store = golden_table(name).store
     with pytest.raises(UnsupportedFeatureError, match=f"golden.{name} cannot be written"):

@@ -18,12 +18,10 @@ BOTH = {
     "data-evolution.enabled": "true",
     "blob-as-descriptor": "true",
     "manifest.format": "csv",
-    "record-level.expire-time": "1 d",
 }
 WRITES = {
     "row-tracking.enabled": "true",
     "file.format": "lance",
-    "deletion-vectors.enabled": "TRUE",
 }
 
 

@@ -1,0 +1,52 @@
+"""Lookup: sorted runs compared by key, in bounded memory: which rows have keys that other runs have."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from paimon_core.formats.columns import int64_array
+from paimon_core.lsm.diff import shared_words
+from paimon_core.lsm.merge import key_windows
+
+Runs = Sequence[Iterator[pa.RecordBatch]]
+
+
+def rows_with_keys(runs: Runs, others: Runs, key_names: tuple[str, ...]) -> Iterator[tuple[int, pa.RecordBatch]]:
+    """The rows of runs, each run by its place, whose keys other runs have; those of a run in key order.
+
+    All are in key order and have each key once; beside the key columns each may have columns of its own.
+    """
+    return _chosen(runs, others, key_names, found=True)
+
+
+def rows_without_keys(
+    rows: Iterator[pa.RecordBatch], others: Runs, key_names: tuple[str, ...]
+) -> Iterator[pa.RecordBatch]:
+    """The rows of a run whose keys no other run has; see `rows_with_keys`."""
+    return (batch for _, batch in _chosen([rows], others, key_names, found=False))
+
+
+def _chosen(
+    runs: Runs, others: Runs, key_names: tuple[str, ...], *, found: bool
+) -> Iterator[tuple[int, pa.RecordBatch]]:
+    for window in key_windows([*runs, *others], key_names):
+        own = [(place, batch) for place, batch in window if place < len(runs)]
+        if len(own) == len(window):
+            yield from () if found else own
+            continue
+        words = shared_words([batch for _, batch in window], key_names)
+        keys = _distinct(words[len(own) :])
+        for (place, batch), word in zip(own, words, strict=False):
+            at = np.minimum(np.searchsorted(keys, word), len(keys) - 1)
+            hits = np.flatnonzero((keys[at] == word) == found)
+            if len(hits):
+                yield place, batch if len(hits) == batch.num_rows else batch.take(int64_array(hits))
+
+
+def _distinct(words: Sequence[NDArray[np.int64]]) -> NDArray[np.int64]:
+    """The keys of several runs, ascending."""
+    return words[0] if len(words) == 1 else np.unique(np.concatenate(words))

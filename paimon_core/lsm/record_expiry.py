@@ -1,0 +1,53 @@
+"""Record-level expiry: compactions leave out rows that are older than `record-level.expire-time`.
+
+`record-level.time-field` tells a row's time: INT, epoch seconds; BIGINT, epoch seconds or milliseconds; TIMESTAMP,
+taken for one in UTC. A row whose time is NULL stays. Reads show expired rows until they are compacted.
+Source: Paimon's page "Compaction", "Record-Level expire".
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from paimon_core.formats.columns import fixed_values, int64_array, validity
+from paimon_core.options import RECORD_EXPIRE_TIME, RECORD_TIME_FIELD, TableOptions
+
+_LEAST_MILLIS = 1_000_000_000_000  # a BIGINT from here on is milliseconds
+_PER_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
+
+
+@dataclass(frozen=True, slots=True)
+class RecordExpiry:
+    """Rows go whose `column` is before `oldest`, in epoch seconds."""
+
+    column: str
+    oldest: int
+
+    def live(self, rows: pa.RecordBatch) -> pa.RecordBatch:
+        """The rows that stay; all of them where the column is not among theirs."""
+        place = rows.schema.get_field_index(self.column)
+        if place < 0:
+            return rows
+        column = rows.column(place)
+        kept = ~validity(column) | (epoch_seconds(column) >= self.oldest)
+        return rows if kept.all() else rows.take(int64_array(np.flatnonzero(kept)))
+
+
+def record_expiry(options: TableOptions, now: int) -> RecordExpiry | None:
+    """What expires at `now`, in epoch seconds; None where nothing does."""
+    time = options[RECORD_EXPIRE_TIME]
+    return None if time is None else RecordExpiry(options[RECORD_TIME_FIELD], now - time // 1000)
+
+
+def epoch_seconds(column: pa.Array) -> NDArray[np.int64]:
+    """The times of rows, 0 for NULL; shape (rows,)."""
+    if pa.types.is_timestamp(column.type):
+        return fixed_values(column, np.int64) // _PER_SECOND[column.type.unit]
+    if column.type.bit_width == 32:
+        return fixed_values(column, np.int32).astype(np.int64)
+    values = fixed_values(column, np.int64)
+    return np.where(values >= _LEAST_MILLIS, values // 1000, values)
