@@ -277,6 +277,9 @@ SCAN_CREATION_TIME_MILLIS = Option(
     0,
     "Read the first snapshot committed since; without one, the files written since. Epoch milliseconds.",
 )
+ROW_TRACKING_GROUP = Option(
+    "row-tracking.partition-group-on-commit", boolean, True, "New rows of a partition get ids that follow one another."
+)
 SCAN_FALLBACK_BRANCH = Option("scan.fallback-branch", str.strip, "", "Branch that lends partitions.")
 SCAN_FILE_CREATION_TIME_MILLIS = Option(
     "scan.file-creation-time-millis", integer, 0, "Read the files written at or after these epoch milliseconds."

@@ -18,7 +18,7 @@ from paimon_core.commit.draft import CommitInfo, Draft, write_draft
 from paimon_core.commit.index_conflicts import find_index_conflict, hash_files, index_after
 from paimon_core.commit.publish import Outcome, Publisher
 from paimon_core.commit.range_conflicts import find_range_conflict
-from paimon_core.commit.row_ids import number_rows
+from paimon_core.commit.row_ids import grouped, number_rows
 from paimon_core.errors import (
     CommitConflictError,
     CommitUnknownError,
@@ -35,6 +35,7 @@ from paimon_core.options import (
     MANIFEST_FULL_COMPACTION_SIZE,
     MANIFEST_TARGET_FILE_SIZE,
     ROW_TRACKING,
+    ROW_TRACKING_GROUP,
     SNAPSHOT_IGNORE_EMPTY_COMMIT,
     TableOptions,
 )
@@ -223,7 +224,8 @@ def _delta(store: TableStore, change: Change, latest: Snapshot | None) -> Delta:
         )
     next_row_id = (latest.next_row_id if latest is not None else None) or 0
     if store.options[ROW_TRACKING]:
-        entries, next_row_id = number_rows(entries, latest.id + 1 if latest is not None else 1, next_row_id)
+        ordered = grouped(entries) if store.options[ROW_TRACKING_GROUP] else entries
+        entries, next_row_id = number_rows(ordered, latest.id + 1 if latest is not None else 1, next_row_id)
     indexes = index_after(indexed, index) if index else None
     return Delta(entries, indexes, change.changelog, change.statistics, next_row_id)
 

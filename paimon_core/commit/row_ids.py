@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import replace
 
@@ -25,6 +26,14 @@ def number_rows(
                 file, next_row_id = replace(file, first_row_id=next_row_id), next_row_id + file.row_count
         numbered.append(replace(entry, file=file))
     return numbered, next_row_id
+
+
+def grouped(entries: Iterable[ManifestEntry]) -> list[ManifestEntry]:
+    """The entries partition by partition, in the order in which these come first: neighbours can be compacted."""
+    partitions: dict[bytes, list[ManifestEntry]] = defaultdict(list)
+    for entry in entries:
+        partitions[entry.partition].append(entry)
+    return [e for group in partitions.values() for e in group]
 
 
 def _is_new(file: DataFileMeta) -> bool:

@@ -187,20 +187,22 @@ def rewrites_of(
     for entry, rows in changed:
         buckets[entry.partition, entry.bucket].append((entry, rows))
     columns, target = rewritten_columns(store), target_file_size(store)
-    tasks, joined = [], list[CommitMessage]()
+    new_rows: dict[Bucket, list[CommitMessage]] = defaultdict(list)
+    tasks, joined, kept = [], list[CommitMessage](), list[CommitMessage]()
+    for message in written:
+        fits = all(f.write_cols == columns for f in message.new_files)
+        (new_rows[message.partition, message.bucket] if fits else kept).append(message)
     for place, group in buckets.items():
-        new = [m for m in written if (m.partition, m.bucket) == place and _has_columns(m, columns)]
+        new = new_rows.pop(place, [])
         size = sum(f.file_size for m in new for f in m.new_files) + sum(e.file.file_size for e, _ in group)
         if group[0][0].total_buckets < 0 and size <= target:
             tasks.append(_task(group, new))
             joined += new
         else:
             tasks += [_task([one]) for one in group]
-    return Rewrites(tuple(tasks), tuple(joined), tuple(m for m in written if m not in joined))
-
-
-def _has_columns(message: CommitMessage, columns: tuple[str, ...] | None) -> bool:
-    return all(f.write_cols == columns for f in message.new_files)
+            kept += new
+    kept += (m for left in new_rows.values() for m in left)
+    return Rewrites(tuple(tasks), tuple(joined), tuple(kept))
 
 
 def _task(group: Sequence[tuple[ManifestEntry, BitMap64]], new: Iterable[CommitMessage] = ()) -> str:

@@ -7,7 +7,7 @@ from pathlib import Path
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from paimon_core.commit.row_ids import number_rows
+from paimon_core.commit.row_ids import grouped, number_rows
 from paimon_core.spec.binary_row import EMPTY_ROW
 from paimon_core.spec.manifest import FileKind, ManifestEntry
 from tests.support.tables import data_file, new_store
@@ -49,3 +49,18 @@ def test_new_rows_get_ids_without_gaps(kinds: list[tuple[str, int]], start: int,
         assert (entry.file.min_sequence_number, entry.file.max_sequence_number) == versions[kind]
         expected += rows if kind == "new" else 0
     assert end == expected
+
+
+@settings(max_examples=50, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(partitions=st.lists(st.sampled_from([b"a", b"b", b"c"])))
+def test_ids_of_a_partition_follow_one_another(partitions: list[bytes], tmp_path: Path) -> None:
+    store = new_store(tmp_path / str(len(list(tmp_path.iterdir()))), **{"row-tracking.enabled": "true"})
+    entries = [
+        ManifestEntry(kind=FileKind.ADD, partition=p, bucket=0, total_buckets=-1, file=data_file(store, 0, 1, rows=2))
+        for p in partitions
+    ]
+    numbered, end = number_rows(grouped(entries), 1, 0)
+    assert end == 2 * len(partitions) and sorted(e.partition for e in numbered) == sorted(partitions)
+    for partition in set(partitions):
+        ids = [e.file.first_row_id for e in numbered if e.partition == partition]
+        assert ids == list(range(ids[0] or 0, (ids[0] or 0) + 2 * len(ids), 2))
