@@ -123,3 +123,31 @@ def test_columns_come_with_rows(engines: Engines) -> None:
     finally:
         for engine in ENGINES:
             engines.run(engine, "RESET `spark.paimon.write.merge-schema`")
+
+
+SUCCESSION = (
+    *("ADD COLUMN z INT", "ADD COLUMN n.c BIGINT", "ADD COLUMN y STRING AFTER i", "ADD COLUMN l.element.z STRING"),
+    *("ADD COLUMN m.value.z STRING", "RENAME COLUMN n.b TO bb", "RENAME COLUMN s TO t", "DROP COLUMN n.a"),
+    *("ALTER COLUMN t FIRST", "ALTER COLUMN i TYPE BIGINT", "ALTER COLUMN i TYPE DOUBLE", "ALTER COLUMN f TYPE DOUBLE"),
+    *("ALTER COLUMN d TYPE DECIMAL(10, 4)", "ALTER COLUMN v TYPE STRING", "ALTER COLUMN day TYPE TIMESTAMP_NTZ"),
+    *("RENAME COLUMN i TO j", "ADD COLUMN i STRING", "DROP COLUMN z", "ADD COLUMN z STRING FIRST"),
+    *("ALTER COLUMN z COMMENT 'again'", "ALTER COLUMN l.element.x TYPE BIGINT"),
+)
+CONDITIONS = ("j = 10", "i IS NULL", "d = 1.25", "f > 0.1", "t = 'one'", "v = 'abc'", "n.bb = 'x'", "z IS NULL")
+
+
+@pytest.mark.parametrize("name", ["parquet", "orc", "avro"])
+@pytest.mark.parametrize("altering", ENGINES)
+def test_many_changes(engines: Engines, altering: str, name: str) -> None:
+    """One after the other, to a table of files of each format."""
+    writing = other(altering)
+    engines.run(writing, f"CREATE TABLE t ({COLUMNS}) TBLPROPERTIES ('file.format' = '{name}')")
+    for rows in ROWS:
+        engines.run(writing, f"INSERT INTO t VALUES {rows}")
+    engines.run(altering, "REFRESH TABLE t", *(f"ALTER TABLE t {change}" for change in SUCCESSION))
+    engines.run(writing, "REFRESH TABLE t", "INSERT INTO t (id, j, t) VALUES (4, 10, 'four')")
+    engines.run(altering, "REFRESH TABLE t")
+    engines.both("SELECT * FROM t")
+    engines.both(" UNION ALL ".join(f"SELECT {i} AS c, id FROM t WHERE {c}" for i, c in enumerate(CONDITIONS)))
+    engines.both("SELECT * FROM t VERSION AS OF 1")
+    engines.both("SELECT fields FROM `t$schemas`")
