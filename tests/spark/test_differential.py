@@ -19,13 +19,13 @@ VALUES = {
     "i": ("NULL", "-1", "0", "7", "2147483647"),
     "f": ("NULL", "double('NaN')", "-0.0D", "0.0D", "1.5D", "double('-Infinity')"),
     "s": ("NULL", "''", "'a'", "'ab'", "'ü漢'", "'a%_'"),
-    "d": ("NULL", "date'1969-12-31'", "date'2024-02-29'", "date'0001-01-01'"),
+    "d": ("NULL", "date'1969-12-31'", "date'2024-02-29'", "date'1582-10-15'"),
     "ts": ("NULL", "timestamp'1969-12-31 23:59:59.999999'", "timestamp'2024-03-10 02:30:00'"),
     "dec": ("NULL", "-0.01BD", "0.00BD", "99999999.99BD"),
     "b": ("NULL", "true", "false"),
-    "st": ("NULL", "struct(1, 'a')", "struct(NULL, '')"),
-    "ar": ("NULL", "array()", "array(1, NULL)", "array(7)"),
-    "m": ("NULL", "map()", "map('a', 1)", "map('a', NULL)"),
+    "st": ("NULL", "named_struct('x', 1, 'y', 'a')", "named_struct('x', INT(NULL), 'y', '')"),
+    "ar": ("NULL", "CAST(array() AS ARRAY<INT>)", "array(1, NULL)", "array(7)"),
+    "m": ("NULL", "CAST(map() AS MAP<STRING, INT>)", "map('a', 1)", "map('a', INT(NULL))"),
     "p": ("NULL", "'x'", "'y'", "'ü/=%'"),
 }
 COMPARED = ("i", "f", "s", "d", "ts", "dec", "p")
