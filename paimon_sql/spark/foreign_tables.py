@@ -14,7 +14,7 @@ from paimon_core.io.load import normalize
 from paimon_sql.preprocess.quoting import quoted_name
 from paimon_sql.procedures import ForeignTable
 from paimon_sql.spark.errors import told
-from paimon_sql.spark.jvm import SQL, python_map
+from paimon_sql.spark.jvm import SQL, scala_map_of
 from paimon_sql.spark.session_bridge import SessionBridge
 from paimon_sql.spark.types import from_struct, read_struct
 
@@ -36,7 +36,7 @@ def foreign_table(session: SessionBridge, database: str, name: str) -> ForeignTa
             f"Table {database}.{name} cannot be migrated: it is {provider} ({found.tableType().name()}); tables of "
             f"{', '.join(SUPPORTED)} files can."
         )
-    options = python_map(session.jvm.java_map(storage.properties()))
+    options = {k: v for k, v in scala_map_of(session.jvm, storage.properties()).items() if v is not None}
     return ForeignTable(
         format=form,
         location=str(found.location().toString()),

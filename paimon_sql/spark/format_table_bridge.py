@@ -96,6 +96,9 @@ class FormatSparkTable(PartitionManagement):
     def partition_rows(self) -> pa.Table:
         return self.files.partitions()
 
+    def createPartitions(self, identifiers: Any, properties: Any) -> None:
+        raise self._refusal("its partitions are its folders: one appears with its first row")
+
     def dropPartitions(self, identifiers: Any) -> bool:
         raise self._refusal("its partitions are its folders, so they are not dropped; use TRUNCATE TABLE … PARTITION")
 

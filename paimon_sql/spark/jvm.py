@@ -148,10 +148,6 @@ class Jvm:
         """A Scala Option."""
         return self.none if value is None else self.some(value)
 
-    def java_map(self, scala_map: JavaObject) -> JavaObject:
-        """A Scala map as a Java one."""
-        return self.java_class("scala.jdk.javaapi.CollectionConverters").asJava(scala_map)
-
     def items(self, sequence: JavaObject) -> list[Any]:
         """The members of a Scala Seq."""
         return [sequence.apply(i) for i in range(sequence.size())]
