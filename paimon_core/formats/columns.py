@@ -94,3 +94,17 @@ def rows_at(batches: Iterator[pa.RecordBatch], rows: NDArray[np.int64]) -> Itera
 def _offsets(column: pa.Array) -> NDArray[Any]:
     width = np.int64 if pa.types.is_large_string(column.type) or pa.types.is_large_binary(column.type) else np.int32
     return np.frombuffer(column.buffers()[1], dtype=width)[column.offset : column.offset + len(column) + 1]
+
+
+def without_rows(batches: Iterator[pa.RecordBatch], deleted: NDArray[np.int64]) -> Iterator[pa.RecordBatch]:
+    """The rows of a file, all of which `batches` are in order, but those at the ascending positions `deleted`."""
+    start = 0
+    for batch in batches:
+        low, high = np.searchsorted(deleted, (start, start + batch.num_rows))
+        if low < high:
+            kept = np.ones(batch.num_rows, dtype=np.bool_)
+            kept[deleted[low:high] - start] = False
+            yield batch.take(int64_array(np.flatnonzero(kept)))
+        else:
+            yield batch
+        start += batch.num_rows

@@ -18,7 +18,7 @@ from paimon_core.expressions.predicate import columns as columns_of
 from paimon_core.expressions.predicate import conjuncts
 from paimon_core.expressions.prune import may_match
 from paimon_core.formats.arrow_types import SEQUENCE_NUMBER, VALUE_KIND, arrow_schema
-from paimon_core.formats.columns import rows_at
+from paimon_core.formats.columns import rows_at, without_rows
 from paimon_core.formats.evolution import conform_batch, request_sources
 from paimon_core.formats.file_format import ReadRequest, WrittenFile
 from paimon_core.formats.input import read_errors
@@ -69,6 +69,23 @@ class ParquetFormat:
             # positions among the rows of these groups alone
             left_out = (ends - np.array(sizes)) - (np.cumsum(np.isin(np.arange(len(sizes)), groups) * sizes) - sizes)
             for batch in rows_at(_batches(file, request, groups.tolist(), sources), rows - left_out[group_of]):
+                yield conform_batch(batch, sources, request)
+
+    def read_others(self, io: FileIO, request: ReadRequest, rows: NDArray[np.int64]) -> Iterator[pa.RecordBatch]:
+        """As `read`, without the rows at ascending positions."""
+        with read_errors("Parquet", request.path), _open(io, request) as file:
+            sources = request_sources(list(file.schema_arrow), request)
+            groups = _matching_groups(file.metadata, file.schema_arrow, request, sources)
+            sizes = np.array(
+                [file.metadata.row_group(i).num_rows for i in range(file.metadata.num_row_groups)], np.int64
+            )
+            read = np.isin(np.arange(len(sizes)), groups)
+            group_of = np.searchsorted(np.cumsum(sizes), rows, side="right")
+            # positions among the rows of the groups that are read
+            inside = np.append(read, False)[group_of]
+            left_out = np.cumsum(np.where(read, 0, sizes))
+            others = rows[inside] - left_out[group_of[inside]]
+            for batch in without_rows(_batches(file, request, groups, sources), others):
                 yield conform_batch(batch, sources, request)
 
 

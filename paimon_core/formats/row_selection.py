@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from paimon_core.formats.columns import rows_at
+from paimon_core.formats.columns import rows_at, without_rows
 from paimon_core.formats.file_format import FileFormat, ReadRequest
 from paimon_core.formats.parquet import ParquetFormat
 from paimon_core.io.file_io import FileIO
@@ -28,3 +28,15 @@ def read_rows(
     if isinstance(file_format, ParquetFormat):
         return file_format.read_rows(io, whole, rows)
     return rows_at(file_format.read(io, whole), rows)
+
+
+def read_others(
+    file_format: FileFormat, io: FileIO, request: ReadRequest, rows: NDArray[np.int64]
+) -> Iterator[pa.RecordBatch]:
+    """What a request asks for of all rows but those at ascending positions.
+
+    Parquet leaves out row groups that hold no match. Raises as `FileFormat.read`.
+    """
+    if isinstance(file_format, ParquetFormat):
+        return file_format.read_others(io, request, rows)
+    return without_rows(file_format.read(io, replace(request, predicate=None)), rows)

@@ -20,10 +20,10 @@ from paimon_core.formats.arrow_types import (
     arrow_schema,
     key_value_fields,
 )
-from paimon_core.formats.columns import int64_array
+from paimon_core.formats.columns import without_rows
 from paimon_core.formats.file_format import ReadRequest
 from paimon_core.formats.registry import format_of_file
-from paimon_core.formats.row_selection import read_rows
+from paimon_core.formats.row_selection import read_others, read_rows
 from paimon_core.formats.schema_evolution import Evolution
 from paimon_core.lsm.compaction import level_runs
 from paimon_core.lsm.engines.registry import merge_engine
@@ -93,9 +93,9 @@ class BucketFiles:
             rows = np.asarray(selected.to_array()).astype(np.int64)
             rows = rows if deleted is None else rows[~np.isin(rows, deleted)]
             return self._read(file, None, rows) if len(rows) else iter(())
-        if deleted is not None:
-            return without_rows(self._whole(file), deleted)  # positions count every row of the file
-        return self._whole(file) if self._tracks else self._read(file, self.predicate)
+        if not self._tracks:
+            return self._read(file, self.predicate, deleted=deleted)
+        return self._whole(file) if deleted is None else without_rows(self._whole(file), deleted)
 
     def read_numbered(self, file: DataFileMeta) -> Iterator[pa.RecordBatch]:
         """All rows of a file, with their places in it from 0 as a last column, `ROW_INDEX`. Raises as `read`."""
@@ -115,11 +115,16 @@ class BucketFiles:
         return with_tracking(batches, file) if self._tracks else batches
 
     def _read(
-        self, file: DataFileMeta, predicate: Predicate | None, rows: Positions | None = None
+        self,
+        file: DataFileMeta,
+        predicate: Predicate | None,
+        rows: Positions | None = None,
+        deleted: Positions | None = None,
     ) -> Iterator[pa.RecordBatch]:
         path = data_file_path(self.bucket_dir, file)
+        read = partial(read_rows, rows=rows) if deleted is None else partial(read_others, rows=deleted)
         try:
-            yield from self._rows(path, file, predicate, rows)
+            yield from self._rows(path, file, predicate, read)
         except FileNotFoundError as e:
             raise DataFileMissingError(
                 f"Data file {path} of table {self.store.root} is missing: it was deleted, or its snapshot expired "
@@ -127,19 +132,19 @@ class BucketFiles:
             ) from e
 
     def _rows(
-        self, path: str, file: DataFileMeta, predicate: Predicate | None, rows: Positions | None
+        self, path: str, file: DataFileMeta, predicate: Predicate | None, read: Callable[..., Iterator[pa.RecordBatch]]
     ) -> Iterator[pa.RecordBatch]:
         file_format, stored = format_of_file(file.file_name), partial(fields_of_file, self.store, file)
         keys, default = self.store.schema.partition_fields, self.store.options[PARTITION_DEFAULT_NAME]
         absent = partial(partition_value, keys, self.bucket_dir, default)
         request = ReadRequest(path, self.fields, predicate, stored, self.store.options, absent=absent)
         if file.schema_id == self.store.schema.id:
-            yield from read_rows(file_format, self.store.io, request, rows)
+            yield from read(file_format, self.store.io, request)
             return
         evolution = Evolution(stored(), self.fields)
         wanted = evolution.predicate_then(predicate)
         request = replace(request, fields=evolution.stored, predicate=wanted)
-        for batch in read_rows(file_format, self.store.io, request, rows):
+        for batch in read(file_format, self.store.io, request):
             try:
                 yield evolution.apply(batch)
             except InvalidDataError as e:
@@ -153,20 +158,6 @@ def numbered(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         numbers = np.arange(start, start + batch.num_rows, dtype=np.int64)
         start += batch.num_rows
         yield batch.append_column(ROW_INDEX, pa.array(numbers))
-
-
-def without_rows(batches: Iterator[pa.RecordBatch], deleted: Positions) -> Iterator[pa.RecordBatch]:
-    """The rows of a file, all of which `batches` are in order, but those at the ascending positions `deleted`."""
-    start = 0
-    for batch in batches:
-        low, high = np.searchsorted(deleted, (start, start + batch.num_rows))
-        if low < high:
-            kept = np.ones(batch.num_rows, dtype=np.bool_)
-            kept[deleted[low:high] - start] = False
-            yield batch.take(int64_array(np.flatnonzero(kept)))
-        else:
-            yield batch
-        start += batch.num_rows
 
 
 def merge_section(files: BucketFiles, section: Sequence[SortedRun], spec: MergeSpec) -> Iterator[pa.RecordBatch]:

@@ -11,13 +11,13 @@ import pyarrow as pa
 from paimon_core.errors import CorruptFileError
 from paimon_core.expressions.predicate import Predicate
 from paimon_core.formats.arrow_types import ROW_ID, SEQUENCE_NUMBER, TRACKING_NAMES, arrow_schema
-from paimon_core.formats.columns import int64_array
+from paimon_core.formats.columns import int64_array, without_rows
 from paimon_core.spec.manifest import DataFileMeta
 from paimon_core.spec.row_ranges import RowRange, row_ranges
 from paimon_core.spec.split import DeletionFile
 from paimon_core.spec.types import DataField
 from paimon_core.store.blob_columns import blob_column
-from paimon_core.store.bucket_files import BucketFiles, fields_of_file, numbered, without_rows
+from paimon_core.store.bucket_files import BucketFiles, fields_of_file, numbered
 from paimon_core.store.index_files import read_deletions
 from paimon_core.store.table_store import TableStore
 

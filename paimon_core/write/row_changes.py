@@ -20,14 +20,14 @@ from pyroaring import BitMap64
 
 from paimon_core.errors import CommitConflictError, CorruptFileError, InvalidDataError
 from paimon_core.formats.arrow_types import FILE_PATH, ROW_ID, ROW_INDEX, SEQUENCE_NUMBER, VALUE_KIND
-from paimon_core.formats.columns import fixed_values, int64_array
+from paimon_core.formats.columns import fixed_values, int64_array, without_rows
 from paimon_core.lsm.rows import ROW_DELETE
 from paimon_core.spec.deletion_vector import Positions, decode_vectors
 from paimon_core.spec.manifest import ManifestEntry
 from paimon_core.spec.message import CommitMessage, decode_message, encode_message
 from paimon_core.spec.paths import data_file_path
 from paimon_core.spec.snapshot import Snapshot
-from paimon_core.store.bucket_files import BucketFiles, without_rows
+from paimon_core.store.bucket_files import BucketFiles
 from paimon_core.store.index_files import Bucket, index_entries, index_path, read_index_file
 from paimon_core.store.manifests import live_files
 from paimon_core.store.row_tracking import rewritten_columns, tracking_fields

@@ -116,7 +116,7 @@ def test_keys_stay_where_they_are_with_other_engines(
         commit(table, write(table, rows, tasks))
         for p, k, v in rows:
             model[k] = (model[k][0], MERGES[engine](model[k][1], v)) if k in model else (p, v)
-        if compacts:
+        if compacts or engine == "first-row":  # whose rows show once they are compacted
             compact(table)
         assert read(table) == [(p, k, v) for k, (p, v) in sorted(model.items())]
 

@@ -13,10 +13,12 @@ from hypothesis import strategies as st
 
 from paimon_core.commit.draft import CommitInfo
 from paimon_core.errors import CommitConflictError, CorruptFileError
+from paimon_core.expressions.predicate import And, Compare
 from paimon_core.lsm.strategy import Strategy, hides_level_0
 from paimon_core.scan.read import read_split
 from paimon_core.spec.message import CommitMessage, decode_message
 from paimon_core.spec.snapshot import CommitKind, Snapshot
+from paimon_core.store.bucket_files import BucketFiles
 from paimon_core.store.index_files import index_entries
 from paimon_core.store.manifests import live_files
 from paimon_core.store.partitions import PartitionFilter
@@ -255,3 +257,20 @@ def test_damaged_marks_stop_a_compaction(tmp_path: Path) -> None:
     with pytest.raises(CorruptFileError, match="checksum"):
         compacted(table, Strategy.WRITE)
     assert len(sorted(tmp_path.rglob("*.parquet"))) == len(files) + 1
+
+
+def test_row_groups_are_left_out_of_files_with_marks(tmp_path: Path) -> None:
+    table = dv_table(tmp_path, num_sorted_run__compaction_trigger="5")
+    write(table, [((k, k, k), 0) for k in range(300_000)])
+    compact(table, Strategy.FULL)
+    write(table, [((k, -1, -1), 0) for k in (5, 70_000, 200_000, 299_999)])
+    compact(table)
+    (split,) = (s for s in table.plan(table.latest_snapshot()).splits if s.deletions)
+    for condition, expected in (
+        (Compare("n", ">", 250_000), 49_998),
+        (And((Compare("n", ">=", 199_999), Compare("n", "<=", 200_001))), 2),
+        (Compare("n", "<", 10), 9),
+    ):
+        reader = BucketFiles(table.store, split.bucket_dir, table.schema.fields, condition, split.deletions_by_file)
+        rows = sum(b.num_rows for b in reader.read([f for f in split.files if f.level == 5]))
+        assert rows == expected
