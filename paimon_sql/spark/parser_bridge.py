@@ -129,11 +129,25 @@ class CatalogRegistry:
             plan = asking_for_evolution(self.jvm, plan)
         return with_casts(self.jvm, catalog.session, schema, plan)
 
+    def has(self, relation: JavaObject) -> bool:
+        """Whether a relation, parsed or loaded, is a table of ours."""
+        if class_name(relation) == "DataSourceV2Relation":
+            return relation.catalog().isDefined() and str(relation.catalog().get().name()) in self.catalogs
+        return self._find(relation) is not None
+
+    def has_name(self, name: str) -> bool:
+        """Whether a name, as SQL spells it, is that of a table in a catalog of ours, there or not."""
+        parts = self.session.sessionState().sqlParser().parseMultipartIdentifier(name)
+        return self._place([str(p) for p in self.jvm.items(parts)]) is not None
+
     def _find(self, relation: JavaObject) -> tuple[SparkCatalog, Identifier] | None:
         """The catalog of ours that a parsed table name leads to, and the table's name there."""
         if class_name(relation) not in _RELATIONS:
             return None
-        parts = [str(p) for p in self.jvm.items(relation.multipartIdentifier())]
+        return self._place([str(p) for p in self.jvm.items(relation.multipartIdentifier())])
+
+    def _place(self, parts: list[str]) -> tuple[SparkCatalog, Identifier] | None:
+        """The catalog of ours that the parts of a name lead to, and the table's name there."""
         manager = self.session.sessionState().catalogManager()
         if len(parts) > 2 or (len(parts) == 2 and parts[0] in self.catalogs):
             catalog, names = self.catalogs.get(parts[0]), parts[1:]
