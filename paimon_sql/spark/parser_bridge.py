@@ -15,13 +15,13 @@ from py4j.java_gateway import JavaObject
 from py4j.protocol import Py4JJavaError
 from pyspark.errors.exceptions.captured import CapturedException
 
-from paimon_core.errors import InvalidNameError
+from paimon_core.errors import InvalidNameError, InvalidOptionError, UnsupportedFeatureError
 from paimon_core.options import MERGE_SCHEMA, TableOptions
 from paimon_sql.catalog.identifier import Identifier
 from paimon_sql.catalog.load import load_catalog
-from paimon_sql.preprocess import rewrite
+from paimon_sql.preprocess import CatalogStatement, catalog_statement, rewrite
 from paimon_sql.spark.analyze import AnalyzeStatement
-from paimon_sql.spark.catalog_bridge import SparkCatalog
+from paimon_sql.spark.catalog_bridge import PROVIDER, SparkCatalog
 from paimon_sql.spark.drop_partitions import DropPartitions
 from paimon_sql.spark.errors import PARSE, of_parser
 from paimon_sql.spark.jvm import SQL, Jvm, class_name, with_elements
@@ -29,7 +29,7 @@ from paimon_sql.spark.proxy import Proxy
 from paimon_sql.spark.row_level_statement import RowLevelStatement
 from paimon_sql.spark.schema_evolution import INSERT, NESTED_COERCION, asking_for_evolution
 from paimon_sql.spark.session_bridge import SessionBridge
-from paimon_sql.spark.statement import Statement
+from paimon_sql.spark.statement import FunctionCommand, Statement
 from paimon_sql.spark.store_assignment import with_casts
 
 _EXPLAIN = "ExplainCommand"
@@ -72,11 +72,45 @@ class CatalogRegistry:
         self.seen = configured
 
     def _put(self, name: str, catalog: SparkCatalog) -> None:
+        self._known().put(name, catalog)
+        self.catalogs[name] = catalog
+
+    def _known(self) -> JavaObject:
+        """The session's catalogs that are loaded, a Scala map."""
         manager = self.session.sessionState().catalogManager()
         field = manager.getClass().getDeclaredField("catalogs")
         field.setAccessible(True)
-        field.get(manager).put(name, catalog)
-        self.catalogs[name] = catalog
+        return field.get(manager)
+
+    def change(self, statement: CatalogStatement) -> None:
+        """Configure a new catalog, or forget one."""
+        state, prefix = self.session.sessionState(), f"{CATALOG_PREFIX}{statement.name}"
+        conf, exists = state.conf(), state.catalogManager().isCatalogRegistered(statement.name)
+        if statement.options is not None:
+            self._check_new(statement, exists)
+            given = {f"{prefix}.{k}": v for k, v in statement.options.items() if k != "type"}
+            for key, value in {} if exists else ({prefix: CATALOG_CLASSES[0]} | given).items():
+                conf.setConfString(key, value)
+            return
+        if statement.name not in self.catalogs:
+            if exists or not statement.lenient:
+                raise InvalidOptionError(f"There is no Paimon catalog {statement.name!r} to drop in this session.")
+            return
+        if str(state.catalogManager().currentCatalog().name()) == statement.name:
+            raise InvalidOptionError(f"Catalog {statement.name!r} is the current one: USE another one, then drop it.")
+        for key in [prefix, *(f"{prefix}.{k}" for k in self.bridge.settings(f"{prefix}."))]:
+            conf.unsetConf(key)
+        self._known().remove(statement.name)
+        del self.catalogs[statement.name]
+
+    def _check_new(self, statement: CatalogStatement, exists: bool) -> None:
+        kind = (statement.options or {}).get("type", PROVIDER)
+        if exists and not statement.lenient:
+            raise InvalidOptionError(f"There is a catalog {statement.name!r} already: write IF NOT EXISTS, or drop it.")
+        if kind != PROVIDER:
+            raise UnsupportedFeatureError(
+                f"Catalog {statement.name!r} cannot be of type {kind!r}: write 'type' = '{PROVIDER}', or leave it out."
+            )
 
     def ours(self, plan: JavaObject) -> JavaObject:
         """A parsed statement; one that ANALYZEs a table of ours or changes its rows as what runs it."""
@@ -174,21 +208,26 @@ class PaimonParser(Proxy):
         self.registry, self.delegate = registry, delegate
 
     def parsePlan(self, text: str) -> Any:
-        self.registry.register()
-        return self._changes(text, self._parsed(self.delegate.parsePlan, rewrite(text)))
+        return self._planned(text, self.delegate.parsePlan)
 
     def parsePlanWithParameters(self, text: str, context: Any) -> Any:
+        return self._planned(text, self.delegate.parsePlanWithParameters, context)
+
+    def _planned(self, text: str, parse: Callable[..., JavaObject], *context: Any) -> JavaObject:
         self.registry.register()
-        return self._changes(text, self._parsed(self.delegate.parsePlanWithParameters, rewrite(text), context))
+        statement = catalog_statement(text)
+        if statement is not None:
+            change = partial(self.registry.change, statement)
+            command = FunctionCommand(self.jvm, f"change of catalog {statement.name}", change)
+            return self.jvm.create_namespace(command, statement.name)
+        plan = self._parsed(parse, rewrite(text), *context)
+        return self.registry.ours(plan) if _OURS.search(text) else plan
 
     def _parsed(self, parse: Callable[..., JavaObject], *arguments: Any) -> JavaObject:
         try:
             return parse(*arguments)
         except (CapturedException, Py4JJavaError) as e:
             raise of_parser(self.jvm, e) from e
-
-    def _changes(self, text: str, plan: JavaObject) -> JavaObject:
-        return self.registry.ours(plan) if _OURS.search(text) else plan
 
     def parseQuery(self, text: str) -> Any:
         self.registry.register()
