@@ -17,8 +17,8 @@ from pyspark.sql.merge import MergeIntoWriter
 
 from paimon_core.options import MERGE_SCHEMA, MERGE_SCHEMA_EXPLICIT_CAST, MERGE_SCHEMA_TYPE_WIDENING
 from paimon_sql.spark.catalog_bridge import PROVIDER
+from paimon_sql.spark.catalog_registry import CatalogRegistry
 from paimon_sql.spark.jvm import Jvm, class_name, scala_map_of, with_elements
-from paimon_sql.spark.parser_bridge import CatalogRegistry
 from paimon_sql.spark.schema_evolution import NESTED_COERCION
 from paimon_sql.spark.session_bridge import OPTION_PREFIX
 
