@@ -9,8 +9,10 @@ from pyspark.sql import SparkSession
 
 from paimon_core.errors import UnsupportedFeatureError
 from paimon_sql.java import find_java
+from paimon_sql.spark.catalog_registry import CATALOG_CLASSES, CATALOG_PREFIX
 from paimon_sql.spark.jvm import Jvm
-from paimon_sql.spark.parser_bridge import CATALOG_CLASSES, CATALOG_PREFIX, install_parser
+from paimon_sql.spark.parser_bridge import install_parser
+from paimon_sql.spark.writers import install_writers
 
 
 def connect(warehouse: str, catalog: str = "paimon", metastore: str = "filesystem", **options: str) -> SparkSession:
@@ -48,6 +50,7 @@ def install(spark: SparkSession) -> SparkSession:
         # workers started by bare name may be another Python, without our packages
         context.pythonExec = sys.executable
     install_parser(Jvm(context), spark._jsparkSession)
+    install_writers()
     spark.sql("SELECT 1")  # the hook makes the catalogs that are configured already
     return spark
 

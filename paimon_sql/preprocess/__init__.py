@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 
 from paimon_sql.preprocess.alter_columns import alter_columns
+from paimon_sql.preprocess.catalogs import CatalogStatement, catalog_statement
 from paimon_sql.preprocess.column_types import DECLARED_TYPES_PROPERTY
 from paimon_sql.preprocess.copy_into import copy_into
 from paimon_sql.preprocess.create_table import create_table
@@ -26,8 +27,10 @@ from paimon_sql.preprocess.tokens import splice, tokenize
 __all__ = [
     "DECLARED_TYPES_PROPERTY",
     "RULES",
+    "CatalogStatement",
     "PreprocessError",
     "Statement",
+    "catalog_statement",
     "is_terminated",
     "rewrite",
     "split_statements",

@@ -1,13 +1,12 @@
 """The parser hook: every statement passes here, is rewritten where Spark could not parse it, and goes on to Spark.
 
-It is also where catalogs appear: before a statement is analyzed, each `spark.sql.catalog.NAME` that asks for one of
-ours and that the session does not know yet is put into the session's catalog manager.
+It is also where catalogs appear that were configured since, and where statements on tables of ours become ours.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from functools import partial
 from typing import Any, ClassVar
 
@@ -15,139 +14,14 @@ from py4j.java_gateway import JavaObject
 from py4j.protocol import Py4JJavaError
 from pyspark.errors.exceptions.captured import CapturedException
 
-from paimon_core.errors import InvalidNameError
-from paimon_core.options import MERGE_SCHEMA, TableOptions
-from paimon_sql.catalog.identifier import Identifier
-from paimon_sql.catalog.load import load_catalog
-from paimon_sql.preprocess import rewrite
-from paimon_sql.spark.analyze import AnalyzeStatement
-from paimon_sql.spark.catalog_bridge import SparkCatalog
-from paimon_sql.spark.drop_partitions import DropPartitions
+from paimon_sql.preprocess import catalog_statement, rewrite
+from paimon_sql.spark.catalog_registry import CatalogRegistry
 from paimon_sql.spark.errors import PARSE, of_parser
-from paimon_sql.spark.jvm import SQL, Jvm, class_name, with_elements
+from paimon_sql.spark.jvm import SQL, Jvm
 from paimon_sql.spark.proxy import Proxy
-from paimon_sql.spark.row_level_statement import RowLevelStatement
-from paimon_sql.spark.schema_evolution import INSERT, NESTED_COERCION, asking_for_evolution
-from paimon_sql.spark.session_bridge import SessionBridge
-from paimon_sql.spark.statement import Statement
-from paimon_sql.spark.store_assignment import with_casts
+from paimon_sql.spark.statement import FunctionCommand
 
-_EXPLAIN = "ExplainCommand"
-_RELATIONS = ("UnresolvedRelation", "UnresolvedTable", "UnresolvedTableOrView")
-# Spark's parsed statements that are run by ours, and where each holds its table
-STATEMENTS: Mapping[str, tuple[type[Statement], str]] = {
-    "AnalyzeColumn": (AnalyzeStatement, "child"),
-    "AnalyzeTable": (AnalyzeStatement, "child"),
-    "DeleteFromTable": (RowLevelStatement, "table"),
-    "DropPartitions": (DropPartitions, "table"),
-    "UpdateTable": (RowLevelStatement, "table"),
-    "MergeIntoTable": (RowLevelStatement, "targetTable"),
-}
-CATALOG_PREFIX = "spark.sql.catalog."
-CATALOG_CLASSES = ("paimon_sql.SparkCatalog", "org.apache.paimon.spark.SparkCatalog")
-_CONFIGURED = re.compile(
-    re.escape(CATALOG_PREFIX) + r"([^.=,\s]+)=(?:" + "|".join(map(re.escape, CATALOG_CLASSES)) + r")(?=[,}])"
-)
 _OURS = re.compile(r"\b(?:ANALYZE|INSERT|DELETE|UPDATE|MERGE)\b|\bDROP\b.*\bPARTITION\b", re.IGNORECASE | re.DOTALL)
-_SETTING = re.compile(re.escape(CATALOG_PREFIX) + r"[^=]+=[^,}]*")
-
-
-class CatalogRegistry:
-    """The catalogs of ours in one session."""
-
-    def __init__(self, jvm: Jvm, session: Any) -> None:
-        self.jvm, self.session, self.bridge = jvm, session, SessionBridge(jvm, session)
-        self.seen: list[str] = []
-        self.catalogs: dict[str, SparkCatalog] = {}
-
-    def register(self) -> None:
-        """Make every configured catalog that is new or configured anew. One crossing where there is none."""
-        text = self.bridge.settings_text()
-        configured = _SETTING.findall(text)
-        if configured == self.seen:
-            return
-        for name in sorted(set(_CONFIGURED.findall(text))):
-            settings = self.bridge.settings(f"{CATALOG_PREFIX}{name}.")
-            self._put(name, SparkCatalog(self.jvm, self.bridge, name, partial(load_catalog, settings)))
-        self.seen = configured
-
-    def _put(self, name: str, catalog: SparkCatalog) -> None:
-        manager = self.session.sessionState().catalogManager()
-        field = manager.getClass().getDeclaredField("catalogs")
-        field.setAccessible(True)
-        field.get(manager).put(name, catalog)
-        self.catalogs[name] = catalog
-
-    def ours(self, plan: JavaObject) -> JavaObject:
-        """A parsed statement; one that ANALYZEs a table of ours or changes its rows as what runs it."""
-        kind = class_name(plan)
-        if kind == _EXPLAIN:
-            return with_elements(self.jvm, plan, logicalPlan=self.explained(plan.logicalPlan()))
-        if kind == INSERT:
-            return self.insert(plan)
-        statement = self.statement(plan, kind)
-        return plan if statement is None else self.jvm.create_namespace(statement, kind)
-
-    def explained(self, plan: JavaObject) -> JavaObject:
-        """A parsed statement to be explained; one that changes rows of a table of ours as the plan of its changes."""
-        kind = class_name(plan)
-        if kind == INSERT:
-            return self.insert(plan)
-        statement = self.statement(plan, kind)
-        return statement.explained() if isinstance(statement, RowLevelStatement) else plan
-
-    def statement(self, plan: JavaObject, kind: str) -> Statement | None:
-        """What runs a parsed statement on a table of ours, None for others."""
-        if kind not in STATEMENTS:
-            return None
-        made, place = STATEMENTS[kind]
-        relation = getattr(plan, place)()
-        relation = relation.child() if class_name(relation) == "SubqueryAlias" else relation
-        found = self._find(relation)
-        if found is None:
-            return None
-        catalog, identifier = found
-        if identifier.system_table is not None or not catalog.catalog.table_exists(identifier):
-            return None  # Spark says what is wrong
-        statement = made(self.jvm, catalog.session, catalog, identifier, plan)
-        return statement if statement.applies() else None
-
-    def insert(self, plan: JavaObject) -> JavaObject:
-        """A parsed statement; INSERT INTO a table of ours casts as Paimon does, and BY NAME brings columns with it
-        where `write.merge-schema` is set."""
-        found = self._find(plan.table()) if class_name(plan) == INSERT else None
-        if found is None:
-            return plan
-        catalog, identifier = found
-        if identifier.system_table is not None or not catalog.catalog.table_exists(identifier):
-            return plan  # Spark says what is wrong
-        schema = catalog.catalog.load_table(identifier).schema
-        options = TableOptions(catalog.session.table_options(catalog.catalog_name, identifier))
-        if options[MERGE_SCHEMA] and plan.byName():
-            # fields missing in nested columns are NULL then; only statements that evolve a schema look at this
-            self.session.sessionState().conf().setConfString(NESTED_COERCION, "true")
-            plan = asking_for_evolution(self.jvm, plan)
-        return with_casts(self.jvm, catalog.session, schema, plan)
-
-    def _find(self, relation: JavaObject) -> tuple[SparkCatalog, Identifier] | None:
-        """The catalog of ours that a parsed table name leads to, and the table's name there."""
-        if class_name(relation) not in _RELATIONS:
-            return None
-        parts = [str(p) for p in self.jvm.items(relation.multipartIdentifier())]
-        manager = self.session.sessionState().catalogManager()
-        if len(parts) > 2 or (len(parts) == 2 and parts[0] in self.catalogs):
-            catalog, names = self.catalogs.get(parts[0]), parts[1:]
-        else:
-            if len(parts) == 1 and self.session.sessionState().catalog().getTempView(parts[0]).isDefined():
-                return None
-            catalog, names = self.catalogs.get(str(manager.currentCatalog().name())), parts
-        if catalog is None or len(names) > 2:
-            return None
-        database = names[0] if len(names) == 2 else str(manager.currentNamespace()[0])
-        try:
-            return catalog, Identifier.of(database, names[-1])
-        except InvalidNameError:
-            return None
 
 
 class PaimonParser(Proxy):
@@ -160,21 +34,26 @@ class PaimonParser(Proxy):
         self.registry, self.delegate = registry, delegate
 
     def parsePlan(self, text: str) -> Any:
-        self.registry.register()
-        return self._changes(text, self._parsed(self.delegate.parsePlan, rewrite(text)))
+        return self._planned(text, self.delegate.parsePlan)
 
     def parsePlanWithParameters(self, text: str, context: Any) -> Any:
+        return self._planned(text, self.delegate.parsePlanWithParameters, context)
+
+    def _planned(self, text: str, parse: Callable[..., JavaObject], *context: Any) -> JavaObject:
         self.registry.register()
-        return self._changes(text, self._parsed(self.delegate.parsePlanWithParameters, rewrite(text), context))
+        statement = catalog_statement(text)
+        if statement is not None:
+            change = partial(self.registry.change, statement)
+            command = FunctionCommand(self.jvm, f"change of catalog {statement.name}", change)
+            return self.jvm.create_namespace(command, statement.name)
+        plan = self._parsed(parse, rewrite(text), *context)
+        return self.registry.ours(plan) if _OURS.search(text) else plan
 
     def _parsed(self, parse: Callable[..., JavaObject], *arguments: Any) -> JavaObject:
         try:
             return parse(*arguments)
         except (CapturedException, Py4JJavaError) as e:
             raise of_parser(self.jvm, e) from e
-
-    def _changes(self, text: str, plan: JavaObject) -> JavaObject:
-        return self.registry.ours(plan) if _OURS.search(text) else plan
 
     def parseQuery(self, text: str) -> Any:
         self.registry.register()

@@ -6,6 +6,7 @@ procedure does not. So a statement is a catalog in which Spark is told to create
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, ClassVar
 
 from pyspark.errors.exceptions.captured import CapturedException
@@ -19,27 +20,16 @@ from paimon_sql.spark.proxy import Proxy
 from paimon_sql.spark.session_bridge import SessionBridge
 
 
-class Statement(Proxy):
-    """One statement on one table of a catalog; subclasses say in `_run` what it does."""
+class Command(Proxy):
+    """What Spark calls once; subclasses say in `_execute` what happens then."""
 
     CARRIERS: ClassVar = {"createNamespace": NAMESPACE_EXISTS}
 
-    def __init__(self, jvm: Jvm, session: SessionBridge, catalog: SparkCatalog, name: Identifier, plan: Any) -> None:
-        super().__init__(jvm)
-        self.session, self.catalog, self.identifier, self.plan = session, catalog, name, plan
-
-    def _run(self, plan: Any, table: Table) -> None:
-        """Run the parsed statement on its table."""
-
-    def applies(self) -> bool:
-        """Whether it runs the statement; Spark does otherwise."""
-        return True
+    def _execute(self) -> None:
+        """Do what the statement says."""
 
     def name(self) -> str:
-        return self.catalog.catalog_name
-
-    def toString(self) -> str:
-        return f"{self.plan.nodeName()} {self.name()}.{self.identifier}"
+        return type(self).__name__
 
     def namespaceExists(self, namespace: Any) -> bool:
         return False
@@ -65,14 +55,52 @@ class Statement(Proxy):
     def createNamespace(self, namespace: Any, metadata: Any) -> None:
         """Run the statement."""
         try:
-            self._run(self.plan, self._load())
+            self._execute()
         except CapturedException as e:
             raise declared(self.jvm, e, NAMESPACE_EXISTS) from e
+
+    class Java:
+        implements = [f"{CATALOG}.SupportsNamespaces"]
+
+
+class Statement(Command):
+    """One statement on one table of a catalog; subclasses say in `_run` what it does."""
+
+    def __init__(self, jvm: Jvm, session: SessionBridge, catalog: SparkCatalog, name: Identifier, plan: Any) -> None:
+        super().__init__(jvm)
+        self.session, self.catalog, self.identifier, self.plan = session, catalog, name, plan
+
+    def _run(self, plan: Any, table: Table) -> None:
+        """Run the parsed statement on its table."""
+
+    def applies(self) -> bool:
+        """Whether it runs the statement; Spark does otherwise."""
+        return True
+
+    def name(self) -> str:
+        return self.catalog.catalog_name
+
+    def toString(self) -> str:
+        return f"{self.plan.nodeName()} {self.name()}.{self.identifier}"
+
+    def _execute(self) -> None:
+        self._run(self.plan, self._load())
 
     def _load(self) -> Table:
         options = self.session.table_options(self.catalog.catalog_name, self.identifier)
         table = self.catalog.catalog.load_table(self.identifier)
         return table.with_options(options) if options else table
 
-    class Java:
-        implements = [f"{CATALOG}.SupportsNamespaces"]
+
+class FunctionCommand(Command):
+    """A function that is called when the command runs."""
+
+    def __init__(self, jvm: Jvm, text: str, function: Callable[[], None]) -> None:
+        super().__init__(jvm)
+        self.text, self.function = text, function
+
+    def toString(self) -> str:
+        return self.text
+
+    def _execute(self) -> None:
+        self.function()

@@ -202,6 +202,35 @@ def test_data_is_copied_between_formats(spark: Any, frame: Any, tmp_path: Path) 
     assert spark.table("t").count() == 4
 
 
+def test_writes_bring_columns_where_asked(spark: Any, frame: Any) -> None:
+    frame.writeTo("t").create()
+    more = frame.where("k = 1").selectExpr("9L AS k", "true AS x", "v")
+    with pytest.raises(AnalysisException, match="x"):
+        more.writeTo("t").append()
+    more.writeTo("t").option("write.merge-schema", "true").append()
+    assert content(spark, "t") == [(1, "a", 1, None), (2, "b", 2, None), (9, "a", None, True)]
+    assert dict(spark.table("t").dtypes)["k"] == "int"
+    again = more.selectExpr("k", "1 AS y")
+    again.write.format("paimon").mode("append").option("write.merge-schema", "true").option(
+        "write.merge-schema.type-widening", "true"
+    ).saveAsTable("t")
+    assert dict(spark.table("t").dtypes) == {"k": "bigint", "v": "string", "p": "int", "x": "boolean", "y": "int"}
+    assert spark.conf.get("spark.paimon.write.merge-schema", None) is None
+    again.selectExpr("k", "2 AS z").writeTo("t").option("write.merge-schema", "true").overwrite(F.lit(True))
+    assert content(spark, "t") == [(9, None, None, None, None, 2)]
+
+
+def test_merge_into(spark: Any, frame: Any) -> None:
+    frame.writeTo("t").tableProperty("primary-key", "k").tableProperty("bucket", "1").create()
+    source = rows(spark, (2, "new", 20), (3, "c", 30)).withColumn("extra", F.lit(1)).alias("s")
+    merge = source.mergeInto("t", F.expr("t.k = s.k")).whenMatched().update({"v": F.col("s.v")})
+    merge.whenNotMatched().insert({"k": F.col("s.k"), "v": F.lit("n")}).merge()
+    assert content(spark, "t") == [(1, "a", 1), (2, "new", 2), (3, "n", None)]
+    merge = source.mergeInto("t", F.expr("t.k = s.k")).whenMatched().updateAll().withSchemaEvolution()
+    merge.whenNotMatchedBySource().delete().merge()
+    assert content(spark, "t") == [(2, "new", 20, 1), (3, "c", 30, 1)]
+
+
 # -- reading --------------------------------------------------------------------------------------------------------
 
 

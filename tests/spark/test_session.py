@@ -275,3 +275,27 @@ def test_a_query_sees_one_version(spark: Any) -> None:
     spark.sql("INSERT INTO t VALUES (2)")
     assert frame.count() == len(frame.collect()) == 2
     assert rows(spark, "SELECT (SELECT count(*) FROM t), count(*), count(DISTINCT k) FROM t") == [(2, 2, 2)]
+
+
+def test_catalogs_are_created_and_dropped(spark: Any, tmp_path: Path) -> None:
+    create = f"CREATE CATALOG other WITH ('type' = 'paimon', 'warehouse' = '{tmp_path}/other')"
+    assert spark.sql(create).collect() == []
+    spark.sql("USE CATALOG other")
+    spark.sql("CREATE TABLE t (k INT)")
+    assert (tmp_path / "other" / "default.db" / "t").is_dir()
+    for statement, message in {
+        create: "There is a catalog 'other' already",
+        "CREATE CATALOG x WITH ('type' = 'hive')": "cannot be of type 'hive'",
+        "DROP CATALOG other": "is the current one",
+        "DROP CATALOG nope": "no Paimon catalog 'nope'",
+        "CREATE CATALOG x": "needs WITH",
+    }.items():
+        with pytest.raises(AnalysisException, match=message):
+            spark.sql(statement)
+    spark.sql("USE paimon.default")
+    spark.sql("DROP CATALOG IF EXISTS nope")
+    spark.sql("DROP CATALOG other")
+    with pytest.raises(AnalysisException, match="TABLE_OR_VIEW_NOT_FOUND"):
+        spark.sql("SELECT * FROM other.default.t")
+    spark.sql(create.replace("CATALOG", "CATALOG IF NOT EXISTS"))
+    assert spark.sql("SELECT count(*) FROM other.default.t").collect() == [(0,)]
