@@ -10,17 +10,20 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from functools import partial
 
 from paimon_core.errors import PaimonError
 from paimon_core.maintenance.references import NeededFiles, Versions, branch_stores, versions_of
 from paimon_core.spec.snapshot import Snapshot
+from paimon_core.store.cache import MetadataCache
 from paimon_core.store.changelogs import list_changelogs
 from paimon_core.store.snapshots import find_snapshot, snapshot_ids
 from paimon_core.store.table_store import TableStore
 from paimon_core.store.tags import list_tags
 
 _LOG = logging.getLogger(__name__)
+_CACHED = 20_000  # entries: what is read of versions that go is of no use to others
 _MANY, _THREADS = 1000, 16  # many files are deleted by several threads: storages far away answer late
 
 
@@ -30,7 +33,8 @@ def release(gone: Versions, remove: Callable[[], None]) -> None:
     Raises `StorageError`: nothing is deleted then, unless `remove` did. What cannot be
     deleted behind it stays as an orphan.
     """
-    store = gone.store
+    store = replace(gone.store, cache=MetadataCache(_CACHED))
+    gone = replace(gone, store=store)
     unneeded = set(NeededFiles(tolerant=True).of(gone))
     remove()
     try:
