@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from pyspark.sql.types import DataType, StructType
@@ -142,8 +143,11 @@ class SparkTable(_BridgedTable, PartitionManagement):
         return takes_change(self.table.store, change)
 
     def newScanBuilder(self, options: Any) -> Any:
-        version = self._version(self._with_options(options))
-        return PaimonScanBuilder(self.jvm, self.session, self.at, version)
+        table = self._with_options(options)
+        at = self.at
+        if table is not self.table:
+            at = replace(at, store=at.store.with_options(table.store.options.values))
+        return PaimonScanBuilder(self.jvm, self.session, at, self._version(table))
 
     def newWriteBuilder(self, info: Any) -> Any:
         return PaimonWriteBuilder(self.jvm, self.session, self._with_options(info.options()), info)

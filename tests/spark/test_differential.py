@@ -33,7 +33,7 @@ NESTED = (
     "st.x = 1",
     "st.y = ''",
     "st IS NULL",
-    "ar[0] = 7",
+    "get(ar, 0) = 7",
     "size(ar) = 0",
     "m['a'] IS NULL",
     "exists(ar, x -> x > 1)",
