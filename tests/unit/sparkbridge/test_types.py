@@ -58,6 +58,7 @@ SHOWN: list[tuple[paimon.DataType, spark.DataType]] = [
     *((TimeType(Kind.TIMESTAMP, precision=p), spark.TimestampNTZType()) for p in (0, 3, 9)),
     *((TimeType(Kind.TIMESTAMP_LTZ, precision=p), spark.TimestampType()) for p in (0, 3, 9)),
     (TimeType(Kind.TIME, precision=3), spark.IntegerType()),
+    (paimon.DataType(Kind.BLOB), spark.BinaryType()),
     (LengthType(Kind.BINARY, length=3), spark.BinaryType()),
     (LengthType(Kind.VARBINARY, length=3), spark.BinaryType()),
     (CollectionType(Kind.MULTISET, element=STRING), spark.MapType(spark.StringType(), spark.IntegerType(), False)),
