@@ -196,6 +196,7 @@ def test_every_step_shows_what_the_model_says(tmp_path: Path, name: str, produce
             options.pop("fields.c.aggregate-function")
         schema = new_table_schema(fields(k=INT, a=INT, b=INT), options=options)
         load_catalog({"warehouse": lived.warehouse}).create_table(T, schema)
+        waiting = False  # whether rows are not compacted: of first-row tables these are not shown
         for step, given_rows in [*history, ("full", [])]:
             match step:
                 case "write":
@@ -206,7 +207,8 @@ def test_every_step_shows_what_the_model_says(tmp_path: Path, name: str, produce
                     lived.alter(step)
             table = lived.table()
             now = lived.expected(lived.names(table))
-            if not (name == "first-row" and step == "write"):
+            waiting = step == "write" or (waiting and step not in ("minor", "full"))
+            if not (name == "first-row" and waiting):
                 assert lived.read(table) == now, step
             if step == "full" and producer in ("lookup", "full-compaction"):
                 assert lived.known == now
