@@ -19,6 +19,7 @@ import os
 import struct
 import zlib
 from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any, Protocol
 
 import fastavro
@@ -67,7 +68,8 @@ class ContainerReader:
         blocks = list(self._packed())
         count, zeros = sum(count for count, _ in blocks), bytes(spare)
         if self._codec == "zstandard":  # frames behind each other are zstandard data as well: one call for all
-            return count, _zstandard_content(b"".join(packed for _, packed in blocks), spare)
+            with _unpacking(self._codec):
+                return count, _zstandard_content(b"".join(packed for _, packed in blocks), spare)
         parts = [decompress(self._codec, packed) for _, packed in blocks]
         return count, np.frombuffer(b"".join((*parts, zeros)), dtype=np.uint8)
 
@@ -117,13 +119,19 @@ def compress(codec: str, level: int, content: bytes) -> bytes:
 
 def decompress(codec: str, packed: bytes) -> bytes:
     """The reverse of `compress`. Raises `ValueError` for what does not unpack to less than a gigabyte."""
-    try:
+    with _unpacking(codec):
         content = _unpacked(codec, packed)
-    except (zlib.error, lzma.LZMAError, OSError, EOFError) as e:
-        raise ValueError(f"a block is no {codec} data ({e})") from e
     if len(content) > _LARGEST_BLOCK:
         raise ValueError("a block unpacks to more than a gigabyte")
     return content
+
+
+@contextmanager
+def _unpacking(codec: str) -> Iterator[None]:
+    try:
+        yield
+    except (zlib.error, lzma.LZMAError, OSError, EOFError) as e:
+        raise ValueError(f"a block is no {codec} data ({e})") from e
 
 
 def varint(number: int) -> bytes:

@@ -9,6 +9,7 @@ _ROW_ID, _SEQUENCE_NUMBER     see `store.row_tracking`: these are read as column
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pyarrow as pa
@@ -25,9 +26,15 @@ _FIRST_ID = 2_147_482_000  # beyond every column's
 
 def metadata_fields(schema: TableSchema) -> tuple[DataField, ...]:
     """The metadata columns of a table."""
-    partition = RowType(fields=schema.partition_fields)
+    partition = RowType(fields=tuple(map(_as_text, schema.partition_fields)))
     types = {FILE_PATH: STRING, ROW_INDEX: BIGINT, PARTITION: partition, BUCKET: INT}
     return tuple(DataField(id=_FIRST_ID + i, name=n, type=t) for i, (n, t) in enumerate(types.items()))
+
+
+def _as_text(field: DataField) -> DataField:
+    """The column, without a length of its texts: nested in another column Spark has none."""
+    is_text = field.type.kind in (Kind.CHAR, Kind.VARCHAR)
+    return replace(field, type=STRING.with_nullable(field.type.nullable)) if is_text else field
 
 
 def metadata_column(

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
+from dataclasses import replace
 
 from paimon_core.commit.draft import CommitInfo
 from paimon_core.errors import CommitConflictError, CommitUnknownError
@@ -66,4 +67,5 @@ def _without_changelog(table: Table) -> Table:
     if producer not in ("lookup", "full-compaction"):
         return table
     waited_for = "true" if producer == "lookup" else "false"
-    return table.with_options({CHANGELOG_PRODUCER.key: "none", FORCE_LOOKUP.key: waited_for})
+    options = {CHANGELOG_PRODUCER.key: "none", FORCE_LOOKUP.key: waited_for}
+    return replace(table, store=table.store.with_options(options))  # for this once, also where they have to stay

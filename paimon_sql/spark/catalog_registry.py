@@ -13,7 +13,7 @@ from typing import Any
 
 from py4j.java_gateway import JavaObject
 
-from paimon_core.errors import InvalidNameError, InvalidOptionError, UnsupportedFeatureError
+from paimon_core.errors import InvalidNameError, InvalidOptionError, PaimonError, UnsupportedFeatureError
 from paimon_core.options import MERGE_SCHEMA, TableOptions
 from paimon_sql.catalog.identifier import Identifier
 from paimon_sql.catalog.load import load_catalog
@@ -148,9 +148,12 @@ class CatalogRegistry:
         if found is None:
             return plan
         catalog, identifier = found
-        if identifier.system_table is not None or not catalog.catalog.table_exists(identifier):
+        if identifier.system_table is not None:
             return plan  # Spark says what is wrong
-        schema = catalog.catalog.load_table(identifier).schema
+        try:
+            schema = catalog.catalog.load_table(identifier).schema
+        except PaimonError:
+            return plan  # Spark asks again, and says what is wrong
         options = TableOptions(catalog.session.table_options(catalog.catalog_name, identifier))
         if options[MERGE_SCHEMA] and plan.byName():
             # fields missing in nested columns are NULL then; only statements that evolve a schema look at this
