@@ -92,6 +92,10 @@ def _opposite(predicate: Predicate) -> Predicate | None:
             return IsNull(column)
         case Compare(column, op, value) if op in _OPPOSITES:
             return Compare(column, _OPPOSITES[op], value)
+        case Compare(column, "<=>", None):
+            return IsNotNull(column)
+        case Compare(column, "<=>", value):
+            return Or((Compare(column, "!=", value), IsNull(column)))
         case In(column, values):
             return And(tuple(Compare(column, "!=", v) for v in values))
         case _:
