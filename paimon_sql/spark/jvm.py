@@ -110,7 +110,7 @@ class Jvm:
     @cached_property
     def empty_map(self) -> JavaObject:
         """A Scala Map without entries."""
-        return self.constant(_PYTHON_UTILS, "toScalaMap")(self.map({}))
+        return self.scala_map({})
 
     @cached_property
     def none(self) -> JavaObject:
@@ -230,7 +230,7 @@ class Jvm:
 
     def scala_map(self, items: Mapping[str, Any]) -> JavaObject:
         """An immutable Scala map."""
-        return self.java_class("org.apache.spark.api.python.PythonUtils").toScalaMap(self.map(items))
+        return self.constant(_PYTHON_UTILS, "toScalaMap")(self.map(items))
 
     def rows(self, session: JavaObject, table: pa.Table, schema: StructType) -> JavaArray:
         """Arrow rows as an array of Spark's internal rows, in one crossing."""
