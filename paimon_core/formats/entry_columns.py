@@ -44,7 +44,6 @@ from paimon_core.spec.stats import SimpleStats
 
 Rows = NDArray[np.int64]
 V = TypeVar("V")
-_NAME_WORDS = 6
 _MIX = np.uint64(0x9E3779B97F4A7C15)
 _NESTED: dict[str, type[Any]] = {"file": DataFileMeta, "key_stats": SimpleStats, "value_stats": SimpleStats}
 _MEANINGS: dict[str, Callable[[int], Any]] = {"kind": FileKind, "creation_time": moment}
@@ -171,9 +170,9 @@ class EntryColumns:
         """Numbers that are equal for the same file, and hardly ever for others."""
         seeds = np.array([hash(p) for p in self.partitions], dtype=np.int64).view(np.uint64)
         result = seeds[self.partition_codes] if len(self) else np.zeros(0, dtype=np.uint64)
-        words = byte_words(self.names, _NAME_WORDS)
-        others = (self.buckets, self.levels, byte_lengths(self.names))
-        for word in (*(o.view(np.uint64) for o in others), *(words[:, i] for i in range(_NAME_WORDS))):
+        lengths = byte_lengths(self.names)
+        words = byte_words(self.names, -(-int(lengths.max(initial=0)) // 8))  # names may differ in their last byte only
+        for word in (*(o.view(np.uint64) for o in (self.buckets, self.levels, lengths)), *words.T):
             result = (result ^ word) * _MIX
             result ^= result >> np.uint64(29)
         for codes, values in self._file_indexes:
@@ -196,23 +195,30 @@ def decode_entries(path: str, data: bytes) -> EntryColumns:
 def live_rows(manifests: Sequence[EntryColumns]) -> list[Rows]:
     """Of each manifest the rows of the files that are left when each DELETE cancels its ADD, ascending."""
     identities = np.concatenate([np.zeros(0, dtype=np.uint64), *(m.identities for m in manifests)])
+    order, last = _last_of_each(identities)
+    if _collide(manifests, order, ~last):
+        order, last = _last_of_each(_numbered(manifests))
     added = np.concatenate([np.zeros(0, dtype=np.bool_), *(m.added for m in manifests)])
-    order = np.argsort(identities, kind="stable")
-    ordered = identities[order]
-    last = np.append(ordered[1:] != ordered[:-1], True)[: len(order)]
-    if not last.all():
-        again = np.flatnonzero(~last)
-        _split_collisions(manifests, order, again, last)
     live = np.zeros(len(order), dtype=np.bool_)
     live[order[last]] = added[order[last]]
     ends = np.cumsum([len(m) for m in manifests])
     return [np.flatnonzero(live[end - len(m) : end]) for m, end in zip(manifests, ends, strict=True)]
 
 
-def _split_collisions(manifests: Sequence[EntryColumns], order: Rows, again: Rows, last: NDArray[np.bool_]) -> None:
-    """Correct `last`, where rows have the number of the next row and are other files nevertheless."""
-    names = pa.chunked_array([m.names for m in manifests])
+def _last_of_each(identities: NDArray[Any]) -> tuple[Rows, NDArray[np.bool_]]:
+    """The order that brings equal identities together, and which of the ordered rows end a group of equals."""
+    order = np.argsort(identities, kind="stable")
+    ordered = identities[order]
+    return order, np.append(ordered[1:] != ordered[:-1], True)[: len(order)]
+
+
+def _collide(manifests: Sequence[EntryColumns], order: Rows, repeated: NDArray[np.bool_]) -> bool:
+    """Whether rows have the identity of the row behind them in order, and are other files nevertheless."""
+    again = np.flatnonzero(repeated)
+    if not again.size:
+        return False
     first, second = order[again], order[again + 1]
+    names = pa.chunked_array([m.names for m in manifests])
     same = pc.equal(names.take(int64_array(first)), names.take(int64_array(second))).to_numpy()
     known: dict[bytes, int] = {}
     codes = [np.array([known.setdefault(p, len(known)) for p in m.partitions], dtype=np.int64) for m in manifests]
@@ -223,7 +229,14 @@ def _split_collisions(manifests: Sequence[EntryColumns], order: Rows, again: Row
     ):
         values = np.concatenate(column)
         same = same & (values[first] == values[second])
-    last[again[~same]] = True
+    return not same.all()
+
+
+def _numbered(manifests: Sequence[EntryColumns]) -> Rows:
+    """Equal numbers for the same file and no other; far slower than `identities`."""
+    known: dict[Any, int] = {}
+    entries = (e for m in manifests for e in m.entries(np.arange(len(m))))
+    return np.array([known.setdefault(e.identifier, len(known)) for e in entries], dtype=np.int64)
 
 
 class _CodedEntries:

@@ -111,13 +111,19 @@ def test_live_rows_are_the_live_entries(manifests: list[list[ManifestEntry]]) ->
     assert len({e.identifier for e in live}) == len(live)
 
 
-def test_numbers_that_collide_are_told_apart(monkeypatch: pytest.MonkeyPatch) -> None:
-    file = DataFileMeta(
-        file_name="a", file_size=1, row_count=1, min_sequence_number=0, max_sequence_number=0, schema_id=0
-    )
-    add = ManifestEntry(kind=FileKind.ADD, partition=encode_row([], []), bucket=0, total_buckets=1, file=file)
-    other = replace(add, file=replace(file, file_name="b"))
-    made = [add, other, replace(other, kind=FileKind.DELETE)]
-    monkeypatch.setattr(EntryColumns, "identities", property(lambda self: np.zeros(len(self), dtype=np.uint64)))
+@pytest.mark.parametrize("same", ["hash", "beginning"])
+def test_numbers_that_collide_are_told_apart(monkeypatch: pytest.MonkeyPatch, same: str) -> None:
+    files = [
+        DataFileMeta(file_name=n, file_size=1, row_count=1, min_sequence_number=0, max_sequence_number=0, schema_id=0)
+        for n in (f"{'long' * 20}-{number}" for number in range(3))
+    ]
+    adds = [
+        ManifestEntry(kind=FileKind.ADD, partition=encode_row([], []), bucket=0, total_buckets=1, file=file)
+        for file in files
+    ]
+    made = [*adds, *(replace(add, kind=FileKind.DELETE) for add in adds[:2])]
+    if same == "hash":
+        monkeypatch.setattr(EntryColumns, "identities", property(lambda self: np.zeros(len(self), dtype=np.uint64)))
     columns = decode_entries("f", encode_manifest(made))
-    assert [r.tolist() for r in live_rows([columns])] == [[0]]
+    assert [r.tolist() for r in live_rows([columns])] == [[2]]
+
