@@ -171,10 +171,11 @@ class EntryColumns:
         seeds = np.array([hash(p) for p in self.partitions], dtype=np.int64).view(np.uint64)
         result = seeds[self.partition_codes] if len(self) else np.zeros(0, dtype=np.uint64)
         lengths = byte_lengths(self.names)
+        for number in (self.buckets, self.levels, lengths):
+            result = _mixed(result, number.view(np.uint64))
         words = byte_words(self.names, -(-int(lengths.max(initial=0)) // 8))  # names may differ in their last byte only
-        for word in (*(o.view(np.uint64) for o in (self.buckets, self.levels, lengths)), *words.T):
-            result = (result ^ word) * _MIX
-            result ^= result >> np.uint64(29)
+        for i, word in enumerate(words.T):
+            result = np.where(lengths > 8 * i, _mixed(result, word), result)  # whatever the longest of a manifest is
         for codes, values in self._file_indexes:
             result ^= np.array([*map(hash, values), 0], dtype=np.int64).view(np.uint64)[codes]
         return result
@@ -203,6 +204,11 @@ def live_rows(manifests: Sequence[EntryColumns]) -> list[Rows]:
     live[order[last]] = added[order[last]]
     ends = np.cumsum([len(m) for m in manifests])
     return [np.flatnonzero(live[end - len(m) : end]) for m, end in zip(manifests, ends, strict=True)]
+
+
+def _mixed(state: NDArray[np.uint64], word: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    mixed = (state ^ word) * _MIX
+    return mixed ^ (mixed >> np.uint64(29))
 
 
 def _last_of_each(identities: NDArray[Any]) -> tuple[Rows, NDArray[np.bool_]]:

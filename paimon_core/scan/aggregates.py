@@ -66,6 +66,18 @@ def result_fields(store: TableStore, groups: Sequence[str], aggregates: Sequence
     return [*(store.schema.field_by_name[g] for g in groups), *(_result_field(store, a) for a in aggregates)]
 
 
+def aggregate_rows(content: pa.Table, groups: Sequence[str], aggregates: Sequence[Aggregate]) -> pa.Table | None:
+    """As `aggregate`, of rows in memory. None where values have an order of SQL's own, or none."""
+    compared = [a.column for a in aggregates if a.column is not None and a.function != "count"]
+    types = [content.schema.field(c).type for c in (*groups, *compared)]
+    if any(pa.types.is_floating(t) or pa.types.is_nested(t) for t in types):
+        return None
+    wanted = [([], "count_all") if a.column is None else (a.column, a.function) for a in aggregates]
+    found = content.group_by(list(groups), use_threads=False).aggregate(wanted)
+    columns = [*groups, *("count_all" if a.column is None else f"{a.column}_{a.function}" for a in aggregates)]
+    return pa.Table.from_arrays([found[c] for c in columns], names=[*groups, *(a.describe() for a in aggregates)])
+
+
 def _answerable(store: TableStore, groups: Sequence[str], aggregates: Sequence[Aggregate]) -> bool:
     partitions, fields = store.schema.partition_keys, store.schema.field_by_name
     if store.options[DATA_EVOLUTION] and any(a.column is not None for a in aggregates):

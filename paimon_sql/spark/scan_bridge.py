@@ -34,6 +34,7 @@ from paimon_core.spec.types import DataField, TimeType, nested_types
 from paimon_core.table import Table
 from paimon_sql.spark.filters import from_connector, spark_prunes_soundly, translate_all
 from paimon_sql.spark.jvm import PYTHON_SOURCE, READ, SQL, Jvm
+from paimon_sql.spark.local_scan import LocalScan
 from paimon_sql.spark.proxy import Proxy
 from paimon_sql.spark.pushdown import aggregates_of, is_answered_by_partitions, order_of
 from paimon_sql.spark.session_bridge import SessionBridge
@@ -403,38 +404,6 @@ class WorkerBatch(Proxy):
 
     class Java:
         implements = [f"{READ}.Batch"]
-
-
-class LocalScan(Proxy):
-    """Rows that the driver has: system tables, results of procedures, counts. Its own scan builder."""
-
-    def __init__(self, jvm: Jvm, session: SessionBridge, content: pa.Table, schema: StructType, about: str) -> None:
-        super().__init__(jvm)
-        self.session, self.content, self.local_schema, self.about = session, content, schema, about
-
-    def build(self) -> Any:
-        return self
-
-    def readSchema(self) -> Any:
-        return self.jvm.struct_type(self.local_schema)
-
-    def rows(self) -> Any:
-        return self.session.local_rows(self.content, self.local_schema)
-
-    def description(self) -> str:
-        return self.about
-
-    def columnarSupportMode(self) -> Any:
-        return self.jvm.constant(f"{READ}.Scan$ColumnarSupportMode", "UNSUPPORTED")
-
-    def supportedCustomMetrics(self) -> Any:
-        return self.jvm.array(f"{SQL}.connector.metric.CustomMetric", [])
-
-    def reportDriverMetrics(self) -> Any:
-        return self.jvm.array(f"{SQL}.connector.metric.CustomTaskMetric", [])
-
-    class Java:
-        implements = [f"{READ}.LocalScan", f"{READ}.ScanBuilder"]
 
 
 class LookupScan(LocalScan):

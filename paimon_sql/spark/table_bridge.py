@@ -22,9 +22,10 @@ from paimon_sql.catalog.identifier import Identifier
 from paimon_sql.catalog.system_database import global_table, read_global_table
 from paimon_sql.preprocess.quoting import quoted_name
 from paimon_sql.spark.jvm import CATALOG, SQL, Jvm, class_name, option_map
+from paimon_sql.spark.local_scan import LocalScanBuilder
 from paimon_sql.spark.partition_bridge import PartitionManagement
 from paimon_sql.spark.proxy import Proxy
-from paimon_sql.spark.scan_bridge import LocalScan, PaimonScanBuilder
+from paimon_sql.spark.scan_bridge import PaimonScanBuilder
 from paimon_sql.spark.schema_evolution import takes_change
 from paimon_sql.spark.session_bridge import SessionBridge
 from paimon_sql.spark.types import from_arrow, to_spark, to_struct
@@ -276,7 +277,8 @@ class SystemTable(_BridgedTable, _ReadOnlyTable):
 
     def newScanBuilder(self, options: Any) -> Any:
         content = self._with_options(options).system_table(self.kind, self.session.time_zone())
-        return LocalScan(self.jvm, self.session, content, self.spark_schema, f"PaimonSystemTable {self.identifier}")
+        about = f"PaimonSystemTable {self.identifier}"
+        return LocalScanBuilder(self.jvm, self.session, content, self.spark_schema, about)
 
     class Java:
         implements = [f"{CATALOG}.SupportsRead"]
@@ -295,7 +297,7 @@ class GlobalTable(_ReadOnlyTable):
 
     def newScanBuilder(self, options: Any) -> Any:
         content = read_global_table(self.catalog, self.kind)
-        return LocalScan(self.jvm, self.session, content, self.spark_schema, f"PaimonSystemTable {self.name()}")
+        return LocalScanBuilder(self.jvm, self.session, content, self.spark_schema, f"PaimonSystemTable {self.name()}")
 
     class Java:
         implements = [f"{CATALOG}.SupportsRead"]

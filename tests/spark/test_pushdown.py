@@ -78,6 +78,25 @@ def test_answers_are_those_of_spark_alone(spark: Any, tmp_path: Path) -> None:
     assert spark.sql("SELECT max(a), count(*), min(d) FROM t").collect()[0][:2] == (7, 4)
 
 
+def test_system_tables(spark: Any) -> None:
+    spark.sql("CREATE TABLE t (a INT, pt STRING) PARTITIONED BY (pt)")
+    for number in range(3):
+        spark.sql(f"INSERT INTO t VALUES ({number}, 'x'), ({number}, 'y')")
+    spark.table("`t$files`").toPandas().pipe(spark.createDataFrame).createOrReplaceTempView("plain")
+    for query, jobs in {
+        "SELECT count(*), max(schema_id), min(file_path), count(min_key), max(creation_time) FROM {t}": False,
+        "SELECT partition, max(record_count) AS m FROM {t} GROUP BY partition ORDER BY partition": True,
+        "SELECT DISTINCT partition FROM {t}": False,
+        "SELECT count(DISTINCT partition), sum(record_count) FROM {t}": True,
+        "SELECT max(bucket) FROM {t} WHERE partition = '[x]'": True,
+        "SELECT max(upper(partition)) FROM {t}": True,
+    }.items():
+        found, alone = (spark.sql(query.format(t=t)).collect() for t in ("`t$files`", "plain"))
+        assert sorted(map(str, found)) == sorted(map(str, alone)), query
+        assert ("Exchange" in scan(spark, query.format(t="`t$files`"))) == jobs, query
+    assert "max(snapshot_id)" in scan(spark, "SELECT max(snapshot_id) FROM `t$snapshots`")
+
+
 def test_keys(spark: Any) -> None:
     spark.sql(
         "CREATE TABLE t (k INT, v INT, pt INT) PARTITIONED BY (pt)"

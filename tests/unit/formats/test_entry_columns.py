@@ -111,16 +111,23 @@ def test_live_rows_are_the_live_entries(manifests: list[list[ManifestEntry]]) ->
     assert len({e.identifier for e in live}) == len(live)
 
 
+def added(name: str) -> ManifestEntry:
+    file = DataFileMeta(
+        file_name=name, file_size=1, row_count=1, min_sequence_number=0, max_sequence_number=0, schema_id=0
+    )
+    return ManifestEntry(kind=FileKind.ADD, partition=encode_row([], []), bucket=0, total_buckets=1, file=file)
+
+
+def test_a_file_is_the_same_beside_longer_names() -> None:
+    short, long = added("short"), added("long" * 20)
+    manifests = [[short], [long, replace(short, kind=FileKind.DELETE)]]
+    columns = [decode_entries("f", encode_manifest(m)) for m in manifests]
+    assert [r.tolist() for r in live_rows(columns)] == [[], [0]]
+
+
 @pytest.mark.parametrize("same", ["hash", "beginning"])
 def test_numbers_that_collide_are_told_apart(monkeypatch: pytest.MonkeyPatch, same: str) -> None:
-    files = [
-        DataFileMeta(file_name=n, file_size=1, row_count=1, min_sequence_number=0, max_sequence_number=0, schema_id=0)
-        for n in (f"{'long' * 20}-{number}" for number in range(3))
-    ]
-    adds = [
-        ManifestEntry(kind=FileKind.ADD, partition=encode_row([], []), bucket=0, total_buckets=1, file=file)
-        for file in files
-    ]
+    adds = [added(f"{'long' * 20}-{number}") for number in range(3)]
     made = [*adds, *(replace(add, kind=FileKind.DELETE) for add in adds[:2])]
     if same == "hash":
         monkeypatch.setattr(EntryColumns, "identities", property(lambda self: np.zeros(len(self), dtype=np.uint64)))

@@ -3,10 +3,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 
 from paimon_core.expressions.predicate import Compare
-from paimon_core.scan.aggregates import Aggregate, aggregate, result_fields
+from paimon_core.scan.aggregates import Aggregate, aggregate, aggregate_rows, result_fields
 from paimon_core.spec.stats import EMPTY_STATS, ColumnStats, encode_stats
 from paimon_core.spec.types import INT
 from paimon_core.store.table_store import TableStore
@@ -50,3 +51,20 @@ def test_rows_to_be_merged_are_not_counted(tmp_path: Path) -> None:
     assert answer(store, COUNT, HIGH) == [(5, 5)]
     table.commit([message(store, data_file(store, 5, 6, rows=2))], info())
     assert answer(store, COUNT) is None
+
+
+def test_rows_in_memory() -> None:
+    content = pa.table({"k": [3, 1, None], "p": ["b", "a", "b"], "f": [1.0, 2.0, 3.0], "l": [[1], [2], None]})
+    found = aggregate_rows(content, (), (COUNT, Aggregate("count", "k"), LOW, HIGH, Aggregate("max", "p")))
+    assert found is not None and found.to_pylist() == [
+        {"count(*)": 3, "count(k)": 2, "min(k)": 1, "max(k)": 3, "max(p)": "b"}
+    ]
+    grouped = aggregate_rows(content, ("p",), (HIGH, Aggregate("count", "l")))
+    assert grouped is not None and sorted(map(str, grouped.to_pylist())) == [
+        "{'p': 'a', 'max(k)': 1, 'count(l)': 1}",
+        "{'p': 'b', 'max(k)': 3, 'count(l)': 1}",
+    ]
+    empty = aggregate_rows(content.slice(0, 0), (), (COUNT, LOW))
+    assert empty is not None and empty.to_pylist() == [{"count(*)": 0, "min(k)": None}]
+    assert aggregate_rows(content, (), (Aggregate("max", "f"),)) is None
+    assert aggregate_rows(content, ("l",), (COUNT,)) is None
