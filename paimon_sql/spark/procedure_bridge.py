@@ -13,8 +13,8 @@ from paimon_sql.procedures import PROCEDURES as REGISTERED
 from paimon_sql.procedures import Procedure, ProcedureContext
 from paimon_sql.spark.executor import SparkExecutor
 from paimon_sql.spark.jvm import CATALOG, Jvm
-from paimon_sql.spark.proxy import Proxy
 from paimon_sql.spark.local_scan import LocalScan
+from paimon_sql.spark.proxy import Proxy
 from paimon_sql.spark.session_bridge import SessionBridge
 
 _ARROW_TYPES = {"string": pa.string(), "bigint": pa.int64(), "int": pa.int32(), "boolean": pa.bool_()}
