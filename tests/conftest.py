@@ -11,6 +11,9 @@ from pathlib import Path
 
 import pytest
 
+# compiled quickly rather than well; a cache of the usual size would be full soon, and methods be compiled again and again
+JVM = "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=256m -XX:+UseSerialGC"
+
 
 @pytest.fixture(scope="session")
 def root_session(tmp_path_factory: pytest.TempPathFactory) -> Iterator[object]:
@@ -33,7 +36,7 @@ def root_session(tmp_path_factory: pytest.TempPathFactory) -> Iterator[object]:
         .config("spark.sql.shuffle.partitions", "2")
         .config("spark.sql.session.timeZone", "UTC")
         .config("spark.driver.memory", "3g")
-        .config("spark.driver.extraJavaOptions", "-Duser.timezone=UTC -XX:TieredStopAtLevel=1")
+        .config("spark.driver.extraJavaOptions", f"-Duser.timezone=UTC {JVM}")
         .config("spark.sql.warehouse.dir", str(tmp_path_factory.mktemp("spark-warehouse")))
         .getOrCreate()
     )
