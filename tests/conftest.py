@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-# compiled quickly rather than well; a cache of the usual size would be full soon, and methods be compiled again and again
+# compiled quickly rather than well; a cache of the usual size would be full soon, and methods be compiled again
 JVM = "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=256m -XX:+UseSerialGC"
 
 

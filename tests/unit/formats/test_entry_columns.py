@@ -133,4 +133,3 @@ def test_numbers_that_collide_are_told_apart(monkeypatch: pytest.MonkeyPatch, sa
         monkeypatch.setattr(EntryColumns, "identities", property(lambda self: np.zeros(len(self), dtype=np.uint64)))
     columns = decode_entries("f", encode_manifest(made))
     assert [r.tolist() for r in live_rows([columns])] == [[2]]
-
