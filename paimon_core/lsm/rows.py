@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from paimon_core.lsm.keys import Words
 
 ROW_INSERT, ROW_UPDATE_BEFORE, ROW_UPDATE_AFTER, ROW_DELETE = 0, 1, 2, 3
+_LONG_RUN = 32  # rows
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,8 +30,7 @@ class KeyedRows:
 
 def group_by_key(batch: pa.RecordBatch, key: Words, sequence: Words) -> KeyedRows:
     """Order rows by key, then sequence, then place."""
-    order = np.argsort(key, kind="stable")
-    same = _same_as_next(key, order)
+    order, same = _ordered(key)
     ordered = sequence[order]
     if (same & (ordered[1:] < ordered[:-1])).any():
         order = np.lexsort((sequence, key))
@@ -55,6 +55,20 @@ def is_retract(kinds: NDArray[np.int8]) -> NDArray[np.bool_]:
 def concat_batches(parts: Sequence[pa.RecordBatch]) -> pa.RecordBatch:
     """The rows of all parts."""
     return parts[0] if len(parts) == 1 else pa.concat_batches(parts)
+
+
+def _ordered(key: Words) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+    """Rows by key, then place, and where a row has the key of the next one in that order, shape (rows - 1,)."""
+    rows = len(key)
+    bits = max(1, rows - 1).bit_length()
+    is_mixed = np.count_nonzero(key[1:] < key[:-1]) * _LONG_RUN > rows  # few long runs are merged, which is faster
+    if not is_mixed or int(key.max()) - int(key.min()) >= 1 << (63 - bits):
+        order = np.argsort(key, kind="stable")
+        return order, _same_as_next(key, order)
+    # key and place in one word: sorting numbers takes a third of the time that sorting places of numbers takes
+    packed = np.sort(((key - key.min()) << bits) | np.arange(rows))
+    keys = packed >> bits
+    return packed & ((1 << bits) - 1), keys[1:] == keys[:-1]
 
 
 def _same_as_next(key: Words, order: NDArray[np.int64]) -> NDArray[np.bool_]:
