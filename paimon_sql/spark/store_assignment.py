@@ -23,7 +23,10 @@ _POLICY = "spark.sql.storeAssignmentPolicy"
 
 
 def with_casts(jvm: Jvm, session: SessionBridge, schema: TableSchema, insert: Any) -> Any:
-    """A parsed INSERT INTO a table of this schema, its query casting what Spark would refuse."""
+    """A parsed INSERT INTO a table of this schema, its query casting what Spark would refuse.
+
+    The query is analyzed to know its types, and stays so: files whose schema Spark infers are opened once.
+    """
     if not _casts(session):
         return insert
     try:
@@ -34,8 +37,6 @@ def with_casts(jvm: Jvm, session: SessionBridge, schema: TableSchema, insert: An
     if len(targets) != len(query.columns):
         return insert
     cast = castable(jvm, session, query, targets)
-    if cast is query:
-        return insert
     return with_elements(jvm, insert, query=cast._jdf.queryExecution().analyzed())
 
 
