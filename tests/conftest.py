@@ -15,6 +15,14 @@ import pytest
 JVM = "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=256m -XX:+UseSerialGC"
 
 
+@pytest.fixture(scope="session", autouse=True)
+def _no_waiting_for_the_disk() -> Iterator[None]:
+    """What is on the disk makes no difference to a process, killed ones included; unit/io/test_local.py looks at it."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(os, "fsync", lambda _: None)
+        yield
+
+
 @pytest.fixture(scope="session")
 def root_session(tmp_path_factory: pytest.TempPathFactory) -> Iterator[object]:
     """The process's one Spark context, in UTC, with two cores."""

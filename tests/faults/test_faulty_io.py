@@ -5,7 +5,6 @@ The statement ends well or with an error of ours, the table reads as before or a
 
 from __future__ import annotations
 
-import os
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -44,11 +43,6 @@ def compactable(warehouse: str) -> None:
 
 
 STATEMENTS = {"append": (appendable, write), "upsert": (upsertable, write), "compact": (compactable, compact)}
-
-
-@pytest.fixture(autouse=True)
-def _no_waiting_for_the_disk(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(os, "fsync", lambda _: None)
 
 
 @pytest.mark.parametrize("mode", list(Fault))

@@ -89,10 +89,7 @@ def context() -> ForkServerContext:
 
 
 @pytest.mark.parametrize("kind", list(STATEMENTS))
-def test_every_operation(
-    tmp_path: Path, context: ForkServerContext, monkeypatch: pytest.MonkeyPatch, kind: str
-) -> None:
-    monkeypatch.setattr(os, "fsync", lambda _: None)
+def test_every_operation(tmp_path: Path, context: ForkServerContext, kind: str) -> None:
     STATEMENTS[kind][0](str(tmp_path / "before"))
     before = read(open_table(str(tmp_path / "before")))
     shutil.copytree(tmp_path / "before", tmp_path / "after")

@@ -53,7 +53,7 @@ CONDITIONS = (
 
 def answers(source: str) -> str:
     """One query that asks all conditions."""
-    asked = (f"SELECT {i}, count(*), sum(id) FROM {source} WHERE {c}" for i, c in enumerate(CONDITIONS))
+    asked = (f"SELECT {i} AS c, id FROM {source} WHERE {c}" for i, c in enumerate(CONDITIONS))
     return " UNION ALL ".join(asked)
 
 
@@ -62,7 +62,7 @@ def test_indexes_of_either_engine(engines: Engines, engine: str) -> None:
     """One table per type; what the rows are without a table is right."""
     names = ", ".join(c.split()[0] for c in COLUMNS.replace("(10, 2)", "").replace("<STRING, INT>", "").split(", "))
     expected = engines.rows("ours", answers(f"(SELECT * FROM ({ROWS}) AS s({names}))"))
-    assert sum(row[1] == 0 for row in expected) == 5
+    assert len({row[0] for row in expected}) == len(CONDITIONS) - 5
     for number, (kind, columns) in enumerate(TYPES.items()):
         index_type, _, version = kind.partition(" ")
         settings = [f"'file-index.{index_type}.columns' = '{columns}'"]

@@ -6,8 +6,9 @@ was made, by its delta manifest list, which no other has.
 
 from __future__ import annotations
 
+import os
 import random
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -23,7 +24,7 @@ from paimon_core.maintenance.tags import create_tag, delete_tags, rename_tag, re
 from paimon_core.spec.manifest import FileKind, ManifestEntry
 from paimon_core.spec.snapshot import Snapshot
 from paimon_core.store.branches import branch_names, open_branch
-from paimon_core.store.cache import MetadataCache
+from paimon_core.store.cache import MetadataCache, S
 from paimon_core.store.changelogs import list_changelogs
 from paimon_core.store.manifests import live_files, read_entries, read_manifest_list
 from paimon_core.store.snapshots import latest_snapshot, list_snapshots, snapshot_ids
@@ -33,6 +34,17 @@ from paimon_core.table import Table
 from tests.support.tables import data_file, info, message, new_store
 
 FOREVER = 2**62  # as a moment: everything is older
+
+
+class CheckedCache(MetadataCache):
+    """What files hold, for as long as each is there and is the one that was decoded: a new process sees the same."""
+
+    def get(self, path: str, load: Callable[[], S]) -> S:
+        try:
+            found = os.stat(path)
+        except OSError:
+            return load()
+        return super().get(f"{path} {found.st_size} {found.st_mtime_ns}", load)
 
 
 @dataclass
@@ -45,14 +57,17 @@ class History:
     count: int = 0
     changelogs: bool = False  # appends tell their changes in files that outlive snapshots
     io: FileIO | None = None  # what acts go through, where they are to fail
+    decoded: CheckedCache = field(default_factory=CheckedCache)
 
     def __post_init__(self) -> None:
         kept = {"changelog.num-retained.min": "12"} if self.changelogs else {}
         self.store = new_store(self.root, **{"write-only": "true", "commit.min-retry-wait": "0 ms"} | kept)
 
     def fresh(self, io: FileIO | None = None, branch: str = "main") -> TableStore:
-        """The table, or a branch, as a new process opens it."""
-        store = TableStore.of(io or self.io or LocalFileIO(), self.store.root, self.store.schema, MetadataCache())
+        """The table, or a branch, as a new process opens it; calls of an `io` that is given are all made."""
+        failing = io or self.io
+        cache = MetadataCache() if failing else self.decoded
+        store = TableStore.of(failing or LocalFileIO(), self.store.root, self.store.schema, cache)
         return store if branch == "main" else open_branch(store, branch)
 
     def write(self, branch: str = "main", kind: str = "append") -> None:
