@@ -44,6 +44,7 @@ from paimon_core.spec.stats import SimpleStats
 
 Rows = NDArray[np.int64]
 V = TypeVar("V")
+FilePlace = tuple[bytes, int, str, str | None, tuple[str, ...]]  # partition, bucket, name, external path, extra files
 _MIX = np.uint64(0x9E3779B97F4A7C15)
 _NESTED: dict[str, type[Any]] = {"file": DataFileMeta, "key_stats": SimpleStats, "value_stats": SimpleStats}
 _MEANINGS: dict[str, Callable[[int], Any]] = {"kind": FileKind, "creation_time": moment}
@@ -60,6 +61,9 @@ class EntrySource(Protocol):
 
     def binary(self, path: Path) -> pa.Array:
         """Bytes and texts, as bytes."""
+
+    def texts(self, path: Path, rows: Rows) -> list[Any]:
+        """Texts of rows, None for NULL. Raises `CorruptFileError`."""
 
     def lists(self, path: Path, rows: Rows | None = None) -> tuple[NDArray[np.int64], list[tuple[Any, ...]]]:
         """Each different list once, and the place of each entry's among them, -1 for NULL."""
@@ -165,6 +169,20 @@ class EntryColumns:
         codes, names = self._source.lists(("_FILE", "_EXTRA_FILES"))
         yield np.where(np.array([*map(bool, names), False])[codes], codes, -1), names
 
+    def places(self, rows: Rows) -> list[FilePlace]:
+        """Where the files of rows lie, without making entries. Raises `CorruptFileError`."""
+        codes, extra = self._source.lists(("_FILE", "_EXTRA_FILES"))
+        return list(
+            zip(
+                [self.partitions[code] for code in self.partition_codes[rows].tolist()],
+                self.buckets[rows].tolist(),
+                self._source.texts(("_FILE", "_FILE_NAME"), rows),
+                self._source.texts(("_FILE", "_EXTERNAL_PATH"), rows),
+                [() if code < 0 else extra[code] for code in codes[rows].tolist()],
+                strict=True,
+            )
+        )
+
     @cached_property
     def identities(self) -> NDArray[np.uint64]:
         """Numbers that are equal for the same file, and hardly ever for others."""
@@ -259,6 +277,13 @@ class _CodedEntries:
     def binary(self, path: Path) -> pa.Array:
         return self._binary(path, None)
 
+    def texts(self, path: Path, rows: Rows) -> list[Any]:
+        try:
+            found: list[Any] = self._binary(path, rows).cast(pa.string()).to_pylist()
+        except pa.ArrowException as e:
+            raise CorruptFileError(self._path, f"its {path[-1]} do not decode ({e})") from e
+        return found
+
     def lists(self, path: Path, rows: Rows | None = None) -> tuple[NDArray[np.int64], list[tuple[Any, ...]]]:
         places = self._at(path, rows)
         there = np.flatnonzero(places != NULL)
@@ -331,6 +356,10 @@ class DecodedEntries:
 
     def binary(self, path: Path) -> pa.Array:
         return pa.array(self._values(path)).cast(pa.binary())
+
+    def texts(self, path: Path, rows: Rows) -> list[Any]:
+        values = self._values(path)
+        return [values[row] for row in rows.tolist()]
 
     def lists(self, path: Path, rows: Rows | None = None) -> tuple[NDArray[np.int64], list[tuple[Any, ...]]]:
         values, known = self._values(path), dict[tuple[Any, ...], int]()

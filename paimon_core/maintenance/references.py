@@ -8,16 +8,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import TypeVar
 
+import numpy as np
+
 from paimon_core.errors import CorruptFileError
-from paimon_core.spec.manifest import FileKind, ManifestEntry
-from paimon_core.spec.paths import data_file_paths
+from paimon_core.formats.entry_columns import FilePlace
+from paimon_core.spec.paths import paths_of
 from paimon_core.spec.snapshot import Snapshot
 from paimon_core.store.branches import branch_names, branch_schema
 from paimon_core.store.changelogs import list_changelogs
 from paimon_core.store.index_files import index_entries, index_path
-from paimon_core.store.manifests import live_files, read_entries, read_manifest_list
+from paimon_core.store.manifests import data_manifests, live_columns, read_columns, read_manifest_list
 from paimon_core.store.snapshots import list_snapshots
 from paimon_core.store.table_store import TableStore
 from paimon_core.store.tags import list_tags
@@ -70,7 +73,7 @@ class NeededFiles:
                 continue
             in_order = previous is not None and snapshot.id == previous.id + 1
             yield from self._metadata(store, snapshot)
-            yield from self._paths(store, self._added(store, snapshot) if in_order else self._live(store, snapshot))
+            yield from self._paths(store, partial(_added if in_order else _live, store, snapshot))
             yield from self._changelog(store, snapshot.changelog_manifest_list)
             previous = snapshot
         for changelog in versions.changelogs:
@@ -91,25 +94,17 @@ class NeededFiles:
         for manifest in self._try(lambda: read_manifest_list(store, name)):
             yield store.paths.manifest(manifest.file_name)
 
-    def _live(self, store: TableStore, snapshot: Snapshot) -> Iterable[ManifestEntry]:
-        return self._try(lambda: live_files(store, snapshot).values())
-
-    def _added(self, store: TableStore, snapshot: Snapshot) -> Iterable[ManifestEntry]:
-        delta = self._try(lambda: tuple(read_entries(store, read_manifest_list(store, snapshot.delta_manifest_list))))
-        return (e for e in delta if e.kind is FileKind.ADD)
-
     def _changelog(self, store: TableStore, name: str | None) -> Iterator[str]:
         if name is not None:
             yield from self._list(store, name)
-            entries = self._try(lambda: tuple(read_entries(store, read_manifest_list(store, name))))
-            yield from self._paths(store, entries)
+            yield from self._paths(store, partial(_all, store, name))
 
-    def _paths(self, store: TableStore, entries: Iterable[ManifestEntry]) -> Iterator[str]:
-        for entry in entries:
-            bucket = entry.partition, entry.bucket
-            if bucket not in self._folders:
-                self._folders[bucket] = store.bucket_dir(*bucket)
-            yield from data_file_paths(self._folders[bucket], entry.file)
+    def _paths(self, store: TableStore, read: Callable[[], list[FilePlace]]) -> Iterator[str]:
+        for partition, bucket, name, external, extra in self._try(read):
+            folder = self._folders.get((partition, bucket))
+            if folder is None:
+                folder = self._folders[partition, bucket] = store.bucket_dir(partition, bucket)
+            yield from paths_of(folder, name, external, extra)
 
     def _try(self, read: Callable[[], Iterable[T]]) -> Iterable[T]:
         try:
@@ -118,3 +113,18 @@ class NeededFiles:
             if not self.tolerant:
                 raise
             return ()
+
+
+def _live(store: TableStore, snapshot: Snapshot) -> list[FilePlace]:
+    found = live_columns(store, data_manifests(store, snapshot))
+    return [place for columns, rows in found for place in columns.places(rows)]
+
+
+def _added(store: TableStore, snapshot: Snapshot) -> list[FilePlace]:
+    delta = (read_columns(store, m.file_name) for m in read_manifest_list(store, snapshot.delta_manifest_list))
+    return [place for columns in delta for place in columns.places(np.flatnonzero(columns.added))]
+
+
+def _all(store: TableStore, name: str) -> list[FilePlace]:
+    manifests = (read_columns(store, m.file_name) for m in read_manifest_list(store, name))
+    return [place for columns in manifests for place in columns.places(np.arange(len(columns)))]

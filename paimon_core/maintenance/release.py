@@ -25,6 +25,7 @@ from paimon_core.store.tags import list_tags
 _LOG = logging.getLogger(__name__)
 _CACHED = 20_000  # entries: what is read of versions that go is of no use to others
 _MANY, _THREADS = 1000, 16  # many files are deleted by several threads: storages far away answer late
+_EACH = 50  # files that a thread deletes at a time: handing one over costs as much as deleting it
 
 
 def release(gone: Versions, remove: Callable[[], None]) -> None:
@@ -56,19 +57,19 @@ def delete_files(store: TableStore, paths: Iterable[str]) -> None:
         else:
             _LOG.warning("File %s lies outside table %s and stays there.", path, store.name)
     if len(ours) < _MANY:
-        for path in ours:
-            _delete(store, path)
+        _delete(store, ours)
         return
     with ThreadPoolExecutor(_THREADS) as pool:
-        for _ in pool.map(partial(_delete, store), ours):
+        for _ in pool.map(partial(_delete, store), (ours[i : i + _EACH] for i in range(0, len(ours), _EACH))):
             pass
 
 
-def _delete(store: TableStore, path: str) -> None:
-    try:
-        store.io.delete(path)
-    except OSError as error:
-        _LOG.warning("File %s of table %s stays behind: %s", path, store.name, error)
+def _delete(store: TableStore, paths: Iterable[str]) -> None:
+    for path in paths:
+        try:
+            store.io.delete(path)
+        except OSError as error:
+            _LOG.warning("File %s of table %s stays behind: %s", path, store.name, error)
 
 
 def owned_places(store: TableStore) -> tuple[str, ...]:

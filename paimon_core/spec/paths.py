@@ -15,7 +15,7 @@ Source: specification, "Snapshot", "Schema", "Manifest", "DataFile".
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
@@ -241,9 +241,14 @@ def index_file_path(bucket_dir: str, name: str) -> str:
 
 def data_file_paths(bucket_dir: str, file: DataFileMeta) -> list[str]:
     """The paths of a data file and of the files that go with it. Raises `CorruptFileError`."""
-    path = data_file_path(bucket_dir, file)
+    return paths_of(bucket_dir, file.file_name, file.external_path, file.extra_files)
+
+
+def paths_of(bucket_dir: str, file_name: str, external_path: str | None, extra_files: Iterable[str]) -> list[str]:
+    """As `data_file_paths`, from what a data file's metadata says of its places."""
+    path = plain_path(external_path) if external_path else f"{bucket_dir}/{_inside(bucket_dir, file_name)}"
     folder = path.rpartition("/")[0]
-    return [path, *(f"{folder}/{_inside(folder, name)}" for name in file.extra_files)]
+    return [path, *(f"{folder}/{_inside(folder, name)}" for name in extra_files)]
 
 
 def _inside(folder: str, name: str) -> str:

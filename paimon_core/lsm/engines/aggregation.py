@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from paimon_core.lsm.engines.groups import merged, ordered_kinds, steps_of, taken
+from paimon_core.lsm.engines.groups import merged, ordered_kinds, rows_taken, steps_of
 from paimon_core.lsm.functions.registry import FieldFunction
 from paimon_core.lsm.functions.steps import ADD, RETRACT, SET, Steps
 from paimon_core.lsm.rows import ROW_DELETE, ROW_INSERT, KeyedRows, is_retract
@@ -30,14 +30,14 @@ class Aggregation:
         steps, given = steps_of(rows), ordered_kinds(rows)
         retract = is_retract(given)
         if len(steps.starts) == len(rows.order) and not (drop_delete and retract.any()):
-            return taken(rows.batch, rows.order)
+            return rows_taken(rows.batch, rows.order)
         kinds = np.where(steps.sizes == 1, given[steps.starts], np.int8(ROW_INSERT))
         if retract.any():
             single = np.repeat(steps.sizes == 1, steps.sizes)
             removed = (given == ROW_DELETE) & self.remove_on_delete
             ops = np.where(single | removed, SET, np.where(retract, RETRACT, ADD)).astype(np.int8)
             kinds = np.where(removed[steps.ends], np.int8(ROW_DELETE), kinds)
-            steps = Steps(steps.rows, steps.starts, ops)
+            steps = Steps(steps.rows, steps.groups, ops)
 
         def value_of(name: str, column: pa.Array) -> pa.Array | None:
             function = self.functions.get(name)

@@ -7,7 +7,7 @@ import pyarrow as pa
 
 from paimon_core.formats.arrow_types import VALUE_KIND
 from paimon_core.formats.columns import fixed_values
-from paimon_core.lsm.engines.groups import steps_of, taken
+from paimon_core.lsm.engines.groups import rows_taken, steps_of
 from paimon_core.lsm.rows import KeyedRows, is_retract
 
 
@@ -25,4 +25,4 @@ def deduplicate(rows: KeyedRows, drop_delete: bool, ignore_delete: bool = False)
             winners = rows.order[newest[newest >= 0]]
         if drop_delete:
             winners = winners[~retract[winners]]
-    return taken(rows.batch, winners)
+    return rows_taken(rows.batch, winners)

@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow as pa
 
 from paimon_core.errors import MergeRefusedError
-from paimon_core.lsm.engines.groups import ordered_kinds, steps_of, taken
+from paimon_core.lsm.engines.groups import ordered_kinds, rows_taken, steps_of
 from paimon_core.lsm.rows import KeyedRows, is_retract
 
 
@@ -17,12 +17,12 @@ def first_row(rows: KeyedRows, drop_delete: bool, ignore_delete: bool = False) -
         return rows.batch
     steps, retract = steps_of(rows), is_retract(ordered_kinds(rows))
     if not retract.any():
-        return taken(rows.batch, rows.order[steps.starts])
+        return rows_taken(rows.batch, rows.order[steps.starts])
     single = np.repeat(steps.sizes == 1, steps.sizes)
     if not ignore_delete and (retract & ~single).any():
         refuse_delete()
     first = steps.first(~retract if drop_delete else ~retract | single)
-    return taken(rows.batch, rows.order[first[first < len(rows.order)]])
+    return rows_taken(rows.batch, rows.order[first[first < len(rows.order)]])
 
 
 def refuse_delete() -> None:

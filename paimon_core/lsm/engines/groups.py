@@ -9,15 +9,15 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from paimon_core.formats.arrow_types import VALUE_KIND
-from paimon_core.formats.columns import fixed_array, fixed_values, int64_array
-from paimon_core.lsm.functions.steps import Steps
+from paimon_core.formats.columns import fixed_array, fixed_values, taken
+from paimon_core.lsm.functions.steps import Groups, Steps
 from paimon_core.lsm.rows import KeyedRows, is_retract
 
 
 def steps_of(rows: KeyedRows) -> Steps:
     """All rows as steps, a group per key."""
     ends = np.flatnonzero(rows.last)
-    return Steps(rows.order, np.append(0, ends[:-1] + 1))
+    return Steps(rows.order, Groups(np.append(0, ends[:-1] + 1), len(rows.order)))
 
 
 def ordered_kinds(rows: KeyedRows) -> NDArray[np.int8]:
@@ -26,11 +26,11 @@ def ordered_kinds(rows: KeyedRows) -> NDArray[np.int8]:
     return kinds
 
 
-def taken(batch: pa.RecordBatch, winners: NDArray[np.int64]) -> pa.RecordBatch:
+def rows_taken(batch: pa.RecordBatch, winners: NDArray[np.int64]) -> pa.RecordBatch:
     """The rows of these numbers; the batch itself where that is what it holds."""
     if len(winners) == batch.num_rows and (winners[1:] > winners[:-1]).all():
         return batch
-    return batch.take(int64_array(winners))
+    return pa.RecordBatch.from_arrays([taken(c, winners) for c in batch.columns], schema=batch.schema)
 
 
 def merged(
@@ -44,14 +44,13 @@ def merged(
 
     Where it makes none (keys, sequence numbers), those of the `newest` row of each group.
     """
-    rows = int64_array(newest)
     columns = []
     for field, column in zip(batch.schema, batch.columns, strict=True):
         if field.name == VALUE_KIND:
             columns.append(fixed_array(kinds, pa.int8()))
             continue
         value = value_of(field.name, column)
-        columns.append(column.take(rows) if value is None else value)
+        columns.append(taken(column, newest) if value is None else value)
     result = pa.RecordBatch.from_arrays(columns, schema=batch.schema)
     gone = is_retract(kinds)
     return result.filter(fixed_array(~gone, pa.bool_())) if drop_delete and gone.any() else result

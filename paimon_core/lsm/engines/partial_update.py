@@ -10,10 +10,10 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from paimon_core.errors import MergeRefusedError
-from paimon_core.lsm.engines.groups import merged, ordered_kinds, steps_of, taken
+from paimon_core.lsm.engines.groups import merged, ordered_kinds, rows_taken, steps_of
 from paimon_core.lsm.engines.sequence_groups import Course, GroupCourse, SequenceGroup, group_course
 from paimon_core.lsm.functions.registry import FieldFunction
-from paimon_core.lsm.functions.steps import Mask, Steps
+from paimon_core.lsm.functions.steps import Groups, Mask, Steps
 from paimon_core.lsm.rows import ROW_DELETE, ROW_INSERT, KeyedRows, is_retract
 
 
@@ -39,7 +39,7 @@ class PartialUpdate:
         steps, given = steps_of(rows), ordered_kinds(rows)
         retract = is_retract(given)
         if len(steps.starts) == len(rows.order) and not (drop_delete and retract.any()):
-            return taken(rows.batch, rows.order)
+            return rows_taken(rows.batch, rows.order)
         single = np.repeat(steps.sizes == 1, steps.sizes)
         newest = steps.ends
         deleted = np.zeros(len(steps.starts), dtype=np.bool_)
@@ -51,7 +51,7 @@ class PartialUpdate:
             course = self._course(rows.batch, steps, given, single)
             last = course.steps.ends
             deleted = course.sets[last] & (given[newest] == ROW_DELETE) & (not self.ignore_delete)
-            deleted |= ~np.logical_or.reduceat(~retract, steps.starts)
+            deleted |= ~steps.any(~retract)
             if self.ignore_delete:
                 kept = steps.last(~retract)
                 newest = np.where(kept < 0, steps.starts, kept)
@@ -82,13 +82,13 @@ class PartialUpdate:
         if not self.groups:
             sets = begin | single | (kinds == ROW_DELETE)
             return Course(steps, sets, nothing, retract & ~sets)
-        # a first delete has two steps: its values are set, then its groups are taken back
+        # a first delete has two steps: its values are set, then its groups are rows_taken back
         begin &= ~single
         places = np.repeat(np.arange(len(kinds)), 1 + begin)
         again = np.append(places[1:] == places[:-1], False)
         starts = steps.starts + np.cumsum(begin)[steps.starts] - begin[steps.starts]
         sets = again | single[places]
-        wide = Steps(steps.rows[places], starts)
+        wide = Steps(steps.rows[places], Groups(starts, len(places)))
         course = Course(wide, sets, retract[places] & ~sets, nothing[places])
         return self._with_removals(batch, course, (kinds == ROW_DELETE)[places])
 
@@ -130,7 +130,7 @@ class _Values:
             return None
         group = self.group_of.get(name)
         if group is None:
-            return function(column, self.course.ungrouped())
+            return function(column, self.course.ungrouped)
         seen = self._courses.get(group.sequence)
         if seen is None:
             seen = self._courses[group.sequence] = group_course(self.batch, group, self.course)

@@ -16,6 +16,8 @@ from paimon_core.formats.columns import validity
 from paimon_core.lsm.functions.steps import ADD, ADD_OLDER, RETRACT, SET, SKIP, Mask, Steps
 from paimon_core.lsm.keys import flatten, fold, key_words, widths
 
+_SKIP, _ADD, _ADD_OLDER, _RETRACT = (np.int8(op) for op in (SKIP, ADD, ADD_OLDER, RETRACT))
+
 
 @dataclass(frozen=True, slots=True)
 class SequenceGroup:
@@ -31,7 +33,7 @@ class SequenceGroup:
         return self.sequence + self.protected + self.aggregated
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Course:
     """What the rows of all keys are, step by step: `sets` replace the row, `retracts` take values back (and are none of
     `sets`), `ignored` are no rows; the others are added. Shapes (steps,)."""
@@ -46,17 +48,18 @@ class Course:
         """Whether all rows are added."""
         return not (self.sets.any() or self.retracts.any() or self.ignored.any())
 
+    @cached_property
     def ungrouped(self) -> Steps:
         """The steps of a column that is in no sequence group."""
         if self.is_plain:
             return self.steps
         ops = np.full(len(self.sets), ADD, dtype=np.int8)
         ops[self.retracts | self.ignored] = SKIP
-        return self._with(ops)
+        return self.with_ops(ops)
 
-    def _with(self, ops: NDArray[np.int8]) -> Steps:
-        ops[self.sets] = SET
-        return Steps(self.steps.rows, self.steps.starts, ops)
+    def with_ops(self, ops: NDArray[np.int8]) -> Steps:
+        """The steps with these ops where no row is set."""
+        return Steps(self.steps.rows, self.steps.groups, np.where(self.sets, np.int8(SET), ops))
 
 
 @dataclass(frozen=True)
@@ -70,22 +73,19 @@ class GroupCourse:
     @cached_property
     def of_sequence(self) -> Steps:
         """The steps of a sequence column."""
-        return self._steps(np.where(self.known & self.newest, ADD, SKIP))
+        return self.course.with_ops(np.where(self.known & self.newest, _ADD, _SKIP))
 
     @cached_property
     def of_protected(self) -> Steps:
         """The steps of a column without a function."""
-        ops = np.where(self.course.retracts, RETRACT, ADD)
-        return self._steps(np.where(self.known & self.newest, ops, SKIP))
+        ops = np.where(self.course.retracts, _RETRACT, _ADD)
+        return self.course.with_ops(np.where(self.known & self.newest, ops, _SKIP))
 
     @cached_property
     def of_aggregated(self) -> Steps:
         """The steps of a column with a function: older rows count as well."""
-        ops = np.where(self.course.retracts, RETRACT, np.where(self.newest, ADD, ADD_OLDER))
-        return self._steps(np.where(self.known, ops, SKIP))
-
-    def _steps(self, ops: NDArray[np.int64]) -> Steps:
-        return self.course._with(ops.astype(np.int8))
+        ops = np.where(self.course.retracts, _RETRACT, np.where(self.newest, _ADD, _ADD_OLDER))
+        return self.course.with_ops(np.where(self.known, ops, _SKIP))
 
 
 def group_course(batch: pa.RecordBatch, group: SequenceGroup, course: Course) -> GroupCourse:

@@ -77,10 +77,10 @@ def element_codes(column: pa.Array) -> NDArray[np.int64]:
 
 def _several(steps: Steps, known: Mask) -> Mask:
     """The groups where a value is more than taken over: several steps, or one that does not set it."""
-    counts = np.add.reduceat(known.astype(np.int64), steps.starts)
+    counts = steps.counts(known)
     result: Mask = counts > 1
     if steps.ops is not None:
-        retracts = np.logical_or.reduceat(known & steps.is_op(RETRACT), steps.starts)
+        retracts = steps.any(known & steps.is_op(RETRACT))
         result |= retracts
     return result
 

@@ -22,7 +22,6 @@ from paimon_core.lsm.functions.steps import RETRACT, SET, Mask, Steps, replaced,
 
 Number = Any  # int, float or Decimal
 _WORKING = decimal.Context(prec=100, rounding=decimal.ROUND_HALF_UP)
-_ROUNDS = 64
 _SLACK = 1 - 1e-9  # an estimate in floating point may be this much too small
 
 
@@ -63,65 +62,69 @@ def _reduced(column: pa.Array, steps: Steps, operation: _Operation) -> pa.Array:
         _stepwise(column, steps, part, operation)
         for _, part in steps.groups_of(known & np.repeat(doubtful, steps.sizes))
     ]
-    groups = doubtful & np.logical_or.reduceat(known, steps.starts)
+    groups = doubtful & steps.any(known)
     return replaced(result, groups, pa.array(values, column.type))
 
 
 def _integers(column: pa.Array, steps: Steps, known: Mask, operation: _Operation) -> tuple[pa.Array, Mask]:
     width = column.type.bit_width // 8
-    values = fixed_values(column, f"i{width}").astype(np.int64)[steps.rows]
-    values = np.where(known, values, np.int64(operation.neutral))
-    backward = steps.is_op(RETRACT) if steps.ops is not None else None
-    sizes = np.abs(values.astype(np.float64))
-    doubtful = np.zeros(len(steps.starts), dtype=np.bool_)
-    if backward is not None and operation is _SUM:
-        values = np.where(backward, -values, values)
-    elif backward is not None:
-        doubtful = np.logical_or.reduceat(backward & known, steps.starts)
-    if operation is _PRODUCT:
-        sizes = np.maximum(sizes, 1)
-    with np.errstate(over="ignore"):
-        doubtful |= operation.ufunc.reduceat(sizes, steps.starts) >= 2.0 ** (8 * width - 1) * _SLACK
-        result = operation.ufunc.reduceat(values, steps.starts).astype(f"i{width}")
-    return fixed_array(result, column.type, np.logical_or.reduceat(known, steps.starts)), doubtful
-
-
-def _floats(column: pa.Array, steps: Steps, known: Mask, operation: _Operation) -> tuple[pa.Array, Mask]:
-    kind = np.float32 if column.type.bit_width == 32 else np.float64
-    values = np.where(known, fixed_values(column, kind)[steps.rows], kind(operation.neutral))
+    limit = 2.0 ** (8 * width - 1) * _SLACK
+    values = steps.of(fixed_values(column, f"i{width}")).astype(np.int64)
+    if operation is _SUM:
+        values *= known
+    else:
+        values = np.where(known, values, 1)
     doubtful = np.zeros(len(steps.starts), dtype=np.bool_)
     if steps.ops is not None:
         backward = steps.is_op(RETRACT) & known
         if operation is _SUM:
             values = np.where(backward, -values, values)
         else:
-            doubtful = np.logical_or.reduceat(backward, steps.starts)
+            doubtful = steps.any(backward)
+    largest = max(1, int(values.max()), -int(values.min()))
+    most = int(steps.sizes.max())
+    with np.errstate(over="ignore"):
+        if operation is _PRODUCT or largest * most >= limit:
+            sizes = np.abs(values.astype(np.float64))
+            sizes = np.maximum(sizes, 1) if operation is _PRODUCT else sizes
+            doubtful |= steps.reduced(operation.ufunc, sizes) >= limit
+        result = steps.reduced(operation.ufunc, values).astype(f"i{width}")
+    return fixed_array(result, column.type, steps.any(known)), doubtful
+
+
+def _floats(column: pa.Array, steps: Steps, known: Mask, operation: _Operation) -> tuple[pa.Array, Mask]:
+    kind = np.float32 if column.type.bit_width == 32 else np.float64
+    values = np.where(known, steps.of(fixed_values(column, kind)), kind(operation.neutral))
+    doubtful = np.zeros(len(steps.starts), dtype=np.bool_)
+    if steps.ops is not None:
+        backward = steps.is_op(RETRACT) & known
+        if operation is _SUM:
+            values = np.where(backward, -values, values)
+        else:
+            doubtful = steps.any(backward)
     result = _in_order(values, steps, operation.ufunc)
-    return fixed_array(result, column.type, np.logical_or.reduceat(known, steps.starts)), doubtful
+    return fixed_array(result, column.type, steps.any(known)), doubtful
 
 
 def _in_order(values: NDArray[Any], steps: Steps, ufunc: np.ufunc) -> NDArray[Any]:
     """The values of each group reduced from the first to the last, which `reduceat` does not promise."""
-    result = values[steps.starts]
     with np.errstate(all="ignore"):
-        for turn in range(1, min(int(steps.sizes.max()), _ROUNDS)):
-            groups = np.flatnonzero(steps.sizes > turn)
-            result[groups] = ufunc(result[groups], values[steps.starts[groups] + turn])
-        for group in np.flatnonzero(steps.sizes > _ROUNDS).tolist():  # vectorized within the group
+        result = steps.reduced(ufunc, values)
+        for group in steps.groups.large.tolist():  # vectorized within the group
             result[group] = ufunc.accumulate(values[steps.starts[group] : steps.ends[group] + 1])[-1]
     return result
 
 
 def _decimals(column: pa.Array, steps: Steps, known: Mask, operation: _Operation) -> tuple[pa.Array, Mask]:
-    several = np.add.reduceat(known.astype(np.int64), steps.starts) > 1
+    several = steps.counts(known) > 1
     if steps.ops is not None:
-        several |= np.logical_or.reduceat(known & steps.is_op(RETRACT), steps.starts)
+        several |= steps.any(known & steps.is_op(RETRACT))
     if operation is _PRODUCT:  # every product is rounded: step by step
         return take_steps(column, steps, steps.last(known)), several
     values = column.take(int64_array(steps.rows, known))
     sizes = np.abs(values.cast(pa.float64()).fill_null(0).to_numpy())
     limit = 10.0 ** (column.type.precision - column.type.scale)
-    doubtful = np.add.reduceat(sizes, steps.starts) >= limit * _SLACK
+    doubtful = steps.reduced(np.add, sizes) >= limit * _SLACK
     if steps.ops is not None:
         values = pc.if_else(fixed_array(steps.is_op(RETRACT), pa.bool_()), pc.negate(values), values)
     groups = np.repeat(np.arange(len(steps.starts)), steps.sizes)

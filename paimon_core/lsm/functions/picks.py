@@ -74,8 +74,7 @@ def first_non_null_value(column: pa.Array, steps: Steps) -> pa.Array:
     # older rows make the outcome depend on each step: a loop over the groups that have some
     groups = steps.last(older) >= 0
     picked = [_first_non_null(steps, valid, part) for _, part in steps.groups_of(np.repeat(groups, steps.sizes))]
-    rows = Steps(steps.rows, np.zeros(len(picked), dtype=np.int64))
-    return replaced(result, groups, take_steps(column, rows, np.array(picked, dtype=np.int64)))
+    return replaced(result, groups, take_steps(column, steps, np.array(picked, dtype=np.int64)))
 
 
 def largest(column: pa.Array, steps: Steps) -> pa.Array:
@@ -90,19 +89,21 @@ def smallest(column: pa.Array, steps: Steps) -> pa.Array:
 
 def _take_unless_retracted(column: pa.Array, steps: Steps, chosen: Positions) -> pa.Array:
     assert steps.ops is not None
-    return take_steps(column, steps, np.where(steps.ops[chosen] == RETRACT, -1, chosen))
+    if steps.retracts:
+        chosen = np.where(steps.ops[chosen] == RETRACT, -1, chosen)
+    return take_steps(column, steps, chosen)
 
 
 def _extreme(column: pa.Array, steps: Steps, better: np.ufunc, worst: int) -> pa.Array:
     words, whole = _order(column)
-    words = words[steps.rows]
+    words = steps.of(words)
     counts = None
     if column.null_count or steps.ops is not None:
         counts = steps.narrowed(steps.valid(column))
         words = np.where(counts, words, worst)
-    best = better.reduceat(words, steps.starts)
+    best = steps.reduced(better, words)
     if whole:
-        known = None if counts is None else np.logical_or.reduceat(counts, steps.starts)
+        known = None if counts is None else steps.any(counts)
         return fixed_array(_values(best, column.type), column.type, known)
     found = words == np.repeat(best, steps.sizes)
     return take_steps(column, steps, steps.last(found if counts is None else found & counts))

@@ -59,7 +59,7 @@ class FieldFunction:
 
     def __call__(self, column: pa.Array, steps: Steps) -> pa.Array:
         """One value per group. Raises `MergeRefusedError` where the function cannot."""
-        if steps.ops is not None and (steps.ops == RETRACT).any():
+        if steps.retracts:
             self.check_retract()
             steps = steps.without(RETRACT) if self.ignore_retract else steps
         try:

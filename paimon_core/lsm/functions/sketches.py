@@ -32,7 +32,7 @@ class SetUnion:
 
     def __call__(self, column: pa.Array, steps: Steps) -> pa.Array:
         known = steps.narrowed(steps.valid(column))
-        several = np.add.reduceat(known.astype(np.int64), steps.starts) > 1
+        several = steps.counts(known) > 1
         result = take_steps(column, steps, steps.last(known))
         joined = [self._union_of(column, steps, p) for _, p in steps.groups_of(known & np.repeat(several, steps.sizes))]
         return replaced(result, several, pa.array(joined, column.type))

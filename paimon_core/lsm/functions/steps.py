@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from paimon_core.formats.columns import int64_array, validity
+from paimon_core.formats.columns import int64_array, taken, validity
 
 Mask = NDArray[np.bool_]
 Positions = NDArray[np.int64]
@@ -18,29 +19,77 @@ Positions = NDArray[np.int64]
 # SKIP: the row is none of the column's business. ADD: its value is newer than all before. ADD_OLDER: it came later, but
 # its sequence group says it is older. RETRACT: its value is taken back. SET: its value replaces whatever was before.
 SKIP, ADD, ADD_OLDER, RETRACT, SET = range(5)
-_TURNS = 8  # steps back in all groups at once; most groups are smaller
+TURNS = 32  # groups of at most so many steps are reduced step by step, all at once
+
+
+@dataclass(frozen=True)
+class Groups:
+    """How `count` steps make groups: `starts` are where these begin, shape (groups,); none is empty."""
+
+    starts: Positions
+    count: int
+
+    @cached_property
+    def ends(self) -> Positions:
+        """The last step of each group."""
+        return np.append(self.starts[1:], self.count) - 1
+
+    @cached_property
+    def sizes(self) -> Positions:
+        return self.ends - self.starts + 1
+
+    @cached_property
+    def turns(self) -> list[tuple[Positions, Positions]]:
+        """Of the second, the third, … step: the groups that have one, and where it is."""
+        groups, turns = np.flatnonzero(self.sizes > 1), list[tuple[Positions, Positions]]()
+        while len(groups) and len(turns) < TURNS - 1:
+            turn = len(turns) + 1
+            turns.append((groups, self.starts[groups] + turn))
+            groups = groups[self.sizes[groups] > turn + 1]
+        return turns
+
+    @cached_property
+    def large(self) -> Positions:
+        """The groups that have more steps than `turns`."""
+        return np.flatnonzero(self.sizes > TURNS)
+
+    @cached_property
+    def numbers(self) -> NDArray[np.int32]:
+        """The numbers of the steps, from 1."""
+        return np.arange(1, self.count + 1, dtype=np.int32)
 
 
 @dataclass(frozen=True)
 class Steps:
     """The steps of all groups, a group being the rows of one key.
 
-    `rows` are row numbers of the batch, group after group, oldest first, shape (steps,); `starts` where groups begin in
-    it, shape (groups,), no group being empty; `ops` what each step does, shape (steps,), None: all ADD.
+    `rows` are row numbers of the batch, group after group, oldest first, shape (steps,); `ops` what each step does,
+    shape (steps,), None: all ADD.
     """
 
     rows: Positions
-    starts: Positions
+    groups: Groups
     ops: NDArray[np.int8] | None = None
 
-    @cached_property
+    @property
+    def starts(self) -> Positions:
+        """The first step of each group."""
+        return self.groups.starts
+
+    @property
     def ends(self) -> Positions:
         """The last step of each group."""
-        return np.append(self.starts[1:], len(self.rows)) - 1
+        return self.groups.ends
+
+    @property
+    def sizes(self) -> Positions:
+        """The steps of each group."""
+        return self.groups.sizes
 
     @cached_property
-    def sizes(self) -> Positions:
-        return self.ends - self.starts + 1
+    def retracts(self) -> bool:
+        """Whether a step takes a value back."""
+        return self.ops is not None and bool((self.ops == RETRACT).any())
 
     @cached_property
     def live(self) -> Mask | None:
@@ -71,31 +120,38 @@ class Steps:
         ops = np.full(len(self.rows), ADD, dtype=np.int8) if self.ops is None else self.ops
         return replace(self, ops=np.where(ops == op, np.int8(SKIP), ops))
 
+    def reduced(self, ufunc: np.ufunc, values: NDArray[Any]) -> NDArray[Any]:
+        """One value per group of those of its steps, from the first to the last (in groups of up to `TURNS` steps)."""
+        result = values.take(self.starts, mode="clip")
+        for groups, places in self.groups.turns:
+            result[groups] = ufunc(result.take(groups, mode="clip"), values.take(places, mode="clip"))
+        if len(self.groups.large):
+            result[self.groups.large] = ufunc.reduceat(values, self.starts)[self.groups.large]
+        return result
+
+    def any(self, mask: Mask) -> Mask:
+        """The groups that have a step of the mask."""
+        return self.reduced(np.logical_or, mask)
+
+    def counts(self, mask: Mask) -> NDArray[np.int32]:
+        """The steps of the mask in each group."""
+        return self.reduced(np.add, mask.astype(np.int32))
+
     def last(self, mask: Mask) -> Positions:
         """The last step of the mask in each group, -1 where there is none."""
-        result = np.where(mask[self.ends], self.ends, -1)
-        left = np.flatnonzero(result < 0)
-        place = self.ends[left]
-        for _ in range(_TURNS):
-            inside = place > self.starts[left]
-            left, place = left[inside], place[inside] - 1
-            if not len(left):
-                return result
-            found = mask[place]
-            result[left[found]] = place[found]
-            left, place = left[~found], place[~found]
-        longest: Positions = np.maximum.reduceat(np.where(mask, np.arange(len(mask)), -1), self.starts)
-        return longest
+        return self.reduced(np.maximum, mask * self.groups.numbers).astype(np.int64) - 1
 
     def first(self, mask: Mask) -> Positions:
         """The first step of the mask in each group, the number of steps where there is none."""
-        count = len(mask)
-        result: Positions = np.minimum.reduceat(np.where(mask, np.arange(count), count), self.starts)
-        return result
+        return len(mask) - self.reduced(np.maximum, mask * self.groups.numbers[::-1]).astype(np.int64)
 
     def valid(self, column: pa.Array) -> Mask:
         """The steps whose value is not NULL."""
-        return validity(column)[self.rows] if column.null_count else np.ones(len(self.rows), dtype=np.bool_)
+        return self.of(validity(column)) if column.null_count else np.ones(len(self.rows), dtype=np.bool_)
+
+    def of(self, values: NDArray[Any]) -> NDArray[Any]:
+        """The values of rows as those of the steps."""
+        return values.take(self.rows, mode="clip")
 
     def groups_of(self, mask: Mask) -> Iterator[tuple[int, Positions]]:
         """Group number and steps of the mask, for each group that has some."""
@@ -109,9 +165,8 @@ class Steps:
 def take_steps(column: pa.Array, steps: Steps, chosen: Positions) -> pa.Array:
     """The values at one step per group, NULL for -1."""
     present = chosen >= 0
-    if present.all():
-        return column.take(int64_array(steps.rows[chosen]))
-    return column.take(int64_array(steps.rows[np.maximum(chosen, 0)], present))
+    rows = steps.rows.take(chosen, mode="clip")
+    return taken(column, rows, None if present.all() else present)
 
 
 def replaced(column: pa.Array, groups: Mask, values: pa.Array) -> pa.Array:

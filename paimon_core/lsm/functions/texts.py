@@ -27,7 +27,7 @@ class Listagg:
 
     def __call__(self, column: pa.Array, steps: Steps) -> pa.Array:
         texts = steps.narrowed(_has_text(column)[steps.rows])
-        several = np.add.reduceat(texts.astype(np.int64), steps.starts) > 1
+        several = steps.counts(texts) > 1
         # a blank that replaced what was there stays while no text follows
         blank = steps.last(steps.narrowed(steps.is_op(SET, ADD_OLDER)))
         alone = np.where(steps.last(texts) >= 0, steps.last(texts), blank)
@@ -45,7 +45,7 @@ class Listagg:
             groups = np.repeat(np.arange(len(steps.starts)), steps.sizes)[places]
             older = steps.is_op(ADD_OLDER)[places]
             places = places[np.lexsort((np.where(older, -places, places), groups))]  # older texts go in front
-        counts = np.add.reduceat(joined.astype(np.int64), steps.starts)
+        counts = steps.counts(joined)
         offsets = np.append(0, np.cumsum(counts[counts > 0])).astype(np.int32)
         values = column.take(int64_array(steps.rows[places]))
         lists = pa.ListArray.from_arrays(pa.array(offsets, pa.int32()), values)

@@ -90,7 +90,11 @@ def answers(columns: EntryColumns) -> list[Any]:
 def test_columns_are_those_of_the_entries(made: list[ManifestEntry], codec: str) -> None:
     columns = decode_entries("f", encode_manifest(made, codec))
     assert every(columns) == made
-    assert answers(columns) == answers(EntryColumns(DecodedEntries(tuple(made)), len(made)))
+    decoded = EntryColumns(DecodedEntries(tuple(made)), len(made))
+    assert answers(columns) == answers(decoded)
+    rows = np.arange(0, len(made), 2)
+    places = [(e.partition, e.bucket, e.file.file_name, e.file.external_path, e.file.extra_files) for e in made[::2]]
+    assert columns.places(rows) == decoded.places(rows) == places
 
 
 @pytest.mark.parametrize("folder", sorted({f.parent.parent.name for f in AVRO}))

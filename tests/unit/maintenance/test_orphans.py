@@ -96,3 +96,14 @@ def test_no_file_outside_the_table_is_deleted(history: History, tmp_path: Path) 
     assert outside.exists()
     with pytest.raises(CorruptFileError):
         data_file_paths(f"{store.root}/bucket-0", data_file(store, 1, 1, extra_files=("../../precious",)))
+
+
+def test_all_of_many_files_are_deleted(history: History) -> None:
+    store = history.fresh()
+    folder = Path(store.root) / "bucket-0"
+    folder.mkdir(exist_ok=True)
+    many = [folder / f"data-{number}.parquet" for number in range(1111)]
+    for path in many:
+        path.touch()
+    delete_files(store, [*map(str, many), f"{folder}/data-gone.parquet"])
+    assert not any(p.exists() for p in many)
