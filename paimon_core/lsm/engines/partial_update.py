@@ -82,7 +82,7 @@ class PartialUpdate:
         if not self.groups:
             sets = begin | single | (kinds == ROW_DELETE)
             return Course(steps, sets, nothing, retract & ~sets)
-        # a first delete has two steps: its values are set, then its groups are rows_taken back
+        # a first delete has two steps: its values are set, then its groups are taken back
         begin &= ~single
         places = np.repeat(np.arange(len(kinds)), 1 + begin)
         again = np.append(places[1:] == places[:-1], False)
