@@ -42,6 +42,8 @@ def root_session(tmp_path_factory: pytest.TempPathFactory) -> Iterator[object]:
         .config("spark.ui.enabled", "false")
         .config("spark.ui.showConsoleProgress", "false")
         .config("spark.sql.shuffle.partitions", "2")
+        .config("spark.python.daemon.module", "tests.support.spark_daemon")
+        .config("spark.executorEnv.PYTHONPATH", str(Path(__file__).parents[1]))
         .config("spark.sql.session.timeZone", "UTC")
         .config("spark.driver.memory", "3g")
         .config("spark.driver.extraJavaOptions", f"-Duser.timezone=UTC {JVM}")

@@ -7,15 +7,20 @@ tests/golden/expected/NAME.json         {"about": …, "checks": [{"query", "col
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
 from paimon_core.io.local import LocalFileIO
 from paimon_core.store.schemas import latest_schema
 from paimon_core.store.table_store import TableStore
+from paimon_core.system_tables.registry import SYSTEM_TABLES
 from paimon_core.table import Table
 
 GOLDEN = Path(__file__).parents[1] / "golden"
+
+# columns of a system table: what tests/unit/system_tables asks the core, table by table
+_COLUMNS_OF_SYSTEM_TABLE = re.compile(r"SELECT ([a-zA-Z_, ]+) FROM golden\.`(\w+)\$(\w+)`( WHERE key <> 'owner')?")
 
 # tables whose rows are refused, and what the message says
 REFUSED_TABLES = {
@@ -40,3 +45,9 @@ def golden_checks(name: str) -> list[dict[str, Any]]:
     text = (GOLDEN / "expected" / f"{name}.json").read_text(encoding="utf-8")
     checks: list[dict[str, Any]] = json.loads(text)["checks"]
     return checks
+
+
+def system_table_columns(query: str) -> tuple[str, list[str]] | None:
+    """The system table and the columns that a query asks for, None where it is another query."""
+    match = _COLUMNS_OF_SYSTEM_TABLE.fullmatch(query)
+    return (match[3], match[1].split(", ")) if match and match[3] in SYSTEM_TABLES else None

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import re
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from pathlib import Path
@@ -15,19 +14,17 @@ from paimon_core.spec.types import DATE, DOUBLE, FLOAT, INT, STRING, DataField, 
 from paimon_core.system_tables.registry import SYSTEM_TABLES
 from paimon_core.system_tables.text import cast_text, duration_text, row_text, value_text
 from paimon_core.table import Table
-from tests.support.golden import golden_checks, golden_names, golden_table
+from tests.support.golden import golden_checks, golden_names, golden_table, system_table_columns
 from tests.support.tables import data_file, info, message, new_store
-
-QUERY = re.compile(r"SELECT ([a-zA-Z_, ]+) FROM golden\.`(\w+)\$(\w+)`( WHERE key <> 'owner')?")
 
 
 def golden_queries() -> list[Any]:
     found = []
     for name in golden_names():
         for check in golden_checks(name):
-            match = QUERY.fullmatch(check["query"])
-            if match and match[3] in SYSTEM_TABLES:
-                found.append(pytest.param(name, match[3], match[1].split(", "), check["rows"], id=f"{name}${match[3]}"))
+            asked = system_table_columns(check["query"])
+            if asked is not None:
+                found.append(pytest.param(name, *asked, check["rows"], id=f"{name}${asked[0]}"))
     return found
 
 
