@@ -7,7 +7,7 @@ from typing import Any
 from pyspark.errors.exceptions.captured import CapturedException
 
 from paimon_core.errors import UnsupportedFeatureError
-from paimon_core.options import SCAN_FALLBACK_BRANCH
+from paimon_core.options import MERGE_ENGINE, SCAN_FALLBACK_BRANCH
 from paimon_core.table import Table
 from paimon_sql.spark.jvm import class_name
 from paimon_sql.spark.merge_into import brings_columns, merged_rows, new_columns
@@ -20,6 +20,10 @@ from paimon_sql.spark.row_level import (
     updated_rows,
 )
 from paimon_sql.spark.statement import Statement
+
+# statements that put a row in the place of another, which these engines do not: they keep the old one, or add up both
+_REPLACING = {"UpdateTable": "UPDATE", "MergeIntoTable": "MERGE INTO"}
+_NO_REPLACING = ("aggregation", "first-row")
 
 
 class RowLevelStatement(Statement):
@@ -46,6 +50,7 @@ class RowLevelStatement(Statement):
 
     def _target(self, plan: Any, table: Table) -> Target:
         table.check_writable()
+        _check_replaces(table, class_name(plan))
         if table.store.options[SCAN_FALLBACK_BRANCH]:
             raise UnsupportedFeatureError(
                 f"Rows of table {table.name} cannot be changed while it reads partitions from a branch: unset "
@@ -64,3 +69,13 @@ class RowLevelStatement(Statement):
                 target, self.jvm.items(plan.assignments()), condition.get() if condition.isDefined() else None
             )
         return merged_rows(target, plan)
+
+
+def _check_replaces(table: Table, kind: str) -> None:
+    """Raises `UnsupportedFeatureError` for a statement that the table's merge engine would not do."""
+    engine = table.store.options[MERGE_ENGINE]
+    if table.schema.primary_keys and kind in _REPLACING and engine in _NO_REPLACING:
+        raise UnsupportedFeatureError(
+            f"{_REPLACING[kind]} of table {table.name} is not supported: with merge engine {engine} a new row does not "
+            "replace the one of its key. INSERT rows to be merged, or DELETE the row and INSERT it anew."
+        )

@@ -113,6 +113,37 @@ def test_what_is_refused_changes_nothing(spark: Any, warehouse: str, table: str)
     assert data_files(warehouse) == files
 
 
+@pytest.mark.parametrize("engine", ["aggregation", "first-row"])
+def test_engines_that_replace_no_row_refuse_to(spark: Any, engine: str) -> None:
+    spark.sql(
+        "CREATE TABLE t (id INT, v INT) TBLPROPERTIES "
+        f"('primary-key' = 'id', 'bucket' = '1', 'merge-engine' = '{engine}', 'fields.v.aggregate-function' = 'sum')"
+    )
+    for statement, name in (
+        ("UPDATE t SET v = 1", "UPDATE"),
+        ("MERGE INTO t USING (SELECT 1 AS id) s ON t.id = s.id WHEN MATCHED THEN DELETE", "MERGE INTO"),
+    ):
+        for text in (statement, f"EXPLAIN {statement}"):
+            with pytest.raises(PySparkException, match=f"{name} of table default.t .* {engine}.* INSERT"):
+                spark.sql(text)
+    assert rows(spark, "SELECT * FROM `t$snapshots`") == []
+    spark.sql("DELETE FROM t WHERE v = 1")
+
+
+def test_partial_update_takes_updates_and_merges(spark: Any) -> None:
+    spark.sql(
+        "CREATE TABLE t (id INT, v INT) "
+        "TBLPROPERTIES ('primary-key' = 'id', 'bucket' = '1', 'merge-engine' = 'partial-update')"
+    )
+    spark.sql("INSERT INTO t VALUES (1, 10), (2, 20)")
+    spark.sql("UPDATE t SET v = 11 WHERE id = 1")
+    spark.sql(
+        "MERGE INTO t USING (SELECT 2 AS id, 5 AS v UNION ALL SELECT 3, 30) s ON t.id = s.id "
+        "WHEN MATCHED THEN UPDATE SET v = s.v WHEN NOT MATCHED THEN INSERT *"
+    )
+    assert rows(spark) == [(1, 11), (2, 5), (3, 30)]
+
+
 def test_keys_change_only_to_what_they_are(spark: Any) -> None:
     spark.sql("CREATE TABLE t (id INT, v INT) TBLPROPERTIES ('primary-key' = 'id', 'bucket' = '1')")
     spark.sql("INSERT INTO t VALUES (1, 10), (2, 20)")
