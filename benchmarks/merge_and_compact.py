@@ -20,6 +20,7 @@ import pyarrow.parquet as pq
 
 from paimon_core.formats.arrow_types import arrow_schema
 from paimon_core.io.local import LocalFileIO
+from paimon_core.lsm.strategy import Strategy
 from paimon_core.scan.read import read_split
 from paimon_core.spec.manifest import DataFileMeta
 from paimon_core.spec.message import CommitMessage
@@ -77,7 +78,9 @@ def merge(store: TableStore, files: list[DataFileMeta]) -> int:
 
 
 def compact(store: TableStore, files: list[DataFileMeta]) -> int:
-    message = compact_bucket(store, partition=b"\0" * 12, bucket=0, total_buckets=1, files=files, full=True)
+    message = compact_bucket(
+        store, partition=b"\0" * 12, bucket=0, total_buckets=1, files=files, strategy=Strategy.FULL
+    )
     return sum(f.row_count for f in message.compact_after) if message else 0
 
 

@@ -16,6 +16,7 @@ import tempfile
 import time
 import uuid
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -77,8 +78,8 @@ def make_files(store: TableStore, count: int) -> tuple[DataFileMeta, ...]:
 
 def commit(store: TableStore, new: tuple[DataFileMeta, ...], old: tuple[DataFileMeta, ...] = ()) -> None:
     """New files, or new ones in the place of old ones."""
-    files = {"compact_before": old, "compact_after": new} if old else {"new_files": new}
-    message = CommitMessage(partition=EMPTY_ROW, bucket=UNAWARE_BUCKET, total_buckets=-1, **files)
+    place = CommitMessage(partition=EMPTY_ROW, bucket=UNAWARE_BUCKET, total_buckets=-1)
+    message = replace(place, compact_before=old, compact_after=new) if old else replace(place, new_files=new)
     Table(store).commit([message], CommitInfo(user="bench"))
 
 
