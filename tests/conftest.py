@@ -11,8 +11,7 @@ from pathlib import Path
 
 import pytest
 
-# compiled quickly rather than well; a cache of the usual size would be full soon, and methods be compiled again
-JVM = "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=256m -XX:+UseSerialGC"
+from tests.support.quick_jvm import QUICK_JVM
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -46,7 +45,7 @@ def root_session(tmp_path_factory: pytest.TempPathFactory) -> Iterator[object]:
         .config("spark.executorEnv.PYTHONPATH", str(Path(__file__).parents[1]))
         .config("spark.sql.session.timeZone", "UTC")
         .config("spark.driver.memory", "3g")
-        .config("spark.driver.extraJavaOptions", f"-Duser.timezone=UTC {JVM}")
+        .config("spark.driver.extraJavaOptions", f"-Duser.timezone=UTC {QUICK_JVM}")
         .config("spark.sql.warehouse.dir", str(tmp_path_factory.mktemp("spark-warehouse")))
         .getOrCreate()
     )

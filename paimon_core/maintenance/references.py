@@ -14,7 +14,7 @@ from typing import TypeVar
 import numpy as np
 
 from paimon_core.errors import CorruptFileError
-from paimon_core.formats.entry_columns import FilePlace
+from paimon_core.formats.entry_columns import EntryColumns, FilePlace, Rows
 from paimon_core.spec.paths import paths_of
 from paimon_core.spec.snapshot import Snapshot
 from paimon_core.store.branches import branch_names, branch_schema
@@ -121,10 +121,14 @@ def _live(store: TableStore, snapshot: Snapshot) -> list[FilePlace]:
 
 
 def _added(store: TableStore, snapshot: Snapshot) -> list[FilePlace]:
-    delta = (read_columns(store, m.file_name) for m in read_manifest_list(store, snapshot.delta_manifest_list))
-    return [place for columns in delta for place in columns.places(np.flatnonzero(columns.added))]
+    return _listed(store, snapshot.delta_manifest_list, lambda columns: np.flatnonzero(columns.added))
 
 
 def _all(store: TableStore, name: str) -> list[FilePlace]:
-    manifests = (read_columns(store, m.file_name) for m in read_manifest_list(store, name))
-    return [place for columns in manifests for place in columns.places(np.arange(len(columns)))]
+    return _listed(store, name, lambda columns: np.arange(len(columns)))
+
+
+def _listed(store: TableStore, name: str, rows: Callable[[EntryColumns], Rows]) -> list[FilePlace]:
+    """The places of some rows of the manifests of a list."""
+    found = (read_columns(store, m.file_name) for m in read_manifest_list(store, name))
+    return [place for columns in found for place in columns.places(rows(columns))]

@@ -223,9 +223,7 @@ class TablePaths:
 
 def data_file_path(bucket_dir: str, file: DataFileMeta) -> str:
     """Where a data file lies: in its bucket, unless it says another place. Raises `CorruptFileError`."""
-    if file.external_path:
-        return plain_path(file.external_path)
-    return f"{bucket_dir}/{_inside(bucket_dir, file.file_name)}"
+    return _own_path(bucket_dir, file.file_name, file.external_path)
 
 
 def plain_path(uri: str) -> str:
@@ -246,9 +244,13 @@ def data_file_paths(bucket_dir: str, file: DataFileMeta) -> list[str]:
 
 def paths_of(bucket_dir: str, file_name: str, external_path: str | None, extra_files: Iterable[str]) -> list[str]:
     """As `data_file_paths`, from what a data file's metadata says of its places."""
-    path = plain_path(external_path) if external_path else f"{bucket_dir}/{_inside(bucket_dir, file_name)}"
+    path = _own_path(bucket_dir, file_name, external_path)
     folder = path.rpartition("/")[0]
     return [path, *(f"{folder}/{_inside(folder, name)}" for name in extra_files)]
+
+
+def _own_path(bucket_dir: str, file_name: str, external_path: str | None) -> str:
+    return plain_path(external_path) if external_path else f"{bucket_dir}/{_inside(bucket_dir, file_name)}"
 
 
 def _inside(folder: str, name: str) -> str:

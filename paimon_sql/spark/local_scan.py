@@ -7,7 +7,7 @@ from typing import Any
 import pyarrow as pa
 from pyspark.sql.types import StructType
 
-from paimon_core.scan.aggregates import Aggregate, aggregate_rows
+from paimon_core.scan.aggregates import aggregate_rows
 from paimon_sql.spark.jvm import READ, SQL, Jvm
 from paimon_sql.spark.proxy import Proxy
 from paimon_sql.spark.pushdown import aggregates_of
@@ -53,7 +53,6 @@ class LocalScanBuilder(Proxy):
     def __init__(self, jvm: Jvm, session: SessionBridge, content: pa.Table, schema: StructType, about: str) -> None:
         super().__init__(jvm)
         self.session, self.content, self.local_schema, self.about = session, content, schema, about
-        self.aggregated: tuple[tuple[str, ...], tuple[Aggregate, ...]] | None = None
 
     def pruneColumns(self, required: Any) -> None:
         columns = read_struct(required.json())

@@ -13,10 +13,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from tests.support.quick_jvm import QUICK_JVM
+
 _ROOT = Path(__file__).parents[2]
 _SCRIPT = "java_sql.py"
-# a cache of its usual size would be full soon, and methods be compiled again and again
-_JVM = "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=256m -XX:+UseSerialGC"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,7 +46,7 @@ class JavaOracle:
         setup = subprocess.run(["bash", oracles / "java_setup.sh"], check=True, stdout=subprocess.PIPE, text=True)
         ours = ("PYSPARK_", "SPARK_", "PYTHON")  # settings of another Spark and another Python
         env = {k: v for k, v in os.environ.items() if not k.startswith(ours)}
-        env |= {"ORACLE_MEMORY": "2g", "SPARK_SUBMIT_OPTS": _JVM, "TZ": "UTC"}
+        env |= {"ORACLE_MEMORY": "2g", "SPARK_SUBMIT_OPTS": QUICK_JVM, "TZ": "UTC"}
         self._log = tempfile.TemporaryFile()  # noqa: SIM115  closed with the process
         self._process = subprocess.Popen(
             [setup.stdout.strip(), oracles / _SCRIPT, "--warehouse", warehouse, "--serve"],

@@ -74,13 +74,7 @@ def _integers(column: pa.Array, steps: Steps, known: Mask, operation: _Operation
         values *= known
     else:
         values = np.where(known, values, 1)
-    doubtful = np.zeros(len(steps.starts), dtype=np.bool_)
-    if steps.ops is not None:
-        backward = steps.is_op(RETRACT) & known
-        if operation is _SUM:
-            values = np.where(backward, -values, values)
-        else:
-            doubtful = steps.any(backward)
+    values, doubtful = _taken_back(values, steps, known, operation)
     largest = max(1, int(values.max()), -int(values.min()))
     most = int(steps.sizes.max())
     with np.errstate(over="ignore"):
@@ -95,15 +89,19 @@ def _integers(column: pa.Array, steps: Steps, known: Mask, operation: _Operation
 def _floats(column: pa.Array, steps: Steps, known: Mask, operation: _Operation) -> tuple[pa.Array, Mask]:
     kind = np.float32 if column.type.bit_width == 32 else np.float64
     values = np.where(known, steps.of(fixed_values(column, kind)), kind(operation.neutral))
-    doubtful = np.zeros(len(steps.starts), dtype=np.bool_)
-    if steps.ops is not None:
-        backward = steps.is_op(RETRACT) & known
-        if operation is _SUM:
-            values = np.where(backward, -values, values)
-        else:
-            doubtful = steps.any(backward)
+    values, doubtful = _taken_back(values, steps, known, operation)
     result = _in_order(values, steps, operation.ufunc)
     return fixed_array(result, column.type, steps.any(known)), doubtful
+
+
+def _taken_back(values: NDArray[Any], steps: Steps, known: Mask, operation: _Operation) -> tuple[NDArray[Any], Mask]:
+    """The values with the sign they count with, and the groups where one divides."""
+    if steps.ops is None:
+        return values, np.zeros(len(steps.starts), dtype=np.bool_)
+    backward = steps.is_op(RETRACT) & known
+    if operation is _SUM:
+        return np.where(backward, -values, values), np.zeros(len(steps.starts), dtype=np.bool_)
+    return values, steps.any(backward)
 
 
 def _in_order(values: NDArray[Any], steps: Steps, ufunc: np.ufunc) -> NDArray[Any]:
