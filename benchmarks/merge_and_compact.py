@@ -1,8 +1,9 @@
 """Merge read and full compaction of one bucket in five sorted runs, each in a process of its own.
 
-    merge_and_compact.py [--rows 10000000]
+    merge_and_compact.py [--rows 1000000 10000000 50000000] [--plot growth.svg]
 
-Prints seconds, rows per second and peak resident memory, and the ratio to decoding the same files without merging.
+Prints seconds, rows per second and peak resident memory, and the ratio to decoding the same files without merging. The
+plot shows seconds and memory by rows; it needs `pip install matplotlib`.
 """
 
 from __future__ import annotations
@@ -12,7 +13,8 @@ import multiprocessing
 import resource
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
@@ -84,6 +86,19 @@ def compact(store: TableStore, files: list[DataFileMeta]) -> int:
     return sum(f.row_count for f in message.compact_after) if message else 0
 
 
+WORKS: dict[str, Work] = {"decode only": decode, "merge read": merge, "full compaction": compact}
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """What a work took; `memory` is the peak in MiB."""
+
+    work: str
+    rows: int
+    seconds: float
+    memory: float
+
+
 def measured(work: Work, store: TableStore, files: list[DataFileMeta]) -> tuple[float, int, int]:
     """Seconds, rows out, peak resident bytes: in a process of its own, so that the peak is of this work alone."""
     with multiprocessing.get_context("spawn").Pool(1) as pool:
@@ -96,10 +111,8 @@ def _measure(work: Work, store: TableStore, files: list[DataFileMeta]) -> tuple[
     return time.perf_counter() - started, rows, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--rows", type=int, default=10_000_000, help="rows in, over all runs")
-    rows = parser.parse_args().rows
+def measure_all(rows: int) -> Iterator[Figure]:
+    """The figures of each work over `rows` rows, printed as they come."""
     with tempfile.TemporaryDirectory() as root:
         store = make_store(root)
         messages = [m for run in range(RUNS) for m in write_run(store, run, rows // RUNS)]
@@ -108,11 +121,38 @@ def main() -> None:
         print(f"{total:,} rows in {len(files)} files, {sum(f.file_size for f in files) / 2**20:.0f} MiB")
         print(f"{'work':18s} {'seconds':>8s} {'M rows/s':>9s} {'rows out':>11s} {'peak MiB':>9s} {'x decoding':>11s}")
         ceiling = None
-        for name, work in (("decode only", decode), ("merge read", merge), ("full compaction", compact)):
+        for name, work in WORKS.items():
             seconds, out, peak = measured(work, store, files)
             ceiling = ceiling or seconds
             rate, memory = total / seconds / 1e6, peak / 2**20
             print(f"{name:18s} {seconds:8.2f} {rate:9.2f} {out:11,d} {memory:9.0f} {seconds / ceiling:11.2f}")
+            yield Figure(work=name, rows=total, seconds=seconds, memory=memory)
+
+
+def plot(figures: list[Figure], path: str) -> None:
+    """Seconds and MiB by rows, a line per work."""
+    from matplotlib.figure import Figure as Drawing  # noqa: PLC0415  only plots need it
+
+    drawing = Drawing(figsize=(10, 4), layout="constrained")
+    for axes, unit in zip(drawing.subplots(1, 2), ("seconds", "memory"), strict=True):
+        for work in WORKS:
+            points = [f for f in figures if f.work == work]
+            axes.plot([f.rows / 1e6 for f in points], [getattr(f, unit) for f in points], marker="o", label=work)
+        axes.set(xlabel="million rows", ylabel="seconds" if unit == "seconds" else "peak MiB")
+        axes.set_xlim(left=0)
+        axes.set_ylim(bottom=0)
+        axes.legend()
+    drawing.savefig(path)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--rows", type=int, nargs="+", default=[10_000_000], help="rows in, over all runs")
+    parser.add_argument("--plot", help="a file to draw into, .svg or .png")
+    arguments = parser.parse_args()
+    figures = [figure for rows in arguments.rows for figure in measure_all(rows)]
+    if arguments.plot:
+        plot(figures, arguments.plot)
 
 
 if __name__ == "__main__":

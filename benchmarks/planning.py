@@ -11,14 +11,16 @@ import resource
 import tempfile
 import time
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
+from decimal import Decimal
+from functools import partial
 from io import BytesIO
 from pathlib import Path
 from typing import Any
 
 from paimon_core.commit.draft import CommitInfo
-from paimon_core.expressions.predicate import Compare
+from paimon_core.expressions.predicate import Compare, Predicate
 from paimon_core.formats.avro_container import ContainerReader
 from paimon_core.formats.entry_columns import decode_entries
 from paimon_core.io.local import LocalFileIO
@@ -26,29 +28,58 @@ from paimon_core.spec.binary_row import encode_row
 from paimon_core.spec.manifest import DataFileMeta
 from paimon_core.spec.message import CommitMessage
 from paimon_core.spec.stats import ColumnStats, encode_stats
-from paimon_core.spec.types import BIGINT, INT, STRING, DataField
+from paimon_core.spec.types import (
+    BIGINT,
+    BOOLEAN,
+    DOUBLE,
+    FLOAT,
+    INT,
+    STRING,
+    DataField,
+    DataType,
+    DecimalType,
+    Kind,
+    TimeType,
+)
 from paimon_core.store.manifests import data_manifests
 from paimon_core.store.new_schema import new_table_schema
 from paimon_core.store.schemas import create_schema
 from paimon_core.store.table_store import TableStore
 from paimon_core.table import Table
 
-TYPES = {"k": BIGINT, "a": INT, "s": STRING, "p": INT}
+Types = Mapping[str, DataType]
+TYPES: Types = {"k": BIGINT, "a": INT, "s": STRING, "p": INT}
+OTHER_TYPES: Types = {
+    "d": DOUBLE,
+    "f": FLOAT,
+    "c": DecimalType(precision=12, scale=2),
+    "w": DecimalType(precision=38, scale=9),
+    "t": TimeType(Kind.TIMESTAMP, precision=6),
+    "b": BOOLEAN,
+    "p": INT,
+}
 
 
-def new_file(number: int, partition: int) -> DataFileMeta:
-    name = f"name-{number:08d}"
-    stats = (
-        ColumnStats(100 * number, 100 * number + 99, 0),
-        ColumnStats(number, number + 5, 3),
-        ColumnStats(name, name, 100),
-        ColumnStats(partition, partition, 0),
-    )
+def new_file(number: int, partition: int, types: Types) -> DataFileMeta:
+    name, amount = f"name-{number:08d}", Decimal(12_345 * number).scaleb(-2)
+    known = {
+        "k": ColumnStats(100 * number, 100 * number + 99, 0),
+        "a": ColumnStats(number, number + 5, 3),
+        "s": ColumnStats(name, name, 100),
+        "d": ColumnStats(number / 7, number * 1e3 / 7, 0),
+        "f": ColumnStats(number / 8, number * 1e3 / 8, 0),
+        "c": ColumnStats(-amount, amount, 0),
+        "w": ColumnStats(-(amount**3), amount**3, 0),
+        "t": ColumnStats((10**12 + 1000 * number, 0), (10**12 + 1001 * number, 7000), 0),
+        "b": ColumnStats(number % 2 == 0, True, 0),
+        "p": ColumnStats(partition, partition, 0),
+    }
+    stats = [known[name] for name in types]
     return DataFileMeta(
         file_name=f"data-{uuid.uuid4()}-0.parquet",
         file_size=1_000_000 + number,
         row_count=100_000,
-        value_stats=encode_stats(list(TYPES.values()), stats),
+        value_stats=encode_stats(list(types.values()), stats),
         min_sequence_number=100 * number,
         max_sequence_number=100 * number + 99,
         schema_id=0,
@@ -58,8 +89,8 @@ def new_file(number: int, partition: int) -> DataFileMeta:
     )
 
 
-def new_table(root: str, files: int, partitions: int) -> Table:
-    fields = [DataField(id=0, name=name, type=t) for name, t in TYPES.items()]
+def new_table(root: str, files: int, partitions: int, types: Types) -> Table:
+    fields = [DataField(id=0, name=name, type=t) for name, t in types.items()]
     schema = new_table_schema(fields, options={"partition": "p"})
     create_schema(LocalFileIO(), root, schema)
     table, each = open_table(root, schema), files // partitions
@@ -68,7 +99,7 @@ def new_table(root: str, files: int, partitions: int) -> Table:
             partition=encode_row([INT], [p]),
             bucket=0,
             total_buckets=-1,
-            new_files=tuple(new_file(p * each + i, p) for i in range(each)),
+            new_files=tuple(new_file(p * each + i, p, types) for i in range(each)),
         )
         for p in range(partitions)
     ]
@@ -124,6 +155,17 @@ def planning(root: str, schema: Any, files: int) -> None:
     measure("$partitions", lambda: table.system_table("partitions").num_rows)
 
 
+def other_types(table: Table, files: int) -> None:
+    for column, value in (("d", files * 1e3 / 7 - 1e3), ("c", Decimal(123 * files))):
+        predicate = Compare(column, ">", value)
+        measure(f"plan, one {OTHER_TYPES[column]}", partial(kept, table, predicate))
+    measure("$files of columns of other types", lambda: table.system_table("files").num_rows)
+
+
+def kept(table: Table, predicate: Predicate) -> int:
+    return table.plan(table.latest_snapshot(), predicate).files_kept
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--files", type=int, default=100_000)
@@ -132,12 +174,15 @@ def main() -> None:
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         root = f"{folder}/db.db/t"
-        table = new_table(root, arguments.files, arguments.partitions)
+        table = new_table(root, arguments.files, arguments.partitions, TYPES)
         measure("plan, cold, all files", lambda: planned(root, table))
         planning(root, table.schema, arguments.files)
         decoding(table)
         copy_snapshots(table, arguments.snapshots)
         measure("$snapshots", lambda: table.system_table("snapshots").num_rows)
+        root = f"{folder}/db.db/other_types"
+        table = new_table(root, arguments.files, arguments.partitions, OTHER_TYPES)
+        other_types(open_table(root, table.schema), arguments.files)
 
 
 def planned(root: str, table: Table) -> int:
