@@ -25,13 +25,13 @@ demo: .venv/demo.installed build/flights.parquet
 	$(BIN)/paimon-sql -w $(WAREHOUSE) -f sql-examples/flights.sql
 
 test: .venv/dev.installed
-	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal --cov --cov-report=term:skip-covered $(ARGS)
+	$(BIN)/python -m slipcover -m pytest -n $(WORKERS) --dist loadscope --no-loadscope-reorder $(ARGS)
 
 check: .venv/dev.installed
 	PATH="$(CURDIR)/$(BIN):$$PATH" scripts/check
 
 clean:
-	rm -rf .venv build $(WAREHOUSE) spark-warehouse *.egg-info .coverage .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf .venv build $(WAREHOUSE) spark-warehouse *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
 
 build/flights.parquet: scripts/flights_data.py .venv/demo.installed
 	$(BIN)/python scripts/flights_data.py $@

@@ -27,7 +27,7 @@ from paimon_core.io.file_io import FileIO
 from paimon_core.options import COMMIT_UNSAFE_STORAGE, TableOptions
 from paimon_core.spec.paths import TablePaths, check_name
 from paimon_core.spec.schema import TableSchema, encode_schema
-from paimon_core.store.branches import open_branch
+from paimon_core.store.branches import check_lending_branches, open_branch
 from paimon_core.store.cache import MetadataCache
 from paimon_core.store.new_schema import check_schema, replacing_schema
 from paimon_core.store.schema_changes import RemoveOption, SchemaChange, SetOption, UpdateComment, apply_changes
@@ -156,16 +156,19 @@ class FileSystemCatalog:
             raise TableExistsError(f"The folder of table {target} already exists.") from e
 
     def alter_table(self, identifier: Identifier, changes: Sequence[SchemaChange]) -> None:
-        _check_plain(identifier)
-        root = self._table_dir(identifier)
+        if identifier.system_table is not None:
+            _check_plain(identifier)
         for _ in range(_ALTER_ATTEMPTS):
-            schema = self._schema(identifier)
+            table = self.load_table(identifier)
+            schema = table.schema
             _check_changes(identifier, schema, changes)
-            has_snapshots = latest_snapshot(TableStore.of(self.io, root, schema, self.cache)) is not None
+            has_snapshots = latest_snapshot(table.store) is not None
             changed = apply_changes(schema, changes, time.time_ns() // 1_000_000, has_snapshots=has_snapshots)
             if is_format_table(changed.options):
                 check_format_schema(changed)
-            if changed is schema or self._publish(root, changed):
+            if changed is not schema:
+                check_lending_branches(table.store, TableOptions(changed.options))
+            if changed is schema or self._publish(self._version_dir(identifier), changed):
                 return
         raise CommitConflictError(f"Table {identifier} is being altered by others all the time: try again later.")
 
@@ -236,6 +239,6 @@ def _check_changes(identifier: Identifier, schema: TableSchema, changes: Sequenc
 
 
 def _check_plain(identifier: Identifier) -> None:
-    """Tables are created, dropped, renamed and altered; branches and system tables are not."""
+    """Tables are created, dropped and renamed; branches and system tables are not."""
     if identifier.branch is not None or identifier.system_table is not None:
         raise InvalidNameError(f"{identifier} is not a table of its own: name the table without '$'.")

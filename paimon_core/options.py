@@ -137,13 +137,17 @@ BUCKET_KEY = Option("bucket-key", names, NO_NAMES, "Columns that decide the buck
 CHANGELOG_NUM_RETAINED_MAX = Option("changelog.num-retained.max", optional(integer), None, "Most changelogs kept.")
 CHANGELOG_NUM_RETAINED_MIN = Option("changelog.num-retained.min", optional(integer), None, "Changelogs always kept.")
 CHANGELOG_TIME_RETAINED = Option("changelog.time-retained", optional(duration), None, "How long changelogs stay, ms.")
+CHAIN_PARTITION_KEYS = Option(
+    "chain-table.chain-partition-keys", names, NO_NAMES, "Partition columns that order chains."
+)
+CHAIN_TABLE = Option("chain-table.enabled", boolean, False, "Branches hold full partitions, and changes since.")
 CHANGELOG_PRODUCER = Option(
     "changelog-producer",
     one_of("none", "input", "full-compaction", "lookup"),
     "none",
     "How the changes of rows are told to those who follow them.",
 )
-CLUSTERING_COLUMNS = Option("clustering.columns", names, NO_NAMES, "Columns that incremental clustering sorts by.")
+CLUSTERING_COLUMNS = Option("clustering.columns", names, NO_NAMES, "Columns that rows of append tables are sorted by.")
 CLUSTERING_INCREMENTAL = Option("clustering.incremental", boolean, False, "Compactions sort files level by level.")
 CLUSTERING_STRATEGY = Option(
     "clustering.strategy", one_of("auto", "order", "zorder", "hilbert"), "auto", "How those columns order rows."
@@ -195,6 +199,9 @@ FILE_INDEX_THRESHOLD = Option(
     "file-index.in-manifest-threshold", memory_size, 500, "Bytes of a file index that a manifest holds at most."
 )
 FILE_SUFFIX_COMPRESSION = Option("file.suffix.include.compression", boolean, False, "Names of files tell the codec.")
+HIVE_PARTITION_ORDER = Option(
+    "write.hive-style-dynamic-partition.enabled", boolean, False, "INSERT … PARTITION (p) takes partition columns last."
+)
 IGNORE_DELETE = Option("ignore-delete", boolean, False, "Leave out rows that delete or take back.")
 IGNORE_UPDATE_BEFORE = Option("ignore-update-before", boolean, False, "Leave out rows that an update takes back.")
 INDEX_FILE_IN_DATA_DIR = Option("index-file-in-data-file-dir", boolean, False, "Index files stand beside data files.")
@@ -240,6 +247,7 @@ PARTITION_EXPIRATION_STRATEGY = Option(
     "partition.expiration-strategy", one_of("values-time", "update-time"), "values-time", "What a partition's age is."
 )
 PARTITION_EXPIRATION_TIME = Option("partition.expiration-time", optional(duration), None, "Partitions' life, ms.")
+PARTITION_LEGACY_NAME = Option("partition.legacy-name", boolean, True, "DATE in folders as days, moments in ISO form.")
 PARTITION_MARK_DONE_ACTION = Option(
     "partition.mark-done-action", names, DONE_ACTIONS, "What marking a partition done does."
 )
@@ -267,6 +275,7 @@ POSTPONE_TARGET_SIZE = Option(
     "postpone.target-size-per-bucket", memory_size, 2**30, "Bytes of a bucket of a new partition."
 )
 PRIMARY_KEY = Option("primary-key", names, NO_NAMES, "Primary key columns, at CREATE TABLE.")
+READ_ALLOW_FULL_SCAN = Option("read.allow.fullScan", boolean, True, "Read a partitioned table without a filter, too.")
 RECORD_EXPIRE_TIME = Option("record-level.expire-time", optional(duration), None, "How long rows stay, ms.")
 RECORD_TIME_FIELD = Option("record-level.time-field", str, "", "Column that tells when rows' time began.")
 ROW_KIND_FIELD = Option("rowkind.field", str, "", "Column that says what a row does: +I, -U, +U or -D.")
@@ -280,6 +289,7 @@ SCAN_CREATION_TIME_MILLIS = Option(
 ROW_TRACKING_GROUP = Option(
     "row-tracking.partition-group-on-commit", boolean, True, "New rows of a partition get ids that follow one another."
 )
+SCAN_DELTA_BRANCH = Option("scan.fallback-delta-branch", str.strip, "", "Chain tables: the branch of changes.")
 SCAN_FALLBACK_BRANCH = Option("scan.fallback-branch", str.strip, "", "Branch that lends partitions.")
 SCAN_FILE_CREATION_TIME_MILLIS = Option(
     "scan.file-creation-time-millis", integer, 0, "Read the files written at or after these epoch milliseconds."
@@ -293,6 +303,8 @@ SCAN_MODE = Option(
     "default",
     "Which version a query reads.",
 )
+SCAN_PRIMARY_BRANCH = Option("scan.primary-branch", str.strip, "", "Branch whose partitions come before the table's.")
+SCAN_SNAPSHOT_BRANCH = Option("scan.fallback-snapshot-branch", str.strip, "", "Chain tables: the full partitions.")
 SCAN_SNAPSHOT_ID = Option("scan.snapshot-id", integer, 0, "Read this snapshot; 0: the latest.")
 SCAN_TIMESTAMP = Option("scan.timestamp", str, "", "Read the table as of this wall clock time.")
 SCAN_TIMESTAMP_MILLIS = Option("scan.timestamp-millis", integer, 0, "Read the table as of these epoch milliseconds.")
@@ -331,7 +343,9 @@ TAG_PERIOD_FORMATTER = Option(
     "How periods name tags.",
 )
 TAG_TIME_EXPIRE_ENABLED = Option("tag.time-expire-enabled", boolean, True, "Commits remove tags whose time is over.")
+TARGET_FILE_ROW_NUM = Option("target-file-row-num", integer, 2**63 - 1, "Rows that a data file has at most.")
 TARGET_FILE_SIZE = Option("target-file-size", memory_size, 0, "Size data files roll at; 0: 128 mb with keys, else 256.")
+UPSERT_KEY = Option("upsert-key", names, NO_NAMES, "INSERT INTO replaces the rows of equal values in these columns.")
 WRITE_BUFFER_SIZE = Option("write-buffer-size", memory_size, 256 * 2**20, "Bytes of rows a task sorts at once.")
 WRITE_ONLY = Option("write-only", boolean, False, "Writers do not compact.")
 ZSTD_LEVEL = Option("file.compression.zstd-level", integer, 1, "Level of the zstd codec.")

@@ -20,7 +20,7 @@ from paimon_core.maintenance.after_commit import keep_up
 from paimon_core.options import BUCKET, COMMIT_UNSAFE_STORAGE, COMMIT_USER_PREFIX, DYNAMIC, POSTPONED
 from paimon_core.scan.fallback import plan_with_fallback
 from paimon_core.scan.increment import Increment
-from paimon_core.scan.partitions import partition_rows
+from paimon_core.scan.partitions import partition_counts, partition_rows
 from paimon_core.scan.plan import Plan
 from paimon_core.scan.plan_increment import plan_increment
 from paimon_core.scan.time_travel import files_since, resolve_snapshot, store_at
@@ -88,6 +88,10 @@ class Table:
     def partitions(self, snapshot: Snapshot | None) -> pa.Table:
         """The partitions of a version that have files, a column per partition key."""
         return partition_rows(self.store, snapshot)
+
+    def partition_counts(self, snapshot: Snapshot | None, predicate: Predicate) -> dict[str, int]:
+        """Rows, files, bytes and the last file's time of the partitions of a version that satisfy a predicate."""
+        return partition_counts(self.store, snapshot, predicate)
 
     def max_sequence_number(self) -> int:
         """The largest sequence number of the live files, -1 for none: a writer's rows come after it."""

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import shutil
 import sys
+from importlib.metadata import PackageNotFoundError, distribution
 
 from pyspark.sql import SparkSession
 
@@ -49,7 +51,10 @@ def install(spark: SparkSession) -> SparkSession:
     if context.master.startswith("local") and context.pythonExec in ("", "python", "python3"):
         # workers started by bare name may be another Python, without our packages
         context.pythonExec = sys.executable
-    install_parser(Jvm(context), spark._jsparkSession)
+    jvm = Jvm(context)
+    if context.master.startswith("local") and _is_installed_for(context.pythonExec):
+        jvm.fork_workers_from("paimon_sql.spark.daemon")
+    install_parser(jvm, spark._jsparkSession)
     install_writers()
     spark.sql("SELECT 1")  # the hook makes the catalogs that are configured already
     return spark
@@ -62,6 +67,17 @@ def _start(settings: dict[str, str]) -> SparkSession:
     for key, value in settings.items():
         builder = builder.config(key, value)
     return builder.getOrCreate()
+
+
+def _is_installed_for(python: str) -> bool:
+    """Whether an interpreter is this one, and finds this package by itself."""
+    if shutil.which(python) != sys.executable:
+        return False
+    try:
+        distribution("paimon-sql")
+    except PackageNotFoundError:  # the package stands on `sys.path`, or came with `addPyFile`
+        return False
+    return True
 
 
 def _dashed(name: str) -> str:

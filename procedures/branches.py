@@ -20,9 +20,9 @@ Rows = Sequence[tuple[Any, ...]]
 def create_branch(
     context: ProcedureContext, table: str, branch: str, tag: str | None = None, ignoreIfExists: str | None = None
 ) -> Rows:
-    """Branch off from a tag with its rows, or with the schema alone. The branch is read and written as
-    `table$branch_NAME`. The result is true."""
-    store = _table(context, table).store
+    """Branch off from a tag with its rows, or with the schema alone; `table` may be a branch itself. The branch is read
+    and written as `table$branch_NAME`. The result is true."""
+    store = context.load_table(table).store
     if _boolean("ignoreIfExists", ignoreIfExists) and core.branch_exists(store, branch):
         return [(True,)]
     core.create_branch(store, branch, tag)

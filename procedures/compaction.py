@@ -124,9 +124,9 @@ def _pattern(argument: str, text: str) -> re.Pattern[str]:
 
 def _curve(strategy: str | None, order_by: str | None) -> Curve | None:
     """How to sort, None where nothing is said of it."""
+    if strategy is None and order_by is not None and order_by.strip():
+        raise InvalidOptionError("order_by needs an order_strategy: order, zorder or hilbert.")
     if strategy is None or strategy.lower() == "none":
-        if order_by is not None and order_by.strip():
-            raise InvalidOptionError("order_by needs an order_strategy: order, zorder or hilbert.")
         return None
     if strategy.lower() not in tuple(Curve):
         raise InvalidOptionError(f"order_strategy cannot be {strategy!r}: it is one of none, {', '.join(Curve)}.")

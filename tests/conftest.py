@@ -8,10 +8,24 @@ import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
+from xdist.scheduler import LoadScopeScheduling
 
 from tests.support.quick_jvm import QUICK_JVM
+
+
+class FilesTogether(LoadScopeScheduling):  # type: ignore[misc]
+    """A file runs in one process, which makes its fixtures once; all of interop in one, with one JVM for Java."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        file = nodeid.partition("::")[0]
+        return "interop" if "tests/interop/" in file else file
+
+
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> FilesTogether:
+    return FilesTogether(config, log)
 
 
 @pytest.fixture(scope="session", autouse=True)

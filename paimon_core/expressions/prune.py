@@ -104,9 +104,9 @@ def _value_outcome(predicate: Predicate, column: ColumnStats) -> Outcome:
         case Compare(op=op, value=None):
             return Outcome.FALSE if op == "<=>" else Outcome.UNKNOWN
         case Compare(op=op, value=value):
-            return _compare(op, _order(value), column)
+            return _compare(op, rank(value), column)
         case In(values=values):
-            hits = [_compare("=", _order(v), column) for v in values if v is not None]
+            hits = [_compare("=", rank(v), column) for v in values if v is not None]
             found = _negate(_all(_negate(h) for h in hits))
             if None in values and Outcome.FALSE in found:
                 return found & ~Outcome.FALSE | Outcome.UNKNOWN
@@ -117,8 +117,8 @@ def _value_outcome(predicate: Predicate, column: ColumnStats) -> Outcome:
 
 
 def _compare(op: str, value: tuple[bool, Any], column: ColumnStats) -> Outcome:
-    low = None if column.minimum is None else _order(column.minimum)
-    high = None if column.maximum is None else _order(column.maximum)
+    low = None if column.minimum is None else rank(column.minimum)
+    high = None if column.maximum is None else rank(column.maximum)
     below, not_above = low is None or low < value, low is None or low <= value
     above, not_below = high is None or high > value, high is None or high >= value
     match op:
@@ -145,7 +145,8 @@ def _starts_with(prefix: str, column: ColumnStats) -> Outcome:
     return _either(possible, not certain)
 
 
-def _order(value: Any) -> tuple[bool, Any]:
+def rank(value: Any) -> tuple[bool, Any]:
+    """What orders values as bounds are ordered: NaN last."""
     return (True, 0) if value != value else (False, value)
 
 

@@ -38,6 +38,8 @@ def fill_default(column: pa.Array, field: DataField) -> pa.Array:
     if field.default is None or column.null_count == 0:
         return column
     value = default_value(field)[0]
+    if not value.is_valid:
+        return column
     if not pa.types.is_nested(column.type):
         return pc.fill_null(column, value)
     places = pc.if_else(column.is_valid(), pa.array(range(len(column)), pa.int64()), len(column))

@@ -6,6 +6,7 @@ import io
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import MISSING, fields
+from datetime import datetime
 from functools import cached_property
 from typing import Any, Protocol, TypeVar
 
@@ -37,6 +38,7 @@ from paimon_core.spec.manifest import (
     DataFileMeta,
     FileKind,
     ManifestEntry,
+    epoch_millis,
     moment,
 )
 from paimon_core.spec.records import Column, Record, decode_records
@@ -58,6 +60,9 @@ class EntrySource(Protocol):
 
     def numbers(self, path: Path) -> NDArray[np.int64]:
         """Numbers; 0 for NULL."""
+
+    def known(self, path: Path) -> NDArray[np.bool_]:
+        """Where there is a value that is not NULL."""
 
     def binary(self, path: Path) -> pa.Array:
         """Bytes and texts, as bytes."""
@@ -155,6 +160,11 @@ class EntryColumns:
     def null_counts(self) -> tuple[NDArray[np.int64], list[tuple[Any, ...]]]:
         """As `lists`, the NULL counts in `_VALUE_STATS`."""
         return self._source.lists(("_FILE", "_VALUE_STATS", "_NULL_COUNTS"))
+
+    def file_numbers(self, name: str) -> pa.Array:
+        """A field of the file such as `_CREATION_TIME`, NULL where it has none."""
+        path = ("_FILE", name)
+        return int64_array(self._source.numbers(path), self._source.known(path))
 
     @cached_property
     def row_counts(self) -> NDArray[np.int64]:
@@ -274,6 +284,10 @@ class _CodedEntries:
         places = self._at(path, None)
         return np.where(places == NULL, 0, self._coded.numbers(places)[0])
 
+    def known(self, path: Path) -> NDArray[np.bool_]:
+        known: NDArray[np.bool_] = self._at(path, None) != NULL
+        return known
+
     def binary(self, path: Path) -> pa.Array:
         return self._binary(path, None)
 
@@ -352,7 +366,11 @@ class DecodedEntries:
         self._entries = entries
 
     def numbers(self, path: Path) -> NDArray[np.int64]:
-        return np.array([v or 0 for v in self._values(path)], dtype=np.int64)
+        values = (epoch_millis(v) if isinstance(v, datetime) else v or 0 for v in self._values(path))
+        return np.array(list(values), dtype=np.int64)
+
+    def known(self, path: Path) -> NDArray[np.bool_]:
+        return np.array([v is not None for v in self._values(path)], dtype=np.bool_)
 
     def binary(self, path: Path) -> pa.Array:
         return pa.array(self._values(path)).cast(pa.binary())
@@ -394,8 +412,8 @@ def _coded_entries(path: str, data: bytes) -> EntryColumns:
 def _beginnings(coded: Coded, low: int, high: int) -> Places:
     """Where version, kind and the partition's field count are as entries begin: the version as in the first one."""
     high = min(high, coded.size)
-    likely = (coded.bytes[low:high] == coded.bytes[0]) & (coded.bytes[low + 1 : high + 1] & 0xFD == 0)
-    found = np.flatnonzero(likely) + low
+    found = np.flatnonzero(coded.bytes[low:high] == coded.bytes[0]) + low
+    found = found[coded.bytes[found + 1] & 0xFD == 0]
     lengths, starts = coded.numbers(found + 2)
     counts, first = (coded.words[np.minimum(p, coded.size)] & _COUNT for p in (starts, coded.numbers(_PARTITION)[1]))
     same: Places = found[(counts == first) & (lengths >= _COUNT_BYTES)]

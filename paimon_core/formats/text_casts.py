@@ -6,10 +6,14 @@ exponents. Moments: `2024-01-31 12:00:00.000000` with the digits of their precis
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from paimon_core.errors import InvalidDataError
+from paimon_core.spec.paths import float_text
 from paimon_core.spec.types import DataType, DecimalType, Kind, TimeType
 
 _INTEGER = r"^[+-]?[0-9]+(\.[0-9]*)?$"
@@ -111,24 +115,35 @@ def _plain_decimals(column: pa.Array, source: DecimalType) -> pa.Array:
 
 
 def _floats(column: pa.Array) -> pa.Array:
-    text = column.cast(pa.string())
-    parts = pc.extract_regex(text, _NUMBER)
-    sign, whole, part, exponent = (pc.struct_field(parts, n) for n in ("sign", "whole", "part", "exponent"))
-    size = pc.abs(column)
+    shortest, size = column.cast(pa.string()), pc.abs(column)
+    text = pc.if_else(pc.match_substring(shortest, "."), shortest, pc.binary_join_element_wise(shortest, ".0", ""))
+    for arrow, spelled in _SPELLED.items():
+        text = pc.if_else(pc.equal(shortest, arrow), spelled, text)
     plain = pc.or_(
         pc.equal(size, 0), pc.and_(pc.greater_equal(size, _like(1e-3, column)), pc.less(size, _like(1e7, column)))
     )
-    simple = pc.if_else(pc.equal(pc.utf8_length(part), 0), pc.binary_join_element_wise(text, ".0", ""), text)
+    # two digits at least are printed, and only of the smallest numbers these are more than one digit and a zero
+    tiny = pc.less(size, _like(float(np.finfo(column.type.to_pandas_dtype()).tiny), column))
+    other = pc.and_(pc.is_finite(column), pc.invert(plain))
+    text = _replaced(text, pc.and_not(other, tiny), lambda rows: _scientific(shortest.filter(rows)))
+    return _replaced(text, pc.and_(other, tiny), lambda rows: pa.array(map(float_text, column.filter(rows).to_numpy())))
+
+
+def _replaced(text: pa.Array, where: pa.Array, made: Callable[[pa.Array], pa.Array]) -> pa.Array:
+    """The texts, but those that are made of rows `where` these are."""
+    rows = pc.fill_null(where, False)
+    return pc.replace_with_mask(text, rows, made(rows)) if pc.any(rows).as_py() else text
+
+
+def _scientific(shortest: pa.Array) -> pa.Array:
+    """`1.25E-4` of `0.000125` and `1.25e-04`."""
+    parts = pc.extract_regex(shortest, _NUMBER)
+    sign, whole, part, exponent = (pc.struct_field(parts, n) for n in ("sign", "whole", "part", "exponent"))
     digits = pc.utf8_trim(pc.binary_join_element_wise(whole, part, ""), "0")
     rest = pc.utf8_slice_codeunits(digits, 1)
     rest = pc.if_else(pc.equal(rest, ""), "0", rest)
     power = _decimal_power(whole, part, exponent).cast(pa.string())
-    first = pc.utf8_slice_codeunits(digits, 0, 1)
-    long = pc.binary_join_element_wise(sign, first, ".", rest, "E", power, "")
-    special = text
-    for arrow, spelled in _SPELLED.items():
-        special = pc.if_else(pc.equal(text, arrow), spelled, special)
-    return pc.if_else(pc.is_finite(column), pc.if_else(plain, simple, long), special)
+    return pc.binary_join_element_wise(sign, pc.utf8_slice_codeunits(digits, 0, 1), ".", rest, "E", power, "")
 
 
 def _decimal_power(whole: pa.Array, part: pa.Array, exponent: pa.Array) -> pa.Array:

@@ -179,8 +179,9 @@ def pick_append(
     min_files: int,
     in_order: bool,
     worn: frozenset[str] = frozenset(),
+    most_rows: int = 2**63 - 1,
 ) -> list[tuple[DataFileMeta, ...]]:
-    """Groups of small files of an append bucket that are worth concatenating.
+    """Groups of small files of an append bucket that are worth concatenating. One of `most_rows` is not small.
 
     `worn` files are taken whatever their size, alone where there are no others. `in_order` keeps groups free of gaps,
     for buckets whose files are read in order. A group of twice the `target` is complete, a smaller one needs
@@ -195,7 +196,7 @@ def pick_append(
         group.clear()
 
     for file in files:
-        if file.file_size < small or file.file_name in worn:
+        if (file.file_size < small and file.row_count < most_rows) or file.file_name in worn:
             group.append(file)
             if sum(f.file_size for f in group) >= 2 * target:
                 complete(2)

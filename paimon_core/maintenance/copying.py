@@ -1,44 +1,109 @@
-"""Copying the rows of a version into another table: its files as they are, with all versions of the schema."""
+"""Copying the rows of a version into another table: its files as they are, with the schema versions they need."""
 
 from __future__ import annotations
 
+import uuid
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
+from paimon_core.errors import CommitConflictError, InvalidSchemaError
 from paimon_core.io.file_io import FileIO, storage_errors
-from paimon_core.spec.index_manifest import IndexFileMeta
+from paimon_core.options import BUCKET, FILE_FORMAT
+from paimon_core.spec.index_manifest import DeletionVectorMeta, IndexFileMeta
 from paimon_core.spec.manifest import DataFileMeta
 from paimon_core.spec.message import CommitMessage
 from paimon_core.spec.paths import data_file_paths
+from paimon_core.spec.schema import TableSchema
 from paimon_core.spec.snapshot import Snapshot
+from paimon_core.spec.types import DataType
 from paimon_core.store.index_files import index_entries, index_path
 from paimon_core.store.manifests import live_files
 from paimon_core.store.partitions import PartitionFilter
+from paimon_core.store.schemas import create_schema, list_schemas
 from paimon_core.store.table_store import TableStore
 
 _CHUNK = 8 * 2**20  # bytes
 _THREADS = 8
 
 
-def copy_files(
-    source: TableStore, snapshot: Snapshot | None, target: TableStore, which: PartitionFilter
-) -> list[CommitMessage]:
-    """Copy the files of the partitions meant; what to commit to `target`, whose schemas are those of `source`.
+def check_takes_files(source: TableStore, target: TableStore) -> None:
+    """Raises `InvalidSchemaError` where a table cannot have the files of another: it needs its keys, buckets, format
+    and columns, and may have more columns."""
+    given, taking = source.schema, target.schema
+    pairs = {
+        "the primary key": (set(given.primary_keys), set(taking.primary_keys)),
+        "the partition keys": (given.partition_keys, taking.partition_keys),
+        "'bucket'": (source.options[BUCKET], target.options[BUCKET]),
+        "'file.format'": (source.options[FILE_FORMAT], target.options[FILE_FORMAT]),
+    }
+    unlike = [what for what, (a, b) in pairs.items() if a != b]
+    known = set(_columns(taking))
+    unlike += [f"column {f.name!r}" for f, c in zip(given.fields, _columns(given), strict=True) if c not in known]
+    if unlike:
+        raise InvalidSchemaError(
+            f"Table {target.name} cannot take the files of {source.name}: {', '.join(unlike)} differ. Copy them to a "
+            "new table."
+        )
 
+
+def adopt_schemas(source: TableStore, snapshot: Snapshot | None, target: TableStore) -> dict[int, int]:
+    """The target's schema for each that files of `source` have; versions it lacks are put before its latest one."""
+    needed = {e.file.schema_id for e in live_files(source, snapshot).values()}
+    theirs = list_schemas(target)
+    last, ids, count_from = theirs[-1], {_columns(s): s.id for s in theirs}, theirs[-1].id
+    for schema in (s for s in list_schemas(source) if s.id in needed and _columns(s) not in ids):
+        count_from += 1
+        ids[_columns(schema)] = count_from
+        _publish(target, replace(last, id=count_from, fields=schema.fields))
+    if count_from != last.id:
+        _publish(target, replace(last, id=count_from + 1))
+    return {s.id: ids[_columns(s)] for s in list_schemas(source) if s.id in needed}
+
+
+def _publish(target: TableStore, schema: TableSchema) -> None:
+    if not create_schema(target.io, target.root, schema):
+        raise CommitConflictError(f"Table {target.name} was altered meanwhile: nothing was copied, try again.")
+
+
+def _columns(schema: TableSchema) -> tuple[tuple[int, str, DataType], ...]:
+    return tuple((f.id, f.name, f.type) for f in schema.fields)
+
+
+def copy_files(
+    source: TableStore,
+    snapshot: Snapshot | None,
+    target: TableStore,
+    which: PartitionFilter,
+    schemas: Mapping[int, int] | None = None,
+) -> list[CommitMessage]:
+    """Copy the files of the partitions meant; what to commit to `target`.
+
+    Its schemas are those of `source`; or there are `schemas`, and the files get new names, as it may have theirs.
     Raises `StorageError`, `FileNotFoundError`; what was copied by then lies in the target's folders, in no snapshot.
     """
     data: dict[tuple[bytes, int, int], list[DataFileMeta]] = defaultdict(list)
     index: dict[tuple[bytes, int], list[IndexFileMeta]] = defaultdict(list)
     paths: list[tuple[str, str]] = []
+    names: dict[str, str] = {}
     for entry in live_files(source, snapshot, which).values():
         copied = replace(entry.file, external_path=None)
+        if schemas is not None:
+            names[copied.file_name] = _new_name(copied.file_name)
+            copied = replace(
+                copied,
+                file_name=names[copied.file_name],
+                schema_id=schemas[copied.schema_id],
+                extra_files=tuple(map(_new_name, copied.extra_files)),
+            )
         ours, theirs = (s.bucket_dir(entry.partition, entry.bucket) for s in (source, target))
         paths += zip(data_file_paths(ours, entry.file), data_file_paths(theirs, copied), strict=True)
         data[entry.partition, entry.bucket, entry.total_buckets].append(copied)
     for found in (e for e in index_entries(source, snapshot) if which.holds(e.partition)):
         file = replace(found.file, external_path=None)
+        if schemas is not None:
+            file = replace(file, file_name=_new_name(file.file_name), dv_ranges=_renamed(file.dv_ranges, names))
         place = found.partition, found.bucket
         paths.append((index_path(source, *place, found.file), index_path(target, *place, file)))
         index[place].append(file)
@@ -53,6 +118,17 @@ def copy_files(
         )
         for (partition, bucket, total), files in data.items()
     ]
+
+
+def _renamed(
+    ranges: tuple[DeletionVectorMeta, ...] | None, names: Mapping[str, str]
+) -> tuple[DeletionVectorMeta, ...] | None:
+    return ranges and tuple(replace(r, data_file=names[r.data_file]) for r in ranges)
+
+
+def _new_name(name: str) -> str:
+    """Another name of the same kind: what stands behind the first dot tells the format."""
+    return f"copy-{uuid.uuid4()}{''.join(name.partition('.')[1:])}"
 
 
 def _each(source: FileIO, target: FileIO, paths: Sequence[tuple[str, str]]) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from typing import Any
 
 import numpy as np
@@ -12,25 +13,29 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from paimon_core.expressions.predicate import Compare, In, Predicate, conjuncts
+from paimon_core.expressions.prune import rank
 from paimon_core.formats.columns import int64_array
 from paimon_core.formats.entry_columns import EntryColumns, Rows
 from paimon_core.formats.row_fields import RowField
 from paimon_core.scan.column_stats import names_then
 from paimon_core.spec.schema import TableSchema
-from paimon_core.spec.types import DataType, Kind
+from paimon_core.spec.types import DataType, DecimalType, Kind
 from paimon_core.store.schemas import read_schema
 from paimon_core.store.table_store import TableStore
 
 Mask = NDArray[np.bool_]
 _INTEGERS = frozenset((Kind.TINYINT, Kind.SMALLINT, Kind.INT, Kind.BIGINT, Kind.DATE, Kind.TIME))
 _TIMES = frozenset((Kind.TIMESTAMP, Kind.TIMESTAMP_LTZ))
+_FLOATS = frozenset((Kind.FLOAT, Kind.DOUBLE))
 _TEXTS = frozenset((Kind.CHAR, Kind.VARCHAR))
+_BYTES = frozenset((Kind.BINARY, Kind.VARBINARY))
 _LIMIT = 2**63
+_EXACT = Context(prec=80)
 
 
 @dataclass(frozen=True, slots=True)
 class Range:
-    """`low <= column <= high`, as far as either is given; numbers, milliseconds or texts in UTF-8."""
+    """`low <= column <= high`, as far as either is given; numbers, milliseconds, bytes or texts in UTF-8."""
 
     column: str
     low: Any = None
@@ -70,7 +75,7 @@ def prune_entries(store: TableStore, wanted: Sequence[Range], columns: EntryColu
         for range_ in wanted:
             then = names.get(range_.column)
             if then in group.covered:
-                kept[group.rows] &= _may_hold(group, bounds, then, range_)
+                kept[group.rows] &= _may_hold(columns, group, bounds, then, range_)
     return rows[kept[rows]]
 
 
@@ -80,7 +85,7 @@ def _range(part: Predicate, schema: TableSchema) -> Range | None:
             pass
         case In(column=column, values=values) if values and None not in values and column in schema.field_by_name:
             ends = [_comparable(v, schema.field_by_name[column].type) for v in values]
-            return None if None in ends else Range(column, min(ends), max(ends))
+            return None if None in ends else Range(column, min(ends, key=rank), max(ends, key=rank))
         case _:
             return None
     end = _comparable(value, schema.field_by_name[column].type) if column in schema.field_by_name else None
@@ -95,6 +100,14 @@ def _comparable(value: Any, data_type: DataType) -> Any:
         return value
     if data_type.kind in _TIMES and isinstance(value, tuple) and -_LIMIT <= value[0] < _LIMIT:
         return value[0]
+    if data_type.kind is Kind.BOOLEAN and isinstance(value, bool):
+        return int(value)
+    if data_type.kind in _FLOATS and isinstance(value, float):
+        return value
+    if isinstance(data_type, DecimalType) and isinstance(value, Decimal) and value.is_finite():
+        return value if abs(value) < 10 ** (DecimalType.MAX_PRECISION - 1 - data_type.scale) else None
+    if data_type.kind in _BYTES and isinstance(value, bytes):
+        return value
     return value.encode() if data_type.kind in _TEXTS and isinstance(value, str) else None
 
 
@@ -128,9 +141,14 @@ def _value_groups(schema: TableSchema, columns: EntryColumns, rows: Rows) -> Ite
         yield StatsGroup(members, schema, tuple(schema.field_by_name) if names is None else names, has)
 
 
-def _may_hold(group: StatsGroup, bounds: tuple[pa.Array, pa.Array], name: str, wanted: Range) -> Mask:
-    data_type, place = group.schema.field_by_name[name].type, group.covered.index(name)
-    low, high = (RowField(b.take(int64_array(group.rows)), len(group.covered), place) for b in bounds)
+def _may_hold(
+    columns: EntryColumns, group: StatsGroup, bounds: tuple[pa.Array, pa.Array], name: str, wanted: Range
+) -> Mask:
+    data_type, place, rows = group.schema.field_by_name[name].type, group.covered.index(name), int64_array(group.rows)
+    low, high = (RowField(b.take(rows), len(group.covered), place) for b in bounds)
+    if data_type.kind in _FLOATS:
+        of_orc = _known(pc.match_substring(columns.names.take(rows), ".orc", ignore_case=True))
+        return ~_floats_beyond((low, high), data_type, wanted, of_orc)
     excluded = np.zeros(len(group.rows), dtype=np.bool_)
     if wanted.high is not None:
         excluded |= _beyond(low, data_type, wanted.high, above=True)
@@ -141,13 +159,32 @@ def _may_hold(group: StatsGroup, bounds: tuple[pa.Array, pa.Array], name: str, w
 
 def _beyond(bounds: RowField, data_type: DataType, end: Any, *, above: bool) -> Mask:
     """Where a bound is known to be above, or below, the end of a range."""
-    if data_type.kind in _TEXTS:
-        compare = pc.greater if above else pc.less
-        found = pc.fill_null(compare(bounds.texts(), pa.scalar(end, pa.binary())), False)
-        beyond: Mask = found.to_numpy(zero_copy_only=False)
-        return beyond
+    compare = pc.greater if above else pc.less
+    if data_type.kind in _TEXTS | _BYTES:
+        return _known(compare(bounds.texts(), pa.scalar(end, pa.binary())))
+    if isinstance(data_type, DecimalType):
+        found, digit = bounds.decimals(data_type), Decimal(1).scaleb(-data_type.scale)
+        nearest = end.quantize(digit, ROUND_FLOOR if above else ROUND_CEILING, _EXACT)
+        return _known(compare(found, pa.scalar(nearest, found.type)))
     numbers, valid = bounds.numbers(data_type)
     if data_type.kind in _TIMES:
         valid = valid & (numbers >= 0)  # bounds of ORC files before 1970 are off, by days even
-    beyond = numbers > end if above else numbers < end
-    return valid & beyond
+    beyond: Mask = valid & (numbers > end if above else numbers < end)
+    return beyond
+
+
+def _floats_beyond(bounds: tuple[RowField, RowField], data_type: DataType, wanted: Range, of_orc: Mask) -> Mask:
+    """Where bounds of floats are known to be beyond a range: NaN is above all numbers, and ORC files hide it."""
+    (low, low_valid), (high, high_valid) = (b.floats(data_type) for b in bounds)
+    excluded: Mask = np.zeros(len(of_orc), dtype=np.bool_)
+    if wanted.high is not None and not np.isnan(wanted.high):
+        excluded |= low_valid & ((low.astype(np.float64) > wanted.high) | (np.isnan(low) & ~of_orc))
+    if wanted.low is not None:
+        below = ~np.isnan(high) if np.isnan(wanted.low) else high.astype(np.float64) < wanted.low
+        excluded |= high_valid & ~of_orc & below
+    return excluded
+
+
+def _known(compared: pa.Array) -> Mask:
+    found: Mask = pc.fill_null(compared, False).to_numpy(zero_copy_only=False)
+    return found

@@ -1,4 +1,5 @@
-"""`scan.fallback-branch`: partitions that the table has no rows in are read from one of its branches."""
+"""Partitions that are read from branches: those that the table has no rows in (`scan.fallback-branch`), those that a
+branch has (`scan.primary-branch`), and those of chain tables."""
 
 from __future__ import annotations
 
@@ -6,9 +7,11 @@ from dataclasses import replace
 
 from paimon_core.errors import InvalidOptionError, SnapshotNotFoundError
 from paimon_core.expressions.predicate import Predicate
-from paimon_core.options import SCAN_FALLBACK_BRANCH
+from paimon_core.options import SCAN_FALLBACK_BRANCH, SCAN_PRIMARY_BRANCH
+from paimon_core.scan.chain import chain_files, is_chain, plan_chain
 from paimon_core.scan.plan import Plan, plan_scan
 from paimon_core.scan.time_travel import is_time_travel, resolve_snapshot
+from paimon_core.spec.manifest import ManifestEntry
 from paimon_core.spec.snapshot import Snapshot
 from paimon_core.store.branches import open_branch
 from paimon_core.store.manifests import live_files
@@ -23,23 +26,53 @@ def plan_with_fallback(
     level: int | None = None,
     since: int | None = None,
 ) -> Plan:
-    """As `plan_scan`, with the partitions that `snapshot` lacks planned in the fallback branch, where there is one.
+    """As `plan_scan`, with the partitions that `snapshot` lacks planned in the fallback branch, where there is one; or
+    only those that the primary branch lacks, and that branch's; or those of a chain table.
 
     A version of the past is filled up from the branch as it was at that time. Raises also `BranchNotFoundError`, and
     `InvalidOptionError` where the branch has other columns.
     """
     plan = plan_scan(store, snapshot, predicate, level=level, since=since)
-    name = store.options[SCAN_FALLBACK_BRANCH]
+    if is_chain(store):
+        return _filled(plan, plan_chain(store, predicate, level=level), _partitions(store, snapshot))
+    name = store.options[SCAN_FALLBACK_BRANCH] or store.options[SCAN_PRIMARY_BRANCH]
     if not name or store.branch:
         return plan
     branch = open_branch(store, name)
     _check_same_columns(store, branch)
-    own = {e.partition for e in live_files(store, snapshot).values()}
-    other = plan_scan(branch, _branch_snapshot(store, branch, snapshot), predicate, level=level, since=since)
-    filled = tuple(replace(s, branch=name) for s in other.splits if s.partition not in own)
+    then = _branch_snapshot(store, branch, snapshot)
+    other = plan_scan(branch, then, predicate, level=level, since=since)
+    other = replace(other, splits=tuple(replace(s, branch=name) for s in other.splits))
+    if store.options[SCAN_FALLBACK_BRANCH]:
+        return _filled(plan, other, _partitions(store, snapshot))
+    return replace(_filled(other, plan, _partitions(branch, then)), table=store.name, snapshot=snapshot)
+
+
+def partition_files(store: TableStore, snapshot: Snapshot | None) -> list[ManifestEntry]:
+    """The files of the partitions that a query of a version sees, wherever they come from."""
+    own = list(live_files(store, snapshot).values())
+    name = store.options[SCAN_FALLBACK_BRANCH] or store.options[SCAN_PRIMARY_BRANCH]
+    if is_chain(store):
+        first, second = own, chain_files(store)
+    elif name and not store.branch:
+        branch = open_branch(store, name)
+        other = list(live_files(branch, _branch_snapshot(store, branch, snapshot)).values())
+        first, second = (own, other) if store.options[SCAN_FALLBACK_BRANCH] else (other, own)
+    else:
+        return own
+    taken = {e.partition for e in first}
+    return [*first, *(e for e in second if e.partition not in taken)]
+
+
+def _partitions(store: TableStore, snapshot: Snapshot | None) -> set[bytes]:
+    return {e.partition for e in live_files(store, snapshot).values()}
+
+
+def _filled(plan: Plan, other: Plan, taken: set[bytes]) -> Plan:
+    """A plan with what another has of partitions that are not taken."""
     return replace(
         plan,
-        splits=plan.splits + filled,
+        splits=plan.splits + tuple(s for s in other.splits if s.partition not in taken),
         manifests_total=plan.manifests_total + other.manifests_total,
         manifests_read=plan.manifests_read + other.manifests_read,
         files_total=plan.files_total + other.files_total,
@@ -60,6 +93,6 @@ def _check_same_columns(store: TableStore, branch: TableStore) -> None:
     ours, theirs = ([(f.name, f.type.with_nullable(True)) for f in s.schema.fields] for s in (store, branch))
     if ours != theirs or store.schema.partition_keys != branch.schema.partition_keys:
         raise InvalidOptionError(
-            f"Table {store.name} cannot read its fallback branch {branch.branch!r}: the branch has other columns or "
-            "partition columns. Alter one of them, or unset 'scan.fallback-branch'."
+            f"Table {store.name} cannot read partitions of its branch {branch.branch!r}: the branch has other columns "
+            "or partition columns. Alter one of them, or unset 'scan.fallback-branch' or 'scan.primary-branch'."
         )

@@ -11,6 +11,7 @@ from paimon_core.expressions.predicate import Predicate, only_on, renamed
 from paimon_core.formats.arrow_types import KEY_PREFIX, SEQUENCE_NUMBER, VALUE_KIND, arrow_schema, key_value_fields
 from paimon_core.lsm.engines.registry import columns_to_merge
 from paimon_core.lsm.runs import sections
+from paimon_core.scan.partitions import decoded_partitions
 from paimon_core.scan.waiting import merge_with_waiting
 from paimon_core.spec.split import DataSplit, SplitKind
 from paimon_core.spec.types import DataField
@@ -50,5 +51,10 @@ def merged_rows(
     else:
         parts = sections(split.files, [f.type for f in schema.key_fields])
         merged = chain.from_iterable(merge_section(files, section, spec) for section in parts)
+    constants = decoded_partitions(store, [split.partition]) if split.kind is SplitKind.CHAIN else pa.table({})
     for batch in merged:
-        yield pa.RecordBatch.from_arrays([batch.column(n) for n in sources], schema=target)
+        yield pa.RecordBatch.from_arrays([_column(batch, n, constants) for n in sources], schema=target)
+
+
+def _column(batch: pa.RecordBatch, name: str, constants: pa.Table) -> pa.Array:
+    return pa.repeat(constants[name][0], len(batch)) if name in constants.column_names else batch.column(name)

@@ -10,11 +10,11 @@ import pyarrow as pa
 
 from paimon_core.expressions.predicate import Predicate, only_on
 from paimon_core.formats.arrow_types import arrow_type
+from paimon_core.scan.fallback import partition_files
 from paimon_core.scan.plan import Plan
 from paimon_core.spec.binary_row import decode_row
 from paimon_core.spec.snapshot import Snapshot
 from paimon_core.spec.types import DataField, Kind
-from paimon_core.store.manifests import live_files
 from paimon_core.store.partitions import PartitionFilter
 from paimon_core.store.table_store import TableStore
 
@@ -22,8 +22,21 @@ _STORED_AS = {Kind.DATE: pa.int32(), Kind.TIME: pa.int32(), Kind.TIMESTAMP: pa.i
 
 
 def partition_rows(store: TableStore, snapshot: Snapshot | None) -> pa.Table:
-    """One row per partition that has files, a column per partition key."""
-    return decoded_partitions(store, sorted({e.partition for e in live_files(store, snapshot).values()}))
+    """One row per partition that a query finds, a column per partition key."""
+    return decoded_partitions(store, sorted({e.partition for e in partition_files(store, snapshot)}))
+
+
+def partition_counts(store: TableStore, snapshot: Snapshot | None, predicate: Predicate) -> dict[str, int]:
+    """What the live files of some partitions sum up to, by the names that Paimon's catalogs give."""
+    which = PartitionFilter(store.schema.partition_fields, predicate=predicate)
+    files = [e.file for e in partition_files(store, snapshot) if which.holds(e.partition)]
+    made = (f.creation_time.replace(tzinfo=None) for f in files if f.creation_time is not None)
+    return {
+        "recordCount": sum(f.row_count for f in files),
+        "fileSizeInBytes": sum(f.file_size for f in files),
+        "fileCount": len(files),
+        "lastFileCreationTime": max((int(t.timestamp() * 1000) for t in made), default=0),
+    }
 
 
 def decoded_partitions(store: TableStore, partitions: Sequence[bytes]) -> pa.Table:

@@ -52,6 +52,11 @@ class Plan:
         return sum(len(s.files) for s in self.splits)
 
     @property
+    def reads_all(self) -> bool:
+        """Whether no file is left out."""
+        return self.manifests_read == self.manifests_total and self.files_kept == self.files_total
+
+    @property
     def row_count(self) -> int | None:
         """The rows of the result where metadata tells, else None."""
         counts = [s.result_count for s in self.splits] if self.exact else [None]

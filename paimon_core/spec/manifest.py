@@ -101,6 +101,11 @@ def moment(millis: int) -> datetime:
     return _EPOCH + timedelta(milliseconds=millis)
 
 
+def epoch_millis(moment: datetime) -> int:
+    """The reverse of `moment`."""
+    return (moment - _EPOCH) // timedelta(milliseconds=1)
+
+
 def _tuple(value: list[str] | None) -> tuple[str, ...] | None:
     return None if value is None else tuple(value)
 

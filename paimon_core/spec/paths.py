@@ -25,12 +25,13 @@ import numpy as np
 from paimon_core.errors import CorruptFileError, InvalidDataError, InvalidNameError
 from paimon_core.spec.binary_row import decode_row
 from paimon_core.spec.manifest import DataFileMeta
-from paimon_core.spec.types import DataField, Kind
+from paimon_core.spec.types import DataField, Kind, TimeType
 
 DEFAULT_PARTITION_NAME = "__DEFAULT_PARTITION__"
 _ESCAPED = frozenset(map(chr, range(0x20))) | frozenset("\"#%'*/:=?\\\x7f{}[]^")
 _LOCAL_URI = re.compile(r"file:(?://)?(?P<path>/.*)")
 _FORBIDDEN_IN_NAMES = re.compile(r"[\x00-\x1f\x7f/\\\ud800-\udfff]")
+_MILLIS_PER_DAY = 86_400_000
 _BLANK = re.compile(r"[^\S\x85\xa0\u2007\u202f]*")  # spaces that do not break a line, and NEL, are no blanks
 _SNAPSHOT = re.compile(r"snapshot-([0-9]{1,19})")
 _SCHEMA = re.compile(r"schema-([0-9]{1,19})")
@@ -67,10 +68,15 @@ def unescape_path_name(text: str) -> str:
     return re.sub(r"%([0-9A-Fa-f]{2})", lambda m: chr(int(m[1], 16)), text)
 
 
-def partition_spec(fields: Sequence[DataField], partition: bytes, default_name: str) -> dict[str, str]:
-    """Partition columns and their values as folders spell them (not escaped); NULL and blanks are `default_name`."""
-    values = decode_row([f.type for f in fields], partition)
-    texts = (None if v is None else partition_text(f, v) for f, v in zip(fields, values, strict=True))
+def partition_spec(
+    fields: Sequence[DataField], partition: bytes, default_name: str, *, legacy: bool = True
+) -> dict[str, str]:
+    """Partition columns and their values as folders spell them (not escaped); NULL and blanks are `default_name`.
+
+    `legacy` is `partition.legacy-name`: DATE as epoch days, moments in ISO form; else as a cast to STRING gives them.
+    """
+    values, spell = decode_row([f.type for f in fields], partition), partition_text if legacy else cast_text
+    texts = (None if v is None else spell(f, v) for f, v in zip(fields, values, strict=True))
     return {f.name: default_name if t is None or _BLANK.fullmatch(t) else t for f, t in zip(fields, texts, strict=True)}
 
 
@@ -80,9 +86,9 @@ def partition_text(field: DataField, value: Any) -> str:
     if kind is Kind.BOOLEAN:
         return "true" if value else "false"
     if kind in (Kind.TIMESTAMP, Kind.TIMESTAMP_LTZ):
-        return _iso_timestamp(*value)
+        return iso_timestamp(*value)
     if kind in (Kind.FLOAT, Kind.DOUBLE):
-        return _float_text(np.float32(value) if kind is Kind.FLOAT else np.float64(value))
+        return float_text(np.float32(value) if kind is Kind.FLOAT else np.float64(value))
     if isinstance(value, Decimal):
         return format(value, "f")
     if isinstance(value, bytes):
@@ -90,8 +96,25 @@ def partition_text(field: DataField, value: Any) -> str:
     return str(value)
 
 
-def _iso_timestamp(millis: int, nanos: int) -> str:
-    days, millis = divmod(millis, 86_400_000)
+def cast_text(field: DataField, value: Any) -> str:
+    """A value of a partition as a cast to STRING gives it."""
+    if field.type.kind is Kind.DATE:
+        return iso_timestamp(value * _MILLIS_PER_DAY, 0).partition("T")[0].removeprefix("+")
+    if isinstance(value, bytes):
+        return value.decode("utf-8", "replace")
+    if not isinstance(field.type, TimeType) or field.type.kind is Kind.TIME:
+        return partition_text(field, value)
+    millis, nanos = value
+    day, _, time = iso_timestamp(millis - millis % 1000, 0).partition("T")
+    digits = f"{millis % 1000 * 1_000_000 + nanos:09d}"
+    fraction = digits[: field.type.precision] + digits[field.type.precision :].rstrip("0")
+    seconds = time if len(time) == len("hh:mm:ss") else f"{time}:00"
+    return f"{day.removeprefix('+')} {seconds}" + (f".{fraction}" if fraction else "")
+
+
+def iso_timestamp(millis: int, nanos: int) -> str:
+    """Epoch milliseconds and the nanoseconds of the millisecond, with seconds where they are not zero."""
+    days, millis = divmod(millis, _MILLIS_PER_DAY)
     year, month, day = _civil(days)
     seconds, millis = divmod(millis, 1000)
     fraction = millis * 1_000_000 + nanos
@@ -104,7 +127,7 @@ def _iso_timestamp(millis: int, nanos: int) -> str:
     return f"{text}:{seconds % 60:02d}" if seconds % 60 else text
 
 
-def _float_text(number: np.floating[Any]) -> str:
+def float_text(number: np.floating[Any]) -> str:
     """The shortest digits, two at least, that tell the value apart; with an exponent below 1e-3 and from 1e7."""
     if not np.isfinite(number):
         return "NaN" if np.isnan(number) else "Infinity" if number > 0 else "-Infinity"
@@ -223,7 +246,7 @@ class TablePaths:
 
 def data_file_path(bucket_dir: str, file: DataFileMeta) -> str:
     """Where a data file lies: in its bucket, unless it says another place. Raises `CorruptFileError`."""
-    return _own_path(bucket_dir, file.file_name, file.external_path)
+    return placed_path(bucket_dir, file.file_name, file.external_path)
 
 
 def plain_path(uri: str) -> str:
@@ -244,12 +267,13 @@ def data_file_paths(bucket_dir: str, file: DataFileMeta) -> list[str]:
 
 def paths_of(bucket_dir: str, file_name: str, external_path: str | None, extra_files: Iterable[str]) -> list[str]:
     """As `data_file_paths`, from what a data file's metadata says of its places."""
-    path = _own_path(bucket_dir, file_name, external_path)
+    path = placed_path(bucket_dir, file_name, external_path)
     folder = path.rpartition("/")[0]
     return [path, *(f"{folder}/{_inside(folder, name)}" for name in extra_files)]
 
 
-def _own_path(bucket_dir: str, file_name: str, external_path: str | None) -> str:
+def placed_path(bucket_dir: str, file_name: str, external_path: str | None) -> str:
+    """As `data_file_path`, from what metadata says of the place."""
     return plain_path(external_path) if external_path else f"{bucket_dir}/{_inside(bucket_dir, file_name)}"
 
 

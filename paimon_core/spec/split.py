@@ -23,13 +23,14 @@ class DeletionFile:
 
 
 class SplitKind(StrEnum):
-    """What the rows of a split's files are: rows of a version, changes each, one of two versions to compare, or rows of
-    a partition with newer ones that wait for a bucket."""
+    """What the rows of a split's files are: rows of a version, changes each, one of two versions to compare, rows of a
+    partition with newer ones that wait for a bucket, or rows of several partitions that are merged into one."""
 
     ROWS = "rows"
     CHANGES = "changes"
     DIFFERENCE = "difference"
     WAITING = "waiting"
+    CHAIN = "chain"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

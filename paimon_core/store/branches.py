@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from paimon_core.errors import BranchNotFoundError
-from paimon_core.options import TableOptions
+from paimon_core.options import SCAN_FALLBACK_BRANCH, SCAN_PRIMARY_BRANCH, TableOptions
 from paimon_core.spec.paths import BRANCH_PREFIX, TablePaths
 from paimon_core.spec.schema import TableSchema
 from paimon_core.store.schemas import latest_schema
@@ -31,6 +31,18 @@ def open_branch(store: TableStore, name: str) -> TableStore:
         known = ", ".join([MAIN_BRANCH, *branch_names(store)])
         raise BranchNotFoundError(f"Table {of_main(store)} has no branch {name!r}; its branches are {known}.")
     return TableStore(store.io, store.root, schema, TableOptions(schema.options), store.cache, branch)
+
+
+def check_lending_branches(store: TableStore, options: TableOptions) -> None:
+    """Raises `BranchNotFoundError` where the options let a table read a branch that there is not."""
+    for option in (SCAN_FALLBACK_BRANCH, SCAN_PRIMARY_BRANCH):
+        name = options[option]
+        if name and branch_schema(store, "" if name == MAIN_BRANCH else name) is None:
+            known = ", ".join([MAIN_BRANCH, *branch_names(store)])
+            raise BranchNotFoundError(
+                f"Option '{option.key}' cannot be {name!r}: table {of_main(store)} has no such branch; its branches "
+                f"are {known}."
+            )
 
 
 def branch_schema(store: TableStore, branch: str) -> TableSchema | None:

@@ -28,11 +28,11 @@ _READ = (
     _Feature("blob-descriptor-field", "", ("",)),
     _Feature("blob-view-field", "", ("",)),
     _Feature("manifest.format", "avro", ("avro", "parquet", "orc")),
-    _Feature("chain-table.enabled", "false", ("false",)),
     _Feature("primary-key.nullable", "false", ("false",), keyed_only=True),
 )
 _WRITE = (
     *_READ,
+    _Feature("chain-table.enabled", "false", ("false",)),
     _Feature("file.format", "parquet", ("parquet", "orc", "avro", "csv", "json")),
     _Feature("row-tracking.enabled", "false", ("false",), keyed_only=True),
     _Feature("pk-clustering-override", "false", ("false",), keyed_only=True),

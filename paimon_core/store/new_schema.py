@@ -26,6 +26,7 @@ from paimon_core.options import (
     ROW_KIND_FIELD,
     ROW_TRACKING,
     SEQUENCE_FIELD,
+    UPSERT_KEY,
     Option,
     TableOptions,
     names,
@@ -33,6 +34,7 @@ from paimon_core.options import (
 from paimon_core.spec.schema import TableSchema, highest_field_id
 from paimon_core.spec.types import CollectionType, DataField, DataType, Kind, MapType, RowType
 from paimon_core.store.file_index_options import indexed_columns
+from paimon_core.store.option_rules import check_option_rules
 
 _RESERVED = frozenset(("_SEQUENCE_NUMBER", "_VALUE_KIND", "_LEVEL", "rowkind", "_ROW_ID"))
 _RESERVED_PREFIX = "_KEY_"
@@ -100,12 +102,14 @@ def check_schema(schema: TableSchema) -> None:
         options[option]  # raises where the value does not parse
     _check_bucket(schema, options)
     _check_sequence(schema, options)
+    _check_upsert_key(schema, options)
     _check_fields(schema, options)
     if schema.primary_keys:
         merge_engine(schema, options)
     _check_changelog(schema, options)
     _check_expiry(schema, options)
     _check_row_tracking(schema, options)
+    check_option_rules(schema, options)
     indexed_columns(options, schema)  # raises where a column cannot have the index
     _check_blobs(schema, options)
 
@@ -201,7 +205,7 @@ def _check_sequence(schema: TableSchema, options: TableOptions) -> None:
         option = FieldOptions(name, options).key(FUNCTION_SUFFIX)
         if option in options.values:
             raise InvalidOptionError(f"Option {option!r} cannot be set: {name!r} is in '{SEQUENCE_FIELD.key}'.")
-    if columns and not set(schema.partition_keys) <= set(schema.primary_keys):
+    if columns and schema.primary_keys and not set(schema.partition_keys) <= set(schema.primary_keys):
         raise InvalidOptionError(
             f"Option '{SEQUENCE_FIELD.key}' needs a primary key that includes all partition columns "
             f"({', '.join(schema.partition_keys)})."
@@ -210,6 +214,18 @@ def _check_sequence(schema: TableSchema, options: TableOptions) -> None:
         raise InvalidOptionError("Option 'sequence.field' does not go with 'merge-engine' = 'first-row': remove one.")
     if not schema.primary_keys and MERGE_ENGINE in options and options[MERGE_ENGINE] != "deduplicate":
         raise InvalidOptionError("Option 'merge-engine' needs a primary key: define one, or remove the option.")
+
+
+def _check_upsert_key(schema: TableSchema, options: TableOptions) -> None:
+    keys = options[UPSERT_KEY]
+    for field in _named(schema, UPSERT_KEY.key, keys):
+        if field.type.kind in _NESTED:
+            raise InvalidOptionError(f"Option 'upsert-key' cannot name {field.name!r} of type {field.type.sql()}.")
+    if keys and schema.primary_keys:
+        raise InvalidOptionError(
+            f"Option 'upsert-key' ({', '.join(keys)}) does not go with a primary key "
+            f"({', '.join(schema.primary_keys)}): remove one."
+        )
 
 
 def _check_fields(schema: TableSchema, options: TableOptions) -> None:

@@ -25,6 +25,7 @@ _IMMUTABLE = frozenset(
         "partial-update.remove-record-on-delete",
         "partial-update.remove-record-on-sequence-group",
         "partition",
+        "partition.legacy-name",
         "path",
         "pk-clustering-override",
         "primary-key",
@@ -46,7 +47,7 @@ _COLUMN_LISTS = ("bucket-key", "clustering.columns", "sequence.field")  # option
 
 def check_option_set(schema: TableSchema, key: str, value: str, *, has_snapshots: bool = True) -> None:
     """Raises `InvalidOptionError` where the option cannot have another value than the table gave it."""
-    if schema.options.get(key) == value or _says_the_keys(schema, key, value):
+    if schema.options.get(key) == value or _says_what_is(schema, key, value):
         return
     if key in _ALWAYS_FIXED or (has_snapshots and key in _IMMUTABLE):
         raise InvalidOptionError(f"Option {key!r} cannot be changed after the table was created: create another table.")
@@ -100,6 +101,9 @@ def _is_true(schema: TableSchema, key: str) -> bool:
     return schema.options.get(key, "false").strip().lower() == "true"
 
 
-def _says_the_keys(schema: TableSchema, key: str, value: str) -> bool:
+def _says_what_is(schema: TableSchema, key: str, value: str) -> bool:
+    """Whether the option spells the table's keys, or its type, as they are."""
+    if key == "type":
+        return value.strip().lower() == schema.options.get(key, "table").strip().lower()
     keys = dict(zip(KEY_OPTIONS, (schema.primary_keys, schema.partition_keys), strict=True))
     return key in keys and names(value) == keys[key]

@@ -206,6 +206,8 @@ def _moved(siblings: Fields, name: str, position: Position) -> Fields:
     if position.reference == name:
         raise InvalidSchemaError(f"Column {name!r} cannot be moved {position.place} itself.")
     rest = siblings[:at] + siblings[at + 1 :]
+    if position.place == "first" and at == 0:
+        raise InvalidSchemaError(f"Column {name!r} cannot be moved to the front: it is the first column.")
     return insert_at(rest, siblings[at], position.place, position.reference)
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from paimon_core.io.file_io import FileIO
-from paimon_core.options import DATA_FILE_DIRECTORY, PARTITION_DEFAULT_NAME, TableOptions
+from paimon_core.options import DATA_FILE_DIRECTORY, PARTITION_DEFAULT_NAME, PARTITION_LEGACY_NAME, TableOptions
 from paimon_core.spec.paths import TablePaths, partition_spec
 from paimon_core.spec.schema import TableSchema
 from paimon_core.store.cache import MetadataCache
@@ -51,7 +51,8 @@ class TableStore:
 
     def partition_spec(self, partition: bytes) -> dict[str, str]:
         """Partition columns and values as folders spell them, not escaped."""
-        return partition_spec(self.schema.partition_fields, partition, self.options[PARTITION_DEFAULT_NAME])
+        default, legacy = self.options[PARTITION_DEFAULT_NAME], self.options[PARTITION_LEGACY_NAME]
+        return partition_spec(self.schema.partition_fields, partition, default, legacy=legacy)
 
     def bucket_dir(self, partition: bytes, bucket: int) -> str:
         return self.paths.bucket_dir(self.partition_spec(partition), bucket)

@@ -2,43 +2,54 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from paimon_core.formats.columns import int64_array
+from paimon_core.errors import InvalidDataError
+from paimon_core.formats.casts import cast_column
+from paimon_core.formats.columns import fixed_array, int64_array
 from paimon_core.formats.entry_columns import EntryColumns
 from paimon_core.formats.row_fields import RowField
+from paimon_core.formats.text_casts import to_text
 from paimon_core.scan.column_stats import for_columns, names_then, value_stats
 from paimon_core.scan.entry_pruning import StatsGroup
-from paimon_core.spec.binary_row import decode_row
+from paimon_core.scan.partitions import values_array
+from paimon_core.spec.binary_row import decode_row, encode_row
 from paimon_core.spec.manifest import DataFileMeta
 from paimon_core.spec.schema import TableSchema
-from paimon_core.spec.types import BIGINT, DataField, Kind
+from paimon_core.spec.types import DataField, DecimalType, Kind, TimeType
+from paimon_core.system_tables.moment_texts import moment_texts
 from paimon_core.system_tables.text import key_text, map_text, value_text
 
-_NUMBERS = frozenset((Kind.TINYINT, Kind.SMALLINT, Kind.INT, Kind.BIGINT, Kind.DATE, Kind.TIME))
+_INTEGERS = frozenset((Kind.TINYINT, Kind.SMALLINT, Kind.INT, Kind.BIGINT, Kind.DATE, Kind.TIME))
+_FLOATS = frozenset((Kind.FLOAT, Kind.DOUBLE))
 _TEXTS = frozenset((Kind.CHAR, Kind.VARCHAR))
+_BYTES = frozenset((Kind.BINARY, Kind.VARBINARY))
 _NULL = "null"
 
 
 FileTexts = tuple[str | None, str | None, str, str, str]  # least and largest key, NULL counts, least, largest values
+_COLUMNS = 5
 
 
 def single_texts(now: TableSchema, then: TableSchema, file: DataFileMeta) -> FileTexts:
     """The texts of one file. Raises `CorruptFileError` where its statistics do not decode."""
     stats = for_columns(names_then(now, then, same_type=False), value_stats(then, file), file)
     by_id = {f.id: f for f in then.field_by_name.values()}
-    shown = [(f, by_id.get(f.id, f), stats[f.name]) for f in now.fields]
+    shown = [(f.name, partial(texts_now, f, by_id.get(f.id, f)), stats[f.name]) for f in now.fields]
     return (
         key_text(then.key_fields, file.min_key),
         key_text(then.key_fields, file.max_key),
-        map_text({f.name: _NULL if s.null_count is None else str(s.null_count) for f, _, s in shown}),
-        map_text({f.name: value_text(old, s.minimum) for f, old, s in shown}),
-        map_text({f.name: value_text(old, s.maximum) for f, old, s in shown}),
+        map_text({name: _NULL if s.null_count is None else str(s.null_count) for name, _, s in shown}),
+        map_text({name: texts([s.minimum])[0] for name, texts, s in shown}),
+        map_text({name: texts([s.maximum])[0] for name, texts, s in shown}),
     )
 
 
@@ -54,10 +65,24 @@ def told_by_columns(manifest: EntryColumns, group: StatsGroup) -> NDArray[np.boo
     return told
 
 
-def column_texts(now: TableSchema, manifest: EntryColumns, group: StatsGroup) -> Iterator[tuple[int, FileTexts]]:
-    """The texts of the files of a group, by row."""
-    if not len(group.rows):
-        return
+def file_texts(now: TableSchema, manifest: EntryColumns, groups: Iterable[StatsGroup]) -> list[pa.Array]:
+    """The texts of the files of groups in the order of their rows, a column each: see `FileTexts`."""
+    rows, parts = [np.zeros(0, dtype=np.int64)], [[pa.array([], pa.string())] * _COLUMNS]
+    for group in groups:
+        told = told_by_columns(manifest, group)
+        rest = group.rows[~told]
+        one_by_one = [single_texts(now, group.schema, e.file) for e in manifest.entries(rest)]
+        rows.append(rest)
+        parts.append([pa.array([texts[i] for texts in one_by_one], pa.string()) for i in range(_COLUMNS)])
+        if told.any():
+            rows.append(group.rows[told])
+            parts.append(column_texts(now, manifest, replace(group, rows=group.rows[told])))
+    order = int64_array(np.argsort(np.concatenate(rows)))
+    return [pa.concat_arrays([p[i] for p in parts]).take(order) for i in range(_COLUMNS)]
+
+
+def column_texts(now: TableSchema, manifest: EntryColumns, group: StatsGroup) -> list[pa.Array]:
+    """The texts of the files of a group, a column each."""
     names, taken = names_then(now, group.schema, same_type=False), int64_array(group.rows)
     covered = tuple(group.schema.field_by_name[name] for name in group.covered)
     there = {n: group.covered.index(then) for n, then in names.items() if then in group.covered}
@@ -67,33 +92,72 @@ def column_texts(now: TableSchema, manifest: EntryColumns, group: StatsGroup) ->
     nulls = {n: _counts(codes[group.rows], counts, place) for n, place in there.items()} | dict.fromkeys(absent, rows)
     maps = [_maps({n: nulls.get(n, _NULL) for n in names}, len(rows))]
     for bounds in manifest.bounds("_VALUE_STATS"):
-        texts = {n: field_texts(bounds.take(taken), covered, place) for n, place in there.items() if n not in absent}
+        rows_of = partial(_bound_texts, bounds.take(taken), covered)
+        texts = {n: rows_of(place, now.field_by_name[n]) for n, place in there.items() if n not in absent}
         maps.append(_maps({n: texts.get(n, _NULL) for n in names}, len(rows)))
     keys = (_keys(k.take(taken), group.schema.key_fields) for k in manifest.key_bounds())
-    yield from zip(group.rows.tolist(), zip(*keys, *maps, strict=True), strict=True)
+    return [*keys, *maps]
+
+
+def texts_now(now: DataField, then: DataField, values: Sequence[Any]) -> list[str]:
+    """Values of a column as texts, in the type it has now; as they are where one cannot be cast."""
+    same = now.type.with_nullable(True) == then.type.with_nullable(True)
+    if not same and any(v is not None for v in values):
+        try:
+            column, types = cast_column(values_array(then, values), then.type, now.type), [now.type]
+            values, then = [decode_row(types, encode_row(types, [v]))[0] for v in column.to_pylist()], now
+        except InvalidDataError:
+            pass
+    return [value_text(then, v) for v in values]
+
+
+def _bound_texts(rows: pa.Array, fields: Sequence[DataField], place: int, now: DataField) -> pa.Array:
+    if now.type.with_nullable(True) == fields[place].type.with_nullable(True):
+        return field_texts(rows, fields, place)
+    types = [f.type for f in fields]
+    return pa.array(texts_now(now, fields[place], [decode_row(types, r)[place] for r in rows.to_pylist()]), pa.string())
 
 
 def field_texts(rows: pa.Array, fields: Sequence[DataField], place: int) -> pa.Array:
     """A field of BinaryRows, all of which are of these fields, as texts."""
-    field, found = fields[place], RowField(rows, len(fields), place)
-    if field.type.kind in _TEXTS:
-        return pc.fill_null(found.texts().cast(pa.string()), _NULL)
-    if field.type.kind in _NUMBERS:
-        return pc.fill_null(int64_array(*found.numbers(field.type)).cast(pa.string()), _NULL)
-    if field.type.kind is Kind.DOUBLE:
-        numbers, valid = found.numbers(BIGINT)
-        texts = [value_text(field, v) for v in numbers.view(np.float64).tolist()]
-        return pc.if_else(pa.array(valid), pa.array(texts, pa.string()), _NULL)
+    return pc.fill_null(_texts(RowField(rows, len(fields), place), fields), _NULL)
+
+
+def _texts(found: RowField, fields: Sequence[DataField]) -> pa.Array:
+    """As `field_texts`, NULL for NULL."""
+    field = fields[found.place]
+    data_type, kind = field.type, field.type.kind
+    if kind in _TEXTS:
+        return found.texts().cast(pa.string())
+    if kind in _BYTES:
+        coded = found.texts().dictionary_encode()
+        return pa.array([value_text(field, b) for b in coded.dictionary.to_pylist()], pa.string()).take(coded.indices)
+    if isinstance(data_type, DecimalType):
+        return to_text(found.decimals(data_type), data_type)
+    if kind in _FLOATS:
+        floats, valid = found.floats(data_type)
+        return to_text(fixed_array(floats, pa.from_numpy_dtype(floats.dtype), valid), data_type)
+    if kind in _INTEGERS:
+        return int64_array(*found.numbers(data_type)).cast(pa.string())
+    numbers, valid = found.numbers(data_type)
+    if kind is Kind.BOOLEAN:
+        return _where(valid, pc.if_else(fixed_array(numbers, pa.bool_()), "true", "false"))
+    if isinstance(data_type, TimeType):
+        return _where(valid, moment_texts(numbers, found.nanos(data_type)))
     types = [f.type for f in fields]
-    return pa.array([value_text(field, decode_row(types, row)[place]) for row in rows.to_pylist()], pa.string())
+    values = (decode_row(types, row)[found.place] for row in found.rows.to_pylist())
+    return pa.array([value_text(field, v) for v in values], pa.string())
 
 
-def _keys(rows: pa.Array, fields: Sequence[DataField]) -> list[str | None]:
+def _where(valid: NDArray[np.bool_], texts: pa.Array) -> pa.Array:
+    return pc.if_else(fixed_array(valid, pa.bool_()), texts, None)
+
+
+def _keys(rows: pa.Array, fields: Sequence[DataField]) -> pa.Array:
     if not fields:
-        return [None] * len(rows)
+        return pa.nulls(len(rows), pa.string())
     texts = pc.binary_join_element_wise(*(field_texts(rows, fields, i) for i in range(len(fields))), ", ")
-    found: list[str | None] = pc.binary_join_element_wise("[", texts, "]", "").to_pylist()
-    return found
+    return pc.binary_join_element_wise("[", texts, "]", "")
 
 
 def _counts(codes: NDArray[np.int64], lists: Sequence[Sequence[int | None]], place: int) -> pa.Array:
@@ -101,11 +165,10 @@ def _counts(codes: NDArray[np.int64], lists: Sequence[Sequence[int | None]], pla
     return pa.array([*texts, _NULL], pa.string()).take(int64_array(codes % (len(lists) + 1)))
 
 
-def _maps(columns: Mapping[str, pa.Array | str], count: int) -> list[str]:
+def _maps(columns: Mapping[str, pa.Array | str], count: int) -> pa.Array:
     """A text for each row: the columns by name."""
     parts: list[pa.Array | str] = []
     for name in sorted(columns):
         parts += ["{" if not parts else ", ", f"{name}=", columns[name]]
     joined = pc.binary_join_element_wise(*parts, "}", "")
-    found: list[str] = [joined.as_py()] * count if isinstance(joined, pa.Scalar) else joined.to_pylist()
-    return found
+    return pa.repeat(joined, count) if isinstance(joined, pa.Scalar) else joined

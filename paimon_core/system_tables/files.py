@@ -4,22 +4,26 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Hashable, Iterable, Iterator
-from dataclasses import replace
 from datetime import datetime, tzinfo
-from functools import cache, partial
+from functools import cache
 from typing import Any
 
 import pyarrow as pa
 
+from paimon_core.formats.columns import int64_array
+from paimon_core.formats.entry_columns import EntryColumns, Rows
 from paimon_core.formats.registry import format_name
-from paimon_core.options import PARTITION_DEFAULT_NAME
+from paimon_core.options import DELETION_VECTORS, PARTITION_DEFAULT_NAME
 from paimon_core.scan.entry_pruning import value_groups
+from paimon_core.scan.fallback import partition_files
 from paimon_core.scan.time_travel import snapshot_of_options
 from paimon_core.spec.manifest import FileSource, ManifestEntry
-from paimon_core.spec.paths import data_file_path
+from paimon_core.spec.paths import placed_path
+from paimon_core.spec.snapshot import Snapshot
+from paimon_core.store.index_files import deletion_files
 from paimon_core.store.manifests import data_manifests, live_columns, live_files, read_manifest_list
 from paimon_core.store.table_store import TableStore
-from paimon_core.system_tables.file_texts import FileTexts, column_texts, single_texts, told_by_columns
+from paimon_core.system_tables.file_texts import file_texts
 from paimon_core.system_tables.text import partition_path, row_text
 
 Row = tuple[Any, ...]
@@ -91,35 +95,28 @@ MANIFESTS = pa.schema(
 )
 
 
-def files(store: TableStore, zone: tzinfo | None) -> Iterator[Row]:
-    snapshot = snapshot_of_options(store, zone)
+def files(store: TableStore, zone: tzinfo | None) -> pa.Table:
+    snapshot, parts = snapshot_of_options(store, zone), [FILES.empty_table()]
     for manifest, live in () if snapshot is None else live_columns(store, data_manifests(store, snapshot)):
-        rows, texts = live[manifest.buckets[live] >= 0], dict[int, FileTexts]()
-        for group in value_groups(store, manifest, rows):
-            told = told_by_columns(manifest, group)
-            texts.update(column_texts(store.schema, manifest, replace(group, rows=group.rows[told])))
-            rest = group.rows[~told]
-            for row, entry in zip(rest.tolist(), manifest.entries(rest), strict=True):
-                texts[row] = single_texts(store.schema, group.schema, entry.file)
-        place = cache(partial(_place, store))
-        for row, entry in zip(rows.tolist(), manifest.entries(rows), strict=True):
-            yield _file_row(entry, *place(entry.partition, entry.bucket), texts[row])
+        rows = live[manifest.buckets[live] >= 0]
+        if len(rows):
+            parts.append(pa.Table.from_arrays(_file_columns(store, manifest, rows), schema=FILES))
+    return pa.concat_tables(parts)
 
 
-def file_key_ranges(store: TableStore, zone: tzinfo | None) -> Iterator[Row]:
-    keys = FILE_KEY_RANGES.names
-    places = [FILES.names.index(name) for name in keys]
-    for row in files(store, zone):
-        yield tuple(row[i] for i in places)
+def file_key_ranges(store: TableStore, zone: tzinfo | None) -> pa.Table:
+    return files(store, zone).select(FILE_KEY_RANGES.names)
 
 
 def partitions(store: TableStore, zone: tzinfo | None) -> Iterator[Row]:
-    rows = []
-    for partition, entries in _grouped(shown_files(store, zone), lambda e: e.partition).items():
+    snapshot = snapshot_of_options(store, zone)
+    rows, deleted = [], _deleted_rows(store, snapshot)
+    shown = (e for e in partition_files(store, snapshot) if e.bucket >= 0)  # as `shown_files`
+    for partition, entries in _grouped(shown, lambda e: e.partition).items():
         name = partition_path(store.schema.partition_fields, partition, store.options[PARTITION_DEFAULT_NAME])
         newest = max(entries, key=lambda e: _created(e) or datetime.min)
         counts, totals = _totals(entries), newest.total_buckets
-        rows.append((name, *counts, None, None, None, None, totals, False, None))
+        rows.append((name, *counts, None, None, None, None, totals, False, deleted.get(partition, 0)))
     yield from sorted(rows, key=lambda r: str(r[0]))
 
 
@@ -148,31 +145,37 @@ def shown_files(store: TableStore, zone: tzinfo | None) -> list[ManifestEntry]:
     return [e for e in found if e.bucket >= 0]  # rows in a postponed bucket are not part of the table yet
 
 
-def _place(store: TableStore, partition: bytes, bucket: int) -> tuple[str, str]:
-    """The text of a partition, and the folder of a bucket in it."""
-    return row_text(store.schema.partition_fields, partition), store.bucket_dir(partition, bucket)
+def _file_columns(store: TableStore, manifest: EntryColumns, rows: Rows) -> list[pa.Array]:
+    """The columns of `FILES`, of rows of a manifest."""
+    taken, texts = int64_array(rows), file_texts(store.schema, manifest, value_groups(store, manifest, rows))
 
+    def number(name: str, kind: pa.DataType = BIGINT) -> pa.Array:
+        return manifest.file_numbers(name).take(taken).cast(kind)
 
-def _file_row(entry: ManifestEntry, partition: str, bucket_dir: str, texts: FileTexts) -> Row:
-    file = entry.file
-    return (
-        partition,
-        entry.bucket,
-        data_file_path(bucket_dir, file),
-        format_name(file.file_name),
-        file.schema_id,
-        file.level,
-        file.row_count,
-        file.file_size,
-        *texts,
-        file.min_sequence_number,
-        file.max_sequence_number,
-        _created(entry),
-        file.delete_row_count,
-        None if file.file_source is None else FileSource(file.file_source).name,
-        file.first_row_id,
-        None if file.write_cols is None else list(file.write_cols),
+    places, bucket_dir = manifest.places(rows), cache(store.bucket_dir)
+    partitions = [row_text(store.schema.partition_fields, p) for p in manifest.partitions]
+    sources, (codes, lists) = number("_FILE_SOURCE").dictionary_encode(), manifest.lists("_WRITE_COLS")
+    names = pa.array(
+        [None if code is None else FileSource(code).name for code in sources.dictionary.to_pylist()], STRING
     )
+    return [
+        pa.array(partitions, STRING).take(int64_array(manifest.partition_codes[rows])),
+        int64_array(manifest.buckets[rows]).cast(INT),
+        pa.array([placed_path(bucket_dir(p, b), name, outside) for p, b, name, outside, _ in places], STRING),
+        pa.array([format_name(place[2]) for place in places], STRING),
+        number("_SCHEMA_ID"),
+        number("_LEVEL", INT),
+        number("_ROW_COUNT"),
+        number("_FILE_SIZE"),
+        *texts,
+        number("_MIN_SEQUENCE_NUMBER"),
+        number("_MAX_SEQUENCE_NUMBER"),
+        number("_CREATION_TIME", TIME),
+        number("_DELETE_ROW_COUNT"),
+        names.take(sources.indices),
+        number("_FIRST_ROW_ID"),
+        pa.array([*lists, None], pa.list_(STRING)).take(int64_array(codes[rows] % (len(lists) + 1))),
+    ]
 
 
 def _grouped(entries: Iterable[ManifestEntry], key: Any) -> dict[Any, list[ManifestEntry]]:
@@ -180,6 +183,17 @@ def _grouped(entries: Iterable[ManifestEntry], key: Any) -> dict[Any, list[Manif
     for entry in entries:
         groups[key(entry)].append(entry)
     return groups
+
+
+def _deleted_rows(store: TableStore, snapshot: Snapshot | None) -> dict[bytes, int | None]:
+    """Rows marked by deletion vectors, by partition; None where an index file does not say how many."""
+    found = dict[bytes, int | None]()
+    if store.options[DELETION_VECTORS]:
+        for (partition, _), vectors in deletion_files(store, snapshot).items():
+            for deletion in vectors.values():
+                more, known = deletion.vector.cardinality, found.get(partition, 0)
+                found[partition] = None if more is None or known is None else known + more
+    return found
 
 
 def _totals(entries: list[ManifestEntry]) -> tuple[int, int, int, datetime | None]:

@@ -14,7 +14,7 @@ from paimon_core.store.branches import branch_times
 from paimon_core.store.consumers import list_consumers
 from paimon_core.store.statistics import read_statistics
 from paimon_core.store.table_store import TableStore
-from paimon_core.system_tables.text import local_time
+from paimon_core.system_tables.text import in_hash_order, local_time
 
 Row = tuple[Any, ...]
 STRING, BIGINT, TIME = pa.string(), pa.int64(), pa.timestamp("ms")
@@ -58,7 +58,7 @@ def statistics(store: TableStore, zone: tzinfo | None) -> Iterator[Row]:
 
 
 def aggregation_fields(store: TableStore, zone: tzinfo | None) -> Iterator[Row]:
-    options = [(k.split("."), k, v) for k, v in store.schema.options.items() if k.startswith("fields.")]
+    options = [(k.split("."), k, v) for k, v in in_hash_order(store.schema.options).items() if k.startswith("fields.")]
     for field in store.schema.fields:
         own = [(k, v) for parts, k, v in options if len(parts) > 2 and parts[1] == field.name]
         functions, keys = (", ".join(t) for t in ([v for _, v in own], [k for k, _ in own]))

@@ -16,10 +16,10 @@ from paimon_core.system_tables import file_indexes, files, indexes, references, 
 
 @dataclass(frozen=True, slots=True)
 class SystemTable:
-    """Its columns, and its rows: tuples of values in their order. Moments are shown in the zone given."""
+    """Its columns, and its rows, as a table or tuples of values in their order; moments are of the zone given."""
 
     schema: pa.Schema
-    rows: Callable[[TableStore, tzinfo | None], Iterable[tuple[Any, ...]]]
+    rows: Callable[[TableStore, tzinfo | None], Iterable[tuple[Any, ...]] | pa.Table]
 
 
 SYSTEM_TABLES: dict[str, SystemTable] = {
@@ -49,7 +49,10 @@ def system_table_schema(name: str) -> pa.Schema:
 def read_system_table(store: TableStore, name: str, zone: tzinfo | None = None) -> pa.Table:
     """The rows of a system table of the store's table; `zone` None is the process's own."""
     table = _find(name)
-    columns = list(zip(*table.rows(store, zone), strict=True)) or [()] * len(table.schema)
+    found = table.rows(store, zone)
+    if isinstance(found, pa.Table):
+        return found
+    columns = list(zip(*found, strict=True)) or [()] * len(table.schema)
     arrays = [pa.array(c, type=f.type) for c, f in zip(columns, table.schema, strict=True)]
     return pa.Table.from_arrays(arrays, schema=table.schema)
 

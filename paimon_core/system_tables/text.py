@@ -3,27 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from datetime import UTC, date, datetime, timedelta, tzinfo
+from datetime import UTC, datetime, timedelta, tzinfo
 from decimal import Decimal
 from typing import Any
 
 from paimon_core.spec.binary_row import decode_row
-from paimon_core.spec.paths import partition_text
-from paimon_core.spec.types import DataField, Kind
-
-_TIMESTAMPS = (Kind.TIMESTAMP, Kind.TIMESTAMP_LTZ)
+from paimon_core.spec.paths import cast_text, partition_spec, partition_text
+from paimon_core.spec.types import DataField
 
 
 def row_text(fields: Sequence[DataField], row: bytes) -> str:
     """A partition as `{a, b}`; values as a cast to STRING gives them."""
-    texts = (cast_text(f, v) for f, v in _values(fields, row))
-    return "{" + ", ".join("null" if text is None else text for text in texts) + "}"
+    return "{" + ", ".join("null" if v is None else cast_text(f, v) for f, v in _values(fields, row)) + "}"
 
 
 def partition_path(fields: Sequence[DataField], row: bytes, default_name: str) -> str:
     """A partition as `a=1/b=2`."""
-    texts = ((f.name, cast_text(f, v)) for f, v in _values(fields, row))
-    return "/".join(f"{name}={default_name if text is None else text}" for name, text in texts)
+    spec = partition_spec(fields, row, default_name, legacy=False)
+    return "/".join(f"{name}={text}" for name, text in spec.items())
 
 
 def key_text(fields: Sequence[DataField], row: bytes) -> str | None:
@@ -46,16 +43,12 @@ def value_text(field: DataField, value: Any) -> str:
     return partition_text(field, value)
 
 
-def cast_text(field: DataField, value: Any) -> str | None:
-    """A value as a cast to STRING gives it; None for NULL."""
-    if value is None:
-        return None
-    if field.type.kind is Kind.DATE:
-        return (date(1970, 1, 1) + timedelta(days=value)).isoformat() if -719_162 <= value <= 2_932_896 else str(value)
-    text = value_text(field, value)
-    if field.type.kind in _TIMESTAMPS:
-        text = text.replace("T", " ") + (":00" if text.count(":") == 1 else "")
-    return text
+def in_hash_order(options: Mapping[str, str]) -> dict[str, str]:
+    """Options as Java's `HashMap` lists them, into which they were put in this order."""
+    capacity = 16
+    while len(options) > capacity * 3 // 4:
+        capacity *= 2
+    return dict(sorted(options.items(), key=lambda option: _spread(option[0]) % capacity))
 
 
 def local_time(millis: int, zone: tzinfo | None) -> datetime:
@@ -73,6 +66,13 @@ def duration_text(duration: timedelta | None) -> str | None:
     seconds = Decimal(rest).scaleb(-6)
     parts = ((f"{hours}H", hours), (f"{minutes}M", minutes), (f"{seconds.normalize():f}S", seconds))
     return "PT" + ("".join(text for text, amount in parts if amount) or "0S")
+
+
+def _spread(key: str) -> int:
+    code, units = 0, key.encode("utf-16-be")
+    for i in range(0, len(units), 2):
+        code = (31 * code + int.from_bytes(units[i : i + 2], "big")) & 0xFFFFFFFF
+    return code ^ (code >> 16)
 
 
 def _values(fields: Sequence[DataField], row: bytes) -> list[tuple[DataField, Any]]:

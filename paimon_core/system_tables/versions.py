@@ -13,7 +13,7 @@ from paimon_core.store.schemas import list_schemas
 from paimon_core.store.snapshots import list_snapshots
 from paimon_core.store.table_store import TableStore
 from paimon_core.store.tags import list_tags
-from paimon_core.system_tables.text import duration_text, local_time
+from paimon_core.system_tables.text import duration_text, in_hash_order, local_time
 
 Row = tuple[Any, ...]
 STRING, BIGINT, TIME = pa.string(), pa.int64(), pa.timestamp("ms")
@@ -56,7 +56,7 @@ TAGS = pa.schema(
         pa.field("schema_id", BIGINT, False),
         pa.field("commit_time", TIME, False),
         ("record_count", BIGINT),
-        ("create_time", TIME),
+        ("create_time", pa.timestamp("us")),
         ("time_retained", STRING),
     ]
 )
@@ -85,7 +85,7 @@ def snapshots(store: TableStore, zone: tzinfo | None) -> Iterator[Row]:
 
 def schemas(store: TableStore, zone: tzinfo | None) -> Iterator[Row]:
     for s in list_schemas(store):
-        parts = ([f.json() for f in s.fields], list(s.partition_keys), list(s.primary_keys), s.options)
+        parts = ([f.json() for f in s.fields], list(s.partition_keys), list(s.primary_keys), in_hash_order(s.options))
         yield (s.id, *map(_flat_json, parts), s.comment, local_time(s.time_millis, zone))
 
 

@@ -18,6 +18,7 @@ from paimon_core.lsm.compaction import (
 )
 from paimon_core.lsm.record_expiry import record_expiry
 from paimon_core.lsm.strategy import Strategy, looks_up, pick
+from paimon_core.options import TARGET_FILE_ROW_NUM
 from paimon_core.spec.index_manifest import IndexFileMeta
 from paimon_core.spec.manifest import DataFileMeta, FileSource
 from paimon_core.spec.message import CommitMessage
@@ -148,6 +149,7 @@ def _append_groups(
         min_files=1 if every else least,
         in_order=total_buckets > 0,
         worn=_worn(files, deletions, 0.0 if full else store.options[DELETE_RATIO]),
+        most_rows=store.options[TARGET_FILE_ROW_NUM],
     )
 
 

@@ -1,4 +1,4 @@
-"""Writing the rows of one bucket as data files that roll at `target-file-size`, with their metadata."""
+"""Writing the rows of one bucket as data files that roll at a size and a number of rows, with their metadata."""
 
 from __future__ import annotations
 
@@ -18,7 +18,14 @@ from paimon_core.formats.file_format import FormatWriter, WrittenFile
 from paimon_core.formats.registry import file_ending, for_level, write_format
 from paimon_core.formats.stats import KEY_MODE, STATS_DENSE_STORE, column_modes, value_stats
 from paimon_core.lsm.rows import is_retract
-from paimon_core.options import DATA_FILE_PREFIX, DATA_FILE_THIN, FILE_BLOCK_SIZE, ROW_TRACKING, TARGET_FILE_SIZE
+from paimon_core.options import (
+    DATA_FILE_PREFIX,
+    DATA_FILE_THIN,
+    FILE_BLOCK_SIZE,
+    ROW_TRACKING,
+    TARGET_FILE_ROW_NUM,
+    TARGET_FILE_SIZE,
+)
 from paimon_core.spec.binary_row import EMPTY_ROW
 from paimon_core.spec.manifest import TO_BE_NUMBERED, DataFileMeta, FileSource
 from paimon_core.spec.stats import EMPTY_STATS, UNKNOWN, ColumnStats, encode_stats
@@ -97,6 +104,7 @@ class DataFileWriter:
         self._next_sequence = role.sequence_start
         self._pending: list[pa.RecordBatch] = []
         self._pending_rows = self.buffered = 0
+        self._room = self._most_rows = store.options[TARGET_FILE_ROW_NUM]
         there = {f.name for f in self._columns}
         self._indexed = [c for c in indexed_columns(store.options, store.schema) if c.field.name in there]
         self._index: FileIndexBuilder | None = None
@@ -111,12 +119,17 @@ class DataFileWriter:
             batch = pa.RecordBatch.from_arrays(batch.columns, schema=self._schema)
         most_bytes = min(self._options[FILE_BLOCK_SIZE] or ROW_GROUP_BYTES, self._target)
         step = min(ROW_GROUP_ROWS, max(1, most_bytes * batch.num_rows // max(batch.nbytes, 1)))
-        for start in range(0, batch.num_rows, step):
-            part = batch.slice(start, step)
+        start = 0
+        while start < batch.num_rows:
+            part = batch.slice(start, min(step, self._room))
+            start += part.num_rows
+            self._room -= part.num_rows
             self._pending.append(part)
             self._pending_rows += part.num_rows
             self.buffered += part.nbytes
-            if self._pending_rows >= ROW_GROUP_ROWS or self.buffered >= most_bytes:
+            if not self._room:
+                self.roll()
+            elif self._pending_rows >= ROW_GROUP_ROWS or self.buffered >= most_bytes:
                 self.flush()
 
     def flush(self) -> None:
@@ -178,6 +191,7 @@ class DataFileWriter:
         written = self._file.close()
         meta = self._meta(written, self._contents)
         self._file = self._contents = None
+        self._room = self._most_rows
         if self._index is not None:
             folder = written.path.rpartition("/")[0]
             meta, self._index = with_file_index(self._store, folder, meta, self._index.bodies()), None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from paimon_core.options import BUCKET
+from paimon_core.options import BUCKET, CLUSTERING_COLUMNS, CLUSTERING_INCREMENTAL
 from paimon_core.store.table_store import TableStore
 
 
@@ -24,4 +24,13 @@ def must_cluster(store: TableStore) -> bool:
 def sort_columns(store: TableStore) -> tuple[str, ...]:
     """The order within a task: one partition after the other, unless the last row of a key decides its partition.
     Writers sort by key themselves."""
-    return () if store.schema.cross_partition_update else store.schema.partition_keys
+    return () if store.schema.cross_partition_update else store.schema.partition_keys + range_columns(store)
+
+
+def range_columns(store: TableStore) -> tuple[str, ...]:
+    """The columns that each write is sorted by over all tasks, as an append table without buckets may ask; with
+    `clustering.incremental` compactions sort."""
+    options = store.options
+    if store.has_primary_key or options[BUCKET] > 0 or options[CLUSTERING_INCREMENTAL]:
+        return ()
+    return options[CLUSTERING_COLUMNS]

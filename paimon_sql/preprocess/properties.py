@@ -20,7 +20,7 @@ def alter_properties(tokens: Sequence[Token]) -> list[Edit]:
     if not (is_table or cursor.take_any(*_NAMESPACE)) or not cursor.take_name():
         return []
     if cursor.take("SET", "("):
-        return [Edit.before(cursor.last, "TBLPROPERTIES " if is_table else "DBPROPERTIES ")]
+        return [Edit.after(cursor.tokens[cursor.index - 2], " TBLPROPERTIES" if is_table else " DBPROPERTIES")]
     if is_table and cursor.symbol() == "RESET" and cursor.symbol(1) == "(":
         reset = cursor.next()
         return [Edit.replace(reset, reset, "UNSET TBLPROPERTIES")]

@@ -26,7 +26,7 @@ def aligned(value: Column, source: DataType, target: DataType, rules: Alignment,
 
     Raises `InvalidDataError` for a field that the column has not, or the value has not.
     """
-    if _has_same_names(source, target):
+    if has_same_names(source, target):
         return value
     match source, target:
         case StructType(), StructType():
@@ -61,15 +61,33 @@ def _struct(value: Column, source: StructType, target: StructType, rules: Alignm
     return F.when(~is_null, F.struct(*fields))
 
 
-def _has_same_names(source: DataType, target: DataType) -> bool:
+def has_same_fields(source: DataType, target: DataType) -> bool:
+    """Whether nested fields have the same names, in whatever order; each once."""
+    match source, target:
+        case StructType(), StructType():
+            given = {f.name.lower(): f.dataType for f in source.fields}
+            wanted = {f.name.lower(): f.dataType for f in target.fields}
+            return (
+                len(given) == len(source.fields)
+                and given.keys() == wanted.keys()
+                and all(has_same_fields(given[n], wanted[n]) for n in wanted)
+            )
+        case ArrayType(), ArrayType():
+            return has_same_fields(source.elementType, target.elementType)
+        case MapType(), MapType():
+            return has_same_fields(source.valueType, target.valueType)
+    return True
+
+
+def has_same_names(source: DataType, target: DataType) -> bool:
     """Whether nested fields have the same names in the same order, as far as there are any."""
     match source, target:
         case StructType(), StructType():
             return [f.name.lower() for f in source.fields] == [f.name.lower() for f in target.fields] and all(
-                _has_same_names(s.dataType, t.dataType) for s, t in zip(source.fields, target.fields, strict=True)
+                has_same_names(s.dataType, t.dataType) for s, t in zip(source.fields, target.fields, strict=True)
             )
         case ArrayType(), ArrayType():
-            return _has_same_names(source.elementType, target.elementType)
+            return has_same_names(source.elementType, target.elementType)
         case MapType(), MapType():
-            return _has_same_names(source.valueType, target.valueType)
+            return has_same_names(source.valueType, target.valueType)
     return True

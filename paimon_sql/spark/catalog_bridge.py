@@ -16,7 +16,7 @@ from paimon_core.spec.schema import TableSchema
 from paimon_core.spec.snapshot import Operation
 from paimon_core.store.new_schema import new_table_schema
 from paimon_core.table import Table
-from paimon_sql.catalog.base import SYSTEM_DATABASE, Catalog
+from paimon_sql.catalog.base import SYSTEM_DATABASE, Catalog, StagedTable
 from paimon_sql.catalog.identifier import Identifier
 from paimon_sql.catalog.system_database import GLOBAL_TABLES
 from paimon_sql.preprocess import DECLARED_TYPES_PROPERTY
@@ -37,7 +37,7 @@ from paimon_sql.spark.jvm import CATALOG, SQL, Jvm, python_map
 from paimon_sql.spark.procedure_bridge import SparkProcedure, UnknownProcedure
 from paimon_sql.spark.proxy import Proxy
 from paimon_sql.spark.session_bridge import SessionBridge
-from paimon_sql.spark.staged_table import StagedSparkTable
+from paimon_sql.spark.staged_table import OverwrittenTable, StagedSparkTable
 from paimon_sql.spark.table_bridge import (
     SCAN_VERSION,
     GlobalTable,
@@ -46,7 +46,7 @@ from paimon_sql.spark.table_bridge import (
     ViewTable,
     statement_options,
 )
-from paimon_sql.spark.table_changes import schema_change
+from paimon_sql.spark.table_changes import schema_changes
 from paimon_sql.spark.types import from_struct, read_struct
 
 PROVIDER = "paimon"
@@ -54,6 +54,7 @@ VIEWS = frozenset(v.value for v in View if v is not View.ROWS)
 # properties Spark hands to every CREATE TABLE beside the user's own
 _RESERVED = ("provider", "owner", "comment", "location", "is_managed_location", "external", "table_type")
 _VERSIONS = frozenset((SCAN_VERSION, SCAN_TIMESTAMP_MILLIS.key, SCAN_TIMESTAMP.key, SCAN_SNAPSHOT_ID.key))
+_SAVE_AS_TABLE = ".DataFrameWriter.saveAsTable("  # what it replaces in Spark's eyes, it overwrites in Paimon's
 _NOT_COPIED = ("path", "owner")  # of the source of CREATE TABLE LIKE
 
 
@@ -186,7 +187,7 @@ class SparkCatalog(Proxy):
     def createTable(self, identifier: Any, info: Any) -> Any:
         ours = self._identifier(identifier)
         self.catalog.create_table(ours, self._new_schema(ours, info, staged=False), ignore_if_exists=False)
-        return self.loadTable(identifier)
+        return self._latest(ours)
 
     def createTableLike(self, identifier: Any, info: Any, source: Any) -> Any:
         """Columns come from the source in any case; a table of ours gives its keys, options and comment too."""
@@ -204,7 +205,7 @@ class SparkCatalog(Proxy):
             primary_keys=() if "primary-key" in given else copied.primary_keys,
         )
         self.catalog.create_table(ours, schema, ignore_if_exists=False)
-        return self.loadTable(identifier)
+        return self._latest(ours)
 
     # -- StagingTableCatalog ------------------------------------------------------------------------------------------
     def stageCreate(self, identifier: Any, info: Any) -> Any:
@@ -216,14 +217,19 @@ class SparkCatalog(Proxy):
     def stageCreateOrReplace(self, identifier: Any, info: Any) -> Any:
         ours = self._identifier(identifier)
         exists = self.catalog.table_exists(ours)
+        if exists and self.jvm.is_called_from(_SAVE_AS_TABLE):
+            table = self.catalog.load_table(ours)
+            if not is_format_table(table.schema.options):
+                return OverwrittenTable(self.jvm, self.session, self.catalog_name, table, {})
         return self._stage(ours, info, Operation.CREATE_OR_REPLACE_TABLE_AS_SELECT, replaces=exists)
 
     def supportedCustomMetrics(self) -> Any:
         return self.jvm.array(f"{SQL}.connector.metric.CustomMetric", [])
 
     def alterTable(self, identifier: Any, changes: Any) -> Any:
-        self.catalog.alter_table(self._identifier(identifier), [schema_change(c) for c in changes])
-        return self.loadTable(identifier)
+        ours = self._identifier(identifier)
+        self.catalog.alter_table(ours, schema_changes(ours, changes))
+        return self._latest(ours)
 
     def dropTable(self, identifier: Any) -> bool:
         ours = self._identifier(identifier)
@@ -236,15 +242,23 @@ class SparkCatalog(Proxy):
         return self.dropTable(identifier)
 
     def renameTable(self, source: Any, target: Any) -> None:
-        self.catalog.rename_table(self._identifier(source), self._identifier(target))
+        namespace = list(target.namespace())  # Spark leaves the catalog's name in it
+        catalogs = namespace[:-1]
+        if catalogs not in ([], [self.catalog_name]):
+            raise UnsupportedFeatureError(
+                f"Table {self._identifier(source)} cannot become {'.'.join([*namespace, target.name()])!r}: RENAME TO "
+                f"only supports operations within the same catalog, {self.catalog_name}."
+            )
+        self.catalog.rename_table(self._identifier(source), Identifier.of(namespace[-1], target.name()))
 
     # -- ProcedureCatalog ---------------------------------------------------------------------------------------------
     def loadProcedure(self, identifier: Any) -> Any:
-        namespace, name = list(identifier.namespace()), identifier.name()
-        procedure = PROCEDURES.get(name) or STATEMENTS.get(name)
+        namespace, name = list(identifier.namespace()), str(identifier.name())
+        known = name.lower()
+        procedure = PROCEDURES.get(known) or STATEMENTS.get(known)
         if procedure is None:
             procedure = copy_statements(self.session, self.catalog_name).get(name)
-        if namespace != [SYSTEM_DATABASE] or procedure is None:
+        if [n.lower() for n in namespace] != [SYSTEM_DATABASE] or procedure is None:
             return UnknownProcedure(self.jvm, ".".join([*namespace, name]))
         return SparkProcedure(self.jvm, self.session, self.catalog, procedure)
 
@@ -284,6 +298,13 @@ class SparkCatalog(Proxy):
     def _identifier(self, identifier: Any) -> Identifier:
         return Identifier.of(_single(identifier.namespace()), identifier.name())
 
+    def _latest(self, identifier: Identifier) -> Any:
+        """A table as it is now, whatever version the session's settings ask for."""
+        table = self.catalog.load_table(identifier)
+        if is_format_table(table.schema.options):
+            return self._format_table(table, identifier, {})
+        return SparkTable(self.jvm, self.session, self.catalog_name, table, {})
+
     def _stage(self, identifier: Identifier, info: Any, operation: Operation, *, replaces: bool) -> Any:
         schema = self._new_schema(identifier, info, staged=True)
         replaced = self.catalog.load_table(identifier) if replaces else None
@@ -295,12 +316,18 @@ class SparkCatalog(Proxy):
             return StagedFormatTable(self.jvm, self.session, self.catalog_name, staged, files)
         if replaced is not None and is_format_table(replaced.schema.options):
             raise _irreplaceable(identifier)
-        stage = self.catalog.stage_replace if replaces else self.catalog.stage_create
-        staged = stage(identifier, schema)
-        return StagedSparkTable(self.jvm, self.session, self.catalog_name, staged, replaced, operation)
 
-    def _new_schema(self, identifier: Identifier, info: Any, *, staged: bool) -> TableSchema:
-        properties = python_map(info.properties())
+        def stage(options: Mapping[str, str]) -> StagedTable:
+            made = self.catalog.stage_replace if replaces else self.catalog.stage_create
+            return made(identifier, self._new_schema(identifier, info, options, staged=True) if options else schema)
+
+        return StagedSparkTable(self.jvm, self.session, self.catalog_name, stage, replaced, operation)
+
+    def _new_schema(
+        self, identifier: Identifier, info: Any, more: Mapping[str, str] | None = None, *, staged: bool
+    ) -> TableSchema:
+        """The schema of a statement's table, with `more` options."""
+        properties = python_map(info.properties()) | dict(more or {})
         declared = properties.pop(DECLARED_TYPES_PROPERTY, None)
         return new_table_schema(
             apply_declared_types(from_struct(read_struct(info.schema().json())), declared),

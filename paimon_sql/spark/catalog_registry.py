@@ -27,6 +27,7 @@ from paimon_sql.spark.schema_evolution import INSERT, NESTED_COERCION, asking_fo
 from paimon_sql.spark.session_bridge import SessionBridge
 from paimon_sql.spark.statement import Statement
 from paimon_sql.spark.store_assignment import with_casts
+from paimon_sql.spark.upsert import upsert, upserts
 
 _EXPLAIN = "ExplainCommand"
 _RELATIONS = ("UnresolvedRelation", "UnresolvedTable", "UnresolvedTableOrView")
@@ -113,16 +114,16 @@ class CatalogRegistry:
         if kind == _EXPLAIN:
             return with_elements(self.jvm, plan, logicalPlan=self.explained(plan.logicalPlan()))
         if kind == INSERT:
-            return self.insert(plan)
+            plan = self.insert(plan)
+            kind = class_name(plan)
         statement = self.statement(plan, kind)
         return plan if statement is None else self.jvm.create_namespace(statement, kind)
 
     def explained(self, plan: JavaObject) -> JavaObject:
         """A parsed statement to be explained; one that changes rows of a table of ours as the plan of its changes."""
-        kind = class_name(plan)
-        if kind == INSERT:
-            return self.insert(plan)
-        statement = self.statement(plan, kind)
+        if class_name(plan) == INSERT:
+            plan = self.insert(plan)
+        statement = self.statement(plan, class_name(plan))
         return statement.explained() if isinstance(statement, RowLevelStatement) else plan
 
     def statement(self, plan: JavaObject, kind: str) -> Statement | None:
@@ -142,8 +143,8 @@ class CatalogRegistry:
         return statement if statement.applies() else None
 
     def insert(self, plan: JavaObject) -> JavaObject:
-        """A parsed statement; INSERT INTO a table of ours casts as Paimon does, and BY NAME brings columns with it
-        where `write.merge-schema` is set."""
+        """A parsed statement; INSERT INTO a table of ours casts as Paimon does, BY NAME brings columns with it where
+        `write.merge-schema` is set, and with `upsert-key` it is a MERGE INTO."""
         found = self._find(plan.table()) if class_name(plan) == INSERT else None
         if found is None:
             return plan
@@ -151,15 +152,17 @@ class CatalogRegistry:
         if identifier.system_table is not None:
             return plan  # Spark says what is wrong
         try:
-            schema = catalog.catalog.load_table(identifier).schema
+            table = catalog.catalog.load_table(identifier)
         except PaimonError:
             return plan  # Spark asks again, and says what is wrong
+        if upserts(table, plan):
+            return upsert(self.jvm, catalog.session, table, plan)
         options = TableOptions(catalog.session.table_options(catalog.catalog_name, identifier))
         if options[MERGE_SCHEMA] and plan.byName():
             # fields missing in nested columns are NULL then; only statements that evolve a schema look at this
             self.session.sessionState().conf().setConfString(NESTED_COERCION, "true")
             plan = asking_for_evolution(self.jvm, plan)
-        return with_casts(self.jvm, catalog.session, schema, plan)
+        return with_casts(self.jvm, catalog.session, table, options, plan)
 
     def has(self, relation: JavaObject) -> bool:
         """Whether a relation, parsed or loaded, is a table of ours."""

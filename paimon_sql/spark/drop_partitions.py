@@ -9,7 +9,7 @@ from typing import Any
 from pyspark.sql import Column
 from pyspark.sql import functions as F
 
-from paimon_core.errors import InvalidSchemaError, NotFoundError, UnsupportedFeatureError
+from paimon_core.errors import InvalidSchemaError, UnsupportedFeatureError
 from paimon_core.format_table.options import is_format_table
 from paimon_core.table import Table
 from paimon_sql.preprocess.quoting import quoted_name
@@ -36,11 +36,7 @@ class DropPartitions(Statement):
         specs = [scala_map_of(self.jvm, p.spec()) for p in self.jvm.items(plan.parts())]
         target = open_target(self.jvm, self.session, self.catalog.catalog_name, table, self.identifier, plan.table())
         matching = target.frame.filter(reduce(or_, (_condition(table, s) for s in specs)))
-        if not delete_partitions(target, matching) and not plan.ifExists():
-            raise NotFoundError(
-                f"[PARTITIONS_NOT_FOUND] Table {table.name} has no partition {', '.join(map(str, specs))}: "
-                "write DROP IF EXISTS PARTITION where that is no error."
-            )
+        delete_partitions(target, matching)  # of those that begin so there may be any number
 
 
 def _condition(table: Table, spec: dict[str, str | None]) -> Column:

@@ -92,12 +92,11 @@ class SparkExecutor:
 
         Raises `InvalidOptionError` for one that it cannot resolve.
         """
-        if not rows.num_rows:
-            return []
         numbered = rows.append_column(_ROW_NUMBER, pa.array(range(rows.num_rows), pa.int64()))
         session = SparkSession(self.session.jvm.context, self.session.session)
         try:
-            found = session.createDataFrame(numbered).where(condition).select(_ROW_NUMBER).collect()
+            matching = session.createDataFrame(numbered).where(condition).select(_ROW_NUMBER)
+            found = matching.collect() if rows.num_rows else []
         except AnalysisException as error:
             known = ", ".join(rows.column_names)
             raise InvalidOptionError(

@@ -24,7 +24,7 @@ from paimon_sql.spark.partition_bridge import PartitionManagement
 from paimon_sql.spark.proxy import Proxy
 from paimon_sql.spark.scan_bridge import WorkerBatch
 from paimon_sql.spark.session_bridge import SessionBridge
-from paimon_sql.spark.types import read_struct, to_struct
+from paimon_sql.spark.types import read_struct, string_types, to_struct
 from paimon_sql.spark.worker import read_format_function, write_format_function
 
 WRITE = f"{SQL}.connector.write"
@@ -165,11 +165,11 @@ class FormatScanBuilder(Proxy):
     def __init__(self, jvm: Jvm, session: SessionBridge, table: FormatTable) -> None:
         super().__init__(jvm)
         self.session, self.table = session, table
-        self.required = to_struct(table.schema.fields)
+        self.required = string_types(to_struct(table.schema.fields))
         self.predicate: Predicate | None = None
 
     def pruneColumns(self, required: Any) -> None:
-        self.required = read_struct(required.json()) or to_struct(self.table.schema.fields[:1])
+        self.required = read_struct(required.json()) or string_types(to_struct(self.table.schema.fields[:1]))
 
     def pushFilters(self, filters: Any) -> Any:
         found = [p for _, p in translate_all(self.jvm, filters, self.table.schema.field_by_name) if p is not None]

@@ -76,6 +76,11 @@ class Jvm:
         """An array that is made once for equal items."""
         return self._array_of(class_name, tuple(items))
 
+    def is_called_from(self, place: str) -> bool:
+        """Whether the stack of the JVM's thread that waits for us has this text in it."""
+        here = self.java_class("java.lang.Throwable")()
+        return place in str(self.java_class("org.apache.spark.util.Utils").exceptionString(here))
+
     def strings(self, items: Iterable[str]) -> JavaArray:
         return self.kept_array("java.lang.String", items)
 
@@ -133,6 +138,11 @@ class Jvm:
     def columns(self, schema: StructType) -> JavaArray:
         """Connector columns of a schema."""
         return self._columns_of_json(schema.json())
+
+    def fork_workers_from(self, module: str) -> None:
+        """Have this machine's Python workers forked from a module's process, unless the user has set one."""
+        settings = self.context._jsc.sc().conf()
+        settings.setIfMissing("spark.python.daemon.module", module)
 
     def python_function(self) -> JavaObject:
         """An empty Python function: says which interpreter, files and environment executors use."""

@@ -15,7 +15,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.types import StructType, _parse_datatype_json_string
 
-from paimon_core.errors import UnsupportedFeatureError
+from paimon_core.errors import InvalidDataError, UnsupportedFeatureError
 from paimon_core.lsm.rows import ROW_DELETE, ROW_INSERT, ROW_UPDATE_AFTER
 from paimon_core.options import MERGE_SCHEMA
 from paimon_core.spec.snapshot import Operation
@@ -97,6 +97,11 @@ def _choose(values: Sequence[Column]) -> Column:
     return chosen
 
 
+def _told_apart(*expressions: Any) -> set[str]:
+    """Texts that are the same for the same value, however the statement spells its columns."""
+    return {str(e.canonicalized().toString()) for e in expressions}
+
+
 class _Merge:
     """The sides of a MERGE and their join."""
 
@@ -174,7 +179,13 @@ class _Merge:
 
     def _starred(self) -> dict[str, Any]:
         """The source's columns of the target's names; all of them, unless the merge fills in what it has not."""
-        columns = [c for c in self.target.columns if not self.fills or c.lower() in self.given]
+        columns = [c for c in self.target.columns if c.lower() in self.given]
+        missing = [c for c in self.target.columns if c.lower() not in self.given]
+        if missing and not self.fills:
+            raise InvalidDataError(
+                f"MERGE INTO {self.target.table.name}: '*' stands for all columns of the table, and the source has no "
+                f"{missing[0]!r}. Name the columns to write, or set 'write.merge-schema'."
+            )
         return dict(zip(columns, self._bind(self.right, self._named(columns)), strict=True))
 
     def _stored(self, name: str, expression: Any, kept: Column | None = None) -> Column:
@@ -192,7 +203,7 @@ class _Merge:
         """A key column may only be assigned what the ON condition says it is already."""
         kept = dict(zip(self.target.columns, self.kept, strict=True))
         for key in self.target.table.schema.primary_keys:
-            pair = {str(e.toString()) for e in (kept[key], values.get(key, kept[key]))}
+            pair = _told_apart(kept[key], values.get(key, kept[key]))
             if len(pair) > 1 and pair not in self._equal_columns:
                 raise UnsupportedFeatureError(
                     f"Table {self.target.table.name}: column {key!r} belongs to the primary key and cannot be updated, "
@@ -209,7 +220,7 @@ class _Merge:
             if class_name(expression) == "And":
                 waiting += [expression.left(), expression.right()]
             elif class_name(expression) in ("EqualTo", "EqualNullSafe"):
-                found.append({str(expression.left().toString()), str(expression.right().toString())})
+                found.append(_told_apart(expression.left(), expression.right()))
         return found
 
     def _columns(self, expressions: Iterable[Any]) -> list[Column]:

@@ -18,7 +18,7 @@ from paimon_core.errors import UnsupportedFeatureError
 from paimon_core.expressions.predicate import Predicate, conjunction, describe
 from paimon_core.formats.arrow_types import FILE_PATH, ROW_INDEX
 from paimon_core.formats.registry import format_name
-from paimon_core.options import DATA_FILE_PREFIX
+from paimon_core.options import DATA_FILE_PREFIX, READ_ALLOW_FULL_SCAN
 from paimon_core.scan.aggregates import Aggregate, aggregate, result_fields
 from paimon_core.scan.increment import Increment
 from paimon_core.scan.limits import Order, first_rows, top_rows
@@ -39,7 +39,7 @@ from paimon_sql.spark.proxy import Proxy
 from paimon_sql.spark.pushdown import aggregates_of, is_answered_by_partitions, order_of
 from paimon_sql.spark.session_bridge import SessionBridge
 from paimon_sql.spark.statistics import scan_statistics
-from paimon_sql.spark.types import read_struct, to_struct
+from paimon_sql.spark.types import read_struct, string_types, to_struct
 from paimon_sql.spark.worker import BatchFunction, read_function, split_batches
 
 _LOOKUP_KEYS, _LOOKUP_FILES, _LOOKUP_BYTES = 16, 64, 2**28
@@ -61,7 +61,7 @@ class PaimonScanBuilder(Proxy):
         super().__init__(jvm)
         self.session, self.table, self.version, self.view = session, table, version, view
         self.fields = view_fields(table.store, view)
-        self.required = to_struct(self.fields)
+        self.required = string_types(to_struct(self.fields))
         self.pruning: tuple[Predicate, ...] = ()
         self.of_rows: list[tuple[Any, Predicate]] = []  # those of them that Spark evaluates, too
         self.filters_rows = False  # whether Spark takes rows away after the scan
@@ -71,7 +71,7 @@ class PaimonScanBuilder(Proxy):
 
     def pruneColumns(self, required: Any) -> None:
         # rows without columns would lose their number on the way: count(*) over a scan reads the first column
-        self.required = read_struct(required.json()) or to_struct(self.fields[:1])
+        self.required = read_struct(required.json()) or string_types(to_struct(self.fields[:1]))
 
     def pushFilters(self, filters: Any) -> Any:
         """Files and row groups are pruned; Spark evaluates the rows, but for what partitions answer."""
@@ -121,6 +121,7 @@ class PaimonScanBuilder(Proxy):
         if self.aggregated is not None:
             return self._local_scan(*self.aggregated)
         plan = self._plan
+        self._check_left_out(plan)
         if self.order is not None:
             plan = top_rows(self.table.store, plan, self.order, self.limit)
         elif self.limit:
@@ -168,7 +169,7 @@ class PaimonScanBuilder(Proxy):
         return {}
 
     def _local_scan(self, groups: tuple[str, ...], aggregates: tuple[Aggregate, ...]) -> LocalScan:
-        schema = to_struct(result_fields(self.table.store, groups, aggregates))
+        schema = string_types(to_struct(result_fields(self.table.store, groups, aggregates)))
         about = f"PaimonScan[metadata] {', '.join((*groups, *(a.describe() for a in aggregates)))}"
         answer = self._answer(groups, aggregates)
         return LocalScan(self.jvm, self.session, answer, schema, f"{about} of {self.describe(self._plan)}")
@@ -183,6 +184,14 @@ class PaimonScanBuilder(Proxy):
         """What Spark's Parquet scan may skip row groups by."""
         fields = self.table.schema.field_by_name
         return self.jvm.seq([e for e, p in self.of_rows if spark_prunes_soundly(p, fields)])
+
+    def _check_left_out(self, plan: Plan) -> None:
+        allowed = self.table.store.options[READ_ALLOW_FULL_SCAN]
+        if not allowed and self.table.schema.partition_keys and plan.reads_all:
+            raise UnsupportedFeatureError(
+                f"Full scan is not supported of table {self.table.name} with '{READ_ALLOW_FULL_SCAN.key}' = 'false': "
+                f"filter by its partition columns ({', '.join(self.table.schema.partition_keys)})."
+            )
 
     def _check_columns(self, plan: Plan) -> None:
         places = [n for n in self.required.fieldNames() if n in (FILE_PATH, ROW_INDEX)]

@@ -57,6 +57,10 @@ class SessionBridge:
         exact = {key: v for _, key, v in sorted(scoped, key=lambda found: -found[0])}
         return {k: v for k, v in settings.items() if not pattern.fullmatch(k)} | exact
 
+    def overwrites_partitions(self) -> bool:
+        """Whether an overwrite replaces the partitions of its rows alone."""
+        return self.conf("spark.sql.sources.partitionOverwriteMode", "static").lower() == "dynamic"
+
     def time_zone(self) -> ZoneInfo:
         return ZoneInfo(self.conf("spark.sql.session.timeZone", "UTC"))
 

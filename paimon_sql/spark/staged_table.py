@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from paimon_core.commit.changes import Overwrite
@@ -9,17 +10,20 @@ from paimon_core.commit.draft import CommitInfo
 from paimon_core.spec.snapshot import Operation
 from paimon_core.table import Table
 from paimon_sql.catalog.base import StagedTable
-from paimon_sql.spark.jvm import CATALOG, Jvm
+from paimon_sql.spark.jvm import CATALOG, Jvm, option_map
 from paimon_sql.spark.session_bridge import SessionBridge
 from paimon_sql.spark.table_bridge import SparkTable
 from paimon_sql.spark.write_bridge import PaimonWriteBuilder
+
+_OF_WRITES = "write."  # options of a write alone, `write-only` is the table's
 
 
 class StagedSparkTable(SparkTable):
     """Spark writes the rows of the query, if there is one, then commits or aborts.
 
-    `replaced` is the table whose rows go, None where a new one is made; `operation` is what rows are committed as. A
-    query that reads the table it replaces reads it as it was: nothing changes before its rows are written.
+    `stage` makes the table with more options in its definition. `replaced` is the table whose rows go, None where a new
+    one is made; `operation` is what rows are committed as. A query that reads the table it replaces reads it as it was:
+    nothing changes before its rows are written.
     """
 
     def __init__(
@@ -27,16 +31,22 @@ class StagedSparkTable(SparkTable):
         jvm: Jvm,
         session: SessionBridge,
         catalog: str,
-        staged: StagedTable,
+        stage: Callable[[Mapping[str, str]], StagedTable],
         replaced: Table | None,
         operation: Operation,
     ) -> None:
-        super().__init__(jvm, session, catalog, staged.table, {})
-        self.operation = operation
-        self.staged, self.replaced, self.is_published = staged, replaced, False
+        self.stage, self.staged, self.operation = stage, stage({}), operation
+        super().__init__(jvm, session, catalog, self.staged.table, {})
+        self.replaced, self.is_published = replaced, False
 
     def newWriteBuilder(self, info: Any) -> Any:
-        builder = PaimonWriteBuilder(self.jvm, self.session, self._with_options(info.options()), info)
+        """Options of the write define the table, as those of `df.write.option("primary-key", "k").saveAsTable("t")`."""
+        options = option_map(info.options())
+        defining = {k: v for k, v in options.items() if k != "path" and not k.startswith(_OF_WRITES)}
+        if defining:
+            self.staged = self.stage(defining)
+            self.table = self.staged.table
+        builder = PaimonWriteBuilder(self.jvm, self.session, self.table.with_options(options), info)
         builder.before_commit, builder.operation = self._publish, self.operation
         if self.replaced is not None:
             builder.overwritten = Overwrite()
@@ -56,6 +66,31 @@ class StagedSparkTable(SparkTable):
         if not self.is_published:
             self.staged.publish()
             self.is_published = True
+
+    class Java:
+        implements = [*SparkTable.Java.implements, f"{CATALOG}.StagedTable"]
+
+
+class _PartitionsWriteBuilder(PaimonWriteBuilder):
+    """Replaces the partitions of its rows where Spark means the whole table."""
+
+    def truncate(self) -> Any:
+        return self.overwriteDynamicPartitions()
+
+
+class OverwrittenTable(SparkTable):
+    """`df.write.mode("overwrite").saveAsTable("t")`: other rows in a table that stays what it is."""
+
+    def newWriteBuilder(self, info: Any) -> Any:
+        dynamic = bool(self.table.schema.partition_keys) and self.session.overwrites_partitions()
+        make = _PartitionsWriteBuilder if dynamic else PaimonWriteBuilder
+        return make(self.jvm, self.session, self._with_options(info.options()), info).truncate()
+
+    def commitStagedChanges(self) -> None:
+        """The rows are committed by then."""
+
+    def abortStagedChanges(self) -> None:
+        """The writer has removed its files."""
 
     class Java:
         implements = [*SparkTable.Java.implements, f"{CATALOG}.StagedTable"]

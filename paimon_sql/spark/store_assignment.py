@@ -14,30 +14,53 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import DataType
 
+from paimon_core.options import TableOptions
 from paimon_core.spec.schema import TableSchema
-from paimon_sql.spark.jvm import SQL, Jvm, python_options, with_elements
+from paimon_core.table import Table
+from paimon_sql.spark.alignment import Alignment, aligned, has_same_fields, has_same_names
+from paimon_sql.spark.insert_columns import in_hive_order, inserted_columns
+from paimon_sql.spark.jvm import SQL, Jvm, with_elements
 from paimon_sql.spark.session_bridge import SessionBridge
 from paimon_sql.spark.types import string_types, to_struct
 
 _POLICY = "spark.sql.storeAssignmentPolicy"
 
 
-def with_casts(jvm: Jvm, session: SessionBridge, schema: TableSchema, insert: Any) -> Any:
-    """A parsed INSERT INTO a table of this schema, its query casting what Spark would refuse.
+def with_casts(jvm: Jvm, session: SessionBridge, table: Table, options: TableOptions, insert: Any) -> Any:
+    """A parsed INSERT INTO a table, with the options of the statement, its query casting what Spark would refuse.
 
     The query is analyzed to know its types, and stays so: files whose schema Spark infers are opened once.
     """
-    if not _casts(session):
-        return insert
     try:
         query = DataFrame(jvm.frame(session.session, insert.query()), SparkSession(jvm.context, session.session))
     except CapturedException:
         return insert  # Spark says what is wrong, and knows what DEFAULT means in it
-    targets = _targets(jvm, schema, insert, query.columns)
+    insert = in_hive_order(jvm, table.schema, options, insert, query.columns)
+    targets = _targets(jvm, table.schema, insert, query.columns)
     if len(targets) != len(query.columns):
         return insert
+    if insert.byName():
+        query, targets = _by_name(table, query, targets)
     cast = castable(jvm, session, query, targets)
     return with_elements(jvm, insert, query=cast._jdf.queryExecution().analyzed())
+
+
+def _by_name(
+    table: Table, frame: DataFrame, targets: Sequence[DataType | None]
+) -> tuple[DataFrame, list[DataType | None]]:
+    """The frame with its nested fields in the order of their targets; where these have other fields, Spark judges."""
+    fields = frame.schema.fields
+    known = [
+        t if t is not None and has_same_fields(f.dataType, t) else None for f, t in zip(fields, targets, strict=True)
+    ]
+    if all(t is None or has_same_names(f.dataType, t) for f, t in zip(fields, known, strict=True)):
+        return frame, known
+    places = [f"c{i}" for i in range(len(fields))]  # names may occur twice
+    values = (
+        F.col(p) if t is None else aligned(F.col(p), f.dataType, t, Alignment(table.name, f.name))
+        for p, f, t in zip(places, fields, known, strict=True)
+    )
+    return frame.toDF(*places).select(*(v.alias(f.name) for v, f in zip(values, fields, strict=True))), known
 
 
 def castable(jvm: Jvm, session: SessionBridge, frame: DataFrame, targets: Sequence[DataType | None]) -> DataFrame:
@@ -58,13 +81,7 @@ def castable(jvm: Jvm, session: SessionBridge, frame: DataFrame, targets: Sequen
 def _targets(jvm: Jvm, schema: TableSchema, insert: Any, names: Sequence[str]) -> list[DataType | None]:
     """The type of the column that each column of the query goes to; None where it goes to none that is there."""
     types = {f.name.lower(): f.dataType for f in string_types(to_struct(schema.fields)).fields}
-    listed = [str(c) for c in jvm.items(insert.userSpecifiedCols())]
-    static = {k.lower() for k, v in python_options(insert.partitionSpec()).items() if v is not None}
-    if insert.byName():
-        listed = list(names)
-    elif not listed:
-        listed = [c for c in types if c not in static]
-    return [types.get(c.lower()) for c in listed]
+    return [types.get(c.lower()) for c in inserted_columns(jvm, schema, insert, names)]
 
 
 def _casts(session: SessionBridge) -> bool:

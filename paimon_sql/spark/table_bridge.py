@@ -129,7 +129,8 @@ class SparkTable(_BridgedTable, PartitionManagement):
 
     def properties(self) -> Any:
         schema = self.table.schema
-        properties = dict(schema.options) | {"provider": "paimon"}
+        place = {"location": self.table.store.root, "is_managed_location": "true"}  # told, but not as a LOCATION clause
+        properties = dict(schema.options) | place | {"provider": "paimon"}
         if schema.primary_keys:
             properties["primary-key"] = ",".join(schema.primary_keys)
         if schema.comment is not None:
@@ -161,6 +162,10 @@ class SparkTable(_BridgedTable, PartitionManagement):
 
     def canRenameConflictingMetadataColumns(self) -> bool:
         return False
+
+    def loadPartitionMetadata(self, identifier: Any) -> Any:
+        counts = self.at.partition_counts(self._snapshot(self.table), self._predicate(identifier))
+        return self.jvm.map({name: str(count) for name, count in counts.items()})
 
     # -- TruncatableTable ---------------------------------------------------------------------------------------------
     def truncateTable(self, options: Any = None) -> bool:

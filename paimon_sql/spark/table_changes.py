@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from paimon_core.errors import InvalidOptionError, InvalidSchemaError, UnsupportedFeatureError
@@ -22,10 +22,22 @@ from paimon_core.store.schema_changes import (
     UpdateColumnType,
     UpdateComment,
 )
+from paimon_sql.catalog.identifier import Identifier
 from paimon_sql.spark.jvm import class_name
 from paimon_sql.spark.types import from_spark
 
-_COMMENT, _LOCATION = "comment", "location"
+_COMMENT, _LOCATION, _PRIMARY_KEY = "comment", "location", "primary-key"
+
+
+def schema_changes(identifier: Identifier, changes: Iterable[Any]) -> list[SchemaChange]:
+    """As `schema_change`, all that a statement asks for of a table."""
+    translated = [schema_change(c) for c in changes]
+    if {AddColumn, DropColumn} <= {type(c) for c in translated}:  # no other statement does both
+        raise UnsupportedFeatureError(
+            f"ALTER TABLE … REPLACE COLUMNS is not supported, as it would empty the columns of {identifier}: use "
+            "RENAME COLUMN, ALTER COLUMN … TYPE, DROP COLUMN and ADD COLUMN."
+        )
+    return translated
 
 
 def schema_change(change: Any) -> SchemaChange:
@@ -41,6 +53,8 @@ def _set_property(change: Any) -> SchemaChange:
     key, value = str(change.property()), str(change.value())
     if key == _COMMENT:
         return UpdateComment(value)
+    if key == _PRIMARY_KEY:
+        raise InvalidOptionError("Option 'primary-key' cannot be changed: create another table.")
     if key == _LOCATION:
         raise InvalidOptionError("The location of a table cannot be changed: rename the table, or create another one.")
     return SetOption(key, value)

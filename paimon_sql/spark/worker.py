@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import socket
 import stat
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
+from functools import cache, partial
+from typing import Protocol, TypeVar
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -30,19 +33,23 @@ from paimon_core.write.sort_job import SortJob
 from paimon_core.write.writer import open_changes_writer, open_writer
 
 BatchFunction = Callable[[Iterator[pa.RecordBatch]], Iterable[pa.RecordBatch]]
+T = TypeVar("T")
+T_co = TypeVar("T_co", covariant=True)
+
+
+class _Writer(Protocol[T_co]):
+    def write(self, batch: pa.RecordBatch) -> None: ...
+
+    def finish(self) -> T_co: ...
+
+    def abort(self) -> None: ...
 
 
 def read_function(
     store: TableStore, required: StructType, predicate: Predicate | None, view: View = View.ROWS
 ) -> BatchFunction:
     """A function of one row, the JSON of a split, to the split's batches with the columns Spark requires."""
-
-    def read(partitions: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        (partition,) = partitions  # read to its end, or Spark starts another Python for the next task
-        split = decode_split(bytes(partition.column(0)[0].as_py()).decode())
-        yield from split_batches(store, required, predicate, view, split)
-
-    return _with_plain_errors(read)
+    return _task(_read, store, required, predicate, view)
 
 
 def split_batches(
@@ -54,53 +61,19 @@ def split_batches(
 
 def read_format_function(store: TableStore, required: StructType, predicate: Predicate | None) -> BatchFunction:
     """As `read_function`, of splits of a format table."""
-
-    def read(partitions: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        (partition,) = partitions
-        split = decode_format_split(bytes(partition.column(0)[0].as_py()).decode())
-        yield from _for_spark(read_format_split(store, split, required.fieldNames(), predicate), required)
-
-    return _with_plain_errors(read)
+    return _task(_read_format, store, required, predicate)
 
 
 def write_function(
     store: TableStore, sequence_start: int, base: AssignmentBase | None = None, *, tracked: bool = False
 ) -> BatchFunction:
     """A function of a task's rows to one row: the JSON list of its commit messages; see `open_writer`."""
-
-    def write(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        schema = arrow_schema((*store.schema.fields, *(TRACKING_FIELDS if tracked else ())))
-        writer = open_writer(store, sequence_start=sequence_start, base=base, tracked=tracked)
-        try:
-            for batch in batches:
-                arrays = [_stored(batch.column(i), f.type) for i, f in enumerate(schema)]
-                writer.write(pa.RecordBatch.from_arrays(arrays, schema=schema))
-            messages = writer.finish()
-        except BaseException:
-            writer.abort()
-            raise
-        content = json.dumps([encode_message(m) for m in messages]).encode()
-        yield pa.RecordBatch.from_arrays([pa.array([content], pa.binary())], names=["message"])
-
-    return _with_plain_errors(write)
+    return _task(_write, store, sequence_start, base, tracked)
 
 
 def write_format_function(store: TableStore) -> BatchFunction:
     """A function of a task's rows to one row: JSON of the files it wrote for a format table."""
-
-    def write(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        schema, writer = arrow_schema(store.schema.fields), FormatTableWriter(store)
-        try:
-            for batch in batches:
-                arrays = [_stored(batch.column(i), f.type) for i, f in enumerate(schema)]
-                writer.write(pa.RecordBatch.from_arrays(arrays, schema=schema))
-            content = encode_staged_files(writer.finish())
-        except BaseException:
-            writer.abort()
-            raise
-        yield pa.RecordBatch.from_arrays([pa.array([content], pa.binary())], names=["message"])
-
-    return _with_plain_errors(write)
+    return _task(_write_format, store)
 
 
 def changes_function(
@@ -111,39 +84,115 @@ def changes_function(
     updates: ColumnUpdates | None = None,
 ) -> BatchFunction:
     """A function of a task's row-level changes to one row: JSON of its commit messages and the rows it removed."""
-
-    def write(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        schema = arrow_schema(store.schema.fields)
-        writer = open_changes_writer(store, sequence_start=sequence_start, once=once, base=base, updates=updates)
-        try:
-            for batch in batches:
-                types = dict(zip(schema.names, schema.types, strict=True))
-                columns = zip(batch.schema, batch.columns, strict=True)
-                arrays = [_stored(c, types.get(f.name, f.type)) for f, c in columns]
-                writer.write(pa.RecordBatch.from_arrays(arrays, names=batch.schema.names))
-            messages = [encode_message(m) for m in writer.finish()]
-        except BaseException:
-            writer.abort()
-            raise
-        removed = writer.removed.to_json() if isinstance(writer, AppendChangesWriter | EvolvedChangesWriter) else {}
-        content = json.dumps({"messages": messages, "removed": removed}).encode()
-        yield pa.RecordBatch.from_arrays([pa.array([content], pa.binary())], names=["message"])
-
-    return _with_plain_errors(write)
+    return _task(_write_changes, store, sequence_start, once, base, updates)
 
 
 def sort_input_function(job: SortJob, schema: StructType) -> BatchFunction:
     """A function of texts of a sort job to the rows to sort."""
+    return _task(_read_sort_input, job, schema)
 
-    def read(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        wanted = to_arrow_schema(schema, timezone="UTC")
-        for texts in batches:
-            for text in texts.column(0).to_pylist():
-                for rows in job.read(text):
-                    arrays = [column.cast(f.type) for column, f in zip(rows.columns, wanted, strict=True)]
-                    yield pa.RecordBatch.from_arrays(arrays, schema=wanted)
 
-    return _with_plain_errors(read)
+def _task(function: Callable[..., Iterable[pa.RecordBatch]], *values: object) -> BatchFunction:
+    """The function with all but its last argument. It travels as its name and the values: a closure would as code."""
+    return partial(_run, partial(function, *values))
+
+
+def _run(function: BatchFunction, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Errors of ours come without the frames that Spark would show above their message."""
+    keep_imports()
+    acknowledge_input()
+    try:
+        yield from function(batches)
+    except PaimonError as error:
+        raise error.with_traceback(None) from None
+
+
+def _read(
+    store: TableStore,
+    required: StructType,
+    predicate: Predicate | None,
+    view: View,
+    partitions: Iterator[pa.RecordBatch],
+) -> Iterator[pa.RecordBatch]:
+    split = decode_split(_only_text(partitions))
+    yield from split_batches(store, required, predicate, view, split)
+
+
+def _read_format(
+    store: TableStore, required: StructType, predicate: Predicate | None, partitions: Iterator[pa.RecordBatch]
+) -> Iterator[pa.RecordBatch]:
+    split = decode_format_split(_only_text(partitions))
+    yield from _for_spark(read_format_split(store, split, required.fieldNames(), predicate), required)
+
+
+def _only_text(partitions: Iterator[pa.RecordBatch]) -> str:
+    (partition,) = partitions  # read to its end, or Spark starts another Python for the next task
+    return str(bytes(partition.column(0)[0].as_py()).decode())
+
+
+def _write(
+    store: TableStore,
+    sequence_start: int,
+    base: AssignmentBase | None,
+    tracked: bool,
+    batches: Iterator[pa.RecordBatch],
+) -> Iterator[pa.RecordBatch]:
+    schema = arrow_schema((*store.schema.fields, *(TRACKING_FIELDS if tracked else ())))
+    writer = open_writer(store, sequence_start=sequence_start, base=base, tracked=tracked)
+    messages = _written(writer, (_with_types(b, schema) for b in batches))
+    yield _message(json.dumps([encode_message(m) for m in messages]).encode())
+
+
+def _write_format(store: TableStore, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    schema = arrow_schema(store.schema.fields)
+    staged = _written(FormatTableWriter(store), (_with_types(b, schema) for b in batches))
+    yield _message(encode_staged_files(staged))
+
+
+def _write_changes(
+    store: TableStore,
+    sequence_start: int,
+    once: bool,
+    base: AssignmentBase | None,
+    updates: ColumnUpdates | None,
+    batches: Iterator[pa.RecordBatch],
+) -> Iterator[pa.RecordBatch]:
+    schema = arrow_schema(store.schema.fields)
+    writer = open_changes_writer(store, sequence_start=sequence_start, once=once, base=base, updates=updates)
+    messages = [encode_message(m) for m in _written(writer, (_with_known_types(b, schema) for b in batches))]
+    removed = writer.removed.to_json() if isinstance(writer, AppendChangesWriter | EvolvedChangesWriter) else {}
+    yield _message(json.dumps({"messages": messages, "removed": removed}).encode())
+
+
+def _written(writer: _Writer[T], batches: Iterable[pa.RecordBatch]) -> T:
+    """What the writer made of all batches; nothing is left of it where one fails."""
+    try:
+        for batch in batches:
+            writer.write(batch)
+        return writer.finish()
+    except BaseException:
+        writer.abort()
+        raise
+
+
+def _message(content: bytes) -> pa.RecordBatch:
+    return pa.RecordBatch.from_arrays([pa.array([content], pa.binary())], names=["message"])
+
+
+def _read_sort_input(job: SortJob, schema: StructType, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    wanted = to_arrow_schema(schema, timezone="UTC")
+    for texts in batches:
+        for text in texts.column(0).to_pylist():
+            for rows in job.read(text):
+                arrays = [column.cast(f.type) for column, f in zip(rows.columns, wanted, strict=True)]
+                yield pa.RecordBatch.from_arrays(arrays, schema=wanted)
+
+
+@cache
+def keep_imports() -> None:
+    """Leave what this process has imported out of garbage collection: PySpark collects after each task, which would
+    take longer than most tasks."""
+    gc.freeze()
 
 
 def acknowledge_input() -> int:
@@ -175,17 +224,17 @@ def _for_spark(batches: Iterable[pa.RecordBatch], required: StructType) -> Itera
         yield pa.RecordBatch.from_arrays(arrays, schema=wanted)
 
 
-def _with_plain_errors(function: BatchFunction) -> BatchFunction:
-    """The function, whose errors of ours come without the frames that Spark would show above their message."""
+def _with_types(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
+    """Spark's columns, in their order, as the table's."""
+    arrays = [_stored(batch.column(i), f.type) for i, f in enumerate(schema)]
+    return pa.RecordBatch.from_arrays(arrays, schema=schema)
 
-    def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        acknowledge_input()
-        try:
-            yield from function(batches)
-        except PaimonError as error:
-            raise error.with_traceback(None) from None
 
-    return run
+def _with_known_types(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
+    """Those of Spark's columns that the table has, with its types; the others as they are."""
+    types = dict(zip(schema.names, schema.types, strict=True))
+    arrays = [_stored(c, types.get(f.name, f.type)) for f, c in zip(batch.schema, batch.columns, strict=True)]
+    return pa.RecordBatch.from_arrays(arrays, names=batch.schema.names)
 
 
 def _stored(column: pa.Array, target: pa.DataType) -> pa.Array:

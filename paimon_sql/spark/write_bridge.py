@@ -12,12 +12,13 @@ from paimon_core.commit.changes import Overwrite
 from paimon_core.commit.draft import CommitInfo
 from paimon_core.errors import CommitUnknownError, PaimonError, UnsupportedFeatureError
 from paimon_core.expressions.predicate import And, Predicate, columns
+from paimon_core.options import UPSERT_KEY
 from paimon_core.spec.message import CommitMessage, decode_message
 from paimon_core.spec.snapshot import Operation
 from paimon_core.store.table_store import TableStore
 from paimon_core.table import Table
 from paimon_core.write.dynamic_buckets import AssignmentBase
-from paimon_core.write.layout import clustering_columns, must_cluster, sort_columns
+from paimon_core.write.layout import clustering_columns, must_cluster, range_columns, sort_columns
 from paimon_sql.spark.auto_compaction import compact_after_write
 from paimon_sql.spark.filters import from_connector
 from paimon_sql.spark.jvm import PYTHON_SOURCE, SQL, Jvm
@@ -63,6 +64,11 @@ class PaimonWriteBuilder(Proxy):
         return self
 
     def build(self) -> Any:
+        if self.table.store.options[UPSERT_KEY] and self.overwritten is None and self.operation is None:
+            raise UnsupportedFeatureError(
+                f"Table {self.table.name}: rows of a DataFrame cannot be appended to a table with '{UPSERT_KEY.key}'. "
+                "Write INSERT INTO in SQL, or DataFrame.mergeInto."
+            )
         return PaimonWrite(self)
 
     def _partition_filter(self, predicates: Any) -> Predicate | None:
@@ -91,6 +97,8 @@ class PaimonWrite(Proxy):
 
     def requiredDistribution(self) -> Any:
         distributions = self.jvm.java_class(f"{SQL}.connector.distributions.Distributions")
+        if range_columns(self.table.store):
+            return distributions.ordered(self.requiredOrdering())
         clustering = [self._column(c) for c in clustering_columns(self.table.store)]
         if not clustering:
             return distributions.unspecified()

@@ -1,4 +1,4 @@
-"""Upkeep killed before each of its storage calls in turn: what was there, and is to stay, reads as before."""
+"""Upkeep killed before each storage call that changes something: what was there, and is to stay, reads as before."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def test_killed_at_every_call(tmp_path: Path, act: str) -> None:
     stay = before.items() & seen(history.fresh()).items()
     history.check()
 
-    for k in range(1, counted.calls + 1):
+    for k in counted.moments(Fault.CRASH):
         shutil.rmtree(first)
         shutil.copytree(copies, first)
         with pytest.raises(SimulatedCrash):

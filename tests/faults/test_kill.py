@@ -33,14 +33,14 @@ class Fuse(FaultyIO):
 
     def __init__(self, kill_at: int):
         super().__init__(LocalFileIO())
-        self.kill_at = kill_at
+        self.kill_at, self.operations = kill_at, 0
 
     def burn(self) -> None:
-        self.calls += 1
-        if self.calls == self.kill_at:
+        self.operations += 1
+        if self.operations == self.kill_at:
             os.kill(os.getpid(), signal.SIGKILL)
 
-    def call(self, path: str, act: Callable[[], T], tear: Callable[[], None] | None = None, writes: bool = False) -> T:
+    def call(self, path: str, act: Callable[[], T], *args: Any, **kwargs: Any) -> T:
         self.burn()
         return act()
 
@@ -63,7 +63,7 @@ def run(warehouse: str, kind: str, kill_at: int, report: Connection) -> None:
     table = open_table(warehouse, fuse)
     fuse.count_system_calls()
     STATEMENTS[kind][1](table)
-    report.send(fuse.calls)
+    report.send(fuse.operations)
 
 
 def killed_at(context: ForkServerContext, warehouse: str, kind: str, kill_at: int) -> tuple[int | None, bool]:

@@ -17,6 +17,7 @@ from paimon_core.table import Table
 from tests.support.stored import Row, compact, create_table, insert, open_table, read
 
 WRITERS, COMMITS, KEYS = 8, 50, 20
+UPSERTS = 20  # per writer: beside a compactor each meets more
 Acked = list[tuple[int, list[Row]]]
 
 
@@ -44,10 +45,10 @@ def shared_keys(writer: int, turn: int) -> list[Row]:
     return [(k, f"{writer}/{turn}") for k in range(turn % 3, KEYS, 3)]
 
 
-def keep_writing(warehouse: str, rows: Callable[[int, int], list[Row]], writer: int) -> Acked:
+def keep_writing(warehouse: str, rows: Callable[[int, int], list[Row]], turns: int, writer: int) -> Acked:
     """Commit again and again; what was acknowledged, as (snapshot, rows)."""
     table, acked = open_table(warehouse), []
-    for turn in range(COMMITS):
+    for turn in range(turns):
         snapshot = insert(table, rows(writer, turn), user=f"writer-{writer}")
         assert snapshot is not None
         acked.append((snapshot.id, rows(writer, turn)))
@@ -62,29 +63,31 @@ def keep_compacting(warehouse: str) -> int:
     return times
 
 
-def write_all(pool: ProcessPoolExecutor, warehouse: str, rows: Callable[[int, int], list[Row]]) -> list[Acked]:
+def write_all(
+    pool: ProcessPoolExecutor, warehouse: str, rows: Callable[[int, int], list[Row]], turns: int
+) -> list[Acked]:
     """What each writer had acknowledged."""
-    futures = [pool.submit(keep_writing, warehouse, rows, n) for n in range(WRITERS)]
+    futures = [pool.submit(keep_writing, warehouse, rows, turns, n) for n in range(WRITERS)]
     return [f.result(120) for f in futures]
 
 
-def check_snapshots(table: Table, acked: list[Acked]) -> None:
+def check_snapshots(table: Table, acked: list[Acked], turns: int) -> None:
     """Every acknowledged snapshot is there, once, in order, and its writer's."""
     snapshots = list_snapshots(table.store)
     assert [s.id for s in snapshots] == list(range(1, len(snapshots) + 1))
     users = {s.id: s.commit_user for s in snapshots}
     for writer, mine in enumerate(acked):
-        assert [users[i] for i, _ in mine] == [f"writer-{writer}"] * COMMITS
+        assert [users[i] for i, _ in mine] == [f"writer-{writer}"] * turns
         assert [i for i, _ in mine] == sorted({i for i, _ in mine})
     committed = Counter(user for user in users.values() if user.startswith("writer"))
-    assert committed == {f"writer-{n}": COMMITS for n in range(WRITERS)}
+    assert committed == {f"writer-{n}": turns for n in range(WRITERS)}
 
 
 @pytest.mark.parametrize("attempt", range(3))
 def test_appends(tmp_path: Path, processes: ProcessPoolExecutor, attempt: int) -> None:
     table = create_table(str(tmp_path))
-    acked = write_all(processes, str(tmp_path), own_key)
-    check_snapshots(table, acked)
+    acked = write_all(processes, str(tmp_path), own_key, COMMITS)
+    check_snapshots(table, acked, COMMITS)
     latest = table.latest_snapshot()
     assert latest is not None and latest.id == latest.total_record_count == WRITERS * COMMITS
     assert read(table) == sorted(row for _, rows in chain(*acked) for row in rows)
@@ -98,11 +101,11 @@ def upsert_while_compacting(
     table = create_table(warehouse, primary_key="k", bucket="2")
     compactor = pool.submit(keep_compacting, warehouse)
     try:
-        acked = write_all(pool, warehouse, rows)
+        acked = write_all(pool, warehouse, rows, UPSERTS)
     finally:
         Path(warehouse, "done").touch()
     assert compactor.result(120) > 0
-    check_snapshots(table, acked)
+    check_snapshots(table, acked, UPSERTS)
     return table, acked
 
 

@@ -160,11 +160,23 @@ def test_save_as_table_makes_the_table(spark: Any, frame: Any) -> None:
     assert spark.sql("SHOW PARTITIONS t").collect() == [("p=1",), ("p=2",)]
 
 
+def test_save_as_table_takes_options_into_the_definition_and_overwrites_rows_alone(spark: Any, frame: Any) -> None:
+    given = {"primary-key": "k,p", "bucket": "2", "target-file-size": "256MB", "write.merge-schema": "true"}
+    frame.write.options(**given).partitionBy("p").saveAsTable("t")
+    frame.write.mode("append").saveAsTable("t")  # the same keys
+    assert content(spark, "t") == [(1, "a", 1), (2, "b", 2)]
+    rows(spark, (3, "c", 3)).write.mode("overwrite").saveAsTable("t")
+    spark.conf.set("spark.sql.sources.partitionOverwriteMode", "dynamic")
+    rows(spark, (4, "d", 4)).write.mode("overwrite").saveAsTable("t")
+    assert content(spark, "t") == [(3, "c", 3), (4, "d", 4)]
+    assert spark.sql("SHOW PARTITIONS t").collect() == [("p=3",), ("p=4",)]
+    options = {tuple(r) for r in spark.sql("SELECT * FROM `t$options`").collect()}
+    assert options == {("bucket", "2"), ("target-file-size", "256MB")}
+    assert spark.sql("SELECT v FROM t VERSION AS OF 1 ORDER BY v").collect() == [("a",), ("b",)]
+
+
 @pytest.mark.parametrize("options", [{"primary-key": "k"}, {"bucket-key": "v", "bucket": "2"}, {"bucket": "2"}])
-def test_options_of_a_write_cannot_be_the_tables(spark: Any, frame: Any, options: dict[str, str]) -> None:
-    """Spark takes options of a write for this write only: keys belong into the table's definition."""
-    with pytest.raises(PySparkException, match=r"Option '.*' cannot (be changed|change)"):
-        frame.write.options(**options).saveAsTable("t")
+def test_options_of_a_write_cannot_be_another_tables(spark: Any, frame: Any, options: dict[str, str]) -> None:
     frame.writeTo("t").createOrReplace()
     with pytest.raises(PySparkException, match=r"Option '.*' cannot (be changed|change)"):
         frame.writeTo("t").options(**options).append()

@@ -100,7 +100,7 @@ def test_what_is_refused_changes_nothing(spark: Any, warehouse: str, table: str)
         "UPDATE t SET id = NULL WHERE id = 1": "(?i)primary key|NOT NULL",
         "DELETE FROM t WHERE nope = 1": "nope",
         f"{merge} MATCHED THEN UPDATE SET v = s.v": "(?i)cast|incompatible",
-        f"{merge} NOT MATCHED THEN INSERT *": "`s`",
+        f"{merge} NOT MATCHED THEN INSERT *": "the source has no 's'",
         "DELETE FROM `t$snapshots` WHERE snapshot_id = 1": "does not support deletes",
         "DELETE FROM nope WHERE id = 1": "nope",
     }.items():
@@ -196,7 +196,7 @@ def test_metadata_columns_say_where_rows_are(spark: Any, table: str) -> None:
 
 def test_histories_equal_a_model(spark: Any, table: str) -> None:
     model = {r[0]: r for r in rows(spark)}
-    chances = [random.Random(seed) for seed in range(4)]
+    chances = [random.Random(seed) for seed in range(3)]
     for chance in [c for c in chances for _ in range(5)]:
         low, high = sorted((chance.randrange(12), chance.randrange(12)))
         match chance.randrange(4):

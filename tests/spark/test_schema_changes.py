@@ -23,6 +23,7 @@ REFUSED = {
     "ALTER TABLE t ALTER COLUMN v SET DEFAULT rand()": "default",
     "ALTER TABLE t SET TBLPROPERTIES ('merge-engine' = 'aggregation')": "'merge-engine' cannot be changed",
     "ALTER TABLE t SET TBLPROPERTIES ('primary-key' = 'v')": "'primary-key' cannot be changed",
+    "ALTER TABLE t ALTER COLUMN k FIRST": "'k' cannot be moved to the front",
     "ALTER TABLE t UNSET TBLPROPERTIES ('primary-key')": "'primary-key' cannot be removed",
     "ALTER TABLE t SET LOCATION '/elsewhere'": "location of a table cannot be changed",
     "ALTER TABLE nope ADD COLUMN z INT": "nope",
@@ -125,11 +126,32 @@ def test_a_table_is_replaced_in_one_commit(table: Any) -> None:
     assert rows(table, "SELECT * FROM plain VERSION AS OF 2") == [(10, "x"), (20, "x")]
 
 
-def test_columns_are_replaced(table: Any) -> None:
-    table.sql("CREATE TABLE plain (a INT, b INT)")
-    table.sql("INSERT INTO plain VALUES (1, 2)")
-    table.sql("ALTER TABLE plain REPLACE COLUMNS (b STRING, c INT)")
-    assert rows(table, "SELECT b, c FROM plain") == [(None, None)]
+def test_columns_are_not_replaced_by_others_of_the_same_names(table: Any) -> None:
+    with pytest.raises(PySparkException, match=r"REPLACE COLUMNS .* default\.t"):
+        table.sql("ALTER TABLE t REPLACE COLUMNS (v STRING, w INT)")
+
+
+def test_a_branch_has_columns_of_its_own(table: Any) -> None:
+    table.sql("CALL sys.create_branch('default.t', 'b')")
+    table.sql("ALTER TABLE `t$branch_b` ADD COLUMN extra STRING")
+    assert "extra" in table.table("`t$branch_b`").columns
+    assert "extra" not in table.table("t").columns
+
+
+def test_what_is_made_is_made_whatever_version_is_read(table: Any) -> None:
+    table.conf.set("spark.paimon.scan.snapshot-id", "1")
+    try:
+        table.sql("CREATE TABLE made (a INT)")
+    finally:
+        table.conf.unset("spark.paimon.scan.snapshot-id")
+    assert rows(table, "SELECT * FROM made") == []
+
+
+def test_a_table_is_renamed_by_its_full_name(table: Any) -> None:
+    table.sql("ALTER TABLE paimon.default.t RENAME TO paimon.default.u")
+    assert len(rows(table, "SELECT * FROM u")) == 2
+    with pytest.raises(PySparkException, match="within the same catalog"):
+        table.sql("ALTER TABLE u RENAME TO spark_catalog.default.v")
 
 
 def test_partitions_go_together_or_not_at_all(table: Any) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Any
 
@@ -48,6 +49,22 @@ def test_connect_uses_the_active_session(active: Any, tmp_path: Path) -> None:
     assert rows(spark, "SELECT current_catalog(), current_database()") == [("paimon", "default")]
     spark.sql("CREATE TABLE t (k INT)")
     assert Path(tmp_path, "wh", "default.db", "t", "schema", "schema-0").exists()
+
+
+def test_workers_are_forked_with_their_imports(root_session: Any) -> None:
+    context, key = root_session.sparkContext, "spark.python.daemon.module"
+    settings = context._jsc.sc().conf()
+    chosen = settings.get(key)
+    paimon_sql.install(root_session.newSession())
+    assert settings.get(key) == chosen, "what the user has set stays"
+    settings.remove(key)
+    try:
+        paimon_sql.install(root_session.newSession())
+        assert settings.get(key) == "paimon_sql.spark.daemon"
+        parents = context.parallelize([0], 1).map(lambda _: Path(f"/proc/{os.getppid()}/cmdline").read_text()).collect()
+    finally:
+        settings.set(key, chosen)
+    assert "\0paimon_sql.spark.daemon\0" in parents[0]
 
 
 @pytest.mark.parametrize("spelling", ["{path}", "{path}/", "file:{path}", "file://{path}", "{path}/../wh"])

@@ -1,8 +1,8 @@
 """A `FileIO` in which one call goes wrong: the storage refuses, answers too late, tears a file, is full, or we die.
 
 Every call is counted; of data files, which go through `arrow()`, opening one, and each piece written to one and its
-end. Call number `fail_at` (from 1) fails in the way `mode` says; `fail_at=0` fails never, and `calls` then tells how
-many there are to try.
+end. Call number `fail_at` (from 1) fails in the way `mode` says; `fail_at=0` fails never, and `moments` then tells
+which numbers there are to try.
 """
 
 from __future__ import annotations
@@ -41,7 +41,16 @@ class FaultyIO:
 
     def __init__(self, inner: FileIO, fail_at: int = 0, mode: Fault = Fault.BEFORE):
         self.inner, self.fail_at, self.mode = inner, fail_at, mode
-        self.calls = 0
+        self._moments: list[tuple[Fault, ...]] = []
+
+    @property
+    def calls(self) -> int:
+        return len(self._moments)
+
+    def moments(self, mode: Fault) -> list[int]:
+        """The numbers of the calls that can fail in a mode: a reading one leaves nothing else behind whether it fails
+        before or after, and who dies before it dies before the next call that changes something."""
+        return [number for number, modes in enumerate(self._moments, 1) if mode in modes]
 
     @property
     def atomic_create(self) -> bool:
@@ -75,10 +84,10 @@ class FaultyIO:
         self.call(path, lambda: self.inner.make_dirs(path), writes=True)
 
     def delete(self, path: str) -> None:
-        self.call(path, lambda: self.inner.delete(path))
+        self.call(path, lambda: self.inner.delete(path), deletes=True)
 
     def delete_dir(self, path: str) -> None:
-        self.call(path, lambda: self.inner.delete_dir(path))
+        self.call(path, lambda: self.inner.delete_dir(path), deletes=True)
 
     def rename_dir(self, source: str, target: str) -> None:
         self.call(source, lambda: self.inner.rename_dir(source, target), writes=True)
@@ -92,9 +101,17 @@ class FaultyIO:
     def arrow_path(self, path: str) -> str:
         return self.inner.arrow_path(path)
 
-    def call(self, path: str, act: Callable[[], T], tear: Callable[[], None] | None = None, writes: bool = False) -> T:
+    def call(
+        self,
+        path: str,
+        act: Callable[[], T],
+        tear: Callable[[], None] | None = None,
+        writes: bool = False,
+        deletes: bool = False,
+    ) -> T:
         """Count one call and let it happen, or not, or half."""
-        self.calls += 1
+        changing = (Fault.AFTER, Fault.CRASH) if writes or deletes else ()
+        self._moments.append((Fault.BEFORE, *changing, *[Fault.NO_SPACE] * writes, *[Fault.TORN] * bool(tear)))
         failing = self.calls == self.fail_at
         reached = 0 < self.fail_at <= self.calls
         if reached and self.mode is Fault.CRASH:
@@ -178,16 +195,16 @@ class _FaultyHandler(FileSystemHandler):  # type: ignore[misc]
         self.io.call(path, lambda: self.inner.create_dir(path, recursive=recursive), writes=True)
 
     def delete_dir(self, path: str) -> None:
-        self.io.call(path, lambda: self.inner.delete_dir(path))
+        self.io.call(path, lambda: self.inner.delete_dir(path), deletes=True)
 
     def delete_dir_contents(self, path: str, missing_dir_ok: bool) -> None:
-        self.io.call(path, lambda: self.inner.delete_dir_contents(path, missing_dir_ok=missing_dir_ok))
+        self.io.call(path, lambda: self.inner.delete_dir_contents(path, missing_dir_ok=missing_dir_ok), deletes=True)
 
     def delete_root_dir_contents(self) -> None:
-        self.io.call("/", lambda: self.inner.delete_dir_contents("", accept_root_dir=True))
+        self.io.call("/", lambda: self.inner.delete_dir_contents("", accept_root_dir=True), deletes=True)
 
     def delete_file(self, path: str) -> None:
-        self.io.call(path, lambda: self.inner.delete_file(path))
+        self.io.call(path, lambda: self.inner.delete_file(path), deletes=True)
 
     def move(self, src: str, dest: str) -> None:
         self.io.call(src, lambda: self.inner.move(src, dest), writes=True)

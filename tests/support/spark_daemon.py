@@ -1,15 +1,11 @@
-"""The process that Spark forks its Python workers from, with all that they need imported: after each task that fails
-Spark starts another worker, which would import it again. tests/cluster has workers that start as users' do."""
+"""`paimon_sql.spark.daemon`, whose workers do not wait for the disk. tests/cluster has workers that start without."""
 
 from __future__ import annotations
 
 import os
 
-import pyspark.worker  # noqa: F401  what a worker runs
-from pyspark.daemon import manager
-
-import paimon_sql.spark.worker  # noqa: F401
+from paimon_sql.spark.daemon import main
 
 if __name__ == "__main__":
     os.fsync = lambda _: None  # as tests/conftest.py says
-    manager()
+    main()

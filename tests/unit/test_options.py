@@ -112,8 +112,8 @@ def test_every_way_to_parse_is_tested() -> None:
 
 def test_keys_differ() -> None:
     keys = [o.key for o in ALL]
-    assert len(set(keys)) == len(keys) > 25
-    assert all(k == k.strip().lower() for k in keys)
+    assert len({k.lower() for k in keys}) == len(keys) > 25
+    assert all(k == k.strip() for k in keys)
 
 
 @pytest.mark.parametrize("engine", ["deduplicate", "Partial-Update", " AGGREGATION ", "first-row"])

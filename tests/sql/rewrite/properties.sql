@@ -1,3 +1,7 @@
+ALTER TABLE t SET('bucket' = '2')
+=>
+ALTER TABLE t SET TBLPROPERTIES('bucket' = '2')
+---
 ALTER TABLE t SET ('bucket' = '2')
 =>
 ALTER TABLE t SET TBLPROPERTIES ('bucket' = '2')

@@ -18,9 +18,10 @@ from paimon_core.errors import (
     UnsupportedFeatureError,
 )
 from paimon_core.io.local import LocalFileIO
+from paimon_core.maintenance.branches import create_branch
 from paimon_core.spec.types import INT, STRING
 from paimon_core.store.new_schema import new_table_schema
-from paimon_core.store.schema_changes import RemoveOption, SetOption, UpdateComment
+from paimon_core.store.schema_changes import AddColumn, RemoveOption, SetOption, UpdateComment
 from paimon_sql.catalog.base import Catalog
 from paimon_sql.catalog.filesystem import FileSystemCatalog
 from paimon_sql.catalog.identifier import Identifier
@@ -135,6 +136,23 @@ def test_options_change_as_new_versions(catalog: Catalog) -> None:
         with pytest.raises(InvalidOptionError, match=change.key):
             catalog.alter_table(T, [change])
     assert catalog.load_table(T).schema.id == 2
+
+
+def test_a_branch_is_altered_by_itself(catalog: Catalog) -> None:
+    catalog.create_table(T, SCHEMA)
+    before = catalog.load_table(T)
+    create_branch(before.store, "b")
+    branch = Identifier(T.database, T.table, "b")
+    catalog.alter_table(branch, [AddColumn(("extra",), STRING), SetOption("write-only", "true")])
+    altered = catalog.load_table(branch).schema
+    assert (altered.id, altered.fields[-1].name, altered.options["write-only"]) == (1, "extra", "true")
+    assert catalog.load_table(T).schema == before.schema
+    with pytest.raises(BranchNotFoundError, match="no branch 'c'"):
+        catalog.alter_table(Identifier(T.database, T.table, "c"), [SetOption("write-only", "true")])
+    with pytest.raises(BranchNotFoundError, match="'scan.fallback-branch' cannot be 'c'"):
+        catalog.alter_table(T, [SetOption("scan.fallback-branch", "c")])
+    with pytest.raises(InvalidNameError):
+        catalog.alter_table(Identifier(T.database, T.table, "b", "files"), [SetOption("write-only", "true")])
 
 
 @pytest.mark.parametrize("mode", list(Fault))

@@ -84,6 +84,7 @@ def test_what_is_no_constant_is_refused_by_name(data_type: DataType, text: str) 
         (INTS, "ARRAY(7)", [[1], None, [], None], [[1], [7], [], [7]]),
         (ROW, "{true, d}", [None, {"e": None, "t": None}], [{"e": True, "t": "d"}, {"e": None, "t": None}]),
         (INT, None, [None, 1], [None, 1]),
+        (INTS, "NULL", [[1], None], [[1], None]),
     ],
 )
 def test_null_becomes_the_default(data_type: DataType, text: str | None, rows: list[Any], filled: list[Any]) -> None:

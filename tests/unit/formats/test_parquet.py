@@ -29,6 +29,7 @@ from paimon_core.spec.types import (
     DOUBLE,
     INT,
     STRING,
+    VARIANT,
     CollectionType,
     DataField,
     DataType,
@@ -227,3 +228,24 @@ def test_decimals_are_exact_in_bounds(tmp_path: Path) -> None:
     values = [Decimal("99999999999999999999.999999999999999999"), Decimal("-0.000000000000000001")]
     stats = write(tmp_path / "f.parquet", fields, [pa.table([values], schema=arrow_schema(fields))])["c"]
     assert (stats.minimum, stats.maximum) == (values[1], values[0])
+
+
+@pytest.mark.parametrize("kind", ["plain", "in an array", "in a row"])
+def test_shredded_variants_are_refused_not_misread(kind: str, tmp_path: Path) -> None:
+    shredded = pa.struct([("metadata", pa.binary()), ("value", pa.binary()), ("typed_value", pa.int64())])
+    one = {"metadata": b"\x01\0\0", "value": None, "typed_value": 5}
+    declared, stored, value = {
+        "plain": (VARIANT, shredded, one),
+        "in an array": (CollectionType(Kind.ARRAY, element=VARIANT), pa.list_(shredded), [one]),
+        "in a row": (
+            RowType(fields=(DataField(id=2, name="v", type=VARIANT),)),
+            pa.struct({"v": shredded}),
+            {"v": one},
+        ),
+    }[kind]
+    path = tmp_path / "f.parquet"
+    pq.write_table(pa.table({"k": pa.array([1], pa.int32()), "x": pa.array([value], stored)}), path)
+    fields = [DataField(id=0, name="k", type=INT), DataField(id=1, name="x", type=declared)]
+    assert read(path, fields[:1])["k"].to_pylist() == [1]
+    with pytest.raises(UnsupportedFeatureError, match=r"'x' of file .*f\.parquet is a shredded VARIANT"):
+        read(path, fields)

@@ -123,4 +123,5 @@ def test_append_groups() -> None:
     assert sizes([10, 90, 20, 30], in_order=True) == []
     assert sizes([60, 60, 60, 60, 5, 6]) == [[60, 60, 60, 60]]
     assert sizes([60, 60, 60, 60, 5, 6], min_files=2) == [[60, 60, 60, 60], [5, 6]]
+    assert sizes([10, 20, 30], most_rows=1) == [], "files that have all the rows they may have"
     assert sizes([]) == []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -12,35 +13,73 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from paimon_core.expressions.predicate import And, Compare, In, Predicate
+from paimon_core.expressions.prune import rank
 from paimon_core.formats.entry_columns import decode_entries
 from paimon_core.scan.entry_pruning import prune_entries, ranges
 from paimon_core.scan.pruning import FileFilter, keys_asked_for
 from paimon_core.spec.binary_row import EMPTY_ROW
 from paimon_core.spec.manifest import FileKind, ManifestEntry, encode_manifest
 from paimon_core.spec.stats import EMPTY_STATS, ColumnStats, encode_stats
-from paimon_core.spec.types import BIGINT, DOUBLE, INT, STRING, DataType, Kind, TimeType
+from paimon_core.spec.types import (
+    BIGINT,
+    BOOLEAN,
+    BYTES,
+    DOUBLE,
+    FLOAT,
+    INT,
+    STRING,
+    DataType,
+    DecimalType,
+    Kind,
+    TimeType,
+)
 from paimon_core.store.table_store import TableStore
 from tests.support.data import make_store
 from tests.support.tables import data_file
 
 MILLIS, MICROS = TimeType(Kind.TIMESTAMP, precision=3), TimeType(Kind.TIMESTAMP, precision=6)
-COLUMNS: dict[str, DataType] = {"i": INT, "n": BIGINT, "s": STRING, "m": MILLIS, "u": MICROS, "d": DOUBLE}
+COLUMNS: dict[str, DataType] = {
+    "i": INT,
+    "n": BIGINT,
+    "s": STRING,
+    "m": MILLIS,
+    "u": MICROS,
+    "d": DOUBLE,
+    "f": FLOAT,
+    "b": BOOLEAN,
+    "y": BYTES,
+    "c": DecimalType(precision=10, scale=2),
+    "w": DecimalType(precision=38, scale=30),
+}
 small = st.integers(-3, 6)
 moments = st.tuples(st.integers(0, 6), st.sampled_from([0, 5000]))
+floats = st.sampled_from([0.0, -0.0, 1.5, -2.0, float("inf"), float("nan")])
 VALUES: dict[str, st.SearchStrategy[Any]] = {
     "i": small,
     "n": small | st.sampled_from([2**63 - 1, -(2**63)]),
     "s": st.sampled_from(["", "a", "ab", "b", "long enough", "long enough to lie outside", "é", "日本"]),
     "m": moments.map(lambda m: (m[0], 0)),
     "u": moments,
-    "d": st.sampled_from([0.0, 1.5, -2.0, float("nan")]),
+    "d": floats,
+    "f": floats,
+    "b": st.booleans(),
+    "y": st.binary(max_size=9),
+    "c": st.integers(-300, 300).map(lambda n: Decimal(n).scaleb(-2)),
+    "w": st.sampled_from([f"{10**7}.{10**29}", "-1", "0", "1", f"-{10**7}.{1:030d}"]).map(Decimal),
+}
+# what columns do not hold, but queries ask for
+ASKED: dict[str, st.SearchStrategy[Any]] = {
+    "d": st.sampled_from([0.1, float("inf"), 1e300]),
+    "f": st.sampled_from([0.1, float("inf"), 1e300]),
+    "c": st.sampled_from(["0.001", "-0.001", "1e60", "-1e60", "1e-60", "NaN"]).map(Decimal),
+    "w": st.sampled_from(["0.1", "1e60", "-1e60"]).map(Decimal),
 }
 
 
 @st.composite
 def bounds(draw: st.DrawFn, name: str) -> ColumnStats:
     ends = draw(st.none() | st.tuples(VALUES[name], VALUES[name]))
-    low, high = sorted(ends) if ends else (None, None)
+    low, high = sorted(ends, key=rank) if ends else (None, None)
     return ColumnStats(low, high, draw(st.sampled_from([None, 0, 1])))
 
 
@@ -50,19 +89,22 @@ def entries(draw: st.DrawFn, store: TableStore) -> ManifestEntry:
     covered = tuple(COLUMNS) if names is None else names
     stats = encode_stats([COLUMNS[n] for n in covered], [draw(bounds(n)) for n in covered])
     shown = draw(st.sampled_from([stats, EMPTY_STATS])) if names is None else stats
-    file = data_file(store, 0, 0, value_stats_cols=names, rows=2, value_stats=shown)
+    ending = draw(st.sampled_from(["parquet", "orc"]))
+    name = f"{draw(st.integers(0))}.{ending}"
+    file = data_file(store, 0, 0, value_stats_cols=names, rows=2, value_stats=shown, file_name=name)
     return ManifestEntry(kind=FileKind.ADD, partition=EMPTY_ROW, bucket=0, total_buckets=-1, file=file)
 
 
 @st.composite
 def parts(draw: st.DrawFn) -> Predicate:
     name = draw(st.sampled_from(list(COLUMNS)))
+    asked = VALUES[name] | ASKED.get(name, st.nothing())
     if draw(st.booleans()):
-        return In(name, tuple(draw(st.lists(VALUES[name], min_size=1, max_size=3))))
-    return Compare(name, draw(st.sampled_from(["=", "<", "<=", ">", ">=", "<=>", "!="])), draw(VALUES[name]))
+        return In(name, tuple(draw(st.lists(asked, min_size=1, max_size=3))))
+    return Compare(name, draw(st.sampled_from(["=", "<", "<=", ">", ">=", "<=>", "!="])), draw(asked))
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(st.data())
 def test_columns_exclude_what_statistics_exclude(data: st.DataObject) -> None:
     store = make_store(Path(tempfile.gettempdir()), COLUMNS)
@@ -86,16 +128,37 @@ def test_columns_exclude_what_statistics_exclude(data: st.DataObject) -> None:
         (Compare("u", ">", (12, 5)), [2]),
         (Compare("m", "=", (3, 0)), [0]),
         (Compare("n", "=", 2**63 - 1), [2]),
+        (Compare("f", "=", 0.1), [0]),
+        (Compare("f", "<", 0.0), [0]),
+        (Compare("f", ">=", float("nan")), [1, 2]),
+        (Compare("f", "=", 7.5), [1]),
+        (Compare("b", "=", True), [0, 1]),
+        (Compare("y", "=", b"y"), [2]),
+        (Compare("c", "<", Decimal("0.001")), [0]),
+        (Compare("c", ">", Decimal("0.0301")), [1, 2]),
+        (Compare("w", "=", Decimal("-5e-30")), [0]),
+        (In("w", (Decimal("1e-30"), Decimal("4e-30"))), [1]),
     ],
 )
 def test_what_is_left(predicate: Predicate, left: list[int]) -> None:
     store = make_store(Path(tempfile.gettempdir()), COLUMNS)
-    types, made = list(COLUMNS.values()), []
+    made = []
     for number, (low, high) in enumerate(((0, 3), (5, 9), (10, 2**31 - 1))):
         texts = [("a", "b"), ("long enough to lie outside", "long enough to lie outside 2"), ("x", "z")][number]
-        wide = 2**63 - 1 if number == 2 else high
-        ends = [(low, high), (low, wide), texts, ((low, 0), (high, 0)), ((low, 1), (high, 1)), (0.5, 1.5)]
-        stats = encode_stats(types, [ColumnStats(a, b, 0) for a, b in ends])
+        known = {
+            "i": (low, high),
+            "n": (low, 2**63 - 1 if number == 2 else high),
+            "s": texts,
+            "m": ((low, 0), (high, 0)),
+            "u": ((low, 1), (high, 1)),
+            "d": (0.5, 1.5),
+            "f": (-0.0, 0.1) if number == 0 else (float(low), float("nan")),
+            "b": (number == 0, number < 2),
+            "y": tuple(map(str.encode, texts)),
+            "c": (Decimal(low).scaleb(-2), Decimal(high).scaleb(-2)),
+            "w": (Decimal(low - 5).scaleb(-30), Decimal(high - 5).scaleb(-30)),
+        }
+        stats = encode_stats(list(COLUMNS.values()), [ColumnStats(*known[name], 0) for name in COLUMNS])
         file = data_file(store, 0, 0, value_stats_cols=None, value_stats=stats)
         made.append(ManifestEntry(kind=FileKind.ADD, partition=EMPTY_ROW, bucket=0, total_buckets=-1, file=file))
     columns = decode_entries("f", encode_manifest(made))

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import socket
+import subprocess
+import sys
 from pathlib import Path
 
 import pyarrow as pa
@@ -43,3 +45,13 @@ def test_input_is_acknowledged_on_every_connection() -> None:
             assert acknowledge_input() == before + 3 or not hasattr(socket, "TCP_QUICKACK")
             client.sendall(b"still open")
             assert accepted.recv(10) == b"still open"
+
+
+def test_imports_are_left_out_of_garbage_collection() -> None:
+    """PySpark collects after each task."""
+    code = (
+        "import gc; from paimon_sql.spark.worker import keep_imports; keep_imports();"
+        " print(gc.get_freeze_count(), len(gc.get_objects()))"
+    )
+    kept, left = map(int, subprocess.run([sys.executable, "-c", code], capture_output=True, check=True).stdout.split())
+    assert kept > 10_000 > left

@@ -151,6 +151,11 @@ def test_values_as_folders_spell_them(data_type: DataType, value: Any, text: str
     assert partition_text(column(data_type), value) == text
 
 
+def test_bytes_are_text_where_names_are_not_legacy() -> None:
+    row = encode_row([BYTES], [b"2021"])
+    assert partition_spec([column(BYTES)], row, "none", legacy=False) == {"p": "2021"}
+
+
 def test_bytes_are_no_partition() -> None:
     with pytest.raises(InvalidDataError, match="Column 'p' of type BYTES cannot be a partition column"):
         partition_text(column(BYTES), b"x")
@@ -170,6 +175,7 @@ def test_a_partition_of_several_columns() -> None:
     fields = [column(STRING, "a"), column(INT, "b"), column(DATE, "c")]
     row = encode_row([f.type for f in fields], ["x", None, 5])
     assert partition_spec(fields, row, "none") == {"a": "x", "b": "none", "c": "5"}
+    assert partition_spec(fields, row, "none", legacy=False) == {"a": "x", "b": "none", "c": "1970-01-06"}
     assert partition_spec([], EMPTY_ROW, "none") == {}
     with pytest.raises(ValueError, match="0 fields, 3 expected"):
         partition_spec(fields, EMPTY_ROW, "none")

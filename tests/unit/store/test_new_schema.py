@@ -47,6 +47,8 @@ def test_ids_are_given_in_reading_order() -> None:
         ({"merge-engine": "magic"}, InvalidOptionError, "merge-engine"),
         ({"merge-engine": "first-row"}, InvalidOptionError, "needs a primary key"),
         ({"sequence.field": "nope", "primary-key": "k"}, InvalidOptionError, "sequence.field"),
+        ({"upsert-key": "k", "primary-key": "k"}, InvalidOptionError, "upsert-key"),
+        ({"upsert-key": "nope"}, InvalidOptionError, "nope"),
         ({"target-file-size": "many"}, InvalidOptionError, "target-file-size"),
         ({"primary-key": "nope"}, InvalidSchemaError, "nope"),
         ({"primary-key": "k,k"}, InvalidSchemaError, "duplicate"),

@@ -126,6 +126,8 @@ class Model:
                     return False
                 if position.reference is not None and position.reference not in known:
                     return False
+                if position.place == "first" and known[0] == name:
+                    return False
                 column = self.columns.pop(known.index(name))
                 return self._insert(column, position)
             case UpdateColumnType((name,), _) | UpdateColumnComment((name,), _):
@@ -322,6 +324,10 @@ def test_some_options_are_fixed_with_the_first_snapshot(change: SetOption | Remo
 def test_some_options_never_change(change: SetOption | RemoveOption) -> None:
     with pytest.raises(InvalidOptionError, match=change.key):
         changed(table(primary_key="k", bucket="2"), change, has_snapshots=False)
+
+
+def test_the_type_of_a_table_may_be_said_again() -> None:
+    assert changed(table(), SetOption("type", "TABLE")).options["type"] == "TABLE"
 
 
 def test_deletion_vectors_need_permission() -> None:

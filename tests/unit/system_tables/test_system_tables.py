@@ -10,9 +10,11 @@ import pytest
 from paimon_core.commit.changes import Overwrite
 from paimon_core.errors import TableNotFoundError
 from paimon_core.spec.binary_row import encode_row
+from paimon_core.spec.index_manifest import DELETION_VECTORS_INDEX, DeletionVectorMeta, IndexFileMeta
+from paimon_core.spec.paths import cast_text
 from paimon_core.spec.types import DATE, DOUBLE, FLOAT, INT, STRING, DataField, DecimalType, Kind, TimeType
 from paimon_core.system_tables.registry import SYSTEM_TABLES
-from paimon_core.system_tables.text import cast_text, duration_text, row_text, value_text
+from paimon_core.system_tables.text import duration_text, in_hash_order, partition_path, row_text, value_text
 from paimon_core.table import Table
 from tests.support.golden import golden_checks, golden_names, golden_table, system_table_columns
 from tests.support.tables import data_file, info, message, new_store
@@ -97,7 +99,10 @@ def test_an_unknown_system_table_is_named_with_the_known(tmp_path: Path) -> None
         (FLOAT, 0.1, "0.1", "0.1"),
         (FLOAT, 1.4e-45, "1.4E-45", "1.4E-45"),
         (DecimalType(precision=5, scale=2), Decimal("-1.50"), "-1.50", "-1.50"),
-        (TimeType(Kind.TIMESTAMP, True, 6), (0, 0), "1970-01-01T00:00", "1970-01-01 00:00:00"),
+        (TimeType(Kind.TIMESTAMP, True, 6), (0, 0), "1970-01-01T00:00", "1970-01-01 00:00:00.000000"),
+        (TimeType(Kind.TIMESTAMP, True, 0), (5000, 0), "1970-01-01T00:00:05", "1970-01-01 00:00:05"),
+        (TimeType(Kind.TIMESTAMP, True, 3), (100, 0), "1970-01-01T00:00:00.100", "1970-01-01 00:00:00.100"),
+        (DATE, -719_164, "-719164", "0000-12-30"),
         (TimeType(Kind.TIMESTAMP, True, 6), (1, 500_000), "1970-01-01T00:00:00.001500", "1970-01-01 00:00:00.001500"),
     ],
 )
@@ -107,8 +112,35 @@ def test_values_as_text(kind: Any, value: Any, internal: str, cast: str) -> None
 
 
 def test_an_empty_partition_value_is_not_null() -> None:
-    fields = [DataField(id=i, name=n, type=STRING) for i, n in enumerate("ab")]
-    assert row_text(fields, encode_row([STRING, STRING], ["", None])) == "{, null}"
+    fields, row = (
+        [DataField(id=i, name=n, type=STRING) for i, n in enumerate("ab")],
+        encode_row([STRING] * 2, ["", None]),
+    )
+    assert row_text(fields, row) == "{, null}"
+    assert partition_path(fields, row, "none") == "a=none/b=none"
+
+
+def test_options_are_in_the_order_of_javas_hash_map() -> None:
+    written = ("owner", "bucket", "changelog-producer", "file.format", "data-file.thin-mode")
+    shown = ["owner", "bucket", "data-file.thin-mode", "changelog-producer", "file.format"]
+    assert list(in_hash_order(dict.fromkeys(written, ""))) == shown
+
+
+def test_partitions_count_deleted_rows(tmp_path: Path) -> None:
+    vectors = IndexFileMeta(
+        index_type=DELETION_VECTORS_INDEX,
+        file_name="index-1",
+        file_size=1,
+        row_count=2,
+        dv_ranges=tuple(
+            DeletionVectorMeta(data_file=f, offset=1, length=1, cardinality=n) for f, n in (("a", 3), ("b", 4))
+        ),
+    )
+    for marks, deleted in (("true", 7), ("false", 0)):
+        table = Table(new_store(tmp_path / marks, partition="p", **{"deletion-vectors.enabled": marks}))
+        files = [data_file(table.store, 1, 5, rows=9, file_name=name) for name in "ab"]
+        table.commit([message(table.store, *files, p=1, new_index_files=(vectors,))], info())
+        assert table.system_table("partitions")["deleted_record_count"].to_pylist() == [deleted]
 
 
 def test_durations() -> None:

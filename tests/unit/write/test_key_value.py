@@ -113,6 +113,19 @@ def test_files_roll_at_the_target_size(tmp_path: Path) -> None:
     assert len(read_rows(store, files_of(messages))) == 60_000
 
 
+@pytest.mark.parametrize("keys", [["k"], []])
+def test_files_have_the_rows_they_may_have_at_most(tmp_path: Path, keys: list[str]) -> None:
+    options = {"bucket": "1"} if keys else {"bucket": "-1"}
+    store = make_store(tmp_path, {"k": BIGINT, "v": INT}, keys=keys, target_file_row_num="40", **options)
+    writer = open_writer(store, sequence_start=0)
+    for start in range(0, 130, 65):
+        writer.write(make_batch(store, [(k, k) for k in range(start, start + 65)]))
+    messages = writer.finish()
+    files = messages[0].new_files
+    assert [f.row_count for f in files] == [40, 40, 40, 10]
+    assert sorted(read_rows(store, files_of(messages))) == [(k, k) for k in range(130)]
+
+
 def test_a_full_buffer_becomes_files(tmp_path: Path) -> None:
     store = make_store(tmp_path, {"k": STRING, "v": INT}, keys=["k"], bucket="1", write_buffer_size="100 kb")
     writer = open_writer(store, sequence_start=0)

@@ -1,0 +1,161 @@
+"""Chain tables: partitions that one branch has in full, and others made of the full one before and the changes since.
+
+A partition that only the branch of changes has is read as the latest earlier full partition (its anchor) merged with
+the changes of all partitions behind that one, up to itself. What comes before and after is told by the chain keys, the
+last partition columns (`chain-table.chain-partition-keys`); partitions that differ in others have nothing in common.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+from paimon_core.errors import InvalidOptionError, UnsupportedFeatureError
+from paimon_core.expressions.predicate import Predicate, only_on
+from paimon_core.options import CHAIN_PARTITION_KEYS, CHAIN_TABLE, SCAN_DELTA_BRANCH, SCAN_SNAPSHOT_BRANCH
+from paimon_core.scan.plan import Plan, plan_scan
+from paimon_core.scan.time_travel import is_time_travel
+from paimon_core.spec.binary_row import decode_row
+from paimon_core.spec.manifest import ManifestEntry
+from paimon_core.spec.paths import data_file_path
+from paimon_core.spec.split import DataSplit, SplitKind
+from paimon_core.store.branches import open_branch
+from paimon_core.store.manifests import live_files
+from paimon_core.store.partitions import PartitionFilter
+from paimon_core.store.schemas import list_schemas
+from paimon_core.store.snapshots import latest_snapshot
+from paimon_core.store.table_store import TableStore
+
+Place = tuple[Any, ...]
+
+
+def is_chain(store: TableStore) -> bool:
+    """Whether partitions are read from branches: they are named, and this is none of them."""
+    named = store.options[SCAN_SNAPSHOT_BRANCH] and store.options[SCAN_DELTA_BRANCH]
+    return bool(store.options[CHAIN_TABLE] and named and not store.branch)
+
+
+def plan_chain(store: TableStore, predicate: Predicate | None, *, level: int | None = None) -> Plan:
+    """As `plan_scan`, of the latest versions of the branches; one level is that of the full partitions.
+
+    Raises also `BranchNotFoundError`, `InvalidOptionError`.
+    """
+    if is_time_travel(store):
+        raise UnsupportedFeatureError(
+            f"Table {store.name} is a chain table, which has no versions of its own: read one of its branches "
+            f"'{store.options[SCAN_SNAPSHOT_BRANCH]}' or '{store.options[SCAN_DELTA_BRANCH]}' at that version."
+        )
+    chain = _Chain(store, *(open_branch(store, store.options[o]) for o in (SCAN_SNAPSHOT_BRANCH, SCAN_DELTA_BRANCH)))
+    whole = plan_scan(chain.full, latest_snapshot(chain.full), predicate, level=level)
+    splits = [replace(s, branch=chain.full.branch) for s in whole.splits]
+    if level is None:
+        splits += chain.made(predicate)
+    return replace(whole, table=store.name, splits=tuple(splits))
+
+
+def chain_files(store: TableStore) -> list[ManifestEntry]:
+    """The files of the partitions: those of full ones, and the changes of the others."""
+    chain = _Chain(store, *(open_branch(store, store.options[o]) for o in (SCAN_SNAPSHOT_BRANCH, SCAN_DELTA_BRANCH)))
+    others = (e for p, entries in chain.changed.items() if p not in chain.whole for e in entries)
+    return [*(e for entries in chain.whole.values() for e in entries), *others]
+
+
+@dataclass(frozen=True)
+class _Chain:
+    """The table, its branch of full partitions, and its branch of changes."""
+
+    store: TableStore
+    full: TableStore
+    changes: TableStore
+
+    @cached_property
+    def whole(self) -> dict[bytes, list[ManifestEntry]]:
+        """The files of full partitions."""
+        return _by_partition(self.full)
+
+    @cached_property
+    def changed(self) -> dict[bytes, list[ManifestEntry]]:
+        """The files of changes, by partition."""
+        return _by_partition(self.changes)
+
+    def made(self, predicate: Predicate | None) -> Iterator[DataSplit]:
+        """The splits of partitions that are not there in full."""
+        schema = self.store.schema
+        wanted = PartitionFilter(
+            schema.partition_fields, predicate=only_on(predicate, schema.partition_keys) if predicate else None
+        )
+        lacking = [p for p in self.changed if p not in self.whole and wanted.holds(p)]
+        if not lacking:
+            return
+        # versions of a row are in several partitions: only by its key they are all of interest, or none
+        on_keys = only_on(predicate, schema.trimmed_primary_keys) if predicate else None
+        base, later = (_splits(s, on_keys) for s in (self.full, self.changes))
+        for partition in sorted(lacking, key=self._place):
+            anchor, links = self._links(partition)
+            yield from self._merged(partition, base.get(anchor, []), [s for p in links for s in later.get(p, [])])
+
+    def _links(self, partition: bytes) -> tuple[bytes | None, list[bytes]]:
+        """The full partition that one starts from, None for nothing, and those whose changes follow."""
+        group, place = self._place(partition)
+        before = [p for p in self.whole if self._place(p)[0] == group and self._place(p)[1] < place]
+        anchor = max(before, key=self._place, default=None)
+        start = None if anchor is None else self._place(anchor)[1]
+        later = [(self._place(p), p) for p in self.changed]
+        return anchor, [p for (g, at), p in later if g == group and at <= place and (start is None or at > start)]
+
+    def _merged(self, partition: bytes, base: Sequence[DataSplit], later: Sequence[DataSplit]) -> Iterator[DataSplit]:
+        by_bucket: dict[int, list[DataSplit]] = defaultdict(list)
+        for split in (*base, *later):
+            by_bucket[split.bucket].append(split)
+        self._check_alike(base, later)
+        for bucket, splits in by_bucket.items():
+            placed = (replace(f, external_path=data_file_path(s.bucket_dir, f)) for s in splits for f in s.files)
+            yield DataSplit(
+                partition=partition,
+                bucket=bucket,
+                bucket_dir=self.store.bucket_dir(partition, bucket),
+                files=tuple(placed),
+                needs_merge=True,
+                deletions=tuple(d for s in splits for d in s.deletions),
+                kind=SplitKind.CHAIN,
+                branch=self.changes.branch,
+            )
+
+    def _check_alike(self, base: Sequence[DataSplit], later: Sequence[DataSplit]) -> None:
+        """Raises where files of the branches cannot be merged: keys in other buckets, full ones of other schemas."""
+        places = ((self.whole, base), (self.changed, later))
+        counts = {e.total_buckets for entries, splits in places for s in splits for e in entries[s.partition]}
+        ids = {f.schema_id for s in base for f in s.files}
+        full, changes = ({s.id: s.fields for s in list_schemas(b) if s.id in ids} for b in (self.full, self.changes))
+        if len(counts) > 1 or full != changes:
+            raise InvalidOptionError(
+                f"Chain table {self.store.name}: its branches {self.full.branch!r} and {self.changes.branch!r} have "
+                "partitions of other columns or numbers of buckets, which cannot be merged. Alter them alike, or "
+                "rescale the partitions."
+            )
+
+    def _place(self, partition: bytes) -> tuple[Place, Place]:
+        """What a partition has in common with others of its chain, and where in it it is; NULL comes first."""
+        schema = self.store.schema
+        values = decode_row([f.type for f in schema.partition_fields], partition)
+        ordered = tuple((v is not None, v) for v in values)
+        first = len(ordered) - (len(self.store.options[CHAIN_PARTITION_KEYS]) or len(ordered))
+        return ordered[:first], ordered[first:]
+
+
+def _by_partition(store: TableStore) -> dict[bytes, list[ManifestEntry]]:
+    found: dict[bytes, list[ManifestEntry]] = defaultdict(list)
+    for entry in live_files(store, latest_snapshot(store)).values():
+        found[entry.partition].append(entry)
+    return dict(found)
+
+
+def _splits(store: TableStore, predicate: Predicate | None) -> dict[bytes | None, list[DataSplit]]:
+    found: dict[bytes | None, list[DataSplit]] = defaultdict(list)
+    splits: Iterable[DataSplit] = plan_scan(store, latest_snapshot(store), predicate).splits
+    for split in splits:
+        found[split.partition].append(split)
+    return found

@@ -1,0 +1,71 @@
+"""Options of a table that rule each other out, or take fewer values than their types do: pure."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from paimon_core.errors import InvalidOptionError
+from paimon_core.lsm.strategy import DELTA_COMMITS
+from paimon_core.options import (
+    CHANGELOG_NUM_RETAINED_MAX,
+    CHANGELOG_NUM_RETAINED_MIN,
+    FILE_FORMAT,
+    FILE_FORMAT_PER_LEVEL,
+    MERGE_ENGINE,
+    SNAPSHOT_NUM_RETAINED_MAX,
+    SNAPSHOT_NUM_RETAINED_MIN,
+    TARGET_FILE_ROW_NUM,
+    Option,
+    TableOptions,
+)
+from paimon_core.spec.schema import TableSchema
+
+# all that Paimon has; which of them this version writes is another question
+_FORMATS = ("avro", "blob", "csv", "json", "lance", "mosaic", "orc", "parquet", "row", "text", "vortex")
+_RETAINED: tuple[tuple[Option[Any], Option[Any]], ...] = (
+    (SNAPSHOT_NUM_RETAINED_MIN, SNAPSHOT_NUM_RETAINED_MAX),
+    (CHANGELOG_NUM_RETAINED_MIN, CHANGELOG_NUM_RETAINED_MAX),
+)
+_OVERWRITES = "streaming-read-overwrite"
+_GROUP = re.compile(r"fields\.[^.]+\.(?!sequence-group$)\S*sequence-group")
+
+
+def check_option_rules(schema: TableSchema, options: TableOptions) -> None:
+    """Raises `InvalidOptionError` naming an option that cannot be what it is."""
+    for name in (options[FILE_FORMAT], *options[FILE_FORMAT_PER_LEVEL].values()):
+        if name.lower() not in _FORMATS:
+            raise InvalidOptionError(
+                f"Option '{FILE_FORMAT.key}' cannot be {name!r}: it is one of {', '.join(_FORMATS)}."
+            )
+    for least, most in _RETAINED:
+        if least in options and options[least] < 1:
+            raise InvalidOptionError(f"Option '{least.key}' cannot be '{options[least]}': it should be at least 1.")
+        if least in options and most in options and options[least] > options[most]:
+            raise InvalidOptionError(f"Option '{least.key}' should not be larger than '{most.key}'.")
+    if options[TARGET_FILE_ROW_NUM] < 1:
+        raise InvalidOptionError(f"Option '{TARGET_FILE_ROW_NUM.key}' should be at least 1.")
+    _check_changelog(schema, options)
+    malformed = [key for key in options.values if _GROUP.fullmatch(key)]
+    if malformed and options[MERGE_ENGINE] == "partial-update":
+        raise InvalidOptionError(
+            f"Invalid sequence-group option {malformed[0]!r}: write fields.<column>.sequence-group."
+        )
+
+
+def _check_changelog(schema: TableSchema, options: TableOptions) -> None:
+    producer = options.values.get("changelog-producer", "none").strip().lower()
+    if producer == "lookup" and DELTA_COMMITS in options:
+        raise InvalidOptionError(
+            f"Option '{DELTA_COMMITS.key}' is incompatible with 'changelog-producer' = 'lookup': use the producer "
+            "'full-compaction', or remove it."
+        )
+    if options.values.get(_OVERWRITES, "false").strip().lower() != "true":
+        return
+    if not schema.primary_keys:
+        raise InvalidOptionError(f"Option '{_OVERWRITES}' needs a primary key: use 'streaming-read-append-overwrite'.")
+    if producer in ("lookup", "full-compaction"):
+        raise InvalidOptionError(
+            f"Option '{_OVERWRITES}' cannot be 'true' with 'changelog-producer' = {producer!r}: changes would be read "
+            "twice."
+        )

@@ -1,0 +1,76 @@
+"""What `$files` prints of a column is what it prints of its values one by one."""
+
+from __future__ import annotations
+
+from datetime import date, datetime
+from decimal import Decimal
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from paimon_core.spec.binary_row import decode_row, encode_row
+from paimon_core.spec.types import (
+    BIGINT,
+    BOOLEAN,
+    BYTES,
+    DATE,
+    DOUBLE,
+    FLOAT,
+    INT,
+    STRING,
+    DataField,
+    DataType,
+    DecimalType,
+    Kind,
+    TimeType,
+)
+from paimon_core.system_tables.file_texts import field_texts, texts_now
+from paimon_core.system_tables.text import value_text
+
+minutes = st.integers(-3, 3).map(lambda n: n * 60_000)
+millis = st.integers(-(2**63), 2**63 - 1) | st.integers(-(10**13), 10**13) | minutes
+fractions = st.sampled_from([0, 1, 1000, 999_999])
+VALUES: list[tuple[DataType, st.SearchStrategy[Any]]] = [
+    (DOUBLE, st.floats() | st.integers(-(10**16), 10**16).map(float)),
+    (FLOAT, st.floats(width=32) | st.integers(-(10**6), 10**6).map(float)),
+    (DecimalType(precision=18, scale=5), st.integers(-(10**18) + 1, 10**18 - 1).map(lambda n: Decimal(n).scaleb(-5))),
+    (DecimalType(precision=9, scale=9), st.integers(-99, 99).map(lambda n: Decimal(n).scaleb(-9))),
+    (DecimalType(precision=38), st.integers(-(10**38) + 1, 10**38 - 1).map(Decimal)),
+    (DecimalType(precision=20, scale=2), st.integers(-(2**62), 2**62).map(lambda n: Decimal(n).scaleb(-2))),
+    (TimeType(Kind.TIMESTAMP, precision=3), st.tuples(millis, st.just(0))),
+    (TimeType(Kind.TIMESTAMP_LTZ, precision=9), st.tuples(millis, fractions)),
+    (BOOLEAN, st.booleans()),
+    (BYTES, st.binary(max_size=9)),
+]
+
+
+@pytest.mark.parametrize(("data_type", "values"), [pytest.param(*v, id=str(v[0])) for v in VALUES])
+@settings(max_examples=40)
+@given(st.data())
+def test_columns_print_as_values(data_type: DataType, values: st.SearchStrategy[Any], data: st.DataObject) -> None:
+    fields = [DataField(id=0, name="a", type=INT), DataField(id=1, name="x", type=data_type)]
+    asked = data.draw(st.lists(values | st.none(), max_size=5))
+    rows = pa.array([encode_row([INT, data_type], [7, v]) for v in asked], pa.binary())
+    assert field_texts(rows, fields, 1).to_pylist() == [value_text(fields[1], v) for v in asked]
+
+
+@pytest.mark.parametrize(
+    ("then", "now", "value", "text"),
+    [
+        (INT, BIGINT, 7, "7"),
+        (FLOAT, DOUBLE, 0.10000000149011612, "0.10000000149011612"),
+        (DATE, TimeType(Kind.TIMESTAMP, precision=6), date(2024, 1, 1), "2024-01-01T00:00"),
+        (TimeType(Kind.TIMESTAMP, precision=6), STRING, datetime(1960, 1, 2, 3, 4, 5), "1960-01-02 03:04:05.000000"),
+        (DecimalType(precision=5, scale=1), DecimalType(precision=9, scale=3), Decimal("1.5"), "1.500"),
+        (STRING, INT, "no number", "no number"),
+    ],
+)
+def test_bounds_are_shown_in_the_type_that_a_column_has_now(
+    then: DataType, now: DataType, value: Any, text: str
+) -> None:
+    old, new = DataField(id=0, name="x", type=then), DataField(id=0, name="y", type=now)
+    values = [decode_row([then], encode_row([then], [v]))[0] for v in (value, None)]
+    assert texts_now(new, old, values) == [text, "null"]
