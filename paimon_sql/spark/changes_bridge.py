@@ -154,7 +154,7 @@ class ChangesBatchWrite(PaimonBatchWrite):
         target = keys_store(store) if rules.by_key else store
         return changes_function(target, sequence_start, rules.once, base, rules.updates)
 
-    def commit(self, messages: Any, summary: Any = None) -> None:
+    def _commit(self, messages: Any) -> None:
         rules = self.builder.rules
         written, parts = _decode(messages)
         going, written = (written, []) if rules.by_key else ([], written)
@@ -201,9 +201,8 @@ class ChangesBatchWrite(PaimonBatchWrite):
         executor, name = SparkExecutor(self.builder.session), f"delete rows of {self.table.name}"
         return [decode_message(t) for t in executor.run_sized(function, encode_tasks(tasks), size, name)]
 
-    def abort(self, messages: Any) -> None:
-        if not self.may_be_visible:
-            self.table.abort(_decode([m for m in messages if m is not None])[0])
+    def _abort(self, messages: list[Any]) -> None:
+        self.table.abort(_decode(messages)[0])
 
 
 def _decode(messages: Any) -> tuple[list[CommitMessage], list[Removed]]:

@@ -58,6 +58,7 @@ class SparkExecutor:
         by = [quoted_name(c) for c in job.sort_columns]
         context = self.session.jvm.context
         context.setJobDescription(description)
+        self.session.bound_batches_by_rows()
         try:
             texts = session.createDataFrame([(t,) for t in job.texts], "text string").repartition(len(job.texts))
             rows = texts.mapInArrow(sort_input_function(job, schema), schema)
@@ -69,6 +70,7 @@ class SparkExecutor:
         except PythonException as error:
             raise of_worker(error) from error
         finally:
+            self.session.bound_batches_by_bytes()
             context.setJobDescription(None)
 
     def foreign_table(self, database: str, name: str) -> ForeignTable | None:

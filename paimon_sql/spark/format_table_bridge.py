@@ -353,6 +353,7 @@ class FormatBatchWrite(Proxy):
 
     def createBatchWriterFactory(self, info: Any) -> Any:
         session = self.builder.session
+        session.bound_batches_by_rows()
         return self.jvm.java_class(f"{PYTHON_SOURCE}.PythonBatchWriterFactory")(
             session.python_source(),
             session.command(write_format_function(self.builder.table.store), _MESSAGE),
@@ -368,6 +369,7 @@ class FormatBatchWrite(Proxy):
         """Nothing is visible before the job commits."""
 
     def commit(self, messages: Any, summary: Any = None) -> None:
+        self.builder.session.bound_batches_by_bytes()
         replaced = self.builder.replaced
         old = [] if replaced is None else [path for split in replaced.plan() for path in split.paths]
         if self.builder.before_commit is not None:
@@ -378,6 +380,7 @@ class FormatBatchWrite(Proxy):
             self.builder.table.store.io.delete(path)
 
     def abort(self, messages: Any) -> None:
+        self.builder.session.bound_batches_by_bytes()
         if not self.may_be_visible:
             self.builder.table.abort(_decode(m for m in messages if m is not None))
 

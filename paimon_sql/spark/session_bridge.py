@@ -14,6 +14,10 @@ from paimon_sql.catalog.identifier import Identifier
 from paimon_sql.spark.jvm import PYTHON_SOURCE, Jvm, python_map
 
 OPTION_PREFIX = "spark.paimon."
+_BATCH_BYTES = "spark.sql.execution.arrow.maxBytesPerBatch"
+_BATCH_ROWS = "spark.sql.execution.arrow.maxRecordsPerBatch"
+_UNBOUNDED = 2**31 - 1  # the one bound of bytes for which Spark measures nothing
+_ROWS = 4096
 
 
 class SessionBridge:
@@ -81,6 +85,22 @@ class SessionBridge:
 
     def command(self, function: Any, result: StructType) -> bytearray:
         return bytearray(CloudPickleSerializer().dumps((function, result)))
+
+    def bound_batches_by_rows(self) -> None:
+        """Until `bound_batches_by_bytes`, jobs of this thread hand rows to Python in batches of so many rows.
+
+        Spark otherwise adds up the bytes of a batch behind each row, which takes longer than the rest of its work on
+        the row. What the session sets itself stays.
+        """
+        if not self._conf.contains(_BATCH_BYTES):
+            self.jvm.context.setLocalProperty(_BATCH_BYTES, str(_UNBOUNDED))
+            if not self._conf.contains(_BATCH_ROWS):
+                self.jvm.context.setLocalProperty(_BATCH_ROWS, str(_ROWS))
+
+    def bound_batches_by_bytes(self) -> None:
+        """What Spark does by default; see `bound_batches_by_rows`."""
+        for key in (_BATCH_BYTES, _BATCH_ROWS):
+            self.jvm.context.setLocalProperty(key, None)
 
     def local_rows(self, table: Any, schema: StructType) -> Any:
         return self.jvm.rows(self.session, table, schema)

@@ -147,6 +147,7 @@ class PaimonBatchWrite(Proxy):
         base = self.table.assignment_base(info.numPartitions(), overwritten)
         store = self.table.write_store(overwrites=overwritten is not None)
         function = self._function(store, self.table.max_sequence_number() + 1, base)
+        session.bound_batches_by_rows()
         return self.jvm.java_class(f"{PYTHON_SOURCE}.PythonBatchWriterFactory")(
             session.python_source(),
             session.command(function, _MESSAGE),
@@ -166,6 +167,16 @@ class PaimonBatchWrite(Proxy):
         """Nothing is visible before the job commits."""
 
     def commit(self, messages: Any, summary: Any = None) -> None:
+        self.builder.session.bound_batches_by_bytes()
+        self._commit(messages)
+
+    def abort(self, messages: Any) -> None:
+        """Spark also aborts when `commit` raised: files go only where the commit is known to have failed."""
+        self.builder.session.bound_batches_by_bytes()
+        if not self.may_be_visible:
+            self._abort([m for m in messages if m is not None])
+
+    def _commit(self, messages: Any) -> None:
         self.may_be_visible = True
         try:
             if self.builder.before_commit is not None:
@@ -181,10 +192,8 @@ class PaimonBatchWrite(Proxy):
             raise
         compact_after_write(self.builder.session, self.table, written, overwrites=overwritten is not None)
 
-    def abort(self, messages: Any) -> None:
-        """Spark also aborts when `commit` raised: files go only where the commit is known to have failed."""
-        if not self.may_be_visible:
-            self.table.abort(_decode(m for m in messages if m is not None))
+    def _abort(self, messages: list[Any]) -> None:
+        self.table.abort(_decode(messages))
 
     class Java:
         implements = [f"{WRITE}.BatchWrite"]

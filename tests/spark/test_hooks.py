@@ -547,6 +547,38 @@ def test_rows_are_distributed_and_sorted_by_spark(spark: Any) -> None:
     assert "hashpartitioning" not in plan(spark, "INSERT INTO plain SELECT CAST(id AS INT), 'v' FROM range(10)")
 
 
+def test_batches_for_python_are_bounded_by_rows_during_a_write(spark: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[str | None] = []
+    context = spark.sparkContext
+    before_commit = bridge.write_bridge.commit_rows
+    session = SessionBridge(Jvm(context), spark._jsparkSession)
+    sizes = spark.range(10_000, numPartitions=1).mapInArrow(row_counts, "n int")
+
+    def noted(*values: Any) -> Any:
+        asked.append(context.getLocalProperty("spark.sql.execution.arrow.maxBytesPerBatch"))
+        return before_commit(*values)
+
+    session.bound_batches_by_rows()
+    assert [r.n for r in sizes.collect()] == [4096, 4096, 1808]
+    monkeypatch.setattr(bridge.write_bridge, "commit_rows", noted)
+    spark.sql("CREATE TABLE t (k INT, v INT)")
+    spark.sql("INSERT INTO t VALUES (1, 1)")
+    assert asked == [None]
+    assert [r.n for r in sizes.collect()] == [10_000]
+    session.bound_batches_by_rows()
+    with pytest.raises(PySparkException):
+        spark.sql("INSERT INTO t SELECT id, raise_error(string(id)) FROM range(1)")
+    assert [r.n for r in sizes.collect()] == [10_000]
+    spark.conf.set("spark.sql.execution.arrow.maxBytesPerBatch", "64m")
+    session.bound_batches_by_rows()
+    assert [r.n for r in sizes.collect()] == [10_000]
+
+
+def row_counts(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    for batch in batches:
+        yield pa.RecordBatch.from_arrays([pa.array([batch.num_rows], pa.int32())], names=["n"])
+
+
 def test_overwrites(spark: Any) -> None:
     spark.sql("CREATE TABLE t (k INT, p INT) PARTITIONED BY (p)")
     spark.sql("INSERT INTO t VALUES (1, 1), (2, 2), (3, 3)")
