@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 
 import pyarrow as pa
+from pyspark import SparkContext
 from pyspark.errors import AnalysisException, PythonException
 from pyspark.sql import SparkSession
 from pyspark.sql.types import BinaryType, StructField, StructType
@@ -24,6 +26,7 @@ from paimon_sql.spark.worker import sort_input_function, write_function
 
 SMALL_WORK = 16 * 2**20  # bytes that the driver reads faster than a job starts
 _ROW_NUMBER = "__row"
+_ENVIRONMENT = {"SPARK_SIMPLIFIED_TRACEBACK": "1"}
 
 
 class SparkExecutor:
@@ -39,7 +42,8 @@ class SparkExecutor:
         context = self.session.jvm.context
         context.setJobDescription(description)
         try:
-            return list(context.parallelize(items, len(items)).map(function).collect())
+            with _workers_of_sql(context):
+                return list(context.parallelize(items, len(items)).map(function).collect())
         except PythonException as error:
             raise of_worker(error) from error
         finally:
@@ -105,3 +109,16 @@ class SparkExecutor:
                 f"where cannot be {condition!r}: only conditions on partition columns are supported ({known}). {error}"
             ) from error
         return sorted(row[0] for row in found)
+
+
+@contextmanager
+def _workers_of_sql(context: SparkContext) -> Iterator[None]:
+    """Jobs run in the workers that serve scans and writes. They have this in their environment, and workers of another
+    environment come from another process to fork them, which starts first."""
+    before = dict(context.environment)
+    context.environment.update(_ENVIRONMENT)
+    try:
+        yield
+    finally:
+        context.environment.clear()
+        context.environment.update(before)

@@ -6,12 +6,16 @@ import os
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 from pyspark.errors import AnalysisException
 from pyspark.errors.exceptions.base import PySparkException
 from pyspark.sql import SparkSession
 
 import paimon_sql
+from paimon_sql.spark.executor import SparkExecutor
+from paimon_sql.spark.jvm import Jvm
+from paimon_sql.spark.session_bridge import SessionBridge
 
 pytestmark = pytest.mark.spark
 
@@ -65,6 +69,15 @@ def test_workers_are_forked_with_their_imports(root_session: Any) -> None:
     finally:
         settings.set(key, chosen)
     assert "\0paimon_sql.spark.daemon\0" in parents[0]
+
+
+def test_jobs_and_queries_have_the_same_workers(spark: Any) -> None:
+    executor = SparkExecutor(SessionBridge(Jvm(spark.sparkContext), spark._jsparkSession))
+    before = dict(spark.sparkContext.environment)
+    parents = executor.run(lambda _: str(os.getppid()), ["a", "b"], "ask for the parent")
+    asked = spark.range(1).mapInArrow(lambda _: [pa.RecordBatch.from_pydict({"p": [str(os.getppid())]})], "p string")
+    assert set(parents) == {asked.collect()[0].p}
+    assert spark.sparkContext.environment == before
 
 
 @pytest.mark.parametrize("spelling", ["{path}", "{path}/", "file:{path}", "file://{path}", "{path}/../wh"])
