@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from paimon_core.errors import InvalidNameError
 from paimon_core.spec.paths import check_name
 
 _BRANCH = "branch_"
 MAIN_BRANCH = "main"
+BRANCH_OPTION = "branch"  # of a query, in the place of a name with a branch
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +45,13 @@ class Identifier:
     @property
     def base(self) -> Identifier:
         """The table itself."""
-        return Identifier(self.database, self.table)
+        return replace(self, branch=None, system_table=None)
+
+    def on_branch(self, name: str | None) -> Identifier:
+        """The same in a branch, unless it names one itself."""
+        if self.branch is not None or name in (None, MAIN_BRANCH):
+            return self
+        return replace(self, branch=check_name("branch", str(name)))
 
     def __str__(self) -> str:
         suffixes = ([f"{_BRANCH}{self.branch}"] if self.branch else []) + [self.system_table or ""]

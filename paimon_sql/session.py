@@ -14,6 +14,7 @@ from paimon_sql.java import find_java
 from paimon_sql.spark.catalog_registry import CATALOG_CLASSES, CATALOG_PREFIX
 from paimon_sql.spark.jvm import Jvm
 from paimon_sql.spark.parser_bridge import install_parser
+from paimon_sql.spark.path_tables import install_path_tables
 from paimon_sql.spark.writers import install_writers
 
 
@@ -56,6 +57,7 @@ def install(spark: SparkSession) -> SparkSession:
         jvm.fork_workers_from("paimon_sql.spark.daemon")
     install_parser(jvm, spark._jsparkSession)
     install_writers()
+    install_path_tables()
     spark.sql("SELECT 1")  # the hook makes the catalogs that are configured already
     return spark
 

@@ -44,6 +44,8 @@ _OF_MODE: Mapping[str, tuple[str, ...]] = {
     "from-creation-timestamp": _CREATION[1:],
     "incremental": ("incremental-between", "incremental-between-timestamp", "incremental-to-auto-tag"),
 }
+# all that says what to read of a table
+SCAN_OPTIONS = (*_OPTIONS, *_CREATION, SCAN_MODE.key, *_OF_MODE["incremental"])
 _WATERMARK = "watermark-"  # before a number in VERSION AS OF
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import Any, ClassVar
 
@@ -10,14 +10,14 @@ from paimon_core.errors import DatabaseNotFoundError, InvalidNameError, TableNot
 from paimon_core.format_table.options import FORMAT_TABLE, SUPPORTED, TYPE, is_format_table
 from paimon_core.format_table.table import FormatTable, refuse_format_table
 from paimon_core.options import FILE_FORMAT, SCAN_SNAPSHOT_ID, SCAN_TIMESTAMP, SCAN_TIMESTAMP_MILLIS
-from paimon_core.scan.time_travel import overridden
+from paimon_core.scan.time_travel import SCAN_OPTIONS, overridden
 from paimon_core.scan.views import View
 from paimon_core.spec.schema import TableSchema
 from paimon_core.spec.snapshot import Operation
 from paimon_core.store.new_schema import new_table_schema
 from paimon_core.table import Table
 from paimon_sql.catalog.base import SYSTEM_DATABASE, Catalog, StagedTable
-from paimon_sql.catalog.identifier import Identifier
+from paimon_sql.catalog.identifier import BRANCH_OPTION, Identifier
 from paimon_sql.catalog.system_database import GLOBAL_TABLES
 from paimon_sql.preprocess import DECLARED_TYPES_PROPERTY
 from paimon_sql.procedures import PROCEDURES, STATEMENTS
@@ -37,7 +37,7 @@ from paimon_sql.spark.jvm import CATALOG, SQL, Jvm, python_map
 from paimon_sql.spark.procedure_bridge import SparkProcedure, UnknownProcedure
 from paimon_sql.spark.proxy import Proxy
 from paimon_sql.spark.session_bridge import SessionBridge
-from paimon_sql.spark.staged_table import OverwrittenTable, StagedSparkTable
+from paimon_sql.spark.staged_table import StagedSparkTable
 from paimon_sql.spark.table_bridge import (
     SCAN_VERSION,
     GlobalTable,
@@ -54,7 +54,6 @@ VIEWS = frozenset(v.value for v in View if v is not View.ROWS)
 # properties Spark hands to every CREATE TABLE beside the user's own
 _RESERVED = ("provider", "owner", "comment", "location", "is_managed_location", "external", "table_type")
 _VERSIONS = frozenset((SCAN_VERSION, SCAN_TIMESTAMP_MILLIS.key, SCAN_TIMESTAMP.key, SCAN_SNAPSHOT_ID.key))
-_SAVE_AS_TABLE = ".DataFrameWriter.saveAsTable("  # what it replaces in Spark's eyes, it overwrites in Paimon's
 _NOT_COPIED = ("path", "owner")  # of the source of CREATE TABLE LIKE
 
 
@@ -81,6 +80,10 @@ class SparkCatalog(Proxy):
     def __init__(self, jvm: Jvm, session: SessionBridge, name: str, load: Callable[[], Catalog]) -> None:
         super().__init__(jvm)
         self.session, self.catalog_name, self._load = session, name, load
+
+    @cached_property
+    def _state_options(self) -> Any:
+        return self.jvm.string_set((BRANCH_OPTION, *SCAN_OPTIONS))
 
     @cached_property
     def catalog(self) -> Catalog:
@@ -133,7 +136,8 @@ class SparkCatalog(Proxy):
         return self.jvm.constants(f"{CATALOG}.TableCatalogCapability", "SUPPORT_COLUMN_DEFAULT_VALUE")
 
     def tableStateOptionKeys(self) -> Any:
-        return self.jvm.constant("java.util.Collections", "EMPTY_SET")
+        """The options of a query that come with `loadTable`: those by which a table's columns differ."""
+        return self._state_options
 
     def changelogStateOptionKeys(self) -> Any:
         return self.jvm.constant("java.util.Collections", "EMPTY_SET")
@@ -161,9 +165,10 @@ class SparkCatalog(Proxy):
             namespace, name = list(identifier.namespace()), identifier.name()
             if namespace == [SYSTEM_DATABASE]:
                 return GlobalTable(self.jvm, self.session, self.catalog, name)
-            ours = Identifier.of(_single(namespace), name)
+            ours = self.named(namespace, name)
             options = overridden(self.session.table_options(self.catalog_name, ours), statement_options(context))
-            table = self.catalog.load_table(ours)
+            ours = ours.on_branch(options.pop(BRANCH_OPTION, None))
+            table = self._table(ours, options)
             if is_format_table(table.schema.options):
                 return self._format_table(table, ours, options)
             if (ours.system_table or "").lower() in VIEWS:
@@ -217,10 +222,6 @@ class SparkCatalog(Proxy):
     def stageCreateOrReplace(self, identifier: Any, info: Any) -> Any:
         ours = self._identifier(identifier)
         exists = self.catalog.table_exists(ours)
-        if exists and self.jvm.is_called_from(_SAVE_AS_TABLE):
-            table = self.catalog.load_table(ours)
-            if not is_format_table(table.schema.options):
-                return OverwrittenTable(self.jvm, self.session, self.catalog_name, table, {})
         return self._stage(ours, info, Operation.CREATE_OR_REPLACE_TABLE_AS_SELECT, replaces=exists)
 
     def supportedCustomMetrics(self) -> Any:
@@ -289,6 +290,15 @@ class SparkCatalog(Proxy):
         ]
 
     # -- ours ---------------------------------------------------------------------------------------------------------
+    @staticmethod
+    def named(namespace: Sequence[str], name: str) -> Identifier:
+        """What a name means. Raises `InvalidNameError`."""
+        return Identifier.of(_single(namespace), name)
+
+    def _table(self, identifier: Identifier, options: Mapping[str, str]) -> Table:
+        """The table of a statement with options."""
+        return self.catalog.load_table(identifier)
+
     def _database(self, namespace: Any) -> str:
         database = _single(namespace)
         if not self.catalog.database_exists(database):
@@ -296,7 +306,7 @@ class SparkCatalog(Proxy):
         return database
 
     def _identifier(self, identifier: Any) -> Identifier:
-        return Identifier.of(_single(identifier.namespace()), identifier.name())
+        return self.named(list(identifier.namespace()), str(identifier.name()))
 
     def _latest(self, identifier: Identifier) -> Any:
         """A table as it is now, whatever version the session's settings ask for."""

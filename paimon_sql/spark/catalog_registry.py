@@ -15,6 +15,7 @@ from py4j.java_gateway import JavaObject
 
 from paimon_core.errors import InvalidNameError, InvalidOptionError, PaimonError, UnsupportedFeatureError
 from paimon_core.options import MERGE_SCHEMA, TableOptions
+from paimon_core.table import Table
 from paimon_sql.catalog.identifier import Identifier
 from paimon_sql.catalog.load import load_catalog
 from paimon_sql.preprocess import CatalogStatement
@@ -22,6 +23,7 @@ from paimon_sql.spark.analyze import AnalyzeStatement
 from paimon_sql.spark.catalog_bridge import PROVIDER, SparkCatalog
 from paimon_sql.spark.drop_partitions import DropPartitions
 from paimon_sql.spark.jvm import Jvm, class_name, with_elements
+from paimon_sql.spark.path_catalog import PATHS, SparkPathCatalog
 from paimon_sql.spark.row_level_statement import RowLevelStatement
 from paimon_sql.spark.schema_evolution import INSERT, NESTED_COERCION, asking_for_evolution
 from paimon_sql.spark.session_bridge import SessionBridge
@@ -56,20 +58,36 @@ class CatalogRegistry:
         self.seen: list[str] = []
         self.catalogs: dict[str, SparkCatalog] = {}
 
-    def register(self) -> None:
-        """Make every configured catalog that is new or configured anew. One crossing where there is none."""
+    def register(self, statement: str = "") -> None:
+        """Make every configured catalog that is new or configured anew, and that of paths where a statement names it.
+        One crossing where there is none."""
+        made = self._configured()
+        if PATHS in statement and PATHS not in self.catalogs:
+            made[PATHS] = self._paths()
+        for name, catalog in made.items():
+            self._known().put(name, catalog)
+        self.catalogs |= made
+
+    def follow(self) -> None:
+        """Know the catalogs that the registry of the session's parser has made."""
+        self.catalogs |= self._configured() | {PATHS: self._paths()}
+
+    def _configured(self) -> dict[str, SparkCatalog]:
+        """A catalog for each that is configured; none where their settings are what they were."""
         text = self.bridge.settings_text()
         configured = _SETTING.findall(text)
         if configured == self.seen:
-            return
-        for name in sorted(set(_CONFIGURED.findall(text))):
-            settings = self.bridge.settings(f"{CATALOG_PREFIX}{name}.")
-            self._put(name, SparkCatalog(self.jvm, self.bridge, name, partial(load_catalog, settings)))
+            return {}
         self.seen = configured
+        return {
+            name: SparkCatalog(
+                self.jvm, self.bridge, name, partial(load_catalog, self.bridge.settings(f"{CATALOG_PREFIX}{name}."))
+            )
+            for name in sorted(set(_CONFIGURED.findall(text)))
+        }
 
-    def _put(self, name: str, catalog: SparkCatalog) -> None:
-        self._known().put(name, catalog)
-        self.catalogs[name] = catalog
+    def _paths(self) -> SparkCatalog:
+        return SparkPathCatalog(self.jvm, self.bridge)
 
     def _known(self) -> JavaObject:
         """The session's catalogs that are loaded, a Scala map."""
@@ -133,7 +151,7 @@ class CatalogRegistry:
         made, place = STATEMENTS[kind]
         relation = getattr(plan, place)()
         relation = relation.child() if class_name(relation) == "SubqueryAlias" else relation
-        found = self._find(relation)
+        found = self.find(relation)
         if found is None:
             return None
         catalog, identifier = found
@@ -145,16 +163,11 @@ class CatalogRegistry:
     def insert(self, plan: JavaObject) -> JavaObject:
         """A parsed statement; INSERT INTO a table of ours casts as Paimon does, BY NAME brings columns with it where
         `write.merge-schema` is set, and with `upsert-key` it is a MERGE INTO."""
-        found = self._find(plan.table()) if class_name(plan) == INSERT else None
-        if found is None:
+        found = self.find(plan.table()) if class_name(plan) == INSERT else None
+        table = self.table_of(found)
+        if found is None or table is None:
             return plan
         catalog, identifier = found
-        if identifier.system_table is not None:
-            return plan  # Spark says what is wrong
-        try:
-            table = catalog.catalog.load_table(identifier)
-        except PaimonError:
-            return plan  # Spark asks again, and says what is wrong
         if upserts(table, plan):
             return upsert(self.jvm, catalog.session, table, plan)
         options = TableOptions(catalog.session.table_options(catalog.catalog_name, identifier))
@@ -164,22 +177,32 @@ class CatalogRegistry:
             plan = asking_for_evolution(self.jvm, plan)
         return with_casts(self.jvm, catalog.session, table, options, plan)
 
-    def has(self, relation: JavaObject) -> bool:
-        """Whether a relation, parsed or loaded, is a table of ours."""
+    def table_of(self, found: tuple[SparkCatalog, Identifier] | None) -> Table | None:
+        """The table that rows are written to; None where there is none, of which Spark says what is wrong."""
+        if found is None or found[1].system_table is not None:
+            return None
+        try:
+            return found[0].catalog.load_table(found[1])
+        except PaimonError:
+            return None
+
+    def find_name(self, name: str) -> tuple[SparkCatalog, Identifier] | None:
+        """The catalog of ours that a name, as SQL spells it, leads to, and the table's name there."""
+        return self._place(self.bridge.name_parts(name))
+
+    def find(self, relation: JavaObject) -> tuple[SparkCatalog, Identifier] | None:
+        """The catalog of ours that a relation, parsed or loaded, is in, and its name there."""
         if class_name(relation) == "DataSourceV2Relation":
-            return relation.catalog().isDefined() and str(relation.catalog().get().name()) in self.catalogs
-        return self._find(relation) is not None
-
-    def has_name(self, name: str) -> bool:
-        """Whether a name, as SQL spells it, is that of a table in a catalog of ours, there or not."""
-        parts = self.session.sessionState().sqlParser().parseMultipartIdentifier(name)
-        return self._place([str(p) for p in self.jvm.items(parts)]) is not None
-
-    def _find(self, relation: JavaObject) -> tuple[SparkCatalog, Identifier] | None:
-        """The catalog of ours that a parsed table name leads to, and the table's name there."""
+            return self._loaded(relation)
         if class_name(relation) not in _RELATIONS:
             return None
         return self._place([str(p) for p in self.jvm.items(relation.multipartIdentifier())])
+
+    def _loaded(self, relation: JavaObject) -> tuple[SparkCatalog, Identifier] | None:
+        if relation.catalog().isEmpty() or relation.identifier().isEmpty():
+            return None
+        catalog, name = self.catalogs.get(str(relation.catalog().get().name())), relation.identifier().get()
+        return None if catalog is None else (catalog, catalog.named(list(name.namespace()), str(name.name())))
 
     def _place(self, parts: list[str]) -> tuple[SparkCatalog, Identifier] | None:
         """The catalog of ours that the parts of a name lead to, and the table's name there."""
@@ -192,8 +215,7 @@ class CatalogRegistry:
             catalog, names = self.catalogs.get(str(manager.currentCatalog().name())), parts
         if catalog is None or len(names) > 2:
             return None
-        database = names[0] if len(names) == 2 else str(manager.currentNamespace()[0])
         try:
-            return catalog, Identifier.of(database, names[-1])
+            return catalog, catalog.named(names[:-1] or [str(manager.currentNamespace()[0])], names[-1])
         except InvalidNameError:
             return None

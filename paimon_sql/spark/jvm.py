@@ -76,13 +76,14 @@ class Jvm:
         """An array that is made once for equal items."""
         return self._array_of(class_name, tuple(items))
 
-    def is_called_from(self, place: str) -> bool:
-        """Whether the stack of the JVM's thread that waits for us has this text in it."""
-        here = self.java_class("java.lang.Throwable")()
-        return place in str(self.java_class("org.apache.spark.util.Utils").exceptionString(here))
-
     def strings(self, items: Iterable[str]) -> JavaArray:
         return self.kept_array("java.lang.String", items)
+
+    def string_set(self, items: Iterable[str]) -> JavaObject:
+        out = self.java_class("java.util.HashSet")()
+        for item in items:
+            out.add(item)
+        return out
 
     def map(self, items: Mapping[str, Any]) -> JavaObject:
         out = self.java_class("java.util.HashMap")()

@@ -40,7 +40,7 @@ class PaimonParser(Proxy):
         return self._planned(text, self.delegate.parsePlanWithParameters, context)
 
     def _planned(self, text: str, parse: Callable[..., JavaObject], *context: Any) -> JavaObject:
-        self.registry.register()
+        self.registry.register(text)
         statement = catalog_statement(text)
         if statement is not None:
             change = partial(self.registry.change, statement)
@@ -56,15 +56,15 @@ class PaimonParser(Proxy):
             raise of_parser(self.jvm, e) from e
 
     def parseQuery(self, text: str) -> Any:
-        self.registry.register()
+        self.registry.register(text)
         return self._parsed(self.delegate.parseQuery, rewrite(text))
 
     def parseMultipartIdentifier(self, text: str) -> Any:
-        self.registry.register()  # `spark.table` and `df.writeTo` come here without parsing a statement
+        self.registry.register(text)  # `spark.table` and `df.writeTo` come here without parsing a statement
         return self.delegate.parseMultipartIdentifier(text)
 
     def parseTemporalTableIdentifier(self, text: str) -> Any:
-        self.registry.register()
+        self.registry.register(text)
         return self.delegate.parseTemporalTableIdentifier(text)
 
     def parseExpression(self, text: str) -> Any:

@@ -69,28 +69,3 @@ class StagedSparkTable(SparkTable):
 
     class Java:
         implements = [*SparkTable.Java.implements, f"{CATALOG}.StagedTable"]
-
-
-class _PartitionsWriteBuilder(PaimonWriteBuilder):
-    """Replaces the partitions of its rows where Spark means the whole table."""
-
-    def truncate(self) -> Any:
-        return self.overwriteDynamicPartitions()
-
-
-class OverwrittenTable(SparkTable):
-    """`df.write.mode("overwrite").saveAsTable("t")`: other rows in a table that stays what it is."""
-
-    def newWriteBuilder(self, info: Any) -> Any:
-        dynamic = bool(self.table.schema.partition_keys) and self.session.overwrites_partitions()
-        make = _PartitionsWriteBuilder if dynamic else PaimonWriteBuilder
-        return make(self.jvm, self.session, self._with_options(info.options()), info).truncate()
-
-    def commitStagedChanges(self) -> None:
-        """The rows are committed by then."""
-
-    def abortStagedChanges(self) -> None:
-        """The writer has removed its files."""
-
-    class Java:
-        implements = [*SparkTable.Java.implements, f"{CATALOG}.StagedTable"]

@@ -15,7 +15,6 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import DataType
 
 from paimon_core.options import TableOptions
-from paimon_core.spec.schema import TableSchema
 from paimon_core.table import Table
 from paimon_sql.spark.alignment import Alignment, aligned, has_same_fields, has_same_names
 from paimon_sql.spark.insert_columns import in_hive_order, inserted_columns
@@ -36,13 +35,25 @@ def with_casts(jvm: Jvm, session: SessionBridge, table: Table, options: TableOpt
     except CapturedException:
         return insert  # Spark says what is wrong, and knows what DEFAULT means in it
     insert = in_hive_order(jvm, table.schema, options, insert, query.columns)
-    targets = _targets(jvm, table.schema, insert, query.columns)
+    columns = inserted_columns(jvm, table.schema, insert, query.columns)
+    stored = as_stored(jvm, session, table, query, columns, by_name=insert.byName())
+    return with_elements(jvm, insert, query=stored._jdf.queryExecution().analyzed())
+
+
+def as_stored(
+    jvm: Jvm, session: SessionBridge, table: Table, query: DataFrame, columns: Sequence[str], *, by_name: bool
+) -> DataFrame:
+    """A query with the values that a table stores; each of its columns goes to one of `columns`, there or not.
+
+    The very same where there is nothing to cast, and where their numbers differ: Spark says what is wrong.
+    """
+    types = {f.name.lower(): f.dataType for f in string_types(to_struct(table.schema.fields)).fields}
+    targets = [types.get(c.lower()) for c in columns]
     if len(targets) != len(query.columns):
-        return insert
-    if insert.byName():
+        return query
+    if by_name:
         query, targets = _by_name(table, query, targets)
-    cast = castable(jvm, session, query, targets)
-    return with_elements(jvm, insert, query=cast._jdf.queryExecution().analyzed())
+    return castable(jvm, session, query, targets)
 
 
 def _by_name(
@@ -76,12 +87,6 @@ def castable(jvm: Jvm, session: SessionBridge, frame: DataFrame, targets: Sequen
         F.col(p) if t is None else cast_as_spark(jvm, session, F.col(p), t) for p, t in zip(places, wanted, strict=True)
     ]
     return frame.toDF(*places).select(*(v.alias(n) for v, n in zip(values, frame.columns, strict=True)))
-
-
-def _targets(jvm: Jvm, schema: TableSchema, insert: Any, names: Sequence[str]) -> list[DataType | None]:
-    """The type of the column that each column of the query goes to; None where it goes to none that is there."""
-    types = {f.name.lower(): f.dataType for f in string_types(to_struct(schema.fields)).fields}
-    return [types.get(c.lower()) for c in inserted_columns(jvm, schema, insert, names)]
 
 
 def _casts(session: SessionBridge) -> bool:

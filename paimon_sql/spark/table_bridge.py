@@ -9,6 +9,7 @@ from typing import Any
 from pyspark.sql.types import DataType, StructType
 
 from paimon_core.commit.draft import CommitInfo
+from paimon_core.errors import UnsupportedFeatureError
 from paimon_core.options import SCAN_TIMESTAMP_MILLIS
 from paimon_core.scan.increment import Increment, increment_of_options, is_incremental
 from paimon_core.scan.metadata_columns import metadata_fields
@@ -18,7 +19,7 @@ from paimon_core.spec.snapshot import Snapshot
 from paimon_core.store.row_tracking import tracking_fields
 from paimon_core.table import Table
 from paimon_sql.catalog.base import SYSTEM_DATABASE, Catalog
-from paimon_sql.catalog.identifier import Identifier
+from paimon_sql.catalog.identifier import BRANCH_OPTION, MAIN_BRANCH, Identifier
 from paimon_sql.catalog.system_database import global_table, read_global_table
 from paimon_sql.preprocess.quoting import quoted_name
 from paimon_sql.spark.jvm import CATALOG, SQL, Jvm, class_name, option_map
@@ -97,6 +98,10 @@ class _BridgedTable(_AnyTable):
     def _with_options(self, java_options: Any) -> Table:
         """The table under the options of this use (`t WITH (…)`, reader and writer options), which win."""
         more = option_map(java_options)
+        if more.pop(BRANCH_OPTION, MAIN_BRANCH) not in (MAIN_BRANCH, self.table.store.branch):
+            raise UnsupportedFeatureError(
+                f"Table {self.table.name}: rows are written to a branch by its name, `t$branch_NAME`, not by an option."
+            )
         return self.table.with_options(more) if more else self.table
 
 

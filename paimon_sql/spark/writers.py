@@ -1,4 +1,4 @@
-"""DataFrames that write: `mergeInto`, and rows that bring columns with them (`write.merge-schema`).
+"""DataFrames that write: values that are cast as INSERT casts them, `mergeInto`, `write.merge-schema`.
 
 Spark builds the commands of its writers without a hook of the session. So these methods of PySpark's writers ask here
 first; commands on other tables, and all that need nothing of ours, run as PySpark runs them.
@@ -8,31 +8,30 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from functools import wraps
 from typing import Any
 
 from pyspark.sql import DataFrameWriter, DataFrameWriterV2, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.merge import MergeIntoWriter
 
-from paimon_core.options import MERGE_SCHEMA, MERGE_SCHEMA_EXPLICIT_CAST, MERGE_SCHEMA_TYPE_WIDENING
+from paimon_core.format_table.options import is_format_table
+from paimon_core.options import MERGE_SCHEMA, MERGE_SCHEMA_EXPLICIT_CAST, MERGE_SCHEMA_TYPE_WIDENING, TableOptions
 from paimon_sql.spark.catalog_bridge import PROVIDER
 from paimon_sql.spark.catalog_registry import CatalogRegistry
 from paimon_sql.spark.jvm import Jvm, class_name, scala_map_of, with_elements
+from paimon_sql.spark.pyspark_methods import ask_first
 from paimon_sql.spark.schema_evolution import NESTED_COERCION
 from paimon_sql.spark.session_bridge import OPTION_PREFIX
+from paimon_sql.spark.store_assignment import as_stored
 
 _WRITES = ("AppendData", "OverwriteByExpression", "OverwritePartitionsDynamic")
 _OPTIONS = tuple(o.key for o in (MERGE_SCHEMA, MERGE_SCHEMA_EXPLICIT_CAST, MERGE_SCHEMA_TYPE_WIDENING))
-_PATCHED = "_asks_paimon_sql_first"
 
 
 def install_writers() -> None:
     """Let PySpark's writers ask here first. Does nothing where they do."""
-    if hasattr(MergeIntoWriter.merge, _PATCHED):
-        return
     _ask_first(MergeIntoWriter, "merge", _merge)
-    _ask_first(DataFrameWriterV2, "append", lambda w: _evolve(w._spark, w._jwriter.appendCommand))
+    _ask_first(DataFrameWriterV2, "append", lambda w: _ran(w, w._jwriter.appendCommand))
     _ask_first(DataFrameWriterV2, "overwrite", _overwrite)
     _ask_first(DataFrameWriterV2, "overwritePartitions", _overwrite_partitions)
     _ask_first(DataFrameWriter, "saveAsTable", _save_as_table)
@@ -41,14 +40,7 @@ def install_writers() -> None:
 
 def _ask_first(owner: type, name: str, ours: Callable[..., bool]) -> None:
     """Put `ours` in front of a method: it says whether it did all there is to do."""
-    original = getattr(owner, name)
-
-    @wraps(original)
-    def method(self: Any, *arguments: Any, **named: Any) -> Any:
-        return self if ours(self, *arguments, **named) else original(self, *arguments, **named)
-
-    setattr(method, _PATCHED, True)
-    setattr(owner, name, method)
+    ask_first(owner, name, lambda *args, **named: None if ours(*args, **named) else NotImplemented)
 
 
 def _merge(writer: Any) -> bool:
@@ -64,11 +56,11 @@ def _merge(writer: Any) -> bool:
 
 def _overwrite(writer: Any, condition: Any) -> bool:
     column = F.col(condition) if isinstance(condition, str) else condition
-    return _evolve(writer._spark, lambda: writer._jwriter.overwriteCommand(column._jc))
+    return _ran(writer, lambda: writer._jwriter.overwriteCommand(column._jc))
 
 
 def _overwrite_partitions(writer: Any) -> bool:
-    return _evolve(writer._spark, writer._jwriter.overwritePartitionsCommand)
+    return _ran(writer, writer._jwriter.overwritePartitionsCommand)
 
 
 def _save_as_table(
@@ -79,42 +71,70 @@ def _save_as_table(
         writer.partitionBy(partitionBy)
     if format is not None:
         writer.format(format)
-    _drop_provider(writer, name)
-    if not _evolve(writer._spark, lambda: writer._jwrite.saveAsTableCommand(name)):
+    registry = _drop_provider(writer, name)
+    table = registry.table_of(registry.find_name(name)) if writer._jwrite.curmode().name() == "Overwrite" else None
+    if table is not None and not is_format_table(table.schema.options):
+        dynamic = bool(table.schema.partition_keys) and registry.bridge.overwrites_partitions()
+        _overwrite_rows(writer, name, dynamic=dynamic)
+    elif not _ran(writer, lambda: writer._jwrite.saveAsTableCommand(name)):
         writer._jwrite.saveAsTable(name)
     return True
 
 
+def _overwrite_rows(writer: Any, name: str, *, dynamic: bool) -> None:
+    """What `saveAsTable` replaces in Spark's eyes, it overwrites in Paimon's: rows by name, the definition stays."""
+    rows = writer._df.writeTo(name)
+    rows._jwriter.options(writer._jwrite.extraOptions())
+    if dynamic:
+        rows.overwritePartitions()
+    else:
+        rows.overwrite(F.lit(True))
+
+
 def _insert_into(writer: Any, tableName: str, overwrite: bool | None = None) -> bool:
+    if overwrite is not None:
+        writer.mode("overwrite" if overwrite else "append")
     _drop_provider(writer, tableName)
-    return False
+    return _ran(writer, lambda: writer._jwrite.insertIntoCommand(tableName))
 
 
-def _drop_provider(writer: Any, name: str) -> None:
+def _drop_provider(writer: Any, name: str) -> CatalogRegistry:
     """`format("paimon")` of a table in a catalog of ours is what that makes anyway; Spark would look for a class."""
-    if str(writer._jwrite.source()).lower() == PROVIDER and _registry(writer._spark).has_name(name):
+    registry = _registry(writer._spark)
+    if str(writer._jwrite.source()).lower() == PROVIDER and registry.find_name(name) is not None:
         writer.format(writer._spark.conf.get("spark.sql.sources.default"))
+    return registry
 
 
-def _evolve(session: SparkSession, make: Callable[[], Any]) -> bool:
-    """Run a command with new columns, where it is asked to and writes to a table of ours by name."""
-    command = make()
-    if class_name(command) not in _WRITES or not command.isByName():
+def _ran(writer: Any, make: Callable[[], Any]) -> bool:
+    """Run a command that writes to a table of ours, where its values have to be cast or it may bring columns."""
+    command, session = make(), writer._spark
+    if class_name(command) not in _WRITES:
         return False
     registry = _registry(session)
-    given = {k: v for k, v in scala_map_of(registry.jvm, command.writeOptions()).items() if k in _OPTIONS and v}
-    asked = given.get(MERGE_SCHEMA.key) or session.conf.get(OPTION_PREFIX + MERGE_SCHEMA.key, "false")
-    if asked is None or asked.lower() != "true" or not registry.has(command.table()):
+    table = registry.table_of(registry.find(command.table()))
+    if table is None:
         return False
-    with _settings(session, {OPTION_PREFIX + k: v for k, v in given.items()} | {NESTED_COERCION: "true"}):
-        plan = with_elements(registry.jvm, make(), withSchemaEvolution=True)
+    given = {k: v for k, v in scala_map_of(registry.jvm, command.writeOptions()).items() if k in _OPTIONS and v}
+    asked = TableOptions({k: v for k in _OPTIONS if (v := given.get(k) or session.conf.get(OPTION_PREFIX + k, None))})
+    rows, by_name = writer._df, bool(command.isByName())
+    evolves = by_name and asked[MERGE_SCHEMA]
+    if not (evolves and asked[MERGE_SCHEMA_TYPE_WIDENING]):
+        columns = rows.columns if by_name else [f.name for f in table.schema.fields]
+        rows = as_stored(registry.jvm, registry.bridge, table, rows, columns, by_name=by_name)
+    if rows is writer._df and not evolves:
+        return False
+    settings = {OPTION_PREFIX + k: v for k, v in given.items()} | {NESTED_COERCION: "true"}
+    with _settings(session, settings if evolves else {}):
+        query = rows._jdf.queryExecution().analyzed()
+        plan = with_elements(registry.jvm, make(), query=query, **({"withSchemaEvolution": True} if evolves else {}))
         registry.jvm.frame(session._jsparkSession, plan)
     return True
 
 
 def _registry(session: SparkSession) -> CatalogRegistry:
     registry = CatalogRegistry(Jvm(session.sparkContext), session._jsparkSession)
-    registry.register()
+    registry.follow()
     return registry
 
 

@@ -102,7 +102,7 @@ def test_create_or_replace(spark: Any, frame: Any) -> None:
     ("columns", "message"),
     [
         ("k INT, v STRING, p INT, x INT", r"too many data columns"),
-        ("k INT, v STRING, p STRING", r"INCOMPATIBLE_DATA_FOR_TABLE.*`p`"),
+        ("k INT, v STRING, p DATE", r"INCOMPATIBLE_DATA_FOR_TABLE.*`p`"),
         ("k INT, v STRING, q INT", r"INCOMPATIBLE_DATA_FOR_TABLE.*`q`"),
     ],
 )
@@ -113,6 +113,24 @@ def test_rows_that_do_not_fit(spark: Any, frame: Any, columns: str, message: str
     assert content(spark, "t") == [(1, "a", 1), (2, "b", 2)]
     spark.createDataFrame([(3, 3)], "k INT, p INT").writeTo("t").append()
     assert content(spark, "t")[2] == (3, None, 3)
+
+
+def test_values_are_cast_as_insert_casts_them(spark: Any, frame: Any) -> None:
+    frame.limit(0).writeTo("t").create()
+    texts = spark.createDataFrame([("x", "3", "1")], "v STRING, p STRING, K STRING")
+    texts.writeTo("t").append()
+    texts.write.mode("append").saveAsTable("t")
+    texts.select("K", "v", "p").toDF("a", "b", "c").write.insertInto("t")  # by place
+    assert content(spark, "t") == [(1, "x", 3)] * 3
+    texts.replace("3", "4").withColumn("x", F.lit(7)).writeTo("t").option("write.merge-schema", "true").append()
+    assert content(spark, "t") == [(1, "x", 3, None)] * 3 + [(1, "x", 4, 7)]
+    with pytest.raises(PySparkException, match="CAST_INVALID_INPUT"):
+        texts.withColumn("K", F.lit("one")).writeTo("t").append()
+    texts.write.mode("overwrite").saveAsTable("t")  # by name too
+    assert content(spark, "t") == [(1, "x", 3, None)]
+    spark.conf.set("spark.sql.storeAssignmentPolicy", "STRICT")
+    with pytest.raises(AnalysisException, match="CANNOT_SAFELY_CAST"):
+        texts.writeTo("t").append()
 
 
 def test_nulls_in_keys_are_refused(spark: Any, frame: Any) -> None:
@@ -255,6 +273,14 @@ def test_reader_options(spark: Any, frame: Any) -> None:
     assert spark.table("t").count() == 4
     with pytest.raises(PySparkException, match=r"Table default\.t has no snapshot 7: the snapshots 1 to 2 exist"):
         spark.read.option("scan.snapshot-id", 7).table("t").collect()
+    spark.sql("CALL sys.create_tag('t', 'one', 1)")
+    spark.sql("CALL sys.create_branch('t', 'b', 'one')")
+    spark.sql("ALTER TABLE t RENAME COLUMN v TO w")
+    assert read.table("t").columns == ["k", "v", "p"]
+    rows(spark, (3, "c", 3)).write.option("branch", "b").mode("append").saveAsTable("t")
+    assert content(spark, "`t$branch_b`") == [(1, "a", 1), (2, "b", 2), (3, "c", 3)]
+    assert spark.read.option("branch", "b").table("t").count() == 3
+    assert spark.read.option("branch", "main").table("t").count() == 4
 
 
 def test_transformations(spark: Any, frame: Any) -> None:

@@ -1,0 +1,71 @@
+"""Tables by their paths."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from paimon_core.errors import InvalidNameError, PaimonError, TableExistsError, TableNotFoundError
+from paimon_core.spec.schema import TableSchema
+from paimon_core.spec.types import INT
+from paimon_core.store.new_schema import new_table_schema
+from paimon_sql.catalog.paths import PathCatalog, PathIdentifier
+from tests.support.tables import fields
+
+
+@pytest.fixture
+def catalog() -> PathCatalog:
+    return PathCatalog(dict)
+
+
+@pytest.fixture
+def schema() -> TableSchema:
+    return new_table_schema(fields(k=INT))
+
+
+@pytest.mark.parametrize(
+    ("location", "folder", "name"),
+    [
+        ("/a/b.db/t", "/a/b.db", "t"),
+        ("/t", "", "t"),
+        ("file:///a/t/", "/a", "t"),
+        ("s3://bucket/a.db/t$branch_b$files", "s3://bucket/a.db", "t$branch_b$files"),
+        ("/a/../c/t$snapshots", "/c", "t$snapshots"),
+    ],
+)
+def test_names(location: str, folder: str, name: str) -> None:
+    identifier = PathIdentifier.at(location)
+    assert identifier.database == folder
+    assert str(identifier) == f"{folder}/{name}"
+    assert str(identifier.base) == f"{folder}/{name.partition('$')[0]}"
+
+
+@pytest.mark.parametrize("location", ["", "t", "default/t", "/", "/a/t$", "/a/t$x$y"])
+def test_names_that_are_no_paths(location: str) -> None:
+    with pytest.raises(InvalidNameError):
+        PathIdentifier.at(location)
+
+
+def test_tables_come_and_go(catalog: PathCatalog, schema: TableSchema, tmp_path: Path) -> None:
+    name = PathIdentifier.at(f"{tmp_path}/new/folder/t")
+    assert not catalog.table_exists(name)
+    with pytest.raises(TableNotFoundError, match=f"There is no table at {name}"):
+        catalog.load_table(name)
+    catalog.create_table(name, schema)
+    with pytest.raises(TableExistsError, match=f"Table {name} already exists"):
+        catalog.create_table(name, schema)
+    assert catalog.load_table(name).store.root == str(name)
+    catalog.alter_table(name, [])
+    with pytest.raises(PaimonError, match="move its folder"):
+        catalog.rename_table(name, PathIdentifier.at("/elsewhere/t"))
+    catalog.drop_table(name)
+    assert not catalog.table_exists(name)
+
+
+def test_there_are_no_databases(catalog: PathCatalog) -> None:
+    assert catalog.list_databases() == []
+    assert not catalog.database_exists("default")
+    for call in (catalog.list_tables, catalog.create_database, catalog.drop_database, catalog.database_properties):
+        with pytest.raises(PaimonError, match="in no database"):
+            call("default")
