@@ -5,6 +5,7 @@ from __future__ import annotations
 from paimon_sql.procedures import (
     absent,
     branches,
+    column_statements,
     consumers,
     copying,
     expiry,
@@ -78,4 +79,6 @@ PROCEDURES = {
     )
 }
 # what statements become; found by name, not listed
-STATEMENTS = {p.name: p for p in (tag_statements.delete_tags, tag_statements.make_tag)}
+STATEMENTS = {
+    p.name: p for p in (column_statements.change_columns, tag_statements.delete_tags, tag_statements.make_tag)
+}

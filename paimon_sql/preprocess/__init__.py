@@ -11,7 +11,9 @@ import re
 
 from paimon_sql.preprocess.alter_columns import alter_columns
 from paimon_sql.preprocess.catalogs import CatalogStatement, catalog_statement
+from paimon_sql.preprocess.column_changes import modified_columns
 from paimon_sql.preprocess.column_types import DECLARED_TYPES_PROPERTY
+from paimon_sql.preprocess.constructors import constructors
 from paimon_sql.preprocess.copy_into import copy_into
 from paimon_sql.preprocess.create_table import create_table
 from paimon_sql.preprocess.dynamic_options import dynamic_options
@@ -39,11 +41,13 @@ __all__ = [
 RULES = (
     create_table,
     alter_columns,
+    modified_columns,
     alter_properties,
     database_properties,
     configuration,
     use_catalog,
     dynamic_options,
+    constructors,
     tag_statements,
     system_tables,
     table_functions,
@@ -53,12 +57,17 @@ RULES = (
 _DOLLAR_NAME = re.compile(r"\w\$\w")
 _OPTIONS_HINT = re.compile(r"/\*\+\s*OPTIONS\b", re.I)
 _TABLE_FUNCTION = re.compile(r"\bpaimon_incremental_\w+\s*\(", re.I)
+_CONSTRUCTOR = re.compile(
+    r"\b(?:ARRAY|MAP)\s*\[|\bROW\s*[(<]|\bCAST\b.*?\b(?:BYTES|VARBINARY|VARCHAR|MULTISET)\b", re.I | re.S
+)
 _FIRST_WORD = re.compile(
     r"(?:\s+|--[^\n]*|/\*(?!\+).*?\*/)*+(?:EXPLAIN\s+(?:\w+\s+)?)?(?:(CREATE|REPLACE)|ALTER|COPY|SET|RESET|USE|SHOW(?=\s+TAGS))\b",
     re.I | re.S,
 )
 _CREATE_IN_FLINK_STYLE = re.compile(
-    r"\b(?:WITH|PRIMARY|BYTES|ROW|MULTISET|VARBINARY|BINARY|TIMESTAMP(?:_NTZ|_LTZ)?(?=\s*\())\b", re.I
+    r"\b(?:WITH|PRIMARY|BYTES|ROW|MULTISET|VARBINARY|BINARY|VARCHAR(?!\s*\()|TIMESTAMP(?:_NTZ|_LTZ)?(?=\s*\()"
+    r"|WATERMARK|METADATA|TEMPORARY)\b|[,(]\s*[\w`]+\s+AS\b",
+    re.I,
 )
 
 
@@ -79,7 +88,7 @@ def _may_change(text: str) -> bool:
         return True
     if "/*+" in text and _OPTIONS_HINT.search(text):
         return True
-    if _TABLE_FUNCTION.search(text):
+    if _TABLE_FUNCTION.search(text) or _CONSTRUCTOR.search(text):
         return True
     first = _FIRST_WORD.match(text)
     return first is not None and (first[1] is None or _CREATE_IN_FLINK_STYLE.search(text) is not None)

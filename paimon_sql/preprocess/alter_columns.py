@@ -1,7 +1,4 @@
-"""ALTER TABLE of columns in Flink's spelling: ADD (…), ADD c t, DROP c, DROP (…), RENAME a TO b, and Flink's types.
-
-Types whose precision or length Spark cannot say are left alone, so that Spark refuses the statement.
-"""
+"""ALTER TABLE of columns in Flink's spelling: ADD (…), ADD c t, DROP c, DROP (…), RENAME a TO b, and Flink's types."""
 
 from __future__ import annotations
 
@@ -9,6 +6,8 @@ from collections.abc import Sequence
 
 from sqlglot.tokens import Token
 
+from paimon_sql.preprocess.column_changes import added_columns
+from paimon_sql.preprocess.column_list import refuse_computed, refuse_watermark
 from paimon_sql.preprocess.column_types import TypeRewrites, read_type
 from paimon_sql.preprocess.tokens import Cursor, Edit, is_name
 
@@ -21,6 +20,7 @@ def alter_columns(tokens: Sequence[Token]) -> list[Edit]:
     cursor = Cursor(tokens)
     if not cursor.take("ALTER", "TABLE") or not cursor.take_name():
         return []
+    refuse_watermark(cursor)
     if cursor.take("ADD"):
         return _added(cursor)
     if cursor.take("DROP"):
@@ -42,13 +42,17 @@ def _added(cursor: Cursor) -> list[Edit]:
         edits.append(Edit.after(verb, " COLUMN"))
     types = TypeRewrites()
     opened = cursor.take("(")
+    refuse_computed(cursor)
     while cursor.take_name():
         read_type(cursor, (), types)
         while not cursor.at_end() and cursor.symbol() not in (",", ")"):
             _skip(cursor)
         if not opened or not cursor.take(","):
             break
-    return _kept(edits, types)
+        refuse_computed(cursor)
+    if types.declared:
+        return added_columns(cursor.tokens)
+    return [*edits, *types.edits] if types.flink_only else edits
 
 
 def _dropped(cursor: Cursor) -> list[Edit]:
@@ -67,13 +71,7 @@ def _retyped(cursor: Cursor) -> list[Edit]:
     types = TypeRewrites()
     if cursor.take_name() and cursor.take("TYPE"):
         read_type(cursor, (), types)
-    return _kept([], types)
-
-
-def _kept(edits: list[Edit], types: TypeRewrites) -> list[Edit]:
-    if types.declared:
-        return []
-    return [*edits, *types.edits] if types.flink_only else edits
+    return types.edits if types.flink_only and not types.declared else []
 
 
 def _skip(cursor: Cursor) -> None:

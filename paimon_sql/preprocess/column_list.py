@@ -7,8 +7,11 @@ from dataclasses import dataclass, field
 from sqlglot.tokens import Token
 
 from paimon_sql.preprocess.column_types import TypeRewrites, read_type
+from paimon_sql.preprocess.errors import PreprocessError
 from paimon_sql.preprocess.tokens import Cursor, Edit, is_name
 
+_STORED = "a table's columns are stored. Leave it out and compute it in the query, or give it a type and insert it"
+_STREAMING = "WATERMARK is for streaming jobs of Flink, which this session does not run: leave it out"
 _QUERY_STARTS = ("(", "SELECT", "WITH", "FROM", "VALUES", "TABLE")
 
 
@@ -36,6 +39,7 @@ def read_columns(cursor: Cursor) -> ColumnList | None:
     before = cursor.next()
     while not cursor.at_end() and cursor.symbol() != ")":
         first = cursor.tokens[cursor.index]
+        refuse_computed(cursor)
         if key := _take_primary_key(cursor, with_columns=True):
             columns.primary_keys.append(PrimaryKey(*key, _item_removal(cursor, before, first)))
         elif cursor.symbol(1) != "(":  # CHECK (...), UNIQUE (...)
@@ -47,11 +51,32 @@ def read_columns(cursor: Cursor) -> ColumnList | None:
     return columns if cursor.take(")") else None
 
 
+def refuse_computed(cursor: Cursor) -> None:
+    """Raises `PreprocessError` where the next item of a list is one that Flink computes and no table stores."""
+    name = cursor.peek()
+    if name is None or not is_name(name):
+        return
+    if cursor.symbol() == "WATERMARK" and cursor.symbol(1) == "FOR":
+        raise PreprocessError.at(name, _STREAMING)
+    if cursor.symbol(1) == "AS":
+        raise PreprocessError.at(name, f"Column {name.text!r} cannot be computed: {_STORED}")
+
+
+def refuse_watermark(cursor: Cursor) -> None:
+    """Raises `PreprocessError` where ADD, MODIFY or DROP of a watermark follows."""
+    verb, *follows = (cursor.symbol(ahead) for ahead in range(3))
+    token = cursor.peek(1)
+    if token and verb in ("ADD", "MODIFY", "DROP") and follows[0] == "WATERMARK" and follows[1] in ("FOR", "", ";"):
+        raise PreprocessError.at(token, _STREAMING)
+
+
 def _read_column(cursor: Cursor, columns: ColumnList) -> None:
     name = cursor.next()
     read_type(cursor, (name.text,), columns.types)
     while not cursor.at_end() and cursor.symbol() not in (",", ")"):
         before = cursor.last
+        if cursor.symbol() == "METADATA":
+            raise PreprocessError.at(cursor.next(), f"Column {name.text!r} cannot be METADATA: {_STORED}")
         if key := _take_primary_key(cursor, with_columns=False):
             token, _, enforced = key
             removal = Edit(before.end + 1, cursor.last.end + 1, "")

@@ -49,6 +49,8 @@ def read_type(cursor: Cursor, path: Path, found: TypeRewrites) -> None:
         _row(cursor, path, found)
     elif kind in ("BYTES", "BINARY", "VARBINARY"):
         _binary(cursor, path, found)
+    elif kind == "VARCHAR" and opened != "(":
+        found.replace(Edit.replace(word, cursor.next(), "STRING"))
     elif kind in ("TIMESTAMP", "TIMESTAMP_NTZ", "TIMESTAMP_LTZ") and opened == "(":
         _timestamp(cursor, path, found)
     else:

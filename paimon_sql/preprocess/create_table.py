@@ -19,6 +19,10 @@ from paimon_sql.preprocess.quoting import quoted_text
 from paimon_sql.preprocess.tokens import Cursor, Edit, is_string
 
 PRIMARY_KEY_PROPERTY = "primary-key"
+_NO_CONNECTORS = (
+    "Flink's connectors are not available in this session: the table of a catalog is a Paimon table; for files and "
+    "other systems use CREATE TEMPORARY VIEW … USING … OPTIONS (…)"
+)
 
 
 @dataclass(slots=True)
@@ -41,6 +45,7 @@ class Clauses:
 def create_table(tokens: Sequence[Token]) -> list[Edit]:
     """The edits of one CREATE or REPLACE TABLE; none where nothing in it is Flink's."""
     cursor = Cursor(tokens)
+    _refuse_temporary(cursor)
     if not _take_header(cursor):
         return []
     columns = read_columns(cursor)
@@ -50,8 +55,19 @@ def create_table(tokens: Sequence[Token]) -> list[Edit]:
     is_flink = clauses.is_with or columns.primary_keys or columns.types.flink_only
     if clauses.provider != "paimon" or not is_flink:
         return []
+    connector = clauses.values.get("connector", "paimon") if clauses.is_with else "paimon"
+    if connector != "paimon":
+        raise PreprocessError.at(clauses.behind_columns, _NO_CONNECTORS)
     edits = [*columns.types.edits, *(key.removal for key in columns.primary_keys)]
     return edits + _property_edits(clauses, _new_properties(columns, clauses))
+
+
+def _refuse_temporary(cursor: Cursor) -> None:
+    """Raises `PreprocessError` for a table of Flink's session, which reads another system through a connector."""
+    if cursor.symbol() == "CREATE" and cursor.symbol(1) == "TEMPORARY" and cursor.symbol(2) == "TABLE":
+        texts = [t.text for t in cursor.tokens if is_string(t)]
+        if "connector" in texts:
+            raise PreprocessError.at(cursor.tokens[cursor.index + 1], _NO_CONNECTORS)
 
 
 def _take_header(cursor: Cursor) -> bool:

@@ -1,4 +1,4 @@
-"""Session statements: SET and RESET of keys that Spark wants in backquotes, USE CATALOG."""
+"""Session statements: SET and RESET of keys that Spark wants in backquotes, Flink's options of tables, USE CATALOG."""
 
 from __future__ import annotations
 
@@ -6,10 +6,12 @@ from collections.abc import Sequence
 
 from sqlglot.tokens import Token, TokenType
 
+from paimon_sql.preprocess.errors import PreprocessError
 from paimon_sql.preprocess.quoting import quoted_name
 from paimon_sql.preprocess.tokens import Cursor, Edit, is_string
 
 _KEY_SYMBOLS = (".", "-", "*", ":")
+_OF_TABLES = ("paimon.", "scan.", "incremental-between")  # Flink's options of tables, of one or of all
 
 
 def configuration(tokens: Sequence[Token]) -> list[Edit]:
@@ -53,16 +55,23 @@ def _in_key(cursor: Cursor) -> bool:
 
 def _string_key(cursor: Cursor) -> list[Edit]:
     """Quotes a key given as a string, and its value, which Flink gives as a string too."""
-    edits = [_backquoted(cursor.next())]
+    key = cursor.next()
+    edits = [Edit.replace(key, key, quoted_name(_in_spark(key.text)))]
     if cursor.at_end():
         return edits
     if not cursor.take("="):
         return []
-    if is_string(cursor.peek()):
-        edits.append(_backquoted(cursor.next()))
+    if (value := cursor.peek()) and is_string(value):
+        if (key.text, value.text.lower()) == ("execution.runtime-mode", "streaming"):
+            raise PreprocessError.at(
+                value, "This session reads tables as they are and stops: it has the runtime mode 'batch' only"
+            )
+        edits.append(Edit.replace(value, value, quoted_name(value.text)))
+        cursor.next()
         return edits if cursor.at_end() else []
     return edits
 
 
-def _backquoted(token: Token) -> Edit:
-    return Edit.replace(token, token, quoted_name(token.text))
+def _in_spark(key: str) -> str:
+    """The setting of a session that a key of Flink's stands for."""
+    return f"spark.paimon.{key.removeprefix('paimon.')}" if key.startswith(_OF_TABLES) else key

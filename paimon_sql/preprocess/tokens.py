@@ -146,6 +146,15 @@ class Cursor:
             self.index += 2
         return True
 
+    def take_text(self) -> str | None:
+        """Reads a string; a quote doubled in it makes two tokens side by side."""
+        if not is_string(self.peek()):
+            return None
+        text = str(self.next().text)
+        while (token := self.peek()) and is_string(token) and token.start == self.last.end + 1:
+            text += f"'{self.next().text}"
+        return text
+
     def skip_parentheses(self) -> None:
         """From an opening parenthesis to behind the closing one, or to the end where it is missing."""
         depth = 0

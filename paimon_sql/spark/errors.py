@@ -88,6 +88,13 @@ def declared(jvm: Jvm, error: CapturedException, carrier: str) -> Py4JJavaError:
     return Py4JJavaError(told(error), _analysis(jvm, carrier, told(error), error.getCondition()))
 
 
+def unchecked(jvm: Jvm, error: CapturedException) -> Py4JJavaError:
+    """A Java exception that came out of the JVM, for a method that declares none: what is checked goes as another."""
+    if is_instance_of(jvm.gateway, error._origin, "java.lang.RuntimeException"):
+        return Py4JJavaError(str(error), error._origin)
+    return Py4JJavaError(told(error), java_exception(jvm, PaimonError(told(error)), None))
+
+
 def of_parser(jvm: Jvm, error: CapturedException | Py4JJavaError) -> Py4JJavaError:
     """What Spark's parser raised, as a parser may raise it: of checked exceptions only one that it declares."""
     origin = error._origin if isinstance(error, CapturedException) else error.java_exception

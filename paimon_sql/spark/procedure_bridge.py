@@ -5,12 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 import pyarrow as pa
+from pyspark.errors.exceptions.captured import CapturedException
 from pyspark.sql.types import DataType, StructField, StructType
 
 from paimon_core.errors import InvalidOptionError
 from paimon_sql.catalog.base import Catalog
 from paimon_sql.procedures import PROCEDURES as REGISTERED
 from paimon_sql.procedures import Procedure, ProcedureContext
+from paimon_sql.spark.errors import unchecked
 from paimon_sql.spark.executor import SparkExecutor
 from paimon_sql.spark.jvm import CATALOG, Jvm
 from paimon_sql.spark.local_scan import LocalScan
@@ -58,7 +60,10 @@ class SparkProcedure(Proxy):
         session = self.session
         executor, zone = SparkExecutor(session), session.time_zone()
         context = ProcedureContext(self.catalog, session.current_database(), executor, zone)
-        rows = self.procedure.call(context, given)
+        try:
+            rows = self.procedure.call(context, given)
+        except CapturedException as e:
+            raise unchecked(self.jvm, e) from e
         names = [c for c, _ in self.procedure.columns]
         fields = [StructField(c, _spark_type(t)) for c, t in self.procedure.columns]
         columns = [pa.array([r[i] for r in rows], _ARROW_TYPES[t]) for i, (_, t) in enumerate(self.procedure.columns)]

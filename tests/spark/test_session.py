@@ -233,6 +233,23 @@ def test_show_create_table_makes_an_equal_table(described: Any) -> None:
         assert rows(described, query.format("copy")) == rows(described, query.format("t"))
 
 
+def test_show_create_table_of_many_tables(described: Any) -> None:
+    tables = (
+        "(`a b` STRING COMMENT 'it''s `q`', c CHAR(3) NOT NULL, d VARCHAR(9), e DECIMAL(38, 18)) COMMENT 'say \"no\"'",
+        "(a BINARY, b TIMESTAMP, c TIMESTAMP_NTZ, d DATE, e TINYINT, f SMALLINT, g FLOAT, h DOUBLE, i BOOLEAN)",
+        "(a ARRAY<MAP<STRING, STRUCT<x: INT COMMENT 'it''s', `y z`: ARRAY<VARCHAR(3)>>>>, b MAP<INT, DATE>, v VARIANT)",
+        "(k INT, p STRING, q DATE) PARTITIONED BY (p, q) TBLPROPERTIES ('primary-key' = 'k,p,q', 'bucket' = '3')",
+        "(k INT, s INT DEFAULT 1, t STRING DEFAULT 'a''b') TBLPROPERTIES ('bucket-key' = 'k', 'bucket' = '2')",
+        "(k INT PRIMARY KEY NOT ENFORCED, v BYTES) WITH ('merge-engine' = 'partial-update')",
+    )
+    stored = "SELECT fields, partition_keys, primary_keys, options, comment FROM `{}$schemas`"
+    for i, definition in enumerate(tables):
+        described.sql(f"CREATE TABLE first_{i} {definition}")
+        (statement,) = rows(described, f"SHOW CREATE TABLE first_{i}")[0]
+        described.sql(statement.replace(f"first_{i} ", f"again_{i} "))
+        assert rows(described, stored.format(f"again_{i}")) == rows(described, stored.format(f"first_{i}")), statement
+
+
 def test_comments_and_properties(described: Any) -> None:
     described.sql("COMMENT ON TABLE t IS 'another'")
     described.sql("ALTER TABLE t SET TBLPROPERTIES ('owner.team' = 'x', 'target-file-size' = '64 mb')")

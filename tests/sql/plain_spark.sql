@@ -391,3 +391,9 @@ BEGIN
   IF x = 1 THEN SET x = 2; END IF;
   SELECT x;
 END
+---
+SELECT array[0], map['k'], array[i + 1].f, array[array[0]] FROM t
+---
+INSERT INTO row (a, b) SELECT row, array['k'] FROM t AS row
+---
+SELECT CAST(a AS VARCHAR(10)), CAST(b AS BINARY), CAST(c AS STRUCT<x: INT>) AS bytes FROM t

@@ -29,3 +29,7 @@ CREATE TABLE t (m MAP<BINARY, ARRAY<BINARY>>, s STRUCT<a: DECIMAL(10, 2), b: BIN
 CREATE TABLE t (`ключ` MULTISET<STRING>, PRIMARY KEY (`ключ`) NOT ENFORCED)
 =>
 CREATE TABLE t (`ключ` MAP<STRING, INT>) TBLPROPERTIES ('primary-key'='ключ', 'paimon-sql.declared-types'='[[["ключ"], "MULTISET"]]')
+---
+CREATE TABLE t (a VARCHAR, b MAP<VARCHAR(3), VARCHAR>)
+=>
+CREATE TABLE t (a STRING, b MAP<VARCHAR(3), STRING>)

@@ -43,3 +43,15 @@ SET CATALOG c
 USE CATALOG `a b`;
 =>
 SET CATALOG `a b`;
+---
+SET 'scan.snapshot-id' = '1'
+=>
+SET `spark.paimon.scan.snapshot-id` = `1`
+---
+SET 'paimon.*.default.T.scan.timestamp-millis' = '1697018249000';
+=>
+SET `spark.paimon.*.default.T.scan.timestamp-millis` = `1697018249000`;
+---
+RESET 'paimon.c.default.T.scan.snapshot-id'
+=>
+RESET `spark.paimon.c.default.T.scan.snapshot-id`

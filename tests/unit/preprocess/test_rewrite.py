@@ -87,6 +87,31 @@ def test_what_is_not_understood_is_left_for_spark_to_report(written, expected):
     assert re.sub(r" TBLPROPERTIES \('paimon-sql.*", "", rewrite(written)) == expected
 
 
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("CREATE TABLE t (a INT, WATERMARK FOR a AS a - INTERVAL '5' SECOND)", "WATERMARK is for streaming jobs"),
+        ("CREATE TABLE t (a INT, cost AS a * 2)", "Column 'cost' cannot be computed"),
+        ("CREATE TABLE t (a INT, `cost` AS a * 2) WITH ('bucket' = '1')", "Column 'cost' cannot be computed"),
+        ("CREATE TABLE t (a BIGINT METADATA FROM 'offset')", "Column 'a' cannot be METADATA"),
+        ("CREATE TABLE t (a INT) WITH ('connector' = 'kafka')", "Flink's connectors are not available"),
+        ("CREATE TEMPORARY TABLE t (a INT) WITH ('connector' = 'datagen')", "Flink's connectors are not available"),
+        ("ALTER TABLE t ADD (ts AS TO_TIMESTAMP(l) AFTER l, WATERMARK FOR ts AS ts)", "Column 'ts' cannot be computed"),
+        ("ALTER TABLE t ADD (ts INT, WATERMARK FOR ts AS ts)", "WATERMARK is for streaming jobs"),
+        ("ALTER TABLE t ADD WATERMARK FOR ts AS ts", "WATERMARK is for streaming jobs"),
+        ("ALTER TABLE t MODIFY WATERMARK FOR ts AS ts", "WATERMARK is for streaming jobs"),
+        ("ALTER TABLE t DROP WATERMARK", "WATERMARK is for streaming jobs"),
+        ("ALTER TABLE t MODIFY a", "MODIFY needs a column and its type"),
+        ("ALTER TABLE t MODIFY (a INT, b", "MODIFY needs a column and its type"),
+        ("ALTER TABLE t MODIFY PRIMARY KEY (a) NOT ENFORCED", "MODIFY needs a column and its type"),
+        ("SET 'execution.runtime-mode' = 'streaming'", "runtime mode 'batch' only"),
+    ],
+)
+def test_what_only_flink_does_is_refused_by_name(text, words):
+    with pytest.raises(PreprocessError, match=words):
+        rewrite(text)
+
+
 @given(st.text(alphabet=st.characters(exclude_characters="$")))
 @example("\x00")
 @example("\ud800'")

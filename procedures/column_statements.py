@@ -1,0 +1,91 @@
+"""What ALTER TABLE … MODIFY becomes: called by the preprocessor's text, not shown by SHOW PROCEDURES."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
+from typing import Any
+
+from paimon_core.spec.types import CollectionType, DataType, MapType, RowType, parse_type
+from paimon_core.store.nested_columns import Fields, Path, place_of
+from paimon_core.store.schema_changes import (
+    AddColumn,
+    DropColumn,
+    Position,
+    SchemaChange,
+    UpdateColumnComment,
+    UpdateColumnNullability,
+    UpdateColumnPosition,
+    UpdateColumnType,
+)
+from paimon_sql.procedures.registry import ProcedureContext, procedure
+
+Rows = Sequence[tuple[Any, ...]]
+
+
+@procedure(result="boolean")
+def change_columns(context: ProcedureContext, table: str, changes: str) -> Rows:
+    """ADD and MODIFY of columns: a JSON list of `add` or `modify` with a name, `type`, `comment`, `first`, `after`.
+
+    The result is true.
+    """
+    identifier = context.identifier(table)
+    fields = context.catalog.load_table(identifier).schema.fields
+    context.catalog.alter_table(identifier, [c for change in json.loads(changes) for c in _asked(change, fields)])
+    return [(True,)]
+
+
+def _asked(change: Mapping[str, Any], fields: Fields) -> Iterator[SchemaChange]:
+    new = parse_type(change["type"])
+    position = Position("first") if change.get("first") else None
+    if "after" in change:
+        position = Position("after", _as_spelled(fields, change["after"]))
+    if "add" in change:
+        yield AddColumn((change["add"],), new, change.get("comment"), position)
+        return
+    field = fields[place_of(fields, _as_spelled(fields, change["modify"]))]
+    path = (field.name,)
+    yield from _retyped(path, field.type, new)
+    if change.get("comment", field.description) != field.description:
+        yield UpdateColumnComment(path, change["comment"])
+    if position is not None and not (position.place == "first" and fields[0] is field):
+        yield UpdateColumnPosition(path, position)
+
+
+def _retyped(path: Path, old: DataType, new: DataType) -> Iterator[SchemaChange]:
+    """What makes one type of another: in a ROW, field by field."""
+    match old, new:
+        case RowType(), RowType():
+            yield from _other_fields(path, old.fields, new.fields)
+        case CollectionType(), CollectionType() if old.kind is new.kind:
+            yield from _retyped((*path, "element"), old.element, new.element)
+        case MapType(), MapType() if old.key.with_nullable(True).sql() == new.key.with_nullable(True).sql():
+            yield from _retyped((*path, "value"), old.value, new.value)
+        case _ if old.with_nullable(True).sql() != new.with_nullable(True).sql():
+            yield UpdateColumnType(path, new)
+    if old.nullable != new.nullable:
+        yield UpdateColumnNullability(path, new.nullable)
+
+
+def _other_fields(path: Path, old: Fields, new: Fields) -> Iterator[SchemaChange]:
+    before, wanted = [f.name for f in old], [f.name for f in new]
+    for field in new:
+        if field.name not in before:
+            yield AddColumn((*path, field.name), field.type, field.description)
+        else:
+            yield from _retyped((*path, field.name), old[before.index(field.name)].type, field.type)
+    for name in before:
+        if name not in wanted:
+            yield DropColumn((*path, name))
+    kept = [n for n in before if n in wanted] + [n for n in wanted if n not in before]
+    if kept != wanted:
+        if kept[0] != wanted[0]:
+            yield UpdateColumnPosition((*path, wanted[0]), Position("first"))
+        for previous, name in pairwise(wanted):
+            yield UpdateColumnPosition((*path, name), Position("after", previous))
+
+
+def _as_spelled(fields: Fields, name: str) -> str:
+    """The name of a column in the table's spelling; as it is where there is none."""
+    return next((f.name for f in fields if f.name.lower() == name.lower()), name)
