@@ -45,6 +45,9 @@ class ParquetFormat:
 
     extension = "parquet"
 
+    def check(self, fields: Sequence[DataField]) -> None:
+        """Parquet files hold every type."""
+
     def open_writer(
         self, io: FileIO, path: str, fields: Sequence[DataField], options: TableOptions
     ) -> ParquetFileWriter:
