@@ -35,6 +35,9 @@ class AvroFormat:
 
     extension = "avro"
 
+    def check(self, fields: Sequence[DataField]) -> None:
+        record_schema(fields)
+
     def open_writer(self, io: FileIO, path: str, fields: Sequence[DataField], options: TableOptions) -> AvroFileWriter:
         return AvroFileWriter(io, path, fields, options)
 

@@ -36,7 +36,13 @@ class OrcFormat:
 
     extension = "orc"
 
+    def check(self, fields: Sequence[DataField]) -> None:
+        for field in fields:
+            if any(t.kind is Kind.VARIANT for t in nested_types(field.type)):
+                raise UnsupportedFeatureError(f"Column {field.name!r}: ORC files hold no VARIANT; use Parquet.")
+
     def open_writer(self, io: FileIO, path: str, fields: Sequence[DataField], options: TableOptions) -> OrcFileWriter:
+        self.check(fields)
         return OrcFileWriter(io, path, fields, options)
 
     def read(self, io: FileIO, request: ReadRequest) -> Iterator[pa.RecordBatch]:
@@ -54,9 +60,6 @@ class OrcFileWriter:
     """One ORC file; stripes end when they are full."""
 
     def __init__(self, io: FileIO, path: str, fields: Sequence[DataField], options: TableOptions):
-        for field in fields:
-            if any(t.kind is Kind.VARIANT for t in nested_types(field.type)):
-                raise UnsupportedFeatureError(f"Column {field.name!r}: ORC files hold no VARIANT; use Parquet.")
         self._schema = stored_schema(arrow_schema(fields))
         self._stats = ValueStats(fields)
         settings = _settings(options)

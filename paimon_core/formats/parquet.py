@@ -23,6 +23,7 @@ from paimon_core.formats.evolution import conform_batch, request_sources
 from paimon_core.formats.file_format import ReadRequest, WrittenFile
 from paimon_core.formats.input import read_errors
 from paimon_core.formats.output import OutputFile
+from paimon_core.formats.required_parts import has_required_parts, with_required_parts
 from paimon_core.formats.stats import chunk_stats, float_stats, merge_stats
 from paimon_core.io.file_io import FileIO, storage_errors
 from paimon_core.options import FILE_COMPRESSION, ZSTD_LEVEL, Option, TableOptions, boolean, memory_size
@@ -43,6 +44,9 @@ class ParquetFormat:
     """`file.format = parquet`."""
 
     extension = "parquet"
+
+    def check(self, fields: Sequence[DataField]) -> None:
+        """Parquet files hold every type."""
 
     def open_writer(
         self, io: FileIO, path: str, fields: Sequence[DataField], options: TableOptions
@@ -111,6 +115,7 @@ class ParquetFileWriter:
         with storage_errors("write", self._output.path):
             if self._writer is None:
                 self._writer = self._open(rows)
+            rows = _with_required_parts(rows)
             self._writer.write_table(rows, row_group_size=self._group_rows or max(rows.num_rows, 1))
 
     def _open(self, first_rows: pa.Table) -> pq.ParquetWriter:
@@ -190,6 +195,14 @@ def _open(io: FileIO, request: ReadRequest) -> pq.ParquetFile:
         # INT96 has nanoseconds of any day: microseconds reach further than Arrow's nanoseconds
         coerce_int96_timestamp_unit=None if nanos else "us",
     )
+
+
+def _with_required_parts(rows: pa.Table) -> pa.Table:
+    for i, field in enumerate(rows.schema):
+        if has_required_parts(field.type):
+            chunks = [with_required_parts(c) for c in rows.column(i).chunks]
+            rows = rows.set_column(i, field, pa.chunked_array(chunks, field.type))
+    return rows
 
 
 def _batches(

@@ -41,8 +41,11 @@ class TextFormat:
     def __init__(self, form: TextForm) -> None:
         self._form, self.extension = form, form.name
 
-    def open_writer(self, io: FileIO, path: str, fields: Sequence[DataField], options: TableOptions) -> TextFileWriter:
+    def check(self, fields: Sequence[DataField]) -> None:
         self._form.check(fields)
+
+    def open_writer(self, io: FileIO, path: str, fields: Sequence[DataField], options: TableOptions) -> TextFileWriter:
+        self.check(fields)
         _codec(options)  # before there is a file
         return TextFileWriter(self._form, OutputFile(io, path), fields, options)
 

@@ -10,6 +10,7 @@ from itertools import count
 from paimon_core import options as known_options
 from paimon_core.errors import InvalidOptionError, InvalidSchemaError, UnsupportedFeatureError
 from paimon_core.formats.default_values import default_value
+from paimon_core.formats.registry import FORMATS
 from paimon_core.lsm.engines.registry import merge_engine
 from paimon_core.lsm.functions.field_options import DEFAULT_FUNCTION, FIELDS_PREFIX, FUNCTION_SUFFIX, FieldOptions
 from paimon_core.lsm.strategy import DELTA_COMMITS
@@ -20,6 +21,8 @@ from paimon_core.options import (
     CLUSTERING_INCREMENTAL,
     DATA_EVOLUTION,
     DELETION_VECTORS,
+    FILE_FORMAT,
+    FILE_FORMAT_PER_LEVEL,
     MERGE_ENGINE,
     RECORD_EXPIRE_TIME,
     RECORD_TIME_FIELD,
@@ -111,7 +114,8 @@ def check_schema(schema: TableSchema) -> None:
     _check_row_tracking(schema, options)
     check_option_rules(schema, options)
     indexed_columns(options, schema)  # raises where a column cannot have the index
-    _check_blobs(schema, options)
+    _check_blobs_and_vectors(schema, options)
+    _check_formats(schema, options)
 
 
 def _keys(kind: str, option: str, given: Sequence[str], options: dict[str, str]) -> tuple[str, ...]:
@@ -287,7 +291,7 @@ def _check_row_tracking(schema: TableSchema, options: TableOptions) -> None:
         )
 
 
-def _check_blobs(schema: TableSchema, options: TableOptions) -> None:
+def _check_blobs_and_vectors(schema: TableSchema, options: TableOptions) -> None:
     for field in schema.fields:
         named = field.name in names(options.values.get("blob-field", ""))
         asked = named or (field.description or "").strip().startswith("__BLOB_")
@@ -296,6 +300,17 @@ def _check_blobs(schema: TableSchema, options: TableOptions) -> None:
                 f"Column {field.name!r} cannot be made a BLOB by this version, which only reads such columns: leave "
                 "out the option 'blob-field' and the directive in its comment."
             )
+    vectors = names(options.values.get("vector-field", ""))
+    if vectors:
+        raise UnsupportedFeatureError(
+            f"Column {vectors[0]!r} cannot be made a VECTOR by this version: leave out the option 'vector-field', and "
+            "it stays an ARRAY."
+        )
+
+
+def _check_formats(schema: TableSchema, options: TableOptions) -> None:
+    for name in {options[FILE_FORMAT], *options[FILE_FORMAT_PER_LEVEL].values()} & FORMATS.keys():
+        FORMATS[name].check(schema.fields)
 
 
 def _named(schema: TableSchema, option: str, columns: Sequence[str]) -> tuple[DataField, ...]:

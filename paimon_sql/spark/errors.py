@@ -82,7 +82,13 @@ def no_such_function(jvm: Jvm, identifier: Any) -> Py4JJavaError:
 
 
 def declared(jvm: Jvm, error: CapturedException, carrier: str) -> Py4JJavaError:
-    """A Java exception that came out of the JVM, for a method that declares `carrier`: what is checked goes as that."""
+    """A Java exception that came out of the JVM, for a method that declares `carrier`: what is checked goes as that.
+
+    What a worker of ours said is told alone.
+    """
+    said = of_worker(error)
+    if said is not error:
+        return Py4JJavaError(str(said), java_exception(jvm, said, None))
     if is_instance_of(jvm.gateway, error._origin, "java.lang.RuntimeException"):
         return Py4JJavaError(str(error), error._origin)
     return Py4JJavaError(told(error), _analysis(jvm, carrier, told(error), error.getCondition()))

@@ -110,18 +110,20 @@ class _Merge:
         self.fills = brings_columns(target.table, plan)
         source = _source(target, plan)
         self.given = {c.lower() for c in source.columns}
-        self.left = target.frame.withColumn(_IN_TARGET, F.lit(True))
-        self.right = source.withColumn(_IN_SOURCE, F.lit(True))
+        self.left, self.right = target.frame, source
         self.matched = self.jvm.items(plan.matchedActions())
         self.unmatched = self.jvm.items(plan.notMatchedActions())
         self.sourceless = self.jvm.items(plan.notMatchedBySourceActions())
         how = {(False, False): "inner", (True, False): "right", (False, True): "left", (True, True): "full"}
         condition = target.column(plan.mergeCondition())
-        self.joined = self.left.join(self.right, condition, how[bool(self.unmatched), bool(self.sourceless)])
+        # the statement is resolved without the marks, which no message should suggest
+        self.both = self.left.join(self.right, condition)
+        left, right = self.left.withColumn(_IN_TARGET, F.lit(True)), self.right.withColumn(_IN_SOURCE, F.lit(True))
+        self.joined = left.join(right, condition, how[bool(self.unmatched), bool(self.sourceless)])
         self.kept = self._bind(self.left, self._named(target.columns))
         self.updated: set[str] = set()  # columns that some action assigns
         self.in_target, self.in_source = self._columns(
-            [*self._bind(self.left, [F.col(_IN_TARGET)]), *self._bind(self.right, [F.col(_IN_SOURCE)])]
+            [*self._bind(left, [F.col(_IN_TARGET)]), *self._bind(right, [F.col(_IN_SOURCE)])]
         )
 
     @property
@@ -141,7 +143,7 @@ class _Merge:
         inserts = self.in_target.isNull() & self.in_source.isNotNull()
         alone = self.in_target.isNotNull() & self.in_source.isNull()
         return [
-            *(self._action(a, self.joined, both, self._updated) for a in self.matched),
+            *(self._action(a, self.both, both, self._updated) for a in self.matched),
             *(self._action(a, self.right, inserts, self._inserted) for a in self.unmatched),
             *(self._action(a, self.left, alone, self._updated) for a in self.sourceless),
         ]
@@ -214,7 +216,7 @@ class _Merge:
     def _equal_columns(self) -> list[set[str]]:
         """Pairs of columns that the ON condition says are equal."""
         found = []
-        waiting = self._bind(self.left.crossJoin(self.right), [self.target.column(self.plan.mergeCondition())])
+        waiting = self._bind(self.both, [self.target.column(self.plan.mergeCondition())])
         while waiting:
             expression = waiting.pop()
             if class_name(expression) == "And":

@@ -22,6 +22,7 @@ from paimon_core.expressions.predicate import Predicate
 from paimon_core.format_table.scan import decode_format_split, read_format_split
 from paimon_core.format_table.write import FormatTableWriter, encode_staged_files
 from paimon_core.formats.arrow_types import TRACKING_FIELDS, arrow_schema
+from paimon_core.formats.required_parts import with_required_parts
 from paimon_core.scan.views import View, read_view
 from paimon_core.spec.message import encode_message
 from paimon_core.spec.split import DataSplit, decode_split
@@ -220,7 +221,7 @@ def _for_spark(batches: Iterable[pa.RecordBatch], required: StructType) -> Itera
     wanted = to_arrow_schema(required, timezone="UTC")
     options = [pc.CastOptions(f.type, allow_time_truncate=True) for f in wanted]  # Spark has microseconds
     for batch in batches:
-        arrays = [batch.column(i).cast(options=options[i]) for i in range(len(options))]
+        arrays = [with_required_parts(batch.column(i)).cast(options=options[i]) for i in range(len(options))]
         yield pa.RecordBatch.from_arrays(arrays, schema=wanted)
 
 
@@ -241,4 +242,4 @@ def _stored(column: pa.Array, target: pa.DataType) -> pa.Array:
     """Spark's values in the table's type: microseconds become the type's precision, rounded down."""
     if pa.types.is_timestamp(target) and target.unit == "ms":
         column = pc.floor_temporal(column, unit="millisecond")
-    return column.cast(options=pc.CastOptions(target, allow_time_truncate=True))
+    return with_required_parts(column).cast(options=pc.CastOptions(target, allow_time_truncate=True))

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from pyspark.errors import AnalysisException
+from pyspark.errors import AnalysisException, SparkRuntimeException
 from pyspark.errors.exceptions.base import PySparkException
 
 pytestmark = pytest.mark.spark
@@ -82,12 +82,24 @@ def test_merge_of_a_table_into_itself(spark: Any, table: str) -> None:
 def test_two_source_rows_for_one(spark: Any, warehouse: str, table: str) -> None:
     before, files = rows(spark), data_files(warehouse)
     source = "(SELECT 1 AS id, explode(array(5, 6)) AS v)"
-    with pytest.raises(PySparkException, match="several source rows match one row of the target"):
+    with pytest.raises(SparkRuntimeException, match="^MERGE failed: several source rows match one row of the target"):
         spark.sql(f"MERGE INTO t USING {source} s ON t.id = s.id WHEN MATCHED THEN UPDATE SET v = s.v")
     assert rows(spark) == before
     assert data_files(warehouse) == files
     spark.sql(f"MERGE INTO t USING {source} s ON t.id = s.id WHEN MATCHED THEN DELETE")
     assert rows(spark) == before[1:]
+
+
+def test_columns_that_are_misspelled_in_a_merge(spark: Any, table: str) -> None:
+    source = "(SELECT 1 AS id, 5 AS v)"
+    for condition, clause in (
+        ("t.id = q.paimon_in_sourc", "MATCHED THEN DELETE"),
+        ("t.id = q.id", "MATCHED AND q.paimon_in_sourc THEN DELETE"),
+        ("t.id = q.id", "NOT MATCHED THEN INSERT (id, v) VALUES (q.id, q.paimon_in_sourc)"),
+    ):
+        with pytest.raises(AnalysisException, match="paimon_in_sourc. cannot be resolved") as caught:
+            spark.sql(f"MERGE INTO t USING {source} q ON {condition} WHEN {clause}")
+        assert "__paimon_in_source" not in str(caught.value)
 
 
 def test_what_is_refused_changes_nothing(spark: Any, warehouse: str, table: str) -> None:
