@@ -57,9 +57,7 @@ RULES = (
 _DOLLAR_NAME = re.compile(r"\w\$\w")
 _OPTIONS_HINT = re.compile(r"/\*\+\s*OPTIONS\b", re.I)
 _TABLE_FUNCTION = re.compile(r"\bpaimon_incremental_\w+\s*\(", re.I)
-_CONSTRUCTOR = re.compile(
-    r"\b(?:ARRAY|MAP)\s*\[|\bROW\s*[(<]|\bCAST\b.*?\b(?:BYTES|VARBINARY|VARCHAR|MULTISET)\b", re.I | re.S
-)
+_CONSTRUCTOR = re.compile(r"\b(?:ARRAY|MAP)\s*\[|\bROW\s*[(<]|\b(?:BYTES|VARBINARY|MULTISET|VARCHAR(?!\s*\())\b", re.I)
 _FIRST_WORD = re.compile(
     r"(?:\s+|--[^\n]*|/\*(?!\+).*?\*/)*+(?:EXPLAIN\s+(?:\w+\s+)?)?(?:(CREATE|REPLACE)|ALTER|COPY|SET|RESET|USE|SHOW(?=\s+TAGS))\b",
     re.I | re.S,
