@@ -60,7 +60,7 @@ def _value(text: str, data_type: DataType) -> pa.Array:
             return _struct(text, fields).cast(arrow_type(data_type))
     if not can_cast(STRING, data_type):
         raise InvalidDataError("columns of this type have no default value")
-    if len(text) > 1 and text[0] == text[-1] == "'":
+    if len(text) > 1 and text[0] == text[-1] and text[0] in "'\"":
         text = text[1:-1]
     if data_type.kind in (Kind.FLOAT, Kind.DOUBLE):
         text = re.sub(r"(?<=[0-9.])[dDfF]$", "", text)
