@@ -51,6 +51,11 @@ def load_file_io(uri: str, options: Mapping[str, str]) -> FileIO:
     return FsspecFileIO(scheme, {**url_options(location), **_client_options(scheme, options)})
 
 
+def is_storage_option(key: str) -> bool:
+    """Whether an option tells how to reach a storage: it belongs to a catalog, and may be a secret."""
+    return key.lower().startswith((_PASSTHROUGH, *(p for prefixes in _PREFIXES.values() for p in prefixes)))
+
+
 def normalize(uri: str) -> str:
     """A location in its one spelling: absolute, no trailing slash; local ones are plain paths, nothing is unescaped.
 

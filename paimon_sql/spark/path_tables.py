@@ -13,7 +13,7 @@ from typing import Any
 from pyspark.sql import DataFrame, DataFrameReader, DataFrameWriter
 
 from paimon_core.errors import InvalidOptionError
-from paimon_core.io.load import normalize
+from paimon_core.io.load import is_storage_option, normalize
 from paimon_sql.preprocess.quoting import quoted_name
 from paimon_sql.spark.catalog_bridge import PROVIDER
 from paimon_sql.spark.jvm import Jvm, scala_map_of
@@ -64,6 +64,11 @@ def table_name(options: Mapping[str, str], path: object, suffix: str = "") -> st
 
     Raises `InvalidOptionError` where it is not one table.
     """
+    if kept := sorted(filter(is_storage_option, options)):
+        raise InvalidOptionError(
+            f"{', '.join(kept)}: options of a storage are settings of the session, as "
+            f"spark.sql.catalog.{PATHS}.{kept[0]}; those of a reader or a writer may end up in the table's definition."
+        )
     place = {k.lower(): v for k, v in options.items() if k.lower() in _PLACE}
     given = [p for p in (*(path if isinstance(path, list) else [path]), place.get("path")) if p is not None]
     catalog = place.get("catalog")

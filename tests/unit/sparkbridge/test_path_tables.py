@@ -29,3 +29,10 @@ def test_one_table(options: dict[str, str], path: object, name: str) -> None:
 def test_not_one_path(options: dict[str, str], path: object) -> None:
     with pytest.raises(InvalidOptionError, match="one table at one path"):
         table_name(options, path)
+
+
+def test_secrets_of_a_storage_are_no_options_of_a_table() -> None:
+    for key in ("s3.secret-key", "fs.s3a.access.key", "fsspec.token"):
+        with pytest.raises(InvalidOptionError, match=rf"{key}: .* spark\.sql\.catalog\.paimon_path\.{key}") as caught:
+            table_name({key: "hidden"}, "s3://bucket/t")
+        assert "hidden" not in str(caught.value)
