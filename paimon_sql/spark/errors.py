@@ -87,7 +87,7 @@ def declared(jvm: Jvm, error: CapturedException, carrier: str) -> Py4JJavaError:
     What a worker of ours said is told alone.
     """
     said = of_worker(error)
-    if said is not error:
+    if isinstance(said, PaimonError):
         return Py4JJavaError(str(said), java_exception(jvm, said, None))
     if is_instance_of(jvm.gateway, error._origin, "java.lang.RuntimeException"):
         return Py4JJavaError(str(error), error._origin)

@@ -47,7 +47,7 @@ def _load(reader: Any, path: Any = None, format: str | None = None, schema: Any 
 
 def _save(
     writer: Any, path: Any = None, format: str | None = None, mode: Any = None, partitionBy: Any = None, **options: Any
-) -> None:
+) -> Any:
     if not _is_ours(format or writer._jwrite.source()):
         return NotImplemented
     writer.mode(mode).options(**options)
@@ -56,7 +56,7 @@ def _save(
     writer.format(PROVIDER)
     given = _options(Jvm(writer._spark.sparkContext), writer._jwrite)
     with _without(writer._jwrite, [k for k in given if k.lower() in _PLACE]):
-        writer.saveAsTable(table_name(given, path))
+        return writer.saveAsTable(table_name(given, path))
 
 
 def table_name(options: Mapping[str, str], path: object, suffix: str = "") -> str:
