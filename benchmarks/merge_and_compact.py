@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import argparse
 import multiprocessing
-import resource
 import tempfile
 import time
 from collections.abc import Callable, Iterator
@@ -19,6 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
+from memory import peak_bytes
 
 from paimon_core.formats.arrow_types import arrow_schema
 from paimon_core.io.local import LocalFileIO
@@ -108,7 +108,7 @@ def measured(work: Work, store: TableStore, files: list[DataFileMeta]) -> tuple[
 def _measure(work: Work, store: TableStore, files: list[DataFileMeta]) -> tuple[float, int, int]:
     started = time.perf_counter()
     rows = work(store, files)
-    return time.perf_counter() - started, rows, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+    return time.perf_counter() - started, rows, peak_bytes()
 
 
 def measure_all(rows: int) -> Iterator[Figure]:

@@ -11,7 +11,6 @@ from __future__ import annotations
 import argparse
 import multiprocessing
 import os
-import resource
 import tempfile
 import time
 import uuid
@@ -19,6 +18,8 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
+
+from memory import peak_bytes
 
 from paimon_core.commit.draft import CommitInfo
 from paimon_core.io.local import LocalFileIO
@@ -130,7 +131,7 @@ def measured(work: Work, store: TableStore) -> tuple[float, int, float]:
     """Seconds, what it counted, peak resident MiB."""
     started = time.perf_counter()
     count = work(store)
-    return time.perf_counter() - started, count, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    return time.perf_counter() - started, count, peak_bytes() / 2**20
 
 
 def main() -> None:
