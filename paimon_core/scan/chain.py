@@ -48,7 +48,7 @@ def plan_chain(store: TableStore, predicate: Predicate | None, *, level: int | N
             f"Table {store.name} is a chain table, which has no versions of its own: read one of its branches "
             f"'{store.options[SCAN_SNAPSHOT_BRANCH]}' or '{store.options[SCAN_DELTA_BRANCH]}' at that version."
         )
-    chain = _Chain(store, *(open_branch(store, store.options[o]) for o in (SCAN_SNAPSHOT_BRANCH, SCAN_DELTA_BRANCH)))
+    chain = _Chain.of(store)
     whole = plan_scan(chain.full, latest_snapshot(chain.full), predicate, level=level)
     splits = [replace(s, branch=chain.full.branch) for s in whole.splits]
     if level is None:
@@ -58,7 +58,7 @@ def plan_chain(store: TableStore, predicate: Predicate | None, *, level: int | N
 
 def chain_files(store: TableStore) -> list[ManifestEntry]:
     """The files of the partitions: those of full ones, and the changes of the others."""
-    chain = _Chain(store, *(open_branch(store, store.options[o]) for o in (SCAN_SNAPSHOT_BRANCH, SCAN_DELTA_BRANCH)))
+    chain = _Chain.of(store)
     others = (e for p, entries in chain.changed.items() if p not in chain.whole for e in entries)
     return [*(e for entries in chain.whole.values() for e in entries), *others]
 
@@ -71,6 +71,11 @@ class _Chain:
     full: TableStore
     changes: TableStore
 
+    @staticmethod
+    def of(store: TableStore) -> _Chain:
+        """Raises `BranchNotFoundError`."""
+        return _Chain(store, *(open_branch(store, store.options[o]) for o in (SCAN_SNAPSHOT_BRANCH, SCAN_DELTA_BRANCH)))
+
     @cached_property
     def whole(self) -> dict[bytes, list[ManifestEntry]]:
         """The files of full partitions."""
@@ -80,6 +85,11 @@ class _Chain:
     def changed(self) -> dict[bytes, list[ManifestEntry]]:
         """The files of changes, by partition."""
         return _by_partition(self.changes)
+
+    @cached_property
+    def places(self) -> dict[bytes, tuple[Place, Place]]:
+        """See `_place`, of all partitions."""
+        return {p: self._place(p) for p in (*self.whole, *self.changed)}
 
     def made(self, predicate: Predicate | None) -> Iterator[DataSplit]:
         """The splits of partitions that are not there in full."""
@@ -93,18 +103,18 @@ class _Chain:
         # versions of a row are in several partitions: only by its key they are all of interest, or none
         on_keys = only_on(predicate, schema.trimmed_primary_keys) if predicate else None
         base, later = (_splits(s, on_keys) for s in (self.full, self.changes))
-        for partition in sorted(lacking, key=self._place):
+        for partition in sorted(lacking, key=self.places.__getitem__):
             anchor, links = self._links(partition)
             yield from self._merged(partition, base.get(anchor, []), [s for p in links for s in later.get(p, [])])
 
     def _links(self, partition: bytes) -> tuple[bytes | None, list[bytes]]:
         """The full partition that one starts from, None for nothing, and those whose changes follow."""
-        group, place = self._place(partition)
-        before = [p for p in self.whole if self._place(p)[0] == group and self._place(p)[1] < place]
-        anchor = max(before, key=self._place, default=None)
-        start = None if anchor is None else self._place(anchor)[1]
-        later = [(self._place(p), p) for p in self.changed]
-        return anchor, [p for (g, at), p in later if g == group and at <= place and (start is None or at > start)]
+        group, place = self.places[partition]
+        chained = {p: at for p, (other, at) in self.places.items() if other == group and at <= place}
+        before = [p for p in self.whole if p in chained]  # not the partition itself, which is not there in full
+        anchor = max(before, key=chained.__getitem__, default=None)
+        links = [p for p in self.changed if p in chained]
+        return anchor, links if anchor is None else [p for p in links if chained[p] > chained[anchor]]
 
     def _merged(self, partition: bytes, base: Sequence[DataSplit], later: Sequence[DataSplit]) -> Iterator[DataSplit]:
         by_bucket: dict[int, list[DataSplit]] = defaultdict(list)
