@@ -6,7 +6,6 @@ from collections.abc import Callable
 from typing import Any
 
 import pyarrow as pa
-from pyspark.sql.types import BinaryType, StructField, StructType
 
 from paimon_core.commit.changes import Overwrite
 from paimon_core.errors import NotFoundError, UnsupportedFeatureError
@@ -19,16 +18,14 @@ from paimon_core.table import Table
 from paimon_sql.catalog.base import StagedTable
 from paimon_sql.preprocess.quoting import quoted_name
 from paimon_sql.spark.filters import from_connector, translate_all
-from paimon_sql.spark.jvm import CATALOG, PYTHON_SOURCE, READ, SQL, Jvm, python_map
+from paimon_sql.spark.jvm import CATALOG, READ, SQL, Jvm, python_map
 from paimon_sql.spark.partition_bridge import PartitionManagement
 from paimon_sql.spark.proxy import Proxy
 from paimon_sql.spark.scan_bridge import WorkerBatch
 from paimon_sql.spark.session_bridge import SessionBridge
 from paimon_sql.spark.types import read_struct, string_types, to_struct
 from paimon_sql.spark.worker import read_format_function, write_format_function
-
-WRITE = f"{SQL}.connector.write"
-_MESSAGE = StructType([StructField("message", BinaryType())])
+from paimon_sql.spark.write_bridge import WRITE, WorkerBatchWrite
 
 
 class FormatSparkTable(PartitionManagement):
@@ -344,32 +341,15 @@ class FormatWrite(Proxy):
         implements = [f"{WRITE}.RequiresDistributionAndOrdering"]
 
 
-class FormatBatchWrite(Proxy):
+class FormatBatchWrite(WorkerBatchWrite):
     """One job: tasks write files under hidden names, `commit` moves them."""
 
-    def __init__(self, builder: FormatWriteBuilder) -> None:
-        super().__init__(builder.jvm)
-        self.builder, self.may_be_visible = builder, False
+    builder: FormatWriteBuilder
 
-    def createBatchWriterFactory(self, info: Any) -> Any:
-        session = self.builder.session
-        session.bound_batches_by_rows()
-        return self.jvm.java_class(f"{PYTHON_SOURCE}.PythonBatchWriterFactory")(
-            session.python_source(),
-            session.command(write_format_function(self.builder.table.store), _MESSAGE),
-            self.builder.schema,
-            self.jvm.none,
-            self.jvm.none,
-        )
+    def _task(self, info: Any) -> Any:
+        return write_format_function(self.builder.table.store)
 
-    def useCommitCoordinator(self) -> bool:
-        return True
-
-    def onDataWriterCommit(self, message: Any) -> None:
-        """Nothing is visible before the job commits."""
-
-    def commit(self, messages: Any, summary: Any = None) -> None:
-        self.builder.session.bound_batches_by_bytes()
+    def _commit(self, messages: Any) -> None:
         replaced = self.builder.replaced
         old = [] if replaced is None else [path for split in replaced.plan() for path in split.paths]
         if self.builder.before_commit is not None:
@@ -379,13 +359,8 @@ class FormatBatchWrite(Proxy):
         for path in old:
             self.builder.table.store.io.delete(path)
 
-    def abort(self, messages: Any) -> None:
-        self.builder.session.bound_batches_by_bytes()
-        if not self.may_be_visible:
-            self.builder.table.abort(_decode(m for m in messages if m is not None))
-
-    class Java:
-        implements = [f"{WRITE}.BatchWrite"]
+    def _abort(self, messages: list[Any]) -> None:
+        self.builder.table.abort(_decode(messages))
 
 
 def _decode(messages: Any) -> list[StagedFile]:

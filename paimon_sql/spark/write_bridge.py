@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import Any
 
@@ -133,32 +134,23 @@ class PaimonWrite(Proxy):
         implements = [f"{WRITE}.RequiresDistributionAndOrdering"]
 
 
-class PaimonBatchWrite(Proxy):
-    """One job: the factory goes to executors, the messages of its tasks come back to `commit`."""
+class WorkerBatchWrite(Proxy, ABC):
+    """One job of Python workers: the factory goes to executors, the messages of its tasks come back to `commit`.
 
-    def __init__(self, builder: PaimonWriteBuilder) -> None:
+    `builder` has the session, and the schema of the rows.
+    """
+
+    def __init__(self, builder: Any) -> None:
         super().__init__(builder.jvm)
-        self.builder, self.table = builder, builder.table
-        self.may_be_visible = False
+        self.builder, self.may_be_visible = builder, False
 
     def createBatchWriterFactory(self, info: Any) -> Any:
         session = self.builder.session
-        overwritten = self.builder.overwritten
-        base = self.table.assignment_base(info.numPartitions(), overwritten)
-        store = self.table.write_store(overwrites=overwritten is not None)
-        function = self._function(store, self.table.max_sequence_number() + 1, base)
+        command = session.command(self._task(info), _MESSAGE)
         session.bound_batches_by_rows()
         return self.jvm.java_class(f"{PYTHON_SOURCE}.PythonBatchWriterFactory")(
-            session.python_source(),
-            session.command(function, _MESSAGE),
-            self.builder.schema,
-            self.jvm.none,
-            self.jvm.none,
+            session.python_source(), command, self.builder.schema, self.jvm.none, self.jvm.none
         )
-
-    def _function(self, store: TableStore, sequence_start: int, base: AssignmentBase | None) -> Any:
-        """What a task runs; its rows are numbered from `sequence_start`, dynamic buckets go by `base`."""
-        return write_function(store, sequence_start, base)
 
     def useCommitCoordinator(self) -> bool:
         return True  # of the attempts at a task, retried or speculative, one may commit
@@ -175,6 +167,39 @@ class PaimonBatchWrite(Proxy):
         self.builder.session.bound_batches_by_bytes()
         if not self.may_be_visible:
             self._abort([m for m in messages if m is not None])
+
+    @abstractmethod
+    def _task(self, info: Any) -> Any:
+        """What a task runs."""
+
+    @abstractmethod
+    def _commit(self, messages: Any) -> None:
+        """Make what the tasks wrote visible; `may_be_visible` says whether it could be."""
+
+    @abstractmethod
+    def _abort(self, messages: list[Any]) -> None:
+        """Delete what the tasks wrote."""
+
+    class Java:
+        implements = [f"{WRITE}.BatchWrite"]
+
+
+class PaimonBatchWrite(WorkerBatchWrite):
+    """Rows to data files, committed once."""
+
+    def __init__(self, builder: PaimonWriteBuilder) -> None:
+        super().__init__(builder)
+        self.table = builder.table
+
+    def _task(self, info: Any) -> Any:
+        overwritten = self.builder.overwritten
+        base = self.table.assignment_base(info.numPartitions(), overwritten)
+        store = self.table.write_store(overwrites=overwritten is not None)
+        return self._function(store, self.table.max_sequence_number() + 1, base)
+
+    def _function(self, store: TableStore, sequence_start: int, base: AssignmentBase | None) -> Any:
+        """What a task runs; its rows are numbered from `sequence_start`, dynamic buckets go by `base`."""
+        return write_function(store, sequence_start, base)
 
     def _commit(self, messages: Any) -> None:
         self.may_be_visible = True
@@ -194,9 +219,6 @@ class PaimonBatchWrite(Proxy):
 
     def _abort(self, messages: list[Any]) -> None:
         self.table.abort(_decode(messages))
-
-    class Java:
-        implements = [f"{WRITE}.BatchWrite"]
 
 
 def _decode(messages: Any) -> list[CommitMessage]:
