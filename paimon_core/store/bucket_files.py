@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
+from itertools import pairwise
 
 import numpy as np
 import pyarrow as pa
@@ -15,8 +16,10 @@ from paimon_core.expressions.predicate import Predicate
 from paimon_core.formats.arrow_types import (
     KEY_PREFIX,
     ROW_INDEX,
+    SEQUENCE_NUMBER,
     TRACKING_FIELDS,
     TRACKING_NAMES,
+    VALUE_KIND,
     arrow_schema,
     key_value_fields,
 )
@@ -29,6 +32,7 @@ from paimon_core.lsm.compaction import level_runs
 from paimon_core.lsm.engines.registry import merge_engine
 from paimon_core.lsm.merge import MergeSpec, merge_runs
 from paimon_core.lsm.record_expiry import RecordExpiry
+from paimon_core.lsm.rows import ROW_INSERT
 from paimon_core.lsm.runs import SortedRun, in_key_order
 from paimon_core.lsm.strategy import holds_whole_rows
 from paimon_core.options import PARTITION_DEFAULT_NAME, SEQUENCE_FIELD, SEQUENCE_ORDER
@@ -160,16 +164,43 @@ def numbered(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         yield batch.append_column(ROW_INDEX, pa.array(numbers))
 
 
-def merge_section(files: BucketFiles, section: Sequence[SortedRun], spec: MergeSpec) -> Iterator[pa.RecordBatch]:
-    """Merge the runs of a section, whose columns include keys, sequence numbers and row kinds."""
+def merge_section(
+    files: BucketFiles, section: Sequence[SortedRun], spec: MergeSpec, *, values_only: bool = False
+) -> Iterator[pa.RecordBatch]:
+    """Merge the runs of a section, whose columns include keys, sequence numbers and row kinds.
+
+    `values_only`: nobody asks for sequence numbers and row kinds of the result; they are then read only where they
+    decide anything.
+    """
     oldest_first, whole = _oldest_first(files.store, section)
+    numbers = values_only and _are_ages_told([f for run in oldest_first for f in run])
+    read = partial(_read_values, files, numbers) if values_only else files.read
     try:
-        yield from merge_runs([files.read(run) for run in oldest_first], spec, whole=whole)
+        yield from merge_runs([read(run) for run in oldest_first], spec, whole=whole)
     except MergeRefusedError:
         raise
     except InvalidDataError as e:
         names = " or ".join(f.file_name for run in oldest_first for f in run)
         raise CorruptFileError(f"{files.bucket_dir}/{names}", f"it is not what metadata says ({e})") from e
+
+
+def _are_ages_told(files: Sequence[DataFileMeta]) -> bool:
+    """Whether metadata says of any two files which one's rows are all younger."""
+    by_age = sorted(files, key=lambda f: f.min_sequence_number)
+    return all(old.max_sequence_number < young.min_sequence_number for old, young in pairwise(by_age))
+
+
+def _read_values(files: BucketFiles, numbers: bool, run: Sequence[DataFileMeta]) -> Iterator[pa.RecordBatch]:
+    """The rows of a run for a merge that nobody asks for sequence numbers and row kinds: all rows of a file have one
+    number where `numbers` need not be read, and one kind where metadata knows of no deletes."""
+    names, schema = [f.name for f in files.fields], arrow_schema(files.fields)
+    for file in run:
+        told = {SEQUENCE_NUMBER: pa.scalar(file.max_sequence_number, pa.int64())} if numbers else {}
+        if file.delete_row_count == 0:
+            told[VALUE_KIND] = pa.scalar(ROW_INSERT, pa.int8())
+        for batch in replace(files, fields=tuple(f for f in files.fields if f.name not in told)).read([file]):
+            arrays = [pa.repeat(told[n], len(batch)) if n in told else batch.column(n) for n in names]
+            yield pa.RecordBatch.from_arrays(arrays, schema=schema)
 
 
 def _oldest_first(store: TableStore, section: Sequence[SortedRun]) -> tuple[list[Sequence[DataFileMeta]], int]:
