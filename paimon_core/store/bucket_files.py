@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from itertools import pairwise
 
 import numpy as np
 import pyarrow as pa
@@ -32,7 +31,6 @@ from paimon_core.lsm.compaction import level_runs
 from paimon_core.lsm.engines.registry import merge_engine
 from paimon_core.lsm.merge import MergeSpec, merge_runs
 from paimon_core.lsm.record_expiry import RecordExpiry
-from paimon_core.lsm.rows import ROW_INSERT
 from paimon_core.lsm.runs import SortedRun, in_key_order
 from paimon_core.lsm.strategy import holds_whole_rows
 from paimon_core.options import PARTITION_DEFAULT_NAME, SEQUENCE_FIELD, SEQUENCE_ORDER
@@ -169,14 +167,13 @@ def merge_section(
 ) -> Iterator[pa.RecordBatch]:
     """Merge the runs of a section, whose columns include keys, sequence numbers and row kinds.
 
-    `values_only`: nobody asks for sequence numbers and row kinds of the result; they are then read only where they
-    decide anything.
+    `values_only`: nobody asks for sequence numbers and row kinds; where they decide nothing, they are not even read.
     """
     oldest_first, whole = _oldest_first(files.store, section)
-    numbers = values_only and _are_ages_told([f for run in oldest_first for f in run])
-    read = partial(_read_values, files, numbers) if values_only else files.read
+    told = _told_by_metadata(oldest_first) if values_only else frozenset()
+    reader = replace(files, fields=tuple(f for f in files.fields if f.name not in told))
     try:
-        yield from merge_runs([read(run) for run in oldest_first], spec, whole=whole)
+        yield from merge_runs([reader.read(run) for run in oldest_first], spec, whole=whole)
     except MergeRefusedError:
         raise
     except InvalidDataError as e:
@@ -184,23 +181,14 @@ def merge_section(
         raise CorruptFileError(f"{files.bucket_dir}/{names}", f"it is not what metadata says ({e})") from e
 
 
-def _are_ages_told(files: Sequence[DataFileMeta]) -> bool:
-    """Whether metadata says of any two files which one's rows are all younger."""
-    by_age = sorted(files, key=lambda f: f.min_sequence_number)
-    return all(old.max_sequence_number < young.min_sequence_number for old, young in pairwise(by_age))
-
-
-def _read_values(files: BucketFiles, numbers: bool, run: Sequence[DataFileMeta]) -> Iterator[pa.RecordBatch]:
-    """The rows of a run for a merge that nobody asks for sequence numbers and row kinds: all rows of a file have one
-    number where `numbers` need not be read, and one kind where metadata knows of no deletes."""
-    names, schema = [f.name for f in files.fields], arrow_schema(files.fields)
-    for file in run:
-        told = {SEQUENCE_NUMBER: pa.scalar(file.max_sequence_number, pa.int64())} if numbers else {}
-        if file.delete_row_count == 0:
-            told[VALUE_KIND] = pa.scalar(ROW_INSERT, pa.int8())
-        for batch in replace(files, fields=tuple(f for f in files.fields if f.name not in told)).read([file]):
-            arrays = [pa.repeat(told[n], len(batch)) if n in told else batch.column(n) for n in names]
-            yield pa.RecordBatch.from_arrays(arrays, schema=schema)
+def _told_by_metadata(oldest_first: Sequence[Sequence[DataFileMeta]]) -> frozenset[str]:
+    """The system columns that decide nothing in a merge of runs: sequence numbers where all rows of a run are younger
+    than those of the runs before it, and row kinds where none is a delete."""
+    oldest = [min(f.min_sequence_number for f in run) for run in oldest_first]
+    newest = [max(f.max_sequence_number for f in run) for run in oldest_first]
+    in_turn = all(before < after for before, after in zip(newest, oldest[1:], strict=False))
+    no_deletes = all(f.delete_row_count == 0 for run in oldest_first for f in run)
+    return frozenset(([SEQUENCE_NUMBER] if in_turn else []) + ([VALUE_KIND] if no_deletes else []))
 
 
 def _oldest_first(store: TableStore, section: Sequence[SortedRun]) -> tuple[list[Sequence[DataFileMeta]], int]:
