@@ -26,6 +26,7 @@ from paimon_core.scan.partitions import in_partitions
 from paimon_core.scan.plan import Plan
 from paimon_core.scan.pruning import keys_asked_for
 from paimon_core.scan.reduction import Reduction
+from paimon_core.scan.splits import spread
 from paimon_core.scan.verify import check_sizes
 from paimon_core.scan.views import View, view_fields
 from paimon_core.spec.paths import data_file_path
@@ -344,8 +345,12 @@ class MergeScan(_Scan):
 
     def toBatch(self) -> Any:
         function = read_function(self.table.store, self.required, self.predicate, self.view)
-        splits = [encode_split(s) for s in self.plan.splits]
-        return WorkerBatch(self.jvm, self.session, self.toString(), splits, function, self.required)
+        return self._batch(function, self.required)
+
+    def _batch(self, function: BatchFunction, result: StructType) -> WorkerBatch:
+        splits = spread(self.plan.splits, self.jvm.context.defaultParallelism)
+        texts = [encode_split(s) for s in splits]
+        return WorkerBatch(self.jvm, self.session, self.toString(), texts, function, result)
 
     class Java:
         implements = [f"{READ}.SupportsReportStatistics"]
@@ -373,8 +378,7 @@ class ReducingScan(MergeScan):
 
     def toBatch(self) -> Any:
         function = reduce_function(self.table.store, self.result, self.predicate, self.view, self.reduction)
-        splits = [encode_split(s) for s in self.plan.splits]
-        return WorkerBatch(self.jvm, self.session, self.toString(), splits, function, self.result)
+        return self._batch(function, self.result)
 
     class Java:
         implements = [f"{READ}.SupportsReportStatistics"]
