@@ -29,7 +29,9 @@ class Reduction:
     aggregates: tuple[Aggregate, ...]
 
     def is_possible(self, schema: TableSchema) -> bool:
-        """Whether values are grouped, compared and added here as SQL does."""
+        """Whether values are grouped, compared and added here as SQL does, and rows become fewer."""
+        if schema.primary_keys and set(schema.primary_keys) <= set(self.groups):
+            return False
         kinds = {f.name: f.type.kind for f in schema.fields}
         allowed = {"count": frozenset(kinds.values()), "sum": SUMMED, "min": COMPARED, "max": COMPARED}
         asked = [(a.column, allowed[a.function]) for a in self.aggregates if a.column is not None]

@@ -34,6 +34,7 @@ from paimon_core.spec.snapshot import Snapshot
 from paimon_core.spec.split import DataSplit, encode_split
 from paimon_core.spec.types import DataField, TimeType, nested_types
 from paimon_core.table import Table
+from paimon_sql.spark.bucket_partitions import BucketedBatch, bucket_key, compiled, partitioning
 from paimon_sql.spark.filters import from_connector, spark_prunes_soundly, translate_all
 from paimon_sql.spark.jvm import PYTHON_SOURCE, READ, SQL, Jvm
 from paimon_sql.spark.local_scan import LocalScan
@@ -44,6 +45,7 @@ from paimon_sql.spark.statistics import scan_statistics
 from paimon_sql.spark.types import read_struct, string_types, to_struct
 from paimon_sql.spark.worker import BatchFunction, read_function, reduce_function, split_batches
 
+_JOINS_BUCKETS = "spark.sql.sources.v2.bucketing.enabled"
 _LOOKUP_KEYS, _LOOKUP_FILES, _LOOKUP_BYTES = 16, 64, 2**28
 
 _MOST_VALUES = 1000  # of a filter made while a query runs: to hand over more costs more than partitions save
@@ -272,6 +274,11 @@ class _Scan(Proxy):
         self.session, self.table, self.plan, self.planned = session, table, plan, plan
         self.required, self.predicate, self.about = builder.required, builder.predicate, builder.describe(plan)
         self.view, self.builder = builder.view, builder
+        by_bucket = session.conf(_JOINS_BUCKETS, "true").lower() == "true" and builder.reduction is None
+        self.bucket_key = bucket_key(table.store, plan, builder.required.names) if by_bucket else None
+
+    def outputPartitioning(self) -> Any:
+        return partitioning(self.jvm, self.bucket_key, len(self.plan.splits))
 
     def toString(self) -> str:
         store = self.table.store
@@ -325,13 +332,16 @@ class RawScan(_Scan):
         return f"PaimonScan[raw] {self.about}"
 
     def toBatch(self) -> Any:
-        return self.inner.toBatch()
+        if self.bucket_key is None:
+            return self.inner.toBatch()
+        buckets = {f.file_name: s.bucket for s in self.plan.splits for f in s.files}
+        return BucketedBatch(self.jvm, self.inner.toBatch(), buckets)
 
     def columnarSupportMode(self) -> Any:
         return self.jvm.constant(f"{READ}.Scan$ColumnarSupportMode", "PARTITION_DEFINED")
 
     class Java:
-        implements = [f"{READ}.SupportsReportStatistics"]
+        implements = [f"{READ}.SupportsReportStatistics", f"{READ}.SupportsReportPartitioning"]
 
 
 class MergeScan(_Scan):
@@ -348,12 +358,13 @@ class MergeScan(_Scan):
         return self._batch(function, self.required)
 
     def _batch(self, function: BatchFunction, result: StructType) -> WorkerBatch:
-        splits = spread(self.plan.splits, self.jvm.context.defaultParallelism)
+        splits = list(spread(self.plan.splits, self.jvm.context.defaultParallelism))
         texts = [encode_split(s) for s in splits]
-        return WorkerBatch(self.jvm, self.session, self.toString(), texts, function, result)
+        buckets = None if self.bucket_key is None else [s.bucket for s in splits]
+        return WorkerBatch(self.jvm, self.session, self.toString(), texts, function, result, buckets)
 
     class Java:
-        implements = [f"{READ}.SupportsReportStatistics"]
+        implements = [f"{READ}.SupportsReportStatistics", f"{READ}.SupportsReportPartitioning"]
 
 
 class ReducingScan(MergeScan):
@@ -381,7 +392,7 @@ class ReducingScan(MergeScan):
         return self._batch(function, self.result)
 
     class Java:
-        implements = [f"{READ}.SupportsReportStatistics"]
+        implements = [f"{READ}.SupportsReportStatistics", f"{READ}.SupportsReportPartitioning"]
 
 
 class _RuntimeFiltered(_Scan):
@@ -414,14 +425,22 @@ class PartitionedRawScan(_RuntimeFiltered, RawScan):
         self.plan, self.inner = plan, RawScan(self.jvm, self.session, self.table, plan, self.builder).inner
 
     class Java:
-        implements = [f"{READ}.SupportsReportStatistics", f"{READ}.SupportsRuntimeV2Filtering"]
+        implements = [
+            f"{READ}.SupportsReportStatistics",
+            f"{READ}.SupportsReportPartitioning",
+            f"{READ}.SupportsRuntimeV2Filtering",
+        ]
 
 
 class PartitionedMergeScan(_RuntimeFiltered, MergeScan):
     """A `MergeScan` of a table with partitions."""
 
     class Java:
-        implements = [f"{READ}.SupportsReportStatistics", f"{READ}.SupportsRuntimeV2Filtering"]
+        implements = [
+            f"{READ}.SupportsReportStatistics",
+            f"{READ}.SupportsReportPartitioning",
+            f"{READ}.SupportsRuntimeV2Filtering",
+        ]
 
 
 class WorkerBatch(Proxy):
@@ -435,17 +454,23 @@ class WorkerBatch(Proxy):
         splits: Sequence[str],
         function: BatchFunction,
         required: StructType,
+        buckets: Sequence[int] | None = None,
     ) -> None:
         super().__init__(jvm)
-        self.session, self.about, self.splits = session, about, splits
+        self.session, self.about, self.splits, self.buckets = session, about, splits, buckets
         self.function, self.required = function, required
 
     def toString(self) -> str:
         return f"WorkerBatch of {self.about}"
 
     def planInputPartitions(self) -> Any:
-        partition = self.jvm.java_class(f"{PYTHON_SOURCE}.PythonInputPartition")
-        splits = [partition(i, bytearray(s.encode())) for i, s in enumerate(self.splits)]
+        texts = [bytearray(s.encode()) for s in self.splits]
+        if self.buckets is None:
+            partition = self.jvm.java_class(f"{PYTHON_SOURCE}.PythonInputPartition")
+            splits = [partition(i, text) for i, text in enumerate(texts)]
+        else:
+            made = compiled(self.jvm).ofSplit
+            splits = [made(i, text, b) for i, (text, b) in enumerate(zip(texts, self.buckets, strict=True))]
         return self.jvm.array(f"{READ}.InputPartition", splits)
 
     def createReaderFactory(self) -> Any:

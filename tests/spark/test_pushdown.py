@@ -147,6 +147,7 @@ def test_workers_aggregate_what_they_merge(spark: Any) -> None:
         "SELECT sum(a) FROM {t} WHERE a > 3",
         "SELECT sum(a) FILTER (WHERE a > 3), sum(a + 1) FROM {t}",
         "SELECT f, count(*) FROM {t} GROUP BY f",
+        "SELECT pt, k, sum(a) FROM {t} GROUP BY k, pt",
         "SELECT count(*) FROM {t} WHERE k = 4 AND pt = 'p0'",
     )
     for query in reduced + others:
@@ -189,3 +190,38 @@ def _scanned(frame: Any, table: str) -> int:
     every = [leaves.apply(i) for i in range(leaves.size())]
     (scan,) = [leaf for leaf in every if leaf.nodeName().endswith(f".{table}")]
     return int(scan.metrics().get("numOutputRows").get().value())
+
+
+def test_tables_of_equal_buckets_are_joined_without_a_shuffle(spark: Any) -> None:
+    spark.conf.set("spark.sql.autoBroadcastJoinThreshold", "-1")
+    tables = {
+        "merged": "'primary-key' = 'k', 'bucket' = '4', 'write-only' = 'true'",
+        "raw": "'bucket-key' = 'k', 'bucket' = '4'",
+        "days": "'primary-key' = 'k,day', 'bucket-key' = 'k', 'bucket' = '4'",
+        "others": "'bucket-key' = 'k', 'bucket' = '8'",
+        "both": "'bucket-key' = 'k,v', 'bucket' = '4'",
+        "modulo": "'bucket-key' = 'k', 'bucket' = '4', 'bucket-function.type' = 'mod'",
+    }
+    for name, properties in tables.items():
+        partitioned = "PARTITIONED BY (day)" if name == "days" else ""
+        spark.sql(f"CREATE TABLE {name} (k BIGINT, v STRING, day INT) {partitioned} TBLPROPERTIES ({properties})")
+        for start in (0, 20):
+            spark.sql(f"INSERT INTO {name} SELECT id, concat('{name}', id), id % 3 FROM range({start}, {start + 40})")
+
+    def joined(left: str, right: str) -> bool:
+        """Whether Spark shuffles nothing; the answer is that of a join that shuffles."""
+        query = f"SELECT l.k, l.v, r.v FROM {left} l JOIN {right} r ON l.k = r.k"
+        answers = []
+        for enabled in ("true", "false"):
+            spark.conf.set("spark.sql.sources.v2.bucketing.enabled", enabled)
+            answers.append(sorted(map(str, spark.sql(query).collect())))
+        spark.conf.unset("spark.sql.sources.v2.bucketing.enabled")
+        assert answers[0] == answers[1] != []
+        return "Exchange" not in scan(spark, query)
+
+    pairs = (("merged", "merged"), ("merged", "raw"), ("raw", "days"), ("days", "merged"))
+    assert [joined(*p) for p in pairs] == [True] * 4
+    assert [joined("raw", other) for other in ("others", "both", "modulo")] == [False] * 3
+    assert "Exchange" not in scan(spark, "SELECT k, count(*), max(v) FROM merged GROUP BY k")
+    spark.sql("CALL sys.rescale('days', bucket_num => 2)")
+    assert not joined("days", "merged")

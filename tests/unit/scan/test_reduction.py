@@ -79,6 +79,11 @@ def test_what_sql_compares_or_adds_otherwise_is_not_taken(tmp_path: Path) -> Non
     assert Reduction(("s",), (Aggregate("count", "l"), Aggregate("sum", "f"))).is_possible(schema)
 
 
+def test_groups_of_one_row_are_not_made(tmp_path: Path) -> None:
+    schema = make_store(tmp_path, {"p": INT, "k": INT}, keys=["p", "k"], partitions=["p"], bucket="1").schema
+    assert [Reduction(g, (COUNT,)).is_possible(schema) for g in (("k",), ("k", "p"))] == [True, False]
+
+
 def test_batches_without_their_own_types(store: TableStore) -> None:
     """NULL in all rows of a batch."""
     rows = [(1, None, None, None)] * 8
