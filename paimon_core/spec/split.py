@@ -40,7 +40,8 @@ class DataSplit:
 
     `deletions` are the deletion vectors of those files that have one. `before` are the files of an earlier version,
     with their deletion vectors, whose rows those of `files` are compared to, for `DIFFERENCE`; for `WAITING`
-    those of rows without a bucket, oldest first. `branch` names the branch they are of, "": the table's own.
+    those of rows without a bucket, oldest first. `branch` names the branch they are of, "": the table's own. Of rows
+    with ids only those in `row_ids` (a Roaring bitmap of 64 bits) are of interest, b"": all.
     """
 
     partition: bytes
@@ -53,6 +54,7 @@ class DataSplit:
     before: tuple[DataFileMeta, ...] = ()
     before_deletions: tuple[DeletionFile, ...] = ()
     branch: str = ""
+    row_ids: bytes = b""
 
     @property
     def row_count(self) -> int:
@@ -85,6 +87,7 @@ def encode_split(split: DataSplit) -> str:
             "bucket": split.bucket,
             "dir": split.bucket_dir,
             "branch": split.branch,
+            "row_ids": b64encode(split.row_ids).decode(),
             "merge": split.needs_merge,
             "kind": split.kind,
             "before": [DATA_FILE_META.to_json(f) for f in split.before],
@@ -106,6 +109,7 @@ def decode_split(text: str) -> DataSplit:
             files=tuple(DATA_FILE_META.from_json(f) for f in member(node, "files", list)),
             needs_merge=member(node, "merge", bool),
             branch=member(node, "branch", str),
+            row_ids=b64decode(member(node, "row_ids", str), validate=True),
             deletions=_deletions(node, "deletions"),
             kind=SplitKind(member(node, "kind", str)),
             before=tuple(DATA_FILE_META.from_json(f) for f in member(node, "before", list)),

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import partial
 
 import numpy as np
 import pyarrow as pa
@@ -11,7 +12,10 @@ import pyarrow as pa
 from paimon_core.errors import CorruptFileError
 from paimon_core.expressions.predicate import Predicate
 from paimon_core.formats.arrow_types import ROW_ID, SEQUENCE_NUMBER, TRACKING_NAMES, arrow_schema
-from paimon_core.formats.columns import int64_array, without_rows
+from paimon_core.formats.columns import int64_array, rows_at, without_rows
+from paimon_core.spec.deletion_vector import Positions
+from paimon_core.spec.file_index.cursor import Rows
+from paimon_core.spec.global_index.grouped_rows import RowIds
 from paimon_core.spec.manifest import DataFileMeta
 from paimon_core.spec.row_ranges import RowRange, row_ranges
 from paimon_core.spec.split import DeletionFile
@@ -26,7 +30,8 @@ from paimon_core.store.table_store import TableStore
 class EvolvedFiles:
     """Where the files of a bucket lie, for reading some of their columns; deleted rows are left out.
 
-    `deletions` are the deletion vectors by the names of the anchors of ranges that have one.
+    `deletions` are the deletion vectors by the names of the anchors of ranges that have one. `read` gives only the rows
+    with these `row_ids`, and possibly others; None: all.
     """
 
     store: TableStore
@@ -34,15 +39,21 @@ class EvolvedFiles:
     fields: tuple[DataField, ...]
     predicate: Predicate | None = None
     deletions: Mapping[str, DeletionFile] = field(default_factory=dict)
+    row_ids: RowIds | None = None
 
     def read(self, files: Sequence[DataFileMeta]) -> Iterator[pa.RecordBatch]:
         """The rows of the files, one range after the other. Raises as `BucketFiles.read`."""
         for rows in row_ranges(files):
+            chosen = self._chosen(rows)
             if rows.is_plain:
                 plain = BucketFiles(self.store, self.bucket_dir, self.fields, self.predicate, self.deletions)
+                if chosen is not None:
+                    plain = replace(plain, selection=partial(_same_places, Rows(chosen.astype(np.uint32))))
                 yield from plain.read(rows.files)
-            else:
+            elif chosen is None:
                 yield from self._undeleted(rows, self.whole(rows))
+            else:
+                yield from rows_at(self.whole(rows), np.setdiff1d(chosen, self._deleted(rows), assume_unique=True))
 
     def read_numbered(self, rows: RowRange) -> Iterator[pa.RecordBatch]:
         """The rows of a range, with their places in it from 0 as a last column, `ROW_INDEX`. Raises as `read`."""
@@ -69,10 +80,25 @@ class EvolvedFiles:
             start += count
 
     def _undeleted(self, rows: RowRange, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        return without_rows(batches, gone) if len(gone := self._deleted(rows)) else batches
+
+    def _deleted(self, rows: RowRange) -> Positions:
         deletion = self.deletions.get(rows.anchor.file_name)
         if deletion is None:
-            return batches
-        return without_rows(batches, read_deletions(self.store.io, deletion, rows.count))
+            return np.zeros(0, dtype=np.int64)
+        return read_deletions(self.store.io, deletion, rows.count)
+
+    def _chosen(self, rows: RowRange) -> Positions | None:
+        """The places in a range of the rows of interest, None where all are."""
+        if self.row_ids is None:
+            return None
+        within = RowIds()
+        within.add_range(rows.first, rows.first + rows.count)
+        return np.asarray((within & self.row_ids).to_array()).astype(np.int64) - rows.first
+
+
+def _same_places(places: Rows, _: DataFileMeta) -> Rows:
+    return places
 
 
 def holds(store: TableStore, file: DataFileMeta, column: DataField) -> bool:
