@@ -18,6 +18,8 @@ from paimon_core.errors import (
     UnsupportedFeatureError,
 )
 from paimon_core.expressions.predicate import And, Compare, In, IsNull, Predicate
+from paimon_core.maintenance.orphans import remove_orphans
+from paimon_core.maintenance.snapshot_expiry import Retention, expire_snapshots
 from paimon_core.spec.index_manifest import IndexManifestEntry
 from paimon_core.spec.message import CommitMessage, decode_message
 from paimon_core.spec.snapshot import Snapshot
@@ -237,3 +239,21 @@ def test_a_column_of_another_type_is_not_looked_up(tmp_path: Path) -> None:
     index(altered)
     assert kept(altered, In("k", (1, 3))) == 2
     assert kept(altered, Compare("v", "=", "bb")) == 0
+
+
+def test_index_files_go_with_their_last_version(tmp_path: Path) -> None:
+    table = new_table(f"file:{tmp_path}")
+    insert(table, [(1, "a"), (2, "b")])
+    index(table)
+    (entry,) = entries(table)
+    path = Path(index_path(table.store, entry.partition, entry.bucket, entry.file))
+    assert remove_orphans(table.store, 2**60).paths == ()
+    stale = CommitMessage(partition=entry.partition, bucket=0, total_buckets=-1, deleted_index_files=(entry.file,))
+    table.commit([stale], CommitInfo(user="u"))
+    assert entries(table) == [] and path.exists()
+    insert(table, [(3, "c")])
+    expire_snapshots(table.store, Retention(least=1, most=1, older_than=2**60, limit=10), 2**60)
+    assert not path.exists()
+    lost = made(table)
+    (orphan,) = remove_orphans(table.store, 2**60).paths
+    assert orphan.endswith(lost[0].new_index_files[0].file_name)
