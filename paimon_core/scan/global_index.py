@@ -33,7 +33,7 @@ from paimon_core.spec.global_index.keys import KeyForm
 from paimon_core.spec.index_manifest import IndexManifestEntry
 from paimon_core.spec.snapshot import Snapshot
 from paimon_core.spec.types import DataField
-from paimon_core.store.global_indexes import RowSpan, covered, kept_its_type, of_column, read_at, without
+from paimon_core.store.global_indexes import IndexInput, RowSpan, covered, kept_its_type, of_column, without
 from paimon_core.store.index_files import index_entries, index_path
 from paimon_core.store.partitions import PartitionFilter
 from paimon_core.store.table_store import TableStore
@@ -204,5 +204,5 @@ def _open(store: TableStore, entry: IndexManifestEntry, form: KeyForm) -> Indexe
     keys = None
     if meta.first is not None and meta.last is not None:
         keys = form.read(path, meta.first), form.read(path, meta.last)
-    content = GLOBAL_INDEX_FILES[file.index_type](path, file.file_size, form, partial(read_at, store, path))
+    content = GLOBAL_INDEX_FILES[file.index_type](path, file.file_size, form, IndexInput(store, path))
     return IndexedRows(content, covers.row_range_start, file.file_size, keys, meta.has_nulls)

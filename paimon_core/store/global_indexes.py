@@ -9,13 +9,16 @@ from __future__ import annotations
 import uuid
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from functools import cached_property
 from itertools import islice
+from typing import Any
 from urllib.parse import urlsplit
 
 from paimon_core.errors import DataFileMissingError, InvalidOptionError
 from paimon_core.formats.global_index_files import GLOBAL_INDEX_FILES
 from paimon_core.io.file_io import storage_errors
 from paimon_core.options import GLOBAL_INDEX_EXTERNAL_PATH
+from paimon_core.spec.global_index.blocks import ADVICE
 from paimon_core.spec.index_manifest import IndexFileMeta, IndexManifestEntry
 from paimon_core.spec.types import DataField, Kind
 from paimon_core.store.bucket_files import stored_fields
@@ -96,13 +99,24 @@ def new_index_file(store: TableStore, index_type: str) -> IndexFileMeta:
     return replace(file, external_path=f"{folder.rstrip('/')}/{file.file_name}")
 
 
-def read_at(store: TableStore, path: str, start: int, size: int) -> bytes:
-    """Bytes of an index file, as many as there are. Raises `DataFileMissingError`, `StorageError`."""
-    try:
-        with storage_errors("read", path), store.io.arrow().open_input_file(store.io.arrow_path(path)) as file:
-            return bytes(file.read_at(min(size, max(file.size() - start, 0)), start)) if start < file.size() else b""
-    except FileNotFoundError as e:
-        raise DataFileMissingError(
-            f"Global index file {path} is missing: it was deleted, or its snapshot expired while it was read. Run the "
-            "query again; if it stays so, drop and create the index, or set 'global-index.enabled' = 'false'."
-        ) from e
+class IndexInput:
+    """Reads an index file from any place, as many bytes as there are. Raises `DataFileMissingError`, `StorageError`."""
+
+    def __init__(self, store: TableStore, path: str) -> None:
+        self._store, self._path = store, path
+
+    def __call__(self, start: int, size: int) -> bytes:
+        try:
+            with storage_errors("read", self._path):
+                there = self._file.size() - start
+                return bytes(self._file.read_at(min(size, there), start)) if there > 0 else b""
+        except FileNotFoundError as e:
+            raise DataFileMissingError(
+                f"Global index file {self._path} is missing: it was deleted, or its snapshot expired meanwhile. Run "
+                f"the query again; if it stays so, {ADVICE}."
+            ) from e
+
+    @cached_property
+    def _file(self) -> Any:
+        io = self._store.io
+        return io.arrow().open_input_file(io.arrow_path(self._path))
