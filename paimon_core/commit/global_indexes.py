@@ -54,10 +54,11 @@ def find_global_index_conflict(
     for data in live.values():
         if data.file.first_row_id is not None and not is_blob(data.file):
             files[data.partition].append(data.file)
+    there = {partition: joined(map(_rows, of)) for partition, of in files.items()}
+    newer = {p: [f for f in of if base is not None and f.max_sequence_number > base] for p, of in files.items()}
     for entry, meta in added:
-        there = files[entry.partition]
-        problem = _covered_twice(entry, meta, kept) or _without_rows(entry, meta, there)
-        problem = problem or _written_since(meta, there, base, written)
+        problem = _covered_twice(entry, meta, kept) or _without_rows(entry, meta, there.get(entry.partition, []))
+        problem = problem or _written_since(meta, newer.get(entry.partition, []), written)
         if problem is not None:
             return problem
     return None
@@ -77,21 +78,18 @@ def _covered_twice(added: IndexManifestEntry, meta: GlobalIndexMeta, kept: Itera
     return None
 
 
-def _without_rows(added: IndexManifestEntry, meta: GlobalIndexMeta, files: Iterable[DataFileMeta]) -> str | None:
-    missing = without([_span(meta)], joined(map(_rows, files)))
+def _without_rows(added: IndexManifestEntry, meta: GlobalIndexMeta, there: Sequence[RowSpan]) -> str | None:
+    missing = without([_span(meta)], there)
     if not missing:
         return None
     return f"rows {missing[0][0]} to {missing[0][1] - 1} of index file {added.file.file_name} are no longer there"
 
 
-def _written_since(
-    meta: GlobalIndexMeta, files: Iterable[DataFileMeta], base: int | None, written: WrittenIds
-) -> str | None:
+def _written_since(meta: GlobalIndexMeta, newer: Iterable[DataFileMeta], written: WrittenIds) -> str | None:
     start, end = _span(meta)
-    for file in files:
+    for file in filter(_updates, newer):
         first, behind = _rows(file)
-        newer = base is not None and file.max_sequence_number > base and _updates(file)
-        if newer and first < end and start < behind and not written(file).isdisjoint(meta.field_ids):
+        if first < end and start < behind and not written(file).isdisjoint(meta.field_ids):
             return f"rows {first} to {behind - 1} were updated by another commit while their index was made"
     return None
 
