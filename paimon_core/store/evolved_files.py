@@ -53,27 +53,30 @@ class EvolvedFiles:
             elif chosen is None:
                 yield from self._undeleted(rows, self.whole(rows))
             else:
-                yield from rows_at(self.whole(rows), np.setdiff1d(chosen, self._deleted(rows), assume_unique=True))
+                yield from self.whole(rows, np.setdiff1d(chosen, self._deleted(rows), assume_unique=True))
 
     def read_numbered(self, rows: RowRange) -> Iterator[pa.RecordBatch]:
         """The rows of a range, with their places in it from 0 as a last column, `ROW_INDEX`. Raises as `read`."""
         return self._undeleted(rows, numbered(self.whole(rows)))
 
-    def whole(self, rows: RowRange) -> Iterator[pa.RecordBatch]:
-        """All rows of a range in their order, those that are deleted too."""
+    def whole(self, rows: RowRange, places: Positions | None = None) -> Iterator[pa.RecordBatch]:
+        """All rows of a range in their order, those that are deleted too; or those at some places in it, ascending."""
         own = [f for f in self.fields if f.name not in TRACKING_NAMES]
         blobs = [(f, own_parts) for f in own if (own_parts := [p for p in rows.parts if holds(self.store, p, f)])]
         held = _newest_holders(self.store, rows.files, [f for f in own if f not in [b for b, _ in blobs]])
         version = (held[0][0] if held else rows.anchor if own else rows.files[0]).max_sequence_number
         sources = held or [(rows.anchor, fields_of_file(self.store, rows.anchor)[:1])]
-        streams = [BucketFiles(self.store, self.bucket_dir, fields).read([file]) for file, fields in sources]
-        streams += [blob_column(self.store, self.bucket_dir, rows, files, field) for field, files in blobs]
+        chosen = None if places is None else partial(_same_places, Rows(places.astype(np.uint32)))
+        readers = ((BucketFiles(self.store, self.bucket_dir, of, selection=chosen), file) for file, of in sources)
+        streams = [reader.read([file]) for reader, file in readers]
+        values = (blob_column(self.store, self.bucket_dir, rows, files, field) for field, files in blobs)
+        streams += values if places is None else (rows_at(v, places) for v in values)
         target, start = arrow_schema(self.fields), 0
-        for parts in _side_by_side(streams, rows):
+        for parts in _side_by_side(streams, rows, rows.count if places is None else len(places)):
             found = {name: part.column(name) for part in parts for name in part.schema.names}
             count = parts[0].num_rows
-            first = rows.first + start
-            found[ROW_ID] = int64_array(np.arange(first, first + count, dtype=np.int64))
+            at = np.arange(start, start + count, dtype=np.int64) if places is None else places[start : start + count]
+            found[ROW_ID] = int64_array(rows.first + at)
             found[SEQUENCE_NUMBER] = int64_array(np.full(count, version, dtype=np.int64))
             arrays = [found[f.name] if f.name in found else pa.nulls(count, f.type) for f in target]
             yield pa.RecordBatch.from_arrays(arrays, schema=target)
@@ -119,7 +122,9 @@ def _newest_holders(
     return found
 
 
-def _side_by_side(streams: Sequence[Iterator[pa.RecordBatch]], rows: RowRange) -> Iterator[tuple[pa.RecordBatch, ...]]:
+def _side_by_side(
+    streams: Sequence[Iterator[pa.RecordBatch]], rows: RowRange, expected: int
+) -> Iterator[tuple[pa.RecordBatch, ...]]:
     """Batches of the same rows, one of each stream. Raises `CorruptFileError` where streams differ in length."""
     heads: list[pa.RecordBatch | None] = [None] * len(streams)
     total = 0
@@ -136,7 +141,7 @@ def _side_by_side(streams: Sequence[Iterator[pa.RecordBatch]], rows: RowRange) -
         yield tuple(h.slice(0, count) for h in there)
         heads = [h.slice(count) if h.num_rows > count else None for h in there]
         total += count
-    if total != rows.count:
+    if total != expected:
         raise _shorter(rows)
 
 
