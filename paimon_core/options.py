@@ -124,10 +124,25 @@ NO_NAMES: tuple[str, ...] = ()
 NO_LEVELS: Mapping[int, str] = {}
 DYNAMIC, POSTPONED = -1, -2  # values of `bucket`
 DONE_ACTIONS: tuple[str, ...] = ("success-file",)
+SEARCH_MODES = ("fast", "full", "detail")
 
 ADD_BEFORE_PARTITION = Option("add-column-before-partition", boolean, False, "New columns stand before partitions.")
 AGGREGATION_REMOVE_ON_DELETE = Option(
     "aggregation.remove-record-on-delete", boolean, False, "A delete removes the row, instead of its values."
+)
+BITMAP_INDEX_BLOCK_SIZE = Option(
+    "bitmap-index.dictionary-block-size", memory_size, 16 * 2**10, "Bytes of a block of keys of a bitmap index."
+)
+BITMAP_INDEX_COMPRESSION = Option("bitmap-index.compression", str, "none", "Codec of blocks: none, zstd or lz4.")
+BITMAP_INDEX_COMPRESSION_LEVEL = Option("bitmap-index.compression-level", integer, 1, "Level of zstd.")
+BITMAP_INDEX_SCAN_SIZE = Option(
+    "bitmap-index.fallback-scan-max-size", memory_size, 256 * 2**20, "Bytes of files that ranges are looked up in."
+)
+BTREE_INDEX_BLOCK_SIZE = Option("btree-index.block-size", memory_size, 64 * 2**10, "Bytes of a block of a btree index.")
+BTREE_INDEX_COMPRESSION = Option("btree-index.compression", str, "none", "Codec of blocks: none, zstd or lz4.")
+BTREE_INDEX_COMPRESSION_LEVEL = Option("btree-index.compression-level", integer, 1, "Level of zstd.")
+BTREE_INDEX_SCAN_SIZE = Option(
+    "btree-index.fallback-scan-max-size", memory_size, 256 * 2**20, "Bytes of files that ranges are looked up in."
 )
 BUCKET = Option("bucket", integer, -1, "Number of buckets; -1: dynamic with a primary key, unaware without.")
 BUCKET_FUNCTION = Option(
@@ -199,6 +214,22 @@ FILE_INDEX_THRESHOLD = Option(
     "file-index.in-manifest-threshold", memory_size, 500, "Bytes of a file index that a manifest holds at most."
 )
 FILE_SUFFIX_COMPRESSION = Option("file.suffix.include.compression", boolean, False, "Names of files tell the codec.")
+GLOBAL_INDEX_ENABLED = Option("global-index.enabled", boolean, True, "Leave out files and rows by global indexes.")
+GLOBAL_INDEX_EXTERNAL_PATH = Option("global-index.external-path", optional(str), None, "Where new index files go.")
+GLOBAL_INDEX_MAX_PARALLELISM = Option(
+    "sorted-index.build.max-parallelism", integer, 4096, "Most files that the rows of a range are divided among."
+)
+GLOBAL_INDEX_ROWS = Option("sorted-index.records-per-range", integer, 10_000_000, "Rows of a global index file.")
+GLOBAL_INDEX_SEARCH_MODE = Option(
+    "global-index.search-mode", one_of(*SEARCH_MODES), "full", "Whether queries find rows that have no index yet."
+)
+GLOBAL_INDEX_THREADS = Option("global-index.thread-num", integer, 32, "Index files that are read at a time.")
+GLOBAL_INDEX_UPDATE_ACTION = Option(
+    "global-index.column-update-action",
+    one_of("throw_error", "drop_partition_index", "ignore"),
+    "throw_error",
+    "What an update of a column with a global index does.",
+)
 HIVE_PARTITION_ORDER = Option(
     "write.hive-style-dynamic-partition.enabled", boolean, False, "INSERT … PARTITION (p) takes partition columns last."
 )
@@ -309,6 +340,9 @@ SCAN_SNAPSHOT_ID = Option("scan.snapshot-id", integer, 0, "Read this snapshot; 0
 SCAN_TIMESTAMP = Option("scan.timestamp", str, "", "Read the table as of this wall clock time.")
 SCAN_TIMESTAMP_MILLIS = Option("scan.timestamp-millis", integer, 0, "Read the table as of these epoch milliseconds.")
 SCAN_WATERMARK = Option("scan.watermark", integer, 0, "Read the first snapshot of this watermark or a later one, ms.")
+SCALAR_INDEX_SEARCH_MODE = Option(
+    "scalar-index.search-mode", optional(one_of(*SEARCH_MODES)), None, "As global-index.search-mode, and before it."
+)
 SEQUENCE_FIELD = Option("sequence.field", names, NO_NAMES, "Columns that order the rows of one key.")
 SEQUENCE_ORDER = Option(
     "sequence.field.sort-order",

@@ -11,10 +11,13 @@ import logging
 import random
 import time
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from functools import partial
 
 from paimon_core.commit.changes import Change, Delta, Overwrite, changes_of
 from paimon_core.commit.conflicts import find_conflict
 from paimon_core.commit.draft import CommitInfo, Draft, write_draft
+from paimon_core.commit.global_indexes import find_global_index_conflict, stale_indexes
 from paimon_core.commit.index_conflicts import find_index_conflict, hash_files, index_after
 from paimon_core.commit.publish import Outcome, Publisher
 from paimon_core.commit.range_conflicts import find_range_conflict
@@ -26,12 +29,14 @@ from paimon_core.errors import (
     PaimonError,
     SchemaNotFoundError,
     StorageError,
+    UnsupportedFeatureError,
 )
 from paimon_core.options import (
     COMMIT_MAX_RETRIES,
     COMMIT_MAX_RETRY_WAIT,
     COMMIT_MIN_RETRY_WAIT,
     DATA_EVOLUTION,
+    GLOBAL_INDEX_UPDATE_ACTION,
     MANIFEST_FULL_COMPACTION_SIZE,
     MANIFEST_TARGET_FILE_SIZE,
     ROW_TRACKING,
@@ -40,11 +45,12 @@ from paimon_core.options import (
     TableOptions,
 )
 from paimon_core.spec.index_manifest import IndexManifestEntry
-from paimon_core.spec.manifest import DataFileMeta
+from paimon_core.spec.manifest import DataFileMeta, FileKind, ManifestEntry
 from paimon_core.spec.message import CommitMessage
 from paimon_core.spec.paths import data_file_paths
 from paimon_core.spec.snapshot import CommitKind, Snapshot, encode_snapshot
 from paimon_core.spec.statistics import TableStatistics
+from paimon_core.store.bucket_files import fields_of_file
 from paimon_core.store.features import check_writable
 from paimon_core.store.index_files import delete_index_files, index_entries
 from paimon_core.store.manifests import data_manifests, delete_manifests, live_files
@@ -209,13 +215,15 @@ def _delta(store: TableStore, change: Change, latest: Snapshot | None) -> Delta:
     live = {} if change.scope is None else live_files(store, latest, change.scope)
     entries = change.against(live)
     indexed = index_entries(store, latest)
-    index = change.index_against(indexed)
+    written = partial(_written_columns, store)
+    index = [*change.index_against(indexed), *_outdated(store, change, indexed, entries)]
     key_types = store.schema.types(store.schema.trimmed_primary_keys) if store.has_primary_key else ()
     problem = (
         find_conflict(live, entries, key_types)
         or _moved_hash_index(store, change, indexed)
         or (find_range_conflict(live, entries, change.rows_base) if store.options[DATA_EVOLUTION] else None)
         or find_index_conflict(indexed, index, live, entries)
+        or find_global_index_conflict(indexed, index, live, change.rows_base, written)
     )
     if problem is not None:
         raise CommitConflictError(
@@ -228,6 +236,32 @@ def _delta(store: TableStore, change: Change, latest: Snapshot | None) -> Delta:
         entries, next_row_id = number_rows(ordered, latest.id + 1 if latest is not None else 1, next_row_id)
     indexes = index_after(indexed, index) if index else None
     return Delta(entries, indexes, change.changelog, change.statistics, next_row_id)
+
+
+def _outdated(
+    store: TableStore, change: Change, before: Sequence[IndexManifestEntry], entries: Sequence[ManifestEntry]
+) -> list[IndexManifestEntry]:
+    """DELETE of the global indexes of columns that are updated. Raises `UnsupportedFeatureError` where options want it
+    so."""
+    action = store.options[GLOBAL_INDEX_UPDATE_ACTION]
+    if change.replaces or action == "ignore" or not any(e.file.global_index for e in before):
+        return []
+    stale = stale_indexes(before, entries, partial(_written_columns, store))
+    if stale and action == "throw_error":
+        names = {f.id: f.name for f in store.schema.fields}
+        ids = {i for e in stale if e.file.global_index is not None for i in e.file.global_index.field_ids}
+        raise UnsupportedFeatureError(
+            f"Table {store.name} cannot be updated so: update columns contain globally indexed columns, not supported "
+            f"now ({', '.join(sorted(names[i] for i in ids if i in names))}). Drop their index by CALL "
+            f"sys.drop_global_index, or set '{GLOBAL_INDEX_UPDATE_ACTION.key}' = 'DROP_PARTITION_INDEX', which drops "
+            "the indexes of the partitions that are updated."
+        )
+    return [replace(e, kind=FileKind.DELETE) for e in stale]
+
+
+def _written_columns(store: TableStore, file: DataFileMeta) -> frozenset[int]:
+    """The ids of the columns that a file has."""
+    return frozenset(f.id for f in fields_of_file(store, file))
 
 
 def _moved_hash_index(store: TableStore, change: Change, now: Sequence[IndexManifestEntry]) -> str | None:

@@ -49,20 +49,30 @@ def keyed_rows(column: pa.ChunkedArray, data_type: DataType) -> KeyedRows:
     """A column with its different keys in order. Raises `OverflowError` as `number_keys`."""
     key_type = KeyType.of(data_type)
     if key_type is not None and key_type.width:
-        values = number_keys(_one_chunk(column), data_type)
-        valid = validity(_one_chunk(column))
-        keys, places = np.unique(values[valid], return_inverse=True)
-        codes = np.full(len(values), -1, dtype=np.int32)
-        codes[valid] = places
-        return KeyedRows(keys, codes)
-    encoded = _one_chunk(column.cast(pa.large_binary()).dictionary_encode().unify_dictionaries())
+        whole = _one_chunk(column)
+        return KeyedRows(*distinct(number_keys(whole, data_type), validity(whole)))
+    values, codes = sorted_values(column.cast(pa.large_binary()))
+    return KeyedRows(_byte_keys(values), codes)
+
+
+def distinct(values: NDArray[np.int64], valid: NDArray[np.bool_]) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+    """The different valid numbers in order, and the place of each row's among them, -1 where not valid."""
+    keys, places = np.unique(values[valid], return_inverse=True)
+    codes = np.full(len(values), -1, dtype=np.int32)
+    codes[valid] = places
+    return keys, codes
+
+
+def sorted_values(column: pa.ChunkedArray) -> tuple[pa.Array, NDArray[np.int32]]:
+    """The different values of a column in order, and the place of each row's among them, -1 for NULL."""
+    encoded = _one_chunk(column.dictionary_encode().unify_dictionaries())
     order = pc.sort_indices(encoded.dictionary)
     ranks = np.empty(len(order) + 1, dtype=np.int32)
     ranks[order.to_numpy()] = np.arange(len(order), dtype=np.int32)
     ranks[-1] = -1
     places = fixed_values(encoded.indices, np.int32)
     codes = ranks[np.where(validity(encoded.indices), places, len(order))]
-    return KeyedRows(_byte_keys(encoded.dictionary.take(order)), codes)
+    return encoded.dictionary.take(order), codes
 
 
 def hashes(column: pa.Array, data_type: DataType) -> Hashes:

@@ -47,13 +47,13 @@ def rows_by_index(
     index = read_file_index(store, bucket_dir, file, lambda p: p.column in wanted and p.index_type in types)
     if index is None or not index.bodies:
         return None
-    path, found = index.path or data_file_path(bucket_dir, file), defaultdict[str, list[ColumnIndex]](list)
+    path, found = index.path or data_file_path(bucket_dir, file), defaultdict[str, list[ColumnIndex[Rows]]](list)
     for place, body in index.bodies:
         decoded = decode_index(path, place.index_type, fields[place.column], body, file.row_count)
         if decoded is not None:
             found[place.column].append(decoded)
 
-    def indexed(name: str) -> IndexedColumn | None:
+    def indexed(name: str) -> IndexedColumn[Rows] | None:
         stored = names.get(name)
         return IndexedColumn(fields[stored], found[stored]) if stored is not None and stored in found else None
 

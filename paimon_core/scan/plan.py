@@ -20,6 +20,7 @@ from paimon_core.options import (
     SPLIT_OPEN_FILE_COST,
     SPLIT_TARGET_SIZE,
 )
+from paimon_core.scan.global_index import rows_by_global_index
 from paimon_core.scan.pruning import FileFilter
 from paimon_core.scan.splits import key_sections, pack_files, pack_ranges, pack_sections
 from paimon_core.scan.waiting import partitions_that_wait, waiting_splits
@@ -99,7 +100,9 @@ def plan_scan(
     )
     manifests = data_manifests(store, snapshot)
     read = [m for m in manifests if partitions.may_hold(m)]
-    files = FileFilter(store, predicate) if predicate is not None else None
+    files = None
+    if predicate is not None:
+        files = FileFilter(store, predicate, rows_by_global_index(store, snapshot, predicate, partitions))
     live = live_columns(store, read)
     candidates = (e for m, rows in live for e in m.entries(rows[in_partitions(m, partitions)[rows]]))
     waiting = {} if level is not None else partitions_that_wait(store, candidates)
@@ -183,6 +186,7 @@ def _splits(
             files=group,
             needs_merge=needs_merge,
             deletions=tuple(vectors[f.file_name] for f in group if f.file_name in vectors),
+            row_ids=b"" if files is None else files.ids_of(group),
         )
 
 

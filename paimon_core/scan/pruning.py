@@ -25,9 +25,10 @@ from paimon_core.scan.file_stats import FileStats
 from paimon_core.spec.binary_row import encode_body
 from paimon_core.spec.file_index.cursor import Rows as Positions
 from paimon_core.spec.file_index.registry import INDEX_TYPES, POSITIONAL
+from paimon_core.spec.global_index.grouped_rows import RowIds, encode_row_ids
 from paimon_core.spec.hashing import bucket_of, murmur3_row
 from paimon_core.spec.manifest import DataFileMeta, ManifestEntry
-from paimon_core.spec.row_ranges import RowRange
+from paimon_core.spec.row_ranges import RowRange, first_row
 from paimon_core.spec.schema import TableSchema
 from paimon_core.spec.stats import UNKNOWN, ColumnStats
 from paimon_core.spec.types import Kind
@@ -35,6 +36,7 @@ from paimon_core.store.partitions import PartitionFilter
 from paimon_core.store.table_store import TableStore
 
 _MOST_COMBINATIONS = 1000
+_FEW = 2  # rows are read one by one where at most this part of them is left: one half
 _THREADS = 16  # that read file indexes
 # equal values of these types can have several spellings in a BinaryRow: 0.0 and -0.0, padded CHAR
 _MANY_SPELLINGS = frozenset((Kind.FLOAT, Kind.DOUBLE, Kind.CHAR))
@@ -42,10 +44,12 @@ _MANY_SPELLINGS = frozenset((Kind.FLOAT, Kind.DOUBLE, Kind.CHAR))
 
 @dataclass(frozen=True)
 class FileFilter:
-    """The files that can hold rows a predicate is true for. Columns are those of the store's schema."""
+    """The files that can hold rows a predicate is true for. Columns are those of the store's schema. `row_ids` are
+    those of the rows that global indexes leave, None: of all."""
 
     store: TableStore
     predicate: Predicate
+    row_ids: RowIds | None = None
 
     @cached_property
     def key_predicate(self) -> Predicate | None:
@@ -71,6 +75,8 @@ class FileFilter:
 
     def range_may_match(self, rows: RowRange, partition: bytes) -> bool:
         """Whether a range of rows can hold matching ones: each column is judged by the newest file that has it."""
+        if self.row_ids is not None and not self.row_ids.range_cardinality(rows.first, rows.first + rows.count):
+            return False
         known = dict.fromkeys(self._stats.columns, ColumnStats(None, None, rows.count))
         for file in reversed(rows.all_files):
             stats, names = self._stats.of(file), self._names_then(file)
@@ -80,6 +86,16 @@ class FileFilter:
                     known[now] = stats.get(now, UNKNOWN)
         known |= self._partitions.columns(partition, rows.count)
         return may_match(self.predicate, lambda name: known.get(name, UNKNOWN), rows.count)
+
+    def ids_of(self, files: Iterable[DataFileMeta]) -> bytes:
+        """The ids of the rows of files that global indexes leave; none where so many are left that all are read."""
+        if self.row_ids is None:
+            return b""
+        rows = RowIds()
+        for file in files:
+            rows.add_range(first_row(file), first_row(file) + file.row_count)
+        left = rows & self.row_ids
+        return encode_row_ids(left) if len(left) * _FEW <= len(rows) else b""
 
     def rows_of(self, bucket_dir: str, file: DataFileMeta, *, told: bool = False) -> Positions | None:
         """The positions of a file's rows that can match by its indexes, None where each can; with `told` of those

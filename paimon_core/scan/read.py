@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from functools import partial
 
 import pyarrow as pa
@@ -16,9 +15,11 @@ from paimon_core.scan.merged import merged_rows
 from paimon_core.scan.metadata_columns import metadata_column, metadata_fields
 from paimon_core.scan.pruning import FileFilter
 from paimon_core.scan.read_changes import read_changes
+from paimon_core.spec.global_index.grouped_rows import decode_row_ids
 from paimon_core.spec.paths import data_file_path
 from paimon_core.spec.row_ranges import row_ranges
 from paimon_core.spec.split import DataSplit, SplitKind
+from paimon_core.spec.types import DataField
 from paimon_core.store.branches import open_branch
 from paimon_core.store.bucket_files import BucketFiles
 from paimon_core.store.evolved_files import EvolvedFiles
@@ -65,16 +66,29 @@ def _rows(
     elif store.has_primary_key and (split.needs_merge or deletes):
         batches = merged_rows(store, split, fields, usable)
     else:
-        reader = EvolvedFiles if store.options[DATA_EVOLUTION] else BucketFiles
-        files = reader(store, split.bucket_dir, fields, usable, split.deletions_by_file)
-        if predicate is not None and isinstance(files, BucketFiles):
-            files = replace(files, selection=partial(FileFilter(store, predicate).rows_of, split.bucket_dir, told=True))
-        batches = files.read(split.files)
+        batches = _reader(store, split, fields, predicate, usable).read(split.files)
     condition = to_arrow(usable, arrow_schema(fields)) if usable else None
     for batch in batches:
         rows = batch if condition is None else batch.filter(condition)
         if rows.num_rows:
             yield rows
+
+
+def _reader(
+    store: TableStore,
+    split: DataSplit,
+    fields: tuple[DataField, ...],
+    predicate: Predicate | None,
+    usable: Predicate | None,
+) -> EvolvedFiles | BucketFiles:
+    """What reads files with nothing to merge by key; of the rows those that indexes leave."""
+    if store.options[DATA_EVOLUTION]:
+        row_ids = decode_row_ids("<split>", split.row_ids) if split.row_ids else None
+        return EvolvedFiles(store, split.bucket_dir, fields, usable, split.deletions_by_file, row_ids)
+    selection = None
+    if predicate is not None:
+        selection = partial(FileFilter(store, predicate).rows_of, split.bucket_dir, told=True)
+    return BucketFiles(store, split.bucket_dir, fields, usable, split.deletions_by_file, selection)
 
 
 def _by_file(store: TableStore, split: DataSplit, columns: Sequence[str]) -> Iterator[tuple[pa.RecordBatch, str]]:

@@ -5,7 +5,8 @@ An index file belongs to a bucket and is of a type:
 
     HASH               the key hashes that a bucket with dynamic buckets holds (`spec.hash_index`)
     DELETION_VECTORS   which rows of data files are deleted (`spec.deletion_vector`)
-    others             kept as they are
+    others             global indexes, of a range of rows in a partition (`spec.global_index`): `btree`, `bitmap`, and
+                       some that are kept as they are; their bucket means nothing
 """
 
 from __future__ import annotations
@@ -38,7 +39,10 @@ class DeletionVectorMeta:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GlobalIndexMeta:
-    """What an index over row ids covers; kept, not used."""
+    """What a global index covers: rows by their ids, the last one included, and columns.
+
+    `index_meta` depends on the type; `source_meta` is given where the index is one of a bucket with keys.
+    """
 
     row_range_start: int
     row_range_end: int
@@ -46,6 +50,11 @@ class GlobalIndexMeta:
     extra_field_ids: tuple[int, ...] | None = None
     index_meta: bytes | None = None
     source_meta: bytes | None = None
+
+    @property
+    def field_ids(self) -> tuple[int, ...]:
+        """The columns, the one first that the index is named after."""
+        return (self.index_field_id, *(self.extra_field_ids or ()))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

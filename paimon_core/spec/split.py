@@ -40,8 +40,9 @@ class DataSplit:
 
     `deletions` are the deletion vectors of those files that have one. `before` are the files of an earlier version,
     with their deletion vectors, whose rows those of `files` are compared to, for `DIFFERENCE`; for `WAITING`
-    those of rows without a bucket, oldest first. `branch` names the branch they are of, "": the table's own.
-    `total_buckets` is how many buckets there were when the files were written, 0 where that is not told.
+    those of rows without a bucket, oldest first. `branch` names the branch they are of, "": the table's own. Of rows
+    with ids only those in `row_ids` (a Roaring bitmap of 64 bits) are of interest, b"": all. `total_buckets` is how
+    many buckets there were when the files were written, 0 where that is not told.
     """
 
     partition: bytes
@@ -54,6 +55,7 @@ class DataSplit:
     before: tuple[DataFileMeta, ...] = ()
     before_deletions: tuple[DeletionFile, ...] = ()
     branch: str = ""
+    row_ids: bytes = b""
     total_buckets: int = 0
 
     @property
@@ -88,6 +90,7 @@ def encode_split(split: DataSplit) -> str:
             "buckets": split.total_buckets,
             "dir": split.bucket_dir,
             "branch": split.branch,
+            "row_ids": b64encode(split.row_ids).decode(),
             "merge": split.needs_merge,
             "kind": split.kind,
             "before": [DATA_FILE_META.to_json(f) for f in split.before],
@@ -110,6 +113,7 @@ def decode_split(text: str) -> DataSplit:
             files=tuple(DATA_FILE_META.from_json(f) for f in member(node, "files", list)),
             needs_merge=member(node, "merge", bool),
             branch=member(node, "branch", str),
+            row_ids=b64decode(member(node, "row_ids", str), validate=True),
             deletions=_deletions(node, "deletions"),
             kind=SplitKind(member(node, "kind", str)),
             before=tuple(DATA_FILE_META.from_json(f) for f in member(node, "before", list)),

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import partial
 
 import numpy as np
 import pyarrow as pa
@@ -11,7 +12,10 @@ import pyarrow as pa
 from paimon_core.errors import CorruptFileError
 from paimon_core.expressions.predicate import Predicate
 from paimon_core.formats.arrow_types import ROW_ID, SEQUENCE_NUMBER, TRACKING_NAMES, arrow_schema
-from paimon_core.formats.columns import int64_array, without_rows
+from paimon_core.formats.columns import int64_array, rows_at, without_rows
+from paimon_core.spec.deletion_vector import Positions
+from paimon_core.spec.file_index.cursor import Rows
+from paimon_core.spec.global_index.grouped_rows import RowIds
 from paimon_core.spec.manifest import DataFileMeta
 from paimon_core.spec.row_ranges import RowRange, row_ranges
 from paimon_core.spec.split import DeletionFile
@@ -26,7 +30,8 @@ from paimon_core.store.table_store import TableStore
 class EvolvedFiles:
     """Where the files of a bucket lie, for reading some of their columns; deleted rows are left out.
 
-    `deletions` are the deletion vectors by the names of the anchors of ranges that have one.
+    `deletions` are the deletion vectors by the names of the anchors of ranges that have one. `read` gives only the rows
+    with these `row_ids`, and possibly others; None: all.
     """
 
     store: TableStore
@@ -34,45 +39,69 @@ class EvolvedFiles:
     fields: tuple[DataField, ...]
     predicate: Predicate | None = None
     deletions: Mapping[str, DeletionFile] = field(default_factory=dict)
+    row_ids: RowIds | None = None
 
     def read(self, files: Sequence[DataFileMeta]) -> Iterator[pa.RecordBatch]:
         """The rows of the files, one range after the other. Raises as `BucketFiles.read`."""
         for rows in row_ranges(files):
+            chosen = self._chosen(rows)
             if rows.is_plain:
                 plain = BucketFiles(self.store, self.bucket_dir, self.fields, self.predicate, self.deletions)
+                if chosen is not None:
+                    plain = replace(plain, selection=partial(_same_places, Rows(chosen.astype(np.uint32))))
                 yield from plain.read(rows.files)
-            else:
+            elif chosen is None:
                 yield from self._undeleted(rows, self.whole(rows))
+            else:
+                yield from self.whole(rows, np.setdiff1d(chosen, self._deleted(rows), assume_unique=True))
 
     def read_numbered(self, rows: RowRange) -> Iterator[pa.RecordBatch]:
         """The rows of a range, with their places in it from 0 as a last column, `ROW_INDEX`. Raises as `read`."""
         return self._undeleted(rows, numbered(self.whole(rows)))
 
-    def whole(self, rows: RowRange) -> Iterator[pa.RecordBatch]:
-        """All rows of a range in their order, those that are deleted too."""
+    def whole(self, rows: RowRange, places: Positions | None = None) -> Iterator[pa.RecordBatch]:
+        """All rows of a range in their order, those that are deleted too; or those at some places in it, ascending."""
         own = [f for f in self.fields if f.name not in TRACKING_NAMES]
         blobs = [(f, own_parts) for f in own if (own_parts := [p for p in rows.parts if holds(self.store, p, f)])]
         held = _newest_holders(self.store, rows.files, [f for f in own if f not in [b for b, _ in blobs]])
         version = (held[0][0] if held else rows.anchor if own else rows.files[0]).max_sequence_number
         sources = held or [(rows.anchor, fields_of_file(self.store, rows.anchor)[:1])]
-        streams = [BucketFiles(self.store, self.bucket_dir, fields).read([file]) for file, fields in sources]
-        streams += [blob_column(self.store, self.bucket_dir, rows, files, field) for field, files in blobs]
+        chosen = None if places is None else partial(_same_places, Rows(places.astype(np.uint32)))
+        readers = ((BucketFiles(self.store, self.bucket_dir, of, selection=chosen), file) for file, of in sources)
+        streams = [reader.read([file]) for reader, file in readers]
+        values = (blob_column(self.store, self.bucket_dir, rows, files, field) for field, files in blobs)
+        streams += values if places is None else (rows_at(v, places) for v in values)
         target, start = arrow_schema(self.fields), 0
-        for parts in _side_by_side(streams, rows):
+        for parts in _side_by_side(streams, rows, rows.count if places is None else len(places)):
             found = {name: part.column(name) for part in parts for name in part.schema.names}
             count = parts[0].num_rows
-            first = rows.first + start
-            found[ROW_ID] = int64_array(np.arange(first, first + count, dtype=np.int64))
+            at = np.arange(start, start + count, dtype=np.int64) if places is None else places[start : start + count]
+            found[ROW_ID] = int64_array(rows.first + at)
             found[SEQUENCE_NUMBER] = int64_array(np.full(count, version, dtype=np.int64))
             arrays = [found[f.name] if f.name in found else pa.nulls(count, f.type) for f in target]
             yield pa.RecordBatch.from_arrays(arrays, schema=target)
             start += count
 
     def _undeleted(self, rows: RowRange, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        return without_rows(batches, gone) if len(gone := self._deleted(rows)) else batches
+
+    def _deleted(self, rows: RowRange) -> Positions:
         deletion = self.deletions.get(rows.anchor.file_name)
         if deletion is None:
-            return batches
-        return without_rows(batches, read_deletions(self.store.io, deletion, rows.count))
+            return np.zeros(0, dtype=np.int64)
+        return read_deletions(self.store.io, deletion, rows.count)
+
+    def _chosen(self, rows: RowRange) -> Positions | None:
+        """The places in a range of the rows of interest, None where all are."""
+        if self.row_ids is None:
+            return None
+        within = RowIds()
+        within.add_range(rows.first, rows.first + rows.count)
+        return np.asarray((within & self.row_ids).to_array()).astype(np.int64) - rows.first
+
+
+def _same_places(places: Rows, _: DataFileMeta) -> Rows:
+    return places
 
 
 def holds(store: TableStore, file: DataFileMeta, column: DataField) -> bool:
@@ -93,7 +122,9 @@ def _newest_holders(
     return found
 
 
-def _side_by_side(streams: Sequence[Iterator[pa.RecordBatch]], rows: RowRange) -> Iterator[tuple[pa.RecordBatch, ...]]:
+def _side_by_side(
+    streams: Sequence[Iterator[pa.RecordBatch]], rows: RowRange, expected: int
+) -> Iterator[tuple[pa.RecordBatch, ...]]:
     """Batches of the same rows, one of each stream. Raises `CorruptFileError` where streams differ in length."""
     heads: list[pa.RecordBatch | None] = [None] * len(streams)
     total = 0
@@ -110,7 +141,7 @@ def _side_by_side(streams: Sequence[Iterator[pa.RecordBatch]], rows: RowRange) -
         yield tuple(h.slice(0, count) for h in there)
         heads = [h.slice(count) if h.num_rows > count else None for h in there]
         total += count
-    if total != rows.count:
+    if total != expected:
         raise _shorter(rows)
 
 

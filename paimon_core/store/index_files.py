@@ -2,6 +2,7 @@
 
 TABLE/manifest/index-manifest-UUID-N   all index files of a version
 TABLE/index/index-UUID-N               one index file; in the bucket's folder by `index-file-in-data-file-dir`
+TABLE/index/TYPE-global-index-UUID.index   one file of a global index; elsewhere by `global-index.external-path`
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from paimon_core.spec.index_manifest import (
     IndexFileMeta,
     IndexManifestEntry,
 )
-from paimon_core.spec.paths import index_file_path
+from paimon_core.spec.paths import index_file_path, plain_path
 from paimon_core.spec.snapshot import Snapshot
 from paimon_core.spec.split import DeletionFile
 from paimon_core.store.record_files import read_records, record_bytes
@@ -49,10 +50,10 @@ def write_index_manifest(store: TableStore, entries: Sequence[IndexManifestEntry
 
 
 def index_path(store: TableStore, partition: bytes, bucket: int, file: IndexFileMeta) -> str:
-    """Where an index file of a bucket lies."""
+    """Where an index file of a bucket lies; a global index is of no bucket."""
     if file.external_path:
-        return file.external_path
-    if store.options[INDEX_FILE_IN_DATA_DIR]:
+        return plain_path(file.external_path)
+    if store.options[INDEX_FILE_IN_DATA_DIR] and file.global_index is None:
         return index_file_path(store.bucket_dir(partition, bucket), file.file_name)
     return store.paths.index_file(file.file_name)
 

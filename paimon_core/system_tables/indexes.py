@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from datetime import tzinfo
 from typing import Any
 
 import pyarrow as pa
 
+from paimon_core.spec.index_manifest import GlobalIndexMeta
 from paimon_core.store.index_files import index_entries
 from paimon_core.store.snapshots import latest_snapshot
 from paimon_core.store.table_store import TableStore
@@ -55,5 +56,11 @@ def table_indexes(store: TableStore, zone: tzinfo | None) -> Iterator[tuple[Any,
             None if covered is None else covered.row_range_start,
             None if covered is None else covered.row_range_end,
             None if covered is None else covered.index_field_id,
-            None if covered is None else names.get(covered.index_field_id),
+            _column_names(covered, names),
         )
+
+
+def _column_names(covered: GlobalIndexMeta | None, names: Mapping[int, str]) -> str | None:
+    """The columns of a global index, where the table still has them all."""
+    found = [names.get(i) for i in covered.field_ids] if covered is not None else [None]
+    return None if None in found else ",".join(n for n in found if n is not None)

@@ -20,7 +20,12 @@ from paimon_core.errors import InvalidDataError, UnsupportedFeatureError
 from paimon_core.expressions.predicate import Or, equals
 from paimon_core.formats.arrow_types import FILE_PATH, ROW_INDEX, VALUE_KIND
 from paimon_core.lsm.rows import ROW_DELETE, ROW_UPDATE_AFTER
-from paimon_core.options import DATA_EVOLUTION, DELETE_PRODUCES_CHANGELOG, DELETION_VECTORS
+from paimon_core.options import (
+    DATA_EVOLUTION,
+    DELETE_PRODUCES_CHANGELOG,
+    DELETION_VECTORS,
+    SCALAR_INDEX_SEARCH_MODE,
+)
 from paimon_core.spec.snapshot import Operation, Snapshot
 from paimon_core.table import Table
 from paimon_core.write.column_updates import ColumnUpdates
@@ -129,7 +134,10 @@ def open_target(jvm: Jvm, session: SessionBridge, catalog: str, table: Table, na
     """The target of a statement, whose table is the parsed `plan`: a relation, perhaps under an alias."""
     spark, before = SparkSession(jvm.context, session.session), table.latest_snapshot()
     full = (catalog, name.database, name.table)
-    frame = spark.table(".".join(map(quoted_name, full)))
+    reader = spark.read
+    if table.store.options[DATA_EVOLUTION]:
+        reader = reader.option(SCALAR_INDEX_SEARCH_MODE.key, "full")  # no row to change may be left out
+    frame = reader.table(".".join(map(quoted_name, full)))
     qualifiers: tuple[tuple[str, ...], ...] = (full, full[1:], full[2:])
     if class_name(plan) == "SubqueryAlias":
         alias = plan.alias()

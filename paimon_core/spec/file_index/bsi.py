@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from pyroaring import BitMap
 
 from paimon_core.spec.file_index.bit_slices import BitSlices, slices_of
+from paimon_core.spec.file_index.column_index import UnknownIndex
 from paimon_core.spec.file_index.cursor import Cursor, Rows, encode_bitmap, int32
 from paimon_core.spec.file_index.keys import Key, KeyType
 
@@ -75,7 +76,7 @@ class _Half:
         return self.slices.greater(number - self.smallest, or_equal)
 
 
-class BsiIndex:
+class BsiIndex(UnknownIndex):
     """The rows of each number and of ranges. `ColumnIndex`."""
 
     def __init__(self, cursor: Cursor, key_type: KeyType, row_count: int):

@@ -89,13 +89,13 @@ class KeyType:
         if not self.width:
             return cursor.take(cursor.number(4))
         number = cursor.number(self.width)
-        return self._turned(number) if self.floating else number
+        return self.turned(number) if self.floating else number
 
     def spell(self, key: Key) -> bytes:
         """The reverse of `read`."""
         if isinstance(key, bytes):
             return len(key).to_bytes(4, "big") + key
-        return (self._turned(key) if self.floating else key).to_bytes(self.width, "big", signed=True)
+        return (self.turned(key) if self.floating else key).to_bytes(self.width, "big", signed=True)
 
     def sizes(self, keys: Keys) -> NDArray[np.int64]:
         """Bytes that each key takes."""
@@ -114,7 +114,8 @@ class KeyType:
     def _turn(self) -> int:
         return (1 << (8 * self.width - 1)) - 1
 
-    def _turned(self, number: int) -> int:
+    def turned(self, number: int) -> int:
+        """The key whose bits are a number, and the number that is the bits of a key."""
         return number ^ (self._turn if number < 0 else 0)
 
 

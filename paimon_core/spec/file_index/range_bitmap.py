@@ -29,6 +29,7 @@ from numpy.typing import NDArray
 from pyroaring import BitMap
 
 from paimon_core.spec.file_index.bit_slices import BitSlices, slices_of
+from paimon_core.spec.file_index.column_index import UnknownIndex
 from paimon_core.spec.file_index.cursor import Cursor, Rows, encode_bitmap, int32
 from paimon_core.spec.file_index.keys import ByteKeys, Key, Keys, KeyType, join_entries, slice_keys
 
@@ -129,7 +130,7 @@ class _Dictionary:
         return self._key_type.read(Cursor(self._path, self._data, chunk.keys + start))
 
 
-class RangeBitmapIndex:
+class RangeBitmapIndex(UnknownIndex):
     """The rows of each value and of ranges. `ColumnIndex`."""
 
     def __init__(self, cursor: Cursor, key_type: KeyType, row_count: int):

@@ -10,7 +10,7 @@ from paimon_core.spec.file_index.bitmap import BitmapIndex
 from paimon_core.spec.file_index.bloom_filter import BloomFilterIndex
 from paimon_core.spec.file_index.bsi import BsiIndex
 from paimon_core.spec.file_index.column_index import ColumnIndex, EmptyIndex
-from paimon_core.spec.file_index.cursor import Cursor
+from paimon_core.spec.file_index.cursor import Cursor, Rows
 from paimon_core.spec.file_index.keys import KeyType
 from paimon_core.spec.file_index.range_bitmap import RangeBitmapIndex
 from paimon_core.spec.types import DataType, DecimalType, Kind, TimeType
@@ -28,7 +28,7 @@ _MOST_PRECISION = 6
 class IndexType:
     """A type of index: how its bytes are read, of a column with these keys in a file of so many rows."""
 
-    read: Callable[[Cursor, KeyType, int], ColumnIndex]
+    read: Callable[[Cursor, KeyType, int], ColumnIndex[Rows]]
     kinds: frozenset[Kind]
     bounded: bool = False  # long decimals and nanoseconds do not fit in
 
@@ -58,7 +58,7 @@ POSITIONAL = INDEX_TYPES.keys() - {BLOOM_FILTER}  # those that tell rows, not on
 
 def decode_index(
     path: str, index_type: str, data_type: DataType, body: bytes | None, row_count: int
-) -> ColumnIndex | None:
+) -> ColumnIndex[Rows] | None:
     """The index of a column; None of a type that is not known here. Raises `CorruptFileError` naming `path`."""
     known, keys = INDEX_TYPES.get(index_type), KeyType.of(data_type)
     if known is None or keys is None or not known.admits(data_type):

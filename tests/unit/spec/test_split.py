@@ -22,6 +22,7 @@ SPLIT = DataSplit(
     needs_merge=True,
     deletions=(DeletionFile("/w/t/index/index-1-0", VECTOR),),
     branch="b",
+    row_ids=b"ids",
 )
 
 

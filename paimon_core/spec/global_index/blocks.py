@@ -1,0 +1,63 @@
+"""Blocks: the parts of global index files that may be compressed, each checked by a sum.
+
+    block: body | codec: 1 byte | CRC-32 of body and codec: 4 bytes      (little endian)
+    body: codec 0, the content | else: size of the content: varint | the content, compressed
+
+What refers to a block gives its offset in the file and the size of its body, in bytes.
+Source: documentation, "BTree Index", "Bitmap Index"; `org.apache.paimon.sst`.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import IntEnum
+from zlib import crc32
+
+from paimon_core.errors import CorruptFileError
+
+ADVICE = "drop and create the index again, or set 'global-index.enabled' = 'false'"
+TRAILER_SIZE = 5
+
+
+class Codec(IntEnum):
+    """How the body of a block is compressed."""
+
+    NONE = 0
+    ZSTD = 1
+    LZ4 = 2
+    LZO = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a block or a bitmap lies in a file: `size` bytes from `start`; of a block those of its body."""
+
+    start: int
+    size: int
+
+
+Compress = Callable[[bytes], tuple[Codec, bytes]]  # content -> codec and body
+
+
+def seal(codec: Codec, body: bytes) -> bytes:
+    """A block."""
+    return body + struct.pack("<BI", codec, crc32(bytes((codec,)), crc32(body)))
+
+
+def unseal(path: str, block: bytes) -> tuple[Codec, bytes]:
+    """The codec and the body of a block. Raises `CorruptFileError`."""
+    if len(block) < TRAILER_SIZE:
+        raise damaged(path, "a block ends too early")
+    body = block[:-TRAILER_SIZE]
+    codec, checksum = struct.unpack("<BI", block[-TRAILER_SIZE:])
+    if checksum != crc32(bytes((codec,)), crc32(body)):
+        raise damaged(path, "the checksum of a block differs")
+    if codec not in tuple(Codec):
+        raise damaged(path, f"a block is compressed by codec {codec}")
+    return Codec(codec), body
+
+
+def damaged(path: str, cause: str) -> CorruptFileError:
+    return CorruptFileError(path, f"as a global index {cause}", ADVICE)

@@ -1,0 +1,152 @@
+"""`CALL sys.create_global_index` and `CALL sys.drop_global_index`."""
+
+from __future__ import annotations
+
+import uuid
+from collections import defaultdict
+from collections.abc import Sequence
+from typing import Any
+
+from paimon_core.commit.draft import CommitInfo
+from paimon_core.errors import (
+    CommitUnknownError,
+    InvalidOptionError,
+    InvalidSchemaError,
+    PaimonError,
+    SnapshotNotFoundError,
+    UnsupportedFeatureError,
+)
+from paimon_core.formats.global_index_files import GLOBAL_INDEX_FILES
+from paimon_core.options import DATA_EVOLUTION, ROW_TRACKING
+from paimon_core.spec.index_manifest import IndexFileMeta
+from paimon_core.spec.message import CommitMessage, decode_message
+from paimon_core.spec.types import DataField
+from paimon_core.store.index_files import index_entries
+from paimon_core.table import Table
+from paimon_core.write.global_index import IndexJob
+from paimon_sql.procedures.arguments import table_options
+from paimon_sql.procedures.partition_choice import chosen_partitions
+from paimon_sql.procedures.registry import ProcedureContext, procedure
+
+
+@procedure(result="boolean")
+def create_global_index(
+    context: ProcedureContext,
+    table: str,
+    index_column: str,
+    index_type: str,
+    partitions: str | None = None,
+    options: str | None = None,
+) -> Sequence[tuple[Any, ...]]:
+    """Make a global index of a column, of all rows or of those of some partitions (`dt=2024-01-01;dt=2024-01-02`) that
+    have none of this type yet: `btree`, or `bitmap` for columns of few different values. The table has data evolution.
+    `options` are settings of the index (`btree-index.compression=zstd`).
+
+    The result is true.
+    """
+    target, kind = context.load_table(table), index_type.strip().lower()
+    target.check_writable()
+    _check_evolves(target)
+    fields = _columns(target, index_column)
+    _check_type(kind, fields)
+    if options:
+        target = target.with_options(table_options(options))
+    snapshot = target.latest_snapshot()
+    chosen = chosen_partitions(context, target, snapshot, _given(partitions), None)
+    if snapshot is None:
+        return [(True,)]
+    job = IndexJob(target.store, fields[0], kind, snapshot)
+    job.check()
+    results = context.executor.run(job.run, job.tasks(chosen), f"global index of {target.name}")
+    _commit(target, [decode_message(r) for r in results], f"global-index-{kind}-create-{uuid.uuid4()}")
+    return [(True,)]
+
+
+@procedure(result="boolean", dropped_file_count="bigint")
+def drop_global_index(
+    context: ProcedureContext,
+    table: str,
+    index_column: str,
+    index_type: str,
+    partitions: str | None = None,
+    dry_run: bool | None = None,
+) -> Sequence[tuple[Any, ...]]:
+    """Drop the global index of a column, of all rows or of those of some partitions. Its files go when no snapshot
+    needs them.
+
+    The result is true, and how many files are dropped, or would be with `dry_run`.
+    """
+    target, kind = context.load_table(table), index_type.strip().lower()
+    target.check_writable()
+    ids = tuple(f.id for f in _columns(target, index_column))
+    snapshot = target.latest_snapshot()
+    if snapshot is None:
+        raise SnapshotNotFoundError(f"Table {target.name} has no snapshot, so no index to drop.")
+    chosen = chosen_partitions(context, target, snapshot, _given(partitions), None)
+    dropped: dict[tuple[bytes, int], list[IndexFileMeta]] = defaultdict(list)
+    for entry in index_entries(target.store, snapshot):
+        covered = entry.file.global_index
+        meant = entry.file.index_type == kind and covered is not None and covered.field_ids == ids
+        if meant and chosen.holds(entry.partition):
+            dropped[entry.partition, entry.bucket].append(entry.file)
+    if not dry_run:
+        messages = [
+            CommitMessage(partition=p, bucket=b, total_buckets=-1, deleted_index_files=tuple(files))
+            for (p, b), files in dropped.items()
+        ]
+        _commit(target, messages, f"drop-global-index-{uuid.uuid4()}")
+    return [(True, sum(map(len, dropped.values())))]
+
+
+def _commit(target: Table, messages: Sequence[CommitMessage], user: str) -> None:
+    if not messages:
+        return
+    try:
+        target.commit(messages, CommitInfo(user=user))
+    except CommitUnknownError:
+        raise
+    except PaimonError:
+        target.abort(messages)
+        raise
+
+
+def _given(partitions: str | None) -> str | None:
+    return partitions if partitions and partitions.strip() else None
+
+
+def _columns(target: Table, names: str) -> list[DataField]:
+    """The columns of `a,b`. Raises `InvalidOptionError`, `InvalidSchemaError`."""
+    wanted = [n.strip() for n in names.split(",") if n.strip()]
+    if not wanted:
+        raise InvalidOptionError(f"index_column cannot be {names!r}: at least one column required.")
+    if len(set(wanted)) < len(wanted):
+        raise InvalidOptionError(f"index_column cannot be {names!r}: duplicate index columns are not allowed.")
+    known = target.schema.field_by_name
+    for name in wanted:
+        if name not in known:
+            raise InvalidSchemaError(
+                f"Column {name!r} does not exist in table {target.name}; its columns are {', '.join(known)}."
+            )
+    return [known[n] for n in wanted]
+
+
+def _check_evolves(target: Table) -> None:
+    missing = [o.key for o in (ROW_TRACKING, DATA_EVOLUTION) if not target.store.options[o]]
+    if missing:
+        raise UnsupportedFeatureError(
+            f"Table {target.name} must enable '{missing[0]}=true' before creating global index: both "
+            f"'{ROW_TRACKING.key}' and '{DATA_EVOLUTION.key}' are set when a table is created."
+        )
+
+
+def _check_type(kind: str, fields: Sequence[DataField]) -> None:
+    if kind not in GLOBAL_INDEX_FILES:
+        raise UnsupportedFeatureError(
+            f"Can't find global index for type: {kind}. index_type is one of {', '.join(sorted(GLOBAL_INDEX_FILES))}; "
+            "indexes of vectors and of full text need libraries that this version does not have."
+        )
+    if len(fields) > 1:
+        raise UnsupportedFeatureError(
+            f"Index type '{kind}' does not support multi-column index, got columns: "
+            f"{', '.join(f.name for f in fields)}. Create an index for each."
+        )
