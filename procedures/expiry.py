@@ -12,7 +12,7 @@ from paimon_core.maintenance.partitions import drop_partitions, expired_partitio
 from paimon_core.maintenance.tags import delete_tags, expired_tags
 from paimon_core.options import COMMIT_UNSAFE_STORAGE
 from paimon_core.table import Table
-from paimon_sql.procedures.arguments import epoch_millis, moment, table_options
+from paimon_sql.procedures.arguments import epoch_millis, given, moment, table_options
 from paimon_sql.procedures.registry import Int, ProcedureContext, procedure
 
 Rows = Sequence[tuple[Any, ...]]
@@ -70,6 +70,7 @@ def expire_tags(context: ProcedureContext, table: str, older_than: str | None = 
     The result is their names.
     """
     store = context.load_table(table).store
+    older_than = given(older_than)
     before = None if older_than is None else moment("older_than", older_than, context.zone).astimezone()
     expired = expired_tags(store, wall_clock(), before.replace(tzinfo=None) if before else None)
     delete_tags(store, expired)
@@ -116,7 +117,8 @@ def _publisher(table: Table) -> Any:
 
 
 def _older(context: ProcedureContext, text: str | None) -> int | None:
-    return None if text is None else epoch_millis("older_than", text, context.zone)
+    older = given(text)
+    return None if older is None else epoch_millis("older_than", older, context.zone)
 
 
 def _now() -> int:

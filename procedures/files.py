@@ -12,7 +12,7 @@ from paimon_core.maintenance import orphans
 from paimon_core.maintenance.purge import purge
 from paimon_core.maintenance.unexisting import drop_missing, missing_files
 from paimon_core.table import Table
-from paimon_sql.procedures.arguments import epoch_millis
+from paimon_sql.procedures.arguments import check_parallelism, epoch_millis, given
 from paimon_sql.procedures.registry import Int, ProcedureContext, procedure
 
 Rows = Sequence[tuple[Any, ...]]
@@ -35,6 +35,7 @@ def remove_orphan_files(
     """
     if mode is not None and mode.lower() not in _MODES:
         raise InvalidOptionError(f"mode cannot be {mode!r}: it is one of {', '.join(_MODES)}.")
+    check_parallelism(parallelism)
     before = _age(context, older_than)
     act = orphans.find_orphans if dry_run else orphans.remove_orphans
     found = [act(t.store, before) for t in _tables(context, table)]
@@ -49,6 +50,7 @@ def remove_unexisting_files(
 
     Their rows are lost. With `dry_run` nothing changes. The result is the files' paths.
     """
+    check_parallelism(parallelism)
     target = context.load_table(table)
     missing = missing_files(target.store)
     if missing and not dry_run:
@@ -71,6 +73,7 @@ def purge_files(context: ProcedureContext, table: str) -> Rows:
 
 
 def _age(context: ProcedureContext, older_than: str | None) -> int:
+    older_than = given(older_than)
     if older_than is None:
         return _now() - orphans.DEFAULT_AGE
     before = epoch_millis("older_than", older_than, context.zone)

@@ -12,6 +12,7 @@ from typing import Any
 from paimon_core.commit.draft import CommitInfo
 from paimon_core.errors import (
     CommitUnknownError,
+    DatabaseNotFoundError,
     InvalidOptionError,
     InvalidSchemaError,
     PaimonError,
@@ -28,12 +29,13 @@ from paimon_core.store.new_schema import new_table_schema
 from paimon_core.store.table_store import TableStore
 from paimon_core.table import Table
 from paimon_sql.catalog.identifier import Identifier
-from paimon_sql.procedures.arguments import table_options
-from paimon_sql.procedures.registry import ForeignTable, Int, ProcedureContext, procedure
+from paimon_sql.procedures.arguments import check_parallelism, table_options
+from paimon_sql.procedures.registry import ForeignTable, Int, ProcedureContext, has_table, procedure
 
 Rows = Sequence[tuple[Any, ...]]
 _LOG = logging.getLogger(__name__)
 _TABLES = ("hive", "spark")
+_SESSION_CATALOG = "spark_catalog"
 _SUFFIX = "_paimon_"
 _HIVE_DEFAULT = "__HIVE_DEFAULT_PARTITION__"
 
@@ -67,6 +69,7 @@ def migrate_table(
     The old table is dropped unless `delete_origin` is false; of a folder, files that were rewritten stay. The result
     is true.
     """
+    check_parallelism(parallelism)
     chosen = table_options(options or "") | (options_map or {})
     source = _find_source(context, source_type.strip().lower(), table, chosen)
     _migrate(context, source, _target_name(context, source, table, target_table), chosen, delete_origin=delete_origin)
@@ -87,13 +90,17 @@ def migrate_database(
 
     The result says how many tables were migrated, and how many could not be.
     """
+    check_parallelism(parallelism)
     if source_type.strip().lower() not in _TABLES:
         raise InvalidOptionError(f"source_type cannot be {source_type!r}: it is one of {', '.join(_TABLES)}.")
     chosen, catalog = table_options(options or "") | (options_map or {}), context.catalog
+    foreign = context.executor.foreign_tables(database)
+    if foreign is None and not catalog.database_exists(database):
+        raise DatabaseNotFoundError(f"Neither this catalog nor Spark's session catalog has a database {database!r}.")
     ours = catalog.list_tables(database) if catalog.database_exists(database) else []
     known = [n for n in ours if is_format_table(catalog.load_table(Identifier.of(database, n)).schema.options)]
     done = failed = 0
-    for name in [*known, *(n for n in context.executor.foreign_tables(database) if n not in ours)]:
+    for name in [*known, *(n for n in foreign or () if n not in ours)]:
         quoted = ".".join(f"`{part.replace('`', '``')}`" for part in (database, name))
         try:
             migrate_table.call(context, {"source_type": source_type, "table": quoted, "options_map": chosen})
@@ -110,8 +117,8 @@ def _find_source(context: ProcedureContext, kind: str, name: str, options: Mappi
     if kind not in _TABLES:
         known = ", ".join((*_TABLES, *SUPPORTED))
         raise InvalidOptionError(f"source_type cannot be {kind!r}: it is one of {known}.")
-    identifier = context.identifier(name)
-    if context.catalog.database_exists(identifier.database) and context.catalog.table_exists(identifier):
+    catalog, identifier = context.named(name)
+    if catalog != _SESSION_CATALOG and has_table(context.catalog, context.identifier(name)):
         table = context.catalog.load_table(identifier)
         if not is_format_table(table.schema.options):
             raise InvalidOptionError(f"Table {identifier} is a Paimon table already: there is nothing to migrate.")
@@ -137,7 +144,7 @@ def _target_name(context: ProcedureContext, source: _Source, table: str, target:
         return replace(source.identifier, table=source.identifier.table + _SUFFIX)
     if "/" in table:
         raise InvalidOptionError("A folder has no name for a table: say target_table, too.")
-    return context.identifier(table)
+    return context.named(table)[1]
 
 
 def _migrate(

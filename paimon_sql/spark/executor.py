@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
@@ -26,6 +27,7 @@ from paimon_sql.spark.worker import sort_input_function, write_function
 
 SMALL_WORK = 16 * 2**20  # bytes that the driver reads faster than a job starts
 _ROW_NUMBER = "__row"
+_ECHO = re.compile(r" Did you mean .*?\]\.|; line \d.*|\n.*", re.DOTALL)  # of an error in a condition: the plan
 _ENVIRONMENT = {"SPARK_SIMPLIFIED_TRACEBACK": "1"}
 
 
@@ -81,7 +83,7 @@ class SparkExecutor:
         """See `foreign_tables.foreign_table`."""
         return foreign_tables.foreign_table(self.session, database, name)
 
-    def foreign_tables(self, database: str) -> list[str]:
+    def foreign_tables(self, database: str) -> list[str] | None:
         """See `foreign_tables.foreign_tables`."""
         return foreign_tables.foreign_tables(self.session, database)
 
@@ -104,9 +106,9 @@ class SparkExecutor:
             matching = session.createDataFrame(numbered).where(condition).select(_ROW_NUMBER)
             found = matching.collect() if rows.num_rows else []
         except AnalysisException as error:
-            known = ", ".join(rows.column_names)
+            known, told = ", ".join(rows.column_names), _ECHO.sub("", str(error)).strip()
             raise InvalidOptionError(
-                f"where cannot be {condition!r}: only conditions on partition columns are supported ({known}). {error}"
+                f"where cannot be {condition!r}: only conditions on partition columns are supported ({known}). {told}"
             ) from error
         return sorted(row[0] for row in found)
 

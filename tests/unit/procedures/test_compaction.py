@@ -49,11 +49,14 @@ class Tasks:
         return [travelled(str(i)) for i in items]
 
     def select(self, rows: pa.Table, condition: str) -> list[int]:
-        """Knows one condition."""
-        values = rows.column("p").to_pylist()
+        """Knows `c is not null` and `c > 'text'`."""
+        column, compared = condition.split(" ", 1)
+        if column not in rows.column_names:
+            raise InvalidOptionError(f"where cannot be {condition!r}: only conditions on partition columns")
+        values = rows.column(column).to_pylist()
         self.conditions.append((condition, values))
-        assert condition == "p is not null"
-        return [i for i, v in enumerate(values) if v is not None]
+        least = "" if compared == "is not null" else compared.removeprefix("> ").strip("'")
+        return [i for i, v in enumerate(values) if v is not None and str(v) > least]
 
     def sort(self, job: SortJob, description: str) -> list[CommitMessage]:
         """All in one task, in memory."""
@@ -162,7 +165,7 @@ def test_partitions(warehouse: str, partitions: str | None, expected: dict[str, 
 
 def test_wrong_partitions_are_refused_before_anything_runs(warehouse: str) -> None:
     partitioned(warehouse)
-    for partitions in ("q=1", "p=x", ""):
+    for partitions in ("q=1", "p=x", ";"):
         with pytest.raises(InvalidOptionError, match="partitions"):
             call(warehouse, partitions=partitions)
     assert files_per_partition(warehouse) == {"1": 2, "2": 2, "none": 2}
