@@ -13,6 +13,7 @@ from paimon_core.maintenance.tags import delete_tags, expired_tags
 from paimon_core.options import COMMIT_UNSAFE_STORAGE
 from paimon_core.table import Table
 from paimon_sql.procedures.arguments import epoch_millis, given, moment, table_options
+from paimon_sql.procedures.file_removal import deleting
 from paimon_sql.procedures.registry import Int, ProcedureContext, procedure
 
 Rows = Sequence[tuple[Any, ...]]
@@ -37,9 +38,9 @@ def expire_snapshots(
     """
     target = context.load_table(table).with_options(table_options(options or ""))
     now = _now()
-    given = {"most": retain_max, "least": retain_min, "limit": max_deletes, "older_than": _older(context, older_than)}
-    retention = core.retention_of(target.store.options, now, given)
-    return [(core.expire_snapshots(target.store, retention, now),)]
+    chosen = {"most": retain_max, "least": retain_min, "limit": max_deletes, "older_than": _older(context, older_than)}
+    retention = core.retention_of(target.store.options, now, chosen)
+    return [(core.expire_snapshots(target.store, retention, now, deleting(context)),)]
 
 
 @procedure(deleted_changelogs_count="int")
@@ -57,10 +58,10 @@ def expire_changelogs(
     store, now = context.load_table(table).store, _now()
     if delete_all:
         every = core.Retention(least=1, most=1, older_than=2**62, limit=2**31 - 1)
-        return [(core.expire_changelogs(store, every),)]
-    given = {"most": retain_max, "least": retain_min, "limit": max_deletes, "older_than": _older(context, older_than)}
+        return [(core.expire_changelogs(store, every, deleting(context)),)]
+    chosen = {"most": retain_max, "least": retain_min, "limit": max_deletes, "older_than": _older(context, older_than)}
     longer = core.changelog_retention_of(store.options, now) or core.retention_of(store.options, now)
-    return [(core.expire_changelogs(store, core.overridden(longer, given)),)]
+    return [(core.expire_changelogs(store, core.overridden(longer, chosen), deleting(context)),)]
 
 
 @procedure(expired_tags="string")

@@ -15,6 +15,7 @@ import pyarrow as pa
 from paimon_core.errors import InvalidNameError, InvalidOptionError
 from paimon_core.format_table.options import is_format_table
 from paimon_core.format_table.table import refuse_format_table
+from paimon_core.maintenance.orphan_job import Found, OrphanSearch
 from paimon_core.spec.message import CommitMessage
 from paimon_core.spec.types import DataField
 from paimon_core.table import Table
@@ -42,6 +43,9 @@ class Executor(Protocol):
     """Where a procedure's heavy work runs: one task per text, results in order; and who knows SQL."""
 
     def run(self, function: Callable[[str], str], items: Sequence[str], description: str) -> list[str]: ...
+
+    def find_orphans(self, search: OrphanSearch, parallelism: int | None, description: str) -> Found:
+        """The files that a search finds and that nothing needs."""
 
     def select(self, rows: pa.Table, condition: str) -> list[int]:
         """The numbers of the rows that satisfy an SQL condition on their columns."""

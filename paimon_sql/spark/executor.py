@@ -14,13 +14,15 @@ from pyspark.sql import SparkSession
 from pyspark.sql.types import BinaryType, StructField, StructType
 
 from paimon_core.errors import InvalidOptionError
+from paimon_core.maintenance.orphan_job import OrphanSearch
 from paimon_core.spec.message import CommitMessage, decode_message
 from paimon_core.store.row_tracking import tracking_fields
 from paimon_core.write.sort_job import SORT_KEY, Curve, SortJob
 from paimon_sql.preprocess.quoting import quoted_name
 from paimon_sql.procedures import ForeignTable
-from paimon_sql.spark import foreign_tables
+from paimon_sql.spark import foreign_tables, orphan_frames
 from paimon_sql.spark.errors import of_worker
+from paimon_sql.spark.orphan_frames import FoundFrame
 from paimon_sql.spark.session_bridge import SessionBridge
 from paimon_sql.spark.types import string_types, to_struct
 from paimon_sql.spark.worker import sort_input_function, write_function
@@ -77,6 +79,17 @@ class SparkExecutor:
             raise of_worker(error) from error
         finally:
             self.session.bound_batches_by_bytes()
+            context.setJobDescription(None)
+
+    def find_orphans(self, search: OrphanSearch, parallelism: int | None, description: str) -> FoundFrame:
+        """See `orphan_frames.find_orphans`."""
+        context = self.session.jvm.context
+        context.setJobDescription(description)
+        try:
+            return orphan_frames.find_orphans(SparkSession(context, self.session.session), search, parallelism)
+        except PythonException as error:
+            raise of_worker(error) from error
+        finally:
             context.setJobDescription(None)
 
     def foreign_table(self, database: str, name: str) -> ForeignTable | None:

@@ -13,6 +13,7 @@ import pytest
 
 from paimon_core.commit.draft import CommitInfo
 from paimon_core.errors import InvalidOptionError, PaimonError, TableNotFoundError, UnsupportedFeatureError
+from paimon_core.maintenance.orphan_job import OrphanSearch
 from paimon_core.options import TableOptions
 from paimon_core.scan.read import read_split
 from paimon_core.spec.manifest import FileSource, ManifestEntry
@@ -31,6 +32,7 @@ from paimon_sql.catalog.identifier import Identifier
 from paimon_sql.catalog.load import load_catalog
 from paimon_sql.procedures import PROCEDURES, ProcedureContext
 from tests.support import stored
+from tests.support.orphan_tasks import Lost
 from tests.support.tables import fields
 
 
@@ -47,6 +49,11 @@ class Tasks:
         self.descriptions.append(description)
         travelled = pickle.loads(pickle.dumps(function))  # noqa: S301  our own bytes
         return [travelled(str(i)) for i in items]
+
+    def find_orphans(self, search: OrphanSearch, parallelism: int | None, description: str) -> Lost:
+        """As Spark's joins do."""
+        self.descriptions.append(description)
+        return Lost(search)
 
     def select(self, rows: pa.Table, condition: str) -> list[int]:
         """Knows `c is not null` and `c > 'text'`."""

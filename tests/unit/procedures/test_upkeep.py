@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
@@ -27,7 +28,7 @@ from paimon_core.store.tags import read_tag, tag_names
 from paimon_core.table import Table
 from paimon_sql.catalog.identifier import Identifier
 from paimon_sql.catalog.load import load_catalog
-from paimon_sql.procedures import PROCEDURES, STATEMENTS, ProcedureContext
+from paimon_sql.procedures import PROCEDURES, STATEMENTS, ProcedureContext, file_removal
 from tests.support import stored
 from tests.support.tables import fields
 from tests.unit.procedures.test_compaction import Tasks
@@ -146,6 +147,27 @@ def test_files(table: Table, call: Call) -> None:
     assert call("purge_files", table="t") == "Success"
     assert not lost.exists() and stored.read(table) == []
     assert list(Path(table.store.root, "bucket-0").iterdir()) == []
+
+
+def test_many_files_are_found_and_deleted_by_tasks(
+    table: Table, call: Call, monkeypatch: pytest.MonkeyPatch, warehouse: str
+) -> None:
+    lost = Path(table.store.root, "bucket-0", "lost")
+    lost.write_text("123")
+    os.utime(lost, (1, 1))
+    assert call("remove_orphan_files", table="t", mode="Distributed", dry_run=True, parallelism=2) == (1, 3)
+    assert lost.exists()
+    monkeypatch.setattr(file_removal, "MANY", 3)
+    assert call("remove_orphan_files", table="t") == (1, 3)
+    assert not lost.exists() and len(stored.read(table)) == 3
+    tasks = Tasks()
+    context = ProcedureContext(load_catalog({"warehouse": warehouse}), "default", tasks, UTC)
+    call("compact", table="t")
+    PROCEDURES["expire_snapshots"].call(context, {"table": "t", "retain_max": 1, "retain_min": 1})
+    assert tasks.descriptions == ["delete 9 files of default.t"]
+    assert len(stored.read(stored.open_table(warehouse))) == 3
+    with pytest.raises(InvalidOptionError, match="mode cannot be 'nearby'"):
+        call("remove_orphan_files", table="t", mode="nearby")
 
 
 def test_manifests(table: Table, call: Call) -> None:
