@@ -18,7 +18,7 @@ from paimon_core.errors import (
     PaimonError,
     TableNotFoundError,
 )
-from paimon_core.format_table.migration import ADOPTED, ImportTask, adopt, give_back, plan_adoption
+from paimon_core.format_table.migration import ADOPTED, ImportTask, plan_adoption
 from paimon_core.format_table.options import FORMAT_TABLE, SUPPORTED, TYPE, is_format_table
 from paimon_core.format_table.scan import FormatSplit, encode_format_split
 from paimon_core.format_table.table import FormatTable
@@ -30,6 +30,8 @@ from paimon_core.store.table_store import TableStore
 from paimon_core.table import Table
 from paimon_sql.catalog.identifier import Identifier
 from paimon_sql.procedures.arguments import check_parallelism, table_options
+from paimon_sql.procedures.commits import commit_adopted
+from paimon_sql.procedures.iceberg_migration import ICEBERG, migrate_iceberg
 from paimon_sql.procedures.registry import ForeignTable, Int, ProcedureContext, has_table, procedure
 
 Rows = Sequence[tuple[Any, ...]]
@@ -37,6 +39,7 @@ _LOG = logging.getLogger(__name__)
 _TABLES = ("hive", "spark")
 _SESSION_CATALOG = "spark_catalog"
 _SUFFIX = "_paimon_"
+_NAMELESS = "A folder has no name for a table: say target_table, too."
 _HIVE_DEFAULT = "__HIVE_DEFAULT_PARTITION__"
 
 
@@ -63,14 +66,22 @@ def migrate_table(
     """Make an append table of the files of another table, or add them to one that is there already.
 
     `source_type` is `hive` or `spark` for a table of Spark's session catalog or a format table of this one, or a format
-    (`parquet`, `orc`, `csv`, `json`) for a folder, which `table` then names. The table made has the name of the old
+    (`parquet`, `orc`, `csv`, `json`) for a folder, which `table` then names, or `iceberg` for the folder or a metadata
+    file of an Iceberg table, whose current rows are taken. The table made has the name of the old
     one, or `target_table`; `options` (`key=value,key=value`) and `options_map` are its options. Parquet and ORC files
     are moved, and copied with `delete_origin => false`; others are rewritten, in at most `parallelism` tasks at a time.
-    The old table is dropped unless `delete_origin` is false; of a folder, files that were rewritten stay. The result
-    is true.
+    The old table is dropped unless `delete_origin` is false; of a folder, files that were rewritten stay, of an Iceberg
+    table those that only older snapshots have. The result is true.
     """
     check_parallelism(parallelism)
     chosen = table_options(options or "") | (options_map or {})
+    if PRIMARY_KEY.key in chosen:
+        raise InvalidOptionError("Migrated tables are append tables: a primary key cannot be among the options.")
+    if source_type.strip().lower() == ICEBERG:
+        if target_table is None:
+            raise InvalidOptionError(_NAMELESS)
+        migrate_iceberg(context, table, context.identifier(target_table), chosen, delete_origin=delete_origin)
+        return [(True,)]
     source = _find_source(context, source_type.strip().lower(), table, chosen)
     _migrate(context, source, _target_name(context, source, table, target_table), chosen, delete_origin=delete_origin)
     return [(True,)]
@@ -115,7 +126,7 @@ def _find_source(context: ProcedureContext, kind: str, name: str, options: Mappi
     if kind in SUPPORTED:
         return _of_foreign(context, context.executor.folder_of_files(kind, name, options), lambda: None)
     if kind not in _TABLES:
-        known = ", ".join((*_TABLES, *SUPPORTED))
+        known = ", ".join((*_TABLES, ICEBERG, *SUPPORTED))
         raise InvalidOptionError(f"source_type cannot be {kind!r}: it is one of {known}.")
     catalog, identifier = context.named(name)
     if catalog != _SESSION_CATALOG and has_table(context.catalog, context.identifier(name)):
@@ -143,7 +154,7 @@ def _target_name(context: ProcedureContext, source: _Source, table: str, target:
     if source.identifier is not None:
         return replace(source.identifier, table=source.identifier.table + _SUFFIX)
     if "/" in table:
-        raise InvalidOptionError("A folder has no name for a table: say target_table, too.")
+        raise InvalidOptionError(_NAMELESS)
     return context.named(table)[1]
 
 
@@ -161,7 +172,7 @@ def _migrate(
         _import_rows(context, source.files, splits, target, move=delete_origin)
     except CommitUnknownError:
         raise  # the table may have the files
-    except PaimonError:
+    except (PaimonError, FileNotFoundError):
         if made:
             catalog.drop_table(name)
         raise
@@ -172,8 +183,6 @@ def _migrate(
 
 
 def _create(context: ProcedureContext, source: FormatTable, name: Identifier, options: Mapping[str, str]) -> None:
-    if PRIMARY_KEY.key in options:
-        raise InvalidOptionError("Migrated tables are append tables: a primary key cannot be among the options.")
     form = source.store.options[FILE_FORMAT]
     given = ({FILE_FORMAT.key: form} if form in ADOPTED else {}) | dict(options) | {BUCKET.key: "-1"}
     schema = new_table_schema(source.schema.fields, source.schema.partition_keys, given, source.schema.comment)
@@ -202,11 +211,4 @@ def _import_rows(
         messages: list[CommitMessage] = [decode_message(m) for r in results for m in json.loads(r)]
         target.commit(messages, info)
         return
-    adopt(source.store, target.store, adoption.paths, move=move)
-    try:
-        target.commit(adoption.messages, info)
-    except CommitUnknownError:
-        raise
-    except PaimonError:
-        give_back(source.store, target.store, adoption.paths, moved=move)
-        raise
+    commit_adopted(source.store.io, target, adoption, move=move)

@@ -61,14 +61,14 @@ def plan_adoption(source: TableStore, splits: Sequence[FormatSplit], target: Tab
                 return None
             name = f"import-{uuid.uuid4()}-0.{form}"
             paths.append((path, f"{folder}/{name}"))
-            files.append(_meta(target, name, source.io.status(path).size, rows))
+            files.append(imported_meta(target, name, source.io.status(path).size, rows))
         messages.append(
             CommitMessage(partition=partition, bucket=UNAWARE_BUCKET, total_buckets=-1, new_files=tuple(files))
         )
     return Adoption(tuple(paths), tuple(messages))
 
 
-def adopt(source: TableStore, target: TableStore, paths: Sequence[tuple[str, str]], *, move: bool) -> None:
+def adopt(source: FileIO, target: TableStore, paths: Sequence[tuple[str, str]], *, move: bool) -> None:
     """Move or copy files to their new places; where one fails, those before it are where they were.
 
     Raises `StorageError`, `FileNotFoundError`.
@@ -77,18 +77,18 @@ def adopt(source: TableStore, target: TableStore, paths: Sequence[tuple[str, str
     try:
         for path, place in paths:
             target.io.make_dirs(place.rpartition("/")[0])
-            (_move if move else _copy)(source.io, target.io, path, place)
+            (_move if move else _copy)(source, target.io, path, place)
             done.append((path, place))
     except BaseException:
         give_back(source, target, done, moved=move)
         raise
 
 
-def give_back(source: TableStore, target: TableStore, paths: Sequence[tuple[str, str]], *, moved: bool) -> None:
+def give_back(source: FileIO, target: TableStore, paths: Sequence[tuple[str, str]], *, moved: bool) -> None:
     """Undo `adopt`, of files that were not committed."""
     for path, place in paths:
         if moved:
-            _move(target.io, source.io, place, path)
+            _move(target.io, source, place, path)
         else:
             target.io.delete(place)
 
@@ -131,7 +131,8 @@ def _has_ids(schema: pa.Schema) -> bool:
     return any(field_id(f) is not None or any(b"id" in k.lower() for k in f.metadata or ()) for f in schema)
 
 
-def _meta(target: TableStore, name: str, size: int, rows: int) -> DataFileMeta:
+def imported_meta(target: TableStore, name: str, size: int, rows: int) -> DataFileMeta:
+    """A file of other origin as one of the table, whose columns nothing is known of."""
     return DataFileMeta(
         file_name=name,
         file_size=size,

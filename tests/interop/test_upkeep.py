@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from tests.interop.engines import Engines
+from tests.support.iceberg import evolved_table
 
 KEYED = "k INT, v STRING, dt STRING"
 # what is done with which table, and what both then see
@@ -59,6 +62,16 @@ STEPS = {
         "INSERT INTO m VALUES (4, 4, 7, NULL)",
         "SELECT * FROM m WHERE p = 7 OR p IS NULL",
     ),
+    "iceberg": (
+        "CALL sys.migrate_table(source_type => 'iceberg', table => '{tmp}/ice', target_table => 'i')",
+        "INSERT INTO i VALUES (6, 'f', DATE '1970-01-01', NULL)",
+        "SELECT * FROM i WHERE day IS NULL OR day = DATE '1970-01-01'",
+    ),
+    "clone": (
+        "CALL sys.clone(database => '{database}', table => 't', target_database => '{database}', target_table => 'w')",
+        "CALL sys.copy(source_table => 't', target_table => 'x', where => \"dt >= '2024-01-02'\")",
+        "SELECT w.* FROM w UNION ALL SELECT * FROM x",
+    ),
     "purge": (
         "CALL sys.purge_files(table => 't')",
         "INSERT INTO t VALUES (1, 'anew', '2024-01-01')",
@@ -68,7 +81,8 @@ STEPS = {
 
 
 @pytest.mark.slow
-def test_java_reads_after_upkeep(engines: Engines) -> None:
+def test_java_reads_after_upkeep(engines: Engines, tmp_path: Path) -> None:
+    evolved_table(tmp_path / "ice")
     keyed = "'primary-key' = 'k,dt', 'bucket' = '1'"
     engines.run(
         "ours",
@@ -81,9 +95,9 @@ def test_java_reads_after_upkeep(engines: Engines) -> None:
     )
     seen = {}
     for name, (*statements, query) in STEPS.items():
-        engines.run("ours", *statements)
+        engines.run("ours", *(s.format(tmp=tmp_path, database=engines.database) for s in statements))
         seen[name] = engines.both(query)
     assert all(seen.values()), seen
-    assert len(seen["branches"]) == 6 and len(seen["migration"]) == 4
+    assert len(seen["branches"]) == 6 and len(seen["migration"]) == 4 and len(seen["iceberg"]) == 6
     engines.run("java", "INSERT INTO t VALUES (2, 'java', '2024-01-01')", "CALL sys.expire_snapshots(table => 't')")
     engines.both("SELECT * FROM t", [[1, "anew", "2024-01-01"], [2, "java", "2024-01-01"]])
