@@ -74,6 +74,7 @@ def test_the_database_sys(spark: Any) -> None:
     spark.sql("CREATE TABLE u (k INT) TBLPROPERTIES ('x' = 'y')")
     spark.sql("INSERT INTO u VALUES (1), (2)")
     assert rows(spark, "SELECT value FROM sys.all_table_options WHERE table_name = 'u' AND key = 'x'") == [("y",)]
+    assert len(rows(spark, "SELECT value FROM sys.all_table_options WHERE table_name = 'u' AND key = 'path'")) == 1
     about = "SELECT partitioned, primary_key, record_count FROM sys.tables WHERE table_name = 'u'"
     assert rows(spark, about) == [(False, False, 2)]
     assert ("warehouse",) in rows(spark, "SELECT key FROM sys.catalog_options")
