@@ -11,8 +11,8 @@ from paimon_core.maintenance.orphan_job import OrphanSearch
 class Lost:
     """Files that were found and that nothing needs, with their bytes."""
 
-    def __init__(self, search: OrphanSearch) -> None:
-        self.search: OrphanSearch = pickle.loads(pickle.dumps(search))  # noqa: S301  our own bytes
+    def __init__(self, search: OrphanSearch, *, travels: bool = True) -> None:
+        self.search: OrphanSearch = pickle.loads(pickle.dumps(search)) if travels else search  # noqa: S301  our own
         needed = Counter[tuple[int, str]]()
         for source in search.sources():
             for row in self.search.needed_by(source).to_pylist():
