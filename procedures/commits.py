@@ -8,6 +8,7 @@ from paimon_core.commit.draft import CommitInfo
 from paimon_core.errors import CommitUnknownError, PaimonError
 from paimon_core.format_table.migration import Adoption, adopt, give_back
 from paimon_core.io.file_io import FileIO
+from paimon_core.io.transfer import Copy
 from paimon_core.spec.message import CommitMessage
 from paimon_core.spec.snapshot import Operation
 from paimon_core.table import Table
@@ -29,13 +30,13 @@ def commit_or_delete(table: Table, messages: Sequence[CommitMessage], operation:
         raise
 
 
-def commit_adopted(source: FileIO, target: Table, adoption: Adoption, *, move: bool) -> None:
-    """Move or copy files to a table and commit them; where that fails, they are where they were."""
-    adopt(source, target.store, adoption.paths, move=move)
+def commit_adopted(source: FileIO, target: Table, adoption: Adoption, copy: Copy, *, move: bool) -> None:
+    """Move files to a table, or copy them by `copy`, and commit them; where that fails, they are where they were."""
+    adopt(source, target.store.io, adoption.paths, move=move, copy=copy)
     try:
         target.commit(adoption.messages, CommitInfo(user=target.new_commit_user()))
     except CommitUnknownError:
         raise
     except PaimonError:
-        give_back(source, target.store, adoption.paths, moved=move)
+        give_back(source, target.store.io, adoption.paths, moved=move)
         raise

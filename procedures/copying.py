@@ -16,6 +16,7 @@ from paimon_core.store.schemas import create_schema, list_schemas
 from paimon_core.table import Table
 from paimon_sql.catalog.base import Catalog
 from paimon_sql.catalog.identifier import Identifier
+from paimon_sql.procedures.file_copies import copying
 from paimon_sql.procedures.partition_choice import chosen_partitions
 from paimon_sql.procedures.registry import ProcedureContext, has_table, load_table, procedure
 
@@ -47,11 +48,11 @@ def copy_table(
     """See `copy`; `options` are of a table that is made, beside the source's."""
     which = chosen_partitions(context, source, source.latest_snapshot(), None, where)
     if has_table(catalog, identifier):
-        _replace(source, load_table(catalog, identifier), which)
+        _replace(context, source, load_table(catalog, identifier), which)
         return
     target = create_alike(source, catalog, identifier, options or {})
     target.check_writable()
-    messages = copy_files(source.store, source.latest_snapshot(), target.store, which)
+    messages = copy_files(source.store, source.latest_snapshot(), target.store, which, None, copying(context))
     target.commit(messages, CommitInfo(user=target.new_commit_user(), operation=Operation.WRITE))
 
 
@@ -66,7 +67,7 @@ def create_alike(source: Table, catalog: Catalog, identifier: Identifier, option
     return catalog.load_table(identifier)
 
 
-def _replace(source: Table, target: Table, which: PartitionFilter) -> None:
+def _replace(context: ProcedureContext, source: Table, target: Table, which: PartitionFilter) -> None:
     """Let partitions of a table have the rows that another has in them."""
     if source.store.root == target.store.root:
         raise InvalidOptionError(f"Table {source.name} cannot be copied into itself.")
@@ -74,7 +75,7 @@ def _replace(source: Table, target: Table, which: PartitionFilter) -> None:
     check_takes_files(source.store, target.store)
     snapshot = source.latest_snapshot()
     schemas = adopt_schemas(source.store, snapshot, target.store)
-    messages = copy_files(source.store, snapshot, target.store, which, schemas)
+    messages = copy_files(source.store, snapshot, target.store, which, schemas, copying(context))
     if messages:
         info = CommitInfo(user=target.new_commit_user(), operation=Operation.OVERWRITE)
         target.commit(messages, info, Overwrite(dynamic=True))

@@ -12,6 +12,7 @@ from paimon_core.options import BUCKET
 from paimon_core.store.schemas import create_schema
 from paimon_sql.catalog.identifier import Identifier
 from paimon_sql.procedures.commits import commit_adopted
+from paimon_sql.procedures.file_copies import copying
 from paimon_sql.procedures.registry import ProcedureContext
 
 ICEBERG = "iceberg"
@@ -36,7 +37,7 @@ def migrate_iceberg(
         target.check_writable()
         adoption = plan_iceberg_adoption(storage, source, (first, *later), target.store)
         if adoption.messages:
-            commit_adopted(storage, target, adoption, move=delete_origin)
+            commit_adopted(storage, target, adoption, copying(context), move=delete_origin)
     except CommitUnknownError:
         raise  # the table may have the files
     except (PaimonError, FileNotFoundError):

@@ -31,6 +31,7 @@ from paimon_core.table import Table
 from paimon_sql.catalog.identifier import Identifier
 from paimon_sql.procedures.arguments import check_parallelism, table_options
 from paimon_sql.procedures.commits import commit_adopted
+from paimon_sql.procedures.file_copies import copying
 from paimon_sql.procedures.iceberg_migration import ICEBERG, migrate_iceberg
 from paimon_sql.procedures.registry import ForeignTable, Int, ProcedureContext, has_table, procedure
 
@@ -39,6 +40,7 @@ _LOG = logging.getLogger(__name__)
 _TABLES = ("hive", "spark")
 _SESSION_CATALOG = "spark_catalog"
 _SUFFIX = "_paimon_"
+_MANY = 100  # splits
 _NAMELESS = "A folder has no name for a table: say target_table, too."
 _HIVE_DEFAULT = "__HIVE_DEFAULT_PARTITION__"
 
@@ -203,7 +205,7 @@ def _check_fits(source: FormatTable, target: Table) -> None:
 def _import_rows(
     context: ProcedureContext, source: FormatTable, splits: Sequence[FormatSplit], target: Table, *, move: bool
 ) -> None:
-    adoption = plan_adoption(source.store, splits, target.store)
+    adoption = plan_adoption(source.store, splits, target.store, partial(_run, context, f"plan {source.name}"))
     info = CommitInfo(user=target.new_commit_user())
     if adoption is None:
         texts = [encode_format_split(s) for s in splits]
@@ -211,4 +213,9 @@ def _import_rows(
         messages: list[CommitMessage] = [decode_message(m) for r in results for m in json.loads(r)]
         target.commit(messages, info)
         return
-    commit_adopted(source.store.io, target, adoption, move=move)
+    commit_adopted(source.store.io, target, adoption, copying(context), move=move)
+
+
+def _run(context: ProcedureContext, description: str, task: Callable[[str], str], texts: list[str]) -> list[str]:
+    """What a task makes of texts: here, or on the executors where they are many."""
+    return list(map(task, texts)) if len(texts) < _MANY else context.executor.run(task, texts, description)

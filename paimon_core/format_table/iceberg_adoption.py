@@ -10,7 +10,9 @@ import time
 import uuid
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from functools import partial
 
 import pyarrow as pa
 import pyarrow.orc as po
@@ -30,6 +32,8 @@ from paimon_core.spec.schema import TableSchema, highest_field_id
 from paimon_core.spec.types import DataField
 from paimon_core.store.new_schema import check_schema
 from paimon_core.store.table_store import TableStore
+
+_THREADS = 16  # files whose columns are looked at together
 
 
 def schemas_of(source: IcebergTable, options: Mapping[str, str]) -> tuple[TableSchema, ...]:
@@ -63,7 +67,10 @@ def plan_iceberg_adoption(
             raise UnsupportedFeatureError(
                 f"File {file.path} cannot be migrated: it is in {file.form}, and {' and '.join(ADOPTED)} files can be."
             )
-        schema = _schema_of(file, _columns(storage, file), schemas)
+    with ThreadPoolExecutor(_THREADS) as pool:
+        columns = list(pool.map(partial(_columns, storage), source.files))
+    for file, found in zip(source.files, columns, strict=True):
+        schema = _schema_of(file, found, schemas)
         partition = _partition(target, file)
         name = f"import-{uuid.uuid4()}-0.{file.form}"
         paths.append((file.path, f"{target.bucket_dir(partition, UNAWARE_BUCKET)}/{name}"))

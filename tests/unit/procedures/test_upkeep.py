@@ -28,7 +28,7 @@ from paimon_core.store.tags import read_tag, tag_names
 from paimon_core.table import Table
 from paimon_sql.catalog.identifier import Identifier
 from paimon_sql.catalog.load import load_catalog
-from paimon_sql.procedures import PROCEDURES, STATEMENTS, ProcedureContext, file_removal
+from paimon_sql.procedures import PROCEDURES, STATEMENTS, ProcedureContext, file_copies, file_removal
 from tests.support import stored
 from tests.support.tables import fields
 from tests.unit.procedures.test_compaction import Tasks
@@ -264,7 +264,10 @@ def test_a_copy_is_a_table_of_its_own(warehouse: str, call: Call) -> None:
     assert not catalog.table_exists(Identifier("default", "w"))
 
 
-def test_a_copy_may_go_to_another_catalog(table: Table, call: Call, tmp_path: Path) -> None:
+def test_a_copy_may_go_to_another_catalog(
+    table: Table, call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(file_copies, "MANY", 2)  # in tasks
     call("copy", source_table="t", target_table="other.db.u")
     copied = load_catalog({"warehouse": str(tmp_path / "other")}).load_table(Identifier("db", "u"))
     assert stored.read(copied) == stored.read(table)
