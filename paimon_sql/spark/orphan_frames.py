@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from pyspark.errors import PythonException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from paimon_core.maintenance.orphan_job import OrphanSearch
+from paimon_sql.spark.errors import of_worker
 from paimon_sql.spark.worker import delete_function, found_function, needed_function
 
 _FOUND, _NEEDED = "path string, size long", "chain long, path string, weight long"
@@ -25,7 +27,14 @@ class FoundFrame:
 
     def delete(self) -> None:
         """See `Found`."""
-        self.files.mapInArrow(delete_function(self.search), "deleted long").agg(F.sum("deleted")).collect()
+        context = self.files.sparkSession.sparkContext
+        context.setJobDescription(f"delete {self.count} orphans of {self.search.store.name}")
+        try:
+            self.files.mapInArrow(delete_function(self.search), "deleted long").agg(F.sum("deleted")).collect()
+        except PythonException as error:
+            raise of_worker(error) from error
+        finally:
+            context.setJobDescription(None)
 
 
 def find_orphans(spark: SparkSession, search: OrphanSearch, parallelism: int | None) -> FoundFrame:
