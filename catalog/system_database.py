@@ -11,10 +11,8 @@ from typing import Any
 import pyarrow as pa
 
 from paimon_core.errors import TableNotFoundError
-from paimon_core.options import PARTITION_DEFAULT_NAME
 from paimon_core.spec.manifest import ManifestEntry
 from paimon_core.store.manifests import live_files
-from paimon_core.system_tables.text import partition_path
 from paimon_core.table import Table
 from paimon_sql.catalog.base import SYSTEM_DATABASE, Catalog
 from paimon_sql.catalog.identifier import Identifier
@@ -52,7 +50,7 @@ def global_table(name: str) -> GlobalTable:
 
 def _all_table_options(catalog: Catalog) -> Iterator[Row]:
     for identifier, table in _tables(catalog):
-        for key, value in table.schema.options.items():
+        for key, value in {**table.schema.options, "path": table.store.root}.items():
             yield identifier.database, identifier.table, key, value
 
 
@@ -72,14 +70,17 @@ def _all_tables(catalog: Catalog) -> Iterator[Row]:
 
 def _all_partitions(catalog: Catalog) -> Iterator[Row]:
     for identifier, table in _tables(catalog):
-        fields, default = table.schema.partition_fields, table.store.options[PARTITION_DEFAULT_NAME]
-        if not fields:
+        if not table.schema.partition_fields:
             continue
         groups: dict[bytes, list[ManifestEntry]] = defaultdict(list)
         for entry in live_files(table.store, table.latest_snapshot()).values():
             groups[entry.partition].append(entry)
-        for name, entries in sorted((partition_path(fields, p, default), es) for p, es in groups.items()):
+        for name, entries in sorted((_partition_name(table, p), es) for p, es in groups.items()):
             yield (identifier.database, identifier.table, name, *_figures(entries), False)
+
+
+def _partition_name(table: Table, partition: bytes) -> str:
+    return "/".join(f"{column}={text}" for column, text in table.store.partition_spec(partition).items())
 
 
 def _tables(catalog: Catalog) -> Iterator[tuple[Identifier, Table]]:

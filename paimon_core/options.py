@@ -279,6 +279,9 @@ PARTITION_EXPIRATION_STRATEGY = Option(
 )
 PARTITION_EXPIRATION_TIME = Option("partition.expiration-time", optional(duration), None, "Partitions' life, ms.")
 PARTITION_LEGACY_NAME = Option("partition.legacy-name", boolean, True, "DATE in folders as days, moments in ISO form.")
+PARTITION_END_INPUT_TO_DONE = Option(
+    "partition.end-input-to-done", boolean, False, "Writes mark their partitions as done."
+)
 PARTITION_MARK_DONE_ACTION = Option(
     "partition.mark-done-action", names, DONE_ACTIONS, "What marking a partition done does."
 )

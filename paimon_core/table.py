@@ -27,7 +27,7 @@ from paimon_core.scan.time_travel import files_since, resolve_snapshot, store_at
 from paimon_core.scan.views import View
 from paimon_core.spec.message import CommitMessage
 from paimon_core.spec.schema import TableSchema
-from paimon_core.spec.snapshot import Operation, Snapshot
+from paimon_core.spec.snapshot import CommitKind, Operation, Snapshot
 from paimon_core.spec.statistics import TableStatistics
 from paimon_core.store.features import check_writable
 from paimon_core.store.manifests import max_sequence_number
@@ -143,7 +143,8 @@ class Table:
             raise
         delete_hash_indexes(self.store, indexes.parts)
         if made is not None and not _only_waiting(messages):
-            keep_up(self.store, made, publisher)
+            is_write = made.commit_kind is not CommitKind.COMPACT
+            keep_up(self.store, made, publisher, {m.partition for m in messages} if is_write else ())
         return made
 
     def statistics(self, snapshot: Snapshot | None) -> TableStatistics | None:

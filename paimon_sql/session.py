@@ -11,10 +11,10 @@ from pyspark.sql import SparkSession
 
 from paimon_core.errors import UnsupportedFeatureError
 from paimon_sql.java import find_java
-from paimon_sql.spark.catalog_registry import CATALOG_CLASSES, CATALOG_PREFIX
 from paimon_sql.spark.jvm import Jvm
 from paimon_sql.spark.parser_bridge import install_parser
 from paimon_sql.spark.path_tables import install_path_tables
+from paimon_sql.spark.session_bridge import CATALOG_CLASSES, CATALOG_PREFIX
 from paimon_sql.spark.writers import install_writers
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from paimon_sql.procedures import (
     absent,
     branches,
+    cloning,
     column_statements,
     consumers,
     copying,
@@ -47,6 +48,7 @@ PROCEDURES = {
         branches.fast_forward,
         branches.merge_branch,
         branches.rename_branch,
+        cloning.clone,
         compact,
         compact_database,
         consumers.clear_consumers,

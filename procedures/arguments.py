@@ -38,6 +38,17 @@ def table_options(text: str) -> dict[str, str]:
     return {key.strip(): value.strip() for key, _, value in pairs}
 
 
+def given(text: str | None) -> str | None:
+    """A text argument; None where it is blank: that is as good as none, for those that may be left out."""
+    return text if text is not None and text.strip() else None
+
+
+def check_parallelism(parallelism: int | None) -> None:
+    """Raises `InvalidOptionError`."""
+    if parallelism is not None and parallelism < 1:
+        raise InvalidOptionError(f"parallelism cannot be {parallelism}: it is a number of tasks, 1 or more.")
+
+
 def idle_millis(text: str) -> int:
     """`1 d` as milliseconds. Raises `InvalidOptionError`."""
     try:

@@ -1,4 +1,4 @@
-"""Committing what the tasks of a procedure have written."""
+"""Committing what the tasks of a procedure have written, and files of other tables."""
 
 from __future__ import annotations
 
@@ -6,6 +6,9 @@ from collections.abc import Sequence
 
 from paimon_core.commit.draft import CommitInfo
 from paimon_core.errors import CommitUnknownError, PaimonError
+from paimon_core.format_table.migration import Adoption, adopt, give_back
+from paimon_core.io.file_io import FileIO
+from paimon_core.io.transfer import Copy
 from paimon_core.spec.message import CommitMessage
 from paimon_core.spec.snapshot import Operation
 from paimon_core.table import Table
@@ -24,4 +27,16 @@ def commit_or_delete(table: Table, messages: Sequence[CommitMessage], operation:
         raise
     except PaimonError:
         table.abort(messages)
+        raise
+
+
+def commit_adopted(source: FileIO, target: Table, adoption: Adoption, copy: Copy, *, move: bool) -> None:
+    """Move files to a table, or copy them by `copy`, and commit them; where that fails, they are where they were."""
+    adopt(source, target.store.io, adoption.paths, move=move, copy=copy)
+    try:
+        target.commit(adoption.messages, CommitInfo(user=target.new_commit_user()))
+    except CommitUnknownError:
+        raise
+    except PaimonError:
+        give_back(source, target.store.io, adoption.paths, moved=move)
         raise

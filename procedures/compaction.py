@@ -16,7 +16,7 @@ from paimon_core.table import Table
 from paimon_core.write.clustering import cluster_units, clustered, clustering_curve, is_clustered
 from paimon_core.write.compact_job import NOTHING, compaction_function, encode_tasks, live_buckets
 from paimon_core.write.sort_job import Curve, replacing, sort_job
-from paimon_sql.procedures.arguments import idle_millis, table_options
+from paimon_sql.procedures.arguments import given, idle_millis, table_options
 from paimon_sql.procedures.commits import commit_or_delete
 from paimon_sql.procedures.partition_choice import chosen_partitions, idle_partitions, lasting_partitions
 from paimon_sql.procedures.registry import ProcedureContext, procedure
@@ -53,6 +53,7 @@ def compact(
     """
     target = context.load_table(table).with_options({WRITE_ONLY.key: "false"} | table_options(options or ""))
     strategy, curve = _strategy(target, compact_strategy), _curve(order_strategy, order_by)
+    buckets, partition_idle_time = given(buckets), given(partition_idle_time)
     numbers = None if buckets is None else _bucket_numbers(target, buckets)
     if curve is not None and is_clustered(target.store):
         raise InvalidOptionError(
@@ -124,7 +125,8 @@ def _pattern(argument: str, text: str) -> re.Pattern[str]:
 
 def _curve(strategy: str | None, order_by: str | None) -> Curve | None:
     """How to sort, None where nothing is said of it."""
-    if strategy is None and order_by is not None and order_by.strip():
+    strategy = given(strategy)
+    if strategy is None and given(order_by) is not None:
         raise InvalidOptionError("order_by needs an order_strategy: order, zorder or hilbert.")
     if strategy is None or strategy.lower() == "none":
         return None

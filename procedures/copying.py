@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from paimon_core.commit.changes import Overwrite
 from paimon_core.commit.draft import CommitInfo
-from paimon_core.errors import InvalidOptionError, UnsupportedFeatureError
+from paimon_core.errors import InvalidOptionError
 from paimon_core.maintenance.copying import adopt_schemas, check_takes_files, copy_files
-from paimon_core.options import PARTITION_DEFAULT_NAME
 from paimon_core.spec.snapshot import Operation
 from paimon_core.store.partitions import PartitionFilter
 from paimon_core.store.schemas import create_schema, list_schemas
 from paimon_core.table import Table
-from paimon_sql.procedures.arguments import partition_specs
-from paimon_sql.procedures.registry import ProcedureContext, procedure
-
-_EQUALITY = re.compile(r"\s*`?(\w+)`?\s*=\s*('(?:[^'\\]|'')*'|\"[^\"\\]*\"|[\w.+-]+)\s*")
+from paimon_sql.catalog.base import Catalog
+from paimon_sql.catalog.identifier import Identifier
+from paimon_sql.procedures.file_copies import copying
+from paimon_sql.procedures.partition_choice import chosen_partitions
+from paimon_sql.procedures.registry import ProcedureContext, has_table, load_table, procedure
 
 
 @procedure(result="boolean")
@@ -28,26 +28,46 @@ def copy(
     """Make a new table of the rows of another: its schema, options and files, without its history. Of a table that is
     there the partitions that get rows are replaced; it has to have the other's keys, buckets and columns.
 
-    `where` takes partitions only, as `dt = '2024-01-01' AND hh = 10`. The result is true.
+    Both may be of any Paimon catalog of the session (`catalog.database.table`). `where` takes conditions on partition
+    columns only, as `dt >= '2024-01-01' AND hh = 10`. The result is true.
     """
-    source, identifier = context.load_table(source_table), context.identifier(target_table)
-    which = _partitions(source, where)
-    if context.catalog.table_exists(identifier):
-        _replace(source, context.load_table(target_table), which)
-        return [(True,)]
-    first, *later = list_schemas(source.store)
-    context.catalog.create_table(identifier, first)
-    target = context.catalog.load_table(identifier)
-    for schema in later:
-        create_schema(target.store.io, target.store.root, schema)
-    target = context.catalog.load_table(identifier)
-    target.check_writable()
-    messages = copy_files(source.store, source.latest_snapshot(), target.store, which)
-    target.commit(messages, CommitInfo(user=target.new_commit_user(), operation=Operation.WRITE))
+    source = load_table(*context.place(source_table))
+    catalog, identifier = context.place(target_table)
+    copy_table(context, source, catalog, identifier, where)
     return [(True,)]
 
 
-def _replace(source: Table, target: Table, which: PartitionFilter) -> None:
+def copy_table(
+    context: ProcedureContext,
+    source: Table,
+    catalog: Catalog,
+    identifier: Identifier,
+    where: str | None,
+    options: Mapping[str, str] | None = None,
+) -> None:
+    """See `copy`; `options` are of a table that is made, beside the source's."""
+    which = chosen_partitions(context, source, source.latest_snapshot(), None, where)
+    if has_table(catalog, identifier):
+        _replace(context, source, load_table(catalog, identifier), which)
+        return
+    target = create_alike(source, catalog, identifier, options or {})
+    target.check_writable()
+    messages = copy_files(source.store, source.latest_snapshot(), target.store, which, None, copying(context))
+    target.commit(messages, CommitInfo(user=target.new_commit_user(), operation=Operation.WRITE))
+
+
+def create_alike(source: Table, catalog: Catalog, identifier: Identifier, options: Mapping[str, str]) -> Table:
+    """A new table with all schema versions of another, and more options; its database is made, too."""
+    first, *later = (replace(s, options={**s.options, **options}) for s in list_schemas(source.store))
+    catalog.create_database(identifier.database, ignore_if_exists=True)
+    catalog.create_table(identifier, first)
+    target = catalog.load_table(identifier)
+    for schema in later:
+        create_schema(target.store.io, target.store.root, schema)
+    return catalog.load_table(identifier)
+
+
+def _replace(context: ProcedureContext, source: Table, target: Table, which: PartitionFilter) -> None:
     """Let partitions of a table have the rows that another has in them."""
     if source.store.root == target.store.root:
         raise InvalidOptionError(f"Table {source.name} cannot be copied into itself.")
@@ -55,21 +75,7 @@ def _replace(source: Table, target: Table, which: PartitionFilter) -> None:
     check_takes_files(source.store, target.store)
     snapshot = source.latest_snapshot()
     schemas = adopt_schemas(source.store, snapshot, target.store)
-    messages = copy_files(source.store, snapshot, target.store, which, schemas)
+    messages = copy_files(source.store, snapshot, target.store, which, schemas, copying(context))
     if messages:
         info = CommitInfo(user=target.new_commit_user(), operation=Operation.OVERWRITE)
         target.commit(messages, info, Overwrite(dynamic=True))
-
-
-def _partitions(table: Table, where: str | None) -> PartitionFilter:
-    fields = table.schema.partition_fields
-    if where is None or not where.strip():
-        return PartitionFilter(fields)
-    matches = [_EQUALITY.fullmatch(part) for part in re.split(r"\bAND\b", where, flags=re.IGNORECASE)]
-    pairs = [(m[1], m[2]) for m in matches if m]
-    if len(pairs) < len(matches) or any("," in v or ";" in v for _, v in pairs):
-        raise UnsupportedFeatureError(
-            f"where cannot be {where!r} yet: name partitions, as in \"dt = '2024-01-01' AND hh = 10\"."
-        )
-    spec = ",".join(f"{name}={value}" for name, value in pairs)
-    return PartitionFilter(fields, predicate=partition_specs(spec, fields, table.store.options[PARTITION_DEFAULT_NAME]))

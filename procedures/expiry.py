@@ -12,7 +12,8 @@ from paimon_core.maintenance.partitions import drop_partitions, expired_partitio
 from paimon_core.maintenance.tags import delete_tags, expired_tags
 from paimon_core.options import COMMIT_UNSAFE_STORAGE
 from paimon_core.table import Table
-from paimon_sql.procedures.arguments import epoch_millis, moment, table_options
+from paimon_sql.procedures.arguments import epoch_millis, given, moment, table_options
+from paimon_sql.procedures.file_removal import deleting
 from paimon_sql.procedures.registry import Int, ProcedureContext, procedure
 
 Rows = Sequence[tuple[Any, ...]]
@@ -37,9 +38,9 @@ def expire_snapshots(
     """
     target = context.load_table(table).with_options(table_options(options or ""))
     now = _now()
-    given = {"most": retain_max, "least": retain_min, "limit": max_deletes, "older_than": _older(context, older_than)}
-    retention = core.retention_of(target.store.options, now, given)
-    return [(core.expire_snapshots(target.store, retention, now),)]
+    chosen = {"most": retain_max, "least": retain_min, "limit": max_deletes, "older_than": _older(context, older_than)}
+    retention = core.retention_of(target.store.options, now, chosen)
+    return [(core.expire_snapshots(target.store, retention, now, deleting(context)),)]
 
 
 @procedure(deleted_changelogs_count="int")
@@ -57,10 +58,10 @@ def expire_changelogs(
     store, now = context.load_table(table).store, _now()
     if delete_all:
         every = core.Retention(least=1, most=1, older_than=2**62, limit=2**31 - 1)
-        return [(core.expire_changelogs(store, every),)]
-    given = {"most": retain_max, "least": retain_min, "limit": max_deletes, "older_than": _older(context, older_than)}
+        return [(core.expire_changelogs(store, every, deleting(context)),)]
+    chosen = {"most": retain_max, "least": retain_min, "limit": max_deletes, "older_than": _older(context, older_than)}
     longer = core.changelog_retention_of(store.options, now) or core.retention_of(store.options, now)
-    return [(core.expire_changelogs(store, core.overridden(longer, given)),)]
+    return [(core.expire_changelogs(store, core.overridden(longer, chosen), deleting(context)),)]
 
 
 @procedure(expired_tags="string")
@@ -70,6 +71,7 @@ def expire_tags(context: ProcedureContext, table: str, older_than: str | None = 
     The result is their names.
     """
     store = context.load_table(table).store
+    older_than = given(older_than)
     before = None if older_than is None else moment("older_than", older_than, context.zone).astimezone()
     expired = expired_tags(store, wall_clock(), before.replace(tzinfo=None) if before else None)
     delete_tags(store, expired)
@@ -116,7 +118,8 @@ def _publisher(table: Table) -> Any:
 
 
 def _older(context: ProcedureContext, text: str | None) -> int | None:
-    return None if text is None else epoch_millis("older_than", text, context.zone)
+    older = given(text)
+    return None if older is None else epoch_millis("older_than", older, context.zone)
 
 
 def _now() -> int:

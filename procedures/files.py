@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 from paimon_core.commit.draft import CommitInfo
@@ -12,11 +13,11 @@ from paimon_core.maintenance import orphans
 from paimon_core.maintenance.purge import purge
 from paimon_core.maintenance.unexisting import drop_missing, missing_files
 from paimon_core.table import Table
-from paimon_sql.procedures.arguments import epoch_millis
+from paimon_sql.procedures.arguments import check_parallelism, epoch_millis, given
+from paimon_sql.procedures.file_removal import remove_orphans
 from paimon_sql.procedures.registry import Int, ProcedureContext, procedure
 
 Rows = Sequence[tuple[Any, ...]]
-_MODES = ("local", "distributed")
 
 
 @procedure(deletedFileCount="bigint", deletedFileTotalLenInBytes="bigint")
@@ -31,14 +32,15 @@ def remove_orphan_files(
     """Delete files that no snapshot, tag, branch or changelog needs, of a table or of all (`db.*`).
 
     Files younger than a day stay, or than `older_than` (`2024-01-31 12:00:00`): a writer at work may still commit
-    them. With `dry_run` nothing is deleted. The result is how many files, and their bytes.
+    them. With `dry_run` nothing is deleted. `mode` is `local` (here, with some threads) or `distributed` (in Spark's
+    tasks, `parallelism` at a time), by default what the table's size asks for. The result is how many files, and their
+    bytes.
     """
-    if mode is not None and mode.lower() not in _MODES:
-        raise InvalidOptionError(f"mode cannot be {mode!r}: it is one of {', '.join(_MODES)}.")
+    check_parallelism(parallelism)
     before = _age(context, older_than)
-    act = orphans.find_orphans if dry_run else orphans.remove_orphans
-    found = [act(t.store, before) for t in _tables(context, table)]
-    return [(sum(len(o.paths) for o in found), sum(o.size for o in found))]
+    act = partial(remove_orphans, older_than=before, mode=given(mode), parallelism=parallelism, dry=dry_run)
+    found = [act(context, t.store) for t in _tables(context, table)]
+    return [(sum(count for count, _ in found), sum(size for _, size in found))]
 
 
 @procedure(fileName="string")
@@ -49,6 +51,7 @@ def remove_unexisting_files(
 
     Their rows are lost. With `dry_run` nothing changes. The result is the files' paths.
     """
+    check_parallelism(parallelism)
     target = context.load_table(table)
     missing = missing_files(target.store)
     if missing and not dry_run:
@@ -71,6 +74,7 @@ def purge_files(context: ProcedureContext, table: str) -> Rows:
 
 
 def _age(context: ProcedureContext, older_than: str | None) -> int:
+    older_than = given(older_than)
     if older_than is None:
         return _now() - orphans.DEFAULT_AGE
     before = epoch_millis("older_than", older_than, context.zone)

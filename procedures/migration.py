@@ -12,12 +12,13 @@ from typing import Any
 from paimon_core.commit.draft import CommitInfo
 from paimon_core.errors import (
     CommitUnknownError,
+    DatabaseNotFoundError,
     InvalidOptionError,
     InvalidSchemaError,
     PaimonError,
     TableNotFoundError,
 )
-from paimon_core.format_table.migration import ADOPTED, ImportTask, adopt, give_back, plan_adoption
+from paimon_core.format_table.migration import ADOPTED, ImportTask, plan_adoption
 from paimon_core.format_table.options import FORMAT_TABLE, SUPPORTED, TYPE, is_format_table
 from paimon_core.format_table.scan import FormatSplit, encode_format_split
 from paimon_core.format_table.table import FormatTable
@@ -28,13 +29,19 @@ from paimon_core.store.new_schema import new_table_schema
 from paimon_core.store.table_store import TableStore
 from paimon_core.table import Table
 from paimon_sql.catalog.identifier import Identifier
-from paimon_sql.procedures.arguments import table_options
-from paimon_sql.procedures.registry import ForeignTable, Int, ProcedureContext, procedure
+from paimon_sql.procedures.arguments import check_parallelism, table_options
+from paimon_sql.procedures.commits import commit_adopted
+from paimon_sql.procedures.file_copies import copying
+from paimon_sql.procedures.iceberg_migration import ICEBERG, migrate_iceberg
+from paimon_sql.procedures.registry import ForeignTable, Int, ProcedureContext, has_table, procedure
 
 Rows = Sequence[tuple[Any, ...]]
 _LOG = logging.getLogger(__name__)
 _TABLES = ("hive", "spark")
+_SESSION_CATALOG = "spark_catalog"
 _SUFFIX = "_paimon_"
+_MANY = 100  # splits
+_NAMELESS = "A folder has no name for a table: say target_table, too."
 _HIVE_DEFAULT = "__HIVE_DEFAULT_PARTITION__"
 
 
@@ -61,13 +68,22 @@ def migrate_table(
     """Make an append table of the files of another table, or add them to one that is there already.
 
     `source_type` is `hive` or `spark` for a table of Spark's session catalog or a format table of this one, or a format
-    (`parquet`, `orc`, `csv`, `json`) for a folder, which `table` then names. The table made has the name of the old
+    (`parquet`, `orc`, `csv`, `json`) for a folder, which `table` then names, or `iceberg` for the folder or a metadata
+    file of an Iceberg table, whose current rows are taken. The table made has the name of the old
     one, or `target_table`; `options` (`key=value,key=value`) and `options_map` are its options. Parquet and ORC files
     are moved, and copied with `delete_origin => false`; others are rewritten, in at most `parallelism` tasks at a time.
-    The old table is dropped unless `delete_origin` is false; of a folder, files that were rewritten stay. The result
-    is true.
+    The old table is dropped unless `delete_origin` is false; of a folder, files that were rewritten stay, of an Iceberg
+    table those that only older snapshots have. The result is true.
     """
+    check_parallelism(parallelism)
     chosen = table_options(options or "") | (options_map or {})
+    if PRIMARY_KEY.key in chosen:
+        raise InvalidOptionError("Migrated tables are append tables: a primary key cannot be among the options.")
+    if source_type.strip().lower() == ICEBERG:
+        if target_table is None:
+            raise InvalidOptionError(_NAMELESS)
+        migrate_iceberg(context, table, context.identifier(target_table), chosen, delete_origin=delete_origin)
+        return [(True,)]
     source = _find_source(context, source_type.strip().lower(), table, chosen)
     _migrate(context, source, _target_name(context, source, table, target_table), chosen, delete_origin=delete_origin)
     return [(True,)]
@@ -87,13 +103,17 @@ def migrate_database(
 
     The result says how many tables were migrated, and how many could not be.
     """
+    check_parallelism(parallelism)
     if source_type.strip().lower() not in _TABLES:
         raise InvalidOptionError(f"source_type cannot be {source_type!r}: it is one of {', '.join(_TABLES)}.")
     chosen, catalog = table_options(options or "") | (options_map or {}), context.catalog
+    foreign = context.executor.foreign_tables(database)
+    if foreign is None and not catalog.database_exists(database):
+        raise DatabaseNotFoundError(f"Neither this catalog nor Spark's session catalog has a database {database!r}.")
     ours = catalog.list_tables(database) if catalog.database_exists(database) else []
     known = [n for n in ours if is_format_table(catalog.load_table(Identifier.of(database, n)).schema.options)]
     done = failed = 0
-    for name in [*known, *(n for n in context.executor.foreign_tables(database) if n not in ours)]:
+    for name in [*known, *(n for n in foreign or () if n not in ours)]:
         quoted = ".".join(f"`{part.replace('`', '``')}`" for part in (database, name))
         try:
             migrate_table.call(context, {"source_type": source_type, "table": quoted, "options_map": chosen})
@@ -108,10 +128,10 @@ def _find_source(context: ProcedureContext, kind: str, name: str, options: Mappi
     if kind in SUPPORTED:
         return _of_foreign(context, context.executor.folder_of_files(kind, name, options), lambda: None)
     if kind not in _TABLES:
-        known = ", ".join((*_TABLES, *SUPPORTED))
+        known = ", ".join((*_TABLES, ICEBERG, *SUPPORTED))
         raise InvalidOptionError(f"source_type cannot be {kind!r}: it is one of {known}.")
-    identifier = context.identifier(name)
-    if context.catalog.database_exists(identifier.database) and context.catalog.table_exists(identifier):
+    catalog, identifier = context.named(name)
+    if catalog != _SESSION_CATALOG and has_table(context.catalog, context.identifier(name)):
         table = context.catalog.load_table(identifier)
         if not is_format_table(table.schema.options):
             raise InvalidOptionError(f"Table {identifier} is a Paimon table already: there is nothing to migrate.")
@@ -136,8 +156,8 @@ def _target_name(context: ProcedureContext, source: _Source, table: str, target:
     if source.identifier is not None:
         return replace(source.identifier, table=source.identifier.table + _SUFFIX)
     if "/" in table:
-        raise InvalidOptionError("A folder has no name for a table: say target_table, too.")
-    return context.identifier(table)
+        raise InvalidOptionError(_NAMELESS)
+    return context.named(table)[1]
 
 
 def _migrate(
@@ -154,7 +174,7 @@ def _migrate(
         _import_rows(context, source.files, splits, target, move=delete_origin)
     except CommitUnknownError:
         raise  # the table may have the files
-    except PaimonError:
+    except (PaimonError, FileNotFoundError):
         if made:
             catalog.drop_table(name)
         raise
@@ -165,8 +185,6 @@ def _migrate(
 
 
 def _create(context: ProcedureContext, source: FormatTable, name: Identifier, options: Mapping[str, str]) -> None:
-    if PRIMARY_KEY.key in options:
-        raise InvalidOptionError("Migrated tables are append tables: a primary key cannot be among the options.")
     form = source.store.options[FILE_FORMAT]
     given = ({FILE_FORMAT.key: form} if form in ADOPTED else {}) | dict(options) | {BUCKET.key: "-1"}
     schema = new_table_schema(source.schema.fields, source.schema.partition_keys, given, source.schema.comment)
@@ -187,7 +205,7 @@ def _check_fits(source: FormatTable, target: Table) -> None:
 def _import_rows(
     context: ProcedureContext, source: FormatTable, splits: Sequence[FormatSplit], target: Table, *, move: bool
 ) -> None:
-    adoption = plan_adoption(source.store, splits, target.store)
+    adoption = plan_adoption(source.store, splits, target.store, partial(_run, context, f"plan {source.name}"))
     info = CommitInfo(user=target.new_commit_user())
     if adoption is None:
         texts = [encode_format_split(s) for s in splits]
@@ -195,11 +213,9 @@ def _import_rows(
         messages: list[CommitMessage] = [decode_message(m) for r in results for m in json.loads(r)]
         target.commit(messages, info)
         return
-    adopt(source.store, target.store, adoption.paths, move=move)
-    try:
-        target.commit(adoption.messages, info)
-    except CommitUnknownError:
-        raise
-    except PaimonError:
-        give_back(source.store, target.store, adoption.paths, moved=move)
-        raise
+    commit_adopted(source.store.io, target, adoption, copying(context), move=move)
+
+
+def _run(context: ProcedureContext, description: str, task: Callable[[str], str], texts: list[str]) -> list[str]:
+    """What a task makes of texts: here, or on the executors where they are many."""
+    return list(map(task, texts)) if len(texts) < _MANY else context.executor.run(task, texts, description)

@@ -20,7 +20,7 @@ from paimon_core.store.manifests import live_files
 from paimon_core.store.partitions import PartitionFilter, only_partitions
 from paimon_core.table import Table
 from paimon_core.write.data_files import wall_clock
-from paimon_sql.procedures.arguments import partition_specs
+from paimon_sql.procedures.arguments import given, partition_specs
 from paimon_sql.procedures.registry import ProcedureContext
 
 _ALL = 2**31 - 1
@@ -29,11 +29,12 @@ _ALL = 2**31 - 1
 def chosen_partitions(
     context: ProcedureContext, table: Table, snapshot: Snapshot | None, partitions: str | None, where: str | None
 ) -> PartitionFilter:
-    """The partitions of `dt=2024-01-01;…`, or those of a version that satisfy `where`; all where neither is given.
+    """The partitions of `dt=2024-01-01;…`, or those of a version that satisfy `where`; all where both are blank.
 
     Raises `InvalidOptionError`.
     """
     fields = table.schema.partition_fields
+    partitions, where = given(partitions), given(where)
     if partitions is not None and where is not None:
         raise InvalidOptionError("partitions and where cannot be used together: leave one of them out.")
     if partitions is not None:

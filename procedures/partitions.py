@@ -22,8 +22,10 @@ def mark_partition_done(context: ProcedureContext, table: str, partitions: str) 
     """
     target = context.load_table(table)
     keys = target.schema.partition_keys
+    if not keys:
+        raise InvalidOptionError(f"Table {target.name} has no partitions: there are none to mark.")
     specs = [_spec(text, keys) for text in partitions.split(";") if text.strip()]
-    if not specs or not keys:
+    if not specs:
         raise InvalidOptionError(f"partitions names no partition of {target.name}; its columns are {', '.join(keys)}.")
     mark_done(target.store, specs)
     return [(True,)]

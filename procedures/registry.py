@@ -12,9 +12,10 @@ from typing import Any, NewType, Protocol, Union, get_args, get_origin, get_type
 
 import pyarrow as pa
 
-from paimon_core.errors import InvalidNameError
+from paimon_core.errors import InvalidNameError, InvalidOptionError
 from paimon_core.format_table.options import is_format_table
 from paimon_core.format_table.table import refuse_format_table
+from paimon_core.maintenance.orphan_job import Found, OrphanSearch
 from paimon_core.spec.message import CommitMessage
 from paimon_core.spec.types import DataField
 from paimon_core.table import Table
@@ -43,14 +44,17 @@ class Executor(Protocol):
 
     def run(self, function: Callable[[str], str], items: Sequence[str], description: str) -> list[str]: ...
 
+    def find_orphans(self, search: OrphanSearch, parallelism: int | None, description: str) -> Found:
+        """The files that a search finds and that nothing needs."""
+
     def select(self, rows: pa.Table, condition: str) -> list[int]:
         """The numbers of the rows that satisfy an SQL condition on their columns."""
 
     def foreign_table(self, database: str, name: str) -> ForeignTable | None:
         """A table of the session's own catalog; None for none. Raises `UnsupportedFeatureError` for other formats."""
 
-    def foreign_tables(self, database: str) -> list[str]:
-        """The names of the tables of a database of the session's own catalog."""
+    def foreign_tables(self, database: str) -> list[str] | None:
+        """The names of the tables of a database of the session's own catalog; None where there is no such one."""
 
     def drop_foreign_table(self, database: str, name: str) -> None:
         """Drop a table of the session's own catalog."""
@@ -64,22 +68,21 @@ class Executor(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class ProcedureContext:
-    """What a procedure may use; `zone` is where wall clock times are read, None: the process's own."""
+    """What a procedure may use; `zone` is where wall clock times are read, None: the process's own.
+
+    `name` is what the session calls the catalog, `other_catalog` finds another one of ours by what it is called.
+    """
 
     catalog: Catalog
     database: str
     executor: Executor
     zone: tzinfo | None = None
+    name: str = "paimon"
+    other_catalog: Callable[[str], Catalog | None] = lambda name: None
 
     def load_table(self, name: str) -> Table:
         """A table by `table`, `db.table` or `catalog.db.table`. Raises `TableNotFoundError`, `InvalidNameError`."""
-        identifier = self.identifier(name)
-        if identifier.system_table is not None:
-            raise InvalidNameError(f"{name!r} is a system table: name the table itself.")
-        table = self.catalog.load_table(identifier)
-        if is_format_table(table.schema.options):
-            raise refuse_format_table(table.name)
-        return table
+        return load_table(self.catalog, self.identifier(name))
 
     def table_names(self, database: str) -> list[str]:
         """The tables of a database that have snapshots, sorted. Raises `DatabaseNotFoundError`."""
@@ -88,12 +91,48 @@ class ProcedureContext:
         return [n for n, table in loaded if not is_format_table(table.schema.options)]
 
     def identifier(self, name: str) -> Identifier:
-        """What a table name means. Raises `InvalidNameError`."""
+        """What the name of a table of this catalog means. Raises `InvalidNameError`, for other catalogs too."""
+        catalog, identifier = self.named(name)
+        if catalog not in (None, self.name):
+            raise InvalidNameError(
+                f"{name!r} is in catalog {catalog!r}, and the procedure in {self.name!r}: call {catalog}.sys, or leave "
+                "the catalog out."
+            )
+        return identifier
+
+    def place(self, name: str) -> tuple[Catalog, Identifier]:
+        """What a table name means, in any Paimon catalog of the session. Raises `InvalidNameError`."""
+        name_of_catalog, identifier = self.named(name)
+        if name_of_catalog in (None, self.name):
+            return self.catalog, identifier
+        catalog = self.other_catalog(str(name_of_catalog))
+        if catalog is None:
+            raise InvalidNameError(f"{name!r} names no Paimon catalog of this session: {name_of_catalog!r} is none.")
+        return catalog, identifier
+
+    def named(self, name: str) -> tuple[str | None, Identifier]:
+        """The catalog that a table name names, None for none, and the table. Raises `InvalidNameError`."""
         parts = list(_NAME_PART.finditer(name))
         if ".".join(p[0] for p in parts) != name or not 1 <= len(parts) <= 3:
             raise InvalidNameError(f"{name!r} is no table name: write it as table, or as database.table.")
         names = [p["plain"] or p["quoted"].replace("``", "`") for p in parts]
-        return Identifier.of(names[-2] if len(names) > 1 else self.database, names[-1])
+        identifier = Identifier.of(names[-2] if len(names) > 1 else self.database, names[-1])
+        return (names[0] if len(names) == 3 else None), identifier
+
+
+def has_table(catalog: Catalog, identifier: Identifier) -> bool:
+    """Whether there is such a table; not where there is no such database, either."""
+    return catalog.database_exists(identifier.database) and catalog.table_exists(identifier)
+
+
+def load_table(catalog: Catalog, identifier: Identifier) -> Table:
+    """A table with snapshots. Raises `TableNotFoundError`, `InvalidNameError` for a system table."""
+    if identifier.system_table is not None:
+        raise InvalidNameError(f"{str(identifier)!r} is a system table: name the table itself.")
+    table = catalog.load_table(identifier)
+    if is_format_table(table.schema.options):
+        raise refuse_format_table(table.name)
+    return table
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +155,13 @@ class Procedure:
     body: Callable[..., Sequence[tuple[Any, ...]]]
 
     def call(self, context: ProcedureContext, arguments: Mapping[str, Any]) -> Sequence[tuple[Any, ...]]:
-        """Run it; arguments left out take their defaults. Returns the result's rows."""
+        """Run it; arguments left out take their defaults. Returns the result's rows.
+
+        Raises `InvalidOptionError` where one is missing, or NULL, that has none.
+        """
+        missing = [p.name for p in self.parameters if p.required and p.name not in arguments]
+        if missing:
+            raise InvalidOptionError(f"{self.name} needs a value, not NULL, for {', '.join(missing)}.")
         return self.body(context, **arguments)
 
 

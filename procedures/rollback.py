@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from paimon_core.errors import InvalidOptionError, SnapshotNotFoundError
+from paimon_core.errors import CorruptFileError, InvalidOptionError, SnapshotNotFoundError
 from paimon_core.maintenance.rollback import roll_back, snapshot_at_watermark
-from paimon_core.store.snapshots import describe_snapshots, reset_hints, snapshot_ids
+from paimon_core.store.manifests import data_manifests
+from paimon_core.store.snapshots import describe_snapshots, read_snapshot, reset_hints, snapshot_ids
+from paimon_core.store.table_store import TableStore
 from paimon_core.table import Table
 from paimon_sql.procedures.registry import ProcedureContext, procedure
 
@@ -71,16 +73,37 @@ def repair(context: ProcedureContext, database_or_table: str) -> Rows:
 
 @procedure(previous_earliest_snapshot_id="bigint", current_earliest_snapshot_id="bigint")
 def repair_earliest_snapshot(context: ProcedureContext, table: str, snapshot_id: int) -> Rows:
-    """Forget the snapshots before one: for a table whose earliest snapshots are damaged. Their files stay until
-    `remove_orphan_files`. The result is the number of the earliest snapshot before and now."""
+    """Forget the snapshots before one that follows a gap, or damaged ones: for a table that lost some of them. Their
+    files stay until `remove_orphan_files`. The result is the number of the earliest snapshot before and now."""
     store = context.load_table(table).store
     ids = snapshot_ids(store)
     if snapshot_id not in ids:
         raise SnapshotNotFoundError(f"Table {store.name} has no snapshot {snapshot_id}: {describe_snapshots(store)}.")
+    kept = [n for n in ids if n >= snapshot_id]
+    lost = sorted(set(range(snapshot_id, ids[-1])) - set(kept))
+    if lost:
+        raise SnapshotNotFoundError(
+            f"Snapshot {snapshot_id} of table {store.name} cannot be the earliest: snapshot {lost[-1]} behind it is "
+            f"gone. Take {lost[-1] + 1}."
+        )
+    if snapshot_id - 1 in ids and _is_whole(store, snapshot_id - 1):
+        raise InvalidOptionError(
+            f"Snapshot {snapshot_id} of table {store.name} follows no gap: snapshot {snapshot_id - 1} is there. To "
+            "remove older snapshots, call expire_snapshots."
+        )
     for number in (n for n in ids if n < snapshot_id):
         store.io.delete(store.paths.snapshot(number))
     reset_hints(store, snapshot_id, ids[-1])
     return [(ids[0], snapshot_id)]
+
+
+def _is_whole(store: TableStore, snapshot_id: int) -> bool:
+    """Whether a snapshot can be read, with the lists of its manifests."""
+    try:
+        data_manifests(store, read_snapshot(store, snapshot_id))
+    except (CorruptFileError, SnapshotNotFoundError):
+        return False
+    return True
 
 
 def _tables(context: ProcedureContext, name: str) -> list[Table]:

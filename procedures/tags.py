@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from paimon_core.errors import InvalidNameError, InvalidOptionError, SnapshotNotFoundError
+from paimon_core.errors import InvalidNameError, SnapshotNotFoundError
 from paimon_core.maintenance import auto_tags
 from paimon_core.maintenance import tags as core
-from paimon_core.options import TAG_AUTOMATIC_CREATION
 from paimon_core.spec.snapshot import Snapshot
 from paimon_core.store.snapshots import describe_snapshots, list_snapshots
 from paimon_core.store.tags import list_tags, read_tag
@@ -35,9 +34,9 @@ def create_tag(
 
 @procedure(tagName="string", snapshot="bigint", commit_time="bigint", watermark="string")
 def create_tag_from_timestamp(
-    context: ProcedureContext, table: str, tag: str, timestamp: int, time_retained: str | None = None
+    context: ProcedureContext, table: str, tag: str, timestamp: int = 0, time_retained: str | None = None
 ) -> Rows:
-    """Name the first snapshot committed at or after a moment (epoch milliseconds).
+    """Name the first snapshot committed at or after a moment (epoch milliseconds; default: the first of all).
 
     The result is the tag, its snapshot, when that was committed, and its watermark.
     """
@@ -87,17 +86,11 @@ def delete_tag(context: ProcedureContext, table: str, tag: str) -> Rows:
 
 @procedure(result="boolean")
 def trigger_tag_automatic_creation(context: ProcedureContext, table: str) -> Rows:
-    """Make the tags that are due by `tag.automatic-creation`, as a commit does.
+    """Make the tags that are due by `tag.automatic-creation`, as a commit does; none where it is `none`.
 
     The result is true.
     """
-    target = context.load_table(table)
-    if target.store.options[TAG_AUTOMATIC_CREATION] == "none":
-        raise InvalidOptionError(
-            f"Table {target.name} makes no tags of itself: set 'tag.automatic-creation' to process-time, watermark or "
-            "batch."
-        )
-    auto_tags.create_automatic_tags(target.store)
+    auto_tags.create_automatic_tags(context.load_table(table).store)
     return [(True,)]
 
 

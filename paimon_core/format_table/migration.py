@@ -8,31 +8,31 @@ from __future__ import annotations
 
 import json
 import uuid
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import pyarrow as pa
 import pyarrow.orc as po
 import pyarrow.parquet as pq
 
-from paimon_core.errors import StorageError
 from paimon_core.format_table.folders import Folder, partition_batch
-from paimon_core.format_table.scan import FormatSplit, decode_format_split, read_format_split
+from paimon_core.format_table.scan import FormatSplit, decode_format_split, encode_format_split, read_format_split
 from paimon_core.formats.arrow_types import field_id
 from paimon_core.formats.binary_rows import row_bytes
 from paimon_core.formats.input import read_errors
 from paimon_core.formats.registry import write_format
-from paimon_core.io.file_io import FileIO, storage_errors
+from paimon_core.io.file_io import FileIO
+from paimon_core.io.transfer import Copy, Pairs, copy_files, for_each, move_file
 from paimon_core.spec.binary_row import EMPTY_ROW
 from paimon_core.spec.manifest import UNAWARE_BUCKET, DataFileMeta, FileSource
-from paimon_core.spec.message import CommitMessage, encode_message
+from paimon_core.spec.message import CommitMessage, decode_message, encode_message
 from paimon_core.spec.stats import EMPTY_STATS
 from paimon_core.store.table_store import TableStore
 from paimon_core.write.data_files import wall_clock
 from paimon_core.write.writer import open_writer
 
 ADOPTED = ("orc", "parquet")
-_CHUNK = 8 * 2**20  # bytes
+REWRITE = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,54 +43,80 @@ class Adoption:
     messages: tuple[CommitMessage, ...]
 
 
-def plan_adoption(source: TableStore, splits: Sequence[FormatSplit], target: TableStore) -> Adoption | None:
-    """How to take the files of splits as they are; None where they have to be rewritten.
+def plan_adoption(
+    source: TableStore,
+    splits: Sequence[FormatSplit],
+    target: TableStore,
+    run: Callable[[Callable[[str], str], list[str]], list[str]],
+) -> Adoption | None:
+    """How to take the files of splits as they are, which `run` finds out of each; None where they have to be rewritten.
 
     Raises `CorruptFileError`, `StorageError`.
     """
-    form = write_format(source.options).extension
-    if form not in ADOPTED:
+    if write_format(source.options).extension not in ADOPTED:
         return None
-    paths, messages = [], []
-    for split in splits:
-        partition = _partition(source, split, target)
-        folder, files = target.bucket_dir(partition, UNAWARE_BUCKET), []
-        for path in split.paths:
-            rows = _own_rows(source.io, path, form)
-            if rows is None:
-                return None
-            name = f"import-{uuid.uuid4()}-0.{form}"
-            paths.append((path, f"{folder}/{name}"))
-            files.append(_meta(target, name, source.io.status(path).size, rows))
-        messages.append(
-            CommitMessage(partition=partition, bucket=UNAWARE_BUCKET, total_buckets=-1, new_files=tuple(files))
-        )
+    paths, messages = list[tuple[str, str]](), list[CommitMessage]()
+    for answer in run(AdoptionTask(source, target), [encode_format_split(s) for s in splits]):
+        if answer == REWRITE:
+            return None
+        found, message = json.loads(answer)
+        paths += [(path, place) for path, place in found]
+        messages.append(decode_message(message))
     return Adoption(tuple(paths), tuple(messages))
 
 
-def adopt(source: TableStore, target: TableStore, paths: Sequence[tuple[str, str]], *, move: bool) -> None:
-    """Move or copy files to their new places; where one fails, those before it are where they were.
+@dataclass(frozen=True, slots=True)
+class AdoptionTask:
+    """A function of the JSON of a split to where its files go and the message to commit, `REWRITE` where files have
+    to be rewritten."""
+
+    source: TableStore
+    target: TableStore
+
+    def __call__(self, text: str) -> str:
+        split, form = decode_format_split(text), write_format(self.source.options).extension
+        partition = _partition(self.source, split, self.target)
+        folder = self.target.bucket_dir(partition, UNAWARE_BUCKET)
+        paths, files = [], []
+        for path in split.paths:
+            rows = _own_rows(self.source.io, path, form)
+            if rows is None:
+                return REWRITE
+            name = f"import-{uuid.uuid4()}-0.{form}"
+            paths.append((path, f"{folder}/{name}"))
+            files.append(imported_meta(self.target, name, self.source.io.status(path).size, rows))
+        message = CommitMessage(partition=partition, bucket=UNAWARE_BUCKET, total_buckets=-1, new_files=tuple(files))
+        return json.dumps([paths, encode_message(message)])
+
+
+def adopt(source: FileIO, target: FileIO, paths: Pairs, *, move: bool, copy: Copy = copy_files) -> None:
+    """Move files to their new places, or copy them by `copy`; where one fails, all are where they were.
 
     Raises `StorageError`, `FileNotFoundError`.
     """
-    done: list[tuple[str, str]] = []
+    moved: list[tuple[str, str]] = []
+
+    def move_one(pair: tuple[str, str]) -> None:
+        move_file(source, target, *pair)
+        moved.append(pair)
+
     try:
-        for path, place in paths:
-            target.io.make_dirs(place.rpartition("/")[0])
-            (_move if move else _copy)(source.io, target.io, path, place)
-            done.append((path, place))
+        if move:
+            for_each(paths, move_one)
+        else:
+            copy(source, target, paths)
     except BaseException:
-        give_back(source, target, done, moved=move)
+        give_back(source, target, moved if move else paths, moved=move)
         raise
 
 
-def give_back(source: TableStore, target: TableStore, paths: Sequence[tuple[str, str]], *, moved: bool) -> None:
+def give_back(source: FileIO, target: FileIO, paths: Pairs, *, moved: bool) -> None:
     """Undo `adopt`, of files that were not committed."""
     for path, place in paths:
         if moved:
-            _move(target.io, source.io, place, path)
+            move_file(target, source, place, path)
         else:
-            target.io.delete(place)
+            target.delete(place)
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +157,8 @@ def _has_ids(schema: pa.Schema) -> bool:
     return any(field_id(f) is not None or any(b"id" in k.lower() for k in f.metadata or ()) for f in schema)
 
 
-def _meta(target: TableStore, name: str, size: int, rows: int) -> DataFileMeta:
+def imported_meta(target: TableStore, name: str, size: int, rows: int) -> DataFileMeta:
+    """A file of other origin as one of the table, whose columns nothing is known of."""
     return DataFileMeta(
         file_name=name,
         file_size=size,
@@ -149,26 +176,3 @@ def _meta(target: TableStore, name: str, size: int, rows: int) -> DataFileMeta:
         delete_row_count=0,
         file_source=int(FileSource.APPEND),
     )
-
-
-def _move(source: FileIO, target: FileIO, path: str, place: str) -> None:
-    if source == target:
-        with storage_errors(f"rename {path} to", place):
-            source.arrow().move(source.arrow_path(path), target.arrow_path(place))
-        target.sync(place)
-        return
-    _copy(source, target, path, place)
-    source.delete(path)
-
-
-def _copy(source: FileIO, target: FileIO, path: str, place: str) -> None:
-    with (
-        storage_errors("copy", path),
-        source.arrow().open_input_stream(source.arrow_path(path), compression=None) as reader,
-        target.arrow().open_output_stream(target.arrow_path(place), compression=None) as writer,
-    ):
-        while chunk := reader.read(_CHUNK):
-            writer.write(chunk)
-    target.sync(place)
-    if target.status(place).size != source.status(path).size:
-        raise StorageError(f"{path} changed while it was copied: run the statement again.")

@@ -1,17 +1,19 @@
 """What a commit does for the table's upkeep once its snapshot is visible, as the options say.
 
-Tables that are `write-only` leave it to others. A commit that succeeded does not fail because its upkeep does.
+Tables that are `write-only` leave it to others, but for what tells that rows were written: tags of batches and done
+partitions. A commit that succeeded does not fail because its upkeep does.
 """
 
 from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 
 from paimon_core.commit.publish import Publisher
 from paimon_core.maintenance.auto_tags import create_automatic_tags
 from paimon_core.maintenance.consumers import expire_consumers
+from paimon_core.maintenance.done_partitions import mark_done
 from paimon_core.maintenance.partitions import drop_partitions, expired_partitions, wall_clock
 from paimon_core.maintenance.snapshot_expiry import (
     changelog_retention_of,
@@ -23,9 +25,11 @@ from paimon_core.maintenance.tags import delete_tags, expired_tags
 from paimon_core.options import (
     CONSUMER_EXPIRATION_TIME,
     END_INPUT_CHECK_PARTITION_EXPIRE,
+    PARTITION_END_INPUT_TO_DONE,
     PARTITION_EXPIRATION_CHECK_INTERVAL,
     PARTITION_EXPIRATION_TIME,
     SNAPSHOT_NUM_RETAINED_MIN,
+    TAG_AUTOMATIC_CREATION,
     TAG_TIME_EXPIRE_ENABLED,
     WRITE_ONLY,
 )
@@ -36,22 +40,33 @@ from paimon_core.store.table_store import TableStore
 _LOG = logging.getLogger(__name__)
 
 
-def keep_up(store: TableStore, made: Snapshot, publisher: Publisher) -> None:
-    """Expire partitions, tag, expire tags, consumers, snapshots and changelogs, each where the options say so."""
-    if store.options[WRITE_ONLY]:
-        return
-    steps: tuple[tuple[str, Callable[[], object]], ...] = (
-        ("expire partitions", lambda: _expire_partitions(store, made, publisher)),
-        ("create tags", lambda: create_automatic_tags(store)),
-        ("expire tags", lambda: _expire_tags(store)),
-        ("expire consumers", lambda: _expire_consumers(store)),
-        ("expire snapshots", lambda: _expire_snapshots(store, made)),
-    )
+Step = tuple[str, Callable[[], object]]
+
+
+def keep_up(store: TableStore, made: Snapshot, publisher: Publisher, written: Collection[bytes] = ()) -> None:
+    """Expire partitions, tag, expire tags, consumers, snapshots and changelogs, mark the partitions `written` as done,
+    each where the options say so."""
+    steps: list[Step] = [] if store.options[WRITE_ONLY] else _upkeep(store, made, publisher)
+    if store.options[WRITE_ONLY] and store.options[TAG_AUTOMATIC_CREATION] == "batch":
+        steps.append(("create tags", lambda: create_automatic_tags(store)))
+    if written and store.schema.partition_keys and store.options[PARTITION_END_INPUT_TO_DONE]:
+        specs = [store.partition_spec(p) for p in sorted(written)]
+        steps.append(("mark partitions done", lambda: mark_done(store, specs)))
     for what, step in steps:
         try:
             step()
         except Exception as error:
             _LOG.warning("Snapshot %s of %s is committed; to %s failed: %s", made.id, store.name, what, error)
+
+
+def _upkeep(store: TableStore, made: Snapshot, publisher: Publisher) -> list[Step]:
+    return [
+        ("expire partitions", lambda: _expire_partitions(store, made, publisher)),
+        ("create tags", lambda: create_automatic_tags(store)),
+        ("expire tags", lambda: _expire_tags(store)),
+        ("expire consumers", lambda: _expire_consumers(store)),
+        ("expire snapshots", lambda: _expire_snapshots(store, made)),
+    ]
 
 
 def _expire_partitions(store: TableStore, made: Snapshot, publisher: Publisher) -> None:

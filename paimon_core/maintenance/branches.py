@@ -19,11 +19,12 @@ from paimon_core.errors import (
 from paimon_core.maintenance.references import versions_of
 from paimon_core.maintenance.release import release
 from paimon_core.maintenance.rollback import cut_history
+from paimon_core.options import DATA_EVOLUTION, ROW_TRACKING
 from paimon_core.spec.manifest import ManifestEntry
 from paimon_core.spec.message import CommitMessage
 from paimon_core.spec.paths import check_name
 from paimon_core.spec.schema import TableSchema, encode_schema
-from paimon_core.spec.snapshot import CommitKind, encode_snapshot
+from paimon_core.spec.snapshot import CommitKind, Snapshot, encode_snapshot
 from paimon_core.spec.tag import Tag, encode_tag
 from paimon_core.store.branches import MAIN_BRANCH, branch_names, branch_schema, of_main, open_branch
 from paimon_core.store.manifests import live_files
@@ -142,27 +143,61 @@ def _replace_schemas(main: TableStore, schemas: list[TableSchema], first: int) -
 def files_to_merge(source: TableStore, target: TableStore) -> list[CommitMessage]:
     """The files of a branch that another lacks, as something to commit there.
 
-    Only for append tables of one schema, whose branches only grew. Raises `InvalidDataError`,
-    `SnapshotNotFoundError`.
+    Only for append tables of one schema, whose branches only grew. Rows get new ids where the table tracks them.
+    Raises `InvalidDataError`, `SnapshotNotFoundError`.
     """
     for side in (source, target):
-        if latest_snapshot(side) is None:
-            raise SnapshotNotFoundError(f"Branch {side.name} cannot be merged: it has no snapshot yet.")
-        if side.has_primary_key:
-            raise InvalidDataError(f"Branch {side.name} cannot be merged: it has a primary key. Append tables can.")
-        if any(s.commit_kind not in (CommitKind.APPEND, CommitKind.ANALYZE) for s in list_snapshots(side)):
-            raise InvalidDataError(
-                f"Branch {side.name} cannot be merged: rows of it were replaced or compacted, not only appended."
-            )
+        _check_only_grew(side)
     if source.schema.fields != target.schema.fields:
         raise InvalidDataError(f"Branch {source.name} cannot be merged into {target.name}: their columns differ.")
+    if source.options[ROW_TRACKING] != target.options[ROW_TRACKING]:
+        raise InvalidDataError(
+            f"Branch {source.name} cannot be merged into {target.name}: only one of them has '{ROW_TRACKING.key}'."
+        )
     ours, theirs = live_files(source, latest_snapshot(source)), live_files(target, latest_snapshot(target))
     new = [e for key, e in ours.items() if key not in theirs]
     _check_schemas(source, target, new)
     return [
-        CommitMessage(partition=e.partition, bucket=e.bucket, total_buckets=e.total_buckets, new_files=(e.file,))
+        CommitMessage(
+            partition=e.partition,
+            bucket=e.bucket,
+            total_buckets=e.total_buckets,
+            new_files=(replace(e.file, first_row_id=None),),
+        )
         for e in new
     ]
+
+
+def _check_only_grew(side: TableStore) -> None:
+    """Raises where rows of a branch may be in other files than those that another branch has them in."""
+    own = list_snapshots(side)
+    if not own:
+        raise SnapshotNotFoundError(f"Branch {side.name} cannot be merged: it has no snapshot yet.")
+    if side.has_primary_key:
+        raise InvalidDataError(f"Branch {side.name} cannot be merged: it has a primary key. Append tables can.")
+    if side.options[DATA_EVOLUTION]:
+        raise InvalidDataError(
+            f"Branch {side.name} cannot be merged: it has '{DATA_EVOLUTION.key}', whose files may be parts of rows."
+        )
+    history = [*_before(side, own[0]), *own]
+    if [s.id for s in history] != list(range(1, own[-1].id + 1)):
+        raise InvalidDataError(
+            f"Branch {side.name} cannot be merged: snapshots of it are gone, and rows may have been replaced or "
+            "compacted in them."
+        )
+    if any(s.commit_kind not in (CommitKind.APPEND, CommitKind.ANALYZE) for s in history):
+        raise InvalidDataError(
+            f"Branch {side.name} cannot be merged: rows of it were replaced or compacted, not only appended."
+        )
+
+
+def _before(side: TableStore, first: Snapshot) -> list[Snapshot]:
+    """The table's snapshots before a branch's first one, where it branched off from the table there."""
+    if not side.branch:
+        return []
+    known = list_snapshots(open_branch(side, MAIN_BRANCH))
+    same = any(s.delta_manifest_list == first.delta_manifest_list for s in known)
+    return [s for s in known if s.id < first.id] if same else []
 
 
 def _check_schemas(source: TableStore, target: TableStore, entries: list[ManifestEntry]) -> None:

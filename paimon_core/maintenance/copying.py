@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import uuid
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Mapping
 from dataclasses import replace
 
 from paimon_core.errors import CommitConflictError, InvalidSchemaError
-from paimon_core.io.file_io import FileIO, storage_errors
+from paimon_core.io import transfer
+from paimon_core.io.transfer import Copy
 from paimon_core.options import BUCKET, FILE_FORMAT
 from paimon_core.spec.index_manifest import DeletionVectorMeta, IndexFileMeta
 from paimon_core.spec.manifest import DataFileMeta
@@ -23,9 +23,6 @@ from paimon_core.store.manifests import live_files
 from paimon_core.store.partitions import PartitionFilter
 from paimon_core.store.schemas import create_schema, list_schemas
 from paimon_core.store.table_store import TableStore
-
-_CHUNK = 8 * 2**20  # bytes
-_THREADS = 8
 
 
 def check_takes_files(source: TableStore, target: TableStore) -> None:
@@ -77,8 +74,9 @@ def copy_files(
     target: TableStore,
     which: PartitionFilter,
     schemas: Mapping[int, int] | None = None,
+    copy: Copy = transfer.copy_files,
 ) -> list[CommitMessage]:
-    """Copy the files of the partitions meant; what to commit to `target`.
+    """Copy the files of the partitions meant, by `copy`; what to commit to `target`.
 
     Its schemas are those of `source`; or there are `schemas`, and the files get new names, as it may have theirs.
     Raises `StorageError`, `FileNotFoundError`; what was copied by then lies in the target's folders, in no snapshot.
@@ -107,7 +105,7 @@ def copy_files(
         place = found.partition, found.bucket
         paths.append((index_path(source, *place, found.file), index_path(target, *place, file)))
         index[place].append(file)
-    _each(source.io, target.io, paths)
+    copy(source.io, target.io, paths)
     return [
         CommitMessage(
             partition=partition,
@@ -129,21 +127,3 @@ def _renamed(
 def _new_name(name: str) -> str:
     """Another name of the same kind: what stands behind the first dot tells the format."""
     return f"copy-{uuid.uuid4()}{''.join(name.partition('.')[1:])}"
-
-
-def _each(source: FileIO, target: FileIO, paths: Sequence[tuple[str, str]]) -> None:
-    with ThreadPoolExecutor(_THREADS) as pool:
-        for _ in pool.map(lambda pair: _copy(source, target, *pair), paths):
-            pass
-
-
-def _copy(source: FileIO, target: FileIO, path: str, copy: str) -> None:
-    target.make_dirs(copy.rpartition("/")[0])
-    with (
-        storage_errors("copy", path),
-        source.arrow().open_input_stream(source.arrow_path(path)) as reader,
-        target.arrow().open_output_stream(target.arrow_path(copy)) as writer,
-    ):
-        while chunk := reader.read(_CHUNK):
-            writer.write(chunk)
-    target.sync(copy)

@@ -6,8 +6,9 @@ versions are looked up again until none has come or gone while their files were 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import TypeVar
 
 from paimon_core.errors import CommitConflictError
 from paimon_core.io.file_io import FileStatus, is_temporary
@@ -15,6 +16,7 @@ from paimon_core.maintenance.references import NeededFiles, branch_stores, versi
 from paimon_core.maintenance.release import delete_files, owned_places
 from paimon_core.store.table_store import TableStore
 
+T = TypeVar("T")
 DEFAULT_AGE = 86_400_000  # milliseconds: a day
 _ATTEMPTS = 5
 
@@ -33,15 +35,16 @@ def find_orphans(store: TableStore, older_than: int) -> Orphans:
     Raises `CorruptFileError` where a version cannot be read whole: nothing can be told then; `CommitConflictError`
     where versions come and go all the time.
     """
+    return in_peace(store, lambda: _look(store, older_than))
+
+
+def in_peace(store: TableStore, look: Callable[[], T]) -> T:
+    """What is seen of the files while no version comes or goes. Raises `CommitConflictError` where they always do."""
     for _ in range(_ATTEMPTS):
         before = _names(store)
-        old = {f.path: f.size for f in _files(store) if f.modified < older_than}
-        needed = NeededFiles()
-        for branch in branch_stores(store) if old else ():
-            for path in needed.of(versions_of(branch)):
-                old.pop(path, None)
+        found = look()
         if _names(store) == before:
-            return Orphans(tuple(sorted(old)), sum(old.values()))
+            return found
     raise CommitConflictError(
         f"Snapshots or tags of table {store.name} changed each time its files were looked up; nothing was deleted. "
         "Run the statement again when fewer writers are at work."
@@ -55,29 +58,52 @@ def remove_orphans(store: TableStore, older_than: int) -> Orphans:
     return orphans
 
 
+def _look(store: TableStore, older_than: int) -> Orphans:
+    old = {f.path: f.size for place in places(store) for f in files_in(store, place) if f.modified < older_than}
+    needed = NeededFiles()
+    for branch in branch_stores(store) if old else ():
+        for path in needed.of(versions_of(branch)):
+            old.pop(path, None)
+    return Orphans(tuple(sorted(old)), sum(old.values()))
+
+
 def _names(store: TableStore) -> frozenset[str]:
     return frozenset().union(*(versions_of(branch).names for branch in branch_stores(store)))
 
 
-def _files(store: TableStore) -> Iterator[FileStatus]:
-    """The files in folders where only versions' files belong, and what writers that died left beside metadata."""
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A folder in which only versions' files belong, or what writers that died left beside metadata."""
+
+    folder: str
+    leftovers: bool = False
+
+
+def places(store: TableStore) -> Iterator[Place]:
+    """The folders that are looked into."""
     paths = store.paths
-    for folder in (paths.manifest_dir, paths.index_dir, paths.statistics_dir):
-        yield from (f for f in store.io.list(folder) if not f.is_dir)
+    yield from map(Place, (paths.manifest_dir, paths.index_dir, paths.statistics_dir))
     levels = len(store.schema.partition_keys)
     for root in (paths.data_root, *(p.rstrip("/") for p in owned_places(store)[1:])):
-        yield from _data_files(store, root, levels)
+        yield from _bucket_folders(store, root, levels)
     for branch in branch_stores(store):
         own = branch.paths
         for folder in (own.schema_dir, own.snapshot_dir, own.tag_dir, own.consumer_dir, own.changelog_dir):
-            yield from (f for f in store.io.list(folder) if not f.is_dir and is_temporary(f.name))
+            yield Place(folder, leftovers=True)
 
 
-def _data_files(store: TableStore, folder: str, levels: int) -> Iterator[FileStatus]:
+def files_in(store: TableStore, place: Place) -> Iterator[FileStatus]:
+    """The files of a place that versions may need, or nobody."""
+    for file in store.io.list(place.folder):
+        if not file.is_dir and (not place.leftovers or is_temporary(file.name)):
+            yield file
+
+
+def _bucket_folders(store: TableStore, folder: str, levels: int) -> Iterator[Place]:
     for child in store.io.list(folder):
         if not child.is_dir:
             continue
         if levels and "=" in child.name:
-            yield from _data_files(store, child.path, levels - 1)
+            yield from _bucket_folders(store, child.path, levels - 1)
         elif not levels and child.name.startswith("bucket-"):
-            yield from (f for f in store.io.list(child.path) if not f.is_dir)
+            yield Place(child.path)

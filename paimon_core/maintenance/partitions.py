@@ -44,11 +44,12 @@ def expired_partitions(store: TableStore, now: datetime) -> list[bytes]:
             f"Partitions of table {store.name} do not expire: it needs partition columns and "
             f"'{PARTITION_EXPIRATION_TIME.key}'."
         )
+    by_change = store.options[PARTITION_EXPIRATION_STRATEGY] == "update-time"
     groups: dict[bytes, list[ManifestEntry]] = defaultdict(list)
     for entry in live_files(store, latest_snapshot(store)).values():
         groups[entry.partition].append(entry)
     end = now - timedelta(milliseconds=kept)
-    times = {p: _time(store, p, entries) for p, entries in groups.items()}
+    times = {p: _last_change(entries) if by_change else _time(store, p) for p, entries in groups.items()}
     old = sorted((t, p) for p, t in times.items() if t is not None and t < end)
     return [p for _, p in old[: store.options[PARTITION_EXPIRATION_MAX_NUM]]]
 
@@ -65,10 +66,12 @@ def is_partition_done(store: TableStore, partition: bytes) -> bool:
     return store.io.exists(f"{store.bucket_dir(partition, 0).rpartition('/')[0]}/_SUCCESS")
 
 
-def _time(store: TableStore, partition: bytes, entries: Sequence[ManifestEntry]) -> datetime | None:
-    if store.options[PARTITION_EXPIRATION_STRATEGY] == "update-time":
-        created = [e.file.creation_time for e in entries if e.file.creation_time is not None]
-        return max(created).replace(tzinfo=None) if created else None
+def _last_change(entries: Sequence[ManifestEntry]) -> datetime | None:
+    created = [e.file.creation_time for e in entries if e.file.creation_time is not None]
+    return max(created).replace(tzinfo=None) if created else None
+
+
+def _time(store: TableStore, partition: bytes) -> datetime | None:
     fields = store.schema.partition_fields
     values = {f.name: _text(f, v) for f, v in zip(fields, decode_row([f.type for f in fields], partition), strict=True)}
     found = partition_time(

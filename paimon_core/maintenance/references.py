@@ -44,6 +44,25 @@ class Versions:
             + [f"{self.store.branch}/changelog/{s.delta_manifest_list}" for s in self.changelogs]
         )
 
+    @property
+    def changelog_lists(self) -> Iterator[str]:
+        """The manifest lists that tell changes."""
+        for snapshot, _ in in_chains(self.snapshots):
+            if snapshot.changelog_manifest_list is not None:
+                yield snapshot.changelog_manifest_list
+        for changelog in self.changelogs:
+            yield changelog.changelog_manifest_list or changelog.delta_manifest_list
+
+
+def in_chains(snapshots: Iterable[Snapshot]) -> Iterator[tuple[Snapshot, bool]]:
+    """Snapshots in order, each once, and whether the one before stands right before it: it adds to what that needs."""
+    previous = None
+    for snapshot in sorted(snapshots, key=lambda s: s.id):
+        if previous is not None and snapshot.delta_manifest_list == previous.delta_manifest_list:
+            continue
+        yield snapshot, previous is not None and snapshot.id == previous.id + 1
+        previous = snapshot
+
 
 def versions_of(store: TableStore) -> Versions:
     """What a branch keeps now."""
@@ -67,21 +86,18 @@ class NeededFiles:
 
     def of(self, versions: Versions) -> Iterator[str]:
         """All of them; a path may come several times. Raises `CorruptFileError`."""
-        store, previous = versions.store, None
-        for snapshot in sorted(versions.snapshots, key=lambda s: s.id):
-            if previous is not None and snapshot.delta_manifest_list == previous.delta_manifest_list:
-                continue
-            in_order = previous is not None and snapshot.id == previous.id + 1
-            yield from self._metadata(store, snapshot)
-            yield from self._paths(store, partial(_added if in_order else _live, store, snapshot))
-            yield from self._changelog(store, snapshot.changelog_manifest_list)
-            previous = snapshot
-        for changelog in versions.changelogs:
-            yield from self._changelog(store, changelog.changelog_manifest_list or changelog.delta_manifest_list)
+        store = versions.store
+        for snapshot, in_order in in_chains(versions.snapshots):
+            yield from self.metadata(store, snapshot)
+            yield from self.paths(store, partial(_added if in_order else _live, store, snapshot))
+        for name in versions.changelog_lists:
+            yield from self.listed(store, name)
+            yield from self.paths(store, partial(_all, store, name))
 
-    def _metadata(self, store: TableStore, snapshot: Snapshot) -> Iterator[str]:
+    def metadata(self, store: TableStore, snapshot: Snapshot) -> Iterator[str]:
+        """What a snapshot needs beside data files."""
         for name in (snapshot.base_manifest_list, snapshot.delta_manifest_list):
-            yield from self._list(store, name)
+            yield from self.listed(store, name)
         if snapshot.index_manifest is not None:
             yield store.paths.manifest(snapshot.index_manifest)
             for entry in self._try(lambda: index_entries(store, snapshot)):
@@ -89,17 +105,14 @@ class NeededFiles:
         if snapshot.statistics is not None:
             yield store.paths.statistics(snapshot.statistics)
 
-    def _list(self, store: TableStore, name: str) -> Iterator[str]:
+    def listed(self, store: TableStore, name: str) -> Iterator[str]:
+        """A manifest list, and its manifests."""
         yield store.paths.manifest(name)
         for manifest in self._try(lambda: read_manifest_list(store, name)):
             yield store.paths.manifest(manifest.file_name)
 
-    def _changelog(self, store: TableStore, name: str | None) -> Iterator[str]:
-        if name is not None:
-            yield from self._list(store, name)
-            yield from self._paths(store, partial(_all, store, name))
-
-    def _paths(self, store: TableStore, read: Callable[[], list[FilePlace]]) -> Iterator[str]:
+    def paths(self, store: TableStore, read: Callable[[], list[FilePlace]]) -> Iterator[str]:
+        """The files at the places that are read."""
         for partition, bucket, name, external, extra in self._try(read):
             folder = self._folders.get((partition, bucket))
             if folder is None:

@@ -8,7 +8,7 @@ more; only then is looked up what all others need, and the rest is deleted. Kill
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import partial
@@ -22,14 +22,15 @@ from paimon_core.store.snapshots import find_snapshot, snapshot_ids
 from paimon_core.store.table_store import TableStore
 from paimon_core.store.tags import list_tags
 
+Delete = Callable[[TableStore, Collection[str]], None]
 _LOG = logging.getLogger(__name__)
 _CACHED = 20_000  # entries: what is read of versions that go is of no use to others
 _MANY, _THREADS = 1000, 16  # many files are deleted by several threads: storages far away answer late
 _EACH = 50  # files that a thread deletes at a time: handing one over costs as much as deleting it
 
 
-def release(gone: Versions, remove: Callable[[], None]) -> None:
-    """Call `remove`, which removes `gone`, and delete what only those versions needed.
+def release(gone: Versions, remove: Callable[[], None], delete: Delete | None = None) -> None:
+    """Call `remove`, which removes `gone`, and delete what only those versions needed (default: `delete_files`).
 
     Raises `StorageError`: nothing is deleted then, unless `remove` did. What cannot be
     deleted behind it stays as an orphan.
@@ -44,7 +45,7 @@ def release(gone: Versions, remove: Callable[[], None]) -> None:
     except PaimonError as error:
         _LOG.warning("Files of %s stay behind, remove_orphan_files finds them: %s", store.name, error)
         return
-    delete_files(store, unneeded)
+    (delete or delete_files)(store, unneeded)
 
 
 def delete_files(store: TableStore, paths: Iterable[str]) -> None:

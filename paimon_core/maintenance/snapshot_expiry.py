@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from paimon_core.errors import InvalidOptionError
 from paimon_core.maintenance.references import Versions
-from paimon_core.maintenance.release import release
+from paimon_core.maintenance.release import Delete, release
 from paimon_core.options import (
     CHANGELOG_NUM_RETAINED_MAX,
     CHANGELOG_NUM_RETAINED_MIN,
@@ -93,8 +93,8 @@ def changelog_retention_of(options: TableOptions, now: int) -> Retention | None:
     )
 
 
-def expire_snapshots(store: TableStore, retention: Retention, now: int) -> int:
-    """Remove the snapshots that need not be kept, and their files; how many there were.
+def expire_snapshots(store: TableStore, retention: Retention, now: int, delete: Delete | None = None) -> int:
+    """Remove the snapshots that need not be kept, and their files, by `delete`; how many there were.
 
     Kept are, besides what `retention` says, snapshots that consumers have still to read; tags and branches keep files.
     """
@@ -115,12 +115,12 @@ def expire_snapshots(store: TableStore, retention: Retention, now: int) -> int:
             store.io.delete(store.paths.snapshot(snapshot.id))
         reset_hints(store, first, ids[-1])
 
-    release(Versions(store, gone), remove)
+    release(Versions(store, gone), remove, delete)
     return len(gone)
 
 
-def expire_changelogs(store: TableStore, retention: Retention) -> int:
-    """Remove the long-lived changelogs that need not be kept, and their files; how many there were.
+def expire_changelogs(store: TableStore, retention: Retention, delete: Delete | None = None) -> int:
+    """Remove the long-lived changelogs that need not be kept, and their files, by `delete`; how many there were.
 
     Their numbers count together with those of the snapshots that follow them.
     """
@@ -139,7 +139,7 @@ def expire_changelogs(store: TableStore, retention: Retention) -> int:
         for changelog in gone:
             store.io.delete(store.paths.changelog(changelog.id))
 
-    release(Versions(store, changelogs=gone), remove)
+    release(Versions(store, changelogs=gone), remove, delete)
     return len(gone)
 
 

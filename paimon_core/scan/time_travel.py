@@ -113,6 +113,11 @@ def is_time_travel(store: TableStore) -> bool:
     return any(name in store.options.values for name in _OPTIONS)
 
 
+def travels(store: TableStore) -> bool:
+    """Whether the table's options ask for a version, which has the columns of its moment."""
+    return any(name in store.options.values for name in _OPTIONS)
+
+
 def store_at(store: TableStore, snapshot: Snapshot | None) -> TableStore:
     """The store with the columns that the table had at a snapshot; its options stay."""
     return store if snapshot is None else replace(store, schema=read_schema(store, snapshot.schema_id))

@@ -262,7 +262,7 @@ class SparkCatalog(Proxy):
             procedure = copy_statements(self.session, self.catalog_name).get(name)
         if [n.lower() for n in namespace] != [SYSTEM_DATABASE] or procedure is None:
             return UnknownProcedure(self.jvm, ".".join([*namespace, name]))
-        return SparkProcedure(self.jvm, self.session, self.catalog, procedure)
+        return SparkProcedure(self.jvm, self.session, self.catalog, self.catalog_name, procedure)
 
     def listProcedures(self, namespace: Any) -> Any:
         names = sorted(PROCEDURES) if list(namespace) == [SYSTEM_DATABASE] else []

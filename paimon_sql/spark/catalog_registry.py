@@ -26,7 +26,7 @@ from paimon_sql.spark.jvm import Jvm, class_name, with_elements
 from paimon_sql.spark.path_catalog import PATHS, SparkPathCatalog
 from paimon_sql.spark.row_level_statement import RowLevelStatement
 from paimon_sql.spark.schema_evolution import INSERT, NESTED_COERCION, asking_for_evolution
-from paimon_sql.spark.session_bridge import SessionBridge
+from paimon_sql.spark.session_bridge import CATALOG_CLASSES, CATALOG_PREFIX, SessionBridge
 from paimon_sql.spark.statement import Statement
 from paimon_sql.spark.store_assignment import with_casts
 from paimon_sql.spark.upsert import upsert, upserts
@@ -42,8 +42,6 @@ STATEMENTS: Mapping[str, tuple[type[Statement], str]] = {
     "UpdateTable": (RowLevelStatement, "table"),
     "MergeIntoTable": (RowLevelStatement, "targetTable"),
 }
-CATALOG_PREFIX = "spark.sql.catalog."
-CATALOG_CLASSES = ("paimon_sql.SparkCatalog", "org.apache.paimon.spark.SparkCatalog")
 _CONFIGURED = re.compile(
     re.escape(CATALOG_PREFIX) + r"([^.=,\s]+)=(?:" + "|".join(map(re.escape, CATALOG_CLASSES)) + r")(?=[,}])"
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
@@ -13,19 +14,22 @@ from pyspark.sql import SparkSession
 from pyspark.sql.types import BinaryType, StructField, StructType
 
 from paimon_core.errors import InvalidOptionError
+from paimon_core.maintenance.orphan_job import OrphanSearch
 from paimon_core.spec.message import CommitMessage, decode_message
 from paimon_core.store.row_tracking import tracking_fields
 from paimon_core.write.sort_job import SORT_KEY, Curve, SortJob
 from paimon_sql.preprocess.quoting import quoted_name
 from paimon_sql.procedures import ForeignTable
-from paimon_sql.spark import foreign_tables
+from paimon_sql.spark import foreign_tables, orphan_frames
 from paimon_sql.spark.errors import of_worker
+from paimon_sql.spark.orphan_frames import FoundFrame
 from paimon_sql.spark.session_bridge import SessionBridge
 from paimon_sql.spark.types import string_types, to_struct
 from paimon_sql.spark.worker import sort_input_function, write_function
 
 SMALL_WORK = 16 * 2**20  # bytes that the driver reads faster than a job starts
 _ROW_NUMBER = "__row"
+_ECHO = re.compile(r" Did you mean .*?\]\.|; line \d.*|\n.*", re.DOTALL)  # of an error in a condition: the plan
 _ENVIRONMENT = {"SPARK_SIMPLIFIED_TRACEBACK": "1"}
 
 
@@ -77,11 +81,22 @@ class SparkExecutor:
             self.session.bound_batches_by_bytes()
             context.setJobDescription(None)
 
+    def find_orphans(self, search: OrphanSearch, parallelism: int | None, description: str) -> FoundFrame:
+        """See `orphan_frames.find_orphans`."""
+        context = self.session.jvm.context
+        context.setJobDescription(description)
+        try:
+            return orphan_frames.find_orphans(SparkSession(context, self.session.session), search, parallelism)
+        except PythonException as error:
+            raise of_worker(error) from error
+        finally:
+            context.setJobDescription(None)
+
     def foreign_table(self, database: str, name: str) -> ForeignTable | None:
         """See `foreign_tables.foreign_table`."""
         return foreign_tables.foreign_table(self.session, database, name)
 
-    def foreign_tables(self, database: str) -> list[str]:
+    def foreign_tables(self, database: str) -> list[str] | None:
         """See `foreign_tables.foreign_tables`."""
         return foreign_tables.foreign_tables(self.session, database)
 
@@ -104,9 +119,9 @@ class SparkExecutor:
             matching = session.createDataFrame(numbered).where(condition).select(_ROW_NUMBER)
             found = matching.collect() if rows.num_rows else []
         except AnalysisException as error:
-            known = ", ".join(rows.column_names)
+            known, told = ", ".join(rows.column_names), _ECHO.sub("", str(error)).strip()
             raise InvalidOptionError(
-                f"where cannot be {condition!r}: only conditions on partition columns are supported ({known}). {error}"
+                f"where cannot be {condition!r}: only conditions on partition columns are supported ({known}). {told}"
             ) from error
         return sorted(row[0] for row in found)
 

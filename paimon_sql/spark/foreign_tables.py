@@ -46,11 +46,11 @@ def foreign_table(session: SessionBridge, database: str, name: str) -> ForeignTa
     )
 
 
-def foreign_tables(session: SessionBridge, database: str) -> list[str]:
-    """The names of the tables of a database of Spark's session catalog; none where there is no such database."""
+def foreign_tables(session: SessionBridge, database: str) -> list[str] | None:
+    """The names of the tables of a database of Spark's session catalog; None where there is no such database."""
     catalog = session.session.sessionState().catalog()
     if not catalog.databaseExists(database):
-        return []
+        return None
     return sorted(str(t.table()) for t in session.jvm.items(catalog.listTables(database)))
 
 

@@ -10,6 +10,7 @@ from pyspark.sql.types import DataType, StructField, StructType
 
 from paimon_core.errors import InvalidOptionError
 from paimon_sql.catalog.base import Catalog
+from paimon_sql.catalog.load import load_catalog
 from paimon_sql.procedures import PROCEDURES as REGISTERED
 from paimon_sql.procedures import Procedure, ProcedureContext
 from paimon_sql.spark.errors import unchecked
@@ -26,9 +27,9 @@ PROCEDURES = f"{CATALOG}.procedures"
 class SparkProcedure(Proxy):
     """`CALL sys.name(…)`."""
 
-    def __init__(self, jvm: Jvm, session: SessionBridge, catalog: Catalog, procedure: Procedure) -> None:
+    def __init__(self, jvm: Jvm, session: SessionBridge, catalog: Catalog, name: str, procedure: Procedure) -> None:
         super().__init__(jvm)
-        self.session, self.catalog, self.procedure = session, catalog, procedure
+        self.session, self.catalog, self.catalog_name, self.procedure = session, catalog, name, procedure
 
     def name(self) -> str:
         return self.procedure.name
@@ -59,7 +60,9 @@ class SparkProcedure(Proxy):
                 given[p.name] = self._argument(value, p.type)
         session = self.session
         executor, zone = SparkExecutor(session), session.time_zone()
-        context = ProcedureContext(self.catalog, session.current_database(), executor, zone)
+        context = ProcedureContext(
+            self.catalog, session.current_database(), executor, zone, self.catalog_name, self._other_catalog
+        )
         try:
             rows = self.procedure.call(context, given)
         except CapturedException as e:
@@ -72,6 +75,10 @@ class SparkProcedure(Proxy):
         scans = self.jvm.java_class("java.util.ArrayList")()
         scans.add(scan)
         return scans.iterator()
+
+    def _other_catalog(self, name: str) -> Catalog | None:
+        options = self.session.catalog_options(name)
+        return None if options is None else load_catalog(options)
 
     def _argument(self, value: Any, kind: str) -> Any:
         if isinstance(value, (bool, int)):

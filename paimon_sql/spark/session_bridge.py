@@ -14,6 +14,8 @@ from paimon_sql.catalog.identifier import Identifier
 from paimon_sql.spark.jvm import PYTHON_SOURCE, Jvm, python_map
 
 OPTION_PREFIX = "spark.paimon."
+CATALOG_PREFIX = "spark.sql.catalog."
+CATALOG_CLASSES = ("paimon_sql.SparkCatalog", "org.apache.paimon.spark.SparkCatalog")
 _BATCH_BYTES = "spark.sql.execution.arrow.maxBytesPerBatch"
 _BATCH_ROWS = "spark.sql.execution.arrow.maxRecordsPerBatch"
 _UNBOUNDED = 2**31 - 1  # the one bound of bytes for which Spark measures nothing
@@ -47,6 +49,12 @@ class SessionBridge:
         if prefix not in self.settings_text():
             return {}
         return {k[len(prefix) :]: v for k, v in python_map(self._all_settings).items() if k.startswith(prefix)}
+
+    def catalog_options(self, name: str) -> dict[str, str] | None:
+        """The options of a catalog of ours that is configured in this session, None where there is none."""
+        if self.conf(f"{CATALOG_PREFIX}{name}", "") not in CATALOG_CLASSES:
+            return None
+        return self.settings(f"{CATALOG_PREFIX}{name}.")
 
     def table_options(self, catalog: str, identifier: Identifier) -> dict[str, str]:
         """Options that `spark.paimon.KEY` sets for every table, and `spark.paimon.CATALOG.DB.TABLE.KEY` for one.

@@ -24,6 +24,7 @@ from paimon_core.format_table.scan import decode_format_split, read_format_split
 from paimon_core.format_table.write import FormatTableWriter, encode_staged_files
 from paimon_core.formats.arrow_types import TRACKING_FIELDS, arrow_schema
 from paimon_core.formats.required_parts import with_required_parts
+from paimon_core.maintenance.orphan_job import OrphanSearch
 from paimon_core.scan.reduction import Reduction
 from paimon_core.scan.views import View, read_view
 from paimon_core.spec.message import encode_message
@@ -103,6 +104,21 @@ def sort_input_function(job: SortJob, schema: StructType) -> BatchFunction:
     return _task(_read_sort_input, job, schema)
 
 
+def found_function(search: OrphanSearch) -> BatchFunction:
+    """A function of places, folders of a table, to the old files in them."""
+    return _task(_each_text, search.found_in)
+
+
+def needed_function(search: OrphanSearch) -> BatchFunction:
+    """A function of sources, mostly manifests, to the files that versions need."""
+    return _task(_each_text, search.needed_by)
+
+
+def delete_function(search: OrphanSearch) -> BatchFunction:
+    """A function of files found to how many of them were deleted."""
+    return _task(_delete, search)
+
+
 def _task(function: Callable[..., Iterable[pa.RecordBatch]], *values: object) -> BatchFunction:
     """The function with all but its last argument. It travels as its name and the values: a closure would as code."""
     return partial(_run, partial(function, *values))
@@ -147,6 +163,16 @@ def _read_format(
 ) -> Iterator[pa.RecordBatch]:
     split = decode_format_split(_only_text(partitions))
     yield from _for_spark(read_format_split(store, split, required.fieldNames(), predicate), required)
+
+
+def _each_text(function: Callable[[str], pa.RecordBatch], texts: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    for batch in texts:
+        yield from map(function, batch.column(0).to_pylist())
+
+
+def _delete(search: OrphanSearch, files: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    for batch in files:
+        yield pa.record_batch([[search.delete(batch.column(0).to_pylist())]], names=["deleted"])
 
 
 def _only_text(partitions: Iterator[pa.RecordBatch]) -> str:

@@ -12,14 +12,17 @@ import pytest
 
 from paimon_core.errors import PaimonError
 from paimon_core.io.local import LocalFileIO
-from paimon_core.maintenance.branches import create_branch, delete_branch, fast_forward
+from paimon_core.maintenance.branches import create_branch, delete_branch, fast_forward, rename_branch
+from paimon_core.maintenance.orphan_job import OrphanSearch
 from paimon_core.maintenance.orphans import remove_orphans
+from paimon_core.maintenance.purge import purge
 from paimon_core.maintenance.rollback import roll_back
 from paimon_core.maintenance.tags import create_tag, delete_tags, rename_tag, replace_tag
 from paimon_core.store.snapshots import latest_snapshot, read_snapshot
 from paimon_core.store.table_store import TableStore
 from tests.support.faulty_io import Fault, FaultyIO, SimulatedCrash
 from tests.support.histories import FOREVER, History, expire, versions
+from tests.support.orphan_tasks import Lost
 
 ACTS: dict[str, Callable[[TableStore], object]] = {
     "create tag": lambda store: create_tag(store, "new", read_snapshot(store, 3)),
@@ -33,7 +36,10 @@ ACTS: dict[str, Callable[[TableStore], object]] = {
     "roll back": lambda store: roll_back(store, snapshot_id=4),
     "roll back to a tag": lambda store: roll_back(store, tag="t2"),
     "expire": lambda store: expire(store, 1),
+    "rename branch": lambda store: rename_branch(store, "b", "c"),
+    "purge": lambda store: purge(store, FOREVER),
     "remove orphans": lambda store: remove_orphans(store, FOREVER),
+    "remove orphans by tasks": lambda store: Lost(OrphanSearch(store, FOREVER), travels=False).delete(),
 }
 
 

@@ -6,6 +6,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pyspark.errors import PySparkException
+
+from paimon_sql.procedures import file_copies, migration
+from tests.support.iceberg import evolved_table
 
 pytestmark = pytest.mark.spark
 
@@ -53,3 +57,31 @@ def test_tables_of_the_session_catalog(spark: Any, tmp_path: Path) -> None:
         assert "'x' = 'y'" in spark.sql("SHOW CREATE TABLE mig.j").collect()[0][0]
     finally:
         spark.sql("DROP DATABASE spark_catalog.mig CASCADE")
+
+
+def test_iceberg_tables_and_copies_by_tasks(spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    evolved_table(tmp_path / "ice")
+    monkeypatch.setattr(file_copies, "MANY", 1)
+    monkeypatch.setattr(migration, "_MANY", 1)
+    place = f"table => '{tmp_path / 'ice'}', delete_origin => false"
+    spark.sql(f"CALL sys.migrate_table(source_type => 'iceberg', target_table => 'i', {place})")
+    assert rows(spark, "SELECT id, title FROM i WHERE day = DATE '1970-01-01'") == [(1, "a"), (2, None)]
+    assert rows(spark, "SELECT sum(id), count(s.x), count(*) FROM i") == [(15, 1, 5)]
+    spark.sql("UPDATE i SET title = 'z' WHERE id = 2")
+    spark.sql("DELETE FROM i WHERE id = 3")
+    assert rows(spark, "SELECT id, title FROM i WHERE id < 5") == [(1, "a"), (2, "z"), (4, "d")]
+    spark.conf.set("spark.sql.catalog.other", "paimon_sql.SparkCatalog")
+    spark.conf.set("spark.sql.catalog.other.warehouse", str(tmp_path / "other"))
+    spark.sql("CALL sys.copy('i', 'other.db.j', 'day IS NOT NULL AND day < current_date')")
+    assert rows(spark, "SELECT id FROM other.db.j") == [(1,), (2,)]
+    with pytest.raises(PySparkException, match=r"only conditions on partition columns are supported \(day\)\.") as told:
+        spark.sql("CALL sys.copy('i', 'k', 'id = 1')")
+    assert "LocalRelation" not in str(told.value) and "__row" not in str(told.value)
+    for call, wrong in (
+        ("compact('other.db.j')", "in catalog 'other', and the procedure in 'paimon'"),
+        ("copy('i', 'nowhere.db.k')", "'nowhere' is none"),
+        ("create_tag('i', NULL)", "needs a value, not NULL, for tag"),
+        ("migrate_database('hive', 'nowhere')", "has a database 'nowhere'"),
+    ):
+        with pytest.raises(PySparkException, match=wrong):
+            spark.sql(f"CALL sys.{call}")

@@ -7,8 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from paimon_core.maintenance.orphan_job import OrphanSearch
 from paimon_core.maintenance.orphans import find_orphans, remove_orphans
 from tests.support.histories import FOREVER, History, expire
+from tests.support.orphan_tasks import Lost
 
 
 @pytest.mark.parametrize("seed", range(12))
@@ -21,6 +23,9 @@ def test_versions_read_what_they_read_when_they_were_made(tmp_path: Path, seed: 
             history.check()
         except Exception as error:
             raise AssertionError(f"after {steps}") from error
+        if len(steps) % 8 == 0:
+            found = Lost(OrphanSearch(history.fresh(), FOREVER)).files
+            assert tuple(sorted(found)) == find_orphans(history.fresh(), FOREVER).paths, steps
     expire(history.fresh(), 1)
     remove_orphans(history.fresh(), FOREVER)
     history.check()

@@ -15,10 +15,12 @@ from pathlib import Path
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from paimon_core.errors import PaimonError, SnapshotNotFoundError
+from paimon_core.errors import CommitConflictError, PaimonError, SnapshotNotFoundError
 from paimon_core.io.local import LocalFileIO
+from paimon_core.maintenance.branches import create_branch, delete_branch
 from paimon_core.maintenance.orphans import DEFAULT_AGE, find_orphans, remove_orphans
 from paimon_core.maintenance.tags import create_tag, delete_tags
+from paimon_core.store.branches import branch_names
 from paimon_core.store.manifests import live_files
 from paimon_core.store.schemas import latest_schema
 from paimon_core.store.snapshots import latest_snapshot
@@ -87,33 +89,40 @@ def write_all(path: str) -> None:
         Table(store).commit([made], info("writer"))
 
 
-def keep_up(path: str, done: Event) -> None:
-    """Tags, expiry, orphans, while another process writes."""
+def keep_up(path: str, name: str, done: Event) -> None:
+    """Tags, branches, expiry, orphans, while other processes write and do the same."""
     for count in itertools.count():
         if done.is_set():
             return
-        latest = latest_snapshot(opened(path))
+        latest, tag = latest_snapshot(opened(path)), f"{name}{count:04}"
         with suppress(SnapshotNotFoundError):  # it may expire while it is tagged
             if latest is not None:
-                create_tag(opened(path), f"t{count}", latest)
+                create_tag(opened(path), tag, latest)
+                if count % 3 == 0:
+                    create_branch(opened(path), f"{name}b{count}", tag)
         expire(opened(path), 2)
-        delete_tags(opened(path), tag_names(opened(path))[:-3])
-        remove_orphans(opened(path), time.time_ns() // 1_000_000 - DEFAULT_AGE)
+        delete_tags(opened(path), [t for t in tag_names(opened(path)) if t.startswith(name)][:-3])
+        for branch in [b for b in branch_names(opened(path)) if b.startswith(name)][:-1]:
+            delete_branch(opened(path), branch)
+        with suppress(CommitConflictError):  # versions come and go all the time
+            remove_orphans(opened(path), time.time_ns() // 1_000_000 - DEFAULT_AGE)
 
 
-def test_two_processes(tmp_path: Path) -> None:
+def test_processes_side_by_side(tmp_path: Path) -> None:
     spawn = multiprocessing.get_context("spawn")
     history = History(tmp_path, random.Random(1))
     history.write()
     root = history.store.root
     done = spawn.Event()
-    writer, keeper = spawn.Process(target=write_all, args=(root,)), spawn.Process(target=keep_up, args=(root, done))
-    keeper.start()
-    writer.start()
+    writer = spawn.Process(target=write_all, args=(root,))
+    keepers = [spawn.Process(target=keep_up, args=(root, name, done)) for name in ("one", "two")]
+    for process in (*keepers, writer):
+        process.start()
     writer.join(120)
     done.set()
-    keeper.join(60)
-    assert (writer.exitcode, keeper.exitcode) == (0, 0)
+    for process in keepers:
+        process.join(60)
+    assert [p.exitcode for p in (writer, *keepers)] == [0, 0, 0]
     history.check()
     latest = latest_snapshot(history.fresh())
     assert latest is not None and latest.id > COMMITS

@@ -15,6 +15,7 @@ from paimon_core.maintenance.partition_times import partition_time
 from paimon_core.maintenance.partitions import expired_partitions, is_partition_done
 from paimon_core.store.manifests import live_files
 from paimon_core.store.snapshots import latest_snapshot
+from paimon_core.store.tags import list_tags
 from paimon_core.table import Table
 from tests.support.tables import data_file, info, message, new_store
 
@@ -87,6 +88,23 @@ def test_done_partitions_have_a_file(tmp_path: Path) -> None:
     again = json.loads(path.read_text())
     assert is_partition_done(store, partition)
     assert again["creationTime"] == first["creationTime"] <= again["modificationTime"]
+
+
+def test_writes_mark_partitions_done_and_tag_batches_where_asked(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    options = {"write-only": "true", "partition.end-input-to-done": "true", "tag.automatic-creation": "batch"}
+    store = new_store(tmp_path, partition="p", **options)
+    old, new = data_file(store, 1, 1), data_file(store, 2, 2)
+    Table(store).commit([message(store, old, p=7)], info())
+    assert [p.parent.name for p in Path(store.root).glob("*/_SUCCESS")] == ["p=7"]
+    assert len(list_tags(store)) == 1
+    Path(store.root, "p=7", "_SUCCESS").unlink()
+    Table(store).commit([message(store, compact_before=(old,), compact_after=(new,), p=7)], info())
+    assert not list(Path(store.root).glob("*/_SUCCESS"))  # a compaction writes no rows
+    broken = Table(store).with_options({"partition.mark-done-action": "done-partition"})
+    assert broken.commit([message(store, data_file(store, 3, 3), p=8)], info()) is not None
+    assert "to mark partitions done failed: Table" in caplog.text
 
 
 class Listener(BaseHTTPRequestHandler):

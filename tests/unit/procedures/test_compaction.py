@@ -13,6 +13,7 @@ import pytest
 
 from paimon_core.commit.draft import CommitInfo
 from paimon_core.errors import InvalidOptionError, PaimonError, TableNotFoundError, UnsupportedFeatureError
+from paimon_core.maintenance.orphan_job import OrphanSearch
 from paimon_core.options import TableOptions
 from paimon_core.scan.read import read_split
 from paimon_core.spec.manifest import FileSource, ManifestEntry
@@ -31,6 +32,7 @@ from paimon_sql.catalog.identifier import Identifier
 from paimon_sql.catalog.load import load_catalog
 from paimon_sql.procedures import PROCEDURES, ProcedureContext
 from tests.support import stored
+from tests.support.orphan_tasks import Lost
 from tests.support.tables import fields
 
 
@@ -48,12 +50,20 @@ class Tasks:
         travelled = pickle.loads(pickle.dumps(function))  # noqa: S301  our own bytes
         return [travelled(str(i)) for i in items]
 
+    def find_orphans(self, search: OrphanSearch, parallelism: int | None, description: str) -> Lost:
+        """As Spark's joins do."""
+        self.descriptions.append(description)
+        return Lost(search)
+
     def select(self, rows: pa.Table, condition: str) -> list[int]:
-        """Knows one condition."""
-        values = rows.column("p").to_pylist()
+        """Knows `c is not null` and `c > 'text'`."""
+        column, compared = condition.split(" ", 1)
+        if column not in rows.column_names:
+            raise InvalidOptionError(f"where cannot be {condition!r}: only conditions on partition columns")
+        values = rows.column(column).to_pylist()
         self.conditions.append((condition, values))
-        assert condition == "p is not null"
-        return [i for i, v in enumerate(values) if v is not None]
+        least = "" if compared == "is not null" else compared.removeprefix("> ").strip("'")
+        return [i for i, v in enumerate(values) if v is not None and str(v) > least]
 
     def sort(self, job: SortJob, description: str) -> list[CommitMessage]:
         """All in one task, in memory."""
@@ -162,7 +172,7 @@ def test_partitions(warehouse: str, partitions: str | None, expected: dict[str, 
 
 def test_wrong_partitions_are_refused_before_anything_runs(warehouse: str) -> None:
     partitioned(warehouse)
-    for partitions in ("q=1", "p=x", ""):
+    for partitions in ("q=1", "p=x", ";"):
         with pytest.raises(InvalidOptionError, match="partitions"):
             call(warehouse, partitions=partitions)
     assert files_per_partition(warehouse) == {"1": 2, "2": 2, "none": 2}

@@ -22,7 +22,7 @@ from paimon_core.store.new_schema import new_table_schema
 from paimon_core.table import Table
 from paimon_sql.catalog.identifier import Identifier
 from paimon_sql.catalog.load import load_catalog
-from paimon_sql.procedures import PROCEDURES, ForeignTable, ProcedureContext
+from paimon_sql.procedures import PROCEDURES, ForeignTable, ProcedureContext, file_copies, migration
 from tests.support.tables import fields
 from tests.unit.procedures.test_compaction import Tasks
 
@@ -108,11 +108,14 @@ def test_files_are_moved_and_have_their_partitions(warehouse: str, folder: Path,
 
 
 def test_files_are_copied_where_the_old_table_stays(
-    warehouse: str, folder: Path, executor: Foreign, call: Call
+    warehouse: str, folder: Path, executor: Foreign, call: Call, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     arguments = {"source_type": "parquet", "table": str(folder), "target_table": "default.t", "delete_origin": False}
     assert call("migrate_table", **arguments) is True
-    assert call("migrate_table", **arguments) is True  # adds to what is there
+    monkeypatch.setattr(file_copies, "MANY", 1)
+    monkeypatch.setattr(migration, "_MANY", 1)
+    assert call("migrate_table", **arguments) is True  # adds to what is there, in tasks
+    assert [d.split()[0] for d in executor.descriptions] == ["plan", "copy"]
     assert sorted(read(table(warehouse, "t"))) == sorted(ROWS * 2, key=lambda r: r[0])
     assert executor.dropped == [] and len(list(folder.rglob("*.parquet"))) == 2
     with pytest.raises(InvalidOptionError, match="target_table"):

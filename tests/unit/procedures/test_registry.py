@@ -7,7 +7,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from paimon_core.errors import InvalidNameError, TableNotFoundError
+from paimon_core.errors import InvalidNameError, InvalidOptionError, TableNotFoundError
 from paimon_core.spec.message import CommitMessage
 from paimon_core.spec.types import INT
 from paimon_core.store.new_schema import new_table_schema
@@ -76,6 +76,14 @@ def test_a_type_that_sql_has_not_is_refused_when_the_procedure_is_made() -> None
         @procedure(result="boolean")
         def broken(context: ProcedureContext, when: bytes) -> Sequence[tuple[Any, ...]]:
             return []
+
+
+def test_what_a_call_has_to_say(catalog: Catalog) -> None:
+    with pytest.raises(InvalidOptionError, match="create_tag needs a value, not NULL, for table, tag"):
+        PROCEDURES["create_tag"].call(context(catalog), {})
+    for name in ("remove_orphan_files", "remove_unexisting_files"):
+        with pytest.raises(InvalidOptionError, match="parallelism cannot be 0"):
+            PROCEDURES[name].call(context(catalog), {"table": "t", "parallelism": 0})
 
 
 def test_registered_procedures_go_by_their_names_and_explain_themselves() -> None:

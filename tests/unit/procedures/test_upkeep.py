@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
@@ -27,7 +28,7 @@ from paimon_core.store.tags import read_tag, tag_names
 from paimon_core.table import Table
 from paimon_sql.catalog.identifier import Identifier
 from paimon_sql.catalog.load import load_catalog
-from paimon_sql.procedures import PROCEDURES, STATEMENTS, ProcedureContext
+from paimon_sql.procedures import PROCEDURES, STATEMENTS, ProcedureContext, file_copies, file_removal
 from tests.support import stored
 from tests.support.tables import fields
 from tests.unit.procedures.test_compaction import Tasks
@@ -45,8 +46,11 @@ def table(warehouse: str) -> Table:
 
 
 @pytest.fixture
-def call(warehouse: str) -> Call:
-    context = ProcedureContext(load_catalog({"warehouse": warehouse}), "default", Tasks(), UTC)
+def call(warehouse: str, tmp_path: Path) -> Call:
+    other = load_catalog({"warehouse": str(tmp_path / "other")})
+    context = ProcedureContext(
+        load_catalog({"warehouse": warehouse}), "default", Tasks(), UTC, other_catalog={"other": other}.get
+    )
 
     def run(name: str, **arguments: Any) -> Any:
         rows = (PROCEDURES | STATEMENTS)[name].call(context, arguments)
@@ -91,9 +95,25 @@ def test_going_back(table: Table, call: Call) -> None:
     assert call("rollback_to_timestamp", table="t", timestamp=2**50) == (3, 3)
     assert call("rollback", table="t", version="2") == (3, 2)
     assert call("repair", database_or_table="default") is True
-    assert call("repair_earliest_snapshot", table="t", snapshot_id=2) == (1, 2)
-    assert snapshot_ids(table.store) == [2]
     assert stored.read(table) == [(0, "x"), (1, "x")]
+
+
+def test_a_history_with_a_gap_begins_behind_it(table: Table, call: Call) -> None:
+    for k in (3, 4):
+        stored.insert(stored.open_table(table.store.root.rpartition("/default.db")[0]), [(k, "x")])
+    with pytest.raises(InvalidOptionError, match="2 of table default.t follows no gap.*expire_snapshots"):
+        call("repair_earliest_snapshot", table="t", snapshot_id=2)
+    Path(table.store.paths.snapshot(2)).unlink()
+    with pytest.raises(PaimonError, match="snapshot 2 behind it is gone. Take 3"):
+        call("repair_earliest_snapshot", table="t", snapshot_id=1)
+    with pytest.raises(PaimonError, match="no snapshot 9"):
+        call("repair_earliest_snapshot", table="t", snapshot_id=9)
+    assert snapshot_ids(table.store) == [1, 3, 4, 5]
+    assert call("repair_earliest_snapshot", table="t", snapshot_id=3) == (1, 3)
+    Path(table.store.paths.snapshot(3)).write_bytes(b"{")
+    assert call("repair_earliest_snapshot", table="t", snapshot_id=4) == (3, 4)
+    assert snapshot_ids(table.store) == [4, 5]
+    assert len(stored.read(table)) == 5
 
 
 def test_expiry(table: Table, call: Call) -> None:
@@ -127,6 +147,27 @@ def test_files(table: Table, call: Call) -> None:
     assert call("purge_files", table="t") == "Success"
     assert not lost.exists() and stored.read(table) == []
     assert list(Path(table.store.root, "bucket-0").iterdir()) == []
+
+
+def test_many_files_are_found_and_deleted_by_tasks(
+    table: Table, call: Call, monkeypatch: pytest.MonkeyPatch, warehouse: str
+) -> None:
+    lost = Path(table.store.root, "bucket-0", "lost")
+    lost.write_text("123")
+    os.utime(lost, (1, 1))
+    assert call("remove_orphan_files", table="t", mode="Distributed", dry_run=True, parallelism=2) == (1, 3)
+    assert lost.exists()
+    monkeypatch.setattr(file_removal, "MANY", 3)
+    assert call("remove_orphan_files", table="t") == (1, 3)
+    assert not lost.exists() and len(stored.read(table)) == 3
+    tasks = Tasks()
+    context = ProcedureContext(load_catalog({"warehouse": warehouse}), "default", tasks, UTC)
+    call("compact", table="t")
+    PROCEDURES["expire_snapshots"].call(context, {"table": "t", "retain_max": 1, "retain_min": 1})
+    assert tasks.descriptions == ["delete 9 files of default.t"]
+    assert len(stored.read(stored.open_table(warehouse))) == 3
+    with pytest.raises(InvalidOptionError, match="mode cannot be 'nearby'"):
+        call("remove_orphan_files", table="t", mode="nearby")
 
 
 def test_manifests(table: Table, call: Call) -> None:
@@ -199,8 +240,10 @@ def test_whole_databases_and_partitions(warehouse: str, call: Call) -> None:
     for bad in ("", "x=1", "dt="):
         with pytest.raises(InvalidOptionError, match="partitions"):
             call("mark_partition_done", table="p", partitions=bad)
-    with pytest.raises(InvalidOptionError, match="tag.automatic-creation"):
-        call("trigger_tag_automatic_creation", table="p")
+    assert call("trigger_tag_automatic_creation", table="p") is True
+    catalog.create_table(Identifier("default", "whole"), new_table_schema(fields(k=INT)))
+    with pytest.raises(InvalidOptionError, match="default.whole has no partitions"):
+        call("mark_partition_done", table="whole", partitions="dt=x")
 
 
 def test_a_copy_is_a_table_of_its_own(warehouse: str, call: Call) -> None:
@@ -216,11 +259,61 @@ def test_a_copy_is_a_table_of_its_own(warehouse: str, call: Call) -> None:
     assert (copied.schema.id, copied.schema.options["x"]) == (1, "y")
     with pytest.raises(InvalidOptionError, match="into itself"):
         call("copy", source_table="u", target_table="u")
-    with pytest.raises(UnsupportedFeatureError, match="where"):
+    with pytest.raises(InvalidOptionError, match="where is about partitions"):
         call("copy", source_table="u", target_table="w", where="k > 1")
-    with pytest.raises(InvalidOptionError, match="partition columns"):
-        call("copy", source_table="u", target_table="w", where="k = 1")
     assert not catalog.table_exists(Identifier("default", "w"))
+
+
+def test_a_copy_may_go_to_another_catalog(
+    table: Table, call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(file_copies, "MANY", 2)  # in tasks
+    call("copy", source_table="t", target_table="other.db.u")
+    copied = load_catalog({"warehouse": str(tmp_path / "other")}).load_table(Identifier("db", "u"))
+    assert stored.read(copied) == stored.read(table)
+    call("copy", source_table="other.db.u", target_table="paimon.default.back")
+    for name in ("nowhere.db.t", "other.db.u"):
+        with pytest.raises(InvalidNameError, match=name.split(".")[0]):
+            call("compact", table=name)
+    with pytest.raises(InvalidNameError, match="no Paimon catalog of this session"):
+        call("copy", source_table="t", target_table="nowhere.db.t")
+
+
+def test_clones(table: Table, call: Call, warehouse: str, tmp_path: Path) -> None:
+    conf = f"warehouse={tmp_path / 'third'}"
+    source, target = (load_catalog({"warehouse": w}) for w in (warehouse, str(tmp_path / "third")))
+    source.create_database("db")
+    source.create_table(Identifier("db", "p"), PARTITIONED)
+    stored.insert(source.load_table(Identifier("db", "p")), [(1, "a"), (2, "b")])
+    source.create_table(
+        Identifier("default", "files"), new_table_schema(fields(k=INT), options={"type": "format-table"})
+    )
+    done = call("clone", target_catalog_conf=conf, excluded_tables="db.p")
+    assert done == "Clone finished. Success: 1, Skipped: 0"
+    assert stored.read(target.load_table(Identifier("default", "t"))) == stored.read(table)
+    one = {"database": "db", "table": "p", "target_database": "new", "target_table": "q", "target_catalog_conf": conf}
+    call("clone", **one, meta_only=True, prefer_file_format="ORC", target_table_conf="bucket=7,comment=c")
+    made = target.load_table(Identifier("new", "q"))
+    assert made.latest_snapshot() is None and made.schema.options.keys() >= {"file.format", "comment"}
+    assert made.schema.options.get("bucket") == PARTITIONED.options.get("bucket")
+    target.drop_table(Identifier("new", "q"))
+    call("clone", **one, where="v > 'a'")
+    assert call("clone", **one, clone_if_exists=False) == "Clone finished. Success: 0, Skipped: 1"
+    assert stored.read(target.load_table(Identifier("new", "q"))) == [(2, "b")]
+    assert call("clone", database="db", target_database="new", included_tables="db.p").startswith("Clone finished")
+    assert stored.read(source.load_table(Identifier("new", "p"))) == [(1, "a"), (2, "b")]
+    for wrong, told in (
+        ({"table": "t"}, "whole catalog"),
+        ({"database": "db"}, "target_database"),
+        ({"database": "db", "target_database": "x", "table": "p"}, "go together"),
+        (one | {"included_tables": "db.p"}, "included_tables"),
+        ({"database": "db", "target_database": "x", "included_tables": "db.nope"}, "'db.nope'.*there are db.p"),
+        (one | {"clone_from": "hive"}, "migrate_table"),
+        (one | {"prefer_file_format": "csv"}, "prefer_file_format"),
+        (one | {"parallelism": 0}, "parallelism"),
+    ):
+        with pytest.raises(PaimonError, match=told):
+            call("clone", **wrong)
 
 
 PARTITIONED = new_table_schema(fields(k=INT, v=STRING), ("v",))
@@ -235,6 +328,8 @@ def test_a_copy_replaces_the_partitions_that_get_rows(warehouse: str, call: Call
     stored.insert(catalog.load_table(ids["u"]), [(8, "b"), (9, "c")])
     catalog.alter_table(ids["t"], [UpdateColumnType(("k",), BIGINT)])
     catalog.alter_table(ids["u"], [UpdateColumnType(("k",), BIGINT), AddColumn(("extra",), INT)])
+    call("copy", source_table="t", target_table="part", where="v > 'a'")
+    assert stored.read(catalog.load_table(Identifier("default", "part"))) == [(2, "b")]
     for _ in range(2):  # files of a copy have names of their own
         assert call("copy", source_table="t", target_table="u") is True
         copied = catalog.load_table(ids["u"])

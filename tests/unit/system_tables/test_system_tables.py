@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from pathlib import Path
@@ -13,6 +14,8 @@ from paimon_core.spec.binary_row import encode_row
 from paimon_core.spec.index_manifest import DELETION_VECTORS_INDEX, DeletionVectorMeta, IndexFileMeta
 from paimon_core.spec.paths import cast_text
 from paimon_core.spec.types import DATE, DOUBLE, FLOAT, INT, STRING, DataField, DecimalType, Kind, TimeType
+from paimon_core.store.schema_changes import AddColumn, apply_changes
+from paimon_core.store.schemas import create_schema
 from paimon_core.system_tables.registry import SYSTEM_TABLES
 from paimon_core.system_tables.text import duration_text, in_hash_order, partition_path, row_text, value_text
 from paimon_core.table import Table
@@ -65,6 +68,11 @@ def test_files_of_a_version(tmp_path: Path) -> None:
     assert (row["file_format"], row["file_source"], row["min_key"]) == ("parquet", "APPEND", None)
     assert row["min_value_stats"] == "{k=1, n=null, p=null, v=null}"
     assert row["creation_time"] == datetime(2024, 1, 2, 3, 4, 5)
+    grown = apply_changes(store.schema, [AddColumn(("extra",), INT)], 0)
+    create_schema(store.io, store.root, store.schema)
+    assert create_schema(store.io, store.root, grown)
+    later = Table(replace(store, schema=grown)).with_options({"scan.snapshot-id": "1"})
+    assert later.system_table("files").to_pylist() == [row]  # with the columns of then
     (part,) = table.with_options({"scan.snapshot-id": "1"}).system_table("partitions").to_pylist()
     assert (part["partition"], part["record_count"], part["file_count"]) == ("p=__DEFAULT_PARTITION__", 4, 1)
 

@@ -1,0 +1,207 @@
+"""An Iceberg table as its metadata tells: the schemas it had, the partitions and data files of its current snapshot.
+
+    TABLE/metadata/version-hint.text, vN.metadata.json or 0000N-UUID.metadata.json   JSON: schemas, specs, snapshots
+    snapshot -> manifest list (Avro) -> manifests (Avro) -> data files
+
+Rows taken away by delete files, deletion vectors, partition transforms other than identity and types that Paimon has
+not are refused by name. Source: Iceberg's table specification, versions 1 to 3.
+"""
+
+from __future__ import annotations
+
+import gzip
+import io
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import fastavro
+
+from paimon_core.errors import CorruptFileError, PaimonError, TableNotFoundError, UnsupportedFeatureError
+from paimon_core.io.file_io import FileIO
+from paimon_core.io.load import normalize
+from paimon_core.spec.json_object import decode_json_object, member
+from paimon_core.spec.types import DataField, parse_field
+
+_METADATA = re.compile(r"v?(\d+)(?:-[^/]*)?(?:\.gz)?\.metadata\.json(?:\.gz)?")
+_DELETED = 2  # the status of an entry
+_MAIN = "main"
+_TYPES = {
+    "boolean": "BOOLEAN",
+    "int": "INT",
+    "long": "BIGINT",
+    "float": "FLOAT",
+    "double": "DOUBLE",
+    "date": "DATE",
+    "string": "STRING",
+    "binary": "BYTES",
+    "timestamp": "TIMESTAMP(6)",
+    "timestamptz": "TIMESTAMP(6) WITH LOCAL TIME ZONE",
+    "timestamp_ns": "TIMESTAMP(9)",
+    "timestamptz_ns": "TIMESTAMP(9) WITH LOCAL TIME ZONE",
+}
+_SIZED = {"decimal": "DECIMAL", "fixed": "BINARY"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IcebergFile:
+    """A data file of the current snapshot; `partition` has the values of the partition columns."""
+
+    path: str
+    form: str
+    size: int
+    rows: int
+    partition: tuple[Any, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IcebergTable:
+    """What an Iceberg table is. `schemas` are the columns of each version it had, the current one last, with Iceberg's
+    ids; `metadata` is the folder that makes it a table."""
+
+    location: str
+    metadata: str
+    schemas: tuple[tuple[DataField, ...], ...]
+    partition_keys: tuple[str, ...]
+    files: tuple[IcebergFile, ...]
+
+
+def read_iceberg_table(storage: FileIO, place: str) -> IcebergTable:
+    """The table in a folder, or of a metadata file. Raises `TableNotFoundError`, `CorruptFileError`,
+    `UnsupportedFeatureError`."""
+    path = place if place.endswith((".metadata.json", ".metadata.json.gz")) else _latest_metadata(storage, place)
+    try:
+        data = storage.read_bytes(path)
+    except FileNotFoundError:
+        raise TableNotFoundError(f"There is no Iceberg metadata file {path}.") from None
+    try:
+        node = decode_json_object(path, gzip.decompress(data) if data[:2] == b"\x1f\x8b" else data)
+        return _decode(storage, path, node)
+    except (TypeError, KeyError, ValueError, OSError, EOFError) as e:
+        raise CorruptFileError(path, f"it is not what Iceberg's metadata is ({e})") from e
+
+
+def _latest_metadata(storage: FileIO, folder: str) -> str:
+    found = {f.name: int(m[1]) for f in storage.list(f"{folder}/metadata") if (m := _METADATA.fullmatch(f.name))}
+    if not found:
+        raise TableNotFoundError(f"{folder} is no Iceberg table: it has no metadata/*.metadata.json.")
+    try:
+        hinted = int(storage.read_bytes(f"{folder}/metadata/version-hint.text"))
+    except (FileNotFoundError, ValueError):
+        hinted = max(found.values())
+    names = [n for n, number in found.items() if number == hinted] or [max(found, key=lambda n: found[n])]
+    if len(names) > 1:
+        raise CorruptFileError(
+            f"{folder}/metadata",
+            f"it has several versions {hinted}: {', '.join(sorted(names))}",
+            "name one of the files",
+        )
+    return f"{folder}/metadata/{names[0]}"
+
+
+def _decode(storage: FileIO, path: str, node: Mapping[str, Any]) -> IcebergTable:
+    schemas = {s.get("schema-id", 0): s for s in node.get("schemas") or [member(node, "schema", dict)]}
+    current = node.get("current-schema-id", 0)
+    known = [*(s for i, s in sorted(schemas.items()) if i != current), schemas[current]]
+    specs = {s["spec-id"]: s["fields"] for s in node.get("partition-specs") or ()}
+    spec = node.get("default-spec-id", 0)
+    keys = _partition_keys(path, specs.get(spec, []), schemas[current])
+    snapshot = _current_snapshot(node)
+    return IcebergTable(
+        location=normalize(member(node, "location", str)),
+        metadata=path.rpartition("/")[0],
+        schemas=tuple(_columns(path, s) for s in known),
+        partition_keys=keys,
+        files=() if snapshot is None else tuple(_files(storage, path, snapshot, spec)),
+    )
+
+
+def _current_snapshot(node: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    number = node.get("refs", {}).get(_MAIN, {}).get("snapshot-id", node.get("current-snapshot-id"))
+    return None if number in (None, -1) else next(s for s in node["snapshots"] if s["snapshot-id"] == number)
+
+
+def _partition_keys(path: str, spec: Sequence[Mapping[str, Any]], schema: Mapping[str, Any]) -> tuple[str, ...]:
+    names = {f["id"]: f["name"] for f in schema["fields"]}
+    for field in spec:
+        if field["transform"] != "identity":
+            raise UnsupportedFeatureError(
+                f"The Iceberg table of {path} cannot be migrated: it is partitioned by {field['transform']} of "
+                f"{names.get(field['source-id'])!r}, and Paimon partitions by columns as they are."
+            )
+    return tuple(names[f["source-id"]] for f in spec)
+
+
+def _columns(path: str, schema: Mapping[str, Any]) -> tuple[DataField, ...]:
+    try:
+        return tuple(parse_field(_field(f)) for f in schema["fields"])
+    except PaimonError as e:
+        raise UnsupportedFeatureError(f"The Iceberg table of {path} cannot be migrated: {e}") from e
+
+
+def _field(node: Mapping[str, Any]) -> dict[str, Any]:
+    """A field as Paimon's JSON."""
+    if node.get("initial-default") is not None:
+        raise UnsupportedFeatureError(f"column {node['name']!r} has an initial default, which its files do not hold.")
+    made = {"id": node["id"], "name": node["name"], "type": _type(node["type"], node["name"], node["required"])}
+    return made | ({"description": node["doc"]} if node.get("doc") else {})
+
+
+def _type(node: Any, name: str, required: bool) -> Any:
+    """A type as Paimon's JSON."""
+    mark = " NOT NULL" if required else ""
+    if isinstance(node, str):
+        match = re.fullmatch(r"(\w+)(?:\(([\d, ]+)\)|\[(\d+)\])?", node)
+        plain = node if match is None else match[1]
+        if plain in _SIZED and match is not None:
+            return f"{_SIZED[plain]}({(match[2] or match[3]).replace(' ', '')}){mark}"
+        if node not in _TYPES:
+            raise UnsupportedFeatureError(
+                f"column {name!r} is of Iceberg's type {node}, which Paimon's files have not."
+            )
+        return f"{_TYPES[node]}{mark}"
+    match node["type"]:
+        case "struct":
+            return {"type": f"ROW{mark}", "fields": [_field(f) for f in node["fields"]]}
+        case "list":
+            return {"type": f"ARRAY{mark}", "element": _type(node["element"], name, node["element-required"])}
+        case "map":
+            value = _type(node["value"], name, node["value-required"])
+            return {"type": f"MAP{mark}", "key": _type(node["key"], name, True), "value": value}
+    raise UnsupportedFeatureError(f"column {name!r} is of Iceberg's type {node['type']}, which Paimon has not.")
+
+
+def _files(storage: FileIO, path: str, snapshot: Mapping[str, Any], spec: int) -> Iterator[IcebergFile]:
+    if "manifest-list" not in snapshot:
+        raise UnsupportedFeatureError(f"The Iceberg table of {path} names manifests in its metadata: rewrite it first.")
+    for manifest in _records(storage, normalize(snapshot["manifest-list"])):
+        place = normalize(manifest["manifest_path"])
+        live = [e for e in _records(storage, place) if e["status"] != _DELETED]
+        if live and (manifest.get("content") or any(e["data_file"].get("content") for e in live)):
+            raise UnsupportedFeatureError(
+                f"The Iceberg table of {path} cannot be migrated: it has delete files or deletion vectors, which are "
+                "not analyzed. Rewrite its data files (rewrite_data_files), and expire their snapshots first."
+            )
+        if live and manifest.get("partition_spec_id", spec) != spec:
+            raise UnsupportedFeatureError(
+                f"The Iceberg table of {path} cannot be migrated: it has files of another partitioning than it "
+                "has now. Rewrite its data files first."
+            )
+        for entry in live:
+            file = entry["data_file"]
+            yield IcebergFile(
+                path=normalize(file["file_path"]),
+                form=str(file["file_format"]).lower(),
+                size=file["file_size_in_bytes"],
+                rows=file["record_count"],
+                partition=tuple(file["partition"].values()),
+            )
+
+
+def _records(storage: FileIO, path: str) -> list[dict[str, Any]]:
+    data = storage.read_bytes(path)
+    try:
+        return [r for r in fastavro.reader(io.BytesIO(data)) if isinstance(r, dict)]
+    except Exception as e:  # whatever a decoder says of bytes that are none of its own
+        raise CorruptFileError(path, f"it is no Avro file that can be read ({e})") from e

@@ -1,0 +1,26 @@
+"""A search for orphans as its tasks and Spark's joins do it, in this process."""
+
+from __future__ import annotations
+
+import pickle
+from collections import Counter
+
+from paimon_core.maintenance.orphan_job import OrphanSearch
+
+
+class Lost:
+    """Files that were found and that nothing needs, with their bytes."""
+
+    def __init__(self, search: OrphanSearch, *, travels: bool = True) -> None:
+        self.search: OrphanSearch = pickle.loads(pickle.dumps(search)) if travels else search  # noqa: S301  our own
+        needed = Counter[tuple[int, str]]()
+        for source in search.sources():
+            for row in self.search.needed_by(source).to_pylist():
+                needed[row["chain"], row["path"]] += row["weight"]
+        kept = {path for (_, path), weight in needed.items() if weight > 0}
+        found = [row for place in search.places() for row in self.search.found_in(place).to_pylist()]
+        self.files = {f["path"]: f["size"] for f in found if f["path"] not in kept}
+        self.count, self.size = len(self.files), sum(self.files.values())
+
+    def delete(self) -> None:
+        assert self.search.delete(list(self.files)) == self.count
