@@ -32,8 +32,11 @@ _TOGETHER = 10_000  # paths of a task
 class Found(Protocol):
     """Files that were found and that no version needs; they are the same however often they are asked for."""
 
-    count: int
-    size: int
+    @property
+    def count(self) -> int: ...
+
+    @property
+    def size(self) -> int: ...
 
     def delete(self) -> None:
         """Delete them; what cannot be deleted stays."""
