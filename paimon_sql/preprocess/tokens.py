@@ -123,8 +123,9 @@ class Cursor:
 
     def take(self, *symbols: str) -> bool:
         """Reads these symbols, all or none."""
-        if any(self.symbol(ahead) != expected for ahead, expected in enumerate(symbols)):
-            return False
+        for ahead, expected in enumerate(symbols):
+            if self.symbol(ahead) != expected:
+                return False
         self.index += len(symbols)
         return True
 

@@ -21,7 +21,8 @@ from paimon_sql.spark.jvm import SQL, Jvm
 from paimon_sql.spark.proxy import Proxy
 from paimon_sql.spark.statement import FunctionCommand
 
-_OURS = re.compile(r"\b(?:ANALYZE|INSERT|DELETE|UPDATE|MERGE)\b|\bDROP\b.*\bPARTITION\b", re.IGNORECASE | re.DOTALL)
+# words of the statements that become ours, in lower case
+_OURS = re.compile(r"\b(?=[adimu])(?:analyze|insert|delete|update|merge|drop)\b")
 
 
 class PaimonParser(Proxy):
@@ -47,7 +48,7 @@ class PaimonParser(Proxy):
             command = FunctionCommand(self.jvm, f"change of catalog {statement.name}", change)
             return self.jvm.create_namespace(command, statement.name)
         plan = self._parsed(parse, rewrite(text), *context)
-        return self.registry.ours(plan) if _OURS.search(text) else plan
+        return self.registry.ours(plan) if _OURS.search(text.lower()) else plan
 
     def _parsed(self, parse: Callable[..., JavaObject], *arguments: Any) -> JavaObject:
         try:
