@@ -20,22 +20,25 @@ from paimon_sql.preprocess.dynamic_options import dynamic_options
 from paimon_sql.preprocess.errors import PreprocessError
 from paimon_sql.preprocess.properties import alter_properties, database_properties
 from paimon_sql.preprocess.quiet_stretches import without_quiet_stretches
+from paimon_sql.preprocess.rewriting import Rewriting
 from paimon_sql.preprocess.session import configuration, use_catalog
 from paimon_sql.preprocess.statements import Statement, is_terminated, split_statements
 from paimon_sql.preprocess.system_tables import system_tables
 from paimon_sql.preprocess.table_functions import table_functions
 from paimon_sql.preprocess.tags import tag_statements
-from paimon_sql.preprocess.tokens import splice, tokenize
+from paimon_sql.preprocess.tokens import tokenize
 
 __all__ = [
     "DECLARED_TYPES_PROPERTY",
     "RULES",
     "CatalogStatement",
     "PreprocessError",
+    "Rewriting",
     "Statement",
     "catalog_statement",
     "is_terminated",
     "rewrite",
+    "rewriting",
     "split_statements",
 ]
 
@@ -70,15 +73,19 @@ _CREATE_IN_FLINK_STYLE = re.compile(
 
 
 def rewrite(text: str) -> str:
-    """The statement as Spark parses it; the very same string where nothing has to change.
+    """The statement as Spark parses it. See `rewriting`."""
+    return rewriting(text).text
+
+
+def rewriting(text: str) -> Rewriting:
+    """What becomes of a statement.
 
     Raises PreprocessError where a statement in Flink style contradicts itself. Text that cannot be tokenized is
-    returned as it is: Spark reports what is wrong with it.
+    left as it is: Spark reports what is wrong with it.
     """
     if not _may_change(text) or (tokens := tokenize(without_quiet_stretches(text))) is None:
-        return text
-    edits = copy_into(text, tokens) or [edit for rule in RULES for edit in rule(tokens)]
-    return splice(text, edits) if edits else text
+        return Rewriting(text)
+    return Rewriting(text, copy_into(text, tokens) or [edit for rule in RULES for edit in rule(tokens)])
 
 
 def _may_change(text: str) -> bool:
