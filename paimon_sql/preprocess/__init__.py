@@ -27,6 +27,7 @@ from paimon_sql.preprocess.system_tables import system_tables
 from paimon_sql.preprocess.table_functions import table_functions
 from paimon_sql.preprocess.tags import tag_statements
 from paimon_sql.preprocess.tokens import tokenize
+from paimon_sql.preprocess.unnest import unnest
 
 __all__ = [
     "DECLARED_TYPES_PROPERTY",
@@ -55,11 +56,13 @@ RULES = (
     tag_statements,
     system_tables,
     table_functions,
+    unnest,
 )
 
 # Cheap searches that decide whether a text is worth tokenizing, most of them in its lower case.
 _DOLLAR_NAME = re.compile(r"\w\$\w")
-_HINT_OR_FUNCTION = re.compile(r"/\*\+\s*options\b|\bpaimon_incremental_\w+\s*\(")
+_HINT_OR_FUNCTION = re.compile(r"/\*\+\s*options\b|\b(?:paimon_incremental_\w+|unnest)\s*\(")
+_OF_HINTS_AND_FUNCTIONS = ("/*+", "paimon_incremental_", "unnest")
 _CONSTRUCTOR = re.compile(r"\b(?:(?:array|map)\s*\[|row\s*[(<]|(?:bytes|varbinary|multiset|varchar(?!\s*\())\b)")
 _OF_CONSTRUCTORS = ("array", "map", "row", "bytes", "varbinary", "multiset", "varchar")
 _FIRST_WORD = re.compile(
@@ -92,7 +95,7 @@ def _may_change(text: str) -> bool:
     if "$" in text and _DOLLAR_NAME.search(text):
         return True
     lower = text.lower()
-    if ("/*+" in lower or "paimon_incremental_" in lower) and _HINT_OR_FUNCTION.search(lower):
+    if any(word in lower for word in _OF_HINTS_AND_FUNCTIONS) and _HINT_OR_FUNCTION.search(lower):
         return True
     if any(word in lower for word in _OF_CONSTRUCTORS) and _CONSTRUCTOR.search(lower):
         return True
