@@ -17,10 +17,17 @@ SYSTEM_DATABASE = "sys"
 
 @dataclass(frozen=True, slots=True)
 class StagedTable:
-    """A table under a schema that nobody sees before `publish`, which raises where another process was first."""
+    """A table under a schema that nobody sees before `publish`, which raises where another process was first.
+
+    Where `is_apart`, it has another name at first: `settle` puts it, with the rows that it has then, in the place of
+    the one that it replaces, `discard` takes it away.
+    """
 
     table: Table
     publish: Callable[[], None]
+    is_apart: bool = False
+    settle: Callable[[], None] = lambda: None
+    discard: Callable[[], None] = lambda: None
 
 
 class Catalog(Protocol):
@@ -67,9 +74,10 @@ class Catalog(Protocol):
         """A table that is created with its first rows. Raises as `create_table`."""
 
     def stage_replace(self, identifier: Identifier, schema: TableSchema) -> StagedTable:
-        """A table under another schema, whose rows are to be replaced with the next commit; snapshots stay.
+        """A table under another schema, whose rows are to be replaced with the next commit. Snapshots stay, unless the
+        partitioning is another: older ones could not be read, so the table is one apart.
 
-        Raises `TableNotFoundError`, `UnsupportedFeatureError` where older snapshots could not be read any more."""
+        Raises `TableNotFoundError`."""
 
     def drop_table(self, identifier: Identifier, ignore_if_not_exists: bool = False) -> None:
         """Delete a table and its files."""

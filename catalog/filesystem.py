@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import logging
 import time
+import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 from paimon_core.commit.publish import Outcome, publisher_for
 from paimon_core.errors import (
@@ -29,7 +31,7 @@ from paimon_core.spec.paths import TablePaths, check_name
 from paimon_core.spec.schema import TableSchema, encode_schema
 from paimon_core.store.branches import check_lending_branches, open_branch
 from paimon_core.store.cache import MetadataCache
-from paimon_core.store.new_schema import check_schema, replacing_schema
+from paimon_core.store.new_schema import check_schema, replacing_schema, same_partitions
 from paimon_core.store.schema_changes import RemoveOption, SchemaChange, SetOption, UpdateComment, apply_changes
 from paimon_core.store.schemas import latest_schema, schema_ids
 from paimon_core.store.snapshots import latest_snapshot
@@ -127,13 +129,27 @@ class FileSystemCatalog:
         return StagedTable(self._table(identifier, schema), lambda: self.create_table(identifier, schema))
 
     def stage_replace(self, identifier: Identifier, schema: TableSchema) -> StagedTable:
-        changed = replacing_schema(self._schema(identifier), self._checked(identifier, schema))
+        old, schema = self._schema(identifier), self._checked(identifier, schema)
+        if not same_partitions(old, schema):
+            return self._stage_apart(identifier, schema)
+        changed = replacing_schema(old, schema)
 
         def publish() -> None:
             if not self._publish(self._table_dir(identifier), changed):
                 raise CommitConflictError(f"Table {identifier} was altered meanwhile: it was not replaced, try again.")
 
         return StagedTable(self._table(identifier, changed), publish)
+
+    def _stage_apart(self, identifier: Identifier, schema: TableSchema) -> StagedTable:
+        apart = Identifier(identifier.database, f"{identifier.table}_replacing_{uuid.uuid4().hex[:8]}")
+        staged = self.stage_create(apart, schema)
+
+        def settle() -> None:
+            self.drop_table(identifier)
+            self.rename_table(apart, identifier)
+
+        discard = partial(self.drop_table, apart, ignore_if_not_exists=True)
+        return replace(staged, is_apart=True, settle=settle, discard=discard)
 
     def drop_table(self, identifier: Identifier, ignore_if_not_exists: bool = False) -> None:
         _check_plain(identifier)

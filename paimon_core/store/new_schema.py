@@ -77,17 +77,15 @@ def new_table_schema(
     return schema
 
 
-def replacing_schema(old: TableSchema, new: TableSchema) -> TableSchema:
-    """The version that REPLACE TABLE puts behind `old`: new columns with ids that were never given before.
-
-    Snapshots of before stay readable. Raises `UnsupportedFeatureError` where the partitioning changes.
-    """
+def same_partitions(old: TableSchema, new: TableSchema) -> bool:
+    """Whether manifests of one can be read with the other: a partition is stored by place and type of its keys."""
     then, now = ([(f.name, f.type.with_nullable(True)) for f in s.partition_fields] for s in (old, new))
-    if then != now:
-        raise UnsupportedFeatureError(
-            f"A table partitioned by ({', '.join(old.partition_keys)}) cannot be replaced by one partitioned by "
-            f"({', '.join(new.partition_keys)}): older snapshots would not be readable. Drop it and create it anew."
-        )
+    return then == now
+
+
+def replacing_schema(old: TableSchema, new: TableSchema) -> TableSchema:
+    """The version that REPLACE TABLE puts behind `old`, of the same partitions: new columns with ids that were never
+    given before, so that snapshots of before stay readable."""
     ids = count(max(old.highest_field_id, highest_field_id(old.fields)) + 1)
     fields = tuple(numbered(f, ids) for f in new.fields)
     return replace(new, id=old.id + 1, fields=fields, highest_field_id=highest_field_id(fields))

@@ -19,22 +19,27 @@ from paimon_sql.preprocess.create_table import create_table
 from paimon_sql.preprocess.dynamic_options import dynamic_options
 from paimon_sql.preprocess.errors import PreprocessError
 from paimon_sql.preprocess.properties import alter_properties, database_properties
+from paimon_sql.preprocess.quiet_stretches import without_quiet_stretches
+from paimon_sql.preprocess.rewriting import Rewriting
 from paimon_sql.preprocess.session import configuration, use_catalog
 from paimon_sql.preprocess.statements import Statement, is_terminated, split_statements
 from paimon_sql.preprocess.system_tables import system_tables
 from paimon_sql.preprocess.table_functions import table_functions
 from paimon_sql.preprocess.tags import tag_statements
-from paimon_sql.preprocess.tokens import splice, tokenize
+from paimon_sql.preprocess.tokens import tokenize
+from paimon_sql.preprocess.unnest import unnest
 
 __all__ = [
     "DECLARED_TYPES_PROPERTY",
     "RULES",
     "CatalogStatement",
     "PreprocessError",
+    "Rewriting",
     "Statement",
     "catalog_statement",
     "is_terminated",
     "rewrite",
+    "rewriting",
     "split_statements",
 ]
 
@@ -51,42 +56,48 @@ RULES = (
     tag_statements,
     system_tables,
     table_functions,
+    unnest,
 )
 
-# Cheap searches that decide whether a text is worth tokenizing.
+# Cheap searches that decide whether a text is worth tokenizing, most of them in its lower case.
 _DOLLAR_NAME = re.compile(r"\w\$\w")
-_OPTIONS_HINT = re.compile(r"/\*\+\s*OPTIONS\b", re.I)
-_TABLE_FUNCTION = re.compile(r"\bpaimon_incremental_\w+\s*\(", re.I)
-_CONSTRUCTOR = re.compile(r"\b(?:ARRAY|MAP)\s*\[|\bROW\s*[(<]|\b(?:BYTES|VARBINARY|MULTISET|VARCHAR(?!\s*\())\b", re.I)
+_HINT_OR_FUNCTION = re.compile(r"/\*\+\s*options\b|\b(?:paimon_incremental_\w+|unnest)\s*\(")
+_OF_HINTS_AND_FUNCTIONS = ("/*+", "paimon_incremental_", "unnest")
+_CONSTRUCTOR = re.compile(r"\b(?:(?:array|map)\s*\[|row\s*[(<]|(?:bytes|varbinary|multiset|varchar(?!\s*\())\b)")
+_OF_CONSTRUCTORS = ("array", "map", "row", "bytes", "varbinary", "multiset", "varchar")
 _FIRST_WORD = re.compile(
-    r"(?:\s+|--[^\n]*|/\*(?!\+).*?\*/)*+(?:EXPLAIN\s+(?:\w+\s+)?)?(?:(CREATE|REPLACE)|ALTER|COPY|SET|RESET|USE|SHOW(?=\s+TAGS))\b",
-    re.I | re.S,
+    r"(?:\s+|--[^\n]*|/\*(?!\+).*?\*/)*+(?:explain\s+(?:\w+\s+)?)?(?:(create|replace)|alter|copy|set|reset|use|show(?=\s+tags))\b",
+    re.DOTALL,
 )
 _CREATE_IN_FLINK_STYLE = re.compile(
-    r"\b(?:WITH|PRIMARY|BYTES|ROW|MULTISET|VARBINARY|BINARY|VARCHAR(?!\s*\()|TIMESTAMP(?:_NTZ|_LTZ)?(?=\s*\()"
-    r"|WATERMARK|METADATA|TEMPORARY)\b|[,(]\s*[\w`]+\s+AS\b",
-    re.I,
+    r"\b(?=[bmprtvw])(?:with|primary|bytes|row|multiset|varbinary|binary|varchar(?!\s*\()|timestamp(?:_ntz|_ltz)?(?=\s*\()"
+    r"|watermark|metadata|temporary)\b|[,(]\s*[\w`]+\s+as\b"
 )
 
 
 def rewrite(text: str) -> str:
-    """The statement as Spark parses it; the very same string where nothing has to change.
+    """The statement as Spark parses it. See `rewriting`."""
+    return rewriting(text).text
+
+
+def rewriting(text: str) -> Rewriting:
+    """What becomes of a statement.
 
     Raises PreprocessError where a statement in Flink style contradicts itself. Text that cannot be tokenized is
-    returned as it is: Spark reports what is wrong with it.
+    left as it is: Spark reports what is wrong with it.
     """
-    if not _may_change(text) or (tokens := tokenize(text)) is None:
-        return text
-    edits = copy_into(text, tokens) or [edit for rule in RULES for edit in rule(tokens)]
-    return splice(text, edits) if edits else text
+    if not _may_change(text) or (tokens := tokenize(without_quiet_stretches(text))) is None:
+        return Rewriting(text)
+    return Rewriting(text, copy_into(text, tokens) or [edit for rule in RULES for edit in rule(tokens)])
 
 
 def _may_change(text: str) -> bool:
     if "$" in text and _DOLLAR_NAME.search(text):
         return True
-    if "/*+" in text and _OPTIONS_HINT.search(text):
+    lower = text.lower()
+    if any(word in lower for word in _OF_HINTS_AND_FUNCTIONS) and _HINT_OR_FUNCTION.search(lower):
         return True
-    if _TABLE_FUNCTION.search(text) or _CONSTRUCTOR.search(text):
+    if any(word in lower for word in _OF_CONSTRUCTORS) and _CONSTRUCTOR.search(lower):
         return True
-    first = _FIRST_WORD.match(text)
-    return first is not None and (first[1] is None or _CREATE_IN_FLINK_STYLE.search(text) is not None)
+    first = _FIRST_WORD.match(lower)
+    return first is not None and (first[1] is None or _CREATE_IN_FLINK_STYLE.search(lower) is not None)

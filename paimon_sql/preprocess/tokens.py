@@ -70,11 +70,31 @@ def splice(text: str, edits: Iterable[Edit]) -> str:
     """The text with the edits made; line breaks stay, so that the lines in Spark's messages are those of the text."""
     pieces: list[str] = []
     position = 0
-    for edit in sorted(edits, key=lambda e: (e.start, e.end)):
-        lost_lines = text.count("\n", edit.start, edit.end) - edit.text.count("\n")
-        pieces += text[position : edit.start], edit.text, "\n" * lost_lines
+    for edit in sorted(edits, key=_place):
+        pieces += text[position : edit.start], edit.text, "\n" * _lost_lines(text, edit)
         position = edit.end
     return "".join(pieces) + text[position:]
+
+
+def place_before(text: str, edits: Iterable[Edit], place: int) -> int:
+    """Where in a text stood what is at a place of the text that `splice` makes: in an edit, where that begins."""
+    shift = 0
+    for edit in sorted(edits, key=_place):
+        if place < edit.start + shift:
+            break
+        grown = len(edit.text) + _lost_lines(text, edit)
+        if place < edit.start + shift + grown:
+            return edit.start
+        shift += grown - (edit.end - edit.start)
+    return place - shift
+
+
+def _place(edit: Edit) -> tuple[int, int]:
+    return edit.start, edit.end
+
+
+def _lost_lines(text: str, edit: Edit) -> int:
+    return max(0, text.count("\n", edit.start, edit.end) - edit.text.count("\n"))
 
 
 def symbol(token: Token) -> str:
@@ -123,8 +143,9 @@ class Cursor:
 
     def take(self, *symbols: str) -> bool:
         """Reads these symbols, all or none."""
-        if any(self.symbol(ahead) != expected for ahead, expected in enumerate(symbols)):
-            return False
+        for ahead, expected in enumerate(symbols):
+            if self.symbol(ahead) != expected:
+                return False
         self.index += len(symbols)
         return True
 

@@ -75,7 +75,7 @@ class SparkCatalog(Proxy):
         "renameTable": NO_SUCH_TABLE,
         "stageCreate": TABLE_EXISTS,
         "stageCreateOrReplace": NO_SUCH_NAMESPACE,
-        "stageReplace": NO_SUCH_TABLE,
+        "stageReplace": NO_SUCH_NAMESPACE,  # what is declared, too, would be told as a table that is not there
     }
 
     def __init__(self, jvm: Jvm, session: SessionBridge, name: str, load: Callable[[], Catalog]) -> None:

@@ -1,16 +1,29 @@
-"""Types that Spark cannot hold, carried past its parser by the preprocessor and put back into a new table's columns."""
+"""Types that Spark cannot hold, carried past it in a property, and put back into the columns of a new table."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from paimon_core.errors import InvalidOptionError
-from paimon_core.spec.types import CollectionType, DataField, DataType, Kind, MapType, RowType, parse_type
+from paimon_core.spec.types import (
+    BYTES,
+    CollectionType,
+    DataField,
+    DataType,
+    Kind,
+    LengthType,
+    MapType,
+    RowType,
+    TimeType,
+    parse_type,
+)
 from paimon_sql.preprocess import DECLARED_TYPES_PROPERTY
 
 Declared = tuple[tuple[str, ...], str]
+
+_SPARK_PRECISION = 6  # of timestamps
 
 
 def apply_declared_types(fields: tuple[DataField, ...], declared: str | None) -> tuple[DataField, ...]:
@@ -27,6 +40,31 @@ def apply_declared_types(fields: tuple[DataField, ...], declared: str | None) ->
             f"Property '{DECLARED_TYPES_PROPERTY}' cannot be {declared!r}: leave it out, CREATE TABLE fills it in."
         ) from e
     return _apply_to_fields(fields, types)
+
+
+def declared_types(fields: Sequence[DataField]) -> str | None:
+    """What `apply_declared_types` needs to give the columns of Spark's types these types again; None for nothing."""
+    found = [entry for f in fields for entry in _declared(f.type, (f.name,))]
+    return json.dumps(found, ensure_ascii=False) if found else None
+
+
+def _declared(data_type: DataType, path: tuple[str, ...]) -> Iterator[Declared]:
+    match data_type:
+        case RowType(fields=fields):
+            for field in fields:
+                yield from _declared(field.type, (*path, field.name))
+        case CollectionType(kind=Kind.MULTISET, element=element):
+            yield path, Kind.MULTISET.value
+            yield from _declared(element, (*path, "key"))
+        case CollectionType(element=element):
+            yield from _declared(element, (*path, "element"))
+        case MapType(key=key, value=value):
+            yield from _declared(key, (*path, "key"))
+            yield from _declared(value, (*path, "value"))
+        case TimeType(kind=Kind.TIMESTAMP | Kind.TIMESTAMP_LTZ, precision=precision) if precision != _SPARK_PRECISION:
+            yield path, data_type.sql()
+        case LengthType(kind=Kind.BINARY | Kind.VARBINARY) if data_type.with_nullable(True) != BYTES:
+            yield path, data_type.sql()
 
 
 def _apply_to_fields(fields: Sequence[DataField], types: Sequence[Declared]) -> tuple[DataField, ...]:

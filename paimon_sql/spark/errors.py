@@ -8,6 +8,7 @@ Where the called interface declares an analysis exception, that one carries our 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import Any
 
 from py4j.java_gateway import is_instance_of
@@ -28,7 +29,7 @@ from paimon_core.errors import (
     TableNotFoundError,
     UnsupportedFeatureError,
 )
-from paimon_sql.preprocess import PreprocessError
+from paimon_sql.preprocess import PreprocessError, Rewriting
 from paimon_sql.spark.jvm import SQL, Jvm
 
 ANALYSIS = f"{SQL}.catalyst.analysis"
@@ -58,16 +59,13 @@ def java_exception(jvm: Jvm, error: Exception, carrier: str | None) -> Any:
     for kind, condition, name in _EXACT:
         if isinstance(error, kind) and carrier is not None:
             return _analysis(jvm, name, f"[{condition}] {message}", condition)
-    if isinstance(error, PreprocessError):
-        return _parse(jvm, error)
     if carrier is not None:
         return _analysis(jvm, carrier, message, None)
     if isinstance(error, _BAD_ARGUMENT):
         return jvm.java_class("java.lang.IllegalArgumentException")(message)
     if isinstance(error, UnsupportedFeatureError):
         return jvm.java_class("java.lang.UnsupportedOperationException")(message)
-    contexts = jvm.array("org.apache.spark.QueryContext", [])
-    return _construct(jvm, RUNTIME, [message, jvm.none, jvm.none, _no_parameters(jvm), contexts, jvm.none])
+    return _construct(jvm, RUNTIME, [message, jvm.none, jvm.none, _no_parameters(jvm), _contexts(jvm), jvm.none])
 
 
 def no_such_table(jvm: Jvm, error: Exception) -> Py4JJavaError:
@@ -101,16 +99,43 @@ def unchecked(jvm: Jvm, error: CapturedException) -> Py4JJavaError:
     return Py4JJavaError(told(error), java_exception(jvm, PaimonError(told(error)), None))
 
 
-def of_parser(jvm: Jvm, error: CapturedException | Py4JJavaError) -> Py4JJavaError:
-    """What Spark's parser raised, as a parser may raise it: of checked exceptions only one that it declares."""
+def of_parser(jvm: Jvm, error: CapturedException | Py4JJavaError, statement: Rewriting) -> Py4JJavaError:
+    """What Spark's parser raised, as a parser may raise it: of checked exceptions only one that it declares. It tells
+    the statement as it is written, and the place there."""
     origin = error._origin if isinstance(error, CapturedException) else error.java_exception
-    if any(is_instance_of(jvm.gateway, origin, kind) for kind in (PARSE, "java.lang.RuntimeException")):
+    if is_instance_of(jvm.gateway, origin, PARSE):
+        return Py4JJavaError(str(error), _as_written(jvm, origin, statement) if statement.edits else origin)
+    if is_instance_of(jvm.gateway, origin, "java.lang.RuntimeException"):
         return Py4JJavaError(str(error), origin)
     message = str(origin.getMessage())
-    start = jvm.java_class(f"{SQL}.catalyst.trees.Origin")(*(jvm.none for _ in range(10)))
-    contexts = jvm.array("org.apache.spark.QueryContext", [])
-    raised = _construct(jvm, PARSE, [jvm.none, message, start, jvm.none, _no_parameters(jvm), contexts])
+    raised = _construct(jvm, PARSE, [jvm.none, message, _origin(jvm), jvm.none, _no_parameters(jvm), _contexts(jvm)])
     return Py4JJavaError(message, raised)
+
+
+def _as_written(jvm: Jvm, origin: Any, statement: Rewriting) -> Any:
+    """A ParseException about the text of a rewriting as one about the statement that was written."""
+    start = origin.start()
+    if origin.getCondition() is None or start.line().isEmpty():
+        return origin
+    line, column = statement.position((int(start.line().get()), int(start.startPosition().get())))
+    written = jvm.some(statement.written)
+    contexts = []
+    for context in origin.getQueryContext():
+        first, last = statement.place(int(context.startIndex())), statement.place(int(context.stopIndex()))
+        numbers = map(jvm.some, (*statement.position_at(first), first, last))
+        contexts.append(jvm.java_class(f"{SQL}.catalyst.trees.SQLQueryContext")(*numbers, written, jvm.none, jvm.none))
+    parameters = origin.messageParameters()
+    return jvm.java_class(PARSE)(
+        written, _origin(jvm, line, column), origin.getCondition(), parameters, _contexts(jvm, contexts)
+    )
+
+
+def contradiction(jvm: Jvm, error: PreprocessError, text: str) -> Any:
+    """The ParseException of a statement that contradicts itself."""
+    start = _origin(jvm, error.line, error.column - 1)
+    return _construct(
+        jvm, PARSE, [jvm.some(text), error.message, start, jvm.none, _no_parameters(jvm), _contexts(jvm)]
+    )
 
 
 def of_worker(error: Exception) -> Exception:
@@ -131,11 +156,14 @@ def _analysis(jvm: Jvm, name: str, message: str, condition: str | None) -> Any:
     return _construct(jvm, name, [message, *cause, condition_option, _no_parameters(jvm)])
 
 
-def _parse(jvm: Jvm, error: PreprocessError) -> Any:
-    position = [jvm.some(error.line), jvm.some(error.column)]
-    origin = jvm.java_class(f"{SQL}.catalyst.trees.Origin")(*position, *(jvm.none for _ in range(8)))
-    contexts = jvm.array("org.apache.spark.QueryContext", [])
-    return _construct(jvm, PARSE, [jvm.none, error.message, origin, jvm.none, _no_parameters(jvm), contexts])
+def _origin(jvm: Jvm, *position: int) -> Any:
+    """A place in a statement by line and column, or none."""
+    given = [jvm.some(number) for number in position]
+    return jvm.java_class(f"{SQL}.catalyst.trees.Origin")(*given, *(jvm.none for _ in range(10 - len(given))))
+
+
+def _contexts(jvm: Jvm, contexts: Sequence[Any] = ()) -> Any:
+    return jvm.array("org.apache.spark.QueryContext", contexts)
 
 
 def _no_parameters(jvm: Jvm) -> Any:

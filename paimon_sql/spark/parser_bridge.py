@@ -8,20 +8,22 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from functools import partial
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeVar
 
 from py4j.java_gateway import JavaObject
 from py4j.protocol import Py4JJavaError
 from pyspark.errors.exceptions.captured import CapturedException
 
-from paimon_sql.preprocess import catalog_statement, rewrite
+from paimon_sql.preprocess import PreprocessError, catalog_statement, rewriting
 from paimon_sql.spark.catalog_registry import CatalogRegistry
-from paimon_sql.spark.errors import PARSE, of_parser
+from paimon_sql.spark.errors import PARSE, contradiction, of_parser
 from paimon_sql.spark.jvm import SQL, Jvm
 from paimon_sql.spark.proxy import Proxy
 from paimon_sql.spark.statement import FunctionCommand
 
-_OURS = re.compile(r"\b(?:ANALYZE|INSERT|DELETE|UPDATE|MERGE)\b|\bDROP\b.*\bPARTITION\b", re.IGNORECASE | re.DOTALL)
+# words of the statements that become ours, in lower case
+_OURS = re.compile(r"\b(?=[adimu])(?:analyze|insert|delete|update|merge|drop)\b")
+_T = TypeVar("_T")
 
 
 class PaimonParser(Proxy):
@@ -41,23 +43,30 @@ class PaimonParser(Proxy):
 
     def _planned(self, text: str, parse: Callable[..., JavaObject], *context: Any) -> JavaObject:
         self.registry.register(text)
-        statement = catalog_statement(text)
+        statement = self._read(catalog_statement, text)
         if statement is not None:
             change = partial(self.registry.change, statement)
             command = FunctionCommand(self.jvm, f"change of catalog {statement.name}", change)
             return self.jvm.create_namespace(command, statement.name)
-        plan = self._parsed(parse, rewrite(text), *context)
-        return self.registry.ours(plan) if _OURS.search(text) else plan
+        plan = self._parsed(text, parse, *context)
+        return self.registry.ours(plan) if _OURS.search(text.lower()) else plan
 
-    def _parsed(self, parse: Callable[..., JavaObject], *arguments: Any) -> JavaObject:
+    def _parsed(self, text: str, parse: Callable[..., JavaObject], *context: Any) -> JavaObject:
+        statement = self._read(rewriting, text)
         try:
-            return parse(*arguments)
+            return parse(statement.text, *context)
         except (CapturedException, Py4JJavaError) as e:
-            raise of_parser(self.jvm, e) from e
+            raise of_parser(self.jvm, e, statement) from e
+
+    def _read(self, reader: Callable[[str], _T], text: str) -> _T:
+        try:
+            return reader(text)
+        except PreprocessError as e:
+            raise Py4JJavaError(str(e), contradiction(self.jvm, e, text)) from e
 
     def parseQuery(self, text: str) -> Any:
         self.registry.register(text)
-        return self._parsed(self.delegate.parseQuery, rewrite(text))
+        return self._parsed(text, self.delegate.parseQuery)
 
     def parseMultipartIdentifier(self, text: str) -> Any:
         self.registry.register(text)  # `spark.table` and `df.writeTo` come here without parsing a statement

@@ -17,7 +17,6 @@ from py4j.protocol import Py4JJavaError
 from pyspark.errors.exceptions.captured import CapturedException
 
 from paimon_core.errors import PaimonError
-from paimon_sql.preprocess import PreprocessError
 from paimon_sql.spark.errors import java_exception
 from paimon_sql.spark.jvm import Jvm
 
@@ -52,7 +51,7 @@ def _crossing(method: Callable[..., Any], carrier: str | None) -> Callable[..., 
     def call(self: Proxy, *args: Any) -> Any:
         try:
             return method(self, *args)
-        except (PaimonError, PreprocessError) as e:
+        except PaimonError as e:
             raise Py4JJavaError(str(e), java_exception(self.jvm, e, carrier)) from e
         except CapturedException as e:
             raise Py4JJavaError(str(e), e._origin) from e

@@ -150,10 +150,10 @@ def delete_by_metadata(target: Target, condition: Any) -> bool:
     """`DELETE FROM t WHERE condition` where all rows of the table or of partitions go; False where rows decide."""
     if target.table.store.options[DELETE_PRODUCES_CHANGELOG] and target.table.schema.primary_keys:
         return False
-    if _is_true(condition):
+    matching = target.frame.filter(target.column(condition))
+    if _is_true(_condition(matching)):
         target.table.truncate(CommitInfo(user=target.table.new_commit_user(), operation=Operation.TRUNCATE))
         return True
-    matching = target.frame.filter(target.column(condition))
     if not target.table.schema.partition_keys or not _only_partitions(target, matching):
         return False
     delete_partitions(target, matching)
@@ -247,8 +247,13 @@ def _assigned_place(target: Target, key: Any) -> tuple[str, list[str]]:
     return known[parts[0].lower()], parts[1:]
 
 
+def _condition(matching: DataFrame) -> Any:
+    return matching._jdf.queryExecution().analyzed().condition()
+
+
 def _is_true(condition: Any) -> bool:
-    return class_name(condition) == "Literal" and str(condition.value()) == "true"
+    """Whether a condition is true of every row, as `1 = 1` is."""
+    return bool(condition.foldable()) and condition.eval(None) is True
 
 
 def _is_default(expression: Any) -> bool:
@@ -259,7 +264,7 @@ def _is_default(expression: Any) -> bool:
 
 def _only_partitions(target: Target, matching: DataFrame) -> bool:
     """Whether partition columns alone decide which rows match."""
-    found = matching._jdf.queryExecution().analyzed().condition()
+    found = _condition(matching)
     if not found.deterministic():
         return False
     names = {str(a.name()) for a in target.jvm.items(found.references().toSeq())}

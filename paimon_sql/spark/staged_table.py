@@ -53,14 +53,15 @@ class StagedSparkTable(SparkTable):
         return builder
 
     def commitStagedChanges(self) -> None:
-        if self.is_published:
-            return
-        if self.replaced is not None:
+        if self.replaced is not None and not (self.is_published or self.staged.is_apart):
             self.replaced.truncate(CommitInfo(user=self.replaced.new_commit_user()))
         self._publish()
+        self.staged.settle()
 
     def abortStagedChanges(self) -> None:
-        """The writer has removed its files; what is published stays, as any outcome of a commit may be unknown."""
+        """The writer has removed its files; what is published in its place stays, as any outcome of a commit may be
+        unknown."""
+        self.staged.discard()
 
     def _publish(self) -> None:
         if not self.is_published:

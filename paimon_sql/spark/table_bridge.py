@@ -21,7 +21,9 @@ from paimon_core.table import Table
 from paimon_sql.catalog.base import SYSTEM_DATABASE, Catalog
 from paimon_sql.catalog.identifier import BRANCH_OPTION, MAIN_BRANCH, Identifier
 from paimon_sql.catalog.system_database import global_table, read_global_table
+from paimon_sql.preprocess import DECLARED_TYPES_PROPERTY
 from paimon_sql.preprocess.quoting import quoted_name
+from paimon_sql.spark.declared_types import declared_types
 from paimon_sql.spark.jvm import CATALOG, SQL, Jvm, class_name, option_map
 from paimon_sql.spark.local_scan import LocalScanBuilder
 from paimon_sql.spark.partition_bridge import PartitionManagement
@@ -140,6 +142,8 @@ class SparkTable(_BridgedTable, PartitionManagement):
             properties["primary-key"] = ",".join(schema.primary_keys)
         if schema.comment is not None:
             properties["comment"] = schema.comment
+        if (declared := declared_types(schema.fields)) is not None:
+            properties[DECLARED_TYPES_PROPERTY] = declared  # SHOW CREATE TABLE shows it, and makes an equal table
         return self.jvm.map(properties)
 
     def capabilities(self) -> Any:

@@ -144,6 +144,21 @@ def test_what_spark_cannot_parse_it_says_itself(spark: Any) -> None:
     assert "Py4J" not in str(caught.value)
 
 
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("SELECT * FROM t$files WHER x = 1", "(line 1, pos 27)\n\n== SQL ==\nSELECT * FROM t$files WHER"),
+        ("CREATE TABLE u (k BYTES, v INTT)", "== SQL (line 1, position 28) ==\nCREATE TABLE u (k BYTES, v INTT)"),
+        ("CREATE TABLE u (k INT,\n c AS 1)", "(line 2, pos 1)\n\n== SQL ==\nCREATE TABLE u (k INT,\n c AS 1)\n-^^^"),
+        ("CREATE CATALOG c", "(line 1, pos 15)\n\n== SQL ==\nCREATE CATALOG c"),
+    ],
+)
+def test_errors_tell_the_statement_as_it_is_written(spark: Any, text: str, told: str) -> None:
+    with pytest.raises(ParseException) as caught:
+        spark.sql(text)
+    assert told in str(caught.value)
+
+
 def test_every_method_that_spark_can_call_is_there(spark: Any) -> None:
     """A proxy receives default methods too. Strict both ways: what is listed here must be missing."""
     for module in pkgutil.iter_modules(bridge.__path__):

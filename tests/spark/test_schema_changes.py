@@ -30,7 +30,7 @@ REFUSED = {
     "ALTER TABLE t PARTITION (p = 1) RENAME TO PARTITION (p = 2)": "cannot be renamed",
     "ALTER TABLE t DROP PARTITION (p = 99)": "p. = 99",
     "ALTER TABLE t DROP PARTITION (p = 1) PURGE": "leave PURGE out",
-    "CREATE OR REPLACE TABLE t (k INT, z INT) PARTITIONED BY (k)": "partitioned by",
+    "REPLACE TABLE t (k INT) TBLPROPERTIES ('bucket' = 'x')": "Option 'bucket' cannot be 'x'",
     "REPLACE TABLE nope (k INT)": "nope",
     "CREATE TABLE u (a INT) LOCATION '/elsewhere'": "LOCATION",
     "CREATE TABLE u (day DATE DEFAULT current_date())": "default value",

@@ -397,3 +397,7 @@ SELECT array[0], map['k'], array[i + 1].f, array[array[0]] FROM t
 INSERT INTO row (a, b) SELECT row, array['k'] FROM t AS row
 ---
 SELECT CAST(a AS VARCHAR(10)), CAST(b AS BINARY), CAST(c AS STRUCT<x: INT>) AS bytes FROM t
+---
+SELECT * FROM t, UNNEST(array(1, 2)) AS u (x), LATERAL UNNEST(t.arr) AS v (y)
+---
+SELECT id, UNNEST(arr) AS x, unnest(arr) FROM t

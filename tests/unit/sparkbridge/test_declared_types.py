@@ -8,7 +8,8 @@ import pytest
 from paimon_core.errors import InvalidOptionError, InvalidSchemaError
 from paimon_core.spec.types import INT, STRING, CollectionType, DataField, DataType, Kind, RowType, parse_type
 from paimon_sql.preprocess import DECLARED_TYPES_PROPERTY
-from paimon_sql.spark.declared_types import apply_declared_types
+from paimon_sql.spark.declared_types import apply_declared_types, declared_types
+from paimon_sql.spark.types import from_struct, to_struct
 
 NTZ, COUNTS = "TIMESTAMP(6)", {"type": "MAP", "key": "STRING NOT NULL", "value": "INT NOT NULL"}
 
@@ -115,3 +116,12 @@ def test_types_that_are_none() -> None:
     with pytest.raises(InvalidSchemaError, match=r"BINARY\(0\)"):
         applied("BYTES", (["c"], "BINARY(0)"))
     assert applied("INT", (["c", "element"], "BINARY(0)")) == INT
+
+
+def test_what_is_declared_is_read_back() -> None:
+    assert declared_types((column("INT"), column("BYTES"), column("TIMESTAMP(6)"), column(COUNTS))) is None
+    nested = {"type": "ROW", "fields": [{"id": 1, "name": "x", "type": "BINARY(3)"}]}
+    multiset = {"type": "MULTISET", "element": "TIMESTAMP(3) WITH LOCAL TIME ZONE NOT NULL"}
+    for node in ("TIMESTAMP(3) NOT NULL", {"type": "ARRAY", "element": nested}, multiset):
+        fields = (column(node),)
+        assert apply_declared_types(from_struct(to_struct(fields)), declared_types(fields))[0].type == parse_type(node)

@@ -1,0 +1,65 @@
+from __future__ import annotations
+
+from unittest.mock import patch
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from paimon_sql.preprocess import PreprocessError, rewrite
+from paimon_sql.preprocess.quiet_stretches import without_quiet_stretches
+from paimon_sql.preprocess.tokens import tokenize
+
+_COLUMNS = ",\n ".join(f"col_{i} DECIMAL(10, 2) NOT NULL COMMENT 'the {i}, column'" for i in range(40))
+_KEYS = ", ".join(f"'key-{i}'" for i in range(100))
+_ROWS = ",\n".join(f"({i}, 'it has, commas', -{i}.5, NULL)" for i in range(100))
+_CASES = ", ".join(f"CASE WHEN c{i} > {i} THEN x.c{i} + 1 ELSE coalesce(a{i}, -1) END AS n{i}" for i in range(40))
+_ANDS = " AND ".join(f"c{i} = {i}" for i in range(100))
+LONG = [
+    f"SELECT * FROM t$files WHERE a IN ({_KEYS})",
+    f"SELECT {_CASES} FROM db.t /*+ OPTIONS('a' = 'b') */ WHERE {_ANDS}",
+    f"INSERT INTO t VALUES (ROW(1, 2)), {_ROWS}",
+    f"EXPLAIN INSERT INTO t SELECT * FROM paimon_incremental_query('s', 1, 2) WHERE {_ANDS}",
+    f"CREATE TABLE t (\n {_COLUMNS},\n b BYTES, PRIMARY KEY (col_0)) WITH ('bucket' = '1')",
+]
+
+
+def plainly(text: str) -> str | None:
+    """What becomes of a text whose tokens are all read; None where it is refused."""
+    with patch("paimon_sql.preprocess.without_quiet_stretches", lambda text: text):
+        return answered(text)
+
+
+def answered(text: str) -> str | None:
+    try:
+        return rewrite(text)
+    except PreprocessError as e:
+        return f"{e} {e.line} {e.column}"
+
+
+@pytest.mark.parametrize("text", LONG)
+def test_long_statements_have_few_tokens(text):
+    tokens, kept = tokenize(text), tokenize(without_quiet_stretches(text))
+    assert tokens and kept and len(kept) < len(tokens) / 3
+    assert rewrite(text) == plainly(text) != text
+
+
+_STARTS = "SELECT |INSERT INTO t VALUES |-- it's\nWITH a AS (SELECT |CREATE TABLE t (a INT, |EXPLAIN SELECT "
+_QUIET = "a, 1, 'it, is'| = b AND | + -1|(1, 'x'), |f(g(a, b), c), |, c INT|, d DECIMAL(3, 1) NOT NULL COMMENT 'x, y'"
+_LOUD = (
+    "ARRAY[a, b]|ARRAY[|]|(|)|ROW(1, 2), | FROM s.t$files | FROM t /*+ OPTIONS('k'='v') */|CAST(a AS |BYTES)|, b BYTES"
+    "|, PRIMARY KEY (a, b)|, c AS 1|, s STRUCT<x INT|, y TIMESTAMP(3)>|) WITH ('k' = 'v'| WITH ('primary-key'='b')|${x}"
+    "|paimon_incremental_query('t', 1, 2)|r'\\'|'\\''|'a''b'|\"c\"| 'open|`q`|-- it's\n|/* it's */|/* /* */ */|$$|;|/"
+)
+_PARTS = st.tuples(st.sampled_from([*_QUIET.split("|"), *_LOUD.split("|")]), st.sampled_from([1, 1, 2, 30]))
+
+
+@given(st.sampled_from(_STARTS.split("|")), st.lists(_PARTS, max_size=12))
+@example("SELECT ", [("a, ", 60), ("FROM t$files", 1)])
+@example("SELECT ", [("x, ", 60), ("'open", 1), (", a", 60), ("t$files", 1)])
+@example("INSERT INTO t VALUES ", [("ARRAY[", 1), ("x + ", 60), ("1, ", 60), ("2]", 1)])
+def test_the_rest_is_read_as_ever(start, parts):
+    text = start + "".join(part * times for part, times in parts)
+    quiet = without_quiet_stretches(text)
+    assert (len(quiet), quiet.count("\n")) == (len(text), text.count("\n"))
+    assert answered(text) == plainly(text)
