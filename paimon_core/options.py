@@ -129,6 +129,15 @@ ADD_BEFORE_PARTITION = Option("add-column-before-partition", boolean, False, "Ne
 AGGREGATION_REMOVE_ON_DELETE = Option(
     "aggregation.remove-record-on-delete", boolean, False, "A delete removes the row, instead of its values."
 )
+BLOB_AS_DESCRIPTOR = Option("blob-as-descriptor", boolean, False, "Readers see where BLOB values are, not the values.")
+BLOB_DESCRIPTOR_FIELD = Option(
+    "blob-descriptor-field", names, NO_NAMES, "BLOB columns whose descriptors are in the data files."
+)
+BLOB_FIELD = Option("blob-field", names, NO_NAMES, "Columns of binaries that are BLOB, in files of their own.")
+BLOB_TARGET_FILE_SIZE = Option(
+    "blob.target-file-size", optional(memory_size), None, "Size at which .blob files roll; default: target-file-size."
+)
+BLOB_VIEW_FIELD = Option("blob-view-field", names, NO_NAMES, "BLOB columns that name values of other tables.")
 BUCKET = Option("bucket", integer, -1, "Number of buckets; -1: dynamic with a primary key, unaware without.")
 BUCKET_FUNCTION = Option(
     "bucket-function.type", one_of("default", "mod", "hive"), "default", "How the bucket follows from the bucket key."
