@@ -5,6 +5,7 @@ from __future__ import annotations
 from paimon_sql.procedures import (
     absent,
     branches,
+    chain_tables,
     column_statements,
     consumers,
     copying,
@@ -46,6 +47,7 @@ PROCEDURES = {
         branches.fast_forward,
         branches.merge_branch,
         branches.rename_branch,
+        chain_tables.compact_chain_table,
         compact,
         compact_database,
         consumers.clear_consumers,

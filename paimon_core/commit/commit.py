@@ -12,6 +12,7 @@ import random
 import time
 from collections.abc import Iterator, Sequence
 
+from paimon_core.commit.chain_conflicts import check_anchors
 from paimon_core.commit.changes import Change, Delta, Overwrite, changes_of
 from paimon_core.commit.conflicts import find_conflict
 from paimon_core.commit.draft import CommitInfo, Draft, write_draft
@@ -208,6 +209,7 @@ def _delta(store: TableStore, change: Change, latest: Snapshot | None) -> Delta:
     check_writable(store)
     live = {} if change.scope is None else live_files(store, latest, change.scope)
     entries = change.against(live)
+    check_anchors(store, change.kind, entries)
     indexed = index_entries(store, latest)
     index = change.index_against(indexed)
     key_types = store.schema.types(store.schema.trimmed_primary_keys) if store.has_primary_key else ()

@@ -30,7 +30,6 @@ _READ = (
 )
 _WRITE = (
     *_READ,
-    _Feature("chain-table.enabled", "false", ("false",)),
     _Feature("file.format", "parquet", ("parquet", "orc", "avro", "csv", "json")),
     _Feature("row-tracking.enabled", "false", ("false",), keyed_only=True),
     _Feature("pk-clustering-override", "false", ("false",), keyed_only=True),

@@ -321,7 +321,7 @@ def test_tables_of_other_features_are_not_written() -> None:
 
 
 def test_options_that_cannot_be_written(tmp_path: Path) -> None:
-    for option, value in (("chain-table.enabled", "true"), ("file.format", "lance"), ("manifest.format", "csv")):
+    for option, value in (("file.format", "lance"), ("manifest.format", "csv")):
         store = new_store(tmp_path / option / value, primary_key="k", **{"bucket": "1", option: value})
         with pytest.raises(UnsupportedFeatureError, match=option):
             Table(store).commit([message(store, data_file(store, 1, 1))], info())
