@@ -65,6 +65,8 @@ def _overlap(files: Iterable[DataFileMeta]) -> str | None:
 
 
 def _overwritten(live: Iterable[DataFileMeta], new: Iterable[DataFileMeta], base: int | None) -> str | None:
+    if base is None:  # files of another table
+        return None
     ranges: dict[Bounds, list[DataFileMeta]] = defaultdict(list)
     for file in live:
         ranges[_bounds(file)].append(file)
@@ -75,7 +77,7 @@ def _overwritten(live: Iterable[DataFileMeta], new: Iterable[DataFileMeta], base
         if (first, end) not in ranges:
             return f"rows {first} to {end - 1}, of which it writes columns, are no longer there"
         for other in ranges[first, end]:
-            if other.max_sequence_number > (base or 0) and _share_columns(file, other):
+            if other.max_sequence_number > base and _share_columns(file, other):
                 return f"another commit has written the same columns of rows {first} to {end - 1} since they were read"
     return None
 
@@ -90,7 +92,7 @@ def _lost(files: Iterable[DataFileMeta], blobs: Iterable[DataFileMeta]) -> str |
 
 def _overwritten_blobs(live: Iterable[DataFileMeta], new: Sequence[DataFileMeta], base: int | None) -> str | None:
     for other in live:
-        for file in new if other.max_sequence_number > (base or 0) else ():
+        for file in new if base is not None and other.max_sequence_number > base else ():
             (first, end), (low, high) = _bounds(file), _bounds(other)
             if first < high and low < end and _share_columns(file, other):
                 return (

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from paimon_core.formats.arrow_types import ROW_ID
 from paimon_core.spec.manifest import TO_BE_NUMBERED, DataFileMeta, FileKind, FileSource, ManifestEntry
-from paimon_core.spec.row_ranges import is_blob
+from paimon_core.spec.row_ranges import first_row, is_blob
 
 
 def number_rows(
@@ -16,9 +16,13 @@ def number_rows(
 ) -> tuple[list[ManifestEntry], int]:
     """The entries of a snapshot with ids for their new rows, from `next_row_id` up, and the first id that is left.
 
-    A file of rows that were in the table before has their ids in a column, or knows the first of them. `.blob` files
-    follow the data file whose rows they have, those of one column one after the other.
+    A file of rows that were in the table before has their ids in a column, or knows the first of them, as do files of
+    another table, whose ids are then given to no others. `.blob` files follow the data file whose rows they have, those
+    of one column one after the other.
     """
+    entries = list(entries)
+    known = [e.file for e in entries if e.kind is FileKind.ADD and e.file.first_row_id is not None]
+    next_row_id = max([next_row_id, *(first_row(f) + f.row_count for f in known)])
     numbered = []
     blob_ids: dict[tuple[str, ...] | None, int] = {}
     first = next_row_id

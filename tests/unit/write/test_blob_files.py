@@ -12,8 +12,9 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from paimon_core.commit.draft import CommitInfo
-from paimon_core.errors import CommitConflictError, InvalidDataError
+from paimon_core.errors import CommitConflictError, InvalidDataError, UnsupportedFeatureError
 from paimon_core.io.local import LocalFileIO
+from paimon_core.maintenance.copying import check_takes_files, copy_files
 from paimon_core.scan.read import read_split
 from paimon_core.spec.blob_descriptor import BlobDescriptor
 from paimon_core.spec.manifest import DataFileMeta
@@ -21,6 +22,7 @@ from paimon_core.spec.row_ranges import is_blob
 from paimon_core.spec.types import BYTES, INT
 from paimon_core.store.manifests import live_files
 from paimon_core.store.new_schema import new_table_schema
+from paimon_core.store.partitions import PartitionFilter
 from paimon_core.store.schemas import create_schema
 from paimon_core.store.table_store import TableStore
 from paimon_core.table import Table
@@ -208,3 +210,15 @@ def test_descriptors_are_fetched_or_kept(tmp_path: Path) -> None:
     ):
         with pytest.raises(InvalidDataError, match=said):
             insert(table, [wrong])
+
+
+def test_a_copy_keeps_the_ids_of_rows_and_gives_them_to_no_others(tmp_path: Path) -> None:
+    table, copy = new_table(tmp_path / "a"), new_table(tmp_path / "b")
+    insert(table, [(1, b"1", b"x"), (2, None, b"y")])
+    commit(table, staged(table, {1: (0, b"new", None)}, ("v",), set()))
+    copy.commit(copy_files(table.store, table.latest_snapshot(), copy.store, PartitionFilter(())), INFO)
+    insert(copy, [(3, b"3", None)])
+    expected = [(0, 1, b"1", b"x"), (1, 2, b"new", b"y"), (2, 3, b"3", None)]
+    assert read(copy, "_ROW_ID", *COLUMNS) == expected
+    with pytest.raises(UnsupportedFeatureError, match="has row tracking"):
+        check_takes_files(table.store, copy.store)
