@@ -19,6 +19,7 @@ from paimon_core.errors import (
 from paimon_core.maintenance.references import versions_of
 from paimon_core.maintenance.release import release
 from paimon_core.maintenance.rollback import cut_history
+from paimon_core.options import DATA_EVOLUTION, ROW_TRACKING
 from paimon_core.spec.manifest import ManifestEntry
 from paimon_core.spec.message import CommitMessage
 from paimon_core.spec.paths import check_name
@@ -154,14 +155,24 @@ def files_to_merge(source: TableStore, target: TableStore) -> list[CommitMessage
             raise InvalidDataError(
                 f"Branch {side.name} cannot be merged: rows of it were replaced or compacted, not only appended."
             )
+        if side.options[DATA_EVOLUTION]:
+            raise InvalidDataError(
+                f"Branch {side.name} cannot be merged: with data evolution, rows of both branches have the same ids."
+            )
+    if source.options[ROW_TRACKING] != target.options[ROW_TRACKING]:
+        raise InvalidDataError(
+            f"Branch {source.name} cannot be merged into {target.name}: only one of them has row tracking."
+        )
     if source.schema.fields != target.schema.fields:
         raise InvalidDataError(f"Branch {source.name} cannot be merged into {target.name}: their columns differ.")
     ours, theirs = live_files(source, latest_snapshot(source)), live_files(target, latest_snapshot(target))
     new = [e for key, e in ours.items() if key not in theirs]
     _check_schemas(source, target, new)
+    # ids of the other branch's rows are new ones here
+    files = ((e, replace(e.file, first_row_id=None)) for e in new)
     return [
-        CommitMessage(partition=e.partition, bucket=e.bucket, total_buckets=e.total_buckets, new_files=(e.file,))
-        for e in new
+        CommitMessage(partition=e.partition, bucket=e.bucket, total_buckets=e.total_buckets, new_files=(file,))
+        for e, file in files
     ]
 
 
