@@ -7,6 +7,7 @@ A nested element has an id derived from its column's: ARRAY elements and MAP val
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 
 import pyarrow as pa
 
@@ -68,6 +69,7 @@ def arrow_type(data_type: DataType) -> pa.DataType:
     return _arrow_type(data_type, None, 0)
 
 
+@lru_cache(maxsize=4096)  # asked for with each batch
 def arrow_field(field: DataField) -> pa.Field:
     """A column of a data file: name, type, nullability and field ids."""
     return _field(field.name, field.type, field.id, _arrow_type(field.type, field.id, 0))

@@ -14,8 +14,9 @@ from numpy.typing import NDArray
 from pyarrow.fs import LocalFileSystem
 
 from paimon_core.errors import CorruptFileError, InvalidOptionError, UnsupportedFeatureError
+from paimon_core.expressions.arrow import to_arrow
+from paimon_core.expressions.predicate import Compare, In, Predicate, conjuncts, only_on
 from paimon_core.expressions.predicate import columns as columns_of
-from paimon_core.expressions.predicate import conjuncts
 from paimon_core.expressions.prune import may_match
 from paimon_core.formats.arrow_types import SEQUENCE_NUMBER, VALUE_KIND, arrow_schema
 from paimon_core.formats.columns import rows_at, without_rows
@@ -32,6 +33,7 @@ from paimon_core.spec.types import DataField, Kind, TimeType, nested_types
 
 _FLOATS = (Kind.FLOAT, Kind.DOUBLE)
 _SAMPLE_ROWS = 20_000
+_FEW_GROUPS = 2
 _KEYED_GROUP_ROWS = 2**16  # few rows to decode for one key; smaller ones are slower to write
 _COMPRESSION = Option("parquet.compression", str.lower, "", "Codec of Parquet files, before `file.compression`.")
 _DICTIONARY = Option("parquet.enable.dictionary", boolean, True, "Columns that repeat values have a dictionary.")
@@ -57,6 +59,7 @@ class ParquetFormat:
         with read_errors("Parquet", request.path), _open(io, request) as file:
             sources = request_sources(list(file.schema_arrow), request)
             groups = _matching_groups(file.metadata, file.schema_arrow, request, sources)
+            groups = _with_matches(file, request, groups, sources)
             for batch in _batches(file, request, groups, sources):
                 yield conform_batch(batch, sources, request)
 
@@ -239,12 +242,8 @@ def _matching_groups(
     every = list(range(footer.num_row_groups))
     if request.predicate is None:
         return every
-    places, target = _leaf_places(footer), arrow_schema(request.fields)
-    usable = {
-        f.name: (places[s], f)
-        for f, s in zip(request.fields, sources, strict=True)
-        if s in places and found.field(s).type.equals(target.field(f.name).type)
-    }
+    places, fields = _leaf_places(footer), {f.name: f for f in request.fields}
+    usable = {n: (places[s], fields[n]) for n, s in _comparable(found, request, sources).items() if s in places}
     parts = [p for p in conjuncts(request.predicate) if columns_of(p) <= usable.keys()]
 
     def matches(index: int) -> bool:
@@ -259,6 +258,38 @@ def _matching_groups(
         return all(may_match(p, stats, group.num_rows) for p in parts)
 
     return [i for i in every if matches(i)]
+
+
+def _with_matches(
+    file: pq.ParquetFile, request: ReadRequest, groups: list[int], sources: Sequence[str | None]
+) -> list[int]:
+    """Of the few groups that a value may be in, those that have it: the others' columns need not be decoded."""
+    usable = _comparable(file.schema_arrow, request, sources)
+    known = None if request.predicate is None else only_on(request.predicate, usable)
+    if known is None or len(groups) > _FEW_GROUPS or not any(map(_asks_for_values, conjuncts(known))):
+        return groups
+    condition = to_arrow(known, arrow_schema(request.fields))
+    if condition is None:
+        return groups
+    names = list(columns_of(known))
+
+    def matches(index: int) -> bool:
+        found = file.read_row_group(index, columns=[usable[n] for n in names], use_threads=False)
+        columns = [found.column(usable[n]) for n in names]
+        return bool(pa.Table.from_arrays(columns, names=names).filter(condition).num_rows)
+
+    return [i for i in groups if matches(i)]
+
+
+def _asks_for_values(predicate: Predicate) -> bool:
+    return isinstance(predicate, In) or (isinstance(predicate, Compare) and predicate.op == "=")
+
+
+def _comparable(found: pa.Schema, request: ReadRequest, sources: Sequence[str | None]) -> dict[str, str]:
+    """The names in the file of columns that it holds with the types asked for."""
+    target = arrow_schema(request.fields)
+    pairs = zip(request.fields, sources, strict=True)
+    return {f.name: s for f, s in pairs if s is not None and found.field(s).type.equals(target.field(f.name).type)}
 
 
 def _batch_rows(footer: pq.FileMetaData, request: ReadRequest) -> int:

@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from paimon_core.errors import InvalidDataError
-from paimon_core.formats.arrow_types import SEQUENCE_NUMBER, VALUE_KIND
+from paimon_core.formats.arrow_types import SEQUENCE_NUMBER
 from paimon_core.formats.columns import fixed_values, int64_array
 from paimon_core.lsm.engines.registry import MergeEngine
 from paimon_core.lsm.keys import (
@@ -24,7 +24,7 @@ from paimon_core.lsm.keys import (
     upper_bound,
     widths,
 )
-from paimon_core.lsm.rows import concat_batches, group_by_key, is_retract, superseded
+from paimon_core.lsm.rows import concat_batches, group_by_key, is_retract, row_kinds, superseded
 
 _NOT_SORTED = "The rows of a sorted run are not in the order of their keys."
 
@@ -73,6 +73,7 @@ def merge_runs(
     runs: Sequence[Iterator[pa.RecordBatch]], spec: MergeSpec, *, whole: int = 0
 ) -> Iterator[pa.RecordBatch]:
     """Merge runs whose batches hold key, sequence number, row kind and value columns; one row per key, in key order.
+    Batches may lack the numbers where later runs are younger, and the kinds where all rows are inserts.
 
     Sequence fields, then sequence numbers decide which row of a key is newer; among equals that of the later run.
     A run has each key once. The first runs, `whole` of them, hold whole rows: of these the last of a key counts.
@@ -139,17 +140,19 @@ def _pass_through(cursor: _Cursor, spec: MergeSpec) -> pa.RecordBatch:
 
 
 def _without_deletes(batch: pa.RecordBatch) -> pa.RecordBatch:
-    retract = is_retract(fixed_values(batch.column(VALUE_KIND), "i1"))
-    return batch.take(int64_array(np.flatnonzero(~retract))) if retract.any() else batch
+    kinds = row_kinds(batch)
+    retract = None if kinds is None else is_retract(kinds)
+    return batch if retract is None or not retract.any() else batch.take(int64_array(np.flatnonzero(~retract)))
 
 
-def _sequence(batch: pa.RecordBatch, spec: MergeSpec) -> Words:
-    numbers = fixed_values(batch.column(SEQUENCE_NUMBER), np.int64)
+def _sequence(batch: pa.RecordBatch, spec: MergeSpec) -> Words | None:
+    place = batch.schema.get_field_index(SEQUENCE_NUMBER)
+    numbers = [] if place < 0 else [fixed_values(batch.column(place), np.int64)]
     if not spec.sequence_fields:
-        return numbers
+        return numbers[0] if numbers else None
     fields = key_words([batch.column(n) for n in spec.sequence_fields])
     words = reversed_order if spec.descending else flatten
-    return fold([*words(fields, widths([fields])), numbers])
+    return fold([*words(fields, widths([fields])), *numbers])
 
 
 def _non_empty(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:

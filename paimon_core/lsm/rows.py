@@ -9,6 +9,8 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from paimon_core.formats.arrow_types import VALUE_KIND
+from paimon_core.formats.columns import fixed_values
 from paimon_core.lsm.keys import Words
 
 ROW_INSERT, ROW_UPDATE_BEFORE, ROW_UPDATE_AFTER, ROW_DELETE = 0, 1, 2, 3
@@ -19,8 +21,8 @@ _LONG_RUN = 32  # rows
 class KeyedRows:
     """Rows with everything a merge needs to know of their order.
 
-    `batch` holds keys, sequence numbers, row kinds and values; `order` its row numbers, oldest first within a key;
-    `last` marks, in that order, the newest row of each key. Shapes (rows,).
+    `batch` holds keys, values, and where they matter sequence numbers and row kinds; `order` its row numbers, oldest
+    first within a key; `last` marks, in that order, the newest row of each key. Shapes (rows,).
     """
 
     batch: pa.RecordBatch
@@ -28,12 +30,13 @@ class KeyedRows:
     last: NDArray[np.bool_]
 
 
-def group_by_key(batch: pa.RecordBatch, key: Words, sequence: Words) -> KeyedRows:
-    """Order rows by key, then sequence, then place."""
+def group_by_key(batch: pa.RecordBatch, key: Words, sequence: Words | None) -> KeyedRows:
+    """Order rows by key, then sequence where there is one, then place."""
     order, same = _ordered(key)
-    ordered = sequence[order]
-    if (same & (ordered[1:] < ordered[:-1])).any():
-        order = np.lexsort((sequence, key))
+    if sequence is not None:
+        ordered = sequence[order]
+        if (same & (ordered[1:] < ordered[:-1])).any():
+            order = np.lexsort((sequence, key))
     return KeyedRows(batch, order, np.append(~same, True)[: len(order)])
 
 
@@ -50,6 +53,12 @@ def is_retract(kinds: NDArray[np.int8]) -> NDArray[np.bool_]:
     """Where the row kind takes a row away."""
     result: NDArray[np.bool_] = (kinds == ROW_DELETE) | (kinds == ROW_UPDATE_BEFORE)
     return result
+
+
+def row_kinds(batch: pa.RecordBatch) -> NDArray[np.int8] | None:
+    """The kinds of the rows; None for rows without, all of which are inserts."""
+    place = batch.schema.get_field_index(VALUE_KIND)
+    return None if place < 0 else fixed_values(batch.column(place), np.int8)
 
 
 def concat_batches(parts: Sequence[pa.RecordBatch]) -> pa.RecordBatch:

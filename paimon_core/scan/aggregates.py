@@ -7,7 +7,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal
 
+import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from paimon_core.options import DATA_EVOLUTION
 from paimon_core.scan.file_stats import FileStats
@@ -16,19 +18,26 @@ from paimon_core.scan.plan import Plan
 from paimon_core.spec.binary_row import decode_row
 from paimon_core.spec.split import DataSplit
 from paimon_core.spec.stats import UNKNOWN, ColumnStats
-from paimon_core.spec.types import BIGINT, DataField, Kind
+from paimon_core.spec.types import BIGINT, DOUBLE, DataField, Kind
 from paimon_core.store.table_store import TableStore
 
+_LARGEST = 2**63 - 1
 # of other types files keep bounds that are cut, or that leave values out
 _EXACT_BOUNDS = frozenset((Kind.BOOLEAN, Kind.TINYINT, Kind.SMALLINT, Kind.INT, Kind.BIGINT, Kind.DATE))
-_COMPARED = _EXACT_BOUNDS | {Kind.VARCHAR, Kind.DECIMAL, Kind.TIMESTAMP, Kind.TIMESTAMP_LTZ}
+# values that are compared here as SQL does
+COMPARED = _EXACT_BOUNDS | {Kind.VARCHAR, Kind.DECIMAL, Kind.TIMESTAMP, Kind.TIMESTAMP_LTZ}
+_FLOATS = frozenset((Kind.FLOAT, Kind.DOUBLE))
+SUMMED = _FLOATS | {Kind.TINYINT, Kind.SMALLINT, Kind.INT, Kind.BIGINT}
+
+
+Function = Literal["count", "min", "max", "sum"]
 
 
 @dataclass(frozen=True, slots=True)
 class Aggregate:
     """One function over the rows of a group; `column` None: of rows, whatever is in them."""
 
-    function: Literal["count", "min", "max"]
+    function: Function
     column: str | None = None
 
     def describe(self) -> str:
@@ -67,15 +76,48 @@ def result_fields(store: TableStore, groups: Sequence[str], aggregates: Sequence
 
 
 def aggregate_rows(content: pa.Table, groups: Sequence[str], aggregates: Sequence[Aggregate]) -> pa.Table | None:
-    """As `aggregate`, of rows in memory. None where values have an order of SQL's own, or none."""
-    compared = [a.column for a in aggregates if a.column is not None and a.function != "count"]
+    """As `aggregate`, of rows in memory. None where values have an order of SQL's own, or none, or their sum is not
+    certain to be a number of their kind."""
+    compared = [a.column for a in aggregates if a.column is not None and a.function in ("min", "max")]
     types = [content.schema.field(c).type for c in (*groups, *compared)]
     if any(pa.types.is_floating(t) or pa.types.is_nested(t) for t in types):
         return None
+    if not all(_has_sum(content[a.column]) for a in aggregates if a.column is not None and a.function == "sum"):
+        return None
+    names = [*groups, *(a.describe() for a in aggregates)]
+    if not groups:
+        return pa.Table.from_arrays([pa.repeat(_total(a, content), 1) for a in aggregates], names=names)
     wanted = [([], "count_all") if a.column is None else (a.column, a.function) for a in aggregates]
     found = content.group_by(list(groups), use_threads=False).aggregate(wanted)
     columns = [*groups, *("count_all" if a.column is None else f"{a.column}_{a.function}" for a in aggregates)]
-    return pa.Table.from_arrays([found[c] for c in columns], names=[*groups, *(a.describe() for a in aggregates)])
+    return pa.Table.from_arrays([found[c] for c in columns], names=names)
+
+
+def _total(one: Aggregate, content: pa.Table) -> pa.Scalar:
+    if one.column is None:
+        return pa.scalar(len(content), pa.int64())
+    column = content[one.column]
+    if one.function == "sum" and pa.types.is_floating(column.type):
+        return _sum_in_order(column)
+    functions = {"count": pc.count, "min": pc.min, "max": pc.max, "sum": pc.sum}
+    return functions[one.function](column)
+
+
+def _sum_in_order(column: pa.ChunkedArray) -> pa.Scalar:
+    """One number added after the other, as Spark does: Arrow adds pairs, which rounds otherwise."""
+    values = column.drop_null().to_numpy().astype(np.float64)
+    with np.errstate(invalid="ignore", over="ignore"):
+        return pa.scalar(np.cumsum(values)[-1] if len(values) else None, pa.float64())
+
+
+def _has_sum(column: pa.ChunkedArray) -> bool:
+    """Whether the sum of any of the values is a number: BIGINT for integers, else DOUBLE."""
+    if pa.types.is_floating(column.type):
+        return True
+    if not pa.types.is_integer(column.type):
+        return False
+    bounds: dict[str, int | None] = pc.min_max(column).as_py()
+    return len(column) * max(abs(bounds["min"] or 0), abs(bounds["max"] or 0)) <= _LARGEST
 
 
 def _answerable(store: TableStore, groups: Sequence[str], aggregates: Sequence[Aggregate]) -> bool:
@@ -85,9 +127,11 @@ def _answerable(store: TableStore, groups: Sequence[str], aggregates: Sequence[A
     if not all(g in partitions and fields[g].type.kind is not Kind.TIME for g in groups):
         return False
     for one in aggregates:
+        if one.function == "sum":
+            return False
         if one.column is None or one.function == "count":
             continue
-        compared = _COMPARED if one.column in partitions else _EXACT_BOUNDS
+        compared = COMPARED if one.column in partitions else _EXACT_BOUNDS
         if one.column not in fields or fields[one.column].type.kind not in compared:
             return False
     return all(a.column is None or a.column in fields for a in aggregates)
@@ -144,4 +188,7 @@ def _combine(one: Aggregate, values: Sequence[Any]) -> Any:
 def _result_field(store: TableStore, one: Aggregate) -> DataField:
     if one.column is None or one.function == "count":
         return DataField(id=0, name=one.describe(), type=BIGINT)
-    return DataField(id=0, name=one.describe(), type=store.schema.field_by_name[one.column].type.with_nullable(True))
+    kind = store.schema.field_by_name[one.column].type
+    if one.function == "sum":
+        kind = DOUBLE if kind.kind in _FLOATS else BIGINT
+    return DataField(id=0, name=one.describe(), type=kind.with_nullable(True))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 from itertools import chain
 
 import pyarrow as pa
@@ -50,7 +51,8 @@ def merged_rows(
         merged = merge_with_waiting(files, split, spec)
     else:
         parts = sections(split.files, [f.type for f in schema.key_fields])
-        merged = chain.from_iterable(merge_section(files, section, spec) for section in parts)
+        merge = partial(merge_section, files, spec=spec, values_only=not with_deletes)
+        merged = chain.from_iterable(map(merge, parts))
     constants = decoded_partitions(store, [split.partition]) if split.kind is SplitKind.CHAIN else pa.table({})
     for batch in merged:
         yield pa.RecordBatch.from_arrays([_column(batch, n, constants) for n in sources], schema=target)

@@ -178,6 +178,7 @@ def _splits(
         yield DataSplit(
             partition=first.partition,
             bucket=first.bucket,
+            total_buckets=first.total_buckets,
             bucket_dir=bucket_dir,
             files=group,
             needs_merge=needs_merge,

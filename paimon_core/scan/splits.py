@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from paimon_core.lsm.runs import sections
 from paimon_core.spec.manifest import DataFileMeta
 from paimon_core.spec.row_ranges import RowRange
+from paimon_core.spec.split import DataSplit, SplitKind
 from paimon_core.spec.types import DataType
 
 T = TypeVar("T")
+_LEAST_SHARE = 16 * 2**20  # bytes: less is read faster than another task starts
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +63,19 @@ def pack_sections(
         chosen = [p for p in parts if p.raw is raw]
         for group in pack(chosen, lambda p: max(p.size, open_cost), target):
             yield tuple(f for p in group for f in p.files), not raw
+
+
+def spread(splits: Iterable[DataSplit], tasks: int) -> Iterator[DataSplit]:
+    """The splits, cut where some of that many tasks would have nothing to do; only files that need no merge part."""
+    known = list(splits)
+    share = max(_LEAST_SHARE, math.ceil(sum(s.size for s in known) / tasks))
+    for split in known:
+        if split.needs_merge or split.kind is not SplitKind.ROWS or split.size <= share:
+            yield split
+            continue
+        for files in pack(split.files, lambda f: f.file_size, share):
+            deletions = tuple(d for f in files if (d := split.deletions_by_file.get(f.file_name)) is not None)
+            yield replace(split, files=tuple(files), deletions=deletions)
 
 
 def _may_delete(file: DataFileMeta) -> bool:

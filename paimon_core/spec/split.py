@@ -41,6 +41,7 @@ class DataSplit:
     `deletions` are the deletion vectors of those files that have one. `before` are the files of an earlier version,
     with their deletion vectors, whose rows those of `files` are compared to, for `DIFFERENCE`; for `WAITING`
     those of rows without a bucket, oldest first. `branch` names the branch they are of, "": the table's own.
+    `total_buckets` is how many buckets there were when the files were written, 0 where that is not told.
     """
 
     partition: bytes
@@ -53,6 +54,7 @@ class DataSplit:
     before: tuple[DataFileMeta, ...] = ()
     before_deletions: tuple[DeletionFile, ...] = ()
     branch: str = ""
+    total_buckets: int = 0
 
     @property
     def row_count(self) -> int:
@@ -83,6 +85,7 @@ def encode_split(split: DataSplit) -> str:
         {
             "partition": b64encode(split.partition).decode(),
             "bucket": split.bucket,
+            "buckets": split.total_buckets,
             "dir": split.bucket_dir,
             "branch": split.branch,
             "merge": split.needs_merge,
@@ -102,6 +105,7 @@ def decode_split(text: str) -> DataSplit:
         return DataSplit(
             partition=b64decode(member(node, "partition", str), validate=True),
             bucket=member(node, "bucket", int),
+            total_buckets=member(node, "buckets", int),
             bucket_dir=member(node, "dir", str),
             files=tuple(DATA_FILE_META.from_json(f) for f in member(node, "files", list)),
             needs_merge=member(node, "merge", bool),

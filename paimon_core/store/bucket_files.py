@@ -15,8 +15,10 @@ from paimon_core.expressions.predicate import Predicate
 from paimon_core.formats.arrow_types import (
     KEY_PREFIX,
     ROW_INDEX,
+    SEQUENCE_NUMBER,
     TRACKING_FIELDS,
     TRACKING_NAMES,
+    VALUE_KIND,
     arrow_schema,
     key_value_fields,
 )
@@ -160,16 +162,33 @@ def numbered(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         yield batch.append_column(ROW_INDEX, pa.array(numbers))
 
 
-def merge_section(files: BucketFiles, section: Sequence[SortedRun], spec: MergeSpec) -> Iterator[pa.RecordBatch]:
-    """Merge the runs of a section, whose columns include keys, sequence numbers and row kinds."""
+def merge_section(
+    files: BucketFiles, section: Sequence[SortedRun], spec: MergeSpec, *, values_only: bool = False
+) -> Iterator[pa.RecordBatch]:
+    """Merge the runs of a section, whose columns include keys, sequence numbers and row kinds.
+
+    `values_only`: nobody asks for sequence numbers and row kinds; where they decide nothing, they are not even read.
+    """
     oldest_first, whole = _oldest_first(files.store, section)
+    told = _told_by_metadata(oldest_first) if values_only else frozenset()
+    reader = replace(files, fields=tuple(f for f in files.fields if f.name not in told))
     try:
-        yield from merge_runs([files.read(run) for run in oldest_first], spec, whole=whole)
+        yield from merge_runs([reader.read(run) for run in oldest_first], spec, whole=whole)
     except MergeRefusedError:
         raise
     except InvalidDataError as e:
         names = " or ".join(f.file_name for run in oldest_first for f in run)
         raise CorruptFileError(f"{files.bucket_dir}/{names}", f"it is not what metadata says ({e})") from e
+
+
+def _told_by_metadata(oldest_first: Sequence[Sequence[DataFileMeta]]) -> frozenset[str]:
+    """The system columns that decide nothing in a merge of runs: sequence numbers where all rows of a run are younger
+    than those of the runs before it, and row kinds where none is a delete."""
+    oldest = [min(f.min_sequence_number for f in run) for run in oldest_first]
+    newest = [max(f.max_sequence_number for f in run) for run in oldest_first]
+    in_turn = all(before < after for before, after in zip(newest, oldest[1:], strict=False))
+    no_deletes = all(f.delete_row_count == 0 for run in oldest_first for f in run)
+    return frozenset(([SEQUENCE_NUMBER] if in_turn else []) + ([VALUE_KIND] if no_deletes else []))
 
 
 def _oldest_first(store: TableStore, section: Sequence[SortedRun]) -> tuple[list[Sequence[DataFileMeta]], int]:

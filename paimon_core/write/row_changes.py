@@ -23,7 +23,7 @@ from paimon_core.formats.arrow_types import FILE_PATH, ROW_ID, ROW_INDEX, SEQUEN
 from paimon_core.formats.columns import fixed_values, int64_array, without_rows
 from paimon_core.lsm.rows import ROW_DELETE
 from paimon_core.spec.deletion_vector import Positions, decode_vectors
-from paimon_core.spec.manifest import ManifestEntry
+from paimon_core.spec.manifest import DataFileMeta, ManifestEntry
 from paimon_core.spec.message import CommitMessage, decode_message, encode_message
 from paimon_core.spec.paths import data_file_path
 from paimon_core.spec.snapshot import Snapshot
@@ -36,6 +36,8 @@ from paimon_core.write.append import AppendWriter
 from paimon_core.write.data_files import DataFileWriter, FileRole, target_file_size
 from paimon_core.write.deletion import delete_rows, vectors_of
 from paimon_core.write.rows import SEVERAL_MATCHES
+
+_TASKS_PER_FILE = 4  # side by side they take less time than one task that writes a whole file
 
 
 @dataclass(slots=True)
@@ -181,28 +183,41 @@ class Rewrites:
 def rewrites_of(
     store: TableStore, changed: Iterable[tuple[ManifestEntry, BitMap64]], written: Sequence[CommitMessage]
 ) -> Rewrites:
-    """How files lose their removed rows: each is rewritten, or, where all that changes in a bucket fits into one file,
-    they become one, with the rows that replace those removed."""
+    """How files lose their removed rows: each is rewritten, or, without buckets, as many as make a quarter of a file
+    become one, with the rows that replace those removed where there is room."""
     buckets: dict[Bucket, list[tuple[ManifestEntry, BitMap64]]] = defaultdict(list)
     for entry, rows in changed:
         buckets[entry.partition, entry.bucket].append((entry, rows))
-    columns, target = rewritten_columns(store), target_file_size(store)
+    columns, share = rewritten_columns(store), target_file_size(store) // _TASKS_PER_FILE
     new_rows: dict[Bucket, list[CommitMessage]] = defaultdict(list)
     tasks, joined, kept = [], list[CommitMessage](), list[CommitMessage]()
     for message in written:
         fits = all(f.write_cols == columns for f in message.new_files)
         (new_rows[message.partition, message.bucket] if fits else kept).append(message)
     for place, group in buckets.items():
-        new = new_rows.pop(place, [])
-        size = sum(f.file_size for m in new for f in m.new_files) + sum(e.file.file_size for e, _ in group)
-        if group[0][0].total_buckets < 0 and size <= target:
-            tasks.append(_task(group, new))
-            joined += new
-        else:
+        if group[0][0].total_buckets > 0:
             tasks += [_task([one]) for one in group]
-            kept += new
+            continue
+        new, parts = new_rows.pop(place, []), _parts(group, share)
+        room = share - _size(e.file for e, _ in parts[-1]) - _size(f for m in new for f in m.new_files)
+        (joined if room >= 0 else kept).extend(new)
+        tasks += [_task(part) for part in parts[:-1]] + [_task(parts[-1], new if room >= 0 else ())]
     kept += (m for left in new_rows.values() for m in left)
     return Rewrites(tuple(tasks), tuple(joined), tuple(kept))
+
+
+def _parts(group: Sequence[tuple[ManifestEntry, BitMap64]], share: int) -> list[list[tuple[ManifestEntry, BitMap64]]]:
+    """The files in parts of up to `share` bytes, one file at least."""
+    parts: list[list[tuple[ManifestEntry, BitMap64]]] = [[]]
+    for one in group:
+        if parts[-1] and _size(e.file for e, _ in [*parts[-1], one]) > share:
+            parts.append([])
+        parts[-1].append(one)
+    return parts
+
+
+def _size(files: Iterable[DataFileMeta]) -> int:
+    return sum(f.file_size for f in files)
 
 
 def _task(group: Sequence[tuple[ManifestEntry, BitMap64]], new: Iterable[CommitMessage] = ()) -> str:

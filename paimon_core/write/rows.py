@@ -8,7 +8,7 @@ from dataclasses import replace
 import pyarrow as pa
 
 from paimon_core.errors import InvalidDataError
-from paimon_core.formats.arrow_types import arrow_schema
+from paimon_core.formats.arrow_types import arrow_field, arrow_schema
 from paimon_core.formats.default_values import fill_default
 from paimon_core.spec.schema import TableSchema
 from paimon_core.spec.types import DataField
@@ -49,7 +49,7 @@ def _column(batch: pa.RecordBatch, field: DataField) -> pa.Array:
     place = batch.schema.get_field_index(field.name)
     if place < 0:
         raise InvalidDataError(f"The rows to write have no column {field.name!r}.")
-    column, wanted = batch.column(place), arrow_schema([field]).field(0).type
+    column, wanted = batch.column(place), arrow_field(field).type
     if column.type.equals(wanted):
         return column
     try:

@@ -21,6 +21,7 @@ from paimon_sql.catalog.identifier import BRANCH_OPTION, Identifier
 from paimon_sql.catalog.system_database import GLOBAL_TABLES
 from paimon_sql.preprocess import DECLARED_TYPES_PROPERTY
 from paimon_sql.procedures import PROCEDURES, STATEMENTS
+from paimon_sql.spark.bucket_partitions import BUCKET, BucketTransform
 from paimon_sql.spark.copy_into import copy_statements
 from paimon_sql.spark.declared_types import apply_declared_types
 from paimon_sql.spark.errors import (
@@ -278,6 +279,8 @@ class SparkCatalog(Proxy):
         return list(identifier.namespace()) == [SYSTEM_DATABASE] and bool(check_function(str(identifier.name())))
 
     def loadFunction(self, identifier: Any) -> Any:
+        if not list(identifier.namespace()) and str(identifier.name()) == BUCKET:
+            return BucketTransform(self.jvm)
         if list(identifier.namespace()) != [SYSTEM_DATABASE]:
             raise no_such_function(self.jvm, identifier)
         return system_function(self.jvm, self.session, self.catalog, self.catalog_name, str(identifier.name()))

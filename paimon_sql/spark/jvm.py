@@ -68,6 +68,16 @@ class Jvm:
         """A set of static members of a Java class."""
         return self._constants_of(class_name, names)
 
+    def compiled(self, name: str, source: str) -> JavaObject:
+        """An object of a class that Janino, by which Spark compiles its own code, makes of Java source, once."""
+        if (name, source) not in self._constants:
+            compiler = self.java_class("org.codehaus.janino.SimpleCompiler")()
+            compiler.setParentClassLoader(self.java_class("org.apache.spark.util.Utils").getContextOrSparkClassLoader())
+            compiler.cook(source)
+            made = compiler.getClassLoader().loadClass(name).getDeclaredConstructor(self.array("java.lang.Class", []))
+            self._constants[name, source] = made.newInstance(self.array("java.lang.Object", []))
+        return self._constants[name, source]
+
     def array(self, class_name: str, items: Iterable[Any]) -> JavaArray:
         values = tuple(items)
         return self._make_array(class_name, values) if values else self.kept_array(class_name, ())

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any
 
 from paimon_core.expressions.predicate import Predicate, columns
-from paimon_core.scan.aggregates import Aggregate
+from paimon_core.scan.aggregates import Aggregate, Function
 from paimon_core.scan.limits import Order
 from paimon_core.spec.schema import TableSchema
 from paimon_core.spec.types import Kind
 from paimon_sql.spark.jvm import class_name
 
 _REFERENCE = "FieldReference"
-_FUNCTIONS: dict[str, Literal["count", "min", "max"]] = {"COUNT(": "count", "MIN(": "min", "MAX(": "max"}
+_FUNCTIONS: dict[str, Function] = {"COUNT(": "count", "MIN(": "min", "MAX(": "max", "SUM(": "sum"}
 # a partition's values of these types are compared as SQL does
 _COMPARED_EXACTLY = frozenset(
     (Kind.BOOLEAN, Kind.TINYINT, Kind.SMALLINT, Kind.INT, Kind.BIGINT, Kind.DATE, Kind.DECIMAL, Kind.VARCHAR)
@@ -60,7 +60,7 @@ def _aggregate(function: Any) -> Aggregate | None:
     name = next((f for prefix, f in _FUNCTIONS.items() if text.startswith(prefix)), None)
     if text == "COUNT(*)":
         return Aggregate("count")
-    if name is None or (name == "count" and function.isDistinct()):
+    if name is None or (name in ("count", "sum") and function.isDistinct()):
         return None
     column = column_of(function.column())
     return None if column is None else Aggregate(name, column)

@@ -1,6 +1,6 @@
 """Reading: pruning and filters arrive while Spark optimizes, the plan is made here from manifests, then one of
-four executions: Spark's own Parquet scan over the files that are left, Python workers that merge, a lookup of a few
-keys in the driver, or rows that metadata already answers.
+four executions: Spark's own Parquet scan over the files that are left, Python workers that merge (and, for aggregates,
+reduce), a lookup of a few keys in the driver, or rows that metadata already answers.
 """
 
 from __future__ import annotations
@@ -19,12 +19,14 @@ from paimon_core.expressions.predicate import Predicate, conjunction, describe
 from paimon_core.formats.arrow_types import FILE_PATH, ROW_INDEX
 from paimon_core.formats.registry import format_name
 from paimon_core.options import DATA_FILE_PREFIX, READ_ALLOW_FULL_SCAN
-from paimon_core.scan.aggregates import Aggregate, aggregate, result_fields
+from paimon_core.scan.aggregates import aggregate
 from paimon_core.scan.increment import Increment
 from paimon_core.scan.limits import Order, first_rows, top_rows
 from paimon_core.scan.partitions import in_partitions
 from paimon_core.scan.plan import Plan
 from paimon_core.scan.pruning import keys_asked_for
+from paimon_core.scan.reduction import Reduction
+from paimon_core.scan.splits import spread
 from paimon_core.scan.verify import check_sizes
 from paimon_core.scan.views import View, view_fields
 from paimon_core.spec.paths import data_file_path
@@ -33,6 +35,7 @@ from paimon_core.spec.split import DataSplit, encode_split
 from paimon_core.spec.types import DataField, Kind, TimeType, nested_types
 from paimon_core.store.blob_fields import descriptor_fields
 from paimon_core.table import Table
+from paimon_sql.spark.bucket_partitions import BucketedBatch, bucket_key, compiled, partitioning
 from paimon_sql.spark.filters import from_connector, spark_prunes_soundly, translate_all
 from paimon_sql.spark.jvm import PYTHON_SOURCE, READ, SQL, Jvm
 from paimon_sql.spark.local_scan import LocalScan
@@ -41,8 +44,9 @@ from paimon_sql.spark.pushdown import aggregates_of, is_answered_by_partitions, 
 from paimon_sql.spark.session_bridge import SessionBridge
 from paimon_sql.spark.statistics import scan_statistics
 from paimon_sql.spark.types import read_struct, string_types, to_struct
-from paimon_sql.spark.worker import BatchFunction, read_function, split_batches
+from paimon_sql.spark.worker import BatchFunction, read_function, reduce_function, split_batches
 
+_JOINS_BUCKETS = "spark.sql.sources.v2.bucketing.enabled"
 _LOOKUP_KEYS, _LOOKUP_FILES, _LOOKUP_BYTES = 16, 64, 2**28
 
 _MOST_VALUES = 1000  # of a filter made while a query runs: to hand over more costs more than partitions save
@@ -66,7 +70,7 @@ class PaimonScanBuilder(Proxy):
         self.pruning: tuple[Predicate, ...] = ()
         self.of_rows: list[tuple[Any, Predicate]] = []  # those of them that Spark evaluates, too
         self.filters_rows = False  # whether Spark takes rows away after the scan
-        self.aggregated: tuple[tuple[str, ...], tuple[Aggregate, ...]] | None = None
+        self.reduction: Reduction | None = None
         self.limit = 0
         self.order: Order | None = None
 
@@ -93,18 +97,17 @@ class PaimonScanBuilder(Proxy):
         return {name: field for name, field in held.items() if field.type.kind is not Kind.BLOB}
 
     def supportCompletePushDown(self, aggregation: Any) -> bool:
-        return self.pushAggregation(aggregation)
+        reduction = self._reduction_of(aggregation)
+        return reduction is not None and self._answer(reduction) is not None
 
     def pushAggregation(self, aggregation: Any) -> bool:
-        if self.filters_rows or not self._is_version:
-            return False
-        found = aggregates_of(aggregation)
-        if found is not None and self._answer(*found) is not None:
-            self.aggregated = found
-        return self.aggregated is not None
+        reduction = self._reduction_of(aggregation)
+        if reduction is not None and (self._answer(reduction) is not None or self._workers_reduce(reduction)):
+            self.reduction = reduction
+        return self.reduction is not None
 
     def pushLimit(self, limit: int) -> bool:
-        if self.filters_rows or self.aggregated is not None or not self._is_version:
+        if self.filters_rows or self.reduction is not None or not self._is_version:
             return False
         self.limit = limit
         return True
@@ -120,8 +123,8 @@ class PaimonScanBuilder(Proxy):
         return True
 
     def build(self) -> Any:
-        if self.aggregated is not None:
-            return self._local_scan(*self.aggregated)
+        if self.reduction is not None and self._answer(self.reduction) is not None:
+            return self._local_scan(self.reduction)
         plan = self._plan
         self._check_left_out(plan)
         if self.order is not None:
@@ -129,6 +132,8 @@ class PaimonScanBuilder(Proxy):
         elif self.limit:
             plan = first_rows(plan, self.limit)
         self._check_columns(plan)
+        if self.reduction is not None:
+            return ReducingScan(self.jvm, self.session, self.table, plan, self, self.reduction)
         by_partitions = self._is_version and any(k in self.required.names for k in self.table.schema.partition_keys)
         if self._spark_can_read(plan):
             raw = PartitionedRawScan if by_partitions else RawScan
@@ -159,22 +164,33 @@ class PaimonScanBuilder(Proxy):
         """Whether rows of a version are read, not changes."""
         return not self.view.is_log and not isinstance(self.version, Increment)
 
-    def _answer(self, groups: tuple[str, ...], aggregates: tuple[Aggregate, ...]) -> pa.Table | None:
+    def _reduction_of(self, aggregation: Any) -> Reduction | None:
+        """What of an aggregation can be done here, all of it or none."""
+        found = None if self.filters_rows or not self._is_version else aggregates_of(aggregation)
+        return None if found is None else Reduction(*found)
+
+    def _workers_reduce(self, reduction: Reduction) -> bool:
+        """Whether rows have to pass Python workers, which may as well aggregate them."""
+        schema, plan = self.table.schema, self._plan
+        if not reduction.is_possible(schema) or not plan.splits or self._spark_can_read(plan) or self._is_lookup(plan):
+            return False
+        self.required = StructType([self.required[c] for c in reduction.columns(schema)])
+        return True
+
+    def _answer(self, reduction: Reduction) -> pa.Table | None:
         """What metadata says, kept: Spark asks whether there is an answer, and asks again, before it takes it."""
-        key = groups, aggregates
-        if key not in self._answers:
-            self._answers[key] = aggregate(self.table.store, self._plan, groups, aggregates)
-        return self._answers[key]
+        if reduction not in self._answers:
+            self._answers[reduction] = aggregate(self.table.store, self._plan, reduction.groups, reduction.aggregates)
+        return self._answers[reduction]
 
     @cached_property
-    def _answers(self) -> dict[tuple[tuple[str, ...], tuple[Aggregate, ...]], pa.Table | None]:
+    def _answers(self) -> dict[Reduction, pa.Table | None]:
         return {}
 
-    def _local_scan(self, groups: tuple[str, ...], aggregates: tuple[Aggregate, ...]) -> LocalScan:
-        schema = string_types(to_struct(result_fields(self.table.store, groups, aggregates)))
-        about = f"PaimonScan[metadata] {', '.join((*groups, *(a.describe() for a in aggregates)))}"
-        answer = self._answer(groups, aggregates)
-        return LocalScan(self.jvm, self.session, answer, schema, f"{about} of {self.describe(self._plan)}")
+    def _local_scan(self, reduction: Reduction) -> LocalScan:
+        schema = string_types(to_struct(reduction.fields(self.table.store)))
+        about = f"PaimonScan[metadata] {reduction.describe()} of {self.describe(self._plan)}"
+        return LocalScan(self.jvm, self.session, self._answer(reduction), schema, about)
 
     @property
     def predicate(self) -> Predicate | None:
@@ -265,6 +281,11 @@ class _Scan(Proxy):
         self.session, self.table, self.plan, self.planned = session, table, plan, plan
         self.required, self.predicate, self.about = builder.required, builder.predicate, builder.describe(plan)
         self.view, self.builder = builder.view, builder
+        by_bucket = session.conf(_JOINS_BUCKETS, "true").lower() == "true" and builder.reduction is None
+        self.bucket_key = bucket_key(table.store, plan, builder.required.names) if by_bucket else None
+
+    def outputPartitioning(self) -> Any:
+        return partitioning(self.jvm, self.bucket_key, len(self.plan.splits))
 
     def toString(self) -> str:
         store = self.table.store
@@ -318,13 +339,16 @@ class RawScan(_Scan):
         return f"PaimonScan[raw] {self.about}"
 
     def toBatch(self) -> Any:
-        return self.inner.toBatch()
+        if self.bucket_key is None:
+            return self.inner.toBatch()
+        buckets = {f.file_name: s.bucket for s in self.plan.splits for f in s.files}
+        return BucketedBatch(self.jvm, self.inner.toBatch(), buckets)
 
     def columnarSupportMode(self) -> Any:
         return self.jvm.constant(f"{READ}.Scan$ColumnarSupportMode", "PARTITION_DEFINED")
 
     class Java:
-        implements = [f"{READ}.SupportsReportStatistics"]
+        implements = [f"{READ}.SupportsReportStatistics", f"{READ}.SupportsReportPartitioning"]
 
 
 class MergeScan(_Scan):
@@ -338,11 +362,44 @@ class MergeScan(_Scan):
 
     def toBatch(self) -> Any:
         function = read_function(self.table.store, self.required, self.predicate, self.view)
-        splits = [encode_split(s) for s in self.plan.splits]
-        return WorkerBatch(self.jvm, self.session, self.toString(), splits, function, self.required)
+        return self._batch(function, self.required)
+
+    def _batch(self, function: BatchFunction, result: StructType) -> WorkerBatch:
+        splits = list(spread(self.plan.splits, self.jvm.context.defaultParallelism))
+        texts = [encode_split(s) for s in splits]
+        buckets = None if self.bucket_key is None else [s.bucket for s in splits]
+        return WorkerBatch(self.jvm, self.session, self.toString(), texts, function, result, buckets)
 
     class Java:
-        implements = [f"{READ}.SupportsReportStatistics"]
+        implements = [f"{READ}.SupportsReportStatistics", f"{READ}.SupportsReportPartitioning"]
+
+
+class ReducingScan(MergeScan):
+    """A `MergeScan` whose workers aggregate what they merged; Spark puts their parts together."""
+
+    def __init__(
+        self,
+        jvm: Jvm,
+        session: SessionBridge,
+        table: Table,
+        plan: Plan,
+        builder: PaimonScanBuilder,
+        reduction: Reduction,
+    ) -> None:
+        super().__init__(jvm, session, table, plan, builder)
+        self.reduction = reduction
+        self.result = string_types(to_struct(reduction.fields(table.store)))
+        self.about = f"{reduction.describe()} of {self.about}"
+
+    def readSchema(self) -> Any:
+        return self.jvm.struct_type(self.result)
+
+    def toBatch(self) -> Any:
+        function = reduce_function(self.table.store, self.result, self.predicate, self.view, self.reduction)
+        return self._batch(function, self.result)
+
+    class Java:
+        implements = [f"{READ}.SupportsReportStatistics", f"{READ}.SupportsReportPartitioning"]
 
 
 class _RuntimeFiltered(_Scan):
@@ -375,14 +432,22 @@ class PartitionedRawScan(_RuntimeFiltered, RawScan):
         self.plan, self.inner = plan, RawScan(self.jvm, self.session, self.table, plan, self.builder).inner
 
     class Java:
-        implements = [f"{READ}.SupportsReportStatistics", f"{READ}.SupportsRuntimeV2Filtering"]
+        implements = [
+            f"{READ}.SupportsReportStatistics",
+            f"{READ}.SupportsReportPartitioning",
+            f"{READ}.SupportsRuntimeV2Filtering",
+        ]
 
 
 class PartitionedMergeScan(_RuntimeFiltered, MergeScan):
     """A `MergeScan` of a table with partitions."""
 
     class Java:
-        implements = [f"{READ}.SupportsReportStatistics", f"{READ}.SupportsRuntimeV2Filtering"]
+        implements = [
+            f"{READ}.SupportsReportStatistics",
+            f"{READ}.SupportsReportPartitioning",
+            f"{READ}.SupportsRuntimeV2Filtering",
+        ]
 
 
 class WorkerBatch(Proxy):
@@ -396,17 +461,23 @@ class WorkerBatch(Proxy):
         splits: Sequence[str],
         function: BatchFunction,
         required: StructType,
+        buckets: Sequence[int] | None = None,
     ) -> None:
         super().__init__(jvm)
-        self.session, self.about, self.splits = session, about, splits
+        self.session, self.about, self.splits, self.buckets = session, about, splits, buckets
         self.function, self.required = function, required
 
     def toString(self) -> str:
         return f"WorkerBatch of {self.about}"
 
     def planInputPartitions(self) -> Any:
-        partition = self.jvm.java_class(f"{PYTHON_SOURCE}.PythonInputPartition")
-        splits = [partition(i, bytearray(s.encode())) for i, s in enumerate(self.splits)]
+        texts = [bytearray(s.encode()) for s in self.splits]
+        if self.buckets is None:
+            partition = self.jvm.java_class(f"{PYTHON_SOURCE}.PythonInputPartition")
+            splits = [partition(i, text) for i, text in enumerate(texts)]
+        else:
+            made = compiled(self.jvm).ofSplit
+            splits = [made(i, text, b) for i, (text, b) in enumerate(zip(texts, self.buckets, strict=True))]
         return self.jvm.array(f"{READ}.InputPartition", splits)
 
     def createReaderFactory(self) -> Any:

@@ -14,6 +14,7 @@ from typing import Protocol, TypeVar
 
 import pyarrow as pa
 import pyarrow.compute as pc
+from pyspark import TaskContext
 from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StructType
 
@@ -23,6 +24,7 @@ from paimon_core.format_table.scan import decode_format_split, read_format_split
 from paimon_core.format_table.write import FormatTableWriter, encode_staged_files
 from paimon_core.formats.arrow_types import TRACKING_FIELDS, arrow_schema
 from paimon_core.formats.required_parts import with_required_parts
+from paimon_core.scan.reduction import Reduction
 from paimon_core.scan.views import View, read_view
 from paimon_core.spec.message import encode_message
 from paimon_core.spec.split import DataSplit, decode_split
@@ -35,6 +37,7 @@ from paimon_core.write.writer import open_changes_writer, open_writer
 
 BatchFunction = Callable[[Iterator[pa.RecordBatch]], Iterable[pa.RecordBatch]]
 T = TypeVar("T")
+_SEQUENCES_PER_TASK = 2**24
 T_co = TypeVar("T_co", covariant=True)
 
 
@@ -51,6 +54,13 @@ def read_function(
 ) -> BatchFunction:
     """A function of one row, the JSON of a split, to the split's batches with the columns Spark requires."""
     return _task(_read, store, required, predicate, view)
+
+
+def reduce_function(
+    store: TableStore, result: StructType, predicate: Predicate | None, view: View, reduction: Reduction
+) -> BatchFunction:
+    """As `read_function`, to aggregates of parts of the split's rows."""
+    return _task(_reduce, store, result, predicate, view, reduction)
 
 
 def split_batches(
@@ -119,6 +129,19 @@ def _read(
     yield from split_batches(store, required, predicate, view, split)
 
 
+def _reduce(
+    store: TableStore,
+    result: StructType,
+    predicate: Predicate | None,
+    view: View,
+    reduction: Reduction,
+    partitions: Iterator[pa.RecordBatch],
+) -> Iterator[pa.RecordBatch]:
+    split = decode_split(_only_text(partitions))
+    rows = read_view(store, view, split, reduction.columns(store.schema), predicate)
+    yield from _for_spark(reduction.apply(store, rows), result)
+
+
 def _read_format(
     store: TableStore, required: StructType, predicate: Predicate | None, partitions: Iterator[pa.RecordBatch]
 ) -> Iterator[pa.RecordBatch]:
@@ -139,7 +162,7 @@ def _write(
     batches: Iterator[pa.RecordBatch],
 ) -> Iterator[pa.RecordBatch]:
     schema = arrow_schema((*store.schema.fields, *(TRACKING_FIELDS if tracked else ())))
-    writer = open_writer(store, sequence_start=sequence_start, base=base, tracked=tracked)
+    writer = open_writer(store, sequence_start=_own_sequence(sequence_start), base=base, tracked=tracked)
     messages = _written(writer, (_with_types(b, schema) for b in batches))
     yield _message(json.dumps([encode_message(m) for m in messages]).encode())
 
@@ -159,10 +182,18 @@ def _write_changes(
     batches: Iterator[pa.RecordBatch],
 ) -> Iterator[pa.RecordBatch]:
     schema = arrow_schema(store.schema.fields)
-    writer = open_changes_writer(store, sequence_start=sequence_start, once=once, base=base, updates=updates)
+    start = _own_sequence(sequence_start)
+    writer = open_changes_writer(store, sequence_start=start, once=once, base=base, updates=updates)
     messages = [encode_message(m) for m in _written(writer, (_with_known_types(b, schema) for b in batches))]
     removed = writer.removed.to_json() if isinstance(writer, AppendChangesWriter | EvolvedChangesWriter) else {}
     yield _message(json.dumps({"messages": messages, "removed": removed}).encode())
+
+
+def _own_sequence(start: int) -> int:
+    """Where the sequence numbers of this task start: where tasks have ranges of their own, metadata says which of two
+    files is younger, and a merge need not read the numbers. Tasks of more rows overlap, which costs that alone."""
+    task = TaskContext.get()
+    return start + (task.partitionId() if task is not None else 0) * _SEQUENCES_PER_TASK
 
 
 def _written(writer: _Writer[T], batches: Iterable[pa.RecordBatch]) -> T:

@@ -90,7 +90,12 @@ def statements(spark: SparkSession) -> dict[str, Any]:
     spark.sql("INSERT INTO t SELECT id, 'new' FROM range(900, 1200)")
     seen["merged"] = rows(totals.format(""))
     seen["merged plan"] = rows(f"EXPLAIN {totals.format('')}")
+    joined = "SELECT count(*), sum(l.k) FROM t l JOIN t r ON l.k = r.k"
+    spark.conf.set("spark.sql.autoBroadcastJoinThreshold", "-1")
+    seen["joined merged"] = rows(joined)
     spark.sql("CALL sys.compact(table => 't')")
+    seen["joined raw"] = rows(joined)
+    seen["joined plan"] = rows(f"EXPLAIN {joined.replace('count(*), sum(l.k)', '*')}")
     seen["raw"] = rows(totals.format(""))
     seen["raw plan"] = rows(f"EXPLAIN {totals.format('')}")
     seen["first version"] = rows(totals.format("VERSION AS OF 1"))

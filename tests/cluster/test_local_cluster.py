@@ -43,6 +43,8 @@ def test_statements(cluster: dict[str, Any]) -> None:
     seen = cluster["statements"]
     assert seen["merged"] == seen["raw"] == [["new", 300, sum(range(900, 1200))], ["old", 900, sum(range(900))]]
     assert "PaimonScan[merge]" in seen["merged plan"][0][0] and "PaimonScan[raw]" in seen["raw plan"][0][0]
+    assert seen["joined merged"] == seen["joined raw"] == [[1200, sum(range(1200))]]
+    assert "Join" in seen["joined plan"][0][0] and "Exchange" not in seen["joined plan"][0][0]
     assert seen["first version"] == [["old", 1000, sum(range(1000))]]
     assert seen["snapshots"] == [[1, "APPEND", 1000], [2, "APPEND", 1300], [3, "COMPACT", 1200]]
 

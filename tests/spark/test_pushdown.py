@@ -121,6 +121,44 @@ def test_keys(spark: Any) -> None:
     assert "LocalTableScan" not in scan(spark, "SELECT count(*) FROM `t$audit_log`")
 
 
+def test_workers_aggregate_what_they_merge(spark: Any) -> None:
+    spark.sql(
+        "CREATE TABLE t (k INT, a INT, b BIGINT, f DOUBLE, d DECIMAL(9, 2), s STRING, ts TIMESTAMP, pt STRING)"
+        " PARTITIONED BY (pt) TBLPROPERTIES ('primary-key' = 'k,pt', 'bucket' = '2', 'write-only' = 'true')"
+    )
+    for factor, rows in ((1, 60), (3, 40)):
+        spark.sql(
+            f"INSERT INTO t SELECT id, nullif(id * {factor}, 21), if(id < 9, 4611686018427387904, -id), id / 4,"
+            " id / 4, concat('s', id % 3), timestamp'2020-01-01' + make_interval(0, 0, 0, id), concat('p', id % 2)"
+            f" FROM (SELECT CAST(id AS INT) id FROM range({rows}))"
+        )
+    spark.createDataFrame(spark.table("t").collect(), spark.table("t").schema).createOrReplaceTempView("plain")
+    reduced = (
+        "SELECT count(*), count(a), sum(a), sum(f), avg(a), min(s), max(s), max(ts), min(d) FROM {t}",
+        "SELECT s, count(*), round(sum(f), 2), max(d) FROM {t} GROUP BY s",
+        "SELECT k, sum(a) FROM {t} GROUP BY k HAVING sum(a) > 30",
+        "SELECT DISTINCT s, pt FROM {t}",
+        "SELECT pt, avg(f) FROM {t} WHERE pt = 'p1' GROUP BY pt",
+        "SELECT try_sum(b), count(b) FROM {t}",
+    )
+    others = (
+        "SELECT sum(d), max(f) FROM {t}",
+        "SELECT count(DISTINCT s), sum(a) FROM {t}",
+        "SELECT sum(a) FROM {t} WHERE a > 3",
+        "SELECT sum(a) FILTER (WHERE a > 3), sum(a + 1) FROM {t}",
+        "SELECT f, count(*) FROM {t} GROUP BY f",
+        "SELECT pt, k, sum(a) FROM {t} GROUP BY k, pt",
+        "SELECT count(*) FROM {t} WHERE k = 4 AND pt = 'p0'",
+    )
+    for query in reduced + others:
+        found, alone = (spark.sql(query.format(t=t)).collect() for t in ("t", "plain"))
+        assert sorted(map(str, found)) == sorted(map(str, alone)), query
+        about = re.search(r"PaimonScan\[merge\] (.*?)t, snapshot", scan(spark, query.format(t="t")))
+        assert (about is not None and " of " in about[1]) == (query in reduced), query
+    with pytest.raises(Exception, match="ARITHMETIC_OVERFLOW"):
+        spark.sql("SELECT sum(b) FROM t").collect()
+
+
 @pytest.mark.parametrize(
     "options", ["", "TBLPROPERTIES ('primary-key' = 'k,pt', 'bucket' = '1', 'write-only' = 'true')"]
 )
@@ -152,3 +190,38 @@ def _scanned(frame: Any, table: str) -> int:
     every = [leaves.apply(i) for i in range(leaves.size())]
     (scan,) = [leaf for leaf in every if leaf.nodeName().endswith(f".{table}")]
     return int(scan.metrics().get("numOutputRows").get().value())
+
+
+def test_tables_of_equal_buckets_are_joined_without_a_shuffle(spark: Any) -> None:
+    spark.conf.set("spark.sql.autoBroadcastJoinThreshold", "-1")
+    tables = {
+        "merged": "'primary-key' = 'k', 'bucket' = '4', 'write-only' = 'true'",
+        "raw": "'bucket-key' = 'k', 'bucket' = '4'",
+        "days": "'primary-key' = 'k,day', 'bucket-key' = 'k', 'bucket' = '4'",
+        "others": "'bucket-key' = 'k', 'bucket' = '8'",
+        "both": "'bucket-key' = 'k,v', 'bucket' = '4'",
+        "modulo": "'bucket-key' = 'k', 'bucket' = '4', 'bucket-function.type' = 'mod'",
+    }
+    for name, properties in tables.items():
+        partitioned = "PARTITIONED BY (day)" if name == "days" else ""
+        spark.sql(f"CREATE TABLE {name} (k BIGINT, v STRING, day INT) {partitioned} TBLPROPERTIES ({properties})")
+        for start in (0, 20):
+            spark.sql(f"INSERT INTO {name} SELECT id, concat('{name}', id), id % 3 FROM range({start}, {start + 40})")
+
+    def joined(left: str, right: str) -> bool:
+        """Whether Spark shuffles nothing; the answer is that of a join that shuffles."""
+        query = f"SELECT l.k, l.v, r.v FROM {left} l JOIN {right} r ON l.k = r.k"
+        answers = []
+        for enabled in ("true", "false"):
+            spark.conf.set("spark.sql.sources.v2.bucketing.enabled", enabled)
+            answers.append(sorted(map(str, spark.sql(query).collect())))
+        spark.conf.unset("spark.sql.sources.v2.bucketing.enabled")
+        assert answers[0] == answers[1] != []
+        return "Exchange" not in scan(spark, query)
+
+    pairs = (("merged", "merged"), ("merged", "raw"), ("raw", "days"), ("days", "merged"))
+    assert [joined(*p) for p in pairs] == [True] * 4
+    assert [joined("raw", other) for other in ("others", "both", "modulo")] == [False] * 3
+    assert "Exchange" not in scan(spark, "SELECT k, count(*), max(v) FROM merged GROUP BY k")
+    spark.sql("CALL sys.rescale('days', bucket_num => 2)")
+    assert not joined("days", "merged")

@@ -5,10 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 
-from paimon_core.formats.arrow_types import VALUE_KIND
-from paimon_core.formats.columns import fixed_values
 from paimon_core.lsm.engines.groups import rows_taken, steps_of
-from paimon_core.lsm.rows import KeyedRows, is_retract
+from paimon_core.lsm.rows import KeyedRows, is_retract, row_kinds
 
 
 def deduplicate(rows: KeyedRows, drop_delete: bool, ignore_delete: bool = False) -> pa.RecordBatch:
@@ -16,9 +14,9 @@ def deduplicate(rows: KeyedRows, drop_delete: bool, ignore_delete: bool = False)
 
     `ignore_delete`: a delete is no row where its key has others; a key with several deletes only is left out.
     """
-    winners = rows.order[rows.last]
-    if drop_delete or ignore_delete:
-        retract = is_retract(fixed_values(rows.batch.column(VALUE_KIND), np.int8))
+    winners, kinds = rows.order[rows.last], row_kinds(rows.batch)
+    if kinds is not None and (drop_delete or ignore_delete):
+        retract = is_retract(kinds)
         if ignore_delete and retract.any():
             steps = steps_of(rows)
             newest = steps.last(~retract[rows.order] | np.repeat(steps.sizes == 1, steps.sizes))

@@ -9,9 +9,9 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from paimon_core.formats.arrow_types import VALUE_KIND
-from paimon_core.formats.columns import fixed_array, fixed_values, taken
+from paimon_core.formats.columns import fixed_array, taken
 from paimon_core.lsm.functions.steps import Groups, Steps
-from paimon_core.lsm.rows import KeyedRows, is_retract
+from paimon_core.lsm.rows import KeyedRows, is_retract, row_kinds
 
 
 def steps_of(rows: KeyedRows) -> Steps:
@@ -22,8 +22,8 @@ def steps_of(rows: KeyedRows) -> Steps:
 
 def ordered_kinds(rows: KeyedRows) -> NDArray[np.int8]:
     """The row kinds in the order of the steps."""
-    kinds: NDArray[np.int8] = fixed_values(rows.batch.column(VALUE_KIND), "i1")[rows.order]
-    return kinds
+    kinds = row_kinds(rows.batch)
+    return np.zeros(len(rows.order), dtype=np.int8) if kinds is None else kinds[rows.order]
 
 
 def rows_taken(batch: pa.RecordBatch, winners: NDArray[np.int64]) -> pa.RecordBatch:

@@ -15,7 +15,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from paimon_core.errors import CorruptFileError, InvalidOptionError, UnsupportedFeatureError
-from paimon_core.expressions.predicate import Compare
+from paimon_core.expressions.predicate import And, Compare, In
 from paimon_core.formats.arrow_types import arrow_schema, arrow_type, field_id, key_value_fields
 from paimon_core.formats.file_format import ReadRequest
 from paimon_core.formats.parquet import ParquetFileWriter, ParquetFormat
@@ -165,6 +165,16 @@ def test_row_groups_without_a_match_are_skipped(tmp_path: Path) -> None:
         assert read(path, fields, predicate=Compare("d", ">", 5.0)).num_rows == 30  # NaN is above all
         assert read(path, fields, predicate=Compare("k", "=", 99)).num_rows == 0
     assert read(foreign, fields, predicate=Compare("d", "<", 1.0)).num_rows == 10
+
+
+def test_the_group_that_may_have_a_value_is_asked_for_it(tmp_path: Path) -> None:
+    fields = [DataField(id=0, name="k", type=INT), DataField(id=1, name="v", type=INT)]
+    path = tmp_path / "f.parquet"
+    write(path, fields, [pa.table([[i, i + 2, None], [0, 0, 0]], schema=arrow_schema(fields)) for i in (0, 10)])
+    for predicate in (Compare("k", "=", 11), In("k", (1, 11)), And((Compare("k", "=", 12), Compare("v", "=", 1)))):
+        assert read(path, fields, predicate=predicate).num_rows == 0
+    for predicate in (Compare("k", "=", 12), In("k", (1, 10)), And((Compare("k", "=", 12), Compare("v", "<", 1)))):
+        assert read(path, fields, predicate=predicate).column("k").to_pylist() == [10, 12, None]
 
 
 def test_footers_say_nothing_about_floats_because_they_leave_nan_out(tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -9,9 +10,12 @@ import pytest
 from paimon_core.errors import UnsupportedFeatureError
 from paimon_core.expressions.predicate import And, Compare, In, IsNull, Or, Predicate, StartsWith
 from paimon_core.scan.plan import Plan
+from paimon_core.scan.splits import spread
 from paimon_core.spec.binary_row import encode_body, encode_row
 from paimon_core.spec.hashing import bucket_of, murmur3_row
+from paimon_core.spec.index_manifest import DeletionVectorMeta
 from paimon_core.spec.manifest import DataFileMeta
+from paimon_core.spec.split import DataSplit, DeletionFile, SplitKind
 from paimon_core.spec.types import BIGINT, INT, STRING
 from paimon_core.store.snapshots import read_snapshot
 from paimon_core.table import Table
@@ -172,3 +176,19 @@ def test_files_of_other_formats_are_refused(tmp_path: Path) -> None:
     Table(store).commit([message(store, data_file(store, 1, 1, file_name="data-1.lance"))], info())
     with pytest.raises(UnsupportedFeatureError, match=r"data-1\.lance"):
         planned(Table(store))
+
+
+def test_splits_are_cut_where_tasks_would_be_idle(tmp_path: Path) -> None:
+    store = new_store(tmp_path)
+    files = tuple(replace(data_file(store, i, i), file_size=10 * 2**20) for i in range(6))
+    vector = DeletionVectorMeta(data_file=files[4].file_name, offset=1, length=2, cardinality=1)
+    marks = (DeletionFile("index", vector),)
+    split = DataSplit(partition=b"", bucket=0, bucket_dir="d", files=files, deletions=marks)
+
+    def sizes(split: DataSplit, tasks: int) -> list[int]:
+        return [len(s.files) for s in spread([split], tasks)]
+
+    assert [sizes(split, n) for n in (1, 2, 3, 100)] == [[6], [3, 3], [2, 2, 2], [1] * 6]
+    assert [len(s.deletions) for s in spread([split], 3)] == [0, 0, 1]
+    assert sizes(replace(split, needs_merge=True), 3) == sizes(replace(split, kind=SplitKind.CHANGES), 3) == [6]
+    assert sizes(replace(split, files=files[:1]), 3) == [1]

@@ -13,9 +13,11 @@ from hypothesis import strategies as st
 
 from paimon_core.errors import CorruptFileError, DataFileMissingError, InvalidDataError
 from paimon_core.expressions.predicate import And, Compare, Predicate
+from paimon_core.lsm.runs import sections
 from paimon_core.scan.read import read_split
 from paimon_core.spec.split import DataSplit
 from paimon_core.spec.types import BIGINT, BOOLEAN, DOUBLE, INT, STRING, DataField, RowType
+from paimon_core.store.bucket_files import BucketFiles, file_fields, merge_section, merge_spec
 from paimon_core.store.schemas import create_schema
 from paimon_core.store.table_store import TableStore
 from paimon_core.write.writer import open_writer
@@ -146,3 +148,22 @@ def test_deletes_are_dropped_even_where_nothing_overlaps(tmp_path: Path) -> None
     ((place, files),) = files_of(writer.finish()).items()
     split = DataSplit(partition=place[0], bucket=0, bucket_dir=store.bucket_dir(*place), files=tuple(files))
     assert [b.to_pydict() for b in read_split(store, split, ["k"])] == [{"k": [1]}]
+
+
+@pytest.mark.parametrize(("start", "told"), [(3, True), (2, False)])
+def test_sequence_numbers_are_read_where_metadata_does_not_tell_ages(tmp_path: Path, start: int, told: bool) -> None:
+    store = make_store(tmp_path, {"k": INT, "v": INT}, keys=["k"], bucket="1")
+    messages = []
+    for sequence, rows in ((0, [(1, 10), (2, 20), (3, 30)]), (start, [(3, 31), (2, 21)])):
+        writer = open_writer(store, sequence_start=sequence)
+        writer.write(make_batch(store, rows))
+        messages += writer.finish()
+    (section,) = sections([f for m in messages for f in m.new_files], [INT])
+    bucket = BucketFiles(store, store.bucket_dir(messages[0].partition, 0), file_fields(store))
+    spec = merge_spec(store, drop_delete=True)
+    for values_only in (False, True):
+        (batch,) = merge_section(bucket, section, spec, values_only=values_only)
+        assert batch.column("v").to_pylist() == [10, 21, 31]
+        numbers = batch.to_pydict().get("_SEQUENCE_NUMBER")
+        assert numbers == (None if values_only and told else [0, start + 1, start])
+        assert ("_VALUE_KIND" in batch.schema.names) != values_only
