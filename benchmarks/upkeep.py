@@ -34,7 +34,7 @@ from paimon_core.store.new_schema import new_table_schema
 from paimon_core.store.schemas import create_schema
 from paimon_core.store.table_store import TableStore
 from paimon_core.table import Table
-from paimon_core.write.data_files import wall_clock
+from paimon_core.write.clock import wall_clock
 
 KEPT = 100
 FOREVER = 2**62

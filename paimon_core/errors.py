@@ -8,6 +8,7 @@ PaimonError
 ├── InvalidDataError (ValueError)          rows that the table cannot take (NULL in a NOT NULL column, …)
 │   └── MergeRefusedError                  rows of one key that the merge engine cannot make one
 ├── NotFoundError (LookupError)
+│   ├── FunctionNotFoundError              a catalog has no such function
 │   ├── DatabaseNotFoundError, SchemaNotFoundError, ConsumerNotFoundError, TableNotFoundError
 │   │   └── BranchNotFoundError            a kind of TableNotFoundError
 │   ├── SnapshotNotFoundError
@@ -87,6 +88,10 @@ class SchemaNotFoundError(NotFoundError):
 
 class ConsumerNotFoundError(NotFoundError):
     """No such consumer."""
+
+
+class FunctionNotFoundError(NotFoundError):
+    """A catalog has no function of that name."""
 
 
 class DataFileMissingError(NotFoundError):

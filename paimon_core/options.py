@@ -144,6 +144,15 @@ BTREE_INDEX_COMPRESSION_LEVEL = Option("btree-index.compression-level", integer,
 BTREE_INDEX_SCAN_SIZE = Option(
     "btree-index.fallback-scan-max-size", memory_size, 256 * 2**20, "Bytes of files that ranges are looked up in."
 )
+BLOB_AS_DESCRIPTOR = Option("blob-as-descriptor", boolean, False, "Readers see where BLOB values are, not the values.")
+BLOB_DESCRIPTOR_FIELD = Option(
+    "blob-descriptor-field", names, NO_NAMES, "BLOB columns whose descriptors are in the data files."
+)
+BLOB_FIELD = Option("blob-field", names, NO_NAMES, "Columns of binaries that are BLOB, in files of their own.")
+BLOB_TARGET_FILE_SIZE = Option(
+    "blob.target-file-size", optional(memory_size), None, "Size at which .blob files roll; default: target-file-size."
+)
+BLOB_VIEW_FIELD = Option("blob-view-field", names, NO_NAMES, "BLOB columns that name values of other tables.")
 BUCKET = Option("bucket", integer, -1, "Number of buckets; -1: dynamic with a primary key, unaware without.")
 BUCKET_FUNCTION = Option(
     "bucket-function.type", one_of("default", "mod", "hive"), "default", "How the bucket follows from the bucket key."

@@ -17,6 +17,7 @@ from paimon_core.errors import CommitUnknownError, PaimonError, UnsupportedFeatu
 from paimon_core.expressions.predicate import Predicate
 from paimon_core.lsm.compaction import last_level
 from paimon_core.maintenance.after_commit import keep_up
+from paimon_core.maintenance.chain_tables import drop_outdated
 from paimon_core.options import BUCKET, COMMIT_UNSAFE_STORAGE, COMMIT_USER_PREFIX, DYNAMIC, POSTPONED
 from paimon_core.scan.fallback import plan_with_fallback
 from paimon_core.scan.increment import Increment
@@ -142,6 +143,8 @@ class Table:
             delete_hash_indexes(self.store, indexes.merged)
             raise
         delete_hash_indexes(self.store, indexes.parts)
+        if made is not None:
+            drop_outdated(self.store, made, publisher)
         if made is not None and not _only_waiting(messages):
             is_write = made.commit_kind is not CommitKind.COMPACT
             keep_up(self.store, made, publisher, {m.partition for m in messages} if is_write else ())

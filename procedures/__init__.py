@@ -5,6 +5,7 @@ from __future__ import annotations
 from paimon_sql.procedures import (
     absent,
     branches,
+    chain_tables,
     cloning,
     column_statements,
     consumers,
@@ -48,6 +49,7 @@ PROCEDURES = {
         branches.fast_forward,
         branches.merge_branch,
         branches.rename_branch,
+        chain_tables.compact_chain_table,
         cloning.clone,
         compact,
         compact_database,

@@ -19,7 +19,7 @@ from paimon_core.spec.snapshot import Snapshot
 from paimon_core.store.manifests import live_files
 from paimon_core.store.partitions import PartitionFilter, only_partitions
 from paimon_core.table import Table
-from paimon_core.write.data_files import wall_clock
+from paimon_core.write.clock import wall_clock
 from paimon_sql.procedures.arguments import given, partition_specs
 from paimon_sql.procedures.registry import ProcedureContext
 

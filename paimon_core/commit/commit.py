@@ -14,6 +14,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 
+from paimon_core.commit.chain_conflicts import check_anchors
 from paimon_core.commit.changes import Change, Delta, Overwrite, changes_of
 from paimon_core.commit.conflicts import find_conflict
 from paimon_core.commit.draft import CommitInfo, Draft, write_draft
@@ -214,6 +215,7 @@ def _delta(store: TableStore, change: Change, latest: Snapshot | None) -> Delta:
     check_writable(store)
     live = {} if change.scope is None else live_files(store, latest, change.scope)
     entries = change.against(live)
+    check_anchors(store, change.kind, entries)
     indexed = index_entries(store, latest)
     written = partial(_written_columns, store)
     index = [*change.index_against(indexed), *_outdated(store, change, indexed, entries)]

@@ -1,6 +1,7 @@
 """Whether files with data evolution still fit the live ones: a pure decision, a sentence or None.
 
-1. A file of columns has the rows of a live range, and a range's files have exactly the same rows.
+1. A file of columns has the rows of a live range, and a range's files have exactly the same rows; a `.blob` file has
+   rows of one.
 2. Nobody else has written one of its columns since the version its rows were read in.
 """
 
@@ -20,19 +21,28 @@ def find_range_conflict(
 ) -> str | None:
     """What makes `delta` impossible on top of `live` (its partitions' files); `base` is the snapshot (0: none) in
     which the rows of its columns were read, None where it writes none."""
-    added = [e for e in delta if e.kind is FileKind.ADD and e.file.first_row_id is not None and not is_blob(e.file)]
+    added = [e for e in delta if e.kind is FileKind.ADD and e.file.first_row_id is not None]
     if not added:
         return None
     gone = {e.identifier for e in delta if e.kind is FileKind.DELETE}
-    kept: dict[bytes, list[DataFileMeta]] = defaultdict(list)
-    for identifier, entry in live.items():
-        if identifier not in gone and entry.file.first_row_id is not None and not is_blob(entry.file):
-            kept[entry.partition].append(entry.file)
+    kept = _by_partition(e for i, e in live.items() if i not in gone and e.file.first_row_id is not None)
     for partition, new in _by_partition(added).items():
-        problem = _overlap([*kept[partition], *new]) or _overwritten(kept[partition], new, base)
+        (files, blobs), (new_files, new_blobs) = _apart(kept.get(partition, [])), _apart(new)
+        problem = (
+            _overlap([*files, *new_files])
+            or _overwritten(files, new_files, base)
+            or _lost([*files, *new_files], new_blobs)
+            or _overwritten_blobs(blobs, new_blobs, base)
+        )
         if problem is not None:
             return problem
     return None
+
+
+def _apart(files: Iterable[DataFileMeta]) -> tuple[list[DataFileMeta], list[DataFileMeta]]:
+    """The files of ranges, and the `.blob` files."""
+    every = list(files)
+    return [f for f in every if not is_blob(f)], [f for f in every if is_blob(f)]
 
 
 def _by_partition(entries: Iterable[ManifestEntry]) -> dict[bytes, list[DataFileMeta]]:
@@ -55,6 +65,8 @@ def _overlap(files: Iterable[DataFileMeta]) -> str | None:
 
 
 def _overwritten(live: Iterable[DataFileMeta], new: Iterable[DataFileMeta], base: int | None) -> str | None:
+    if base is None:  # files of another table
+        return None
     ranges: dict[Bounds, list[DataFileMeta]] = defaultdict(list)
     for file in live:
         ranges[_bounds(file)].append(file)
@@ -65,8 +77,27 @@ def _overwritten(live: Iterable[DataFileMeta], new: Iterable[DataFileMeta], base
         if (first, end) not in ranges:
             return f"rows {first} to {end - 1}, of which it writes columns, are no longer there"
         for other in ranges[first, end]:
-            if other.max_sequence_number > (base or 0) and _share_columns(file, other):
+            if other.max_sequence_number > base and _share_columns(file, other):
                 return f"another commit has written the same columns of rows {first} to {end - 1} since they were read"
+    return None
+
+
+def _lost(files: Iterable[DataFileMeta], blobs: Iterable[DataFileMeta]) -> str | None:
+    ranges = {_bounds(f) for f in files}
+    for first, end in map(_bounds, blobs):
+        if not any(low <= first and end <= high for low, high in ranges):
+            return f"rows {first} to {end - 1}, of which it writes a BLOB column, are no longer there"
+    return None
+
+
+def _overwritten_blobs(live: Iterable[DataFileMeta], new: Sequence[DataFileMeta], base: int | None) -> str | None:
+    for other in live:
+        for file in new if base is not None and other.max_sequence_number > base else ():
+            (first, end), (low, high) = _bounds(file), _bounds(other)
+            if first < high and low < end and _share_columns(file, other):
+                return (
+                    f"another commit has written the same BLOB column of rows {first} to {end - 1} since they were read"
+                )
     return None
 
 

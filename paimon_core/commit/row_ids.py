@@ -8,6 +8,7 @@ from dataclasses import replace
 
 from paimon_core.formats.arrow_types import ROW_ID
 from paimon_core.spec.manifest import TO_BE_NUMBERED, DataFileMeta, FileKind, FileSource, ManifestEntry
+from paimon_core.spec.row_ranges import first_row, is_blob
 
 
 def number_rows(
@@ -15,14 +16,25 @@ def number_rows(
 ) -> tuple[list[ManifestEntry], int]:
     """The entries of a snapshot with ids for their new rows, from `next_row_id` up, and the first id that is left.
 
-    A file of rows that were in the table before has their ids in a column, or knows the first of them.
+    A file of rows that were in the table before has their ids in a column, or knows the first of them, as do files of
+    another table, whose ids are then given to no others. `.blob` files follow the data file whose rows they have, those
+    of one column one after the other.
     """
+    entries = list(entries)
+    known = [e.file for e in entries if e.kind is FileKind.ADD and e.file.first_row_id is not None]
+    next_row_id = max([next_row_id, *(first_row(f) + f.row_count for f in known)])
     numbered = []
+    blob_ids: dict[tuple[str, ...] | None, int] = {}
+    first = next_row_id
     for entry in entries:
         file = entry.file
         if entry.kind is FileKind.ADD:
             file = _versioned(file, snapshot_id)
-            if _is_new(file):
+            if _is_new(file) and is_blob(file):
+                start = blob_ids.get(file.write_cols, first)
+                file, blob_ids[file.write_cols] = replace(file, first_row_id=start), start + file.row_count
+            elif _is_new(file):
+                first, blob_ids = next_row_id, {}
                 file, next_row_id = replace(file, first_row_id=next_row_id), next_row_id + file.row_count
         numbered.append(replace(entry, file=file))
     return numbered, next_row_id

@@ -28,7 +28,7 @@ from paimon_core.spec.manifest import UNAWARE_BUCKET, DataFileMeta, FileSource
 from paimon_core.spec.message import CommitMessage, decode_message, encode_message
 from paimon_core.spec.stats import EMPTY_STATS
 from paimon_core.store.table_store import TableStore
-from paimon_core.write.data_files import wall_clock
+from paimon_core.write.clock import wall_clock
 from paimon_core.write.writer import open_writer
 
 ADOPTED = ("orc", "parquet")

@@ -1,6 +1,7 @@
 """`.blob` files: the values of one column of large binaries. Layout, little endian:
 
-    per value   magic number (4 bytes), the value, the length of all four parts (8), CRC32 (4); nothing for no value
+    per value   magic number (4 bytes), the value, the length of all four parts (8), CRC32 of the others (4); nothing
+                for no value
     index       the lengths, each as the zigzag varint of its difference to the one before; -1: NULL, -2: not written
                 here, the value is that of an older file
     footer      the length of the index (4), version 1 (1)
@@ -10,8 +11,10 @@ Source: specification, "BLOB".
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -19,6 +22,8 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from paimon_core.errors import CorruptFileError
+from paimon_core.formats.columns import byte_lengths, validity
+from paimon_core.formats.output import OutputFile
 from paimon_core.io.file_io import FileIO, storage_errors
 
 _MAGIC, _VERSION = (1481511375).to_bytes(4, "little"), 1
@@ -26,6 +31,8 @@ _FOOTER, _HEAD, _TAIL = 5, 4, 12
 _NULL, _NOT_WRITTEN = -1, -2
 _MOST_BYTES = 64 * 2**20  # read at once, but for a single value
 _MOST_VARINT = 10
+_MAGIC_SUM = zlib.crc32(_MAGIC)
+_MAGIC_VALUE, _NOTHING = (pa.scalar(b, pa.large_binary()) for b in (_MAGIC, b""))
 
 Lengths = NDArray[np.int64]
 
@@ -62,6 +69,11 @@ class BlobFile:
         """The rows whose value this file tells."""
         return np.not_equal(self.lengths, _NOT_WRITTEN)
 
+    @property
+    def places(self) -> tuple[Lengths, Lengths]:
+        """Per row where its value starts, and its length, -1 for no value."""
+        return self.offsets + _HEAD, np.where(self.lengths > 0, self.lengths - _HEAD - _TAIL, -1)
+
     def read(self, start: int, count: int) -> Iterator[pa.Array]:
         """The values of some rows, in pieces; NULL for those that the file does not tell."""
         while count:
@@ -92,6 +104,75 @@ class BlobFile:
             raise CorruptFileError(self.path, "its values are not where its index says")
         places = pa.array(first + 1, mask=~stored)
         return pieces.take(places).cast(pa.binary())
+
+
+class BlobFileWriter:
+    """A `.blob` file that is being written. Raises `StorageError`."""
+
+    def __init__(self, io: FileIO, path: str) -> None:
+        self._file = OutputFile(io, path)
+        self._lengths: list[Lengths] = []
+        self.size = self.row_count = 0
+
+    def room(self, values: pa.Array, target: int) -> int:
+        """How many of the values go into the file until it has `target` bytes; the last one may go beyond."""
+        ends = self.size + np.cumsum(_entry_lengths(values))
+        return min(len(values), int(np.searchsorted(ends, target)) + 1)
+
+    def write(self, values: pa.Array, written: NDArray[np.bool_] | None = None) -> None:
+        """Append values; those not `written` are left to older files."""
+        lengths = _entry_lengths(values)
+        stored = values.drop_null().cast(pa.large_binary())
+        sizes = lengths[lengths > 0].astype("<i8")
+        tails = _entry_tails(stored, sizes)
+        entries = pc.binary_join_element_wise(_MAGIC_VALUE, stored, tails, _NOTHING)
+        size = int(sizes.sum())
+        with storage_errors("write", self._file.path):
+            self._file.sink.write(entries.buffers()[2].slice(0, size) if size else b"")
+        self.size += size
+        absent = np.full(len(values), _NULL) if written is None else np.where(written, _NULL, _NOT_WRITTEN)
+        self._lengths.append(np.where(lengths > 0, lengths, absent))
+        self.row_count += len(values)
+
+    def close(self) -> int:
+        """Finish the file and make it durable; its size in bytes."""
+        index = _encode_lengths(np.concatenate([np.zeros(0, dtype=np.int64), *self._lengths]))
+        with storage_errors("write", self._file.path):
+            self._file.sink.write(index + len(index).to_bytes(4, "little") + bytes([_VERSION]))
+        return self._file.finish()
+
+    def abort(self) -> None:
+        """Give the file up and delete it, as far as that is possible."""
+        self._file.abort()
+
+
+def _entry_lengths(values: pa.Array) -> Lengths:
+    """Bytes that are stored of each value."""
+    return np.where(validity(values), byte_lengths(values) + _HEAD + _TAIL, 0)
+
+
+def _entry_tails(stored: pa.Array, sizes: NDArray[Any]) -> pa.Array:
+    """What stands behind each value: its length, and the checksum, for which there is no function over columns."""
+    tails = np.zeros(len(sizes), dtype=[("length", "<i8"), ("checksum", "<u4")])
+    tails["length"] = sizes
+    ends = (int(n).to_bytes(8, "little") for n in sizes)
+    heads = (zlib.crc32(value.as_buffer(), _MAGIC_SUM) for value in stored)
+    tails["checksum"] = [zlib.crc32(end, head) for head, end in zip(heads, ends, strict=True)]
+    bounds = np.arange(len(sizes) + 1, dtype=np.int64) * _TAIL
+    return pa.Array.from_buffers(pa.large_binary(), len(sizes), [None, pa.py_buffer(bounds), pa.py_buffer(tails)])
+
+
+def _encode_lengths(lengths: Lengths) -> bytes:
+    """Zigzag varints of differences."""
+    differences = np.diff(lengths, prepend=0)
+    zigzag = ((differences << 1) ^ (differences >> 63)).view(np.uint64)
+    shifts = np.arange(_MOST_VARINT, dtype=np.uint64) * np.uint64(7)
+    groups = zigzag[:, None] >> shifts
+    kept = groups > 0
+    kept[:, 0] = True
+    more = np.zeros_like(kept)
+    more[:, :-1] = kept[:, 1:]
+    return ((groups & np.uint64(0x7F)).astype(np.uint8) | (more.astype(np.uint8) << 7))[kept].tobytes()
 
 
 def _decode_lengths(path: str, data: bytes) -> Lengths:

@@ -101,7 +101,7 @@ def chunk_stats(data_type: DataType, chunk: pq.ColumnChunkMetaData) -> ColumnSta
     if found is None or data_type.kind in _NESTED:
         return UNKNOWN
     nulls = found.null_count if found.has_null_count else None
-    if not found.has_min_max:
+    if not found.has_min_max or data_type.kind is Kind.BLOB:
         return ColumnStats(null_count=nulls)
     try:
         return ColumnStats(_decode(data_type, found.min_raw), _decode(data_type, found.max_raw), nulls)
@@ -119,7 +119,7 @@ def float_stats(column: pa.ChunkedArray) -> ColumnStats:
 
 def column_stats(data_type: DataType, column: pa.ChunkedArray) -> ColumnStats:
     """Statistics of values: bounds of what is not nested, and NULLs."""
-    if data_type.kind in _NESTED:
+    if data_type.kind in _NESTED or data_type.kind is Kind.BLOB:
         return ColumnStats(null_count=column.null_count)
     if data_type.kind in _FLOATS:
         return float_stats(column)

@@ -157,14 +157,11 @@ def files_to_merge(source: TableStore, target: TableStore) -> list[CommitMessage
     ours, theirs = live_files(source, latest_snapshot(source)), live_files(target, latest_snapshot(target))
     new = [e for key, e in ours.items() if key not in theirs]
     _check_schemas(source, target, new)
+    # ids of the other branch's rows are new ones here
+    files = ((e, replace(e.file, first_row_id=None)) for e in new)
     return [
-        CommitMessage(
-            partition=e.partition,
-            bucket=e.bucket,
-            total_buckets=e.total_buckets,
-            new_files=(replace(e.file, first_row_id=None),),
-        )
-        for e in new
+        CommitMessage(partition=e.partition, bucket=e.bucket, total_buckets=e.total_buckets, new_files=(file,))
+        for e, file in files
     ]
 
 

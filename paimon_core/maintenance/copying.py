@@ -7,10 +7,10 @@ from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import replace
 
-from paimon_core.errors import CommitConflictError, InvalidSchemaError
+from paimon_core.errors import CommitConflictError, InvalidSchemaError, UnsupportedFeatureError
 from paimon_core.io import transfer
 from paimon_core.io.transfer import Copy
-from paimon_core.options import BUCKET, FILE_FORMAT
+from paimon_core.options import BUCKET, FILE_FORMAT, ROW_TRACKING
 from paimon_core.spec.index_manifest import DeletionVectorMeta, IndexFileMeta
 from paimon_core.spec.manifest import DataFileMeta
 from paimon_core.spec.message import CommitMessage
@@ -27,7 +27,12 @@ from paimon_core.store.table_store import TableStore
 
 def check_takes_files(source: TableStore, target: TableStore) -> None:
     """Raises `InvalidSchemaError` where a table cannot have the files of another: it needs its keys, buckets, format
-    and columns, and may have more columns."""
+    and columns, and may have more columns; `UnsupportedFeatureError` where rows would come with the ids of others."""
+    if target.options[ROW_TRACKING]:
+        raise UnsupportedFeatureError(
+            f"Table {target.name} cannot take the files of {source.name}: it has row tracking, and they hold ids that "
+            "its rows may have. Copy them to a new table, or INSERT the rows."
+        )
     given, taking = source.schema, target.schema
     pairs = {
         "the primary key": (set(given.primary_keys), set(taking.primary_keys)),

@@ -15,7 +15,7 @@ from typing import Any
 
 from paimon_core.errors import InvalidOptionError, UnsupportedFeatureError
 from paimon_core.expressions.predicate import Predicate, only_on
-from paimon_core.options import CHAIN_PARTITION_KEYS, CHAIN_TABLE, SCAN_DELTA_BRANCH, SCAN_SNAPSHOT_BRANCH
+from paimon_core.options import CHAIN_PARTITION_KEYS, CHAIN_TABLE, SCAN_DELTA_BRANCH, SCAN_SNAPSHOT_BRANCH, Option
 from paimon_core.scan.plan import Plan, plan_scan
 from paimon_core.scan.time_travel import is_time_travel
 from paimon_core.spec.binary_row import decode_row
@@ -63,23 +63,49 @@ def chain_files(store: TableStore) -> list[ManifestEntry]:
     return [*(e for entries in chain.whole.values() for e in entries), *others]
 
 
+def is_branch_of_chain(store: TableStore, option: Option[str]) -> bool:
+    """Whether this is the branch of a chain table that an option names."""
+    return bool(store.options[CHAIN_TABLE] and store.branch) and store.options[option].lower() == store.branch.lower()
+
+
+def splits_to_fill(store: TableStore, predicate: Predicate, *, anew: bool) -> list[DataSplit]:
+    """What the partitions with changes that satisfy a predicate are made of; `anew`: also those that are there in full,
+    as if they were not. Raises as `plan_chain`."""
+    wanted = PartitionFilter(store.schema.partition_fields, predicate=predicate)
+    return list(_Chain.of(store, wanted if anew else None).made(predicate))
+
+
+def has_full_partition(store: TableStore, predicate: Predicate) -> bool:
+    """Whether a partition that satisfies a predicate is there in full. Raises `BranchNotFoundError`."""
+    wanted = PartitionFilter(store.schema.partition_fields, predicate=predicate)
+    return any(map(wanted.holds, _Chain.of(store).whole))
+
+
+def needed_partition(store: TableStore, going: Iterable[bytes]) -> bytes | None:
+    """Of full partitions that are to go one that changes behind it start from, with no other to start from."""
+    return _Chain.of(store).needed(frozenset(going))
+
+
 @dataclass(frozen=True)
 class _Chain:
-    """The table, its branch of full partitions, and its branch of changes."""
+    """The table, its branch of full partitions, but for those `without`, and its branch of changes."""
 
     store: TableStore
     full: TableStore
     changes: TableStore
+    without: PartitionFilter | None = None
 
     @staticmethod
-    def of(store: TableStore) -> _Chain:
+    def of(store: TableStore, without: PartitionFilter | None = None) -> _Chain:
         """Raises `BranchNotFoundError`."""
-        return _Chain(store, *(open_branch(store, store.options[o]) for o in (SCAN_SNAPSHOT_BRANCH, SCAN_DELTA_BRANCH)))
+        full, changes = (open_branch(store, store.options[o]) for o in (SCAN_SNAPSHOT_BRANCH, SCAN_DELTA_BRANCH))
+        return _Chain(store, full, changes, without)
 
     @cached_property
     def whole(self) -> dict[bytes, list[ManifestEntry]]:
         """The files of full partitions."""
-        return _by_partition(self.full)
+        found = _by_partition(self.full)
+        return {p: e for p, e in found.items() if self.without is None or not self.without.holds(p)}
 
     @cached_property
     def changed(self) -> dict[bytes, list[ManifestEntry]]:
@@ -115,6 +141,19 @@ class _Chain:
         anchor = max(before, key=chained.__getitem__, default=None)
         links = [p for p in self.changed if p in chained]
         return anchor, links if anchor is None else [p for p in links if chained[p] > chained[anchor]]
+
+    def needed(self, going: frozenset[bytes]) -> bytes | None:
+        """See `needed_partition`."""
+        for partition in sorted(going & self.whole.keys(), key=self.places.__getitem__):
+            group, place = self.places[partition]
+            full = [(at, p) for p in self.whole for other, at in [self.places[p]] if other == group]
+            if any(at < place and p not in going for at, p in full):
+                continue
+            end = min((at for at, _ in full if at > place), default=None)
+            behind = [at for p in self.changed for other, at in [self.places[p]] if other == group and at > place]
+            if any(end is None or at < end for at in behind):
+                return partition
+        return None
 
     def _merged(self, partition: bytes, base: Sequence[DataSplit], later: Sequence[DataSplit]) -> Iterator[DataSplit]:
         by_bucket: dict[int, list[DataSplit]] = defaultdict(list)

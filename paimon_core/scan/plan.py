@@ -197,8 +197,11 @@ def _groups(
     target, open_cost = store.options[SPLIT_TARGET_SIZE], store.options[SPLIT_OPEN_FILE_COST]
     if store.options[DATA_EVOLUTION]:
         ranges = row_ranges(e.file for e in entries)
-        kept = [r for r in ranges if files is None or files.range_may_match(r, entries[0].partition)]
-        return pack_ranges(kept, target, open_cost)
+        if files is not None:
+            partition, bucket = entries[0].partition, entries[0].bucket
+            ranges = [r for r in ranges if files.range_may_match(r, partition)]
+            ranges = files.indexed_ranges(ranges, store.bucket_dir(partition, bucket))
+        return pack_ranges(ranges, target, open_cost)
     if not store.has_primary_key:
         return pack_files([e.file for e in entries], target, open_cost)
     once = store.options[DELETION_VECTORS] or store.options[MERGE_ENGINE] == "first-row"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from decimal import InvalidOperation
@@ -79,11 +79,8 @@ class FileFilter:
             return False
         known = dict.fromkeys(self._stats.columns, ColumnStats(None, None, rows.count))
         for file in reversed(rows.all_files):
-            stats, names = self._stats.of(file), self._names_then(file)
-            for now in self._stats.columns:
-                then = names.get(now)
-                if then is not None and (file.write_cols is None or then in file.write_cols):
-                    known[now] = stats.get(now, UNKNOWN)
+            stats = self._stats.of(file)
+            known |= {now: stats.get(now, UNKNOWN) for now in self._held(file)}
         known |= self._partitions.columns(partition, rows.count)
         return may_match(self.predicate, lambda name: known.get(name, UNKNOWN), rows.count)
 
@@ -97,13 +94,37 @@ class FileFilter:
         left = rows & self.row_ids
         return encode_row_ids(left) if len(left) * _FEW <= len(rows) else b""
 
+    def indexed_ranges(self, ranges: Sequence[RowRange], bucket_dir: str) -> list[RowRange]:
+        """The ranges that can hold matching rows by the indexes of their files. Raises as `indexed`."""
+        if not any(f.extra_files for r in ranges for f in r.files):
+            return [r for r in ranges if self._range_index_may_match(r, bucket_dir)]
+        with ThreadPoolExecutor(_THREADS) as pool:
+            kept = pool.map(lambda r: self._range_index_may_match(r, bucket_dir), ranges)
+            return [r for r, keeps in zip(ranges, kept, strict=True) if keeps]
+
+    def _range_index_may_match(self, rows: RowRange, bucket_dir: str) -> bool:
+        """As `range_may_match`, by indexes."""
+        left = set(self._stats.columns)
+        for file in rows.files:
+            own = left.intersection(self._held(file))
+            usable, left = only_on(self.predicate, own), left - own
+            found = None if usable is None else self._rows_by_index(usable, bucket_dir, file, INDEX_TYPES.keys())
+            if found is not None and not found:
+                return False
+        return True
+
     def rows_of(self, bucket_dir: str, file: DataFileMeta, *, told: bool = False) -> Positions | None:
         """The positions of a file's rows that can match by its indexes, None where each can; with `told` of those
         indexes only that tell positions. Raises as `matching`."""
-        if not is_worth_reading(self.store, file, self.predicate):
+        return self._rows_by_index(self.predicate, bucket_dir, file, POSITIONAL if told else INDEX_TYPES.keys())
+
+    def _rows_by_index(
+        self, predicate: Predicate, bucket_dir: str, file: DataFileMeta, types: Container[str]
+    ) -> Positions | None:
+        if not is_worth_reading(self.store, file, predicate):
             return None
-        types, then = POSITIONAL if told else INDEX_TYPES.keys(), self._stats.schema_then(file.schema_id)
-        return rows_by_index(self.store, bucket_dir, file, self.predicate, then, types)
+        then = self._stats.schema_then(file.schema_id)
+        return rows_by_index(self.store, bucket_dir, file, predicate, then, types)
 
     def keys_may_match(self, entry: ManifestEntry) -> bool:
         """As `may_match`, by key columns: versions of a row of another key are of no interest in any file."""
@@ -184,6 +205,12 @@ class FileFilter:
     def _names_then(self, file: DataFileMeta) -> dict[str, str | None]:
         """What the table's columns were called when a file was written, whatever their types."""
         return names_then(self.store.schema, self._stats.schema_then(file.schema_id)[0], same_type=False)
+
+    def _held(self, file: DataFileMeta) -> list[str]:
+        """The columns of the predicate that a file has."""
+        then = {now: name for now, name in self._names_then(file).items() if now in self._stats.columns}
+        written = file.write_cols
+        return [now for now, name in then.items() if name is not None and (written is None or name in written)]
 
     def _may_match(self, predicate: Predicate, entry: ManifestEntry) -> bool:
         rows = entry.file.row_count

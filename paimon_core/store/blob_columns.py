@@ -6,10 +6,13 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from paimon_core.errors import CorruptFileError, DataFileMissingError
 from paimon_core.formats.arrow_types import arrow_schema
 from paimon_core.formats.blob import BlobFile
+from paimon_core.options import BLOB_AS_DESCRIPTOR
+from paimon_core.spec.blob_descriptor import BlobDescriptor
 from paimon_core.spec.manifest import DataFileMeta
 from paimon_core.spec.paths import data_file_path
 from paimon_core.spec.row_ranges import RowRange, first_row
@@ -20,7 +23,8 @@ from paimon_core.store.table_store import TableStore
 def blob_column(
     store: TableStore, bucket_dir: str, rows: RowRange, parts: Sequence[DataFileMeta], field: DataField
 ) -> Iterator[pa.RecordBatch]:
-    """The values of a column for all rows of a range, of which `parts` are the files; NULL where none tells one.
+    """The values of a column for all rows of a range, of which `parts` are the files; NULL where none tells one. With
+    `blob-as-descriptor` they are descriptors.
 
     Raises `DataFileMissingError`, `CorruptFileError`, `StorageError`.
     """
@@ -37,8 +41,19 @@ def blob_column(
         if number < 0:
             yield pa.RecordBatch.from_arrays([pa.nulls(end - start, schema.types[0])], schema=schema)
             continue
-        for values in files[number].read(start - starts[number], end - start):
+        read = _descriptors if store.options[BLOB_AS_DESCRIPTOR] else BlobFile.read
+        for values in read(files[number], start - starts[number], end - start):
             yield pa.RecordBatch.from_arrays([values], schema=schema)
+
+
+def _descriptors(file: BlobFile, start: int, count: int) -> Iterator[pa.Array]:
+    """Where the values of some rows are."""
+    places = np.stack([part[start : start + count] for part in file.places], axis=1).astype("<i8")
+    bounds = pa.py_buffer(np.arange(count + 1, dtype=np.int32) * places.itemsize * 2)
+    tails = pa.Array.from_buffers(pa.binary(), count, [None, bounds, pa.py_buffer(np.ascontiguousarray(places))])
+    head = BlobDescriptor(file.path).encode()[: -places.itemsize * 2]
+    found = pc.binary_join_element_wise(pa.scalar(head, pa.binary()), tails, pa.scalar(b"", pa.binary()))
+    yield pc.if_else(pa.array(places[:, 1] >= 0), found, None)
 
 
 def _open(store: TableStore, path: str, row_count: int) -> BlobFile:

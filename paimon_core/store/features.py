@@ -24,15 +24,12 @@ class _Feature:
 _READ = (
     _Feature("type", "table", ("table",)),
     _Feature("data-evolution.enabled", "false", ("false",), keyed_only=True),
-    _Feature("blob-as-descriptor", "false", ("false",)),
-    _Feature("blob-descriptor-field", "", ("",)),
     _Feature("blob-view-field", "", ("",)),
     _Feature("manifest.format", "avro", ("avro", "parquet", "orc")),
     _Feature("primary-key.nullable", "false", ("false",), keyed_only=True),
 )
 _WRITE = (
     *_READ,
-    _Feature("chain-table.enabled", "false", ("false",)),
     _Feature("file.format", "parquet", ("parquet", "orc", "avro", "csv", "json")),
     _Feature("row-tracking.enabled", "false", ("false",), keyed_only=True),
     _Feature("pk-clustering-override", "false", ("false",), keyed_only=True),
@@ -48,13 +45,14 @@ def check_readable(store: TableStore) -> None:
 def check_writable(store: TableStore) -> None:
     """Raises `UnsupportedFeatureError` where a commit to the table would break what other engines rely on."""
     _check(store, _WRITE, "written")
+    if not store.has_primary_key:
+        return
     blobs = [f.name for f in store.schema.fields if f.type.kind is Kind.BLOB]
     if blobs:
         raise UnsupportedFeatureError(
-            f"Table {store.name} cannot be written: column {blobs[0]!r} is a BLOB, which this version only reads."
+            f"Table {store.name} cannot be written: column {blobs[0]!r} is a BLOB, which keyed tables have not in "
+            "this version."
         )
-    if not store.has_primary_key:
-        return
     if store.options[BUCKET] == 0:
         raise UnsupportedFeatureError(
             f"Table {store.name} cannot be written: 'bucket' = '0' means no buckets; primary-key tables work with "

@@ -36,6 +36,7 @@ from paimon_core.options import (
 )
 from paimon_core.spec.schema import TableSchema, highest_field_id
 from paimon_core.spec.types import CollectionType, DataField, DataType, Kind, MapType, RowType
+from paimon_core.store.blob_schema import check_blobs, with_blobs
 from paimon_core.store.file_index_options import indexed_columns
 from paimon_core.store.option_rules import check_option_rules
 
@@ -62,7 +63,7 @@ def new_table_schema(
     keys = _keys("primary key", "primary-key", primary_keys, kept)
     partitions = _keys("partition", "partition", partition_keys, kept)
     ids = count()
-    columns = [numbered(c, ids) for c in columns]
+    columns, kept = with_blobs([numbered(c, ids) for c in columns], kept)
     fields = tuple(replace(f, type=f.type.with_nullable(False)) if f.name in keys else f for f in columns)
     schema = TableSchema(
         fields=fields,
@@ -112,7 +113,8 @@ def check_schema(schema: TableSchema) -> None:
     _check_row_tracking(schema, options)
     check_option_rules(schema, options)
     indexed_columns(options, schema)  # raises where a column cannot have the index
-    _check_blobs_and_vectors(schema, options)
+    check_blobs(schema, options)
+    _check_vectors(options)
     _check_formats(schema, options)
 
 
@@ -289,15 +291,7 @@ def _check_row_tracking(schema: TableSchema, options: TableOptions) -> None:
         )
 
 
-def _check_blobs_and_vectors(schema: TableSchema, options: TableOptions) -> None:
-    for field in schema.fields:
-        named = field.name in names(options.values.get("blob-field", ""))
-        asked = named or (field.description or "").strip().startswith("__BLOB_")
-        if asked and field.type.kind is not Kind.BLOB:
-            raise UnsupportedFeatureError(
-                f"Column {field.name!r} cannot be made a BLOB by this version, which only reads such columns: leave "
-                "out the option 'blob-field' and the directive in its comment."
-            )
+def _check_vectors(options: TableOptions) -> None:
     vectors = names(options.values.get("vector-field", ""))
     if vectors:
         raise UnsupportedFeatureError(

@@ -8,11 +8,21 @@ from typing import Any
 from paimon_core.errors import InvalidOptionError
 from paimon_core.lsm.strategy import DELTA_COMMITS
 from paimon_core.options import (
+    BUCKET,
+    CHAIN_PARTITION_KEYS,
+    CHAIN_TABLE,
     CHANGELOG_NUM_RETAINED_MAX,
     CHANGELOG_NUM_RETAINED_MIN,
+    CHANGELOG_PRODUCER,
+    DELETION_VECTORS,
     FILE_FORMAT,
     FILE_FORMAT_PER_LEVEL,
     MERGE_ENGINE,
+    PARTITION_EXPIRATION_STRATEGY,
+    PARTITION_EXPIRATION_TIME,
+    PARTITION_TIMESTAMP_FORMATTER,
+    PARTITION_TIMESTAMP_PATTERN,
+    SEQUENCE_FIELD,
     SNAPSHOT_NUM_RETAINED_MAX,
     SNAPSHOT_NUM_RETAINED_MIN,
     TARGET_FILE_ROW_NUM,
@@ -46,11 +56,50 @@ def check_option_rules(schema: TableSchema, options: TableOptions) -> None:
     if options[TARGET_FILE_ROW_NUM] < 1:
         raise InvalidOptionError(f"Option '{TARGET_FILE_ROW_NUM.key}' should be at least 1.")
     _check_changelog(schema, options)
+    _check_chain(schema, options)
     malformed = [key for key in options.values if _GROUP.fullmatch(key)]
     if malformed and options[MERGE_ENGINE] == "partial-update":
         raise InvalidOptionError(
             f"Invalid sequence-group option {malformed[0]!r}: write fields.<column>.sequence-group."
         )
+
+
+def _check_chain(schema: TableSchema, options: TableOptions) -> None:
+    if not options[CHAIN_TABLE]:
+        return
+    producer, engine, expiry = (options[o] for o in (CHANGELOG_PRODUCER, MERGE_ENGINE, PARTITION_EXPIRATION_STRATEGY))
+    keys, suffix = schema.partition_keys, options[CHAIN_PARTITION_KEYS]
+    expires = options[PARTITION_EXPIRATION_TIME] is not None
+    needs = (
+        (bool(schema.primary_keys), "Primary key is required for chain table: define one"),
+        (bool(keys), "Chain table must be partition table: define partition columns"),
+        (options[BUCKET] > 0, f"Bucket number must be greater than 0 for chain table: set '{BUCKET.key}'"),
+        (bool(options[SEQUENCE_FIELD]), f"Sequence field is required for chain table: set '{SEQUENCE_FIELD.key}'"),
+        (producer in ("none", "input"), f"Changelog producer must be none or input for chain table, not {producer!r}"),
+        (
+            not options[DELETION_VECTORS] or engine == "deduplicate",
+            f"Chain tables only support deletion vectors with the deduplicate merge engine, not {engine!r}",
+        ),
+        *(
+            (option in options, f"Partition timestamp {what} is required for chain table: set '{option.key}'")
+            for what, option in (
+                ("pattern", PARTITION_TIMESTAMP_PATTERN),
+                ("formatter", PARTITION_TIMESTAMP_FORMATTER),
+            )
+        ),
+        (
+            not expires or expiry == "values-time",
+            f"Chain table only supports 'values-time' partition expiration strategy, but found {expiry!r}",
+        ),
+        (
+            CHAIN_PARTITION_KEYS not in options or keys[-len(suffix) :] == suffix != (),
+            f"{CHAIN_PARTITION_KEYS.key} must be a contiguous suffix of the table's partition keys. Partition keys: "
+            f"{', '.join(keys)}; chain partition keys: {', '.join(suffix)}",
+        ),
+    )
+    for holds, problem in needs:
+        if not holds:
+            raise InvalidOptionError(f"{problem}.")
 
 
 def _check_changelog(schema: TableSchema, options: TableOptions) -> None:

@@ -15,6 +15,7 @@ from paimon_core.options import ADD_BEFORE_PARTITION, NO_EXPLICIT_CAST, NO_NULL_
 from paimon_core.spec.casts import can_cast
 from paimon_core.spec.schema import TableSchema, highest_field_id
 from paimon_core.spec.types import DataField, DataType
+from paimon_core.store.blob_schema import check_not_renamed, with_directive, without_blob
 from paimon_core.store.nested_columns import Fields, Path, Place, edit_field, edit_siblings, insert_at, place_of
 from paimon_core.store.new_schema import check_schema, numbered
 from paimon_core.store.option_changes import KEY_OPTIONS, check_option_removed, check_option_set, rename_in_options
@@ -151,7 +152,9 @@ def _apply(first: TableSchema, schema: TableSchema, change: SchemaChange, has_sn
             return replace(schema, fields=edit_siblings(schema.fields, path, lambda s: _moved(s, path[-1], position)))
         case DropColumn(path):
             _check_not_key(schema, path, "dropped", schema.partition_keys + schema.primary_keys)
-            return replace(schema, fields=edit_siblings(schema.fields, path, lambda s: _without(s, path)))
+            fields = edit_siblings(schema.fields, path, lambda s: _without(s, path))
+            options = without_blob(path[0], schema.options) if len(path) == 1 else schema.options
+            return replace(schema, fields=fields, options=options)
         case _:
             return replace(schema, fields=edit_field(schema.fields, change.path, lambda f: _edited(schema, f, change)))
 
@@ -164,7 +167,9 @@ def _add(schema: TableSchema, change: AddColumn) -> TableSchema:
         )
     first_id = max(schema.highest_field_id, highest_field_id(schema.fields)) + 1
     draft = DataField(id=first_id, name=name, type=change.type, description=change.comment)
-    field = numbered(draft, count(first_id))
+    field, options = numbered(draft, count(first_id)), dict(schema.options)
+    if len(change.path) == 1:
+        field, options = with_directive(field, options)
     position = change.position or _default_position(schema, change.path)
 
     def insert(siblings: Fields) -> Fields:
@@ -172,7 +177,7 @@ def _add(schema: TableSchema, change: AddColumn) -> TableSchema:
         return insert_at(siblings, field, position.place, position.reference)
 
     fields = edit_siblings(schema.fields, change.path, insert)
-    return replace(schema, fields=fields, highest_field_id=highest_field_id((field,)))
+    return replace(schema, fields=fields, highest_field_id=highest_field_id((field,)), options=options)
 
 
 def _default_position(schema: TableSchema, path: Path) -> Position:
@@ -187,6 +192,7 @@ def _rename(schema: TableSchema, change: RenameColumn) -> TableSchema:
 
     def rename(siblings: Fields) -> Fields:
         at = place_of(siblings, old)
+        check_not_renamed(siblings[at])
         _check_new(siblings[:at] + siblings[at + 1 :], new, (*change.path[:-1], new))
         return (*siblings[:at], replace(siblings[at], name=new), *siblings[at + 1 :])
 

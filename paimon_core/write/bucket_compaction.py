@@ -11,7 +11,7 @@ from paimon_core.lsm.changelog import ToldRun, merge_and_tell
 from paimon_core.lsm.compaction import CompactUnit, LevelRun, Rewrite, Upgrade, level_runs
 from paimon_core.lsm.runs import SortedRun, in_key_order, key_range
 from paimon_core.lsm.strategy import holds_whole_rows, is_told, looks_up, newest_wins, tells_changes
-from paimon_core.options import DELETION_VECTORS, MERGE_ENGINE
+from paimon_core.options import CHAIN_TABLE, DELETION_VECTORS, MERGE_ENGINE
 from paimon_core.spec.binary_row import decode_row
 from paimon_core.spec.manifest import DataFileMeta, FileSource
 from paimon_core.spec.types import Kind
@@ -42,7 +42,9 @@ class BucketCompaction:
         self._store, self._files, self._unit, self._older = files.store, files, unit, older
         store, self._key_types = files.store, [f.type for f in files.store.schema.key_fields]
         self._marks = store.options[DELETION_VECTORS]
-        self._spec = merge_spec(store, drop_delete=unit.drop_delete or self._marks)
+        # of a chain table a delete is of rows in older partitions, too
+        drop_delete = (unit.drop_delete or self._marks) and not store.options[CHAIN_TABLE]
+        self._spec = merge_spec(store, drop_delete=drop_delete)
         self._tells, self._compared = tells_changes(store.options, unit), compared_columns(store)
         self._looks_up = looks_up(store.options, unit)
         self._writers: list[DataFileWriter] = []

@@ -43,6 +43,12 @@ class BucketFunction:
     def of(store: TableStore) -> BucketFunction:
         """That of a table with fixed buckets. Raises `InvalidOptionError` where the key is of no type for it."""
         fields, kind = store.schema.select(store.schema.bucket_keys), store.options[BUCKET_FUNCTION]
+        BucketFunction.check(fields, kind)
+        return BucketFunction(fields, store.options[BUCKET], kind)
+
+    @staticmethod
+    def check(fields: Sequence[DataField], kind: str) -> None:
+        """Raises `InvalidOptionError` where a function of that kind does not take the columns."""
         if kind == "mod" and (len(fields) != 1 or fields[0].type.kind not in _MOD_KINDS):
             raise InvalidOptionError(f"'{BUCKET_FUNCTION.key}' = 'mod' needs one bucket key column, of INT or BIGINT.")
         unusable = [f for f in fields if f.type.kind not in _HIVE_KINDS] if kind == "hive" else []
@@ -51,7 +57,6 @@ class BucketFunction:
                 f"'{BUCKET_FUNCTION.key}' = 'hive' cannot take column {unusable[0].name!r} of type {unusable[0].type} "
                 "as bucket key."
             )
-        return BucketFunction(fields, store.options[BUCKET], kind)
 
     def __call__(self, batch: pa.RecordBatch) -> NDArray[np.int32]:
         """Bucket numbers, shape (rows,)."""

@@ -1,7 +1,7 @@
 """Row-level changes of tables with data evolution: of updated rows only the columns that change are written.
 
-The new values of a row range go to one file, with the old ones of the rows that do not change; rows keep their ids.
-Deleted rows are places, and new rows go to new files, as in other append tables.
+The new values of a row range go to one file, with the old ones of the rows that do not change; those of a BLOB column
+to one that leaves these to older files. Rows keep their ids. Deleted rows are places, new rows go to new files.
 """
 
 from __future__ import annotations
@@ -18,17 +18,21 @@ from paimon_core.errors import CommitConflictError, InvalidDataError
 from paimon_core.formats.arrow_types import FILE_PATH, ROW_ID, ROW_INDEX, VALUE_KIND
 from paimon_core.formats.columns import fixed_values, int64_array
 from paimon_core.lsm.rows import ROW_DELETE, concat_batches
+from paimon_core.spec.deletion_vector import Positions
 from paimon_core.spec.manifest import DataFileMeta
 from paimon_core.spec.message import CommitMessage
 from paimon_core.spec.paths import data_file_path
 from paimon_core.spec.row_ranges import RowRange, row_ranges
 from paimon_core.spec.snapshot import Snapshot
+from paimon_core.store.blob_fields import blob_file_fields
 from paimon_core.store.evolved_files import EvolvedFiles
 from paimon_core.store.index_files import Bucket
 from paimon_core.store.manifests import live_files
 from paimon_core.store.table_store import TableStore
 from paimon_core.write.append import AppendWriter
+from paimon_core.write.blob_files import BlobColumnWriter
 from paimon_core.write.data_files import DataFileWriter, FileRole
+from paimon_core.write.new_paths import NewPaths
 from paimon_core.write.range_compaction import ONE_FILE
 from paimon_core.write.row_changes import Removed
 from paimon_core.write.rows import SEVERAL_MATCHES, conform_fields
@@ -122,10 +126,10 @@ class EvolvedChangesWriter:
             raise InvalidDataError(f"Changes of the rows of {self._path} come apart from one another.")
         self._finished.add(self._path)
         (partition, bucket), rows = self._ranges.find(self._path)
-        file = _write_columns(self._store, self._store.bucket_dir(partition, bucket), rows, self._changes())
+        files = _write_columns(self._store, self._store.bucket_dir(partition, bucket), rows, self._changes())
         base = self._updates.snapshot.id if self._updates.snapshot is not None else 0
         self._messages.append(
-            CommitMessage(partition=partition, bucket=bucket, total_buckets=-1, new_files=(file,), rows_base=base)
+            CommitMessage(partition=partition, bucket=bucket, total_buckets=-1, new_files=files, rows_base=base)
         )
 
     def _changes(self) -> pa.RecordBatch:
@@ -139,26 +143,49 @@ class EvolvedChangesWriter:
         return conform_fields(rows, fields).append_column(ROW_INDEX, rows.column(ROW_INDEX)).take(int64_array(order))
 
 
-def _write_columns(store: TableStore, bucket_dir: str, rows: RowRange, changes: pa.RecordBatch) -> DataFileMeta:
-    """The file of a range with the columns of `changes`, which replace the values at the places `ROW_INDEX`."""
-    columns = tuple(n for n in changes.schema.names if n != ROW_INDEX)
-    places, values = fixed_values(changes.column(ROW_INDEX), np.int64), changes.select(list(columns))
-    writer = DataFileWriter(store.with_options(ONE_FILE), bucket_dir, FileRole(columns=columns))
-    start = 0
+def _write_columns(
+    store: TableStore, bucket_dir: str, rows: RowRange, changes: pa.RecordBatch
+) -> tuple[DataFileMeta, ...]:
+    """The files of a range with the columns of `changes`, which replace the values at the places `ROW_INDEX`."""
+    places = fixed_values(changes.column(ROW_INDEX), np.int64)
+    paths, blobs = NewPaths(store, bucket_dir), blob_file_fields(store.schema, store.options)
+    changed = [BlobColumnWriter(store, f, paths, None) for f in blobs if f.name in changes.schema.names]
+    names = [n for n in changes.schema.names if n != ROW_INDEX and n not in [b.name for b in changed]]
+    writer = DataFileWriter(store.with_options(ONE_FILE), bucket_dir, FileRole(columns=tuple(names)))
     try:
-        for batch in EvolvedFiles(store, bucket_dir, store.schema.select(columns)).whole(rows):
-            low, high = np.searchsorted(places, (start, start + batch.num_rows))
-            picked = np.arange(batch.num_rows, dtype=np.int64)
-            picked[places[low:high] - start] = batch.num_rows + np.arange(high - low)
-            new = pa.RecordBatch.from_arrays(values.slice(low, high - low).columns, schema=batch.schema)
-            writer.write(concat_batches([batch, new]).take(int64_array(picked)))
-            start += batch.num_rows
-        writer.roll()
+        if names:
+            _write_merged(writer, EvolvedFiles(store, bucket_dir, store.schema.select(tuple(names))), rows, changes)
+        for blob in changed:
+            _write_blobs(blob, rows, places, changes.column(blob.name))
+        files = [*writer.finished, *(f for blob in changed for f in blob.roll())]
     except BaseException:
         writer.abort()
+        for blob in changed:
+            blob.abort()
         raise
-    (file,) = writer.finished
-    return replace(file, first_row_id=rows.first)
+    return tuple(replace(f, first_row_id=rows.first) for f in files)
+
+
+def _write_merged(writer: DataFileWriter, old: EvolvedFiles, rows: RowRange, changes: pa.RecordBatch) -> None:
+    """Write columns of all rows of a range, the new values at their places."""
+    places = fixed_values(changes.column(ROW_INDEX), np.int64)
+    values = changes.select([f.name for f in old.fields])
+    start = 0
+    for batch in old.whole(rows):
+        low, high = np.searchsorted(places, (start, start + batch.num_rows))
+        picked = np.arange(batch.num_rows, dtype=np.int64)
+        picked[places[low:high] - start] = batch.num_rows + np.arange(high - low)
+        new = pa.RecordBatch.from_arrays(values.slice(low, high - low).columns, schema=batch.schema)
+        writer.write(concat_batches([batch, new]).take(int64_array(picked)))
+        start += batch.num_rows
+    writer.roll()
+
+
+def _write_blobs(writer: BlobColumnWriter, rows: RowRange, places: Positions, values: pa.Array) -> None:
+    """Write the new values of a BLOB column at their places in a range, and nothing for the other rows."""
+    changed = np.zeros(rows.count, dtype=np.bool_)
+    changed[places] = True
+    writer.write(values.take(int64_array(np.cumsum(changed) - 1, changed)), changed)
 
 
 def _by_path(batch: pa.RecordBatch) -> Iterator[tuple[str, pa.RecordBatch]]:

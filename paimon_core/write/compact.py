@@ -28,7 +28,8 @@ from paimon_core.store.index_files import Bucket, vectors_by_file
 from paimon_core.store.row_tracking import rewritten_columns, tracking_fields
 from paimon_core.store.table_store import TableStore
 from paimon_core.write.bucket_compaction import BucketCompaction, CompactResult
-from paimon_core.write.data_files import DataFileWriter, FileRole, target_file_size, wall_clock
+from paimon_core.write.clock import wall_clock
+from paimon_core.write.data_files import DataFileWriter, FileRole, target_file_size
 from paimon_core.write.deletion import changed_vectors
 from paimon_core.write.expired_files import expired_files
 

@@ -36,7 +36,7 @@ from paimon_core.store.index_files import Bucket, deletion_files
 from paimon_core.store.manifests import live_files
 from paimon_core.store.table_store import TableStore
 from paimon_core.write.bucketing import partition_codes, split_by
-from paimon_core.write.data_files import wall_clock
+from paimon_core.write.clock import wall_clock
 from paimon_core.write.dynamic_buckets import AssignmentBase, DynamicBuckets
 
 INDEX_TTL = Option(

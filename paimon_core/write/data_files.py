@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import itertools
-import uuid
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
 
 import numpy as np
 import pyarrow as pa
@@ -19,7 +16,6 @@ from paimon_core.formats.registry import file_ending, for_level, write_format
 from paimon_core.formats.stats import KEY_MODE, STATS_DENSE_STORE, column_modes, value_stats
 from paimon_core.lsm.rows import is_retract
 from paimon_core.options import (
-    DATA_FILE_PREFIX,
     DATA_FILE_THIN,
     FILE_BLOCK_SIZE,
     ROW_TRACKING,
@@ -29,12 +25,17 @@ from paimon_core.options import (
 from paimon_core.spec.binary_row import EMPTY_ROW
 from paimon_core.spec.manifest import TO_BE_NUMBERED, DataFileMeta, FileSource
 from paimon_core.spec.stats import EMPTY_STATS, UNKNOWN, ColumnStats, encode_stats
+from paimon_core.store.blob_fields import blob_file_fields, descriptor_fields
+from paimon_core.store.blob_values import check_descriptors
 from paimon_core.store.bucket_files import file_fields
-from paimon_core.store.external_paths import external_path, folders_of_new_files
+from paimon_core.store.external_paths import external_path
 from paimon_core.store.file_index_options import indexed_columns
 from paimon_core.store.row_tracking import written_fields
 from paimon_core.store.table_store import TableStore
+from paimon_core.write.blob_files import BlobColumnWriter
+from paimon_core.write.clock import wall_clock
 from paimon_core.write.file_index import FileIndexBuilder, with_file_index
+from paimon_core.write.new_paths import NewPaths
 
 ROW_GROUP_ROWS = 1_000_000
 ROW_GROUP_BYTES = 64 * 2**20
@@ -85,22 +86,27 @@ def target_file_size(store: TableStore) -> int:
 class DataFileWriter:
     """The files of one bucket. Rows come as batches of `file_fields`, in key order where the table has a primary key.
 
-    `buffered` is the size in bytes of the rows that wait for a row group to fill; `finished` the files that are done.
+    BLOB columns go to files of their own, which stand behind their data file in `finished`, the files that are done.
+    `buffered` is the size in bytes of the rows that wait for a row group to fill.
     """
 
     def __init__(self, store: TableStore, bucket_dir: str, role: FileRole):
         self._store, self._role = store, role
-        self._folders = folders_of_new_files(store, bucket_dir)
         self._options = for_level(store.options, role.level) if store.has_primary_key else store.options
         fields = file_fields(store) if role.columns is None else written_fields(store, role.columns)
+        self._incoming = arrow_schema(fields)
+        blobs = [f for f in blob_file_fields(store.schema, store.options) if f in fields]
+        fields = tuple(f for f in fields if f not in blobs)
+        self._write_cols = tuple(f.name for f in fields) if blobs else role.columns
         self._schema = arrow_schema(fields)
-        self._columns = store.schema.fields if role.columns is None else fields
+        self._columns = store.schema.fields if self._write_cols is None else fields
+        self._described = [f for f in descriptor_fields(store.schema, store.options) if f in fields]
         self._key_fields = fields[: len(store.schema.key_fields)] if store.has_primary_key else ()
         self._stored = fields[len(self._key_fields) :] if store.options[DATA_FILE_THIN] else fields
         self._modes = column_modes(self._options, self._columns)
         self._format, self._target = write_format(self._options), target_file_size(store)
-        prefix, ending = f"{store.options[DATA_FILE_PREFIX]}{uuid.uuid4()}", file_ending(self._options)
-        self._names = (f"{prefix}-{i}{ending}" for i in itertools.count())
+        self._paths_to_come, self._ending = NewPaths(store, bucket_dir), file_ending(self._options)
+        self._blobs = [BlobColumnWriter(store, f, self._paths_to_come, self._target) for f in blobs]
         self._next_sequence = role.sequence_start
         self._pending: list[pa.RecordBatch] = []
         self._pending_rows = self.buffered = 0
@@ -116,7 +122,7 @@ class DataFileWriter:
     def write(self, batch: pa.RecordBatch) -> None:
         """Take rows."""
         if self._role.columns is not None:
-            batch = pa.RecordBatch.from_arrays(batch.columns, schema=self._schema)
+            batch = pa.RecordBatch.from_arrays(batch.columns, schema=self._incoming)
         most_bytes = min(self._options[FILE_BLOCK_SIZE] or ROW_GROUP_BYTES, self._target)
         step = min(ROW_GROUP_ROWS, max(1, most_bytes * batch.num_rows // max(batch.nbytes, 1)))
         start = 0
@@ -124,6 +130,7 @@ class DataFileWriter:
             part = batch.slice(start, min(step, self._room))
             start += part.num_rows
             self._room -= part.num_rows
+            part = self._without_blobs(part)
             self._pending.append(part)
             self._pending_rows += part.num_rows
             self.buffered += part.nbytes
@@ -148,16 +155,26 @@ class DataFileWriter:
         if self._file is not None:
             self._file.abort()
             self._file = None
+        for blob in self._blobs:
+            blob.abort()
         for path in self._paths:
             with suppress(OSError):
                 self._store.io.delete(path)
         self._pending, self._pending_rows, self.buffered, self.finished = [], 0, 0, []
 
+    def _without_blobs(self, part: pa.RecordBatch) -> pa.RecordBatch:
+        """The columns of the data file; the others are written at once, so that they do not wait in memory."""
+        for field in self._described:
+            check_descriptors(field.name, part.column(field.name))
+        for blob in self._blobs:
+            blob.write(part.column(blob.name))
+        return part.select(self._schema.names) if self._blobs else part
+
     def _write_pending(self) -> None:
         if not self._pending_rows:
             return
         if self._file is None:
-            path = f"{next(self._folders)}/{next(self._names)}"
+            path = self._paths_to_come.next(self._ending)
             self._paths.append(path)
             self._file = self._format.open_writer(self._store.io, path, self._stored, self._options)
             self._index = FileIndexBuilder(self._indexed) if self._indexed else None
@@ -196,7 +213,7 @@ class DataFileWriter:
             folder = written.path.rpartition("/")[0]
             meta, self._index = with_file_index(self._store, folder, meta, self._index.bodies()), None
             self._paths += [f"{folder}/{name}" for name in meta.extra_files]
-        self.finished.append(meta)
+        self.finished += [meta, *(file for blob in self._blobs for file in blob.roll())]
 
     def _meta(self, written: WrittenFile, contents: _Contents) -> DataFileMeta:
         columns = self._columns
@@ -217,7 +234,7 @@ class DataFileWriter:
             creation_time=wall_clock(),
             delete_row_count=contents.deletes,
             file_source=int(self._role.source),
-            write_cols=self._role.columns,
+            write_cols=self._write_cols,
             external_path=external_path(self._store, written.path),
         )
         if not self._key_fields:
@@ -238,9 +255,3 @@ def _tracked_contents(batches: list[pa.RecordBatch]) -> _Contents:
         max_sequence=max((int(n.max()) for n in numbers), default=TO_BE_NUMBERED),
         unnumbered=sum(b.num_rows for b in batches) - sum(map(len, numbers)),
     )
-
-
-def wall_clock() -> datetime:
-    """Now, as metadata keeps it: the local wall clock, whole milliseconds, labelled UTC."""
-    now = datetime.now()
-    return now.replace(microsecond=now.microsecond // 1000 * 1000, tzinfo=UTC)

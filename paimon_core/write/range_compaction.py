@@ -1,6 +1,6 @@
 """Compacting a bucket of a table with data evolution: neighbouring row ranges become one file with all columns.
 
-Rows keep their ids, so deleted ones stay in their place, marked at the new file.
+Rows keep their ids, so deleted ones stay in their place, marked at the new file. `.blob` files stay as they are.
 """
 
 from __future__ import annotations
@@ -12,20 +12,21 @@ import numpy as np
 
 from paimon_core.lsm.compaction import MIN_FILE_NUM
 from paimon_core.lsm.strategy import Strategy
-from paimon_core.options import SPLIT_OPEN_FILE_COST, TARGET_FILE_SIZE
+from paimon_core.options import SPLIT_OPEN_FILE_COST, TARGET_FILE_ROW_NUM, TARGET_FILE_SIZE
 from paimon_core.spec.deletion_vector import Positions
 from paimon_core.spec.index_manifest import IndexFileMeta
 from paimon_core.spec.manifest import DataFileMeta, FileSource
 from paimon_core.spec.message import CommitMessage
 from paimon_core.spec.row_ranges import RowRange, row_ranges
 from paimon_core.spec.split import DeletionFile
+from paimon_core.store.blob_fields import blob_file_fields
 from paimon_core.store.evolved_files import EvolvedFiles
 from paimon_core.store.index_files import read_deletions, vectors_by_file
 from paimon_core.store.table_store import TableStore
 from paimon_core.write.data_files import DataFileWriter, FileRole, target_file_size
 from paimon_core.write.deletion import changed_vectors
 
-ONE_FILE = {TARGET_FILE_SIZE.key: "1048576 gb"}
+ONE_FILE = {TARGET_FILE_SIZE.key: "1048576 gb", TARGET_FILE_ROW_NUM.key: str(2**48)}
 
 
 def compact_ranges(
@@ -49,13 +50,15 @@ def compact_ranges(
     if not groups:
         return None
     deletions = vectors_by_file(store, place, vectors)
-    reader = EvolvedFiles(store, store.bucket_dir(*place), store.schema.fields)
+    blobs = blob_file_fields(store.schema, store.options)
+    fields = tuple(f for f in store.schema.fields if f not in blobs)
+    reader = EvolvedFiles(store, store.bucket_dir(*place), fields)
     writers: list[DataFileWriter] = []
     moved: dict[str, Positions] = {}
     after: list[DataFileMeta] = []
     try:
         for group in groups:
-            writers.append(_writer(store, reader.bucket_dir))
+            writers.append(_writer(reader, columns=tuple(f.name for f in fields) if blobs else None))
             after.append(_compact(reader, writers[-1], group))
             gone = _deleted(store, group, deletions)
             if len(gone):
@@ -93,8 +96,9 @@ def _groups(store: TableStore, ranges: Sequence[RowRange]) -> Iterator[list[RowR
         yield group
 
 
-def _writer(store: TableStore, bucket_dir: str) -> DataFileWriter:
-    return DataFileWriter(store.with_options(ONE_FILE), bucket_dir, FileRole(source=FileSource.COMPACT))
+def _writer(reader: EvolvedFiles, columns: tuple[str, ...] | None) -> DataFileWriter:
+    role = FileRole(source=FileSource.COMPACT, columns=columns)
+    return DataFileWriter(reader.store.with_options(ONE_FILE), reader.bucket_dir, role)
 
 
 def _compact(reader: EvolvedFiles, writer: DataFileWriter, group: Sequence[RowRange]) -> DataFileMeta:

@@ -33,7 +33,7 @@ from paimon_sql.spark.errors import (
     no_such_table,
 )
 from paimon_sql.spark.format_table_bridge import FormatSparkTable, StagedFormatTable
-from paimon_sql.spark.functions import MAX_PT, MaxPartition
+from paimon_sql.spark.functions import FUNCTIONS, check_function, system_function
 from paimon_sql.spark.jvm import CATALOG, SQL, Jvm, python_map
 from paimon_sql.spark.procedure_bridge import SparkProcedure, UnknownProcedure
 from paimon_sql.spark.proxy import Proxy
@@ -271,18 +271,19 @@ class SparkCatalog(Proxy):
 
     # -- FunctionCatalog ----------------------------------------------------------------------------------------------
     def listFunctions(self, namespace: Any) -> Any:
-        names = [MAX_PT] if list(namespace) == [SYSTEM_DATABASE] else []
+        names = FUNCTIONS if list(namespace) == [SYSTEM_DATABASE] else ()
         return self.jvm.array(f"{CATALOG}.Identifier", [self.jvm.identifier([SYSTEM_DATABASE], n) for n in names])
 
     def functionExists(self, identifier: Any) -> bool:
-        return list(identifier.namespace()) == [SYSTEM_DATABASE] and str(identifier.name()).lower() == MAX_PT
+        # Spark asks this first, and what it would say of an unknown one tells none of those that are there
+        return list(identifier.namespace()) == [SYSTEM_DATABASE] and bool(check_function(str(identifier.name())))
 
     def loadFunction(self, identifier: Any) -> Any:
         if not list(identifier.namespace()) and str(identifier.name()) == BUCKET:
             return BucketTransform(self.jvm)
-        if not self.functionExists(identifier):
+        if list(identifier.namespace()) != [SYSTEM_DATABASE]:
             raise no_such_function(self.jvm, identifier)
-        return MaxPartition(self.jvm, self.session, self.catalog, self.catalog_name)
+        return system_function(self.jvm, self.session, self.catalog, self.catalog_name, str(identifier.name()))
 
     class Java:
         implements = [

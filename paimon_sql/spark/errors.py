@@ -133,9 +133,7 @@ def _as_written(jvm: Jvm, origin: Any, statement: Rewriting) -> Any:
 def contradiction(jvm: Jvm, error: PreprocessError, text: str) -> Any:
     """The ParseException of a statement that contradicts itself."""
     start = _origin(jvm, error.line, error.column - 1)
-    return _construct(
-        jvm, PARSE, [jvm.some(text), error.message, start, jvm.none, _no_parameters(jvm), _contexts(jvm)]
-    )
+    return _construct(jvm, PARSE, [jvm.some(text), error.message, start, jvm.none, _no_parameters(jvm), _contexts(jvm)])
 
 
 def of_worker(error: Exception) -> Exception:

@@ -1,6 +1,7 @@
-"""`sys.max_pt('table')`: the largest value of a table's first partition column, as a function of Spark's.
+"""The functions of `sys`, and the one that is of tables: `sys.max_pt('table')`, the largest value of a table's first
+partition column.
 
-It is of its name alone, so Spark works it out in the driver while it optimizes; filters by it prune partitions.
+That is of the table's name alone: Spark works it out in the driver while it optimizes, filters by it prune partitions.
 """
 
 from __future__ import annotations
@@ -10,15 +11,35 @@ from typing import Any
 import pyarrow.compute as pc
 from pyspark.sql.types import StringType
 
-from paimon_core.errors import InvalidOptionError, UnsupportedFeatureError
+from paimon_core.errors import FunctionNotFoundError, InvalidOptionError, UnsupportedFeatureError
 from paimon_core.table import Table
 from paimon_sql.catalog.base import Catalog
 from paimon_sql.catalog.identifier import Identifier
+from paimon_sql.spark.column_functions import COLUMN_FUNCTIONS, column_function
 from paimon_sql.spark.jvm import CATALOG, SQL, Jvm
 from paimon_sql.spark.proxy import Proxy
 from paimon_sql.spark.session_bridge import SessionBridge
 
 MAX_PT = "max_pt"
+FUNCTIONS = tuple(sorted((*COLUMN_FUNCTIONS, MAX_PT)))
+_NOT_YET = ("blob_view", "descriptor_to_presigned_url", "try_descriptor_to_presigned_url")
+
+
+def check_function(name: str) -> str:
+    """The name of a function of `sys`. Raises `FunctionNotFoundError`, `UnsupportedFeatureError` for others."""
+    known = name.lower()
+    there = f"the functions of sys are {', '.join(FUNCTIONS)}"
+    if known in _NOT_YET:
+        raise UnsupportedFeatureError(f"Function sys.{name} is not supported by this version: {there}.")
+    if known not in FUNCTIONS:
+        raise FunctionNotFoundError(f"[UNRESOLVED_ROUTINE] There is no function sys.{name}: {there}.")
+    return known
+
+
+def system_function(jvm: Jvm, session: SessionBridge, catalog: Catalog, catalog_name: str, name: str) -> Any:
+    """What Spark's analyzer takes for a function of `sys`. Raises as `check_function` does."""
+    known = check_function(name)
+    return MaxPartition(jvm, session, catalog, catalog_name) if known == MAX_PT else column_function(jvm, known)
 
 
 class MaxPartition(Proxy):

@@ -185,11 +185,18 @@ class Jvm:
         """The Column of a Catalyst expression."""
         return self.java_class(f"{SQL}.classic.ExpressionUtils").column(expression)
 
+    def expression(self, column: JavaObject) -> JavaObject:
+        """The Catalyst expression of a Column."""
+        return self.java_class(f"{SQL}.classic.ExpressionUtils").expression(column)
+
+    def literal(self, value: str | bytes | None, data_type: DataType) -> JavaObject:
+        """The Catalyst expression of a value."""
+        return self.scala_object(f"{SQL}.catalyst.expressions.Literal").create(value, self.data_type(data_type))
+
     def cast(self, column: JavaObject, data_type: DataType, *, ansi: bool) -> JavaObject:
         """A Column cast to a type. PySpark's own `cast` puts a place in our sources into Spark's messages."""
-        expression = self.java_class(f"{SQL}.classic.ExpressionUtils").expression(column)
         cast = self.scala_object(f"{SQL}.catalyst.expressions.Cast")
-        return self.column(cast.apply(expression, self.data_type(data_type), ansi))
+        return self.column(cast.apply(self.expression(column), self.data_type(data_type), ansi))
 
     def append(self, table: Any, query: JavaObject) -> JavaObject:
         """The command that appends a query's rows to a connector table, by position."""

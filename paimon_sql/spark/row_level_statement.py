@@ -7,7 +7,8 @@ from typing import Any
 from pyspark.errors.exceptions.captured import CapturedException
 
 from paimon_core.errors import UnsupportedFeatureError
-from paimon_core.options import MERGE_ENGINE, SCAN_FALLBACK_BRANCH
+from paimon_core.options import MERGE_ENGINE, SCAN_DELTA_BRANCH, SCAN_FALLBACK_BRANCH, SCAN_SNAPSHOT_BRANCH
+from paimon_core.scan.chain import is_chain
 from paimon_core.table import Table
 from paimon_sql.spark.jvm import class_name
 from paimon_sql.spark.merge_into import brings_columns, merged_rows, new_columns
@@ -55,6 +56,12 @@ class RowLevelStatement(Statement):
             raise UnsupportedFeatureError(
                 f"Rows of table {table.name} cannot be changed while it reads partitions from a branch: unset "
                 f"'{SCAN_FALLBACK_BRANCH.key}' first, or change the branch's rows."
+            )
+        if is_chain(table.store):
+            full, changes = (table.store.options[o] for o in (SCAN_SNAPSHOT_BRANCH, SCAN_DELTA_BRANCH))
+            raise UnsupportedFeatureError(
+                f"Rows of chain table {table.name} cannot be changed as a whole: change them in its branch {full!r} of "
+                f"full partitions, or in {changes!r}, that of changes."
             )
         relation = plan.targetTable() if class_name(plan) == "MergeIntoTable" else plan.table()
         return open_target(self.jvm, self.session, self.catalog.catalog_name, table, self.identifier, relation)

@@ -32,7 +32,8 @@ from paimon_core.scan.views import View, view_fields
 from paimon_core.spec.paths import data_file_path
 from paimon_core.spec.snapshot import Snapshot
 from paimon_core.spec.split import DataSplit, encode_split
-from paimon_core.spec.types import DataField, TimeType, nested_types
+from paimon_core.spec.types import DataField, Kind, TimeType, nested_types
+from paimon_core.store.blob_fields import descriptor_fields
 from paimon_core.table import Table
 from paimon_sql.spark.bucket_partitions import BucketedBatch, bucket_key, compiled, partitioning
 from paimon_sql.spark.filters import from_connector, spark_prunes_soundly, translate_all
@@ -92,7 +93,8 @@ class PaimonScanBuilder(Proxy):
     @property
     def _filtered(self) -> Mapping[str, DataField]:
         """The columns whose values files hold as the view shows them."""
-        return {} if self.view is View.BINLOG else self.table.schema.field_by_name
+        held = self.table.schema.field_by_name if self.view is not View.BINLOG else {}
+        return {name: field for name, field in held.items() if field.type.kind is not Kind.BLOB}
 
     def supportCompletePushDown(self, aggregation: Any) -> bool:
         reduction = self._reduction_of(aggregation)
@@ -232,7 +234,7 @@ class PaimonScanBuilder(Proxy):
         )
         is_plain = is_plain and not self.view.is_log and not any(s.deletions for s in plan.splits)
         is_plain = is_plain and all(format_name(f.file_name) == "parquet" for s in plan.splits for f in s.files)
-        is_plain = is_plain and not self._has_nanoseconds()
+        is_plain = is_plain and not self._has_nanoseconds() and not self._has_descriptors()
         return is_plain and ("://" not in root or root.startswith("hdfs://")) and self._spark_can_open(plan)
 
     def _is_lookup(self, plan: Plan) -> bool:
@@ -240,6 +242,11 @@ class PaimonScanBuilder(Proxy):
         keys = keys_asked_for(self.table.schema, conjunction(self.pruning))
         small = sum(s.size for s in plan.splits) <= _LOOKUP_BYTES and plan.files_kept <= _LOOKUP_FILES
         return self.view is View.ROWS and keys is not None and keys <= _LOOKUP_KEYS and small
+
+    def _has_descriptors(self) -> bool:
+        """Whether files may hold descriptors of what is asked for."""
+        store = self.table.store
+        return any(f.name in self.required.fieldNames() for f in descriptor_fields(store.schema, store.options))
 
     def _has_nanoseconds(self) -> bool:
         """Whether times may be INT96 or nanoseconds, which Spark reads as numbers or not at all."""

@@ -5,12 +5,14 @@ from __future__ import annotations
 import zlib
 from pathlib import Path
 
+import numpy as np
+import pyarrow as pa
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from paimon_core.errors import CorruptFileError, DataFileMissingError
-from paimon_core.formats.blob import BlobFile
+from paimon_core.formats.blob import BlobFile, BlobFileWriter
 from paimon_core.io.local import LocalFileIO
 from paimon_core.spec.row_ranges import row_ranges
 from paimon_core.spec.types import DataField, DataType, Kind
@@ -30,7 +32,8 @@ def encode(values: list[Value]) -> bytes:
         if isinstance(value, bytes):
             length = len(value) + 16
             entry = (1481511375).to_bytes(4, "little") + value
-            body += entry + length.to_bytes(8, "little") + zlib.crc32(entry).to_bytes(4, "little")
+            entry += length.to_bytes(8, "little")
+            body += entry + zlib.crc32(entry).to_bytes(4, "little")
         delta, last = length - last, length
         zigzag = delta * 2 if delta >= 0 else -delta * 2 - 1
         while zigzag >= 0x80:
@@ -51,6 +54,29 @@ def test_values_are_read(tmp_path: Path, values: list[Value], data: st.DataObjec
     count = data.draw(st.integers(0, len(values) - start))
     found = [v for part in file.read(start, count) for v in part.to_pylist()]
     assert found == [v if isinstance(v, bytes) else None for v in values[start : start + count]]
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(values=VALUES, cut=st.integers(0, 12), large=st.booleans())
+def test_what_is_written_is_the_format(tmp_path: Path, values: list[Value], cut: int, large: bool) -> None:
+    writer = BlobFileWriter(LocalFileIO(), str(tmp_path / "w.blob"))
+    for part in (values[:cut], values[cut:]):
+        kind = pa.large_binary() if large else pa.binary()
+        column = pa.array([v if isinstance(v, bytes) else None for v in part], kind)
+        writer.write(column, np.array([v != NOT_WRITTEN for v in part], dtype=np.bool_))
+    expected = encode(values)
+    assert (writer.close(), writer.row_count) == (len(expected), len(values))
+    assert (tmp_path / "w.blob").read_bytes() == expected
+
+
+def test_a_file_has_room_until_its_size_is_reached(tmp_path: Path) -> None:
+    writer = BlobFileWriter(LocalFileIO(), str(tmp_path / "w.blob"))
+    values = pa.array([b"1234", None, b"5678", b"9"])
+    assert [writer.room(values, n) for n in (1, 20, 21, 40, 41, 57, 58)] == [1, 1, 3, 3, 4, 4, 4]
+    writer.write(values.slice(0, 1))
+    assert [writer.room(values, n) for n in (20, 21, 40, 41)] == [1, 1, 1, 3]
+    writer.abort()
+    assert not list(tmp_path.iterdir())
 
 
 @settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])

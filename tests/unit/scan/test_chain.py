@@ -127,8 +127,6 @@ def test_what_chains_cannot_do_is_refused(store: TableStore) -> None:
         UnsupportedFeatureError, match="chain table, which has no versions of its own.*'full' or 'delta'"
     ):
         Table(store.with_options(CHAIN | {"scan.tag-name": "t"})).plan(None)
-    with pytest.raises(UnsupportedFeatureError, match=r"'chain-table\.enabled' = 'true' is not supported yet"):
-        Table(store.with_options(CHAIN)).check_writable()
     other = store.schema.options | {"bucket": "3"}
     create_schema(store.io, f"{store.root}/branch/branch-delta", replace(store.schema, id=1, options=other))
     insert(store, "delta", [("A", 15, 1, "x", 1)])

@@ -16,7 +16,7 @@ from tests.support.tables import new_store
 
 BOTH = {
     "data-evolution.enabled": "true",
-    "blob-as-descriptor": "true",
+    "blob-view-field": "v",
     "manifest.format": "csv",
 }
 WRITES = {

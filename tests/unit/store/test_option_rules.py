@@ -21,6 +21,40 @@ REFUSED: list[tuple[str, dict[str, str]]] = [
     ("streaming-read-overwrite", {"streaming-read-overwrite": "true", "changelog-producer": "lookup", **KEYED}),
     ("sequence-group", {"merge-engine": "partial-update", "fields.v.xsequence-group": "v", **KEYED}),
 ]
+CHAIN = {
+    "chain-table.enabled": "true",
+    "primary-key": "k,v",
+    "partition": "v",
+    "bucket": "1",
+    "sequence.field": "k",
+    "partition.timestamp-pattern": "$v",
+    "partition.timestamp-formatter": "yyyyMMdd",
+}
+NO_CHAIN: list[tuple[str, dict[str, str | None]]] = [
+    ("Primary key is required", {"primary-key": None, "sequence.field": None, "bucket-key": "k"}),
+    ("must be partition table", {"partition": None}),
+    ("Bucket number", {"bucket": "-1"}),
+    ("Sequence field", {"sequence.field": None}),
+    ("producer must be none or input", {"changelog-producer": "lookup"}),
+    ("deduplicate merge engine", {"merge-engine": "partial-update", "deletion-vectors.enabled": "true"}),
+    ("timestamp pattern", {"partition.timestamp-pattern": None}),
+    ("timestamp formatter", {"partition.timestamp-formatter": None}),
+    ("'values-time'", {"partition.expiration-time": "1 d", "partition.expiration-strategy": "update-time"}),
+    ("contiguous suffix", {"chain-table.chain-partition-keys": "k"}),
+    ("contiguous suffix", {"chain-table.chain-partition-keys": "v,v"}),
+    ("contiguous suffix", {"chain-table.chain-partition-keys": ""}),
+]
+
+
+@pytest.mark.parametrize(("said", "changed"), NO_CHAIN)
+def test_what_no_chain_table_can_have(said: str, changed: dict[str, str | None]) -> None:
+    options = {k: v for k, v in (CHAIN | changed).items() if v is not None}
+    with pytest.raises(InvalidOptionError, match=said):
+        new_table_schema(COLUMNS, options=options)
+
+
+def test_a_chain_table() -> None:
+    new_table_schema(COLUMNS, options=CHAIN | {"chain-table.chain-partition-keys": "v", "changelog-producer": "input"})
 
 
 @pytest.mark.parametrize(("named", "options"), REFUSED)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from paimon_core.commit.draft import CommitInfo
 from paimon_core.errors import CommitConflictError, CorruptFileError, InvalidDataError, UnsupportedFeatureError
-from paimon_core.expressions.predicate import Compare
+from paimon_core.expressions.predicate import And, Compare
 from paimon_core.scan.read import read_split
 from paimon_core.spec.row_ranges import row_ranges
 from paimon_core.spec.snapshot import Snapshot
@@ -196,3 +196,20 @@ def test_what_is_refused(tmp_path_factory: pytest.TempPathFactory) -> None:
         row_ranges([entry.file, replace(entry.file, first_row_id=1, file_name="other.parquet")])
     with pytest.raises(CorruptFileError, match="no first row id"):
         row_ranges([replace(entry.file, first_row_id=None)])
+
+
+def test_ranges_are_left_out_by_file_indexes(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """By those of the newest file that has a column, as statistics are; and where its rows are."""
+    indexed = {"file_index__bloom_filter__columns": "v", "metadata__stats_mode": "none"}
+    for more in ({}, {"file_index__in_manifest_threshold": "1 b"}):
+        table = new_table(str(tmp_path_factory.mktemp("wh")), **indexed, **more)
+        insert(table, [(1, "a"), (2, "b")])
+        insert(table, [(3, "c")])
+        change(table, "v", {0: "new", 1: "new"})
+        splits = {v: table.plan(table.latest_snapshot(), Compare("v", "=", v)).splits for v in ("a", "new", "c", "z")}
+        found = {v: sorted(f.first_row_id for s in own for f in s.files) for v, own in splits.items()}
+        assert found == {"a": [], "new": [0, 0], "c": [2], "z": []}
+        both = And((Compare("v", "=", "new"), Compare("k", "=", 2)))
+        assert rows(table, ["k", "v"], both) == [(2, "new")]
+        off = Table(table.store.with_options({"file-index.read.enabled": "false"}))
+        assert len(off.plan(off.latest_snapshot(), Compare("v", "=", "z")).splits) == 1

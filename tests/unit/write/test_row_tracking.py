@@ -10,11 +10,14 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from paimon_core.commit.draft import CommitInfo
-from paimon_core.errors import InvalidOptionError, UnsupportedFeatureError
+from paimon_core.errors import InvalidDataError, InvalidOptionError, UnsupportedFeatureError
+from paimon_core.maintenance.branches import create_branch, files_to_merge
+from paimon_core.maintenance.tags import create_tag
 from paimon_core.options import DELETION_VECTORS
 from paimon_core.scan.read import read_split
 from paimon_core.scan.views import View, view_fields
 from paimon_core.spec.message import decode_message
+from paimon_core.store.branches import open_branch
 from paimon_core.store.manifests import live_files
 from paimon_core.table import Table
 from paimon_core.write.row_changes import changed_files, marked_rows, merged_removals, rewrite_function, rewrites_of
@@ -145,3 +148,22 @@ def test_what_row_tracking_does_not_go_with(tmp_path_factory: pytest.TempPathFac
     table = create_table(warehouse)
     with pytest.raises(UnsupportedFeatureError, match="does not support row tracking"):
         view_fields(table.store, View.ROW_TRACKING)
+
+
+def test_merged_rows_of_a_branch_get_ids_of_their_own(tmp_path_factory: pytest.TempPathFactory) -> None:
+    for evolves in ("false", "true"):
+        root = str(tmp_path_factory.mktemp("wh"))
+        main = create_table(root, row_tracking__enabled="true", data_evolution__enabled=evolves)
+        first = insert(main, [(1, "both")])
+        assert first is not None
+        create_tag(main.store, "t", first)
+        create_branch(main.store, "b", "t")
+        branch = Table(open_branch(main.store, "b"))
+        insert(main, [(2, "main")])
+        insert(branch, [(3, "branch")])
+        if evolves == "true":
+            with pytest.raises(InvalidDataError, match="with data evolution"):
+                files_to_merge(branch.store, main.store)
+            continue
+        main.commit(files_to_merge(branch.store, main.store), CommitInfo(user="u"))
+        assert sorted(tracked(main, ["k", "_ROW_ID"])) == [(1, 0), (2, 1), (3, 2)]

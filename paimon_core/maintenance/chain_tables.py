@@ -1,0 +1,75 @@
+"""Chain tables: full partitions made of older ones and the changes since, and those that changes put out of date."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from functools import partial
+
+from paimon_core.commit.changes import Overwrite
+from paimon_core.commit.commit import commit
+from paimon_core.commit.draft import CommitInfo
+from paimon_core.commit.publish import Publisher
+from paimon_core.expressions.predicate import Or, equals
+from paimon_core.options import SCAN_DELTA_BRANCH, SCAN_SNAPSHOT_BRANCH
+from paimon_core.scan.chain import is_branch_of_chain
+from paimon_core.scan.read import read_split
+from paimon_core.spec.binary_row import decode_row
+from paimon_core.spec.message import CommitMessage, decode_message, encode_message
+from paimon_core.spec.snapshot import CommitKind, Operation, Snapshot
+from paimon_core.spec.split import DataSplit, decode_split, encode_split
+from paimon_core.store.branches import open_branch
+from paimon_core.store.manifests import live_files, max_sequence_number, read_entries, read_manifest_list
+from paimon_core.store.snapshots import latest_snapshot
+from paimon_core.store.table_store import TableStore
+from paimon_core.write.rows import as_stored
+from paimon_core.write.writer import open_writer
+
+
+def full_branch(store: TableStore) -> TableStore:
+    """Where the full partitions of a chain table are. Raises `BranchNotFoundError`."""
+    return open_branch(store, store.options[SCAN_SNAPSHOT_BRANCH])
+
+
+def fill_texts(splits: Sequence[DataSplit]) -> list[str]:
+    """The texts of tasks, the one with most bytes first."""
+    return [encode_split(s) for s in sorted(splits, key=lambda s: -s.size)]
+
+
+def fill_function(store: TableStore) -> Callable[[str], str]:
+    """What runs a task: it writes the rows of a split into the branch of full partitions, and says which files."""
+    full = full_branch(store)
+    return partial(_fill, store, as_stored(full), max_sequence_number(full, latest_snapshot(full)) + 1)
+
+
+def filled(results: Sequence[str]) -> list[CommitMessage]:
+    """The messages of what tasks have written."""
+    return [decode_message(text) for result in results for text in json.loads(result)]
+
+
+def _fill(store: TableStore, full: TableStore, sequence_start: int, task: str) -> str:
+    writer = open_writer(full, sequence_start=sequence_start)
+    try:
+        for batch in read_split(store, decode_split(task), [f.name for f in store.schema.fields]):
+            writer.write(batch)
+        return json.dumps([encode_message(m) for m in writer.finish()])
+    except BaseException:
+        writer.abort()
+        raise
+
+
+def drop_outdated(store: TableStore, made: Snapshot, publisher: Publisher) -> None:
+    """Behind an overwrite of changes: the full partitions of the same values are what was before, and go.
+
+    Raises as `commit`.
+    """
+    if made.commit_kind is not CommitKind.OVERWRITE or not is_branch_of_chain(store, SCAN_DELTA_BRANCH):
+        return
+    full = full_branch(store)
+    changed = {e.partition for e in read_entries(store, read_manifest_list(store, made.delta_manifest_list))}
+    known = {e.partition for e in live_files(full, latest_snapshot(full)).values()}
+    fields = full.schema.partition_fields
+    gone = [equals(full.schema.partition_keys, decode_row([f.type for f in fields], p)) for p in changed & known]
+    if gone:
+        info = CommitInfo(user=made.commit_user, operation=Operation.TRUNCATE)
+        commit(full, (), info, publisher, Overwrite(predicate=Or(tuple(gone))))

@@ -1,0 +1,71 @@
+"""Blob descriptors: where the bytes of a value are. Layout, little endian:
+
+    version (1)   magic (8), since version 2   length of the URI (4), the URI   offset (8)   length (8); -1: to the end
+
+Source: documentation, "Blob Storage".
+"""
+
+from __future__ import annotations
+
+import struct
+from dataclasses import dataclass
+
+from paimon_core.errors import InvalidDataError
+
+_VERSION = 2
+_MAGIC = (0x424C4F4244455343).to_bytes(8, "little")
+DESCRIPTOR_HEADS = tuple(bytes([version]) + _MAGIC for version in range(_VERSION + 1))
+TO_THE_END = -1
+
+
+@dataclass(frozen=True, slots=True)
+class BlobDescriptor:
+    """`length` bytes from `offset` on of what a URI names."""
+
+    uri: str
+    offset: int = 0
+    length: int = TO_THE_END
+    version: int = _VERSION
+
+    def encode(self) -> bytes:
+        uri = self.uri.encode()
+        head = bytes([_VERSION]) + _MAGIC + struct.pack("<i", len(uri))
+        return head + uri + struct.pack("<qq", self.offset, self.length)
+
+    @staticmethod
+    def decode(data: bytes) -> BlobDescriptor:
+        """Raises `InvalidDataError`."""
+        if not data:
+            raise _invalid("it is empty")
+        version = data[0]
+        if version > _VERSION:
+            raise _invalid(f"its version is {version}, this version reads up to {_VERSION}")
+        start = 1
+        if version > 1:
+            if data[1:9] != _MAGIC:
+                raise _invalid("it does not begin as one")
+            start = 9
+        if len(data) < start + 4:
+            raise _invalid("it is too short")
+        (size,) = struct.unpack_from("<i", data, start)
+        end = start + 4 + size
+        if size < 0 or len(data) < end + 16:
+            raise _invalid("it ends before its parts do")
+        try:
+            uri = data[start + 4 : end].decode()
+        except UnicodeDecodeError as e:
+            raise _invalid("its URI is not UTF-8") from e
+        offset, length = struct.unpack_from("<qq", data, end)
+        return BlobDescriptor(uri, offset, length, version)
+
+    def text(self) -> str:
+        """As `sys.descriptor_to_string` shows it."""
+        place = f"uri='{self.uri}', offset={self.offset}, length={self.length}"
+        return f"BlobDescriptor{{version={self.version}, {place}}}"
+
+
+def _invalid(why: str) -> InvalidDataError:
+    return InvalidDataError(
+        f"Invalid BlobDescriptor data: {why}. A descriptor is what sys.path_to_descriptor gives, or a BLOB of a table "
+        "that is read with 'blob-as-descriptor' = 'true'."
+    )

@@ -1,0 +1,129 @@
+"""BLOB columns in definitions of tables: binaries that a comment or an option makes BLOB, and what no table can have.
+
+A comment begins with `__BLOB_FIELD` or `__BLOB_DESCRIPTOR_FIELD`, alone or before `; the real comment`, and the column
+is then named by the option too. Source: documentation, "Blob Storage".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+
+from paimon_core.errors import InvalidOptionError, InvalidSchemaError, UnsupportedFeatureError
+from paimon_core.options import (
+    BLOB_DESCRIPTOR_FIELD,
+    BLOB_FIELD,
+    BLOB_VIEW_FIELD,
+    DATA_EVOLUTION,
+    Option,
+    TableOptions,
+    names,
+)
+from paimon_core.spec.schema import TableSchema
+from paimon_core.spec.types import CollectionType, DataField, DataType, Kind, MapType
+
+_DIRECTIVES = {
+    "__BLOB_FIELD": BLOB_FIELD,
+    "__BLOB_DESCRIPTOR_FIELD": BLOB_DESCRIPTOR_FIELD,
+    "__BLOB_VIEW_FIELD": BLOB_VIEW_FIELD,
+}
+_BINARIES = (Kind.BINARY, Kind.VARBINARY, Kind.BLOB)
+_OPTIONS = tuple(_DIRECTIVES.values())
+
+
+def with_blobs(
+    columns: Sequence[DataField], options: Mapping[str, str]
+) -> tuple[tuple[DataField, ...], dict[str, str]]:
+    """The columns and options of a new table. Raises `InvalidSchemaError`, `UnsupportedFeatureError`."""
+    kept = dict(options)
+    fields = []
+    for column in columns:
+        field, kept = with_directive(column, kept)
+        if any(field.name in names(kept.get(o.key, "")) for o in _OPTIONS):
+            field = _as_blob(field)
+        fields.append(field)
+    return tuple(fields), kept
+
+
+def with_directive(column: DataField, options: Mapping[str, str]) -> tuple[DataField, dict[str, str]]:
+    """A new column as its comment has it, and the options that name it then. Raises as `with_blobs` does."""
+    comment = (column.description or "").strip()
+    if not comment.startswith("__BLOB"):
+        return column, dict(options)
+    directive, _, text = comment.partition(";")
+    option = _DIRECTIVES.get(directive)
+    if option is None:
+        raise InvalidSchemaError(
+            f"Unsupported BLOB directive in column comment: {comment!r}. Supported directives are "
+            f"{', '.join(_DIRECTIVES)}."
+        )
+    named = names(options.get(option.key, ""))
+    listed = ",".join(named if column.name in named else (*named, column.name))
+    return _as_blob(replace(column, description=text.strip() or None)), {**options, option.key: listed}
+
+
+def without_blob(column: str, options: Mapping[str, str]) -> dict[str, str]:
+    """The options of a table that loses a BLOB column."""
+    changed = {o.key: ",".join(n for n in names(options.get(o.key, "")) if n != column) for o in _OPTIONS}
+    return {k: changed.get(k, v) for k, v in options.items() if changed.get(k, v) or k not in changed}
+
+
+def check_blobs(schema: TableSchema, options: TableOptions) -> None:
+    """Raises `InvalidSchemaError`, `InvalidOptionError`, `UnsupportedFeatureError` for what no table can have."""
+    blobs = [f.name for f in schema.fields if f.type.kind is Kind.BLOB]
+    for option in _OPTIONS:
+        _check_named(option, names(options.values.get(option.key, "")), blobs)
+    both = [c for c in options[BLOB_VIEW_FIELD] if c in options[BLOB_DESCRIPTOR_FIELD]]
+    if both:
+        raise InvalidOptionError(
+            f"Field {both[0]!r} in '{BLOB_VIEW_FIELD.key}' cannot also be in '{BLOB_DESCRIPTOR_FIELD.key}'."
+        )
+    if not blobs:
+        return
+    if schema.primary_keys:
+        raise UnsupportedFeatureError(
+            f"Column {blobs[0]!r} is a BLOB, which this version does not have in tables with a primary key."
+        )
+    if not options[DATA_EVOLUTION]:
+        raise InvalidOptionError(
+            f"Data evolution config must enabled for table with BLOB type column {blobs[0]!r}: set "
+            f"'{DATA_EVOLUTION.key}' = 'true' and 'row-tracking.enabled' = 'true'."
+        )
+    if len(blobs) == len(schema.fields):
+        raise InvalidSchemaError("Table with BLOB type column must have other normal columns: add one.")
+    parts = [b for b in blobs if b in schema.partition_keys]
+    if parts:
+        raise InvalidSchemaError(f"The BLOB type column {parts[0]!r} can not be part of partition keys.")
+
+
+def check_not_renamed(field: DataField) -> None:
+    """Raises `InvalidSchemaError` for a column that options and files name."""
+    if field.type.kind is Kind.BLOB:
+        raise InvalidSchemaError(f"Cannot rename BLOB column: [{field.name}]. Add another one, and copy the values.")
+
+
+def _check_named(option: Option[tuple[str, ...]], columns: Iterable[str], blobs: Sequence[str]) -> None:
+    for column in columns:
+        if column not in blobs:
+            raise InvalidOptionError(f"Field {column!r} in '{option.key}' must be a BLOB field in table schema.")
+
+
+def _as_blob(field: DataField) -> DataField:
+    kind = field.type.kind
+    if kind not in _BINARIES and _part(field.type) in _BINARIES:
+        raise UnsupportedFeatureError(
+            f"Column {field.name!r} of type {field.type.sql()} cannot be made of BLOBs: this version has columns "
+            "of single ones."
+        )
+    if kind not in _BINARIES:
+        raise InvalidSchemaError(f"The type of blob field must be binary: column {field.name!r} is {field.type.sql()}.")
+    return replace(field, type=DataType(Kind.BLOB, field.type.nullable))
+
+
+def _part(data_type: DataType) -> Kind | None:
+    match data_type:
+        case MapType(value=value):
+            return value.kind
+        case CollectionType(element=element):
+            return element.kind
+    return None

@@ -1,0 +1,76 @@
+"""`CALL sys.compact_chain_table`: full partitions of a chain table, made of older ones and the changes since."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from paimon_core.commit.changes import Overwrite
+from paimon_core.commit.draft import CommitInfo
+from paimon_core.errors import CommitUnknownError, InvalidOptionError, PaimonError
+from paimon_core.lsm.strategy import Strategy
+from paimon_core.maintenance.chain_tables import fill_function, fill_texts, filled, full_branch
+from paimon_core.options import CHAIN_TABLE, PARTITION_DEFAULT_NAME, SCAN_DELTA_BRANCH, SCAN_SNAPSHOT_BRANCH
+from paimon_core.scan.chain import has_full_partition, is_chain, splits_to_fill
+from paimon_core.spec.message import CommitMessage, decode_message
+from paimon_core.spec.snapshot import Operation
+from paimon_core.table import Table
+from paimon_core.write.compact_job import NOTHING, compaction_function, encode_tasks
+from paimon_sql.procedures.arguments import partition_specs
+from paimon_sql.procedures.commits import commit_or_delete
+from paimon_sql.procedures.registry import ProcedureContext, procedure
+
+
+@procedure(result="boolean")
+def compact_chain_table(
+    context: ProcedureContext, table: str, partition: str, overwrite: bool | None = None
+) -> Sequence[tuple[Any, ...]]:
+    """Make a partition (`date="20250811"`) a full one: the latest full one before it, merged with the changes since, is
+    written to the branch of full partitions. With `overwrite` that is done anew where it is there already.
+
+    The result is false where it was there already, or no changes are in it.
+    """
+    target = context.load_table(table)
+    _check_chain(target)
+    if not partition.strip():
+        raise InvalidOptionError("Partition string cannot be empty: write it as 'date=\"20250811\"'.")
+    if ";" in partition:
+        raise InvalidOptionError(
+            f"compact_chain_table only supports a single partition, but multiple partitions were provided: {partition}."
+        )
+    target.check_writable()
+    fields, default = target.schema.partition_fields, target.store.options[PARTITION_DEFAULT_NAME]
+    wanted = partition_specs(partition, fields, default)
+    exists = has_full_partition(target.store, wanted)
+    splits = [] if exists and not overwrite else splits_to_fill(target.store, wanted, anew=exists)
+    if not splits:
+        return [(False,)]
+    results = context.executor.run(fill_function(target.store), fill_texts(splits), f"compact {target.name}")
+    full, messages = replace(target, store=full_branch(target.store)), filled(results)
+    _commit(full, messages, Overwrite(dynamic=True) if exists else None)
+    tasks = encode_tasks(full.due_compactions(messages))
+    merged = context.executor.run(compaction_function(full.store, Strategy.WRITE), tasks, f"compact {full.name}")
+    commit_or_delete(full, [decode_message(r) for r in merged if r != NOTHING])
+    return [(True,)]
+
+
+def _check_chain(table: Table) -> None:
+    if not table.store.options[CHAIN_TABLE]:
+        raise InvalidOptionError(f"compact_chain_table only supports chain table, and {table.name} is none.")
+    if not is_chain(table.store):
+        options = f"'{SCAN_SNAPSHOT_BRANCH.key}' and '{SCAN_DELTA_BRANCH.key}'"
+        raise InvalidOptionError(f"Table {table.name} is not a chain table: {options} have to name its branches.")
+
+
+def _commit(table: Table, messages: Sequence[CommitMessage], overwrite: Overwrite | None) -> None:
+    info = CommitInfo(
+        user=table.new_commit_user(), operation=Operation.WRITE if overwrite is None else Operation.OVERWRITE
+    )
+    try:
+        table.commit(messages, info, overwrite)
+    except CommitUnknownError:
+        raise
+    except PaimonError:
+        table.abort(messages)
+        raise

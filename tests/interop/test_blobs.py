@@ -1,0 +1,92 @@
+"""BLOB columns, in files of their own: what one engine writes, changes and compacts the other reads."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.interop.engines import ENGINES, Engines, other
+
+EVOLVES = "'row-tracking.enabled' = 'true', 'data-evolution.enabled' = 'true', 'deletion-vectors.enabled' = 'true'"
+FILES = "SELECT first_row_id, record_count, write_cols, max_sequence_number, null_value_counts FROM `t$files`"
+BLOBS = "SELECT file_size_in_bytes FROM `t$files` WHERE file_format = 'blob'"
+
+
+@pytest.mark.parametrize("first", ENGINES)
+def test_values_in_files_of_their_own(engines: Engines, first: str) -> None:
+    second = other(first)
+    engines.run(
+        first,
+        "CREATE TABLE t (k INT, pic BINARY COMMENT '__BLOB_FIELD; a picture', name STRING, doc BINARY) "
+        f"TBLPROPERTIES ({EVOLVES}, 'blob-field' = 'doc', 'blob.target-file-size' = '20 b')",
+    )
+    engines.both("SELECT fields, get_json_object(options, '$.blob-field') AS blobs FROM `t$schemas`")
+    values = "VALUES (1, X'0102', 'a', X'03'), (2, NULL, 'b', X'04'), (3, X'', 'c', NULL)"
+    for engine in (first, second):
+        engines.run(engine, f"INSERT INTO t SELECT /*+ REPARTITION(1) */ * FROM {values} ORDER BY 1")
+    engines.both(FILES)
+    engines.both(BLOBS)
+    engines.run(first, "UPDATE t SET name = 'z', doc = X'0A0B' WHERE k = 1", "UPDATE t SET pic = NULL WHERE k = 3")
+    engines.run(second, "DELETE FROM t WHERE _ROW_ID = 1")
+    source = "(SELECT 2 AS k, X'22' AS pic UNION ALL SELECT 9, X'99')"
+    actions = "WHEN MATCHED THEN UPDATE SET pic = s.pic WHEN NOT MATCHED THEN INSERT (k, pic) VALUES (s.k, s.pic)"
+    engines.run(second, f"MERGE INTO t USING {source} s ON t.k = s.k {actions}")
+    rows = [
+        [1, "x:0102", "z", "x:0a0b", 0],
+        [3, None, "c", None, 2],
+        [1, "x:0102", "z", "x:0a0b", 3],
+        [2, "x:22", "b", "x:04", 4],
+        [3, None, "c", None, 5],
+        [9, "x:99", None, None, 6],
+    ]
+    query = "SELECT k, pic, name, doc, _ROW_ID FROM t ORDER BY _ROW_ID"
+    engines.both(query, rows)
+    engines.both(FILES)
+    for engine in (first, second):
+        engines.run(
+            engine, f"CALL sys.compact(table => '{engines.database}.t', options => 'compaction.min.file-num=2')"
+        )
+        engines.both(query, rows)
+        engines.run(engine, "UPDATE t SET k = k + 0, doc = X'0A0B' WHERE k = 1")
+    engines.both(query, rows)
+    engines.both("SELECT total_record_count, next_row_id, commit_kind FROM `t$snapshots`")
+    engines.run(second, "INSERT OVERWRITE t VALUES (7, X'77', 'o', NULL)")
+    engines.both("SELECT * FROM t", [[7, "x:77", "o", None]])
+
+
+def test_descriptors(engines: Engines, tmp_path: Path) -> None:
+    first, second = ENGINES
+    (tmp_path / "f").write_bytes(b"content")
+    described = f"sys.path_to_descriptor('{tmp_path}/f')"
+    columns = "k INT, pic BINARY, doc BINARY COMMENT '__BLOB_DESCRIPTOR_FIELD'"
+    engines.run(first, f"CREATE TABLE t ({columns}) TBLPROPERTIES ({EVOLVES}, 'blob-field' = 'pic')")
+    engines.run(first, f"INSERT INTO t VALUES (1, {described}, {described})")
+    engines.run(second, f"INSERT INTO t SELECT id, {described}, NULL FROM range(2, 3)")
+    # Java's catalog keeps what it knows of a table: it alters it
+    engines.run("java", "ALTER TABLE t ADD COLUMN x BINARY COMMENT '__BLOB_FIELD; more'")
+    content = "x:636f6e74656e74"
+    engines.both("SELECT * FROM t", [[1, content, content, None], [2, content, None, None]])
+    engines.both(FILES)
+    engines.run("java", "ALTER TABLE t SET TBLPROPERTIES ('blob-as-descriptor' = 'true')")
+    shown = "SELECT k, sys.descriptor_to_string(pic) AS pic, sys.descriptor_to_string(doc) AS doc FROM t"
+    assert "/bucket-0/data-" in engines.both(shown)[0][1]
+    engines.run(first, f"CREATE TABLE u (k INT, pic BINARY) TBLPROPERTIES ({EVOLVES}, 'blob-field' = 'pic')")
+    engines.run(second, "INSERT INTO u SELECT k, pic FROM t")
+    engines.both("SELECT * FROM u", [[1, content], [2, content]])
+
+
+def test_functions(engines: Engines) -> None:
+    for call in (
+        "hex(sys.path_to_descriptor('/a/b'))",
+        "sys.path_to_descriptor(CAST(NULL AS STRING))",
+        "sys.descriptor_to_string(X'010300000061622F01000000000000000200000000000000')",
+        "sys.bucket(10, 5), sys.mod_bucket(10, -5), sys.hive_bucket(10, 'a', 5)",
+        "sys.bucket(7, CAST(NULL AS INT), 'a', 1.5)",
+        "sys.bucket(8, DATE'2020-01-01', TIMESTAMP'2020-01-01 00:00:00.123456', 1.5D, X'0102', true, 5L)",
+    ):
+        answers = {str(engines.rows(e, f"SELECT {call}")) for e in ENGINES}
+        assert len(answers) == 1, (call, answers)
+    described = "sys.descriptor_to_string(sys.path_to_descriptor(CAST(id AS STRING)))"
+    query = f"SELECT id, sys.bucket(10, id), {described} FROM range(20)"
+    assert sorted(engines.rows("ours", query)) == sorted(engines.rows("java", query))

@@ -1,0 +1,97 @@
+"""BLOB columns in definitions and alterations of tables."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from paimon_core.errors import InvalidOptionError, InvalidSchemaError, PaimonError, UnsupportedFeatureError
+from paimon_core.spec.schema import TableSchema
+from paimon_core.spec.types import BYTES, INT, STRING, CollectionType, DataField, DataType, Kind
+from paimon_core.store.new_schema import new_table_schema
+from paimon_core.store.schema_changes import AddColumn, DropColumn, RenameColumn, UpdateColumnType, apply_changes
+
+EVOLVES = {"row-tracking.enabled": "true", "data-evolution.enabled": "true"}
+BLOB = DataType(Kind.BLOB)
+
+
+def column(name: str, data_type: DataType = BYTES, comment: str | None = None) -> DataField:
+    return DataField(id=0, name=name, type=data_type, description=comment)
+
+
+def table(*columns: DataField, partition_keys: tuple[str, ...] = (), **options: str) -> TableSchema:
+    given = EVOLVES | {k.replace("_", "-"): v for k, v in options.items()}
+    return new_table_schema((column("k", INT), *columns), partition_keys=partition_keys, options=given)
+
+
+def test_comments_and_options_make_binaries_blobs() -> None:
+    schema = table(
+        column("a"),
+        column("b", BYTES.with_nullable(False), "__BLOB_FIELD; a picture"),
+        column("c", comment="__BLOB_DESCRIPTOR_FIELD"),
+        column("d", comment="plain"),
+        blob_field="a",
+    )
+    kinds = [(f.name, f.type, f.description) for f in schema.fields[1:]]
+    assert kinds == [
+        ("a", BLOB, None),
+        ("b", BLOB.with_nullable(False), "a picture"),
+        ("c", BLOB, None),
+        ("d", BYTES, "plain"),
+    ]
+    assert (schema.options["blob-field"], schema.options["blob-descriptor-field"]) == ("a,b", "c")
+
+
+def test_columns_come_and_go_with_their_options() -> None:
+    schema = table(column("a"), blob_field="a")
+    added = AddColumn(("x",), BYTES, "__BLOB_FIELD; hey"), AddColumn(("y",), BYTES, "__BLOB_DESCRIPTOR_FIELD;")
+    grown = apply_changes(schema, added, 0)
+    assert [(f.type, f.description) for f in grown.fields[2:]] == [(BLOB, "hey"), (BLOB, None)]
+    assert grown.options == EVOLVES | {"blob-field": "a,x", "blob-descriptor-field": "y"}
+    shrunk = apply_changes(grown, [DropColumn(("a",)), DropColumn(("y",))], 0)
+    assert shrunk.options == EVOLVES | {"blob-field": "x"}
+    for change in (RenameColumn(("x",), "z"), UpdateColumnType(("x",), STRING), UpdateColumnType(("k",), BLOB)):
+        with pytest.raises(InvalidSchemaError, match="Cannot rename BLOB column|cannot become"):
+            apply_changes(shrunk, [change], 0)
+
+
+@pytest.mark.parametrize(
+    ("columns", "options", "kind", "said"),
+    [
+        ([column("a", comment="__BLOB_NOPE")], {}, InvalidSchemaError, "Unsupported BLOB directive"),
+        ([column("a", STRING)], {"blob_field": "a"}, InvalidSchemaError, "must be binary: column 'a' is STRING"),
+        ([], {"blob_field": "a"}, InvalidOptionError, "'a' in 'blob-field' must be a BLOB field"),
+        (
+            [column("a", CollectionType(Kind.ARRAY, element=BYTES))],
+            {"blob_field": "a"},
+            UnsupportedFeatureError,
+            "has columns of single ones",
+        ),
+        (
+            [column("a")],
+            {"blob_descriptor_field": "a", "blob_view_field": "a"},
+            InvalidOptionError,
+            "cannot also be in 'blob-descriptor-field'",
+        ),
+    ],
+)
+def test_what_no_table_can_have(
+    columns: list[DataField], options: dict[str, str], kind: type[PaimonError], said: str
+) -> None:
+    with pytest.raises(kind, match=said):
+        table(*columns, **options)
+
+
+def test_what_tables_with_blobs_need() -> None:
+    with pytest.raises(InvalidOptionError, match="Data evolution config must enabled"):
+        new_table_schema([column("k", INT), column("a")], options={"blob-field": "a"})
+    with pytest.raises(InvalidSchemaError, match="must have other normal columns"):
+        new_table_schema([column("a")], options=EVOLVES | {"blob-field": "a"})
+    with pytest.raises(InvalidSchemaError, match="can not be part of partition keys"):
+        table(column("a"), partition_keys=("a",), blob_field="a")
+    keyed = {"blob-field": "a", "bucket": "1"}
+    with pytest.raises(UnsupportedFeatureError, match="tables with a primary key"):
+        new_table_schema([column("k", INT), column("a")], options=keyed, primary_keys=("k",))
+    schema = table(column("a"), blob_field="a")
+    assert replace(schema, options=EVOLVES) != schema
