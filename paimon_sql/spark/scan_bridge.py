@@ -6,6 +6,7 @@ keys in the driver, or rows that metadata already answers.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 from itertools import chain
 from typing import Any
@@ -15,7 +16,7 @@ from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StructType
 
 from paimon_core.errors import UnsupportedFeatureError
-from paimon_core.expressions.predicate import Predicate, conjunction, describe
+from paimon_core.expressions.predicate import Predicate, columns, conjunction, describe
 from paimon_core.formats.arrow_types import FILE_PATH, ROW_INDEX
 from paimon_core.formats.registry import format_name
 from paimon_core.options import DATA_FILE_PREFIX, READ_ALLOW_FULL_SCAN
@@ -31,6 +32,7 @@ from paimon_core.spec.paths import data_file_path
 from paimon_core.spec.snapshot import Snapshot
 from paimon_core.spec.split import DataSplit, encode_split
 from paimon_core.spec.types import DataField, TimeType, nested_types
+from paimon_core.store.file_index_options import indexed_values
 from paimon_core.table import Table
 from paimon_sql.spark.filters import from_connector, spark_prunes_soundly, translate_all
 from paimon_sql.spark.jvm import PYTHON_SOURCE, READ, SQL, Jvm
@@ -75,7 +77,7 @@ class PaimonScanBuilder(Proxy):
 
     def pushFilters(self, filters: Any) -> Any:
         """Files and row groups are pruned; Spark evaluates the rows, but for what partitions answer."""
-        pairs = translate_all(self.jvm, filters, self._filtered)
+        pairs = translate_all(self.jvm, filters, self._filtered, self._filtered_values)
         left = [(e, p) for e, p in pairs if p is None or not self._is_answered(p)]
         self.pruning = tuple(p for _, p in pairs if p is not None)
         self.of_rows = [(e, p) for e, p in left if p is not None]
@@ -89,6 +91,12 @@ class PaimonScanBuilder(Proxy):
     def _filtered(self) -> Mapping[str, DataField]:
         """The columns whose values files hold as the view shows them."""
         return {} if self.view is View.BINLOG else self.table.schema.field_by_name
+
+    @property
+    def _filtered_values(self) -> Mapping[str, DataField]:
+        """The values of keys in MAPs that file indexes know."""
+        values = indexed_values(self.table.store.options, self.table.schema) if self._filtered else {}
+        return {name: replace(v.field, name=name, type=v.type) for name, v in values.items()}
 
     def supportCompletePushDown(self, aggregation: Any) -> bool:
         return self.pushAggregation(aggregation)
@@ -183,7 +191,8 @@ class PaimonScanBuilder(Proxy):
     def parquet_filters(self) -> Any:
         """What Spark's Parquet scan may skip row groups by."""
         fields = self.table.schema.field_by_name
-        return self.jvm.seq([e for e, p in self.of_rows if spark_prunes_soundly(p, fields)])
+        known = [(e, p) for e, p in self.of_rows if columns(p) <= fields.keys()]
+        return self.jvm.seq([e for e, p in known if spark_prunes_soundly(p, fields)])
 
     def _check_left_out(self, plan: Plan) -> None:
         allowed = self.table.store.options[READ_ALLOW_FULL_SCAN]
