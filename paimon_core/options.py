@@ -78,6 +78,14 @@ def names(text: str) -> tuple[str, ...]:
     return tuple(n.strip() for n in text.split(",") if n.strip())
 
 
+def weights(text: str) -> tuple[int, ...]:
+    """`10,5` as numbers above 0."""
+    found = [part.strip() for part in text.split(",")]
+    if not all(_NUMBER.fullmatch(part) and int(part) > 0 for part in found):
+        raise ValueError("numbers above 0, as in '10,5'")
+    return tuple(map(int, found))
+
+
 def by_level(text: str) -> Mapping[int, str]:
     """`0:lz4,5:zstd` as values by level."""
     found = [part.partition(":") for part in text.split(",") if part.strip()]
@@ -167,6 +175,9 @@ DATA_FILE_EXTERNAL_FS = Option("data-file.external-paths.specific-fs", str.lower
 DATA_FILE_EXTERNAL_PATHS = Option("data-file.external-paths", names, NO_NAMES, "Where new data files go instead.")
 DATA_FILE_EXTERNAL_STRATEGY = Option(
     "data-file.external-paths.strategy", str.lower, "none", "How one of the external paths is chosen for a file."
+)
+DATA_FILE_EXTERNAL_WEIGHTS = Option(
+    "data-file.external-paths.weights", optional(weights), None, "How often each of them is chosen, by weight-robin."
 )
 DATA_FILE_PREFIX = Option("data-file.prefix", str, "data-", "What names of data files begin with.")
 DATA_FILE_THIN = Option("data-file.thin-mode", boolean, False, "Data files repeat no key columns.")

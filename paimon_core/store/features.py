@@ -36,7 +36,11 @@ _WRITE = (
     _Feature("file.format", "parquet", ("parquet", "orc", "avro", "csv", "json")),
     _Feature("row-tracking.enabled", "false", ("false",), keyed_only=True),
     _Feature("pk-clustering-override", "false", ("false",), keyed_only=True),
-    _Feature("data-file.external-paths.strategy", "none", ("none", "round-robin", "specific-fs")),
+    _Feature(
+        "data-file.external-paths.strategy",
+        "none",
+        ("none", "round-robin", "specific-fs", "weight-robin", "entropy-inject"),
+    ),
 )
 
 

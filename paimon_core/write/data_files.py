@@ -30,7 +30,7 @@ from paimon_core.spec.binary_row import EMPTY_ROW
 from paimon_core.spec.manifest import TO_BE_NUMBERED, DataFileMeta, FileSource
 from paimon_core.spec.stats import EMPTY_STATS, UNKNOWN, ColumnStats, encode_stats
 from paimon_core.store.bucket_files import file_fields
-from paimon_core.store.external_paths import external_path, folders_of_new_files
+from paimon_core.store.external_paths import external_path, place_of_new_files
 from paimon_core.store.file_index_options import indexed_columns
 from paimon_core.store.row_tracking import written_fields
 from paimon_core.store.table_store import TableStore
@@ -90,7 +90,7 @@ class DataFileWriter:
 
     def __init__(self, store: TableStore, bucket_dir: str, role: FileRole):
         self._store, self._role = store, role
-        self._folders = folders_of_new_files(store, bucket_dir)
+        self._place = place_of_new_files(store, bucket_dir)
         self._options = for_level(store.options, role.level) if store.has_primary_key else store.options
         fields = file_fields(store) if role.columns is None else written_fields(store, role.columns)
         self._schema = arrow_schema(fields)
@@ -157,7 +157,7 @@ class DataFileWriter:
         if not self._pending_rows:
             return
         if self._file is None:
-            path = f"{next(self._folders)}/{next(self._names)}"
+            path = self._place(next(self._names))
             self._paths.append(path)
             self._file = self._format.open_writer(self._store.io, path, self._stored, self._options)
             self._index = FileIndexBuilder(self._indexed) if self._indexed else None
