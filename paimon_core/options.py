@@ -217,6 +217,9 @@ IGNORE_DELETE = Option("ignore-delete", boolean, False, "Leave out rows that del
 IGNORE_UPDATE_BEFORE = Option("ignore-update-before", boolean, False, "Leave out rows that an update takes back.")
 INDEX_FILE_IN_DATA_DIR = Option("index-file-in-data-file-dir", boolean, False, "Index files stand beside data files.")
 MANIFEST_COMPRESSION = Option("manifest.compression", str, "zstd", "Codec of manifests.")
+MANIFEST_DELETE_DROP_STATS = Option(
+    "manifest.delete-file-drop-stats", boolean, False, "Manifests repeat no statistics of files that go."
+)
 MANIFEST_FORMAT = Option("manifest.format", str.lower, "avro", "Format of manifests.")
 MANIFEST_FULL_COMPACTION_SIZE = Option(
     "manifest.full-compaction-threshold-size", memory_size, 16 * 2**20, "Bytes of small manifests that rewrite all."
@@ -243,6 +246,7 @@ NO_EXPLICIT_CAST = Option("disable-explicit-type-casting", boolean, False, "Refu
 NO_NULL_TO_NOT_NULL = Option("alter-column-null-to-not-null.disabled", boolean, True, "Refuse NULL to NOT NULL.")
 NUM_LEVELS = Option("num-levels", integer, 0, "LSM levels; 0: the compaction trigger + 1.")
 NUM_SORTED_RUN_TRIGGER = Option("num-sorted-run.compaction-trigger", integer, 5, "Sorted runs that start a compaction.")
+OVERWRITE_UPGRADE = Option("overwrite-upgrade", boolean, True, "Files that replace all others count as compacted.")
 PARTIAL_UPDATE_REMOVE_ON_DELETE = Option(
     "partial-update.remove-record-on-delete", boolean, False, "A delete removes the row."
 )

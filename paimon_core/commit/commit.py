@@ -11,6 +11,7 @@ import logging
 import random
 import time
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from paimon_core.commit.changes import Change, Delta, Overwrite, changes_of
 from paimon_core.commit.conflicts import find_conflict
@@ -32,6 +33,7 @@ from paimon_core.options import (
     COMMIT_MAX_RETRY_WAIT,
     COMMIT_MIN_RETRY_WAIT,
     DATA_EVOLUTION,
+    MANIFEST_DELETE_DROP_STATS,
     MANIFEST_FULL_COMPACTION_SIZE,
     MANIFEST_TARGET_FILE_SIZE,
     ROW_TRACKING,
@@ -40,11 +42,12 @@ from paimon_core.options import (
     TableOptions,
 )
 from paimon_core.spec.index_manifest import IndexManifestEntry
-from paimon_core.spec.manifest import DataFileMeta
+from paimon_core.spec.manifest import DataFileMeta, FileKind, ManifestEntry
 from paimon_core.spec.message import CommitMessage
 from paimon_core.spec.paths import data_file_paths
 from paimon_core.spec.snapshot import CommitKind, Snapshot, encode_snapshot
 from paimon_core.spec.statistics import TableStatistics
+from paimon_core.spec.stats import EMPTY_STATS
 from paimon_core.store.features import check_writable
 from paimon_core.store.index_files import delete_index_files, index_entries
 from paimon_core.store.manifests import data_manifests, delete_manifests, live_files
@@ -226,8 +229,14 @@ def _delta(store: TableStore, change: Change, latest: Snapshot | None) -> Delta:
     if store.options[ROW_TRACKING]:
         ordered = grouped(entries) if store.options[ROW_TRACKING_GROUP] else entries
         entries, next_row_id = number_rows(ordered, latest.id + 1 if latest is not None else 1, next_row_id)
+    if store.options[MANIFEST_DELETE_DROP_STATS]:
+        entries = [_without_stats(e) if e.kind is FileKind.DELETE else e for e in entries]
     indexes = index_after(indexed, index) if index else None
     return Delta(entries, indexes, change.changelog, change.statistics, next_row_id)
+
+
+def _without_stats(entry: ManifestEntry) -> ManifestEntry:
+    return replace(entry, file=replace(entry.file, value_stats=EMPTY_STATS, value_stats_cols=()))
 
 
 def _moved_hash_index(store: TableStore, change: Change, now: Sequence[IndexManifestEntry]) -> str | None:
