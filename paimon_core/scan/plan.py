@@ -201,6 +201,9 @@ def _groups(
         # compaction leaves one row of each key that is not marked as deleted
         matching = entries if files is None else files.matching(entries)
         return pack_files([e.file for e in matching], target, open_cost)
+    if store.options[PK_CLUSTERING_OVERRIDE] and once and all(e.file.level > 0 for e in entries):
+        packed = pack_files([e.file for e in entries], target, open_cost)
+        return ((group, any(f.delete_row_count != 0 for f in group)) for group, _ in packed)
     if store.options[PK_CLUSTERING_OVERRIDE]:
         raise UnsupportedFeatureError(
             f"Table {store.name} cannot be read: '{PK_CLUSTERING_OVERRIDE.key}' = 'true', and it has rows that are not "

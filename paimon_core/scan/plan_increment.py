@@ -13,8 +13,9 @@ from paimon_core.options import DATA_EVOLUTION, SPLIT_OPEN_FILE_COST, SPLIT_TARG
 from paimon_core.scan.increment import Increment, IncrementMode
 from paimon_core.scan.plan import Plan, check_format, skips_level_0
 from paimon_core.scan.pruning import FileFilter
-from paimon_core.scan.splits import pack_files
+from paimon_core.scan.splits import pack_files, pack_ranges
 from paimon_core.spec.manifest import DataFileMeta, FileKind, ManifestEntry
+from paimon_core.spec.row_ranges import is_blob, row_ranges
 from paimon_core.spec.snapshot import Snapshot
 from paimon_core.spec.split import DataSplit, DeletionFile, SplitKind
 from paimon_core.store.features import check_readable
@@ -32,10 +33,10 @@ def plan_increment(store: TableStore, increment: Increment, predicate: Predicate
     Raises `UnsupportedFeatureError`, `CorruptFileError`.
     """
     check_readable(store)
-    if store.options[DATA_EVOLUTION]:
+    if store.options[DATA_EVOLUTION] and increment.mode is IncrementMode.DIFF:
         raise UnsupportedFeatureError(
-            f"Changes of table {store.name} cannot be read: with '{DATA_EVOLUTION.key}' = 'true' files hold single "
-            "columns; read the versions themselves."
+            f"Versions of table {store.name} cannot be compared: with '{DATA_EVOLUTION.key}' = 'true' files hold "
+            "single columns; read the versions themselves, or what was written between snapshots."
         )
     keys = store.schema.partition_keys
     partitions = PartitionFilter(
@@ -47,7 +48,8 @@ def plan_increment(store: TableStore, increment: Increment, predicate: Predicate
         files = None if predicate is None else FileFilter(store, predicate)
         splits = tuple(_changes(store, increment, partitions, files))
     for file in (f for s in splits for f in (*s.files, *s.before)):
-        check_format(store, file)
+        if not is_blob(file):
+            check_format(store, file)
     return Plan(
         table=store.name,
         snapshot=increment.end,
@@ -62,6 +64,7 @@ def _changes(
 ) -> Iterator[DataSplit]:
     """Files whose rows are changes: of each snapshot its delta, or its changelog."""
     groups: dict[Bucket, list[DataFileMeta]] = defaultdict(list)
+    evolves = store.options[DATA_EVOLUTION]
     for snapshot in increment.snapshots:
         is_delta = increment.mode is IncrementMode.DELTA
         name = snapshot.delta_manifest_list if is_delta else snapshot.changelog_manifest_list
@@ -69,11 +72,14 @@ def _changes(
             continue
         manifests = [m for m in read_manifest_list(store, name) if partitions.may_hold(m)]
         for entry in _added(read_entries(store, manifests), partitions):
-            if files is None or files.may_match(entry):
+            if evolves or files is None or files.may_match(entry):
                 groups[entry.partition, entry.bucket].append(entry.file)
     target, open_cost = store.options[SPLIT_TARGET_SIZE], store.options[SPLIT_OPEN_FILE_COST]
     for (partition, bucket), found in groups.items():
-        for group, _ in pack_files(found, target, open_cost):
+        ranges = row_ranges(found) if evolves else ()  # of a row the columns that were written
+        kept = [r for r in ranges if files is None or files.range_may_match(r, partition)]
+        packed = pack_ranges(kept, target, open_cost) if evolves else pack_files(found, target, open_cost)
+        for group, _ in packed:
             yield DataSplit(
                 partition=partition,
                 bucket=bucket,

@@ -161,7 +161,7 @@ def _file_columns(store: TableStore, manifest: EntryColumns, rows: Rows) -> list
     return [
         pa.array(partitions, STRING).take(int64_array(manifest.partition_codes[rows])),
         int64_array(manifest.buckets[rows]).cast(INT),
-        pa.array([placed_path(bucket_dir(p, b), name, outside) for p, b, name, outside, _ in places], STRING),
+        pa.array([outside or placed_path(bucket_dir(p, b), name, None) for p, b, name, outside, _ in places], STRING),
         pa.array([format_name(place[2]) for place in places], STRING),
         number("_SCHEMA_ID"),
         number("_LEVEL", INT),
