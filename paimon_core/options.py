@@ -295,6 +295,7 @@ RECORD_EXPIRE_TIME = Option("record-level.expire-time", optional(duration), None
 RECORD_TIME_FIELD = Option("record-level.time-field", str, "", "Column that tells when rows' time began.")
 ROW_KIND_FIELD = Option("rowkind.field", str, "", "Column that says what a row does: +I, -U, +U or -D.")
 ROW_TRACKING = Option("row-tracking.enabled", boolean, False, "Rows have ids, and know what snapshot changed them.")
+SCAN_BUCKET = Option("scan.bucket", optional(integer), None, "Read this bucket only.")
 SCAN_CREATION_TIME_MILLIS = Option(
     "scan.creation-time-millis",
     integer,

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
+from itertools import compress
+
+import numpy as np
 
 from paimon_core.errors import UnsupportedFeatureError
 from paimon_core.expressions.predicate import Predicate, columns, only_on
@@ -11,7 +14,7 @@ from paimon_core.lsm.runs import sections
 from paimon_core.lsm.strategy import newest_wins
 from paimon_core.options import DATA_EVOLUTION, SPLIT_OPEN_FILE_COST, SPLIT_TARGET_SIZE
 from paimon_core.scan.increment import Increment, IncrementMode
-from paimon_core.scan.plan import Plan, check_format, skips_level_0
+from paimon_core.scan.plan import Plan, are_read, check_format, skips_level_0
 from paimon_core.scan.pruning import FileFilter
 from paimon_core.scan.splits import pack_files, pack_ranges
 from paimon_core.spec.manifest import DataFileMeta, FileKind, ManifestEntry
@@ -71,7 +74,7 @@ def _changes(
         if name is None:
             continue
         manifests = [m for m in read_manifest_list(store, name) if partitions.may_hold(m)]
-        for entry in _added(read_entries(store, manifests), partitions):
+        for entry in _added(store, read_entries(store, manifests), partitions):
             if evolves or files is None or files.may_match(entry):
                 groups[entry.partition, entry.bucket].append(entry.file)
     target, open_cost = store.options[SPLIT_TARGET_SIZE], store.options[SPLIT_OPEN_FILE_COST]
@@ -90,8 +93,9 @@ def _changes(
             )
 
 
-def _added(entries: Iterable[ManifestEntry], partitions: PartitionFilter) -> Iterator[ManifestEntry]:
-    return (e for e in entries if e.kind is FileKind.ADD and e.bucket >= 0 and partitions.holds(e.partition))
+def _added(store: TableStore, entries: Iterable[ManifestEntry], partitions: PartitionFilter) -> Iterator[ManifestEntry]:
+    added = [e for e in entries if e.kind is FileKind.ADD and partitions.holds(e.partition)]
+    return compress(added, are_read(store, np.array([e.bucket for e in added], dtype=np.int32)))
 
 
 def _compared(store: TableStore, increment: Increment, partitions: PartitionFilter) -> Iterator[DataSplit]:
@@ -105,8 +109,9 @@ def _compared(store: TableStore, increment: Increment, partitions: PartitionFilt
     common = {i for i in same if old_vectors[i[:2]].get(i[3]) == new_vectors[i[:2]].get(i[3])}
     buckets: dict[Bucket, tuple[list[DataFileMeta], list[DataFileMeta]]] = defaultdict(lambda: ([], []))
     for side, entries in enumerate((old, new)):
-        for identifier, entry in entries.items():
-            hidden = entry.bucket < 0 or (entry.file.level == 0 and skips_level_0(store))
+        read = are_read(store, np.array([e.bucket for e in entries.values()], dtype=np.int32))
+        for identifier, entry in compress(entries.items(), read):
+            hidden = entry.file.level == 0 and skips_level_0(store)
             if identifier[:4] not in common and not hidden:
                 buckets[entry.partition, entry.bucket][side].append(entry.file)
     for place, (before, after) in buckets.items():
