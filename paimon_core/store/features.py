@@ -36,6 +36,7 @@ _WRITE = (
     _Feature("file.format", "parquet", ("parquet", "orc", "avro", "csv", "json")),
     _Feature("row-tracking.enabled", "false", ("false",), keyed_only=True),
     _Feature("pk-clustering-override", "false", ("false",), keyed_only=True),
+    *(_Feature(f"pk-{kind}.index.columns", "", ("",)) for kind in ("bitmap", "btree", "full-text", "vector")),
     _Feature(
         "data-file.external-paths.strategy",
         "none",
