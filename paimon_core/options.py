@@ -78,6 +78,14 @@ def names(text: str) -> tuple[str, ...]:
     return tuple(n.strip() for n in text.split(",") if n.strip())
 
 
+def weights(text: str) -> tuple[int, ...]:
+    """`10,5` as numbers above 0."""
+    found = [part.strip() for part in text.split(",")]
+    if not all(_NUMBER.fullmatch(part) and int(part) > 0 for part in found):
+        raise ValueError("numbers above 0, as in '10,5'")
+    return tuple(map(int, found))
+
+
 def by_level(text: str) -> Mapping[int, str]:
     """`0:lz4,5:zstd` as values by level."""
     found = [part.partition(":") for part in text.split(",") if part.strip()]
@@ -192,6 +200,9 @@ DATA_FILE_EXTERNAL_PATHS = Option("data-file.external-paths", names, NO_NAMES, "
 DATA_FILE_EXTERNAL_STRATEGY = Option(
     "data-file.external-paths.strategy", str.lower, "none", "How one of the external paths is chosen for a file."
 )
+DATA_FILE_EXTERNAL_WEIGHTS = Option(
+    "data-file.external-paths.weights", optional(weights), None, "How often each of them is chosen, by weight-robin."
+)
 DATA_FILE_PREFIX = Option("data-file.prefix", str, "data-", "What names of data files begin with.")
 DATA_FILE_THIN = Option("data-file.thin-mode", boolean, False, "Data files repeat no key columns.")
 DATA_EVOLUTION = Option("data-evolution.enabled", boolean, False, "Files may hold some columns of rows only.")
@@ -246,6 +257,9 @@ IGNORE_DELETE = Option("ignore-delete", boolean, False, "Leave out rows that del
 IGNORE_UPDATE_BEFORE = Option("ignore-update-before", boolean, False, "Leave out rows that an update takes back.")
 INDEX_FILE_IN_DATA_DIR = Option("index-file-in-data-file-dir", boolean, False, "Index files stand beside data files.")
 MANIFEST_COMPRESSION = Option("manifest.compression", str, "zstd", "Codec of manifests.")
+MANIFEST_DELETE_DROP_STATS = Option(
+    "manifest.delete-file-drop-stats", boolean, False, "Manifests repeat no statistics of files that go."
+)
 MANIFEST_FORMAT = Option("manifest.format", str.lower, "avro", "Format of manifests.")
 MANIFEST_FULL_COMPACTION_SIZE = Option(
     "manifest.full-compaction-threshold-size", memory_size, 16 * 2**20, "Bytes of small manifests that rewrite all."
@@ -272,6 +286,7 @@ NO_EXPLICIT_CAST = Option("disable-explicit-type-casting", boolean, False, "Refu
 NO_NULL_TO_NOT_NULL = Option("alter-column-null-to-not-null.disabled", boolean, True, "Refuse NULL to NOT NULL.")
 NUM_LEVELS = Option("num-levels", integer, 0, "LSM levels; 0: the compaction trigger + 1.")
 NUM_SORTED_RUN_TRIGGER = Option("num-sorted-run.compaction-trigger", integer, 5, "Sorted runs that start a compaction.")
+OVERWRITE_UPGRADE = Option("overwrite-upgrade", boolean, True, "Files that replace all others count as compacted.")
 PARTIAL_UPDATE_REMOVE_ON_DELETE = Option(
     "partial-update.remove-record-on-delete", boolean, False, "A delete removes the row."
 )
@@ -323,6 +338,7 @@ RECORD_EXPIRE_TIME = Option("record-level.expire-time", optional(duration), None
 RECORD_TIME_FIELD = Option("record-level.time-field", str, "", "Column that tells when rows' time began.")
 ROW_KIND_FIELD = Option("rowkind.field", str, "", "Column that says what a row does: +I, -U, +U or -D.")
 ROW_TRACKING = Option("row-tracking.enabled", boolean, False, "Rows have ids, and know what snapshot changed them.")
+SCAN_BUCKET = Option("scan.bucket", optional(integer), None, "Read this bucket only.")
 SCAN_CREATION_TIME_MILLIS = Option(
     "scan.creation-time-millis",
     integer,

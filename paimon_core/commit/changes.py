@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from paimon_core.errors import InvalidDataError
 from paimon_core.expressions.predicate import Predicate
+from paimon_core.lsm.compaction import last_level
+from paimon_core.lsm.runs import KeyRange, key_range, share_keys
+from paimon_core.options import OVERWRITE_UPGRADE, PK_CLUSTERING_OVERRIDE
 from paimon_core.spec.index_manifest import DELETION_VECTORS_INDEX, IndexFileMeta, IndexManifestEntry
 from paimon_core.spec.manifest import DataFileMeta, FileIdentifier, FileKind, ManifestEntry
 from paimon_core.spec.message import CommitMessage, index_base_of, rows_base_of
@@ -132,7 +136,7 @@ def _overwrite(
     if overwrite.dynamic and store.schema.partition_keys:
         if not entries:
             return None
-        scope = _touched(store, entries)
+        scope, entries = _touched(store, entries), _upgraded(store, entries)
         return Change(kind=CommitKind.OVERWRITE, entries=entries, index=index, scope=scope, replaces=True)
     scope = PartitionFilter(store.schema.partition_fields, predicate=overwrite.predicate)
     for entry in entries:
@@ -141,7 +145,24 @@ def _overwrite(
                 f"Rows of partition {store.partition_spec(entry.partition)} were written by an overwrite of other "
                 f"partitions of {store.name}: write only rows of the partitions you overwrite."
             )
+    entries = _upgraded(store, entries)
     return Change(kind=CommitKind.OVERWRITE, entries=entries, index=index, scope=scope, replaces=True)
+
+
+def _upgraded(store: TableStore, entries: tuple[ManifestEntry, ...]) -> tuple[ManifestEntry, ...]:
+    """The new files on the last level: nothing is left for a compaction where the files of a bucket share no keys."""
+    options, keyed = store.options, store.has_primary_key and not store.options[PK_CLUSTERING_OVERRIDE]
+    if not keyed or not options[OVERWRITE_UPGRADE] or any(e.file.level > 0 or e.bucket < 0 for e in entries):
+        return entries
+    key_types = store.schema.types(store.schema.trimmed_primary_keys)
+    buckets = defaultdict[tuple[bytes, int], list[KeyRange]](list)
+    for entry in entries:
+        buckets[entry.partition, entry.bucket].append(key_range(entry.file, key_types))
+    apart = {place for place, keys in buckets.items() if not share_keys(keys)}
+    level = last_level(options)
+    return tuple(
+        replace(e, file=replace(e.file, level=level)) if (e.partition, e.bucket) in apart else e for e in entries
+    )
 
 
 def _touched(store: TableStore, entries: Iterable[ManifestEntry | IndexManifestEntry]) -> PartitionFilter:

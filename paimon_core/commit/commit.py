@@ -38,6 +38,7 @@ from paimon_core.options import (
     COMMIT_MIN_RETRY_WAIT,
     DATA_EVOLUTION,
     GLOBAL_INDEX_UPDATE_ACTION,
+    MANIFEST_DELETE_DROP_STATS,
     MANIFEST_FULL_COMPACTION_SIZE,
     MANIFEST_TARGET_FILE_SIZE,
     ROW_TRACKING,
@@ -51,6 +52,7 @@ from paimon_core.spec.message import CommitMessage
 from paimon_core.spec.paths import data_file_paths
 from paimon_core.spec.snapshot import CommitKind, Snapshot, encode_snapshot
 from paimon_core.spec.statistics import TableStatistics
+from paimon_core.spec.stats import EMPTY_STATS
 from paimon_core.store.bucket_files import fields_of_file
 from paimon_core.store.features import check_writable
 from paimon_core.store.index_files import delete_index_files, index_entries
@@ -236,6 +238,8 @@ def _delta(store: TableStore, change: Change, latest: Snapshot | None) -> Delta:
     if store.options[ROW_TRACKING]:
         ordered = grouped(entries) if store.options[ROW_TRACKING_GROUP] else entries
         entries, next_row_id = number_rows(ordered, latest.id + 1 if latest is not None else 1, next_row_id)
+    if store.options[MANIFEST_DELETE_DROP_STATS]:
+        entries = [_without_stats(e) if e.kind is FileKind.DELETE else e for e in entries]
     indexes = index_after(indexed, index) if index else None
     return Delta(entries, indexes, change.changelog, change.statistics, next_row_id)
 
@@ -264,6 +268,10 @@ def _outdated(
 def _written_columns(store: TableStore, file: DataFileMeta) -> frozenset[int]:
     """The ids of the columns that a file has."""
     return frozenset(f.id for f in fields_of_file(store, file))
+
+
+def _without_stats(entry: ManifestEntry) -> ManifestEntry:
+    return replace(entry, file=replace(entry.file, value_stats=EMPTY_STATS, value_stats_cols=()))
 
 
 def _moved_hash_index(store: TableStore, change: Change, now: Sequence[IndexManifestEntry]) -> str | None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 
-from paimon_core.lsm.runs import key_range
+from paimon_core.lsm.runs import key_range, share_keys
 from paimon_core.spec.manifest import FileIdentifier, FileKind, ManifestEntry
 from paimon_core.spec.types import DataType
 
@@ -70,9 +70,8 @@ def _overlap(
         if place in changed:
             levels[place].append(key_range(entry.file, key_types))
     for (_, bucket, level), ranges in levels.items():
-        ranges.sort(key=lambda r: r.low)
-        for one, other in zip(ranges, ranges[1:], strict=False):
-            if one.high >= other.low:
-                names = f"{one.file.file_name} and {other.file.file_name}"
-                return f"files {names} share keys on level {level} of bucket {bucket}"
+        both = share_keys(ranges)
+        if both is not None:
+            names = " and ".join(r.file.file_name for r in both)
+            return f"files {names} share keys on level {level} of bucket {bucket}"
     return None

@@ -14,7 +14,7 @@ from paimon_core.errors import CorruptFileError, InvalidOptionError
 from paimon_core.formats.arrow_types import arrow_schema
 from paimon_core.formats.avro_columns import plain_type, row_from_plain, struct_of, to_plain
 from paimon_core.formats.avro_container import CODECS, ContainerReader, ContainerWriter, varint
-from paimon_core.formats.avro_schema import plain_record, record_schema
+from paimon_core.formats.avro_schema import branch_of, plain_record, record_schema
 from paimon_core.formats.evolution import conform_batch, request_sources
 from paimon_core.formats.file_format import ReadRequest, WrittenFile
 from paimon_core.formats.input import read_errors
@@ -93,16 +93,17 @@ class _BlockDecoder:
     """Decodes blocks of one file; `sources` are the columns that a request is answered from."""
 
     def __init__(self, avro: Any, request: ReadRequest) -> None:
-        if not isinstance(avro, dict) or avro.get("type") != "record":
+        record = branch_of(avro)  # of the columns of a row Java makes a union of record and null
+        if not isinstance(record, dict) or record.get("type") != "record":
             raise ValueError("its schema is no record")
         check_bounded({"type": "array", "items": avro})
-        names = {f["name"] for f in avro["fields"]}
+        names = {f["name"] for f in record["fields"]}
         stored = [f for f in request.stored() or request.fields if f.name in names]
         self.sources = request_sources(list(arrow_schema(stored)), request)
         fields = tuple(f for f in stored if f.name in self.sources)
-        self._avro, self._row = avro, RowType(fields=fields)
+        self._avro, self._row = record, RowType(fields=fields)
         self._array = fastavro.parse_schema({"type": "array", "items": plain_record(avro)})
-        self._plain, self._arrow = plain_type(self._row, avro), pa.struct(list(arrow_schema(fields)))
+        self._plain, self._arrow = plain_type(self._row, record), pa.struct(list(arrow_schema(fields)))
 
     def records(self, count: int, content: bytes) -> list[Any]:
         """The records of a block."""

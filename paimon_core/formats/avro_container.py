@@ -53,24 +53,24 @@ class ContainerReader:
             raise ValueError("it does not begin as Avro files do")
         metadata = _read_metadata(source)
         self.schema: Any = json.loads(metadata.get("avro.schema", b""))
-        self._codec = metadata.get("avro.codec", b"null").decode()
-        if self._codec not in CODECS:
-            raise ValueError(f"codec {self._codec!r} is none of {', '.join(CODECS)}")
+        self.codec = metadata.get("avro.codec", b"null").decode()
+        if self.codec not in CODECS:
+            raise ValueError(f"codec {self.codec!r} is none of {', '.join(CODECS)}")
         self._sync = _exactly(source, SYNC_SIZE)
 
     def __iter__(self) -> Iterator[tuple[int, bytes]]:
         """Record count and content of each block."""
         for count, packed in self._packed():
-            yield count, decompress(self._codec, packed)
+            yield count, decompress(self.codec, packed)
 
     def content(self, spare: int) -> tuple[int, NDArray[np.uint8]]:
         """Record count and content of all blocks together, and `spare` zeros behind it."""
         blocks = list(self._packed())
         count, zeros = sum(count for count, _ in blocks), bytes(spare)
-        if self._codec == "zstandard":  # frames behind each other are zstandard data as well: one call for all
-            with _unpacking(self._codec):
+        if self.codec == "zstandard":  # frames behind each other are zstandard data as well: one call for all
+            with _unpacking(self.codec):
                 return count, _zstandard_content(b"".join(packed for _, packed in blocks), spare)
-        parts = [decompress(self._codec, packed) for _, packed in blocks]
+        parts = [decompress(self.codec, packed) for _, packed in blocks]
         return count, np.frombuffer(b"".join((*parts, zeros)), dtype=np.uint8)
 
     def _packed(self) -> Iterator[tuple[int, bytes]]:
@@ -98,6 +98,15 @@ class ContainerWriter:
         """Add a block of `count` records."""
         packed = compress(self._codec, self._level, content)
         self._sink.write(varint(count) + varint(len(packed)) + packed + self._sync)
+
+
+def recoded(data: bytes, codec: str) -> bytes:
+    """A container with its blocks in another codec. Raises `ValueError` for bytes that are none."""
+    reader, sink = ContainerReader(io.BytesIO(data)), io.BytesIO()
+    writer = ContainerWriter(sink, reader.schema, codec, 1)
+    for count, content in reader:
+        writer.write(count, content)
+    return sink.getvalue()
 
 
 def compress(codec: str, level: int, content: bytes) -> bytes:

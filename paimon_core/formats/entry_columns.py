@@ -30,7 +30,7 @@ from paimon_core.formats.avro_places import (
     find_records,
 )
 from paimon_core.formats.columns import byte_lengths, byte_words, int64_array
-from paimon_core.formats.record_files import COLUMNAR, decode_columns
+from paimon_core.formats.record_files import decode_file
 from paimon_core.spec.avro_types import check_bounded, without_null
 from paimon_core.spec.manifest import (
     ENTRY_VERSION,
@@ -41,7 +41,7 @@ from paimon_core.spec.manifest import (
     epoch_millis,
     moment,
 )
-from paimon_core.spec.records import Column, Record, decode_records
+from paimon_core.spec.records import Column, Record
 from paimon_core.spec.stats import SimpleStats
 
 Rows = NDArray[np.int64]
@@ -216,8 +216,7 @@ def decode_entries(path: str, data: bytes) -> EntryColumns:
             return _coded_entries(path, data)
         except (UnusualError, ValueError, KeyError, TypeError, IndexError, AttributeError, RecursionError):
             pass  # whatever it is: decoding one by one tells, or reads it
-    decode = decode_columns if data.startswith(COLUMNAR) else decode_records
-    entries = tuple(decode(MANIFEST_ENTRY, ENTRY_VERSION, path, data))
+    entries = tuple(decode_file(MANIFEST_ENTRY, ENTRY_VERSION, path, data))
     return EntryColumns(DecodedEntries(entries), len(entries))
 
 

@@ -37,9 +37,13 @@ def sources_of(
     names = {f.name for f in found}
     by_id = {i: f.name for f in found if (i := field_id(f)) is not None}
     by_id = by_id or {f.id: f.name for f in stored if f.name in names}
-    if by_id:
-        return [None if i is None else by_id.get(i) or by_id.get(_column_of_key(i)) for _, i in wanted]
-    return [name if name in names else None for name, _ in wanted]
+
+    def source(name: str, number: int | None) -> str | None:
+        if not by_id or number is None:  # as the parts of a VARIANT
+            return name if name in names else None
+        return by_id.get(number) or by_id.get(_column_of_key(number))
+
+    return [source(*each) for each in wanted]
 
 
 def _column_of_key(key_id: int) -> int:
@@ -54,7 +58,7 @@ def conform_batch(batch: pa.RecordBatch, sources: Sequence[str | None], request:
     stored = {f.name: f for f in arrow_schema(request.stored())} if have_names_only(batch.schema) else {}
     for source, field in zip(sources, target, strict=True):
         if source is None:
-            array = _absent(request.absent(field.name), batch.num_rows, field.type)
+            array = absent_column(request.absent(field.name), batch.num_rows, field.type)
         else:
             column = batch.column(batch.schema.get_field_index(source))
             array = _column(column, stored.get(source), field, request.path)
@@ -67,8 +71,9 @@ def conform_batch(batch: pa.RecordBatch, sources: Sequence[str | None], request:
     return pa.RecordBatch.from_arrays(arrays, schema=target)
 
 
-def _absent(value: pa.Scalar | None, rows: int, target: pa.DataType) -> pa.Array:
-    return pa.nulls(rows, target) if value is None else pa.repeat(value, rows)
+def absent_column(value: pa.Scalar | None, rows: int, target: pa.DataType) -> pa.Array:
+    """A column that a file lacks: NULL, or a value."""
+    return pa.nulls(rows, target) if value is None else pa.repeat(value.cast(target), rows)
 
 
 def have_names_only(found: Iterable[pa.Field]) -> bool:

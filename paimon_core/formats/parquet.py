@@ -13,13 +13,13 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 from pyarrow.fs import LocalFileSystem
 
-from paimon_core.errors import CorruptFileError, InvalidOptionError, UnsupportedFeatureError
+from paimon_core.errors import CorruptFileError, InvalidDataError, InvalidOptionError, UnsupportedFeatureError
 from paimon_core.expressions.arrow import to_arrow
 from paimon_core.expressions.predicate import Compare, In, Predicate, conjuncts, only_on
 from paimon_core.expressions.predicate import columns as columns_of
 from paimon_core.expressions.prune import may_match
 from paimon_core.formats.arrow_types import SEQUENCE_NUMBER, VALUE_KIND, arrow_schema
-from paimon_core.formats.columns import rows_at, without_rows
+from paimon_core.formats.columns import fixed_values, rows_at, without_rows
 from paimon_core.formats.evolution import conform_batch, request_sources
 from paimon_core.formats.file_format import ReadRequest, WrittenFile
 from paimon_core.formats.input import read_errors
@@ -60,7 +60,7 @@ class ParquetFormat:
             sources = request_sources(list(file.schema_arrow), request)
             groups = _matching_groups(file.metadata, file.schema_arrow, request, sources)
             groups = _with_matches(file, request, groups, sources)
-            for batch in _batches(file, request, groups, sources):
+            for batch in _batches(io, file, request, groups, sources):
                 yield conform_batch(batch, sources, request)
 
     def read_rows(self, io: FileIO, request: ReadRequest, rows: NDArray[np.int64]) -> Iterator[pa.RecordBatch]:
@@ -75,7 +75,7 @@ class ParquetFormat:
             groups = np.unique(group_of)
             # positions among the rows of these groups alone
             left_out = (ends - np.array(sizes)) - (np.cumsum(np.isin(np.arange(len(sizes)), groups) * sizes) - sizes)
-            for batch in rows_at(_batches(file, request, groups.tolist(), sources), rows - left_out[group_of]):
+            for batch in rows_at(_batches(io, file, request, groups.tolist(), sources), rows - left_out[group_of]):
                 yield conform_batch(batch, sources, request)
 
     def read_others(self, io: FileIO, request: ReadRequest, rows: NDArray[np.int64]) -> Iterator[pa.RecordBatch]:
@@ -92,7 +92,7 @@ class ParquetFormat:
             inside = np.append(read, False)[group_of]
             left_out = np.cumsum(np.where(read, 0, sizes))
             others = rows[inside] - left_out[group_of[inside]]
-            for batch in without_rows(_batches(file, request, groups, sources), others):
+            for batch in without_rows(_batches(io, file, request, groups, sources), others):
                 yield conform_batch(batch, sources, request)
 
 
@@ -186,17 +186,24 @@ def _codec(options: TableOptions) -> str:
     return CODECS[name]
 
 
+def _has_nanos(request: ReadRequest) -> bool:
+    return any(isinstance(t, TimeType) and t.precision > 6 for f in request.fields for t in nested_types(f.type))
+
+
 def _open(io: FileIO, request: ReadRequest) -> pq.ParquetFile:
     """The file with its footer read; closing it closes the stream."""
+    return _open_as(io, request, "ns" if _has_nanos(request) else "us")
+
+
+def _open_as(io: FileIO, request: ReadRequest, unit: str) -> pq.ParquetFile:
     fs = io.arrow()
-    nanos = any(isinstance(t, TimeType) and t.precision > 6 for f in request.fields for t in nested_types(f.type))
     return pq.ParquetFile(
         io.arrow_path(request.path),
         filesystem=fs,
         # a local disk is read as batches need it: no memory map, since a file that shrinks would end the process
         pre_buffer=not isinstance(fs, LocalFileSystem),
         # INT96 has nanoseconds of any day: microseconds reach further than Arrow's nanoseconds
-        coerce_int96_timestamp_unit=None if nanos else "us",
+        coerce_int96_timestamp_unit=unit,
     )
 
 
@@ -209,7 +216,7 @@ def _with_required_parts(rows: pa.Table) -> pa.Table:
 
 
 def _batches(
-    file: pq.ParquetFile, request: ReadRequest, groups: list[int], sources: Sequence[str | None]
+    io: FileIO, file: pq.ParquetFile, request: ReadRequest, groups: list[int], sources: Sequence[str | None]
 ) -> Iterator[pa.RecordBatch]:
     names = [s for s in sources if s is not None]
     for field, source in zip(request.fields, sources, strict=True):
@@ -220,7 +227,33 @@ def _batches(
                 "parts, which only Spark's own scan puts together. Compact the table with the engine that writes it."
             )
     size = _batch_rows(file.metadata, request)
-    yield from file.iter_batches(size, row_groups=groups, columns=names, use_threads=False)
+    batches = file.iter_batches(size, row_groups=groups, columns=names, use_threads=False)
+    moments = _int96_columns(file, names) if _has_nanos(request) else []
+    if not moments:
+        yield from batches
+        return
+    with _open_as(io, request, "us") as coarse:
+        checks = coarse.iter_batches(size, row_groups=groups, columns=moments, use_threads=False)
+        for batch, check in zip(batches, checks, strict=True):
+            for name in moments:
+                _check_nanos(name, batch.column(name), check.column(name), request.path)
+            yield batch
+
+
+def _int96_columns(file: pq.ParquetFile, names: Sequence[str]) -> list[str]:
+    places = _leaf_places(file.metadata)
+    return [n for n in names if n in places and file.metadata.schema.column(places[n]).physical_type == "INT96"]
+
+
+def _check_nanos(name: str, nanos: pa.Array, micros: pa.Array, path: str) -> None:
+    """Arrow lets nanoseconds of INT96 overflow without a word."""
+    found = fixed_values(nanos, np.int64) // 1000
+    wrong = (np.abs(found - fixed_values(micros, np.int64)) > 1) & np.asarray(nanos.is_valid())
+    if wrong.any():
+        raise InvalidDataError(
+            f"Column {name!r} of file {path} has times that nanoseconds do not reach: of TIMESTAMP(7) and more this "
+            "version reads the years 1678 to 2261. Change the column to TIMESTAMP(6) with the engine that writes it."
+        )
 
 
 def _is_shredded(arrow: pa.DataType) -> bool:

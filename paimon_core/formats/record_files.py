@@ -1,10 +1,11 @@
-"""Records of metadata (manifests and their lists) as Parquet and ORC files: `manifest.format`.
+"""Records of metadata (manifests and their lists) as files of what `manifest.format` names; Avro in every codec.
 
-The columns are those of the Avro form, with field ids by place; `_VERSION`, the first one, has id -1.
+The columns of Parquet and ORC are those of the Avro form, with field ids by place; `_VERSION`, the first, has id -1.
 """
 
 from __future__ import annotations
 
+import io
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from types import MappingProxyType
@@ -16,11 +17,12 @@ import pyarrow.parquet as pq
 
 from paimon_core.errors import CorruptFileError, InvalidOptionError, PaimonError, UnsupportedVersionError
 from paimon_core.formats.arrow_types import arrow_schema
+from paimon_core.formats.avro_container import MAGIC, ContainerReader, recoded
 from paimon_core.formats.evolution import conform, sources_of
 from paimon_core.formats.orc import CODECS as ORC_CODECS
 from paimon_core.formats.orc import stored_schema
 from paimon_core.formats.parquet import CODECS as PARQUET_CODECS
-from paimon_core.spec.records import Record
+from paimon_core.spec.records import Record, decode_records, encode_records
 from paimon_core.spec.types import (
     BIGINT,
     BYTES,
@@ -37,6 +39,7 @@ from paimon_core.spec.types import (
 
 _VERSION = DataField(id=-1, name="_VERSION", type=INT.with_nullable(False))
 _PLAIN: Mapping[str, DataType] = MappingProxyType({"string": STRING, "int": INT, "long": BIGINT, "bytes": BYTES})
+SNAPPY = "snappy"  # which fastavro knows with a package of its own only
 COLUMNAR = (b"PAR1", b"ORC")  # what files of columns begin with
 _TINY = ("_KIND", "_FILE_SOURCE")  # small numbers, which Avro has none of
 
@@ -55,6 +58,22 @@ def encode_columns(record: Record, version: int, values: Iterable[Any], form: st
     else:
         pq.write_table(pa.Table.from_pylist(rows, schema), sink, compression=codecs[codec], store_schema=False)
     return bytes(sink.getvalue())
+
+
+def encode_avro(record: Record, version: int, values: Iterable[Any], codec: str) -> bytes:
+    """An Avro file of the values."""
+    if codec != SNAPPY:
+        return encode_records(record, version, values, codec)
+    return recoded(encode_records(record, version, values, "null"), codec)
+
+
+def decode_file(record: Record, version: int, path: str, data: bytes) -> Iterator[Any]:
+    """The values that a file holds, whatever its format. Raises as `decode_columns` does."""
+    if data.startswith(COLUMNAR):
+        return decode_columns(record, version, path, data)
+    with _errors(record, path):
+        is_snappy = data.startswith(MAGIC) and ContainerReader(io.BytesIO(data)).codec == SNAPPY
+        return decode_records(record, version, path, recoded(data, "null") if is_snappy else data)
 
 
 def decode_columns(record: Record, version: int, path: str, data: bytes) -> Iterator[Any]:

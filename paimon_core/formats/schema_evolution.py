@@ -5,17 +5,19 @@ Formats read what was written; renamed, moved, added and dropped columns and cha
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from paimon_core.errors import InvalidDataError
 from paimon_core.expressions.predicate import Predicate, only_on, renamed
 from paimon_core.formats.arrow_types import arrow_schema, arrow_type
 from paimon_core.formats.casts import cast_column
-from paimon_core.spec.types import CollectionType, DataField, DataType, MapType, RowType
+from paimon_core.formats.evolution import absent_column
+from paimon_core.spec.types import CollectionType, DataField, DataType, Kind, MapType, RowType
 
 
 @dataclass(frozen=True)
@@ -24,6 +26,8 @@ class Evolution:
 
     then: tuple[DataField, ...]
     now: tuple[DataField, ...]
+    trims: bool = False  # whether the file holds CHAR without its padding
+    absent: Callable[[str], pa.Scalar | None] = lambda _: None  # what a column is that the file lacks, None for NULL
 
     @cached_property
     def sources(self) -> tuple[DataField | None, ...]:
@@ -52,10 +56,13 @@ class Evolution:
         arrays = []
         for field, source, wanted in zip(self.now, self.sources, target, strict=True):
             if source is None:
-                arrays.append(pa.nulls(batch.num_rows, wanted.type))
+                arrays.append(absent_column(self.absent(field.name), batch.num_rows, wanted.type))
                 continue
             try:
-                arrays.append(_with_ids(evolve_column(next(columns), source.type, field.type), wanted.type))
+                column = next(columns)
+                if self.trims and source.type.kind is Kind.CHAR is not field.type.kind:
+                    column = pc.utf8_rtrim(column, " ")
+                arrays.append(_with_ids(evolve_column(column, source.type, field.type), wanted.type))
             except (pa.ArrowInvalid, pa.ArrowNotImplementedError, InvalidDataError) as e:
                 raise InvalidDataError(
                     f"Column {field.name!r} was {source.type.sql()} and cannot be read as {field.type.sql()}: {e}"

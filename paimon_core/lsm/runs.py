@@ -7,6 +7,7 @@ import math
 import struct
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 from paimon_core.errors import CorruptFileError
@@ -51,6 +52,12 @@ def key_order(key_types: Sequence[DataType], values: Iterable[Any]) -> KeyOrder:
     """Values of a key as a tuple that compares as keys do: -0.0 before 0.0, NaN last."""
     floats = (Kind.FLOAT, Kind.DOUBLE)
     return tuple(_float_order(v) if t.kind in floats else v for t, v in zip(key_types, values, strict=True))
+
+
+def share_keys(ranges: Iterable[KeyRange]) -> tuple[KeyRange, KeyRange] | None:
+    """Two of the files that may hold the same keys, None where there are none."""
+    ordered = sorted(ranges, key=lambda r: r.low)
+    return next(((a, b) for a, b in pairwise(ordered) if a.high >= b.low), None)
 
 
 def in_key_order(files: Iterable[DataFileMeta], key_types: Sequence[DataType]) -> list[DataFileMeta]:

@@ -14,7 +14,7 @@ from paimon_core.spec.file_index.registry import decode_index
 from paimon_core.spec.manifest import DataFileMeta
 from paimon_core.spec.paths import data_file_path
 from paimon_core.spec.schema import TableSchema
-from paimon_core.store.file_index_options import indexed_names
+from paimon_core.store.file_index_options import indexed_names, indexed_values, value_name
 from paimon_core.store.file_indexes import has_file_index, read_file_index
 from paimon_core.store.table_store import TableStore
 
@@ -41,8 +41,13 @@ def rows_by_index(
     `then` is the schema the file was written with, and what the predicate's columns, of the same type, were called in
     it. Raises `CorruptFileError`, `DataFileMissingError`, `StorageError`.
     """
-    schema, names = then
+    schema, names = then[0], dict(then[1])
     fields = {f.name: f.type for f in schema.fields}
+    for name, value in indexed_values(store.options, store.schema).items():
+        whole = names.get(value.field.name)
+        if whole is not None and value.key is not None:
+            names[name] = value_name(whole, value.key)
+            fields.setdefault(value_name(whole, value.key), value.type)
     wanted = {names.get(c) for c in columns(predicate)}
     index = read_file_index(store, bucket_dir, file, lambda p: p.column in wanted and p.index_type in types)
     if index is None or not index.bodies:

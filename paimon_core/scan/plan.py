@@ -5,6 +5,10 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from paimon_core.errors import UnsupportedFeatureError
 from paimon_core.expressions.predicate import Predicate, columns, only_on
@@ -17,6 +21,7 @@ from paimon_core.options import (
     DELETION_VECTORS,
     MERGE_ENGINE,
     PK_CLUSTERING_OVERRIDE,
+    SCAN_BUCKET,
     SPLIT_OPEN_FILE_COST,
     SPLIT_TARGET_SIZE,
 )
@@ -138,7 +143,7 @@ def _entries(
     found, total = list[ManifestEntry](), 0
     alone = files if not store.options[DATA_EVOLUTION] else None  # else rows of a range are in several files
     for manifest, live in manifests:
-        seen = manifest.buckets[live] >= 0
+        seen = are_read(store, manifest.buckets[live])
         if level is not None:
             seen &= manifest.levels[live] == level
         if skips_level_0(store):
@@ -161,6 +166,12 @@ def _keeps(store: TableStore, entry: ManifestEntry, files: FileFilter | None) ->
         return True
     alone = files.keys_may_match if store.has_primary_key else files.may_match
     return files.bucket_may_match(entry) and alone(entry)
+
+
+def are_read(store: TableStore, buckets: NDArray[np.signedinteger[Any]]) -> NDArray[np.bool_]:
+    """Which buckets a scan reads: rows of those below 0 are not part of the table yet."""
+    only = store.options[SCAN_BUCKET]
+    return buckets >= 0 if only is None else buckets == only
 
 
 def skips_level_0(store: TableStore) -> bool:
@@ -209,6 +220,9 @@ def _groups(
         # compaction leaves one row of each key that is not marked as deleted
         matching = entries if files is None else files.matching(entries)
         return pack_files([e.file for e in matching], target, open_cost)
+    if store.options[PK_CLUSTERING_OVERRIDE] and once and all(e.file.level > 0 for e in entries):
+        packed = pack_files([e.file for e in entries], target, open_cost)
+        return ((group, any(f.delete_row_count != 0 for f in group)) for group, _ in packed)
     if store.options[PK_CLUSTERING_OVERRIDE]:
         raise UnsupportedFeatureError(
             f"Table {store.name} cannot be read: '{PK_CLUSTERING_OVERRIDE.key}' = 'true', and it has rows that are not "

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
+from itertools import compress
+
+import numpy as np
 
 from paimon_core.errors import UnsupportedFeatureError
 from paimon_core.expressions.predicate import Predicate, columns, only_on
@@ -11,10 +14,11 @@ from paimon_core.lsm.runs import sections
 from paimon_core.lsm.strategy import newest_wins
 from paimon_core.options import DATA_EVOLUTION, SPLIT_OPEN_FILE_COST, SPLIT_TARGET_SIZE
 from paimon_core.scan.increment import Increment, IncrementMode
-from paimon_core.scan.plan import Plan, check_format, skips_level_0
+from paimon_core.scan.plan import Plan, are_read, check_format, skips_level_0
 from paimon_core.scan.pruning import FileFilter
-from paimon_core.scan.splits import pack_files
+from paimon_core.scan.splits import pack_files, pack_ranges
 from paimon_core.spec.manifest import DataFileMeta, FileKind, ManifestEntry
+from paimon_core.spec.row_ranges import is_blob, row_ranges
 from paimon_core.spec.snapshot import Snapshot
 from paimon_core.spec.split import DataSplit, DeletionFile, SplitKind
 from paimon_core.store.features import check_readable
@@ -32,10 +36,10 @@ def plan_increment(store: TableStore, increment: Increment, predicate: Predicate
     Raises `UnsupportedFeatureError`, `CorruptFileError`.
     """
     check_readable(store)
-    if store.options[DATA_EVOLUTION]:
+    if store.options[DATA_EVOLUTION] and increment.mode is IncrementMode.DIFF:
         raise UnsupportedFeatureError(
-            f"Changes of table {store.name} cannot be read: with '{DATA_EVOLUTION.key}' = 'true' files hold single "
-            "columns; read the versions themselves."
+            f"Versions of table {store.name} cannot be compared: with '{DATA_EVOLUTION.key}' = 'true' files hold "
+            "single columns; read the versions themselves, or what was written between snapshots."
         )
     keys = store.schema.partition_keys
     partitions = PartitionFilter(
@@ -47,7 +51,8 @@ def plan_increment(store: TableStore, increment: Increment, predicate: Predicate
         files = None if predicate is None else FileFilter(store, predicate)
         splits = tuple(_changes(store, increment, partitions, files))
     for file in (f for s in splits for f in (*s.files, *s.before)):
-        check_format(store, file)
+        if not is_blob(file):
+            check_format(store, file)
     return Plan(
         table=store.name,
         snapshot=increment.end,
@@ -62,18 +67,22 @@ def _changes(
 ) -> Iterator[DataSplit]:
     """Files whose rows are changes: of each snapshot its delta, or its changelog."""
     groups: dict[Bucket, list[DataFileMeta]] = defaultdict(list)
+    evolves = store.options[DATA_EVOLUTION]
     for snapshot in increment.snapshots:
         is_delta = increment.mode is IncrementMode.DELTA
         name = snapshot.delta_manifest_list if is_delta else snapshot.changelog_manifest_list
         if name is None:
             continue
         manifests = [m for m in read_manifest_list(store, name) if partitions.may_hold(m)]
-        for entry in _added(read_entries(store, manifests), partitions):
-            if files is None or files.may_match(entry):
+        for entry in _added(store, read_entries(store, manifests), partitions):
+            if evolves or files is None or files.may_match(entry):
                 groups[entry.partition, entry.bucket].append(entry.file)
     target, open_cost = store.options[SPLIT_TARGET_SIZE], store.options[SPLIT_OPEN_FILE_COST]
     for (partition, bucket), found in groups.items():
-        for group, _ in pack_files(found, target, open_cost):
+        ranges = row_ranges(found) if evolves else ()  # of a row the columns that were written
+        kept = [r for r in ranges if files is None or files.range_may_match(r, partition)]
+        packed = pack_ranges(kept, target, open_cost) if evolves else pack_files(found, target, open_cost)
+        for group, _ in packed:
             yield DataSplit(
                 partition=partition,
                 bucket=bucket,
@@ -84,8 +93,9 @@ def _changes(
             )
 
 
-def _added(entries: Iterable[ManifestEntry], partitions: PartitionFilter) -> Iterator[ManifestEntry]:
-    return (e for e in entries if e.kind is FileKind.ADD and e.bucket >= 0 and partitions.holds(e.partition))
+def _added(store: TableStore, entries: Iterable[ManifestEntry], partitions: PartitionFilter) -> Iterator[ManifestEntry]:
+    added = [e for e in entries if e.kind is FileKind.ADD and partitions.holds(e.partition)]
+    return compress(added, are_read(store, np.array([e.bucket for e in added], dtype=np.int32)))
 
 
 def _compared(store: TableStore, increment: Increment, partitions: PartitionFilter) -> Iterator[DataSplit]:
@@ -99,8 +109,9 @@ def _compared(store: TableStore, increment: Increment, partitions: PartitionFilt
     common = {i for i in same if old_vectors[i[:2]].get(i[3]) == new_vectors[i[:2]].get(i[3])}
     buckets: dict[Bucket, tuple[list[DataFileMeta], list[DataFileMeta]]] = defaultdict(lambda: ([], []))
     for side, entries in enumerate((old, new)):
-        for identifier, entry in entries.items():
-            hidden = entry.bucket < 0 or (entry.file.level == 0 and skips_level_0(store))
+        read = are_read(store, np.array([e.bucket for e in entries.values()], dtype=np.int32))
+        for identifier, entry in compress(entries.items(), read):
+            hidden = entry.file.level == 0 and skips_level_0(store)
             if identifier[:4] not in common and not hidden:
                 buckets[entry.partition, entry.bucket][side].append(entry.file)
     for place, (before, after) in buckets.items():

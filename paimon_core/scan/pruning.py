@@ -32,6 +32,7 @@ from paimon_core.spec.row_ranges import RowRange, first_row
 from paimon_core.spec.schema import TableSchema
 from paimon_core.spec.stats import UNKNOWN, ColumnStats
 from paimon_core.spec.types import Kind
+from paimon_core.store.file_index_options import indexed_values
 from paimon_core.store.partitions import PartitionFilter
 from paimon_core.store.table_store import TableStore
 
@@ -169,7 +170,13 @@ class FileFilter:
 
     @cached_property
     def _stats(self) -> FileStats:
-        return FileStats(self.store, columns(self.predicate))
+        return FileStats(self.store, columns(self.predicate) | self._maps)
+
+    @cached_property
+    def _maps(self) -> frozenset[str]:
+        """The MAPs of whose values the predicate asks."""
+        values = indexed_values(self.store.options, self.store.schema)
+        return frozenset(values[c].field.name for c in columns(self.predicate) if c in values)
 
     def _hashed_as_now(self, schema_id: int) -> bool:
         """Whether the bucket keys had their types when a file was written: values of another hash otherwise."""

@@ -10,7 +10,7 @@ import pyarrow as pa
 from paimon_core.expressions.arrow import to_arrow
 from paimon_core.expressions.predicate import Predicate, only_on
 from paimon_core.formats.arrow_types import FILE_PATH, ROW_INDEX, arrow_schema
-from paimon_core.options import BLOB_AS_DESCRIPTOR, DATA_EVOLUTION
+from paimon_core.options import BLOB_AS_DESCRIPTOR, DATA_EVOLUTION, PK_CLUSTERING_OVERRIDE
 from paimon_core.scan.merged import merged_rows
 from paimon_core.scan.metadata_columns import metadata_column, metadata_fields
 from paimon_core.scan.pruning import FileFilter
@@ -83,7 +83,9 @@ def _rows(
     usable = only_on(predicate, columns) if predicate else None
     deletes = any(f.delete_row_count != 0 for f in split.files)
     batches: Iterator[pa.RecordBatch]
-    if split.kind in (SplitKind.CHANGES, SplitKind.DIFFERENCE):
+    # files in another order than that of keys are compacted: what is left of a key is one row, or a delete
+    unordered = deletes and store.has_primary_key and store.options[PK_CLUSTERING_OVERRIDE]
+    if unordered or split.kind in (SplitKind.CHANGES, SplitKind.DIFFERENCE):
         batches = (b.select(list(columns)) for b in read_changes(store, split, columns, usable, retracts=False))
     elif store.has_primary_key and (split.needs_merge or deletes):
         batches = merged_rows(store, split, fields, usable)

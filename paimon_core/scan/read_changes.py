@@ -14,7 +14,7 @@ from paimon_core.formats.columns import fixed_values, int64_array
 from paimon_core.lsm.diff import difference
 from paimon_core.lsm.merge import key_windows
 from paimon_core.lsm.rows import ROW_DELETE, is_retract
-from paimon_core.options import DATA_EVOLUTION
+from paimon_core.options import DATA_EVOLUTION, PK_CLUSTERING_OVERRIDE
 from paimon_core.scan.merged import SYSTEM_COLUMNS, merged_rows
 from paimon_core.spec.manifest import DataFileMeta
 from paimon_core.spec.split import DataSplit, SplitKind
@@ -42,7 +42,7 @@ def read_changes(
         batches = _append_changes(store, split, fields, None if retracts else predicate)
     elif split.kind is SplitKind.DIFFERENCE:
         batches = _compared(store, split, fields, predicate)
-    elif split.kind is SplitKind.CHANGES:
+    elif split.kind is SplitKind.CHANGES or store.options[PK_CLUSTERING_OVERRIDE]:
         batches = _stored(store, split, fields, predicate)
     else:
         batches = merged_rows(store, split, fields, predicate, with_deletes=True)
@@ -55,9 +55,10 @@ def read_changes(
 def _stored(
     store: TableStore, split: DataSplit, fields: Sequence[DataField], predicate: Predicate | None
 ) -> Iterator[pa.RecordBatch]:
-    """Every row of the files, in their order."""
+    """The rows of the files that are not deleted, in their order."""
     system = [f for f in key_value_fields((), ()) if f.name in SYSTEM_COLUMNS]
-    yield from BucketFiles(store, split.bucket_dir, (*fields, *system), predicate).read(split.files)
+    files = BucketFiles(store, split.bucket_dir, (*fields, *system), predicate, split.deletions_by_file)
+    yield from files.read(split.files)
 
 
 def _append_changes(

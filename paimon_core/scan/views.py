@@ -67,7 +67,8 @@ def view_fields(store: TableStore, view: View) -> tuple[DataField, ...]:
     if view is View.AUDIT_LOG:
         return (*special, *store.schema.fields)
     arrays = (
-        replace(f, type=CollectionType(Kind.ARRAY, element=f.type.with_nullable(True))) for f in store.schema.fields
+        replace(f, type=CollectionType(Kind.ARRAY, element=f.type.with_nullable(True)), default=None)
+        for f in store.schema.fields
     )
     return (*special, *arrays)
 

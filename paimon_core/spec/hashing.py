@@ -1,4 +1,4 @@
-"""Murmur3 (x86, 32 bits, seed 42) over BinaryRow bytes, and the bucket number that follows from it.
+"""Murmur3 (x86, 32 bits): over BinaryRow bytes, with seed 42, and the bucket number that follows from it; over bytes.
 
 `bucket = abs(hash % buckets)` with the remainder of Java and C (sign of the dividend).
 Source: Paimon's default bucket function; Austin Appleby, MurmurHash3.
@@ -28,17 +28,30 @@ def murmur3_row(body: bytes) -> int:
     return int(murmur3_words(np.frombuffer(body, dtype="<u4").reshape(1, -1))[0])
 
 
+def murmur3_bytes(data: bytes, seed: int) -> int:
+    """Hash of bytes of any length, as an unsigned number."""
+    whole = len(data) // 4 * 4
+    h = np.full(1, seed, dtype=np.uint32)
+    for word in np.frombuffer(data[:whole], dtype="<u4").reshape(-1, 1):
+        h = _mix(h, word)
+    h = h ^ _scramble(np.array([int.from_bytes(data[whole:], "little")], dtype=np.uint32))
+    return int(_finish(h ^ np.uint32(len(data)))[0])
+
+
 def bucket_of(hashes: NDArray[np.int32], buckets: int) -> NDArray[np.int32]:
     """Bucket numbers for hashes, shape (rows,)."""
     return np.abs(np.fmod(hashes, np.int32(buckets)))
 
 
 def _mix(h: NDArray[np.uint32], k: NDArray[np.uint32]) -> NDArray[np.uint32]:
-    k = k * _C1
-    k = (k << np.uint32(15)) | (k >> np.uint32(17))
-    h = h ^ (k * _C2)
+    h = h ^ _scramble(k)
     h = (h << np.uint32(13)) | (h >> np.uint32(19))
     return h * np.uint32(5) + np.uint32(0xE6546B64)
+
+
+def _scramble(k: NDArray[np.uint32]) -> NDArray[np.uint32]:
+    k = k * _C1
+    return ((k << np.uint32(15)) | (k >> np.uint32(17))) * _C2
 
 
 def _finish(h: NDArray[np.uint32]) -> NDArray[np.uint32]:

@@ -11,13 +11,12 @@ from base64 import b64decode, b64encode
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
-from importlib.util import find_spec
 from reprlib import repr as shortened
 from typing import Any
 
 import fastavro
 
-from paimon_core.errors import CorruptFileError, PaimonError, UnsupportedFeatureError, UnsupportedVersionError
+from paimon_core.errors import CorruptFileError, PaimonError, UnsupportedVersionError
 from paimon_core.spec.avro_types import check_bounded, fits, without_null
 
 
@@ -128,12 +127,10 @@ def encode_records(record: Record, version: int, values: Iterable[Any], codec: s
 def decode_records(record: Record, version: int, path: str, data: bytes) -> Iterator[Any]:
     """The values an Avro file holds.
 
-    Raises `CorruptFileError`, `UnsupportedVersionError`, `UnsupportedFeatureError`, all naming `path`.
+    Raises `CorruptFileError`, `UnsupportedVersionError`, both naming `path`.
     """
     try:
         blocks = fastavro.block_reader(io.BytesIO(data))
-        if blocks.codec == "snappy" and find_spec("cramjam") is None:
-            raise UnsupportedFeatureError(f"File {path} is compressed with snappy: pip install cramjam to read it.")
         check_bounded(blocks.writer_schema)
         record.check(blocks.writer_schema)
         for block in blocks:

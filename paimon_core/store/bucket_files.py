@@ -143,7 +143,7 @@ class BucketFiles:
         if file.schema_id == self.store.schema.id:
             yield from read(file_format, self.store.io, request)
             return
-        evolution = Evolution(stored(), self.fields)
+        evolution = Evolution(stored(), self.fields, trims=file_format.extension == "orc", absent=absent)
         wanted = evolution.predicate_then(predicate)
         request = replace(request, fields=evolution.stored, predicate=wanted)
         for batch in read(file_format, self.store.io, request):

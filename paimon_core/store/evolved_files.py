@@ -13,6 +13,8 @@ from paimon_core.errors import CorruptFileError
 from paimon_core.expressions.predicate import Predicate
 from paimon_core.formats.arrow_types import ROW_ID, SEQUENCE_NUMBER, TRACKING_NAMES, arrow_schema
 from paimon_core.formats.columns import int64_array, rows_at, without_rows
+from paimon_core.formats.evolution import absent_column
+from paimon_core.options import PARTITION_DEFAULT_NAME
 from paimon_core.spec.deletion_vector import Positions
 from paimon_core.spec.file_index.cursor import Rows
 from paimon_core.spec.global_index.grouped_rows import RowIds
@@ -23,6 +25,7 @@ from paimon_core.spec.types import DataField
 from paimon_core.store.blob_columns import blob_column
 from paimon_core.store.bucket_files import BucketFiles, fields_of_file, numbered
 from paimon_core.store.index_files import read_deletions
+from paimon_core.store.partitions import partition_value
 from paimon_core.store.table_store import TableStore
 
 
@@ -78,9 +81,15 @@ class EvolvedFiles:
             at = np.arange(start, start + count, dtype=np.int64) if places is None else places[start : start + count]
             found[ROW_ID] = int64_array(rows.first + at)
             found[SEQUENCE_NUMBER] = int64_array(np.full(count, version, dtype=np.int64))
-            arrays = [found[f.name] if f.name in found else pa.nulls(count, f.type) for f in target]
+            arrays = [found[f.name] if f.name in found else self._absent(f, count) for f in target]
             yield pa.RecordBatch.from_arrays(arrays, schema=target)
             start += count
+
+    def _absent(self, column: pa.Field, count: int) -> pa.Array:
+        """A column that no file has: those that changes write lack the partition's."""
+        keys, default = self.store.schema.partition_fields, self.store.options[PARTITION_DEFAULT_NAME]
+        value = partition_value(keys, self.bucket_dir, default, column.name)
+        return absent_column(value, count, column.type)
 
     def _undeleted(self, rows: RowRange, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         return without_rows(batches, gone) if len(gone := self._deleted(rows)) else batches

@@ -1,4 +1,6 @@
-"""External paths: folders outside of a table that its new data files go to, `PATH/[PARTITION/]bucket-N`.
+"""External paths: folders outside of a table that its new data files go to, `PATH/[PARTITION/]bucket-N`; with
+`entropy-inject` into folders there that the 20 lowest bits of a hash of their name spell, `0110/1010/0001/11001011`,
+so that object stores spread them.
 
 Metadata keeps the whole path of such a file, in `_EXTERNAL_PATH`. Source: configuration page, options of that name.
 """
@@ -6,32 +8,59 @@ Metadata keeps the whole path of such a file, in `_EXTERNAL_PATH`. Source: confi
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
-from itertools import cycle, islice, repeat
+from collections.abc import Callable, Sequence
+from itertools import cycle, islice
 
 from paimon_core.errors import InvalidOptionError, UnsupportedFeatureError
-from paimon_core.options import DATA_FILE_EXTERNAL_FS, DATA_FILE_EXTERNAL_PATHS, DATA_FILE_EXTERNAL_STRATEGY
+from paimon_core.options import (
+    DATA_FILE_EXTERNAL_FS,
+    DATA_FILE_EXTERNAL_PATHS,
+    DATA_FILE_EXTERNAL_STRATEGY,
+    DATA_FILE_EXTERNAL_WEIGHTS,
+)
+from paimon_core.spec.hashing import murmur3_bytes
 from paimon_core.spec.paths import plain_path
 from paimon_core.store.table_store import TableStore
 
+ENTROPY = "entropy-inject"
 _LOCAL = "file"
 
 
-def folders_of_new_files(store: TableStore, bucket_dir: str) -> Iterator[str]:
-    """The folder of each new file of a bucket, one after the other, without end.
+def place_of_new_files(store: TableStore, bucket_dir: str) -> Callable[[str], str]:
+    """What gives a new file of a bucket its path, by its name.
 
     Raises `InvalidOptionError`, `UnsupportedFeatureError` for paths that no file of the table can go to.
     """
     roots = external_roots(store)
     if not roots:
-        return repeat(bucket_dir)
-    inside = bucket_dir.removeprefix(store.root)
+        return lambda name: f"{bucket_dir}/{name}"
+    inside, hashed = bucket_dir.removeprefix(store.root), store.options[DATA_FILE_EXTERNAL_STRATEGY] == ENTROPY
+    choose = _choice(store, roots)
+    return lambda name: f"{choose()}{inside}/{entropy_folders(name) if hashed else ''}{name}"
+
+
+def entropy_folders(name: str) -> str:
+    """The folders that the hash of a file's name spells."""
+    bits = f"{murmur3_bytes(name.encode(), 0) & 0xFFFFF:020b}"
+    return f"{bits[:4]}/{bits[4:8]}/{bits[8:12]}/{bits[12:]}/"
+
+
+def _choice(store: TableStore, roots: Sequence[str]) -> Callable[[], str]:
+    weights = store.options[DATA_FILE_EXTERNAL_WEIGHTS]
+    if store.options[DATA_FILE_EXTERNAL_STRATEGY] == "weight-robin" and weights is not None and len(roots) > 1:
+        if len(weights) != len(roots):
+            raise InvalidOptionError(
+                f"The number of external paths and weights should be the same: '{DATA_FILE_EXTERNAL_PATHS.key}' has "
+                f"{len(roots)}, '{DATA_FILE_EXTERNAL_WEIGHTS.key}' {len(weights)}."
+            )
+        return lambda: random.choices(roots, weights)[0]
     start = random.randrange(len(roots))  # so that tasks of one file each do not all choose the same
-    return islice(cycle(f"{root}{inside}" for root in roots), start, None)
+    turns = islice(cycle(roots), start, None)
+    return lambda: next(turns)
 
 
 def external_roots(store: TableStore) -> list[str]:
-    """The external paths of a table that are in use. Raises as `folders_of_new_files` does."""
+    """The external paths of a table that are in use. Raises as `place_of_new_files` does."""
     strategy = store.options[DATA_FILE_EXTERNAL_STRATEGY]
     paths = store.options[DATA_FILE_EXTERNAL_PATHS]
     if strategy == "none" or not paths:

@@ -33,7 +33,12 @@ _WRITE = (
     _Feature("file.format", "parquet", ("parquet", "orc", "avro", "csv", "json")),
     _Feature("row-tracking.enabled", "false", ("false",), keyed_only=True),
     _Feature("pk-clustering-override", "false", ("false",), keyed_only=True),
-    _Feature("data-file.external-paths.strategy", "none", ("none", "round-robin", "specific-fs")),
+    *(_Feature(f"pk-{kind}.index.columns", "", ("",)) for kind in ("bitmap", "btree", "full-text", "vector")),
+    _Feature(
+        "data-file.external-paths.strategy",
+        "none",
+        ("none", "round-robin", "specific-fs", "weight-robin", "entropy-inject"),
+    ),
 )
 
 

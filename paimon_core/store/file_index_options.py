@@ -43,13 +43,18 @@ class WantedIndex:
 
     @property
     def name(self) -> str:
-        return self.field.name if self.key is None else f"{self.field.name}[{self.key}]"
+        return self.field.name if self.key is None else value_name(self.field.name, self.key)
 
     @property
     def type(self) -> DataType:
         """The type of the values."""
         data_type = self.field.type
         return data_type.value if self.key is not None and isinstance(data_type, MapType) else data_type
+
+
+def value_name(column: str, key: str) -> str:
+    """What indexes call the value of a key in a MAP."""
+    return f"{column}[{key}]"
 
 
 def indexed_columns(options: TableOptions, schema: TableSchema) -> tuple[WantedIndex, ...]:
@@ -68,6 +73,15 @@ def indexed_columns(options: TableOptions, schema: TableSchema) -> tuple[WantedI
             f"'{PREFIX}{index_type}{_COLUMNS}', or remove them."
         )
     return tuple(found.values())
+
+
+def indexed_values(options: TableOptions, schema: TableSchema) -> dict[str, WantedIndex]:
+    """The values of keys in MAPs that have indexes, by name; predicates may name them as if they were columns. A column
+    of the same name goes first. Raises `InvalidOptionError`."""
+    if not any("[" in name for name in indexed_names(options)):
+        return {}
+    found = indexed_columns(options, schema)
+    return {c.name: c for c in found if c.key is not None and c.name not in schema.field_by_name}
 
 
 def indexed_names(options: TableOptions) -> frozenset[str]:

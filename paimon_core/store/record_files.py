@@ -9,9 +9,9 @@ from collections.abc import Iterable
 from typing import Any
 
 from paimon_core.errors import CorruptFileError, InvalidOptionError, UnsupportedFeatureError
-from paimon_core.formats.record_files import COLUMNAR, decode_columns, encode_columns
+from paimon_core.formats.record_files import decode_file, encode_avro, encode_columns
 from paimon_core.options import MANIFEST_COMPRESSION, MANIFEST_FORMAT
-from paimon_core.spec.records import Record, decode_records, encode_records
+from paimon_core.spec.records import Record
 from paimon_core.store.table_store import TableStore
 
 _AVRO_CODECS = {"zstd": "zstandard", "snappy": "snappy", "deflate": "deflate", "none": "null", "null": "null"}
@@ -20,9 +20,7 @@ _COLUMNAR = ("parquet", "orc")
 
 def read_records(store: TableStore, record: Record, version: int, path: str) -> tuple[Any, ...]:
     """The records of a file. Raises `CorruptFileError`, also where the file is not there."""
-    data = read_named(store, path)
-    decode = decode_columns if data.startswith(COLUMNAR) else decode_records
-    return tuple(decode(record, version, path, data))
+    return tuple(decode_file(record, version, path, read_named(store, path)))
 
 
 def read_named(store: TableStore, path: str) -> bytes:
@@ -46,4 +44,4 @@ def record_bytes(store: TableStore, record: Record, version: int, values: Iterab
     if codec not in _AVRO_CODECS:
         known = ", ".join(_AVRO_CODECS)
         raise InvalidOptionError(f"Option '{MANIFEST_COMPRESSION.key}' cannot be {codec!r}; it is one of {known}.")
-    return encode_records(record, version, values, _AVRO_CODECS[codec])
+    return encode_avro(record, version, values, _AVRO_CODECS[codec])

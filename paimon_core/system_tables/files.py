@@ -16,6 +16,7 @@ from paimon_core.formats.registry import format_name
 from paimon_core.options import DELETION_VECTORS, PARTITION_DEFAULT_NAME
 from paimon_core.scan.entry_pruning import value_groups
 from paimon_core.scan.fallback import partition_files
+from paimon_core.scan.plan import are_read
 from paimon_core.scan.time_travel import snapshot_of_options, store_at, travels
 from paimon_core.spec.manifest import FileSource, ManifestEntry
 from paimon_core.spec.paths import placed_path
@@ -99,7 +100,7 @@ def files(store: TableStore, zone: tzinfo | None) -> pa.Table:
     snapshot, parts = snapshot_of_options(store, zone), [FILES.empty_table()]
     store = store_at(store, snapshot) if travels(store) else store
     for manifest, live in () if snapshot is None else live_columns(store, data_manifests(store, snapshot)):
-        rows = live[manifest.buckets[live] >= 0]
+        rows = live[are_read(store, manifest.buckets[live])]
         if len(rows):
             parts.append(pa.Table.from_arrays(_file_columns(store, manifest, rows), schema=FILES))
     return pa.concat_tables(parts)
@@ -162,7 +163,7 @@ def _file_columns(store: TableStore, manifest: EntryColumns, rows: Rows) -> list
     return [
         pa.array(partitions, STRING).take(int64_array(manifest.partition_codes[rows])),
         int64_array(manifest.buckets[rows]).cast(INT),
-        pa.array([placed_path(bucket_dir(p, b), name, outside) for p, b, name, outside, _ in places], STRING),
+        pa.array([outside or placed_path(bucket_dir(p, b), name, None) for p, b, name, outside, _ in places], STRING),
         pa.array([format_name(place[2]) for place in places], STRING),
         number("_SCHEMA_ID"),
         number("_LEVEL", INT),

@@ -11,6 +11,8 @@ from paimon_core.spec.binary_row import decode_row
 from paimon_core.spec.paths import cast_text, partition_spec, partition_text
 from paimon_core.spec.types import DataField
 
+_ARITY = 4  # bytes in front of a row that tell its number of fields
+
 
 def row_text(fields: Sequence[DataField], row: bytes) -> str:
     """A partition as `{a, b}`; values as a cast to STRING gives them."""
@@ -25,6 +27,9 @@ def partition_path(fields: Sequence[DataField], row: bytes, default_name: str) -
 
 def key_text(fields: Sequence[DataField], row: bytes) -> str | None:
     """A key as `[a, b]`, None for the empty one of append tables."""
+    if int.from_bytes(row[:_ARITY], "big", signed=True) > len(fields):
+        # by `pk-clustering-override` files are in the order of other columns; Java takes their values for keys
+        row = len(fields).to_bytes(_ARITY, "big") + row[_ARITY:]
     values = _values(fields, row)
     return "[" + ", ".join(value_text(f, v) for f, v in values) + "]" if values else None
 

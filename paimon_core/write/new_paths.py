@@ -6,7 +6,7 @@ import itertools
 import uuid
 
 from paimon_core.options import DATA_FILE_PREFIX
-from paimon_core.store.external_paths import folders_of_new_files
+from paimon_core.store.external_paths import place_of_new_files
 from paimon_core.store.table_store import TableStore
 
 
@@ -14,9 +14,9 @@ class NewPaths:
     """The paths of one writer's files, whatever they end with."""
 
     def __init__(self, store: TableStore, bucket_dir: str) -> None:
-        self._folders = folders_of_new_files(store, bucket_dir)
+        self._place = place_of_new_files(store, bucket_dir)
         prefix = f"{store.options[DATA_FILE_PREFIX]}{uuid.uuid4()}"
         self._names = (f"{prefix}-{i}" for i in itertools.count())
 
     def next(self, ending: str) -> str:
-        return f"{next(self._folders)}/{next(self._names)}{ending}"
+        return self._place(f"{next(self._names)}{ending}")

@@ -22,24 +22,50 @@ from paimon_core.expressions.predicate import (
     StartsWith,
 )
 from paimon_core.spec.types import DataField, Kind
+from paimon_core.store.file_index_options import value_name
 from paimon_sql.spark.jvm import SQL, Jvm, class_name
 
 _COMPARE: dict[str, Operator] = {"=": "=", "<": "<", "<=": "<=", ">": ">", ">=": ">=", "<>": "!=", "<=>": "<=>"}
 _MIRRORED: dict[Operator, Operator] = {"=": "=", "!=": "!=", "<=>": "<=>", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
 _REFERENCE = "FieldReference"
+_VALUE_OF_KEY = ("GetMapValue", "ElementAt")
 _TIMESTAMPS = (Kind.TIMESTAMP, Kind.TIMESTAMP_LTZ)
 _GREGORIAN = -141_427  # 1582-10-15 as epoch days
 
 
-def translate_all(jvm: Jvm, expressions: Any, fields: Mapping[str, DataField]) -> list[tuple[Any, Predicate | None]]:
-    """The Catalyst expressions of a Scala Seq with their core predicates, None for those without a translation."""
-    strategy = jvm.scala_object(f"{SQL}.execution.datasources.v2.DataSourceV2Strategy")
+def translate_all(
+    jvm: Jvm, expressions: Any, fields: Mapping[str, DataField], values: Mapping[str, DataField]
+) -> list[tuple[Any, Predicate | None]]:
+    """The Catalyst expressions of a Scala Seq with their core predicates, None for those without a translation.
+
+    `values` are those of keys in MAPs that predicates may name, see `indexed_values`.
+    """
     translated: list[tuple[Any, Predicate | None]] = []
     for i in range(expressions.size()):
         expression = expressions.apply(i)
-        option = strategy.translateFilterV2(expression)
-        translated.append((expression, from_connector(option.get(), fields) if option.isDefined() else None))
+        found = _translate(jvm, expression, fields)
+        if found is None and values:
+            found = _translate(jvm, _with_values(jvm, expression, values), {**fields, **values})
+        translated.append((expression, found))
     return translated
+
+
+def _translate(jvm: Jvm, expression: Any, fields: Mapping[str, DataField]) -> Predicate | None:
+    strategy = jvm.scala_object(f"{SQL}.execution.datasources.v2.DataSourceV2Strategy")
+    option = strategy.translateFilterV2(expression)
+    return from_connector(option.get(), fields) if option.isDefined() else None
+
+
+def _with_values(jvm: Jvm, expression: Any, values: Mapping[str, DataField]) -> Any:
+    """The expression over columns of their own for `m['key']`: connector predicates know no other terms."""
+    children = jvm.items(expression.children())
+    kinds = [class_name(c) for c in children[:2]]
+    if class_name(expression) in _VALUE_OF_KEY and kinds == ["AttributeReference", "Literal"]:
+        whole, key = children[0], children[1].value()
+        name = None if key is None else value_name(whole.name(), str(key.toString()))
+        return whole.withName(name).withDataType(expression.dataType()) if name in values else expression
+    replaced = [_with_values(jvm, c, values) for c in children]
+    return expression.withNewChildren(jvm.seq(replaced)) if children else expression
 
 
 def spark_prunes_soundly(predicate: Predicate, fields: Mapping[str, DataField]) -> bool:

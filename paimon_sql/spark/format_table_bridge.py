@@ -169,7 +169,7 @@ class FormatScanBuilder(Proxy):
         self.required = read_struct(required.json()) or string_types(to_struct(self.table.schema.fields[:1]))
 
     def pushFilters(self, filters: Any) -> Any:
-        found = [p for _, p in translate_all(self.jvm, filters, self.table.schema.field_by_name) if p is not None]
+        found = [p for _, p in translate_all(self.jvm, filters, self.table.schema.field_by_name, {}) if p is not None]
         self.predicate = And(tuple(found)) if found else None
         return filters
 

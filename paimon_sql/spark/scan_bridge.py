@@ -6,6 +6,7 @@ reduce), a lookup of a few keys in the driver, or rows that metadata already ans
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 from itertools import chain
 from typing import Any
@@ -15,7 +16,7 @@ from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StructType
 
 from paimon_core.errors import UnsupportedFeatureError
-from paimon_core.expressions.predicate import Predicate, conjunction, describe
+from paimon_core.expressions.predicate import Predicate, columns, conjunction, describe
 from paimon_core.formats.arrow_types import FILE_PATH, ROW_INDEX
 from paimon_core.formats.registry import format_name
 from paimon_core.options import DATA_FILE_PREFIX, READ_ALLOW_FULL_SCAN
@@ -34,6 +35,7 @@ from paimon_core.spec.snapshot import Snapshot
 from paimon_core.spec.split import DataSplit, encode_split
 from paimon_core.spec.types import DataField, Kind, TimeType, nested_types
 from paimon_core.store.blob_fields import descriptor_fields
+from paimon_core.store.file_index_options import indexed_values
 from paimon_core.table import Table
 from paimon_sql.spark.bucket_partitions import BucketedBatch, bucket_key, compiled, partitioning
 from paimon_sql.spark.filters import from_connector, spark_prunes_soundly, translate_all
@@ -80,7 +82,7 @@ class PaimonScanBuilder(Proxy):
 
     def pushFilters(self, filters: Any) -> Any:
         """Files and row groups are pruned; Spark evaluates the rows, but for what partitions answer."""
-        pairs = translate_all(self.jvm, filters, self._filtered)
+        pairs = translate_all(self.jvm, filters, self._filtered, self._filtered_values)
         left = [(e, p) for e, p in pairs if p is None or not self._is_answered(p)]
         self.pruning = tuple(p for _, p in pairs if p is not None)
         self.of_rows = [(e, p) for e, p in left if p is not None]
@@ -95,6 +97,12 @@ class PaimonScanBuilder(Proxy):
         """The columns whose values files hold as the view shows them."""
         held = self.table.schema.field_by_name if self.view is not View.BINLOG else {}
         return {name: field for name, field in held.items() if field.type.kind is not Kind.BLOB}
+
+    @property
+    def _filtered_values(self) -> Mapping[str, DataField]:
+        """The values of keys in MAPs that file indexes know."""
+        values = indexed_values(self.table.store.options, self.table.schema) if self._filtered else {}
+        return {name: replace(v.field, name=name, type=v.type) for name, v in values.items()}
 
     def supportCompletePushDown(self, aggregation: Any) -> bool:
         reduction = self._reduction_of(aggregation)
@@ -201,7 +209,8 @@ class PaimonScanBuilder(Proxy):
     def parquet_filters(self) -> Any:
         """What Spark's Parquet scan may skip row groups by."""
         fields = self.table.schema.field_by_name
-        return self.jvm.seq([e for e, p in self.of_rows if spark_prunes_soundly(p, fields)])
+        known = [(e, p) for e, p in self.of_rows if columns(p) <= fields.keys()]
+        return self.jvm.seq([e for e, p in known if spark_prunes_soundly(p, fields)])
 
     def _check_left_out(self, plan: Plan) -> None:
         allowed = self.table.store.options[READ_ALLOW_FULL_SCAN]

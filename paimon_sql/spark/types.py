@@ -108,7 +108,7 @@ def _struct_field(field: paimon.DataField) -> spark.StructField:
     metadata: dict[str, Any] = {}
     if field.description is not None:
         metadata["comment"] = field.description
-    if field.default is not None:
+    if field.default:  # an empty one is what Java leaves of a default that was dropped
         metadata |= {"CURRENT_DEFAULT": field.default, "EXISTS_DEFAULT": field.default}
     return spark.StructField(field.name, to_spark(field.type), field.type.nullable, metadata)
 

@@ -31,9 +31,11 @@ def test_files_are_left_out(spark: Any) -> None:
     assert files_of(spark, "SELECT * FROM t WHERE s = 's30'") == "1/6"
     assert files_of(spark, "SELECT * FROM t WHERE n = 4 OR s IN ('s2', 'none')") == "2/6"
     assert files_of(spark, "SELECT * FROM t WHERE s = 'none' AND p = 'p1'") == "0/6"
-    assert [tuple(r) for r in spark.sql("SELECT k, m['a'] FROM t WHERE s = 's30' AND m['a'] = 30").collect()] == [
-        (30, 30)
-    ]
+    assert files_of(spark, "SELECT k FROM t WHERE m['a'] = 30 OR element_at(m, 'a') = -1") == "1/6"
+    assert files_of(spark, "SELECT k FROM t WHERE m['a'] = 30 AND n = 0 OR m['a'] IN (2, 5)") == "3/6"
+    assert files_of(spark, "SELECT k FROM t WHERE m['b'] = 30 OR m['a'] > 30") == "6/6"
+    query = "SELECT k, m['a'] FROM t WHERE m['a'] = 30 OR (n = 5 AND m['a'] = 11)"
+    assert sorted(tuple(r) for r in spark.sql(query).collect()) == [(11, 11), (30, 30)]
     spark.sql("ALTER TABLE t SET TBLPROPERTIES ('file-index.range-bitmap.columns' = 'k')")
     assert spark.sql("CALL sys.rewrite_file_index('t', 'p = \"p1\"')").collect() == [(1, 3)]
     assert spark.sql("SELECT DISTINCT partition FROM t$file_indexes WHERE index_type = 'range-bitmap'").collect() == [

@@ -64,6 +64,7 @@ GOOD: dict[Any, dict[str, Any]] = {
     options.names: NAMES,
     options.folder: FOLDERS,
     options.by_level: LEVELS,
+    options.weights: {"1": (1,), " 10, 5 ": (10, 5)},
     str: {"": "", " a ": " a "},
     str.strip: {"": "", " b ": "b"},
     str.lower: {"Parquet": "parquet", "TRUNCATE(16)": "truncate(16)"},
@@ -74,6 +75,7 @@ BAD: dict[Any, tuple[tuple[str, ...], str]] = {
     options.duration: (("", "s", "-1 s", "1.5 s", "1 week", "1h30m", "1us", "٣ s", "9" * 5000), "a duration"),
     options.boolean: (("", "yes", "1", "t", "truefalse"), "true or false"),
     options.by_level: (("zero:lz4", "lz4", "0", "0:", "1:a,b"), "levels and values"),
+    options.weights: (("", "0", "1,", "-1,2", "1;2", "1.5"), "numbers above 0"),
     options.folder: (("", "/", "..", "a/../b", ".", "a//b", "a/ b", "a\0b", "a\nb"), "the path of a folder below"),
 }
 

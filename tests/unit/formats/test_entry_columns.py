@@ -10,12 +10,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from paimon_core.formats.entry_columns import DecodedEntries, EntryColumns, decode_entries, live_rows
+from paimon_core.formats.record_files import decode_file
 from paimon_core.spec.binary_row import encode_row
 from paimon_core.spec.manifest import (
+    ENTRY_VERSION,
+    MANIFEST_ENTRY,
     DataFileMeta,
     FileKind,
     ManifestEntry,
-    decode_manifest,
     encode_manifest,
     live_entries,
 )
@@ -102,7 +104,9 @@ def test_columns_of_files_that_java_wrote(folder: str) -> None:
     for file in (f for f in AVRO if f.parent.parent.name == folder):
         data = file.read_bytes()
         if data.startswith(b"Obj"):
-            assert every(decode_entries(str(file), data)) == list(decode_manifest(str(file), data))
+            assert every(decode_entries(str(file), data)) == list(
+                decode_file(MANIFEST_ENTRY, ENTRY_VERSION, str(file), data)
+            )
 
 
 @settings(max_examples=40, deadline=None)

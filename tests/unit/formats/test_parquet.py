@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from datetime import date
+from datetime import date, datetime
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -14,7 +14,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from paimon_core.errors import CorruptFileError, InvalidOptionError, UnsupportedFeatureError
+from paimon_core.errors import CorruptFileError, InvalidDataError, InvalidOptionError, UnsupportedFeatureError
 from paimon_core.expressions.predicate import And, Compare, In
 from paimon_core.formats.arrow_types import arrow_schema, arrow_type, field_id, key_value_fields
 from paimon_core.formats.file_format import ReadRequest
@@ -259,3 +259,16 @@ def test_shredded_variants_are_refused_not_misread(kind: str, tmp_path: Path) ->
     assert read(path, fields[:1])["k"].to_pylist() == [1]
     with pytest.raises(UnsupportedFeatureError, match=r"'x' of file .*f\.parquet is a shredded VARIANT"):
         read(path, fields)
+
+
+def test_nanoseconds_that_overflow_are_refused_not_misread(tmp_path: Path) -> None:
+    near, far = datetime(2024, 1, 1, 1, 2, 3, 456789), datetime(9999, 12, 31)
+    fields = one_field(parse_type("TIMESTAMP(9)"))
+    for values, fits in (([near, None], True), ([near, far], False)):
+        table = pa.table({"c": pa.array(values, pa.timestamp("us"))})
+        pq.write_table(table, tmp_path / "f.parquet", use_deprecated_int96_timestamps=True)
+        if fits:
+            assert read(tmp_path / "f.parquet", fields)["c"].cast(pa.timestamp("us")).to_pylist() == values
+        else:
+            with pytest.raises(InvalidDataError, match=r"'c' of file .*years 1678 to 2261"):
+                read(tmp_path / "f.parquet", fields)

@@ -12,7 +12,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from paimon_core.errors import CorruptFileError, InvalidOptionError, PaimonError, UnsupportedVersionError
-from paimon_core.formats.record_files import decode_columns, encode_columns
+from paimon_core.formats.entry_columns import decode_entries
+from paimon_core.formats.record_files import decode_columns, decode_file, encode_avro, encode_columns
 from paimon_core.spec.index_manifest import ENTRY_VERSION as INDEX_VERSION
 from paimon_core.spec.index_manifest import INDEX_MANIFEST_ENTRY, IndexManifestEntry, decode_index_manifest
 from paimon_core.spec.manifest import (
@@ -58,6 +59,15 @@ def test_records_of_golden_tables_come_back(form: str, record: Record, version: 
     data = encode_columns(record, version, given, form, "zstd")
     assert list(decode_columns(record, version, "f", data)) == given
     assert list(decode_columns(record, version, "f", encode_columns(record, version, [], form, "none"))) == []
+
+
+def test_snappy_needs_no_package() -> None:
+    given = entries()[:9]
+    data = encode_avro(MANIFEST_ENTRY, ENTRY_VERSION, given, "snappy")
+    assert list(decode_file(MANIFEST_ENTRY, ENTRY_VERSION, "f", data)) == given
+    assert len(decode_entries("f", data)) == len(given)
+    with pytest.raises(CorruptFileError, match="m-1"):
+        list(decode_file(MANIFEST_ENTRY, ENTRY_VERSION, "m-1", data[:-20] + bytes(20)))
 
 
 def test_the_columns_are_those_of_a_golden_file(tmp_path: Path) -> None:

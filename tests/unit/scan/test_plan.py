@@ -9,6 +9,7 @@ import pytest
 
 from paimon_core.errors import UnsupportedFeatureError
 from paimon_core.expressions.predicate import And, Compare, In, IsNull, Or, Predicate, StartsWith
+from paimon_core.scan.increment import increment_of_options
 from paimon_core.scan.plan import Plan
 from paimon_core.scan.splits import spread
 from paimon_core.spec.binary_row import encode_body, encode_row
@@ -19,6 +20,7 @@ from paimon_core.spec.split import DataSplit, DeletionFile, SplitKind
 from paimon_core.spec.types import BIGINT, INT, STRING
 from paimon_core.store.snapshots import read_snapshot
 from paimon_core.table import Table
+from tests.support import stored
 from tests.support.golden import REFUSED_TABLES, golden_checks, golden_names, golden_table
 from tests.support.tables import data_file, info, message, new_store
 
@@ -192,3 +194,17 @@ def test_splits_are_cut_where_tasks_would_be_idle(tmp_path: Path) -> None:
     assert [len(s.deletions) for s in spread([split], 3)] == [0, 0, 1]
     assert sizes(replace(split, needs_merge=True), 3) == sizes(replace(split, kind=SplitKind.CHANGES), 3) == [6]
     assert sizes(replace(split, files=files[:1]), 3) == [1]
+
+
+def test_one_bucket_is_read(warehouse: str) -> None:
+    table = stored.create_table(warehouse, primary_key="k", bucket="4", scan__bucket="1")
+    first = stored.insert(table, [(k, "a") for k in range(20)])
+    assert first is not None
+    found = stored.read(table)
+    assert 0 < len(found) < 20
+    assert {s.bucket for s in table.plan(first).splits} == {1} and table.plan(first).files_total == 1
+    stored.insert(table, [(k, "b") for k in range(20)])
+    increment = increment_of_options(table.store.with_options({"incremental-between": "1,2"}))
+    assert {s.bucket for s in table.plan(increment).splits} == {1}
+    table_of_all = stored.open_table(warehouse).with_options({"scan.bucket": "9"})
+    assert stored.read(table_of_all) == []

@@ -14,8 +14,8 @@ DATABASE = GOLDEN / "warehouse" / "golden.db"
 
 
 def metadata_files(pattern: str) -> list[Path]:
-    """Files by their place below a table; those of the one table whose manifests are Parquet are left out."""
-    return [p for p in sorted(DATABASE.glob(pattern)) if "manifest_parquet" not in p.parts]
+    """Files by their place below a table; those of tables whose manifests only `formats` decodes are left out."""
+    return [p for p in sorted(DATABASE.glob(pattern)) if not {"manifest_parquet", "manifest_snappy"} & {*p.parts}]
 
 
 def table_of(path: Path) -> str:

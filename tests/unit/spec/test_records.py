@@ -12,8 +12,7 @@ from typing import Any
 import fastavro
 import pytest
 
-from paimon_core.errors import CorruptFileError, UnsupportedFeatureError, UnsupportedVersionError
-from paimon_core.spec import records
+from paimon_core.errors import CorruptFileError, UnsupportedVersionError
 from paimon_core.spec.records import Column, Record, decode_records, encode_records, nullable
 
 PATH = "db.db/t/manifest/manifest-x"
@@ -179,12 +178,6 @@ def test_a_missing_column_is_named() -> None:
 def test_a_newer_version_is_refused() -> None:
     with pytest.raises(UnsupportedVersionError, match=f"{PATH}.*outer version 3.*up to 2; upgrade paimon-sql"):
         decode(encode_records(OUTER, 3, VALUES, "null"))
-
-
-def test_a_codec_whose_package_is_missing_is_no_corruption(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(records, "find_spec", lambda name: None)
-    with pytest.raises(UnsupportedFeatureError, match=f"{PATH} is compressed with snappy: pip install cramjam"):
-        decode(raw_file(schema_of(), (1, b"data"), codec="snappy"))
 
 
 @pytest.mark.parametrize("codec", CODECS)

@@ -22,6 +22,7 @@ BOTH = {
 WRITES = {
     "row-tracking.enabled": "true",
     "file.format": "lance",
+    "pk-btree.index.columns": "v",
 }
 
 

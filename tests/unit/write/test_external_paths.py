@@ -9,7 +9,7 @@ import pytest
 from paimon_core.errors import InvalidOptionError, UnsupportedFeatureError
 from paimon_core.scan.read import read_split
 from paimon_core.spec.paths import data_file_path
-from paimon_core.store.external_paths import external_roots
+from paimon_core.store.external_paths import entropy_folders, external_roots
 from paimon_core.store.manifests import live_files
 from paimon_core.table import Table
 from tests.support.stored import compact, create_table, insert, open_table, write
@@ -75,5 +75,35 @@ def test_paths_that_are_not_used(tmp_path: Path) -> None:
     ):
         with pytest.raises(error, match=what):
             external_roots(table.store.with_options(picked | wrong))
-    with pytest.raises(UnsupportedFeatureError, match="entropy-inject"):
-        Table(table.store.with_options({"data-file.external-paths.strategy": "entropy-inject"})).check_writable()
+    with pytest.raises(UnsupportedFeatureError, match="nearest"):
+        Table(table.store.with_options({"data-file.external-paths.strategy": "nearest"})).check_writable()
+
+
+def test_folders_of_a_hash(tmp_path: Path) -> None:
+    """As Java named them; file indexes stand beside."""
+    for name, folders in (
+        ("data-2f263ef1-16cf-4371-aff6-a7507dc21b42-0.parquet", "0011/1111/1111/01110111/"),
+        ("data-46640b37-4576-4ae1-9d61-e74dd2608df9-0.parquet", "0100/0111/0001/10010001/"),
+        ("data-95ba4058-4959-4985-8554-d2305aea1c9e-0.parquet", "1000/0101/0111/11100011/"),
+    ):
+        assert entropy_folders(name) == folders
+    strategy = {"data-file.external-paths.strategy": "entropy-inject"}
+    index = {"file-index.bitmap.columns": "v", "file-index.in-manifest-threshold": "1 b"}
+    table = external(tmp_path, **strategy, **index)
+    insert(table, [(1, "a")])
+    (path,) = tmp_path.rglob("data-*.parquet")
+    assert str(path.parent).endswith(f"/bucket-0/{entropy_folders(path.name)[:-1]}")
+    assert [p.suffix for p in path.parent.iterdir() if p != path] == [".index"]
+    insert(table, [(1, "b")])
+    compact(table)
+    assert rows(table) == [(1, "b")]
+
+
+def test_weights(tmp_path: Path) -> None:
+    strategy = {"data-file.external-paths.strategy": "weight-robin"}
+    weights = {"data-file.external-paths.weights": "1, 1000000000"}
+    table = external(tmp_path, **strategy, **weights, target_file_size="1 b", file__block_size="1 b")
+    insert(table, [(k, "a") for k in range(4)])
+    assert len(names(tmp_path / "two")) == 4
+    with pytest.raises(InvalidOptionError, match="should be the same"):
+        insert(Table(table.store.with_options({"data-file.external-paths.weights": "1"})), [(9, "b")])

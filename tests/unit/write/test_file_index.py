@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ from paimon_core.scan.read import read_split
 from paimon_core.spec.file_index.container import BodyPlace, encode_container
 from paimon_core.spec.manifest import DataFileMeta
 from paimon_core.spec.message import decode_message
-from paimon_core.spec.types import BYTES, DOUBLE, INT, STRING, MapType
+from paimon_core.spec.types import BIGINT, BYTES, DOUBLE, INT, STRING, MapType
 from paimon_core.store.file_index_options import indexed_columns
 from paimon_core.store.file_indexes import read_file_index
 from paimon_core.store.manifests import live_files
@@ -28,6 +29,8 @@ from paimon_core.write.compact_job import encode_tasks, live_buckets
 from paimon_core.write.deletion import delete_rows
 from paimon_core.write.file_index import FileIndexBuilder
 from paimon_core.write.index_job import index_function
+from paimon_core.write.writer import open_writer
+from paimon_sql.catalog.load import load_catalog
 from tests.support import stored
 from tests.support.tables import fields
 
@@ -206,3 +209,30 @@ def test_rows_that_bitmaps_leave_without_the_deleted_ones(warehouse: str) -> Non
     assert rows == [[{"v": "15"}, {"v": "5"}]]
     whole = read_split(table.store, split, ["v"], Compare("k", "<=>", 9))
     assert list(whole) == []
+
+
+def test_values_of_maps_choose_files_and_rows(warehouse: str) -> None:
+    """A predicate names `m[a]`; `m` had another name, or another type of values, when a file was written."""
+    catalog = load_catalog({"warehouse": warehouse})
+    options = {"file-index.bitmap.columns": "m[a]", "deletion-vectors.enabled": "true"}
+    maps = MapType(key=STRING, value=INT)
+    catalog.create_table(stored.T, new_table_schema(fields(m=maps), options=options))
+    for base in (0, 10):
+        table = stored.open_table(warehouse)
+        writer = open_writer(table.store, sequence_start=0)
+        rows: list[Any] = [[("a", base)], [("b", base + 1)], None, [("a", base + 3)]]
+        writer.write(pa.record_batch([pa.array(rows, pa.map_(pa.string(), pa.int32()))], names=["m"]))
+        stored.commit(table, writer.finish(), "tester")
+    assert kept(table, Compare("m[a]", "=", 13)) == 1 and kept(table, Compare("m[b]", "=", 99)) == 2
+    assert kept(table, And((IsNull("m[a]"), In("m[a]", (0, 10))))) == 0
+    (split,) = table.plan(table.latest_snapshot(), Compare("m[a]", "=", 3)).splits
+    assert [len(b) for b in read_split(table.store, split, ["m"], Compare("m[a]", "=", 3))] == [1]
+
+    def altered(**change: Any) -> Table:
+        field = replace(table.schema.fields[0], **change)
+        schema = replace(table.schema, id=1, fields=(field,))
+        new = replace(schema, options={**options, "file-index.bitmap.columns": f"{field.name}[a]"})
+        return Table(replace(table.store, schema=new, options=TableOptions(new.options)))
+
+    assert kept(altered(name="mm"), Compare("mm[a]", "=", 13)) == 1
+    assert kept(altered(type=MapType(key=STRING, value=BIGINT)), Compare("m[a]", "=", 13)) == 2
