@@ -60,7 +60,8 @@ def without_quiet_stretches(text: str) -> str:
 
 
 def _replaced(text: str, pattern: re.Pattern[str]) -> str:
-    pieces, position = [], 0
+    pieces: list[str] = []
+    position = 0
     while position < len(text):
         found = pattern.match(text, position)
         if found is None:
