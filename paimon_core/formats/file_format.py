@@ -26,6 +26,7 @@ class ReadRequest:
 
     `stored` gives the file's columns as the schema it was written with has them, for files that tell names only.
     `predicate` (over `fields`) may skip parts of the file that hold no match; matching rows are never skipped.
+    `unread` are columns that a file must have although nobody reads them: one that lacks them is of another table.
     `options` are the table's, for formats that need some to read. `max_rows` and `max_bytes` bound a batch.
     """
 
@@ -35,6 +36,7 @@ class ReadRequest:
     stored: Callable[[], Sequence[DataField]] = tuple
     options: TableOptions = TableOptions({})
     by_name: bool = False
+    unread: frozenset[str] = frozenset()
     absent: Callable[[str], pa.Scalar | None] = _nothing
     max_rows: int = 128 * 1024
     max_bytes: int = 64 * 2**20

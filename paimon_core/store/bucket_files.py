@@ -24,7 +24,7 @@ from paimon_core.formats.arrow_types import (
 )
 from paimon_core.formats.columns import without_rows
 from paimon_core.formats.file_format import ReadRequest
-from paimon_core.formats.registry import format_of_file
+from paimon_core.formats.registry import format_name, format_of_file
 from paimon_core.formats.row_selection import read_others, read_rows
 from paimon_core.formats.schema_evolution import Evolution
 from paimon_core.lsm.compaction import level_runs
@@ -54,7 +54,8 @@ class BucketFiles:
     `predicate` is not true: for a merge it must be on keys.
 
     `deletions` are the deletion vectors by the names of the data files that have one. `selection` gives the positions
-    of the rows that are of interest, None where all are. `expiry` leaves out rows as well.
+    of the rows that are of interest, None where all are. `expiry` leaves out rows as well. `unread` are columns that
+    files must have although nobody reads them.
     """
 
     store: TableStore
@@ -64,6 +65,7 @@ class BucketFiles:
     deletions: Mapping[str, DeletionFile] = field(default_factory=dict)
     selection: Callable[[DataFileMeta], Rows | None] | None = None
     expiry: RecordExpiry | None = None
+    unread: frozenset[str] = frozenset()
 
     def read(self, files: Sequence[DataFileMeta]) -> Iterator[pa.RecordBatch]:
         """The rows of the files that match the predicate, one file after the other.
@@ -139,7 +141,9 @@ class BucketFiles:
         file_format, stored = format_of_file(file.file_name), partial(fields_of_file, self.store, file)
         keys, default = self.store.schema.partition_fields, self.store.options[PARTITION_DEFAULT_NAME]
         absent = partial(partition_value, keys, self.bucket_dir, default)
-        request = ReadRequest(path, self.fields, predicate, stored, self.store.options, absent=absent)
+        request = ReadRequest(
+            path, self.fields, predicate, stored, self.store.options, absent=absent, unread=self.unread
+        )
         if file.schema_id == self.store.schema.id:
             yield from read(file_format, self.store.io, request)
             return
@@ -171,7 +175,7 @@ def merge_section(
     """
     oldest_first, whole = _oldest_first(files.store, section)
     told = _told_by_metadata(oldest_first) if values_only else frozenset()
-    reader = replace(files, fields=tuple(f for f in files.fields if f.name not in told))
+    reader = replace(files, fields=tuple(f for f in files.fields if f.name not in told), unread=told)
     try:
         yield from merge_runs([reader.read(run) for run in oldest_first], spec, whole=whole)
     except MergeRefusedError:
@@ -183,7 +187,10 @@ def merge_section(
 
 def _told_by_metadata(oldest_first: Sequence[Sequence[DataFileMeta]]) -> frozenset[str]:
     """The system columns that decide nothing in a merge of runs: sequence numbers where all rows of a run are younger
-    than those of the runs before it, and row kinds where none is a delete."""
+    than those of the runs before it, and row kinds where none is a delete. Only Parquet files tell, unread, that they
+    have them."""
+    if any(format_name(f.file_name) != "parquet" for run in oldest_first for f in run):
+        return frozenset()
     oldest = [min(f.min_sequence_number for f in run) for run in oldest_first]
     newest = [max(f.max_sequence_number for f in run) for run in oldest_first]
     in_turn = all(before < after for before, after in zip(newest, oldest[1:], strict=False))
