@@ -191,7 +191,7 @@ def _has_nanos(request: ReadRequest) -> bool:
 
 
 def _open(io: FileIO, request: ReadRequest) -> pq.ParquetFile:
-    """The file with its footer read; closing it closes the stream. Raises `CorruptFileError` for one of another table."""
+    """The file with its footer read; closing it closes the stream. `CorruptFileError`: it is of another table."""
     file = _open_as(io, request, "ns" if _has_nanos(request) else "us")
     if missing := request.unread.difference(file.schema_arrow.names):
         raise CorruptFileError(request.path, f"it has rows without {min(missing)}")
