@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -49,19 +50,19 @@ def show_descriptors(descriptors: pa.Array) -> pa.Array:
     return pa.array(found, pa.string())
 
 
+def _bucket_numbers(fields: tuple[DataField, ...], kind: str, counts: pa.Array, *keys: pa.Array) -> pa.Array:
+    rows = pa.RecordBatch.from_arrays(list(keys), names=[f.name for f in fields])
+    wanted, found = fixed_values(counts, np.int32), np.zeros(len(counts), dtype=np.int32)
+    for count in np.unique(wanted).tolist():
+        found = np.where(wanted == count, BucketFunction(fields, count, kind)(rows), found)
+    return pa.array(found, pa.int32())
+
+
 def _bucket(kind: str) -> ColumnFunction:
     def make(types: Sequence[str]) -> Arrays:
         fields = tuple(DataField(id=i, name=f"c{i}", type=from_spark(t)) for i, t in enumerate(types[1:]))
         BucketFunction.check(fields, kind)
-
-        def number(counts: pa.Array, *keys: pa.Array) -> pa.Array:
-            rows = pa.RecordBatch.from_arrays(list(keys), names=[f.name for f in fields])
-            wanted, found = fixed_values(counts, np.int32), np.zeros(len(counts), dtype=np.int32)
-            for count in np.unique(wanted).tolist():
-                found = np.where(wanted == count, BucketFunction(fields, count, kind)(rows), found)
-            return pa.array(found, pa.int32())
-
-        return number
+        return partial(_bucket_numbers, fields, kind)  # a closure would travel as code
 
     return ColumnFunction(
         lambda types: len(types) > 1 and types[0] == '"integer"',
@@ -101,7 +102,7 @@ class _Call(Proxy):
         if len(types) == 1 and expressions[0].foldable():  # VALUES takes what is known before any query runs
             return self.jvm.literal(_constant(make, expressions[0]), result)
         columns = [Column(self.jvm.column(e)) for e in expressions]
-        return self.jvm.expression(F.arrow_udf(make, result)(*columns)._jc)
+        return self.jvm.expression(F.arrow_udf(make, result, F.ArrowUDFType.SCALAR)(*columns)._jc)
 
     class Java:
         implements = ["scala.Function1"]

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from py4j.protocol import Py4JJavaError
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import DataType
@@ -248,12 +249,18 @@ def _assigned_place(target: Target, key: Any) -> tuple[str, list[str]]:
 
 
 def _condition(matching: DataFrame) -> Any:
-    return matching._jdf.queryExecution().analyzed().condition()
+    plan = matching._jdf.queryExecution().analyzed()
+    while class_name(plan) == "Project":  # takes away what only the condition looks at
+        plan = plan.child()
+    return plan.condition()
 
 
 def _is_true(condition: Any) -> bool:
     """Whether a condition is true of every row, as `1 = 1` is."""
-    return bool(condition.foldable()) and condition.eval(None) is True
+    try:
+        return bool(condition.foldable()) and condition.eval(None) is True
+    except Py4JJavaError:  # `current_date()` has a value only while a query runs
+        return False
 
 
 def _is_default(expression: Any) -> bool:

@@ -162,7 +162,7 @@ def test_merged_rows_of_a_branch_get_ids_of_their_own(tmp_path_factory: pytest.T
         insert(main, [(2, "main")])
         insert(branch, [(3, "branch")])
         if evolves == "true":
-            with pytest.raises(InvalidDataError, match="with data evolution"):
+            with pytest.raises(InvalidDataError, match="data-evolution.enabled"):
                 files_to_merge(branch.store, main.store)
             continue
         main.commit(files_to_merge(branch.store, main.store), CommitInfo(user="u"))
