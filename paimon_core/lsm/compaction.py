@@ -9,9 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
 
-from paimon_core.lsm.runs import SortedRun, sections
+from paimon_core.lsm.runs import SortedRun, age, sections
 from paimon_core.options import NUM_LEVELS, NUM_SORTED_RUN_TRIGGER, Option, TableOptions, boolean, decimal_number
 from paimon_core.spec.manifest import DataFileMeta
 from paimon_core.spec.types import DataType
@@ -30,7 +29,6 @@ SMALL_FILE_RATIO = Option(
     "compaction.small-file-ratio", decimal_number, 0.7, "Share of the target size below which a file is small."
 )
 MIN_FILE_NUM = Option("compaction.min.file-num", int, 5, "Small files of an append table that are worth compacting.")
-_LONG_AGO = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +80,7 @@ def level_runs(files: Iterable[DataFileMeta]) -> list[LevelRun]:
     by_level: dict[int, list[DataFileMeta]] = {}
     for file in files:
         by_level.setdefault(file.level, []).append(file)
-    newest_first = sorted(by_level.pop(0, []), key=_age, reverse=True)
+    newest_first = sorted(by_level.pop(0, []), key=age, reverse=True)
     young = [LevelRun(0, (f,)) for f in newest_first]
     return young + [LevelRun(level, tuple(by_level[level])) for level in sorted(by_level)]
 
@@ -204,10 +202,6 @@ def pick_append(
             complete(min_files)
     complete(min_files)
     return groups
-
-
-def _age(file: DataFileMeta) -> tuple[int, int, datetime, str]:
-    return file.max_sequence_number, file.min_sequence_number, file.creation_time or _LONG_AGO, file.file_name
 
 
 def _count_by_ratio(runs: Sequence[LevelRun], count: int, ratio: int, *, forced: bool = False) -> int:

@@ -7,6 +7,7 @@ import math
 import struct
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from itertools import pairwise
 from typing import Any
 
@@ -16,6 +17,7 @@ from paimon_core.spec.manifest import DataFileMeta
 from paimon_core.spec.types import DataType, Kind
 
 KeyOrder = tuple[Any, ...]
+_LONG_AGO = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +62,11 @@ def share_keys(ranges: Iterable[KeyRange]) -> tuple[KeyRange, KeyRange] | None:
     return next(((a, b) for a, b in pairwise(ordered) if a.high >= b.low), None)
 
 
+def age(file: DataFileMeta) -> tuple[int, int, datetime, str]:
+    """What orders level-0 files from old to young, whatever order metadata lists them in."""
+    return file.max_sequence_number, file.min_sequence_number, file.creation_time or _LONG_AGO, file.file_name
+
+
 def in_key_order(files: Iterable[DataFileMeta], key_types: Sequence[DataType]) -> list[DataFileMeta]:
     """The files of a sorted run by the keys they begin with."""
     return sorted(files, key=lambda f: key_range(f, key_types).low)
@@ -68,9 +75,10 @@ def in_key_order(files: Iterable[DataFileMeta], key_types: Sequence[DataType]) -
 def sections(files: Iterable[DataFileMeta], key_types: Sequence[DataType]) -> list[list[SortedRun]]:
     """Divide files into sections whose key ranges do not overlap, in key order, each in the fewest sorted runs.
 
-    Rows of one key are all in one section. The runs of a section are in no order: sequence numbers decide.
+    Rows of one key are all in one section. The runs of a section are in no order: sequence numbers decide. They do not
+    depend on the order of the files, for writers at one time may have given one number to two rows of a key.
     """
-    ranges = sorted((key_range(f, key_types) for f in files), key=lambda r: (r.low, r.high))
+    ranges = sorted((key_range(f, key_types) for f in files), key=lambda r: (r.low, r.high, age(r.file)))
     result: list[list[KeyRange]] = []
     bound: KeyOrder = ()
     for each in ranges:

@@ -201,10 +201,15 @@ def _told_by_metadata(oldest_first: Sequence[Sequence[DataFileMeta]]) -> frozens
 def _oldest_first(store: TableStore, section: Sequence[SortedRun]) -> tuple[list[Sequence[DataFileMeta]], int]:
     """The runs of a section from old to young, and how many of them hold whole rows."""
     if not holds_whole_rows(store.options):
-        return [r.files for r in sorted(section, key=lambda r: max(f.max_sequence_number for f in r.files))], 0
+        return [r.files for r in sorted(section, key=_run_age)], 0
     levels = level_runs(f for run in section for f in run.files)[::-1]
     key_types = [f.type for f in store.schema.key_fields]
     return [in_key_order(r.files, key_types) for r in levels], sum(r.level > 0 for r in levels)
+
+
+def _run_age(run: SortedRun) -> tuple[int, int]:
+    """Level before number: what was compacted was committed before what was not."""
+    return -max(f.level for f in run.files), max(f.max_sequence_number for f in run.files)
 
 
 def merge_spec(store: TableStore, *, drop_delete: bool) -> MergeSpec:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from random import Random
 
 import pytest
 from hypothesis import given, settings
@@ -49,6 +50,13 @@ def test_sections_are_disjoint_and_runs_minimal(ranges: list[tuple[int, int]]) -
             assert all(a[1] < b[0] for a, b in zip(spans_of_run, spans_of_run[1:], strict=False))
         deepest = max(sum(low <= p <= high for low, high in inside) for p in range(40))
         assert len(section) == deepest
+
+
+@settings(deadline=None)
+@given(st.lists(spans, max_size=12), st.randoms())
+def test_sections_do_not_depend_on_the_order_of_files(ranges: list[tuple[int, int]], random: Random) -> None:
+    files = [file(low, high, str(i)) for i, (low, high) in enumerate(ranges)]
+    assert sections(random.sample(files, len(files)), [INT]) == sections(files, [INT])
 
 
 def test_float_keys_tell_zeros_apart_and_put_nan_last() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pyarrow as pa
@@ -92,6 +93,25 @@ def test_reads_are_the_same_after_compaction(
     assert sum(f.row_count for f in files) == len(model)
     assert all(f.level == 3 and f.delete_row_count == 0 for f in files)
     assert compact_all(store, live, True) == []
+
+
+@settings(max_examples=50, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@given(st.lists(changes, min_size=2, max_size=6), st.randoms(), st.integers(0, 6))
+def test_writers_at_one_time_lose_to_the_same_one_before_and_after_compaction(
+    tmp_path: Path, writers: list[list[Change]], random: Random, compacted: int
+) -> None:
+    """They number their rows alike, and metadata lists their files in any order."""
+    store = make_store(tmp_path, {"k": INT, "v": INT}, keys=["k"], bucket="1")
+    live: Live = {}
+    for turn, rows in enumerate(writers):
+        live = files_of(write(store, rows, 0), live)
+        if turn == compacted:
+            live = files_of(compact_all(store, live, True), live)
+    before = read_rows(store, live)
+    for files in live.values():
+        random.shuffle(files)
+        assert read_rows(store, live) == before
+    assert read_rows(store, files_of(compact_all(store, live, True), live)) == before
 
 
 def test_metadata_of_compacted_files(tmp_path: Path) -> None:
