@@ -150,6 +150,18 @@ class Table:
             keep_up(self.store, made, publisher, {m.partition for m in messages} if is_write else ())
         return made
 
+    def commit_or_abort(
+        self, messages: Sequence[CommitMessage], info: CommitInfo, overwrite: Overwrite | None = None
+    ) -> Snapshot | None:
+        """As `commit`; the files are deleted where it is known that it failed."""
+        try:
+            return self.commit(messages, info, overwrite)
+        except CommitUnknownError:
+            raise
+        except PaimonError:
+            self.abort(messages)
+            raise
+
     def statistics(self, snapshot: Snapshot | None) -> TableStatistics | None:
         """What ANALYZE TABLE found out about a version or one before it; None for nothing."""
         return read_statistics(self.store, snapshot)

@@ -8,7 +8,7 @@ from typing import Any
 
 from paimon_core.commit.changes import Overwrite
 from paimon_core.commit.draft import CommitInfo
-from paimon_core.errors import CommitUnknownError, InvalidOptionError, PaimonError
+from paimon_core.errors import InvalidOptionError
 from paimon_core.lsm.strategy import Strategy
 from paimon_core.maintenance.chain_tables import fill_function, fill_texts, filled, full_branch
 from paimon_core.options import CHAIN_TABLE, PARTITION_DEFAULT_NAME, SCAN_DELTA_BRANCH, SCAN_SNAPSHOT_BRANCH
@@ -67,10 +67,4 @@ def _commit(table: Table, messages: Sequence[CommitMessage], overwrite: Overwrit
     info = CommitInfo(
         user=table.new_commit_user(), operation=Operation.WRITE if overwrite is None else Operation.OVERWRITE
     )
-    try:
-        table.commit(messages, info, overwrite)
-    except CommitUnknownError:
-        raise
-    except PaimonError:
-        table.abort(messages)
-        raise
+    table.commit_or_abort(messages, info, overwrite)

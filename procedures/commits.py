@@ -21,13 +21,7 @@ def commit_or_delete(table: Table, messages: Sequence[CommitMessage], operation:
     """
     if not messages:
         return
-    try:
-        table.commit(messages, CommitInfo(user=table.new_commit_user(), operation=operation))
-    except CommitUnknownError:
-        raise
-    except PaimonError:
-        table.abort(messages)
-        raise
+    table.commit_or_abort(messages, CommitInfo(user=table.new_commit_user(), operation=operation))
 
 
 def commit_adopted(source: FileIO, target: Table, adoption: Adoption, copy: Copy, *, move: bool) -> None:

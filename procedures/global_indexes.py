@@ -9,10 +9,8 @@ from typing import Any
 
 from paimon_core.commit.draft import CommitInfo
 from paimon_core.errors import (
-    CommitUnknownError,
     InvalidOptionError,
     InvalidSchemaError,
-    PaimonError,
     SnapshotNotFoundError,
     UnsupportedFeatureError,
 )
@@ -24,7 +22,7 @@ from paimon_core.spec.types import DataField
 from paimon_core.store.index_files import index_entries
 from paimon_core.table import Table
 from paimon_core.write.global_index import IndexJob
-from paimon_sql.procedures.arguments import table_options
+from paimon_sql.procedures.arguments import given, table_options
 from paimon_sql.procedures.partition_choice import chosen_partitions
 from paimon_sql.procedures.registry import ProcedureContext, procedure
 
@@ -52,7 +50,7 @@ def create_global_index(
     if options:
         target = target.with_options(table_options(options))
     snapshot = target.latest_snapshot()
-    chosen = chosen_partitions(context, target, snapshot, _given(partitions), None)
+    chosen = chosen_partitions(context, target, snapshot, given(partitions), None)
     if snapshot is None:
         return [(True,)]
     job = IndexJob(target.store, fields[0], kind, snapshot)
@@ -82,7 +80,7 @@ def drop_global_index(
     snapshot = target.latest_snapshot()
     if snapshot is None:
         raise SnapshotNotFoundError(f"Table {target.name} has no snapshot, so no index to drop.")
-    chosen = chosen_partitions(context, target, snapshot, _given(partitions), None)
+    chosen = chosen_partitions(context, target, snapshot, given(partitions), None)
     dropped: dict[tuple[bytes, int], list[IndexFileMeta]] = defaultdict(list)
     for entry in index_entries(target.store, snapshot):
         covered = entry.file.global_index
@@ -101,17 +99,7 @@ def drop_global_index(
 def _commit(target: Table, messages: Sequence[CommitMessage], user: str) -> None:
     if not messages:
         return
-    try:
-        target.commit(messages, CommitInfo(user=user))
-    except CommitUnknownError:
-        raise
-    except PaimonError:
-        target.abort(messages)
-        raise
-
-
-def _given(partitions: str | None) -> str | None:
-    return partitions if partitions and partitions.strip() else None
+    target.commit_or_abort(messages, CommitInfo(user=user))
 
 
 def _columns(target: Table, names: str) -> list[DataField]:

@@ -13,6 +13,7 @@ from paimon_core.maintenance.orphan_job import OrphanSearch
 from paimon_sql.spark.errors import of_worker
 from paimon_sql.spark.worker import delete_function, found_function, needed_function
 
+_SHUFFLE = "spark.sql.shuffle.partitions"
 _FOUND, _NEEDED = "path string, size long", "chain long, path string, weight long"
 
 
@@ -51,6 +52,3 @@ def find_orphans(spark: SparkSession, search: OrphanSearch, parallelism: int | N
 def _texts(spark: SparkSession, texts: Iterable[str], tasks: int) -> DataFrame:
     rows = [(t,) for t in texts]
     return spark.createDataFrame(rows, "text string").repartition(min(tasks, max(1, len(rows))))
-
-
-_SHUFFLE = "spark.sql.shuffle.partitions"

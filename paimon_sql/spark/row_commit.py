@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 
 from paimon_core.commit.changes import Overwrite
 from paimon_core.commit.draft import CommitInfo
-from paimon_core.errors import CommitUnknownError, PaimonError
 from paimon_core.options import POSTPONED
 from paimon_core.spec.message import CommitMessage
 from paimon_core.table import Table
@@ -35,12 +34,6 @@ def commit_rows(
         return SparkExecutor(session).run_sized(function, items, size, f"give rows of {table.name} their buckets")
 
     settled = table.bucket_moves(run).settle(waiting, overwrites=overwrite is not None)
-    try:
-        table.commit(settled, info, overwrite)
-    except CommitUnknownError:
-        raise
-    except PaimonError:
-        table.abort(settled)
-        raise
+    table.commit_or_abort(settled, info, overwrite)
     table.abort(waiting)
     return settled

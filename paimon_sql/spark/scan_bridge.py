@@ -48,6 +48,7 @@ from paimon_sql.spark.statistics import scan_statistics
 from paimon_sql.spark.types import read_struct, string_types, to_struct
 from paimon_sql.spark.worker import BatchFunction, read_function, reduce_function, split_batches
 
+_REPORTS = [f"{READ}.SupportsReportStatistics", f"{READ}.SupportsReportPartitioning"]
 _JOINS_BUCKETS = "spark.sql.sources.v2.bucketing.enabled"
 _LOOKUP_KEYS, _LOOKUP_FILES, _LOOKUP_BYTES = 16, 64, 2**28
 
@@ -290,8 +291,12 @@ class _Scan(Proxy):
         self.session, self.table, self.plan, self.planned = session, table, plan, plan
         self.required, self.predicate, self.about = builder.required, builder.predicate, builder.describe(plan)
         self.view, self.builder = builder.view, builder
-        by_bucket = session.conf(_JOINS_BUCKETS, "true").lower() == "true" and builder.reduction is None
-        self.bucket_key = bucket_key(table.store, plan, builder.required.names) if by_bucket else None
+
+    @cached_property
+    def bucket_key(self) -> tuple[str, int] | None:
+        """What Spark may join by, see `bucket_key`."""
+        found = bucket_key(self.table.store, self.planned, self.builder.required.names)
+        return found if found is not None and self.session.conf(_JOINS_BUCKETS, "true").lower() == "true" else None
 
     def outputPartitioning(self) -> Any:
         return partitioning(self.jvm, self.bucket_key, len(self.plan.splits))
@@ -357,7 +362,7 @@ class RawScan(_Scan):
         return self.jvm.constant(f"{READ}.Scan$ColumnarSupportMode", "PARTITION_DEFINED")
 
     class Java:
-        implements = [f"{READ}.SupportsReportStatistics", f"{READ}.SupportsReportPartitioning"]
+        implements = _REPORTS
 
 
 class MergeScan(_Scan):
@@ -380,7 +385,7 @@ class MergeScan(_Scan):
         return WorkerBatch(self.jvm, self.session, self.toString(), texts, function, result, buckets)
 
     class Java:
-        implements = [f"{READ}.SupportsReportStatistics", f"{READ}.SupportsReportPartitioning"]
+        implements = _REPORTS
 
 
 class ReducingScan(MergeScan):
@@ -399,6 +404,7 @@ class ReducingScan(MergeScan):
         self.reduction = reduction
         self.result = string_types(to_struct(reduction.fields(table.store)))
         self.about = f"{reduction.describe()} of {self.about}"
+        self.bucket_key = None  # its rows are parts of groups
 
     def readSchema(self) -> Any:
         return self.jvm.struct_type(self.result)
@@ -406,9 +412,6 @@ class ReducingScan(MergeScan):
     def toBatch(self) -> Any:
         function = reduce_function(self.table.store, self.result, self.predicate, self.view, self.reduction)
         return self._batch(function, self.result)
-
-    class Java:
-        implements = [f"{READ}.SupportsReportStatistics", f"{READ}.SupportsReportPartitioning"]
 
 
 class _RuntimeFiltered(_Scan):
@@ -441,22 +444,14 @@ class PartitionedRawScan(_RuntimeFiltered, RawScan):
         self.plan, self.inner = plan, RawScan(self.jvm, self.session, self.table, plan, self.builder).inner
 
     class Java:
-        implements = [
-            f"{READ}.SupportsReportStatistics",
-            f"{READ}.SupportsReportPartitioning",
-            f"{READ}.SupportsRuntimeV2Filtering",
-        ]
+        implements = [*_REPORTS, f"{READ}.SupportsRuntimeV2Filtering"]
 
 
 class PartitionedMergeScan(_RuntimeFiltered, MergeScan):
     """A `MergeScan` of a table with partitions."""
 
     class Java:
-        implements = [
-            f"{READ}.SupportsReportStatistics",
-            f"{READ}.SupportsReportPartitioning",
-            f"{READ}.SupportsRuntimeV2Filtering",
-        ]
+        implements = [*_REPORTS, f"{READ}.SupportsRuntimeV2Filtering"]
 
 
 class WorkerBatch(Proxy):

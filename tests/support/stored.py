@@ -9,7 +9,6 @@ from typing import Any
 import pyarrow as pa
 
 from paimon_core.commit.draft import CommitInfo
-from paimon_core.errors import CommitUnknownError, PaimonError
 from paimon_core.io.file_io import FileIO
 from paimon_core.io.local import LocalFileIO
 from paimon_core.lsm.strategy import Strategy
@@ -58,13 +57,7 @@ def write(table: Table, rows: Iterable[Row]) -> list[CommitMessage]:
 
 def commit(table: Table, messages: list[CommitMessage], user: str) -> Snapshot | None:
     """Commit; where that fails for certain the files go."""
-    try:
-        return table.commit(messages, CommitInfo(user=user))
-    except CommitUnknownError:
-        raise
-    except PaimonError:
-        table.abort(messages)
-        raise
+    return table.commit_or_abort(messages, CommitInfo(user=user))
 
 
 def insert(table: Table, rows: Iterable[Row], user: str = "tester") -> Snapshot | None:

@@ -25,20 +25,6 @@ from paimon_core.spec.global_index.varints import varints_at
 from paimon_core.spec.types import DataType, DecimalType, Kind, TimeType
 
 SHORT_DECIMAL, SHORT_TIME = 18, 3  # digits that make 8 bytes
-_FIXED = {
-    Kind.BOOLEAN: 1,
-    Kind.TINYINT: 1,
-    Kind.SMALLINT: 2,
-    Kind.INT: 4,
-    Kind.DATE: 4,
-    Kind.TIME: 4,
-    Kind.BIGINT: 8,
-    Kind.DECIMAL: 8,
-    Kind.TIMESTAMP: 8,
-    Kind.TIMESTAMP_LTZ: 8,
-    Kind.FLOAT: 4,
-    Kind.DOUBLE: 8,
-}
 _TEXTS = (Kind.CHAR, Kind.VARCHAR)
 
 
@@ -60,8 +46,8 @@ class KeyForm:
             return KeyForm()
         if isinstance(data_type, TimeType) and data_type.kind is not Kind.TIME and data_type.precision > SHORT_TIME:
             return KeyForm(of_moment=True)
-        width = _FIXED.get(data_type.kind)
-        return None if width is None else KeyForm(width, data_type.kind in (Kind.FLOAT, Kind.DOUBLE))
+        same = KeyType.of(data_type)
+        return KeyForm(same.width, same.floating) if same is not None and same.width else None
 
     def read(self, path: str, key: bytes) -> Key:
         """Where the key stands among all. Raises `CorruptFileError`."""
