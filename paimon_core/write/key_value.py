@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from itertools import chain
 
 import numpy as np
 import pyarrow as pa
@@ -13,7 +14,7 @@ from paimon_core.formats.arrow_types import VALUE_KIND
 from paimon_core.formats.binary_rows import row_bytes
 from paimon_core.formats.columns import fixed_values
 from paimon_core.lsm.keys import Words, bounded
-from paimon_core.lsm.merge import merge_rows, sorted_rows
+from paimon_core.lsm.merge import merge_rows, merge_runs, sorted_rows
 from paimon_core.lsm.rows import ROW_INSERT
 from paimon_core.options import BUCKET, DYNAMIC, WRITE_BUFFER_SIZE
 from paimon_core.spec.message import CommitMessage
@@ -28,18 +29,27 @@ from paimon_core.write.data_files import FileRole
 from paimon_core.write.dynamic_buckets import AssignmentBase, DynamicBuckets
 from paimon_core.write.file_rows import FileRows
 from paimon_core.write.rows import SEVERAL_MATCHES
+from paimon_core.write.spilled_runs import SpilledRuns
 from paimon_core.write.write_buffer import WriteBuffer
 
 
 class KeyValueWriter:
     """`TableWriter` of primary-key tables.
 
-    Rows wait in a buffer of `write-buffer-size`; when it is full they are sorted, merged and written, and their files
-    end. Sequence numbers count rows as they come: the last row of a key wins. `once`: no row is changed by two, which
-    a MERGE must not do. `base` is what dynamic buckets go by: None is right, but fills buckets worse.
+    Rows wait in a buffer of `write-buffer-size`; when it is full they are sorted, merged and spilled to `scratch`, a
+    local folder, and all that was spilled is merged into files in the end. Without room there it is merged at once, and
+    the files end. Sequence numbers count rows as they come: the last row of a key wins. `once`: no row is changed by
+    two, which a MERGE must not do. `base` is what dynamic buckets go by: None is right, but fills buckets worse.
     """
 
-    def __init__(self, store: TableStore, sequence_start: int, once: bool = False, base: AssignmentBase | None = None):
+    def __init__(
+        self,
+        store: TableStore,
+        sequence_start: int,
+        once: bool = False,
+        base: AssignmentBase | None = None,
+        scratch: str | None = None,
+    ):
         self._schema = schema = store.schema
         self._once = once
         self._order = tuple(dict.fromkeys(schema.partition_keys + schema.trimmed_primary_keys))
@@ -58,15 +68,16 @@ class KeyValueWriter:
         self._writers = BucketWriters(store, FileRole(), buckets)
         self._changelog = BucketWriters(changelog_store(store), FileRole(), buckets) if takes_input(store) else None
         self._buffer = WriteBuffer(self._order, store.options[WRITE_BUFFER_SIZE])
+        self._spilled = SpilledRuns(store.options, scratch)
 
     def write(self, batch: pa.RecordBatch) -> None:
         for rows in bounded(iter([self._rows(batch)]), self._order):
             if not self._buffer.offer(rows):
-                self._flush()
+                self._make_room()
                 self._buffer.offer(rows)
 
     def finish(self) -> list[CommitMessage]:
-        self._flush()
+        self._flush(self._sorted())
         messages = self._writers.finish()
         if self._changelog is not None:
             told = {(m.partition, m.bucket): m.new_files for m in self._changelog.finish()}
@@ -75,6 +86,7 @@ class KeyValueWriter:
 
     def abort(self) -> None:
         self._buffer.drain()
+        self._spilled.clear()
         self._writers.abort()
         if self._changelog is not None:
             self._changelog.abort()
@@ -90,26 +102,39 @@ class KeyValueWriter:
             for bucket, share in split_by(part, buckets):
                 yield partition, bucket, share
 
-    def _flush(self) -> None:
+    def _make_room(self) -> None:
+        rows = self._sorted()
+        # partitions of keys are looked up a buffer at a time
+        if rows is None or isinstance(self._dynamic, CrossPartition) or not self._spilled.has_room():
+            self._flush(rows)
+        else:
+            self._spilled.add(rows)
+
+    def _sorted(self) -> pa.RecordBatch | None:
+        """The rows of the buffer, one per key, in key order. The changelog gets all that there were."""
         drained = self._buffer.drain()
         if drained is None:
-            return
+            return None
         rows, key = drained
         if self._once:
             check_once(rows, key)
         if self._merges_where_it_is:
             rows = in_first_partitions(rows, key, self._schema.partition_keys)
-        told = [] if self._changelog is None else [self._changelog]
-        if isinstance(self._dynamic, CrossPartition):
-            self._divide(merge_rows(rows, key, self._spec), [self._writers, *told])
-            return
-        self._divide(merge_rows(rows, key, self._spec), [self._writers])
-        if told:
-            self._divide(sorted_rows(rows, key, self._spec), told)
+        if self._changelog is not None and not isinstance(self._dynamic, CrossPartition):
+            self._divide([sorted_rows(rows, key, self._spec)], [self._changelog])
+        return merge_rows(rows, key, self._spec)
 
-    def _divide(self, rows: pa.RecordBatch, writers: Sequence[BucketWriters]) -> None:
+    def _flush(self, rows: pa.RecordBatch | None) -> None:
+        """Write what was spilled and then these rows; their files end."""
+        runs = self._spilled.runs() if rows is None else [*self._spilled.runs(), iter([rows])]
+        merged = merge_runs(runs, replace(self._spec, key_names=self._order)) if len(runs) > 1 else chain(*runs)
+        told = self._changelog if isinstance(self._dynamic, CrossPartition) else None
+        self._divide(merged, [self._writers] if told is None else [self._writers, told])
+        self._spilled.clear()
+
+    def _divide(self, batches: Iterable[pa.RecordBatch], writers: Sequence[BucketWriters]) -> None:
         before: bytes | None = None
-        for partition, bucket, share in self._routed(rows):
+        for partition, bucket, share in chain.from_iterable(map(self._routed, batches)):
             for writer in writers:
                 if partition != before:
                     writer.roll()

@@ -188,7 +188,8 @@ def _write(
     batches: Iterator[pa.RecordBatch],
 ) -> Iterator[pa.RecordBatch]:
     schema = arrow_schema((*store.schema.fields, *(TRACKING_FIELDS if tracked else ())))
-    writer = open_writer(store, sequence_start=_own_sequence(sequence_start), base=base, tracked=tracked)
+    start = _own_sequence(sequence_start)
+    writer = open_writer(store, sequence_start=start, base=base, tracked=tracked, scratch=_scratch())
     messages = _written(writer, (_with_types(b, schema) for b in batches))
     yield _message(json.dumps([encode_message(m) for m in messages]).encode())
 
@@ -209,7 +210,9 @@ def _write_changes(
 ) -> Iterator[pa.RecordBatch]:
     schema = arrow_schema(store.schema.fields)
     start = _own_sequence(sequence_start)
-    writer = open_changes_writer(store, sequence_start=start, once=once, base=base, updates=updates)
+    writer = open_changes_writer(
+        store, sequence_start=start, once=once, base=base, updates=updates, scratch=_scratch()
+    )
     messages = [encode_message(m) for m in _written(writer, (_with_known_types(b, schema) for b in batches))]
     removed = writer.removed.to_json() if isinstance(writer, AppendChangesWriter | EvolvedChangesWriter) else {}
     yield _message(json.dumps({"messages": messages, "removed": removed}).encode())
@@ -220,6 +223,12 @@ def _own_sequence(start: int) -> int:
     files is younger, and a merge need not read the numbers. Tasks of more rows overlap, which costs that alone."""
     task = TaskContext.get()
     return start + (task.partitionId() if task is not None else 0) * _SEQUENCES_PER_TASK
+
+
+def _scratch() -> str | None:
+    """Where Spark keeps what tasks spill; None where it does not say."""
+    folders = os.environ.get("SPARK_LOCAL_DIRS", "").split(",")
+    return next((f for f in folders if os.path.isdir(f)), None)
 
 
 def _written(writer: _Writer[T], batches: Iterable[pa.RecordBatch]) -> T:

@@ -42,7 +42,9 @@ def write(table: Table, rows: list[Row], tasks: int, base: AssignmentBase | None
         writer = open_writer(table.store, sequence_start=start, base=known)
         if share:
             k, v = zip(*share, strict=True)
-            writer.write(pa.record_batch([pa.array(k, pa.int32()), pa.array(v)], names=["k", "v"]))
+            batch = pa.record_batch([pa.array(k, pa.int32()), pa.array(v)], names=["k", "v"])
+            for place in range(0, len(share), 20):  # a buffer of a byte spills each of them
+                writer.write(batch.slice(place, 20))
         messages += writer.finish()
     return messages
 
@@ -69,7 +71,7 @@ def check_index(table: Table) -> dict[int, int]:
 @given(
     st.lists(st.tuples(st.lists(st.integers(0, 200), max_size=60), st.integers(1, 4), st.booleans()), max_size=6),
     st.sampled_from([{}, {"target": "7"}, {"target": "3", "max": "4"}, {"dynamic_bucket__initial_buckets": "2"}]),
-    st.sampled_from([{}, {"dynamic_bucket__assigner_parallelism": "3"}]),
+    st.sampled_from([{}, {"dynamic_bucket__assigner_parallelism": "3"}, {"write_buffer_size": "1 b"}]),
 )
 def test_any_history_against_a_model(
     tmp_path_factory: pytest.TempPathFactory,

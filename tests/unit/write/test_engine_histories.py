@@ -107,7 +107,9 @@ class History:
         loose = pa.schema([pa.field(f.name, f.type) for f in schema])
         batch = pa.record_batch(arrays, schema=loose)
         writer = open_writer(table.store, sequence_start=table.max_sequence_number() + 1)
-        writer.write(batch.append_column("_VALUE_KIND", pa.array(kinds, pa.int8())))
+        rows = batch.append_column("_VALUE_KIND", pa.array(kinds, pa.int8()))
+        for start in range(0, len(given), 3):  # a buffer of a byte spills each of them
+            writer.write(rows.slice(start, 3))
         messages = writer.finish()
         table.commit(messages, CommitInfo(user="writer"))
         for (k, values, _), kind in zip(given, kinds, strict=True):
@@ -184,14 +186,14 @@ def test_every_step_shows_what_the_model_says(tmp_path: Path, name: str, produce
     count = 0
 
     @settings(max_examples=12, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
-    @given(steps, st.integers(1, 3))
-    def check(history: list[tuple[str, Any]], buckets: int) -> None:
+    @given(steps, st.integers(1, 3), st.sampled_from(["1 b", "1 mb"]))
+    def check(history: list[tuple[str, Any]], buckets: int, buffer: str) -> None:
         nonlocal count
         count += 1
         engine = ENGINES[name]
         lived = History(str(tmp_path / str(count)), engine)
         options = {"primary-key": "k", "bucket": str(buckets), "changelog-producer": producer} | engine.options
-        options |= {"write-only": "true", "num-sorted-run.compaction-trigger": "3"}
+        options |= {"write-only": "true", "num-sorted-run.compaction-trigger": "3", "write-buffer-size": buffer}
         if name == "aggregation":
             options.pop("fields.c.aggregate-function")
         schema = new_table_schema(fields(k=INT, a=INT, b=INT), options=options)

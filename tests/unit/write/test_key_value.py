@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from paimon_core.errors import InvalidDataError, InvalidOptionError, UnsupportedFeatureError
+from paimon_core.errors import InvalidDataError, InvalidOptionError, StorageError, UnsupportedFeatureError
 from paimon_core.formats.columns import fixed_values
 from paimon_core.spec.binary_row import decode_row, encode_body
 from paimon_core.spec.hashing import murmur3_row
@@ -33,11 +34,18 @@ rows_of_table = st.lists(
 
 
 @settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
-@given(st.lists(rows_of_table, max_size=3), st.integers(1, 4), st.integers(1, 15), st.booleans())
+@given(
+    st.lists(rows_of_table, max_size=3),
+    st.integers(1, 4),
+    st.integers(1, 15),
+    st.booleans(),
+    st.sampled_from(["1 b", "256 mb"]),
+)
 def test_written_rows_merge_to_the_last_of_each_key(
-    tmp_path: Path, tasks: list[list[Row]], buckets: int, size: int, in_order: bool
+    tmp_path: Path, tasks: list[list[Row]], buckets: int, size: int, in_order: bool, buffer: str
 ) -> None:
-    store = make_store(tmp_path, COLUMNS, keys=["p", "k", "t"], partitions=["p"], bucket=str(buckets))
+    options = {"bucket": str(buckets), "write_buffer_size": buffer}
+    store = make_store(tmp_path, COLUMNS, keys=["p", "k", "t"], partitions=["p"], **options)
     model: dict[Any, Row] = {}
     messages = []
     start = 0
@@ -126,19 +134,63 @@ def test_files_have_the_rows_they_may_have_at_most(tmp_path: Path, keys: list[st
     assert sorted(read_rows(store, files_of(messages))) == [(k, k) for k in range(130)]
 
 
-def test_a_full_buffer_becomes_files(tmp_path: Path) -> None:
-    store = make_store(tmp_path, {"k": STRING, "v": INT}, keys=["k"], bucket="1", write_buffer_size="100 kb")
+@pytest.mark.parametrize(
+    "options, files",
+    [
+        ({"write_buffer_spillable": "false"}, 3),
+        ({"local_sort__max_num_file_handles": "1"}, 2),
+        ({"write_buffer_spill__max_disk_size": "1 b"}, 2),
+        *[({"spill_compression": codec}, 1) for codec in ("zstd", "lz4", "lzo", "none")],
+    ],
+)
+def test_a_full_buffer_is_spilled_while_there_is_room(tmp_path: Path, options: dict[str, str], files: int) -> None:
+    store = make_store(tmp_path, {"k": STRING, "v": INT}, keys=["k"], bucket="1", write_buffer_size="100 kb", **options)
     writer = open_writer(store, sequence_start=0)
     keys = [str(i % 500) for i in range(2000)] + ["long" * 20_000] + [str(i) for i in range(300, 800)]
     for start in range(0, len(keys), 100):
         writer.write(make_batch(store, [(k, start + i) for i, k in enumerate(keys[start : start + 100])]))
     messages = writer.finish()
-    assert len(messages[0].new_files) == 3
+    assert len(messages[0].new_files) == files
     assert sorted(read_rows(store, files_of(messages))) == sorted({k: (k, i) for i, k in enumerate(keys)}.values())
 
 
+def test_what_is_spilled_is_merged_as_files_are(tmp_path: Path) -> None:
+    """By partition and key, each row by its engine; the changelog has every row, in its order."""
+    options = {"bucket": "2", "changelog_producer": "input", "merge_engine": "aggregation", "target_file_size": "20 kb"}
+    options |= {"fields__v__aggregate_function": "sum", "fields__t__aggregate_function": "last_value"}
+    columns = {"p": STRING, "k": INT, "v": INT, "t": STRING}
+    rows = [(f"p{i % 3}", i * i % 401, i, f"text {i}") for i in range(5000)]
+    found = []
+    for number, size in enumerate(["256 mb", "30 kb"]):
+        root = tmp_path / str(number)
+        store = make_store(root, columns, keys=["p", "k"], partitions=["p"], write_buffer_size=size, **options)
+        writer = open_writer(store, sequence_start=0, scratch=str(tmp_path))
+        for start in range(0, len(rows), 250):
+            writer.write(make_batch(store, rows[start : start + 250]))
+        messages = writer.finish()
+        read = sorted(read_rows(store, files_of(messages)))
+        found.append((read, {(m.partition, m.bucket): [f.row_count for f in m.new_files] for m in messages}))
+        assert sum(f.row_count for m in messages for f in m.new_changelog) == len(rows)
+    assert found[0] == found[1]
+    sums = Counter[tuple[str, int]]()
+    for p, k, v, _ in rows:
+        sums[p, k] += v
+    assert {(p, k): v for p, k, v, _ in found[0][0]} == sums
+    assert not list(tmp_path.glob("paimon-spill*"))
+
+
+def test_a_disk_that_takes_nothing_is_named(tmp_path: Path) -> None:
+    store = make_store(tmp_path, {"k": INT}, keys=["k"], bucket="1", write_buffer_size="1 b")
+    writer = open_writer(store, sequence_start=0, scratch=str(tmp_path / "gone"))
+    writer.write(make_batch(store, [(1,)]))
+    with pytest.raises(StorageError, match="gone.*'write-buffer-spillable' = 'false'"):
+        writer.write(make_batch(store, [(2,)]))
+    writer.abort()
+
+
 def test_abort_leaves_nothing(tmp_path: Path) -> None:
-    store = make_store(tmp_path, {"k": INT}, keys=["k"], bucket="2", write_buffer_size="1 b")
+    options = {"write_buffer_size": "1 b", "write_buffer_spillable": "false"}
+    store = make_store(tmp_path, {"k": INT}, keys=["k"], bucket="2", **options)
     writer = open_writer(store, sequence_start=0)
     for start in (0, 100):
         writer.write(make_batch(store, [(i,) for i in range(start, start + 100)]))

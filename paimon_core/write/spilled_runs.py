@@ -1,0 +1,83 @@
+"""SpilledRuns: sorted runs of a task that do not fit into its memory, on a local disk until they are merged into files.
+
+A run is a stream of Arrow record batches, compressed, in a file without a name: it is gone with the process, however
+that ends.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import ExitStack
+from typing import IO
+
+import pyarrow as pa
+
+from paimon_core.errors import StorageError
+from paimon_core.options import Option, TableOptions, boolean, integer, memory_size, one_of
+
+SPILLABLE = Option("write-buffer-spillable", boolean, True, "A full write buffer waits on the local disk.")
+MAX_DISK_SIZE = Option("write-buffer-spill.max-disk-size", memory_size, 2**63 - 1, "Bytes that a task may spill.")
+MAX_FILES = Option("local-sort.max-num-file-handles", integer, 128, "Spilled runs that a task merges at once.")
+COMPRESSION = Option("spill-compression", one_of("zstd", "lz4", "lzo", "none"), "zstd", "Codec of spilled rows.")
+ZSTD_LEVEL = Option("spill-compression.zstd-level", integer, 1, "Level of the zstd codec of spilled rows.")
+_BATCH_BYTES = 2 * 2**20  # of each run one is in memory while they are merged
+_CODECS = {"zstd": "zstd", "lz4": "lz4_frame", "lzo": "lz4_frame"}  # Arrow has no LZO, and nobody else reads this
+
+
+class SpilledRuns:
+    """Runs from old to young, in `folder`, that of temporary files where it is None."""
+
+    def __init__(self, options: TableOptions, folder: str | None = None):
+        self._options, self._folder = options, folder
+        self._open = ExitStack()
+        self._files: list[IO[bytes]] = []
+        self._bytes = 0
+
+    def __len__(self) -> int:
+        return len(self._files)
+
+    def has_room(self) -> bool:
+        """Whether one more run may be spilled."""
+        most = self._options[MAX_FILES] if self._options[SPILLABLE] else 0
+        return len(self._files) < most and self._bytes < self._options[MAX_DISK_SIZE]
+
+    def add(self, run: pa.RecordBatch) -> None:
+        """Put a run on the disk. Raises `StorageError` where that fails."""
+        step = max(1, run.num_rows * _BATCH_BYTES // max(run.nbytes, 1))
+        try:
+            file = self._open.enter_context(_nameless_file(self._folder))
+            self._files.append(file)
+            with pa.ipc.new_stream(file, run.schema, options=pa.ipc.IpcWriteOptions(compression=self._codec())) as out:
+                for start in range(0, run.num_rows, step):
+                    out.write_batch(run.slice(start, step))
+            self._bytes += file.tell()
+        except OSError as e:
+            raise StorageError(
+                f"Rows that wait to be sorted could not be spilled to {self._folder or tempfile.gettempdir()} ({e}). "
+                f"Free space there, or set '{SPILLABLE.key}' = 'false' on the table."
+            ) from e
+
+    def runs(self) -> list[Iterator[pa.RecordBatch]]:
+        """The batches of each run, read as they are asked for."""
+        return [_batches(file) for file in self._files]
+
+    def clear(self) -> None:
+        """Forget all runs."""
+        self._open.close()
+        self._files, self._bytes = [], 0
+
+    def _codec(self) -> pa.Codec | None:
+        name = _CODECS.get(self._options[COMPRESSION])
+        return pa.Codec(name, self._options[ZSTD_LEVEL] if name == "zstd" else None) if name else None
+
+
+def _nameless_file(folder: str | None) -> IO[bytes]:
+    return tempfile.TemporaryFile(dir=folder, prefix="paimon-spill-")
+
+
+def _batches(file: IO[bytes]) -> Iterator[pa.RecordBatch]:
+    file.seek(0, os.SEEK_SET)
+    with pa.ipc.open_stream(file) as rows:
+        yield from rows
