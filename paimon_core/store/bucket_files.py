@@ -27,6 +27,8 @@ from paimon_core.formats.file_format import ReadRequest
 from paimon_core.formats.registry import format_name, format_of_file
 from paimon_core.formats.row_selection import read_others, read_rows
 from paimon_core.formats.schema_evolution import Evolution
+from paimon_core.io.local import LocalFileIO
+from paimon_core.io.local_copies import LocalCopies
 from paimon_core.lsm.compaction import level_runs
 from paimon_core.lsm.engines.registry import merge_engine
 from paimon_core.lsm.merge import MergeSpec, merge_runs
@@ -55,7 +57,7 @@ class BucketFiles:
 
     `deletions` are the deletion vectors by the names of the data files that have one. `selection` gives the positions
     of the rows that are of interest, None where all are. `expiry` leaves out rows as well. `unread` are columns that
-    files must have although nobody reads them.
+    files must have although nobody reads them. Where there are `copies`, they are read.
     """
 
     store: TableStore
@@ -66,6 +68,7 @@ class BucketFiles:
     selection: Callable[[DataFileMeta], Rows | None] | None = None
     expiry: RecordExpiry | None = None
     unread: frozenset[str] = frozenset()
+    copies: LocalCopies | None = None
 
     def read(self, files: Sequence[DataFileMeta]) -> Iterator[pa.RecordBatch]:
         """The rows of the files that match the predicate, one file after the other.
@@ -141,16 +144,18 @@ class BucketFiles:
         file_format, stored = format_of_file(file.file_name), partial(fields_of_file, self.store, file)
         keys, default = self.store.schema.partition_fields, self.store.options[PARTITION_DEFAULT_NAME]
         absent = partial(partition_value, keys, self.bucket_dir, default)
+        copy = None if self.copies is None else self.copies.copy_of(path, file.file_size)
+        io = self.store.io if copy is None else LocalFileIO()
         request = ReadRequest(
-            path, self.fields, predicate, stored, self.store.options, absent=absent, unread=self.unread
+            copy or path, self.fields, predicate, stored, self.store.options, absent=absent, unread=self.unread
         )
         if file.schema_id == self.store.schema.id:
-            yield from read(file_format, self.store.io, request)
+            yield from read(file_format, io, request)
             return
         evolution = Evolution(stored(), self.fields, trims=file_format.extension == "orc", absent=absent)
         wanted = evolution.predicate_then(predicate)
         request = replace(request, fields=evolution.stored, predicate=wanted)
-        for batch in read(file_format, self.store.io, request):
+        for batch in read(file_format, io, request):
             try:
                 yield evolution.apply(batch)
             except InvalidDataError as e:

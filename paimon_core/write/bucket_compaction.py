@@ -7,19 +7,26 @@ from dataclasses import dataclass, field, replace
 
 from paimon_core.expressions.predicate import And, Compare, Predicate
 from paimon_core.formats.arrow_types import KEY_PREFIX
+from paimon_core.io.local import LocalFileIO
+from paimon_core.io.local_copies import LocalCopies
 from paimon_core.lsm.changelog import ToldRun, merge_and_tell
 from paimon_core.lsm.compaction import CompactUnit, LevelRun, Rewrite, Upgrade, level_runs
 from paimon_core.lsm.runs import SortedRun, in_key_order, key_range
 from paimon_core.lsm.strategy import holds_whole_rows, is_told, looks_up, newest_wins, tells_changes
-from paimon_core.options import CHAIN_TABLE, DELETION_VECTORS, MERGE_ENGINE
+from paimon_core.options import CHAIN_TABLE, DELETION_VECTORS, MERGE_ENGINE, Option, duration, memory_size
 from paimon_core.spec.binary_row import decode_row
 from paimon_core.spec.manifest import DataFileMeta, FileSource
 from paimon_core.spec.types import Kind
 from paimon_core.store.bucket_files import BucketFiles, merge_section, merge_spec
+from paimon_core.store.table_store import TableStore
 from paimon_core.write.changelog_files import changelog_store, compared_columns
 from paimon_core.write.data_files import DataFileWriter, FileRole
 from paimon_core.write.replaced_rows import ReplacedRows
 
+LOOKUP_DISK_SIZE = Option(
+    "lookup.cache-max-disk-size", memory_size, 2**63 - 1, "Bytes of local copies of remote files that lookups read."
+)
+LOOKUP_RETENTION = Option("lookup.cache-file-retention", duration, 3_600_000, "How long an unused copy stays, ms.")
 # a range of these as values is one as keys
 _ORDERED = frozenset((Kind.TINYINT, Kind.SMALLINT, Kind.INT, Kind.BIGINT, Kind.DATE, Kind.VARCHAR))
 
@@ -122,7 +129,7 @@ class BucketCompaction:
     def _merge(self, section: Sequence[SortedRun], writer: DataFileWriter | None) -> None:
         """Merge a section and tell its changes; rows go to `writer`, or stay where they are."""
         files = [f for run in section for f in run.files]
-        reader = replace(self._files, predicate=self._within(files))
+        reader = replace(self._files, predicate=self._within(files), copies=_copies(self._store))
         whole = holds_whole_rows(self._store.options)
         older = reversed(self._near(files))
         runs = [ToldRun(reader.read(r.files), told=True, merged=False, whole=whole) for r in older]
@@ -158,3 +165,10 @@ class BucketCompaction:
         firsts = [decode_row(self._key_types, key)[0] for f in files for key in (f.min_key, f.max_key)]
         name = KEY_PREFIX + first.name
         return And((Compare(name, ">=", min(firsts)), Compare(name, "<=", max(firsts))))
+
+
+def _copies(store: TableStore) -> LocalCopies | None:
+    """Of files that statement after statement looks rows up in; those of a local disk need none."""
+    if isinstance(store.io, LocalFileIO):
+        return None
+    return LocalCopies(store.io, store.options[LOOKUP_DISK_SIZE], store.options[LOOKUP_RETENTION])

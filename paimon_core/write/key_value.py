@@ -36,20 +36,13 @@ from paimon_core.write.write_buffer import WriteBuffer
 class KeyValueWriter:
     """`TableWriter` of primary-key tables.
 
-    Rows wait in a buffer of `write-buffer-size`; when it is full they are sorted, merged and spilled to `scratch`, a
-    local folder, and all that was spilled is merged into files in the end. Without room there it is merged at once, and
+    Rows wait in a buffer of `write-buffer-size`; when it is full they are sorted, merged and spilled to the
+    local disk, and all that was spilled is merged into files in the end. Without room there it is merged at once, and
     the files end. Sequence numbers count rows as they come: the last row of a key wins. `once`: no row is changed by
     two, which a MERGE must not do. `base` is what dynamic buckets go by: None is right, but fills buckets worse.
     """
 
-    def __init__(
-        self,
-        store: TableStore,
-        sequence_start: int,
-        once: bool = False,
-        base: AssignmentBase | None = None,
-        scratch: str | None = None,
-    ):
+    def __init__(self, store: TableStore, sequence_start: int, once: bool = False, base: AssignmentBase | None = None):
         self._schema = schema = store.schema
         self._once = once
         self._order = tuple(dict.fromkeys(schema.partition_keys + schema.trimmed_primary_keys))
@@ -68,7 +61,7 @@ class KeyValueWriter:
         self._writers = BucketWriters(store, FileRole(), buckets)
         self._changelog = BucketWriters(changelog_store(store), FileRole(), buckets) if takes_input(store) else None
         self._buffer = WriteBuffer(self._order, store.options[WRITE_BUFFER_SIZE])
-        self._spilled = SpilledRuns(store.options, scratch)
+        self._spilled = SpilledRuns(store.options)
 
     def write(self, batch: pa.RecordBatch) -> None:
         for rows in bounded(iter([self._rows(batch)]), self._order):

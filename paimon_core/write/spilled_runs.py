@@ -27,10 +27,10 @@ _CODECS = {"zstd": "zstd", "lz4": "lz4_frame", "lzo": "lz4_frame"}  # Arrow has 
 
 
 class SpilledRuns:
-    """Runs from old to young, in `folder`, that of temporary files where it is None."""
+    """Runs from old to young, in the folder of temporary files."""
 
-    def __init__(self, options: TableOptions, folder: str | None = None):
-        self._options, self._folder = options, folder
+    def __init__(self, options: TableOptions):
+        self._options = options
         self._open = ExitStack()
         self._files: list[IO[bytes]] = []
         self._bytes = 0
@@ -47,7 +47,7 @@ class SpilledRuns:
         """Put a run on the disk. Raises `StorageError` where that fails."""
         step = max(1, run.num_rows * _BATCH_BYTES // max(run.nbytes, 1))
         try:
-            file = self._open.enter_context(_nameless_file(self._folder))
+            file = self._open.enter_context(_nameless_file())
             self._files.append(file)
             with pa.ipc.new_stream(file, run.schema, options=pa.ipc.IpcWriteOptions(compression=self._codec())) as out:
                 for start in range(0, run.num_rows, step):
@@ -55,7 +55,7 @@ class SpilledRuns:
             self._bytes += file.tell()
         except OSError as e:
             raise StorageError(
-                f"Rows that wait to be sorted could not be spilled to {self._folder or tempfile.gettempdir()} ({e}). "
+                f"Rows that wait to be sorted could not be spilled to {tempfile.gettempdir()} ({e}). "
                 f"Free space there, or set '{SPILLABLE.key}' = 'false' on the table."
             ) from e
 
@@ -73,8 +73,8 @@ class SpilledRuns:
         return pa.Codec(name, self._options[ZSTD_LEVEL] if name == "zstd" else None) if name else None
 
 
-def _nameless_file(folder: str | None) -> IO[bytes]:
-    return tempfile.TemporaryFile(dir=folder, prefix="paimon-spill-")
+def _nameless_file() -> IO[bytes]:
+    return tempfile.TemporaryFile(prefix="paimon-spill-")
 
 
 def _batches(file: IO[bytes]) -> Iterator[pa.RecordBatch]:

@@ -35,16 +35,10 @@ class TableWriter(Protocol):
 
 
 def open_writer(
-    store: TableStore,
-    *,
-    sequence_start: int,
-    base: AssignmentBase | None = None,
-    tracked: bool = False,
-    scratch: str | None = None,
+    store: TableStore, *, sequence_start: int, base: AssignmentBase | None = None, tracked: bool = False
 ) -> TableWriter:
     """A writer for one task; `base` is what the tasks of a table with dynamic buckets go by. `tracked`: the rows were
-    in the table before, and come with the columns of row tracking. `scratch` is a local folder for rows that do not fit
-    into memory, that of temporary files where it is None.
+    in the table before, and come with the columns of row tracking.
 
     Primary-key tables number rows from `sequence_start`. Rows that come partition by partition fill whole files; in
     another order there are more files. Raises `UnsupportedFeatureError` for
@@ -54,7 +48,7 @@ def open_writer(
     if store.has_primary_key and store.options[BUCKET] == POSTPONED:
         return PostponedWriter(store, sequence_start)
     if store.has_primary_key:
-        return KeyValueWriter(store, sequence_start, base=base, scratch=scratch)
+        return KeyValueWriter(store, sequence_start, base=base)
     return AppendWriter(store, sequence_start, tracked)
 
 
@@ -65,7 +59,6 @@ def open_changes_writer(
     once: bool,
     base: AssignmentBase | None = None,
     updates: ColumnUpdates | None = None,
-    scratch: str | None = None,
 ) -> KeyValueWriter | PostponedWriter | AppendChangesWriter | EvolvedChangesWriter:
     """A writer for one task of DELETE, UPDATE or MERGE; `once`: a row that two change is an error. `updates` is what
     the tasks of a table with data evolution go by.
@@ -77,7 +70,7 @@ def open_changes_writer(
     if store.has_primary_key and store.options[BUCKET] == POSTPONED:
         return PostponedWriter(store, sequence_start, once)
     if store.has_primary_key:
-        return KeyValueWriter(store, sequence_start, once, base, scratch)
+        return KeyValueWriter(store, sequence_start, once, base)
     if updates is not None:
         return EvolvedChangesWriter(store, updates, once)
     return AppendChangesWriter(store, sequence_start, once)

@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 
 import pyarrow as pa
 from pyspark import SparkContext
@@ -25,7 +26,7 @@ from paimon_sql.spark.errors import of_worker
 from paimon_sql.spark.orphan_frames import FoundFrame
 from paimon_sql.spark.session_bridge import SessionBridge
 from paimon_sql.spark.types import string_types, to_struct
-from paimon_sql.spark.worker import sort_input_function, write_function
+from paimon_sql.spark.worker import run_text, sort_input_function, write_function
 
 SMALL_WORK = 16 * 2**20  # bytes that the driver reads faster than a job starts
 _ROW_NUMBER = "__row"
@@ -47,7 +48,7 @@ class SparkExecutor:
         context.setJobDescription(description)
         try:
             with _workers_of_sql(context):
-                return list(context.parallelize(items, len(items)).map(function).collect())
+                return list(context.parallelize(items, len(items)).map(partial(run_text, function)).collect())
         except PythonException as error:
             raise of_worker(error) from error
         finally:

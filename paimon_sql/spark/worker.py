@@ -7,6 +7,7 @@ import json
 import os
 import socket
 import stat
+import tempfile
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from functools import cache, partial
@@ -119,6 +120,12 @@ def delete_function(search: OrphanSearch) -> BatchFunction:
     return _task(_delete, search)
 
 
+def run_text(function: Callable[[str], str], text: str) -> str:
+    """What an item of a job of texts runs."""
+    _use_local_dirs()
+    return function(text)
+
+
 def _task(function: Callable[..., Iterable[pa.RecordBatch]], *values: object) -> BatchFunction:
     """The function with all but its last argument. It travels as its name and the values: a closure would as code."""
     return partial(_run, partial(function, *values))
@@ -127,11 +134,18 @@ def _task(function: Callable[..., Iterable[pa.RecordBatch]], *values: object) ->
 def _run(function: BatchFunction, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """Errors of ours come without the frames that Spark would show above their message."""
     keep_imports()
+    _use_local_dirs()
     acknowledge_input()
     try:
         yield from function(batches)
     except PaimonError as error:
         raise error.with_traceback(None) from None
+
+
+def _use_local_dirs() -> None:
+    """What tasks keep for a while goes where Spark's own does, and ends with it."""
+    folders = os.environ.get("SPARK_LOCAL_DIRS", "").split(",")
+    tempfile.tempdir = next((f for f in folders if os.path.isdir(f)), tempfile.tempdir)
 
 
 def _read(
@@ -188,8 +202,7 @@ def _write(
     batches: Iterator[pa.RecordBatch],
 ) -> Iterator[pa.RecordBatch]:
     schema = arrow_schema((*store.schema.fields, *(TRACKING_FIELDS if tracked else ())))
-    start = _own_sequence(sequence_start)
-    writer = open_writer(store, sequence_start=start, base=base, tracked=tracked, scratch=_scratch())
+    writer = open_writer(store, sequence_start=_own_sequence(sequence_start), base=base, tracked=tracked)
     messages = _written(writer, (_with_types(b, schema) for b in batches))
     yield _message(json.dumps([encode_message(m) for m in messages]).encode())
 
@@ -210,9 +223,7 @@ def _write_changes(
 ) -> Iterator[pa.RecordBatch]:
     schema = arrow_schema(store.schema.fields)
     start = _own_sequence(sequence_start)
-    writer = open_changes_writer(
-        store, sequence_start=start, once=once, base=base, updates=updates, scratch=_scratch()
-    )
+    writer = open_changes_writer(store, sequence_start=start, once=once, base=base, updates=updates)
     messages = [encode_message(m) for m in _written(writer, (_with_known_types(b, schema) for b in batches))]
     removed = writer.removed.to_json() if isinstance(writer, AppendChangesWriter | EvolvedChangesWriter) else {}
     yield _message(json.dumps({"messages": messages, "removed": removed}).encode())
@@ -223,12 +234,6 @@ def _own_sequence(start: int) -> int:
     files is younger, and a merge need not read the numbers. Tasks of more rows overlap, which costs that alone."""
     task = TaskContext.get()
     return start + (task.partitionId() if task is not None else 0) * _SEQUENCES_PER_TASK
-
-
-def _scratch() -> str | None:
-    """Where Spark keeps what tasks spill; None where it does not say."""
-    folders = os.environ.get("SPARK_LOCAL_DIRS", "").split(",")
-    return next((f for f in folders if os.path.isdir(f)), None)
 
 
 def _written(writer: _Writer[T], batches: Iterable[pa.RecordBatch]) -> T:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import tempfile
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +13,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from paimon_core.errors import CorruptFileError
+from paimon_core.errors import CorruptFileError, DataFileMissingError
 from paimon_core.lsm.strategy import Strategy
 from paimon_core.scan.views import View, read_view
 from paimon_core.spec.binary_row import EMPTY_ROW
@@ -23,6 +25,7 @@ from paimon_core.store.table_store import TableStore
 from paimon_core.write.compact import compact_bucket
 from paimon_core.write.writer import open_writer
 from tests.support.data import Live, files_of, make_batch, make_store, read_rows
+from tests.support.faulty_io import FaultyIO
 
 Row = tuple[int, int | None]
 Change = tuple[int, int | None, int]
@@ -188,3 +191,28 @@ def test_changelog_files_have_options_of_their_own(tmp_path: Path) -> None:
     assert told_file.file_name.startswith("log-") and told_file.file_name.endswith(".avro")
     assert file.file_name.startswith("data-") and file.file_name.endswith(".orc")
     assert told(store, message.new_changelog) == [("+I", 1, 5), ("+I", 1, 6)]
+
+
+@pytest.mark.parametrize("most", ["1 mb", "0 b"])
+def test_rows_of_remote_files_are_looked_up_in_copies(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, most: str
+) -> None:
+    """The second lookup does not need the storage."""
+    (tmp_path / "local").mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "local"))
+    store = table(tmp_path, "lookup", lookup__cache_max_disk_size=most)
+    store = replace(store, io=FaultyIO(store.io))
+    live = files_of(write(store, [(k, k, 0) for k in range(10_000)], 0))
+    live = files_of(compact(store, live, Strategy.FULL), live)
+    ((base,),) = live.values()
+    for turn, k in enumerate((7, 8)):
+        live = files_of(write(store, [(k, -1, 0)], 20_000 + turn), live)
+        if turn == 1:
+            Path(store.bucket_dir(EMPTY_ROW, 0), base.file_name).unlink()
+        if turn == 1 and most == "0 b":
+            with pytest.raises(DataFileMissingError, match=base.file_name):
+                compact(store, live, Strategy.WRITE)
+            return
+        (message,) = compact(store, live, Strategy.WRITE)
+        assert told(store, message.compact_changelog) == [("-U", k, k), ("+U", k, -1)]
+        assert base in (live := files_of([message], live))[EMPTY_ROW, 0]

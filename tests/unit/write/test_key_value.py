@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tempfile
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -154,17 +155,18 @@ def test_a_full_buffer_is_spilled_while_there_is_room(tmp_path: Path, options: d
     assert sorted(read_rows(store, files_of(messages))) == sorted({k: (k, i) for i, k in enumerate(keys)}.values())
 
 
-def test_what_is_spilled_is_merged_as_files_are(tmp_path: Path) -> None:
+def test_what_is_spilled_is_merged_as_files_are(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """By partition and key, each row by its engine; the changelog has every row, in its order."""
     options = {"bucket": "2", "changelog_producer": "input", "merge_engine": "aggregation", "target_file_size": "20 kb"}
     options |= {"fields__v__aggregate_function": "sum", "fields__t__aggregate_function": "last_value"}
     columns = {"p": STRING, "k": INT, "v": INT, "t": STRING}
     rows = [(f"p{i % 3}", i * i % 401, i, f"text {i}") for i in range(5000)]
     found = []
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     for number, size in enumerate(["256 mb", "30 kb"]):
         root = tmp_path / str(number)
         store = make_store(root, columns, keys=["p", "k"], partitions=["p"], write_buffer_size=size, **options)
-        writer = open_writer(store, sequence_start=0, scratch=str(tmp_path))
+        writer = open_writer(store, sequence_start=0)
         for start in range(0, len(rows), 250):
             writer.write(make_batch(store, rows[start : start + 250]))
         messages = writer.finish()
@@ -179,9 +181,10 @@ def test_what_is_spilled_is_merged_as_files_are(tmp_path: Path) -> None:
     assert not list(tmp_path.glob("paimon-spill*"))
 
 
-def test_a_disk_that_takes_nothing_is_named(tmp_path: Path) -> None:
+def test_a_disk_that_takes_nothing_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "gone"))
     store = make_store(tmp_path, {"k": INT}, keys=["k"], bucket="1", write_buffer_size="1 b")
-    writer = open_writer(store, sequence_start=0, scratch=str(tmp_path / "gone"))
+    writer = open_writer(store, sequence_start=0)
     writer.write(make_batch(store, [(1,)]))
     with pytest.raises(StorageError, match="gone.*'write-buffer-spillable' = 'false'"):
         writer.write(make_batch(store, [(2,)]))

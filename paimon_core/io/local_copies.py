@@ -1,0 +1,91 @@
+"""LocalCopies: files of a remote storage that are read again and again, on a local disk, within bounds of size and age.
+
+For data files: they never change, and no name is used twice. The processes of a machine and of a user share the copies,
+in a folder that nobody else can write to; who adds one removes those that are old, then those used least recently.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import stat
+import tempfile
+import time
+from contextlib import suppress
+from dataclasses import dataclass
+
+from paimon_core.io.file_io import FileIO, temporary_name
+from paimon_core.io.local import LocalFileIO
+from paimon_core.io.transfer import copy_file
+
+_IN_USE = 60  # seconds in which a copy is opened that was asked for
+
+
+@dataclass(frozen=True, slots=True)
+class LocalCopies:
+    """Copies of files of `source`: `most_bytes` in all, and none that nobody used for `retention` milliseconds."""
+
+    source: FileIO
+    most_bytes: int
+    retention: int
+
+    def copy_of(self, path: str, size: int) -> str | None:
+        """Where a copy of a file of `size` bytes is, made where there was none. None where there can be none: the file
+        is then read where it is, which tells what is wrong with it."""
+        if size > self.most_bytes:
+            return None
+        try:
+            folder = _own_folder()
+            if folder is None:
+                return None
+            copy = os.path.join(folder, hashlib.sha256(path.encode()).hexdigest())
+            if not _is_whole(copy, size):
+                self._make_room(folder, size)
+                self._fetch(path, size, copy)
+            return copy if _is_whole(copy, size) else None
+        except OSError:
+            return None
+
+    def _fetch(self, path: str, size: int, copy: str) -> None:
+        folder, name = os.path.split(copy)
+        partial = os.path.join(folder, temporary_name(name))
+        try:
+            copy_file(self.source, LocalFileIO(), path, partial)
+            if os.path.getsize(partial) == size:
+                os.rename(partial, copy)
+        finally:
+            with suppress(FileNotFoundError):
+                os.unlink(partial)
+
+    def _make_room(self, folder: str, size: int) -> None:
+        """Remove what is old, then what was used least recently; what was asked for just now stays."""
+        now, found = time.time(), []
+        for entry in os.scandir(folder):
+            with suppress(FileNotFoundError):
+                found.append((entry.stat().st_mtime, entry.stat().st_size, entry.path))
+        left = sum(length for _, length, _ in found)
+        for used, length, path in sorted(found):
+            is_old = now - used > max(self.retention / 1000, _IN_USE)
+            if is_old or (left + size > self.most_bytes and now - used > _IN_USE):
+                with suppress(FileNotFoundError):
+                    os.unlink(path)
+                left -= length
+
+
+def _is_whole(copy: str, size: int) -> bool:
+    """Whether there is a copy; it counts as used now."""
+    try:
+        os.utime(copy)
+        return os.path.getsize(copy) == size
+    except FileNotFoundError:
+        return False
+
+
+def _own_folder() -> str | None:
+    """The folder of this user's copies; None where others could have put files there."""
+    folder = os.path.join(tempfile.gettempdir(), f"paimon-copies-{os.getuid()}")
+    with suppress(FileExistsError):
+        os.mkdir(folder, 0o700)
+    found = os.lstat(folder)
+    is_own = stat.S_ISDIR(found.st_mode) and found.st_uid == os.getuid() and not found.st_mode & 0o077
+    return folder if is_own else None
