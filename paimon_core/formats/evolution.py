@@ -10,12 +10,14 @@ from collections.abc import Iterable, Sequence
 import pyarrow as pa
 
 from paimon_core.errors import CorruptFileError, InvalidDataError
-from paimon_core.formats.arrow_types import KEY_PREFIX, SEQUENCE_NUMBER, VALUE_KIND, arrow_schema, field_id
+from paimon_core.formats.arrow_types import KEY_PREFIX, SEQUENCE_NUMBER, VALUE_KIND, arrow_schema, arrow_type, field_id
 from paimon_core.formats.file_format import ReadRequest
+from paimon_core.formats.shredded import is_shredded, reassembled
 from paimon_core.spec.schema import KEY_FIELD_ID_START, SYSTEM_FIELD_ID_START
-from paimon_core.spec.types import DataField
+from paimon_core.spec.types import VARIANT, DataField
 
 _MOST_SYSTEM_FIELDS = 64
+_VARIANT = arrow_type(VARIANT)
 
 
 def request_sources(found: Sequence[pa.Field], request: ReadRequest) -> list[str | None]:
@@ -96,6 +98,8 @@ def conform(column: pa.Array, target: pa.DataType) -> pa.Array:
         return column if column.type.equals(target) else column.cast(target)
     if column.type.equals(target, check_metadata=True):
         return column
+    if target.equals(_VARIANT) and is_shredded(column.type):
+        return reassembled(column, target)
     nulls = column.is_null() if column.null_count else None
     if pa.types.is_struct(target):
         return _struct(column, target, nulls)

@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 from pyarrow.fs import LocalFileSystem
 
-from paimon_core.errors import CorruptFileError, InvalidDataError, InvalidOptionError, UnsupportedFeatureError
+from paimon_core.errors import CorruptFileError, InvalidDataError, InvalidOptionError
 from paimon_core.expressions.arrow import to_arrow
 from paimon_core.expressions.predicate import Compare, In, Predicate, conjuncts, only_on
 from paimon_core.expressions.predicate import columns as columns_of
@@ -222,13 +222,6 @@ def _batches(
     io: FileIO, file: pq.ParquetFile, request: ReadRequest, groups: list[int], sources: Sequence[str | None]
 ) -> Iterator[pa.RecordBatch]:
     names = [s for s in sources if s is not None]
-    for field, source in zip(request.fields, sources, strict=True):
-        variants = source is not None and any(t.kind is Kind.VARIANT for t in nested_types(field.type))
-        if variants and _is_shredded(file.schema_arrow.field(source).type):
-            raise UnsupportedFeatureError(
-                f"Column {field.name!r} of file {request.path} is a shredded VARIANT: its values are stored in "
-                "parts, which only Spark's own scan puts together. Compact the table with the engine that writes it."
-            )
     size = _batch_rows(file.metadata, request)
     batches = file.iter_batches(size, row_groups=groups, columns=names, use_threads=False)
     moments = _int96_columns(file, names) if _has_nanos(request) else []
@@ -257,12 +250,6 @@ def _check_nanos(name: str, nanos: pa.Array, micros: pa.Array, path: str) -> Non
             f"Column {name!r} of file {path} has times that nanoseconds do not reach: of TIMESTAMP(7) and more this "
             "version reads the years 1678 to 2261. Change the column to TIMESTAMP(6) with the engine that writes it."
         )
-
-
-def _is_shredded(arrow: pa.DataType) -> bool:
-    """Whether there is a VARIANT with parts in columns of their own, in the type or in it somewhere."""
-    inner = [arrow.field(i) for i in range(arrow.num_fields)] if pa.types.is_nested(arrow) else []
-    return {"metadata", "typed_value"} <= {f.name for f in inner} or any(_is_shredded(f.type) for f in inner)
 
 
 def _leaf_places(footer: pq.FileMetaData) -> dict[str, int]:

@@ -241,7 +241,7 @@ def test_decimals_are_exact_in_bounds(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("kind", ["plain", "in an array", "in a row"])
-def test_shredded_variants_are_refused_not_misread(kind: str, tmp_path: Path) -> None:
+def test_shredded_variants_are_put_together(kind: str, tmp_path: Path) -> None:
     shredded = pa.struct([("metadata", pa.binary()), ("value", pa.binary()), ("typed_value", pa.int64())])
     one = {"metadata": b"\x01\0\0", "value": None, "typed_value": 5}
     declared, stored, value = {
@@ -257,8 +257,9 @@ def test_shredded_variants_are_refused_not_misread(kind: str, tmp_path: Path) ->
     pq.write_table(pa.table({"k": pa.array([1], pa.int32()), "x": pa.array([value], stored)}), path)
     fields = [DataField(id=0, name="k", type=INT), DataField(id=1, name="x", type=declared)]
     assert read(path, fields[:1])["k"].to_pylist() == [1]
-    with pytest.raises(UnsupportedFeatureError, match=r"'x' of file .*f\.parquet is a shredded VARIANT"):
-        read(path, fields)
+    five = {"value": b"\x0c\x05", "metadata": b"\x01\0\0"}
+    whole = {"plain": five, "in an array": [five], "in a row": {"v": five}}
+    assert read(path, fields)["x"].to_pylist() == [whole[kind]]
 
 
 def test_nanoseconds_that_overflow_are_refused_not_misread(tmp_path: Path) -> None:
