@@ -66,6 +66,15 @@ def byte_lengths(column: pa.Array) -> NDArray[np.int64]:
     return np.where(validity(column), np.diff(_offsets(column)), 0).astype(np.int64)
 
 
+def stored_bytes(column: pa.Array) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
+    """All bytes of string or binary values, and one more than rows, where in them each begins."""
+    data = column.buffers()[2]
+    if data is None or len(column) == 0:
+        return np.zeros(0, dtype=np.uint8), np.zeros(len(column) + 1, dtype=np.int64)
+    ends = _offsets(column).astype(np.int64)
+    return np.frombuffer(data, dtype=np.uint8)[ends[0] : ends[-1]], ends - ends[0]
+
+
 def byte_words(column: pa.Array, count: int) -> NDArray[np.uint64]:
     """The first `8 * count` bytes of each string or binary value, zero-padded, as little-endian words.
 

@@ -7,15 +7,20 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+import numpy as np
 import pyarrow as pa
 
 from paimon_core.errors import CorruptFileError, InvalidDataError
-from paimon_core.formats.arrow_types import KEY_PREFIX, SEQUENCE_NUMBER, VALUE_KIND, arrow_schema, field_id
+from paimon_core.formats import int96
+from paimon_core.formats.arrow_types import KEY_PREFIX, SEQUENCE_NUMBER, VALUE_KIND, arrow_schema, arrow_type, field_id
+from paimon_core.formats.columns import fixed_array, fixed_values, validity
 from paimon_core.formats.file_format import ReadRequest
+from paimon_core.formats.shredded import is_shredded, reassembled
 from paimon_core.spec.schema import KEY_FIELD_ID_START, SYSTEM_FIELD_ID_START
-from paimon_core.spec.types import DataField
+from paimon_core.spec.types import VARIANT, DataField
 
 _MOST_SYSTEM_FIELDS = 64
+_VARIANT = arrow_type(VARIANT)
 
 
 def request_sources(found: Sequence[pa.Field], request: ReadRequest) -> list[str | None]:
@@ -93,9 +98,11 @@ def _column(column: pa.Array, stored: pa.Field | None, field: pa.Field, path: st
 def conform(column: pa.Array, target: pa.DataType) -> pa.Array:
     """The column as the target type. Raises `pa.ArrowInvalid`, `pa.ArrowNotImplementedError` where not possible."""
     if column.type.id != target.id or not pa.types.is_nested(target):
-        return column if column.type.equals(target) else column.cast(target)
+        return column if column.type.equals(target) else _cast(column, target)
     if column.type.equals(target, check_metadata=True):
         return column
+    if target.equals(_VARIANT) and is_shredded(column.type):
+        return reassembled(column, target)
     nulls = column.is_null() if column.null_count else None
     if pa.types.is_struct(target):
         return _struct(column, target, nulls)
@@ -104,6 +111,17 @@ def conform(column: pa.Array, target: pa.DataType) -> pa.Array:
         keys, items = conform(column.keys, target.key_type), conform(column.items, target.item_type)
         return pa.MapArray.from_arrays(offsets, keys, items, type=target, mask=nulls)
     return pa.ListArray.from_arrays(offsets, conform(column.values, target.value_type), type=target, mask=nulls)
+
+
+def _cast(column: pa.Array, target: pa.DataType) -> pa.Array:
+    if pa.types.is_timestamp(target) and column.type.equals(int96.STORED):
+        return int96.times(column, target)
+    if not (pa.types.is_timestamp(target) and pa.types.is_timestamp(column.type)):
+        return column.cast(target)
+    if (column.type.unit, target.unit) != ("ns", "us"):
+        return column.cast(target)
+    micros = fixed_array(fixed_values(column, np.int64) // 1000, pa.timestamp("us", column.type.tz), validity(column))
+    return micros.cast(target)
 
 
 def _struct(column: pa.StructArray, target: pa.StructType, nulls: pa.BooleanArray | None) -> pa.StructArray:

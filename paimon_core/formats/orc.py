@@ -15,7 +15,8 @@ from paimon_core.formats.arrow_types import FIELD_ID, ORC_FIELD_ID, arrow_schema
 from paimon_core.formats.evolution import conform, conform_batch, request_sources
 from paimon_core.formats.file_format import ReadRequest, WrittenFile
 from paimon_core.formats.input import read_errors
-from paimon_core.formats.orc_times import TimesAsNumbers, stripe_times
+from paimon_core.formats.orc_layout import read_tail
+from paimon_core.formats.orc_times import stripe_times, times_as_numbers
 from paimon_core.formats.output import OutputFile
 from paimon_core.formats.stats import ValueStats
 from paimon_core.io.file_io import FileIO, storage_errors
@@ -146,9 +147,10 @@ def _read_stripe(file: po.ORCFile, source: pa.NativeFile, index: int, names: lis
     except pa.ArrowInvalid as e:
         if "out of range for nanosecond" not in str(e):
             raise
-        numbers = TimesAsNumbers(source)
-        stripe = po.ORCFile(pa.PythonFile(numbers, mode="r")).read_stripe(index, columns=names)
-        stripe = stripe_times(source, numbers.tail, index).restored(stripe, file.schema)
+        tail = read_tail(source)
+        numbers = pa.PythonFile(times_as_numbers(source, tail), mode="r")
+        stripe = po.ORCFile(numbers).read_stripe(index, columns=names)
+        stripe = stripe_times(source, tail, index).restored(stripe, file.schema)
     stripe.validate(full=True)  # ORC files have no checksums, and their texts may be none
     return stripe
 

@@ -7,7 +7,6 @@ pyarrow, from the same file in which the columns of times are said to be numbers
 
 from __future__ import annotations
 
-import io
 from dataclasses import dataclass
 from datetime import datetime
 from zoneinfo import ZoneInfo
@@ -26,44 +25,19 @@ from paimon_core.formats.orc_layout import (
     messages,
     read_stream,
     read_streams,
-    read_tail,
     stored,
 )
 from paimon_core.formats.orc_runs import decode_runs
+from paimon_core.formats.refooted import RefootedFile
 
 _SECONDARY = 5
 _TIMES = (TIMESTAMP, TIMESTAMP_INSTANT)
 _UTC = ("UTC", "GMT", "Etc/UTC")
 
 
-class TimesAsNumbers(io.RawIOBase):
-    """An ORC file in which columns of times are numbers: the file, with another footer."""
-
-    def __init__(self, source: pa.NativeFile) -> None:
-        self._source, self.tail, self._place = source, read_tail(source), 0
-        self._end = _tail_of_numbers(self.tail)
-        self._size = self.tail.footer_start + len(self._end)
-
-    def readable(self) -> bool:
-        return True
-
-    def seekable(self) -> bool:
-        return True
-
-    def tell(self) -> int:
-        return self._place
-
-    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
-        self._place = offset + {io.SEEK_SET: 0, io.SEEK_CUR: self._place, io.SEEK_END: self._size}[whence]
-        return self._place
-
-    def read(self, size: int = -1) -> bytes:
-        stop = self._size if size is None or size < 0 else min(self._size, self._place + size)
-        edge = self.tail.footer_start
-        before = self._source.read_at(max(0, min(stop, edge) - self._place), self._place) if self._place < edge else b""
-        after = self._end[max(0, self._place - edge) : max(0, stop - edge)]
-        self._place += len(before) + len(after)
-        return bytes(before) + after
+def times_as_numbers(source: pa.NativeFile, tail: OrcTail) -> RefootedFile:
+    """An ORC file in which columns of times are numbers."""
+    return RefootedFile(source, tail.footer_start, _tail_of_numbers(tail))
 
 
 @dataclass(frozen=True, slots=True)

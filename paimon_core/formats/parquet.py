@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
 
 import numpy as np
@@ -13,23 +13,24 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 from pyarrow.fs import LocalFileSystem
 
-from paimon_core.errors import CorruptFileError, InvalidDataError, InvalidOptionError, UnsupportedFeatureError
+from paimon_core.errors import CorruptFileError, InvalidOptionError
 from paimon_core.expressions.arrow import to_arrow
 from paimon_core.expressions.predicate import Compare, In, Predicate, conjuncts, only_on
 from paimon_core.expressions.predicate import columns as columns_of
 from paimon_core.expressions.prune import may_match
 from paimon_core.formats.arrow_types import SEQUENCE_NUMBER, VALUE_KIND, arrow_schema
-from paimon_core.formats.columns import fixed_values, rows_at, without_rows
+from paimon_core.formats.columns import rows_at, without_rows
 from paimon_core.formats.evolution import conform_batch, request_sources
 from paimon_core.formats.file_format import ReadRequest, WrittenFile
 from paimon_core.formats.input import read_errors
+from paimon_core.formats.int96 import has_int96, with_bytes
 from paimon_core.formats.output import OutputFile
 from paimon_core.formats.required_parts import has_required_parts, with_required_parts
 from paimon_core.formats.stats import chunk_stats, float_stats, merge_stats
 from paimon_core.io.file_io import FileIO, storage_errors
 from paimon_core.options import FILE_COMPRESSION, ZSTD_LEVEL, Option, TableOptions, boolean, memory_size
 from paimon_core.spec.stats import UNKNOWN, ColumnStats
-from paimon_core.spec.types import DataField, Kind, TimeType, nested_types
+from paimon_core.spec.types import DataField, Kind
 
 _FLOATS = (Kind.FLOAT, Kind.DOUBLE)
 _SAMPLE_ROWS = 20_000
@@ -60,7 +61,7 @@ class ParquetFormat:
             sources = request_sources(list(file.schema_arrow), request)
             groups = _matching_groups(file.metadata, file.schema_arrow, request, sources)
             groups = _with_matches(file, request, groups, sources)
-            for batch in _batches(io, file, request, groups, sources):
+            for batch in _batches(file, request, groups, sources):
                 yield conform_batch(batch, sources, request)
 
     def read_rows(self, io: FileIO, request: ReadRequest, rows: NDArray[np.int64]) -> Iterator[pa.RecordBatch]:
@@ -75,7 +76,7 @@ class ParquetFormat:
             groups = np.unique(group_of)
             # positions among the rows of these groups alone
             left_out = (ends - np.array(sizes)) - (np.cumsum(np.isin(np.arange(len(sizes)), groups) * sizes) - sizes)
-            for batch in rows_at(_batches(io, file, request, groups.tolist(), sources), rows - left_out[group_of]):
+            for batch in rows_at(_batches(file, request, groups.tolist(), sources), rows - left_out[group_of]):
                 yield conform_batch(batch, sources, request)
 
     def read_others(self, io: FileIO, request: ReadRequest, rows: NDArray[np.int64]) -> Iterator[pa.RecordBatch]:
@@ -92,7 +93,7 @@ class ParquetFormat:
             inside = np.append(read, False)[group_of]
             left_out = np.cumsum(np.where(read, 0, sizes))
             others = rows[inside] - left_out[group_of[inside]]
-            for batch in without_rows(_batches(io, file, request, groups, sources), others):
+            for batch in without_rows(_batches(file, request, groups, sources), others):
                 yield conform_batch(batch, sources, request)
 
 
@@ -186,28 +187,20 @@ def _codec(options: TableOptions) -> str:
     return CODECS[name]
 
 
-def _has_nanos(request: ReadRequest) -> bool:
-    return any(isinstance(t, TimeType) and t.precision > 6 for f in request.fields for t in nested_types(f.type))
-
-
-def _open(io: FileIO, request: ReadRequest) -> pq.ParquetFile:
-    """The file with its footer read; closing it closes the stream. `CorruptFileError`: it is of another table."""
-    file = _open_as(io, request, "ns" if _has_nanos(request) else "us")
-    if missing := request.unread.difference(file.schema_arrow.names):
-        raise CorruptFileError(request.path, f"it has rows without {min(missing)}")
-    return file
-
-
-def _open_as(io: FileIO, request: ReadRequest, unit: str) -> pq.ParquetFile:
-    fs = io.arrow()
-    return pq.ParquetFile(
-        io.arrow_path(request.path),
-        filesystem=fs,
-        # a local disk is read as batches need it: no memory map, since a file that shrinks would end the process
-        pre_buffer=not isinstance(fs, LocalFileSystem),
-        # INT96 has nanoseconds of any day: microseconds reach further than Arrow's nanoseconds
-        coerce_int96_timestamp_unit=unit,
-    )
+@contextmanager
+def _open(io: FileIO, request: ReadRequest) -> Iterator[pq.ParquetFile]:
+    """The file with its footer read. Raises `CorruptFileError` where it is of another table."""
+    fs, path = io.arrow(), io.arrow_path(request.path)
+    # a local disk is read as batches need it: no memory map, since a file that shrinks would end the process
+    pre_buffer = not isinstance(fs, LocalFileSystem)
+    with ExitStack() as opened:
+        file = opened.enter_context(pq.ParquetFile(path, filesystem=fs, pre_buffer=pre_buffer))
+        if has_int96(file):
+            source = opened.enter_context(fs.open_input_file(path))
+            file = opened.enter_context(pq.ParquetFile(with_bytes(source)))
+        if missing := request.unread.difference(file.schema_arrow.names):
+            raise CorruptFileError(request.path, f"it has rows without {min(missing)}")
+        yield file
 
 
 def _with_required_parts(rows: pa.Table) -> pa.Table:
@@ -219,50 +212,11 @@ def _with_required_parts(rows: pa.Table) -> pa.Table:
 
 
 def _batches(
-    io: FileIO, file: pq.ParquetFile, request: ReadRequest, groups: list[int], sources: Sequence[str | None]
+    file: pq.ParquetFile, request: ReadRequest, groups: list[int], sources: Sequence[str | None]
 ) -> Iterator[pa.RecordBatch]:
     names = [s for s in sources if s is not None]
-    for field, source in zip(request.fields, sources, strict=True):
-        variants = source is not None and any(t.kind is Kind.VARIANT for t in nested_types(field.type))
-        if variants and _is_shredded(file.schema_arrow.field(source).type):
-            raise UnsupportedFeatureError(
-                f"Column {field.name!r} of file {request.path} is a shredded VARIANT: its values are stored in "
-                "parts, which only Spark's own scan puts together. Compact the table with the engine that writes it."
-            )
     size = _batch_rows(file.metadata, request)
-    batches = file.iter_batches(size, row_groups=groups, columns=names, use_threads=False)
-    moments = _int96_columns(file, names) if _has_nanos(request) else []
-    if not moments:
-        yield from batches
-        return
-    with _open_as(io, request, "us") as coarse:
-        checks = coarse.iter_batches(size, row_groups=groups, columns=moments, use_threads=False)
-        for batch, check in zip(batches, checks, strict=True):
-            for name in moments:
-                _check_nanos(name, batch.column(name), check.column(name), request.path)
-            yield batch
-
-
-def _int96_columns(file: pq.ParquetFile, names: Sequence[str]) -> list[str]:
-    places = _leaf_places(file.metadata)
-    return [n for n in names if n in places and file.metadata.schema.column(places[n]).physical_type == "INT96"]
-
-
-def _check_nanos(name: str, nanos: pa.Array, micros: pa.Array, path: str) -> None:
-    """Arrow lets nanoseconds of INT96 overflow without a word."""
-    found = fixed_values(nanos, np.int64) // 1000
-    wrong = (np.abs(found - fixed_values(micros, np.int64)) > 1) & np.asarray(nanos.is_valid())
-    if wrong.any():
-        raise InvalidDataError(
-            f"Column {name!r} of file {path} has times that nanoseconds do not reach: of TIMESTAMP(7) and more this "
-            "version reads the years 1678 to 2261. Change the column to TIMESTAMP(6) with the engine that writes it."
-        )
-
-
-def _is_shredded(arrow: pa.DataType) -> bool:
-    """Whether there is a VARIANT with parts in columns of their own, in the type or in it somewhere."""
-    inner = [arrow.field(i) for i in range(arrow.num_fields)] if pa.types.is_nested(arrow) else []
-    return {"metadata", "typed_value"} <= {f.name for f in inner} or any(_is_shredded(f.type) for f in inner)
+    yield from file.iter_batches(size, row_groups=groups, columns=names, use_threads=False)
 
 
 def _leaf_places(footer: pq.FileMetaData) -> dict[str, int]:

@@ -43,6 +43,7 @@ from paimon_core.spec.paths import data_file_path
 from paimon_core.spec.schema import TableSchema
 from paimon_core.spec.split import DeletionFile
 from paimon_core.spec.types import DataField
+from paimon_core.store.coarse_times import with_coarse
 from paimon_core.store.index_files import read_deletions
 from paimon_core.store.partitions import partition_value
 from paimon_core.store.row_tracking import tracking_fields, with_tracking
@@ -242,7 +243,8 @@ def stored_fields(store: TableStore, schema_id: int) -> tuple[DataField, ...]:
     """The columns of a file that was written with a version of the schema, which is read once."""
     if schema_id == store.schema.id:
         return file_fields(store)
-    return store.cache.get(store.paths.schema(schema_id), lambda: fields_of(read_schema(store, schema_id)))
+    fields = store.cache.get(store.paths.schema(schema_id), lambda: fields_of(read_schema(store, schema_id)))
+    return with_coarse(fields, store.coarse) if store.coarse else fields
 
 
 def fields_of_file(store: TableStore, file: DataFileMeta) -> tuple[DataField, ...]:

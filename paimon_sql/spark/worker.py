@@ -30,6 +30,7 @@ from paimon_core.scan.reduction import Reduction
 from paimon_core.scan.views import View, read_view
 from paimon_core.spec.message import encode_message
 from paimon_core.spec.split import DataSplit, decode_split
+from paimon_core.store.coarse_times import in_microseconds
 from paimon_core.store.table_store import TableStore
 from paimon_core.write.column_updates import ColumnUpdates, EvolvedChangesWriter
 from paimon_core.write.dynamic_buckets import AssignmentBase
@@ -69,7 +70,8 @@ def split_batches(
     store: TableStore, required: StructType, predicate: Predicate | None, view: View, split: DataSplit
 ) -> Iterator[pa.RecordBatch]:
     """The batches of a split with the columns Spark requires."""
-    yield from _for_spark(read_view(store, view, split, required.fieldNames(), predicate), required)
+    rows = read_view(in_microseconds(store), view, split, required.fieldNames(), predicate)
+    yield from _for_spark(rows, required)
 
 
 def read_format_function(store: TableStore, required: StructType, predicate: Predicate | None) -> BatchFunction:
@@ -167,7 +169,7 @@ def _reduce(
     reduction: Reduction,
     partitions: Iterator[pa.RecordBatch],
 ) -> Iterator[pa.RecordBatch]:
-    split = decode_split(_only_text(partitions))
+    split, store = decode_split(_only_text(partitions)), in_microseconds(store)
     rows = read_view(store, view, split, reduction.columns(store.schema), predicate)
     yield from _for_spark(reduction.apply(store, rows), result)
 

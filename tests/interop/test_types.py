@@ -124,6 +124,19 @@ def test_ancient_days(engines: Engines) -> None:
     engines.same_metadata("t")
 
 
+def test_columns_of_nanoseconds_hold_any_year(engines: Engines) -> None:
+    days = ("9999-12-31 23:59:59.123456", "1600-01-01 00:00:00.5", "1969-12-31 12:00:00.000001", "2024-02-29 00:00:00")
+    rows = [f"({i}, TIMESTAMP_NTZ'{d}', TIMESTAMP'{d}', array(TIMESTAMP_NTZ'{d}'))" for i, d in enumerate(days)]
+    columns = "id INT, n TIMESTAMP(9), l TIMESTAMP(7) WITH LOCAL TIME ZONE, a ARRAY<TIMESTAMP(9)>"
+    for name, keys in (("append", ""), ("keyed", ", PRIMARY KEY (id) NOT ENFORCED")):
+        options = "'bucket' = '1', 'bucket-key' = 'id', 'write-only' = 'true'"
+        engines.run("ours", f"CREATE TABLE {name} ({columns}{keys}) WITH ({options})")
+        engines.run("java", f"INSERT INTO {name} VALUES {', '.join(rows)}", f"INSERT INTO {name} VALUES {rows[1]}")
+        assert len(engines.both(f"SELECT * FROM {name}")) == 5 - bool(keys)
+        engines.both(f"SELECT id, n FROM {name} WHERE n < '1970-01-01' AND l > '1000-01-01'")
+        engines.both(f"SELECT min(n), max(n), max(l) FROM {name}")
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_metadata_does_not_tell_who_wrote(engines: Engines, java: tuple[JavaOracle, str], kind: str) -> None:
     for engine in ENGINES:

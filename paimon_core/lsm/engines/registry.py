@@ -166,14 +166,24 @@ def _own_function(
     return name
 
 
+def sequence_group_columns(options: TableOptions) -> frozenset[str]:
+    """The columns that order sequence groups."""
+    return frozenset(name for sequence in _group_columns(options).values() for name in sequence)
+
+
+def _group_columns(options: TableOptions) -> dict[str, tuple[str, ...]]:
+    """By option the columns that order its group."""
+    keys = sorted(k for k in options.values if k.startswith(FIELDS_PREFIX) and k.endswith(_GROUP_SUFFIX))
+    return {k: names(k[len(FIELDS_PREFIX) : -len(_GROUP_SUFFIX)]) for k in keys}
+
+
 def _sequence_groups(schema: TableSchema, options: TableOptions) -> tuple[SequenceGroup, ...]:
     """The groups that options define. Raises `InvalidOptionError` naming the option."""
     removing = options[PARTIAL_UPDATE_REMOVE_ON_GROUP]
-    found = [(k, v) for k, v in options.values.items() if k.startswith(FIELDS_PREFIX) and k.endswith(_GROUP_SUFFIX)]
     groups: list[SequenceGroup] = []
     taken: set[str] = set()
-    for key, value in sorted(found):
-        sequence = names(key[len(FIELDS_PREFIX) : -len(_GROUP_SUFFIX)])
+    for key, sequence in _group_columns(options).items():
+        value = options.values[key]
         protected = tuple(n for n in dict.fromkeys(names(value)) if n not in sequence)
         for name in sequence + protected:
             _check_group_column(schema, key, name, taken)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import struct
+from contextlib import suppress
 from datetime import date, datetime
 from decimal import Decimal
 from pathlib import Path
@@ -18,6 +20,7 @@ from paimon_core.errors import CorruptFileError, InvalidDataError, InvalidOption
 from paimon_core.expressions.predicate import And, Compare, In
 from paimon_core.formats.arrow_types import arrow_schema, arrow_type, field_id, key_value_fields
 from paimon_core.formats.file_format import ReadRequest
+from paimon_core.formats.int96 import with_bytes
 from paimon_core.formats.parquet import ParquetFileWriter, ParquetFormat
 from paimon_core.formats.registry import format_of_file
 from paimon_core.io.local import LocalFileIO
@@ -241,7 +244,7 @@ def test_decimals_are_exact_in_bounds(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("kind", ["plain", "in an array", "in a row"])
-def test_shredded_variants_are_refused_not_misread(kind: str, tmp_path: Path) -> None:
+def test_shredded_variants_are_put_together(kind: str, tmp_path: Path) -> None:
     shredded = pa.struct([("metadata", pa.binary()), ("value", pa.binary()), ("typed_value", pa.int64())])
     one = {"metadata": b"\x01\0\0", "value": None, "typed_value": 5}
     declared, stored, value = {
@@ -257,18 +260,52 @@ def test_shredded_variants_are_refused_not_misread(kind: str, tmp_path: Path) ->
     pq.write_table(pa.table({"k": pa.array([1], pa.int32()), "x": pa.array([value], stored)}), path)
     fields = [DataField(id=0, name="k", type=INT), DataField(id=1, name="x", type=declared)]
     assert read(path, fields[:1])["k"].to_pylist() == [1]
-    with pytest.raises(UnsupportedFeatureError, match=r"'x' of file .*f\.parquet is a shredded VARIANT"):
-        read(path, fields)
+    five = {"value": b"\x0c\x05", "metadata": b"\x01\0\0"}
+    whole = {"plain": five, "in an array": [five], "in a row": {"v": five}}
+    assert read(path, fields)["x"].to_pylist() == [whole[kind]]
 
 
-def test_nanoseconds_that_overflow_are_refused_not_misread(tmp_path: Path) -> None:
-    near, far = datetime(2024, 1, 1, 1, 2, 3, 456789), datetime(9999, 12, 31)
-    fields = one_field(parse_type("TIMESTAMP(9)"))
-    for values, fits in (([near, None], True), ([near, far], False)):
-        table = pa.table({"c": pa.array(values, pa.timestamp("us"))})
-        pq.write_table(table, tmp_path / "f.parquet", use_deprecated_int96_timestamps=True)
-        if fits:
-            assert read(tmp_path / "f.parquet", fields)["c"].cast(pa.timestamp("us")).to_pylist() == values
-        else:
-            with pytest.raises(InvalidDataError, match=r"'c' of file .*years 1678 to 2261"):
-                read(tmp_path / "f.parquet", fields)
+FAR = [datetime(2024, 1, 1, 1, 2, 3, 456789), datetime(9999, 12, 31, 1, 2, 3, 456789), datetime(1, 1, 1), None]
+
+
+@pytest.mark.parametrize("nested", [False, True])
+@pytest.mark.parametrize("dictionary", [False, True])
+def test_int96_is_read_of_any_year(nested: bool, dictionary: bool, tmp_path: Path) -> None:
+    stored = pa.array(FAR, pa.timestamp("us"))
+    declared: DataType = parse_type("TIMESTAMP(6)")
+    if nested:
+        stored = pa.ListArray.from_arrays(pa.array([0, 2, 2, 3, 4], pa.int32()), stored)
+        declared = CollectionType(Kind.ARRAY, element=declared)
+    table = pa.table({"k": pa.array([1, 2, 3, 4], pa.int32()), "c": stored})
+    path = tmp_path / "f.parquet"
+    pq.write_table(table, path, use_deprecated_int96_timestamps=True, use_dictionary=dictionary)
+    assert read(path, [DataField(id=1, name="c", type=declared)])["c"].to_pylist() == stored.to_pylist()
+    content = path.read_bytes()
+    for place in range(len(content) - 1, len(content) - 300, -1):  # the footer
+        with suppress(ValueError):
+            with_bytes(pa.BufferReader(content[:place] + bytes([content[place] ^ 0x5C]) + content[place + 1 :]))
+
+
+def test_int96_may_have_negative_nanoseconds_of_a_day(tmp_path: Path) -> None:
+    path, noon = tmp_path / "f.parquet", [datetime(1969, 12, 31, 12, 0, 0, 1), datetime(1600, 1, 1, 12)]
+    table = pa.table({"c": pa.array(noon, pa.timestamp("us"))})
+    pq.write_table(table, path, use_deprecated_int96_timestamps=True, use_dictionary=False, compression="none")
+    day, content = 86_400 * 10**9, path.read_bytes()
+    for number, nanos in ((2_440_587, day // 2 + 1000), (2_305_448, day // 2)):
+        before, after = (struct.pack("<qi", n, d) for n, d in ((nanos, number), (nanos - day, number + 1)))
+        assert content.count(before) == 1
+        content = content.replace(before, after)
+    path.write_bytes(content)
+    assert read(path, one_field(parse_type("TIMESTAMP(6)")))["c"].to_pylist() == noon
+    with pytest.raises(InvalidDataError, match="'c' of file .* would result in out of bounds timestamp"):
+        read(path, one_field(parse_type("TIMESTAMP(9)")))
+
+
+def test_nanoseconds_are_read_as_either(tmp_path: Path) -> None:
+    exact = [-1, -1000, 1999, 2**63 - 1, -(2**63), None]
+    pq.write_table(pa.table({"c": pa.array(exact, pa.timestamp("ns", "UTC"))}), tmp_path / "f.parquet")
+    found = read(tmp_path / "f.parquet", one_field(parse_type("TIMESTAMP(6) WITH LOCAL TIME ZONE")))["c"]
+    assert found.cast(pa.int64()).to_pylist() == [-1, -1, 1, 2**63 // 1000, -(2**63) // 1000, None]
+    table = pa.table({"c": pa.array([-1, 999, 10**18 + 1, None], pa.timestamp("ns"))})
+    pq.write_table(table, tmp_path / "g.parquet", use_deprecated_int96_timestamps=True)
+    assert read(tmp_path / "g.parquet", one_field(parse_type("TIMESTAMP(9)")))["c"].equals(table["c"])

@@ -1,0 +1,52 @@
+"""Which columns a reader of microseconds gets in microseconds."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+from paimon_core.io.local import LocalFileIO
+from paimon_core.spec.types import (
+    STRING,
+    CollectionType,
+    DataField,
+    DataType,
+    Kind,
+    MapType,
+    RowType,
+    TimeType,
+)
+from paimon_core.store.bucket_files import stored_fields
+from paimon_core.store.coarse_times import in_microseconds
+from paimon_core.store.new_schema import new_table_schema
+from paimon_core.store.schemas import create_schema
+from paimon_core.store.table_store import TableStore
+
+NANOS, LOCAL = TimeType(Kind.TIMESTAMP, precision=9), TimeType(Kind.TIMESTAMP_LTZ, precision=7)
+ROW = RowType(fields=(DataField(id=0, name="t", type=NANOS), DataField(id=1, name="n", type=STRING)))
+TYPES: dict[str, DataType] = {
+    **dict.fromkeys(("key", "part", "sequence", "time", "group"), NANOS),
+    "local": LOCAL,
+    "milli": TimeType(Kind.TIMESTAMP, precision=3),
+    "nested": CollectionType(Kind.ARRAY, element=MapType(key=STRING, value=ROW)),
+}
+OPTIONS = {"primary-key": "key,part", "partition": "part", "merge-engine": "partial-update"}
+
+
+def store_of(root: Path, **options: str) -> TableStore:
+    fields = [DataField(id=0, name=n, type=t) for n, t in TYPES.items()]
+    schema = new_table_schema(fields, options={**OPTIONS, **{k.replace("_", "."): v for k, v in options.items()}})
+    assert create_schema(LocalFileIO(), str(root), schema)
+    return TableStore.of(LocalFileIO(), str(root), schema)
+
+
+def test_columns_that_decide_between_rows_keep_their_digits(tmp_path: Path) -> None:
+    store = store_of(tmp_path, sequence_field="sequence", **{"fields.group.sequence-group": "time"})
+    coarse = in_microseconds(store)
+    changed = {f.name: f.type.sql() for f in coarse.schema.fields if f not in store.schema.fields}
+    assert changed.keys() == {"time", "local", "nested"}
+    assert changed["local"] == "TIMESTAMP(6) WITH LOCAL TIME ZONE"
+    assert changed["nested"] == store.schema.field_by_name["nested"].type.sql().replace("TIMESTAMP(9)", "TIMESTAMP(6)")
+    assert in_microseconds(coarse) is coarse
+    older = replace(coarse, schema=replace(coarse.schema, id=1))
+    assert stored_fields(older, 0) == stored_fields(coarse, 0)
