@@ -25,12 +25,14 @@ from paimon_sql.preprocess.session import configuration, use_catalog
 from paimon_sql.preprocess.statements import Statement, is_terminated, split_statements
 from paimon_sql.preprocess.system_tables import system_tables
 from paimon_sql.preprocess.table_functions import table_functions
+from paimon_sql.preprocess.table_like import EXCLUDED_PROPERTY
 from paimon_sql.preprocess.tags import tag_statements
 from paimon_sql.preprocess.tokens import tokenize
 from paimon_sql.preprocess.unnest import unnest
 
 __all__ = [
     "DECLARED_TYPES_PROPERTY",
+    "EXCLUDED_PROPERTY",
     "RULES",
     "CatalogStatement",
     "PreprocessError",
@@ -70,8 +72,8 @@ _FIRST_WORD = re.compile(
     re.DOTALL,
 )
 _CREATE_IN_FLINK_STYLE = re.compile(
-    r"\b(?=[bmprtvw])(?:with|primary|bytes|row|multiset|varbinary|binary|varchar(?!\s*\()|timestamp(?:_ntz|_ltz)?(?=\s*\()"
-    r"|watermark|metadata|temporary)\b|[,(]\s*[\w`]+\s+as\b"
+    r"\b(?=[blmprtvw])(?:with|primary|bytes|row|multiset|varbinary|binary|varchar(?!\s*\()|timestamp(?:_ntz|_ltz)?(?=\s*\()"
+    r"|watermark|metadata|temporary|like(?=\s+[\w.`]+\s*\())\b|\)\s*like\s+[\w`]|[,(]\s*[\w`]+\s+as\b"
 )
 
 
