@@ -18,6 +18,7 @@ from paimon_sql.preprocess.copy_into import copy_into
 from paimon_sql.preprocess.create_table import create_table
 from paimon_sql.preprocess.dynamic_options import dynamic_options
 from paimon_sql.preprocess.errors import PreprocessError
+from paimon_sql.preprocess.inserted_rows import without_rows
 from paimon_sql.preprocess.properties import alter_properties, database_properties
 from paimon_sql.preprocess.quiet_stretches import without_quiet_stretches
 from paimon_sql.preprocess.rewriting import Rewriting
@@ -88,9 +89,12 @@ def rewriting(text: str) -> Rewriting:
     Raises PreprocessError where a statement in Flink style contradicts itself. Text that cannot be tokenized is
     left as it is: Spark reports what is wrong with it.
     """
-    if not _may_change(text) or (tokens := tokenize(without_quiet_stretches(text))) is None:
+    if not _may_change(text):
         return Rewriting(text)
-    return Rewriting(text, copy_into(text, tokens) or [edit for rule in RULES for edit in rule(tokens)])
+    quiet, edits = without_rows(text)
+    if (tokens := tokenize(without_quiet_stretches(quiet))) is None:
+        return Rewriting(text)
+    return Rewriting(text, copy_into(text, tokens) or [*edits, *(edit for rule in RULES for edit in rule(tokens))])
 
 
 def _may_change(text: str) -> bool:
