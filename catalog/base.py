@@ -87,3 +87,6 @@ class Catalog(Protocol):
 
     def alter_table(self, identifier: Identifier, changes: Sequence[SchemaChange]) -> None:
         """Apply changes as one new schema version. See `apply_changes`. Raises `CommitConflictError`."""
+
+    def stage_alter(self, identifier: Identifier, changes: Sequence[SchemaChange]) -> StagedTable:
+        """A table under the schema that `alter_table` would give it, which is published with rows of its columns."""

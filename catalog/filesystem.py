@@ -29,7 +29,7 @@ from paimon_core.io.file_io import FileIO
 from paimon_core.options import COMMIT_UNSAFE_STORAGE, TableOptions
 from paimon_core.spec.paths import TablePaths, check_name
 from paimon_core.spec.schema import TableSchema, encode_schema
-from paimon_core.store.branches import check_lending_branches, open_branch
+from paimon_core.store.branches import branch_schema, check_lending_branches, open_branch
 from paimon_core.store.cache import MetadataCache
 from paimon_core.store.new_schema import check_schema, replacing_schema, same_partitions
 from paimon_core.store.schema_changes import RemoveOption, SchemaChange, SetOption, UpdateComment, apply_changes
@@ -172,21 +172,40 @@ class FileSystemCatalog:
             raise TableExistsError(f"The folder of table {target} already exists.") from e
 
     def alter_table(self, identifier: Identifier, changes: Sequence[SchemaChange]) -> None:
-        if identifier.system_table is not None:
-            _check_plain(identifier)
         for _ in range(_ALTER_ATTEMPTS):
-            table = self.load_table(identifier)
-            schema = table.schema
-            _check_changes(identifier, schema, changes)
-            has_snapshots = latest_snapshot(table.store) is not None
-            changed = apply_changes(schema, changes, time.time_ns() // 1_000_000, has_snapshots=has_snapshots)
-            if is_format_table(changed.options):
-                check_format_schema(changed)
-            if changed is not schema:
-                check_lending_branches(table.store, TableOptions(changed.options))
-            if changed is schema or self._publish(self._version_dir(identifier), changed):
+            table, changed = self._altered(identifier, changes)
+            if changed is table.schema or self._publish(self._version_dir(identifier), changed):
                 return
         raise CommitConflictError(f"Table {identifier} is being altered by others all the time: try again later.")
+
+    def stage_alter(self, identifier: Identifier, changes: Sequence[SchemaChange]) -> StagedTable:
+        table, changed = self._altered(identifier, changes)
+        store = table.store
+
+        def publish() -> None:
+            if changed is table.schema or self._publish(self._version_dir(identifier), changed):
+                return
+            latest = branch_schema(store, store.branch)
+            if latest is None or replace(latest, time_millis=changed.time_millis) != changed:
+                raise CommitConflictError(f"Table {identifier} was altered meanwhile: nothing was written, try again.")
+
+        staged = TableStore.of(store.io, store.root, changed, store.cache, store.branch)
+        return StagedTable(replace(table, store=staged), publish)
+
+    def _altered(self, identifier: Identifier, changes: Sequence[SchemaChange]) -> tuple[Table, TableSchema]:
+        """A table as it is, and what changes make of its schema."""
+        if identifier.system_table is not None:
+            _check_plain(identifier)
+        table = self.load_table(identifier)
+        schema = table.schema
+        _check_changes(identifier, schema, changes)
+        has_snapshots = latest_snapshot(table.store) is not None
+        changed = apply_changes(schema, changes, time.time_ns() // 1_000_000, has_snapshots=has_snapshots)
+        if is_format_table(changed.options):
+            check_format_schema(changed)
+        if changed is not schema:
+            check_lending_branches(table.store, TableOptions(changed.options))
+        return table, changed
 
     def _table(self, identifier: Identifier, schema: TableSchema) -> Table:
         return Table(TableStore.of(self.io, self._table_dir(identifier), schema, self.cache))

@@ -122,7 +122,15 @@ def _keys(kind: str, option: str, given: Sequence[str], options: dict[str, str])
     text = options.pop(option, None)
     if text is not None and given:
         raise InvalidSchemaError(f"The {kind} is defined twice, by the statement and by the option {option!r}.")
-    return tuple(given) if text is None else names(text)
+    if text is None:
+        return tuple(given)
+    found = names(text)
+    if len(found) != len(text.rstrip(", ").split(",")) or not found:
+        raise InvalidSchemaError(
+            f"Option {option!r} = {text!r} has an empty name: list the columns of the {kind} with commas between them, "
+            "or leave the option out."
+        )
+    return found
 
 
 def numbered(field: DataField, ids: Iterable[int]) -> DataField:
@@ -203,6 +211,8 @@ def _check_bucket(schema: TableSchema, options: TableOptions) -> None:
 
 def _check_sequence(schema: TableSchema, options: TableOptions) -> None:
     columns = options[SEQUENCE_FIELD]
+    if SEQUENCE_FIELD in options and not columns:
+        raise InvalidOptionError("Option 'sequence.field' names no column: name one, or leave it out.")
     _check_unique("Sequence field", columns, columns)
     _named(schema, "sequence.field", columns)
     for name in columns:

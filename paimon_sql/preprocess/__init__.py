@@ -18,6 +18,7 @@ from paimon_sql.preprocess.copy_into import copy_into
 from paimon_sql.preprocess.create_table import create_table
 from paimon_sql.preprocess.dynamic_options import dynamic_options
 from paimon_sql.preprocess.errors import PreprocessError
+from paimon_sql.preprocess.inserted_rows import without_rows
 from paimon_sql.preprocess.properties import alter_properties, database_properties
 from paimon_sql.preprocess.quiet_stretches import without_quiet_stretches
 from paimon_sql.preprocess.rewriting import Rewriting
@@ -25,12 +26,14 @@ from paimon_sql.preprocess.session import configuration, use_catalog
 from paimon_sql.preprocess.statements import Statement, is_terminated, split_statements
 from paimon_sql.preprocess.system_tables import system_tables
 from paimon_sql.preprocess.table_functions import table_functions
+from paimon_sql.preprocess.table_like import EXCLUDED_PROPERTY
 from paimon_sql.preprocess.tags import tag_statements
 from paimon_sql.preprocess.tokens import tokenize
 from paimon_sql.preprocess.unnest import unnest
 
 __all__ = [
     "DECLARED_TYPES_PROPERTY",
+    "EXCLUDED_PROPERTY",
     "RULES",
     "CatalogStatement",
     "PreprocessError",
@@ -70,8 +73,8 @@ _FIRST_WORD = re.compile(
     re.DOTALL,
 )
 _CREATE_IN_FLINK_STYLE = re.compile(
-    r"\b(?=[bmprtvw])(?:with|primary|bytes|row|multiset|varbinary|binary|varchar(?!\s*\()|timestamp(?:_ntz|_ltz)?(?=\s*\()"
-    r"|watermark|metadata|temporary)\b|[,(]\s*[\w`]+\s+as\b"
+    r"\b(?=[blmprtvw])(?:with|primary|bytes|row|multiset|varbinary|binary|varchar(?!\s*\()|timestamp(?:_ntz|_ltz)?(?=\s*\()"
+    r"|watermark|metadata|temporary|like(?=\s+[\w.`]+\s*\())\b|\)\s*like\s+[\w`]|[,(]\s*[\w`]+\s+as\b"
 )
 
 
@@ -86,9 +89,12 @@ def rewriting(text: str) -> Rewriting:
     Raises PreprocessError where a statement in Flink style contradicts itself. Text that cannot be tokenized is
     left as it is: Spark reports what is wrong with it.
     """
-    if not _may_change(text) or (tokens := tokenize(without_quiet_stretches(text))) is None:
+    if not _may_change(text):
         return Rewriting(text)
-    return Rewriting(text, copy_into(text, tokens) or [edit for rule in RULES for edit in rule(tokens)])
+    quiet, edits = without_rows(text)
+    if (tokens := tokenize(without_quiet_stretches(quiet))) is None:
+        return Rewriting(text)
+    return Rewriting(text, copy_into(text, tokens) or [*edits, *(edit for rule in RULES for edit in rule(tokens))])
 
 
 def _may_change(text: str) -> bool:

@@ -16,6 +16,7 @@ from paimon_sql.preprocess.column_list import ColumnList, PrimaryKey, read_colum
 from paimon_sql.preprocess.column_types import DECLARED_TYPES_PROPERTY
 from paimon_sql.preprocess.errors import PreprocessError
 from paimon_sql.preprocess.quoting import quoted_text
+from paimon_sql.preprocess.table_like import refuse_columns, table_like
 from paimon_sql.preprocess.tokens import Cursor, Edit, is_string
 
 PRIMARY_KEY_PROPERTY = "primary-key"
@@ -48,9 +49,14 @@ def create_table(tokens: Sequence[Token]) -> list[Edit]:
     _refuse_temporary(cursor)
     if not _take_header(cursor):
         return []
+    if copied := table_like(cursor):
+        return copied
+    behind_name = cursor.index
     columns = read_columns(cursor)
     if columns is None:
         return []
+    if cursor.index > behind_name:
+        refuse_columns(cursor)
     clauses = _read_clauses(cursor)
     is_flink = clauses.is_with or columns.primary_keys or columns.types.flink_only
     if clauses.provider != "paimon" or not is_flink:

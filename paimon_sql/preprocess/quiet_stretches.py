@@ -17,12 +17,19 @@ _LOUD = (
     "ARRAY|BINARY|BYTES|FROM|INTO|JOIN|MAP|MULTISET|OVERWRITE|ROW|SELECT|STREAM|TABLE|TIMESTAMP|TIMESTAMP_LTZ"
     r"|TIMESTAMP_NTZ|UNNEST|UPDATE|USING|VALUES|VARBINARY|VARCHAR|PAIMON_\w+"
 )
-_INITIALS = "".join(sorted({word[0] for word in _LOUD.split("|")}))
-_WORD = rf"(?!(?=[{_INITIALS}])(?:{_LOUD})\b)\w++(?!['\"$])"
-_QUOTED = r"""'[^'\\]*+'(?!')|"[^"\\]*+"(?!")|`[^`]*+`(?!`)"""
-_PIECE = rf"\s*+(?:{_WORD}|{_QUOTED}|[.,=<>!+*%|&^~]|-(?!-))"
-_INNER_GROUP = rf"\s*+\((?:{_PIECE}){{0,{_LONGEST_GROUP}}}+\s*+\)"
-_PART = rf"(?:{_PIECE}|\s*+\((?:{_PIECE}|{_INNER_GROUP}){{0,{_LONGEST_GROUP}}}+\s*+\))"
+_FEW_LOUD = r"PAIMON_\w+"  # where a statement has no hint, constructor or type of Flink's
+_OF_MORE = ("/*+", "unnest", "array", "map", "row", "bytes", "binary", "multiset", "varchar", "timestamp")
+
+
+def _parts(loud: str) -> str:
+    """What a stretch is made of: words that are not loud, quotes, operators, and short groups of these."""
+    initials = "".join(sorted({word[0] for word in loud.split("|")}))
+    word = rf"(?!(?=[{initials}])(?:{loud})\b)\w++(?!['\"$])"
+    quoted = r"""'[^'\\]*+'(?!')|"[^"\\]*+"(?!")|`[^`]*+`(?!`)"""
+    piece = rf"\s*+(?:{word}|{quoted}|[.,=<>!+*%|&^~]|-(?!-))"
+    inner = rf"\s*+\((?:{piece}){{0,{_LONGEST_GROUP}}}+\s*+\)"
+    return rf"(?:{piece}|\s*+\((?:{piece}|{inner}){{0,{_LONGEST_GROUP}}}+\s*+\))"
+
 
 _SIZED_TYPE = r"(?:DECIMAL|CHAR|VARCHAR)\s*+\([\d\s,]++\)"
 _TYPE = rf"(?:TINYINT|SMALLINT|INT|INTEGER|BIGINT|FLOAT|DOUBLE|BOOLEAN|STRING|DATE|{_SIZED_TYPE})"
@@ -40,12 +47,24 @@ def _pattern(stretch: str, other: str) -> re.Pattern[str]:
     return re.compile(f"{stretch}|{_OTHER}|{other}", re.IGNORECASE | re.DOTALL)
 
 
-_EXPRESSIONS = _pattern(rf"{_PART}{{{_KEPT}}}({_PART}*){_PART}{{{_KEPT}}}|{_PART}++", r"\w++|\s++|[^\w'\"`/]")
+def _expressions(loud: str) -> re.Pattern[str]:
+    part = _parts(loud)
+    return _pattern(rf"{part}{{{_KEPT}}}({part}*){part}{{{_KEPT}}}|{part}++", r"\w++|\s++|[^\w'\"`/]")
+
+
+_EXPRESSIONS, _PLAIN_EXPRESSIONS = _expressions(_LOUD), _expressions(_FEW_LOUD)
 _COLUMNS = _pattern(rf",((?:{_COLUMN})++)", r"[^,'\"`/-]++|[,-]")
 _FIRST_WORD = re.compile(
-    rf"(?:\s++|{_COMMENT})*+(?:EXPLAIN\s++(?:\w++\s++)?)?(SELECT|WITH|INSERT|FROM|UPDATE|DELETE|MERGE|CREATE)\b",
+    rf"(?:\s++|{_COMMENT})*+(?:EXPLAIN\s++(?:\w++\s++)?)?(SELECT|WITH|INSERT|FROM|UPDATE|DELETE|MERGE|CREATE|ALTER)\b",
     re.IGNORECASE | re.DOTALL,
 )
+# columns whose types are told to the catalog one by one are all read
+_ALTERS = re.compile(
+    r"ALTER\s++TABLE\s++[\w.`]++\s++(?:(?=SET\s*+\()|(?=ADD\b)(?!.*(?:TIMESTAMP|BINARY|MULTISET)))(SET|ADD)",
+    re.IGNORECASE | re.DOTALL,
+)
+_QUERY = re.compile(r"\bAS\s++SELECT\b", re.IGNORECASE)
+_UP_TO_QUERY = re.compile(rf"{_OTHER}|(AS\b\s*+SELECT\b)|\w++|[^\w'\"`/-]++|-", re.IGNORECASE | re.DOTALL)
 
 
 def without_quiet_stretches(text: str) -> str:
@@ -53,19 +72,51 @@ def without_quiet_stretches(text: str) -> str:
     first = _FIRST_WORD.match(text)
     if first is None or len(text) < _SHORTEST:
         return text
-    if first[1].upper() != "CREATE":
-        return _replaced(text, _EXPRESSIONS)
+    word = first[1].upper()
+    if word == "CREATE":
+        query = _query(text)
+        columns, behind = text[:query], text[query:]
+        return _without_columns(columns) + _without_expressions(behind)
+    if word == "ALTER":
+        alters = _ALTERS.match(text, first.start(1))
+        if alters is None:
+            return text
+        return _without_columns(text) if alters[1].upper() == "ADD" else _without_expressions(text)
+    return _without_expressions(text)
+
+
+def _without_expressions(text: str) -> str:
+    lower = text.lower()
+    has_more = any(word in lower for word in _OF_MORE)
+    return _replaced(text, _EXPRESSIONS if has_more else _PLAIN_EXPRESSIONS) or text
+
+
+def _without_columns(text: str) -> str:
     has_fields = "<" in text or "row" in text.lower()  # those of a type look like columns
-    return text if has_fields else _replaced(text, _COLUMNS)
+    return text if has_fields else _replaced(text, _COLUMNS) or text
 
 
-def _replaced(text: str, pattern: re.Pattern[str]) -> str:
+def _query(text: str) -> int:
+    """Where the query of CREATE TABLE … AS SELECT begins; the end where there is none."""
+    position = 0 if _QUERY.search(text) else len(text)
+    while position < len(text):
+        found = _UP_TO_QUERY.match(text, position)
+        if found is None:
+            break
+        if found[1]:
+            return found.start(1)
+        position = found.end()
+    return len(text)
+
+
+def _replaced(text: str, pattern: re.Pattern[str]) -> str | None:
+    """The text with strings for stretches; None where some quote or comment is not closed."""
     pieces: list[str] = []
     position = 0
     while position < len(text):
         found = pattern.match(text, position)
         if found is None:
-            return text  # some quote or comment is not closed
+            return None
         start, end = found.span(1)
         if end - start >= _SHORTEST:
             pieces += text[position:start], _as_string(text[start:end]), text[end : found.end()]

@@ -1,4 +1,4 @@
-"""SparkCatalog: a catalog of ours as Spark's `TableCatalog`, `SupportsNamespaces` and `ProcedureCatalog`."""
+"""SparkCatalog: one of ours as Spark's `TableCatalog`, `SupportsNamespaces`, `ProcedureCatalog` and their like."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from paimon_core.table import Table
 from paimon_sql.catalog.base import SYSTEM_DATABASE, Catalog, StagedTable
 from paimon_sql.catalog.identifier import BRANCH_OPTION, Identifier
 from paimon_sql.catalog.system_database import GLOBAL_TABLES
-from paimon_sql.preprocess import DECLARED_TYPES_PROPERTY
+from paimon_sql.preprocess import DECLARED_TYPES_PROPERTY, EXCLUDED_PROPERTY
 from paimon_sql.procedures import PROCEDURES, STATEMENTS
 from paimon_sql.spark.bucket_partitions import BUCKET, BucketTransform
 from paimon_sql.spark.copy_into import copy_statements
@@ -35,8 +35,8 @@ from paimon_sql.spark.errors import (
 from paimon_sql.spark.format_table_bridge import FormatSparkTable, StagedFormatTable
 from paimon_sql.spark.functions import FUNCTIONS, check_function, system_function
 from paimon_sql.spark.jvm import CATALOG, SQL, Jvm, python_map
+from paimon_sql.spark.no_views import NoViews
 from paimon_sql.spark.procedure_bridge import SparkProcedure, UnknownProcedure
-from paimon_sql.spark.proxy import Proxy
 from paimon_sql.spark.session_bridge import SessionBridge
 from paimon_sql.spark.staged_table import StagedSparkTable
 from paimon_sql.spark.table_bridge import (
@@ -58,7 +58,7 @@ _VERSIONS = frozenset((SCAN_VERSION, SCAN_TIMESTAMP_MILLIS.key, SCAN_TIMESTAMP.k
 _NOT_COPIED = ("path", "owner")  # of the source of CREATE TABLE LIKE
 
 
-class SparkCatalog(Proxy):
+class SparkCatalog(NoViews):
     """One configured catalog in one Spark session."""
 
     CARRIERS: ClassVar[Mapping[str, str]] = {
@@ -202,13 +202,17 @@ class SparkCatalog(Proxy):
         if not name.startswith(prefix):
             return self.createTable(identifier, info)
         copied = self.catalog.load_table(Identifier.parse(name.removeprefix(prefix))).schema
-        given = self._options(ours, python_map(info.properties()), staged=False)
+        properties = python_map(info.properties())
+        excluded = properties.pop(EXCLUDED_PROPERTY, "").split(",")
+        given = self._options(ours, properties, staged=False)
+        options = {k: v for k, v in copied.options.items() if k not in _NOT_COPIED and "options" not in excluded}
+        has_key = "primary-key" not in given and "constraints" not in excluded
         schema = new_table_schema(
             copied.fields,
-            partition_keys=copied.partition_keys,
-            options={k: v for k, v in (copied.options | given).items() if k not in _NOT_COPIED},
-            comment=python_map(info.properties()).get("comment", copied.comment),
-            primary_keys=() if "primary-key" in given else copied.primary_keys,
+            partition_keys=() if "partitions" in excluded else copied.partition_keys,
+            options=options | given,
+            comment=properties.get("comment", copied.comment),
+            primary_keys=copied.primary_keys if has_key else (),
         )
         self.catalog.create_table(ours, schema, ignore_if_exists=False)
         return self._latest(ours)
@@ -291,6 +295,7 @@ class SparkCatalog(Proxy):
             f"{CATALOG}.SupportsNamespaces",
             f"{CATALOG}.ProcedureCatalog",
             f"{CATALOG}.FunctionCatalog",
+            f"{CATALOG}.ViewCatalog",
         ]
 
     # -- ours ---------------------------------------------------------------------------------------------------------
@@ -342,6 +347,7 @@ class SparkCatalog(Proxy):
     ) -> TableSchema:
         """The schema of a statement's table, with `more` options."""
         properties = python_map(info.properties()) | dict(more or {})
+        properties.pop(EXCLUDED_PROPERTY, None)  # of a source that is no table of ours
         declared = properties.pop(DECLARED_TYPES_PROPERTY, None)
         return new_table_schema(
             apply_declared_types(from_struct(read_struct(info.schema().json())), declared),

@@ -12,6 +12,7 @@ from functools import partial
 from typing import Any
 
 from py4j.java_gateway import JavaObject
+from pyspark.errors.exceptions.captured import CapturedException
 
 from paimon_core.errors import InvalidNameError, InvalidOptionError, PaimonError, UnsupportedFeatureError
 from paimon_core.options import MERGE_SCHEMA, TableOptions
@@ -22,16 +23,19 @@ from paimon_sql.preprocess import CatalogStatement
 from paimon_sql.spark.analyze import AnalyzeStatement
 from paimon_sql.spark.catalog_bridge import PROVIDER, SparkCatalog
 from paimon_sql.spark.drop_partitions import DropPartitions
-from paimon_sql.spark.jvm import Jvm, class_name, with_elements
+from paimon_sql.spark.evolved_table import evolved_table, relation
+from paimon_sql.spark.jvm import Jvm, class_name, option_map, with_elements
 from paimon_sql.spark.path_catalog import PATHS, SparkPathCatalog
 from paimon_sql.spark.row_level_statement import RowLevelStatement
-from paimon_sql.spark.schema_evolution import INSERT, NESTED_COERCION, asking_for_evolution
+from paimon_sql.spark.schema_evolution import INSERT, NESTED_COERCION, asking_for_evolution, schema_changes
 from paimon_sql.spark.session_bridge import CATALOG_CLASSES, CATALOG_PREFIX, SessionBridge
 from paimon_sql.spark.statement import Statement
 from paimon_sql.spark.store_assignment import with_casts
+from paimon_sql.spark.types import read_struct
 from paimon_sql.spark.upsert import upsert, upserts
 
 _EXPLAIN = "ExplainCommand"
+_PRIVILEGES = "__required_write_privileges__"  # what Spark takes away when it looks a relation up
 _RELATIONS = ("UnresolvedRelation", "UnresolvedTable", "UnresolvedTableOrView")
 # Spark's parsed statements that are run by ours, and where each holds its table
 STATEMENTS: Mapping[str, tuple[type[Statement], str]] = {
@@ -173,7 +177,22 @@ class CatalogRegistry:
             # fields missing in nested columns are NULL then; only statements that evolve a schema look at this
             self.session.sessionState().conf().setConfString(NESTED_COERCION, "true")
             plan = asking_for_evolution(self.jvm, plan)
+        if plan.byName() and plan.withSchemaEvolution():
+            plan = self.bringing_columns(*found, table.with_options(options.values), plan)
         return with_casts(self.jvm, catalog.session, table, options, plan)
+
+    def bringing_columns(self, catalog: SparkCatalog, name: Identifier, table: Table, write: JavaObject) -> JavaObject:
+        """A write of a query's rows by name, to the table with the columns that these bring with them."""
+        try:
+            query = self.jvm.frame(self.session, write.query())
+        except CapturedException:
+            return write  # Spark says what is wrong
+        changes = schema_changes(table.store, read_struct(query.schema().json()).toNullable())
+        if not changes:
+            return write
+        options = {k: v for k, v in option_map(write.table().options()).items() if k != _PRIVILEGES}
+        target = relation(catalog, name, evolved_table(catalog, name, changes), options)
+        return with_elements(self.jvm, write, table=target, query=query.queryExecution().analyzed())
 
     def table_of(self, found: tuple[SparkCatalog, Identifier] | None) -> Table | None:
         """The table that rows are written to; None where there is none, of which Spark says what is wrong."""

@@ -7,7 +7,7 @@ too), then the table's own.
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -76,9 +76,16 @@ def row_place(table: Table) -> tuple[StructField, ...]:
 class ChangesTable(Proxy):
     """The changes of a table, write only."""
 
-    def __init__(self, jvm: Jvm, session: SessionBridge, table: Table, rules: ChangeRules) -> None:
+    def __init__(
+        self,
+        jvm: Jvm,
+        session: SessionBridge,
+        table: Table,
+        rules: ChangeRules,
+        before_commit: Callable[[], None] | None = None,
+    ) -> None:
         super().__init__(jvm)
-        self.session, self.table, self.rules = session, table, rules
+        self.session, self.table, self.rules, self.before_commit = session, table, rules, before_commit
 
     def name(self) -> str:
         return self.table.name
@@ -108,7 +115,9 @@ class ChangesTable(Proxy):
         return self.jvm.constants(f"{CATALOG}.TableCapability", "BATCH_WRITE")
 
     def newWriteBuilder(self, info: Any) -> Any:
-        return ChangesWriteBuilder(self.jvm, self.session, self.table, info, self.rules)
+        builder = ChangesWriteBuilder(self.jvm, self.session, self.table, info, self.rules)
+        builder.before_commit = self.before_commit
+        return builder
 
     class Java:
         implements = [f"{CATALOG}.SupportsWrite"]
@@ -165,6 +174,8 @@ class ChangesBatchWrite(PaimonBatchWrite):
             else:
                 rewritten, written = self._take_away(merged_removals(parts, rules.once), written)
             self.may_be_visible = True
+            if self.builder.before_commit is not None:
+                self.builder.before_commit()
             info = CommitInfo(user=self.table.new_commit_user(), operation=rules.operation)
             committed = commit_rows(self.builder.session, self.table, [*written, *rewritten], info)
         except CommitUnknownError:

@@ -79,6 +79,11 @@ def no_such_function(jvm: Jvm, identifier: Any) -> Py4JJavaError:
     return Py4JJavaError("no such function", jvm.java_class(f"{ANALYSIS}.NoSuchFunctionException")(identifier))
 
 
+def no_such_view(jvm: Jvm, identifier: Any) -> Py4JJavaError:
+    """What tells Spark's analyzer that a view does not exist: raise it from a proxy."""
+    return Py4JJavaError("no such view", jvm.java_class(f"{ANALYSIS}.NoSuchViewException")(identifier))
+
+
 def declared(jvm: Jvm, error: CapturedException, carrier: str) -> Py4JJavaError:
     """A Java exception that came out of the JVM, for a method that declares `carrier`: what is checked goes as that.
 

@@ -70,13 +70,7 @@ class Jvm:
 
     def compiled(self, name: str, source: str) -> JavaObject:
         """An object of a class that Janino, by which Spark compiles its own code, makes of Java source, once."""
-        if (name, source) not in self._constants:
-            compiler = self.java_class("org.codehaus.janino.SimpleCompiler")()
-            compiler.setParentClassLoader(self.java_class("org.apache.spark.util.Utils").getContextOrSparkClassLoader())
-            compiler.cook(source)
-            made = compiler.getClassLoader().loadClass(name).getDeclaredConstructor(self.array("java.lang.Class", []))
-            self._constants[name, source] = made.newInstance(self.array("java.lang.Object", []))
-        return self._constants[name, source]
+        return _compiled(self.gateway, name, source)
 
     def array(self, class_name: str, items: Iterable[Any]) -> JavaArray:
         values = tuple(items)
@@ -330,6 +324,21 @@ class Jvm:
     def _make_columns(self, schema_json: str) -> JavaArray:
         to_columns = self.java_class(f"{CATALOG}.CatalogV2Util").structTypeToV2Columns
         return to_columns(self._type_of_json(schema_json), False)
+
+
+@lru_cache(_KEPT)
+def _compiled(gateway: Any, name: str, source: str) -> JavaObject:
+    """See `Jvm.compiled`: once per gateway, as py4j knows methods by the name of their class."""
+
+    def java_class(full: str) -> Any:
+        return JavaClass(full, gateway._gateway_client)
+
+    compiler = java_class("org.codehaus.janino.SimpleCompiler")()
+    compiler.setParentClassLoader(java_class("org.apache.spark.util.Utils").getContextOrSparkClassLoader())
+    compiler.cook(source)
+    nothing = gateway.new_array(java_class("java.lang.Class"), 0)
+    made = compiler.getClassLoader().loadClass(name).getDeclaredConstructor(nothing)
+    return made.newInstance(gateway.new_array(java_class("java.lang.Object"), 0))
 
 
 def _is_plain(arrow_type: pa.DataType) -> bool:

@@ -49,7 +49,7 @@ def new_columns(target: Target, plan: Any) -> list[SchemaChange]:
     """What has to change in the target's schema before a merge that evolves it: columns of the source that `*` stands
     for, or that are assigned and not there."""
     actions = [*target.jvm.items(plan.matchedActions()), *target.jvm.items(plan.notMatchedActions())]
-    source = _source(target, plan).schema
+    source = _source(target, plan).schema.toNullable()
     if not any(class_name(a) in _STARS for a in actions):
         assigning = [a for a in actions if class_name(a) != "DeleteAction"]
         keys = [assigned_name(target, k.key()) for a in assigning for k in target.jvm.items(a.assignments())]

@@ -7,7 +7,7 @@ row to replace is stored (tables without a primary key), and the new row.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -34,7 +34,9 @@ from paimon_core.write.key_deletes import rewrites_keys
 from paimon_sql.catalog.identifier import Identifier
 from paimon_sql.preprocess.quoting import quoted_name
 from paimon_sql.spark.alignment import Alignment, aligned
+from paimon_sql.spark.catalog_bridge import SparkCatalog
 from paimon_sql.spark.changes_bridge import ChangeRules, ChangesTable, row_place
+from paimon_sql.spark.evolved_table import EvolvedTable, named_relation
 from paimon_sql.spark.filters import core_of_python
 from paimon_sql.spark.jvm import Jvm, class_name
 from paimon_sql.spark.session_bridge import SessionBridge
@@ -56,6 +58,7 @@ class Target:
     frame: DataFrame
     qualifiers: tuple[tuple[str, ...], ...]
     before: Snapshot | None  # the version of before the statement reads rows
+    publish: Callable[[], None] | None = None  # what makes columns visible that the statement brings
 
     @property
     def columns(self) -> list[str]:
@@ -119,7 +122,7 @@ class Target:
             # changes of a row range meet in one task, in order; new rows go anywhere
             path, spread = F.col(FILE_PATH), F.rand(0).cast("string")
             frame = frame.repartition(F.coalesce(path, spread)).sortWithinPartitions(FILE_PATH, ROW_INDEX)
-        sink = ChangesTable(self.jvm, self.session, self.table, changes.rules)
+        sink = ChangesTable(self.jvm, self.session, self.table, changes.rules, self.publish)
         return self.jvm.append(sink, frame._jdf.queryExecution().analyzed())
 
 
@@ -131,20 +134,26 @@ class Changes:
     rules: ChangeRules
 
 
-def open_target(jvm: Jvm, session: SessionBridge, catalog: str, table: Table, name: Identifier, plan: Any) -> Target:
-    """The target of a statement, whose table is the parsed `plan`: a relation, perhaps under an alias."""
+def open_target(
+    catalog: SparkCatalog, table: Table, name: Identifier, plan: Any, evolved: EvolvedTable | None = None
+) -> Target:
+    """The target of a statement, whose table is the parsed `plan`: a relation, perhaps under an alias. `evolved` is the
+    table with the columns that the statement brings."""
+    jvm, session = catalog.jvm, catalog.session
     spark, before = SparkSession(jvm.context, session.session), table.latest_snapshot()
-    full = (catalog, name.database, name.table)
-    reader = spark.read
-    if table.store.options[DATA_EVOLUTION]:
-        reader = reader.option(SCALAR_INDEX_SEARCH_MODE.key, "full")  # no row to change may be left out
-    frame = reader.table(".".join(map(quoted_name, full)))
+    full = (catalog.catalog_name, name.database, name.table)
+    # no row to change may be left out
+    options = {SCALAR_INDEX_SEARCH_MODE.key: "full"} if table.store.options[DATA_EVOLUTION] else {}
+    if evolved is None:
+        frame = spark.read.options(**options).table(".".join(map(quoted_name, full)))
+    else:
+        frame = DataFrame(jvm.frame(session.session, named_relation(catalog, name, evolved, options)), spark)
     qualifiers: tuple[tuple[str, ...], ...] = (full, full[1:], full[2:])
     if class_name(plan) == "SubqueryAlias":
         alias = plan.alias()
         frame, qualifiers = frame.alias(alias), ((alias,),)
     frame = frame.select("*", *(F.col(f.name).alias(_PLACE_PREFIX + f.name) for f in row_place(table)))
-    return Target(jvm, session, spark, table, frame, qualifiers, before)
+    return Target(jvm, session, spark, table, frame, qualifiers, before, evolved.publish if evolved else None)
 
 
 def delete_by_metadata(target: Target, condition: Any) -> bool:

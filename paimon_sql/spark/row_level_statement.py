@@ -10,6 +10,7 @@ from paimon_core.errors import UnsupportedFeatureError
 from paimon_core.options import MERGE_ENGINE, SCAN_DELTA_BRANCH, SCAN_FALLBACK_BRANCH, SCAN_SNAPSHOT_BRANCH
 from paimon_core.scan.chain import is_chain
 from paimon_core.table import Table
+from paimon_sql.spark.evolved_table import EvolvedTable, evolved_table
 from paimon_sql.spark.jvm import class_name
 from paimon_sql.spark.merge_into import brings_columns, merged_rows, new_columns
 from paimon_sql.spark.row_level import (
@@ -39,17 +40,17 @@ class RowLevelStatement(Statement):
             return self.plan  # Spark says what is wrong
 
     def _run(self, plan: Any, table: Table) -> None:
-        if class_name(plan) == "MergeIntoTable" and brings_columns(table, plan):
-            changes = new_columns(self._target(plan, table), plan)
-            if changes:
-                self.catalog.catalog.alter_table(self.identifier, changes)
-                table = self._load()
         target = self._target(plan, table)
+        if class_name(plan) == "MergeIntoTable" and brings_columns(table, plan):
+            changes = new_columns(target, plan)
+            if changes:
+                evolved = evolved_table(self.catalog, self.identifier, changes)
+                target = self._target(plan, evolved.table, evolved)
         if class_name(plan) == "DeleteFromTable" and delete_by_metadata(target, plan.condition()):
             return
         self.jvm.frame(self.session.session, target.command(self._changes(plan, target)))
 
-    def _target(self, plan: Any, table: Table) -> Target:
+    def _target(self, plan: Any, table: Table, evolved: EvolvedTable | None = None) -> Target:
         table.check_writable()
         _check_replaces(table, class_name(plan))
         if table.store.options[SCAN_FALLBACK_BRANCH]:
@@ -64,7 +65,7 @@ class RowLevelStatement(Statement):
                 f"full partitions, or in {changes!r}, that of changes."
             )
         relation = plan.targetTable() if class_name(plan) == "MergeIntoTable" else plan.table()
-        return open_target(self.jvm, self.session, self.catalog.catalog_name, table, self.identifier, relation)
+        return open_target(self.catalog, table, self.identifier, relation, evolved)
 
     def _changes(self, plan: Any, target: Target) -> Changes:
         kind = class_name(plan)

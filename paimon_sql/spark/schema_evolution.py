@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from pyspark.sql.types import StructType
+from pyspark.sql.types import ArrayType, MapType, NullType, StructField, StructType
 
 from paimon_core.options import MERGE_SCHEMA, MERGE_SCHEMA_EXPLICIT_CAST, MERGE_SCHEMA_TYPE_WIDENING
 from paimon_core.spec.casts import can_cast
@@ -37,8 +37,21 @@ def takes_change(store: TableStore, change: Any) -> bool:
 
 def schema_changes(store: TableStore, source: StructType) -> list[SchemaChange]:
     """What a table's schema needs to hold rows of a Spark schema by name: columns, nested fields, wider types."""
-    found = _changes(store.schema.fields, from_struct(source), ())
+    found = _changes(store.schema.fields, from_struct(_typed(source)), ())
     return [change for change in found if _takes(store, change)]
+
+
+def _typed(data_type: Any) -> Any:
+    """A Spark type without the fields that are NULL and nothing else: those ask for no type."""
+    match data_type:
+        case StructType():
+            typed = [f for f in data_type.fields if not isinstance(f.dataType, NullType)]
+            return StructType([StructField(f.name, _typed(f.dataType), f.nullable, f.metadata) for f in typed])
+        case ArrayType():
+            return ArrayType(_typed(data_type.elementType), data_type.containsNull)
+        case MapType():
+            return MapType(_typed(data_type.keyType), _typed(data_type.valueType), data_type.valueContainsNull)
+    return data_type
 
 
 def _changes(own: tuple[DataField, ...], given: tuple[DataField, ...], path: Path) -> Iterator[SchemaChange]:

@@ -128,6 +128,8 @@ def _ran(writer: Any, make: Callable[[], Any]) -> bool:
     with _settings(session, settings if evolves else {}):
         query = rows._jdf.queryExecution().analyzed()
         plan = with_elements(registry.jvm, make(), query=query, **({"withSchemaEvolution": True} if evolves else {}))
+        if evolves and (found := registry.find(plan.table())) is not None:
+            plan = registry.bringing_columns(*found, table.with_options(asked.values), plan)
         registry.jvm.frame(session._jsparkSession, plan)
     return True
 

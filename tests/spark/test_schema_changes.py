@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -161,6 +162,32 @@ def test_partitions_go_together_or_not_at_all(table: Any) -> None:
     table.sql("ALTER TABLE t DROP PARTITION (p = 1), PARTITION (p = 2)")
     assert rows(table, "SELECT * FROM t") == []
     assert table.sql("SELECT * FROM `t$snapshots`").count() == 2
+
+
+def test_a_statement_that_fails_brings_no_columns(spark: Any, warehouse: str) -> None:
+    spark.sql("CREATE TABLE t (a INT)")
+    spark.sql("INSERT INTO t VALUES (1)")
+    spark.conf.set("spark.paimon.write.merge-schema", "true")
+    merge = "MERGE INTO t USING {} AS s ON t.a = s.a WHEN MATCHED THEN UPDATE SET * WHEN NOT MATCHED THEN INSERT *"
+    wrong = "(SELECT 1 AS a, 1 / (1 - id) AS b FROM range(1, 2))"
+    before = {str(p) for p in Path(warehouse).rglob("*")}
+    for statement in (f"INSERT INTO t BY NAME FROM {wrong}", merge.format(wrong)):
+        with pytest.raises(PySparkException, match="DIVIDE_BY_ZERO"):
+            spark.sql(statement)
+    with pytest.raises(PySparkException, match="DIVIDE_BY_ZERO"):
+        spark.sql(f"SELECT * FROM {wrong}").writeTo("t").append()
+    spark.sql("EXPLAIN INSERT INTO t BY NAME SELECT 1 AS a, 2 AS b").collect()
+    assert {str(p) for p in Path(warehouse).rglob("*")} == before
+    spark.sql("INSERT INTO t BY NAME SELECT 2 AS a, named_struct('x', 1) AS s")
+    spark.sql("INSERT INTO t BY NAME SELECT 3 AS a, named_struct('x', NULL, 'y', 2) AS s")
+    spark.sql("INSERT INTO t BY NAME SELECT 4 AS a, NULL AS s, 6 AS n")
+    spark.sql(merge.format("(SELECT 1 AS a, 5 AS n)"))
+    assert rows(spark, "SELECT a, s.x, s.y, n FROM t ORDER BY a") == [
+        (1, None, None, 5),
+        (2, 1, None, None),
+        (3, None, 2, None),
+        (4, None, None, 6),
+    ]
 
 
 def test_part_of_the_keys_truncates_many_partitions(spark: Any) -> None:

@@ -70,6 +70,24 @@ CREATE TABLE t LIKE s WITH ('bucket'='2')
 =>
 CREATE TABLE t LIKE s TBLPROPERTIES ('bucket'='2')
 ---
+CREATE TABLE t LIKE s (INCLUDING ALL)
+=>
+CREATE TABLE t LIKE s 
+---
+CREATE TABLE t LIKE db.s (EXCLUDING OPTIONS, EXCLUDING CONSTRAINTS)
+=>
+CREATE TABLE t LIKE db.s TBLPROPERTIES ('paimon-sql.excluded'='constraints,options')
+---
+CREATE TABLE IF NOT EXISTS db.t WITH ('bucket' = '2') LIKE s (EXCLUDING ALL INCLUDING CONSTRAINTS OVERWRITING WATERMARKS)
+=>
+CREATE TABLE IF NOT EXISTS db.t LIKE `s` TBLPROPERTIES ('paimon-sql.excluded'='options,partitions', 'bucket' = '2') 
+---
+CREATE TABLE t WITH ('bucket' = '2')
+LIKE c.db.`s x`;
+=>
+CREATE TABLE t LIKE `c`.`db`.`s x` TBLPROPERTIES ('bucket' = '2')
+;
+---
 EXPLAIN EXTENDED CREATE TABLE t (k INT) WITH ('bucket'='2')
 =>
 EXPLAIN EXTENDED CREATE TABLE t (k INT) TBLPROPERTIES ('bucket'='2')

@@ -33,3 +33,15 @@ SELECT * FROM (SELECT * FROM t /*+
 SELECT * FROM (SELECT * FROM t WITH 
 ('incremental-between' = '12,20')
  ) WHERE a IN (SELECT a FROM s WITH ('k'='v'))
+---
+SELECT * FROM db.t /*+ OPTIONS('a'='b', 'c' = 'it''s') */ FOR SYSTEM_TIME AS OF TIMESTAMP '2024-01-01 00:00:00' AS x WHERE a = 1
+=>
+SELECT * FROM db.t  FOR SYSTEM_TIME AS OF TIMESTAMP '2024-01-01 00:00:00' WITH ('a'='b','c'='it''s') AS x WHERE a = 1
+---
+SELECT * FROM t /*+ OPTIONS('a'='b') */ TIMESTAMP AS OF current_timestamp() - INTERVAL 1 DAY x JOIN s /*+ OPTIONS('a'='b') */ VERSION AS OF 1
+=>
+SELECT * FROM t  TIMESTAMP AS OF current_timestamp() - INTERVAL 1 DAY WITH ('a'='b') x JOIN s  VERSION AS OF 1 WITH ('a'='b')
+---
+SELECT * FROM t FOR VERSION AS OF 'tag' /*+ OPTIONS('a'='b') */ x
+=>
+SELECT * FROM t FOR VERSION AS OF 'tag' WITH ('a'='b') x

@@ -3,10 +3,11 @@ from __future__ import annotations
 from unittest.mock import patch
 
 import pytest
-from hypothesis import example, given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from paimon_sql.preprocess import PreprocessError, rewrite
+from paimon_sql.preprocess.inserted_rows import without_rows
 from paimon_sql.preprocess.quiet_stretches import without_quiet_stretches
 from paimon_sql.preprocess.tokens import tokenize
 
@@ -15,18 +16,26 @@ _KEYS = ", ".join(f"'key-{i}'" for i in range(100))
 _ROWS = ",\n".join(f"({i}, 'it has, commas', -{i}.5, NULL)" for i in range(100))
 _CASES = ", ".join(f"CASE WHEN c{i} > {i} THEN x.c{i} + 1 ELSE coalesce(a{i}, -1) END AS n{i}" for i in range(40))
 _ANDS = " AND ".join(f"c{i} = {i}" for i in range(100))
+_OPTIONS = ", ".join(f"'k{i}' = 'v{i}'" for i in range(100))
 LONG = [
     f"SELECT * FROM t$files WHERE a IN ({_KEYS})",
     f"SELECT {_CASES} FROM db.t /*+ OPTIONS('a' = 'b') */ WHERE {_ANDS}",
     f"INSERT INTO t VALUES (ROW(1, 2)), {_ROWS}",
     f"EXPLAIN INSERT INTO t SELECT * FROM paimon_incremental_query('s', 1, 2) WHERE {_ANDS}",
+    f"SELECT * FROM t$files t {' '.join(f'JOIN s{i} ON s{i}.k = t.k' for i in range(50))}",
+    f"CREATE TABLE t WITH ('bucket' = '1') AS SELECT {_CASES} FROM s",
+    f"ALTER TABLE t ADD ({_COLUMNS})",
+    f"ALTER TABLE t SET ({_OPTIONS})",
     f"CREATE TABLE t (\n {_COLUMNS},\n b BYTES, PRIMARY KEY (col_0)) WITH ('bucket' = '1')",
 ]
 
 
 def plainly(text: str) -> str | None:
     """What becomes of a text whose tokens are all read; None where it is refused."""
-    with patch("paimon_sql.preprocess.without_quiet_stretches", lambda text: text):
+    with (
+        patch("paimon_sql.preprocess.without_quiet_stretches", lambda text: text),
+        patch("paimon_sql.preprocess.without_rows", lambda text: (text, [])),
+    ):
         return answered(text)
 
 
@@ -44,7 +53,51 @@ def test_long_statements_have_few_tokens(text):
     assert rewrite(text) == plainly(text) != text
 
 
-_STARTS = "SELECT |INSERT INTO t VALUES |-- it's\nWITH a AS (SELECT |CREATE TABLE t (a INT, |EXPLAIN SELECT "
+_CONSTRUCTORS = [
+    "(1, ROW(1, 'x'), 'it is')",
+    "(MAP[1, 2], ARRAY[ROW (ARRAY [1, -2.5])])",
+    "('ROW(1)', row(NULL, array[]), TRUE)",
+    "('ü (', 'it''s', x_row(1), -1)",
+    "(ROW(1), 'a)')",
+    "(1, 2)",
+    "(a.b[1], 2)",
+    "(x ROW(1))",
+    "(ROW(1, 2)",
+    "(ROW(1]))",
+    "(ROW(1, --it's\n 2))",
+    "(CAST(1 AS BYTES), ROW(1))",
+    "((SELECT ARRAY[1] FROM t))",
+    '("x", ROW(1))',
+    "(ROW('a\\'b'))",
+    "(X'ff', ROW(1))",
+    "(\ud800, ROW(1))",
+]
+
+
+@settings(deadline=None)
+@given(
+    st.sampled_from(
+        ["INSERT INTO t VALUES", "insert overwrite c.`d`.t$branch_b (a, `b`) values", "INSERT INTO TABLE t VALUES"]
+    ),
+    st.lists(st.sampled_from(_CONSTRUCTORS), min_size=1, max_size=4),
+    st.sampled_from(["", ";", " ; ", " x", ", ROW(2)", "-- it's"]),
+)
+@example("INSERT INTO t VALUES", _CONSTRUCTORS[:3], "")
+def test_rows_with_constructors_are_read_as_ever(start, rows, end):
+    text = f"{start} " + ",\n".join((rows * 60)[:60]) + end
+    assert answered(text) == plainly(text)
+
+
+def test_long_lists_of_constructors_have_few_tokens():
+    text = f"INSERT INTO t VALUES {', '.join(_CONSTRUCTORS[:3] * 50)}"
+    quiet, edits = without_rows(text)
+    assert len(tokenize(quiet)) < 10
+    assert len(edits) > 300
+    assert rewrite(text) == plainly(text) != text
+
+
+_STARTS = "CREATE TABLE t WITH ('k'='v') AS SELECT |ALTER TABLE t ADD (a INT, |ALTER TABLE t SET (|SELECT |"
+_STARTS += "INSERT INTO t VALUES |-- it's\nWITH a AS (SELECT |CREATE TABLE t (a INT, |EXPLAIN SELECT "
 _QUIET = "a, 1, 'it, is'| = b AND | + -1|(1, 'x'), |f(g(a, b), c), |, c INT|, d DECIMAL(3, 1) NOT NULL COMMENT 'x, y'"
 _LOUD = (
     "ARRAY[a, b]|ARRAY[|]|(|)|ROW(1, 2), | FROM s.t$files | FROM t /*+ OPTIONS('k'='v') */|CAST(a AS |BYTES)|, b BYTES"
@@ -54,6 +107,7 @@ _LOUD = (
 _PARTS = st.tuples(st.sampled_from([*_QUIET.split("|"), *_LOUD.split("|")]), st.sampled_from([1, 1, 2, 30]))
 
 
+@settings(deadline=None)
 @given(st.sampled_from(_STARTS.split("|")), st.lists(_PARTS, max_size=12))
 @example("SELECT ", [("a, ", 60), ("FROM t$files", 1)])
 @example("SELECT ", [("x, ", 60), ("'open", 1), (", a", 60), ("t$files", 1)])

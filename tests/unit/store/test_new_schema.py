@@ -14,7 +14,7 @@ def made(options: dict[str, str] | None = None, **keys: list[str]) -> TableSchem
 
 
 def test_keys_come_out_of_the_options_and_are_not_null() -> None:
-    schema = made({"primary-key": "p, k", "partition": "p", "bucket": "2"})
+    schema = made({"primary-key": "p, k,", "partition": "p", "bucket": "2"})
     assert (schema.primary_keys, schema.partition_keys) == (("p", "k"), ("p",))
     assert schema.options == {"bucket": "2"}
     assert [str(f.type) for f in schema.fields] == ["INT NOT NULL", "STRING", "STRING NOT NULL"]
@@ -52,6 +52,10 @@ def test_ids_are_given_in_reading_order() -> None:
         ({"target-file-size": "many"}, InvalidOptionError, "target-file-size"),
         ({"primary-key": "nope"}, InvalidSchemaError, "nope"),
         ({"primary-key": "k,k"}, InvalidSchemaError, "duplicate"),
+        ({"primary-key": ""}, InvalidSchemaError, "primary-key.*empty name"),
+        ({"primary-key": "k,,v"}, InvalidSchemaError, "primary-key.*empty name"),
+        ({"partition": " "}, InvalidSchemaError, "partition.*empty name"),
+        ({"sequence.field": "", "primary-key": "k"}, InvalidOptionError, "names no column"),
         ({"primary-key": "p", "partition": "p"}, InvalidSchemaError, "only partition columns"),
         ({"partition": "k,v,p"}, InvalidSchemaError, "All columns"),
     ],

@@ -1,0 +1,53 @@
+"""How long the preprocessor takes for statements of 10 KB, in several shapes; the bar is a millisecond.
+
+Prints milliseconds, the best of several runs, and the ratio to splitting the statement into words.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Callable
+
+from paimon_sql.preprocess import rewrite
+
+RUNS = 9
+LENGTH = 10_000
+# the head, one item by its number, the end
+SHAPES = {
+    "rows": ("INSERT INTO t$branch_b VALUES ", "({i}, 'it has, commas', -{i}.5, NULL)", ""),
+    "rows with ROW": ("INSERT INTO t VALUES ", "({i}, ROW({i}, 'x'), 'it is')", ""),
+    "rows with ARRAY, MAP": ("INSERT INTO t VALUES ", "({i}, ARRAY[{i}, 2], MAP['a', {i}])", ""),
+    "keys behind IN": ("SELECT * FROM t$files WHERE a IN (", "'key-{i}'", ")"),
+    "expressions": ("CREATE TABLE t WITH ('bucket' = '1') AS SELECT ", "CASE WHEN c > {i} THEN x.c{i} END AS n{i}", ""),
+    "columns": ("CREATE TABLE t (b BYTES, ", "c{i} DECIMAL(10, 2) NOT NULL COMMENT 'the {i}'", ") WITH ('a' = 'b')"),
+    "columns added": ("ALTER TABLE t ADD (", "c{i} DECIMAL(10, 2) COMMENT 'the {i}, column'", ")"),
+    "options": ("ALTER TABLE t SET (", "'key.{i}' = 'value {i}'", ")"),
+    "assignments": ("MERGE INTO t USING s$files s ON t.a = s.a WHEN MATCHED THEN UPDATE SET ", "t.c{i} = s.c{i}", ""),
+}
+
+
+def statement(head: str, item: str, end: str) -> str:
+    items = [item.format(i=i) for i in range(LENGTH // len(item))]
+    return head + ", ".join(items) + end
+
+
+def milliseconds(function: Callable[[], object]) -> float:
+    times = []
+    for _ in range(RUNS):
+        started = time.perf_counter()
+        function()
+        times.append(time.perf_counter() - started)
+    return min(times) * 1000
+
+
+def main() -> None:
+    for name, shape in SHAPES.items():
+        text = statement(*shape)
+        took = milliseconds(lambda text=text: rewrite(text))  # type: ignore[misc]
+        words = milliseconds(lambda text=text: re.findall(r"\w+", text))  # type: ignore[misc]
+        print(f"{name:22s} {len(text):6d} characters {took:6.2f} ms  {took / words:5.1f}x its words")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,79 @@
+"""Flink's CREATE TABLE … LIKE: options before it, and behind it what is not taken from the other table.
+
+What is not taken goes with the statement in a table property, `EXCLUDED_PROPERTY`, for the catalog to apply and drop.
+"""
+
+from __future__ import annotations
+
+from sqlglot.tokens import Token
+
+from paimon_sql.preprocess.errors import PreprocessError
+from paimon_sql.preprocess.quoting import quoted_name, quoted_text
+from paimon_sql.preprocess.tokens import Cursor, Edit, is_name
+
+EXCLUDED_PROPERTY = "paimon-sql.excluded"
+_PARTS = ("OPTIONS", "CONSTRAINTS", "PARTITIONS")
+_NOT_STORED = ("DISTRIBUTION", "GENERATED", "METADATA", "WATERMARKS")  # Flink's own: a Paimon table has none of these
+
+
+def table_like(cursor: Cursor) -> list[Edit]:
+    """The edits of `[WITH (…)] LIKE source [(EXCLUDING OPTIONS …)]` behind a new table's name; none where Spark takes
+    what is there, or something else is."""
+    name, start = cursor.last, cursor.index
+    options = _take_options(cursor)
+    like, source = cursor.peek(), cursor.index + 1
+    if like is None or not (cursor.take("LIKE") and cursor.take_name()):
+        cursor.index = start
+        return []
+    copied = ".".join(quoted_name(t.text) for t in cursor.tokens[source : cursor.index] if is_name(t))
+    opening, excluded = cursor.peek(), _take_excluded(cursor)
+    given = f"{quoted_text(EXCLUDED_PROPERTY)}={quoted_text(','.join(excluded))}" if excluded else ""
+    if options is not None:
+        keyword, bracket = options
+        edits = [Edit.after(name, f" LIKE {copied}"), Edit.replace(keyword, keyword, "TBLPROPERTIES")]
+        return [*edits, Edit.after(bracket, given and f"{given}, "), Edit.replace(like, cursor.last, "")]
+    if opening is None or cursor.last.text != ")":
+        cursor.index = start
+        return []
+    return [Edit.replace(opening, cursor.last, f"TBLPROPERTIES ({given})" if given else "")]
+
+
+def refuse_columns(cursor: Cursor) -> None:
+    """Raises `PreprocessError` where LIKE follows a list of columns."""
+    token = cursor.peek()
+    if token is not None and cursor.symbol() == "LIKE":
+        raise PreprocessError.at(
+            token, "CREATE TABLE … LIKE has the columns of the other table: leave the list out, then ALTER TABLE … ADD"
+        )
+
+
+def _take_options(cursor: Cursor) -> tuple[Token, Token] | None:
+    """Reads `WITH (…)` that is not empty: its word and what opens it."""
+    keyword, bracket = cursor.peek(), cursor.peek(1)
+    if keyword is None or bracket is None or (cursor.symbol(), cursor.symbol(1)) != ("WITH", "("):
+        return None
+    cursor.next()
+    cursor.skip_parentheses()
+    return keyword, bracket
+
+
+def _take_excluded(cursor: Cursor) -> list[str]:
+    """Reads `(EXCLUDING OPTIONS INCLUDING CONSTRAINTS …)`: the parts that are not taken."""
+    excluded: set[str] = set()
+    if not cursor.take("("):
+        return []
+    while not cursor.take(")"):
+        excludes = cursor.symbol() == "EXCLUDING"
+        known = cursor.take_any("INCLUDING", "EXCLUDING", "OVERWRITING")
+        if cursor.take("ALL"):
+            parts = set(_PARTS)
+        elif known and cursor.take_any(*_PARTS, *_NOT_STORED):
+            parts = {cursor.last.text.upper()} & set(_PARTS)
+        else:
+            raise PreprocessError.at(
+                cursor.peek() or cursor.last,
+                "CREATE TABLE … LIKE t (…) takes INCLUDING or EXCLUDING with ALL, OPTIONS, CONSTRAINTS or PARTITIONS",
+            )
+        excluded = excluded | parts if excludes else excluded - parts
+        cursor.take(",")
+    return sorted(part.lower() for part in excluded)
