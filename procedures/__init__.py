@@ -87,5 +87,11 @@ PROCEDURES = {
 }
 # what statements become; found by name, not listed
 STATEMENTS = {
-    p.name: p for p in (column_statements.change_columns, tag_statements.delete_tags, tag_statements.make_tag)
+    p.name: p
+    for p in (
+        column_statements.change_columns,
+        tag_statements.delete_tags,
+        tag_statements.make_tag,
+        tag_statements.name_tag,
+    )
 }

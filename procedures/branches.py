@@ -9,7 +9,7 @@ from paimon_core.commit.draft import CommitInfo
 from paimon_core.errors import InvalidNameError, InvalidOptionError
 from paimon_core.maintenance import branches as core
 from paimon_core.spec.snapshot import Operation
-from paimon_core.store.branches import MAIN_BRANCH, open_branch
+from paimon_core.store.branches import MAIN_BRANCH, branch_names, open_branch
 from paimon_core.table import Table
 from paimon_sql.procedures.registry import ProcedureContext, procedure
 
@@ -39,7 +39,7 @@ def delete_branch(context: ProcedureContext, table: str, branch: str) -> Rows:
     names = [n.strip() for n in branch.split(",")]
     for name in names:  # all or none
         core.check_branch_name(name)
-        if not core.branch_exists(store, name):
+        if name not in branch_names(store):
             open_branch(store, name)
     for name in names:
         core.delete_branch(store, name)

@@ -24,16 +24,13 @@ from paimon_sql.procedures.registry import ProcedureContext, procedure
 Rows = Sequence[tuple[Any, ...]]
 
 
-@procedure(result="boolean")
+@procedure()
 def change_columns(context: ProcedureContext, table: str, changes: str) -> Rows:
-    """ADD and MODIFY of columns: a JSON list of `add` or `modify` with a name, `type`, `comment`, `first`, `after`.
-
-    The result is true.
-    """
+    """ADD and MODIFY of columns: a JSON list of `add` or `modify` with a name, `type`, `comment`, `first`, `after`."""
     identifier = context.identifier(table)
     fields = context.catalog.load_table(identifier).schema.fields
     context.catalog.alter_table(identifier, [c for change in json.loads(changes) for c in _asked(change, fields)])
-    return [(True,)]
+    return []
 
 
 def _asked(change: Mapping[str, Any], fields: Fields) -> Iterator[SchemaChange]:

@@ -166,7 +166,8 @@ class Procedure:
 
 
 def procedure(**columns: str) -> Callable[[Callable[..., Sequence[tuple[Any, ...]]]], Procedure]:
-    """Make a procedure of a function `(context, argument, …) -> rows`; `columns` are the result's."""
+    """Make a procedure of a function `(context, argument, …) -> rows`; `columns` are the result's: none,
+    and no rows, for what stands for a statement without a result."""
 
     def make(function: Callable[..., Sequence[tuple[Any, ...]]]) -> Procedure:
         hints = get_type_hints(function)

@@ -13,7 +13,7 @@ from paimon_sql.procedures.registry import ProcedureContext, procedure
 Rows = Sequence[tuple[Any, ...]]
 
 
-@procedure(result="boolean")
+@procedure()
 def make_tag(
     context: ProcedureContext,
     table: str,
@@ -22,32 +22,33 @@ def make_tag(
     snapshot: int | None = None,
     time_retained: str | None = None,
 ) -> Rows:
-    """CREATE TAG, CREATE TAG IF NOT EXISTS, REPLACE TAG and CREATE OR REPLACE TAG, by `mode`.
-
-    The result is whether a tag was made or replaced.
-    """
+    """CREATE TAG, CREATE TAG IF NOT EXISTS, REPLACE TAG and CREATE OR REPLACE TAG, by `mode`."""
     store = context.load_table(table).store
     exists = read_tag(store, tag) is not None
     if exists and mode == "if_not_exists":
-        return [(False,)]
+        return []
     replaces = mode == "replace" or (exists and mode == "create_or_replace")
     act = core.replace_tag if replaces else core.create_tag
     if replaces:
         require_tag(store, tag)
     act(store, tag, core.taggable_snapshot(store, snapshot), time_to_live("time_retained", time_retained))
-    return [(True,)]
+    return []
 
 
-@procedure(result="boolean")
+@procedure()
 def delete_tags(context: ProcedureContext, table: str, tags: str, if_exists: bool) -> Rows:
-    """DELETE TAG: one, or several with commas between them; all or none.
-
-    The result is true.
-    """
+    """DELETE TAG: one, or several with commas between them; all or none."""
     store = context.load_table(table).store
     names = [tags] if read_tag(store, tags) else [n.strip() for n in tags.split(",")]
     if not if_exists:
         for name in names:
             require_tag(store, name)
     core.delete_tags(store, names)
-    return [(True,)]
+    return []
+
+
+@procedure()
+def name_tag(context: ProcedureContext, table: str, tag: str, target_tag: str) -> Rows:
+    """RENAME TAG."""
+    core.rename_tag(context.load_table(table).store, tag, target_tag)
+    return []

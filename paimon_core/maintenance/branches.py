@@ -50,47 +50,61 @@ def create_branch(store: TableStore, name: str, tag: str | None = None) -> None:
     Raises `BranchExistsError`, `InvalidNameError`, `TagNotFoundError`.
     """
     check_branch_name(name)
-    if branch_exists(store, name):
-        known = ", ".join(branch_names(store))
-        raise BranchExistsError(f"Branch {name!r} of table {of_main(store)} already exists; its branches are {known}.")
-    start = None if tag is None else require_tag(store, tag)
-    branch = replace(store, branch=name)
-    last_schema = store.schema.id if start is None else start.snapshot.schema_id
-    for schema in (s for s in list_schemas(store) if s.id <= last_schema):
-        store.io.write_bytes(branch.paths.schema(schema.id), encode_schema(schema))
-    if start is not None:
-        _start_at(store, branch, start)
+    with store.io.turn(store.root):
+        if branch_exists(store, name):
+            known = ", ".join(branch_names(store))
+            raise BranchExistsError(
+                f"Branch {name!r} of table {of_main(store)} already exists; its branches are {known}."
+            )
+        start = None if tag is None else require_tag(store, tag)
+        if name in branch_names(store):
+            _remove(_any_branch(store, name))  # what is left of one that was made, or deleted, halfway
+        branch = replace(store, branch=name)
+        if start is not None:
+            _start_at(branch, start)
+        _publish(store, branch, store.schema.id if start is None else start.snapshot.schema_id)
+        if start is not None and read_tag(store, start.name) is None:  # its files may be deleted: it kept them
+            branch.io.delete_dir(branch.paths.version_root)
+            raise TagNotFoundError(f"Tag {tag!r} of table {store.name} was deleted meanwhile; no branch was made.")
 
 
-def _start_at(store: TableStore, branch: TableStore, tag: Tag) -> None:
+def _start_at(branch: TableStore, tag: Tag) -> None:
     branch.io.write_bytes(branch.paths.tag(tag.name), encode_tag(tag))
     branch.io.write_bytes(branch.paths.snapshot(tag.snapshot.id), encode_snapshot(tag.snapshot))
     reset_hints(branch, tag.snapshot.id, tag.snapshot.id)
-    if read_tag(store, tag.name) is None:  # its files may be deleted: they are looked for after the tag is
-        branch.io.delete_dir(branch.paths.version_root)
-        raise TagNotFoundError(f"Tag {tag.name!r} of table {store.name} was deleted meanwhile; no branch was made.")
+
+
+def _publish(store: TableStore, branch: TableStore, last: int) -> None:
+    """Write the schemas up to `last`, that one first: there is a branch from then on."""
+    for schema in sorted((s for s in list_schemas(store) if s.id <= last), key=lambda s: s.id, reverse=True):
+        branch.io.write_bytes(branch.paths.schema(schema.id), encode_schema(schema))
 
 
 def branch_exists(store: TableStore, name: str) -> bool:
-    """Whether there is such a branch, or a part of one."""
-    return name in branch_names(store)
+    """Whether there is such a branch; not where it was made, or deleted, halfway."""
+    return name in branch_names(store) and branch_schema(store, name) is not None
 
 
 def delete_branch(store: TableStore, name: str) -> None:
     """Remove a branch, with the files that nothing else needs. Raises `BranchNotFoundError`, `InvalidOptionError`
     where the table reads it."""
     check_branch_name(name)
-    branch = open_branch(store, name) if not branch_exists(store, name) else _any_branch(store, name)
+    branch = _any_branch(store, name) if name in branch_names(store) else open_branch(store, name)
     fallback = open_branch(store, MAIN_BRANCH).options.values.get("scan.fallback-branch", "").strip()
     if name == fallback:
         raise InvalidOptionError(
             f"Branch {name!r} cannot be deleted: table {of_main(store)} reads it where it has no rows of its own. "
             "Unset 'scan.fallback-branch' first."
         )
+    _remove(branch)
 
+
+def _remove(branch: TableStore) -> None:
     def remove() -> None:
+        for number in sorted(schema_ids(branch.io, branch.paths.version_root)):
+            branch.io.delete(branch.paths.schema(number))
         cut_history(branch, 0)
-        store.io.delete_dir(branch.paths.version_root)
+        branch.io.delete_dir(branch.paths.version_root)
 
     release(versions_of(branch), remove)
 
@@ -98,7 +112,7 @@ def delete_branch(store: TableStore, name: str) -> None:
 def rename_branch(store: TableStore, name: str, target: str) -> None:
     """Raises `BranchNotFoundError`, `BranchExistsError`, `InvalidNameError`."""
     branch = open_branch(store, check_branch_name(name))
-    if branch_exists(store, check_branch_name(target)):
+    if check_branch_name(target) in branch_names(store):
         raise BranchExistsError(f"Branch {target!r} of table {of_main(store)} already exists: choose another name.")
     store.io.rename_dir(branch.paths.version_root, replace(branch, branch=target).paths.version_root)
 

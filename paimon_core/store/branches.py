@@ -28,7 +28,13 @@ def open_branch(store: TableStore, name: str) -> TableStore:
     branch = "" if name == MAIN_BRANCH else name
     schema = branch_schema(store, branch)
     if schema is None:
-        known = ", ".join([MAIN_BRANCH, *branch_names(store)])
+        names = branch_names(store)
+        if name in names:
+            raise BranchNotFoundError(
+                f"Branch {name!r} of table {of_main(store)} was made, or deleted, halfway: delete_branch removes what "
+                "is left of it, create_branch makes it anew."
+            )
+        known = ", ".join([MAIN_BRANCH, *names])
         raise BranchNotFoundError(f"Table {of_main(store)} has no branch {name!r}; its branches are {known}.")
     return TableStore(store.io, store.root, schema, TableOptions(schema.options), store.cache, branch)
 

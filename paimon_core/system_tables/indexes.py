@@ -1,4 +1,4 @@
-"""`t$table_indexes`: the index files of the latest version."""
+"""`t$table_indexes`: the index files of a version."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from typing import Any
 
 import pyarrow as pa
 
+from paimon_core.scan.time_travel import snapshot_of_options
 from paimon_core.spec.index_manifest import GlobalIndexMeta
 from paimon_core.store.index_files import index_entries
-from paimon_core.store.snapshots import latest_snapshot
 from paimon_core.store.table_store import TableStore
 from paimon_core.system_tables.text import row_text
 
@@ -40,9 +40,9 @@ TABLE_INDEXES = pa.schema(
 
 
 def table_indexes(store: TableStore, zone: tzinfo | None) -> Iterator[tuple[Any, ...]]:
-    """The rows of `t$table_indexes`."""
+    """The rows of `t$table_indexes`, of the version that options ask for, else of the latest."""
     fields, names = store.schema.partition_fields, {f.id: f.name for f in store.schema.fields}
-    for entry in index_entries(store, latest_snapshot(store)):
+    for entry in index_entries(store, snapshot_of_options(store, zone)):
         file, covered = entry.file, entry.file.global_index
         ranges = [(v.data_file, v.offset, v.length, v.cardinality) for v in file.dv_ranges or ()]
         yield (

@@ -48,7 +48,7 @@ def _call(cursor: Cursor, table: list[str]) -> str:
     if cursor.take("RENAME", "TAG"):
         tag = _name(cursor)
         target = _name(cursor) if cursor.take("TO") else None
-        return _statement("rename_tag", table, {"tag": tag, "target_tag": target}) if tag and target else ""
+        return _statement("name_tag", table, {"tag": tag, "target_tag": target}) if tag and target else ""
     return ""
 
 

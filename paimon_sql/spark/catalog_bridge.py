@@ -15,6 +15,7 @@ from paimon_core.scan.views import View
 from paimon_core.spec.schema import TableSchema
 from paimon_core.spec.snapshot import Operation
 from paimon_core.store.new_schema import new_table_schema
+from paimon_core.system_tables.registry import SYSTEM_TABLES
 from paimon_core.table import Table
 from paimon_sql.catalog.base import SYSTEM_DATABASE, Catalog, StagedTable
 from paimon_sql.catalog.identifier import BRANCH_OPTION, Identifier
@@ -166,7 +167,7 @@ class SparkCatalog(NoViews):
             namespace, name = list(identifier.namespace()), identifier.name()
             if namespace == [SYSTEM_DATABASE]:
                 return GlobalTable(self.jvm, self.session, self.catalog, name)
-            ours = self.named(namespace, name)
+            ours = self._dotted(namespace, name) or self.named(namespace, name)
             options = overridden(self.session.table_options(self.catalog_name, ours), statement_options(context))
             ours = ours.on_branch(options.pop(BRANCH_OPTION, None))
             table = self._table(ours, options)
@@ -303,6 +304,17 @@ class SparkCatalog(NoViews):
     def named(namespace: Sequence[str], name: str) -> Identifier:
         """What a name means. Raises `InvalidNameError`."""
         return Identifier.of(_single(namespace), name)
+
+    def _dotted(self, namespace: Sequence[str], name: str) -> Identifier | None:
+        """The system table that `table.files` or `database.table.files` means; None where it is another name."""
+        if name.lower() not in SYSTEM_TABLES and name.lower() not in VIEWS:
+            return None
+        match namespace:
+            case [database, table]:
+                return Identifier.of(database, f"{table}${name}")
+            case [table] if not self.catalog.database_exists(table):
+                return Identifier.of(self.session.current_database(), f"{table}${name}")
+        return None
 
     def _table(self, identifier: Identifier, options: Mapping[str, str]) -> Table:
         """The table of a statement with options."""

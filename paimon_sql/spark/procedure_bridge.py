@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import pyarrow as pa
@@ -67,14 +68,17 @@ class SparkProcedure(Proxy):
             rows = self.procedure.call(context, given)
         except CapturedException as e:
             raise unchecked(self.jvm, e) from e
+        scans = self.jvm.java_class("java.util.ArrayList")()
+        if self.procedure.columns:
+            scans.add(self._scan(rows))
+        return scans.iterator()
+
+    def _scan(self, rows: Sequence[tuple[Any, ...]]) -> LocalScan:
         names = [c for c, _ in self.procedure.columns]
         fields = [StructField(c, _spark_type(t)) for c, t in self.procedure.columns]
         columns = [pa.array([r[i] for r in rows], _ARROW_TYPES[t]) for i, (_, t) in enumerate(self.procedure.columns)]
         content = pa.table(columns, names=names)
-        scan = LocalScan(self.jvm, self.session, content, StructType(fields), f"CALL {self.procedure.name}")
-        scans = self.jvm.java_class("java.util.ArrayList")()
-        scans.add(scan)
-        return scans.iterator()
+        return LocalScan(self.jvm, self.session, content, StructType(fields), f"CALL {self.procedure.name}")
 
     def _other_catalog(self, name: str) -> Catalog | None:
         options = self.session.catalog_options(name)

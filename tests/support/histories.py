@@ -16,7 +16,7 @@ from typing import Any
 from paimon_core.commit.changes import Overwrite
 from paimon_core.io.file_io import FileIO
 from paimon_core.io.local import LocalFileIO
-from paimon_core.maintenance.branches import create_branch, delete_branch, fast_forward
+from paimon_core.maintenance.branches import branch_exists, create_branch, delete_branch, fast_forward
 from paimon_core.maintenance.orphans import remove_orphans
 from paimon_core.maintenance.rollback import roll_back
 from paimon_core.maintenance.snapshot_expiry import Retention, expire_changelogs, expire_snapshots
@@ -56,11 +56,13 @@ class History:
     reads: dict[str, frozenset[str]] = field(default_factory=dict)
     count: int = 0
     changelogs: bool = False  # appends tell their changes in files that outlive snapshots
+    partitioned: bool = False  # all is in the partition p=1
     io: FileIO | None = None  # what acts go through, where they are to fail
     decoded: CheckedCache = field(default_factory=CheckedCache)
 
     def __post_init__(self) -> None:
         kept = {"changelog.num-retained.min": "12"} if self.changelogs else {}
+        kept |= {"partition": "p"} if self.partitioned else {}
         self.store = new_store(self.root, **{"write-only": "true", "commit.min-retry-wait": "0 ms"} | kept)
 
     def fresh(self, io: FileIO | None = None, branch: str = "main") -> TableStore:
@@ -77,12 +79,13 @@ class History:
         match kind:
             case "append":
                 told = (self._file(store),) if self.changelogs else ()
-                messages, overwrite = [message(store, new, new_changelog=told)], None
+                messages, overwrite = [message(store, new, p=1, new_changelog=told)], None
             case "overwrite":
-                messages, overwrite = [message(store, new)], Overwrite()
+                messages, overwrite = [message(store, new, p=1)], Overwrite()
             case _:
                 old = tuple(live[:2])
-                messages, overwrite = [message(store, compact_before=old, compact_after=(new,) if old else ())], None
+                after = (new,) if old else ()
+                messages, overwrite = [message(store, p=1, compact_before=old, compact_after=after)], None
         made = Table(store).commit(messages, info(), overwrite)
         if made is not None:
             self.learn(store, made)
@@ -101,7 +104,7 @@ class History:
         acts["expire"] = lambda: expire(self.fresh(branch=where), self.dice.randint(1, 3))
         if self.changelogs:
             kept = self.dice.randint(1, 6)
-            acts["expire changelogs"] = lambda: expire_changelogs(self.fresh(branch=where), _newest(kept))
+            acts["expire changelogs"] = lambda: expire_changelogs(self.fresh(branch=where), newest(kept))
         acts["orphans"] = lambda: remove_orphans(main, FOREVER)
         if latest_snapshot(main) is not None:
             number = self.dice.choice(snapshot_ids(main))
@@ -143,13 +146,13 @@ class History:
         needed = {f for _, _, s in versions(fresh) for f in self.reads[s.delta_manifest_list]}
         told = list(told_changes(fresh))
         needed |= {f for store, _, name in told for f in _changes(store, name)}
-        there = {p.name for p in Path(fresh.root).glob("bucket-*/*")}
+        there = {p.name for p in Path(fresh.root).glob("**/bucket-*/*")}
         assert needed <= there <= needed | {f for store, _, name in told for f in _named(store, name)}
 
     def _file(self, store: TableStore) -> Any:
         self.count += 1
         file = data_file(store, 1, 1, file_name=f"file-{self.count}")
-        path = Path(store.root, "bucket-0", file.file_name)
+        path = bucket(store) / file.file_name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.touch()
         return file
@@ -159,18 +162,23 @@ class History:
         return f"{prefix}{self.count}"
 
 
+def bucket(store: TableStore) -> Path:
+    """Where all data files are."""
+    return Path(store.bucket_dir(message(store, p=1).partition, 0))
+
+
 def expire(store: TableStore, least: int) -> int:
     """Keep the newest snapshots only."""
-    return expire_snapshots(store, _newest(least), 0)
+    return expire_snapshots(store, newest(least), 0)
 
 
-def _newest(least: int) -> Retention:
+def newest(least: int) -> Retention:
     return Retention(least=least, most=least, older_than=FOREVER, limit=1000)
 
 
 def versions(store: TableStore) -> Iterator[tuple[TableStore, str, Snapshot]]:
-    """Every snapshot and tag of every branch."""
-    for name in ("main", *branch_names(store)):
+    """Every snapshot and tag of every branch, without those that were made or deleted halfway."""
+    for name in ("main", *(b for b in branch_names(store) if branch_exists(store, b))):
         branch = open_branch(store, name)
         yield from ((branch, f"snapshot {s.id}", s) for s in list_snapshots(branch))
         yield from ((branch, f"tag {t.name}", t.snapshot) for t in list_tags(branch))
@@ -181,7 +189,7 @@ def told_changes(store: TableStore) -> Iterator[tuple[TableStore, str, str]]:
     for branch, name, snapshot in versions(store):
         if snapshot.changelog_manifest_list is not None:
             yield branch, name, snapshot.changelog_manifest_list
-    for name in ("main", *branch_names(store)):
+    for name in ("main", *(b for b in branch_names(store) if branch_exists(store, b))):
         branch = open_branch(store, name)
         for changelog in list_changelogs(branch):
             told = changelog.changelog_manifest_list or changelog.delta_manifest_list
@@ -203,7 +211,8 @@ def _entries(store: TableStore, told: str) -> Iterator[ManifestEntry]:
 
 
 def _require(store: TableStore, names: frozenset[str]) -> None:
-    missing = {n for n in names if not Path(store.root, "bucket-0", n).exists()}
+    folder = bucket(store)
+    missing = {n for n in names if not (folder / n).exists()}
     assert not missing, f"{store.name} has lost {missing}"
 
 

@@ -34,4 +34,4 @@ CALL sys.delete_tags(table => '`t`', tags => 'a', if_exists => true)
 ---
 ALTER TABLE t RENAME TAG a TO `b'\`
 =>
-CALL sys.rename_tag(table => '`t`', tag => 'a', target_tag => 'b\'\\')
+CALL sys.name_tag(table => '`t`', tag => 'a', target_tag => 'b\'\\')

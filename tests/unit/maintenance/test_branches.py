@@ -22,7 +22,7 @@ from paimon_core.maintenance.branches import (
 )
 from paimon_core.maintenance.rollback import roll_back, snapshot_at_watermark
 from paimon_core.maintenance.tags import create_tag
-from paimon_core.store.branches import branch_names
+from paimon_core.store.branches import branch_names, open_branch
 from paimon_core.store.snapshots import latest_snapshot, read_snapshot, snapshot_ids
 from paimon_core.store.tags import tag_names
 from paimon_core.table import Table
@@ -112,6 +112,20 @@ def test_rows_of_a_branch_are_merged_once(history: History) -> None:
     history.write("b", "overwrite")
     with pytest.raises(InvalidDataError, match="replaced or compacted"):
         files_to_merge(history.fresh(branch="b"), main)
+
+
+def test_what_is_left_of_a_branch(history: History) -> None:
+    main = history.fresh()
+    branch = history.fresh(branch="b")
+    main.io.delete(branch.paths.schema(0))  # its deletion was killed here
+    with pytest.raises(BranchNotFoundError, match="halfway: delete_branch removes"):
+        open_branch(main, "b")
+    create_branch(main, "b")
+    assert latest_snapshot(open_branch(main, "b")) is None
+    Path(main.root, "branch", "branch-half").mkdir()  # so was the making of this one
+    delete_branch(main, "half")
+    assert branch_names(main) == ["b", "empty"]
+    history.check()
 
 
 def test_rollback(history: History) -> None:
