@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from paimon_core.errors import UnsupportedFeatureError
@@ -13,7 +14,7 @@ from paimon_sql.spark.proxy import Proxy
 class NoViews(Proxy):
     """Spark's `ViewCatalog`. Spark itself lists temporary views, and makes and drops them."""
 
-    CARRIERS: ClassVar = {"createView": NO_SUCH_NAMESPACE, "createOrReplaceView": NO_SUCH_NAMESPACE}
+    CARRIERS: ClassVar[Mapping[str, str]] = {"createView": NO_SUCH_NAMESPACE, "createOrReplaceView": NO_SUCH_NAMESPACE}
 
     def listViews(self, namespace: Any) -> Any:
         return self.jvm.array(f"{CATALOG}.Identifier", [])
