@@ -49,6 +49,7 @@ V = TypeVar("V")
 FilePlace = tuple[bytes, int, str, str | None, tuple[str, ...]]  # partition, bucket, name, external path, extra files
 _MIX = np.uint64(0x9E3779B97F4A7C15)
 _NESTED: dict[str, type[Any]] = {"file": DataFileMeta, "key_stats": SimpleStats, "value_stats": SimpleStats}
+_IDENTITY: tuple[Path, ...] = (("_KIND",), ("_PARTITION",), ("_BUCKET",), ("_FILE", "_FILE_NAME"), ("_FILE", "_LEVEL"))
 _MEANINGS: dict[str, Callable[[int], Any]] = {"kind": FileKind, "creation_time": moment}
 _COUNT_BYTES = 4
 _COUNT = np.uint64(0xFFFFFFFF)
@@ -217,7 +218,15 @@ def decode_entries(path: str, data: bytes) -> EntryColumns:
         except (UnusualError, ValueError, KeyError, TypeError, IndexError, AttributeError, RecursionError):
             pass  # whatever it is: decoding one by one tells, or reads it
     entries = tuple(decode_file(MANIFEST_ENTRY, ENTRY_VERSION, path, data))
-    return EntryColumns(DecodedEntries(entries), len(entries))
+    return EntryColumns(_complete(path, DecodedEntries(entries)), len(entries))
+
+
+def _complete(path: str, source: EntrySource) -> EntrySource:
+    """The entries, each of which says what file it is of. Raises `CorruptFileError`."""
+    for field in _IDENTITY:
+        if not source.known(field).all():
+            raise CorruptFileError(path, f"an entry has no {field[-1]}")
+    return source
 
 
 def live_rows(manifests: Sequence[EntryColumns]) -> list[Rows]:
@@ -405,7 +414,7 @@ def _coded_entries(path: str, data: bytes) -> EntryColumns:
     source = _CodedEntries(path, container.schema, places)
     if (source.numbers(("_VERSION",)) > ENTRY_VERSION).any():
         raise UnusualError
-    return EntryColumns(source, count)
+    return EntryColumns(_complete(path, source), count)
 
 
 def _beginnings(coded: Coded, low: int, high: int) -> Places:

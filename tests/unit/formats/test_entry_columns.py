@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from paimon_core.errors import CorruptFileError
 from paimon_core.formats.entry_columns import DecodedEntries, EntryColumns, decode_entries, live_rows
 from paimon_core.formats.record_files import decode_file
 from paimon_core.spec.binary_row import encode_row
@@ -141,3 +142,10 @@ def test_numbers_that_collide_are_told_apart(monkeypatch: pytest.MonkeyPatch, sa
         monkeypatch.setattr(EntryColumns, "identities", property(lambda self: np.zeros(len(self), dtype=np.uint64)))
     columns = decode_entries("f", encode_manifest(made))
     assert [r.tolist() for r in live_rows([columns])] == [[2]]
+
+
+@pytest.mark.parametrize("name", ["_PARTITION", "_KIND", "_BUCKET", "_FILE_NAME", "_LEVEL"])
+def test_entries_of_no_file_are_refused(name: str) -> None:
+    content = encode_manifest([added("one"), added("two")])
+    with pytest.raises(CorruptFileError, match="^File manifest-1 is corrupt.*"):
+        decode_entries("manifest-1", content.replace(name.encode(), b"^" + name[1:].encode()))
