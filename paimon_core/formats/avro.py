@@ -100,7 +100,7 @@ class _BlockDecoder:
         names = {f["name"] for f in record["fields"]}
         stored = [f for f in request.stored() or request.fields if f.name in names]
         self.sources = request_sources(list(arrow_schema(stored)), request)
-        fields = tuple(f for f in stored if f.name in self.sources)
+        fields = tuple(f for f in stored if f.name in self.sources) or tuple(stored[:1])  # rows of none are not counted
         self._avro, self._row = record, RowType(fields=fields)
         self._array = fastavro.parse_schema({"type": "array", "items": plain_record(avro)})
         self._plain, self._arrow = plain_type(self._row, record), pa.struct(list(arrow_schema(fields)))

@@ -55,7 +55,7 @@ class TextFormat:
         with _read_errors(self.extension, request.path), _open(io, request.path) as stream:
             sources = request_sources(list(target), request)
             for batch in self._form.decode(stream, schema, request.options):
-                wanted = [i for i, f in enumerate(stored) if f.name in sources]
+                wanted = [i for i, f in enumerate(stored) if f.name in sources] or [0]  # rows of none are not counted
                 found = _values(batch, stored, wanted, request.options[MODE])
                 if found.num_rows:
                     yield conform_batch(found, sources, request)

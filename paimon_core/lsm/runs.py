@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import heapq
-import math
 import struct
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -14,7 +13,8 @@ from typing import Any
 from paimon_core.errors import CorruptFileError
 from paimon_core.spec.binary_row import decode_row
 from paimon_core.spec.manifest import DataFileMeta
-from paimon_core.spec.types import DataType, Kind
+from paimon_core.spec.stats import bound_order
+from paimon_core.spec.types import DataType
 
 KeyOrder = tuple[Any, ...]
 _LONG_AGO = datetime(1970, 1, 1, tzinfo=UTC)
@@ -45,15 +45,14 @@ def key_range(file: DataFileMeta, key_types: Sequence[DataType]) -> KeyRange:
     """The keys that a file spans. Raises `CorruptFileError` where its metadata does not decode."""
     try:
         low, high = decode_row(key_types, file.min_key), decode_row(key_types, file.max_key)
-        return KeyRange(key_order(key_types, low), key_order(key_types, high), file)
+        return KeyRange(key_order(low), key_order(high), file)
     except (ValueError, TypeError, struct.error) as e:
         raise CorruptFileError(file.file_name, f"the key range in its metadata does not decode ({e})") from e
 
 
-def key_order(key_types: Sequence[DataType], values: Iterable[Any]) -> KeyOrder:
-    """Values of a key as a tuple that compares as keys do: -0.0 before 0.0, NaN last."""
-    floats = (Kind.FLOAT, Kind.DOUBLE)
-    return tuple(_float_order(v) if t.kind in floats else v for t, v in zip(key_types, values, strict=True))
+def key_order(values: Iterable[Any]) -> KeyOrder:
+    """Values of a key as a tuple that compares as keys do."""
+    return tuple(map(bound_order, values))
 
 
 def share_keys(ranges: Iterable[KeyRange]) -> tuple[KeyRange, KeyRange] | None:
@@ -102,7 +101,3 @@ def _runs(section: Sequence[KeyRange]) -> list[SortedRun]:
             heapq.heappush(ends, (each.high, len(runs)))
             runs.append([each.file])
     return [SortedRun(tuple(r)) for r in runs]
-
-
-def _float_order(value: float) -> tuple[bool, float, float]:
-    return (True, 0.0, 0.0) if math.isnan(value) else (False, value, math.copysign(1.0, value))

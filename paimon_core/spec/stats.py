@@ -6,6 +6,7 @@ where it is not known. Which columns they cover is said beside them (`_VALUE_STA
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -29,6 +30,13 @@ class ColumnStats:
     minimum: Any = None
     maximum: Any = None
     null_count: int | None = None
+
+
+def bound_order(value: Any) -> Any:
+    """What orders values of one type as bounds and keys are ordered: -0.0 before 0.0, NaN last."""
+    if not isinstance(value, float):
+        return value
+    return (True, 0.0, 0.0) if math.isnan(value) else (False, value, math.copysign(1.0, value))
 
 
 EMPTY_STATS = SimpleStats()

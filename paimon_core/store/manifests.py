@@ -39,7 +39,7 @@ from paimon_core.spec.manifest import (
     live_entries,
 )
 from paimon_core.spec.snapshot import Snapshot
-from paimon_core.spec.stats import ColumnStats, SimpleStats, encode_stats
+from paimon_core.spec.stats import ColumnStats, SimpleStats, bound_order, encode_stats
 from paimon_core.store.partitions import PartitionFilter
 from paimon_core.store.record_files import read_named, read_records, record_bytes
 from paimon_core.store.table_store import TableStore
@@ -203,7 +203,8 @@ def _in_order(store: TableStore, entries: list[ManifestEntry]) -> list[ManifestE
     types, place = store.schema.types(keys), keys.index(name)
     values = {p: decode_row(types, p)[place] for p in {e.partition for e in entries}}
     empty = [e for e in entries if values[e.partition] is None]
-    return empty + sorted((e for e in entries if values[e.partition] is not None), key=lambda e: values[e.partition])
+    others = (e for e in entries if values[e.partition] is not None)
+    return empty + sorted(others, key=lambda e: bound_order(values[e.partition]))
 
 
 def _rewrite(store: TableStore, entries: Iterable[ManifestEntry]) -> list[ManifestFileMeta]:
@@ -245,4 +246,4 @@ def _count_nulls(types: Sequence[Any], entries: Sequence[ManifestEntry], index: 
 
 def _column_stats(values: Sequence[Any], nulls: int) -> ColumnStats:
     known = [v for v in values if v is not None]
-    return ColumnStats(min(known, default=None), max(known, default=None), nulls)
+    return ColumnStats(min(known, key=bound_order, default=None), max(known, key=bound_order, default=None), nulls)

@@ -18,7 +18,7 @@ from paimon_core.formats.casts import cast_column
 from paimon_core.spec.binary_row import decode_row
 from paimon_core.spec.manifest import ManifestFileMeta
 from paimon_core.spec.paths import unescape_path_name
-from paimon_core.spec.stats import UNKNOWN, ColumnStats, decode_stats
+from paimon_core.spec.stats import UNKNOWN, ColumnStats, bound_order, decode_stats
 from paimon_core.spec.types import STRING, DataField, DataType, Kind
 
 _DAYS = re.compile(r"-?[0-9]{1,7}")
@@ -116,5 +116,5 @@ def _within(values: tuple[Any, ...], columns: tuple[ColumnStats, ...]) -> bool:
 def _between(value: Any, column: ColumnStats) -> bool:
     if value is None:
         return column.null_count != 0
-    low, high = column.minimum, column.maximum
-    return (low is None or low <= value) and (high is None or value <= high)
+    low, high, place = column.minimum, column.maximum, bound_order(value)
+    return (low is None or bound_order(low) <= place) and (high is None or place <= bound_order(high))

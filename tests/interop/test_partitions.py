@@ -51,3 +51,19 @@ def test_partition_values(engines: Engines, kind: str) -> None:
     folders = "regexp_replace(file_path, '^.*_t/|/[^/]*$', '')"
     layouts = [engines.both(f"SELECT partition, {folders} AS folder, bucket FROM `{e}_t$files`") for e in ENGINES]
     assert difference(layouts[1], layouts[0]) is None
+
+
+@pytest.mark.parametrize("kind", ["FLOAT", "DOUBLE"])
+def test_partitions_of_numbers_that_do_not_compare(engines: Engines, kind: str) -> None:
+    values = [f"{kind}('{v}')" for v in ("NaN", "1.5", "Infinity", "-2.25")] + [f"CAST(NULL AS {kind})"]
+    engines.run("ours", f"CREATE TABLE t (k INT, p {kind}) PARTITIONED BY (p)")
+    for i, writer in enumerate((*ENGINES, *ENGINES)):
+        rows = ", ".join(f"({i * 10 + k}, {v})" for k, v in enumerate(values[:: 1 if i < 2 else -1]))
+        engines.run(writer, f"INSERT INTO t VALUES {rows}")
+    assert len(engines.both("SELECT * FROM t")) == 20
+    engines.both("SELECT partition, record_count FROM `t$files`")
+    engines.both(" UNION ALL ".join(f"SELECT k, {v} AS asked FROM t WHERE p <=> {v}" for v in values))
+    engines.both("SELECT k FROM t WHERE p > 1.5 UNION ALL SELECT min(p) FROM t UNION ALL SELECT max(p) FROM t")
+    engines.run("ours", f"DELETE FROM t WHERE p = {values[0]}")
+    assert len(engines.both("SELECT k FROM t")) == 16
+    engines.both("SELECT partition, record_count FROM `t$files`")

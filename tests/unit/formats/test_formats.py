@@ -187,6 +187,16 @@ def test_columns_are_found_by_id_whatever_they_were_called(name: str, tmp_path: 
     ]
 
 
+@pytest.mark.parametrize("name", ["parquet", "orc", "avro", "csv", "json"])
+def test_rows_are_there_though_none_of_their_columns_is_asked_for(name: str, tmp_path: Path) -> None:
+    path, stored = tmp_path / f"f.{name}", one_field(INT)
+    rows = pa.table([[1, 2, None]], schema=arrow_schema(stored))
+    write(path, stored, [rows], **{"file.compression": "none"})
+    later = [DataField(id=70, name="later", type=STRING)]
+    assert read(path, later, stored=lambda: stored)["later"].to_pylist() == [None] * 3
+    assert read(path, [], stored=lambda: stored).num_rows == 3
+
+
 @pytest.mark.parametrize("name", ["parquet", "orc", "avro"])
 def test_thin_files_have_their_keys_once(name: str, tmp_path: Path) -> None:
     path, value = tmp_path / f"f.{name}", THEN[:2]

@@ -13,7 +13,7 @@ from paimon_core.errors import CorruptFileError
 from paimon_core.lsm.runs import key_order, key_range, sections
 from paimon_core.spec.binary_row import encode_row
 from paimon_core.spec.manifest import DataFileMeta
-from paimon_core.spec.types import DOUBLE, INT
+from paimon_core.spec.types import INT
 
 
 def file(low: int, high: int, name: str = "f") -> DataFileMeta:
@@ -61,7 +61,7 @@ def test_sections_do_not_depend_on_the_order_of_files(ranges: list[tuple[int, in
 
 def test_float_keys_tell_zeros_apart_and_put_nan_last() -> None:
     values = [math.nan, math.inf, 0.0, -0.0, -1.0]
-    ordered = sorted(values, key=lambda v: key_order([DOUBLE], [v]))
+    ordered = sorted(values, key=lambda v: key_order([v]))
     assert [str(v) for v in ordered] == ["-1.0", "-0.0", "0.0", "inf", "nan"]
 
 

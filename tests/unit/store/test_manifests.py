@@ -1,15 +1,17 @@
 from __future__ import annotations
 
+import math
 from pathlib import Path
 
 import pytest
 
 from paimon_core.errors import CorruptFileError, InvalidOptionError
 from paimon_core.expressions.predicate import Compare
+from paimon_core.io.local import LocalFileIO
 from paimon_core.spec.binary_row import decode_row, encode_row
 from paimon_core.spec.manifest import FileKind, ManifestEntry, live_entries
 from paimon_core.spec.stats import decode_stats
-from paimon_core.spec.types import INT
+from paimon_core.spec.types import DOUBLE, INT
 from paimon_core.store.manifests import (
     merge_manifests,
     read_entries,
@@ -18,9 +20,10 @@ from paimon_core.store.manifests import (
     write_manifest_list,
     write_manifests,
 )
+from paimon_core.store.new_schema import new_table_schema
 from paimon_core.store.partitions import PartitionFilter, only_partitions
 from paimon_core.store.table_store import TableStore
-from tests.support.tables import data_file, new_store
+from tests.support.tables import data_file, fields, new_store
 
 
 def entry(store: TableStore, p: int | None = 1, kind: FileKind = FileKind.ADD, bucket: int = 0) -> ManifestEntry:
@@ -43,6 +46,22 @@ def test_a_manifest_says_what_is_in_it(tmp_path: Path) -> None:
     assert (p.minimum, p.maximum, p.null_count) == (3, 7, 1)
     assert meta.file_size == Path(store.paths.manifest(meta.file_name)).stat().st_size
     assert list(read_manifest(store, meta.file_name)) == entries
+
+
+@pytest.mark.parametrize("order", [1, -1])
+def test_bounds_of_partitions_know_nan(order: int, tmp_path: Path) -> None:
+    schema = new_table_schema(fields(k=INT, p=DOUBLE), options={"partition": "p"})
+    store = TableStore.of(LocalFileIO(), str(tmp_path), schema)
+    partitions = [encode_row([DOUBLE], [v]) for v in (math.nan, 0.0, 1.5, -0.0, None)]
+    file = data_file(store, 1, 2)
+    added = [ManifestEntry(kind=FileKind.ADD, partition=p, bucket=0, total_buckets=-1, file=file) for p in partitions]
+    (meta,) = write_manifests(store, added[::order])
+    (p,) = decode_stats([DOUBLE], meta.partition_stats)
+    assert (str(p.minimum), str(p.maximum), p.null_count) == ("-0.0", "nan", 1)
+    for partition in partitions:
+        assert only_partitions(store.schema.partition_fields, [partition]).may_hold(meta)
+    for value in (math.nan, 1.5, 0.0):
+        assert PartitionFilter(store.schema.partition_fields, Compare("p", "=", value)).may_hold(meta)
 
 
 def test_lists_keep_order_and_size(tmp_path: Path) -> None:
