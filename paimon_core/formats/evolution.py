@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 import pyarrow as pa
 
-from paimon_core.errors import CorruptFileError, InvalidDataError
+from paimon_core.errors import CorruptFileError, InvalidDataError, UnsupportedFeatureError
 from paimon_core.formats import int96
 from paimon_core.formats.arrow_types import KEY_PREFIX, SEQUENCE_NUMBER, VALUE_KIND, arrow_schema, arrow_type, field_id
 from paimon_core.formats.columns import fixed_array, fixed_values, validity
@@ -89,6 +89,11 @@ def have_names_only(found: Iterable[pa.Field]) -> bool:
 def _column(column: pa.Array, stored: pa.Field | None, field: pa.Field, path: str) -> pa.Array:
     try:
         return conform(column if stored is None else conform(column, stored.type), field.type)
+    except _OutOfReachError as e:
+        raise UnsupportedFeatureError(
+            f"Column {field.name!r} of file {path} has times of years that nanoseconds do not reach: of TIMESTAMP(7) and "
+            "more this version merges and writes the years 1678 to 2261. Change the column to TIMESTAMP(6)."
+        ) from e
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as e:
         raise InvalidDataError(
             f"Column {field.name!r} of file {path} has type {column.type} and cannot be read as {field.type}: {e}"
@@ -113,7 +118,21 @@ def conform(column: pa.Array, target: pa.DataType) -> pa.Array:
     return pa.ListArray.from_arrays(offsets, conform(column.values, target.value_type), type=target, mask=nulls)
 
 
+class _OutOfReachError(Exception):
+    """Times that the nanoseconds of the target do not reach."""
+
+
 def _cast(column: pa.Array, target: pa.DataType) -> pa.Array:
+    try:
+        return _cast_times(column, target)
+    except pa.ArrowInvalid as e:
+        are_times = pa.types.is_timestamp(column.type) or column.type.equals(int96.STORED)
+        if are_times and pa.types.is_timestamp(target) and target.unit == "ns":
+            raise _OutOfReachError from e
+        raise
+
+
+def _cast_times(column: pa.Array, target: pa.DataType) -> pa.Array:
     if pa.types.is_timestamp(target) and column.type.equals(int96.STORED):
         return int96.times(column, target)
     if not (pa.types.is_timestamp(target) and pa.types.is_timestamp(column.type)):

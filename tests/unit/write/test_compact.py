@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from pathlib import Path
 from random import Random
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from paimon_core.errors import CorruptFileError
+from paimon_core.errors import CorruptFileError, UnsupportedFeatureError
 from paimon_core.lsm.strategy import Strategy
 from paimon_core.spec.manifest import FileSource
 from paimon_core.spec.message import CommitMessage
-from paimon_core.spec.types import INT, STRING
+from paimon_core.spec.types import INT, STRING, Kind, TimeType
 from paimon_core.store.table_store import TableStore
 from paimon_core.write.compact import compact_append, compact_bucket
 from paimon_core.write.writer import open_writer
@@ -187,3 +189,20 @@ def test_what_a_small_file_is(tmp_path: Path) -> None:
     store = store.with_options({"target-file-size": f"{2 * size} b"})
     assert compact_one(store.with_options({"compaction.small-file-ratio": "0.4"}), live, Strategy.FULL) == []
     assert len(compact_one(store, live, Strategy.FULL)) == 1
+
+
+def test_times_that_nanoseconds_do_not_reach_are_refused_by_name(tmp_path: Path) -> None:
+    """The file is as it should be: it is this version that cannot merge it."""
+    store = make_store(tmp_path, {"k": INT, "t": TimeType(Kind.TIMESTAMP, precision=9)}, keys=["k"], bucket="1")
+    messages = []
+    for start in (0, 10):
+        writer = open_writer(store, sequence_start=start)
+        writer.write(make_batch(store, [(1, datetime(2020, 1, 1))]))
+        messages += writer.finish()
+    path = next(tmp_path.rglob("*.parquet"))
+    rows = pq.read_table(path, partitioning=None)
+    field = rows.schema.field("t").with_type(pa.timestamp("us"))
+    far = pa.array([datetime(3000, 1, 1)], pa.timestamp("us"))
+    pq.write_table(rows.set_column(rows.schema.get_field_index("t"), field, far), path)
+    with pytest.raises(UnsupportedFeatureError, match=f"'t' of file {path} has times of years.*1678 to 2261"):
+        compact_all(store, files_of(messages), True)
