@@ -8,7 +8,10 @@ import pytest
 
 from paimon_core.commit.changes import Overwrite
 from paimon_core.errors import InvalidOptionError
+from paimon_core.maintenance import snapshot_expiry
 from paimon_core.maintenance.after_commit import keep_up
+from paimon_core.maintenance.release import release
+from paimon_core.maintenance.rollback import roll_back
 from paimon_core.maintenance.snapshot_expiry import (
     Retention,
     changelog_retention_of,
@@ -133,3 +136,20 @@ def test_folders_that_expiry_empties(tmp_path: Path, clean: bool) -> None:
     root = Path(store.root)
     assert sorted(p.name for p in root.glob("p=*")) == (["p=2"] if clean else ["p=1", "p=2"])
     assert len(list(root.glob("p=2/bucket-0/*"))) == 1 and (root / "manifest").is_dir()
+
+
+def test_a_rollback_meanwhile(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """To a snapshot that was about to go: the table would be without any."""
+    history = History(tmp_path, random.Random(0))
+    for _ in range(4):
+        history.write()
+
+    def late(*arguments: Any) -> None:
+        monkeypatch.setattr(snapshot_expiry, "release", release)
+        roll_back(history.fresh(), snapshot_id=2)
+        release(*arguments)
+
+    monkeypatch.setattr(snapshot_expiry, "release", late)
+    assert expire(history.fresh(), 1) == 1  # the first: what is latest has been decided anew
+    assert snapshot_ids(history.fresh()) == [2]
+    history.check()
