@@ -379,6 +379,9 @@ SEQUENCE_ORDER = Option(
     "Which sequence field values are the newer.",
 )
 SINK_PROCESS_TIME_ZONE = Option("sink.process-time-zone", str, "", "Zone of automatic tags; default: the process's.")
+SNAPSHOT_CLEAN_EMPTY_DIRS = Option(
+    "snapshot.clean-empty-directories", boolean, False, "Expiry deletes the folders that it empties."
+)
 SNAPSHOT_EXPIRE_LIMIT = Option("snapshot.expire.limit", integer, 50, "Snapshots that expire at a time.")
 SNAPSHOT_IGNORE_EMPTY_COMMIT = Option("snapshot.ignore-empty-commit", boolean, True, "No snapshot for no rows.")
 SNAPSHOT_NUM_RETAINED_MAX = Option("snapshot.num-retained.max", integer, 2**31 - 1, "Most snapshots kept.")
@@ -403,6 +406,9 @@ TAG_PERIOD_FORMATTER = Option(
     one_of("with_dashes", "without_dashes", "without_dashes_and_spaces"),
     "with_dashes",
     "How periods name tags.",
+)
+TAG_CREATE_SUCCESS_FILE = Option(
+    "tag.create-success-file", boolean, False, "A tag has a file tag/tag-success-file/NAME_SUCCESS."
 )
 TAG_TIME_EXPIRE_ENABLED = Option("tag.time-expire-enabled", boolean, True, "Commits remove tags whose time is over.")
 TARGET_FILE_ROW_NUM = Option("target-file-row-num", integer, 2**63 - 1, "Rows that a data file has at most.")

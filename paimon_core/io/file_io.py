@@ -97,6 +97,10 @@ class FileIO(Protocol):
     def delete_dir(self, path: str) -> None:
         """Delete a folder with everything below it, never following a link out of it; fine where it does not exist."""
 
+    def delete_empty_dir(self, path: str) -> bool:
+        """Delete a folder that has nothing in it; whether that was so. False where there is none, and on storages whose
+        folders are no things of their own."""
+
     def rename_dir(self, source: str, target: str) -> None:
         """Move a folder. Raises `FileExistsError` where the target exists. Not atomic on object stores."""
 

@@ -122,6 +122,9 @@ class FsspecFileIO:
         with suppress(FileNotFoundError), self._errors("delete folder", path):
             self._fs().rm(literal, recursive=True)
 
+    def delete_empty_dir(self, path: str) -> bool:
+        return False  # fsspec tells no call that would leave a folder in which a file has just been made
+
     def rename_dir(self, source: str, target: str) -> None:
         if self.exists(target):
             raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), target)

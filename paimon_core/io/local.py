@@ -108,6 +108,13 @@ class LocalFileIO:
                     return
             raise storage_error("delete folder", path, "its content changes while it is deleted")
 
+    def delete_empty_dir(self, path: str) -> bool:
+        try:
+            os.rmdir(path)
+        except OSError:
+            return False
+        return True
+
     def rename_dir(self, source: str, target: str) -> None:
         if os.path.lexists(target):
             raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), target)

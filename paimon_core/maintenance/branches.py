@@ -141,6 +141,7 @@ def fast_forward(store: TableStore, name: str) -> None:
             main.io.write_bytes(main.paths.snapshot(snapshot.id), encode_snapshot(snapshot))
         for tag in tags:
             main.io.write_bytes(main.paths.tag(tag.name), encode_tag(tag))
+        create_new(main.io, main.paths.snapshot(first.id), encode_snapshot(first))  # expiry elsewhere may have taken it
         earliest = list_snapshots(main)[0].id
         reset_hints(main, earliest, snapshots[-1].id)
         last = max(schema_ids(branch.io, branch.paths.version_root))

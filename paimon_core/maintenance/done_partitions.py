@@ -7,7 +7,6 @@ http-report     POST of {"params", "table", "path", "partition"}, answered by {"
 from __future__ import annotations
 
 import json
-import time
 import urllib.error
 import urllib.request
 from collections.abc import Callable, Mapping, Sequence
@@ -15,8 +14,9 @@ from types import MappingProxyType
 from urllib.parse import urlsplit
 
 from paimon_core.errors import InvalidOptionError, StorageError, UnsupportedFeatureError
+from paimon_core.maintenance.success_files import write_success_file
 from paimon_core.options import PARTITION_MARK_DONE_ACTION, PARTITION_MARK_DONE_PARAMS, PARTITION_MARK_DONE_URL
-from paimon_core.spec.json_object import decode_json_object, member
+from paimon_core.spec.json_object import decode_json_object
 from paimon_core.spec.paths import escape_path_name
 from paimon_core.store.table_store import TableStore
 
@@ -54,12 +54,7 @@ def _action(store: TableStore, name: str) -> Action:
 
 
 def _write_success_file(store: TableStore, folder: str) -> None:
-    path, now = f"{store.paths.data_root}/{folder}/_SUCCESS", time.time_ns() // 1_000_000
-    try:
-        created = member(decode_json_object(path, store.io.read_bytes(path)), "creationTime", int, now)
-    except FileNotFoundError:
-        created = now
-    store.io.write_bytes(path, json.dumps({"creationTime": created, "modificationTime": now}).encode())
+    write_success_file(store.io, f"{store.paths.data_root}/{folder}/_SUCCESS")
 
 
 def _report(store: TableStore, folder: str) -> None:

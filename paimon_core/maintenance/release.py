@@ -15,6 +15,7 @@ from functools import partial
 
 from paimon_core.errors import PaimonError
 from paimon_core.maintenance.references import NeededFiles, Versions, branch_stores, versions_of
+from paimon_core.options import SNAPSHOT_CLEAN_EMPTY_DIRS
 from paimon_core.spec.snapshot import Snapshot
 from paimon_core.store.cache import MetadataCache
 from paimon_core.store.changelogs import list_changelogs
@@ -46,6 +47,8 @@ def release(gone: Versions, remove: Callable[[], None], delete: Delete | None = 
         _LOG.warning("Files of %s stay behind, remove_orphan_files finds them: %s", store.name, error)
         return
     (delete or delete_files)(store, unneeded)
+    if store.options[SNAPSHOT_CLEAN_EMPTY_DIRS]:
+        _delete_empty_folders(store, unneeded)
 
 
 def delete_files(store: TableStore, paths: Iterable[str]) -> None:
@@ -71,6 +74,14 @@ def _delete(store: TableStore, paths: Iterable[str]) -> None:
             store.io.delete(path)
         except OSError as error:
             _LOG.warning("File %s of table %s stays behind: %s", path, store.name, error)
+
+
+def _delete_empty_folders(store: TableStore, deleted: Iterable[str]) -> None:
+    """Delete the folders of buckets that files were deleted from, and of partitions, where nothing is left in them."""
+    places = owned_places(store)
+    level = {f for p in deleted if (f := p.rpartition("/")[0]).rpartition("/")[2].startswith("bucket-")}
+    while level := {f for f in level if f.startswith(places)}:
+        level = {f.rpartition("/")[0] for f in level if store.io.delete_empty_dir(f)}
 
 
 def owned_places(store: TableStore) -> tuple[str, ...]:

@@ -35,9 +35,23 @@ def roll_back(store: TableStore, *, snapshot_id: int | None = None, tag: str | N
         if latest is None:
             raise SnapshotNotFoundError(f"Table {store.name} cannot be rolled back: it has no snapshots yet.")
         target = _target(store, snapshot_id, tag)
-        create_new(store.io, store.paths.snapshot(target.id), encode_snapshot(target))  # it may have expired
+        _bring_back(store, target)
         cut_history(store, target.id)
         return latest.id, target.id
+
+
+def _bring_back(store: TableStore, target: Snapshot) -> None:
+    """Make a snapshot that expired, and that a tag keeps, one of the table again. Raises `SnapshotNotFoundError`."""
+    path = store.paths.snapshot(target.id)
+    if not create_new(store.io, path, encode_snapshot(target)):
+        return
+    # who deletes a tag looks for snapshots afterwards: where the tag is still there, so are its files
+    if not any(t.snapshot.delta_manifest_list == target.delta_manifest_list for t in list_tags(store)):
+        store.io.delete(path)
+        raise SnapshotNotFoundError(
+            f"Table {store.name} was not rolled back: the tag of snapshot {target.id} was deleted meanwhile; "
+            f"{describe_snapshots(store)}."
+        )
 
 
 def cut_history(store: TableStore, last: int, kept_tags: Collection[Tag] = ()) -> None:

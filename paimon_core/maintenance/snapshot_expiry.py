@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 
-from paimon_core.errors import InvalidOptionError
+from paimon_core.errors import CommitConflictError, InvalidOptionError
 from paimon_core.maintenance.references import Versions
 from paimon_core.maintenance.release import Delete, release
 from paimon_core.options import (
@@ -23,6 +24,8 @@ from paimon_core.store.changelogs import changelog_ids, list_changelogs, write_c
 from paimon_core.store.consumers import list_consumers
 from paimon_core.store.snapshots import find_snapshot, reset_hints, snapshot_ids
 from paimon_core.store.table_store import TableStore
+
+_ATTEMPTS = 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,22 +100,36 @@ def expire_snapshots(store: TableStore, retention: Retention, now: int, delete: 
     """Remove the snapshots that need not be kept, and their files, by `delete`; how many there were.
 
     Kept are, besides what `retention` says, snapshots that consumers have still to read; tags and branches keep files.
+    Raises `CommitConflictError` where the table is rolled back again and again meanwhile.
     """
+    for _ in range(_ATTEMPTS - 1):
+        with suppress(CommitConflictError):
+            return _expire(store, retention, now, delete)
+    return _expire(store, retention, now, delete)
+
+
+def _expire(store: TableStore, retention: Retention, now: int, delete: Delete | None) -> int:
     ids = snapshot_ids(store)
     if not ids:
         return 0
     consumers = () if store.options[CONSUMER_CHANGELOG_ONLY] else list_consumers(store).values()
     first = retention.first_kept(ids, lambda n: _time(store, n), min(consumers, default=None))
     gone = tuple(s for n in ids if n < first and (s := find_snapshot(store, n)) is not None)
+    latest = find_snapshot(store, ids[-1])
     if not gone:
         return 0
 
     def remove() -> None:
-        if changelog_retention_of(store.options, now) is not None:
+        with store.io.turn(store.root):  # a rollback to one of those that go would leave nothing
+            if latest is None or find_snapshot(store, latest.id) != latest:
+                raise CommitConflictError(
+                    f"Table {store.name} was rolled back while its snapshots expired; none was removed. Run it again."
+                )
+            if changelog_retention_of(store.options, now) is not None:
+                for snapshot in gone:
+                    write_changelog(store, snapshot)
             for snapshot in gone:
-                write_changelog(store, snapshot)
-        for snapshot in gone:
-            store.io.delete(store.paths.snapshot(snapshot.id))
+                store.io.delete(store.paths.snapshot(snapshot.id))
         reset_hints(store, first, ids[-1])
 
     release(Versions(store, gone), remove, delete)

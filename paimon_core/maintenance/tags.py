@@ -10,6 +10,8 @@ from paimon_core.commit.publish import create_new
 from paimon_core.errors import SnapshotNotFoundError, TagExistsError
 from paimon_core.maintenance.references import Versions
 from paimon_core.maintenance.release import release
+from paimon_core.maintenance.success_files import write_success_file
+from paimon_core.options import TAG_CREATE_SUCCESS_FILE
 from paimon_core.spec.paths import check_name
 from paimon_core.spec.snapshot import Snapshot
 from paimon_core.spec.tag import Tag, encode_tag
@@ -39,6 +41,7 @@ def create_tag(store: TableStore, name: str, snapshot: Snapshot, retained: timed
             "delete it, or call replace_tag."
         )
     _check_kept(store, snapshot, path, name)
+    _tell(store, name)
 
 
 def replace_tag(
@@ -48,6 +51,7 @@ def replace_tag(
     old = require_tag(store, name)
     new = _tag(name, snapshot or old.snapshot, retained)
     _remove(store, old, partial(store.io.write_bytes, store.paths.tag(name), encode_tag(new)))
+    _tell(store, name)
 
 
 def rename_tag(store: TableStore, name: str, target: str) -> None:
@@ -57,6 +61,7 @@ def rename_tag(store: TableStore, name: str, target: str) -> None:
     if not create_new(store.io, path, data):
         raise TagExistsError(f"Tag {target!r} of table {store.name} already exists: choose another name.")
     store.io.delete(store.paths.tag(old.name))
+    _tell(store, target, instead_of=name)
 
 
 def delete_tags(store: TableStore, names: Sequence[str]) -> list[str]:
@@ -64,6 +69,8 @@ def delete_tags(store: TableStore, names: Sequence[str]) -> list[str]:
     deleted = []
     for tag in (t for name in names if (t := read_tag(store, name)) is not None):
         _remove(store, tag, partial(store.io.delete, store.paths.tag(tag.name)))
+        if store.options[TAG_CREATE_SUCCESS_FILE]:
+            store.io.delete(store.paths.tag_success(tag.name))
         deleted.append(tag.name)
     return deleted
 
@@ -84,6 +91,14 @@ def expired_tags(store: TableStore, now: datetime, older_than: datetime | None =
 def _tag(name: str, snapshot: Snapshot, retained: timedelta | None) -> Tag:
     """Without a time to live the file is the snapshot's own, which readers of old versions know."""
     return Tag(name=name, snapshot=snapshot, created=None if retained is None else datetime.now(), retained=retained)
+
+
+def _tell(store: TableStore, name: str, instead_of: str | None = None) -> None:
+    """Those who wait for a tag that it is there, where the table has an option for that."""
+    if store.options[TAG_CREATE_SUCCESS_FILE]:
+        write_success_file(store.io, store.paths.tag_success(name))
+        if instead_of is not None:
+            store.io.delete(store.paths.tag_success(instead_of))
 
 
 def _check_kept(store: TableStore, snapshot: Snapshot, path: str, name: str) -> None:

@@ -222,6 +222,10 @@ class TablePaths:
     def tag(self, name: str) -> str:
         return f"{self.tag_dir}/{TAG_PREFIX}{_inside(self.tag_dir, name)}"
 
+    def tag_success(self, name: str) -> str:
+        folder = f"{self.tag_dir}/tag-success-file"
+        return f"{folder}/{_inside(folder, name)}_SUCCESS"
+
     def consumer(self, consumer_id: str) -> str:
         return f"{self.consumer_dir}/{CONSUMER_PREFIX}{_inside(self.consumer_dir, consumer_id)}"
 

@@ -97,11 +97,14 @@ def declared(jvm: Jvm, error: CapturedException, carrier: str) -> Py4JJavaError:
     return Py4JJavaError(told(error), _analysis(jvm, carrier, told(error), error.getCondition()))
 
 
-def unchecked(jvm: Jvm, error: CapturedException) -> Py4JJavaError:
+def unchecked(jvm: Jvm, error: CapturedException | Py4JJavaError) -> Py4JJavaError:
     """A Java exception that came out of the JVM, for a method that declares none: what is checked goes as another."""
-    if is_instance_of(jvm.gateway, error._origin, "java.lang.RuntimeException"):
-        return Py4JJavaError(str(error), error._origin)
-    return Py4JJavaError(told(error), java_exception(jvm, PaimonError(told(error)), None))
+    captured = isinstance(error, CapturedException)
+    origin = error._origin if captured else error.java_exception
+    if is_instance_of(jvm.gateway, origin, "java.lang.RuntimeException"):
+        return Py4JJavaError(str(error), origin)
+    message = told(error) if captured else str(origin.getMessage())
+    return Py4JJavaError(message, java_exception(jvm, PaimonError(message), None))
 
 
 def of_parser(jvm: Jvm, error: CapturedException | Py4JJavaError, statement: Rewriting) -> Py4JJavaError:

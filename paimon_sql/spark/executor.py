@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from functools import partial
 
 import pyarrow as pa
+from py4j.protocol import Py4JJavaError
 from pyspark import SparkContext
 from pyspark.errors import AnalysisException, PythonException
 from pyspark.sql import SparkSession
@@ -22,7 +23,7 @@ from paimon_core.write.sort_job import SORT_KEY, Curve, SortJob
 from paimon_sql.preprocess.quoting import quoted_name
 from paimon_sql.procedures import ForeignTable
 from paimon_sql.spark import foreign_tables, orphan_frames
-from paimon_sql.spark.errors import of_worker
+from paimon_sql.spark.errors import of_worker, unchecked
 from paimon_sql.spark.orphan_frames import FoundFrame
 from paimon_sql.spark.session_bridge import SessionBridge
 from paimon_sql.spark.types import string_types, to_struct
@@ -51,6 +52,8 @@ class SparkExecutor:
                 return list(context.parallelize(items, len(items)).map(partial(run_text, function)).collect())
         except PythonException as error:
             raise of_worker(error) from error
+        except Py4JJavaError as error:  # the job was cancelled, or lost its executors
+            raise unchecked(self.session.jvm, error) from error
         finally:
             context.setJobDescription(None)
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import pyarrow as pa
+from py4j.protocol import Py4JJavaError
 from pyspark.errors.exceptions.captured import CapturedException
 from pyspark.sql.types import DataType, StructField, StructType
 
@@ -66,7 +67,7 @@ class SparkProcedure(Proxy):
         )
         try:
             rows = self.procedure.call(context, given)
-        except CapturedException as e:
+        except (CapturedException, Py4JJavaError) as e:
             raise unchecked(self.jvm, e) from e
         scans = self.jvm.java_class("java.util.ArrayList")()
         if self.procedure.columns:

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import os
+import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+from pyspark import InheritableThread
 from pyspark.errors import PySparkException
 
 from paimon_sql.procedures import PROCEDURES, file_removal
+from paimon_sql.spark.executor import SparkExecutor
 
 pytestmark = pytest.mark.spark
 
@@ -68,6 +72,71 @@ def test_files_are_looked_for_and_deleted_by_tasks(spark: Any, warehouse: str, m
     (root / "snapshot" / "snapshot-4").write_bytes(b"junk")
     with pytest.raises(PySparkException, match="snapshot-4"):
         spark.sql(f"{call} false)")
+
+
+def stopped(spark: Any, started: Path, statement: str) -> str:
+    """The error of a statement whose jobs are cancelled once a task has done its work and made `started`."""
+    context, told = spark.sparkContext, list[str]()
+
+    def run() -> None:
+        context.setJobGroup("upkeep", "to be stopped", interruptOnCancel=True)
+        with pytest.raises(PySparkException) as caught:
+            spark.sql(statement)
+        told.append(str(caught.value))
+
+    thread = InheritableThread(target=run)
+    thread.start()
+    deadline = time.monotonic() + 60
+    while not started.exists() and time.monotonic() < deadline:
+        time.sleep(0.02)
+    context.cancelJobGroup("upkeep")
+    thread.join(60)
+    started.unlink()
+    return told[0]
+
+
+def test_jobs_are_stopped_without_harm(
+    spark: Any, warehouse: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever their tasks have done by then."""
+    started = tmp_path / "started"
+
+    def slow(function: Callable[[str], str]) -> Callable[[str], str]:
+        def work(text: str) -> str:
+            result = function(text)
+            started.touch()
+            time.sleep(60)
+            return result
+
+        return work
+
+    keyed = "'primary-key' = 'k', 'bucket' = '2', 'write-only' = 'true'"
+    spark.sql(f"CREATE TABLE t (k INT, v INT) TBLPROPERTIES ({keyed})")
+    for v in range(3):
+        spark.sql(f"INSERT INTO t SELECT id, {v} FROM range(20)")
+    spark.sql("CREATE TABLE text (k INT) USING csv")
+    spark.sql("INSERT INTO text VALUES (1), (2)")
+    root, count = Path(warehouse, "default.db", "t"), "SELECT count(*), sum(v) FROM t"
+    with monkeypatch.context() as patch:
+        run = SparkExecutor.run
+        patch.setattr(file_removal, "MANY", 1)
+        patch.setattr(SparkExecutor, "run", lambda self, f, items, about: run(self, slow(f), items, about))
+        for statement in (
+            "CALL sys.compact('t')",
+            "CALL sys.expire_snapshots(table => 't', retain_max => 1, retain_min => 1)",
+            "CALL sys.migrate_table(source_type => 'hive', table => 'text')",
+        ):
+            assert "cancelled" in stopped(spark, started, statement), statement
+            assert rows(spark, count) == [(20, 40)], statement
+    assert rows(spark, "SELECT snapshot_id, commit_kind FROM t.snapshots") == [(3, "APPEND")]
+    assert rows(spark, "SELECT count(*) FROM text") == [(2,)]
+    for path in root.rglob("bucket-*/*"):
+        os.utime(path, (1, 1))
+    lost = rows(spark, "CALL sys.remove_orphan_files(table => 't', dry_run => true)")[0]
+    assert lost[0] > 0 and rows(spark, "CALL sys.remove_orphan_files(table => 't')") == [lost]
+    spark.sql("CALL sys.compact('t')")
+    spark.sql("CALL sys.migrate_table(source_type => 'hive', table => 'text')")
+    assert rows(spark, count) == [(20, 40)] and rows(spark, "SELECT sum(k) FROM text") == [(3,)]
 
 
 def test_the_database_sys(spark: Any) -> None:

@@ -89,6 +89,9 @@ class FaultyIO:
     def delete_dir(self, path: str) -> None:
         self.call(path, lambda: self.inner.delete_dir(path), deletes=True)
 
+    def delete_empty_dir(self, path: str) -> bool:
+        return self.call(path, lambda: self.inner.delete_empty_dir(path), deletes=True)
+
     def rename_dir(self, source: str, target: str) -> None:
         self.call(source, lambda: self.inner.rename_dir(source, target), writes=True)
 

@@ -2,9 +2,11 @@ from __future__ import annotations
 
 import random
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from paimon_core.commit.publish import create_new
 from paimon_core.errors import (
     BranchExistsError,
     BranchNotFoundError,
@@ -13,6 +15,7 @@ from paimon_core.errors import (
     SnapshotNotFoundError,
     TagNotFoundError,
 )
+from paimon_core.maintenance import rollback
 from paimon_core.maintenance.branches import (
     create_branch,
     delete_branch,
@@ -21,7 +24,7 @@ from paimon_core.maintenance.branches import (
     rename_branch,
 )
 from paimon_core.maintenance.rollback import roll_back, snapshot_at_watermark
-from paimon_core.maintenance.tags import create_tag
+from paimon_core.maintenance.tags import create_tag, delete_tags
 from paimon_core.store.branches import branch_names, open_branch
 from paimon_core.store.snapshots import latest_snapshot, read_snapshot, snapshot_ids
 from paimon_core.store.tags import tag_names
@@ -147,6 +150,22 @@ def test_rollback(history: History) -> None:
     assert snapshot_ids(store) == [2]
     marked = Table(store).commit([message(store, data_file(store, 1, 1))], info(watermark=7))
     assert marked is not None and snapshot_at_watermark(store, 7) == marked
+
+
+def test_a_rollback_to_a_tag_that_is_deleted_meanwhile(history: History, monkeypatch: pytest.MonkeyPatch) -> None:
+    store = history.fresh()
+    delete_branch(store, "b")
+    expire(store, 1)
+
+    def late(*arguments: Any) -> bool:
+        delete_tags(history.fresh(), ["t"])
+        return create_new(*arguments)
+
+    monkeypatch.setattr(rollback, "create_new", late)
+    with pytest.raises(SnapshotNotFoundError, match="deleted meanwhile"):
+        roll_back(store, tag="t")
+    assert snapshot_ids(store) == [3]
+    history.check()
 
 
 def test_an_empty_table_cannot_be_rolled_back(tmp_path: Path) -> None:

@@ -6,8 +6,12 @@ from typing import Any
 
 import pytest
 
+from paimon_core.commit.changes import Overwrite
 from paimon_core.errors import InvalidOptionError
+from paimon_core.maintenance import snapshot_expiry
 from paimon_core.maintenance.after_commit import keep_up
+from paimon_core.maintenance.release import release
+from paimon_core.maintenance.rollback import roll_back
 from paimon_core.maintenance.snapshot_expiry import (
     Retention,
     changelog_retention_of,
@@ -116,3 +120,36 @@ def test_commits_expire_and_do_not_fail_when_that_fails(tmp_path: Path, caplog: 
     made = Table(broken).commit([message(store, data_file(store, 9, 9))], info())
     assert made is not None and "expire snapshots failed: retain_max (1)" in caplog.text
     keep_up(store.with_options({"write-only": "true", "snapshot.num-retained.max": "1"}), made, None)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("clean", [True, False])
+def test_folders_that_expiry_empties(tmp_path: Path, clean: bool) -> None:
+    history = History(tmp_path, random.Random(0), partitioned=True)
+    store = history.fresh().with_options({"snapshot.clean-empty-directories": str(clean).lower()})
+    for p in (1, 2):
+        file = data_file(store, 1, 1)
+        folder = Path(store.bucket_dir(message(store, p=p).partition, 0))
+        folder.mkdir(parents=True)
+        (folder / file.file_name).touch()
+        Table(store).commit([message(store, file, p=p)], info(), Overwrite())
+    assert expire(store, 1) == 1
+    root = Path(store.root)
+    assert sorted(p.name for p in root.glob("p=*")) == (["p=2"] if clean else ["p=1", "p=2"])
+    assert len(list(root.glob("p=2/bucket-0/*"))) == 1 and (root / "manifest").is_dir()
+
+
+def test_a_rollback_meanwhile(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """To a snapshot that was about to go: the table would be without any."""
+    history = History(tmp_path, random.Random(0))
+    for _ in range(4):
+        history.write()
+
+    def late(*arguments: Any) -> None:
+        monkeypatch.setattr(snapshot_expiry, "release", release)
+        roll_back(history.fresh(), snapshot_id=2)
+        release(*arguments)
+
+    monkeypatch.setattr(snapshot_expiry, "release", late)
+    assert expire(history.fresh(), 1) == 1  # the first: what is latest has been decided anew
+    assert snapshot_ids(history.fresh()) == [2]
+    history.check()

@@ -15,15 +15,18 @@ from pathlib import Path
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from paimon_core.commit.commit import compact_manifests
+from paimon_core.commit.publish import AtomicPublisher
 from paimon_core.errors import CommitConflictError, PaimonError, SnapshotNotFoundError
 from paimon_core.io.local import LocalFileIO
-from paimon_core.maintenance.branches import create_branch, delete_branch
+from paimon_core.maintenance.branches import create_branch, delete_branch, fast_forward
 from paimon_core.maintenance.orphans import DEFAULT_AGE, find_orphans, remove_orphans
-from paimon_core.maintenance.tags import create_tag, delete_tags
+from paimon_core.maintenance.rollback import roll_back
+from paimon_core.maintenance.tags import create_tag, delete_tags, rename_tag
 from paimon_core.store.branches import branch_names
 from paimon_core.store.manifests import live_files
 from paimon_core.store.schemas import latest_schema
-from paimon_core.store.snapshots import latest_snapshot
+from paimon_core.store.snapshots import latest_snapshot, snapshot_ids
 from paimon_core.store.table_store import TableStore
 from paimon_core.store.tags import list_tags, tag_names
 from paimon_core.table import Table
@@ -86,7 +89,8 @@ def write_all(path: str) -> None:
         new = data_file(store, 1, 1, file_name=name)
         old = tuple(e.file for e in live_files(store, latest_snapshot(store)).values())[:2]
         made = message(store, compact_before=old, compact_after=(new,)) if number % 5 == 4 else message(store, new)
-        Table(store).commit([made], info("writer"))
+        with suppress(CommitConflictError):  # what it compacts may be rolled back
+            Table(store).commit([made], info("writer"))
 
 
 def keep_up(path: str, name: str, done: Event) -> None:
@@ -106,6 +110,53 @@ def keep_up(path: str, name: str, done: Event) -> None:
             delete_branch(opened(path), branch)
         with suppress(CommitConflictError):  # versions come and go all the time
             remove_orphans(opened(path), time.time_ns() // 1_000_000 - DEFAULT_AGE)
+
+
+def go_back(path: str, done: Event) -> None:
+    """Rollbacks, fast-forwards, renamed tags, rewritten manifests, while other processes write and expire."""
+    dice = random.Random(3)
+    for count in itertools.count():
+        if done.is_set():
+            return
+        store, act = opened(path), dice.choice(("roll back", "manifests", "branch", "fast forward", "rename"))
+        latest, ids = latest_snapshot(store), snapshot_ids(store)
+        branches = [b for b in branch_names(store) if b.startswith("back")]
+        tags = [t for t in tag_names(store) if t.startswith("back")]
+        with suppress(PaimonError):  # what was found may be gone
+            if act == "roll back":
+                roll_back(store, snapshot_id=ids[-2:][0])
+            elif act == "manifests":
+                compact_manifests(store, info("manifests"), AtomicPublisher(store.io))
+            elif act == "branch" and latest is not None:
+                create_tag(store, f"back{count}", latest)
+                create_branch(store, f"back{count}", f"back{count}")
+            elif act == "fast forward" and branches:
+                fast_forward(store, branches[-1])
+                for branch in branches[:-1]:
+                    delete_branch(store, branch)
+            elif act == "rename" and tags:
+                rename_tag(store, tags[0], f"back{count}")
+
+
+def test_processes_that_go_back(tmp_path: Path) -> None:
+    """What writers commit may be undone at once: what is left is whole."""
+    spawn = multiprocessing.get_context("spawn")
+    history = History(tmp_path, random.Random(1))
+    history.write()
+    root, done = history.store.root, spawn.Event()
+    writer = spawn.Process(target=write_all, args=(root,))
+    others = [spawn.Process(target=go_back, args=(root, done)), spawn.Process(target=keep_up, args=(root, "one", done))]
+    for process in (*others, writer):
+        process.start()
+    writer.join(120)
+    done.set()
+    for process in others:
+        process.join(60)
+    assert [p.exitcode for p in (writer, *others)] == [0, 0, 0]
+    history.check()
+    ids = snapshot_ids(history.fresh())
+    assert ids == list(range(ids[0], ids[-1] + 1))
+    clean_up(history)
 
 
 def test_processes_side_by_side(tmp_path: Path) -> None:

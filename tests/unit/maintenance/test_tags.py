@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 import random
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -119,3 +120,18 @@ def test_batch_tags_are_moved_and_counted(store: TableStore) -> None:
     create_automatic_tags(store.with_options(batch))
     (name,) = tag_names(store)
     assert name.startswith("batch-write-")
+
+
+def test_files_say_that_tags_are_there(store: TableStore) -> None:
+    told = store.with_options({"tag.create-success-file": "true"})
+    create_tag(told, "a", taggable_snapshot(told, 1))
+    create_tag(told, "b", taggable_snapshot(told, 2))
+    replace_tag(told, "a", taggable_snapshot(told, 2))
+    rename_tag(told, "b", "c")
+    folder = Path(store.root, "tag", "tag-success-file")
+    assert sorted(p.name for p in folder.iterdir()) == ["a_SUCCESS", "c_SUCCESS"]
+    found = json.loads((folder / "a_SUCCESS").read_text("utf-8"))
+    assert 0 < found["creationTime"] <= found["modificationTime"]
+    assert tag_names(store) == ["a", "c"]
+    delete_tags(told, ["a", "c"])
+    assert list(folder.iterdir()) == []

@@ -74,10 +74,17 @@ def test_tags_by_time(table: Table, call: Call) -> None:
 
 
 def test_statements_for_tags(table: Table, call: Call) -> None:
-    assert call("make_tag", table="t", tag="a", mode="create", snapshot=1, time_retained="7 days") is True
-    assert call("make_tag", table="t", tag="a", mode="if_not_exists") is False
-    assert call("make_tag", table="t", tag="a", mode="create_or_replace", snapshot=2) is True
-    assert call("make_tag", table="t", tag="b", mode="create_or_replace") is True
+    def snapshot_of(tag: str) -> int:
+        found = read_tag(table.store, tag)
+        assert found is not None
+        return found.snapshot.id
+
+    assert call("make_tag", table="t", tag="a", mode="create", snapshot=1, time_retained="7 days") == []
+    call("make_tag", table="t", tag="a", mode="if_not_exists")
+    assert snapshot_of("a") == 1
+    call("make_tag", table="t", tag="a", mode="create_or_replace", snapshot=2)
+    call("make_tag", table="t", tag="b", mode="create_or_replace")
+    assert (snapshot_of("a"), snapshot_of("b")) == (2, 3)
     for mode, tag in (("create", "a"), ("replace", "c")):
         with pytest.raises(PaimonError):
             call("make_tag", table="t", tag=tag, mode=mode)
@@ -86,6 +93,8 @@ def test_statements_for_tags(table: Table, call: Call) -> None:
     assert tag_names(table.store) == ["a", "b"]
     call("delete_tags", table="t", tags="a, c", if_exists=True)
     assert tag_names(table.store) == ["b"]
+    assert call("name_tag", table="t", tag="b", target_tag="c") == []
+    assert tag_names(table.store) == ["c"]
 
 
 def test_going_back(table: Table, call: Call) -> None:
@@ -168,6 +177,42 @@ def test_many_files_are_found_and_deleted_by_tasks(
     assert len(stored.read(stored.open_table(warehouse))) == 3
     with pytest.raises(InvalidOptionError, match="mode cannot be 'nearby'"):
         call("remove_orphan_files", table="t", mode="nearby")
+
+
+DRY: dict[str, dict[str, Any]] = {
+    "remove_orphan_files": {"mode": "local"},
+    "remove_unexisting_files": {},
+    "drop_global_index": {"index_column": "k", "index_type": "btree"},
+    "compact_manifest": {},
+}
+
+
+def test_dry_runs_tell_what_then_happens(table: Table, call: Call, warehouse: str) -> None:
+    assert set(DRY) == {n for n, p in PROCEDURES.items() if any(a.name == "dry_run" for a in p.parameters)}
+    root = Path(table.store.root)
+
+    def there() -> dict[Path, int]:
+        return {p: p.stat().st_size for p in root.rglob("*") if p.is_file()}
+
+    for mode in ("local", "distributed"):
+        for number in range(3):
+            path = root / "bucket-0" / f"lost-{number}"
+            path.write_text("x" * number)
+            os.utime(path, (1, 1))
+        before = there()
+        told = call("remove_orphan_files", table="t", mode=mode, dry_run=True)
+        assert there() == before and told == (3, 3)
+        assert call("remove_orphan_files", table="t", mode=mode) == told
+        gone = before.keys() - there().keys()
+        assert (len(gone), sum(before[p] for p in gone)) == told
+    sorted((root / "bucket-0").glob("data-*"))[0].unlink()
+    for name, arguments in DRY.items():
+        before = there()
+        told = call(name, table="t", dry_run=True, **arguments)
+        assert there() == before, name
+        assert call(name, table="t", **arguments) == told, name
+    assert call("remove_unexisting_files", table="t") == []
+    assert len(stored.read(stored.open_table(warehouse))) == 2
 
 
 def test_manifests(table: Table, call: Call) -> None:
