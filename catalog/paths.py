@@ -111,6 +111,9 @@ class PathCatalog:
     def stage_replace(self, identifier: Identifier, schema: TableSchema) -> StagedTable:
         return self._folder(identifier).stage_replace(identifier, schema)
 
+    def stage_alter(self, identifier: Identifier, changes: Sequence[SchemaChange]) -> StagedTable:
+        return self._folder(identifier).stage_alter(identifier, changes)
+
     def drop_table(self, identifier: Identifier, ignore_if_not_exists: bool = False) -> None:
         self._folder(identifier).drop_table(identifier, ignore_if_not_exists)
 

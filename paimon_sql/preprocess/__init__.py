@@ -73,8 +73,8 @@ _FIRST_WORD = re.compile(
     re.DOTALL,
 )
 _CREATE_IN_FLINK_STYLE = re.compile(
-    r"\b(?=[blmprtvw])(?:with|primary|bytes|row|multiset|varbinary|binary|varchar(?!\s*\()|timestamp(?:_ntz|_ltz)?(?=\s*\()"
-    r"|watermark|metadata|temporary|like(?=\s+[\w.`]+\s*\())\b|\)\s*like\s+[\w`]|[,(]\s*[\w`]+\s+as\b"
+    r"\b(?=[bdlmprtvw])(?:with|primary|bytes|row|multiset|varbinary|binary|varchar(?!\s*\()|timestamp(?:_ntz|_ltz)?(?=\s*\()"
+    r"|double\s+precision|watermark|metadata|temporary|like(?=\s+[\w.`]+\s*\())\b|\)\s*like\s+[\w`]|[,(]\s*[\w`]+\s+as\b"
 )
 
 

@@ -49,6 +49,9 @@ def read_type(cursor: Cursor, path: Path, found: TypeRewrites) -> None:
         _row(cursor, path, found)
     elif kind in ("BYTES", "BINARY", "VARBINARY"):
         _binary(cursor, path, found)
+    elif kind == "DOUBLE" and opened == "PRECISION":
+        cursor.next()
+        found.replace(Edit.replace(word, cursor.next(), "DOUBLE"))
     elif kind == "VARCHAR" and opened != "(":
         found.replace(Edit.replace(word, cursor.next(), "STRING"))
     elif kind in ("TIMESTAMP", "TIMESTAMP_NTZ", "TIMESTAMP_LTZ") and opened == "(":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from pyspark.sql import Column
@@ -59,6 +60,28 @@ def _struct(value: Column, source: StructType, target: StructType, rules: Alignm
         fields.append(part.alias(field.name))
     is_null = value.isNull() if kept is None or not missing else value.isNull() & kept.isNull()
     return F.when(~is_null, F.struct(*fields))
+
+
+def with_field(value: Column, data_type: DataType, path: Sequence[str], new: Column, rules: Alignment) -> Column:
+    """A struct with one field, or a field of that, replaced; of NULL the other fields are NULL.
+
+    Raises `InvalidDataError` for a field that it has not.
+    """
+    fields = data_type.fields if isinstance(data_type, StructType) else []
+    if not path:
+        return new
+    if path[0].lower() not in [f.name.lower() for f in fields]:
+        raise InvalidDataError(
+            f"Column {rules.column!r} of table {rules.table} has no field {path[0]!r} to assign; its fields are "
+            f"{', '.join(f.name for f in fields) or 'none'}."
+        )
+    parts = (
+        with_field(value.getField(f.name), f.dataType, path[1:], new, rules)
+        if f.name.lower() == path[0].lower()
+        else value.getField(f.name)
+        for f in fields
+    )
+    return F.struct(*(part.alias(f.name) for part, f in zip(parts, fields, strict=True)))
 
 
 def has_same_fields(source: DataType, target: DataType) -> bool:

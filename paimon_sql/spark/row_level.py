@@ -33,7 +33,7 @@ from paimon_core.write.column_updates import ColumnUpdates
 from paimon_core.write.key_deletes import rewrites_keys
 from paimon_sql.catalog.identifier import Identifier
 from paimon_sql.preprocess.quoting import quoted_name
-from paimon_sql.spark.alignment import Alignment, aligned
+from paimon_sql.spark.alignment import Alignment, aligned, with_field
 from paimon_sql.spark.catalog_bridge import SparkCatalog
 from paimon_sql.spark.changes_bridge import ChangeRules, ChangesTable, row_place
 from paimon_sql.spark.evolved_table import EvolvedTable, named_relation
@@ -207,7 +207,7 @@ def assigned_columns(target: Target, assignments: Sequence[Any]) -> dict[str, Co
         if path:
             nested.add(name)
             whole = assigned.get(name, F.col(quoted_name(name)))
-            assigned[name] = whole.withField(".".join(map(quoted_name, path)), value)
+            assigned[name] = with_field(whole, target.types[name], path, value, Alignment(target.table.name, name))
         else:
             assigned[name] = value
     return assigned
@@ -248,13 +248,15 @@ def _assigned_path(target: Target, key: Any) -> list[str]:
 def _assigned_place(target: Target, key: Any) -> tuple[str, list[str]]:
     """The column that an assignment names, and the path of the field in it."""
     parts = _assigned_path(target, key)
-    known = {c.lower(): c for c in target.columns}
-    if parts[0].lower() not in known:
+    tells_case = target.session.conf("spark.sql.caseSensitive", "false") == "true"
+    known = {c if tells_case else c.lower(): c for c in target.columns}
+    column = known.get(parts[0] if tells_case else parts[0].lower())
+    if column is None:
         raise InvalidDataError(
             f"Table {target.table.name} has no column {parts[0]!r} to assign; its columns are "
             f"{', '.join(target.columns)}."
         )
-    return known[parts[0].lower()], parts[1:]
+    return column, parts[1:]
 
 
 def _condition(matching: DataFrame) -> Any:

@@ -188,7 +188,7 @@ def test_every_method_that_spark_can_call_is_there(spark: Any) -> None:
 
 SCANS = (
     *("FormatScan", "LocalScan", "LookupScan", "MergeScan", "PartitionedMergeScan", "PartitionedRawScan"),
-    *("RawScan", "ReducingScan"),
+    "RawScan",
 )
 WRITE_BUILDERS = ("FormatWriteBuilder", "PaimonWriteBuilder")
 STREAMS = ("toMicroBatchStream", "toContinuousStream")
