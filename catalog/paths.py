@@ -123,9 +123,6 @@ class PathCatalog:
     def alter_table(self, identifier: Identifier, changes: Sequence[SchemaChange]) -> None:
         self._folder(identifier).alter_table(identifier, changes)
 
-    def stage_alter(self, identifier: Identifier, changes: Sequence[SchemaChange]) -> StagedTable:
-        return self._folder(identifier).stage_alter(identifier, changes)
-
     def _folder(self, identifier: Identifier) -> _Folder:
         if not isinstance(identifier, PathIdentifier):
             raise InvalidNameError(f"{identifier} is no path of a table.")

@@ -91,8 +91,8 @@ def _column(column: pa.Array, stored: pa.Field | None, field: pa.Field, path: st
         return conform(column if stored is None else conform(column, stored.type), field.type)
     except _OutOfReachError as e:
         raise UnsupportedFeatureError(
-            f"Column {field.name!r} of file {path} has times of years that nanoseconds do not reach: of TIMESTAMP(7) and "
-            "more this version merges and writes the years 1678 to 2261. Change the column to TIMESTAMP(6)."
+            f"Column {field.name!r} of file {path} has times of years that nanoseconds do not reach: of TIMESTAMP(7) "
+            "and more this version merges and writes the years 1678 to 2261. Change the column to TIMESTAMP(6)."
         ) from e
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as e:
         raise InvalidDataError(
