@@ -16,7 +16,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from paimon_core.errors import CorruptFileError, InvalidDataError, InvalidOptionError, UnsupportedFeatureError
+from paimon_core.errors import CorruptFileError, InvalidOptionError, UnsupportedFeatureError
 from paimon_core.expressions.predicate import And, Compare, In
 from paimon_core.formats.arrow_types import arrow_schema, arrow_type, field_id, key_value_fields
 from paimon_core.formats.file_format import ReadRequest
