@@ -11,9 +11,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import settings
 from xdist.scheduler import LoadScopeScheduling
 
 from tests.support.quick_jvm import QUICK_JVM
+
+
+settings.register_profile("unhurried", settings(), deadline=None)  # a busy machine is no fault
+settings.load_profile("unhurried")
 
 
 class FilesTogether(LoadScopeScheduling):  # type: ignore[misc]
