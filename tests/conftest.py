@@ -16,7 +16,6 @@ from xdist.scheduler import LoadScopeScheduling
 
 from tests.support.quick_jvm import QUICK_JVM
 
-
 settings.register_profile("unhurried", settings(), deadline=None)  # a busy machine is no fault
 settings.load_profile("unhurried")
 
