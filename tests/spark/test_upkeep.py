@@ -12,7 +12,9 @@ import pytest
 from pyspark import InheritableThread
 from pyspark.errors import PySparkException
 
+from paimon_core.maintenance.orphan_job import OrphanSearch
 from paimon_sql.procedures import PROCEDURES, file_removal
+from paimon_sql.spark import orphan_frames
 from paimon_sql.spark.executor import SparkExecutor
 
 pytestmark = pytest.mark.spark
@@ -110,6 +112,13 @@ def test_jobs_are_stopped_without_harm(
 
         return work
 
+    def slow_rows(function: Callable[[OrphanSearch], Callable[[Any], Any]]) -> Callable[[OrphanSearch], Any]:
+        def work(search: OrphanSearch) -> Callable[[Any], Any]:
+            of_batches = function(search)
+            return lambda batches: slow(lambda _: list(of_batches(batches)))("")
+
+        return work
+
     keyed = "'primary-key' = 'k', 'bucket' = '2', 'write-only' = 'true'"
     spark.sql(f"CREATE TABLE t (k INT, v INT) TBLPROPERTIES ({keyed})")
     for v in range(3):
@@ -124,6 +133,7 @@ def test_jobs_are_stopped_without_harm(
         for statement in (
             "CALL sys.compact('t')",
             "CALL sys.expire_snapshots(table => 't', retain_max => 1, retain_min => 1)",
+            "CALL sys.rescale('t', 4)",
             "CALL sys.migrate_table(source_type => 'hive', table => 'text')",
         ):
             assert "cancelled" in stopped(spark, started, statement), statement
@@ -133,7 +143,14 @@ def test_jobs_are_stopped_without_harm(
     for path in root.rglob("bucket-*/*"):
         os.utime(path, (1, 1))
     lost = rows(spark, "CALL sys.remove_orphan_files(table => 't', dry_run => true)")[0]
-    assert lost[0] > 0 and rows(spark, "CALL sys.remove_orphan_files(table => 't')") == [lost]
+    search = "CALL sys.remove_orphan_files(table => 't', mode => 'distributed', parallelism => 1)"
+    for function in ("found_function", "delete_function"):
+        with monkeypatch.context() as patch:
+            patch.setattr(orphan_frames, function, slow_rows(getattr(orphan_frames, function)))
+            assert "cancelled" in stopped(spark, started, search), function
+            assert rows(spark, count) == [(20, 40)], function
+    assert lost[0] > 0 and rows(spark, "CALL sys.remove_orphan_files(table => 't')")[0] <= lost
+    assert rows(spark, "CALL sys.remove_orphan_files(table => 't', dry_run => true)") == [(0, 0)]
     spark.sql("CALL sys.compact('t')")
     spark.sql("CALL sys.migrate_table(source_type => 'hive', table => 'text')")
     assert rows(spark, count) == [(20, 40)] and rows(spark, "SELECT sum(k) FROM text") == [(3,)]
