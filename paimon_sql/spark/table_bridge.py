@@ -107,7 +107,27 @@ class _BridgedTable(_AnyTable):
         return self.table.with_options(more) if more else self.table
 
 
-class SparkTable(_BridgedTable, PartitionManagement):
+class _DataTable(_BridgedTable):
+    """A table of data files, `at` the version that is read, or a view of one."""
+
+    at: Table
+
+    def partitioning(self) -> Any:
+        expressions = self.jvm.java_class(f"{CATALOG[:-8]}.expressions.Expressions")
+        keys = [expressions.identity(quoted_name(k)) for k in self.at.schema.partition_keys]
+        return self.jvm.array(f"{SQL}.connector.expressions.Transform", keys)
+
+    def properties(self) -> Any:
+        return self.jvm.map(self._properties())
+
+    def _properties(self) -> dict[str, str]:
+        place = {"location": self.table.store.root, "is_managed_location": "true"}  # told, but not as a LOCATION clause
+        comment = self.table.schema.comment
+        about = {} if comment is None else {"comment": comment}
+        return dict(self.table.schema.options) | place | {"provider": "paimon"} | about
+
+
+class SparkTable(_DataTable, PartitionManagement):
     """A data table. Reading resolves the snapshot when a scan is built; writing always goes to the latest."""
 
     def __init__(self, jvm: Jvm, session: SessionBridge, catalog: str, table: Table, options: dict[str, str]) -> None:
@@ -129,22 +149,13 @@ class SparkTable(_BridgedTable, PartitionManagement):
     def columns(self) -> Any:
         return self.jvm.columns(to_struct(self.at.schema.fields))
 
-    def partitioning(self) -> Any:
-        expressions = self.jvm.java_class(f"{CATALOG[:-8]}.expressions.Expressions")
-        keys = [expressions.identity(quoted_name(k)) for k in self.at.schema.partition_keys]
-        return self.jvm.array(f"{SQL}.connector.expressions.Transform", keys)
-
-    def properties(self) -> Any:
-        schema = self.table.schema
-        place = {"location": self.table.store.root, "is_managed_location": "true"}  # told, but not as a LOCATION clause
-        properties = dict(schema.options) | place | {"provider": "paimon"}
+    def _properties(self) -> dict[str, str]:
+        schema, properties = self.table.schema, super()._properties()
         if schema.primary_keys:
             properties["primary-key"] = ",".join(schema.primary_keys)
-        if schema.comment is not None:
-            properties["comment"] = schema.comment
         if (declared := declared_types(schema.fields)) is not None:
             properties[DECLARED_TYPES_PROPERTY] = declared  # SHOW CREATE TABLE shows it, and makes an equal table
-        return self.jvm.map(properties)
+        return properties
 
     def capabilities(self) -> Any:
         writes = ("BATCH_WRITE", "TRUNCATE", "OVERWRITE_BY_FILTER", "OVERWRITE_DYNAMIC", "AUTOMATIC_SCHEMA_EVOLUTION")
@@ -248,13 +259,13 @@ class _ReadOnlyTable(_AnyTable):
         return self.jvm.array(f"{SQL}.connector.expressions.Transform", [])
 
     def properties(self) -> Any:
-        return self.jvm.map({"provider": "paimon"})
+        return self.jvm.map({})
 
     def capabilities(self) -> Any:
         return self.jvm.constants(f"{CATALOG}.TableCapability", "BATCH_READ")
 
 
-class ViewTable(_BridgedTable, _ReadOnlyTable):
+class ViewTable(_DataTable, _ReadOnlyTable):
     """`table$ro`, `table$audit_log`, `table$binlog`: the table's files, read in another way."""
 
     def __init__(
