@@ -69,7 +69,7 @@ _OF_HINTS_AND_FUNCTIONS = ("/*+", "paimon_incremental_", "unnest")
 _CONSTRUCTOR = re.compile(r"\b(?:(?:array|map)\s*\[|row\s*[(<]|(?:bytes|varbinary|multiset|varchar(?!\s*\())\b)")
 _OF_CONSTRUCTORS = ("array", "map", "row", "bytes", "varbinary", "multiset", "varchar")
 _FIRST_WORD = re.compile(
-    r"(?:\s+|--[^\n]*|/\*(?!\+).*?\*/)*+(?:explain\s+(?:\w+\s+)?)?(?:(create|replace)|alter|copy|set|reset|use|show(?=\s+tags))\b",
+    r"(?>(?:\s+|--[^\n]*|/\*(?!\+).*?\*/)*)(?:explain\s+(?:\w+\s+)?)?(?:(create|replace)|alter|copy|set|reset|use|show(?=\s+tags))\b",
     re.DOTALL,
 )
 _CREATE_IN_FLINK_STYLE = re.compile(

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from paimon_sql.preprocess.errors import PreprocessError
 from paimon_sql.preprocess.tokens import Cursor, is_name, is_string, tokenize
 
-_FIRST_WORDS = re.compile(r"(?:\s+|--[^\n]*|/\*.*?\*/)*+(?:CREATE|DROP)\s+CATALOG\b", re.I | re.S)
+_FIRST_WORDS = re.compile(r"(?>(?:\s+|--[^\n]*|/\*.*?\*/)*)(?:CREATE|DROP)\s+CATALOG\b", re.I | re.S)
 
 
 @dataclass(frozen=True, slots=True)

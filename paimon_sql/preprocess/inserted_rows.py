@@ -14,7 +14,7 @@ _DEEPEST = 10  # brackets in brackets
 _SHORTEST = 500  # characters: fewer are tokenized as soon
 
 _HEAD = re.compile(
-    r"\s*+INSERT\s++(?:INTO|OVERWRITE)\s++(?!TABLE\b)[\w.`$]++\s*+(?:\([\w\s,`]*+\)\s*+)?+VALUES\s*+(?=\()",
+    r"\s*+INSERT\s++(?:INTO|OVERWRITE)\s++(?!TABLE\b)[\w.`$]++\s*+(?>(?:\([\w\s,`]*+\)\s*+)?)VALUES\s*+(?=\()",
     re.IGNORECASE,
 )
 _STRING = r"'[^'\\]*+'(?!')"
@@ -25,10 +25,10 @@ _LOUD = (
 )
 _VALUE = rf"{_STRING}|(?!(?=[ABCFMRSTUVP])(?:{_LOUD})\b)\w++(?!['\"$])|[.=<>+*%]|-(?!-)|\s++"
 _ROWS = re.compile(
-    rf"(?:[(,]\s*+(?:\d++(?![\w'\"$])|{_STRING}|(?:(?=[AMR]){_CONSTRUCTOR}\s*+)*+)|[)\]]|{_VALUE})++;?+\s*+\Z",
+    rf"(?>(?:[(,]\s*+(?:\d++(?![\w'\"$])|{_STRING}|(?>(?:(?=[AMR]){_CONSTRUCTOR}\s*+)*))|[)\]]|{_VALUE})+);?+\s*+\Z",
     re.IGNORECASE,
 )
-_BETWEEN = rf"(?:{_STRING}|(?!{_CONSTRUCTOR})\w++|[^\w'\]]++)*+"
+_BETWEEN = rf"(?>(?:{_STRING}|(?!{_CONSTRUCTOR})\w++|[^\w'\]]++)*)"
 _EDITED = re.compile(rf"{_BETWEEN}(?:(ROW)|(?:ARRAY|MAP)\s*+(\[)|(\]))", re.IGNORECASE)
 _INSTEAD = ("", "struct", "(", ")")  # of the groups
 _NO_BRACKETS = bytes(set(range(256)) - set(b"()[]"))

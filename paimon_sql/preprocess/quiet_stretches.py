@@ -21,24 +21,27 @@ _FEW_LOUD = r"PAIMON_\w+"  # where a statement has no hint, constructor or type 
 _OF_MORE = ("/*+", "unnest", "array", "map", "row", "bytes", "binary", "multiset", "varchar", "timestamp")
 
 
+# a group is repeated in an atomic one, `(?>(?:…)*)`: `(?:…)*+` is at fault in Python before 3.11.5 (gh-106052)
+
+
 def _parts(loud: str) -> str:
     """What a stretch is made of: words that are not loud, quotes, operators, and short groups of these."""
     initials = "".join(sorted({word[0] for word in loud.split("|")}))
     word = rf"(?!(?=[{initials}])(?:{loud})\b)\w++(?!['\"$])"
     quoted = r"""'[^'\\]*+'(?!')|"[^"\\]*+"(?!")|`[^`]*+`(?!`)"""
     piece = rf"\s*+(?:{word}|{quoted}|[.,=<>!+*%|&^~]|-(?!-))"
-    inner = rf"\s*+\((?:{piece}){{0,{_LONGEST_GROUP}}}+\s*+\)"
-    return rf"(?:{piece}|\s*+\((?:{piece}|{inner}){{0,{_LONGEST_GROUP}}}+\s*+\))"
+    inner = rf"\s*+\((?>(?:{piece}){{0,{_LONGEST_GROUP}}})\s*+\)"
+    return rf"(?:{piece}|\s*+\((?>(?:{piece}|{inner}){{0,{_LONGEST_GROUP}}})\s*+\))"
 
 
 _SIZED_TYPE = r"(?:DECIMAL|CHAR|VARCHAR)\s*+\([\d\s,]++\)"
 _TYPE = rf"(?:TINYINT|SMALLINT|INT|INTEGER|BIGINT|FLOAT|DOUBLE|BOOLEAN|STRING|DATE|{_SIZED_TYPE})"
-_COLUMN = rf"\s*+(?:\w++|`[^`]*+`)\s++{_TYPE}(?:\s++NOT\s++NULL)?+(?:\s++COMMENT\s++'[^'\\]*+')?+\s*+,"
+_COLUMN = rf"\s*+(?:\w++|`[^`]*+`)\s++{_TYPE}(?>(?:\s++NOT\s++NULL)?)(?>(?:\s++COMMENT\s++'[^'\\]*+')?)\s*+,"
 
 # quotes and comments; none that is not closed, and no comment in a comment
-_COMMENT = r"--[^\n]*+|/\*(?!\+)(?:(?!/\*|\*/).)*+\*/"
+_COMMENT = r"--[^\n]*+|/\*(?!\+)(?>(?:(?!/\*|\*/).)*)\*/"
 _OTHER = (
-    r"""(?<=\b[rR])(?:'[^']*+'|"[^"]*+")|'(?:[^'\\]|\\.)*+'|"(?:[^"\\]|\\.)*+"|`[^`]*+`"""
+    r"""(?<=\b[rR])(?:'[^']*+'|"[^"]*+")|'(?>(?:[^'\\]|\\.)*)'|"(?>(?:[^"\\]|\\.)*)"|`[^`]*+`"""
     rf"|{_COMMENT}|/\*\+|/(?!\*)"
 )
 
@@ -49,13 +52,13 @@ def _pattern(stretch: str, other: str) -> re.Pattern[str]:
 
 def _expressions(loud: str) -> re.Pattern[str]:
     part = _parts(loud)
-    return _pattern(rf"{part}{{{_KEPT}}}({part}*){part}{{{_KEPT}}}|{part}++", r"\w++|\s++|[^\w'\"`/]")
+    return _pattern(rf"{part}{{{_KEPT}}}({part}*){part}{{{_KEPT}}}|(?>{part}+)", r"\w++|\s++|[^\w'\"`/]")
 
 
 _EXPRESSIONS, _PLAIN_EXPRESSIONS = _expressions(_LOUD), _expressions(_FEW_LOUD)
-_COLUMNS = _pattern(rf",((?:{_COLUMN})++)", r"[^,'\"`/-]++|[,-]")
+_COLUMNS = _pattern(rf",((?>(?:{_COLUMN})+))", r"[^,'\"`/-]++|[,-]")
 _FIRST_WORD = re.compile(
-    rf"(?:\s++|{_COMMENT})*+(?:EXPLAIN\s++(?:\w++\s++)?)?(SELECT|WITH|INSERT|FROM|UPDATE|DELETE|MERGE|CREATE|ALTER)\b",
+    rf"(?>(?:\s++|{_COMMENT})*)(?:EXPLAIN\s++(?:\w++\s++)?)?(SELECT|WITH|INSERT|FROM|UPDATE|DELETE|MERGE|CREATE|ALTER)\b",
     re.IGNORECASE | re.DOTALL,
 )
 # columns whose types are told to the catalog one by one are all read

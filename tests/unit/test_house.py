@@ -102,3 +102,10 @@ def test_public_names_exist(name: str):
 
 def test_the_public_names_of_the_product():
     assert set(importlib.import_module("paimon_sql").__all__) == {"SparkCatalog", "connect", "install"}
+
+
+def test_no_group_is_repeated_possessively() -> None:
+    """Python before 3.11.5 loses matches of `(?:…)*+` (gh-106052); `(?>(?:…)*)` is the same and right."""
+    lines = (line for p in sorted((ROOT / "paimon_sql").rglob("*.py")) for line in p.read_text("utf-8").splitlines())
+    repeated = re.compile(r"\)[*+?]\+|\}\}\+")
+    assert [line for line in lines if repeated.search(line) and not line.startswith("#")] == []
