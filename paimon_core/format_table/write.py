@@ -15,9 +15,9 @@ from paimon_core.format_table.folders import partition_folder
 from paimon_core.formats.arrow_types import arrow_schema
 from paimon_core.formats.binary_rows import row_bytes
 from paimon_core.formats.file_format import FormatWriter
-from paimon_core.formats.registry import file_ending, write_format
+from paimon_core.formats.registry import block_bytes, file_ending, write_format
 from paimon_core.io.file_io import temporary_name
-from paimon_core.options import DATA_FILE_PREFIX, FILE_BLOCK_SIZE
+from paimon_core.options import DATA_FILE_PREFIX
 from paimon_core.spec.json_object import member
 from paimon_core.store.table_store import TableStore
 from paimon_core.write.bucketing import partition_codes, split_by
@@ -50,7 +50,7 @@ class FormatTableWriter:
         self._fields = tuple(f for f in store.schema.fields if f.name not in self._keys)
         prefix, ending = f"{store.options[DATA_FILE_PREFIX]}{uuid.uuid4()}", file_ending(store.options)
         self._names = (f"{prefix}-{i}{ending}" for i in itertools.count())
-        self._group_bytes = min(store.options[FILE_BLOCK_SIZE] or ROW_GROUP_BYTES, target_file_size(store))
+        self._group_bytes = min(block_bytes(store.options) or ROW_GROUP_BYTES, target_file_size(store))
         self._partition: bytes | None = None
         self._pending: list[pa.RecordBatch] = []
         self._file: FormatWriter | None = None

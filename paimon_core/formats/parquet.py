@@ -28,7 +28,16 @@ from paimon_core.formats.output import OutputFile
 from paimon_core.formats.required_parts import has_required_parts, with_required_parts
 from paimon_core.formats.stats import chunk_stats, float_stats, merge_stats
 from paimon_core.io.file_io import FileIO, storage_errors
-from paimon_core.options import FILE_COMPRESSION, ZSTD_LEVEL, Option, TableOptions, boolean, memory_size
+from paimon_core.options import (
+    FILE_COMPRESSION,
+    ZSTD_LEVEL,
+    Option,
+    TableOptions,
+    boolean,
+    integer,
+    memory_size,
+    optional,
+)
 from paimon_core.spec.stats import UNKNOWN, ColumnStats
 from paimon_core.spec.types import DataField, Kind
 
@@ -38,8 +47,12 @@ _FEW_GROUPS = 2
 _KEYED_GROUP_ROWS = 2**16  # few rows to decode for one key; smaller ones are slower to write
 _COMPRESSION = Option("parquet.compression", str.lower, "", "Codec of Parquet files, before `file.compression`.")
 _DICTIONARY = Option("parquet.enable.dictionary", boolean, True, "Columns that repeat values have a dictionary.")
+BLOCK_SIZE = Option("parquet.block.size", memory_size, 0, "Bytes of a row group; 0: the default.")
 _DICTIONARY_PAGE_SIZE = Option("parquet.dictionary.page.size", memory_size, 2**20, "Bytes of a dictionary.")
 _PAGE_SIZE = Option("parquet.page.size", memory_size, 2**20, "Bytes of a page.")
+_ZSTD_LEVEL = Option(
+    "parquet.compression.codec.zstd.level", optional(integer), None, "Level, before `file.compression.zstd-level`."
+)
 CODECS = {c: c for c in ("zstd", "snappy", "gzip", "lz4", "brotli", "none")} | {"uncompressed": "none"}
 
 
@@ -123,11 +136,13 @@ class ParquetFileWriter:
             self._writer.write_table(rows, row_group_size=self._group_rows or max(rows.num_rows, 1))
 
     def _open(self, first_rows: pa.Table) -> pq.ParquetWriter:
+        own, common = self._options[_ZSTD_LEVEL], self._options[ZSTD_LEVEL]
+        level = common if own is None else own
         return pq.ParquetWriter(
             self._output.sink,
             self._schema,
             compression=self._codec,
-            compression_level=self._options[ZSTD_LEVEL] if self._codec == "zstd" else None,
+            compression_level=level if self._codec == "zstd" else None,
             use_dictionary=_repeating(first_rows, self._options),
             dictionary_pagesize_limit=self._options[_DICTIONARY_PAGE_SIZE],
             data_page_size=self._options[_PAGE_SIZE],

@@ -10,10 +10,11 @@ from paimon_core.formats.avro import AvroFormat
 from paimon_core.formats.csv_form import CsvForm
 from paimon_core.formats.file_format import FileFormat
 from paimon_core.formats.orc import OrcFormat
-from paimon_core.formats.parquet import ParquetFormat
+from paimon_core.formats.parquet import BLOCK_SIZE, ParquetFormat
 from paimon_core.formats.text_files import TextFormat
 from paimon_core.formats.text_forms import JsonForm, LinesForm
 from paimon_core.options import (
+    FILE_BLOCK_SIZE,
     FILE_COMPRESSION,
     FILE_COMPRESSION_PER_LEVEL,
     FILE_FORMAT,
@@ -46,6 +47,11 @@ def for_level(options: TableOptions, level: int) -> TableOptions:
     """The options as they are for files of a level of a primary-key table."""
     changes = {of.key: options[per][level] for of, per in _PER_LEVEL if level in options[per]}
     return options.merged(changes) if changes else options
+
+
+def block_bytes(options: TableOptions) -> int:
+    """Bytes of a row group or stripe that the options ask for, 0 where they ask for none."""
+    return options[FILE_BLOCK_SIZE] or (options[BLOCK_SIZE] if write_format(options).extension == "parquet" else 0)
 
 
 def file_ending(options: TableOptions) -> str:

@@ -12,7 +12,7 @@ from paimon_core.commit.publish import create_new
 from paimon_core.errors import SnapshotNotFoundError
 from paimon_core.spec.snapshot import Snapshot, encode_snapshot
 from paimon_core.spec.tag import Tag
-from paimon_core.store.changelogs import changelog_ids
+from paimon_core.store.changelogs import changelog_ids, reset_changelog_hints
 from paimon_core.store.snapshots import (
     describe_snapshots,
     latest_snapshot,
@@ -59,9 +59,11 @@ def cut_history(store: TableStore, last: int, kept_tags: Collection[Tag] = ()) -
     for tag in list_tags(store):
         if tag.snapshot.id > last and tag not in kept_tags:
             store.io.delete(store.paths.tag(tag.name))
-    for number in reversed(changelog_ids(store)):
-        if number > last:
-            store.io.delete(store.paths.changelog(number))
+    changelogs = [number for number in changelog_ids(store) if number > last]
+    for number in reversed(changelogs):
+        store.io.delete(store.paths.changelog(number))
+    if changelogs:
+        reset_changelog_hints(store)
     ids = snapshot_ids(store)
     if ids:
         reset_hints(store, ids[0], last)

@@ -20,7 +20,7 @@ from paimon_core.options import (
     SNAPSHOT_TIME_RETAINED,
     TableOptions,
 )
-from paimon_core.store.changelogs import changelog_ids, list_changelogs, write_changelog
+from paimon_core.store.changelogs import changelog_ids, list_changelogs, reset_changelog_hints, write_changelog
 from paimon_core.store.consumers import list_consumers
 from paimon_core.store.snapshots import find_snapshot, reset_hints, snapshot_ids
 from paimon_core.store.table_store import TableStore
@@ -128,6 +128,7 @@ def _expire(store: TableStore, retention: Retention, now: int, delete: Delete | 
             if changelog_retention_of(store.options, now) is not None:
                 for snapshot in gone:
                     write_changelog(store, snapshot)
+                reset_changelog_hints(store)
             for snapshot in gone:
                 store.io.delete(store.paths.snapshot(snapshot.id))
         reset_hints(store, first, ids[-1])
@@ -155,6 +156,7 @@ def expire_changelogs(store: TableStore, retention: Retention, delete: Delete | 
     def remove() -> None:
         for changelog in gone:
             store.io.delete(store.paths.changelog(changelog.id))
+        reset_changelog_hints(store)
 
     release(Versions(store, changelogs=gone), remove, delete)
     return len(gone)

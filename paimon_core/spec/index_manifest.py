@@ -1,5 +1,10 @@
 """`manifest/index-manifest-UUID-N`: the index files of a version. Source: specification, "Index Manifest".
 
+    _VERSION: int, 1 | _KIND: 0 ADD | _PARTITION: BinaryRow | _BUCKET | _INDEX_TYPE | _FILE_NAME | _FILE_SIZE: bytes
+    | _ROW_COUNT | _DELETIONS_VECTORS_RANGES?: per vector f0: data file, f1: offset, f2: length in bytes, _CARDINALITY?
+    | _EXTERNAL_PATH? | _GLOBAL_INDEX?: _ROW_RANGE_START, _ROW_RANGE_END, _INDEX_FIELD_ID, _EXTRA_FIELD_IDS?,
+    _INDEX_META?: bytes, _SOURCE_META?: bytes
+
 An Avro file. Unlike manifests it is complete: each version's index manifest lists every index file, all of kind ADD.
 An index file belongs to a bucket and is of a type:
 

@@ -1,6 +1,16 @@
 """Manifest lists, manifests and the metadata of data files in them. Source: specification, "Manifest".
 
-A manifest list names manifests; a manifest is a sequence of ADD and DELETE of data files, in order; both are Avro.
+A manifest list names manifests; a manifest is a sequence of ADD and DELETE of data files, in order; both are Avro
+(`spec.records`). Columns with ? may be NULL, or missing in files of older writers; sizes are bytes, rows are in files.
+
+    manifest list   _VERSION: int, 2 | _FILE_NAME | _FILE_SIZE | _NUM_ADDED_FILES | _NUM_DELETED_FILES
+                    | _PARTITION_STATS (`spec.stats`) | _SCHEMA_ID | _MIN_BUCKET? | _MAX_BUCKET? | _MIN_LEVEL?
+                    | _MAX_LEVEL? | _MIN_ROW_ID? | _MAX_ROW_ID?
+    manifest        _VERSION: int, 2 | _KIND: 0 ADD, 1 DELETE | _PARTITION: BinaryRow | _BUCKET | _TOTAL_BUCKETS | _FILE
+    _FILE           _FILE_NAME | _FILE_SIZE | _ROW_COUNT | _MIN_KEY, _MAX_KEY: BinaryRow | _KEY_STATS | _VALUE_STATS
+                    | _MIN_SEQUENCE_NUMBER | _MAX_SEQUENCE_NUMBER | _SCHEMA_ID | _LEVEL | _EXTRA_FILES: names
+                    | _CREATION_TIME?: ms | _DELETE_ROW_COUNT? | _EMBEDDED_FILE_INDEX?: bytes | _FILE_SOURCE?: 0 APPEND,
+                    1 COMPACT | _VALUE_STATS_COLS?: names | _EXTERNAL_PATH? | _FIRST_ROW_ID? | _WRITE_COLS?: names
 """
 
 from __future__ import annotations

@@ -232,6 +232,14 @@ class TablePaths:
     def changelog(self, snapshot_id: int) -> str:
         return f"{self.changelog_dir}/changelog-{snapshot_id}"
 
+    @property
+    def changelog_latest_hint(self) -> str:
+        return f"{self.changelog_dir}/LATEST"
+
+    @property
+    def changelog_earliest_hint(self) -> str:
+        return f"{self.changelog_dir}/EARLIEST"
+
     def statistics(self, name: str) -> str:
         return f"{self.statistics_dir}/{_inside(self.statistics_dir, name)}"
 

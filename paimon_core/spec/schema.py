@@ -1,4 +1,12 @@
-"""`schema/schema-N`: the JSON of one version of a table's schema. Source: specification, "Schema"."""
+"""`schema/schema-N`: the JSON of one version of a table's schema, one object in UTF-8.
+
+    {"version": 3, "id": N, "fields": [{"id": field id, "name", "type" (`spec.types`), "description", "defaultValue"}],
+     "highestFieldId", "partitionKeys": [name], "primaryKeys": [name], "options": {text: text}, "comment",
+     "timeMillis": epoch ms}
+
+Version 1 (also: none told) means one bucket and version 2 ORC where the options say nothing of them; a newer one than 3
+is refused. Source: specification, "Schema".
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,15 @@
-"""`snapshot/snapshot-N`: the JSON of one committed version of a table. Source: specification, "Snapshot"."""
+"""`snapshot/snapshot-N`: the JSON of one committed version of a table, one object in UTF-8.
+
+    {"version": 3, "uuid", "id": N, "schemaId", "baseManifestList": file name, "baseManifestListSize": bytes,
+     "deltaManifestList", "deltaManifestListSize", "changelogManifestList", "changelogManifestListSize",
+     "indexManifest", "commitUser", "writerVersion", "commitIdentifier",
+     "commitKind": APPEND, COMPACT, OVERWRITE or ANALYZE, "timeMillis": epoch ms,
+     "totalRecordCount": rows, "deltaRecordCount": rows, "changelogRecordCount": rows,
+     "watermark": epoch ms, "statistics": file name, "properties": {text: text}, "nextRowId", "operation"}
+
+What does not apply is left out. Versions 1 (also: none told) and 2 may lack the record counts; a newer one than 3 is
+refused. Source: specification, "Snapshot".
+"""
 
 from __future__ import annotations
 

@@ -1,9 +1,16 @@
-"""Changelogs that outlive their snapshots: `changelog/changelog-N` is the JSON of snapshot N, which has expired."""
+"""Changelogs that outlive their snapshots.
+
+    changelog/changelog-N        the JSON of snapshot N, which has expired
+    changelog/{EARLIEST,LATEST}  hints: the text of N, -1 where there is none
+
+The hints are written for other engines, and not read here.
+"""
 
 from __future__ import annotations
 
 from contextlib import suppress
 
+from paimon_core.errors import StorageError
 from paimon_core.spec.paths import parse_changelog_id
 from paimon_core.spec.snapshot import Snapshot, decode_snapshot, encode_snapshot
 from paimon_core.store.table_store import TableStore
@@ -28,3 +35,14 @@ def list_changelogs(store: TableStore) -> list[Snapshot]:
 def write_changelog(store: TableStore, snapshot: Snapshot) -> None:
     """Keep the changelog of a snapshot that expires."""
     store.io.write_bytes(store.paths.changelog(snapshot.id), encode_snapshot(snapshot))
+
+
+def reset_changelog_hints(store: TableStore) -> None:
+    """Say which changelogs are the earliest and the latest, after some came or went. Never fails.
+
+    A hint that names one that is gone stops Java's rollbacks and expiry of changelogs.
+    """
+    with suppress(StorageError, FileNotFoundError):
+        ids = changelog_ids(store) or [-1]
+        store.io.write_bytes(store.paths.changelog_earliest_hint, str(ids[0]).encode())
+        store.io.write_bytes(store.paths.changelog_latest_hint, str(ids[-1]).encode())

@@ -12,12 +12,11 @@ from paimon_core.formats.arrow_types import KEY_PREFIX, SEQUENCE_NUMBER, VALUE_K
 from paimon_core.formats.binary_rows import row_bytes
 from paimon_core.formats.columns import fixed_values
 from paimon_core.formats.file_format import FormatWriter, WrittenFile
-from paimon_core.formats.registry import file_ending, for_level, write_format
+from paimon_core.formats.registry import block_bytes, file_ending, for_level, write_format
 from paimon_core.formats.stats import KEY_MODE, STATS_DENSE_STORE, column_modes, value_stats
 from paimon_core.lsm.rows import is_retract
 from paimon_core.options import (
     DATA_FILE_THIN,
-    FILE_BLOCK_SIZE,
     ROW_TRACKING,
     TARGET_FILE_ROW_NUM,
     TARGET_FILE_SIZE,
@@ -123,7 +122,7 @@ class DataFileWriter:
         """Take rows."""
         if self._role.columns is not None:
             batch = pa.RecordBatch.from_arrays(batch.columns, schema=self._incoming)
-        most_bytes = min(self._options[FILE_BLOCK_SIZE] or ROW_GROUP_BYTES, self._target)
+        most_bytes = min(block_bytes(self._options) or ROW_GROUP_BYTES, self._target)
         step = min(ROW_GROUP_ROWS, max(1, most_bytes * batch.num_rows // max(batch.nbytes, 1)))
         start = 0
         while start < batch.num_rows:

@@ -53,6 +53,39 @@ def test_partition_values(engines: Engines, kind: str) -> None:
     assert difference(layouts[1], layouts[0]) is None
 
 
+TYPES = {
+    "o": ("BOOLEAN", ["true", "false"]),
+    "t": ("TINYINT", ["-128", "7"]),
+    "h": ("SMALLINT", ["-32768", "7"]),
+    "b": ("BIGINT", ["-9223372036854775808", "7"]),
+    "m": ("DECIMAL(9, 2)", ["-0.01", "17"]),
+    "n": ("DECIMAL(38, 10)", ["1E-10BD", "18446744073709551616BD"]),
+    "y": ("DATE", ["'1969-12-31'", "'2024-02-29'"]),
+    "z": ("TIMESTAMP_NTZ", ["'1969-12-31 23:59:59.999999'", "'2024-02-29 12:34:00'"]),
+    "l": ("TIMESTAMP", ["'2013-01-01 05:00:00.001'", "'2024-02-29 12:34:00'"]),
+}
+
+
+@pytest.mark.parametrize("legacy", ["true", "false"])
+def test_partitions_of_every_type_under_either_name(engines: Engines, legacy: str) -> None:
+    columns, keys = ", ".join(f"{c} {t}" for c, (t, _) in TYPES.items()), ", ".join(TYPES)
+    options = f"'partition.legacy-name' = '{legacy}', 'partition.default-name' = '_none_'"
+    values = [[f"CAST({v[i]} AS {t})" for t, v in TYPES.values()] for i in range(2)]
+    values.append([f"CAST(NULL AS {t})" for t, _ in TYPES.values()])
+    for engine in ENGINES:
+        table = f"{engine}_types"
+        of = f"(k INT, {columns}) PARTITIONED BY ({keys}) TBLPROPERTIES ({options})"
+        engines.run("ours", f"CREATE TABLE {table} {of}")
+        lines = ", ".join(f"({k}, {', '.join(row)})" for k, row in enumerate(values))
+        engines.run(engine, f"INSERT INTO {table} VALUES {lines}")
+        assert len(engines.both(f"SELECT * FROM {table}")) == 3
+        asked = [f"SELECT '{c}' AS c, k FROM {table} WHERE {c} = {v}" for c, v in zip(TYPES, values[1], strict=True)]
+        engines.both(" UNION ALL ".join(asked), [[c, 1] for c in TYPES])
+    folders = "regexp_replace(file_path, '^.*_types/|/[^/]*$', '')"
+    layouts = [engines.both(f"SELECT partition, {folders} AS folder FROM `{e}_types$files`") for e in ENGINES]
+    assert difference(layouts[1], layouts[0]) is None
+
+
 @pytest.mark.parametrize("kind", ["FLOAT", "DOUBLE"])
 def test_partitions_of_numbers_that_do_not_compare(engines: Engines, kind: str) -> None:
     values = [f"{kind}('{v}')" for v in ("NaN", "1.5", "Infinity", "-2.25")] + [f"CAST(NULL AS {kind})"]

@@ -211,6 +211,31 @@ def test_an_unknown_codec_is_refused_before_a_file_is_made(tmp_path: Path) -> No
     assert not list(tmp_path.iterdir())
 
 
+def test_dictionaries_pages_and_codecs_are_as_options_say(tmp_path: Path) -> None:
+    fields = [DataField(id=i, name=n, type=STRING) for i, n in enumerate("ab")]
+    texts = [f"{i * 7919:0>30}" for i in range(5000)] * 4
+    rows, path = pa.table([texts, texts], schema=arrow_schema(fields)), tmp_path / "f.parquet"
+
+    def chunks(options: dict[str, str]) -> list[pq.ColumnChunkMetaData]:
+        writer = ParquetFileWriter(IO, str(path), fields, TableOptions(options))
+        writer.write(rows)
+        writer.close()
+        return [pq.ParquetFile(path).metadata.row_group(0).column(i) for i in range(2)]
+
+    plain = chunks({})
+    assert [c.has_dictionary_page for c in plain] == [True, True]
+    assert [c.has_dictionary_page for c in chunks({"parquet.enable.dictionary": "false"})] == [False, False]
+    assert [c.has_dictionary_page for c in chunks({"parquet.enable.dictionary#a": "false"})] == [False, True]
+    small = chunks({"parquet.dictionary.page.size": "1 kb"})[0]
+    assert "PLAIN" in small.encodings and small.total_uncompressed_size > 2 * plain[0].total_uncompressed_size
+    pages = [{"parquet.enable.dictionary": "false", "parquet.page.size": size} for size in ("4096", "1 mb")]
+    assert chunks(pages[0])[0].total_uncompressed_size > chunks(pages[1])[0].total_uncompressed_size
+    assert chunks({"parquet.compression": "snappy", "file.compression": "gzip"})[0].compression == "SNAPPY"
+    own = {"parquet.compression.codec.zstd.level": "19", "file.compression.zstd-level": "1"}
+    sizes = [chunks(o)[0].total_compressed_size for o in ({}, {"file.compression.zstd-level": "19"}, own)]
+    assert sizes[0] > sizes[1] == sizes[2]
+
+
 def test_columns_of_a_file_without_field_ids_go_by_name(tmp_path: Path) -> None:
     pq.write_table(pa.table({"a.b": [1, 2], "c": ["x", "y"]}), tmp_path / "f.parquet")
     fields = [DataField(id=5, name="c", type=STRING), DataField(id=6, name="a.b", type=BIGINT)]

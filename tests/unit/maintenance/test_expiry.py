@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ from paimon_core.errors import InvalidOptionError
 from paimon_core.maintenance import snapshot_expiry
 from paimon_core.maintenance.after_commit import keep_up
 from paimon_core.maintenance.release import release
-from paimon_core.maintenance.rollback import roll_back
+from paimon_core.maintenance.rollback import cut_history, roll_back
 from paimon_core.maintenance.snapshot_expiry import (
     Retention,
     changelog_retention_of,
@@ -21,7 +22,7 @@ from paimon_core.maintenance.snapshot_expiry import (
 )
 from paimon_core.maintenance.tags import create_tag, delete_tags
 from paimon_core.options import TableOptions
-from paimon_core.store.changelogs import changelog_ids
+from paimon_core.store.changelogs import changelog_ids, write_changelog
 from paimon_core.store.consumers import write_consumer
 from paimon_core.store.snapshots import earliest_snapshot, latest_snapshot, read_snapshot, snapshot_ids
 from paimon_core.table import Table
@@ -104,11 +105,17 @@ def test_changelogs_outlive_snapshots_where_they_are_kept_longer(tmp_path: Path)
     store = history.fresh().with_options({"changelog.num-retained.min": "20"})
     assert expire_snapshots(store, retention(older_than=2**62), 0) == 2
     assert changelog_ids(store) == [1, 2]
+    hints = [Path(store.paths.changelog_earliest_hint), Path(store.paths.changelog_latest_hint)]
+    assert [h.read_text() for h in hints] == ["1", "2"]
     assert Path(store.root, "bucket-0", "file-1").exists()
     assert expire_changelogs(store, retention(older_than=2**62)) == 2
-    assert changelog_ids(store) == []
+    assert changelog_ids(store) == [] and [h.read_text() for h in hints] == ["-1", "-1"]
     assert not Path(store.root, "bucket-0", "file-1").exists()
     history.check()
+    for number in (1, 2, 9):
+        write_changelog(store, replace(read_snapshot(store, 3), id=number))
+    cut_history(store, 3)
+    assert changelog_ids(store) == [1, 2] and [h.read_text() for h in hints] == ["1", "2"]
 
 
 def test_commits_expire_and_do_not_fail_when_that_fails(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:

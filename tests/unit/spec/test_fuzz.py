@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from paimon_core.errors import CorruptFileError, PaimonError, UnsupportedFeatureError
 from paimon_core.spec.consumer import decode_consumer, encode_consumer
-from paimon_core.spec.deletion_vector import MAGIC_64, decode_vector, encode_vector
+from paimon_core.spec.deletion_vector import MAGIC_64, decode_vector, decode_vectors, encode_vector, encode_vectors
 from paimon_core.spec.hash_index import decode_hashes, encode_hashes
 from paimon_core.spec.index_manifest import DeletionVectorMeta, decode_index_manifest, encode_index_manifest
 from paimon_core.spec.manifest import decode_manifest, decode_manifest_list, encode_manifest, encode_manifest_list
@@ -55,8 +55,22 @@ def vector_of(bitmap: bytes) -> tuple[bytes, DeletionVectorMeta, int]:
     return data, DeletionVectorMeta(data_file="data-1.parquet", offset=1, length=length), 20_000
 
 
+VECTORS = [
+    encode_vectors(
+        {f"data-{n}.parquet": np.arange(0, 5 * n, 2 + n % 3) for n in (1, 9, 700)}, bitmap64=is_64, target_size=2**20
+    )[0]
+    for is_64 in (False, True)
+]
+
+
+def decode_vector_file(data: bytes) -> None:
+    """By what the metadata of either file says."""
+    for _, metas in VECTORS:
+        decode_vectors(PATH, data, metas)
+
+
 DECODERS: dict[str, tuple[Callable[[], st.SearchStrategy[bytes]], Callable[[bytes], Any]]] = {
-    "snapshot": (
+    "snapshot": (  # and the long-lived changelog, which is one
         lambda: samples(metadata_files("*/snapshot/snapshot-*")),
         lambda data: encode_snapshot(decode_snapshot(PATH, data)),
     ),
@@ -84,6 +98,7 @@ DECODERS: dict[str, tuple[Callable[[], st.SearchStrategy[bytes]], Callable[[byte
         lambda data: encode_hashes(decode_hashes(PATH, data, 10)),
     ),
     "deletion vector": (lambda: st.sampled_from(BITMAPS), lambda data: decode_vector(PATH, *vector_of(data))),
+    "deletion vector file": (lambda: st.sampled_from([data for data, _ in VECTORS]), decode_vector_file),
     "plain manifest list": (plain_lists, lambda data: encode_manifest_list(decode_manifest_list(PATH, data))),
     "plain manifest": (plain_manifests, lambda data: encode_manifest(decode_manifest(PATH, data))),
 }

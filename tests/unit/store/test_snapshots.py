@@ -3,6 +3,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from paimon_core.errors import CorruptFileError, SnapshotNotFoundError
 from paimon_core.store.snapshots import (
@@ -15,6 +17,7 @@ from paimon_core.store.snapshots import (
 from paimon_core.store.table_store import TableStore
 from paimon_core.store.tags import list_tags, read_tag
 from paimon_core.table import Table
+from tests.support.damage import damaged
 from tests.support.golden import golden_table
 from tests.support.tables import data_file, info, message, new_store
 
@@ -36,6 +39,16 @@ def test_the_latest_is_found_whatever_the_hint_says(store: TableStore, text: str
     hint(store, text)
     found = latest_snapshot(store)
     assert found is not None and found.id == 3
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.binary(max_size=30) | damaged(st.just(b"3")))
+def test_hints_of_any_bytes_are_no_error(store: TableStore, data: bytes) -> None:
+    Path(store.paths.latest_hint).write_bytes(data)
+    Path(store.paths.earliest_hint).write_bytes(data if data.strip() not in (b"2", b"3") else b"")
+    latest, earliest = latest_snapshot(store), earliest_snapshot(store)
+    assert latest is not None and earliest is not None
+    assert (earliest.id, latest.id) == (1, 3)
 
 
 def test_without_hints_the_folder_is_listed(store: TableStore) -> None:

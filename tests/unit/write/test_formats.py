@@ -67,6 +67,19 @@ def test_levels_have_their_format_and_codec(tmp_path: Path) -> None:
     assert read_rows(store, live) == [(1, "a"), (2, "B")]
 
 
+@pytest.mark.parametrize("option", ["file.block-size", "parquet.block.size"])
+def test_row_groups_are_as_large_as_asked_for(tmp_path: Path, option: str) -> None:
+    rows = [(i, "x" * 100) for i in range(1000)]
+    asked: dict[str, str]
+    for asked, groups in (({}, 1), ({option: "20000"}, 3)):
+        folder = tmp_path / str(groups)
+        folder.mkdir()
+        store = make_store(folder, {"k": INT, "v": STRING}).with_options(asked)
+        written(store, rows)
+        (path,) = folder.rglob("*.parquet")
+        assert pq.ParquetFile(path).num_row_groups == groups
+
+
 def test_thin_files_leave_the_keys_to_the_values(tmp_path: Path) -> None:
     store = make_store(tmp_path, {"k": INT, "v": STRING}, keys=["k"], bucket="1", data_file__thin_mode="true")
     live = written(store, [(2, "b"), (1, "a")])
