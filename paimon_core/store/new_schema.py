@@ -11,6 +11,7 @@ from paimon_core import options as known_options
 from paimon_core.errors import InvalidOptionError, InvalidSchemaError, UnsupportedFeatureError
 from paimon_core.formats.default_values import default_value
 from paimon_core.formats.registry import FORMATS
+from paimon_core.lsm import compaction, strategy
 from paimon_core.lsm.engines.registry import merge_engine
 from paimon_core.lsm.functions.field_options import DEFAULT_FUNCTION, FIELDS_PREFIX, FUNCTION_SUFFIX, FieldOptions
 from paimon_core.lsm.strategy import DELTA_COMMITS
@@ -44,7 +45,7 @@ _RESERVED = frozenset(("_SEQUENCE_NUMBER", "_VALUE_KIND", "_LEVEL", "rowkind", "
 _RESERVED_PREFIX = "_KEY_"
 _NESTED = frozenset((Kind.ARRAY, Kind.MAP, Kind.MULTISET, Kind.ROW, Kind.VARIANT))
 _TIMES = frozenset((Kind.INT, Kind.BIGINT, Kind.TIMESTAMP, Kind.TIMESTAMP_LTZ))
-_KNOWN = tuple(o for o in vars(known_options).values() if isinstance(o, Option))
+_KNOWN = tuple(o for m in (known_options, compaction, strategy) for o in vars(m).values() if isinstance(o, Option))
 
 
 def new_table_schema(

@@ -19,6 +19,21 @@ REFUSED: list[tuple[str, dict[str, str]]] = [
     ("full-compaction.delta-commits", {"changelog-producer": "lookup", "full-compaction.delta-commits": "2", **KEYED}),
     ("streaming-read-overwrite", {"streaming-read-overwrite": "true"}),
     ("streaming-read-overwrite", {"streaming-read-overwrite": "true", "changelog-producer": "lookup", **KEYED}),
+    *(
+        (f"'{key}' cannot be 'x'", {key: "x", **KEYED})
+        for key in (
+            "full-compaction.delta-commits",
+            "compaction.size-ratio",
+            "compaction.optimization-interval",
+            "compaction.offpeak.start.hour",
+            "changelog-producer.row-deduplicate",
+            "cross-partition-upsert.index-ttl",
+            "lookup.cache-max-disk-size",
+            "lookup-compact",
+            "spill-compression",
+            "write-buffer-spillable",
+        )
+    ),
     ("sequence-group", {"merge-engine": "partial-update", "fields.v.xsequence-group": "v", **KEYED}),
 ]
 CHAIN = {
