@@ -215,7 +215,11 @@ def _check_sequence(schema: TableSchema, options: TableOptions) -> None:
     if SEQUENCE_FIELD in options and not columns:
         raise InvalidOptionError("Option 'sequence.field' names no column: name one, or leave it out.")
     _check_unique("Sequence field", columns, columns)
-    _named(schema, "sequence.field", columns)
+    for field in _named(schema, "sequence.field", columns):
+        if field.type.kind in _NESTED:
+            raise InvalidOptionError(
+                f"Option 'sequence.field' cannot name {field.name!r} of type {field.type.sql()}, which orders no rows."
+            )
     for name in columns:
         option = FieldOptions(name, options).key(FUNCTION_SUFFIX)
         if option in options.values:
