@@ -17,6 +17,7 @@ from paimon_core.lsm.functions.field_options import DEFAULT_FUNCTION, FIELDS_PRE
 from paimon_core.lsm.strategy import DELTA_COMMITS
 from paimon_core.options import (
     BUCKET,
+    BUCKET_FUNCTION,
     BUCKET_KEY,
     CLUSTERING_COLUMNS,
     CLUSTERING_INCREMENTAL,
@@ -35,6 +36,7 @@ from paimon_core.options import (
     TableOptions,
     names,
 )
+from paimon_core.spec.bucket_functions import check_bucket_key
 from paimon_core.spec.schema import TableSchema, highest_field_id
 from paimon_core.spec.types import CollectionType, DataField, DataType, Kind, MapType, RowType
 from paimon_core.store.blob_schema import check_blobs, with_blobs
@@ -208,6 +210,7 @@ def _check_bucket(schema: TableSchema, options: TableOptions) -> None:
             raise InvalidOptionError(f"Option 'bucket-key' cannot name {field.name!r}: it is a partition column.")
         if schema.primary_keys and field.name not in schema.primary_keys:
             raise InvalidOptionError(f"Option 'bucket-key' cannot name {field.name!r}: it is not in the primary key.")
+    check_bucket_key(schema.select(schema.bucket_keys), options[BUCKET_FUNCTION])
 
 
 def _check_sequence(schema: TableSchema, options: TableOptions) -> None:

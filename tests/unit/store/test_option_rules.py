@@ -16,6 +16,7 @@ REFUSED: list[tuple[str, dict[str, str]]] = [
     ("snapshot.num-retained.max", {"snapshot.num-retained.min": "5", "snapshot.num-retained.max": "3"}),
     ("changelog.num-retained.min", {"changelog.num-retained.min": "0"}),
     ("target-file-row-num", {"target-file-row-num": "0"}),
+    ("bucket-function.type", {"bucket-function.type": "mod", **KEYED, "primary-key": "v"}),
     ("num-levels", {"num-levels": "1", **KEYED}),
     ("num-sorted-run.compaction-trigger", {"num-sorted-run.compaction-trigger": "0", **KEYED}),
     ("dynamic-bucket.target-row-num", {"dynamic-bucket.target-row-num": "0", "primary-key": "k"}),
