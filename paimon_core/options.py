@@ -166,8 +166,15 @@ BUCKET_FUNCTION = Option(
     "bucket-function.type", one_of("default", "mod", "hive"), "default", "How the bucket follows from the bucket key."
 )
 BUCKET_KEY = Option("bucket-key", names, NO_NAMES, "Columns that decide the bucket; default: the primary key.")
+CHANGELOG_FILE_PREFIX = Option("changelog-file.prefix", str, "changelog-", "What changelog files' names begin with.")
 CHANGELOG_NUM_RETAINED_MAX = Option("changelog.num-retained.max", optional(integer), None, "Most changelogs kept.")
 CHANGELOG_NUM_RETAINED_MIN = Option("changelog.num-retained.min", optional(integer), None, "Changelogs always kept.")
+CHANGELOG_ROW_DEDUPLICATE = Option(
+    "changelog-producer.row-deduplicate", boolean, False, "Tell no update that leaves a row as it was."
+)
+CHANGELOG_ROW_DEDUPLICATE_IGNORE = Option(
+    "changelog-producer.row-deduplicate-ignore-fields", names, NO_NAMES, "Columns whose change alone is no update."
+)
 CHANGELOG_TIME_RETAINED = Option("changelog.time-retained", optional(duration), None, "How long changelogs stay, ms.")
 CHAIN_PARTITION_KEYS = Option(
     "chain-table.chain-partition-keys", names, NO_NAMES, "Partition columns that order chains."
@@ -194,6 +201,9 @@ COMPACTION_SKIP_EXPIRED = Option(
 )
 CONSUMER_CHANGELOG_ONLY = Option("consumer.changelog-only", boolean, False, "Consumers keep changelogs only.")
 CONSUMER_EXPIRATION_TIME = Option("consumer.expiration-time", optional(duration), None, "Idle consumers go, ms.")
+CROSS_PARTITION_INDEX_TTL = Option(
+    "cross-partition-upsert.index-ttl", optional(duration), None, "Keys in files older than this are forgotten, ms."
+)
 DATA_FILE_DIRECTORY = Option("data-file.path-directory", folder, "", "Folder of the table that holds the data files.")
 DATA_FILE_EXTERNAL_FS = Option("data-file.external-paths.specific-fs", str.lower, "", "Scheme of paths to choose.")
 DATA_FILE_EXTERNAL_PATHS = Option("data-file.external-paths", names, NO_NAMES, "Where new data files go instead.")
@@ -256,6 +266,12 @@ HIVE_PARTITION_ORDER = Option(
 IGNORE_DELETE = Option("ignore-delete", boolean, False, "Leave out rows that delete or take back.")
 IGNORE_UPDATE_BEFORE = Option("ignore-update-before", boolean, False, "Leave out rows that an update takes back.")
 INDEX_FILE_IN_DATA_DIR = Option("index-file-in-data-file-dir", boolean, False, "Index files stand beside data files.")
+LOOKUP_CACHE_DISK_SIZE = Option(
+    "lookup.cache-max-disk-size", memory_size, 2**63 - 1, "Bytes of local copies of remote files that lookups read."
+)
+LOOKUP_CACHE_RETENTION = Option(
+    "lookup.cache-file-retention", duration, 3_600_000, "How long an unused copy stays, ms."
+)
 MANIFEST_COMPRESSION = Option("manifest.compression", str, "zstd", "Codec of manifests.")
 MANIFEST_DELETE_DROP_STATS = Option(
     "manifest.delete-file-drop-stats", boolean, False, "Manifests repeat no statistics of files that go."
@@ -387,6 +403,9 @@ SNAPSHOT_IGNORE_EMPTY_COMMIT = Option("snapshot.ignore-empty-commit", boolean, T
 SNAPSHOT_NUM_RETAINED_MAX = Option("snapshot.num-retained.max", integer, 2**31 - 1, "Most snapshots kept.")
 SNAPSHOT_NUM_RETAINED_MIN = Option("snapshot.num-retained.min", integer, 10, "Snapshots that are always kept.")
 SNAPSHOT_TIME_RETAINED = Option("snapshot.time-retained", duration, 3_600_000, "How long snapshots are kept, ms.")
+SORT_MAX_FILES = Option("local-sort.max-num-file-handles", integer, 128, "Spilled runs that a task merges at once.")
+SPILL_COMPRESSION = Option("spill-compression", one_of("zstd", "lz4", "lzo", "none"), "zstd", "Codec of spilled rows.")
+SPILL_ZSTD_LEVEL = Option("spill-compression.zstd-level", integer, 1, "Level of the zstd codec of spilled rows.")
 SPLIT_OPEN_FILE_COST = Option("source.split.open-file-cost", memory_size, 4 * 2**20, "Least weight of a file.")
 SPLIT_TARGET_SIZE = Option("source.split.target-size", memory_size, 128 * 2**20, "Bytes a read task should have.")
 STATS_MODE = Option("metadata.stats-mode", str.lower, "truncate(16)", "Statistics kept per column of a file.")
@@ -415,6 +434,10 @@ TARGET_FILE_ROW_NUM = Option("target-file-row-num", integer, 2**63 - 1, "Rows th
 TARGET_FILE_SIZE = Option("target-file-size", memory_size, 0, "Size data files roll at; 0: 128 mb with keys, else 256.")
 UPSERT_KEY = Option("upsert-key", names, NO_NAMES, "INSERT INTO replaces the rows of equal values in these columns.")
 WRITE_BUFFER_SIZE = Option("write-buffer-size", memory_size, 256 * 2**20, "Bytes of rows a task sorts at once.")
+WRITE_BUFFER_SPILLABLE = Option("write-buffer-spillable", boolean, True, "A full buffer waits on the local disk.")
+WRITE_BUFFER_SPILL_SIZE = Option(
+    "write-buffer-spill.max-disk-size", memory_size, 2**63 - 1, "Bytes that a task may spill."
+)
 WRITE_ONLY = Option("write-only", boolean, False, "Writers do not compact.")
 ZSTD_LEVEL = Option("file.compression.zstd-level", integer, 1, "Level of the zstd codec.")
 

@@ -11,16 +11,27 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from paimon_core.lsm.runs import SortedRun, age, sections
-from paimon_core.options import NUM_LEVELS, NUM_SORTED_RUN_TRIGGER, Option, TableOptions, boolean, decimal_number
+from paimon_core.options import (
+    NUM_LEVELS,
+    NUM_SORTED_RUN_TRIGGER,
+    Option,
+    TableOptions,
+    boolean,
+    decimal_number,
+    integer,
+)
 from paimon_core.spec.manifest import DataFileMeta
 from paimon_core.spec.types import DataType
 
 MAX_SIZE_AMPLIFICATION = Option(
-    "compaction.max-size-amplification-percent", int, 200, "Size of younger runs against the oldest that merges all."
+    "compaction.max-size-amplification-percent",
+    integer,
+    200,
+    "Size of younger runs to the oldest that merges all.",
 )
-SIZE_RATIO = Option("compaction.size-ratio", int, 1, "Percent by which a run may be larger than the younger ones.")
+SIZE_RATIO = Option("compaction.size-ratio", integer, 1, "Percent by which a run may be larger than the younger ones.")
 DELETE_RATIO = Option(
-    "compaction.delete-ratio-threshold", float, 0.2, "Share of deleted rows that makes a file worth rewriting."
+    "compaction.delete-ratio-threshold", decimal_number, 0.2, "Share of deleted rows that makes a file worth rewriting."
 )
 FORCE_REWRITE = Option(
     "compaction.force-rewrite-all-files", boolean, False, "A full compaction writes every file anew."
@@ -28,7 +39,7 @@ FORCE_REWRITE = Option(
 SMALL_FILE_RATIO = Option(
     "compaction.small-file-ratio", decimal_number, 0.7, "Share of the target size below which a file is small."
 )
-MIN_FILE_NUM = Option("compaction.min.file-num", int, 5, "Small files of an append table that are worth compacting.")
+MIN_FILE_NUM = Option("compaction.min.file-num", integer, 5, "Small files of an append table worth compacting.")
 
 
 @dataclass(frozen=True, slots=True)

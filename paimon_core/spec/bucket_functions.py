@@ -8,15 +8,41 @@ Source: Paimon's and Hive's bucketing.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from paimon_core.errors import InvalidOptionError
+from paimon_core.options import BUCKET_FUNCTION
+from paimon_core.spec.types import DataField, Kind
+
 Words = NDArray[np.uint32]
 _LOW_31 = np.uint32(2**31 - 1)
 _31 = np.uint32(31)
+
+
+_MOD_KINDS = (Kind.INT, Kind.BIGINT)
+_HIVE_KINDS = frozenset(
+    (
+        *(Kind.CHAR, Kind.VARCHAR, Kind.BINARY, Kind.VARBINARY),
+        *(Kind.BOOLEAN, Kind.TINYINT, Kind.SMALLINT, Kind.INT, Kind.BIGINT, Kind.FLOAT, Kind.DOUBLE),
+        *(Kind.DECIMAL, Kind.DATE, Kind.TIME),
+    )
+)
+
+
+def check_bucket_key(fields: Sequence[DataField], kind: str) -> None:
+    """Raises `InvalidOptionError` where a function of that kind does not take the columns."""
+    if kind == "mod" and (len(fields) != 1 or fields[0].type.kind not in _MOD_KINDS):
+        raise InvalidOptionError(f"'{BUCKET_FUNCTION.key}' = 'mod' needs one bucket key column, of INT or BIGINT.")
+    unusable = [f for f in fields if f.type.kind not in _HIVE_KINDS] if kind == "hive" else []
+    if unusable:
+        raise InvalidOptionError(
+            f"'{BUCKET_FUNCTION.key}' = 'hive' cannot take column {unusable[0].name!r} of type {unusable[0].type} "
+            "as bucket key."
+        )
 
 
 def mod_bucket(values: NDArray[np.int64], buckets: int) -> NDArray[np.int32]:

@@ -11,11 +11,13 @@ from paimon_core import options as known_options
 from paimon_core.errors import InvalidOptionError, InvalidSchemaError, UnsupportedFeatureError
 from paimon_core.formats.default_values import default_value
 from paimon_core.formats.registry import FORMATS
+from paimon_core.lsm import compaction, strategy
 from paimon_core.lsm.engines.registry import merge_engine
 from paimon_core.lsm.functions.field_options import DEFAULT_FUNCTION, FIELDS_PREFIX, FUNCTION_SUFFIX, FieldOptions
 from paimon_core.lsm.strategy import DELTA_COMMITS
 from paimon_core.options import (
     BUCKET,
+    BUCKET_FUNCTION,
     BUCKET_KEY,
     CLUSTERING_COLUMNS,
     CLUSTERING_INCREMENTAL,
@@ -34,6 +36,7 @@ from paimon_core.options import (
     TableOptions,
     names,
 )
+from paimon_core.spec.bucket_functions import check_bucket_key
 from paimon_core.spec.schema import TableSchema, highest_field_id
 from paimon_core.spec.types import CollectionType, DataField, DataType, Kind, MapType, RowType
 from paimon_core.store.blob_schema import check_blobs, with_blobs
@@ -44,7 +47,7 @@ _RESERVED = frozenset(("_SEQUENCE_NUMBER", "_VALUE_KIND", "_LEVEL", "rowkind", "
 _RESERVED_PREFIX = "_KEY_"
 _NESTED = frozenset((Kind.ARRAY, Kind.MAP, Kind.MULTISET, Kind.ROW, Kind.VARIANT))
 _TIMES = frozenset((Kind.INT, Kind.BIGINT, Kind.TIMESTAMP, Kind.TIMESTAMP_LTZ))
-_KNOWN = tuple(o for o in vars(known_options).values() if isinstance(o, Option))
+_KNOWN = tuple(o for m in (known_options, compaction, strategy) for o in vars(m).values() if isinstance(o, Option))
 
 
 def new_table_schema(
@@ -207,6 +210,7 @@ def _check_bucket(schema: TableSchema, options: TableOptions) -> None:
             raise InvalidOptionError(f"Option 'bucket-key' cannot name {field.name!r}: it is a partition column.")
         if schema.primary_keys and field.name not in schema.primary_keys:
             raise InvalidOptionError(f"Option 'bucket-key' cannot name {field.name!r}: it is not in the primary key.")
+    check_bucket_key(schema.select(schema.bucket_keys), options[BUCKET_FUNCTION])
 
 
 def _check_sequence(schema: TableSchema, options: TableOptions) -> None:
@@ -214,7 +218,11 @@ def _check_sequence(schema: TableSchema, options: TableOptions) -> None:
     if SEQUENCE_FIELD in options and not columns:
         raise InvalidOptionError("Option 'sequence.field' names no column: name one, or leave it out.")
     _check_unique("Sequence field", columns, columns)
-    _named(schema, "sequence.field", columns)
+    for field in _named(schema, "sequence.field", columns):
+        if field.type.kind in _NESTED:
+            raise InvalidOptionError(
+                f"Option 'sequence.field' cannot name {field.name!r} of type {field.type.sql()}, which orders no rows."
+            )
     for name in columns:
         option = FieldOptions(name, options).key(FUNCTION_SUFFIX)
         if option in options.values:

@@ -15,9 +15,12 @@ from paimon_core.options import (
     CHANGELOG_NUM_RETAINED_MIN,
     CHANGELOG_PRODUCER,
     DELETION_VECTORS,
+    DYNAMIC_BUCKET_TARGET_ROWS,
     FILE_FORMAT,
     FILE_FORMAT_PER_LEVEL,
     MERGE_ENGINE,
+    NUM_LEVELS,
+    NUM_SORTED_RUN_TRIGGER,
     PARTITION_EXPIRATION_STRATEGY,
     PARTITION_EXPIRATION_TIME,
     PARTITION_TIMESTAMP_FORMATTER,
@@ -37,6 +40,12 @@ _RETAINED: tuple[tuple[Option[Any], Option[Any]], ...] = (
     (SNAPSHOT_NUM_RETAINED_MIN, SNAPSHOT_NUM_RETAINED_MAX),
     (CHANGELOG_NUM_RETAINED_MIN, CHANGELOG_NUM_RETAINED_MAX),
 )
+_LEAST: tuple[tuple[Option[int], int], ...] = (
+    (DYNAMIC_BUCKET_TARGET_ROWS, 1),
+    (NUM_LEVELS, 2),
+    (NUM_SORTED_RUN_TRIGGER, 1),
+    (TARGET_FILE_ROW_NUM, 1),
+)
 _OVERWRITES = "streaming-read-overwrite"
 _GROUP = re.compile(r"fields\.[^.]+\.(?!sequence-group$)\S*sequence-group")
 
@@ -53,8 +62,11 @@ def check_option_rules(schema: TableSchema, options: TableOptions) -> None:
             raise InvalidOptionError(f"Option '{least.key}' cannot be '{options[least]}': it should be at least 1.")
         if least in options and most in options and options[least] > options[most]:
             raise InvalidOptionError(f"Option '{least.key}' should not be larger than '{most.key}'.")
-    if options[TARGET_FILE_ROW_NUM] < 1:
-        raise InvalidOptionError(f"Option '{TARGET_FILE_ROW_NUM.key}' should be at least 1.")
+    for option, bound in _LEAST:
+        if option in options and options[option] < bound:
+            raise InvalidOptionError(
+                f"Option '{option.key}' cannot be '{options[option]}': it should be at least {bound}."
+            )
     _check_changelog(schema, options)
     _check_chain(schema, options)
     malformed = [key for key in options.values if _GROUP.fullmatch(key)]

@@ -13,7 +13,13 @@ from paimon_core.lsm.changelog import ToldRun, merge_and_tell
 from paimon_core.lsm.compaction import CompactUnit, LevelRun, Rewrite, Upgrade, level_runs
 from paimon_core.lsm.runs import SortedRun, in_key_order, key_range
 from paimon_core.lsm.strategy import holds_whole_rows, is_told, looks_up, newest_wins, tells_changes
-from paimon_core.options import CHAIN_TABLE, DELETION_VECTORS, MERGE_ENGINE, Option, duration, memory_size
+from paimon_core.options import (
+    CHAIN_TABLE,
+    DELETION_VECTORS,
+    LOOKUP_CACHE_DISK_SIZE,
+    LOOKUP_CACHE_RETENTION,
+    MERGE_ENGINE,
+)
 from paimon_core.spec.binary_row import decode_row
 from paimon_core.spec.manifest import DataFileMeta, FileSource
 from paimon_core.spec.types import Kind
@@ -23,10 +29,6 @@ from paimon_core.write.changelog_files import changelog_store, compared_columns
 from paimon_core.write.data_files import DataFileWriter, FileRole
 from paimon_core.write.replaced_rows import ReplacedRows
 
-LOOKUP_DISK_SIZE = Option(
-    "lookup.cache-max-disk-size", memory_size, 2**63 - 1, "Bytes of local copies of remote files that lookups read."
-)
-LOOKUP_RETENTION = Option("lookup.cache-file-retention", duration, 3_600_000, "How long an unused copy stays, ms.")
 # a range of these as values is one as keys
 _ORDERED = frozenset((Kind.TINYINT, Kind.SMALLINT, Kind.INT, Kind.BIGINT, Kind.DATE, Kind.VARCHAR))
 
@@ -171,4 +173,4 @@ def _copies(store: TableStore) -> LocalCopies | None:
     """Of files that statement after statement looks rows up in; those of a local disk need none."""
     if isinstance(store.io, LocalFileIO):
         return None
-    return LocalCopies(store.io, store.options[LOOKUP_DISK_SIZE], store.options[LOOKUP_RETENTION])
+    return LocalCopies(store.io, store.options[LOOKUP_CACHE_DISK_SIZE], store.options[LOOKUP_CACHE_RETENTION])

@@ -9,26 +9,25 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from paimon_core.errors import InvalidOptionError
 from paimon_core.formats.binary_rows import hash_rows
 from paimon_core.formats.columns import byte_lengths, fixed_values, int64_array, padded_bytes
 from paimon_core.lsm.keys import flatten, fold, key_words, widths
 from paimon_core.options import BUCKET, BUCKET_FUNCTION
-from paimon_core.spec.bucket_functions import hive_bucket, hive_bytes, hive_decimal, hive_int, hive_long, mod_bucket
+from paimon_core.spec.bucket_functions import (
+    check_bucket_key,
+    hive_bucket,
+    hive_bytes,
+    hive_decimal,
+    hive_int,
+    hive_long,
+    mod_bucket,
+)
 from paimon_core.spec.hashing import bucket_of
 from paimon_core.spec.types import DataField, DataType, DecimalType, Kind
 from paimon_core.store.table_store import TableStore
 
 _SIGNED = {1: np.int8, 2: np.int16, 4: np.int32}
-_MOD_KINDS = (Kind.INT, Kind.BIGINT)
 _BYTES_KINDS = (Kind.CHAR, Kind.VARCHAR, Kind.BINARY, Kind.VARBINARY)
-_HIVE_KINDS = frozenset(
-    (
-        *_BYTES_KINDS,
-        *(Kind.BOOLEAN, Kind.TINYINT, Kind.SMALLINT, Kind.INT, Kind.BIGINT, Kind.FLOAT, Kind.DOUBLE),
-        *(Kind.DECIMAL, Kind.DATE, Kind.TIME),
-    )
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,20 +42,8 @@ class BucketFunction:
     def of(store: TableStore) -> BucketFunction:
         """That of a table with fixed buckets. Raises `InvalidOptionError` where the key is of no type for it."""
         fields, kind = store.schema.select(store.schema.bucket_keys), store.options[BUCKET_FUNCTION]
-        BucketFunction.check(fields, kind)
+        check_bucket_key(fields, kind)
         return BucketFunction(fields, store.options[BUCKET], kind)
-
-    @staticmethod
-    def check(fields: Sequence[DataField], kind: str) -> None:
-        """Raises `InvalidOptionError` where a function of that kind does not take the columns."""
-        if kind == "mod" and (len(fields) != 1 or fields[0].type.kind not in _MOD_KINDS):
-            raise InvalidOptionError(f"'{BUCKET_FUNCTION.key}' = 'mod' needs one bucket key column, of INT or BIGINT.")
-        unusable = [f for f in fields if f.type.kind not in _HIVE_KINDS] if kind == "hive" else []
-        if unusable:
-            raise InvalidOptionError(
-                f"'{BUCKET_FUNCTION.key}' = 'hive' cannot take column {unusable[0].name!r} of type {unusable[0].type} "
-                "as bucket key."
-            )
 
     def __call__(self, batch: pa.RecordBatch) -> NDArray[np.int32]:
         """Bucket numbers, shape (rows,)."""

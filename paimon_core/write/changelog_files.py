@@ -10,31 +10,23 @@ from __future__ import annotations
 from dataclasses import replace
 
 from paimon_core.options import (
+    CHANGELOG_FILE_PREFIX,
     CHANGELOG_PRODUCER,
+    CHANGELOG_ROW_DEDUPLICATE,
+    CHANGELOG_ROW_DEDUPLICATE_IGNORE,
     DATA_FILE_PREFIX,
     FILE_COMPRESSION,
     FILE_COMPRESSION_PER_LEVEL,
     FILE_FORMAT,
     FILE_FORMAT_PER_LEVEL,
     MERGE_ENGINE,
-    NO_NAMES,
     STATS_MODE,
     STATS_MODE_PER_LEVEL,
-    Option,
     TableOptions,
-    boolean,
-    names,
 )
 from paimon_core.store.file_index_options import without_file_indexes
 from paimon_core.store.table_store import TableStore
 
-PREFIX = Option("changelog-file.prefix", str, "changelog-", "What names of changelog files begin with.")
-ROW_DEDUPLICATE = Option(
-    "changelog-producer.row-deduplicate", boolean, False, "Tell no update that leaves a row as it was."
-)
-ROW_DEDUPLICATE_IGNORE = Option(
-    "changelog-producer.row-deduplicate-ignore-fields", names, NO_NAMES, "Columns whose change alone is no update."
-)
 _OWN_OPTIONS = (
     ("changelog-file.format", FILE_FORMAT, FILE_FORMAT_PER_LEVEL),
     ("changelog-file.compression", FILE_COMPRESSION, FILE_COMPRESSION_PER_LEVEL),
@@ -46,7 +38,7 @@ def changelog_store(store: TableStore) -> TableStore:
     """The store as writers of changelog files see it: options of theirs take the place of those of data files, and
     they get no file index."""
     given = store.options.values
-    own = {DATA_FILE_PREFIX.key: store.options[PREFIX]}
+    own = {DATA_FILE_PREFIX.key: store.options[CHANGELOG_FILE_PREFIX]}
     for special, general, per_level in _OWN_OPTIONS:
         if special in given:
             own |= {general.key: given[special], per_level.key: ""}
@@ -62,7 +54,7 @@ def compared_columns(store: TableStore) -> tuple[str, ...] | None:
     """The columns that must differ for a row to count as updated; None where every new version of it does."""
     if store.options[MERGE_ENGINE] == "first-row":
         return tuple(f.name for f in store.schema.fields)
-    if not store.options[ROW_DEDUPLICATE]:
+    if not store.options[CHANGELOG_ROW_DEDUPLICATE]:
         return None
-    ignored = store.options[ROW_DEDUPLICATE_IGNORE]
+    ignored = store.options[CHANGELOG_ROW_DEDUPLICATE_IGNORE]
     return tuple(f.name for f in store.schema.fields if f.name not in ignored)

@@ -28,7 +28,7 @@ from paimon_core.lsm.engines.registry import columns_to_merge
 from paimon_core.lsm.keys import Words, flatten, fold, key_words, widths
 from paimon_core.lsm.rows import ROW_DELETE, concat_batches, is_retract
 from paimon_core.lsm.runs import SortedRun, sections
-from paimon_core.options import MERGE_ENGINE, Option, duration, optional
+from paimon_core.options import CROSS_PARTITION_INDEX_TTL, MERGE_ENGINE
 from paimon_core.spec.manifest import DataFileMeta
 from paimon_core.spec.message import CommitMessage
 from paimon_core.store.bucket_files import BucketFiles, merge_section, merge_spec
@@ -39,9 +39,6 @@ from paimon_core.write.bucketing import partition_codes, split_by
 from paimon_core.write.clock import wall_clock
 from paimon_core.write.dynamic_buckets import AssignmentBase, DynamicBuckets
 
-INDEX_TTL = Option(
-    "cross-partition-upsert.index-ttl", optional(duration), None, "Keys in files older than this are forgotten, ms."
-)
 _NOWHERE = -1
 _MERGED_WHERE_THEY_ARE = ("partial-update", "aggregation")
 Numbers = NDArray[np.int64]
@@ -173,7 +170,7 @@ class CrossPartition:
 
     def _is_forgotten(self, section: Sequence[SortedRun]) -> bool:
         """Whether nothing was written to a section for longer than the table looks keys up."""
-        ttl = self._store.options[INDEX_TTL]
+        ttl = self._store.options[CROSS_PARTITION_INDEX_TTL]
         if ttl is None:
             return False
         times = [f.creation_time for run in section for f in run.files if f.creation_time is not None]

@@ -15,13 +15,15 @@ from typing import IO
 import pyarrow as pa
 
 from paimon_core.errors import StorageError
-from paimon_core.options import Option, TableOptions, boolean, integer, memory_size, one_of
+from paimon_core.options import (
+    SORT_MAX_FILES,
+    SPILL_COMPRESSION,
+    SPILL_ZSTD_LEVEL,
+    WRITE_BUFFER_SPILL_SIZE,
+    WRITE_BUFFER_SPILLABLE,
+    TableOptions,
+)
 
-SPILLABLE = Option("write-buffer-spillable", boolean, True, "A full write buffer waits on the local disk.")
-MAX_DISK_SIZE = Option("write-buffer-spill.max-disk-size", memory_size, 2**63 - 1, "Bytes that a task may spill.")
-MAX_FILES = Option("local-sort.max-num-file-handles", integer, 128, "Spilled runs that a task merges at once.")
-COMPRESSION = Option("spill-compression", one_of("zstd", "lz4", "lzo", "none"), "zstd", "Codec of spilled rows.")
-ZSTD_LEVEL = Option("spill-compression.zstd-level", integer, 1, "Level of the zstd codec of spilled rows.")
 _BATCH_BYTES = 2 * 2**20  # of each run one is in memory while they are merged
 _CODECS = {"zstd": "zstd", "lz4": "lz4_frame", "lzo": "lz4_frame"}  # Arrow has no LZO, and nobody else reads this
 
@@ -40,8 +42,8 @@ class SpilledRuns:
 
     def has_room(self) -> bool:
         """Whether one more run may be spilled."""
-        most = self._options[MAX_FILES] if self._options[SPILLABLE] else 0
-        return len(self._files) < most and self._bytes < self._options[MAX_DISK_SIZE]
+        most = self._options[SORT_MAX_FILES] if self._options[WRITE_BUFFER_SPILLABLE] else 0
+        return len(self._files) < most and self._bytes < self._options[WRITE_BUFFER_SPILL_SIZE]
 
     def add(self, run: pa.RecordBatch) -> None:
         """Put a run on the disk. Raises `StorageError` where that fails."""
@@ -56,7 +58,7 @@ class SpilledRuns:
         except OSError as e:
             raise StorageError(
                 f"Rows that wait to be sorted could not be spilled to {tempfile.gettempdir()} ({e}). "
-                f"Free space there, or set '{SPILLABLE.key}' = 'false' on the table."
+                f"Free space there, or set '{WRITE_BUFFER_SPILLABLE.key}' = 'false' on the table."
             ) from e
 
     def runs(self) -> list[Iterator[pa.RecordBatch]]:
@@ -69,8 +71,8 @@ class SpilledRuns:
         self._files, self._bytes = [], 0
 
     def _codec(self) -> pa.Codec | None:
-        name = _CODECS.get(self._options[COMPRESSION])
-        return pa.Codec(name, self._options[ZSTD_LEVEL] if name == "zstd" else None) if name else None
+        name = _CODECS.get(self._options[SPILL_COMPRESSION])
+        return pa.Codec(name, self._options[SPILL_ZSTD_LEVEL] if name == "zstd" else None) if name else None
 
 
 def _nameless_file() -> IO[bytes]:

@@ -184,6 +184,8 @@ def _sequence_groups(schema: TableSchema, options: TableOptions) -> tuple[Sequen
     taken: set[str] = set()
     for key, sequence in _group_columns(options).items():
         value = options.values[key]
+        if not names(value):
+            raise InvalidOptionError(f"Option {key!r} names no column: name those that the group orders.")
         protected = tuple(n for n in dict.fromkeys(names(value)) if n not in sequence)
         for name in sequence + protected:
             _check_group_column(schema, key, name, taken)

@@ -16,9 +16,28 @@ REFUSED: list[tuple[str, dict[str, str]]] = [
     ("snapshot.num-retained.max", {"snapshot.num-retained.min": "5", "snapshot.num-retained.max": "3"}),
     ("changelog.num-retained.min", {"changelog.num-retained.min": "0"}),
     ("target-file-row-num", {"target-file-row-num": "0"}),
+    ("bucket-function.type", {"bucket-function.type": "mod", **KEYED, "primary-key": "v"}),
+    ("num-levels", {"num-levels": "1", **KEYED}),
+    ("num-sorted-run.compaction-trigger", {"num-sorted-run.compaction-trigger": "0", **KEYED}),
+    ("dynamic-bucket.target-row-num", {"dynamic-bucket.target-row-num": "0", "primary-key": "k"}),
     ("full-compaction.delta-commits", {"changelog-producer": "lookup", "full-compaction.delta-commits": "2", **KEYED}),
     ("streaming-read-overwrite", {"streaming-read-overwrite": "true"}),
     ("streaming-read-overwrite", {"streaming-read-overwrite": "true", "changelog-producer": "lookup", **KEYED}),
+    *(
+        (f"'{key}' cannot be 'x'", {key: "x", **KEYED})
+        for key in (
+            "full-compaction.delta-commits",
+            "compaction.size-ratio",
+            "compaction.optimization-interval",
+            "compaction.offpeak.start.hour",
+            "changelog-producer.row-deduplicate",
+            "cross-partition-upsert.index-ttl",
+            "lookup.cache-max-disk-size",
+            "lookup-compact",
+            "spill-compression",
+            "write-buffer-spillable",
+        )
+    ),
     ("sequence-group", {"merge-engine": "partial-update", "fields.v.xsequence-group": "v", **KEYED}),
 ]
 CHAIN = {
