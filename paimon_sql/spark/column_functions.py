@@ -19,6 +19,7 @@ from pyspark.sql.types import BinaryType, DataType, IntegerType, StringType
 from paimon_core.errors import UnsupportedFeatureError
 from paimon_core.formats.columns import fixed_values
 from paimon_core.spec.blob_descriptor import BlobDescriptor
+from paimon_core.spec.bucket_functions import check_bucket_key
 from paimon_core.spec.types import DataField
 from paimon_core.write.bucketing import BucketFunction
 from paimon_sql.spark.jvm import SQL, Jvm
@@ -61,7 +62,7 @@ def _bucket_numbers(fields: tuple[DataField, ...], kind: str, counts: pa.Array, 
 def _bucket(kind: str) -> ColumnFunction:
     def make(types: Sequence[str]) -> Arrays:
         fields = tuple(DataField(id=i, name=f"c{i}", type=from_spark(t)) for i, t in enumerate(types[1:]))
-        BucketFunction.check(fields, kind)
+        check_bucket_key(fields, kind)
         return partial(_bucket_numbers, fields, kind)  # a closure would travel as code
 
     return ColumnFunction(
