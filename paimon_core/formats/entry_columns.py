@@ -172,11 +172,12 @@ class EntryColumns:
         return self._source.numbers(("_FILE", "_ROW_COUNT"))
 
     @property
-    def _file_indexes(self) -> Iterator[tuple[NDArray[np.int64], list[Any]]]:
-        """What tells a file from itself with another file index: values, each once, and the place of each entry's
-        among them, -1 for none."""
-        embedded = self._source.binary(("_FILE", "_EMBEDDED_FILE_INDEX")).dictionary_encode()
-        yield pc.fill_null(embedded.indices, -1).to_numpy(), embedded.dictionary.to_pylist()
+    def _variants(self) -> Iterator[tuple[NDArray[np.int64], list[Any]]]:
+        """What tells a file from itself with another file index, and from one of its name elsewhere: values, each once,
+        and the place of each entry's among them, -1 for none."""
+        for name in ("_EMBEDDED_FILE_INDEX", "_EXTERNAL_PATH"):
+            coded = self._source.binary(("_FILE", name)).dictionary_encode()
+            yield pc.fill_null(coded.indices, -1).to_numpy(), coded.dictionary.to_pylist()
         codes, names = self._source.lists(("_FILE", "_EXTRA_FILES"))
         yield np.where(np.array([*map(bool, names), False])[codes], codes, -1), names
 
@@ -205,8 +206,9 @@ class EntryColumns:
         words = byte_words(self.names, -(-int(lengths.max(initial=0)) // 8))  # names may differ in their last byte only
         for i, word in enumerate(words.T):
             result = np.where(lengths > 8 * i, _mixed(result, word), result)  # whatever the longest of a manifest is
-        for codes, values in self._file_indexes:
-            result ^= np.array([*map(hash, values), 0], dtype=np.int64).view(np.uint64)[codes]
+        for place, (codes, values) in enumerate(self._variants):
+            hashes = [hash((place, value)) for value in values]
+            result ^= np.array([*hashes, 0], dtype=np.int64).view(np.uint64)[codes]
         return result
 
 

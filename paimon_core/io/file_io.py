@@ -71,7 +71,7 @@ class FileIO(Protocol):
         """Create a file that must not exist. False where it exists."""
 
     def turn(self, path: str) -> AbstractContextManager[None]:
-        """Queue for a folder with the other writers of this machine, for some seconds at most.
+        """Queue for a folder with the other writers of this machine, for half a minute at most.
 
         Spares those that would lose a race their work; promises nothing, and does nothing where there is no queue.
         """

@@ -26,7 +26,7 @@ from paimon_core.io.file_io import FileStatus, storage_error, storage_errors, te
 
 _NO_HARD_LINKS = frozenset({errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS})
 _DELETE_ATTEMPTS = 5
-_TURN_PATIENCE, _TURN_POLL = 5.0, 0.002  # seconds
+_TURN_PATIENCE, _TURN_POLL = 30.0, 0.002  # seconds
 
 
 @dataclass(frozen=True, slots=True)

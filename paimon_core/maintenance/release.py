@@ -13,7 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import partial
 
-from paimon_core.errors import PaimonError
+from paimon_core.errors import CommitConflictError, PaimonError
 from paimon_core.maintenance.references import NeededFiles, Versions, branch_stores, versions_of
 from paimon_core.options import SNAPSHOT_CLEAN_EMPTY_DIRS
 from paimon_core.spec.snapshot import Snapshot
@@ -21,12 +21,13 @@ from paimon_core.store.cache import MetadataCache
 from paimon_core.store.changelogs import list_changelogs
 from paimon_core.store.snapshots import find_snapshot, snapshot_ids
 from paimon_core.store.table_store import TableStore
-from paimon_core.store.tags import list_tags
+from paimon_core.store.tags import list_tags, tag_names
 
 Delete = Callable[[TableStore, Collection[str]], None]
 _LOG = logging.getLogger(__name__)
 _CACHED = 20_000  # entries: what is read of versions that go is of no use to others
 _MANY, _THREADS = 1000, 16  # many files are deleted by several threads: storages far away answer late
+_LOOKS = 5
 _EACH = 50  # files that a thread deletes at a time: handing one over costs as much as deleting it
 
 
@@ -41,8 +42,7 @@ def release(gone: Versions, remove: Callable[[], None], delete: Delete | None = 
     unneeded = set(NeededFiles(tolerant=True).of(gone))
     remove()
     try:
-        for path in _needed_still(gone):
-            unneeded.discard(path)
+        _leave_needed(gone, unneeded)
     except PaimonError as error:
         _LOG.warning("Files of %s stay behind, remove_orphan_files finds them: %s", store.name, error)
         return
@@ -90,6 +90,23 @@ def owned_places(store: TableStore) -> tuple[str, ...]:
     return (f"{store.root}/", *(f"{p.strip().rstrip('/')}/" for p in external if p.strip()))
 
 
+def _leave_needed(gone: Versions, unneeded: set[str]) -> None:
+    """Take away what versions that are left need. Raises `CommitConflictError` where these change all the time."""
+    for _ in range(_LOOKS):
+        before = _kept_names(gone.store)
+        unneeded.difference_update(_needed_still(gone))
+        # a tag that is renamed is under neither name for who lists both halves of it; so is a snapshot that becomes one
+        if _kept_names(gone.store) <= before:
+            return
+    raise CommitConflictError(f"Tags and branches of table {gone.store.name} appear all the time.")
+
+
+def _kept_names(store: TableStore) -> frozenset[tuple[str, str]]:
+    """The names of all branches, and of their tags."""
+    stores = branch_stores(store)
+    return frozenset((s.branch, tag) for s in stores for tag in ("", *tag_names(s)))
+
+
 def _needed_still(gone: Versions) -> Iterator[str]:
     """What the versions that are left need of the files of `gone`."""
     needed = NeededFiles()
@@ -101,8 +118,8 @@ def _neighbours(gone: Versions) -> Versions:
     """The versions of the same branch that are left between the first and the last of `gone`, and the next on both
     sides: no others can need what these do not."""
     store = gone.store
+    ids = snapshot_ids(store)  # before the tags: a snapshot may go once it is one
     tagged = {t.snapshot.delta_manifest_list: t.snapshot for t in list_tags(store)}
-    ids = snapshot_ids(store)
     kept = set(ids) | {s.id for s in tagged.values()}
     if any(_left_the_chain(store, s, ids) for s in tagged.values()):
         wanted = kept

@@ -134,6 +134,16 @@ def test_a_file_is_the_same_beside_longer_names() -> None:
     assert [r.tolist() for r in live_rows(columns)] == [[], [0]]
 
 
+def test_files_of_one_name_lie_in_several_places() -> None:
+    here = added("one")
+    there, index, extra = (
+        replace(here, file=replace(here.file, **{name: value}))
+        for name, value in (("external_path", ""), ("embedded_file_index", b""), ("extra_files", ("one",)))
+    )
+    columns = decode_entries("f", encode_manifest([here, there, index, extra, replace(here, kind=FileKind.DELETE)]))
+    assert [r.tolist() for r in live_rows([columns])] == [[1, 2, 3]]
+
+
 @pytest.mark.parametrize("same", ["hash", "beginning"])
 def test_numbers_that_collide_are_told_apart(monkeypatch: pytest.MonkeyPatch, same: str) -> None:
     adds = [added(f"{'long' * 20}-{number}") for number in range(3)]
