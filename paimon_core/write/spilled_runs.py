@@ -6,7 +6,6 @@ that ends.
 
 from __future__ import annotations
 
-import os
 import tempfile
 from collections.abc import Iterator
 from contextlib import ExitStack
@@ -36,9 +35,6 @@ class SpilledRuns:
         self._open = ExitStack()
         self._files: list[IO[bytes]] = []
         self._bytes = 0
-
-    def __len__(self) -> int:
-        return len(self._files)
 
     def has_room(self) -> bool:
         """Whether one more run may be spilled."""
@@ -80,6 +76,6 @@ def _nameless_file() -> IO[bytes]:
 
 
 def _batches(file: IO[bytes]) -> Iterator[pa.RecordBatch]:
-    file.seek(0, os.SEEK_SET)
+    file.seek(0)
     with pa.ipc.open_stream(file) as rows:
         yield from rows

@@ -2,6 +2,9 @@
 
 A statement of some kilobytes is mostly columns, expressions, rows of VALUES or keys behind IN. What comes out is as
 long as what goes in and has its line breaks, so that the places of all other tokens hold.
+
+Patterns repeat a group in an atomic one, `(?>(?:…)*)`: Python before 3.11.5 loses matches of the possessive form
+(gh-106052).
 """
 
 from __future__ import annotations
@@ -19,9 +22,6 @@ _LOUD = (
 )
 _FEW_LOUD = r"PAIMON_\w+"  # where a statement has no hint, constructor or type of Flink's
 _OF_MORE = ("/*+", "unnest", "array", "map", "row", "bytes", "binary", "multiset", "varchar", "timestamp")
-
-
-# a group is repeated in an atomic one, `(?>(?:…)*)`: `(?:…)*+` is at fault in Python before 3.11.5 (gh-106052)
 
 
 def _parts(loud: str) -> str:
