@@ -55,7 +55,7 @@ from paimon_core.spec.statistics import TableStatistics
 from paimon_core.spec.stats import EMPTY_STATS
 from paimon_core.store.bucket_files import fields_of_file
 from paimon_core.store.features import check_writable
-from paimon_core.store.index_files import delete_index_files, index_entries
+from paimon_core.store.index_files import delete_index_files, delete_new_indexes, index_entries
 from paimon_core.store.manifests import data_manifests, delete_manifests, live_files
 from paimon_core.store.schemas import load_schema
 from paimon_core.store.snapshots import find_snapshot, latest_snapshot, write_hints
@@ -132,8 +132,7 @@ def commit_statistics(
 def abort(store: TableStore, messages: Sequence[CommitMessage]) -> None:
     """Delete the files of messages that were not committed; what cannot be deleted stays as an orphan."""
     _delete_files(store, [(m, f) for m in messages for f in (*m.new_files, *m.new_changelog)])
-    for message in messages:
-        delete_index_files(store, message.partition, message.bucket, message.new_index_files)
+    delete_new_indexes(store, messages)
     _delete_compacted(store, messages)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import Any
@@ -14,7 +13,7 @@ from paimon_core.commit.draft import CommitInfo
 from paimon_core.errors import CommitUnknownError, PaimonError, UnsupportedFeatureError
 from paimon_core.expressions.predicate import And, Predicate, columns
 from paimon_core.options import UPSERT_KEY
-from paimon_core.spec.message import CommitMessage, decode_message
+from paimon_core.spec.message import CommitMessage, decode_messages
 from paimon_core.spec.snapshot import Operation
 from paimon_core.store.table_store import TableStore
 from paimon_core.table import Table
@@ -222,4 +221,4 @@ class PaimonBatchWrite(WorkerBatchWrite):
 
 
 def _decode(messages: Any) -> list[CommitMessage]:
-    return [decode_message(text) for m in messages for text in json.loads(bytes(m.pickledMessage()))]
+    return decode_messages(bytes(m.pickledMessage()) for m in messages)
