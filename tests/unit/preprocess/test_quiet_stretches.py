@@ -3,7 +3,7 @@ from __future__ import annotations
 from unittest.mock import patch
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from paimon_sql.preprocess import PreprocessError, rewrite
@@ -74,7 +74,6 @@ _CONSTRUCTORS = [
 ]
 
 
-@settings(deadline=None)
 @given(
     st.sampled_from(
         ["INSERT INTO t VALUES", "insert overwrite c.`d`.t$branch_b (a, `b`) values", "INSERT INTO TABLE t VALUES"]
@@ -107,7 +106,6 @@ _LOUD = (
 _PARTS = st.tuples(st.sampled_from([*_QUIET.split("|"), *_LOUD.split("|")]), st.sampled_from([1, 1, 2, 30]))
 
 
-@settings(deadline=None)
 @given(st.sampled_from(_STARTS.split("|")), st.lists(_PARTS, max_size=12))
 @example("SELECT ", [("a, ", 60), ("FROM t$files", 1)])
 @example("SELECT ", [("x, ", 60), ("'open", 1), (", a", 60), ("t$files", 1)])
