@@ -21,6 +21,12 @@ def must_cluster(store: TableStore) -> bool:
     return store.has_primary_key
 
 
+def may_spread(store: TableStore) -> bool:
+    """Whether a key's rows may as well meet several tasks, if each has many rows: their order is that of the tasks'
+    sequence numbers, and nothing but the key decides the file."""
+    return store.has_primary_key and store.options[BUCKET] > 0 and not store.schema.partition_keys
+
+
 def sort_columns(store: TableStore) -> tuple[str, ...]:
     """The order within a task: one partition after the other, unless the last row of a key decides its partition.
     Writers sort by key themselves."""

@@ -215,6 +215,20 @@ class Jvm:
         columns = self.struct_type(schema.toNullable())
         return make(session, index, columns, columns, self._scan_options)
 
+    def add_last_optimization(self, session: JavaObject, rule: JavaObject) -> None:
+        """Put an optimizer's rule behind those of a running session, once."""
+        methods = session.experimental()
+        rules = self.items(methods.extraOptimizations())
+        if rule.ruleName() not in [r.ruleName() for r in rules]:
+            getattr(methods, "extraOptimizations_$eq")(self.seq([*rules, rule]))
+
+    def file_tasks(self, session: JavaObject, index: JavaObject) -> int:
+        """About how many tasks read the files of an index: Spark divides large ones, and packs small ones."""
+        listed = index.listFiles(self._empty_seq, self._empty_seq)
+        most = int(self.scala_object(f"{_FILES}.FilePartition").maxSplitBytes(session, listed))
+        opening = len(index.inputFiles()) * int(session.sessionState().conf().filesOpenCostInBytes())
+        return -(-(int(index.sizeInBytes()) + opening) // most)
+
     @cached_property
     def _no_status_cache(self) -> JavaObject:
         return self.scala_object(f"{_FILES}.NoopCache")

@@ -18,7 +18,7 @@ from paimon_core.spec.snapshot import Operation
 from paimon_core.store.table_store import TableStore
 from paimon_core.table import Table
 from paimon_core.write.dynamic_buckets import AssignmentBase
-from paimon_core.write.layout import clustering_columns, must_cluster, range_columns, sort_columns
+from paimon_core.write.layout import clustering_columns, may_spread, must_cluster, range_columns, sort_columns
 from paimon_sql.spark.auto_compaction import compact_after_write
 from paimon_sql.spark.filters import from_connector
 from paimon_sql.spark.jvm import PYTHON_SOURCE, SQL, Jvm
@@ -28,6 +28,7 @@ from paimon_sql.spark.session_bridge import SessionBridge
 from paimon_sql.spark.worker import write_function
 
 WRITE = f"{SQL}.connector.write"
+ANY_TASK = ", rows in any task"
 _MESSAGE = StructType([StructField("message", BinaryType())])
 
 
@@ -90,7 +91,7 @@ class PaimonWrite(Proxy):
         self.builder, self.table = builder, builder.table
 
     def description(self) -> str:
-        return f"PaimonWrite {self.table.name}"
+        return f"PaimonWrite {self.table.name}{ANY_TASK if may_spread(self.table.store) else ''}"
 
     def toBatch(self) -> Any:
         return PaimonBatchWrite(self.builder)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import os
 import pkgutil
 import threading
 from collections.abc import Iterator
@@ -11,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from py4j.protocol import Py4JJavaError
 from pyspark.errors import AnalysisException, ParseException
@@ -563,6 +565,48 @@ def test_rows_are_distributed_and_sorted_by_spark(spark: Any) -> None:
     keyed = plan(spark, f"INSERT INTO keyed {source}")
     assert "hashpartitioning(p#" in keyed and "Sort [p#" in keyed and keyed.index("Sort") < keyed.index("Exchange")
     assert "hashpartitioning" not in plan(spark, "INSERT INTO plain SELECT CAST(id AS INT), 'v' FROM range(10)")
+
+
+def test_loads_of_large_files_are_not_shuffled(spark: Any, tmp_path: Path) -> None:
+    """The rows of a key meet several tasks then: the last one of the files counts."""
+    group, path = 40_000, f"{tmp_path}/large.parquet"
+    noise = pa.py_buffer(os.urandom(300 * group))
+    pad = pa.FixedSizeBinaryArray.from_buffers(pa.binary(300), group, [None, noise])
+    with pq.ParquetWriter(path, pa.schema({"k": pa.int32(), "v": pa.int32(), "pad": pa.binary(300)})) as writer:
+        for start in (0, group):
+            place = pa.array(range(start, start + group), pa.int32())
+            writer.write_table(
+                pa.table([pa.array([i % 1_000 for i in range(group)], pa.int32()), place, pad], writer.schema)
+            )
+    spark.read.parquet(path).limit(10).write.parquet(f"{tmp_path}/small")
+    spark.read.parquet(path).drop("pad").limit(10).write.json(f"{tmp_path}/json")
+    columns = "(k INT, v INT, pad BINARY)"
+    spark.sql(f"CREATE TABLE t {columns} {KEYED}")
+    spark.sql(f"CREATE TABLE narrow (k INT, v INT) {KEYED}")
+    spark.sql(f"CREATE TABLE dynamic {columns} TBLPROPERTIES ('primary-key' = 'k', 'bucket' = '-1')")
+    spark.sql(f"CREATE TABLE parts {columns} PARTITIONED BY (v) TBLPROPERTIES ('primary-key' = 'v,k', 'bucket' = '1')")
+    unshuffled = {
+        f"INSERT INTO t SELECT * FROM parquet.`{path}`": True,
+        f"INSERT INTO t (pad, v, k) SELECT pad, v + 1, k FROM parquet.`{path}`": True,
+        f"INSERT OVERWRITE t SELECT * FROM parquet.`{path}`": True,
+        f"INSERT INTO t SELECT * FROM parquet.`{path}` WHERE v > 5": False,
+        f"INSERT INTO t SELECT * FROM parquet.`{path}` UNION ALL SELECT * FROM parquet.`{path}`": False,
+        f"INSERT INTO narrow SELECT k, v FROM parquet.`{path}`": False,
+        f"INSERT INTO narrow SELECT k, v FROM json.`{tmp_path}/json`": False,
+        f"INSERT INTO t SELECT * FROM parquet.`{tmp_path}/small`": False,
+        f"INSERT INTO dynamic SELECT * FROM parquet.`{path}`": False,
+        f"INSERT INTO parts SELECT * FROM parquet.`{path}`": False,
+        "INSERT INTO t SELECT id, id, NULL FROM range(100000)": False,
+    }
+    assert {q: "Exchange" not in plan(spark, q) for q in unshuffled} == unshuffled
+    other = spark.newSession()
+    other.sql("SET spark.sql.catalog.paimon = paimon_sql.SparkCatalog")
+    other.conf.set("spark.sql.catalog.paimon.warehouse", spark.conf.get("spark.sql.catalog.paimon.warehouse"))
+    load = f"INSERT INTO paimon.default.t SELECT * FROM parquet.`{path}`"
+    assert "Exchange" not in plan(other, load)
+    other.sql(load)
+    assert rows(spark, "SELECT count(*), min(v), max(v) FROM t") == [(1_000, 2 * group - 1_000, 2 * group - 1)]
+    assert rows(spark, "SELECT count(*) FROM `t$files`") == [(4,)], "two tasks, each of both buckets"
 
 
 def test_batches_for_python_are_bounded_by_rows_during_a_write(spark: Any, monkeypatch: pytest.MonkeyPatch) -> None:
