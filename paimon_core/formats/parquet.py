@@ -23,10 +23,10 @@ from paimon_core.formats.columns import rows_at, without_rows
 from paimon_core.formats.evolution import conform_batch, request_sources
 from paimon_core.formats.file_format import ReadRequest, WrittenFile
 from paimon_core.formats.input import read_errors
-from paimon_core.formats.int96 import has_int96, with_bytes
+from paimon_core.formats.int96 import Int96Sink, has_int96, stored_leaves, with_bytes
 from paimon_core.formats.output import OutputFile
 from paimon_core.formats.required_parts import has_required_parts, with_required_parts
-from paimon_core.formats.stats import chunk_stats, float_stats, merge_stats
+from paimon_core.formats.stats import chunk_stats, column_stats, merge_stats
 from paimon_core.io.file_io import FileIO, storage_errors
 from paimon_core.options import (
     FILE_COMPRESSION,
@@ -39,7 +39,7 @@ from paimon_core.options import (
     optional,
 )
 from paimon_core.spec.stats import UNKNOWN, ColumnStats
-from paimon_core.spec.types import DataField, Kind
+from paimon_core.spec.types import DataField, Kind, StoredTimeType
 
 _FLOATS = (Kind.FLOAT, Kind.DOUBLE)
 _SAMPLE_ROWS = 20_000
@@ -117,18 +117,21 @@ class ParquetFileWriter:
         self._fields = tuple(fields)
         self._schema = arrow_schema(fields)
         self._footers: list[pq.FileMetaData] = []
-        self._floats: dict[str, list[tuple[ColumnStats, int]]] = {
-            f.name: [] for f in self._fields if f.type.kind in _FLOATS
+        # footers would leave NaN out, and know no order of INT96; readers that trust them would lose rows
+        self._measured: dict[DataField, list[tuple[ColumnStats, int]]] = {
+            f: [] for f in self._fields if f.type.kind in _FLOATS or isinstance(f.type, StoredTimeType)
         }
         self._codec, self._options = _codec(options), options
         keyed = {SEQUENCE_NUMBER, VALUE_KIND} <= {f.name for f in fields}
         self._group_rows = _KEYED_GROUP_ROWS if keyed else None
         self._writer: pq.ParquetWriter | None = None
         self._output = OutputFile(io, path)
+        leaves, count = stored_leaves(self._schema)
+        self._int96 = Int96Sink(self._output.sink, leaves, count) if leaves else None
 
     def write(self, rows: pa.Table) -> None:
-        for name, parts in self._floats.items():
-            parts.append((float_stats(rows.column(name)), rows.num_rows))
+        for field, parts in self._measured.items():
+            parts.append((column_stats(field.type, rows.column(field.name)), rows.num_rows))
         with storage_errors("write", self._output.path):
             if self._writer is None:
                 self._writer = self._open(rows)
@@ -139,7 +142,7 @@ class ParquetFileWriter:
         own, common = self._options[_ZSTD_LEVEL], self._options[ZSTD_LEVEL]
         level = common if own is None else own
         return pq.ParquetWriter(
-            self._output.sink,
+            self._int96 or self._output.sink,
             self._schema,
             compression=self._codec,
             compression_level=level if self._codec == "zstd" else None,
@@ -148,8 +151,7 @@ class ParquetFileWriter:
             data_page_size=self._options[_PAGE_SIZE],
             store_decimal_as_integer=True,
             store_schema=False,
-            # footers would leave NaN out, and readers that trust them would lose it
-            write_statistics=[f.name for f in self._fields if f.name not in self._floats],
+            write_statistics=[f.name for f in self._fields if f not in self._measured],
             write_page_index=True,
             metadata_collector=self._footers,
         )
@@ -162,7 +164,11 @@ class ParquetFileWriter:
         with storage_errors("write", self._output.path):
             if self._writer is None:
                 self._writer = self._open(self._schema.empty_table())
+            if self._int96 is not None:
+                self._int96.hold()
             self._writer.close()
+            if self._int96 is not None:
+                self._int96.release()
         size = self._output.finish()
         footer = self._footers[0]
         stats = {f.name: self._column_stats(f, footer) for f in self._fields}
@@ -175,8 +181,8 @@ class ParquetFileWriter:
         self._output.abort()
 
     def _column_stats(self, field: DataField, footer: pq.FileMetaData) -> ColumnStats:
-        if field.name in self._floats:
-            return merge_stats(self._floats[field.name])
+        if field in self._measured:
+            return merge_stats(self._measured[field])
         place = _leaf_places(footer).get(field.name)
         if place is None:
             return UNKNOWN

@@ -14,6 +14,7 @@ from paimon_core.formats.parquet import BLOCK_SIZE, ParquetFormat
 from paimon_core.formats.text_files import TextFormat
 from paimon_core.formats.text_forms import JsonForm, LinesForm
 from paimon_core.options import (
+    CHANGELOG_FILE_FORMAT,
     FILE_BLOCK_SIZE,
     FILE_COMPRESSION,
     FILE_COMPRESSION_PER_LEVEL,
@@ -41,6 +42,12 @@ FORMATS: Mapping[str, FileFormat] = MappingProxyType({f.extension: f for f in _A
 def write_format(options: TableOptions) -> FileFormat:
     """The format that new files get. Raises `UnsupportedFeatureError`."""
     return _named(options[FILE_FORMAT], f"'{FILE_FORMAT.key}' = '{options[FILE_FORMAT]}'")
+
+
+def formats_to_write(options: TableOptions) -> frozenset[str]:
+    """The names of the formats that new files may get."""
+    changelog = options[CHANGELOG_FILE_FORMAT] or options[FILE_FORMAT]
+    return frozenset((options[FILE_FORMAT], *options[FILE_FORMAT_PER_LEVEL].values(), changelog))
 
 
 def for_level(options: TableOptions, level: int) -> TableOptions:

@@ -11,9 +11,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from paimon_core.errors import InvalidDataError
+from paimon_core.formats import int96
 from paimon_core.formats.arrow_types import arrow_type
 from paimon_core.formats.avro_schema import map_types
-from paimon_core.spec.types import CollectionType, DataType, Kind, RowType
+from paimon_core.spec.types import CollectionType, DataType, Kind, RowType, StoredTimeType
 
 _BYTES = (Kind.BINARY, Kind.VARBINARY)
 _FLOATS = (Kind.FLOAT, Kind.DOUBLE)
@@ -79,12 +80,21 @@ def from_text(column: pa.Array, data_type: DataType, target: pa.DataType) -> pa.
             return pa.StructArray.from_arrays(children, fields=list(target), mask=nulls)
     if data_type.kind in _BYTES:
         return pa.array([None if v is None else b64decode(v, validate=True) for v in column.to_pylist()], target)
+    if isinstance(data_type, StoredTimeType):
+        return int96.stored(_moments(column))
     if pa.types.is_timestamp(target) and target.tz is not None:
         return column.cast(pa.timestamp(target.unit)).cast(arrow_type(data_type))
     if data_type.kind is Kind.TIME:
         moment = pc.binary_join_element_wise("1970-01-01", column, " ").cast(pa.timestamp("ms"))
         return moment.cast(pa.int64()).cast(pa.int32()).view(target)
     return column.cast(target)
+
+
+def _moments(column: pa.Array) -> pa.Array:
+    try:
+        return column.cast(pa.timestamp("ns"))
+    except pa.ArrowInvalid:
+        return column.cast(pa.timestamp("us"))
 
 
 def _offsets(column: pa.Array) -> pa.Array:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from paimon_core.options import (
+    CHANGELOG_FILE_FORMAT,
     CHANGELOG_FILE_PREFIX,
     CHANGELOG_PRODUCER,
     CHANGELOG_ROW_DEDUPLICATE,
@@ -28,7 +29,7 @@ from paimon_core.store.file_index_options import without_file_indexes
 from paimon_core.store.table_store import TableStore
 
 _OWN_OPTIONS = (
-    ("changelog-file.format", FILE_FORMAT, FILE_FORMAT_PER_LEVEL),
+    (CHANGELOG_FILE_FORMAT.key, FILE_FORMAT, FILE_FORMAT_PER_LEVEL),
     ("changelog-file.compression", FILE_COMPRESSION, FILE_COMPRESSION_PER_LEVEL),
     ("changelog-file.stats-mode", STATS_MODE, STATS_MODE_PER_LEVEL),
 )
