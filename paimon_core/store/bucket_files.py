@@ -153,11 +153,10 @@ class BucketFiles:
         if file.schema_id == self.store.schema.id:
             yield from read(file_format, io, request)
             return
-        evolution = Evolution(
-            with_stored_times(stored()), self.fields, trims=file_format.extension == "orc", absent=absent
-        )
+        then = with_stored_times(stored())
+        evolution = Evolution(then, self.fields, trims=file_format.extension == "orc", absent=absent)
         wanted = evolution.predicate_then(predicate)
-        request = replace(request, fields=evolution.stored, predicate=wanted)
+        request = replace(request, fields=evolution.stored, predicate=wanted, stored=lambda: then)
         for batch in read(file_format, io, request):
             try:
                 yield evolution.apply(batch)
