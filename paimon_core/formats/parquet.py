@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 from pyarrow.fs import LocalFileSystem
@@ -25,6 +23,7 @@ from paimon_core.formats.file_format import ReadRequest, WrittenFile
 from paimon_core.formats.input import read_errors
 from paimon_core.formats.int96 import Int96Sink, has_int96, stored_leaves, with_bytes
 from paimon_core.formats.output import OutputFile
+from paimon_core.formats.parquet_encodings import column_encodings
 from paimon_core.formats.required_parts import has_required_parts, with_required_parts
 from paimon_core.formats.stats import chunk_stats, column_stats, merge_stats
 from paimon_core.io.file_io import FileIO, storage_errors
@@ -33,7 +32,6 @@ from paimon_core.options import (
     ZSTD_LEVEL,
     Option,
     TableOptions,
-    boolean,
     integer,
     memory_size,
     optional,
@@ -42,11 +40,9 @@ from paimon_core.spec.stats import UNKNOWN, ColumnStats
 from paimon_core.spec.types import DataField, Kind, StoredTimeType
 
 _FLOATS = (Kind.FLOAT, Kind.DOUBLE)
-_SAMPLE_ROWS = 20_000
 _FEW_GROUPS = 2
 _KEYED_GROUP_ROWS = 2**16  # few rows to decode for one key; smaller ones are slower to write
 _COMPRESSION = Option("parquet.compression", str.lower, "", "Codec of Parquet files, before `file.compression`.")
-_DICTIONARY = Option("parquet.enable.dictionary", boolean, True, "Columns that repeat values have a dictionary.")
 BLOCK_SIZE = Option("parquet.block.size", memory_size, 0, "Bytes of a row group; 0: the default.")
 _DICTIONARY_PAGE_SIZE = Option("parquet.dictionary.page.size", memory_size, 2**20, "Bytes of a dictionary.")
 _PAGE_SIZE = Option("parquet.page.size", memory_size, 2**20, "Bytes of a page.")
@@ -141,12 +137,14 @@ class ParquetFileWriter:
     def _open(self, first_rows: pa.Table) -> pq.ParquetWriter:
         own, common = self._options[_ZSTD_LEVEL], self._options[ZSTD_LEVEL]
         level = common if own is None else own
+        repeating, encodings = column_encodings(first_rows, self._options)
         return pq.ParquetWriter(
             self._int96 or self._output.sink,
             self._schema,
             compression=self._codec,
             compression_level=level if self._codec == "zstd" else None,
-            use_dictionary=_repeating(first_rows, self._options),
+            use_dictionary=repeating,
+            column_encoding=encodings,
             dictionary_pagesize_limit=self._options[_DICTIONARY_PAGE_SIZE],
             data_page_size=self._options[_PAGE_SIZE],
             store_decimal_as_integer=True,
@@ -188,15 +186,6 @@ class ParquetFileWriter:
             return UNKNOWN
         groups = [footer.row_group(i) for i in range(footer.num_row_groups)]
         return merge_stats((chunk_stats(field.type, g.column(place)), g.num_rows) for g in groups)
-
-
-def _repeating(rows: pa.Table, options: TableOptions) -> list[str]:
-    """Columns worth a dictionary: those whose first values repeat. Without one, others read and write faster."""
-    default = options[_DICTIONARY]
-    sample = rows.slice(0, _SAMPLE_ROWS).combine_chunks()
-    flat = (f.name for f in sample.schema if not pa.types.is_nested(f.type) and not pa.types.is_floating(f.type))
-    wanted = (n for n in flat if options[replace(_DICTIONARY, key=f"{_DICTIONARY.key}#{n}", default=default)])
-    return [n for n in wanted if pc.count_distinct(sample.column(n)).as_py() <= sample.num_rows // 2]
 
 
 def _codec(options: TableOptions) -> str:

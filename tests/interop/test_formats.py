@@ -51,6 +51,30 @@ def test_values(engines: Engines, writer: str, kind: str, name: str) -> None:
     engines.both("SELECT file_format, record_count, null_value_counts FROM `t$files`")
 
 
+@pytest.mark.parametrize("key", ["'primary-key' = 'id', 'bucket' = '1'", "'bucket' = '-1'"])
+def test_packed_integers(engines: Engines, key: str) -> None:
+    """Integers close to one another are stored as differences (see `parquet_encodings`)."""
+    step = "CAST(pmod(xxhash64(id), 3000) + id AS INT)"
+    columns = {
+        "s": f"CAST({step} AS SMALLINT)",
+        "i": f"IF(id % 7 = 0, NULL, {step} - 5000)",
+        "l": f"{step} * 1000L + 1000000000000L",
+        "d": f"date_add(DATE '1900-01-01', {step})",
+        "n": f"CAST(timestamp_millis({step} * 1000L - 5000000) AS TIMESTAMP_NTZ)",
+        "z": f"IF(id % 2 = 0, NULL, timestamp_micros({step} + 1700000000000000))",
+    }
+    types = "s SMALLINT, i INT, l BIGINT, d DATE, n TIMESTAMP_NTZ, z TIMESTAMP"
+    engines.run("ours", f"CREATE TABLE t (id BIGINT NOT NULL, {types}) TBLPROPERTIES ({key}, 'write-only' = 'true')")
+    rows = ", ".join(f"{e} AS {n}" for n, e in columns.items())
+    for i in range(2):
+        engines.run("ours", f"INSERT INTO t SELECT id + {i * 3000} AS id, {rows} FROM range(0, 6000, 1, 1) r(id)")
+    for query in (
+        "SELECT count(*), sum(CAST(xxhash64(id, s, i, l, d, n, z) AS DECIMAL(38, 0))) FROM t",
+        "SELECT id, s, i, l, d, n, z FROM t WHERE l BETWEEN 1000004000000 AND 1000004010000 ORDER BY id, l",
+    ):
+        assert len(engines.both(query)) > 0
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_one_table_of_all_formats(engines: Engines, kind: str) -> None:
     engines.run("ours", create("t", kind, file__format="parquet"))

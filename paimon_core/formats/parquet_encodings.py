@@ -1,0 +1,58 @@
+"""How the values of Parquet columns are laid out, chosen by the first rows of a file.
+
+Values that repeat have a dictionary. Integers that follow one another closely (keys in order, sequence numbers, times)
+are DELTA_BINARY_PACKED: blocks of 128 differences in as many bits as the widest of 32 takes. They are decoded twice as
+fast as plain values and are a fifth to a half smaller. Readers of the first version of Parquet (Paimon before 1.1) know
+no such columns. Source: the encodings page of the Parquet format.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from paimon_core.options import Option, TableOptions, boolean, one_of
+
+_SAMPLE_ROWS = 20_000
+_DICTIONARY = Option("parquet.enable.dictionary", boolean, True, "Columns that repeat values have a dictionary.")
+_FIRST_VERSION = ("v1", "parquet_1_0")
+_VERSION = Option(
+    "parquet.writer.version", one_of(*_FIRST_VERSION, "v2", "parquet_2_0"), "v2", "v1: no column is packed."
+)
+# of the bits a value has: with more, unpacking costs what reading less saves
+_NARROW = 0.65
+
+
+def column_encodings(rows: pa.Table, options: TableOptions) -> tuple[list[str], dict[str, str]]:
+    """By a file's first rows: the columns that have a dictionary, and of others the encodings that are not plain."""
+    sample = rows.slice(0, _SAMPLE_ROWS).combine_chunks()
+    repeating = [n for n in _allowed_dictionaries(sample.schema, options) if _repeats(sample.column(n))]
+    if options[_VERSION] in _FIRST_VERSION:
+        return repeating, {}
+    others = [n for n in sample.column_names if n not in repeating]
+    return repeating, {n: "DELTA_BINARY_PACKED" for n in others if _is_narrow(sample.column(n))}
+
+
+def _allowed_dictionaries(schema: pa.Schema, options: TableOptions) -> Iterator[str]:
+    default = options[_DICTIONARY]
+    flat = (f.name for f in schema if not pa.types.is_nested(f.type) and not pa.types.is_floating(f.type))
+    return (n for n in flat if options[replace(_DICTIONARY, key=f"{_DICTIONARY.key}#{n}", default=default)])
+
+
+def _repeats(values: pa.ChunkedArray) -> bool:
+    """Whether a dictionary pays: without one, columns read and write faster."""
+    return int(pc.count_distinct(values).as_py()) <= len(values) // 2
+
+
+def _is_narrow(values: pa.ChunkedArray) -> bool:
+    """Whether the differences between integers take much fewer bits than the integers."""
+    if not (pa.types.is_integer(values.type) or pa.types.is_temporal(values.type)):
+        return False
+    bits = 64 if values.type.bit_width == 64 else 32  # as Parquet stores them
+    numbers = values.drop_null().cast(pa.int64() if bits == 64 else pa.int32()).to_numpy()
+    steps = np.diff(numbers.astype(np.int64, copy=False))
+    return bool(len(steps)) and (int(steps.max()) - int(steps.min())).bit_length() <= bits * _NARROW
