@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from paimon_core.formats.arrow_types import STORED_TIME
 from paimon_core.formats.columns import fixed_array, fixed_values, validity
+from paimon_core.formats.parquet_settings import leaves
 from paimon_core.formats.refooted import RefootedFile
 from paimon_core.formats.thrift import ThriftNumber, numbers
 
@@ -127,22 +128,14 @@ class Int96Sink(io.RawIOBase):
 
 def stored_leaves(schema: pa.Schema) -> tuple[list[int], int]:
     """The places of columns of such bytes among the leaves of all columns, and how many leaves there are."""
-    leaves = [leaf for f in schema for leaf in _leaves(f.type)]
-    return [i for i, leaf in enumerate(leaves) if leaf.equals(STORED_TIME)], len(leaves)
+    found = leaves(schema)
+    return [i for i, (_, arrow) in enumerate(found) if arrow.equals(STORED_TIME)], len(found)
 
 
 @lru_cache(maxsize=4096)  # asked for with each batch
 def holds_stored_times(arrow: pa.DataType) -> bool:
     """Whether a type is that of such bytes or has it within."""
-    return any(leaf.equals(STORED_TIME) for leaf in _leaves(arrow))
-
-
-def _leaves(arrow: pa.DataType) -> Iterator[pa.DataType]:
-    if not pa.types.is_nested(arrow):
-        yield arrow
-        return
-    for i in range(arrow.num_fields):
-        yield from _leaves(arrow.field(i).type)
+    return bool(stored_leaves(pa.schema([("", arrow)]))[0])
 
 
 def _of_bytes(footer: bytes) -> bytes:
