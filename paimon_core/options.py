@@ -166,7 +166,10 @@ BUCKET_FUNCTION = Option(
     "bucket-function.type", one_of("default", "mod", "hive"), "default", "How the bucket follows from the bucket key."
 )
 BUCKET_KEY = Option("bucket-key", names, NO_NAMES, "Columns that decide the bucket; default: the primary key.")
+CHANGELOG_FILE_COMPRESSION = Option("changelog-file.compression", str, "", "Codec of changelog files.")
+CHANGELOG_FILE_FORMAT = Option("changelog-file.format", str, "", "Format of changelog files; empty: `file.format`.")
 CHANGELOG_FILE_PREFIX = Option("changelog-file.prefix", str, "changelog-", "What changelog files' names begin with.")
+CHANGELOG_STATS_MODE = Option("changelog-file.stats-mode", str, "", "Statistics kept of changelog files.")
 CHANGELOG_NUM_RETAINED_MAX = Option("changelog.num-retained.max", optional(integer), None, "Most changelogs kept.")
 CHANGELOG_NUM_RETAINED_MIN = Option("changelog.num-retained.min", optional(integer), None, "Changelogs always kept.")
 CHANGELOG_ROW_DEDUPLICATE = Option(

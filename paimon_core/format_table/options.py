@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from paimon_core.errors import InvalidOptionError, InvalidSchemaError, UnsupportedFeatureError
-from paimon_core.formats import csv_form
-from paimon_core.formats.text_forms import JSON_DELIMITER, TEXT_DELIMITER, LinesForm
+from paimon_core.errors import InvalidSchemaError, UnsupportedFeatureError
+from paimon_core.formats import csv_form, json_form, text_forms
+from paimon_core.formats.registry import FORMATS
 from paimon_core.options import FILE_COMPRESSION, FILE_FORMAT, PRIMARY_KEY, Option, TableOptions, boolean
 from paimon_core.spec.schema import TableSchema
 
@@ -27,8 +27,8 @@ _ALIASES: Mapping[str, tuple[str, ...]] = MappingProxyType(
         csv_form.HEADER.key: ("header",),
         csv_form.NULL.key: ("nullvalue", "nullValue"),
         csv_form.MODE.key: ("mode",),
-        TEXT_DELIMITER.key: ("lineSep",),
-        JSON_DELIMITER.key: ("lineSep",),
+        text_forms.DELIMITER.key: ("lineSep",),
+        json_form.DELIMITER.key: ("lineSep",),
     }
 )
 _CODECS: Mapping[str, str] = MappingProxyType({"parquet": "snappy", "orc": "zstd"})
@@ -64,14 +64,7 @@ def check_format_schema(schema: TableSchema) -> None:
     options = format_options(schema.options)
     _ = options[ONLY_VALUES]
     stored = [f for f in schema.fields if f.name not in schema.partition_keys]
-    if name == "csv":
-        csv_form.check_options(options)
-        csv_form.CsvForm().check(stored)
-    if name == "text":
-        LinesForm().check(stored)
-    for option in (TEXT_DELIMITER, JSON_DELIMITER):
-        if not options[option]:
-            raise InvalidOptionError(f"Option '{option.key}' must not be empty.")
+    FORMATS[name].check(stored, options)
 
 
 def _format(options: Mapping[str, str]) -> str:

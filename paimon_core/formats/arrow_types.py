@@ -23,6 +23,7 @@ from paimon_core.spec.types import (
     Kind,
     MapType,
     RowType,
+    StoredTimeType,
     TimeType,
 )
 
@@ -34,6 +35,7 @@ VALUE_KIND = "_VALUE_KIND"
 ROW_ID = "_ROW_ID"
 FILE_PATH, ROW_INDEX = "__paimon_file_path", "__paimon_row_index"  # where a row is stored
 ELEMENT_ID_START = 2**29 - 1
+STORED_TIME = pa.binary(12)
 _IDS_PER_FIELD = 1024
 _BIGINT_NOT_NULL = DataType(Kind.BIGINT, nullable=False)
 # what tables with row tracking know of a row beside its columns; NULL in a file where metadata tells
@@ -112,6 +114,8 @@ def _arrow_type(data_type: DataType, column: int | None, depth: int) -> pa.DataT
     match data_type:
         case DecimalType(precision=precision, scale=scale):
             return pa.decimal128(precision, scale)
+        case StoredTimeType():
+            return STORED_TIME
         case TimeType(kind=Kind.TIMESTAMP | Kind.TIMESTAMP_LTZ as kind, precision=precision):
             unit = "ms" if precision <= 3 else "us" if precision <= 6 else "ns"
             return pa.timestamp(unit, tz="UTC" if kind is Kind.TIMESTAMP_LTZ else None)

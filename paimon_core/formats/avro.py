@@ -10,22 +10,24 @@ from typing import Any
 import fastavro
 import pyarrow as pa
 
-from paimon_core.errors import CorruptFileError, InvalidOptionError
+from paimon_core.errors import CorruptFileError
 from paimon_core.formats.arrow_types import arrow_schema
 from paimon_core.formats.avro_columns import plain_type, row_from_plain, struct_of, to_plain
 from paimon_core.formats.avro_container import CODECS, ContainerReader, ContainerWriter, varint
 from paimon_core.formats.avro_schema import branch_of, plain_record, record_schema
+from paimon_core.formats.codecs import codec
 from paimon_core.formats.evolution import conform_batch, request_sources
 from paimon_core.formats.file_format import ReadRequest, WrittenFile
 from paimon_core.formats.input import read_errors
 from paimon_core.formats.output import OutputFile
 from paimon_core.formats.stats import ValueStats
 from paimon_core.io.file_io import FileIO, storage_errors
-from paimon_core.options import FILE_COMPRESSION, ZSTD_LEVEL, Option, TableOptions
+from paimon_core.options import ZSTD_LEVEL, Option, TableOptions
 from paimon_core.spec.avro_types import check_bounded
 from paimon_core.spec.types import DataField, RowType
 
-_CODEC = Option("avro.codec", str.lower, "", "Codec of Avro files, before `file.compression`.")
+_CODECS = {"zstd": "zstandard", "none": "null"} | {c: c for c in CODECS}
+_CODEC = Option("avro.codec", str, "", "Codec of Avro files, before `file.compression`.")
 _BLOCK_BYTES = 256 * 1024
 _END_OF_ARRAY = b"\0"
 
@@ -35,8 +37,9 @@ class AvroFormat:
 
     extension = "avro"
 
-    def check(self, fields: Sequence[DataField]) -> None:
+    def check(self, fields: Sequence[DataField], options: TableOptions) -> None:
         record_schema(fields)
+        codec(options, _CODECS, "Avro", _CODEC)
 
     def open_writer(self, io: FileIO, path: str, fields: Sequence[DataField], options: TableOptions) -> AvroFileWriter:
         return AvroFileWriter(io, path, fields, options)
@@ -53,12 +56,12 @@ class AvroFileWriter:
     """One Avro file of blocks of about 256 KB."""
 
     def __init__(self, io: FileIO, path: str, fields: Sequence[DataField], options: TableOptions):
-        schema, codec = record_schema(fields), _codec(options)
+        schema, name = record_schema(fields), codec(options, _CODECS, "Avro", _CODEC)
         self._fields, self._stats = tuple(fields), ValueStats(fields)
         self._array = fastavro.parse_schema({"type": "array", "items": plain_record(schema)})
         self._output = OutputFile(io, path)
         with storage_errors("write", path):
-            self._container = ContainerWriter(self._output.sink, schema, codec, options[ZSTD_LEVEL])
+            self._container = ContainerWriter(self._output.sink, schema, name, options[ZSTD_LEVEL])
 
     def write(self, rows: pa.Table) -> None:
         self._stats.add(rows)
@@ -128,15 +131,6 @@ def _batches(container: ContainerReader, decoder: _BlockDecoder, max_rows: int) 
             waiting = []
     if waiting:
         yield waiting
-
-
-def _codec(options: TableOptions) -> str:
-    name = options[_CODEC] or options[FILE_COMPRESSION].strip().lower()
-    codec = {"zstd": "zstandard", "none": "null"}.get(name, name)
-    if codec not in CODECS:
-        known = ", ".join(("zstd", *CODECS))
-        raise InvalidOptionError(f"Option '{FILE_COMPRESSION.key}' cannot be {name!r} for Avro. It is one of {known}.")
-    return codec
 
 
 @contextmanager

@@ -16,9 +16,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from paimon_core.errors import InvalidDataError
-from paimon_core.formats import text_casts
+from paimon_core.formats import int96, text_casts
 from paimon_core.formats.arrow_types import arrow_type
-from paimon_core.spec.types import MAX_LENGTH, DataType, DecimalType, Kind, LengthType, TimeType
+from paimon_core.spec.types import MAX_LENGTH, DataType, DecimalType, Kind, LengthType, StoredTimeType, TimeType
 
 _TEXTS = (Kind.CHAR, Kind.VARCHAR)
 _BYTES = (Kind.BINARY, Kind.VARBINARY)
@@ -26,6 +26,7 @@ _INTEGERS = (Kind.TINYINT, Kind.SMALLINT, Kind.INT, Kind.BIGINT)
 _FLOATS = (Kind.FLOAT, Kind.DOUBLE)
 _MOMENTS = (Kind.TIMESTAMP, Kind.TIMESTAMP_LTZ)
 _MILLIS_PER_SECOND = 1000
+_DIGITS = {"s": 0, "ms": 3, "us": 6, "ns": 9}
 _DECIMAL_LIMIT = 1e38
 
 
@@ -33,6 +34,11 @@ def cast_column(column: pa.Array, source: DataType, target: DataType) -> pa.Arra
     """A column of one type as another, for the pairs that `can_cast` names. Raises `InvalidDataError`."""
     if source.with_nullable(True) == target.with_nullable(True):
         return column
+    if isinstance(target, StoredTimeType) and source.kind is target.kind:
+        return int96.stored(column)
+    if isinstance(source, StoredTimeType):
+        column = int96.finest_times(column, arrow_type(TimeType(source.kind)).tz)
+        source = TimeType(source.kind, precision=_DIGITS[column.type.unit])
     if source.kind is Kind.TIMESTAMP_LTZ and target.kind is not Kind.TIMESTAMP_LTZ:
         column = _local(column)
     match target:
@@ -43,6 +49,9 @@ def cast_column(column: pa.Array, source: DataType, target: DataType) -> pa.Arra
             return _fit_bytes(column.cast(pa.binary()), target)
         case DecimalType():
             return _to_decimal(column, source, target)
+        case StoredTimeType(kind=kind, precision=precision):
+            digits = precision if source.kind in _TEXTS else min(precision, _DIGITS["us"])  # as many as there can be
+            return int96.stored(_to_time(column, source, TimeType(kind, precision=digits)))
         case TimeType():
             return _to_time(column, source, target)
     if target.kind is Kind.BOOLEAN:
@@ -163,7 +172,7 @@ def _to_time(column: pa.Array, source: DataType, target: TimeType) -> pa.Array:
 
 def _to_precision(moments: pa.Array, precision: int) -> pa.Array:
     """The moments with so many digits of a second, the others cut off."""
-    have = {"s": 0, "ms": 3, "us": 6, "ns": 9}[moments.type.unit]
+    have = _DIGITS[moments.type.unit]
     if precision >= have:
         return moments
     unit, digits = (("millisecond", 3), ("microsecond", 6), ("nanosecond", 9))[max(precision - 1, 0) // 3]

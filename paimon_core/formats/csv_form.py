@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 import pyarrow.csv as pv
 
 from paimon_core.errors import InvalidOptionError, UnsupportedFeatureError
-from paimon_core.formats.text_forms import joined
+from paimon_core.formats.text_forms import Malformed, joined, some_text
 from paimon_core.options import Option, TableOptions, boolean, one_of
 from paimon_core.spec.types import CollectionType, DataField, Kind, MapType, RowType
 
@@ -26,15 +26,9 @@ def _character(text: str) -> str:
     return text
 
 
-def _some(text: str) -> str:
-    if not text:
-        raise ValueError("one or more characters")
-    return text
-
-
 STRICT = "strict"
 FIELD_DELIMITER = Option("csv.field-delimiter", _character, ",", "What stands between the values of a CSV line.")
-LINE_DELIMITER = Option("csv.line-delimiter", _some, "\n", "What stands behind a line of CSV files.")
+LINE_DELIMITER = Option("csv.line-delimiter", some_text, "\n", "What stands behind a line of CSV files.")
 QUOTE = Option("csv.quote-character", _character, '"', "What stands around CSV values with special characters.")
 ESCAPE = Option("csv.escape-character", _character, "\\", "What stands before a quote in a CSV value.")
 NULL = Option("csv.null-literal", str, "", "What stands for NULL in CSV files.")
@@ -45,6 +39,7 @@ MODE = Option(
     STRICT,
     "What a value that does not parse is: NULL, no row, or an error; strict: other numbers of values are errors too.",
 )
+_MALFORMED = {"permissive": Malformed.NULL_TO_END, "dropmalformed": Malformed.NO_ROW}
 _STANDS_IN = "\ue000"  # for a line feed within a line that ends otherwise
 
 
@@ -53,10 +48,14 @@ class CsvForm:
 
     name = "csv"
 
-    def check(self, fields: Sequence[DataField]) -> None:
+    def check(self, fields: Sequence[DataField], options: TableOptions) -> None:
+        _check_options(options)
         for field in fields:
             if isinstance(field.type, CollectionType | MapType | RowType) or field.type.kind is Kind.VARIANT:
                 raise UnsupportedFeatureError(f"Column {field.name!r}: CSV files hold no {field.type.kind.value}.")
+
+    def malformed(self, options: TableOptions) -> Malformed:
+        return _MALFORMED.get(options[MODE], Malformed.ERROR)
 
     def encode(self, batch: pa.RecordBatch, options: TableOptions) -> bytes:
         cells = [_quoted(c, options).fill_null(options[NULL]) for c in batch.columns]
@@ -78,7 +77,7 @@ class CsvForm:
             yield pa.RecordBatch.from_arrays(columns, schema=schema)
 
 
-def check_options(options: TableOptions) -> None:
+def _check_options(options: TableOptions) -> None:
     """Raises `InvalidOptionError` for options that no CSV file can have together."""
     special = [options[o] for o in (FIELD_DELIMITER, QUOTE, ESCAPE)]
     if len(set(special)) < len(special):

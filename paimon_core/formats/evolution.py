@@ -12,7 +12,15 @@ import pyarrow as pa
 
 from paimon_core.errors import CorruptFileError, InvalidDataError, UnsupportedFeatureError
 from paimon_core.formats import int96
-from paimon_core.formats.arrow_types import KEY_PREFIX, SEQUENCE_NUMBER, VALUE_KIND, arrow_schema, arrow_type, field_id
+from paimon_core.formats.arrow_types import (
+    KEY_PREFIX,
+    SEQUENCE_NUMBER,
+    STORED_TIME,
+    VALUE_KIND,
+    arrow_schema,
+    arrow_type,
+    field_id,
+)
 from paimon_core.formats.columns import fixed_array, fixed_values, validity
 from paimon_core.formats.file_format import ReadRequest
 from paimon_core.formats.shredded import is_shredded, reassembled
@@ -92,7 +100,7 @@ def _column(column: pa.Array, stored: pa.Field | None, field: pa.Field, path: st
     except _OutOfReachError as e:
         raise UnsupportedFeatureError(
             f"Column {field.name!r} of file {path} has times of years that nanoseconds do not reach: of TIMESTAMP(7) "
-            "and more this version merges and writes the years 1678 to 2261. Change the column to TIMESTAMP(6)."
+            "and more this version compares and sorts the years 1678 to 2261. Change the column to TIMESTAMP(6)."
         ) from e
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as e:
         raise InvalidDataError(
@@ -102,9 +110,11 @@ def _column(column: pa.Array, stored: pa.Field | None, field: pa.Field, path: st
 
 def conform(column: pa.Array, target: pa.DataType) -> pa.Array:
     """The column as the target type. Raises `pa.ArrowInvalid`, `pa.ArrowNotImplementedError` where not possible."""
+    if target.equals(STORED_TIME):
+        return int96.stored(column)
     if column.type.id != target.id or not pa.types.is_nested(target):
         return column if column.type.equals(target) else _cast(column, target)
-    if column.type.equals(target, check_metadata=True):
+    if column.type.equals(target, check_metadata=True) and not int96.holds_stored_times(target):
         return column
     if target.equals(_VARIANT) and is_shredded(column.type):
         return reassembled(column, target)
@@ -126,14 +136,14 @@ def _cast(column: pa.Array, target: pa.DataType) -> pa.Array:
     try:
         return _cast_times(column, target)
     except pa.ArrowInvalid as e:
-        are_times = pa.types.is_timestamp(column.type) or column.type.equals(int96.STORED)
+        are_times = pa.types.is_timestamp(column.type) or column.type.equals(STORED_TIME)
         if are_times and pa.types.is_timestamp(target) and target.unit == "ns":
             raise _OutOfReachError from e
         raise
 
 
 def _cast_times(column: pa.Array, target: pa.DataType) -> pa.Array:
-    if pa.types.is_timestamp(target) and column.type.equals(int96.STORED):
+    if pa.types.is_timestamp(target) and column.type.equals(STORED_TIME):
         return int96.times(column, target)
     if not (pa.types.is_timestamp(target) and pa.types.is_timestamp(column.type)):
         return column.cast(target)

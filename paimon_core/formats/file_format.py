@@ -76,8 +76,9 @@ class FileFormat(Protocol):
     def extension(self) -> str:
         """What file names end with, without the dot."""
 
-    def check(self, fields: Sequence[DataField]) -> None:
-        """Raises `UnsupportedFeatureError` for a column that files of the format cannot hold."""
+    def check(self, fields: Sequence[DataField], options: TableOptions) -> None:
+        """Raises `UnsupportedFeatureError` for a column that files of the format cannot hold, `InvalidOptionError` for
+        an option of the format that cannot be what it is."""
 
     def open_writer(self, io: FileIO, path: str, fields: Sequence[DataField], options: TableOptions) -> FormatWriter:
         """Create a file. Raises `StorageError`."""

@@ -12,6 +12,7 @@ import pyarrow.orc as po
 
 from paimon_core.errors import InvalidDataError, InvalidOptionError, UnsupportedFeatureError
 from paimon_core.formats.arrow_types import FIELD_ID, ORC_FIELD_ID, arrow_schema
+from paimon_core.formats.codecs import codec
 from paimon_core.formats.evolution import conform, conform_batch, request_sources
 from paimon_core.formats.file_format import ReadRequest, WrittenFile
 from paimon_core.formats.input import read_errors
@@ -20,15 +21,30 @@ from paimon_core.formats.orc_times import stripe_times, times_as_numbers
 from paimon_core.formats.output import OutputFile
 from paimon_core.formats.stats import ValueStats
 from paimon_core.io.file_io import FileIO, storage_errors
-from paimon_core.options import FILE_BLOCK_SIZE, FILE_COMPRESSION, Option, TableOptions, decimal_number, memory_size
+from paimon_core.options import (
+    FILE_BLOCK_SIZE,
+    NO_NAMES,
+    ZSTD_LEVEL,
+    Option,
+    TableOptions,
+    decimal_number,
+    integer,
+    memory_size,
+    names,
+    one_of,
+)
 from paimon_core.spec.types import DataField, Kind, nested_types
 
 CODECS = {"none": "uncompressed", "uncompressed": "uncompressed"} | {c: c for c in ("zlib", "snappy", "lz4", "zstd")}
 _STRIPE_SIZE = Option("orc.stripe.size", memory_size, 64 * 2**20, "Bytes of a stripe.")
 _COMPRESS_SIZE = Option("orc.compress.size", memory_size, 256 * 2**10, "Bytes that are compressed at once.")
-_ROW_INDEX_STRIDE = Option("orc.row.index.stride", int, 10_000, "Rows per entry of the row index.")
+_ROW_INDEX_STRIDE = Option("orc.row.index.stride", integer, 10_000, "Rows per entry of the row index.")
 _DICTIONARY = Option("orc.dictionary.key.threshold", decimal_number, 0.8, "Distinct share of values in a dictionary.")
-_COMPRESS = Option("orc.compress", str.lower, "", "Codec of ORC files, before `file.compression`.")
+_COMPRESS = Option("orc.compress", str, "", "Codec of ORC files, before `file.compression`.")
+_STRATEGY = Option("orc.compression.strategy", one_of("speed", "compression"), "", "What compression is after.")
+_ZSTD_LEVEL = Option("orc.compression.zstd.level", integer, 0, "Level, before `file.compression.zstd-level`.")
+_BLOOM_COLUMNS = Option("orc.bloom.filter.columns", names, NO_NAMES, "Columns with bloom filters.")
+_BLOOM_FPP = Option("orc.bloom.filter.fpp", decimal_number, 0.01, "Share of other values that one takes for its.")
 _ENCODED_SHARE = 4  # bytes in memory that become one in a file, roughly
 
 
@@ -37,13 +53,14 @@ class OrcFormat:
 
     extension = "orc"
 
-    def check(self, fields: Sequence[DataField]) -> None:
+    def check(self, fields: Sequence[DataField], options: TableOptions) -> None:
+        _settings(options, stored_schema(arrow_schema(fields)))
         for field in fields:
             if any(t.kind is Kind.VARIANT for t in nested_types(field.type)):
                 raise UnsupportedFeatureError(f"Column {field.name!r}: ORC files hold no VARIANT; use Parquet.")
 
     def open_writer(self, io: FileIO, path: str, fields: Sequence[DataField], options: TableOptions) -> OrcFileWriter:
-        self.check(fields)
+        self.check(fields, options)
         return OrcFileWriter(io, path, fields, options)
 
     def read(self, io: FileIO, request: ReadRequest) -> Iterator[pa.RecordBatch]:
@@ -63,7 +80,7 @@ class OrcFileWriter:
     def __init__(self, io: FileIO, path: str, fields: Sequence[DataField], options: TableOptions):
         self._schema = stored_schema(arrow_schema(fields))
         self._stats = ValueStats(fields)
-        settings = _settings(options)
+        settings = _settings(options, self._schema)
         self._output = OutputFile(io, path)
         self._writer = po.ORCWriter(self._output.sink, **settings)
         self._started = False
@@ -127,18 +144,39 @@ def _children(column: pa.Array) -> list[pa.Array]:
     return [column.keys, column.items] if pa.types.is_map(column.type) else [column.flatten()]
 
 
-def _settings(options: TableOptions) -> dict[str, Any]:
-    name = options[_COMPRESS] or options[FILE_COMPRESSION].strip().lower()
-    if name not in CODECS:
-        known = ", ".join(CODECS)
-        raise InvalidOptionError(f"Option '{FILE_COMPRESSION.key}' cannot be {name!r} for ORC. It is one of {known}.")
+def _settings(options: TableOptions, schema: pa.Schema) -> dict[str, Any]:
+    """Arguments of `po.ORCWriter`. Raises `InvalidOptionError`."""
+    filtered, places = options[_BLOOM_COLUMNS], _places(schema)
+    for name in filtered:
+        if name not in places:
+            raise InvalidOptionError(f"Option '{_BLOOM_COLUMNS.key}' cannot name {name!r}: there is no such column.")
+    for option in (_DICTIONARY, _BLOOM_FPP):
+        if not 0 <= options[option] <= 1:
+            raise InvalidOptionError(f"Option '{option.key}' cannot be {options[option]}: it is a share from 0 to 1.")
+    levels = options[_ZSTD_LEVEL] or options[ZSTD_LEVEL]
     return {
-        "compression": CODECS[name],
+        "compression": codec(options, CODECS, "ORC", _COMPRESS),
+        # of levels pyarrow has no more than these two
+        "compression_strategy": options[_STRATEGY] or ("speed" if levels <= 1 else "compression"),
+        "bloom_filter_columns": [places[name] for name in filtered] or None,
+        "bloom_filter_fpp": options[_BLOOM_FPP],
         "stripe_size": options[FILE_BLOCK_SIZE] or options[_STRIPE_SIZE],
         "compression_block_size": options[_COMPRESS_SIZE],
         "row_index_stride": options[_ROW_INDEX_STRIDE],
         "dictionary_key_size_threshold": options[_DICTIONARY],
     }
+
+
+def _places(schema: pa.Schema) -> dict[str, int]:
+    """The numbers of columns in a file, which counts nested ones too; 0 is the row."""
+    sizes = [_size(f.type) for f in schema]
+    return {f.name: 1 + sum(sizes[:i]) for i, f in enumerate(schema)}
+
+
+def _size(arrow: pa.DataType) -> int:
+    if pa.types.is_map(arrow):
+        return 1 + _size(arrow.key_type) + _size(arrow.item_type)
+    return 1 + sum(_size(arrow.field(i).type) for i in range(arrow.num_fields))
 
 
 def _read_stripe(file: po.ORCFile, source: pa.NativeFile, index: int, names: list[str] | None) -> pa.RecordBatch:

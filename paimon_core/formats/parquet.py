@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 from pyarrow.fs import LocalFileSystem
 
-from paimon_core.errors import CorruptFileError, InvalidOptionError
+from paimon_core.errors import CorruptFileError
 from paimon_core.expressions.arrow import to_arrow
 from paimon_core.expressions.predicate import Compare, In, Predicate, conjuncts, only_on
 from paimon_core.expressions.predicate import columns as columns_of
@@ -21,35 +21,20 @@ from paimon_core.formats.columns import rows_at, without_rows
 from paimon_core.formats.evolution import conform_batch, request_sources
 from paimon_core.formats.file_format import ReadRequest, WrittenFile
 from paimon_core.formats.input import read_errors
-from paimon_core.formats.int96 import has_int96, with_bytes
+from paimon_core.formats.int96 import Int96Sink, has_int96, stored_leaves, with_bytes
 from paimon_core.formats.output import OutputFile
-from paimon_core.formats.parquet_encodings import column_encodings
+from paimon_core.formats.parquet_encodings import check_encodings, column_encodings
+from paimon_core.formats.parquet_settings import writer_settings
 from paimon_core.formats.required_parts import has_required_parts, with_required_parts
-from paimon_core.formats.stats import chunk_stats, float_stats, merge_stats
+from paimon_core.formats.stats import chunk_stats, column_stats, merge_stats
 from paimon_core.io.file_io import FileIO, storage_errors
-from paimon_core.options import (
-    FILE_COMPRESSION,
-    ZSTD_LEVEL,
-    Option,
-    TableOptions,
-    integer,
-    memory_size,
-    optional,
-)
+from paimon_core.options import TableOptions
 from paimon_core.spec.stats import UNKNOWN, ColumnStats
-from paimon_core.spec.types import DataField, Kind
+from paimon_core.spec.types import DataField, Kind, StoredTimeType
 
 _FLOATS = (Kind.FLOAT, Kind.DOUBLE)
 _FEW_GROUPS = 2
 _KEYED_GROUP_ROWS = 2**16  # few rows to decode for one key; smaller ones are slower to write
-_COMPRESSION = Option("parquet.compression", str.lower, "", "Codec of Parquet files, before `file.compression`.")
-BLOCK_SIZE = Option("parquet.block.size", memory_size, 0, "Bytes of a row group; 0: the default.")
-_DICTIONARY_PAGE_SIZE = Option("parquet.dictionary.page.size", memory_size, 2**20, "Bytes of a dictionary.")
-_PAGE_SIZE = Option("parquet.page.size", memory_size, 2**20, "Bytes of a page.")
-_ZSTD_LEVEL = Option(
-    "parquet.compression.codec.zstd.level", optional(integer), None, "Level, before `file.compression.zstd-level`."
-)
-CODECS = {c: c for c in ("zstd", "snappy", "gzip", "lz4", "brotli", "none")} | {"uncompressed": "none"}
 
 
 class ParquetFormat:
@@ -57,8 +42,10 @@ class ParquetFormat:
 
     extension = "parquet"
 
-    def check(self, fields: Sequence[DataField]) -> None:
+    def check(self, fields: Sequence[DataField], options: TableOptions) -> None:
         """Parquet files hold every type."""
+        writer_settings(options, arrow_schema(fields))
+        check_encodings(options)
 
     def open_writer(
         self, io: FileIO, path: str, fields: Sequence[DataField], options: TableOptions
@@ -113,18 +100,21 @@ class ParquetFileWriter:
         self._fields = tuple(fields)
         self._schema = arrow_schema(fields)
         self._footers: list[pq.FileMetaData] = []
-        self._floats: dict[str, list[tuple[ColumnStats, int]]] = {
-            f.name: [] for f in self._fields if f.type.kind in _FLOATS
+        # footers would leave NaN out, and know no order of INT96; readers that trust them would lose rows
+        self._measured: dict[DataField, list[tuple[ColumnStats, int]]] = {
+            f: [] for f in self._fields if f.type.kind in _FLOATS or isinstance(f.type, StoredTimeType)
         }
-        self._codec, self._options = _codec(options), options
+        self._settings, self._options = writer_settings(options, self._schema), options
         keyed = {SEQUENCE_NUMBER, VALUE_KIND} <= {f.name for f in fields}
         self._group_rows = _KEYED_GROUP_ROWS if keyed else None
         self._writer: pq.ParquetWriter | None = None
         self._output = OutputFile(io, path)
+        leaves, count = stored_leaves(self._schema)
+        self._int96 = Int96Sink(self._output.sink, leaves, count) if leaves else None
 
     def write(self, rows: pa.Table) -> None:
-        for name, parts in self._floats.items():
-            parts.append((float_stats(rows.column(name)), rows.num_rows))
+        for field, parts in self._measured.items():
+            parts.append((column_stats(field.type, rows.column(field.name)), rows.num_rows))
         with storage_errors("write", self._output.path):
             if self._writer is None:
                 self._writer = self._open(rows)
@@ -132,22 +122,16 @@ class ParquetFileWriter:
             self._writer.write_table(rows, row_group_size=self._group_rows or max(rows.num_rows, 1))
 
     def _open(self, first_rows: pa.Table) -> pq.ParquetWriter:
-        own, common = self._options[_ZSTD_LEVEL], self._options[ZSTD_LEVEL]
-        level = common if own is None else own
         repeating, encodings = column_encodings(first_rows, self._options)
         return pq.ParquetWriter(
-            self._output.sink,
+            self._int96 or self._output.sink,
             self._schema,
-            compression=self._codec,
-            compression_level=level if self._codec == "zstd" else None,
+            **self._settings,
             use_dictionary=repeating,
             column_encoding=encodings,
-            dictionary_pagesize_limit=self._options[_DICTIONARY_PAGE_SIZE],
-            data_page_size=self._options[_PAGE_SIZE],
             store_decimal_as_integer=True,
             store_schema=False,
-            # footers would leave NaN out, and readers that trust them would lose it
-            write_statistics=[f.name for f in self._fields if f.name not in self._floats],
+            write_statistics=[f.name for f in self._fields if f not in self._measured],
             write_page_index=True,
             metadata_collector=self._footers,
         )
@@ -160,7 +144,11 @@ class ParquetFileWriter:
         with storage_errors("write", self._output.path):
             if self._writer is None:
                 self._writer = self._open(self._schema.empty_table())
+            if self._int96 is not None:
+                self._int96.hold()
             self._writer.close()
+            if self._int96 is not None:
+                self._int96.release()
         size = self._output.finish()
         footer = self._footers[0]
         stats = {f.name: self._column_stats(f, footer) for f in self._fields}
@@ -173,22 +161,13 @@ class ParquetFileWriter:
         self._output.abort()
 
     def _column_stats(self, field: DataField, footer: pq.FileMetaData) -> ColumnStats:
-        if field.name in self._floats:
-            return merge_stats(self._floats[field.name])
+        if field in self._measured:
+            return merge_stats(self._measured[field])
         place = _leaf_places(footer).get(field.name)
         if place is None:
             return UNKNOWN
         groups = [footer.row_group(i) for i in range(footer.num_row_groups)]
         return merge_stats((chunk_stats(field.type, g.column(place)), g.num_rows) for g in groups)
-
-
-def _codec(options: TableOptions) -> str:
-    name = options[_COMPRESSION] or options[FILE_COMPRESSION].strip().lower()
-    if name not in CODECS:
-        raise InvalidOptionError(
-            f"Option '{FILE_COMPRESSION.key}' cannot be {name!r} for Parquet. It is one of {', '.join(CODECS)}."
-        )
-    return CODECS[name]
 
 
 @contextmanager

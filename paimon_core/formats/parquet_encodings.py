@@ -37,6 +37,11 @@ def column_encodings(rows: pa.Table, options: TableOptions) -> tuple[list[str], 
     return repeating, {n: "DELTA_BINARY_PACKED" for n in others if _is_narrow(sample.column(n))}
 
 
+def check_encodings(options: TableOptions) -> None:
+    """Raises `InvalidOptionError` for values that do not parse."""
+    _ = options[_VERSION], options[_DICTIONARY]
+
+
 def _allowed_dictionaries(schema: pa.Schema, options: TableOptions) -> Iterator[str]:
     default = options[_DICTIONARY]
     flat = (f.name for f in schema if not pa.types.is_nested(f.type) and not pa.types.is_floating(f.type))

@@ -18,10 +18,12 @@ import pyarrow.parquet as pq
 from paimon_core.errors import CorruptFileError, InvalidOptionError, PaimonError, UnsupportedVersionError
 from paimon_core.formats.arrow_types import arrow_schema
 from paimon_core.formats.avro_container import MAGIC, ContainerReader, recoded
+from paimon_core.formats.codecs import known_codec
 from paimon_core.formats.evolution import conform, sources_of
 from paimon_core.formats.orc import CODECS as ORC_CODECS
 from paimon_core.formats.orc import stored_schema
-from paimon_core.formats.parquet import CODECS as PARQUET_CODECS
+from paimon_core.formats.parquet_settings import CODECS as PARQUET_CODECS
+from paimon_core.options import MANIFEST_COMPRESSION, MANIFEST_FORMAT, TableOptions
 from paimon_core.spec.records import Record, decode_records, encode_records
 from paimon_core.spec.types import (
     BIGINT,
@@ -41,30 +43,49 @@ _VERSION = DataField(id=-1, name="_VERSION", type=INT.with_nullable(False))
 _PLAIN: Mapping[str, DataType] = MappingProxyType({"string": STRING, "int": INT, "long": BIGINT, "bytes": BYTES})
 SNAPPY = "snappy"  # which fastavro knows with a package of its own only
 COLUMNAR = (b"PAR1", b"ORC")  # what files of columns begin with
+_AVRO_CODECS = {"zstd": "zstandard", "snappy": "snappy", "deflate": "deflate", "none": "null", "null": "null"}
+_CODECS: Mapping[str, Mapping[str, str]] = MappingProxyType(
+    {"avro": _AVRO_CODECS, "parquet": PARQUET_CODECS, "orc": ORC_CODECS}
+)
 _TINY = ("_KIND", "_FILE_SOURCE")  # small numbers, which Avro has none of
+
+
+def record_format(options: TableOptions) -> tuple[str, str]:
+    """The format of new files, and its codec. Raises `InvalidOptionError`."""
+    form = options[MANIFEST_FORMAT]
+    if form not in _CODECS:
+        raise InvalidOptionError(
+            f"Option '{MANIFEST_FORMAT.key}' cannot be {form!r}. It is one of {', '.join(_CODECS)}."
+        )
+    codec = options[MANIFEST_COMPRESSION]
+    _codec(form, codec)
+    return form, codec
+
+
+def _codec(form: str, name: str) -> str:
+    """A codec as the format calls it."""
+    return known_codec(MANIFEST_COMPRESSION.key, name, _CODECS[form], form)
 
 
 def encode_columns(record: Record, version: int, values: Iterable[Any], form: str, codec: str) -> bytes:
     """A Parquet or ORC file (`form`) of the values. Raises `InvalidOptionError` for a codec it does not have."""
+    coded = _codec(form, codec)
     rows = [{_VERSION.name: version, **record.to_avro(v)} for v in values]
     schema = arrow_schema([_VERSION, *_fields(record)])
-    codecs: Mapping[str, str] = ORC_CODECS if form == "orc" else PARQUET_CODECS
-    if codec not in codecs:
-        known = ", ".join(codecs)
-        raise InvalidOptionError(f"Option 'manifest.compression' cannot be {codec!r} for {form}; it is one of {known}.")
     sink = pa.BufferOutputStream()
     if form == "orc":
-        po.write_table(pa.Table.from_pylist(rows, stored_schema(schema)), sink, compression=codecs[codec])
+        po.write_table(pa.Table.from_pylist(rows, stored_schema(schema)), sink, compression=coded)
     else:
-        pq.write_table(pa.Table.from_pylist(rows, schema), sink, compression=codecs[codec], store_schema=False)
+        pq.write_table(pa.Table.from_pylist(rows, schema), sink, compression=coded, store_schema=False)
     return bytes(sink.getvalue())
 
 
 def encode_avro(record: Record, version: int, values: Iterable[Any], codec: str) -> bytes:
-    """An Avro file of the values."""
-    if codec != SNAPPY:
-        return encode_records(record, version, values, codec)
-    return recoded(encode_records(record, version, values, "null"), codec)
+    """An Avro file of the values. Raises as `encode_columns` does."""
+    coded = _codec("avro", codec)
+    if coded != SNAPPY:
+        return encode_records(record, version, values, coded)
+    return recoded(encode_records(record, version, values, "null"), coded)
 
 
 def decode_file(record: Record, version: int, path: str, data: bytes) -> Iterator[Any]:

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
 
-from paimon_core.errors import UnsupportedFeatureError
+from paimon_core.errors import InvalidOptionError, UnsupportedFeatureError
 from paimon_core.formats.avro import AvroFormat
 from paimon_core.formats.csv_form import CsvForm
 from paimon_core.formats.file_format import FileFormat
+from paimon_core.formats.json_form import JsonForm
 from paimon_core.formats.orc import OrcFormat
-from paimon_core.formats.parquet import BLOCK_SIZE, ParquetFormat
+from paimon_core.formats.parquet import ParquetFormat
+from paimon_core.formats.parquet_settings import BLOCK_SIZE
 from paimon_core.formats.text_files import TextFormat
-from paimon_core.formats.text_forms import JsonForm, LinesForm
+from paimon_core.formats.text_forms import LinesForm
 from paimon_core.options import (
+    CHANGELOG_FILE_COMPRESSION,
+    CHANGELOG_FILE_FORMAT,
+    CHANGELOG_STATS_MODE,
     FILE_BLOCK_SIZE,
     FILE_COMPRESSION,
     FILE_COMPRESSION_PER_LEVEL,
@@ -24,6 +29,7 @@ from paimon_core.options import (
     STATS_MODE_PER_LEVEL,
     TableOptions,
 )
+from paimon_core.spec.types import DataField
 
 _TEXTS = (TextFormat(CsvForm()), TextFormat(JsonForm()), TextFormat(LinesForm()))
 _ALL: tuple[FileFormat, ...] = (ParquetFormat(), OrcFormat(), AvroFormat(), *_TEXTS)
@@ -32,6 +38,7 @@ _PER_LEVEL = (
     (FILE_COMPRESSION, FILE_COMPRESSION_PER_LEVEL),
     (STATS_MODE, STATS_MODE_PER_LEVEL),
 )
+_OF_CHANGELOG = (CHANGELOG_FILE_FORMAT, CHANGELOG_FILE_COMPRESSION, CHANGELOG_STATS_MODE)
 _CODEC_ENDINGS = {"zstd": "zst", "gzip": "gz", "bzip2": "bz2"}
 COMPRESSED_ENDINGS = ("gz", "bz2", "deflate", "snappy", "lz4", "zst")
 TEXTS = tuple(f.extension for f in _TEXTS)
@@ -41,6 +48,43 @@ FORMATS: Mapping[str, FileFormat] = MappingProxyType({f.extension: f for f in _A
 def write_format(options: TableOptions) -> FileFormat:
     """The format that new files get. Raises `UnsupportedFeatureError`."""
     return _named(options[FILE_FORMAT], f"'{FILE_FORMAT.key}' = '{options[FILE_FORMAT]}'")
+
+
+def formats_to_write(options: TableOptions) -> frozenset[str]:
+    """The names of the formats that new files may get."""
+    return frozenset(own[FILE_FORMAT] for _, own in _roles(options))
+
+
+def check_formats(fields: Sequence[DataField], options: TableOptions) -> None:
+    """Raises `InvalidOptionError`, `UnsupportedFeatureError` for formats and options that new files cannot have."""
+    for what, own in _roles(options):
+        if own[FILE_FORMAT] not in FORMATS:
+            known = ", ".join(FORMATS)
+            raise InvalidOptionError(f"Option '{what}' cannot be {own[FILE_FORMAT]!r}: this version writes {known}.")
+        try:
+            write_format(own).check(fields, own)
+        except InvalidOptionError as e:
+            if what == FILE_FORMAT.key:
+                raise
+            codecs = what.replace("format", "compression")
+            raise InvalidOptionError(f"Files of which '{what}' and '{codecs}' tell cannot be written: {e}") from e
+
+
+def _roles(options: TableOptions) -> Iterator[tuple[str, TableOptions]]:
+    """The options of new files by what they are for, named by the option of their format."""
+    yield FILE_FORMAT.key, options
+    for level in sorted({level for _, per in _PER_LEVEL for level in options[per]}):
+        yield FILE_FORMAT_PER_LEVEL.key, for_level(options, level)
+    yield CHANGELOG_FILE_FORMAT.key, for_changelog(options)
+
+
+def for_changelog(options: TableOptions) -> TableOptions:
+    """The options as they are for changelog files."""
+    own: dict[str, str] = {}
+    for special, (general, per_level) in zip(_OF_CHANGELOG, _PER_LEVEL, strict=True):
+        if special in options:
+            own |= {general.key: options.values[special.key], per_level.key: ""}
+    return options.merged(own)
 
 
 def for_level(options: TableOptions, level: int) -> TableOptions:

@@ -22,7 +22,7 @@ from paimon_core.errors import InvalidOptionError
 from paimon_core.formats.binary_rows import scalar_value
 from paimon_core.options import STATS_MODE, Option, TableOptions, boolean
 from paimon_core.spec.stats import UNKNOWN, ColumnStats, SimpleStats, encode_stats
-from paimon_core.spec.types import DataField, DataType, DecimalType, Kind, TimeType
+from paimon_core.spec.types import DataField, DataType, DecimalType, Kind, StoredTimeType, TimeType
 
 STATS_DENSE_STORE = Option("metadata.stats-dense-store", boolean, True, "Columns without statistics take no room.")
 STATS_KEEP_FIRST_N = Option(
@@ -119,7 +119,7 @@ def float_stats(column: pa.ChunkedArray) -> ColumnStats:
 
 def column_stats(data_type: DataType, column: pa.ChunkedArray) -> ColumnStats:
     """Statistics of values: bounds of what is not nested, and NULLs."""
-    if data_type.kind in _NESTED or data_type.kind is Kind.BLOB:
+    if data_type.kind in _NESTED or data_type.kind is Kind.BLOB or isinstance(data_type, StoredTimeType):
         return ColumnStats(null_count=column.null_count)
     if data_type.kind in _FLOATS:
         return float_stats(column)

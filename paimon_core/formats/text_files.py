@@ -17,18 +17,18 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from paimon_core.errors import CorruptFileError, InvalidDataError, InvalidOptionError, UnsupportedFeatureError
+from paimon_core.errors import CorruptFileError, InvalidDataError, UnsupportedFeatureError
 from paimon_core.formats.arrow_types import arrow_schema
-from paimon_core.formats.csv_form import MODE, STRICT
+from paimon_core.formats.codecs import codec
 from paimon_core.formats.evolution import conform_batch, request_sources
 from paimon_core.formats.file_format import ReadRequest, WrittenFile
 from paimon_core.formats.input import read_errors
 from paimon_core.formats.output import OutputFile
-from paimon_core.formats.text_forms import TextForm
-from paimon_core.formats.text_values import from_text, text_type, to_text
+from paimon_core.formats.text_forms import Malformed, TextForm
+from paimon_core.formats.text_values import from_text, text_type, to_text, value_of_text
 from paimon_core.io.file_io import FileIO, storage_errors
-from paimon_core.options import FILE_COMPRESSION, TableOptions
-from paimon_core.spec.types import DataField
+from paimon_core.options import TableOptions
+from paimon_core.spec.types import DataField, DataType
 
 CODECS = {"none": None, "gzip": "gzip", "bzip2": "bz2", "zstd": "zstd"}
 _BY_ENDING = {"gz": "gzip", "bz2": "bz2", "zst": "zstd"}
@@ -41,12 +41,12 @@ class TextFormat:
     def __init__(self, form: TextForm) -> None:
         self._form, self.extension = form, form.name
 
-    def check(self, fields: Sequence[DataField]) -> None:
-        self._form.check(fields)
+    def check(self, fields: Sequence[DataField], options: TableOptions) -> None:
+        self._form.check(fields, options)
+        codec(options, CODECS, "text")
 
     def open_writer(self, io: FileIO, path: str, fields: Sequence[DataField], options: TableOptions) -> TextFileWriter:
-        self.check(fields)
-        _codec(options)  # before there is a file
+        self.check(fields, options)  # before there is a file
         return TextFileWriter(self._form, OutputFile(io, path), fields, options)
 
     def read(self, io: FileIO, request: ReadRequest) -> Iterator[pa.RecordBatch]:
@@ -56,7 +56,7 @@ class TextFormat:
             sources = request_sources(list(target), request)
             for batch in self._form.decode(stream, schema, request.options):
                 wanted = [i for i, f in enumerate(stored) if f.name in sources] or [0]  # rows of none are not counted
-                found = _values(batch, stored, wanted, request.options[MODE])
+                found = _values(batch, stored, wanted, self._form.malformed(request.options))
                 if found.num_rows:
                     yield conform_batch(found, sources, request)
 
@@ -66,8 +66,8 @@ class TextFileWriter:
 
     def __init__(self, form: TextForm, output: OutputFile, fields: Sequence[DataField], options: TableOptions) -> None:
         self._form, self._output, self._fields, self._options = form, output, tuple(fields), options
-        codec, self.row_count = _codec(options), 0
-        self._stream = pa.CompressedOutputStream(output.sink, codec) if codec else output.sink
+        name, self.row_count = codec(options, CODECS, "text"), 0
+        self._stream = pa.CompressedOutputStream(output.sink, name) if name else output.sink
         with storage_errors("write", output.path):
             self._stream.write(form.header([f.name for f in fields], options))
 
@@ -98,40 +98,39 @@ class TextFileWriter:
         self._output.abort()
 
 
-def _values(batch: pa.RecordBatch, stored: Sequence[DataField], wanted: Sequence[int], mode: str) -> pa.RecordBatch:
-    """The values of texts. `mode` says what becomes of those that do not parse; behind one all are NULL."""
+def _values(
+    batch: pa.RecordBatch, stored: Sequence[DataField], wanted: Sequence[int], malformed: Malformed
+) -> pa.RecordBatch:
+    """The values of texts; `malformed` says what becomes of those that do not parse."""
     schema = pa.schema([arrow_schema([stored[i]]).field(0) for i in wanted])
     bad = np.zeros(batch.num_rows, dtype=np.bool_)
     columns = []
     for i, field in zip(wanted, schema, strict=True):
-        if mode in (STRICT, "failfast"):
-            columns.append(from_text(batch.column(i), stored[i].type, field.type))
+        if malformed in (Malformed.ERROR, Malformed.NULL):
+            parse = value_of_text if malformed is Malformed.ERROR else _null_where_failing
+            columns.append(from_text(batch.column(i), stored[i].type, field.type, parse))
             continue
-        column, failed = _tolerant(batch.column(i), stored[i], field.type)
+        column, failed = _tolerant(batch.column(i), stored[i].type, field.type)
         bad |= failed
         columns.append(pc.if_else(pa.array(bad), pa.scalar(None, field.type), column) if bad.any() else column)
     found = pa.RecordBatch.from_arrays(columns, schema=schema)
-    return found.filter(pa.array(~bad)) if mode == "dropmalformed" and bad.any() else found
+    return found.filter(pa.array(~bad)) if malformed is Malformed.NO_ROW and bad.any() else found
 
 
-def _tolerant(column: pa.Array, field: DataField, target: pa.DataType) -> tuple[pa.Array, NDArray[np.bool_]]:
+def _null_where_failing(column: pa.Array, data_type: DataType, target: pa.DataType) -> pa.Array:
+    return _tolerant(column, data_type, target)[0]
+
+
+def _tolerant(column: pa.Array, data_type: DataType, target: pa.DataType) -> tuple[pa.Array, NDArray[np.bool_]]:
     """The values of texts, NULL for those that do not parse, and which these are: found by halving."""
     try:
-        return from_text(column, field.type, target), np.zeros(len(column), dtype=np.bool_)
+        return value_of_text(column, data_type, target), np.zeros(len(column), dtype=np.bool_)
     except (pa.ArrowException, ValueError, InvalidDataError):
         if len(column) == 1:
             return pa.nulls(1, target), np.ones(1, dtype=np.bool_)
     middle = len(column) // 2
-    halves = [_tolerant(part, field, target) for part in (column.slice(0, middle), column.slice(middle))]
+    halves = [_tolerant(part, data_type, target) for part in (column.slice(0, middle), column.slice(middle))]
     return pa.concat_arrays([h[0] for h in halves]), np.concatenate([h[1] for h in halves])
-
-
-def _codec(options: TableOptions) -> str | None:
-    name = options[FILE_COMPRESSION].strip().lower() or "none"
-    if name not in CODECS:
-        known = ", ".join(CODECS)
-        raise InvalidOptionError(f"Option '{FILE_COMPRESSION.key}' cannot be {name!r} for text. It is one of {known}.")
-    return CODECS[name]
 
 
 @contextmanager

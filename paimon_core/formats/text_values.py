@@ -6,14 +6,17 @@ Times with a local time zone are written in UTC.
 from __future__ import annotations
 
 from base64 import b64decode, b64encode
+from collections.abc import Callable
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from paimon_core.errors import InvalidDataError
+from paimon_core.formats import int96
 from paimon_core.formats.arrow_types import arrow_type
 from paimon_core.formats.avro_schema import map_types
-from paimon_core.spec.types import CollectionType, DataType, Kind, RowType
+from paimon_core.spec.types import CollectionType, DataType, Kind, RowType, StoredTimeType
 
 _BYTES = (Kind.BINARY, Kind.VARBINARY)
 _FLOATS = (Kind.FLOAT, Kind.DOUBLE)
@@ -61,30 +64,54 @@ def text_type(data_type: DataType) -> pa.DataType:
     return pa.string()
 
 
-def from_text(column: pa.Array, data_type: DataType, target: pa.DataType) -> pa.Array:
-    """The column that texts of `text_type` stand for. Raises `pa.ArrowInvalid`, `ValueError` for what is no value."""
+def from_text(
+    column: pa.Array,
+    data_type: DataType,
+    target: pa.DataType,
+    parse: Callable[[pa.Array, DataType, pa.DataType], pa.Array] | None = None,
+) -> pa.Array:
+    """The column that texts of `text_type` stand for; `parse` may make NULL of those that `value_of_text` refuses."""
     pair, nulls = map_types(data_type), column.is_null() if column.null_count else None
     if pair is not None:
-        keys = from_text(column.keys, pair[0], target.key_type)
-        items = from_text(column.items, pair[1], target.item_type)
-        return pa.MapArray.from_arrays(_offsets(column), keys, items, type=target, mask=nulls)
+        keys = from_text(column.keys, pair[0], target.key_type, parse)
+        items = from_text(column.items, pair[1], target.item_type, parse)
+        offsets = _offsets(column)
+        if keys.null_count:  # entries without a key are none
+            known = keys.is_valid()
+            before = np.append(0, np.cumsum(known.to_numpy(zero_copy_only=False)))
+            keys, items, offsets = keys.filter(known), items.filter(known), pa.array(before[offsets], pa.int32())
+        return pa.MapArray.from_arrays(offsets, keys, items, type=target, mask=nulls)
     match data_type:
         case CollectionType(element=element):
-            values = from_text(column.values, element, target.value_type)
+            values = from_text(column.values, element, target.value_type, parse)
             return pa.ListArray.from_arrays(_offsets(column), values, type=target, mask=nulls)
         case RowType(fields=fields):
             typed = zip(fields, target, strict=True)
             # what stands in a field of a NULL is no text of a value
-            children = [from_text(c, f.type, t.type) for c, (f, t) in zip(column.flatten(), typed, strict=True)]
+            children = [from_text(c, f.type, t.type, parse) for c, (f, t) in zip(column.flatten(), typed, strict=True)]
             return pa.StructArray.from_arrays(children, fields=list(target), mask=nulls)
+    return (parse or value_of_text)(column, data_type, target)
+
+
+def value_of_text(column: pa.Array, data_type: DataType, target: pa.DataType) -> pa.Array:
+    """As `from_text`, of what is not nested. Raises `pa.ArrowInvalid`, `ValueError` for what is no value."""
     if data_type.kind in _BYTES:
         return pa.array([None if v is None else b64decode(v, validate=True) for v in column.to_pylist()], target)
+    if isinstance(data_type, StoredTimeType):
+        return int96.stored(_moments(column))
     if pa.types.is_timestamp(target) and target.tz is not None:
         return column.cast(pa.timestamp(target.unit)).cast(arrow_type(data_type))
     if data_type.kind is Kind.TIME:
         moment = pc.binary_join_element_wise("1970-01-01", column, " ").cast(pa.timestamp("ms"))
         return moment.cast(pa.int64()).cast(pa.int32()).view(target)
     return column.cast(target)
+
+
+def _moments(column: pa.Array) -> pa.Array:
+    try:
+        return column.cast(pa.timestamp("ns"))
+    except pa.ArrowInvalid:
+        return column.cast(pa.timestamp("us"))
 
 
 def _offsets(column: pa.Array) -> pa.Array:

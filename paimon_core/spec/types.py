@@ -128,6 +128,13 @@ class TimeType(DataType):
 
 
 @dataclass(frozen=True, slots=True)
+class StoredTimeType(TimeType):
+    """A time of more than 6 digits that is passed on as Parquet's INT96 has it: any year, and nothing to compute with.
+
+    Schemas do not have it; see `paimon_core.store.time_forms`."""
+
+
+@dataclass(frozen=True, slots=True)
 class CollectionType(DataType):
     """ARRAY or MULTISET of `element`."""
 

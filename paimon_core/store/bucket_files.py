@@ -43,12 +43,12 @@ from paimon_core.spec.paths import data_file_path
 from paimon_core.spec.schema import TableSchema
 from paimon_core.spec.split import DeletionFile
 from paimon_core.spec.types import DataField
-from paimon_core.store.coarse_times import with_coarse
 from paimon_core.store.index_files import read_deletions
 from paimon_core.store.partitions import partition_value
 from paimon_core.store.row_tracking import tracking_fields, with_tracking
 from paimon_core.store.schemas import read_schema
 from paimon_core.store.table_store import TableStore
+from paimon_core.store.time_forms import with_stored_times
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,9 +153,10 @@ class BucketFiles:
         if file.schema_id == self.store.schema.id:
             yield from read(file_format, io, request)
             return
-        evolution = Evolution(stored(), self.fields, trims=file_format.extension == "orc", absent=absent)
+        then = with_stored_times(stored())
+        evolution = Evolution(then, self.fields, trims=file_format.extension == "orc", absent=absent)
         wanted = evolution.predicate_then(predicate)
-        request = replace(request, fields=evolution.stored, predicate=wanted)
+        request = replace(request, fields=evolution.stored, predicate=wanted, stored=lambda: then)
         for batch in read(file_format, io, request):
             try:
                 yield evolution.apply(batch)
@@ -243,8 +244,7 @@ def stored_fields(store: TableStore, schema_id: int) -> tuple[DataField, ...]:
     """The columns of a file that was written with a version of the schema, which is read once."""
     if schema_id == store.schema.id:
         return file_fields(store)
-    fields = store.cache.get(store.paths.schema(schema_id), lambda: fields_of(read_schema(store, schema_id)))
-    return with_coarse(fields, store.coarse) if store.coarse else fields
+    return store.cache.get(store.paths.schema(schema_id), lambda: fields_of(read_schema(store, schema_id)))
 
 
 def fields_of_file(store: TableStore, file: DataFileMeta) -> tuple[DataField, ...]:

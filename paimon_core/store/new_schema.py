@@ -10,7 +10,8 @@ from itertools import count
 from paimon_core import options as known_options
 from paimon_core.errors import InvalidOptionError, InvalidSchemaError, UnsupportedFeatureError
 from paimon_core.formats.default_values import default_value
-from paimon_core.formats.registry import FORMATS
+from paimon_core.formats.record_files import record_format
+from paimon_core.formats.registry import check_formats
 from paimon_core.lsm import compaction, strategy
 from paimon_core.lsm.engines.registry import merge_engine
 from paimon_core.lsm.functions.field_options import DEFAULT_FUNCTION, FIELDS_PREFIX, FUNCTION_SUFFIX, FieldOptions
@@ -23,8 +24,6 @@ from paimon_core.options import (
     CLUSTERING_INCREMENTAL,
     DATA_EVOLUTION,
     DELETION_VECTORS,
-    FILE_FORMAT,
-    FILE_FORMAT_PER_LEVEL,
     MERGE_ENGINE,
     RECORD_EXPIRE_TIME,
     RECORD_TIME_FIELD,
@@ -118,7 +117,8 @@ def check_schema(schema: TableSchema) -> None:
     indexed_columns(options, schema)  # raises where a column cannot have the index
     check_blobs(schema, options)
     _check_vectors(options)
-    _check_formats(schema, options)
+    check_formats(schema.fields, options)
+    record_format(options)  # raises where there is none
 
 
 def _keys(kind: str, option: str, given: Sequence[str], options: dict[str, str]) -> tuple[str, ...]:
@@ -316,11 +316,6 @@ def _check_vectors(options: TableOptions) -> None:
             f"Column {vectors[0]!r} cannot be made a VECTOR by this version: leave out the option 'vector-field', and "
             "it stays an ARRAY."
         )
-
-
-def _check_formats(schema: TableSchema, options: TableOptions) -> None:
-    for name in {options[FILE_FORMAT], *options[FILE_FORMAT_PER_LEVEL].values()} & FORMATS.keys():
-        FORMATS[name].check(schema.fields)
 
 
 def _named(schema: TableSchema, option: str, columns: Sequence[str]) -> tuple[DataField, ...]:

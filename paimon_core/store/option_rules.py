@@ -16,8 +16,6 @@ from paimon_core.options import (
     CHANGELOG_PRODUCER,
     DELETION_VECTORS,
     DYNAMIC_BUCKET_TARGET_ROWS,
-    FILE_FORMAT,
-    FILE_FORMAT_PER_LEVEL,
     MERGE_ENGINE,
     NUM_LEVELS,
     NUM_SORTED_RUN_TRIGGER,
@@ -34,8 +32,6 @@ from paimon_core.options import (
 )
 from paimon_core.spec.schema import TableSchema
 
-# all that Paimon has; which of them this version writes is another question
-_FORMATS = ("avro", "blob", "csv", "json", "lance", "mosaic", "orc", "parquet", "row", "text", "vortex")
 _RETAINED: tuple[tuple[Option[Any], Option[Any]], ...] = (
     (SNAPSHOT_NUM_RETAINED_MIN, SNAPSHOT_NUM_RETAINED_MAX),
     (CHANGELOG_NUM_RETAINED_MIN, CHANGELOG_NUM_RETAINED_MAX),
@@ -52,11 +48,6 @@ _GROUP = re.compile(r"fields\.[^.]+\.(?!sequence-group$)\S*sequence-group")
 
 def check_option_rules(schema: TableSchema, options: TableOptions) -> None:
     """Raises `InvalidOptionError` naming an option that cannot be what it is."""
-    for name in (options[FILE_FORMAT], *options[FILE_FORMAT_PER_LEVEL].values()):
-        if name.lower() not in _FORMATS:
-            raise InvalidOptionError(
-                f"Option '{FILE_FORMAT.key}' cannot be {name!r}: it is one of {', '.join(_FORMATS)}."
-            )
     for least, most in _RETAINED:
         if least in options and options[least] < 1:
             raise InvalidOptionError(f"Option '{least.key}' cannot be '{options[least]}': it should be at least 1.")

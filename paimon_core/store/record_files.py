@@ -8,14 +8,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from paimon_core.errors import CorruptFileError, InvalidOptionError, UnsupportedFeatureError
-from paimon_core.formats.record_files import decode_file, encode_avro, encode_columns
-from paimon_core.options import MANIFEST_COMPRESSION, MANIFEST_FORMAT
+from paimon_core.errors import CorruptFileError
+from paimon_core.formats.record_files import decode_file, encode_avro, encode_columns, record_format
 from paimon_core.spec.records import Record
 from paimon_core.store.table_store import TableStore
-
-_AVRO_CODECS = {"zstd": "zstandard", "snappy": "snappy", "deflate": "deflate", "none": "null", "null": "null"}
-_COLUMNAR = ("parquet", "orc")
 
 
 def read_records(store: TableStore, record: Record, version: int, path: str) -> tuple[Any, ...]:
@@ -34,14 +30,7 @@ def read_named(store: TableStore, path: str) -> bytes:
 
 def record_bytes(store: TableStore, record: Record, version: int, values: Iterable[Any]) -> bytes:
     """A file of records, in the format and codec of the table. Raises `InvalidOptionError`."""
-    form, codec = store.options[MANIFEST_FORMAT], store.options[MANIFEST_COMPRESSION].lower()
-    if form in _COLUMNAR:
-        return encode_columns(record, version, values, form, codec)
-    if form != "avro":
-        raise UnsupportedFeatureError(
-            f"Table {store.name} cannot be written: '{MANIFEST_FORMAT.key}' = '{form}' is none of avro, parquet, orc."
-        )
-    if codec not in _AVRO_CODECS:
-        known = ", ".join(_AVRO_CODECS)
-        raise InvalidOptionError(f"Option '{MANIFEST_COMPRESSION.key}' cannot be {codec!r}; it is one of {known}.")
-    return encode_avro(record, version, values, _AVRO_CODECS[codec])
+    form, codec = record_format(store.options)
+    if form == "avro":
+        return encode_avro(record, version, values, codec)
+    return encode_columns(record, version, values, form, codec)

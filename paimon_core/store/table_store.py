@@ -18,7 +18,6 @@ class TableStore:
     """A table's storage, place, schema in force and options (the schema's, overridden for this use). Picklable.
 
     `branch` names one of its branches, whose schemas, snapshots and tags are then meant; "" is the table itself.
-    `coarse` are the ids of columns whose times are read in microseconds though files have nanoseconds.
     """
 
     io: FileIO
@@ -27,7 +26,6 @@ class TableStore:
     options: TableOptions
     cache: MetadataCache = field(default_factory=MetadataCache, compare=False, repr=False)
     branch: str = ""
-    coarse: frozenset[int] = frozenset()
 
     @staticmethod
     def of(

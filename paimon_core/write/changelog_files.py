@@ -9,40 +9,26 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from paimon_core.formats.registry import for_changelog
 from paimon_core.options import (
     CHANGELOG_FILE_PREFIX,
     CHANGELOG_PRODUCER,
     CHANGELOG_ROW_DEDUPLICATE,
     CHANGELOG_ROW_DEDUPLICATE_IGNORE,
     DATA_FILE_PREFIX,
-    FILE_COMPRESSION,
-    FILE_COMPRESSION_PER_LEVEL,
-    FILE_FORMAT,
-    FILE_FORMAT_PER_LEVEL,
     MERGE_ENGINE,
-    STATS_MODE,
-    STATS_MODE_PER_LEVEL,
     TableOptions,
 )
 from paimon_core.store.file_index_options import without_file_indexes
 from paimon_core.store.table_store import TableStore
 
-_OWN_OPTIONS = (
-    ("changelog-file.format", FILE_FORMAT, FILE_FORMAT_PER_LEVEL),
-    ("changelog-file.compression", FILE_COMPRESSION, FILE_COMPRESSION_PER_LEVEL),
-    ("changelog-file.stats-mode", STATS_MODE, STATS_MODE_PER_LEVEL),
-)
-
 
 def changelog_store(store: TableStore) -> TableStore:
     """The store as writers of changelog files see it: options of theirs take the place of those of data files, and
     they get no file index."""
-    given = store.options.values
-    own = {DATA_FILE_PREFIX.key: store.options[CHANGELOG_FILE_PREFIX]}
-    for special, general, per_level in _OWN_OPTIONS:
-        if special in given:
-            own |= {general.key: given[special], per_level.key: ""}
-    return replace(store, options=TableOptions(without_file_indexes(given) | own))
+    options = for_changelog(store.options)
+    own = {DATA_FILE_PREFIX.key: options[CHANGELOG_FILE_PREFIX]}
+    return replace(store, options=TableOptions(without_file_indexes(options.values) | own))
 
 
 def takes_input(store: TableStore) -> bool:

@@ -15,6 +15,7 @@ from paimon_core.store.index_files import index_entries
 from paimon_core.store.manifests import live_files
 from paimon_core.store.partitions import PartitionFilter, only_partitions
 from paimon_core.store.table_store import TableStore
+from paimon_core.store.time_forms import as_stored_times
 from paimon_core.write.compact import compact_append, compact_bucket, is_due
 from paimon_core.write.deletion import vectors_of
 from paimon_core.write.range_compaction import compact_ranges
@@ -74,7 +75,7 @@ def compaction_function(store: TableStore, strategy: Strategy) -> Callable[[str]
 
 
 def _run_task(store: TableStore, strategy: Strategy, task: str) -> str:
-    bucket = decode_message(task)
+    bucket, store = decode_message(task), as_stored_times(store)
     compact = compact_bucket if store.has_primary_key else compact_append
     if store.options[DATA_EVOLUTION]:
         compact = compact_ranges

@@ -33,6 +33,7 @@ from paimon_core.store.bucket_files import BucketFiles, file_fields, merge_secti
 from paimon_core.store.index_files import vectors_by_file
 from paimon_core.store.partitions import only_partitions
 from paimon_core.store.table_store import TableStore
+from paimon_core.store.time_forms import as_stored_times
 from paimon_core.write.compact_job import live_buckets
 from paimon_core.write.data_files import DataFileWriter, FileRole
 from paimon_core.write.deletion import changed_vectors
@@ -74,7 +75,7 @@ def delete_function(store: TableStore) -> Callable[[str], str]:
 
 
 def _run_task(store: TableStore, text: str) -> str:
-    task = decode_message(text)
+    task, store = decode_message(text), as_stored_times(store)
     place = task.partition, task.bucket
     files = BucketFiles(store, store.bucket_dir(*place), file_fields(store))
     live = replace(files, deletions=vectors_by_file(store, place, task.compact_deleted_index_files))

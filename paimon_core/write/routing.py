@@ -23,6 +23,7 @@ from paimon_core.store.bucket_files import BucketFiles, file_fields, merge_secti
 from paimon_core.store.index_files import vectors_by_file
 from paimon_core.store.postponed_files import arrival_order
 from paimon_core.store.table_store import TableStore
+from paimon_core.store.time_forms import as_stored_times
 from paimon_core.write.append import AppendWriter
 from paimon_core.write.key_value import KeyValueWriter
 from paimon_core.write.rows import as_stored
@@ -66,7 +67,7 @@ def route_function(store: TableStore) -> Callable[[str], str]:
 
 
 def _run_route(store: TableStore, text: str) -> str:
-    task = _decode(text)
+    task, store = _decode(text), as_stored_times(store)
     target = as_stored(store).with_options({BUCKET.key: str(task.buckets)})
     writer = KeyValueWriter(target, task.start) if store.has_primary_key else AppendWriter(target, task.start)
     return encode_messages(written(writer, _rows(store, task.source)))

@@ -33,6 +33,7 @@ from paimon_core.store.index_files import Bucket, index_entries, index_path, rea
 from paimon_core.store.manifests import live_files
 from paimon_core.store.row_tracking import rewritten_columns, tracking_fields
 from paimon_core.store.table_store import TableStore
+from paimon_core.store.time_forms import as_stored_times
 from paimon_core.write.append import AppendWriter
 from paimon_core.write.data_files import DataFileWriter, FileRole, target_file_size
 from paimon_core.write.deletion import delete_rows, vectors_of
@@ -249,7 +250,7 @@ def merged_removals(parts: Iterable[Removed], once: bool) -> Removed:
 
 
 def _rewrite(store: TableStore, task: str) -> str:
-    node = json.loads(task)
+    node, store = json.loads(task), as_stored_times(store)
     message = decode_message(node["files"])
     removed = {name: BitMap64.deserialize(b64decode(text)) for name, text in node["removed"].items()}
     directory = store.bucket_dir(message.partition, message.bucket)

@@ -10,8 +10,9 @@ import pyarrow as pa
 from paimon_core.errors import InvalidDataError
 from paimon_core.formats.arrow_types import arrow_field, arrow_schema
 from paimon_core.formats.default_values import fill_default
+from paimon_core.formats.evolution import conform as evolved
 from paimon_core.spec.schema import TableSchema
-from paimon_core.spec.types import DataField
+from paimon_core.spec.types import DataField, StoredTimeType, nested_types
 from paimon_core.store.table_store import TableStore
 
 SEVERAL_MATCHES = (
@@ -53,6 +54,8 @@ def _column(batch: pa.RecordBatch, field: DataField) -> pa.Array:
     if column.type.equals(wanted):
         return column
     try:
+        if any(isinstance(t, StoredTimeType) for t in nested_types(field.type)):
+            return evolved(column, wanted)
         return column.cast(wanted)
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as e:
         raise InvalidDataError(f"Column {field.name!r} of type {field.type} cannot take {column.type}: {e}") from e

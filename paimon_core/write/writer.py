@@ -13,6 +13,7 @@ from paimon_core.io.failure import on_failure
 from paimon_core.options import BUCKET, POSTPONED
 from paimon_core.spec.message import CommitMessage
 from paimon_core.store.table_store import TableStore
+from paimon_core.store.time_forms import as_stored_times
 from paimon_core.write.append import AppendWriter
 from paimon_core.write.column_updates import ColumnUpdates, EvolvedChangesWriter
 from paimon_core.write.dynamic_buckets import AssignmentBase
@@ -68,6 +69,7 @@ def open_writer(
     formats and merge engines that this version does not write.
     """
     _check_buckets(store)
+    store = as_stored_times(store)
     if store.has_primary_key and store.options[BUCKET] == POSTPONED:
         return PostponedWriter(store, sequence_start)
     if store.has_primary_key:
@@ -90,6 +92,7 @@ def open_changes_writer(
     `ROW_INDEX`, with row tracking `ROW_ID`), then the table's columns. Raises as `open_writer` does.
     """
     _check_buckets(store)
+    store = as_stored_times(store)
     if store.has_primary_key and store.options[BUCKET] == POSTPONED:
         return PostponedWriter(store, sequence_start, once)
     if store.has_primary_key:

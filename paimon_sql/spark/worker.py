@@ -30,8 +30,8 @@ from paimon_core.scan.reduction import Reduction
 from paimon_core.scan.views import View, read_view
 from paimon_core.spec.message import encode_message, encode_messages
 from paimon_core.spec.split import DataSplit, decode_split
-from paimon_core.store.coarse_times import in_microseconds
 from paimon_core.store.table_store import TableStore
+from paimon_core.store.time_forms import in_microseconds
 from paimon_core.write.column_updates import ColumnUpdates, EvolvedChangesWriter
 from paimon_core.write.dynamic_buckets import AssignmentBase
 from paimon_core.write.row_changes import AppendChangesWriter
@@ -195,7 +195,7 @@ def _write(
     tracked: bool,
     batches: Iterator[pa.RecordBatch],
 ) -> Iterator[pa.RecordBatch]:
-    schema = arrow_schema((*store.schema.fields, *(TRACKING_FIELDS if tracked else ())))
+    schema = arrow_schema((*in_microseconds(store).schema.fields, *(TRACKING_FIELDS if tracked else ())))
     writer = open_writer(store, sequence_start=_own_sequence(sequence_start), base=base, tracked=tracked)
     messages = written(writer, (_with_types(b, schema) for b in batches))
     yield _message(encode_messages(messages).encode())
@@ -215,7 +215,7 @@ def _write_changes(
     updates: ColumnUpdates | None,
     batches: Iterator[pa.RecordBatch],
 ) -> Iterator[pa.RecordBatch]:
-    schema = arrow_schema(store.schema.fields)
+    schema = arrow_schema(in_microseconds(store).schema.fields)
     start = _own_sequence(sequence_start)
     writer = open_changes_writer(store, sequence_start=start, once=once, base=base, updates=updates)
     messages = [encode_message(m) for m in written(writer, (_with_known_types(b, schema) for b in batches))]

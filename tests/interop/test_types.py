@@ -128,13 +128,21 @@ def test_columns_of_nanoseconds_hold_any_year(engines: Engines) -> None:
     days = ("9999-12-31 23:59:59.123456", "1600-01-01 00:00:00.5", "1969-12-31 12:00:00.000001", "2024-02-29 00:00:00")
     rows = [f"({i}, TIMESTAMP_NTZ'{d}', TIMESTAMP'{d}', array(TIMESTAMP_NTZ'{d}'))" for i, d in enumerate(days)]
     columns = "id INT, n TIMESTAMP(9), l TIMESTAMP(7) WITH LOCAL TIME ZONE, a ARRAY<TIMESTAMP(9)>"
-    for name, keys in (("append", ""), ("keyed", ", PRIMARY KEY (id) NOT ENFORCED")):
-        options = "'bucket' = '1', 'bucket-key' = 'id', 'write-only' = 'true'"
+    lookup = "'changelog-producer' = 'lookup', 'changelog-producer.row-deduplicate' = 'true'"
+    for name, keys, more in (("append", "", ""), ("keyed", ", PRIMARY KEY (id) NOT ENFORCED", f", {lookup}")):
+        options = f"'bucket' = '1', 'bucket-key' = 'id'{more}"
         engines.run("ours", f"CREATE TABLE {name} ({columns}{keys}) WITH ({options})")
-        engines.run("java", f"INSERT INTO {name} VALUES {', '.join(rows)}", f"INSERT INTO {name} VALUES {rows[1]}")
-        assert len(engines.both(f"SELECT * FROM {name}")) == 5 - bool(keys)
+        engines.run("java", f"INSERT INTO {name} VALUES {', '.join(rows)}, (5, NULL, NULL, NULL)")
+        engines.run("ours", f"INSERT INTO {name} VALUES {', '.join(rows[:3])}, (6, NULL, NULL, array())")
+        assert len(engines.both(f"SELECT * FROM {name}")) == 9 - 3 * bool(keys)
         engines.both(f"SELECT id, n FROM {name} WHERE n < '1970-01-01' AND l > '1000-01-01'")
         engines.both(f"SELECT min(n), max(n), max(l) FROM {name}")
+        engines.run("ours", f"UPDATE {name} SET n = TIMESTAMP_NTZ'0002-01-01' WHERE id = 1")
+        engines.run("ours", f"CALL sys.compact(table => '{name}')")
+        engines.both(f"SELECT * FROM {name}")
+        engines.both(f"SELECT level, record_count, null_value_counts, min_value_stats FROM `{name}$files`")
+    # rows that were the same are told once
+    engines.both("SELECT sum(changelog_record_count) FROM `keyed$snapshots`", [[5 + 1 + 2]])
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -13,6 +13,7 @@ from paimon_core.errors import (
     CommitConflictError,
     CommitUnknownError,
     InvalidDataError,
+    InvalidOptionError,
     UnsafeStorageError,
     UnsupportedFeatureError,
 )
@@ -322,8 +323,8 @@ def test_tables_of_other_features_are_not_written() -> None:
 
 def test_options_that_cannot_be_written(tmp_path: Path) -> None:
     for option, value in (("file.format", "lance"), ("manifest.format", "csv")):
-        store = new_store(tmp_path / option / value, primary_key="k", **{"bucket": "1", option: value})
-        with pytest.raises(UnsupportedFeatureError, match=option):
+        store = new_store(tmp_path / option / value, primary_key="k", bucket="1").with_options({option: value})
+        with pytest.raises((UnsupportedFeatureError, InvalidOptionError), match=option):
             Table(store).commit([message(store, data_file(store, 1, 1))], info())
 
 

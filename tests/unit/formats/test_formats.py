@@ -23,6 +23,7 @@ from paimon_core.errors import (
 )
 from paimon_core.formats.arrow_types import arrow_schema, arrow_type, key_value_fields
 from paimon_core.formats.file_format import ReadRequest
+from paimon_core.formats.orc_layout import read_streams, read_tail
 from paimon_core.formats.registry import FORMATS, format_of_file
 from paimon_core.io.local import LocalFileIO
 from paimon_core.options import TableOptions
@@ -238,6 +239,25 @@ def test_types_that_a_format_does_not_hold_are_refused(name: str, sql_type: str,
     with pytest.raises(UnsupportedFeatureError, match=sql_type.partition("(")[0]):
         write(tmp_path / f"f.{name}", one_field(parse_type(sql_type)), [])
     assert not list(tmp_path.iterdir())
+
+
+def test_bloom_filters_of_orc(tmp_path: Path) -> None:
+    nested = MapType(key=STRING, value=CollectionType(Kind.ARRAY, element=INT))
+    fields = [DataField(id=0, name="m", type=nested), DataField(id=1, name="v", type=STRING)]
+    rows = pa.Table.from_pylist(
+        [{"m": [("a", [1])], "v": f"{i * 7919:0>50}"} for i in range(2000)], arrow_schema(fields)
+    )
+    written = {"orc.bloom.filter.columns": "v", "orc.bloom.filter.fpp": "0.001", "orc.compression.zstd.level": "9"}
+    for name, options in (("f", written), ("g", {})):
+        writer = FORMATS["orc"].open_writer(IO, str(tmp_path / f"{name}.orc"), fields, TableOptions(options))
+        writer.write(rows)
+        writer.close()
+    with IO.arrow().open_input_file(str(tmp_path / "f.orc")) as source:
+        tail = read_tail(source)
+        kinds = {(s.column, s.kind) for s in read_streams(source, tail, tail.stripes[0])[0]}
+    utf8_filter = 8
+    assert [column for column, kind in kinds if kind == utf8_filter] == [5]  # the row, m, its keys, lists, numbers, v
+    assert read(tmp_path / "f.orc", fields).equals(read(tmp_path / "g.orc", fields))
 
 
 @pytest.mark.parametrize("name", ["orc", "avro"])

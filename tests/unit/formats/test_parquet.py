@@ -29,6 +29,7 @@ from paimon_core.spec.schema import decode_schema
 from paimon_core.spec.stats import ColumnStats
 from paimon_core.spec.types import (
     BIGINT,
+    BOOLEAN,
     DOUBLE,
     INT,
     STRING,
@@ -324,6 +325,35 @@ def test_int96_may_have_negative_nanoseconds_of_a_day(tmp_path: Path) -> None:
     assert read(path, one_field(parse_type("TIMESTAMP(6)")))["c"].to_pylist() == noon
     with pytest.raises(UnsupportedFeatureError, match="'c' of file .* years that nanoseconds do not reach"):
         read(path, one_field(parse_type("TIMESTAMP(9)")))
+
+
+def test_options_of_columns_reach_the_writer(tmp_path: Path) -> None:
+    pair = RowType(fields=(DataField(id=2, name="n", type=INT), DataField(id=3, name="b", type=BOOLEAN)))
+    fields = [
+        DataField(id=0, name="k.x", type=STRING),
+        DataField(id=1, name="m", type=MapType(key=STRING, value=CollectionType(Kind.ARRAY, element=pair))),
+    ]
+    rows = [{"k.x": f"{i}", "m": [(f"{i}", [{"n": i, "b": True}])]} for i in range(300)]
+    options = {
+        "parquet.compression#k.x": "GZIP",
+        "parquet.compression#m.key_value.value.list.element.b": "none",
+        "parquet.bloom.filter.enabled": "true",
+        "parquet.bloom.filter.enabled#m.key_value.key": "false",
+        "parquet.bloom.filter.expected.ndv#k.x": "300",
+        "parquet.page.row.count.limit": "100",
+        "parquet.enable.dictionary": "false",
+    }
+    writer = ParquetFileWriter(IO, str(path := tmp_path / "f.parquet"), fields, TableOptions(options))
+    writer.write(pa.Table.from_pylist(rows, arrow_schema(fields)))
+    writer.close()
+    group = pq.ParquetFile(path).metadata.row_group(0)
+    columns = {group.column(i).path_in_schema: group.column(i) for i in range(4)}
+    assert [c.compression for c in columns.values()] == ["GZIP", "ZSTD", "ZSTD", "UNCOMPRESSED"]
+    filters = {p: c.bloom_filter_length for p, c in columns.items()}
+    assert [bool(length) for length in filters.values()] == [True, False, True, False] and filters["k.x"] < 2000, (
+        filters
+    )
+    assert read(path, fields).to_pylist() == rows
 
 
 def test_nanoseconds_are_read_as_either(tmp_path: Path) -> None:

@@ -28,7 +28,20 @@ from paimon_core.formats.file_format import ReadRequest
 from paimon_core.formats.registry import file_ending, format_of_file
 from paimon_core.io.local import LocalFileIO
 from paimon_core.options import TableOptions
-from paimon_core.spec.types import BIGINT, INT, STRING, DataField, DataType, Kind, LengthType, parse_type
+from paimon_core.spec.types import (
+    BIGINT,
+    BOOLEAN,
+    INT,
+    STRING,
+    CollectionType,
+    DataField,
+    DataType,
+    Kind,
+    LengthType,
+    MapType,
+    RowType,
+    parse_type,
+)
 from tests.support.strategies import KEY_TYPES, columns_of
 
 IO = LocalFileIO()
@@ -96,6 +109,23 @@ def test_lines_are_those_that_java_writes(tmp_path: Path) -> None:
     write(tmp_path / "f.json", fields, rows)
     first = json.loads((tmp_path / "f.json").read_text().splitlines()[0])
     assert first == {"c0": "1", "c1": 'say "a,b" \\', "c2": "NaN", "c3": "AP8=", "c4": "7"}
+
+
+def test_json_of_other_tools(tmp_path: Path) -> None:
+    """Booleans are their text; what does not parse is an error, or as `json.ignore-parse-errors` says."""
+    row = RowType(fields=(DataField(id=4, name="n", type=INT),))
+    fields = fields_of(BOOLEAN, STRING, INT, MapType(key=INT, value=CollectionType(Kind.ARRAY, element=row)))
+    path = tmp_path / "f.json"
+    path.write_text('{"c0": true, "c1": false, "c2": 3, "c3": {"1": [{"n": "2"}, null]}}\n{"c1": {"x": 1}}\n')
+    none = dict.fromkeys(("c0", "c1", "c2", "c3"))
+    first = {"c0": True, "c1": "false", "c2": 3, "c3": [(1, [{"n": 2}, None])]}
+    assert read(path, fields).to_pylist() == [first, none | {"c1": ""}]
+    lines = ('{"c2": "x", "c1": "y"}', "no row", "[1]", '{"c3": {"1": [{"n": "z"}, 5], "k": []}}', '{"c3": 7, "c2": 8}')
+    path.write_text("\n".join(lines))
+    with pytest.raises(CorruptFileError):
+        read(path, fields)
+    found = read(path, fields, json__ignore_parse_errors="true").to_pylist()
+    assert found == [none | {"c1": "y"}, none | {"c3": [(1, [{"n": None}, None])]}, none | {"c2": 8}]
 
 
 def test_nested_values_are_objects_in_json(tmp_path: Path) -> None:

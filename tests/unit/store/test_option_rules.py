@@ -38,6 +38,37 @@ REFUSED: list[tuple[str, dict[str, str]]] = [
             "write-buffer-spillable",
         )
     ),
+    ("'file.format' cannot be 'row': this version writes parquet, orc", {"file.format": "row"}),
+    ("changelog-file.format", {"changelog-file.format": "mosaic", **KEYED}),
+    ("'file.compression' cannot be 'rar' for Parquet", {"file.compression": "rar"}),
+    ("changelog-file.compression.*'rar'", {"changelog-file.compression": "rar", **KEYED}),
+    ("file.compression.per.level.*'snap' for ORC", {"file.compression.per.level": "0:snap", "file.format": "orc"}),
+    ("'avro.codec' cannot be 'lz4' for Avro", {"file.format": "avro", "avro.codec": "lz4"}),
+    ("manifest.format", {"manifest.format": "csv"}),
+    ("'manifest.compression' cannot be 'rar'", {"manifest.compression": "rar"}),
+    *(
+        (f"'{key}' cannot be", {"file.format": key.partition(".")[0], key: "-1"})
+        for key in (
+            "parquet.compression",
+            "parquet.compression#v",
+            "parquet.page.size",
+            "parquet.page.row.count.limit",
+            "parquet.bloom.filter.enabled#k",
+            "parquet.enable.dictionary",
+            "parquet.writer.version",
+            "orc.compress",
+            "orc.compression.strategy",
+            "orc.bloom.filter.fpp",
+            "orc.dictionary.key.threshold",
+            "orc.stripe.size",
+            "json.ignore-parse-errors",
+            "json.map-null-key-mode",
+            "csv.mode",
+            "csv.field-delimiter",
+        )
+    ),
+    ("'orc.bloom.filter.columns' cannot name 'w'", {"file.format": "orc", "orc.bloom.filter.columns": "w"}),
+    ("'parquet.bloom.filter.fpp#k'", {"parquet.bloom.filter.enabled": "true", "parquet.bloom.filter.fpp#k": "2"}),
     ("sequence-group", {"merge-engine": "partial-update", "fields.v.xsequence-group": "v", **KEYED}),
 ]
 CHAIN = {

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
+from paimon_core.formats.arrow_types import STORED_TIME, arrow_type
 from paimon_core.io.local import LocalFileIO
 from paimon_core.spec.types import (
     STRING,
@@ -16,11 +16,10 @@ from paimon_core.spec.types import (
     RowType,
     TimeType,
 )
-from paimon_core.store.bucket_files import stored_fields
-from paimon_core.store.coarse_times import in_microseconds
 from paimon_core.store.new_schema import new_table_schema
 from paimon_core.store.schemas import create_schema
 from paimon_core.store.table_store import TableStore
+from paimon_core.store.time_forms import as_stored_times, in_microseconds
 
 NANOS, LOCAL = TimeType(Kind.TIMESTAMP, precision=9), TimeType(Kind.TIMESTAMP_LTZ, precision=7)
 ROW = RowType(fields=(DataField(id=0, name="t", type=NANOS), DataField(id=1, name="n", type=STRING)))
@@ -48,5 +47,13 @@ def test_columns_that_decide_between_rows_keep_their_digits(tmp_path: Path) -> N
     assert changed["local"] == "TIMESTAMP(6) WITH LOCAL TIME ZONE"
     assert changed["nested"] == store.schema.field_by_name["nested"].type.sql().replace("TIMESTAMP(9)", "TIMESTAMP(6)")
     assert in_microseconds(coarse) is coarse
-    older = replace(coarse, schema=replace(coarse.schema, id=1))
-    assert stored_fields(older, 0) == stored_fields(coarse, 0)
+
+
+def test_writers_pass_on_what_decides_nothing(tmp_path: Path) -> None:
+    named = {"sequence_field": "sequence", "fields.group.sequence-group": "time", "fields.local.stats-mode": "none"}
+    store = store_of(tmp_path / "t", **named)
+    stored = as_stored_times(store).schema
+    assert {f.name for f in stored.fields if f not in store.schema.fields} == {"time", "nested"}
+    assert arrow_type(stored.field_by_name["time"].type) == STORED_TIME
+    for option in ("changelog-file_format", "file_format"):
+        assert as_stored_times(other := store_of(tmp_path / option, **{option: "orc"})) is other
