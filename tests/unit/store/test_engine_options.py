@@ -81,6 +81,8 @@ def test_aggregation(options: dict[str, str], says: str) -> None:
         ({"fields.n.sequence-group": "nope"}, "fields.n.sequence-group.*'nope'"),
         ({"fields.n,nope.sequence-group": "t"}, "fields.n,nope.sequence-group.*nope"),
         ({"fields.n.sequence-group": ""}, "fields.n.sequence-group' names no column"),
+        ({"fields.map.sequence-group": "n"}, "fields.map.sequence-group.*'map'.*orders no rows"),
+        ({"fields.n,list.sequence-group": "t"}, "fields.n,list.sequence-group.*'list'.*orders no rows"),
         ({"fields.n.sequence-group": "k"}, "primary key"),
         ({"fields.k.sequence-group": "n"}, "primary key"),
         ({"fields.n.sequence-group": "t", "fields.m.sequence-group": "t"}, "another sequence group"),
