@@ -44,6 +44,7 @@ from paimon_core.options import (
     ROW_TRACKING,
     ROW_TRACKING_GROUP,
     SNAPSHOT_IGNORE_EMPTY_COMMIT,
+    SNAPSHOT_ORDERING,
     TableOptions,
 )
 from paimon_core.spec.index_manifest import IndexManifestEntry
@@ -58,6 +59,7 @@ from paimon_core.store.features import check_writable
 from paimon_core.store.index_files import delete_index_files, index_entries
 from paimon_core.store.manifests import data_manifests, delete_manifests, live_files
 from paimon_core.store.schemas import load_schema
+from paimon_core.store.snapshot_ordering import stamped
 from paimon_core.store.snapshots import find_snapshot, latest_snapshot, write_hints
 from paimon_core.store.statistics import delete_statistics, write_statistics
 from paimon_core.store.table_store import TableStore
@@ -235,9 +237,12 @@ def _delta(store: TableStore, change: Change, latest: Snapshot | None) -> Delta:
             f"{problem}. Nothing was committed; run the statement again on the table as it is now."
         )
     next_row_id = (latest.next_row_id if latest is not None else None) or 0
+    number = latest.id + 1 if latest is not None else 1
     if store.options[ROW_TRACKING]:
         ordered = grouped(entries) if store.options[ROW_TRACKING_GROUP] else entries
-        entries, next_row_id = number_rows(ordered, latest.id + 1 if latest is not None else 1, next_row_id)
+        entries, next_row_id = number_rows(ordered, number, next_row_id)
+    if store.options[SNAPSHOT_ORDERING] and change.kind is not CommitKind.COMPACT:
+        entries = stamped(entries, number)
     if store.options[MANIFEST_DELETE_DROP_STATS]:
         entries = [_without_stats(e) if e.kind is FileKind.DELETE else e for e in entries]
     indexes = index_after(indexed, index) if index else None
