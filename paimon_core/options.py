@@ -212,6 +212,9 @@ CLUSTERING_COLUMNS = Option(
     aliases=("sink.clustering.by-columns",),
 )
 CLUSTERING_INCREMENTAL = Option("clustering.incremental", boolean, False, "Compactions sort files level by level.")
+CLUSTERING_OPTIMIZE_WRITE = Option(
+    "clustering.incremental.optimize-write", boolean, False, "Writes sort their rows, too."
+)
 CLUSTERING_STRATEGY = Option(
     "clustering.strategy",
     one_of("auto", "order", "zorder", "hilbert"),
@@ -222,6 +225,7 @@ CLUSTERING_STRATEGY = Option(
 COMMIT_MAX_RETRIES = Option("commit.max-retries", integer, 10, "How often a commit that lost a race is tried again.")
 COMMIT_MAX_RETRY_WAIT = Option("commit.max-retry-wait", duration, 10_000, "Longest wait before another try, ms.")
 COMMIT_MIN_RETRY_WAIT = Option("commit.min-retry-wait", duration, 10, "Shortest wait before another try, ms.")
+COMMIT_TIMEOUT = Option("commit.timeout", optional(duration), None, "How long a commit is tried again, ms.")
 COMMIT_UNSAFE_STORAGE = Option("commit.unsafe-storage", boolean, False, "Commit where losing a race goes unnoticed.")
 COMMIT_USER_PREFIX = Option("commit.user-prefix", str, "", "What generated commit users begin with.")
 COMPACTION_SKIP_EXPIRED = Option(

@@ -36,6 +36,7 @@ from paimon_core.options import (
     COMMIT_MAX_RETRIES,
     COMMIT_MAX_RETRY_WAIT,
     COMMIT_MIN_RETRY_WAIT,
+    COMMIT_TIMEOUT,
     DATA_EVOLUTION,
     GLOBAL_INDEX_UPDATE_ACTION,
     MANIFEST_DELETE_DROP_STATS,
@@ -170,7 +171,7 @@ def _commit_change(store: TableStore, change: Change, info: CommitInfo, publishe
         raise _unknown(store, open_drafts)
     raise CommitConflictError(
         f"Table {store.name}: {attempt + 1} commits in a row lost the race for the next snapshot. Nothing was "
-        "committed; run the statement again, or raise 'commit.max-retries'."
+        "committed; run the statement again, or raise 'commit.max-retries' and 'commit.timeout'."
     )
 
 
@@ -328,8 +329,11 @@ def _check_table(store: TableStore) -> None:
 
 def _waits(options: TableOptions) -> Iterator[float]:
     """Seconds to wait after each try: doubling, with a fifth of jitter, within the table's limits."""
-    least, most = options[COMMIT_MIN_RETRY_WAIT], options[COMMIT_MAX_RETRY_WAIT]
+    least, most, limit = options[COMMIT_MIN_RETRY_WAIT], options[COMMIT_MAX_RETRY_WAIT], options[COMMIT_TIMEOUT]
+    begin = time.monotonic()
     for attempt in range(options[COMMIT_MAX_RETRIES] + 1):
+        if limit is not None and attempt and (time.monotonic() - begin) * 1000 > limit:
+            return
         wait = min(most, least * 2 ** min(attempt, 30))
         yield wait * random.uniform(0.8, 1.2) / 1000
 

@@ -59,7 +59,6 @@ _OTHERS: Mapping[Callable[[str], Any], tuple[str, ...]] = MappingProxyType(
             "chain-table.split.key-range-enabled",
             "chain-table.streaming.merge-snapshot",
             "changelog-producer.lookup-wait",
-            "clustering.incremental.optimize-write",
             "commit.discard-duplicate-files",
             "commit.force-compact",
             "commit.force-create-snapshot",
@@ -148,7 +147,6 @@ _OTHERS: Mapping[Callable[[str], Any], tuple[str, ...]] = MappingProxyType(
         ),
         duration: (
             "clustering.history-partition.idle-to-full-sort",
-            "commit.timeout",
             "continuous.discovery-interval",
             "lookup.continuous.discovery-interval",
             "partition.idle-time-to-report-statistic",

@@ -42,6 +42,7 @@ def aggregate(column: str, function: str, **more: str) -> dict[str, str]:
         (aggregate("t", "sum"), "'t' of type STRING.*'sum'.*numbers"),
         (aggregate("b", "product"), "numbers"),
         (aggregate("list", "max"), "compare"),
+        (aggregate("b", "max"), "BOOLEAN"),
         (aggregate("n", "bool_and"), "BOOLEAN"),
         (aggregate("n", "listagg"), "STRING"),
         (aggregate("c", "listagg"), r"VARCHAR\(9\).*STRING"),
