@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from paimon_core.options import BUCKET, CLUSTERING_COLUMNS, CLUSTERING_INCREMENTAL
+from paimon_core.options import BUCKET, CLUSTERING_COLUMNS, CLUSTERING_INCREMENTAL, CLUSTERING_OPTIMIZE_WRITE
 from paimon_core.store.table_store import TableStore
 
 
@@ -35,8 +35,7 @@ def sort_columns(store: TableStore) -> tuple[str, ...]:
 
 def range_columns(store: TableStore) -> tuple[str, ...]:
     """The columns that each write is sorted by over all tasks, as an append table without buckets may ask; with
-    `clustering.incremental` compactions sort."""
+    `clustering.incremental` compactions sort, and writes only where they are to."""
     options = store.options
-    if store.has_primary_key or options[BUCKET] > 0 or options[CLUSTERING_INCREMENTAL]:
-        return ()
-    return options[CLUSTERING_COLUMNS]
+    later = options[CLUSTERING_INCREMENTAL] and not options[CLUSTERING_OPTIMIZE_WRITE]
+    return () if store.has_primary_key or options[BUCKET] > 0 or later else options[CLUSTERING_COLUMNS]
