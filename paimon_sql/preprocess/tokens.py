@@ -82,14 +82,18 @@ def splice(text: str, edits: Iterable[Edit]) -> str:
 def place_before(text: str, edits: Iterable[Edit], place: int) -> int:
     """Where in a text stood what is at a place of the text that `splice` makes: in an edit, where that begins."""
     shift = 0
-    for edit in sorted(edits, key=_PLACE):
-        if place < edit.start + shift:
+    for start, end, grown in growths(text, edits):
+        if place < start + shift:
             break
-        grown = len(edit.text) + _lost_lines(text, edit)
-        if place < edit.start + shift + grown:
-            return edit.start
-        shift += grown - (edit.end - edit.start)
+        if place < start + shift + grown:
+            return start
+        shift += grown - (end - start)
     return place - shift
+
+
+def growths(text: str, edits: Iterable[Edit]) -> list[tuple[int, int, int]]:
+    """Each edit as the characters that it takes away, [start, end), and the number that `splice` puts there."""
+    return [(e.start, e.end, len(e.text) + _lost_lines(text, e)) for e in sorted(edits, key=_PLACE)]
 
 
 def _lost_lines(text: str, edit: Edit) -> int:
