@@ -21,6 +21,7 @@ from paimon_sql.spark.jvm import SQL, Jvm
 from paimon_sql.spark.proxy import Proxy
 from paimon_sql.spark.source_tasks import install_source_tasks
 from paimon_sql.spark.statement import FunctionCommand
+from paimon_sql.spark.written_places import as_written
 
 # words of the statements that become ours, in lower case
 _OURS = re.compile(r"\b(?=[adimu])(?:analyze|insert|delete|update|merge|drop)\b")
@@ -63,9 +64,10 @@ class PaimonParser(Proxy):
     def _parsed(self, text: str, parse: Callable[..., JavaObject], *context: Any) -> JavaObject:
         statement = self._read(rewriting, text)
         try:
-            return parse(statement.text, *context)
+            plan = parse(statement.text, *context)
         except (CapturedException, Py4JJavaError) as e:
             raise of_parser(self.jvm, e, statement) from e
+        return as_written(self.jvm, plan, statement)
 
     def _read(self, reader: Callable[[str], _T], text: str) -> _T:
         try:

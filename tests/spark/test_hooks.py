@@ -159,6 +159,31 @@ def test_errors_tell_the_statement_as_it_is_written(spark: Any, text: str, told:
     with pytest.raises(ParseException) as caught:
         spark.sql(text)
     assert told in str(caught.value)
+    assert caught.value.getCondition()
+    assert "SQLSTATE" in caught.value.getMessage() or "INTT" in text
+
+
+@pytest.mark.parametrize(
+    ("text", "place"),
+    [
+        ("SELECT 'ü', ROW(1), ARRAY[1, 2], nope FROM t$files", "line 1 pos 33"),
+        ("SELECT * FROM t$files,\n t /*+ OPTIONS('scan.mode'='latest') */ WHERE nope = 1", "line 2 pos 46"),
+        ("SELECT * FROM t$files WHERE file_path IN (SELECT nope FROM t$files f)", "line 1 pos 49"),
+        ("SELECT * FROM paimon_incremental_query('t', 1, 1) x JOIN nope", "line 1 pos 57"),
+        ("SELECT a[0], 1/0 AS nope FROM (SELECT ARRAY[1, 2] AS a, ROW(1) FROM t)", "(line 1, position 14)"),
+        ("SELECT ARRAY[1, 2], ?, nope FROM t$files", "line 1 pos 23"),
+    ],
+)
+def test_errors_behind_the_parser_tell_places_of_what_is_written(spark: Any, text: str, place: str) -> None:
+    spark.sql("CREATE TABLE t (k INT, v STRING)")
+    spark.sql("INSERT INTO t VALUES (1, 'a')")
+    with pytest.raises(PySparkException) as caught:
+        spark.sql(text, args=["parameter"] if "?" in text else None).collect()
+    assert place in str(caught.value)
+    (context,) = caught.value.getQueryContext()
+    assert context.fragment() == ("1/0" if "1/0" in text else "nope")
+    start = text.index(context.fragment())
+    assert (context.startIndex(), context.stopIndex()) == (start, start + len(context.fragment()) - 1)
 
 
 def test_every_method_that_spark_can_call_is_there(spark: Any) -> None:
