@@ -65,7 +65,9 @@ def column_stretches(text: str) -> ColumnStretches:
     head = _HEAD.match(text) if len(text) > _SHORTEST else None
     if head is None:
         return ColumnStretches(text)
-    pieces, types, position, written = [], {}, head.end(), 0
+    pieces: list[str] = []
+    types: dict[int, TypeRewrites] = {}
+    position, written = head.end(), 0
     read = _reader()
     while True:
         found, start = TypeRewrites(), position

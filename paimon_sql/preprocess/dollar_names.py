@@ -29,7 +29,8 @@ def dollar_names(text: str) -> list[Edit] | None:
     lower = text.lower()
     if _QUERY.match(text) is None or any(word in lower for word in _OF_OTHER_RULES):
         return None
-    edits, position = [], 0
+    edits: list[Edit] = []
+    position = 0
     while (found := _NEXT.match(text, position)) is not None:
         if found[1] is None:
             return edits

@@ -15,12 +15,13 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from py4j.protocol import Py4JJavaError
-from pyspark.errors import AnalysisException, ParseException
+from pyspark.errors import AnalysisException, IllegalArgumentException, ParseException
 from pyspark.errors.exceptions.base import PySparkException
 from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import IntegerType, StringType, StructField, StructType, TimestampNTZType, TimestampType
 
 import paimon_sql
+from paimon_core.errors import InvalidOptionError
 from paimon_sql import spark as bridge
 from paimon_sql.spark.jvm import Jvm
 from paimon_sql.spark.proxy import Proxy
@@ -577,6 +578,33 @@ def test_proxies_are_equal_where_they_mean_the_same(spark: Any) -> None:
     assert rows(spark, "SELECT sum(v) FROM t") == [(4,)]
     spark.sql("UNCACHE TABLE t")
     assert not spark.catalog.isCached("t")
+
+
+def test_what_never_changes_is_asked_once(spark: Any) -> None:
+    asked: list[str] = []
+
+    class Source(Proxy):
+        KEPT = frozenset(("call", "toString"))
+
+        def call(self) -> Any:
+            asked.append("call")
+            if len(asked) == 1:
+                raise InvalidOptionError("not yet")
+
+        def toString(self) -> str:
+            return f"asked {len(asked)}"
+
+        class Java:
+            implements = ["java.util.concurrent.Callable"]
+
+    jvm = Jvm(spark.sparkContext)
+    source = jvm.kept(Source(jvm))
+    with pytest.raises(IllegalArgumentException, match="not yet"):
+        source.call()
+    assert [source.call(), source.call(), source.toString()] == [None, None, "asked 2"]
+    jvm.kept(Source(jvm)).call()
+    assert [str(source.toString()), asked] == ["asked 2", ["call"] * 3], "each has its own answers"
+    assert jvm.kept("text") == "text"
 
 
 # -- writes ---------------------------------------------------------------------------------------------------------
