@@ -375,6 +375,9 @@ PARTITION_MARK_DONE_PARAMS = Option(
 PARTITION_MARK_DONE_URL = Option("partition.mark-done-action.http.url", str, "", "Where http-report sends to.")
 PARTITION_TIMESTAMP_FORMATTER = Option("partition.timestamp-formatter", str, "", "How a partition's time is read.")
 PARTITION_TIMESTAMP_PATTERN = Option("partition.timestamp-pattern", str, "", "Values that make a partition's time.")
+PARTITION_TIMESTAMP_STRICT = Option(
+    "partition.timestamp-format.strict", boolean, False, "Partitions that are no time are not written."
+)
 PK_CLUSTERING_OVERRIDE = Option("pk-clustering-override", boolean, False, "Files are sorted by other columns.")
 POSTPONE_BATCH_FIXED = Option(
     "postpone.batch-write-fixed-bucket", boolean, True, "Statements give rows their buckets at once."
@@ -413,6 +416,8 @@ SCAN_FALLBACK_BRANCH = Option("scan.fallback-branch", str.strip, "", "Branch tha
 SCAN_FILE_CREATION_TIME_MILLIS = Option(
     "scan.file-creation-time-millis", long_integer, 0, "Read the files written at or after these epoch milliseconds."
 )
+SCAN_IGNORE_CORRUPT = Option("scan.ignore-corrupt-files", boolean, False, "Damaged files have no more rows.")
+SCAN_IGNORE_LOST = Option("scan.ignore-lost-files", boolean, False, "Missing files have no rows.")
 SCAN_MODE = Option(
     "scan.mode",
     one_of(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections import defaultdict
 from collections.abc import Sequence
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, datetime, timedelta
 
 from paimon_core.commit.changes import Overwrite
 from paimon_core.commit.commit import commit
@@ -13,19 +13,16 @@ from paimon_core.commit.draft import CommitInfo
 from paimon_core.commit.publish import Publisher
 from paimon_core.errors import InvalidOptionError
 from paimon_core.expressions.predicate import Or, Predicate, equals
-from paimon_core.maintenance.partition_times import partition_time
 from paimon_core.options import (
     PARTITION_EXPIRATION_MAX_NUM,
     PARTITION_EXPIRATION_STRATEGY,
     PARTITION_EXPIRATION_TIME,
-    PARTITION_TIMESTAMP_FORMATTER,
-    PARTITION_TIMESTAMP_PATTERN,
 )
 from paimon_core.spec.binary_row import decode_row
 from paimon_core.spec.manifest import ManifestEntry
-from paimon_core.spec.paths import partition_text
-from paimon_core.spec.types import DataField, Kind
+from paimon_core.spec.types import DataField
 from paimon_core.store.manifests import live_files
+from paimon_core.store.partition_times import time_of_partition
 from paimon_core.store.snapshots import latest_snapshot
 from paimon_core.store.table_store import TableStore
 
@@ -72,11 +69,7 @@ def _last_change(entries: Sequence[ManifestEntry]) -> datetime | None:
 
 
 def _time(store: TableStore, partition: bytes) -> datetime | None:
-    fields = store.schema.partition_fields
-    values = {f.name: _text(f, v) for f, v in zip(fields, decode_row([f.type for f in fields], partition), strict=True)}
-    found = partition_time(
-        values, store.options[PARTITION_TIMESTAMP_PATTERN], store.options[PARTITION_TIMESTAMP_FORMATTER]
-    )
+    values, found = time_of_partition(store, partition)
     if found is None:
         _LOG.warning(
             "Partition %s of table %s does not expire: its values give no time. Set 'partition.timestamp-pattern' and "
@@ -85,15 +78,6 @@ def _time(store: TableStore, partition: bytes) -> datetime | None:
             store.name,
         )
     return found
-
-
-def _text(field: DataField, value: object) -> str | None:
-    if value is None:
-        return None
-    if field.type.kind is Kind.DATE and isinstance(value, int):
-        days = min(max(value, -719_162), 2_932_896)
-        return (date(1970, 1, 1) + timedelta(days=days)).isoformat()
-    return partition_text(field, value)
 
 
 def _equals(fields: Sequence[DataField], partition: bytes) -> Predicate:

@@ -43,7 +43,7 @@ def merged_rows(
     on_keys = only_on(predicate, stored) if predicate else None
     keyed = renamed(on_keys, stored) if on_keys else None
     in_files = key_value_fields(values, schema.key_fields)
-    files = BucketFiles(store, split.bucket_dir, in_files, keyed, split.deletions_by_file)
+    files = BucketFiles(store, split.bucket_dir, in_files, keyed, split.deletions_by_file, lenient=True)
     system = [f for f in in_files if f.name in SYSTEM_COLUMNS] if with_deletes else []
     sources = [stored.get(f.name, f.name) for f in fields] + [f.name for f in system]
     target = arrow_schema([*fields, *system])

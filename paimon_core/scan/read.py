@@ -112,7 +112,7 @@ def _reader(
     selection = None
     if predicate is not None:
         selection = partial(FileFilter(store, predicate).rows_of, split.bucket_dir, told=True)
-    return BucketFiles(store, split.bucket_dir, fields, usable, split.deletions_by_file, selection)
+    return BucketFiles(store, split.bucket_dir, fields, usable, split.deletions_by_file, selection, lenient=True)
 
 
 def _by_file(store: TableStore, split: DataSplit, columns: Sequence[str]) -> Iterator[tuple[pa.RecordBatch, str]]:

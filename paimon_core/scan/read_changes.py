@@ -57,7 +57,7 @@ def _stored(
 ) -> Iterator[pa.RecordBatch]:
     """The rows of the files that are not deleted, in their order."""
     system = [f for f in key_value_fields((), ()) if f.name in SYSTEM_COLUMNS]
-    files = BucketFiles(store, split.bucket_dir, (*fields, *system), predicate, split.deletions_by_file)
+    files = BucketFiles(store, split.bucket_dir, (*fields, *system), predicate, split.deletions_by_file, lenient=True)
     yield from files.read(split.files)
 
 
@@ -65,7 +65,7 @@ def _append_changes(
     store: TableStore, split: DataSplit, fields: Sequence[DataField], predicate: Predicate | None
 ) -> Iterator[pa.RecordBatch]:
     """The rows of files without kinds: inserted, or deleted where only the earlier version has their file."""
-    files = BucketFiles(store, split.bucket_dir, tuple(fields), predicate, split.deletions_by_file)
+    files = BucketFiles(store, split.bucket_dir, tuple(fields), predicate, split.deletions_by_file, lenient=True)
     old = {f.file_name: f for f in split.before}
     new = {f.file_name: f for f in split.files}
     yield from _numbered(files, [f for f in split.files if f.file_name not in old], 0)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -35,7 +36,13 @@ from paimon_core.lsm.merge import MergeSpec, merge_runs
 from paimon_core.lsm.record_expiry import RecordExpiry
 from paimon_core.lsm.runs import SortedRun, in_key_order
 from paimon_core.lsm.strategy import holds_whole_rows
-from paimon_core.options import PARTITION_DEFAULT_NAME, SEQUENCE_FIELD, SEQUENCE_ORDER
+from paimon_core.options import (
+    PARTITION_DEFAULT_NAME,
+    SCAN_IGNORE_CORRUPT,
+    SCAN_IGNORE_LOST,
+    SEQUENCE_FIELD,
+    SEQUENCE_ORDER,
+)
 from paimon_core.spec.deletion_vector import Positions
 from paimon_core.spec.file_index.cursor import Rows
 from paimon_core.spec.manifest import DataFileMeta
@@ -51,6 +58,8 @@ from paimon_core.store.snapshot_ordering import in_snapshot_order
 from paimon_core.store.table_store import TableStore
 from paimon_core.store.time_forms import with_stored_times
 
+_LOG = logging.getLogger(__name__)
+
 
 @dataclass(frozen=True, slots=True)
 class BucketFiles:
@@ -59,7 +68,8 @@ class BucketFiles:
 
     `deletions` are the deletion vectors by the names of the data files that have one. `selection` gives the positions
     of the rows that are of interest, None where all are. `expiry` leaves out rows as well. `unread` are columns that
-    files must have although nobody reads them. Where there are `copies`, they are read.
+    files must have although nobody reads them. Where there are `copies`, they are read. A `lenient` reader passes over
+    files that are lost or damaged where options say so: what is read to be written again must not be less.
     """
 
     store: TableStore
@@ -71,6 +81,7 @@ class BucketFiles:
     expiry: RecordExpiry | None = None
     unread: frozenset[str] = frozenset()
     copies: LocalCopies | None = None
+    lenient: bool = False
 
     def read(self, files: Sequence[DataFileMeta]) -> Iterator[pa.RecordBatch]:
         """The rows of the files that match the predicate, one file after the other.
@@ -134,7 +145,14 @@ class BucketFiles:
         read = partial(read_rows, rows=rows) if deleted is None else partial(read_others, rows=deleted)
         try:
             yield from in_snapshot_order(self.store.options, file, self._rows(path, file, predicate, read))
+        except CorruptFileError:
+            if not (self.lenient and self.store.options[SCAN_IGNORE_CORRUPT]):
+                raise
+            _LOG.warning("File %s is damaged: the rest of its rows is left out.", path)
         except FileNotFoundError as e:
+            if self.lenient and self.store.options[SCAN_IGNORE_LOST]:
+                _LOG.warning("File %s is lost: its rows are left out.", path)
+                return
             raise DataFileMissingError(
                 f"Data file {path} of table {self.store.root} is missing: it was deleted, or its snapshot expired "
                 f"while it was read. Run the query again, or roll back to a snapshot whose files are there."

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 import pyarrow as pa
 
 from paimon_core.spec.message import CommitMessage
+from paimon_core.store.partition_times import check_partition_time
 from paimon_core.store.table_store import TableStore
 from paimon_core.write.data_files import DataFileWriter, FileRole
 
@@ -37,6 +38,7 @@ class BucketWriters:
         """The bucket's writer, made where it is new, with room for its file among the open ones."""
         place = (partition, bucket)
         if place not in self._writers:
+            check_partition_time(self.store, partition)
             self._writers[place] = DataFileWriter(self.store, self.store.bucket_dir(partition, bucket), self.role)
         self._open[place] = self._writers[place]
         self._open.move_to_end(place)

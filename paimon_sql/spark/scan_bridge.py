@@ -19,7 +19,7 @@ from paimon_core.errors import UnsupportedFeatureError
 from paimon_core.expressions.predicate import Predicate, columns, conjunction, describe
 from paimon_core.formats.arrow_types import FILE_PATH, ROW_INDEX
 from paimon_core.formats.registry import format_name
-from paimon_core.options import DATA_FILE_PREFIX, READ_ALLOW_FULL_SCAN
+from paimon_core.options import DATA_FILE_PREFIX, READ_ALLOW_FULL_SCAN, SCAN_IGNORE_CORRUPT, SCAN_IGNORE_LOST
 from paimon_core.scan.aggregates import aggregate
 from paimon_core.scan.increment import Increment
 from paimon_core.scan.limits import Order, first_rows, top_rows
@@ -252,6 +252,8 @@ class PaimonScanBuilder(Proxy):
         is_plain = is_plain and not self.view.is_log and not any(s.deletions for s in plan.splits)
         is_plain = is_plain and all(format_name(f.file_name) == "parquet" for s in plan.splits for f in s.files)
         is_plain = is_plain and not self._has_nanoseconds() and not self._has_descriptors()
+        options = self.table.store.options
+        is_plain = is_plain and not (options[SCAN_IGNORE_LOST] or options[SCAN_IGNORE_CORRUPT])
         return is_plain and ("://" not in root or root.startswith("hdfs://")) and self._spark_can_open(plan)
 
     def _is_lookup(self, plan: Plan) -> bool:

@@ -11,9 +11,9 @@ import pytest
 
 from paimon_core.errors import InvalidOptionError, PaimonError, StorageError
 from paimon_core.maintenance.done_partitions import mark_done
-from paimon_core.maintenance.partition_times import partition_time
 from paimon_core.maintenance.partitions import expired_partitions, is_partition_done
 from paimon_core.store.manifests import live_files
+from paimon_core.store.partition_times import partition_time
 from paimon_core.store.snapshots import latest_snapshot
 from paimon_core.store.tags import list_tags
 from paimon_core.table import Table

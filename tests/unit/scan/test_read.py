@@ -119,6 +119,23 @@ def test_a_missing_file_names_itself_and_the_table(tmp_path: Path) -> None:
     assert store.root in str(caught.value)
 
 
+@pytest.mark.parametrize("keys", [[], ["a"]])
+def test_lost_and_damaged_files_are_passed_over_where_asked(tmp_path: Path, keys: list[str]) -> None:
+    store = make_store(tmp_path, {"a": INT}, keys=keys, bucket="1", bucket_key="a")
+    live = written(store, [(1,)], [(2,)], [(3,)])
+    ((place, files),) = live.items()
+    lost, damaged, _ = (Path(store.bucket_dir(*place), f.file_name) for f in files)
+    lost.unlink()
+    damaged.write_bytes(b"PAR1")
+    tolerant = store.with_options({"scan.ignore-lost-files": "true", "scan.ignore-corrupt-files": "true"})
+    assert read_rows(tolerant, live) == [(3,)]
+    with pytest.raises(CorruptFileError, match=damaged.name):
+        read_rows(store.with_options({"scan.ignore-lost-files": "true"}), live)
+    reader = BucketFiles(tolerant, store.bucket_dir(*place), store.schema.fields)  # as compactions read
+    with pytest.raises(DataFileMissingError):
+        list(reader.read(files))
+
+
 @pytest.mark.parametrize("keep", [0, 3, 100, -1])
 def test_a_truncated_file_is_corrupt(tmp_path: Path, keep: int) -> None:
     store = make_store(tmp_path, {"a": INT})

@@ -45,6 +45,24 @@ def test_one_position_of_32_and_of_64_bits() -> None:
     assert long == len(body).to_bytes(4, "big") + body + zlib.crc32(body).to_bytes(4, "big")
 
 
+def test_a_file_of_64_bits_to_the_byte() -> None:
+    """What Java's connector wrote for rows deleted of two files, `deletion-vectors.bitmap64`."""
+    data = bytes.fromhex(
+        "01"
+        "0000001f d1d33964 0100000000000000 00000000 3b300000010000070001000200070077051d40"
+        "00000036 d1d33964 0100000000000000 00000000"
+        "3a30000002000000000004000100010018000000220000000100 05000a000b000c000000 6f11 af3e5ed4"
+    )
+    first, second = list(range(2, 10)), [1, 5, 10, 11, 12, 65536, 69999]
+    metas = (
+        DeletionVectorMeta(data_file="a", offset=1, length=39, cardinality=8),
+        DeletionVectorMeta(data_file="b", offset=40, length=62, cardinality=7),
+    )
+    found = decode_vectors("f", data, metas)
+    assert {name: rows.tolist() for name, rows in found.items()} == {"a": first, "b": second}
+    assert encode_vectors(found, bitmap64=True, target_size=2**30) == [(data, metas)]
+
+
 @given(st.lists(positions_32, min_size=1, max_size=5), st.booleans(), st.integers(1, 400))
 def test_files_both_ways(sets: list[set[int]], bitmap64: bool, target: int) -> None:
     vectors = {f"data-{i}": ascending(s) for i, s in enumerate(sets)}

@@ -1,13 +1,19 @@
 from __future__ import annotations
 
+from datetime import datetime
+from typing import Any
+
 import numpy as np
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from paimon_core.formats.arrow_types import arrow_type
 from paimon_core.spec.binary_row import encode_body
 from paimon_core.spec.hashing import bucket_of, murmur3_row, murmur3_words
+from paimon_core.spec.types import DataField, parse_type
 from paimon_core.write.bucketing import BucketFunction
 from tests.support.golden import golden_table
 from tests.unit.spec.golden_files import DATABASE, schemas
@@ -70,6 +76,28 @@ def scalar(data: bytes, seed: int = 42) -> int:
 @given(st.binary(max_size=64).map(lambda b: b[: len(b) // 4 * 4]))
 def test_one_row(data: bytes) -> None:
     assert murmur3_row(data) == scalar(data)
+
+
+LAST_MILLI, LAST_MICRO = "1969-12-31 23:59:59.999", "1969-12-31 23:59:59.999999"
+MILLI, MICRO = "2024-02-29 12:34:56.789", "2024-02-29 12:34:56.789012"
+# of 10007 buckets, the numbers that Java's connector gave
+BUCKETS: list[tuple[str, list[Any], list[int]]] = [
+    ("CHAR(5)", ["a    ", "abcde", "äöü  ", "     "], [5032, 8631, 1465, 7411]),
+    ("VARCHAR(10)", ["a", "seven77", "eight888", "äöüäöüäöü"], [1412, 8696, 401, 7036]),
+    ("TIMESTAMP(0)", ["1970-01-01 00:00:01", "1600-01-01", "2024-02-29 12:34:56"], [8658, 1057, 9903]),
+    ("TIMESTAMP(3)", [LAST_MILLI, "9999-12-31 23:59:59.999", MILLI], [4068, 6856, 5226]),
+    ("TIMESTAMP(9)", [LAST_MICRO, "1678-01-01 00:00:00.5", MICRO], [9105, 1283, 555]),
+    ("TIMESTAMP(3) WITH LOCAL TIME ZONE", [LAST_MILLI, MILLI], [4068, 5226]),
+    ("TIMESTAMP(9) WITH LOCAL TIME ZONE", [LAST_MICRO, MICRO], [9105, 555]),
+]
+
+
+@pytest.mark.parametrize(("sql_type", "values", "expected"), BUCKETS)
+def test_buckets_of_texts_and_times(sql_type: str, values: list[Any], expected: list[int]) -> None:
+    data_type = parse_type(sql_type)
+    keys = values if "CHAR" in sql_type else [datetime.fromisoformat(v) for v in values]
+    rows = pa.record_batch([pa.array(keys, arrow_type(data_type))], names=["k"])
+    assert BucketFunction((DataField(id=0, name="k", type=data_type),), 10007)(rows).tolist() == expected
 
 
 @given(st.lists(st.binary(max_size=40).map(lambda b: b[: len(b) // 4 * 4]), min_size=1, max_size=8))

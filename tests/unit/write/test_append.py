@@ -88,3 +88,17 @@ def test_wrong_rows_are_refused(tmp_path: Path) -> None:
     kinds = pa.array([3], pa.int8())
     with pytest.raises(InvalidDataError, match="inserted"):
         writer.write(pa.record_batch({"v": pa.array([1], pa.int32()), "_VALUE_KIND": kinds}))
+
+
+def test_partitions_that_are_no_time_are_refused_where_asked(tmp_path: Path) -> None:
+    times = {"partition__timestamp_formatter": "yyyyMMdd", "partition__timestamp_pattern": "$p"}
+    strict = {"partition__timestamp_format__strict": "true"}
+    for name, options, refuses in (("t", times, False), ("u", strict, False), ("v", strict | times, True)):
+        store = make_store(tmp_path / name, {"p": STRING, "v": INT}, partitions=["p"], **options)
+        writer = open_writer(store, sequence_start=0)
+        writer.write(make_batch(store, [("20240131", 1)]))
+        if not refuses:
+            writer.write(make_batch(store, [("January", 1)]))
+            continue
+        with pytest.raises(InvalidDataError, match=r"no partition p=January: by 'partition\.timestamp-pattern'"):
+            writer.write(make_batch(store, [("January", 1)]))

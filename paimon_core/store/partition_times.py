@@ -5,9 +5,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from datetime import datetime
+from datetime import date, datetime, timedelta
 
-from paimon_core.errors import InvalidOptionError
+from paimon_core.errors import InvalidDataError, InvalidOptionError
+from paimon_core.options import (
+    PARTITION_TIMESTAMP_FORMATTER,
+    PARTITION_TIMESTAMP_PATTERN,
+    PARTITION_TIMESTAMP_STRICT,
+)
+from paimon_core.spec.binary_row import decode_row
+from paimon_core.spec.paths import partition_text
+from paimon_core.spec.types import DataField, Kind
+from paimon_core.store.table_store import TableStore
 
 _FIELDS = {"y": "year", "u": "year", "M": "month", "d": "day", "H": "hour", "m": "minute", "s": "second", "S": "micro"}
 _LETTERS = re.compile(r"(?P<letters>([a-zA-Z])\2*)|'(?P<quoted>(?:[^']|'')*)'|(?P<other>.)", re.DOTALL)
@@ -15,6 +24,29 @@ _DEFAULT = re.compile(
     r"(?P<year>\d{1,10})-(?P<month>\d{1,2})-(?P<day>\d{1,2})"
     r"(?:[ T](?P<hour>\d{1,2}):(?P<minute>\d{1,2})(?::(?P<second>\d{1,2})(?:\.(?P<micro>\d{1,9}))?)?)?"
 )
+
+
+def time_of_partition(store: TableStore, partition: bytes) -> tuple[Mapping[str, str | None], datetime | None]:
+    """The values of a partition as texts, and `partition_time` of them by the table's options."""
+    fields, options = store.schema.partition_fields, store.options
+    values = {f.name: _text(f, v) for f, v in zip(fields, decode_row([f.type for f in fields], partition), strict=True)}
+    return values, partition_time(values, options[PARTITION_TIMESTAMP_PATTERN], options[PARTITION_TIMESTAMP_FORMATTER])
+
+
+def check_partition_time(store: TableStore, partition: bytes) -> None:
+    """Raises `InvalidDataError` for a partition that stands for no moment, where options say that each does."""
+    options = store.options
+    told = options[PARTITION_TIMESTAMP_PATTERN] or options[PARTITION_TIMESTAMP_FORMATTER]
+    if not (options[PARTITION_TIMESTAMP_STRICT] and told and store.schema.partition_keys):
+        return
+    values, found = time_of_partition(store, partition)
+    if found is None:
+        shown = ", ".join(f"{k}={v}" for k, v in values.items())
+        raise InvalidDataError(
+            f"Table {store.name} takes no partition {shown}: by '{PARTITION_TIMESTAMP_PATTERN.key}' and "
+            f"'{PARTITION_TIMESTAMP_FORMATTER.key}' it is no time. Write another value, or set "
+            f"'{PARTITION_TIMESTAMP_STRICT.key}' = 'false'."
+        )
 
 
 def partition_time(values: Mapping[str, str | None], pattern: str, formatter: str) -> datetime | None:
@@ -39,6 +71,15 @@ def partition_time(values: Mapping[str, str | None], pattern: str, formatter: st
 
 
 _LOWEST = {"year": 1970, "month": 1, "day": 1, "hour": 0, "minute": 0, "second": 0, "micro": 0}
+
+
+def _text(field: DataField, value: object) -> str | None:
+    if value is None:
+        return None
+    if field.type.kind is Kind.DATE and isinstance(value, int):
+        days = min(max(value, -719_162), 2_932_896)
+        return (date(1970, 1, 1) + timedelta(days=days)).isoformat()
+    return partition_text(field, value)
 
 
 def _filled(pattern: str, values: Mapping[str, str | None]) -> str | None:
