@@ -103,7 +103,6 @@ _OTHERS: Mapping[Callable[[str], Any], tuple[str, ...]] = MappingProxyType(
             "lookup.remote-file.level-threshold",
             "metadata.stats-keep-first-n-columns",
             "num-sorted-run.stop-trigger",
-            "parquet.enable.dictionary",
             "partition.expiration-batch-size",
             "read.batch-size",
             "scan.manifest.parallelism",

@@ -15,7 +15,8 @@ from tests.support.tables import fields
 
 COLUMNS = fields(k=INT, v=INT)
 KEYED = {"primary-key": "k", "bucket": "1"}
-TYPED = [o for o in paimon_options() if o.kind != "String"]
+# Parquet itself takes a flag where the page says that the option is a number
+TYPED = [o for o in paimon_options() if o.kind != "String" and o.key != "parquet.enable.dictionary"]
 WRONG = {
     "Boolean": ("x", "", "1"),
     "Double": ("x", "", "nan", "inf"),
