@@ -103,7 +103,6 @@ _OTHERS: Mapping[Callable[[str], Any], tuple[str, ...]] = MappingProxyType(
             "lookup.remote-file.level-threshold",
             "metadata.stats-keep-first-n-columns",
             "num-sorted-run.stop-trigger",
-            "parquet.enable.dictionary",
             "partition.expiration-batch-size",
             "read.batch-size",
             "scan.manifest.parallelism",
@@ -171,9 +170,6 @@ _OTHERS: Mapping[Callable[[str], Any], tuple[str, ...]] = MappingProxyType(
         one_of("scan", "snapshot"): ("write.sequence-number-init-mode",),
         one_of("size", "quantity"): ("sort-compaction.range-strategy",),
         one_of("sync", "async"): ("snapshot.expire.execution-mode",),
-        one_of(*("table", "format-table", "materialized-table", "object-table", "lance-table", "iceberg-table")): (
-            "type",
-        ),
         one_of(*SEARCH_MODES): ("full-text-index.search-mode", "vector-index.search-mode"),
     }
 )
