@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from typing import Any
 
 from paimon_core.errors import InvalidOptionError
 from paimon_core.lsm.strategy import DELTA_COMMITS
@@ -36,10 +35,6 @@ from paimon_core.spec.schema import TableSchema
 
 # all that Paimon has; which of them this version writes is another question
 _FORMATS = ("avro", "blob", "csv", "json", "lance", "mosaic", "orc", "parquet", "row", "text", "vortex")
-_RETAINED: tuple[tuple[Option[Any], Option[Any]], ...] = (
-    (SNAPSHOT_NUM_RETAINED_MIN, SNAPSHOT_NUM_RETAINED_MAX),
-    (CHANGELOG_NUM_RETAINED_MIN, CHANGELOG_NUM_RETAINED_MAX),
-)
 _LEAST: tuple[tuple[Option[int], int], ...] = (
     (DYNAMIC_BUCKET_TARGET_ROWS, 1),
     (NUM_LEVELS, 2),
@@ -57,11 +52,7 @@ def check_option_rules(schema: TableSchema, options: TableOptions) -> None:
             raise InvalidOptionError(
                 f"Option '{FILE_FORMAT.key}' cannot be {name!r}: it is one of {', '.join(_FORMATS)}."
             )
-    for least, most in _RETAINED:
-        if least in options and options[least] < 1:
-            raise InvalidOptionError(f"Option '{least.key}' cannot be '{options[least]}': it should be at least 1.")
-        if least in options and most in options and options[least] > options[most]:
-            raise InvalidOptionError(f"Option '{least.key}' should not be larger than '{most.key}'.")
+    _check_retained(options)
     for option, bound in _LEAST:
         if option in options and options[option] < bound:
             raise InvalidOptionError(
@@ -112,6 +103,24 @@ def _check_chain(schema: TableSchema, options: TableOptions) -> None:
     for holds, problem in needs:
         if not holds:
             raise InvalidOptionError(f"{problem}.")
+
+
+def _check_retained(options: TableOptions) -> None:
+    """Changelogs are kept as snapshots are where their own options do not say."""
+    fewest, most = options[SNAPSHOT_NUM_RETAINED_MIN], options[SNAPSHOT_NUM_RETAINED_MAX]
+    own_fewest, own_most = options[CHANGELOG_NUM_RETAINED_MIN], options[CHANGELOG_NUM_RETAINED_MAX]
+    _check_range("snapshot", fewest, most)
+    _check_range("changelog", fewest if own_fewest is None else own_fewest, most if own_most is None else own_most)
+
+
+def _check_range(kind: str, fewest: int, most: int) -> None:
+    least, greatest = f"{kind}.num-retained.min", f"{kind}.num-retained.max"
+    if fewest < 1:
+        raise InvalidOptionError(f"Option '{least}' cannot be '{fewest}': it should be at least 1.")
+    if fewest > most:
+        raise InvalidOptionError(
+            f"Option '{least}', which is {fewest}, should not be larger than '{greatest}', which is {most}: set both."
+        )
 
 
 def _check_changelog(schema: TableSchema, options: TableOptions) -> None:

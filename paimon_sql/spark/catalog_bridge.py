@@ -54,7 +54,7 @@ from paimon_sql.spark.types import from_struct, read_struct
 PROVIDER = "paimon"
 VIEWS = frozenset(v.value for v in View if v is not View.ROWS)
 # properties Spark hands to every CREATE TABLE beside the user's own
-_RESERVED = ("provider", "owner", "comment", "location", "is_managed_location", "external", "table_type")
+_RESERVED = ("provider", "comment", "location", "is_managed_location", "external", "table_type")
 _VERSIONS = frozenset((SCAN_VERSION, SCAN_TIMESTAMP_MILLIS.key, SCAN_TIMESTAMP.key, SCAN_SNAPSHOT_ID.key))
 _NOT_COPIED = ("path", "owner")  # of the source of CREATE TABLE LIKE
 
