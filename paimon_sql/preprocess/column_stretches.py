@@ -48,6 +48,8 @@ _CLAUSE = rf"NOT\s++NULL\b|COMMENT\s++{_STRING}|DEFAULT\s++(?:-?\d[\w.]*+|{_STRI
 _COLUMN = re.compile(
     rf"\s*+([^\W\d]\w*+|`[^`]++`(?!`))\s++({_TYPE})(?>(?:\s++(?:{_CLAUSE}))*)\s*+,", re.IGNORECASE | re.DOTALL
 )
+# words of types that ALTER TABLE tells to the catalog one by one: it reads all columns then
+_DECLARED = re.compile("TIMESTAMP|BINARY|MULTISET", re.IGNORECASE)
 # a column that is not plain, or a constraint
 _ITEM = re.compile(r"(?!\s*+,)(?>(?:[^(),'\"`<>/-]++|'[^'\\]*+'|`[^`]*+`|\((?>(?:[\w\s,.=+*`]++|'[^'\\]*+')*)\))*),")
 
@@ -63,7 +65,7 @@ class ColumnStretches:
 def column_stretches(text: str) -> ColumnStretches:
     """The very same text where there are no such columns, and where the tokens of declared types are asked for."""
     head = _HEAD.match(text) if len(text) > _SHORTEST else None
-    if head is None:
+    if head is None or (head[1] and _DECLARED.search(text, head.end())):
         return ColumnStretches(text)
     pieces: list[str] = []
     types: dict[int, TypeRewrites] = {}
@@ -84,8 +86,6 @@ def column_stretches(text: str) -> ColumnStretches:
         if item is None:
             break
         position = item.end()
-    if head[1] and any(found.declared for found in types.values()):
-        return ColumnStretches(text)
     return ColumnStretches("".join(pieces) + text[written:], types)
 
 

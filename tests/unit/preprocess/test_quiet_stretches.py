@@ -155,6 +155,7 @@ _ENDS = (
     st.sampled_from(_ENDS.split("|")),
 )
 @example("CREATE TABLE t (", [("PRIMARY KEY (c, d) NOT ENFORCED", 1), ("c BYTES", 30)], ", ", ") WITH ('k' = 'v')")
+@example("ALTER TABLE t ADD (", [("f DOUBLE PRECISION", 9), ("e INT", 1), ("d TIMESTAMP(3)", 1)], ", ", ")")
 def test_columns_are_read_as_ever(head, items, comma, end):
     text = head + comma.join(comma.join([item] * times) for item, times in items) + end
     quiet = column_stretches(text).text
