@@ -22,6 +22,17 @@ SHAPES = {
     "expressions": ("CREATE TABLE t WITH ('bucket' = '1') AS SELECT ", "CASE WHEN c > {i} THEN x.c{i} END AS n{i}", ""),
     "columns": ("CREATE TABLE t (b BYTES, ", "c{i} DECIMAL(10, 2) NOT NULL COMMENT 'the {i}'", ") WITH ('a' = 'b')"),
     "columns added": ("ALTER TABLE t ADD (", "c{i} DECIMAL(10, 2) COMMENT 'the {i}, column'", ")"),
+    "columns of Flink's types": ("CREATE TABLE t (", "c{i} TIMESTAMP(3), d{i} BYTES", ", e INT) WITH ('a' = 'b')"),
+    "columns of ROW": ("CREATE TABLE t (", "c{i} ROW<a INT, b STRING> NOT NULL", ", e INT) WITH ('a' = 'b')"),
+    "columns of ARRAY, MAP": (
+        "CREATE TABLE t (",
+        "c{i} ARRAY<INT>, d{i} MAP<STRING, INT>",
+        ", e BYTES) WITH ('a' = 'b')",
+    ),
+    "columns, defaults": ("CREATE TABLE t (b BYTES, ", "c{i} INT DEFAULT {i} COMMENT 'it\\'s {i}'", ", e INT)"),
+    "unions": ("SELECT 1 AS n", " UNION ALL SELECT count(*) FROM db.t{i}$files", ""),
+    "hints": ("SELECT 1 AS n", " UNION ALL SELECT n FROM t{i} /*+ OPTIONS('scan.tag-name'='x') */", ""),
+    "options of a new table": ("CREATE TABLE t (a INT) WITH (", "'key.{i}' = 'value {i}'", ")"),
     "options": ("ALTER TABLE t SET (", "'key.{i}' = 'value {i}'", ")"),
     "assignments": ("MERGE INTO t USING s$files s ON t.a = s.a WHEN MATCHED THEN UPDATE SET ", "t.c{i} = s.c{i}", ""),
 }
@@ -29,7 +40,7 @@ SHAPES = {
 
 def statement(head: str, item: str, end: str) -> str:
     items = [item.format(i=i) for i in range(LENGTH // len(item))]
-    return head + ", ".join(items) + end
+    return head + ("" if item[0] == " " else ", ").join(items) + end
 
 
 def milliseconds(function: Callable[[], object]) -> float:

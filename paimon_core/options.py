@@ -8,14 +8,16 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from math import isfinite
 from typing import Generic, TypeVar
 
 from paimon_core.errors import InvalidOptionError
 
 T = TypeVar("T")
 
-_NUMBER = re.compile(r"[+-]?[0-9]{1,18}")
-_AMOUNT = re.compile(r"([0-9]{1,18}) *([a-z]*)")
+_NUMBER = re.compile(r"[+-]?[0-9]{1,19}")
+_AMOUNT = re.compile(r"([0-9]{1,19}) *([a-z]*)")
+_LONG = 2**63
 _SIZE_UNITS = {
     1: ("", "b", "bytes"),
     2**10: ("k", "kb", "kibibytes"),
@@ -35,7 +37,7 @@ _DURATION_UNITS = {
 def _amount(text: str, units: Mapping[int, tuple[str, ...]], meant: str) -> int:
     match = _AMOUNT.fullmatch(text.strip().lower())
     scale = next((s for s, names in units.items() if match and match[2] in names), None)
-    if match is None or scale is None:
+    if match is None or scale is None or int(match[1]) * scale >= _LONG:
         raise ValueError(meant)
     return int(match[1]) * scale
 
@@ -44,7 +46,16 @@ def _amount(text: str, units: Mapping[int, tuple[str, ...]], meant: str) -> int:
 
 
 def integer(text: str) -> int:
-    if not _NUMBER.fullmatch(text.strip()):
+    """A number of 32 bits, which is what the other engines keep it in."""
+    number = long_integer(text)
+    if not -(2**31) <= number < 2**31:
+        raise ValueError("a whole number of 32 bits")
+    return number
+
+
+def long_integer(text: str) -> int:
+    """A number of 64 bits."""
+    if not _NUMBER.fullmatch(text.strip()) or not -_LONG <= int(text) < _LONG:
         raise ValueError("a whole number")
     return int(text)
 
@@ -54,6 +65,8 @@ def decimal_number(text: str) -> float:
         number = float(text)
     except ValueError:
         raise ValueError("a number") from None
+    if not isfinite(number):
+        raise ValueError("a number")
     return number
 
 
@@ -120,12 +133,17 @@ def optional(parse: Callable[[str], T]) -> Callable[[str], T | None]:
 
 @dataclass(frozen=True, slots=True)
 class Option(Generic[T]):
-    """One option: its key, how its value is read, its default."""
+    """One option: its key, how its value is read, its default; `aliases` are keys it had before."""
 
     key: str
     parse: Callable[[str], T]
     default: T
     doc: str
+    aliases: tuple[str, ...] = ()
+
+    def key_in(self, values: Mapping[str, str]) -> str | None:
+        """The key that gives it a value; None where none does."""
+        return next((k for k in (self.key, *self.aliases) if k in values), None)
 
 
 NO_NAMES: tuple[str, ...] = ()
@@ -189,14 +207,28 @@ CHANGELOG_PRODUCER = Option(
     "none",
     "How the changes of rows are told to those who follow them.",
 )
-CLUSTERING_COLUMNS = Option("clustering.columns", names, NO_NAMES, "Columns that rows of append tables are sorted by.")
+CLUSTERING_COLUMNS = Option(
+    "clustering.columns",
+    names,
+    NO_NAMES,
+    "Columns that rows of append tables are sorted by.",
+    aliases=("sink.clustering.by-columns",),
+)
 CLUSTERING_INCREMENTAL = Option("clustering.incremental", boolean, False, "Compactions sort files level by level.")
+CLUSTERING_OPTIMIZE_WRITE = Option(
+    "clustering.incremental.optimize-write", boolean, False, "Writes sort their rows, too."
+)
 CLUSTERING_STRATEGY = Option(
-    "clustering.strategy", one_of("auto", "order", "zorder", "hilbert"), "auto", "How those columns order rows."
+    "clustering.strategy",
+    one_of("auto", "order", "zorder", "hilbert"),
+    "auto",
+    "How those columns order rows.",
+    aliases=("sink.clustering.strategy",),
 )
 COMMIT_MAX_RETRIES = Option("commit.max-retries", integer, 10, "How often a commit that lost a race is tried again.")
 COMMIT_MAX_RETRY_WAIT = Option("commit.max-retry-wait", duration, 10_000, "Longest wait before another try, ms.")
 COMMIT_MIN_RETRY_WAIT = Option("commit.min-retry-wait", duration, 10, "Shortest wait before another try, ms.")
+COMMIT_TIMEOUT = Option("commit.timeout", optional(duration), None, "How long a commit is tried again, ms.")
 COMMIT_UNSAFE_STORAGE = Option("commit.unsafe-storage", boolean, False, "Commit where losing a race goes unnoticed.")
 COMMIT_USER_PREFIX = Option("commit.user-prefix", str, "", "What generated commit users begin with.")
 COMPACTION_SKIP_EXPIRED = Option(
@@ -211,7 +243,10 @@ DATA_FILE_DIRECTORY = Option("data-file.path-directory", folder, "", "Folder of 
 DATA_FILE_EXTERNAL_FS = Option("data-file.external-paths.specific-fs", str.lower, "", "Scheme of paths to choose.")
 DATA_FILE_EXTERNAL_PATHS = Option("data-file.external-paths", names, NO_NAMES, "Where new data files go instead.")
 DATA_FILE_EXTERNAL_STRATEGY = Option(
-    "data-file.external-paths.strategy", str.lower, "none", "How one of the external paths is chosen for a file."
+    "data-file.external-paths.strategy",
+    one_of("none", "specific-fs", "round-robin", "entropy-inject", "weight-robin"),
+    "none",
+    "How one of the external paths is chosen for a file.",
 )
 DATA_FILE_EXTERNAL_WEIGHTS = Option(
     "data-file.external-paths.weights", optional(weights), None, "How often each of them is chosen, by weight-robin."
@@ -233,7 +268,7 @@ DELETION_VECTOR_MERGE_ON_READ = Option(
 DYNAMIC_BUCKET_ASSIGNERS = Option("dynamic-bucket.assigner-parallelism", integer, 0, "Assigners; 0: as many as tasks.")
 DYNAMIC_BUCKET_INITIAL = Option("dynamic-bucket.initial-buckets", integer, 0, "Assigners that get keys; 0: all.")
 DYNAMIC_BUCKET_MAX = Option("dynamic-bucket.max-buckets", integer, -1, "Most buckets of a partition; -1: no bound.")
-DYNAMIC_BUCKET_TARGET_ROWS = Option("dynamic-bucket.target-row-num", integer, 2_000_000, "Keys that fill a bucket.")
+DYNAMIC_BUCKET_TARGET_ROWS = Option("dynamic-bucket.target-row-num", long_integer, 2_000_000, "Keys of a full bucket.")
 FILE_BLOCK_SIZE = Option("file.block-size", memory_size, 0, "Bytes of a row group or stripe; 0: the format's default.")
 END_INPUT_CHECK_PARTITION_EXPIRE = Option(
     "end-input.check-partition-expire", boolean, False, "Every batch commit expires partitions."
@@ -252,7 +287,7 @@ GLOBAL_INDEX_EXTERNAL_PATH = Option("global-index.external-path", optional(str),
 GLOBAL_INDEX_MAX_PARALLELISM = Option(
     "sorted-index.build.max-parallelism", integer, 4096, "Most files that the rows of a range are divided among."
 )
-GLOBAL_INDEX_ROWS = Option("sorted-index.records-per-range", integer, 10_000_000, "Rows of a global index file.")
+GLOBAL_INDEX_ROWS = Option("sorted-index.records-per-range", long_integer, 10_000_000, "Rows of a global index file.")
 GLOBAL_INDEX_SEARCH_MODE = Option(
     "global-index.search-mode", one_of(*SEARCH_MODES), "full", "Whether queries find rows that have no index yet."
 )
@@ -266,7 +301,13 @@ GLOBAL_INDEX_UPDATE_ACTION = Option(
 HIVE_PARTITION_ORDER = Option(
     "write.hive-style-dynamic-partition.enabled", boolean, False, "INSERT … PARTITION (p) takes partition columns last."
 )
-IGNORE_DELETE = Option("ignore-delete", boolean, False, "Leave out rows that delete or take back.")
+IGNORE_DELETE = Option(
+    "ignore-delete",
+    boolean,
+    False,
+    "Leave out rows that delete or take back.",
+    aliases=("first-row.ignore-delete", "deduplicate.ignore-delete", "partial-update.ignore-delete"),
+)
 IGNORE_UPDATE_BEFORE = Option("ignore-update-before", boolean, False, "Leave out rows that an update takes back.")
 INDEX_FILE_IN_DATA_DIR = Option("index-file-in-data-file-dir", boolean, False, "Index files stand beside data files.")
 LOOKUP_CACHE_DISK_SIZE = Option(
@@ -349,7 +390,7 @@ POSTPONE_DEFAULT_BUCKETS = Option(
 )
 POSTPONE_MERGE_ON_READ = Option("postpone.merge-on-read", boolean, False, "Readers see rows that wait for a bucket.")
 POSTPONE_TARGET_ROWS = Option(
-    "postpone.target-row-num-per-bucket", optional(integer), None, "Rows of a bucket of a new partition."
+    "postpone.target-row-num-per-bucket", optional(long_integer), None, "Rows of a bucket of a new partition."
 )
 POSTPONE_TARGET_SIZE = Option(
     "postpone.target-size-per-bucket", memory_size, 2**30, "Bytes of a bucket of a new partition."
@@ -363,7 +404,7 @@ ROW_TRACKING = Option("row-tracking.enabled", boolean, False, "Rows have ids, an
 SCAN_BUCKET = Option("scan.bucket", optional(integer), None, "Read this bucket only.")
 SCAN_CREATION_TIME_MILLIS = Option(
     "scan.creation-time-millis",
-    integer,
+    long_integer,
     0,
     "Read the first snapshot committed since; without one, the files written since. Epoch milliseconds.",
 )
@@ -373,7 +414,7 @@ ROW_TRACKING_GROUP = Option(
 SCAN_DELTA_BRANCH = Option("scan.fallback-delta-branch", str.strip, "", "Chain tables: the branch of changes.")
 SCAN_FALLBACK_BRANCH = Option("scan.fallback-branch", str.strip, "", "Branch that lends partitions.")
 SCAN_FILE_CREATION_TIME_MILLIS = Option(
-    "scan.file-creation-time-millis", integer, 0, "Read the files written at or after these epoch milliseconds."
+    "scan.file-creation-time-millis", long_integer, 0, "Read the files written at or after these epoch milliseconds."
 )
 SCAN_IGNORE_CORRUPT = Option("scan.ignore-corrupt-files", boolean, False, "Damaged files have no more rows.")
 SCAN_IGNORE_LOST = Option("scan.ignore-lost-files", boolean, False, "Missing files have no rows.")
@@ -388,10 +429,14 @@ SCAN_MODE = Option(
 )
 SCAN_PRIMARY_BRANCH = Option("scan.primary-branch", str.strip, "", "Branch whose partitions come before the table's.")
 SCAN_SNAPSHOT_BRANCH = Option("scan.fallback-snapshot-branch", str.strip, "", "Chain tables: the full partitions.")
-SCAN_SNAPSHOT_ID = Option("scan.snapshot-id", integer, 0, "Read this snapshot; 0: the latest.")
+SCAN_SNAPSHOT_ID = Option("scan.snapshot-id", long_integer, 0, "Read this snapshot; 0: the latest.")
 SCAN_TIMESTAMP = Option("scan.timestamp", str, "", "Read the table as of this wall clock time.")
-SCAN_TIMESTAMP_MILLIS = Option("scan.timestamp-millis", integer, 0, "Read the table as of these epoch milliseconds.")
-SCAN_WATERMARK = Option("scan.watermark", integer, 0, "Read the first snapshot of this watermark or a later one, ms.")
+SCAN_TIMESTAMP_MILLIS = Option(
+    "scan.timestamp-millis", long_integer, 0, "Read the table as of these epoch milliseconds."
+)
+SCAN_WATERMARK = Option(
+    "scan.watermark", long_integer, 0, "Read the first snapshot of this watermark or a later one, ms."
+)
 SCALAR_INDEX_SEARCH_MODE = Option(
     "scalar-index.search-mode", optional(one_of(*SEARCH_MODES)), None, "As global-index.search-mode, and before it."
 )
@@ -402,9 +447,16 @@ SEQUENCE_ORDER = Option(
     "ascending",
     "Which sequence field values are the newer.",
 )
+SNAPSHOT_ORDERING = Option(
+    "sequence.snapshot-ordering", boolean, False, "Of the rows of a key that of the latest snapshot is the newest."
+)
 SINK_PROCESS_TIME_ZONE = Option("sink.process-time-zone", str, "", "Zone of automatic tags; default: the process's.")
 SNAPSHOT_CLEAN_EMPTY_DIRS = Option(
-    "snapshot.clean-empty-directories", boolean, False, "Expiry deletes the folders that it empties."
+    "snapshot.clean-empty-directories",
+    boolean,
+    False,
+    "Expiry deletes the folders that it empties.",
+    aliases=("snapshot.expire.clean-empty-directories",),
 )
 SNAPSHOT_EXPIRE_LIMIT = Option("snapshot.expire.limit", integer, 50, "Snapshots that expire at a time.")
 SNAPSHOT_IGNORE_EMPTY_COMMIT = Option("snapshot.ignore-empty-commit", boolean, True, "No snapshot for no rows.")
@@ -438,7 +490,7 @@ TAG_CREATE_SUCCESS_FILE = Option(
     "tag.create-success-file", boolean, False, "A tag has a file tag/tag-success-file/NAME_SUCCESS."
 )
 TAG_TIME_EXPIRE_ENABLED = Option("tag.time-expire-enabled", boolean, True, "Commits remove tags whose time is over.")
-TARGET_FILE_ROW_NUM = Option("target-file-row-num", integer, 2**63 - 1, "Rows that a data file has at most.")
+TARGET_FILE_ROW_NUM = Option("target-file-row-num", long_integer, 2**63 - 1, "Rows that a data file has at most.")
 TARGET_FILE_SIZE = Option("target-file-size", memory_size, 0, "Size data files roll at; 0: 128 mb with keys, else 256.")
 UPSERT_KEY = Option("upsert-key", names, NO_NAMES, "INSERT INTO replaces the rows of equal values in these columns.")
 WRITE_BUFFER_SIZE = Option("write-buffer-size", memory_size, 256 * 2**20, "Bytes of rows a task sorts at once.")
@@ -446,7 +498,7 @@ WRITE_BUFFER_SPILLABLE = Option("write-buffer-spillable", boolean, True, "A full
 WRITE_BUFFER_SPILL_SIZE = Option(
     "write-buffer-spill.max-disk-size", memory_size, 2**63 - 1, "Bytes that a task may spill."
 )
-WRITE_ONLY = Option("write-only", boolean, False, "Writers do not compact.")
+WRITE_ONLY = Option("write-only", boolean, False, "Writers do not compact.", aliases=("write.compaction-skip",))
 ZSTD_LEVEL = Option("file.compression.zstd-level", integer, 1, "Level of the zstd codec.")
 
 
@@ -458,18 +510,19 @@ class TableOptions:
 
     def __getitem__(self, option: Option[T]) -> T:
         """The value, parsed. Raises `InvalidOptionError` naming the option."""
-        text = self.values.get(option.key)
-        if text is None:
+        key = option.key_in(self.values)
+        if key is None:
             return option.default
+        text = self.values[key]
         try:
             return option.parse(text)
         except ValueError as e:
             raise InvalidOptionError(
-                f"Option '{option.key}' cannot be {text!r}: it is {e}. {option.doc} Default: {option.default!r}."
+                f"Option {key!r} cannot be {text!r}: it is {e}. {option.doc} Default: {option.default!r}."
             ) from e
 
     def __contains__(self, option: Option[T]) -> bool:
-        return option.key in self.values
+        return option.key_in(self.values) is not None
 
     def merged(self, more: Mapping[str, str]) -> TableOptions:
         """These options, overridden by `more`."""

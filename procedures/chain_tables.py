@@ -10,10 +10,10 @@ from paimon_core.commit.changes import Overwrite
 from paimon_core.commit.draft import CommitInfo
 from paimon_core.errors import InvalidOptionError
 from paimon_core.lsm.strategy import Strategy
-from paimon_core.maintenance.chain_tables import fill_function, fill_texts, filled, full_branch
+from paimon_core.maintenance.chain_tables import fill_function, fill_texts, full_branch
 from paimon_core.options import CHAIN_TABLE, PARTITION_DEFAULT_NAME, SCAN_DELTA_BRANCH, SCAN_SNAPSHOT_BRANCH
 from paimon_core.scan.chain import has_full_partition, is_chain, splits_to_fill
-from paimon_core.spec.message import CommitMessage, decode_message
+from paimon_core.spec.message import CommitMessage, decode_message, decode_messages
 from paimon_core.spec.snapshot import Operation
 from paimon_core.table import Table
 from paimon_core.write.compact_job import NOTHING, compaction_function, encode_tasks
@@ -47,7 +47,7 @@ def compact_chain_table(
     if not splits:
         return [(False,)]
     results = context.executor.run(fill_function(target.store), fill_texts(splits), f"compact {target.name}")
-    full, messages = replace(target, store=full_branch(target.store)), filled(results)
+    full, messages = replace(target, store=full_branch(target.store)), decode_messages(results)
     _commit(full, messages, Overwrite(dynamic=True) if exists else None)
     tasks = encode_tasks(full.due_compactions(messages))
     merged = context.executor.run(compaction_function(full.store, Strategy.WRITE), tasks, f"compact {full.name}")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -24,7 +23,7 @@ from paimon_core.format_table.scan import FormatSplit, encode_format_split
 from paimon_core.format_table.table import FormatTable
 from paimon_core.io.load import load_file_io, normalize
 from paimon_core.options import BUCKET, FILE_FORMAT, PARTITION_DEFAULT_NAME, PRIMARY_KEY
-from paimon_core.spec.message import CommitMessage, decode_message
+from paimon_core.spec.message import decode_messages
 from paimon_core.store.new_schema import new_table_schema
 from paimon_core.store.table_store import TableStore
 from paimon_core.table import Table
@@ -210,8 +209,7 @@ def _import_rows(
     if adoption is None:
         texts = [encode_format_split(s) for s in splits]
         results = context.executor.run(ImportTask(source.store, target.store), texts, f"migrate {source.name}")
-        messages: list[CommitMessage] = [decode_message(m) for r in results for m in json.loads(r)]
-        target.commit(messages, info)
+        target.commit(decode_messages(results), info)
         return
     commit_adopted(source.store.io, target, adoption, copying(context), move=move)
 

@@ -36,6 +36,7 @@ from paimon_core.options import (
     COMMIT_MAX_RETRIES,
     COMMIT_MAX_RETRY_WAIT,
     COMMIT_MIN_RETRY_WAIT,
+    COMMIT_TIMEOUT,
     DATA_EVOLUTION,
     GLOBAL_INDEX_UPDATE_ACTION,
     MANIFEST_DELETE_DROP_STATS,
@@ -44,6 +45,7 @@ from paimon_core.options import (
     ROW_TRACKING,
     ROW_TRACKING_GROUP,
     SNAPSHOT_IGNORE_EMPTY_COMMIT,
+    SNAPSHOT_ORDERING,
     TableOptions,
 )
 from paimon_core.spec.index_manifest import IndexManifestEntry
@@ -55,9 +57,10 @@ from paimon_core.spec.statistics import TableStatistics
 from paimon_core.spec.stats import EMPTY_STATS
 from paimon_core.store.bucket_files import fields_of_file
 from paimon_core.store.features import check_writable
-from paimon_core.store.index_files import delete_index_files, index_entries
+from paimon_core.store.index_files import delete_index_files, delete_new_indexes, index_entries
 from paimon_core.store.manifests import data_manifests, delete_manifests, live_files
 from paimon_core.store.schemas import load_schema
+from paimon_core.store.snapshot_ordering import stamped
 from paimon_core.store.snapshots import find_snapshot, latest_snapshot, write_hints
 from paimon_core.store.statistics import delete_statistics, write_statistics
 from paimon_core.store.table_store import TableStore
@@ -132,8 +135,7 @@ def commit_statistics(
 def abort(store: TableStore, messages: Sequence[CommitMessage]) -> None:
     """Delete the files of messages that were not committed; what cannot be deleted stays as an orphan."""
     _delete_files(store, [(m, f) for m in messages for f in (*m.new_files, *m.new_changelog)])
-    for message in messages:
-        delete_index_files(store, message.partition, message.bucket, message.new_index_files)
+    delete_new_indexes(store, messages)
     _delete_compacted(store, messages)
 
 
@@ -168,7 +170,7 @@ def _commit_change(store: TableStore, change: Change, info: CommitInfo, publishe
         raise _unknown(store, open_drafts)
     raise CommitConflictError(
         f"Table {store.name}: {attempt + 1} commits in a row lost the race for the next snapshot. Nothing was "
-        "committed; run the statement again, or raise 'commit.max-retries'."
+        "committed; run the statement again, or raise 'commit.max-retries' and 'commit.timeout'."
     )
 
 
@@ -235,9 +237,12 @@ def _delta(store: TableStore, change: Change, latest: Snapshot | None) -> Delta:
             f"{problem}. Nothing was committed; run the statement again on the table as it is now."
         )
     next_row_id = (latest.next_row_id if latest is not None else None) or 0
+    number = latest.id + 1 if latest is not None else 1
     if store.options[ROW_TRACKING]:
         ordered = grouped(entries) if store.options[ROW_TRACKING_GROUP] else entries
-        entries, next_row_id = number_rows(ordered, latest.id + 1 if latest is not None else 1, next_row_id)
+        entries, next_row_id = number_rows(ordered, number, next_row_id)
+    if store.options[SNAPSHOT_ORDERING] and change.kind is not CommitKind.COMPACT:
+        entries = stamped(entries, number)
     if store.options[MANIFEST_DELETE_DROP_STATS]:
         entries = [_without_stats(e) if e.kind is FileKind.DELETE else e for e in entries]
     indexes = index_after(indexed, index) if index else None
@@ -323,8 +328,11 @@ def _check_table(store: TableStore) -> None:
 
 def _waits(options: TableOptions) -> Iterator[float]:
     """Seconds to wait after each try: doubling, with a fifth of jitter, within the table's limits."""
-    least, most = options[COMMIT_MIN_RETRY_WAIT], options[COMMIT_MAX_RETRY_WAIT]
+    least, most, limit = options[COMMIT_MIN_RETRY_WAIT], options[COMMIT_MAX_RETRY_WAIT], options[COMMIT_TIMEOUT]
+    begin = time.monotonic()
     for attempt in range(options[COMMIT_MAX_RETRIES] + 1):
+        if limit is not None and attempt and (time.monotonic() - begin) * 1000 > limit:
+            return
         wait = min(most, least * 2 ** min(attempt, 30))
         yield wait * random.uniform(0.8, 1.2) / 1000
 

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from paimon_core.commit.changes import Delta
+from paimon_core.io.failure import on_failure
 from paimon_core.spec.manifest import FileKind, ManifestFileMeta
 from paimon_core.spec.snapshot import BATCH_COMMIT_IDENTIFIER, CommitKind, Operation, Snapshot
 from paimon_core.store.index_files import write_index_manifest
@@ -65,7 +66,7 @@ def write_draft(
     """Write the manifests of the next snapshot. Leaves nothing behind where it fails."""
     before = () if latest is None else data_manifests(store, latest)
     written: list[str] = []
-    try:
+    with on_failure(lambda: delete_manifests(store, written)):
         base = merge_manifests(store, before) if merge else before
         written += _names(base, before)
         added = write_manifests(store, delta.entries)
@@ -85,9 +86,6 @@ def write_draft(
             changelog_list = write_manifest_list(store, told)
             written += [name for name in changelog_list[:1] if name is not None]
         schema_id = _last_schema_id(store)
-    except BaseException:
-        delete_manifests(store, written)
-        raise
     lists = _Lists(base_list, delta_list, changelog_list)
     snapshot = _snapshot(latest, delta, kind, info, lists, schema_id)
     return Draft(replace(snapshot, index_manifest=index), tuple(written))

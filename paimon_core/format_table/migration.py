@@ -21,15 +21,16 @@ from paimon_core.formats.arrow_types import field_id
 from paimon_core.formats.binary_rows import row_bytes
 from paimon_core.formats.input import read_errors
 from paimon_core.formats.registry import write_format
+from paimon_core.io.failure import on_failure
 from paimon_core.io.file_io import FileIO
 from paimon_core.io.transfer import Copy, Pairs, copy_files, for_each, move_file
 from paimon_core.spec.binary_row import EMPTY_ROW
 from paimon_core.spec.manifest import UNAWARE_BUCKET, DataFileMeta, FileSource
-from paimon_core.spec.message import CommitMessage, decode_message, encode_message
+from paimon_core.spec.message import CommitMessage, decode_message, encode_message, encode_messages
 from paimon_core.spec.stats import EMPTY_STATS
 from paimon_core.store.table_store import TableStore
 from paimon_core.write.clock import wall_clock
-from paimon_core.write.writer import open_writer
+from paimon_core.write.writer import open_writer, written
 
 ADOPTED = ("orc", "parquet")
 REWRITE = ""
@@ -100,14 +101,11 @@ def adopt(source: FileIO, target: FileIO, paths: Pairs, *, move: bool, copy: Cop
         move_file(source, target, *pair)
         moved.append(pair)
 
-    try:
+    with on_failure(lambda: give_back(source, target, moved if move else paths, moved=move)):
         if move:
             for_each(paths, move_one)
         else:
             copy(source, target, paths)
-    except BaseException:
-        give_back(source, target, moved if move else paths, moved=move)
-        raise
 
 
 def give_back(source: FileIO, target: FileIO, paths: Pairs, *, moved: bool) -> None:
@@ -129,13 +127,7 @@ class ImportTask:
     def __call__(self, text: str) -> str:
         names = [f.name for f in self.target.schema.fields]
         writer = open_writer(self.target, sequence_start=0)
-        try:
-            for batch in read_format_split(self.source, decode_format_split(text), names):
-                writer.write(batch)
-            return json.dumps([encode_message(m) for m in writer.finish()])
-        except BaseException:
-            writer.abort()
-            raise
+        return encode_messages(written(writer, read_format_split(self.source, decode_format_split(text), names)))
 
 
 def _partition(source: TableStore, split: FormatSplit, target: TableStore) -> bytes:

@@ -22,7 +22,7 @@ from paimon_core.errors import InvalidOptionError
 from paimon_core.formats.binary_rows import scalar_value
 from paimon_core.options import STATS_MODE, Option, TableOptions, boolean
 from paimon_core.spec.stats import UNKNOWN, ColumnStats, SimpleStats, encode_stats
-from paimon_core.spec.types import DataField, DataType, DecimalType, Kind, StoredTimeType, TimeType
+from paimon_core.spec.types import NESTED_KINDS, DataField, DataType, DecimalType, Kind, StoredTimeType, TimeType
 
 STATS_DENSE_STORE = Option("metadata.stats-dense-store", boolean, True, "Columns without statistics take no room.")
 STATS_KEEP_FIRST_N = Option(
@@ -31,7 +31,6 @@ STATS_KEEP_FIRST_N = Option(
 _TRUNCATE = re.compile(r"truncate\((\d+)\)")
 _BYTES = (Kind.CHAR, Kind.VARCHAR, Kind.BINARY, Kind.VARBINARY)
 _FLOATS = (Kind.FLOAT, Kind.DOUBLE)
-_NESTED = (Kind.ARRAY, Kind.MAP, Kind.MULTISET, Kind.ROW, Kind.VARIANT)
 _EXACT = Context(prec=80)
 _SURROGATES = range(0xD800, 0xE000)
 
@@ -98,7 +97,7 @@ def value_stats(
 def chunk_stats(data_type: DataType, chunk: pq.ColumnChunkMetaData) -> ColumnStats:
     """What a Parquet footer says of one column of a row group. Bounds of floats may leave NaN out."""
     found = chunk.statistics
-    if found is None or data_type.kind in _NESTED:
+    if found is None or data_type.kind in NESTED_KINDS:
         return UNKNOWN
     nulls = found.null_count if found.has_null_count else None
     if not found.has_min_max or data_type.kind is Kind.BLOB:
@@ -119,7 +118,7 @@ def float_stats(column: pa.ChunkedArray) -> ColumnStats:
 
 def column_stats(data_type: DataType, column: pa.ChunkedArray) -> ColumnStats:
     """Statistics of values: bounds of what is not nested, and NULLs."""
-    if data_type.kind in _NESTED or data_type.kind is Kind.BLOB or isinstance(data_type, StoredTimeType):
+    if data_type.kind in NESTED_KINDS or data_type.kind is Kind.BLOB or isinstance(data_type, StoredTimeType):
         return ColumnStats(null_count=column.null_count)
     if data_type.kind in _FLOATS:
         return float_stats(column)

@@ -22,6 +22,7 @@ from dataclasses import dataclass
 from pyarrow.fs import FileSystem, LocalFileSystem
 
 from paimon_core.errors import UnsafeStorageError
+from paimon_core.io.failure import on_failure
 from paimon_core.io.file_io import FileStatus, storage_error, storage_errors, temporary_name
 
 _NO_HARD_LINKS = frozenset({errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS})
@@ -44,11 +45,8 @@ class LocalFileIO:
     def write_bytes(self, path: str, data: bytes) -> None:
         with storage_errors("write", path):
             temporary = _write_temporary(path, data)
-            try:
+            with on_failure(lambda: _discard(temporary)):
                 os.replace(temporary, path)
-            except BaseException:
-                _discard(temporary)
-                raise
             _sync_dir(os.path.dirname(path))
 
     def create_exclusive(self, path: str, data: bytes) -> bool:
@@ -148,14 +146,10 @@ def _write_temporary(path: str, data: bytes) -> str:
     parent, name = os.path.split(path)
     _make_dirs(parent)
     temporary = f"{parent}/{temporary_name(name)}"
-    try:
-        with open(temporary, "xb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-    except BaseException:
-        _discard(temporary)
-        raise
+    with on_failure(lambda: _discard(temporary)), open(temporary, "xb") as file:
+        file.write(data)
+        file.flush()
+        os.fsync(file.fileno())
     return temporary
 
 

@@ -51,9 +51,9 @@ FORCE_UP_LEVEL_0 = Option("compaction.force-up-level-0", boolean, False, "Compac
 FORCE_LOOKUP = Option("force-lookup", boolean, False, "Compactions take all level-0 files, as for lookup.")
 LOOKUP_COMPACT = Option("lookup-compact", one_of("radical", "gentle"), "radical", "When level-0 files are looked up.")
 LOOKUP_MAX_INTERVAL = Option("lookup-compact.max-interval", integer, 0, "Level-0 files that gentle waits for.")
-_OFFPEAK_START = Option("compaction.offpeak.start.hour", integer, -1, "Hour at which the off-peak ratio begins.")
-_OFFPEAK_END = Option("compaction.offpeak.end.hour", integer, -1, "Hour at which the off-peak ratio ends.")
-_OFFPEAK_RATIO = Option("compaction.offpeak-ratio", integer, 0, "Percent more that a run may be larger off-peak.")
+OFFPEAK_START = Option("compaction.offpeak.start.hour", integer, -1, "Hour at which the off-peak ratio begins.")
+OFFPEAK_END = Option("compaction.offpeak.end.hour", integer, -1, "Hour at which the off-peak ratio ends.")
+OFFPEAK_RATIO = Option("compaction.offpeak-ratio", integer, 0, "Percent more that a run may be larger off-peak.")
 
 
 class Strategy(StrEnum):
@@ -136,11 +136,11 @@ def newest_wins(options: TableOptions) -> bool:
 
 
 def _offpeak_ratio(options: TableOptions, hour: int) -> int:
-    start, end = options[_OFFPEAK_START], options[_OFFPEAK_END]
+    start, end = options[OFFPEAK_START], options[OFFPEAK_END]
     if start < 0 or end < 0 or start == end:
         return 0
     inside = start <= hour < end if start < end else hour >= start or hour < end
-    return options[_OFFPEAK_RATIO] if inside else 0
+    return options[OFFPEAK_RATIO] if inside else 0
 
 
 def tells_changes(options: TableOptions, unit: CompactUnit) -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Sequence
 from functools import partial
 
@@ -15,7 +14,7 @@ from paimon_core.options import SCAN_DELTA_BRANCH, SCAN_SNAPSHOT_BRANCH
 from paimon_core.scan.chain import is_branch_of_chain
 from paimon_core.scan.read import read_split
 from paimon_core.spec.binary_row import decode_row
-from paimon_core.spec.message import CommitMessage, decode_message, encode_message
+from paimon_core.spec.message import encode_messages
 from paimon_core.spec.snapshot import CommitKind, Operation, Snapshot
 from paimon_core.spec.split import DataSplit, decode_split, encode_split
 from paimon_core.store.branches import open_branch
@@ -23,7 +22,7 @@ from paimon_core.store.manifests import live_files, max_sequence_number, read_en
 from paimon_core.store.snapshots import latest_snapshot
 from paimon_core.store.table_store import TableStore
 from paimon_core.write.rows import as_stored
-from paimon_core.write.writer import open_writer
+from paimon_core.write.writer import open_writer, written
 
 
 def full_branch(store: TableStore) -> TableStore:
@@ -42,20 +41,10 @@ def fill_function(store: TableStore) -> Callable[[str], str]:
     return partial(_fill, store, as_stored(full), max_sequence_number(full, latest_snapshot(full)) + 1)
 
 
-def filled(results: Sequence[str]) -> list[CommitMessage]:
-    """The messages of what tasks have written."""
-    return [decode_message(text) for result in results for text in json.loads(result)]
-
-
 def _fill(store: TableStore, full: TableStore, sequence_start: int, task: str) -> str:
     writer = open_writer(full, sequence_start=sequence_start)
-    try:
-        for batch in read_split(store, decode_split(task), [f.name for f in store.schema.fields]):
-            writer.write(batch)
-        return json.dumps([encode_message(m) for m in writer.finish()])
-    except BaseException:
-        writer.abort()
-        raise
+    rows = read_split(store, decode_split(task), [f.name for f in store.schema.fields])
+    return encode_messages(written(writer, rows))
 
 
 def drop_outdated(store: TableStore, made: Snapshot, publisher: Publisher) -> None:

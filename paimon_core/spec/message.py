@@ -69,6 +69,16 @@ def encode_message(message: CommitMessage) -> str:
     return json.dumps(node | files | index_files | bases)
 
 
+def encode_messages(messages: Iterable[CommitMessage]) -> str:
+    """The messages of one task as one JSON text."""
+    return json.dumps([encode_message(m) for m in messages])
+
+
+def decode_messages(texts: Iterable[str | bytes]) -> list[CommitMessage]:
+    """The messages in the texts of tasks. Raises `CorruptFileError`."""
+    return [decode_message(message) for text in texts for message in json.loads(text)]
+
+
 def decode_message(text: str) -> CommitMessage:
     """The reverse of `encode_message`. Raises `CorruptFileError`."""
     try:

@@ -46,6 +46,9 @@ class Kind(Enum):
     ROW = "ROW"
 
 
+NESTED_KINDS = frozenset((Kind.ARRAY, Kind.MAP, Kind.MULTISET, Kind.ROW, Kind.VARIANT))  # which order no rows
+
+
 @dataclass(frozen=True, slots=True)
 class DataType:
     """A type and whether it admits NULL. Subclasses carry the parameters."""

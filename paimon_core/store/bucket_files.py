@@ -54,6 +54,7 @@ from paimon_core.store.index_files import read_deletions
 from paimon_core.store.partitions import partition_value
 from paimon_core.store.row_tracking import tracking_fields, with_tracking
 from paimon_core.store.schemas import read_schema
+from paimon_core.store.snapshot_ordering import in_snapshot_order
 from paimon_core.store.table_store import TableStore
 from paimon_core.store.time_forms import with_stored_times
 
@@ -143,7 +144,7 @@ class BucketFiles:
         path = data_file_path(self.bucket_dir, file)
         read = partial(read_rows, rows=rows) if deleted is None else partial(read_others, rows=deleted)
         try:
-            yield from self._rows(path, file, predicate, read)
+            yield from in_snapshot_order(self.store.options, file, self._rows(path, file, predicate, read))
         except CorruptFileError:
             if not (self.lenient and self.store.options[SCAN_IGNORE_CORRUPT]):
                 raise

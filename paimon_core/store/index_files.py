@@ -23,6 +23,7 @@ from paimon_core.spec.index_manifest import (
     IndexFileMeta,
     IndexManifestEntry,
 )
+from paimon_core.spec.message import CommitMessage
 from paimon_core.spec.paths import index_file_path, plain_path
 from paimon_core.spec.snapshot import Snapshot
 from paimon_core.spec.split import DeletionFile
@@ -82,6 +83,12 @@ def delete_index_files(store: TableStore, partition: bytes, bucket: int, files: 
     for file in files:
         with suppress(OSError):
             store.io.delete(index_path(store, partition, bucket, file))
+
+
+def delete_new_indexes(store: TableStore, messages: Iterable[CommitMessage]) -> None:
+    """The same of the index files that messages name as new."""
+    for message in messages:
+        delete_index_files(store, message.partition, message.bucket, message.new_index_files)
 
 
 def deletion_files(store: TableStore, snapshot: Snapshot | None) -> defaultdict[Bucket, dict[str, DeletionFile]]:

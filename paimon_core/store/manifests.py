@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from paimon_core.errors import InvalidOptionError
 from paimon_core.formats.entry_columns import EntryColumns, Rows, decode_entries, live_rows
+from paimon_core.io.failure import on_failure
 from paimon_core.options import (
     MANIFEST_FULL_COMPACTION_SIZE,
     MANIFEST_MERGE_MIN_COUNT,
@@ -122,12 +123,9 @@ def write_manifests(store: TableStore, entries: Sequence[ManifestEntry]) -> list
     """Write entries into as many manifests as `manifest.target-file-size` asks for; none for no entries."""
     written: list[ManifestFileMeta] = []
     unique, step = uuid.uuid4(), max(1, store.options[MANIFEST_TARGET_FILE_SIZE] // _BYTES_PER_ENTRY)
-    try:
+    with on_failure(lambda: delete_manifests(store, [m.file_name for m in written])):
         for start in range(0, len(entries), step):
             written.append(_write_manifest(store, f"manifest-{unique}-{len(written)}", entries[start : start + step]))
-    except BaseException:
-        delete_manifests(store, [m.file_name for m in written])
-        raise
     return written
 
 

@@ -7,12 +7,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import count
 
-from paimon_core import options as known_options
 from paimon_core.errors import InvalidOptionError, InvalidSchemaError, UnsupportedFeatureError
 from paimon_core.formats.default_values import default_value
 from paimon_core.formats.record_files import record_format
 from paimon_core.formats.registry import check_formats
-from paimon_core.lsm import compaction, strategy
 from paimon_core.lsm.engines.registry import merge_engine
 from paimon_core.lsm.functions.field_options import DEFAULT_FUNCTION, FIELDS_PREFIX, FUNCTION_SUFFIX, FieldOptions
 from paimon_core.lsm.strategy import DELTA_COMMITS
@@ -20,6 +18,8 @@ from paimon_core.options import (
     BUCKET,
     BUCKET_FUNCTION,
     BUCKET_KEY,
+    CHANGELOG_PRODUCER,
+    CHANGELOG_ROW_DEDUPLICATE_IGNORE,
     CLUSTERING_COLUMNS,
     CLUSTERING_INCREMENTAL,
     DATA_EVOLUTION,
@@ -31,22 +31,20 @@ from paimon_core.options import (
     ROW_TRACKING,
     SEQUENCE_FIELD,
     UPSERT_KEY,
-    Option,
     TableOptions,
     names,
 )
 from paimon_core.spec.bucket_functions import check_bucket_key
 from paimon_core.spec.schema import TableSchema, highest_field_id
-from paimon_core.spec.types import CollectionType, DataField, DataType, Kind, MapType, RowType
+from paimon_core.spec.types import NESTED_KINDS, CollectionType, DataField, DataType, Kind, MapType, RowType
 from paimon_core.store.blob_schema import check_blobs, with_blobs
 from paimon_core.store.file_index_options import indexed_columns
 from paimon_core.store.option_rules import check_option_rules
+from paimon_core.store.option_types import check_option_types
 
 _RESERVED = frozenset(("_SEQUENCE_NUMBER", "_VALUE_KIND", "_LEVEL", "rowkind", "_ROW_ID"))
 _RESERVED_PREFIX = "_KEY_"
-_NESTED = frozenset((Kind.ARRAY, Kind.MAP, Kind.MULTISET, Kind.ROW, Kind.VARIANT))
 _TIMES = frozenset((Kind.INT, Kind.BIGINT, Kind.TIMESTAMP, Kind.TIMESTAMP_LTZ))
-_KNOWN = tuple(o for m in (known_options, compaction, strategy) for o in vars(m).values() if isinstance(o, Option))
 
 
 def new_table_schema(
@@ -102,8 +100,7 @@ def check_schema(schema: TableSchema) -> None:
         if field.default is not None:
             default_value(field)  # raises where the text is none
     options = TableOptions(schema.options)
-    for option in _KNOWN:
-        options[option]  # raises where the value does not parse
+    check_option_types(options)
     _check_bucket(schema, options)
     _check_sequence(schema, options)
     _check_upsert_key(schema, options)
@@ -168,7 +165,7 @@ def _check_keys(schema: TableSchema) -> None:
     for kind, keys in (("Primary key", schema.primary_keys), ("Partition", schema.partition_keys)):
         _check_unique(f"{kind} column", keys, keys)
         for field in schema.select(keys):
-            if field.type.kind in _NESTED:
+            if field.type.kind in NESTED_KINDS:
                 raise InvalidSchemaError(f"{kind} column {field.name!r} cannot be of type {field.type.sql()}.")
     if schema.partition_keys and len(schema.partition_keys) == len(schema.fields):
         raise InvalidSchemaError("All columns are partition columns: a table needs at least one other column.")
@@ -190,6 +187,8 @@ def _check_bucket(schema: TableSchema, options: TableOptions) -> None:
         if clusters and schema.primary_keys:
             raise InvalidOptionError(f"Option '{CLUSTERING_INCREMENTAL.key}' is for tables without a primary key.")
         _named(schema, CLUSTERING_COLUMNS.key, columns)
+        if clusters and not columns:
+            raise InvalidOptionError(f"Option '{CLUSTERING_INCREMENTAL.key}' needs '{CLUSTERING_COLUMNS.key}'.")
         if not schema.primary_keys and DELTA_COMMITS in options:
             raise InvalidOptionError(
                 f"Option '{DELTA_COMMITS.key}' does not go with an append table without buckets: remove it."
@@ -204,7 +203,7 @@ def _check_bucket(schema: TableSchema, options: TableOptions) -> None:
             f"You should define a 'bucket-key' for an append table with 'bucket' = '{bucket}', or leave 'bucket' out."
         )
     for field in _named(schema, "bucket-key", keys):
-        if field.type.kind in _NESTED:
+        if field.type.kind in NESTED_KINDS:
             raise InvalidOptionError(f"Option 'bucket-key' cannot name {field.name!r} of type {field.type.sql()}.")
         if field.name in schema.partition_keys:
             raise InvalidOptionError(f"Option 'bucket-key' cannot name {field.name!r}: it is a partition column.")
@@ -219,7 +218,7 @@ def _check_sequence(schema: TableSchema, options: TableOptions) -> None:
         raise InvalidOptionError("Option 'sequence.field' names no column: name one, or leave it out.")
     _check_unique("Sequence field", columns, columns)
     for field in _named(schema, "sequence.field", columns):
-        if field.type.kind in _NESTED:
+        if field.type.kind in NESTED_KINDS:
             raise InvalidOptionError(
                 f"Option 'sequence.field' cannot name {field.name!r} of type {field.type.sql()}, which orders no rows."
             )
@@ -241,7 +240,7 @@ def _check_sequence(schema: TableSchema, options: TableOptions) -> None:
 def _check_upsert_key(schema: TableSchema, options: TableOptions) -> None:
     keys = options[UPSERT_KEY]
     for field in _named(schema, UPSERT_KEY.key, keys):
-        if field.type.kind in _NESTED:
+        if field.type.kind in NESTED_KINDS:
             raise InvalidOptionError(f"Option 'upsert-key' cannot name {field.name!r} of type {field.type.sql()}.")
     if keys and schema.primary_keys:
         raise InvalidOptionError(
@@ -265,7 +264,9 @@ def _check_fields(schema: TableSchema, options: TableOptions) -> None:
 
 
 def _check_changelog(schema: TableSchema, options: TableOptions) -> None:
-    producer = schema.options.get("changelog-producer", "none").strip().lower()
+    producer = options[CHANGELOG_PRODUCER]
+    ignored = options[CHANGELOG_ROW_DEDUPLICATE_IGNORE]
+    _named(schema, CHANGELOG_ROW_DEDUPLICATE_IGNORE.key, ignored)
     first_row = bool(schema.primary_keys) and options[MERGE_ENGINE] == "first-row"
     if producer != "none" and not schema.primary_keys:
         raise InvalidOptionError("Option 'changelog-producer' needs a primary key: define one, or remove the option.")
@@ -306,6 +307,10 @@ def _check_row_tracking(schema: TableSchema, options: TableOptions) -> None:
     if options[DATA_EVOLUTION] and not options[ROW_TRACKING]:
         raise InvalidOptionError(
             f"Data evolution config must enabled with {ROW_TRACKING.key}: set '{ROW_TRACKING.key}' = 'true' too."
+        )
+    if options[DATA_EVOLUTION] and options[CLUSTERING_INCREMENTAL]:
+        raise InvalidOptionError(
+            f"Option '{CLUSTERING_INCREMENTAL.key}' does not go with '{DATA_EVOLUTION.key}' = 'true': remove one."
         )
 
 

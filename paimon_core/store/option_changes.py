@@ -42,7 +42,12 @@ KEY_OPTIONS = ("primary-key", "partition")  # in a schema keys are no options, b
 _ALWAYS_FIXED = frozenset((*KEY_OPTIONS, "path", "type"))  # also while there are no rows
 _DV_ENABLED, _DV_MODIFIABLE = "deletion-vectors.enabled", "deletion-vectors.modifiable"
 _ONE_WAY = ("ignore-delete", "ignore-update-before")
-_COLUMN_LISTS = ("bucket-key", "clustering.columns", "sequence.field")  # options whose value is a list of columns
+_COLUMN_LISTS = (  # options whose value is a list of columns
+    "bucket-key",
+    "changelog-producer.row-deduplicate-ignore-fields",
+    "clustering.columns",
+    "sequence.field",
+)
 
 
 def check_option_set(schema: TableSchema, key: str, value: str, *, has_snapshots: bool = True) -> None:

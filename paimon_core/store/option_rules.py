@@ -6,7 +6,8 @@ import re
 from typing import Any
 
 from paimon_core.errors import InvalidOptionError
-from paimon_core.lsm.strategy import DELTA_COMMITS
+from paimon_core.lsm.compaction import DELETE_RATIO, MAX_SIZE_AMPLIFICATION, MIN_FILE_NUM, SIZE_RATIO, SMALL_FILE_RATIO
+from paimon_core.lsm.strategy import DELTA_COMMITS, LOOKUP_MAX_INTERVAL, OFFPEAK_END, OFFPEAK_RATIO, OFFPEAK_START
 from paimon_core.options import (
     BUCKET,
     CHAIN_PARTITION_KEYS,
@@ -15,6 +16,9 @@ from paimon_core.options import (
     CHANGELOG_NUM_RETAINED_MIN,
     CHANGELOG_PRODUCER,
     DELETION_VECTORS,
+    DYNAMIC_BUCKET_ASSIGNERS,
+    DYNAMIC_BUCKET_INITIAL,
+    DYNAMIC_BUCKET_MAX,
     DYNAMIC_BUCKET_TARGET_ROWS,
     MERGE_ENGINE,
     NUM_LEVELS,
@@ -23,10 +27,17 @@ from paimon_core.options import (
     PARTITION_EXPIRATION_TIME,
     PARTITION_TIMESTAMP_FORMATTER,
     PARTITION_TIMESTAMP_PATTERN,
+    POSTPONE_BATCH_MOST,
+    POSTPONE_DEFAULT_BUCKETS,
+    POSTPONE_TARGET_ROWS,
     SEQUENCE_FIELD,
     SNAPSHOT_NUM_RETAINED_MAX,
     SNAPSHOT_NUM_RETAINED_MIN,
+    SNAPSHOT_ORDERING,
+    SORT_MAX_FILES,
     TARGET_FILE_ROW_NUM,
+    WRITE_BUFFER_SIZE,
+    WRITE_ONLY,
     Option,
     TableOptions,
 )
@@ -36,12 +47,28 @@ _RETAINED: tuple[tuple[Option[Any], Option[Any]], ...] = (
     (SNAPSHOT_NUM_RETAINED_MIN, SNAPSHOT_NUM_RETAINED_MAX),
     (CHANGELOG_NUM_RETAINED_MIN, CHANGELOG_NUM_RETAINED_MAX),
 )
-_LEAST: tuple[tuple[Option[int], int], ...] = (
+_LEAST: tuple[tuple[Option[Any], int], ...] = (
+    (DELETE_RATIO, 0),
+    (DELTA_COMMITS, 0),
+    (DYNAMIC_BUCKET_ASSIGNERS, 0),
+    (DYNAMIC_BUCKET_INITIAL, 1),
     (DYNAMIC_BUCKET_TARGET_ROWS, 1),
+    (LOOKUP_MAX_INTERVAL, 0),
+    (MAX_SIZE_AMPLIFICATION, 0),
+    (MIN_FILE_NUM, 1),
     (NUM_LEVELS, 2),
     (NUM_SORTED_RUN_TRIGGER, 1),
+    (OFFPEAK_RATIO, 0),
+    (POSTPONE_BATCH_MOST, 1),
+    (POSTPONE_DEFAULT_BUCKETS, 1),
+    (POSTPONE_TARGET_ROWS, 1),
+    (SIZE_RATIO, 0),
+    (SMALL_FILE_RATIO, 0),
+    (SORT_MAX_FILES, 1),
     (TARGET_FILE_ROW_NUM, 1),
+    (WRITE_BUFFER_SIZE, 1),
 )
+_HOURS = ((OFFPEAK_START, 23), (OFFPEAK_END, 24))
 _OVERWRITES = "streaming-read-overwrite"
 _GROUP = re.compile(r"fields\.[^.]+\.(?!sequence-group$)\S*sequence-group")
 
@@ -58,7 +85,18 @@ def check_option_rules(schema: TableSchema, options: TableOptions) -> None:
             raise InvalidOptionError(
                 f"Option '{option.key}' cannot be '{options[option]}': it should be at least {bound}."
             )
+    for hour, last in _HOURS:
+        if not -1 <= options[hour] <= last:
+            raise InvalidOptionError(
+                f"Option '{hour.key}' cannot be '{options[hour]}': it is an hour from 0 to {last}, or -1 for none."
+            )
+    buckets = options[DYNAMIC_BUCKET_MAX]
+    if buckets < 1 and buckets != -1:
+        raise InvalidOptionError(
+            f"Option '{DYNAMIC_BUCKET_MAX.key}' cannot be '{buckets}': use a number greater than 0, or -1 for no bound."
+        )
     _check_changelog(schema, options)
+    _check_snapshot_ordering(schema, options)
     _check_chain(schema, options)
     malformed = [key for key in options.values if _GROUP.fullmatch(key)]
     if malformed and options[MERGE_ENGINE] == "partial-update":
@@ -106,7 +144,7 @@ def _check_chain(schema: TableSchema, options: TableOptions) -> None:
 
 
 def _check_changelog(schema: TableSchema, options: TableOptions) -> None:
-    producer = options.values.get("changelog-producer", "none").strip().lower()
+    producer = options[CHANGELOG_PRODUCER]
     if producer == "lookup" and DELTA_COMMITS in options:
         raise InvalidOptionError(
             f"Option '{DELTA_COMMITS.key}' is incompatible with 'changelog-producer' = 'lookup': use the producer "
@@ -121,3 +159,16 @@ def _check_changelog(schema: TableSchema, options: TableOptions) -> None:
             f"Option '{_OVERWRITES}' cannot be 'true' with 'changelog-producer' = {producer!r}: changes would be read "
             "twice."
         )
+
+
+def _check_snapshot_ordering(schema: TableSchema, options: TableOptions) -> None:
+    if not options[SNAPSHOT_ORDERING]:
+        return
+    needs = (
+        (bool(schema.primary_keys), "needs a primary key: define one, or remove the option"),
+        (not options[SEQUENCE_FIELD], f"does not go with '{SEQUENCE_FIELD.key}': remove one"),
+        (options[WRITE_ONLY], f"needs '{WRITE_ONLY.key}' = 'true': rows have their order once they are committed"),
+    )
+    for holds, problem in needs:
+        if not holds:
+            raise InvalidOptionError(f"Option '{SNAPSHOT_ORDERING.key}' {problem}.")

@@ -7,11 +7,13 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Protocol
 
 from paimon_core.errors import InvalidOptionError
+from paimon_core.io.failure import on_failure
 from paimon_core.lsm.strategy import FORCE_UP_LEVEL_0, Strategy
 from paimon_core.options import (
     BUCKET,
@@ -26,7 +28,7 @@ from paimon_core.options import (
     Option,
 )
 from paimon_core.spec.manifest import DataFileMeta
-from paimon_core.spec.message import CommitMessage, decode_message
+from paimon_core.spec.message import CommitMessage, decode_message, decode_messages
 from paimon_core.spec.paths import data_file_path
 from paimon_core.spec.snapshot import Snapshot
 from paimon_core.store.index_files import Bucket
@@ -34,7 +36,7 @@ from paimon_core.store.manifests import live_files
 from paimon_core.store.partitions import PartitionFilter, only_partitions
 from paimon_core.store.table_store import TableStore
 from paimon_core.write.compact_job import NOTHING, compaction_function, encode_tasks, live_buckets, task_size
-from paimon_core.write.routing import encode_routes, route_function, routed_messages, routes
+from paimon_core.write.routing import encode_routes, route_function, routes
 
 
 class Runner(Protocol):
@@ -98,19 +100,18 @@ class BucketMoves:
         tasks = routes(store, sources, buckets, self.start)
         if not tasks:
             return []
-        return routed_messages(self.run(route_function(store), encode_routes(tasks), sum(t.size for t in tasks)))
+        return decode_messages(self.run(route_function(store), encode_routes(tasks), sum(t.size for t in tasks)))
 
     def _compacted(
         self, store: TableStore, live: Sequence[CommitMessage], routed: Sequence[CommitMessage], strategy: Strategy
     ) -> list[CommitMessage]:
         """The messages that wrote files and one for each bucket that was compacted with them."""
         tasks = _with_routed(live, routed)
-        try:
-            done = self.run(compaction_function(store, strategy), encode_tasks(tasks), sum(map(task_size, tasks)))
-        except BaseException:
+        with ExitStack() as undo:
             for message in routed:
-                _delete(store, message, (*message.new_files, *message.new_changelog))
-            raise
+                files = (*message.new_files, *message.new_changelog)
+                undo.enter_context(on_failure(partial(_delete, store, message, files)))
+            done = self.run(compaction_function(store, strategy), encode_tasks(tasks), sum(map(task_size, tasks)))
         results = [decode_message(d) for d in done if d != NOTHING]
         written = {f.file_name for m in routed for f in m.new_files}
         for message in results:

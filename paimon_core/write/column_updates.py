@@ -7,6 +7,7 @@ to one that leaves these to older files. Rows keep their ids. Deleted rows are p
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -17,6 +18,7 @@ import pyarrow.compute as pc
 from paimon_core.errors import CommitConflictError, InvalidDataError
 from paimon_core.formats.arrow_types import FILE_PATH, ROW_ID, ROW_INDEX, VALUE_KIND
 from paimon_core.formats.columns import fixed_values, int64_array
+from paimon_core.io.failure import on_failure
 from paimon_core.lsm.rows import ROW_DELETE, concat_batches
 from paimon_core.spec.deletion_vector import Positions
 from paimon_core.spec.manifest import DataFileMeta
@@ -152,17 +154,14 @@ def _write_columns(
     changed = [BlobColumnWriter(store, f, paths, None) for f in blobs if f.name in changes.schema.names]
     names = [n for n in changes.schema.names if n != ROW_INDEX and n not in [b.name for b in changed]]
     writer = DataFileWriter(store.with_options(ONE_FILE), bucket_dir, FileRole(columns=tuple(names)))
-    try:
+    with ExitStack() as undo:
+        for abort in (writer.abort, *(blob.abort for blob in changed)):
+            undo.enter_context(on_failure(abort))
         if names:
             _write_merged(writer, EvolvedFiles(store, bucket_dir, store.schema.select(tuple(names))), rows, changes)
         for blob in changed:
             _write_blobs(blob, rows, places, changes.column(blob.name))
         files = [*writer.finished, *(f for blob in changed for f in blob.roll())]
-    except BaseException:
-        writer.abort()
-        for blob in changed:
-            blob.abort()
-        raise
     return tuple(replace(f, first_row_id=rows.first) for f in files)
 
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 
+from paimon_core.io.failure import on_failure
 from paimon_core.lsm.compaction import (
     DELETE_RATIO,
     FORCE_REWRITE,
@@ -61,7 +63,7 @@ def compact_bucket(
         return None
     reader = BucketFiles(store, store.bucket_dir(*place), file_fields(store), deletions=deletions, expiry=expiry)
     work = BucketCompaction(reader, unit, _lookup_runs(store, runs, unit))
-    try:
+    with on_failure(work.abort):
         every = strategy is Strategy.FULL and store.options[FORCE_REWRITE]
         small = int(target_file_size(store) * store.options[SMALL_FILE_RATIO])
         key_types = [f.type for f in store.schema.key_fields]
@@ -69,9 +71,6 @@ def compact_bucket(
             work.run(step)
         work.finish()
         return _message(store, place, total_buckets, work.result, vectors)
-    except BaseException:
-        work.abort()
-        raise
 
 
 def _lookup_runs(store: TableStore, runs: Sequence[LevelRun], unit: CompactUnit) -> list[LevelRun]:
@@ -103,21 +102,17 @@ def compact_append(
     fields, columns = (*store.schema.fields, *tracking_fields(store)), rewritten_columns(store)
     reader = BucketFiles(store, store.bucket_dir(*place), fields, deletions=deletions)
     after: list[DataFileMeta] = []
-    writers: list[DataFileWriter] = []
-    try:
+    with ExitStack() as undo:
         for group in groups:
             role = FileRole(source=FileSource.COMPACT, sequence_start=group[0].min_sequence_number, columns=columns)
-            writers.append(DataFileWriter(store, reader.bucket_dir, role))
+            writer = DataFileWriter(store, reader.bucket_dir, role)
+            undo.enter_context(on_failure(writer.abort))
             for batch in reader.read(group):
-                writers[-1].write(batch)
-            writers[-1].roll()
-            after += writers[-1].finished
+                writer.write(batch)
+            writer.roll()
+            after += writer.finished
         result = CompactResult([f for g in groups for f in g], after)
         return _message(store, place, total_buckets, result, vectors)
-    except BaseException:
-        for writer in writers:
-            writer.abort()
-        raise
 
 
 def is_due(store: TableStore, task: CommitMessage) -> bool:

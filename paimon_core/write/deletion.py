@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from paimon_core.errors import InvalidDataError, UnsupportedFeatureError
+from paimon_core.io.failure import on_failure
 from paimon_core.options import BUCKET, DELETION_VECTOR_BITMAP64, DELETION_VECTOR_FILE_SIZE, DELETION_VECTORS
 from paimon_core.spec.deletion_vector import Positions, decode_vectors, encode_vectors
 from paimon_core.spec.index_manifest import DELETION_VECTORS_INDEX, IndexFileMeta, IndexManifestEntry
@@ -20,6 +21,7 @@ from paimon_core.spec.snapshot import Snapshot
 from paimon_core.store.index_files import (
     Bucket,
     delete_index_files,
+    delete_new_indexes,
     index_entries,
     index_path,
     new_index_name,
@@ -55,15 +57,11 @@ def delete_rows(
         )
     known = index_entries(store, snapshot)
     messages: list[CommitMessage] = []
-    try:
+    with on_failure(lambda: delete_new_indexes(store, messages)):
         for place, vectors in deletions.items():
             change = changed_vectors(store, place, vectors_of(known, place), vectors)
             if change.new or change.deleted:
                 messages.append(_message(store, place, change))
-    except BaseException:
-        for message in messages:
-            delete_index_files(store, message.partition, message.bucket, message.new_index_files)
-        raise
     return messages
 
 
@@ -100,7 +98,7 @@ def _write(
 ) -> tuple[IndexFileMeta, ...]:
     target = _NO_BOUND if single else store.options[DELETION_VECTOR_FILE_SIZE]
     written: list[IndexFileMeta] = []
-    try:
+    with on_failure(lambda: delete_index_files(store, *place, written)):
         for data, metas in encode_vectors(
             vectors, bitmap64=store.options[DELETION_VECTOR_BITMAP64], target_size=target
         ):
@@ -112,9 +110,6 @@ def _write(
                 dv_ranges=metas,
             )
             written.append(write_index_file(store, place, file, data))
-    except BaseException:
-        delete_index_files(store, *place, written)
-        raise
     return tuple(written)
 
 

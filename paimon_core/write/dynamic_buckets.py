@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from paimon_core.errors import InvalidDataError
 from paimon_core.formats.binary_rows import hash_rows
+from paimon_core.io.failure import on_failure
 from paimon_core.options import (
     DYNAMIC_BUCKET_ASSIGNERS,
     DYNAMIC_BUCKET_INITIAL,
@@ -32,7 +33,7 @@ from paimon_core.spec.message import CommitMessage
 from paimon_core.spec.snapshot import Snapshot
 from paimon_core.store.index_files import (
     Bucket,
-    delete_index_files,
+    delete_new_indexes,
     index_entries,
     index_path,
     new_index_name,
@@ -137,13 +138,9 @@ class DynamicBuckets:
         latest = self._base.snapshot
         base = None if self._base.overwrites else 0 if latest is None else latest.id
         finished: list[CommitMessage] = []
-        try:
+        with on_failure(lambda: delete_new_indexes(self._store, finished)):
             for message in messages:
                 finished.append(replace(message, index_base=base, new_index_files=self._index_files(message)))
-        except BaseException:
-            for message in finished:
-                delete_index_files(self._store, message.partition, message.bucket, message.new_index_files)
-            raise
         return finished
 
     def _index_files(self, message: CommitMessage) -> tuple[IndexFileMeta, ...]:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from paimon_core.io.failure import on_failure
 from paimon_core.spec.index_manifest import HASH_INDEX, IndexFileMeta
 from paimon_core.spec.message import CommitMessage, index_base_of
 from paimon_core.store.index_files import Bucket, delete_index_files, index_entries
@@ -39,15 +40,12 @@ def merge_hash_indexes(store: TableStore, messages: Sequence[CommitMessage]) -> 
     known = index_entries(store, find_snapshot(store, base) if base else None)
     before = {(e.partition, e.bucket): e.file for e in known if e.file.index_type == HASH_INDEX}
     merged: dict[Bucket, IndexFileMeta] = {}
-    try:
+    with on_failure(lambda: delete_hash_indexes(store, {place: [file] for place, file in merged.items()})):
         for place, files in parts.items():
             every = [*files, *([before[place]] if place in before else [])]
             if files and len(every) > 1:
                 hashes = np.unique(np.concatenate([read_hashes(store, place, f) for f in every]))
                 merged[place] = write_hashes(store, place, hashes)
-    except BaseException:
-        delete_hash_indexes(store, {place: [file] for place, file in merged.items()})
-        raise
     with_merged = _with_merged(messages, merged, before)
     return MergedIndexes(with_merged, {p: [f] for p, f in merged.items()}, {p: parts[p] for p in merged})
 

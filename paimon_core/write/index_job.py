@@ -8,6 +8,7 @@ from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 
+from paimon_core.io.failure import on_failure
 from paimon_core.spec.file_index.container import INDEX_SUFFIX
 from paimon_core.spec.file_index.registry import INDEX_TYPES
 from paimon_core.spec.manifest import DataFileMeta
@@ -33,11 +34,8 @@ def _run_task(store: TableStore, task: str) -> str:
     bucket = decode_message(task)
     folder = store.bucket_dir(bucket.partition, bucket.bucket)
     after: list[DataFileMeta] = []
-    try:
+    with on_failure(lambda: _delete_new(store, folder, bucket.compact_before, after)):
         after.extend(_indexed(store, folder, f) for f in bucket.compact_before)
-    except BaseException:
-        _delete_new(store, folder, bucket.compact_before, after)
-        raise
     changed = [(old, new) for old, new in zip(bucket.compact_before, after, strict=True) if old != new]
     message = CommitMessage(
         partition=bucket.partition,

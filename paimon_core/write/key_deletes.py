@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import partial
 
+from paimon_core.io.failure import on_failure
 from paimon_core.lsm.compaction import last_level
 from paimon_core.lsm.lookup import rows_with_keys, rows_without_keys
 from paimon_core.lsm.runs import SortedRun, in_key_order, sections
@@ -83,7 +84,7 @@ def _run_task(store: TableStore, text: str) -> str:
     level = max([last_level(store.options), *(f.level for f in task.compact_before)])
     writer = DataFileWriter(store, files.bucket_dir, FileRole(level=level, source=FileSource.COMPACT))
     gone: list[DataFileMeta] = []
-    try:
+    with on_failure(writer.abort):
         for section in sections(task.compact_before, key_types):
             members = in_key_order((f for run in section for f in run.files), key_types)
             if _holds_any(replace(keys, deletions=live.deletions), section, keys, task.new_files):
@@ -91,9 +92,6 @@ def _run_task(store: TableStore, text: str) -> str:
                 _rewrite(live, section, keys, task.new_files, writer)
         names = frozenset(f.file_name for f in gone)
         index = changed_vectors(store, place, task.compact_deleted_index_files, {}, names)
-    except BaseException:
-        writer.abort()
-        raise
     return encode_message(
         CommitMessage(
             partition=task.partition,

@@ -6,16 +6,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import chain
 
-import numpy as np
 import pyarrow as pa
 
-from paimon_core.errors import InvalidDataError
-from paimon_core.formats.arrow_types import VALUE_KIND
 from paimon_core.formats.binary_rows import row_bytes
-from paimon_core.formats.columns import fixed_values
-from paimon_core.lsm.keys import Words, bounded
+from paimon_core.lsm.keys import bounded
 from paimon_core.lsm.merge import merge_rows, merge_runs, sorted_rows
-from paimon_core.lsm.rows import ROW_INSERT
 from paimon_core.options import BUCKET, DYNAMIC, WRITE_BUFFER_SIZE
 from paimon_core.spec.message import CommitMessage
 from paimon_core.store.bucket_files import merge_spec
@@ -23,12 +18,12 @@ from paimon_core.store.snapshots import latest_snapshot
 from paimon_core.store.table_store import TableStore
 from paimon_core.write.bucket_writers import BucketWriters
 from paimon_core.write.bucketing import BucketFunction, partition_codes, split_by
+from paimon_core.write.changed_keys import ChangedKeys
 from paimon_core.write.changelog_files import changelog_store, takes_input
 from paimon_core.write.cross_partition import CrossPartition, in_first_partitions, merges_where_it_is
 from paimon_core.write.data_files import FileRole
 from paimon_core.write.dynamic_buckets import AssignmentBase, DynamicBuckets
 from paimon_core.write.file_rows import FileRows
-from paimon_core.write.rows import SEVERAL_MATCHES
 from paimon_core.write.spilled_runs import SpilledRuns
 from paimon_core.write.write_buffer import WriteBuffer
 
@@ -44,7 +39,6 @@ class KeyValueWriter:
 
     def __init__(self, store: TableStore, sequence_start: int, once: bool = False, base: AssignmentBase | None = None):
         self._schema = schema = store.schema
-        self._once = once
         self._order = tuple(dict.fromkeys(schema.partition_keys + schema.trimmed_primary_keys))
         if schema.cross_partition_update:
             self._order = schema.primary_keys
@@ -62,6 +56,7 @@ class KeyValueWriter:
         self._changelog = BucketWriters(changelog_store(store), FileRole(), buckets) if takes_input(store) else None
         self._buffer = WriteBuffer(self._order, store.options[WRITE_BUFFER_SIZE])
         self._spilled = SpilledRuns(store.options)
+        self._changed = ChangedKeys(self._order, store.options) if once else None
 
     def write(self, batch: pa.RecordBatch) -> None:
         for rows in bounded(iter([self._rows(batch)]), self._order):
@@ -70,7 +65,7 @@ class KeyValueWriter:
                 self._buffer.offer(rows)
 
     def finish(self) -> list[CommitMessage]:
-        self._flush(self._sorted())
+        self._flush(self._sorted(more=False))
         messages = self._writers.finish()
         if self._changelog is not None:
             told = {(m.partition, m.bucket): m.new_files for m in self._changelog.finish()}
@@ -80,6 +75,8 @@ class KeyValueWriter:
     def abort(self) -> None:
         self._buffer.drain()
         self._spilled.clear()
+        if self._changed is not None:
+            self._changed.clear()
         self._writers.abort()
         if self._changelog is not None:
             self._changelog.abort()
@@ -96,21 +93,21 @@ class KeyValueWriter:
                 yield partition, bucket, share
 
     def _make_room(self) -> None:
-        rows = self._sorted()
+        rows = self._sorted(more=True)
         # partitions of keys are looked up a buffer at a time
         if rows is None or isinstance(self._dynamic, CrossPartition) or not self._spilled.has_room():
             self._flush(rows)
         else:
             self._spilled.add(rows)
 
-    def _sorted(self) -> pa.RecordBatch | None:
-        """The rows of the buffer, one per key, in key order. The changelog gets all that there were."""
+    def _sorted(self, *, more: bool) -> pa.RecordBatch | None:
+        """The rows of the buffer, which `more` follow, one per key, in key order. The changelog gets all there were."""
         drained = self._buffer.drain()
         if drained is None:
             return None
         rows, key = drained
-        if self._once:
-            check_once(rows, key)
+        if self._changed is not None:
+            self._changed.add(rows, key, more=more)
         if self._merges_where_it_is:
             rows = in_first_partitions(rows, key, self._schema.partition_keys)
         if self._changelog is not None and not isinstance(self._dynamic, CrossPartition):
@@ -135,10 +132,3 @@ class KeyValueWriter:
             before = partition
         for writer in writers:
             writer.roll()
-
-
-def check_once(rows: pa.RecordBatch, key: Words) -> None:
-    """Raises `InvalidDataError` where two rows that are no inserts have one key."""
-    changed = np.sort(key[fixed_values(rows.column(VALUE_KIND), np.int8) != ROW_INSERT])
-    if (changed[1:] == changed[:-1]).any():
-        raise InvalidDataError(SEVERAL_MATCHES)

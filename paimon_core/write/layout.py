@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from paimon_core.options import BUCKET, CLUSTERING_COLUMNS, CLUSTERING_INCREMENTAL
+from paimon_core.options import BUCKET, CLUSTERING_COLUMNS, CLUSTERING_INCREMENTAL, CLUSTERING_OPTIMIZE_WRITE
 from paimon_core.store.table_store import TableStore
 
 
@@ -21,6 +21,12 @@ def must_cluster(store: TableStore) -> bool:
     return store.has_primary_key
 
 
+def may_spread(store: TableStore) -> bool:
+    """Whether a key's rows may as well meet several tasks, if each has many rows: their order is that of the tasks'
+    sequence numbers, and nothing but the key decides the file."""
+    return store.has_primary_key and store.options[BUCKET] > 0 and not store.schema.partition_keys
+
+
 def sort_columns(store: TableStore) -> tuple[str, ...]:
     """The order within a task: one partition after the other, unless the last row of a key decides its partition.
     Writers sort by key themselves."""
@@ -29,8 +35,7 @@ def sort_columns(store: TableStore) -> tuple[str, ...]:
 
 def range_columns(store: TableStore) -> tuple[str, ...]:
     """The columns that each write is sorted by over all tasks, as an append table without buckets may ask; with
-    `clustering.incremental` compactions sort."""
+    `clustering.incremental` compactions sort, and writes only where they are to."""
     options = store.options
-    if store.has_primary_key or options[BUCKET] > 0 or options[CLUSTERING_INCREMENTAL]:
-        return ()
-    return options[CLUSTERING_COLUMNS]
+    later = options[CLUSTERING_INCREMENTAL] and not options[CLUSTERING_OPTIMIZE_WRITE]
+    return () if store.has_primary_key or options[BUCKET] > 0 or later else options[CLUSTERING_COLUMNS]

@@ -27,9 +27,9 @@ from paimon_core.store.bucket_files import file_fields, merge_spec
 from paimon_core.store.table_store import TableStore
 from paimon_core.write.bucket_writers import BucketWriters
 from paimon_core.write.bucketing import partition_codes, split_by
+from paimon_core.write.changed_keys import ChangedKeys
 from paimon_core.write.data_files import FileRole
 from paimon_core.write.file_rows import FileRows
-from paimon_core.write.key_value import check_once
 from paimon_core.write.write_buffer import WriteBuffer
 
 
@@ -42,26 +42,28 @@ class PostponedWriter:
         self._writers = BucketWriters(_waiting_store(store), FileRole(), POSTPONED)
         order = tuple(dict.fromkeys(store.schema.partition_keys + store.schema.trimmed_primary_keys))
         self._buffer = WriteBuffer(order, store.options[WRITE_BUFFER_SIZE]) if once else None
+        self._changed = ChangedKeys(order, store.options)
 
     def write(self, batch: pa.RecordBatch) -> None:
         rows = self._rows(batch)
         if self._buffer is None:
             self._divide(rows)
         elif not self._buffer.offer(rows):
-            self._flush()
+            self._flush(more=True)
             self._buffer.offer(rows)
 
     def finish(self) -> list[CommitMessage]:
-        self._flush()
+        self._flush(more=False)
         return self._writers.finish()
 
     def abort(self) -> None:
+        self._changed.clear()
         self._writers.abort()
 
-    def _flush(self) -> None:
+    def _flush(self, *, more: bool) -> None:
         drained = None if self._buffer is None else self._buffer.drain()
         if drained is not None:
-            check_once(*drained)
+            self._changed.add(*drained, more=more)
             self._divide(drained[0])
 
     def _divide(self, rows: pa.RecordBatch) -> None:

@@ -6,10 +6,12 @@ Rows keep their ids, so deleted ones stay in their place, marked at the new file
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import replace
 
 import numpy as np
 
+from paimon_core.io.failure import on_failure
 from paimon_core.lsm.compaction import MIN_FILE_NUM
 from paimon_core.lsm.strategy import Strategy
 from paimon_core.options import SPLIT_OPEN_FILE_COST, TARGET_FILE_ROW_NUM, TARGET_FILE_SIZE
@@ -53,22 +55,18 @@ def compact_ranges(
     blobs = blob_file_fields(store.schema, store.options)
     fields = tuple(f for f in store.schema.fields if f not in blobs)
     reader = EvolvedFiles(store, store.bucket_dir(*place), fields)
-    writers: list[DataFileWriter] = []
     moved: dict[str, Positions] = {}
     after: list[DataFileMeta] = []
-    try:
+    with ExitStack() as undo:
         for group in groups:
-            writers.append(_writer(reader, columns=tuple(f.name for f in fields) if blobs else None))
-            after.append(_compact(reader, writers[-1], group))
+            writer = _writer(reader, columns=tuple(f.name for f in fields) if blobs else None)
+            undo.enter_context(on_failure(writer.abort))
+            after.append(_compact(reader, writer, group))
             gone = _deleted(store, group, deletions)
             if len(gone):
                 moved[after[-1].file_name] = gone
         before = tuple(f for g in groups for r in g for f in r.files)
         index = changed_vectors(store, place, vectors, moved, frozenset(f.file_name for f in before))
-    except BaseException:
-        for writer in writers:
-            writer.abort()
-        raise
     return CommitMessage(
         partition=partition,
         bucket=bucket,

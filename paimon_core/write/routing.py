@@ -18,7 +18,7 @@ from paimon_core.lsm.runs import sections
 from paimon_core.options import BUCKET, POSTPONED, SPLIT_TARGET_SIZE
 from paimon_core.spec.json_object import member
 from paimon_core.spec.manifest import DataFileMeta
-from paimon_core.spec.message import CommitMessage, decode_message, encode_message
+from paimon_core.spec.message import CommitMessage, decode_message, encode_message, encode_messages
 from paimon_core.store.bucket_files import BucketFiles, file_fields, merge_section, merge_spec
 from paimon_core.store.index_files import vectors_by_file
 from paimon_core.store.postponed_files import arrival_order
@@ -27,6 +27,7 @@ from paimon_core.store.time_forms import as_stored_times
 from paimon_core.write.append import AppendWriter
 from paimon_core.write.key_value import KeyValueWriter
 from paimon_core.write.rows import as_stored
+from paimon_core.write.writer import written
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,22 +66,11 @@ def route_function(store: TableStore) -> Callable[[str], str]:
     return partial(_run_route, store)
 
 
-def routed_messages(results: Iterable[str]) -> list[CommitMessage]:
-    """What tasks have written: one message per task and bucket."""
-    return [decode_message(text) for result in results for text in json.loads(result)]
-
-
 def _run_route(store: TableStore, text: str) -> str:
     task, store = _decode(text), as_stored_times(store)
     target = as_stored(store).with_options({BUCKET.key: str(task.buckets)})
     writer = KeyValueWriter(target, task.start) if store.has_primary_key else AppendWriter(target, task.start)
-    try:
-        for batch in _rows(store, task.source):
-            writer.write(batch)
-        return json.dumps([encode_message(m) for m in writer.finish()])
-    except BaseException:
-        writer.abort()
-        raise
+    return encode_messages(written(writer, _rows(store, task.source)))
 
 
 def _rows(store: TableStore, source: CommitMessage) -> Iterator[pa.RecordBatch]:

@@ -21,6 +21,7 @@ from pyroaring import BitMap64
 from paimon_core.errors import CommitConflictError, CorruptFileError, InvalidDataError
 from paimon_core.formats.arrow_types import FILE_PATH, ROW_ID, ROW_INDEX, SEQUENCE_NUMBER, VALUE_KIND
 from paimon_core.formats.columns import fixed_values, int64_array, without_rows
+from paimon_core.io.failure import on_failure
 from paimon_core.lsm.rows import ROW_DELETE
 from paimon_core.spec.deletion_vector import Positions, decode_vectors
 from paimon_core.spec.manifest import DataFileMeta, ManifestEntry
@@ -256,7 +257,7 @@ def _rewrite(store: TableStore, task: str) -> str:
     start = min(f.min_sequence_number for f in message.deleted_files)
     writer = DataFileWriter(store, directory, FileRole(sequence_start=start, columns=rewritten_columns(store)))
     reader = BucketFiles(store, directory, (*store.schema.fields, *tracking_fields(store)))
-    try:
+    with on_failure(writer.abort):
         for file in message.deleted_files:
             gone = removed[file.file_name]
             for batch in without_rows(reader.read([file]), _numbers(gone)) if len(gone) < file.row_count else ():
@@ -264,9 +265,6 @@ def _rewrite(store: TableStore, task: str) -> str:
         for batch in reader.read_as_written(message.new_files):
             writer.write(batch)
         writer.roll()
-    except BaseException:
-        writer.abort()
-        raise
     return encode_message(replace(message, new_files=tuple(writer.finished)))
 
 

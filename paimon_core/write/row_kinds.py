@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 from paimon_core.errors import InvalidDataError
 from paimon_core.formats.arrow_types import VALUE_KIND
 from paimon_core.formats.columns import fixed_array, fixed_values, int64_array
-from paimon_core.lsm.engines.registry import MergeEngine, check_kinds, ignores_delete
+from paimon_core.lsm.engines.registry import MergeEngine, check_kinds
 from paimon_core.lsm.rows import ROW_INSERT, ROW_UPDATE_BEFORE, is_retract
-from paimon_core.options import IGNORE_UPDATE_BEFORE, ROW_KIND_FIELD, TableOptions
+from paimon_core.options import IGNORE_DELETE, IGNORE_UPDATE_BEFORE, ROW_KIND_FIELD, TableOptions
 
 # in the order of the numbers that files have
 _SPELLINGS = pa.array(["+I", "-U", "+U", "-D"])
@@ -26,7 +26,7 @@ def with_row_kinds(batch: pa.RecordBatch, options: TableOptions, engine: MergeEn
     """
     kinds = _kinds(batch, options[ROW_KIND_FIELD])
     dropped = np.zeros(len(kinds), dtype=np.bool_)
-    if ignores_delete(options):
+    if options[IGNORE_DELETE]:
         dropped = is_retract(kinds)
     elif options[IGNORE_UPDATE_BEFORE]:
         dropped = kinds == ROW_UPDATE_BEFORE

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from collections.abc import Iterable
+from typing import Protocol, TypeVar
 
 import pyarrow as pa
 
 from paimon_core.errors import InvalidOptionError
 from paimon_core.formats.registry import write_format
+from paimon_core.io.failure import on_failure
 from paimon_core.options import BUCKET, POSTPONED
 from paimon_core.spec.message import CommitMessage
 from paimon_core.store.table_store import TableStore
@@ -18,6 +20,19 @@ from paimon_core.write.dynamic_buckets import AssignmentBase
 from paimon_core.write.key_value import KeyValueWriter
 from paimon_core.write.postponed import PostponedWriter
 from paimon_core.write.row_changes import AppendChangesWriter
+
+T = TypeVar("T")
+T_co = TypeVar("T_co", covariant=True)
+
+
+class Writer(Protocol[T_co]):
+    """One task's rows, written so that something tells what."""
+
+    def write(self, batch: pa.RecordBatch) -> None: ...
+
+    def finish(self) -> T_co: ...
+
+    def abort(self) -> None: ...
 
 
 class TableWriter(Protocol):
@@ -33,6 +48,14 @@ class TableWriter(Protocol):
 
     def abort(self) -> None:
         """Delete the files written, as far as that is possible."""
+
+
+def written(writer: Writer[T], batches: Iterable[pa.RecordBatch]) -> T:
+    """What the writer made of all batches; nothing is left of it where one fails."""
+    with on_failure(writer.abort):
+        for batch in batches:
+            writer.write(batch)
+        return writer.finish()
 
 
 def open_writer(

@@ -8,14 +8,19 @@ property `primary-key`.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Mapping, Sequence
+
+from sqlglot.tokens import Token
 
 from paimon_sql.preprocess.alter_columns import alter_columns
 from paimon_sql.preprocess.catalogs import CatalogStatement, catalog_statement
 from paimon_sql.preprocess.column_changes import modified_columns
-from paimon_sql.preprocess.column_types import DECLARED_TYPES_PROPERTY
+from paimon_sql.preprocess.column_stretches import column_stretches
+from paimon_sql.preprocess.column_types import DECLARED_TYPES_PROPERTY, TypeRewrites
 from paimon_sql.preprocess.constructors import constructors
 from paimon_sql.preprocess.copy_into import copy_into
 from paimon_sql.preprocess.create_table import create_table
+from paimon_sql.preprocess.dollar_names import dollar_names
 from paimon_sql.preprocess.dynamic_options import dynamic_options
 from paimon_sql.preprocess.errors import PreprocessError
 from paimon_sql.preprocess.inserted_rows import without_rows
@@ -28,13 +33,12 @@ from paimon_sql.preprocess.system_tables import system_tables
 from paimon_sql.preprocess.table_functions import table_functions
 from paimon_sql.preprocess.table_like import EXCLUDED_PROPERTY
 from paimon_sql.preprocess.tags import tag_statements
-from paimon_sql.preprocess.tokens import tokenize
+from paimon_sql.preprocess.tokens import Edit, tokenize
 from paimon_sql.preprocess.unnest import unnest
 
 __all__ = [
     "DECLARED_TYPES_PROPERTY",
     "EXCLUDED_PROPERTY",
-    "RULES",
     "CatalogStatement",
     "PreprocessError",
     "Rewriting",
@@ -46,20 +50,14 @@ __all__ = [
     "split_statements",
 ]
 
-RULES = (
-    create_table,
-    alter_columns,
-    modified_columns,
-    alter_properties,
-    database_properties,
-    configuration,
-    use_catalog,
-    dynamic_options,
-    constructors,
-    tag_statements,
-    system_tables,
-    table_functions,
-    unnest,
+# rules about the start of a statement, and those of what may stand anywhere in one, by the words that they look for
+_STATEMENT_RULES = (modified_columns, alter_properties, database_properties, configuration, use_catalog, tag_statements)
+_RULES_BY_WORDS = (
+    (dynamic_options, ("/*+",)),
+    (constructors, ("array", "map", "row", "cast")),
+    (system_tables, ("$",)),
+    (table_functions, ("paimon_incremental_",)),
+    (unnest, ("unnest",)),
 )
 
 # Cheap searches that decide whether a text is worth tokenizing, most of them in its lower case.
@@ -91,10 +89,23 @@ def rewriting(text: str) -> Rewriting:
     """
     if not _may_change(text):
         return Rewriting(text)
-    quiet, edits = without_rows(text)
-    if (tokens := tokenize(without_quiet_stretches(quiet))) is None:
+    if (names := dollar_names(text)) is not None:
+        return Rewriting(text, names)
+    quiet, rows = without_rows(text)
+    columns = column_stretches(quiet)
+    if (tokens := tokenize(without_quiet_stretches(columns.text))) is None:
         return Rewriting(text)
-    return Rewriting(text, copy_into(text, tokens) or [*edits, *(edit for rule in RULES for edit in rule(tokens))])
+    return Rewriting(text, copy_into(text, tokens) or [*rows, *_edits(text.lower(), tokens, columns.types)])
+
+
+def _edits(lower: str, tokens: Sequence[Token], stretches: Mapping[int, TypeRewrites]) -> Iterator[Edit]:
+    yield from create_table(tokens, stretches)
+    yield from alter_columns(tokens, stretches)
+    for rule in _STATEMENT_RULES:
+        yield from rule(tokens)
+    for rule, words in _RULES_BY_WORDS:
+        if any(word in lower for word in words):
+            yield from rule(tokens)
 
 
 def _may_change(text: str) -> bool:

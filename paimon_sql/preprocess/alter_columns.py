@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from sqlglot.tokens import Token
 
@@ -15,14 +15,14 @@ _NO_COLUMN = ("COLUMN", "COLUMNS", "CONSTRAINT", "IF", "PARTITION", "PRIMARY", "
 _NO_NEW_NAME = ("TO", "COLUMN", "TAG")
 
 
-def alter_columns(tokens: Sequence[Token]) -> list[Edit]:
+def alter_columns(tokens: Sequence[Token], stretches: Mapping[int, TypeRewrites]) -> list[Edit]:
     """Inserts COLUMN or COLUMNS where Flink leaves it out, and puts Spark's types in the place of Flink's."""
     cursor = Cursor(tokens)
     if not cursor.take("ALTER", "TABLE") or not cursor.take_name():
         return []
     refuse_watermark(cursor)
     if cursor.take("ADD"):
-        return _added(cursor)
+        return _added(cursor, stretches)
     if cursor.take("DROP"):
         return _dropped(cursor)
     if cursor.take("RENAME") and cursor.symbol() not in _NO_NEW_NAME and cursor.symbol(1) == "TO":
@@ -32,7 +32,7 @@ def alter_columns(tokens: Sequence[Token]) -> list[Edit]:
     return []
 
 
-def _added(cursor: Cursor) -> list[Edit]:
+def _added(cursor: Cursor, stretches: Mapping[int, TypeRewrites]) -> list[Edit]:
     verb, edits = cursor.last, []
     if cursor.symbol() == "(":
         edits.append(Edit.after(verb, " COLUMNS"))
@@ -43,8 +43,11 @@ def _added(cursor: Cursor) -> list[Edit]:
     types = TypeRewrites()
     opened = cursor.take("(")
     refuse_computed(cursor)
-    while cursor.take_name():
-        read_type(cursor, (), types)
+    while (column := cursor.peek()) and (column.start in stretches or cursor.take_name()):
+        if known := stretches.get(column.start):
+            types.extend(known)
+        else:
+            read_type(cursor, (), types)
         while not cursor.at_end() and cursor.symbol() not in (",", ")"):
             _skip(cursor)
         if not opened or not cursor.take(","):

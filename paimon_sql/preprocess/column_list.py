@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from sqlglot.tokens import Token
@@ -31,8 +32,11 @@ class ColumnList:
     primary_keys: list[PrimaryKey] = field(default_factory=list)
 
 
-def read_columns(cursor: Cursor) -> ColumnList | None:
-    """Reads the list; empty where a query in parentheses or nothing stands, None where it is never closed."""
+def read_columns(cursor: Cursor, stretches: Mapping[int, TypeRewrites]) -> ColumnList | None:
+    """Reads the list; empty where a query in parentheses or nothing stands, None where it is never closed.
+
+    The types of the columns that a string stands for are those at its place.
+    """
     columns = ColumnList()
     if cursor.symbol() != "(" or cursor.symbol(1) in _QUERY_STARTS:
         return columns
@@ -40,7 +44,9 @@ def read_columns(cursor: Cursor) -> ColumnList | None:
     while not cursor.at_end() and cursor.symbol() != ")":
         first = cursor.tokens[cursor.index]
         refuse_computed(cursor)
-        if key := _take_primary_key(cursor, with_columns=True):
+        if known := stretches.get(first.start):
+            columns.types.extend(known)
+        elif key := _take_primary_key(cursor, with_columns=True):
             columns.primary_keys.append(PrimaryKey(*key, _item_removal(cursor, before, first)))
         elif cursor.symbol(1) != "(":  # CHECK (...), UNIQUE (...)
             _read_column(cursor, columns)

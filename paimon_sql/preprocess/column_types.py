@@ -35,6 +35,11 @@ class TypeRewrites:
         self.edits.append(edit)
         self.flink_only = True
 
+    def extend(self, other: TypeRewrites) -> None:
+        self.edits += other.edits
+        self.declared += other.declared
+        self.flink_only |= other.flink_only
+
 
 def read_type(cursor: Cursor, path: Path, found: TypeRewrites) -> None:
     """Reads one data type from the cursor, as far as it is understood, and records its rewrites."""

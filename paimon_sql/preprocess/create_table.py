@@ -7,13 +7,13 @@ The key becomes the table property `primary-key`, WITH becomes TBLPROPERTIES. Ta
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from sqlglot.tokens import Token
 
 from paimon_sql.preprocess.column_list import ColumnList, PrimaryKey, read_columns
-from paimon_sql.preprocess.column_types import DECLARED_TYPES_PROPERTY
+from paimon_sql.preprocess.column_types import DECLARED_TYPES_PROPERTY, TypeRewrites
 from paimon_sql.preprocess.errors import PreprocessError
 from paimon_sql.preprocess.quoting import quoted_text
 from paimon_sql.preprocess.table_like import refuse_columns, table_like
@@ -43,7 +43,7 @@ class Clauses:
         return self.keyword is not None and self.keyword.text.upper() == "WITH"
 
 
-def create_table(tokens: Sequence[Token]) -> list[Edit]:
+def create_table(tokens: Sequence[Token], stretches: Mapping[int, TypeRewrites]) -> list[Edit]:
     """The edits of one CREATE or REPLACE TABLE; none where nothing in it is Flink's."""
     cursor = Cursor(tokens)
     _refuse_temporary(cursor)
@@ -52,7 +52,7 @@ def create_table(tokens: Sequence[Token]) -> list[Edit]:
     if copied := table_like(cursor):
         return copied
     behind_name = cursor.index
-    columns = read_columns(cursor)
+    columns = read_columns(cursor, stretches)
     if columns is None:
         return []
     if cursor.index > behind_name:

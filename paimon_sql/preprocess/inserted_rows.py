@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 
+from paimon_sql.preprocess.fillers import as_string
 from paimon_sql.preprocess.tokens import Edit
 
 _DEEPEST = 10  # brackets in brackets
@@ -29,7 +30,7 @@ _ROWS = re.compile(
     re.IGNORECASE,
 )
 _BETWEEN = rf"(?>(?:{_STRING}|(?!{_CONSTRUCTOR})\w++|[^\w'\]]++)*)"
-_EDITED = re.compile(rf"{_BETWEEN}(?:(ROW)|(?:ARRAY|MAP)\s*+(\[)|(\]))", re.IGNORECASE)
+_EDITED = re.compile(rf"{_BETWEEN}(?:(ROW)|(?:ARRAY|MAP)\s*+(\[)|(\])|\Z)", re.IGNORECASE)
 _INSTEAD = ("", "struct", "(", ")")  # of the groups
 _NO_BRACKETS = bytes(set(range(256)) - set(b"()[]"))
 _NO_BRACKET = re.compile(rf"{_STRING}|[^()\[\]]++")
@@ -42,12 +43,9 @@ def without_rows(text: str) -> tuple[str, list[Edit]]:
         return text, []
     if not _is_balanced(text[head.end() :]):
         return text, []
-    edits, position = [], head.end()
-    while (found := _EDITED.match(text, position)) is not None:  # a search would begin anew behind each character
-        group, position = found.lastindex or 0, found.end()
-        edits.append(Edit(*found.span(group), _INSTEAD[group]))
-    filled = "\n".join("x" * len(line) for line in text[head.end() + 1 : -1].split("\n"))
-    return f"{text[: head.end()]}'{filled}'", edits
+    found = [(each.lastindex, each) for each in _EDITED.finditer(text, head.end())]
+    edits = [Edit(*each.span(group), _INSTEAD[group]) for group, each in found if group]
+    return text[: head.end()] + as_string(text[head.end() :]), edits
 
 
 def _is_balanced(rows: str) -> bool:

@@ -11,6 +11,8 @@ from __future__ import annotations
 
 import re
 
+from paimon_sql.preprocess.fillers import as_string
+
 _KEPT = 8  # tokens at each end of a stretch: no rule looks farther from the word that it edits
 _LONGEST_GROUP = 50  # tokens between parentheses: longer ones are a stretch of their own
 _SHORTEST = 100  # characters: a shorter stretch costs less than it would save
@@ -34,9 +36,7 @@ def _parts(loud: str) -> str:
     return rf"(?:{piece}|\s*+\((?>(?:{piece}|{inner}){{0,{_LONGEST_GROUP}}})\s*+\))"
 
 
-_SIZED_TYPE = r"(?:DECIMAL|CHAR|VARCHAR)\s*+\([\d\s,]++\)"
-_TYPE = rf"(?:TINYINT|SMALLINT|INT|INTEGER|BIGINT|FLOAT|DOUBLE|BOOLEAN|STRING|DATE|{_SIZED_TYPE})"
-_COLUMN = rf"\s*+(?:\w++|`[^`]*+`)\s++{_TYPE}(?>(?:\s++NOT\s++NULL)?)(?>(?:\s++COMMENT\s++'[^'\\]*+')?)\s*+,"
+_OPTION = r"\s*+'(?!connector'|primary-key')[^'\\]*+'(?!')\s*+=\s*+'[^'\\]*+'(?!')\s*+,"
 
 # quotes and comments; none that is not closed, and no comment in a comment
 _COMMENT = r"--[^\n]*+|/\*(?!\+)(?>(?:(?!/\*|\*/).)*)\*/"
@@ -56,16 +56,12 @@ def _expressions(loud: str) -> re.Pattern[str]:
 
 
 _EXPRESSIONS, _PLAIN_EXPRESSIONS = _expressions(_LOUD), _expressions(_FEW_LOUD)
-_COLUMNS = _pattern(rf",((?>(?:{_COLUMN})+))", r"[^,'\"`/-]++|[,-]")
+_OPTIONS = _pattern(rf"[,(]((?>(?:{_OPTION})+))", r"[^,('\"`/-]++|[,(-]")
 _FIRST_WORD = re.compile(
     rf"(?>(?:\s++|{_COMMENT})*)(?:EXPLAIN\s++(?:\w++\s++)?)?(SELECT|WITH|INSERT|FROM|UPDATE|DELETE|MERGE|CREATE|ALTER)\b",
     re.IGNORECASE | re.DOTALL,
 )
-# columns whose types are told to the catalog one by one are all read
-_ALTERS = re.compile(
-    r"ALTER\s++TABLE\s++[\w.`]++\s++(?:(?=SET\s*+\()|(?=ADD\b)(?!.*(?:TIMESTAMP|BINARY|MULTISET)))(SET|ADD)",
-    re.IGNORECASE | re.DOTALL,
-)
+_SETS = re.compile(r"ALTER\s++TABLE\s++[\w.`]++\s++SET\s*+\(", re.IGNORECASE)
 _QUERY = re.compile(r"\bAS\s++SELECT\b", re.IGNORECASE)
 _UP_TO_QUERY = re.compile(rf"{_OTHER}|(AS\b\s*+SELECT\b)|\w++|[^\w'\"`/-]++|-", re.IGNORECASE | re.DOTALL)
 
@@ -78,13 +74,9 @@ def without_quiet_stretches(text: str) -> str:
     word = first[1].upper()
     if word == "CREATE":
         query = _query(text)
-        columns, behind = text[:query], text[query:]
-        return _without_columns(columns) + _without_expressions(behind)
+        return _without_options(text[:query]) + _without_expressions(text[query:])
     if word == "ALTER":
-        alters = _ALTERS.match(text, first.start(1))
-        if alters is None:
-            return text
-        return _without_columns(text) if alters[1].upper() == "ADD" else _without_expressions(text)
+        return _without_options(text) if _SETS.match(text, first.start(1)) else text
     return _without_expressions(text)
 
 
@@ -94,9 +86,8 @@ def _without_expressions(text: str) -> str:
     return _replaced(text, _EXPRESSIONS if has_more else _PLAIN_EXPRESSIONS) or text
 
 
-def _without_columns(text: str) -> str:
-    has_fields = "<" in text or "row" in text.lower()  # those of a type look like columns
-    return text if has_fields else _replaced(text, _COLUMNS) or text
+def _without_options(text: str) -> str:
+    return _replaced(text, _OPTIONS) or text
 
 
 def _query(text: str) -> int:
@@ -122,17 +113,8 @@ def _replaced(text: str, pattern: re.Pattern[str]) -> str | None:
             return None
         start, end = found.span(1)
         if end - start >= _SHORTEST:
-            pieces += text[position:start], _as_string(text[start:end]), text[end : found.end()]
+            pieces += text[position:start], as_string(text[start:end]), text[end : found.end()]
         else:
             pieces.append(found[0])
         position = found.end()
     return "".join(pieces)
-
-
-def _as_string(stretch: str) -> str:
-    """A string of the same length with the same line breaks, and a comma where there was one."""
-    bare = stretch.strip()
-    comma = "," if "," in bare else ""
-    inner = bare[1 : -1 - len(comma)]
-    filled = "\n".join("x" * len(line) for line in inner.split("\n"))
-    return stretch.replace(bare, f"'{filled}'{comma}")

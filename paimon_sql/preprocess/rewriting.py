@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from paimon_sql.preprocess.tokens import Edit, place_before, splice
+from paimon_sql.preprocess.tokens import Edit, growths, place_before, splice
 
 Position = tuple[int, int]  # the line, from 1, and the column, from 0
 
@@ -25,6 +25,10 @@ class Rewriting:
     def place(self, place: int) -> int:
         """Where in the written statement is what Spark found at a character of the text."""
         return place_before(self.written, self.edits, place)
+
+    def growths(self) -> list[tuple[int, int, int]]:
+        """Each edit as the characters that it takes away, [start, end), and the number that it puts there."""
+        return growths(self.written, self.edits)
 
     def position(self, position: Position) -> Position:
         """The same of a line and column."""

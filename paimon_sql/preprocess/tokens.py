@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from typing import ClassVar
+from operator import itemgetter
+from typing import ClassVar, NamedTuple
 
 from sqlglot.dialects.spark import Spark
 from sqlglot.errors import TokenError
@@ -13,6 +13,7 @@ from sqlglot.tokens import Token, TokenType
 
 _DOLLAR_QUOTE = re.compile(r"\$[A-Za-z]*\$")  # opens a $$string$$, which the tokenizer does not know
 _CONTINUED_COMMENT = re.compile(r"--[^\r\n]*\\\n")  # Spark's comment goes on behind a backslash at its end
+_PLACE = itemgetter(0, 1)  # of an edit
 _EXPLAIN_MODES = ("LOGICAL", "FORMATTED", "EXTENDED", "CODEGEN", "COST")
 
 
@@ -26,8 +27,7 @@ class SparkTokenizer(Spark.Tokenizer):  # type: ignore[misc]
     SINGLE_TOKENS: ClassVar = {symbol: kind for symbol, kind in Spark.Tokenizer.SINGLE_TOKENS.items() if symbol != "$"}
 
 
-@dataclass(frozen=True, slots=True)
-class Edit:
+class Edit(NamedTuple):
     """Replaces the characters [start, end) of a text; an insertion where both are equal."""
 
     start: int
@@ -69,28 +69,31 @@ def scan(text: str) -> tuple[list[Token], bool]:
 def splice(text: str, edits: Iterable[Edit]) -> str:
     """The text with the edits made; line breaks stay, so that the lines in Spark's messages are those of the text."""
     pieces: list[str] = []
-    position = 0
-    for edit in sorted(edits, key=_place):
-        pieces += text[position : edit.start], edit.text, "\n" * _lost_lines(text, edit)
-        position = edit.end
+    position, has_lines = 0, "\n" in text
+    for edit in sorted(edits, key=_PLACE):
+        start, end, new = edit
+        pieces += text[position:start], new
+        if has_lines and end > start:
+            pieces.append("\n" * _lost_lines(text, edit))
+        position = end
     return "".join(pieces) + text[position:]
 
 
 def place_before(text: str, edits: Iterable[Edit], place: int) -> int:
     """Where in a text stood what is at a place of the text that `splice` makes: in an edit, where that begins."""
     shift = 0
-    for edit in sorted(edits, key=_place):
-        if place < edit.start + shift:
+    for start, end, grown in growths(text, edits):
+        if place < start + shift:
             break
-        grown = len(edit.text) + _lost_lines(text, edit)
-        if place < edit.start + shift + grown:
-            return edit.start
-        shift += grown - (edit.end - edit.start)
+        if place < start + shift + grown:
+            return start
+        shift += grown - (end - start)
     return place - shift
 
 
-def _place(edit: Edit) -> tuple[int, int]:
-    return edit.start, edit.end
+def growths(text: str, edits: Iterable[Edit]) -> list[tuple[int, int, int]]:
+    """Each edit as the characters that it takes away, [start, end), and the number that `splice` puts there."""
+    return [(e.start, e.end, len(e.text) + _lost_lines(text, e)) for e in sorted(edits, key=_PLACE)]
 
 
 def _lost_lines(text: str, edit: Edit) -> int:

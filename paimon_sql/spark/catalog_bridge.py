@@ -62,6 +62,7 @@ _NOT_COPIED = ("path", "owner")  # of the source of CREATE TABLE LIKE
 class SparkCatalog(NoViews):
     """One configured catalog in one Spark session."""
 
+    KEPT = frozenset(("name", "defaultNamespace", "tableStateOptionKeys"))
     CARRIERS: ClassVar[Mapping[str, str]] = {
         "alterNamespace": NO_SUCH_NAMESPACE,
         "alterTable": NO_SUCH_TABLE,

@@ -139,6 +139,9 @@ class ChangesWrite(PaimonWrite):
 
     builder: ChangesWriteBuilder
 
+    def description(self) -> str:
+        return f"ChangesWrite {self.table.name}"
+
     def requiredDistribution(self) -> Any:
         if self.builder.rules.updates is None:
             return super().requiredDistribution()

@@ -40,6 +40,8 @@ NAMESPACE_EXISTS = f"{ANALYSIS}.NamespaceAlreadyExistsException"
 RUNTIME = "org.apache.spark.SparkRuntimeException"
 PARSE = f"{SQL}.catalyst.parser.ParseException"
 
+_SYNTAX = "PARSE_SYNTAX_ERROR"
+_WORD = re.compile(r"'[^']*'|[\w$]+|.")
 _WORKER_ERROR = re.compile(r"^paimon_core\.errors\.\w+: (.+)$", re.MULTILINE)
 
 # (errors, error class that Spark's documentation knows, Java exception)
@@ -115,9 +117,15 @@ def of_parser(jvm: Jvm, error: CapturedException | Py4JJavaError, statement: Rew
         return Py4JJavaError(str(error), _as_written(jvm, origin, statement) if statement.edits else origin)
     if is_instance_of(jvm.gateway, origin, "java.lang.RuntimeException"):
         return Py4JJavaError(str(error), origin)
-    message = str(origin.getMessage())
-    raised = _construct(jvm, PARSE, [jvm.none, message, _origin(jvm), jvm.none, _no_parameters(jvm), _contexts(jvm)])
+    message, condition = str(origin.getMessage()), jvm.some(_condition(jvm, origin))
+    raised = _construct(jvm, PARSE, [jvm.none, message, _origin(jvm), condition, _no_parameters(jvm), _contexts(jvm)])
     return Py4JJavaError(message, raised)
+
+
+def _condition(jvm: Jvm, origin: Any) -> str:
+    """The error class of a Java exception; of one without, the parser's own."""
+    known = is_instance_of(jvm.gateway, origin, "org.apache.spark.SparkThrowable") and origin.getCondition()
+    return str(known or _SYNTAX)
 
 
 def _as_written(jvm: Jvm, origin: Any, statement: Rewriting) -> Any:
@@ -139,9 +147,13 @@ def _as_written(jvm: Jvm, origin: Any, statement: Rewriting) -> Any:
 
 
 def contradiction(jvm: Jvm, error: PreprocessError, text: str) -> Any:
-    """The ParseException of a statement that contradicts itself."""
+    """The ParseException of a statement that contradicts itself: a syntax error near a word, with our reason."""
     start = _origin(jvm, error.line, error.column - 1)
-    return _construct(jvm, PARSE, [jvm.some(text), error.message, start, jvm.none, _no_parameters(jvm), _contexts(jvm)])
+    behind = text.split("\n")[error.line - 1][error.column - 1 :]
+    near = _WORD.match(behind)
+    word = (near[0] if near else behind).strip("'")
+    parameters = jvm.scala_map({"error": f"'{word}'", "hint": f": {error.message}"})
+    return jvm.java_class(PARSE)(jvm.some(text), start, _SYNTAX, parameters, _contexts(jvm))
 
 
 def of_worker(error: Exception) -> Exception:

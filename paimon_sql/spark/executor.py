@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -17,7 +16,7 @@ from pyspark.sql.types import BinaryType, StructField, StructType
 
 from paimon_core.errors import InvalidOptionError
 from paimon_core.maintenance.orphan_job import OrphanSearch
-from paimon_core.spec.message import CommitMessage, decode_message
+from paimon_core.spec.message import CommitMessage, decode_messages
 from paimon_core.store.row_tracking import tracking_fields
 from paimon_core.write.sort_job import SORT_KEY, Curve, SortJob
 from paimon_sql.preprocess.quoting import quoted_name
@@ -78,7 +77,7 @@ class SparkExecutor:
             written = ordered.select(*map(quoted_name, columns.names)).mapInArrow(
                 write_function(job.store, 0, tracked=bool(tracking_fields(job.store))), "message binary"
             )
-            return [decode_message(text) for row in written.collect() for text in json.loads(row[0])]
+            return decode_messages(row[0] for row in written.collect())
         except PythonException as error:
             raise of_worker(error) from error
         finally:

@@ -20,6 +20,8 @@ from pyspark.java_gateway import ensure_callback_server_started
 from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import ArrayType, DataType, StructType
 
+from paimon_sql.spark.kept_answers import SOURCE as KEPT_ANSWERS
+
 SQL = "org.apache.spark.sql"
 CATALOG = f"{SQL}.connector.catalog"
 READ = f"{SQL}.connector.read"
@@ -46,6 +48,7 @@ class Jvm:
         self._type_of_json = lru_cache(_KEPT)(lambda json: self.java_class(f"{SQL}.types.DataType").fromJson(json))
         self._columns_of_json = lru_cache(_KEPT)(self._make_columns)
         self._array_of = lru_cache(_KEPT)(self._make_array)
+        self._set_of = lru_cache(_KEPT)(self.string_set)
         self._constants_of = lru_cache(_KEPT)(self._make_constants)
         self._statistics_of = lru_cache(_KEPT)(self._make_statistics)
 
@@ -71,6 +74,11 @@ class Jvm:
     def compiled(self, name: str, source: str) -> JavaObject:
         """An object of a class that Janino, by which Spark compiles its own code, makes of Java source, once."""
         return _compiled(self.gateway, name, source)
+
+    def kept(self, value: Any) -> Any:
+        """A Python proxy behind an object that remembers its answers to the methods in `KEPT`; others as they are."""
+        names = getattr(type(value), "KEPT", ())  # of its class: a Java object has members of every name
+        return self.compiled("KeptAnswers", KEPT_ANSWERS).before(value, self._set_of(names)) if names else value
 
     def array(self, class_name: str, items: Iterable[Any]) -> JavaArray:
         values = tuple(items)
@@ -215,6 +223,20 @@ class Jvm:
         columns = self.struct_type(schema.toNullable())
         return make(session, index, columns, columns, self._scan_options)
 
+    def add_last_optimization(self, session: JavaObject, rule: JavaObject) -> None:
+        """Put an optimizer's rule behind those of a running session, once."""
+        methods = session.experimental()
+        rules = self.items(methods.extraOptimizations())
+        if rule.ruleName() not in [r.ruleName() for r in rules]:
+            getattr(methods, "extraOptimizations_$eq")(self.seq([*rules, rule]))
+
+    def file_tasks(self, session: JavaObject, index: JavaObject) -> int:
+        """About how many tasks read the files of an index: Spark divides large ones, and packs small ones."""
+        listed = index.listFiles(self._empty_seq, self._empty_seq)
+        most = int(self.scala_object(f"{_FILES}.FilePartition").maxSplitBytes(session, listed))
+        opening = len(index.inputFiles()) * int(session.sessionState().conf().filesOpenCostInBytes())
+        return -(-(int(index.sizeInBytes()) + opening) // most)
+
     @cached_property
     def _no_status_cache(self) -> JavaObject:
         return self.scala_object(f"{_FILES}.NoopCache")
@@ -291,7 +313,7 @@ class Jvm:
         out = self.gateway.new_array(self.java_class(class_name), len(items))
         for i, item in enumerate(items):
             if hasattr(item, "Java"):  # py4j assigns no proxies
-                self.java_class("java.lang.reflect.Array").set(out, i, item)
+                self.java_class("java.lang.reflect.Array").set(out, i, self.kept(item))
             else:
                 out[i] = item
         return out

@@ -19,7 +19,9 @@ from paimon_sql.spark.catalog_registry import CatalogRegistry
 from paimon_sql.spark.errors import PARSE, contradiction, of_parser
 from paimon_sql.spark.jvm import SQL, Jvm
 from paimon_sql.spark.proxy import Proxy
+from paimon_sql.spark.source_tasks import install_source_tasks
 from paimon_sql.spark.statement import FunctionCommand
+from paimon_sql.spark.written_places import as_written
 
 # words of the statements that become ours, in lower case
 _OURS = re.compile(r"\b(?=[adimu])(?:analyze|insert|delete|update|merge|drop)\b")
@@ -34,6 +36,7 @@ class PaimonParser(Proxy):
     def __init__(self, jvm: Jvm, registry: CatalogRegistry, delegate: JavaObject) -> None:
         super().__init__(jvm)
         self.registry, self.delegate = registry, delegate
+        self.is_new = True
 
     def parsePlan(self, text: str) -> Any:
         return self._planned(text, self.delegate.parsePlan)
@@ -41,8 +44,15 @@ class PaimonParser(Proxy):
     def parsePlanWithParameters(self, text: str, context: Any) -> Any:
         return self._planned(text, self.delegate.parsePlanWithParameters, context)
 
-    def _planned(self, text: str, parse: Callable[..., JavaObject], *context: Any) -> JavaObject:
+    def _prepare(self, text: str) -> None:
+        """What has to be there before a statement runs: its catalogs, and in a new session our rule."""
         self.registry.register(text)
+        if self.is_new:
+            self.is_new = False
+            install_source_tasks(self.jvm, self.registry.session)
+
+    def _planned(self, text: str, parse: Callable[..., JavaObject], *context: Any) -> JavaObject:
+        self._prepare(text)
         statement = self._read(catalog_statement, text)
         if statement is not None:
             change = partial(self.registry.change, statement)
@@ -54,9 +64,10 @@ class PaimonParser(Proxy):
     def _parsed(self, text: str, parse: Callable[..., JavaObject], *context: Any) -> JavaObject:
         statement = self._read(rewriting, text)
         try:
-            return parse(statement.text, *context)
+            plan = parse(statement.text, *context)
         except (CapturedException, Py4JJavaError) as e:
             raise of_parser(self.jvm, e, statement) from e
+        return as_written(self.jvm, plan, statement)
 
     def _read(self, reader: Callable[[str], _T], text: str) -> _T:
         try:
@@ -65,15 +76,15 @@ class PaimonParser(Proxy):
             raise Py4JJavaError(str(e), contradiction(self.jvm, e, text)) from e
 
     def parseQuery(self, text: str) -> Any:
-        self.registry.register(text)
+        self._prepare(text)
         return self._parsed(text, self.delegate.parseQuery)
 
     def parseMultipartIdentifier(self, text: str) -> Any:
-        self.registry.register(text)  # `spark.table` and `df.writeTo` come here without parsing a statement
+        self._prepare(text)  # `spark.table` and `df.writeTo` come here without parsing a statement
         return self.delegate.parseMultipartIdentifier(text)
 
     def parseTemporalTableIdentifier(self, text: str) -> Any:
-        self.registry.register(text)
+        self._prepare(text)
         return self.delegate.parseTemporalTableIdentifier(text)
 
     def parseExpression(self, text: str) -> Any:

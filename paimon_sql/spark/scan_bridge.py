@@ -74,6 +74,7 @@ class PaimonScanBuilder(Proxy):
         self.of_rows: list[tuple[Any, Predicate]] = []  # those of them that Spark evaluates, too
         self.filters_rows = False  # whether Spark takes rows away after the scan
         self.reduction: Reduction | None = None
+        self._asked: tuple[Any, Reduction | None] = None, None
         self.limit = 0
         self.order: Order | None = None
 
@@ -175,8 +176,14 @@ class PaimonScanBuilder(Proxy):
 
     def _reduction_of(self, aggregation: Any) -> Reduction | None:
         """What of an aggregation can be done here, all of it or none."""
-        found = None if self.filters_rows or not self._is_version else aggregates_of(aggregation)
-        return None if found is None else Reduction(*found)
+        if self.filters_rows or not self._is_version:
+            return None
+        asked, found = self._asked
+        if asked is None or not asked.equals(aggregation):  # it comes twice, and reading it takes 50 crossings
+            parts = aggregates_of(aggregation)
+            found = None if parts is None else Reduction(*parts)
+            self._asked = aggregation, found
+        return found
 
     def _workers_reduce(self, reduction: Reduction) -> bool:
         """Whether rows have to pass Python workers, which may as well aggregate them."""
@@ -287,6 +294,8 @@ class PaimonScanBuilder(Proxy):
 
 class _Scan(Proxy):
     """What scans answer alike. Equal when they read the same rows: Spark then reads once where a query asks twice."""
+
+    KEPT = frozenset(("description", "columnarSupportMode", "readSchema", "supportedCustomMetrics", "toString"))
 
     def __init__(self, jvm: Jvm, session: SessionBridge, table: Table, plan: Plan, builder: PaimonScanBuilder) -> None:
         super().__init__(jvm)

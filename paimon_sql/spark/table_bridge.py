@@ -130,6 +130,10 @@ class _DataTable(_BridgedTable):
 class SparkTable(_DataTable, PartitionManagement):
     """A data table. Reading resolves the snapshot when a scan is built; writing always goes to the latest."""
 
+    KEPT = frozenset(
+        ("name", "columns", "capabilities", "metadataColumns", "canRenameConflictingMetadataColumns", "id", "version")
+    )
+
     def __init__(self, jvm: Jvm, session: SessionBridge, catalog: str, table: Table, options: dict[str, str]) -> None:
         super().__init__(jvm, session, table, options)
         self.catalog = catalog
@@ -211,6 +215,8 @@ class SparkTable(_DataTable, PartitionManagement):
 
 class MetadataColumn(Proxy):
     """A column that is there when asked for by name. A value: Spark asks for them in every statement."""
+
+    KEPT = frozenset(("name", "dataType", "isNullable", "comment", "metadataInJSON"))
 
     def __init__(self, jvm: Jvm, name: str, data_type: DataType) -> None:
         super().__init__(jvm)

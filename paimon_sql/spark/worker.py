@@ -11,7 +11,7 @@ import tempfile
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from functools import cache, partial
-from typing import Protocol, TypeVar
+from typing import TypeVar
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -28,7 +28,7 @@ from paimon_core.formats.required_parts import with_required_parts
 from paimon_core.maintenance.orphan_job import OrphanSearch
 from paimon_core.scan.reduction import Reduction
 from paimon_core.scan.views import View, read_view
-from paimon_core.spec.message import encode_message
+from paimon_core.spec.message import encode_message, encode_messages
 from paimon_core.spec.split import DataSplit, decode_split
 from paimon_core.store.table_store import TableStore
 from paimon_core.store.time_forms import in_microseconds
@@ -36,20 +36,12 @@ from paimon_core.write.column_updates import ColumnUpdates, EvolvedChangesWriter
 from paimon_core.write.dynamic_buckets import AssignmentBase
 from paimon_core.write.row_changes import AppendChangesWriter
 from paimon_core.write.sort_job import SortJob
-from paimon_core.write.writer import open_changes_writer, open_writer
+from paimon_core.write.writer import open_changes_writer, open_writer, written
 
 BatchFunction = Callable[[Iterator[pa.RecordBatch]], Iterable[pa.RecordBatch]]
 T = TypeVar("T")
 _SEQUENCES_PER_TASK = 2**24
 T_co = TypeVar("T_co", covariant=True)
-
-
-class _Writer(Protocol[T_co]):
-    def write(self, batch: pa.RecordBatch) -> None: ...
-
-    def finish(self) -> T_co: ...
-
-    def abort(self) -> None: ...
 
 
 def read_function(
@@ -205,13 +197,13 @@ def _write(
 ) -> Iterator[pa.RecordBatch]:
     schema = arrow_schema((*in_microseconds(store).schema.fields, *(TRACKING_FIELDS if tracked else ())))
     writer = open_writer(store, sequence_start=_own_sequence(sequence_start), base=base, tracked=tracked)
-    messages = _written(writer, (_with_types(b, schema) for b in batches))
-    yield _message(json.dumps([encode_message(m) for m in messages]).encode())
+    messages = written(writer, (_with_types(b, schema) for b in batches))
+    yield _message(encode_messages(messages).encode())
 
 
 def _write_format(store: TableStore, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     schema = arrow_schema(store.schema.fields)
-    staged = _written(FormatTableWriter(store), (_with_types(b, schema) for b in batches))
+    staged = written(FormatTableWriter(store), (_with_types(b, schema) for b in batches))
     yield _message(encode_staged_files(staged))
 
 
@@ -226,7 +218,7 @@ def _write_changes(
     schema = arrow_schema(in_microseconds(store).schema.fields)
     start = _own_sequence(sequence_start)
     writer = open_changes_writer(store, sequence_start=start, once=once, base=base, updates=updates)
-    messages = [encode_message(m) for m in _written(writer, (_with_known_types(b, schema) for b in batches))]
+    messages = [encode_message(m) for m in written(writer, (_with_known_types(b, schema) for b in batches))]
     removed = writer.removed.to_json() if isinstance(writer, AppendChangesWriter | EvolvedChangesWriter) else {}
     yield _message(json.dumps({"messages": messages, "removed": removed}).encode())
 
@@ -236,17 +228,6 @@ def _own_sequence(start: int) -> int:
     files is younger, and a merge need not read the numbers. Tasks of more rows overlap, which costs that alone."""
     task = TaskContext.get()
     return start + (task.partitionId() if task is not None else 0) * _SEQUENCES_PER_TASK
-
-
-def _written(writer: _Writer[T], batches: Iterable[pa.RecordBatch]) -> T:
-    """What the writer made of all batches; nothing is left of it where one fails."""
-    try:
-        for batch in batches:
-            writer.write(batch)
-        return writer.finish()
-    except BaseException:
-        writer.abort()
-        raise
 
 
 def _message(content: bytes) -> pa.RecordBatch:

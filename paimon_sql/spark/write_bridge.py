@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import Any
@@ -14,12 +13,12 @@ from paimon_core.commit.draft import CommitInfo
 from paimon_core.errors import CommitUnknownError, PaimonError, UnsupportedFeatureError
 from paimon_core.expressions.predicate import And, Predicate, columns
 from paimon_core.options import UPSERT_KEY
-from paimon_core.spec.message import CommitMessage, decode_message
+from paimon_core.spec.message import CommitMessage, decode_messages
 from paimon_core.spec.snapshot import Operation
 from paimon_core.store.table_store import TableStore
 from paimon_core.table import Table
 from paimon_core.write.dynamic_buckets import AssignmentBase
-from paimon_core.write.layout import clustering_columns, must_cluster, range_columns, sort_columns
+from paimon_core.write.layout import clustering_columns, may_spread, must_cluster, range_columns, sort_columns
 from paimon_sql.spark.auto_compaction import compact_after_write
 from paimon_sql.spark.filters import from_connector
 from paimon_sql.spark.jvm import PYTHON_SOURCE, SQL, Jvm
@@ -29,6 +28,7 @@ from paimon_sql.spark.session_bridge import SessionBridge
 from paimon_sql.spark.worker import write_function
 
 WRITE = f"{SQL}.connector.write"
+ANY_TASK = ", rows in any task"
 _MESSAGE = StructType([StructField("message", BinaryType())])
 
 
@@ -91,7 +91,7 @@ class PaimonWrite(Proxy):
         self.builder, self.table = builder, builder.table
 
     def description(self) -> str:
-        return f"PaimonWrite {self.table.name}"
+        return f"PaimonWrite {self.table.name}{ANY_TASK if may_spread(self.table.store) else ''}"
 
     def toBatch(self) -> Any:
         return PaimonBatchWrite(self.builder)
@@ -222,4 +222,4 @@ class PaimonBatchWrite(WorkerBatchWrite):
 
 
 def _decode(messages: Any) -> list[CommitMessage]:
-    return [decode_message(text) for m in messages for text in json.loads(bytes(m.pickledMessage()))]
+    return decode_messages(bytes(m.pickledMessage()) for m in messages)

@@ -94,7 +94,7 @@ def made_up() -> list[dict[str, Any]]:
     columns = {c: values if c == "s" else st.none() | values for c, (_, values) in COLUMNS.items()}
 
     @seed(20)
-    @settings(max_examples=ROWS, deadline=None, database=None, phases=[Phase.generate])
+    @settings(max_examples=ROWS, database=None, phases=[Phase.generate])
     @given(st.fixed_dictionaries(columns))
     def collect(row: dict[str, Any]) -> None:
         rows.append(row)

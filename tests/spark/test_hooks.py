@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import os
 import pkgutil
 import threading
 from collections.abc import Iterator
@@ -11,14 +12,16 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from py4j.protocol import Py4JJavaError
-from pyspark.errors import AnalysisException, ParseException
+from pyspark.errors import AnalysisException, IllegalArgumentException, ParseException
 from pyspark.errors.exceptions.base import PySparkException
 from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import IntegerType, StringType, StructField, StructType, TimestampNTZType, TimestampType
 
 import paimon_sql
+from paimon_core.errors import InvalidOptionError
 from paimon_sql import spark as bridge
 from paimon_sql.spark.jvm import Jvm
 from paimon_sql.spark.proxy import Proxy
@@ -157,6 +160,31 @@ def test_errors_tell_the_statement_as_it_is_written(spark: Any, text: str, told:
     with pytest.raises(ParseException) as caught:
         spark.sql(text)
     assert told in str(caught.value)
+    assert caught.value.getCondition()
+    assert "SQLSTATE" in caught.value.getMessage() or "INTT" in text
+
+
+@pytest.mark.parametrize(
+    ("text", "place"),
+    [
+        ("SELECT 'ü', ROW(1), ARRAY[1, 2], nope FROM t$files", "line 1 pos 33"),
+        ("SELECT * FROM t$files,\n t /*+ OPTIONS('scan.mode'='latest') */ WHERE nope = 1", "line 2 pos 46"),
+        ("SELECT * FROM t$files WHERE file_path IN (SELECT nope FROM t$files f)", "line 1 pos 49"),
+        ("SELECT * FROM paimon_incremental_query('t', 1, 1) x JOIN nope", "line 1 pos 57"),
+        ("SELECT a[0], 1/0 AS nope FROM (SELECT ARRAY[1, 2] AS a, ROW(1) FROM t)", "(line 1, position 14)"),
+        ("SELECT ARRAY[1, 2], ?, nope FROM t$files", "line 1 pos 23"),
+    ],
+)
+def test_errors_behind_the_parser_tell_places_of_what_is_written(spark: Any, text: str, place: str) -> None:
+    spark.sql("CREATE TABLE t (k INT, v STRING)")
+    spark.sql("INSERT INTO t VALUES (1, 'a')")
+    with pytest.raises(PySparkException) as caught:
+        spark.sql(text, args=["parameter"] if "?" in text else None).collect()
+    assert place in str(caught.value)
+    (context,) = caught.value.getQueryContext()
+    assert context.fragment() == ("1/0" if "1/0" in text else "nope")
+    start = text.index(context.fragment())
+    assert (context.startIndex(), context.stopIndex()) == (start, start + len(context.fragment()) - 1)
 
 
 def test_every_method_that_spark_can_call_is_there(spark: Any) -> None:
@@ -552,6 +580,33 @@ def test_proxies_are_equal_where_they_mean_the_same(spark: Any) -> None:
     assert not spark.catalog.isCached("t")
 
 
+def test_what_never_changes_is_asked_once(spark: Any) -> None:
+    asked: list[str] = []
+
+    class Source(Proxy):
+        KEPT = frozenset(("call", "toString"))
+
+        def call(self) -> Any:
+            asked.append("call")
+            if len(asked) == 1:
+                raise InvalidOptionError("not yet")
+
+        def toString(self) -> str:
+            return f"asked {len(asked)}"
+
+        class Java:
+            implements = ["java.util.concurrent.Callable"]
+
+    jvm = Jvm(spark.sparkContext)
+    source = jvm.kept(Source(jvm))
+    with pytest.raises(IllegalArgumentException, match="not yet"):
+        source.call()
+    assert [source.call(), source.call(), source.toString()] == [None, None, "asked 2"]
+    jvm.kept(Source(jvm)).call()
+    assert [str(source.toString()), asked] == ["asked 2", ["call"] * 3], "each has its own answers"
+    assert jvm.kept("text") == "text"
+
+
 # -- writes ---------------------------------------------------------------------------------------------------------
 
 
@@ -563,6 +618,48 @@ def test_rows_are_distributed_and_sorted_by_spark(spark: Any) -> None:
     keyed = plan(spark, f"INSERT INTO keyed {source}")
     assert "hashpartitioning(p#" in keyed and "Sort [p#" in keyed and keyed.index("Sort") < keyed.index("Exchange")
     assert "hashpartitioning" not in plan(spark, "INSERT INTO plain SELECT CAST(id AS INT), 'v' FROM range(10)")
+
+
+def test_loads_of_large_files_are_not_shuffled(spark: Any, tmp_path: Path) -> None:
+    """The rows of a key meet several tasks then: the last one of the files counts."""
+    group, path = 40_000, f"{tmp_path}/large.parquet"
+    noise = pa.py_buffer(os.urandom(300 * group))
+    pad = pa.FixedSizeBinaryArray.from_buffers(pa.binary(300), group, [None, noise])
+    with pq.ParquetWriter(path, pa.schema({"k": pa.int32(), "v": pa.int32(), "pad": pa.binary(300)})) as writer:
+        for start in (0, group):
+            place = pa.array(range(start, start + group), pa.int32())
+            writer.write_table(
+                pa.table([pa.array([i % 1_000 for i in range(group)], pa.int32()), place, pad], writer.schema)
+            )
+    spark.read.parquet(path).limit(10).write.parquet(f"{tmp_path}/small")
+    spark.read.parquet(path).drop("pad").limit(10).write.json(f"{tmp_path}/json")
+    columns = "(k INT, v INT, pad BINARY)"
+    spark.sql(f"CREATE TABLE t {columns} {KEYED}")
+    spark.sql(f"CREATE TABLE narrow (k INT, v INT) {KEYED}")
+    spark.sql(f"CREATE TABLE dynamic {columns} TBLPROPERTIES ('primary-key' = 'k', 'bucket' = '-1')")
+    spark.sql(f"CREATE TABLE parts {columns} PARTITIONED BY (v) TBLPROPERTIES ('primary-key' = 'v,k', 'bucket' = '1')")
+    unshuffled = {
+        f"INSERT INTO t SELECT * FROM parquet.`{path}`": True,
+        f"INSERT INTO t (pad, v, k) SELECT pad, v + 1, k FROM parquet.`{path}`": True,
+        f"INSERT OVERWRITE t SELECT * FROM parquet.`{path}`": True,
+        f"INSERT INTO t SELECT * FROM parquet.`{path}` WHERE v > 5": False,
+        f"INSERT INTO t SELECT * FROM parquet.`{path}` UNION ALL SELECT * FROM parquet.`{path}`": False,
+        f"INSERT INTO narrow SELECT k, v FROM parquet.`{path}`": False,
+        f"INSERT INTO narrow SELECT k, v FROM json.`{tmp_path}/json`": False,
+        f"INSERT INTO t SELECT * FROM parquet.`{tmp_path}/small`": False,
+        f"INSERT INTO dynamic SELECT * FROM parquet.`{path}`": False,
+        f"INSERT INTO parts SELECT * FROM parquet.`{path}`": False,
+        "INSERT INTO t SELECT id, id, NULL FROM range(100000)": False,
+    }
+    assert {q: "Exchange" not in plan(spark, q) for q in unshuffled} == unshuffled
+    other = spark.newSession()
+    other.sql("SET spark.sql.catalog.paimon = paimon_sql.SparkCatalog")
+    other.conf.set("spark.sql.catalog.paimon.warehouse", spark.conf.get("spark.sql.catalog.paimon.warehouse"))
+    load = f"INSERT INTO paimon.default.t SELECT * FROM parquet.`{path}`"
+    assert "Exchange" not in plan(other, load)
+    other.sql(load)
+    assert rows(spark, "SELECT count(*), min(v), max(v) FROM t") == [(1_000, 2 * group - 1_000, 2 * group - 1)]
+    assert rows(spark, "SELECT count(*) FROM `t$files`") == [(4,)], "two tasks, each of both buckets"
 
 
 def test_batches_for_python_are_bounded_by_rows_during_a_write(spark: Any, monkeypatch: pytest.MonkeyPatch) -> None:

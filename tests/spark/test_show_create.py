@@ -64,7 +64,7 @@ def parts(schema: TableSchema) -> Sequence[Any]:
 def test_what_it_prints_makes_an_equal_table(spark: Any, warehouse: str) -> None:
     catalog, table = load_catalog({"warehouse": warehouse}), Identifier("default", "t")
 
-    @settings(max_examples=12, deadline=None, suppress_health_check=list(HealthCheck), database=None)
+    @settings(max_examples=12, suppress_health_check=list(HealthCheck), database=None)
     @given(tables())
     def recreate(schema: TableSchema) -> None:
         catalog.create_table(table, schema)

@@ -9,7 +9,8 @@ from paimon_core.errors import InvalidOptionError
 from paimon_core.options import Option, TableOptions
 
 ALL = [o for o in vars(options).values() if isinstance(o, Option)]
-NUMBERS = {"0": 0, "-1": -1, "+5": 5, " 12 ": 12, "007": 7, "9" * 18: 10**18 - 1}
+NUMBERS = {"0": 0, "-1": -1, "+5": 5, " 12 ": 12, "007": 7, "2147483647": 2**31 - 1}
+LONGS = NUMBERS | {"9" * 18: 10**18 - 1, "9223372036854775807": 2**63 - 1, "-9223372036854775808": -(2**63)}
 SIZES = {
     "0": 0,
     "5": 5,
@@ -26,6 +27,7 @@ SIZES = {
     "1 gibibytes": 2**30,
     "2t": 2**41,
     "2 TB": 2**41,
+    "9223372036854775807 b": 2**63 - 1,
     "1 tebibytes": 2**40,
 }
 DURATIONS = {
@@ -58,6 +60,7 @@ FOLDERS = {"data": "data", "/data/": "data", "a/b c/ä": "a/b c/ä", "..a": "..a
 LEVELS: dict[str, dict[int, str]] = {"": {}, "0:avro": {0: "avro"}, " 0:lz4, 5: zstd ,": {0: "lz4", 5: "zstd"}}
 GOOD: dict[Any, dict[str, Any]] = {
     options.integer: NUMBERS,
+    options.long_integer: LONGS,
     options.memory_size: SIZES,
     options.duration: DURATIONS,
     options.boolean: BOOLEANS,
@@ -69,9 +72,14 @@ GOOD: dict[Any, dict[str, Any]] = {
     str.strip: {"": "", " b ": "b"},
     str.lower: {"Parquet": "parquet", "TRUNCATE(16)": "truncate(16)"},
 }
+NO_NUMBERS = ("", "x", "1.5", "1e3", "1_000", "0x10", "- 1", "٣", "9" * 19, "1;2")
 BAD: dict[Any, tuple[tuple[str, ...], str]] = {
-    options.integer: (("", "x", "1.5", "1e3", "1_000", "0x10", "- 1", "٣", "9" * 19, "1;2"), "a whole number"),
-    options.memory_size: (("", "mb", "-1", "1.5 mb", "1 pb", "1 mb 2", "1 m b", "1\n2", "٣ mb", "9" * 5000), "a size"),
+    options.integer: ((*NO_NUMBERS, "2147483648", "-2147483649"), "a whole number"),
+    options.long_integer: ((*NO_NUMBERS, "9223372036854775808"), "a whole number"),
+    options.memory_size: (
+        ("", "mb", "-1", "1.5 mb", "1 pb", "1 mb 2", "1 m b", "1\n2", "٣ mb", "9" * 19, "8388608 tb", "9" * 5000),
+        "a size",
+    ),
     options.duration: (("", "s", "-1 s", "1.5 s", "1 week", "1h30m", "1us", "٣ s", "9" * 5000), "a duration"),
     options.boolean: (("", "yes", "1", "t", "truefalse"), "true or false"),
     options.by_level: (("zero:lz4", "lz4", "0", "0:", "1:a,b"), "levels and values"),

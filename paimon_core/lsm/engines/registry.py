@@ -6,7 +6,6 @@ Source: Paimon's pages "Merge Engines", "Partial Update", "Aggregation", "First 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from functools import partial
 from types import MappingProxyType
 
@@ -40,11 +39,10 @@ from paimon_core.options import (
     names,
 )
 from paimon_core.spec.schema import TableSchema
-from paimon_core.spec.types import DataField
+from paimon_core.spec.types import NESTED_KINDS, DataField
 
 MergeEngine = Callable[[KeyedRows, bool], pa.RecordBatch]
 _GROUP_SUFFIX = ".sequence-group"
-_IGNORE_DELETE_ALIASES = ("first-row.ignore-delete", "deduplicate.ignore-delete", "partial-update.ignore-delete")
 
 
 def merge_engine(schema: TableSchema, options: TableOptions) -> MergeEngine:
@@ -55,12 +53,6 @@ def merge_engine(schema: TableSchema, options: TableOptions) -> MergeEngine:
 def keeps_rows(options: TableOptions) -> bool:
     """Whether the row of a key is one that was written, so that a filter can tell from a file's values."""
     return options[MERGE_ENGINE] in ("deduplicate", "first-row")
-
-
-def ignores_delete(options: TableOptions) -> bool:
-    """`ignore-delete`, also by the names it had per merge engine."""
-    found = (k for k in (IGNORE_DELETE.key, *_IGNORE_DELETE_ALIASES) if k in options.values)
-    return options[replace(IGNORE_DELETE, key=next(found, IGNORE_DELETE.key))]
 
 
 def columns_to_merge(schema: TableSchema, options: TableOptions, wanted: frozenset[str]) -> frozenset[str]:
@@ -89,11 +81,11 @@ def check_kinds(engine: MergeEngine, kinds: NDArray[np.int8]) -> None:
 
 
 def _deduplicate(schema: TableSchema, options: TableOptions) -> MergeEngine:
-    return partial(deduplicate, ignore_delete=ignores_delete(options))
+    return partial(deduplicate, ignore_delete=options[IGNORE_DELETE])
 
 
 def _first_row(schema: TableSchema, options: TableOptions) -> MergeEngine:
-    return partial(first_row, ignore_delete=ignores_delete(options))
+    return partial(first_row, ignore_delete=options[IGNORE_DELETE])
 
 
 def _aggregation(schema: TableSchema, options: TableOptions) -> Aggregation:
@@ -123,7 +115,7 @@ def _partial_update(schema: TableSchema, options: TableOptions) -> PartialUpdate
     engine = PartialUpdate(
         functions={f.name: _updated(schema, options, f, groups) for f in schema.fields},
         groups=groups,
-        ignore_delete=ignores_delete(options),
+        ignore_delete=options[IGNORE_DELETE],
         remove_on_delete=options[PARTIAL_UPDATE_REMOVE_ON_DELETE],
     )
     conflicts = (
@@ -188,7 +180,7 @@ def _sequence_groups(schema: TableSchema, options: TableOptions) -> tuple[Sequen
             raise InvalidOptionError(f"Option {key!r} names no column: name those that the group orders.")
         protected = tuple(n for n in dict.fromkeys(names(value)) if n not in sequence)
         for name in sequence + protected:
-            _check_group_column(schema, key, name, taken)
+            _check_group_column(schema, key, name, taken, orders=name in sequence)
         taken |= {*sequence, *protected}
         bare = SequenceGroup(sequence, protected)
         aggregated = tuple(n for n in protected if _own_function(schema, options, n, (bare,)))
@@ -202,7 +194,7 @@ def _sequence_groups(schema: TableSchema, options: TableOptions) -> tuple[Sequen
     return tuple(groups)
 
 
-def _check_group_column(schema: TableSchema, option: str, name: str, taken: set[str]) -> None:
+def _check_group_column(schema: TableSchema, option: str, name: str, taken: set[str], *, orders: bool) -> None:
     problem = None
     if name not in schema.field_by_name:
         problem = f"there is no such column; the columns are {', '.join(schema.field_by_name)}"
@@ -210,6 +202,8 @@ def _check_group_column(schema: TableSchema, option: str, name: str, taken: set[
         problem = "primary key columns are in no sequence group"
     elif name in taken:
         problem = "it is in another sequence group"
+    elif orders and (kind := schema.field_by_name[name].type).kind in NESTED_KINDS:
+        problem = f"a column of type {kind.sql()} orders no rows"
     if problem is not None:
         raise InvalidOptionError(f"Option {option!r} cannot name {name!r}: {problem}.")
 

@@ -17,6 +17,7 @@ from paimon_core.lsm.functions.field_options import FieldOptions
 from paimon_core.lsm.functions.steps import RETRACT, Steps
 from paimon_core.spec.types import (
     MAX_LENGTH,
+    NESTED_KINDS,
     CollectionType,
     DataField,
     DataType,
@@ -28,8 +29,8 @@ from paimon_core.spec.types import (
 
 Kernel = Callable[[pa.Array, Steps], pa.Array]
 _INTEGERS = frozenset((Kind.TINYINT, Kind.SMALLINT, Kind.INT, Kind.BIGINT))
+_UNORDERED = NESTED_KINDS | {Kind.BOOLEAN}  # which Java does not compare
 _NUMBERS = _INTEGERS | {Kind.FLOAT, Kind.DOUBLE, Kind.DECIMAL}
-_NESTED = frozenset((Kind.ARRAY, Kind.MAP, Kind.MULTISET, Kind.ROW, Kind.VARIANT))
 PRIMARY_KEY, LAST_VALUE, LAST_NON_NULL_VALUE = "primary-key", "last_value", "last_non_null_value"
 
 
@@ -186,7 +187,7 @@ def _number(kernel: Kernel) -> _Definition:
 
 
 def _comparable(kernel: Kernel) -> _Definition:
-    return _Definition(_fixed(kernel), lambda t: t.kind not in _NESTED, "types that compare")
+    return _Definition(_fixed(kernel), lambda t: t.kind not in _UNORDERED, "types that compare, BOOLEAN not among them")
 
 
 def _boolean(kernel: Kernel) -> _Definition:

@@ -243,6 +243,15 @@ def scripted(tmp_path: Path, *script: str) -> tuple[TableStore, Scripted]:
     return store, Scripted(store, list(script))
 
 
+@pytest.mark.parametrize(("timeout", "calls"), [("0 ms", 1), ("1 h", 3)])
+def test_a_commit_that_takes_too_long_is_not_tried_again(tmp_path: Path, timeout: str, calls: int) -> None:
+    store, publisher = scripted(tmp_path, "lost", "lost", "lost")
+    hurried = store.with_options({"commit.timeout": timeout})
+    with pytest.raises(CommitConflictError, match=f"{calls} commits in a row lost the race"):
+        commit(hurried, [message(store, data_file(store, 1, 1))], info(), publisher)
+    assert len(publisher.calls) == calls
+
+
 @pytest.mark.parametrize(
     ("script", "calls"),
     [

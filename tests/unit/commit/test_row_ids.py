@@ -15,7 +15,7 @@ from tests.support.tables import data_file, new_store
 IDS = ("k", "_ROW_ID", "_SEQUENCE_NUMBER")
 
 
-@settings(max_examples=50, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=50, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     kinds=st.lists(st.tuples(st.sampled_from(["new", "rewritten", "partial", "compacted", "gone"]), st.integers(1, 9))),
     start=st.integers(14, 100),  # above those that the files know
@@ -51,7 +51,7 @@ def test_new_rows_get_ids_without_gaps(kinds: list[tuple[str, int]], start: int,
     assert end == expected
 
 
-@settings(max_examples=50, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=50, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(partitions=st.lists(st.sampled_from([b"a", b"b", b"c"])))
 def test_ids_of_a_partition_follow_one_another(partitions: list[bytes], tmp_path: Path) -> None:
     store = new_store(tmp_path / str(len(list(tmp_path.iterdir()))), **{"row-tracking.enabled": "true"})

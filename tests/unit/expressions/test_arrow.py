@@ -82,7 +82,7 @@ def test_rows_kept(predicate: Predicate, expected: int | None) -> None:
     assert kept(predicate) == expected
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(predicates, st.fixed_dictionaries({n: st.none() | d for n, d in DOMAINS.items() if n != "ts"}))
 def test_never_loses_a_match(predicate: Predicate, row: dict[str, Any]) -> None:
     condition = to_arrow(predicate, SCHEMA)

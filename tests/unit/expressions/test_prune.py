@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from paimon_core.expressions.predicate import And, Compare, In, IsNotNull, IsNull, Not, Or, Predicate, StartsWith
@@ -89,7 +89,6 @@ predicates = st.recursive(
 rows = st.lists(st.fixed_dictionaries({n: st.none() | d for n, d in DOMAINS.items()}), max_size=4)
 
 
-@settings(deadline=None)
 @given(predicates, rows, st.booleans(), st.booleans())
 def test_never_prunes_a_matching_row(
     predicate: Predicate, data: list[dict[str, Any]], with_bounds: bool, with_nulls: bool

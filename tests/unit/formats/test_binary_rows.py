@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from paimon_core.formats.arrow_types import arrow_field
@@ -26,13 +26,11 @@ def check(types: tuple[DataType, ...], columns: list[pa.Array]) -> None:
 
 
 @pytest.mark.parametrize("data_type", KEY_TYPES, ids=str)
-@settings(deadline=None)
 @given(st.data())
 def test_one_column(data_type: DataType, data: st.DataObject) -> None:
     check((data_type,), data.draw(columns_of((data_type,))))
 
 
-@settings(deadline=None)
 @given(st.data())
 def test_several_columns(data: st.DataObject) -> None:
     types = tuple(data.draw(st.lists(st.sampled_from(KEY_TYPES), min_size=2, max_size=5)))

@@ -131,7 +131,7 @@ def test_every_pair_that_is_allowed_is_read(source: DataType, target: DataType) 
     assert (found.type, len(found), found[1].is_valid) == (arrow_type(target), 2, False)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(st.integers(-(10**38) + 1, 10**38 - 1), st.integers(0, 38), st.integers(1, 38), st.data())
 def test_decimals_round_half_up_and_overflow_to_null(digits: int, scale: int, precision: int, data: Any) -> None:
     target = DecimalType(precision=precision, scale=data.draw(st.integers(0, precision)))
@@ -144,7 +144,7 @@ def test_decimals_round_half_up_and_overflow_to_null(digits: int, scale: int, pr
     assert found == (expected if fits else None)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(st.floats())
 def test_numbers_as_text_are_the_same_numbers(value: float) -> None:
     (text,) = cast("DOUBLE", "STRING", [value]).to_pylist()

@@ -57,7 +57,7 @@ def outcome(decode: Callable[[], Any]) -> Any:
 
 
 @pytest.mark.parametrize("codec", ["null", "deflate", "zstandard"])
-@settings(deadline=timedelta(seconds=5), max_examples=60, suppress_health_check=[HealthCheck.too_slow])
+@settings(deadline=timedelta(seconds=30), max_examples=60, suppress_health_check=[HealthCheck.too_slow])
 @given(st.data())
 def test_damaged_manifests_by_columns(codec: str, data: st.DataObject) -> None:
     content = data.draw(damaged(st.sampled_from(SMALL).map(lambda entries: encode_manifest(entries, codec))))
@@ -67,7 +67,7 @@ def test_damaged_manifests_by_columns(codec: str, data: st.DataObject) -> None:
 
 @pytest.mark.parametrize("form", ["parquet", "orc"])
 @pytest.mark.parametrize("kind", ["manifest", "manifest list", "index manifest"])
-@settings(deadline=timedelta(seconds=5), max_examples=30, suppress_health_check=[HealthCheck.too_slow])
+@settings(deadline=timedelta(seconds=30), max_examples=30, suppress_health_check=[HealthCheck.too_slow])
 @given(st.data())
 def test_damaged_files_of_columns(kind: str, form: str, data: st.DataObject) -> None:
     records: dict[str, tuple[Record, int, list[Any]]] = {

@@ -88,7 +88,7 @@ def answers(columns: EntryColumns) -> list[Any]:
     return [*(p.tolist() for p in plain), columns.max_sequence_numbers.tolist(), partitions, in_words, bounds]
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(st.lists(entries, max_size=6), st.sampled_from(["null", "deflate", "zstandard"]))
 def test_columns_are_those_of_the_entries(made: list[ManifestEntry], codec: str) -> None:
     columns = decode_entries("f", encode_manifest(made, codec))
@@ -110,7 +110,7 @@ def test_columns_of_files_that_java_wrote(folder: str) -> None:
             )
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(st.lists(st.lists(entries, max_size=6), max_size=3))
 def test_live_rows_are_the_live_entries(manifests: list[list[ManifestEntry]]) -> None:
     columns = [decode_entries("f", encode_manifest(m)) for m in manifests]

@@ -7,7 +7,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from paimon_core.formats.equality import values_equal
@@ -38,7 +38,6 @@ def same(one: Any, other: Any) -> bool:
 
 @pytest.mark.parametrize(("arrow", "values"), CASES, ids=[str(c[0]) for c in CASES])
 def test_as_python_compares(arrow: pa.DataType, values: st.SearchStrategy[Any]) -> None:
-    @settings(deadline=None)
     @given(st.lists(st.tuples(values, values), max_size=6), st.integers(0, 3))
     def check(pairs: list[tuple[Any, Any]], skipped: int) -> None:
         one, other = (pa.array([p[i] for p in pairs], arrow).slice(skipped) for i in (0, 1))

@@ -95,7 +95,7 @@ def test_runs_of_the_specification(text: str) -> None:
         decode_runs(bytes.fromhex(text)[:-1])
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.lists(st.sampled_from([0, 1, 5, 1000, 2**31, 2**40]) | st.integers(0, 300), max_size=600), st.integers(1, 9))
 def test_nanoseconds_are_runs(counts: list[int], repeat: int) -> None:
     numbers = [n for n in counts for _ in range(repeat)][:600]

@@ -69,7 +69,7 @@ def one_field(data_type: DataType) -> list[DataField]:
 
 
 @pytest.mark.parametrize("data_type", KEY_TYPES, ids=str)
-@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.data())
 def test_atomic_types_come_back(data_type: DataType, tmp_path: Path, data: st.DataObject) -> None:
     fields = one_field(data_type)

@@ -33,7 +33,7 @@ def request_of_file(request: pytest.FixtureRequest, tmp_path_factory: pytest.Tem
     return ReadRequest(path, FIELDS, stored=lambda: FIELDS, max_rows=7)
 
 
-@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(chosen=st.sets(st.integers(0, ROWS - 1)))
 def test_exactly_the_rows_chosen(request_of_file: ReadRequest, chosen: set[int]) -> None:
     rows = np.array(sorted(chosen), dtype=np.int64)

@@ -81,7 +81,7 @@ def test_a_value_that_does_not_convert_names_its_column() -> None:
         evolution.apply(batch)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(st.lists(st.integers(0, 5), unique=True, min_size=1), st.lists(st.integers(0, 9), unique=True, min_size=1))
 def test_any_selection_of_columns(stored: list[int], wanted: list[int]) -> None:
     then = tuple(field(i, f"then{i}", INT) for i in stored)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from paimon_core.formats.arrow_types import arrow_type
@@ -63,7 +63,6 @@ def decoded(column: pa.Array) -> list[Any]:
     return ["absent" if v is None else decode(v["value"], v["metadata"]) for v in column.to_pylist()]
 
 
-@settings(deadline=None)
 @given(st.lists(DOCUMENTS | st.just("absent"), max_size=8), st.sampled_from([SHAPE, [SHAPE], pa.int64()]))
 def test_whole_columns_are_as_value_by_value(documents: list[Any], shape: Any) -> None:
     column = shredded(["absent", *documents], shape)
@@ -132,7 +131,6 @@ def test_damaged_ones_are_refused(parts: dict[str, Any], why: str) -> None:
         conform(column, V)
 
 
-@settings(deadline=None)
 @given(st.data())
 def test_changed_bytes_never_hang_nor_crash(data: st.DataObject) -> None:
     document = {"a": 1, "rest": {"x": [1, "a"]}, "z": "text"}

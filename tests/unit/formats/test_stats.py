@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from paimon_core.errors import InvalidOptionError
@@ -15,7 +15,6 @@ from paimon_core.spec.types import INT, STRING, CollectionType, DataField, Kind
 FIELDS = [DataField(id=i, name=n, type=t) for i, (n, t) in enumerate({"a": INT, "s": STRING, "b": INT}.items())]
 
 
-@settings(deadline=None)
 @given(st.text() | st.binary(), st.integers(1, 4))
 def test_truncated_bounds_still_bound(value: str | bytes, length: int) -> None:
     cut = StatsMode(length=length).apply(ColumnStats(value, value, 0))

@@ -68,7 +68,7 @@ def fields_of(*types: DataType) -> list[DataField]:
 
 @pytest.mark.parametrize("name", TEXTS)
 @pytest.mark.parametrize("data_type", [t for t in KEY_TYPES if "(9)" not in str(t)], ids=str)
-@settings(max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@settings(max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.data())
 def test_values_come_back(name: str, data_type: DataType, tmp_path: Path, data: st.DataObject) -> None:
     fields, path = fields_of(INT, data_type), tmp_path / f"f.{name}"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pyarrow as pa
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from paimon_core.lsm.diff import changelog, difference
@@ -26,7 +26,6 @@ def log(rows: pa.RecordBatch) -> list[tuple[str, tuple[str, int], int | None]]:
     return [(KINDS[r["_VALUE_KIND"]], (r["a"], r["b"]), r["v"]) for r in rows.to_pylist()]
 
 
-@settings(deadline=None)
 @given(STATES, STATES, st.booleans())
 def test_a_changelog_turns_one_state_into_the_other(before: State, after: State, deduplicate: bool) -> None:
     found = log(changelog(batch(before), batch(after), ("a", "b"), ("v",) if deduplicate else None))
@@ -41,7 +40,6 @@ def test_a_changelog_turns_one_state_into_the_other(before: State, after: State,
     assert found == expected
 
 
-@settings(deadline=None)
 @given(STATES, STATES, st.sets(KEYS))
 def test_a_difference_is_what_is_new(before: State, after: State, deleted: set[tuple[str, int]]) -> None:
     kinds = dict.fromkeys(deleted & after.keys(), 3)
@@ -51,7 +49,6 @@ def test_a_difference_is_what_is_new(before: State, after: State, deleted: set[t
     assert len(found) == len(expected) and set(found) == expected
 
 
-@settings(deadline=None)
 @given(st.lists(st.lists(STATES, max_size=3), max_size=3))
 def test_windows_hold_each_key_once_per_run(runs: list[list[State]]) -> None:
     merged: list[State] = [{k: v for state in run for k, v in state.items()} for run in runs]

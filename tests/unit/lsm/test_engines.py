@@ -107,14 +107,14 @@ def histories(columns: Mapping[str, st.SearchStrategy[Any]], kinds: Sequence[int
 WITH_DELETES = (0, 0, 0, 2, 1, 3)
 
 
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(histories({"a": small, "b": small}, WITH_DELETES), st.booleans())
 def test_deduplicate(rows: History, ignore_delete: bool) -> None:
     options = {"ignore-delete": str(ignore_delete)}
     check({"a": INT, "b": INT}, options, rows, lambda r: models.deduplicate(r, ignore_delete))
 
 
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(histories({"a": small, "b": small}, WITH_DELETES), st.booleans())
 def test_first_row(rows: History, ignore_delete: bool) -> None:
     options = {"merge-engine": "first-row", "first-row.ignore-delete": str(ignore_delete)}
@@ -122,7 +122,7 @@ def test_first_row(rows: History, ignore_delete: bool) -> None:
 
 
 @pytest.mark.parametrize("name", TYPES)
-@settings(deadline=None, max_examples=25)
+@settings(max_examples=25)
 @given(st.data())
 def test_aggregate_functions(name: str, data: st.DataObject) -> None:
     kind, values = TYPES[name]
@@ -140,7 +140,7 @@ def test_aggregate_functions(name: str, data: st.DataObject) -> None:
     check({"v": kind}, options, rows, model)
 
 
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(histories({"a": small, "b": small}, WITH_DELETES), st.sampled_from(["", "ignore", "remove"]))
 def test_partial_update(rows: History, deletes: str) -> None:
     options = {
@@ -152,7 +152,7 @@ def test_partial_update(rows: History, deletes: str) -> None:
     check({"a": INT, "b": INT}, options, rows, model.merge)
 
 
-@settings(deadline=None, max_examples=100)
+@settings(max_examples=100)
 @given(
     histories(dict.fromkeys(("g", "h", "i", "a", "b", "c", "d"), small), WITH_DELETES),
     st.sampled_from([(), (0,), (1,), (0, 1)]),
@@ -174,7 +174,7 @@ def test_sequence_groups(rows: History, removing: tuple[int, ...], ignore_delete
 
 
 @pytest.mark.parametrize("name", TYPES)
-@settings(deadline=None, max_examples=25)
+@settings(max_examples=25)
 @given(st.data())
 def test_functions_in_sequence_groups(name: str, data: st.DataObject) -> None:
     kind, values = TYPES[name]

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from paimon_core.formats.binary_rows import row_values
@@ -23,7 +23,6 @@ def python_key(types: tuple[DataType, ...], columns: list[pa.Array], row: int) -
     return key_order(row_values(batch, row, fields))
 
 
-@settings(deadline=None)
 @given(st.data())
 def test_folded_words_order_rows_as_keys_do(data: st.DataObject) -> None:
     choice = st.sampled_from(KEY_TYPES).map(lambda t: t.with_nullable(False))
@@ -38,7 +37,6 @@ def test_folded_words_order_rows_as_keys_do(data: st.DataObject) -> None:
 
 
 @pytest.mark.parametrize("data_type", [t for t in KEY_TYPES if t.kind in (Kind.VARCHAR, Kind.BIGINT, Kind.DOUBLE)])
-@settings(deadline=None)
 @given(st.data())
 def test_upper_bound_counts_rows_up_to_a_key_of_another_batch(data_type: DataType, data: st.DataObject) -> None:
     values = physical_values(data_type)

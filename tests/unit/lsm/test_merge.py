@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pyarrow as pa
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from paimon_core.lsm.engines.deduplicate import deduplicate
@@ -41,7 +41,6 @@ def merged(runs: list[list[Row]], size: int, rules: MergeSpec) -> list[Row]:
     return [tuple(row.values()) for batch in result for row in batch.to_pylist()]  # type: ignore[misc]
 
 
-@settings(deadline=None)
 @given(st.lists(run_rows, max_size=5), st.integers(1, 5), st.booleans(), st.booleans(), st.booleans())
 def test_merge_equals_a_dictionary(
     given_runs: list[dict[Any, Any]], size: int, drop_delete: bool, by_field: bool, newest_first: bool

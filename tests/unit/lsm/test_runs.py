@@ -6,7 +6,7 @@ import math
 from random import Random
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from paimon_core.errors import CorruptFileError
@@ -32,7 +32,6 @@ def file(low: int, high: int, name: str = "f") -> DataFileMeta:
 spans = st.tuples(st.integers(0, 30), st.integers(0, 8)).map(lambda t: (t[0], t[0] + t[1]))
 
 
-@settings(deadline=None)
 @given(st.lists(spans, max_size=12))
 def test_sections_are_disjoint_and_runs_minimal(ranges: list[tuple[int, int]]) -> None:
     files = [file(low, high, str(i)) for i, (low, high) in enumerate(ranges)]
@@ -52,7 +51,6 @@ def test_sections_are_disjoint_and_runs_minimal(ranges: list[tuple[int, int]]) -
         assert len(section) == deepest
 
 
-@settings(deadline=None)
 @given(st.lists(spans, max_size=12), st.randoms())
 def test_sections_do_not_depend_on_the_order_of_files(ranges: list[tuple[int, int]], random: Random) -> None:
     files = [file(low, high, str(i)) for i, (low, high) in enumerate(ranges)]

@@ -46,7 +46,7 @@ def clean_up(history: History) -> None:
     assert find_orphans(history.fresh(), FOREVER).paths == ()
 
 
-@settings(max_examples=8, deadline=None)
+@settings(max_examples=8)
 @given(dice=st.randoms(use_true_random=False), steps=st.integers(5, 30))
 def test_histories_with_changelogs(dice: random.Random, steps: int) -> None:
     with tempfile.TemporaryDirectory() as folder:
@@ -57,7 +57,7 @@ def test_histories_with_changelogs(dice: random.Random, steps: int) -> None:
         clean_up(history)
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @given(dice=st.randoms(use_true_random=False), steps=st.integers(3, 12), data=st.data())
 def test_killed_anywhere(dice: random.Random, steps: int, data: st.DataObject) -> None:
     """Steps that die at a call of their own, one after the other, and others that do not."""

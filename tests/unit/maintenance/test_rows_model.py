@@ -313,6 +313,4 @@ def changes(store: TableStore, told: str) -> Iterator[str]:
 
 
 TestHistories = Histories.TestCase
-TestHistories.settings = settings(
-    max_examples=8, stateful_step_count=25, deadline=None, suppress_health_check=list(HealthCheck)
-)
+TestHistories.settings = settings(max_examples=8, stateful_step_count=25, suppress_health_check=list(HealthCheck))

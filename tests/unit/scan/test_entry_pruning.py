@@ -104,7 +104,7 @@ def parts(draw: st.DrawFn) -> Predicate:
     return Compare(name, draw(st.sampled_from(["=", "<", "<=", ">", ">=", "<=>", "!="])), draw(asked))
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.data())
 def test_columns_exclude_what_statistics_exclude(data: st.DataObject) -> None:
     store = make_store(Path(tempfile.gettempdir()), COLUMNS)

@@ -51,7 +51,7 @@ def column(data_type: DataType, *parts: IndexedRows, others: Sequence[int] = (),
 
 @pytest.mark.parametrize("kind", ENCODE)
 @pytest.mark.parametrize("of", TYPES)
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=12)
 @given(data=st.data())
 def test_no_matching_row_is_lost(of: str, kind: str, data: st.DataObject) -> None:
     data_type, domain = COLUMNS[of]
@@ -69,7 +69,7 @@ def test_no_matching_row_is_lost(of: str, kind: str, data: st.DataObject) -> Non
 
 
 @pytest.mark.parametrize("kind", ENCODE)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(data=st.data())
 def test_simple_types_are_told_exactly(kind: str, data: st.DataObject) -> None:
     of = data.draw(st.sampled_from(["int", "string", "double", "boolean", "micros", "long decimal"]))

@@ -53,7 +53,7 @@ def test_a_filter_on_values_does_not_bring_back_older_rows(tmp_path: Path) -> No
     assert read_rows(store, live, predicate=Compare("k", "=", 1)) == [(1, 7)]
 
 
-@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     predicates,
     st.lists(st.fixed_dictionaries({n: st.none() | DOMAINS[n] for n in ("int", "float", "str", "bool")}), max_size=8),

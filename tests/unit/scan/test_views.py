@@ -82,7 +82,7 @@ def test_append_tables_have_inserts_only(tmp_path: Path) -> None:
     assert rows(store, View.BINLOG, split, "rowkind", "v") == [("+I", ["a"]), ("+I", ["b"])]
 
 
-@settings(max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@settings(max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(st.lists(st.sampled_from(["+I", "-D", "-U +U"]), min_size=1, max_size=5), min_size=1, max_size=3))
 def test_updates_are_packed(tmp_path: Path, files: list[list[str]]) -> None:
     store = keyed(tmp_path, changelog_producer="input")

@@ -137,7 +137,6 @@ def test_wide_rows(values: list[int | None]) -> None:
     assert decode_row(types, encode_row(types, values)) == tuple(values)
 
 
-@settings(deadline=None)
 @given(rows())
 def test_what_is_written_is_read(row: tuple[tuple[DataType, ...], tuple[Any, ...]]) -> None:
     types, values = row
@@ -148,7 +147,7 @@ def test_what_is_written_is_read(row: tuple[tuple[DataType, ...], tuple[Any, ...
 
 
 @pytest.mark.parametrize("data_type", TYPES, ids=str)
-@settings(deadline=None, max_examples=30)
+@settings(max_examples=30)
 @given(st.data())
 def test_each_type_both_ways(data_type: DataType, data: st.DataObject) -> None:
     value = data.draw(st.none() | values_of(data_type))
@@ -214,7 +213,6 @@ def test_the_field_count_must_be_that_of_the_types() -> None:
         encode_row([INT], [1, 2])
 
 
-@settings(deadline=None)
 @given(rows(max_size=5))
 @example(((DecimalType(precision=38), TimeType(Kind.TIMESTAMP, precision=9), STRING), (Decimal(1), (1, 1), "x" * 9)))
 def test_every_truncation_is_a_value_error(row: tuple[tuple[DataType, ...], tuple[Any, ...]]) -> None:
@@ -228,7 +226,7 @@ def test_every_truncation_is_a_value_error(row: tuple[tuple[DataType, ...], tupl
         assert read == values  # what was cut off only filled up the last word
 
 
-@settings(deadline=None, max_examples=300)
+@settings(max_examples=300)
 @given(st.lists(st.sampled_from(TYPES), max_size=4), st.binary(max_size=80))
 def test_any_bytes_are_values_or_a_value_error(types: list[DataType], body: bytes) -> None:
     for data in (body, body.ljust(header_size(len(types)) + 8 * len(types) + 8, b"\0")):

@@ -5,7 +5,7 @@ from decimal import Decimal
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from paimon_core.formats.columns import byte_lengths, fixed_values, padded_bytes
@@ -28,13 +28,11 @@ def decimal_hash(unscaled: int, scale: int) -> int:
     return as_int32(31 * (-number if unscaled < 0 else number) + (scale if unscaled else 0))
 
 
-@settings(deadline=None)
 @given(st.lists(st.integers(-(2**63), 2**63 - 1), min_size=1), st.integers(1, 1000))
 def test_mod_is_never_negative(values: list[int], buckets: int) -> None:
     assert mod_bucket(np.array(values, dtype=np.int64), buckets).tolist() == [v % buckets for v in values]
 
 
-@settings(deadline=None)
 @given(st.lists(st.binary(max_size=20), min_size=1))
 def test_bytes(values: list[bytes]) -> None:
     column = pa.array(values, pa.binary())
@@ -49,7 +47,6 @@ def test_bytes(values: list[bytes]) -> None:
     assert found == expected
 
 
-@settings(deadline=None)
 @given(st.integers(0, 38), st.lists(st.integers(-(10**38) + 1, 10**38 - 1), min_size=1))
 def test_decimals(scale: int, unscaled: list[int]) -> None:
     shown = [*unscaled, *(u // 10**9 * 10**9 for u in unscaled if u > 0)]

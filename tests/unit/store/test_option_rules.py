@@ -9,6 +9,7 @@ from tests.support.tables import fields
 
 COLUMNS = fields(k=INT, v=STRING)
 KEYED = {"primary-key": "k", "bucket": "1"}
+IGNORED = "changelog-producer.row-deduplicate-ignore-fields"
 REFUSED: list[tuple[str, dict[str, str]]] = [
     ("file.format", {"file.format": "excel"}),
     ("file.format", {"file.format.per.level": "0:excel"}),
@@ -23,6 +24,24 @@ REFUSED: list[tuple[str, dict[str, str]]] = [
     ("full-compaction.delta-commits", {"changelog-producer": "lookup", "full-compaction.delta-commits": "2", **KEYED}),
     ("streaming-read-overwrite", {"streaming-read-overwrite": "true"}),
     ("streaming-read-overwrite", {"streaming-read-overwrite": "true", "changelog-producer": "lookup", **KEYED}),
+    ("sequence.snapshot-ordering", {"sequence.snapshot-ordering": "true", "write-only": "true"}),
+    ("sequence.snapshot-ordering", {"sequence.snapshot-ordering": "true", **KEYED}),
+    (
+        "sequence.snapshot-ordering",
+        {"sequence.snapshot-ordering": "true", "write-only": "true", "sequence.field": "v", **KEYED},
+    ),
+    ("changelog-producer.row-deduplicate-ignore-fields", {IGNORED: "v,w", "changelog-producer": "lookup", **KEYED}),
+    ("clustering.incremental' needs 'clustering.columns", {"clustering.incremental": "true"}),
+    ("clustering.columns", {"sink.clustering.by-columns": "w"}),
+    (
+        "clustering.incremental",
+        {
+            "clustering.incremental": "true",
+            "clustering.columns": "v",
+            "row-tracking.enabled": "true",
+            "data-evolution.enabled": "true",
+        },
+    ),
     *(
         (f"'{key}' cannot be 'x'", {key: "x", **KEYED})
         for key in (
@@ -119,6 +138,10 @@ def test_what_no_table_can_have_is_refused_by_name(named: str, options: dict[str
         {"file.format": "ORC", "snapshot.num-retained.min": "1", "snapshot.num-retained.max": "1"},
         {"snapshot.num-retained.max": "3", "target-file-row-num": "1"},
         {"streaming-read-overwrite": "true", "changelog-producer": "input", **KEYED},
+        {"compaction.offpeak.start.hour": "18", "compaction.offpeak.end.hour": "24", **KEYED},
+        {"changelog-producer": "lookup", IGNORED: "v", **KEYED},
+        {"clustering.incremental": "true", "clustering.columns": "k,v"},
+        {"sequence.snapshot-ordering": "true", "write-only": "true", **KEYED},
         {"changelog-producer": "full-compaction", "full-compaction.delta-commits": "2", **KEYED},
     ],
 )

@@ -145,7 +145,7 @@ class Model:
         return True
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(st.lists(changes, max_size=12))
 def test_columns_keep_their_identity(sequence: list[SchemaChange]) -> None:
     schema, model = new_table_schema(fields(a=INT, b=INT)), Model()

@@ -41,7 +41,7 @@ def test_the_latest_is_found_whatever_the_hint_says(store: TableStore, text: str
     assert found is not None and found.id == 3
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.binary(max_size=30) | damaged(st.just(b"3")))
 def test_hints_of_any_bytes_are_no_error(store: TableStore, data: bytes) -> None:
     Path(store.paths.latest_hint).write_bytes(data)

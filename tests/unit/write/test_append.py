@@ -23,7 +23,7 @@ rows_of_table = st.lists(
 )
 
 
-@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(rows_of_table.map(lambda rows: [(p, q, v % 1000) for p, q, v in rows]), st.integers(1, 15))
 def test_each_partition_keeps_its_rows_in_order(
     tmp_path: Path, rows: list[tuple[str | None, int | None, int]], size: int

@@ -100,7 +100,6 @@ VALUE = st.one_of(st.none(), st.binary(max_size=30))
 
 @settings(
     max_examples=12,
-    deadline=None,
     phases=(Phase.generate,),
     suppress_health_check=[HealthCheck.function_scoped_fixture],
 )

@@ -82,7 +82,6 @@ def change(table: Table, column: str, new: dict[int, Any], deleted: frozenset[in
 
 @settings(
     max_examples=25,
-    deadline=None,
     phases=(Phase.generate,),
     suppress_health_check=[HealthCheck.function_scoped_fixture],
 )

@@ -67,7 +67,7 @@ def compact_one(store: TableStore, live: Live, strategy: Strategy) -> list[Commi
     return [m for m in found if m is not None]
 
 
-@settings(max_examples=50, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@settings(max_examples=50, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(st.tuples(changes, st.sampled_from(["", "", "minor", "full"])), max_size=8), st.booleans())
 def test_reads_are_the_same_after_compaction(
     tmp_path: Path, steps: list[tuple[list[Change], str]], tiny_files: bool
@@ -97,7 +97,7 @@ def test_reads_are_the_same_after_compaction(
     assert compact_all(store, live, True) == []
 
 
-@settings(max_examples=50, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@settings(max_examples=50, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(changes, min_size=2, max_size=6), st.randoms(), st.integers(0, 6))
 def test_writers_at_one_time_lose_to_the_same_one_before_and_after_compaction(
     tmp_path: Path, writers: list[list[Change]], random: Random, compacted: int

@@ -67,7 +67,7 @@ rows_of = st.lists(
 )
 
 
-@settings(max_examples=15, suppress_health_check=[HealthCheck.too_slow], deadline=None)
+@settings(max_examples=15, suppress_health_check=[HealthCheck.too_slow])
 @given(st.lists(st.tuples(rows_of, st.integers(1, 3), st.booleans()), max_size=5), st.sampled_from(["1 b", "64 mb"]))
 def test_any_history_against_a_model(
     tmp_path_factory: pytest.TempPathFactory, history: list[tuple[list[Any], int, bool]], buffer: str
@@ -100,7 +100,7 @@ ENGINES = {
 
 
 @pytest.mark.parametrize("engine", ENGINES)
-@settings(max_examples=8, suppress_health_check=[HealthCheck.too_slow], deadline=None)
+@settings(max_examples=8, suppress_health_check=[HealthCheck.too_slow])
 @given(st.lists(st.tuples(rows_of, st.integers(1, 3), st.booleans()), max_size=4), st.sampled_from(["1 b", "64 mb"]))
 def test_keys_stay_where_they_are_with_other_engines(
     tmp_path_factory: pytest.TempPathFactory, engine: str, history: list[tuple[list[Any], int, bool]], buffer: str

@@ -76,7 +76,7 @@ steps = st.one_of(
 )
 
 
-@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.sampled_from(sorted(TABLES)), st.lists(steps, max_size=8))
 def test_any_history_against_a_model(
     tmp_path_factory: pytest.TempPathFactory, kind: str, history: list[tuple[str, Any]]

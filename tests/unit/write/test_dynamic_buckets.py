@@ -67,7 +67,7 @@ def check_index(table: Table) -> dict[int, int]:
     return dict(by_bucket)
 
 
-@settings(max_examples=30, suppress_health_check=[HealthCheck.too_slow], deadline=None)
+@settings(max_examples=30, suppress_health_check=[HealthCheck.too_slow])
 @given(
     st.lists(st.tuples(st.lists(st.integers(0, 200), max_size=60), st.integers(1, 4), st.booleans()), max_size=6),
     st.sampled_from([{}, {"target": "7"}, {"target": "3", "max": "4"}, {"dynamic_bucket__initial_buckets": "2"}]),

@@ -185,7 +185,7 @@ COMBINATIONS = [(name, producer) for name, engine in ENGINES.items() for produce
 def test_every_step_shows_what_the_model_says(tmp_path: Path, name: str, producer: str) -> None:
     count = 0
 
-    @settings(max_examples=12, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+    @settings(max_examples=12, suppress_health_check=[HealthCheck.function_scoped_fixture])
     @given(steps, st.integers(1, 3), st.sampled_from(["1 b", "1 mb"]))
     def check(history: list[tuple[str, Any]], buckets: int, buffer: str) -> None:
         nonlocal count

@@ -92,7 +92,7 @@ def test_a_plan_leaves_out_files_and_rows(tmp_path: Path) -> None:
     assert [s.row_ids for s in off.plan(off.latest_snapshot(), one).splits] == [b""]
 
 
-@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
 def test_scans_find_the_same_with_and_without(tmp_path_factory: pytest.TempPathFactory, data: st.DataObject) -> None:
     table = new_table(f"file:{tmp_path_factory.mktemp('w')}")

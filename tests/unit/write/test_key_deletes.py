@@ -43,7 +43,7 @@ def test_rows_that_are_left(tmp_path: Path, kind: str) -> None:
         max_size=6,
     )
 
-    @settings(max_examples=6, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+    @settings(max_examples=6, suppress_health_check=[HealthCheck.function_scoped_fixture])
     @given(steps)
     def check(history: list[tuple[set[int], str]]) -> None:
         nonlocal count

@@ -34,7 +34,7 @@ rows_of_table = st.lists(
 )
 
 
-@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     st.lists(rows_of_table, max_size=3),
     st.integers(1, 4),

@@ -102,7 +102,7 @@ def compacted(store: TableStore, live: Live, full: bool) -> Live:
 
 
 @pytest.mark.parametrize("engine", ENGINES)
-@settings(max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@settings(max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(steps, st.sampled_from(["1 b", "1 mb"]))
 def test_reads_are_one_merge_of_all_rows(tmp_path: Path, engine: str, steps: list[Any], buffer: str) -> None:
     options, model = ENGINES[engine]

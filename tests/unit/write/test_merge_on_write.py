@@ -152,7 +152,7 @@ def test_reads_are_what_the_model_says(tmp_path: Path, kind: str) -> None:
     options, merge, deletes = TABLES[kind]
     count = 0
 
-    @settings(max_examples=8, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+    @settings(max_examples=8, suppress_health_check=[HealthCheck.function_scoped_fixture])
     @given(histories)
     def check(history: list[tuple[list[Change], str]]) -> None:
         nonlocal count

@@ -116,7 +116,7 @@ steps = st.one_of(
 )
 
 
-@settings(max_examples=10, suppress_health_check=[HealthCheck.too_slow], deadline=None)
+@settings(max_examples=10, suppress_health_check=[HealthCheck.too_slow])
 @given(st.lists(steps, max_size=9), st.sampled_from(["1 b", "128 mb"]), st.sampled_from(["none", "lookup"]))
 def test_any_history_against_a_model(
     tmp_path_factory: pytest.TempPathFactory, history: list[Any], split: str, producer: str

@@ -66,7 +66,7 @@ def change(table: Table, deleted: list[Placed], updated: list[Placed], *, once: 
     table.commit(messages, CommitInfo(user="u"))
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.data(), st.sampled_from(["true", "false"]))
 def test_rows_change_as_in_a_list(tmp_path_factory: pytest.TempPathFactory, data: st.DataObject, vectors: str) -> None:
     warehouse = str(tmp_path_factory.mktemp("wh"))

@@ -69,7 +69,7 @@ def change(table: Table, deleted: set[int], updated: set[int], added: list[int],
     return None if made is None else made.id
 
 
-@settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=20, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.data(), st.booleans(), st.sampled_from(["parquet", "orc", "avro", "csv", "json"]))
 def test_ids_and_versions_are_those_of_a_model(
     tmp_path_factory: pytest.TempPathFactory, data: st.DataObject, vectors: bool, file_format: str

@@ -7,7 +7,7 @@ from datetime import date
 
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from paimon_core.errors import InvalidOptionError
@@ -39,7 +39,6 @@ def test_steps_of_the_hilbert_curve_are_short(dimensions: int) -> None:
         assert sum(abs(a - b) for a, b in zip(one, other, strict=True)) == 1
 
 
-@settings(deadline=None)
 @given(st.lists(st.none() | st.integers(-(2**31), 2**31 - 1), min_size=1))
 def test_one_column_is_sorted(values: list[int | None]) -> None:
     column = pa.array(values, pa.int32())

@@ -80,7 +80,7 @@ def expected_blocks(keys: Sequence[bytes], counts: Sequence[int], block_size: in
     return [*blocks, len(sizes)] if sizes else blocks
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.lists(st.tuples(st.binary(max_size=3), st.integers(1, 3)), max_size=40), st.integers(1, 80), st.data())
 def test_a_btree_has_blocks_of_its_size(entries: list[tuple[bytes, int]], block_size: int, data: st.DataObject) -> None:
     counted = sorted(dict(entries).items())
@@ -126,7 +126,7 @@ def test_damage_is_told(kind: str, original: bytes, form: KeyForm, key: int | by
     assert rows[1:] == [list(range(40)), [40, 41]]
     assert rows[0][:2] in ([3, 16], [1, 4])
 
-    @settings(max_examples=300, deadline=None)
+    @settings(max_examples=300)
     @given(damaged(st.just(original)))
     def ask(content: bytes) -> None:
         try:

@@ -1,0 +1,116 @@
+"""Long lists of plain columns, in CREATE TABLE and ALTER TABLE … ADD, read without the tokens of each.
+
+A column is plain where a name, a type, NOT NULL, a comment and a literal as default are all it has. Tables of hundreds
+of columns have few types: each spelling of one is read once. A stretch of columns becomes a string.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from paimon_sql.preprocess.column_types import TypeRewrites, read_type
+from paimon_sql.preprocess.fillers import as_string
+from paimon_sql.preprocess.tokens import Cursor, Edit, tokenize
+
+_SHORTEST = 100  # characters
+_DEEPEST = 4  # types in types
+
+_COMMENT = r"--[^\n\\]*+\n|/\*(?!\+)(?>(?:(?!/\*|\*/).)*)\*/"
+_PART = r"(?:[\w$]++|`[^`]++`(?!`))"
+_HEAD = re.compile(
+    rf"(?>(?:\s++|{_COMMENT})*)(?:EXPLAIN\s++(?:\w++\s++)?)?"
+    r"(?:(?:CREATE(?:\s++OR\s++REPLACE)?|REPLACE)\s++TABLE\s++(?:IF\s++NOT\s++EXISTS\s++)?|(ALTER)\s++TABLE\s++)"
+    rf"{_PART}(?>(?:\.{_PART})*)\s*+(?(1)ADD\b\s*+(?>(?:COLUMNS?\b\s*+)?))\((?!\s*+(?:\(|(?:SELECT|WITH|FROM|VALUES|TABLE)\b))",
+    re.IGNORECASE | re.DOTALL,
+)
+
+
+def _nested(depth: int) -> str:
+    """What stands in the brackets of a type."""
+    inside = r"[\w\s:,`]++"
+    for _ in range(depth):
+        inside = rf"[\w\s:,`]++|<(?>(?:{inside})*)>|\((?>(?:{inside})*)\)"
+    return inside
+
+
+_FLAT = (
+    "TINYINT|SMALLINT|INTEGER|INT|BIGINT|FLOAT|DOUBLE(?:[ ]PRECISION)?|BOOLEAN|STRING|DATE|DECIMAL|NUMERIC|CHAR|VARCHAR"
+    "|BINARY|VARBINARY|BYTES|TIMESTAMP|TIMESTAMP_LTZ|TIMESTAMP_NTZ|VARIANT"
+)
+_TYPE = (
+    rf"(?:(?:{_FLAT})\b(?>(?:\s*+\([\d\s,]++\))?)"
+    rf"|(?:ARRAY|MAP|MULTISET|STRUCT|ROW)\s*+(?:<(?>(?:{_nested(_DEEPEST)})*)>|\((?>(?:{_nested(_DEEPEST)})*)\)))"
+)
+_STRING = r"(?>(?:'(?>(?:[^'\\]|\\.)*)')+)"
+_CLAUSE = rf"NOT\s++NULL\b|COMMENT\s++{_STRING}|DEFAULT\s++(?:-?\d[\w.]*+|{_STRING}|(?:NULL|TRUE|FALSE)\b)"
+_COLUMN = re.compile(
+    rf"\s*+([^\W\d]\w*+|`[^`]++`(?!`))\s++({_TYPE})(?>(?:\s++(?:{_CLAUSE}))*)\s*+,", re.IGNORECASE | re.DOTALL
+)
+# a column that is not plain, or a constraint
+_ITEM = re.compile(r"(?!\s*+,)(?>(?:[^(),'\"`<>/-]++|'[^'\\]*+'|`[^`]*+`|\((?>(?:[\w\s,.=+*`]++|'[^'\\]*+')*)\))*),")
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnStretches:
+    """A statement with strings for its plain columns, and what their types become, by the places of these strings."""
+
+    text: str
+    types: dict[int, TypeRewrites] = field(default_factory=dict)
+
+
+def column_stretches(text: str) -> ColumnStretches:
+    """The very same text where there are no such columns, and where the tokens of declared types are asked for."""
+    head = _HEAD.match(text) if len(text) > _SHORTEST else None
+    if head is None:
+        return ColumnStretches(text)
+    pieces: list[str] = []
+    types: dict[int, TypeRewrites] = {}
+    position, written = head.end(), 0
+    read = _reader()
+    while True:
+        found, start = TypeRewrites(), position
+        while (column := _COLUMN.match(text, position)) is not None:
+            if not read(column, found):
+                return ColumnStretches(text)
+            position = column.end()
+        if position - start >= _SHORTEST:
+            begin = start + len(text[start:position]) - len(text[start:position].lstrip())
+            types[begin] = found
+            pieces += text[written:begin], as_string(text[begin:position])
+            written = position
+        item = _ITEM.match(text, position)
+        if item is None:
+            break
+        position = item.end()
+    if head[1] and any(found.declared for found in types.values()):
+        return ColumnStretches(text)
+    return ColumnStretches("".join(pieces) + text[written:], types)
+
+
+def _reader() -> Callable[[re.Match[str], TypeRewrites], bool]:
+    """What adds a column's type to those found; it remembers each spelling."""
+    known: dict[str, TypeRewrites | None] = {}
+
+    def read(column: re.Match[str], found: TypeRewrites) -> bool:
+        spelling = column[2]
+        if spelling not in known:
+            known[spelling] = _read(spelling)
+        kind = known[spelling]
+        if kind is None:
+            return False
+        start = column.start(2)
+        found.edits += [Edit(edit.start + start, edit.end + start, edit.text) for edit in kind.edits]
+        found.declared += [((column[1].strip("`"), *path), name) for path, name in kind.declared]
+        found.flink_only |= kind.flink_only
+        return True
+
+    return read
+
+
+def _read(spelling: str) -> TypeRewrites | None:
+    """A type by itself; None where more stands there than it."""
+    cursor, found = Cursor(tokenize(spelling) or ()), TypeRewrites()
+    read_type(cursor, (), found)
+    return found if cursor.tokens and cursor.peek() is None else None

@@ -1,0 +1,77 @@
+"""Loads that write where they read.
+
+Spark shuffles the rows of a primary-key table by key, so that tasks are even and few. Where a statement copies large
+Parquet or ORC files, its tasks are so already: each one that reads a part of them may write its rows, which saves
+a third of the time. A connector is not told what is written to it, so this is a rule of Spark's optimizer, which runs
+behind those that ask connectors for their distribution. Spark wants a class for it; Janino compiles one.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from py4j.java_gateway import JavaObject
+
+from paimon_sql.spark.jvm import SQL, Jvm, class_name
+from paimon_sql.spark.proxy import Proxy
+from paimon_sql.spark.write_bridge import ANY_TASK
+
+_FORMATS = ("ParquetFileFormat", "OrcFileFormat")  # what Spark divides as it likes
+_LEAST_BYTES = 8 * 2**20  # for a task, as Spark estimates rows: where there is less, a shuffle makes fewer files
+_SOURCE = f"""
+import {SQL}.catalyst.plans.logical.*;
+import {SQL}.catalyst.rules.Rule;
+import {SQL}.catalyst.trees.TreeNode;
+import {SQL}.execution.datasources.LogicalRelation;
+import scala.Function2;
+import scala.Option;
+
+public class SourceTasks {{
+  public static class Unshuffled extends Rule {{
+    private final Function2 mayWrite;
+    Unshuffled(Function2 mayWrite) {{ this.mayWrite = mayWrite; }}
+
+    public TreeNode apply(TreeNode plan) {{
+      Option write = plan instanceof AppendData ? ((AppendData) plan).write()
+        : plan instanceof OverwriteByExpression ? ((OverwriteByExpression) plan).write() : Option.empty();
+      if (write.isEmpty()) return plan;
+      V2WriteCommand command = (V2WriteCommand) plan;
+      if (!(command.query() instanceof RepartitionByExpression)) return plan;
+      LogicalPlan source = ((RepartitionByExpression) command.query()).child();
+      LogicalPlan leaf = source;
+      while (leaf instanceof Project) leaf = ((Project) leaf).child();
+      if (!(leaf instanceof LogicalRelation)) return plan;
+      boolean may = Boolean.TRUE.equals(mayWrite.apply(write.get(), source));
+      return may ? (TreeNode) command.withNewQuery(source) : plan;
+    }}
+  }}
+
+  public Rule rule(Function2 mayWrite) {{
+    return new Unshuffled(mayWrite);
+  }}
+}}
+"""
+
+
+class SourceTasks(Proxy):
+    """Whether the tasks that read files may write their rows."""
+
+    def apply(self, write: Any, source: Any) -> bool:
+        """`source` has columns of one relation."""
+        if not str(write.description()).endswith(ANY_TASK):
+            return False
+        relation = self.jvm.items(source.collectLeaves())[0].relation()
+        if class_name(relation) != "HadoopFsRelation" or class_name(relation.location()) != "InMemoryFileIndex":
+            return False
+        tasks = self.jvm.file_tasks(relation.sparkSession(), relation.location())
+        size = int(source.stats().sizeInBytes())
+        return class_name(relation.fileFormat()) in _FORMATS and size >= tasks * _LEAST_BYTES
+
+    class Java:
+        implements = ["scala.Function2"]
+
+
+def install_source_tasks(jvm: Jvm, session: JavaObject) -> None:
+    """Put the rule into a running session."""
+    rule = jvm.compiled("SourceTasks", _SOURCE).rule(SourceTasks(jvm))
+    jvm.add_last_optimization(session, rule)
