@@ -152,10 +152,8 @@ def _numbered_type(data_type: DataType, ids: Iterable[int]) -> DataType:
 
 
 def _check_columns(schema: TableSchema) -> None:
-    if not schema.fields:
-        raise InvalidSchemaError("A table needs at least one column.")
     all_names = [f.name for f in schema.fields]
-    _check_unique("Column", [n.lower() for n in all_names], all_names)
+    _check_unique("Column", all_names)  # whether upper case makes another name is the session's to say
     for name in all_names:
         if not name or name in _RESERVED or name.startswith(_RESERVED_PREFIX):
             raise InvalidSchemaError(f"A column cannot be called {name!r}: Paimon uses that name itself.")
@@ -163,12 +161,10 @@ def _check_columns(schema: TableSchema) -> None:
 
 def _check_keys(schema: TableSchema) -> None:
     for kind, keys in (("Primary key", schema.primary_keys), ("Partition", schema.partition_keys)):
-        _check_unique(f"{kind} column", keys, keys)
+        _check_unique(f"{kind} column", keys)
         for field in schema.select(keys):
             if field.type.kind in NESTED_KINDS:
                 raise InvalidSchemaError(f"{kind} column {field.name!r} cannot be of type {field.type.sql()}.")
-    if schema.partition_keys and len(schema.partition_keys) == len(schema.fields):
-        raise InvalidSchemaError("All columns are partition columns: a table needs at least one other column.")
     if schema.primary_keys and set(schema.primary_keys) == set(schema.partition_keys):
         raise InvalidSchemaError(
             f"The primary key ({', '.join(schema.primary_keys)}) has only partition columns, so each partition would "
@@ -216,7 +212,7 @@ def _check_sequence(schema: TableSchema, options: TableOptions) -> None:
     columns = options[SEQUENCE_FIELD]
     if SEQUENCE_FIELD in options and not columns:
         raise InvalidOptionError("Option 'sequence.field' names no column: name one, or leave it out.")
-    _check_unique("Sequence field", columns, columns)
+    _check_unique("Sequence field", columns)
     for field in _named(schema, "sequence.field", columns):
         if field.type.kind in NESTED_KINDS:
             raise InvalidOptionError(
@@ -330,9 +326,7 @@ def _named(schema: TableSchema, option: str, columns: Sequence[str]) -> tuple[Da
         raise InvalidOptionError(f"Option {option!r} cannot be {','.join(columns)!r}. {e}") from e
 
 
-def _check_unique(kind: str, keys: Sequence[str], shown: Sequence[str]) -> None:
-    seen: set[str] = set()
-    for key, name in zip(keys, shown, strict=True):
-        if key in seen:
+def _check_unique(kind: str, names: Sequence[str]) -> None:
+    for index, name in enumerate(names):
+        if name in names[:index]:
             raise InvalidSchemaError(f"{kind} {name!r} is a duplicate: name it once.")
-        seen.add(key)

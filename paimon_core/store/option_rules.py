@@ -43,10 +43,6 @@ from paimon_core.options import (
 )
 from paimon_core.spec.schema import TableSchema
 
-_RETAINED: tuple[tuple[Option[Any], Option[Any]], ...] = (
-    (SNAPSHOT_NUM_RETAINED_MIN, SNAPSHOT_NUM_RETAINED_MAX),
-    (CHANGELOG_NUM_RETAINED_MIN, CHANGELOG_NUM_RETAINED_MAX),
-)
 _LEAST: tuple[tuple[Option[Any], int], ...] = (
     (DELETE_RATIO, 0),
     (DELTA_COMMITS, 0),
@@ -75,11 +71,7 @@ _GROUP = re.compile(r"fields\.[^.]+\.(?!sequence-group$)\S*sequence-group")
 
 def check_option_rules(schema: TableSchema, options: TableOptions) -> None:
     """Raises `InvalidOptionError` naming an option that cannot be what it is."""
-    for least, most in _RETAINED:
-        if least in options and options[least] < 1:
-            raise InvalidOptionError(f"Option '{least.key}' cannot be '{options[least]}': it should be at least 1.")
-        if least in options and most in options and options[least] > options[most]:
-            raise InvalidOptionError(f"Option '{least.key}' should not be larger than '{most.key}'.")
+    _check_retained(options)
     for option, bound in _LEAST:
         if option in options and options[option] < bound:
             raise InvalidOptionError(
@@ -141,6 +133,24 @@ def _check_chain(schema: TableSchema, options: TableOptions) -> None:
     for holds, problem in needs:
         if not holds:
             raise InvalidOptionError(f"{problem}.")
+
+
+def _check_retained(options: TableOptions) -> None:
+    """Changelogs are kept as snapshots are where their own options do not say."""
+    fewest, most = options[SNAPSHOT_NUM_RETAINED_MIN], options[SNAPSHOT_NUM_RETAINED_MAX]
+    own_fewest, own_most = options[CHANGELOG_NUM_RETAINED_MIN], options[CHANGELOG_NUM_RETAINED_MAX]
+    _check_range("snapshot", fewest, most)
+    _check_range("changelog", fewest if own_fewest is None else own_fewest, most if own_most is None else own_most)
+
+
+def _check_range(kind: str, fewest: int, most: int) -> None:
+    least, greatest = f"{kind}.num-retained.min", f"{kind}.num-retained.max"
+    if fewest < 1:
+        raise InvalidOptionError(f"Option '{least}' cannot be '{fewest}': it should be at least 1.")
+    if fewest > most:
+        raise InvalidOptionError(
+            f"Option '{least}', which is {fewest}, should not be larger than '{greatest}', which is {most}: set both."
+        )
 
 
 def _check_changelog(schema: TableSchema, options: TableOptions) -> None:

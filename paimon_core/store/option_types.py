@@ -26,7 +26,7 @@ from paimon_core.options import (
     one_of,
 )
 
-_KNOWN = tuple(o for m in (known_options, compaction, strategy) for o in vars(m).values() if isinstance(o, Option))
+KNOWN = tuple(o for m in (known_options, compaction, strategy) for o in vars(m).values() if isinstance(o, Option))
 
 
 def _above(parse: Callable[[str], int], least: int, meant: str) -> Callable[[str], int]:
@@ -167,9 +167,6 @@ _OTHERS: Mapping[Callable[[str], Any], tuple[str, ...]] = MappingProxyType(
         one_of("scan", "snapshot"): ("write.sequence-number-init-mode",),
         one_of("size", "quantity"): ("sort-compaction.range-strategy",),
         one_of("sync", "async"): ("snapshot.expire.execution-mode",),
-        one_of(*("table", "format-table", "materialized-table", "object-table", "lance-table", "iceberg-table")): (
-            "type",
-        ),
         one_of(*SEARCH_MODES): ("full-text-index.search-mode", "vector-index.search-mode"),
     }
 )
@@ -177,7 +174,7 @@ _OTHERS: Mapping[Callable[[str], Any], tuple[str, ...]] = MappingProxyType(
 
 def check_option_types(options: TableOptions) -> None:
     """Raises `InvalidOptionError` naming an option whose value is none of its type."""
-    for option in _KNOWN:
+    for option in KNOWN:
         options[option]
     given = options.values
     for parse, keys in _OTHERS.items():

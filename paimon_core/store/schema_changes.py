@@ -129,6 +129,8 @@ def apply_changes(
     if changed == schema:
         return schema
     changed = replace(changed, id=schema.id + 1, time_millis=time_millis)
+    if schema.fields and not changed.fields:
+        raise InvalidSchemaError("All columns cannot be dropped: a table keeps at least one.")
     check_schema(changed)
     return changed
 

@@ -35,7 +35,7 @@ def with_row_kinds(batch: pa.RecordBatch, options: TableOptions, engine: MergeEn
     if dropped.any():
         kept = np.flatnonzero(~dropped)
         rows, kinds = rows.take(int64_array(kept)), kinds[kept]
-    check_kinds(engine, kinds)
+    check_kinds(engine, rows, kinds)
     return rows.append_column(pa.field(VALUE_KIND, pa.int8(), nullable=False), fixed_array(kinds, pa.int8()))
 
 

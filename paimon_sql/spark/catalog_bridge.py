@@ -17,7 +17,7 @@ from paimon_core.spec.snapshot import Operation
 from paimon_core.store.new_schema import new_table_schema
 from paimon_core.system_tables.registry import SYSTEM_TABLES
 from paimon_core.table import Table
-from paimon_sql.catalog.base import SYSTEM_DATABASE, Catalog, StagedTable
+from paimon_sql.catalog.base import DEFAULT_DATABASE, SYSTEM_DATABASE, Catalog, StagedTable
 from paimon_sql.catalog.identifier import BRANCH_OPTION, Identifier
 from paimon_sql.catalog.system_database import GLOBAL_TABLES
 from paimon_sql.preprocess import DECLARED_TYPES_PROPERTY, EXCLUDED_PROPERTY
@@ -54,7 +54,7 @@ from paimon_sql.spark.types import from_struct, read_struct
 PROVIDER = "paimon"
 VIEWS = frozenset(v.value for v in View if v is not View.ROWS)
 # properties Spark hands to every CREATE TABLE beside the user's own
-_RESERVED = ("provider", "owner", "comment", "location", "is_managed_location", "external", "table_type")
+_RESERVED = ("provider", "comment", "location", "is_managed_location", "external", "table_type")
 _VERSIONS = frozenset((SCAN_VERSION, SCAN_TIMESTAMP_MILLIS.key, SCAN_TIMESTAMP.key, SCAN_SNAPSHOT_ID.key))
 _NOT_COPIED = ("path", "owner")  # of the source of CREATE TABLE LIKE
 
@@ -91,7 +91,14 @@ class SparkCatalog(NoViews):
     @cached_property
     def catalog(self) -> Catalog:
         """Made when it is first used: until then its configuration may be incomplete."""
-        return self._load()
+        made = self._load()
+        if self._default_database != DEFAULT_DATABASE:
+            made.create_database(self._default_database, ignore_if_exists=True)
+        return made
+
+    @property
+    def _default_database(self) -> str:
+        return (self.session.catalog_options(self.catalog_name) or {}).get("defaultDatabase", DEFAULT_DATABASE)
 
     # -- CatalogPlugin ------------------------------------------------------------------------------------------------
     def initialize(self, name: str, options: Any) -> None:
@@ -101,7 +108,7 @@ class SparkCatalog(NoViews):
         return self.catalog_name
 
     def defaultNamespace(self) -> Any:
-        return self.jvm.strings(["default"])
+        return self.jvm.strings([self._default_database])
 
     # -- SupportsNamespaces -------------------------------------------------------------------------------------------
     def listNamespaces(self, namespace: Any = None) -> Any:

@@ -24,6 +24,7 @@ from paimon_sql.spark.analyze import AnalyzeStatement
 from paimon_sql.spark.catalog_bridge import PROVIDER, SparkCatalog
 from paimon_sql.spark.drop_partitions import DropPartitions
 from paimon_sql.spark.evolved_table import evolved_table, relation
+from paimon_sql.spark.insert_columns import by_position, fills_rows
 from paimon_sql.spark.jvm import Jvm, class_name, option_map, with_elements
 from paimon_sql.spark.path_catalog import PATHS, SparkPathCatalog
 from paimon_sql.spark.row_level_statement import RowLevelStatement
@@ -177,17 +178,19 @@ class CatalogRegistry:
             # fields missing in nested columns are NULL then; only statements that evolve a schema look at this
             self.session.sessionState().conf().setConfString(NESTED_COERCION, "true")
             plan = asking_for_evolution(self.jvm, plan)
-        if plan.byName() and plan.withSchemaEvolution():
+        if plan.withSchemaEvolution() and (plan.byName() or fills_rows(plan)):
             plan = self.bringing_columns(*found, table.with_options(options.values), plan)
         return with_casts(self.jvm, catalog.session, table, options, plan)
 
     def bringing_columns(self, catalog: SparkCatalog, name: Identifier, table: Table, write: JavaObject) -> JavaObject:
-        """A write of a query's rows by name, to the table with the columns that these bring with them."""
+        """A write of a query's rows, to the table with the columns that these bring with them."""
         try:
             query = self.jvm.frame(self.session, write.query())
         except CapturedException:
             return write  # Spark says what is wrong
-        changes = schema_changes(table.store, read_struct(query.schema().json()).toNullable())
+        brought = read_struct(query.schema().json()).toNullable()
+        is_positional = class_name(write) == INSERT and not write.byName()
+        changes = schema_changes(table.store, by_position(table.schema, brought) if is_positional else brought)
         if not changes:
             return write
         options = {k: v for k, v in option_map(write.table().options()).items() if k != _PRIVILEGES}

@@ -16,9 +16,11 @@ from py4j.protocol import Py4JJavaError
 from pyspark.errors.exceptions.captured import CapturedException
 
 from paimon_core.errors import (
+    ColumnNotFoundError,
     DatabaseExistsError,
     DatabaseNotEmptyError,
     DatabaseNotFoundError,
+    FunctionNotFoundError,
     InvalidDataError,
     InvalidNameError,
     InvalidOptionError,
@@ -38,18 +40,21 @@ NO_SUCH_NAMESPACE = f"{ANALYSIS}.NoSuchNamespaceException"
 TABLE_EXISTS = f"{ANALYSIS}.TableAlreadyExistsException"
 NAMESPACE_EXISTS = f"{ANALYSIS}.NamespaceAlreadyExistsException"
 RUNTIME = "org.apache.spark.SparkRuntimeException"
+_ILLEGAL = "org.apache.spark.SparkIllegalArgumentException"
 PARSE = f"{SQL}.catalyst.parser.ParseException"
 
 _SYNTAX = "PARSE_SYNTAX_ERROR"
 _WORD = re.compile(r"'[^']*'|[\w$]+|.")
 _WORKER_ERROR = re.compile(r"^paimon_core\.errors\.\w+: (.+)$", re.MULTILINE)
 
-# (errors, error class that Spark's documentation knows, Java exception)
-_EXACT: tuple[tuple[type[Exception], str, str], ...] = (
+# (errors, error class that Spark's documentation knows, Java exception or whichever is declared)
+_EXACT: tuple[tuple[type[Exception], str, str | None], ...] = (
     (TableNotFoundError, "TABLE_OR_VIEW_NOT_FOUND", NO_SUCH_TABLE),
     (DatabaseNotFoundError, "SCHEMA_NOT_FOUND", NO_SUCH_NAMESPACE),
     (TableExistsError, "TABLE_OR_VIEW_ALREADY_EXISTS", TABLE_EXISTS),
     (DatabaseExistsError, "SCHEMA_ALREADY_EXISTS", NAMESPACE_EXISTS),
+    (ColumnNotFoundError, "UNRESOLVED_COLUMN.WITH_SUGGESTION", None),
+    (FunctionNotFoundError, "UNRESOLVED_ROUTINE", None),
     (DatabaseNotEmptyError, "SCHEMA_NOT_EMPTY", NO_SUCH_NAMESPACE),  # declared, too, and takes our message
 )
 _BAD_ARGUMENT = (InvalidNameError, InvalidSchemaError, InvalidOptionError, InvalidDataError, NotFoundError, ValueError)
@@ -59,8 +64,12 @@ def java_exception(jvm: Jvm, error: Exception, carrier: str | None) -> Any:
     """A Java exception for `error`; `carrier` is the checked exception that the called method declares."""
     message = str(error)
     for kind, condition, name in _EXACT:
-        if isinstance(error, kind) and carrier is not None:
-            return _analysis(jvm, name, f"[{condition}] {message}", condition)
+        if isinstance(error, kind):
+            told = f"[{condition}] {message}"
+            if carrier is None:
+                return _construct(jvm, _ILLEGAL, [told, *_about(jvm, condition)])
+            declared = carrier if name is None or (carrier, name) == (NO_SUCH_TABLE, NO_SUCH_NAMESPACE) else name
+            return _analysis(jvm, declared, told, condition)
     if carrier is not None:
         return _analysis(jvm, carrier, message, None)
     if isinstance(error, _BAD_ARGUMENT):
@@ -172,6 +181,19 @@ def _analysis(jvm: Jvm, name: str, message: str, condition: str | None) -> Any:
     # NamespaceAlreadyExistsException takes no cause
     cause = [] if name == NAMESPACE_EXISTS else [jvm.none]
     return _construct(jvm, name, [message, *cause, condition_option, _no_parameters(jvm)])
+
+
+def _about(jvm: Jvm, condition: str) -> list[Any]:
+    """What an unchecked exception is made of, its message apart."""
+    return [jvm.none, jvm.some(condition), _no_parameters(jvm), _contexts(jvm), jvm.none]
+
+
+def place_of(expression: Any) -> str:
+    """Where an expression stands in the statement, as Spark's messages say it."""
+    origin = expression.origin()
+    if origin.line().isEmpty() or origin.startPosition().isEmpty():
+        return ""
+    return f"; line {origin.line().get()} pos {origin.startPosition().get()}"
 
 
 def _origin(jvm: Jvm, *position: int) -> Any:

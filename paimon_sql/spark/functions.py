@@ -32,7 +32,7 @@ def check_function(name: str) -> str:
     if known in _NOT_YET:
         raise UnsupportedFeatureError(f"Function sys.{name} is not supported by this version: {there}.")
     if known not in FUNCTIONS:
-        raise FunctionNotFoundError(f"[UNRESOLVED_ROUTINE] There is no function sys.{name}: {there}.")
+        raise FunctionNotFoundError(f"There is no function sys.{name}: {there}.")
     return known
 
 

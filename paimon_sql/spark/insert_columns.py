@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from pyspark.sql.types import StructField, StructType
+
 from paimon_core.options import HIVE_PARTITION_ORDER, TableOptions
 from paimon_core.spec.schema import TableSchema
 from paimon_sql.spark.jvm import Jvm, python_options, with_elements
@@ -17,6 +19,18 @@ def inserted_columns(jvm: Jvm, schema: TableSchema, insert: Any, names: Sequence
     listed = [str(c) for c in jvm.items(insert.userSpecifiedCols())]
     static = {k.lower() for k in static_partition(insert)}
     return listed or [f.name for f in schema.fields if f.name.lower() not in static]
+
+
+def fills_rows(insert: Any) -> bool:
+    """Whether the columns of the query go to those of the table in their order, no list or partition saying else."""
+    return bool(insert.userSpecifiedCols().isEmpty() and insert.partitionSpec().isEmpty())
+
+
+def by_position(schema: TableSchema, given: StructType) -> StructType:
+    """A query's columns by the names of those that they go to; those behind them bring their own."""
+    names = [f.name for f in schema.fields]
+    renamed = [StructField(name, f.dataType, f.nullable, f.metadata) for name, f in zip(names, given, strict=False)]
+    return StructType([*renamed, *given.fields[len(names) :]])
 
 
 def static_partition(insert: Any) -> dict[str, str]:

@@ -17,7 +17,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import DataType
 
 from paimon_core.commit.draft import CommitInfo
-from paimon_core.errors import InvalidDataError, UnsupportedFeatureError
+from paimon_core.errors import ColumnNotFoundError, InvalidDataError, UnsupportedFeatureError
 from paimon_core.expressions.predicate import Or, equals
 from paimon_core.formats.arrow_types import FILE_PATH, ROW_INDEX, VALUE_KIND
 from paimon_core.lsm.rows import ROW_DELETE, ROW_UPDATE_AFTER
@@ -36,6 +36,7 @@ from paimon_sql.preprocess.quoting import quoted_name
 from paimon_sql.spark.alignment import Alignment, aligned, with_field
 from paimon_sql.spark.catalog_bridge import SparkCatalog
 from paimon_sql.spark.changes_bridge import ChangeRules, ChangesTable, row_place
+from paimon_sql.spark.errors import place_of
 from paimon_sql.spark.evolved_table import EvolvedTable, named_relation
 from paimon_sql.spark.filters import core_of_python
 from paimon_sql.spark.jvm import Jvm, class_name
@@ -252,9 +253,9 @@ def _assigned_place(target: Target, key: Any) -> tuple[str, list[str]]:
     known = {c if tells_case else c.lower(): c for c in target.columns}
     column = known.get(parts[0] if tells_case else parts[0].lower())
     if column is None:
-        raise InvalidDataError(
+        raise ColumnNotFoundError(
             f"Table {target.table.name} has no column {parts[0]!r} to assign; its columns are "
-            f"{', '.join(target.columns)}."
+            f"{', '.join(target.columns)}{place_of(key)}."
         )
     return column, parts[1:]
 

@@ -271,7 +271,7 @@ class _ReadOnlyTable(_AnyTable):
         return self.jvm.constants(f"{CATALOG}.TableCapability", "BATCH_READ")
 
 
-class ViewTable(_DataTable, _ReadOnlyTable):
+class ViewTable(_DataTable, PartitionManagement, _ReadOnlyTable):
     """`table$ro`, `table$audit_log`, `table$binlog`: the table's files, read in another way."""
 
     def __init__(
@@ -289,8 +289,11 @@ class ViewTable(_DataTable, _ReadOnlyTable):
         version = self._version(self._with_options(options))
         return PaimonScanBuilder(self.jvm, self.session, self.at, version, self.view)
 
+    def dropPartitions(self, identifiers: Any) -> bool:
+        raise self._refusal(f"partitions are dropped in the table itself, not in {self.identifier}")
+
     class Java:
-        implements = [f"{CATALOG}.SupportsRead"]
+        implements = [f"{CATALOG}.SupportsRead", f"{CATALOG}.SupportsAtomicPartitionManagement"]
 
 
 class SystemTable(_BridgedTable, _ReadOnlyTable):

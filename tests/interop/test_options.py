@@ -43,3 +43,22 @@ def test_bitmaps_of_64_bits(engines: Engines) -> None:
     expected = encode_roaring64(BitMap64(n for numbers in sets for n in numbers))
     ((length,),) = engines.both("SELECT length(m) FROM b")
     assert length == len(expected)
+
+
+def test_the_latest_snapshot_wins(engines: Engines) -> None:
+    """`sequence.snapshot-ordering`: whatever numbers each engine gave its rows, before and after a compaction."""
+    engines.run(
+        "ours",
+        "CREATE TABLE s (k INT, v STRING) TBLPROPERTIES ('primary-key' = 'k', 'bucket' = '1', 'write-only' = 'true', "
+        "'sequence.snapshot-ordering' = 'true')",
+        "INSERT INTO s SELECT id, 'a' FROM range(100)",
+    )
+    for engine, values in (("java", "(3, 'b')"), ("ours", "(3, 'c'), (4, 'c')"), ("java", "(3, 'd')")):
+        engines.run(engine, f"INSERT INTO s VALUES {values}")
+    changed = "SELECT * FROM s WHERE v <> 'a'"
+    engines.both(changed, [[3, "d"], [4, "c"]])
+    for engine, value in zip(("java", "ours"), ("e", "f"), strict=True):
+        engines.run(engine, f"CALL sys.compact(table => '{engines.database}.s')")
+        engines.run(other(engine), f"INSERT INTO s VALUES (3, '{value}')")
+        engines.both(changed, [[3, value], [4, "c"]])
+    engines.both("SELECT level, min_sequence_number, max_sequence_number FROM `s$files`")

@@ -110,6 +110,10 @@ def test_two_catalogs_at_once(spark: Any, tmp_path: Path) -> None:
     both = "SELECT * FROM paimon.default.t UNION ALL SELECT * FROM second.default.t ORDER BY k"
     assert rows(spark, both) == [(1, "first"), (2, "second")]
     assert Path(tmp_path, "second", "default.db", "t", "schema", "schema-0").exists()
+    spark.conf.set("spark.sql.catalog.second.defaultDatabase", "mine")
+    spark.sql("USE second")
+    spark.sql("CREATE TABLE u AS SELECT 1 AS k")
+    assert spark.sql("SELECT current_database(), * FROM second.mine.u").collect() == [("mine", 1)]
 
 
 def test_the_class_name_of_the_java_connector(root_session: Any, warehouse: str) -> None:

@@ -64,8 +64,14 @@ def test_names(spark: Any) -> None:
     spark.conf.set("spark.sql.caseSensitive", "true")
     with pytest.raises(AnalysisException, match="UNRESOLVED_COLUMN"):
         spark.sql("SELECT `FROM` FROM `select`")
-    with pytest.raises(Exception, match="'A' is a duplicate"):
-        spark.sql("CREATE TABLE cased (a INT, A INT)")
+    spark.sql("CREATE TABLE cased (k INT, K STRING) TBLPROPERTIES ('primary-key' = 'k', 'bucket' = '1')")
+    spark.sql("INSERT INTO cased VALUES (1, 'a'), (2, 'b')")
+    spark.sql("INSERT INTO cased (K, k) VALUES ('c', 1)")
+    spark.sql("UPDATE cased SET K = 'd' WHERE k = 2")
+    spark.sql(
+        "MERGE INTO cased USING (SELECT 2 AS k, 'e' AS K) s ON cased.k = s.k WHEN MATCHED THEN UPDATE SET K = s.K"
+    )
+    assert rows(spark, "SELECT K, k FROM cased WHERE K > 'a' ORDER BY k") == [("c", 1), ("e", 2)]
 
 
 @pytest.mark.parametrize(

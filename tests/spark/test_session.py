@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import getpass
 import os
 from pathlib import Path
 from typing import Any
@@ -216,7 +217,11 @@ def test_describe(described: Any) -> None:
 
 def test_show(described: Any) -> None:
     assert rows(described, "SHOW COLUMNS IN t") == [("k",), ("v",), ("m",), ("p",)]
-    assert rows(described, "SHOW PARTITIONS t") == [("p=2024-01-01",), ("p=2024-01-02",)]
+    for view in ("t", "t$audit_log", "t$ro"):
+        assert rows(described, f"SHOW PARTITIONS {view}") == [("p=2024-01-01",), ("p=2024-01-02",)]
+    with pytest.raises(PySparkException, match="dropped in the table itself"):
+        described.sql("ALTER TABLE t$audit_log DROP PARTITION (p = DATE '2024-01-02')")
+    assert rows(described, "SELECT value FROM t$options WHERE key = 'owner'") == [(getpass.getuser(),)]
     assert rows(described, "SHOW PARTITIONS t PARTITION (p = DATE '2024-01-02')") == [("p=2024-01-02",)]
     assert rows(described, "SHOW TBLPROPERTIES t") == [("bucket", "2"), ("primary-key", "k,p")]
     assert rows(described, "SHOW TBLPROPERTIES t ('bucket')") == [("bucket", "2")]
@@ -289,6 +294,10 @@ def test_explain_tells_what_is_read(described: Any) -> None:
         "INSERT INTO t VALUES (1)",
         "INSERT OVERWRITE t VALUES (1)",
         "CREATE TABLE u AS SELECT 1 AS k",
+        "UPDATE t SET k = 1",
+        "DELETE FROM t WHERE k < 1",
+        "MERGE INTO t USING (SELECT 0 AS k) s ON t.k = s.k WHEN MATCHED THEN UPDATE SET k = 2",
+        "ANALYZE TABLE t COMPUTE STATISTICS",
         "TRUNCATE TABLE t",
     ],
 )

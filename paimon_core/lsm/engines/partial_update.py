@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from paimon_core.errors import MergeRefusedError
 from paimon_core.lsm.engines.groups import merged, ordered_kinds, rows_taken, steps_of
-from paimon_core.lsm.engines.sequence_groups import Course, GroupCourse, SequenceGroup, group_course
+from paimon_core.lsm.engines.sequence_groups import Course, GroupCourse, SequenceGroup, group_course, known_rows
 from paimon_core.lsm.functions.registry import FieldFunction
 from paimon_core.lsm.functions.steps import Groups, Mask, Steps
 from paimon_core.lsm.rows import ROW_DELETE, ROW_INSERT, KeyedRows, is_retract
@@ -68,6 +68,17 @@ class PartialUpdate:
                 "to leave them out, 'partial-update.remove-record-on-delete' to remove the row, or define sequence "
                 "groups."
             )
+
+    def check_rows(self, batch: pa.RecordBatch, kinds: NDArray[np.int8]) -> None:
+        """Raises `MergeRefusedError` for rows to be written that take back what a function of their groups cannot."""
+        self.check_retract()
+        known = {g: known_rows(batch, g) for g in self.groups}
+        removed = kinds == ROW_DELETE
+        removed &= np.logical_or.reduce([known[g] for g in self.groups if g.removes] or [np.zeros_like(removed)])
+        for group in self.groups:
+            if (is_retract(kinds) & ~removed & known[group]).any():
+                for name in group.aggregated:
+                    self.functions[name].check_retract()
 
     def _course(self, batch: pa.RecordBatch, steps: Steps, kinds: NDArray[np.int8], single: Mask) -> Course:
         """What becomes of the rows where some delete. Groups keep their number, and may get one step more."""

@@ -66,14 +66,14 @@ def columns_to_merge(schema: TableSchema, options: TableOptions, wanted: frozens
     return frozenset(needed)
 
 
-def check_kinds(engine: MergeEngine, kinds: NDArray[np.int8]) -> None:
+def check_kinds(engine: MergeEngine, rows: pa.RecordBatch, kinds: NDArray[np.int8]) -> None:
     """Raises `MergeRefusedError` for deletes that the engine cannot take: before they are written, not when they meet
-    other rows of their key."""
+    other rows of their key. `rows` have the kinds."""
     retract = is_retract(kinds)
     if not retract.any():
         return
     if isinstance(engine, PartialUpdate):
-        engine.check_retract()
+        engine.check_rows(rows, kinds)
     elif isinstance(engine, Aggregation):
         engine.check_retract(delete_only=bool((kinds[retract] == ROW_DELETE).all()))
     elif isinstance(engine, partial) and engine.func is first_row and not engine.keywords["ignore_delete"]:

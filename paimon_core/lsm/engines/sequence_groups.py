@@ -88,11 +88,17 @@ class GroupCourse:
         return self.course.with_ops(np.where(self.known, ops, _SKIP))
 
 
+def known_rows(batch: pa.RecordBatch, group: SequenceGroup) -> Mask:
+    """Where a row says something about the group."""
+    known: Mask = np.logical_or.reduce([validity(batch.column(n)) for n in group.sequence])
+    return known
+
+
 def group_course(batch: pa.RecordBatch, group: SequenceGroup, course: Course) -> GroupCourse:
     """The course as a group sees it."""
     columns = [batch.column(n) for n in group.sequence]
     rows = course.steps.rows
-    known = np.logical_or.reduce([validity(c) for c in columns])[rows] & ~course.ignored
+    known = known_rows(batch, group)[rows] & ~course.ignored
     counts = known | course.sets
     begins = course.sets.copy()
     begins[course.steps.starts] = True

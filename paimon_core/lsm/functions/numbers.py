@@ -1,6 +1,7 @@
 """`sum` and `product`: exact in the column's type, floating point in the order of the rows.
 
-Whole numbers that overflow are refused; decimals that overflow become NULL, and the next value starts anew.
+Whole numbers that overflow are refused; decimals that overflow become NULL, and the next value starts anew. A `sum` of
+no more than 18 digits is kept whole, as Java keeps it: only its outcome has to fit.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from paimon_core.lsm.functions.steps import RETRACT, SET, Mask, Steps, replaced,
 
 Number = Any  # int, float or Decimal
 _WORKING = decimal.Context(prec=100, rounding=decimal.ROUND_HALF_UP)
+_COMPACT = 18  # digits
 _SLACK = 1 - 1e-9  # an estimate in floating point may be this much too small
 
 
@@ -121,16 +123,20 @@ def _decimals(column: pa.Array, steps: Steps, known: Mask, operation: _Operation
         return take_steps(column, steps, steps.last(known)), several
     values = column.take(int64_array(steps.rows, known))
     sizes = np.abs(values.cast(pa.float64()).fill_null(0).to_numpy())
-    limit = 10.0 ** (column.type.precision - column.type.scale)
-    doubtful = steps.reduced(np.add, sizes) >= limit * _SLACK
+    digits = column.type.precision - column.type.scale
+    doubtful = steps.reduced(np.add, sizes) >= 10.0**digits * _SLACK
     if steps.ops is not None:
         values = pc.if_else(fixed_array(steps.is_op(RETRACT), pa.bool_()), pc.negate(values), values)
     groups = np.repeat(np.arange(len(steps.starts)), steps.sizes)
     table = pa.table({"group": int64_array(groups), "value": values})
     sums = table.group_by("group", use_threads=False).aggregate([("value", "sum")]).column("value_sum")
     exact = sums.combine_chunks() if isinstance(sums, pa.ChunkedArray) else sums
+    if column.type.precision <= _COMPACT:  # only the outcome has to fit
+        fits = pc.less(pc.abs(exact), pa.scalar(decimal.Decimal(10**digits)))
+        return pc.if_else(fits, exact, pa.scalar(None, exact.type)).cast(column.type), np.zeros_like(several)
+    doubtful &= several
     fitting = pc.if_else(fixed_array(doubtful, pa.bool_()), pa.scalar(None, exact.type), exact)
-    return fitting.cast(column.type), doubtful & several
+    return fitting.cast(column.type), doubtful
 
 
 def _stepwise(column: pa.Array, steps: Steps, part: NDArray[np.int64], operation: _Operation) -> Number | None:

@@ -205,15 +205,24 @@ def test_whole_numbers_that_overflow_are_refused_with_the_column() -> None:
 
 
 def test_decimals_that_overflow_are_null_and_products_are_rounded() -> None:
-    money = DecimalType(precision=4, scale=2)
+    money, large = DecimalType(precision=4, scale=2), DecimalType(precision=20, scale=2)
 
-    def value(function: str, *values: str) -> Any:
+    def value(function: str, *values: str, of: DecimalType = money) -> Any:
         rows = [(1, (0, {"v": Decimal(v)})) for v in values]
-        return merged({"v": money}, options_of({"v": function}, merge_engine="aggregation"), rows)[0][2]["v"]
+        return merged({"v": of}, options_of({"v": function}, merge_engine="aggregation"), rows)[0][2]["v"]
 
-    assert value("sum", "99.99", "0.01") is None
-    assert value("sum", "99.99", "0.01", "3.00") == Decimal("3.00")
-    assert value("sum", "99.99", "-0.01") == Decimal("99.98")
+    most = "999999999999999999.99"
+    for last, of in (("99.99", money), (most, large)):
+        assert value("sum", last, "0.01", of=of) is None
+        assert value("sum", last, of=of) == Decimal(last)
+        assert value("sum", f"-{last}", of=of) == Decimal(f"-{last}")
+        assert value("sum", last, "-0.01", of=of) == Decimal(last) - Decimal("0.01")
+    assert value("sum", most, "0.01", "3.00", of=large) == Decimal("3.00")
+    assert value("sum", "99.99", "0.01", "3.00") is None
+    assert value("sum", "99.99", "0.01", "-3.00") == Decimal("97.00")
+    rows = [(key, (0, {"v": Decimal(most)})) for key in (1, 2, 2)]
+    found = merged({"v": large}, options_of({"v": "sum"}, merge_engine="aggregation"), rows)
+    assert [row["v"] for _, _, row in found] == [Decimal(most), None]
     assert value("product", "1.25", "2.50") == Decimal("3.13")
     assert value("product", "50.00", "2.00") is None
 

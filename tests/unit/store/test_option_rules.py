@@ -15,6 +15,11 @@ REFUSED: list[tuple[str, dict[str, str]]] = [
     ("file.format", {"file.format.per.level": "0:excel"}),
     ("snapshot.num-retained.min", {"snapshot.num-retained.min": "0"}),
     ("snapshot.num-retained.max", {"snapshot.num-retained.min": "5", "snapshot.num-retained.max": "3"}),
+    (
+        "which is 10, should not be larger than 'snapshot.num-retained.max', which is 3",
+        {"snapshot.num-retained.max": "3"},
+    ),
+    ("changelog.num-retained.min", {"changelog.num-retained.max": "3"}),
     ("changelog.num-retained.min", {"changelog.num-retained.min": "0"}),
     ("target-file-row-num", {"target-file-row-num": "0"}),
     ("bucket-function.type", {"bucket-function.type": "mod", **KEYED, "primary-key": "v"}),
@@ -136,8 +141,8 @@ def test_what_no_table_can_have_is_refused_by_name(named: str, options: dict[str
     "options",
     [
         {"file.format": "ORC", "snapshot.num-retained.min": "1", "snapshot.num-retained.max": "1"},
-        {"snapshot.num-retained.max": "3", "target-file-row-num": "1"},
         {"parquet.enable.dictionary": "false", "parquet.enable.dictionary#k": "true"},
+        {"snapshot.num-retained.min": "3", "snapshot.num-retained.max": "3", "target-file-row-num": "1"},
         {"streaming-read-overwrite": "true", "changelog-producer": "input", **KEYED},
         {"compaction.offpeak.start.hour": "18", "compaction.offpeak.end.hour": "24", **KEYED},
         {"changelog-producer": "lookup", IGNORED: "v", **KEYED},

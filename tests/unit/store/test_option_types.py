@@ -15,7 +15,9 @@ from tests.support.tables import fields
 
 COLUMNS = fields(k=INT, v=INT)
 KEYED = {"primary-key": "k", "bucket": "1"}
-TYPED = [o for o in paimon_options() if o.kind != "String"]
+# Parquet itself takes a flag where the page says a number; the type of a table is looked at before its options
+APART = ("parquet.enable.dictionary", "type")
+TYPED = [o for o in paimon_options() if o.kind != "String" and o.key not in APART]
 WRONG = {
     "Boolean": ("x", "", "1"),
     "Double": ("x", "", "nan", "inf"),

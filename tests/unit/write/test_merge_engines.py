@@ -163,6 +163,22 @@ def test_deletes_that_cannot_be_merged_are_refused_at_write(tmp_path: Path, opti
     assert not list(tmp_path.rglob("*.parquet"))
 
 
+def test_what_a_function_of_a_group_cannot_take_back_is_refused_at_write(tmp_path: Path) -> None:
+    """Unless the row says nothing about the group, or goes as a whole."""
+    groups = {"fields.g.sequence-group": "a", "fields.b.sequence-group": "t"} | function_options(a="max")
+    store = store_of(tmp_path, {"merge-engine": "partial-update", **groups})
+    removing = store.with_options({"partial-update.remove-record-on-sequence-group": "b"})
+    ignoring = store.with_options({"fields.a.ignore-retract": "true"})
+    known, unknown, neither = (1, 1, 2, 1, "x"), (1, None, 2, 1, "x"), (1, 1, 2, None, "x")
+    for kind in (1, 3):
+        write(store, [unknown], 0, [kind])
+        write(ignoring, [known], 0, [kind])
+        for refusing, row in ((store, known), (removing, neither)):
+            with pytest.raises(MergeRefusedError, match="'a' is aggregated by 'max'"):
+                write(refusing, [row], 0, [kind])
+    write(removing, [known], 0, [3])
+
+
 def test_the_kind_of_a_row_is_what_its_column_says(tmp_path: Path) -> None:
     columns = {"k": INT, "v": INT, "kind": STRING}
     store = make_store(tmp_path, columns, keys=["k"], bucket="1", rowkind__field="kind")
