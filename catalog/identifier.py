@@ -53,6 +53,11 @@ class Identifier:
             return self
         return replace(self, branch=check_name("branch", str(name)))
 
-    def __str__(self) -> str:
+    @property
+    def name(self) -> str:
+        """What follows the database: the table, with branch and system table behind it."""
         suffixes = ([f"{_BRANCH}{self.branch}"] if self.branch else []) + [self.system_table or ""]
-        return f"{self.database}.{'$'.join([self.table, *filter(None, suffixes)])}"
+        return "$".join([self.table, *filter(None, suffixes)])
+
+    def __str__(self) -> str:
+        return f"{self.database}.{self.name}"

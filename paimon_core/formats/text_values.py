@@ -20,6 +20,7 @@ from paimon_core.spec.types import CollectionType, DataType, Kind, RowType, Stor
 
 _BYTES = (Kind.BINARY, Kind.VARBINARY)
 _FLOATS = (Kind.FLOAT, Kind.DOUBLE)
+_DIGITS = {"s": 0, "ms": 3, "us": 6, "ns": 9}
 _LAST_YEAR = 9999
 _SPECIAL_FLOATS = {"nan": "NaN", "inf": "Infinity", "-inf": "-Infinity"}
 
@@ -98,20 +99,25 @@ def value_of_text(column: pa.Array, data_type: DataType, target: pa.DataType) ->
     if data_type.kind in _BYTES:
         return pa.array([None if v is None else b64decode(v, validate=True) for v in column.to_pylist()], target)
     if isinstance(data_type, StoredTimeType):
-        return int96.stored(_moments(column))
-    if pa.types.is_timestamp(target) and target.tz is not None:
-        return column.cast(pa.timestamp(target.unit)).cast(arrow_type(data_type))
+        try:
+            return int96.stored(_moments(column, "ns"))
+        except pa.ArrowInvalid:  # years that nanoseconds do not reach
+            return int96.stored(_moments(column, "us"))
+    if pa.types.is_timestamp(target):
+        return _moments(column, target.unit).cast(arrow_type(data_type))
     if data_type.kind is Kind.TIME:
         moment = pc.binary_join_element_wise("1970-01-01", column, " ").cast(pa.timestamp("ms"))
         return moment.cast(pa.int64()).cast(pa.int32()).view(target)
     return column.cast(target)
 
 
-def _moments(column: pa.Array) -> pa.Array:
+def _moments(column: pa.Array, unit: str) -> pa.Array:
+    """Times in a unit, further digits cut off."""
     try:
-        return column.cast(pa.timestamp("ns"))
+        return column.cast(pa.timestamp(unit))
     except pa.ArrowInvalid:
-        return column.cast(pa.timestamp("us"))
+        surplus = rf"(\.[0-9]{{{_DIGITS[unit]}}})[0-9]+$"
+        return pc.replace_substring_regex(column, surplus, r"\1").cast(pa.timestamp(unit))
 
 
 def _offsets(column: pa.Array) -> pa.Array:

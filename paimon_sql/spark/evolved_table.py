@@ -41,7 +41,7 @@ def evolved_table(catalog: SparkCatalog, name: Identifier, changes: list[SchemaC
 def named_relation(catalog: SparkCatalog, name: Identifier, table: SparkTable, options: Mapping[str, str]) -> Any:
     """The relation of a table to be read, columns to be qualified by its full name."""
     alias = catalog.jvm.scala_object(f"{SQL}.catalyst.plans.logical.SubqueryAlias")
-    full = catalog.jvm.seq((catalog.catalog_name, name.database, name.table))
+    full = catalog.jvm.seq((catalog.catalog_name, name.database, name.name))
     return alias.apply(full, relation(catalog, name, table, options))
 
 
@@ -50,5 +50,5 @@ def relation(catalog: SparkCatalog, name: Identifier, table: SparkTable, options
     jvm = catalog.jvm
     make = jvm.java_class(f"{SQL}.execution.datasources.v2.DataSourceV2Relation").create
     given = jvm.java_class(f"{SQL}.util.CaseInsensitiveStringMap")(jvm.map(options))
-    identifier = jvm.identifier([name.database], name.table)
+    identifier = jvm.identifier([name.database], name.name)
     return make(table, jvm.some(catalog), jvm.some(identifier), given, jvm.none)

@@ -142,7 +142,7 @@ def open_target(
     table with the columns that the statement brings."""
     jvm, session = catalog.jvm, catalog.session
     spark, before = SparkSession(jvm.context, session.session), table.latest_snapshot()
-    full = (catalog.catalog_name, name.database, name.table)
+    full = (catalog.catalog_name, name.database, name.name)
     # no row to change may be left out
     options = {SCALAR_INDEX_SEARCH_MODE.key: "full"} if table.store.options[DATA_EVOLUTION] else {}
     if evolved is None:

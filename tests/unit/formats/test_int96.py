@@ -110,4 +110,6 @@ def test_columns_change_to_and_from_such_times() -> None:
     assert cast_column(days, parse_type("DATE"), TIME).equals(stored(midnight))
     texts = pa.array(["2001-09-09 01:46:40.000000001", None])
     assert from_text(texts, TIME, arrow_type(TIME)).to_pylist()[0] == exact[0].as_py()
+    micros = from_text(texts, parse_type("TIMESTAMP(6)"), pa.timestamp("us"))  # as a query asks for them
+    assert micros.to_pylist() == [datetime(2001, 9, 9, 1, 46, 40), None]
     assert from_text(pa.array(["9999-12-31 23:59:59.999999"]), TIME, arrow_type(TIME))[0] == far[0]

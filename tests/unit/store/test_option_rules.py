@@ -141,6 +141,7 @@ def test_what_no_table_can_have_is_refused_by_name(named: str, options: dict[str
     "options",
     [
         {"file.format": "ORC", "snapshot.num-retained.min": "1", "snapshot.num-retained.max": "1"},
+        {"parquet.enable.dictionary": "false", "parquet.enable.dictionary#k": "true"},
         {"snapshot.num-retained.min": "3", "snapshot.num-retained.max": "3", "target-file-row-num": "1"},
         {"streaming-read-overwrite": "true", "changelog-producer": "input", **KEYED},
         {"compaction.offpeak.start.hour": "18", "compaction.offpeak.end.hour": "24", **KEYED},
