@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 
 from paimon_sql.preprocess.column_types import TypeRewrites, read_type
 from paimon_sql.preprocess.fillers import as_string
@@ -48,6 +49,14 @@ _CLAUSE = rf"NOT\s++NULL\b|COMMENT\s++{_STRING}|DEFAULT\s++(?:-?\d[\w.]*+|{_STRI
 _COLUMN = re.compile(
     rf"\s*+([^\W\d]\w*+|`[^`]++`(?!`))\s++({_TYPE})(?>(?:\s++(?:{_CLAUSE}))*)\s*+,", re.IGNORECASE | re.DOTALL
 )
+# columns whose types are Spark's, all at once
+_UNCHANGED = re.compile(
+    rf"(?>(?:\s*+(?:[^\W\d]\w*+|`[^`]++`(?!`))\s++"
+    r"(?:TINYINT|SMALLINT|INT|BIGINT|FLOAT|DOUBLE(?!\s++PRECISION\b)|BOOLEAN|STRING|DATE|DECIMAL)\b(?>(?:\s*+\([\d\s,]++\))?)"
+    rf"(?>(?:\s++(?:{_CLAUSE}))*)\s*+,)+)",
+    re.IGNORECASE | re.DOTALL,
+)
+_MOST_MISSES = 3  # in a row, behind which they are not looked for
 # words of types that ALTER TABLE tells to the catalog one by one: it reads all columns then
 _DECLARED = re.compile("TIMESTAMP|BINARY|MULTISET", re.IGNORECASE)
 # a column that is not plain, or a constraint
@@ -73,10 +82,10 @@ def column_stretches(text: str) -> ColumnStretches:
     read = _reader()
     while True:
         found, start = TypeRewrites(), position
-        while (column := _COLUMN.match(text, position)) is not None:
-            if not read(column, found):
-                return ColumnStretches(text)
-            position = column.end()
+        end = _end_of_columns(text, start, partial(read, found))
+        if end is None:
+            return ColumnStretches(text)
+        position = end
         if position - start >= _SHORTEST:
             begin = start + len(text[start:position]) - len(text[start:position].lstrip())
             types[begin] = found
@@ -89,11 +98,27 @@ def column_stretches(text: str) -> ColumnStretches:
     return ColumnStretches("".join(pieces) + text[written:], types)
 
 
-def _reader() -> Callable[[re.Match[str], TypeRewrites], bool]:
+def _end_of_columns(text: str, position: int, read: Callable[[re.Match[str]], bool]) -> int | None:
+    """Where plain columns end; None where one cannot be read after all."""
+    misses = 0
+    while True:
+        if misses < _MOST_MISSES:
+            unchanged = _UNCHANGED.match(text, position)
+            misses = 0 if unchanged else misses + 1
+            position = unchanged.end() if unchanged else position
+        column = _COLUMN.match(text, position)
+        if column is None:
+            return position
+        if not read(column):
+            return None
+        position = column.end()
+
+
+def _reader() -> Callable[[TypeRewrites, re.Match[str]], bool]:
     """What adds a column's type to those found; it remembers each spelling."""
     known: dict[str, TypeRewrites | None] = {}
 
-    def read(column: re.Match[str], found: TypeRewrites) -> bool:
+    def read(found: TypeRewrites, column: re.Match[str]) -> bool:
         spelling = column[2]
         if spelling not in known:
             known[spelling] = _read(spelling)
