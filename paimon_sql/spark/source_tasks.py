@@ -2,22 +2,24 @@
 
 Spark shuffles the rows of a primary-key table by key, so that tasks are even and few. Where a statement copies large
 Parquet or ORC files, its tasks are so already: each one that reads a part of them may write its rows, which saves
-a third of the time. A connector is not told what is written to it, so this is a rule of Spark's optimizer, which runs
-behind those that ask connectors for their distribution. Spark wants a class for it; Janino compiles one.
+a third of the time, where that makes neither more runs of files nor small ones. A connector is not told what is written
+to it, so this is a rule of Spark's optimizer, which runs behind those that ask connectors for their distribution. Spark
+wants a class for it; Janino compiles one.
 """
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from py4j.java_gateway import JavaObject
 
 from paimon_sql.spark.jvm import SQL, Jvm, class_name
 from paimon_sql.spark.proxy import Proxy
-from paimon_sql.spark.write_bridge import ANY_TASK
 
 _FORMATS = ("ParquetFileFormat", "OrcFileFormat")  # what Spark divides as it likes
-_LEAST_BYTES = 8 * 2**20  # for a task, as Spark estimates rows: where there is less, a shuffle makes fewer files
+_LEAST_BYTES = 4 * 2**20  # for a file, as Spark estimates rows: where there is less, a shuffle makes fewer
+_FILES = re.compile(r"any task writes (\d+) files$")  # of a description of `PaimonWrite`
 _SOURCE = f"""
 import {SQL}.catalyst.plans.logical.*;
 import {SQL}.catalyst.rules.Rule;
@@ -58,14 +60,18 @@ class SourceTasks(Proxy):
 
     def apply(self, write: Any, source: Any) -> bool:
         """`source` has columns of one relation."""
-        if not str(write.description()).endswith(ANY_TASK):
+        files = _FILES.search(str(write.description()))
+        if files is None:
             return False
         relation = self.jvm.items(source.collectLeaves())[0].relation()
         if class_name(relation) != "HadoopFsRelation" or class_name(relation.location()) != "InMemoryFileIndex":
             return False
-        tasks = self.jvm.file_tasks(relation.sparkSession(), relation.location())
-        size = int(source.stats().sizeInBytes())
-        return class_name(relation.fileFormat()) in _FORMATS and size >= tasks * _LEAST_BYTES
+        if class_name(relation.fileFormat()) not in _FORMATS:
+            return False
+        session, size = relation.sparkSession(), int(source.stats().sizeInBytes())
+        tasks = self.jvm.file_tasks(session, relation.location())
+        most = int(session.sessionState().conf().numShufflePartitions())
+        return tasks <= most and size >= tasks * int(files[1]) * _LEAST_BYTES
 
     class Java:
         implements = ["scala.Function2"]

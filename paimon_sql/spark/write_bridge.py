@@ -12,7 +12,7 @@ from paimon_core.commit.changes import Overwrite
 from paimon_core.commit.draft import CommitInfo
 from paimon_core.errors import CommitUnknownError, PaimonError, UnsupportedFeatureError
 from paimon_core.expressions.predicate import And, Predicate, columns
-from paimon_core.options import UPSERT_KEY
+from paimon_core.options import BUCKET, UPSERT_KEY
 from paimon_core.spec.message import CommitMessage, decode_messages
 from paimon_core.spec.snapshot import Operation
 from paimon_core.store.table_store import TableStore
@@ -28,7 +28,6 @@ from paimon_sql.spark.session_bridge import SessionBridge
 from paimon_sql.spark.worker import write_function
 
 WRITE = f"{SQL}.connector.write"
-ANY_TASK = ", rows in any task"
 _MESSAGE = StructType([StructField("message", BinaryType())])
 
 
@@ -91,7 +90,9 @@ class PaimonWrite(Proxy):
         self.builder, self.table = builder, builder.table
 
     def description(self) -> str:
-        return f"PaimonWrite {self.table.name}{ANY_TASK if may_spread(self.table.store) else ''}"
+        store = self.table.store
+        spread = f", any task writes {store.options[BUCKET]} files" if may_spread(store) else ""  # see `source_tasks`
+        return f"PaimonWrite {self.table.name}{spread}"
 
     def toBatch(self) -> Any:
         return PaimonBatchWrite(self.builder)

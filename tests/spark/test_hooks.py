@@ -641,6 +641,7 @@ def test_loads_of_large_files_are_not_shuffled(spark: Any, tmp_path: Path) -> No
     spark.sql(f"CREATE TABLE t {columns} {KEYED}")
     spark.sql(f"CREATE TABLE narrow (k INT, v INT) {KEYED}")
     spark.sql(f"CREATE TABLE dynamic {columns} TBLPROPERTIES ('primary-key' = 'k', 'bucket' = '-1')")
+    spark.sql(f"CREATE TABLE many {columns} TBLPROPERTIES ('primary-key' = 'k', 'bucket' = '9')")
     spark.sql(f"CREATE TABLE parts {columns} PARTITIONED BY (v) TBLPROPERTIES ('primary-key' = 'v,k', 'bucket' = '1')")
     unshuffled = {
         f"INSERT INTO t SELECT * FROM parquet.`{path}`": True,
@@ -652,14 +653,17 @@ def test_loads_of_large_files_are_not_shuffled(spark: Any, tmp_path: Path) -> No
         f"INSERT INTO narrow SELECT k, v FROM json.`{tmp_path}/json`": False,
         f"INSERT INTO t SELECT * FROM parquet.`{tmp_path}/small`": False,
         f"INSERT INTO dynamic SELECT * FROM parquet.`{path}`": False,
+        f"INSERT INTO many SELECT * FROM parquet.`{path}`": False,
         f"INSERT INTO parts SELECT * FROM parquet.`{path}`": False,
         "INSERT INTO t SELECT id, id, NULL FROM range(100000)": False,
     }
     assert {q: "Exchange" not in plan(spark, q) for q in unshuffled} == unshuffled
+    load = f"INSERT INTO paimon.default.t SELECT * FROM parquet.`{path}`"
+    spark.conf.set("spark.sql.shuffle.partitions", 1)
+    assert "Exchange" in plan(spark, load), "fewer tasks would write"
     other = spark.newSession()
     other.sql("SET spark.sql.catalog.paimon = paimon_sql.SparkCatalog")
     other.conf.set("spark.sql.catalog.paimon.warehouse", spark.conf.get("spark.sql.catalog.paimon.warehouse"))
-    load = f"INSERT INTO paimon.default.t SELECT * FROM parquet.`{path}`"
     assert "Exchange" not in plan(other, load)
     other.sql(load)
     assert rows(spark, "SELECT count(*), min(v), max(v) FROM t") == [(1_000, 2 * group - 1_000, 2 * group - 1)]
