@@ -1,9 +1,10 @@
 """How the values of Parquet columns are laid out, chosen by the first rows of a file.
 
-Values that repeat have a dictionary. Integers that follow one another closely (keys in order, sequence numbers, times)
-are DELTA_BINARY_PACKED: blocks of 128 differences in as many bits as the widest of 32 takes. They are decoded twice as
-fast as plain values and are a fifth to a half smaller. Readers of the first version of Parquet (Paimon before 1.1) know
-no such columns. Source: the encodings page of the Parquet format.
+Values that repeat have a dictionary. With Parquet's second version, integers that follow one another closely (keys in
+order, sequence numbers, times) are DELTA_BINARY_PACKED: blocks of 128 differences in as many bits as the widest of 32
+takes. They are decoded twice as fast as plain values and are a fifth to a half smaller. It is not the default: Paimon
+before 1.1 knows no such columns, and Java's reader of 2.0 loses its place in them where it skips rows, as file indexes
+and limits let it. Source: the encodings page of the Parquet format.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ _SAMPLE_ROWS = 20_000
 _DICTIONARY = Option("parquet.enable.dictionary", boolean, True, "Columns that repeat values have a dictionary.")
 _FIRST_VERSION = ("v1", "parquet_1_0")
 _VERSION = Option(
-    "parquet.writer.version", one_of(*_FIRST_VERSION, "v2", "parquet_2_0"), "v2", "v1: no column is packed."
+    "parquet.writer.version", one_of(*_FIRST_VERSION, "v2", "parquet_2_0"), "v1", "v2: integers are packed."
 )
 # of the bits a value has: with more, unpacking costs what reading less saves
 _NARROW = 0.65

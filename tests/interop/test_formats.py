@@ -53,7 +53,7 @@ def test_values(engines: Engines, writer: str, kind: str, name: str) -> None:
 
 @pytest.mark.parametrize("key", ["'primary-key' = 'id', 'bucket' = '1'", "'bucket' = '-1'"])
 def test_packed_integers(engines: Engines, key: str) -> None:
-    """Integers close to one another are stored as differences (see `parquet_encodings`)."""
+    """Integers close to one another are stored as differences where that is asked for (see `parquet_encodings`)."""
     step = "CAST(pmod(xxhash64(id), 3000) + id AS INT)"
     columns = {
         "s": f"CAST({step} AS SMALLINT)",
@@ -63,8 +63,9 @@ def test_packed_integers(engines: Engines, key: str) -> None:
         "n": f"CAST(timestamp_millis({step} * 1000L - 5000000) AS TIMESTAMP_NTZ)",
         "z": f"IF(id % 2 = 0, NULL, timestamp_micros({step} + 1700000000000000))",
     }
+    options = "'write-only' = 'true', 'parquet.writer.version' = 'v2'"
     types = "s SMALLINT, i INT, l BIGINT, d DATE, n TIMESTAMP_NTZ, z TIMESTAMP"
-    engines.run("ours", f"CREATE TABLE t (id BIGINT NOT NULL, {types}) TBLPROPERTIES ({key}, 'write-only' = 'true')")
+    engines.run("ours", f"CREATE TABLE t (id BIGINT NOT NULL, {types}) TBLPROPERTIES ({key}, {options})")
     rows = ", ".join(f"{e} AS {n}" for n, e in columns.items())
     for i in range(2):
         engines.run("ours", f"INSERT INTO t SELECT id + {i * 3000} AS id, {rows} FROM range(0, 6000, 1, 1) r(id)")

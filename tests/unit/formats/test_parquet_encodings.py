@@ -10,6 +10,7 @@ import pytest
 from paimon_core.formats.arrow_types import arrow_schema
 from paimon_core.formats.file_format import ReadRequest
 from paimon_core.formats.parquet import ParquetFileWriter, ParquetFormat
+from paimon_core.formats.parquet_encodings import column_encodings
 from paimon_core.io.local import LocalFileIO
 from paimon_core.options import TableOptions
 from paimon_core.spec.types import DataField, parse_type
@@ -26,6 +27,7 @@ NARROW = {
     "TIMESTAMP(6) WITH LOCAL TIME ZONE": (0, 2**40),
     "TIMESTAMP(9)": (2**60, 2**60 + 2**40),
 }
+VERSION_2 = {"parquet.writer.version": "v2"}
 WIDE = {"INT": (-(2**31), 2**31), "BIGINT": (-(2**63), 2**63 - 1), "TIMESTAMP(6)": (-(2**60), 2**60)}
 
 
@@ -37,7 +39,7 @@ def written(path: Path, kind: str, bounds: tuple[int, int], **options: str) -> t
     numbers = pa.array(random.integers(*bounds, 5_000), mask=random.random(5_000) < 0.1)
     stored = numbers.cast(pa.int32() if arrow.bit_width == 32 else pa.int64()) if arrow.bit_width > 16 else numbers
     rows = pa.table([stored.cast(arrow)], schema=schema)
-    writer = ParquetFileWriter(LocalFileIO(), str(path), fields, TableOptions(options))
+    writer = ParquetFileWriter(LocalFileIO(), str(path), fields, TableOptions(VERSION_2 | options))
     writer.write(rows)
     writer.close()
     request = ReadRequest(str(path), tuple(fields))
@@ -64,3 +66,9 @@ def test_integers_far_from_one_another_are_plain(kind: str, tmp_path: Path) -> N
 def test_the_first_version_of_parquet_packs_nothing(version: str, tmp_path: Path) -> None:
     _, encodings = written(tmp_path / "f.parquet", "BIGINT", NARROW["BIGINT"], **{"parquet.writer.version": version})
     assert encodings == {"PLAIN", "RLE"}
+
+
+def test_the_first_version_is_the_default(tmp_path: Path) -> None:
+    rows = pa.table({"k": pa.array(range(1_000))})
+    assert column_encodings(rows, TableOptions({})) == ([], {})
+    assert column_encodings(rows, TableOptions(VERSION_2)) == ([], {"k": "DELTA_BINARY_PACKED"})

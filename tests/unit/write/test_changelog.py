@@ -200,8 +200,7 @@ def test_rows_of_remote_files_are_looked_up_in_copies(
     """The second lookup does not need the storage."""
     (tmp_path / "local").mkdir()
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "local"))
-    # files of packed keys would be so small that they were compacted
-    store = table(tmp_path, "lookup", lookup__cache_max_disk_size=most, parquet__writer__version="v1")
+    store = table(tmp_path, "lookup", lookup__cache_max_disk_size=most)
     store = replace(store, io=FaultyIO(store.io))
     live = files_of(write(store, [(k, k, 0) for k in range(10_000)], 0))
     live = files_of(compact(store, live, Strategy.FULL), live)

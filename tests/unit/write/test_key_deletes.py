@@ -69,7 +69,7 @@ def test_rows_that_are_left(tmp_path: Path, kind: str) -> None:
 
 
 def test_only_files_with_the_keys_are_replaced(tmp_path: Path) -> None:
-    table = dv_table(tmp_path, merge_engine="aggregation", target_file_size="8 kb", parquet__writer__version="v1")
+    table = dv_table(tmp_path, merge_engine="aggregation", target_file_size="8 kb")
     write(table, [((k, k, 0), 0) for k in range(5000)])
     compact(table, Strategy.FULL)
     write(table, [((4999, 1, 1), 0)])

@@ -216,7 +216,7 @@ def test_marks_come_and_go_with_their_files(tmp_path: Path, bitmap64: str) -> No
 
 
 def test_a_full_compaction_rewrites_marked_files_of_the_last_level(tmp_path: Path) -> None:
-    table = dv_table(tmp_path, target_file_size="8 kb", parquet__writer__version="v1")
+    table = dv_table(tmp_path, target_file_size="8 kb")
     write(table, [((k, k, k % 3), 0) for k in range(5000)])
     compact(table, Strategy.FULL)
     names = {e.file.file_name for e in live_files(table.store, table.latest_snapshot()).values()}
