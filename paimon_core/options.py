@@ -143,7 +143,9 @@ class Option(Generic[T]):
 
     def key_in(self, values: Mapping[str, str]) -> str | None:
         """The key that gives it a value; None where none does."""
-        return next((k for k in (self.key, *self.aliases) if k in values), None)
+        if self.key in values:
+            return self.key
+        return next((k for k in self.aliases if k in values), None) if self.aliases else None
 
 
 NO_NAMES: tuple[str, ...] = ()

@@ -141,7 +141,8 @@ def _entries(
 ) -> tuple[dict[Bucket, list[ManifestEntry]], int]:
     """The live files that are not pruned one by one, per bucket, and how many there were."""
     found, total = list[ManifestEntry](), 0
-    alone = files if not store.options[DATA_EVOLUTION] else None  # else rows of a range are in several files
+    evolves = store.options[DATA_EVOLUTION]
+    alone = None if evolves else files  # rows of a range are in several files then
     for manifest, live in manifests:
         seen = are_read(store, manifest.buckets[live])
         if level is not None:
@@ -155,7 +156,7 @@ def _entries(
                 found.append(entry)
     groups: dict[Bucket, list[ManifestEntry]] = defaultdict(list)
     for entry in found if alone is None or store.has_primary_key else alone.indexed(found):
-        if not (store.options[DATA_EVOLUTION] and is_blob(entry.file)):
+        if not (evolves and is_blob(entry.file)):
             check_format(store, entry.file)
         groups[entry.partition, entry.bucket].append(entry)
     return groups, total
