@@ -13,15 +13,14 @@ from functools import partial
 
 from paimon_sql.preprocess.column_types import TypeRewrites, read_type
 from paimon_sql.preprocess.fillers import as_string
-from paimon_sql.preprocess.tokens import Cursor, Edit, tokenize
+from paimon_sql.preprocess.tokens import COMMENT, Cursor, Edit, tokenize
 
 _SHORTEST = 100  # characters
 _DEEPEST = 4  # types in types
 
-_COMMENT = r"--[^\n\\]*+\n|/\*(?!\+)(?>(?:(?!/\*|\*/).)*)\*/"
 _PART = r"(?:[\w$]++|`[^`]++`(?!`))"
 _HEAD = re.compile(
-    rf"(?>(?:\s++|{_COMMENT})*)(?:EXPLAIN\s++(?:\w++\s++)?)?"
+    rf"(?>(?:\s++|{COMMENT})*)(?:EXPLAIN\s++(?:\w++\s++)?)?"
     r"(?:(?:CREATE(?:\s++OR\s++REPLACE)?|REPLACE)\s++TABLE\s++(?:IF\s++NOT\s++EXISTS\s++)?|(ALTER)\s++TABLE\s++)"
     rf"{_PART}(?>(?:\.{_PART})*)\s*+(?(1)ADD\b\s*+(?>(?:COLUMNS?\b\s*+)?))\((?!\s*+(?:\(|(?:SELECT|WITH|FROM|VALUES|TABLE)\b))",
     re.IGNORECASE | re.DOTALL,

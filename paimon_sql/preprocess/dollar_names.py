@@ -4,22 +4,21 @@ from __future__ import annotations
 
 import re
 
-from paimon_sql.preprocess.tokens import Edit
+from paimon_sql.preprocess.tokens import COMMENT, Edit
 
 # what other rules look for in a query
 _OF_OTHER_RULES = (
     *("/*+", "paimon_incremental_", "unnest", "array", "map", "row", "bytes", "binary", "multiset", "varchar"),
     *("precision", "timestamp"),
 )
-_COMMENT = r"--[^\n\\]*+\n|/\*(?!\+)(?>(?:(?!/\*|\*/).)*)\*/"
 _QUERY = re.compile(
-    rf"(?>(?:\s++|{_COMMENT})*)(?:EXPLAIN\s++(?:\w++\s++)?)?(?:SELECT|WITH|INSERT|FROM|UPDATE|DELETE|MERGE)\b",
+    rf"(?>(?:\s++|{COMMENT})*)(?:EXPLAIN\s++(?:\w++\s++)?)?(?:SELECT|WITH|INSERT|FROM|UPDATE|DELETE|MERGE)\b",
     re.IGNORECASE | re.DOTALL,
 )
 # words, numbers, quotes and signs of which the tokenizer makes nothing else, whatever stands beside them
 _QUIET = (
     r"""[^\W\d]\w*+(?!['"`$])|\d[\w.]*+(?!['"`$])|'[^'\\]*+'|"[^"\\]*+"|`[^`]*+`"""
-    rf"|[\s.,=<>!+*%|&^~()\[\];]++|-(?!-)|/(?!\*)|{_COMMENT}"
+    rf"|[\s.,=<>!+*%|&^~()\[\];]++|-(?!-)|/(?!\*)|{COMMENT}"
 )
 _NEXT = re.compile(rf"(?>(?:{_QUIET})*)(?:([^\W\d]\w*+(?>(?:\$\w++)+))(?!['\"`$])|\Z)", re.DOTALL)
 

@@ -14,6 +14,8 @@ from sqlglot.tokens import Token, TokenType
 _DOLLAR_QUOTE = re.compile(r"\$[A-Za-z]*\$")  # opens a $$string$$, which the tokenizer does not know
 _CONTINUED_COMMENT = re.compile(r"--[^\r\n]*\\\n")  # Spark's comment goes on behind a backslash at its end
 _PLACE = itemgetter(0, 1)  # of an edit
+# a pattern of comments that Spark ends where we do; hints are none
+COMMENT = r"--[^\n\\]*+\n|/\*(?!\+)(?>(?:(?!/\*|\*/).)*)\*/"
 _EXPLAIN_MODES = ("LOGICAL", "FORMATTED", "EXTENDED", "CODEGEN", "COST")
 
 

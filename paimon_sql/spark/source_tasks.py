@@ -25,13 +25,13 @@ import {SQL}.catalyst.plans.logical.*;
 import {SQL}.catalyst.rules.Rule;
 import {SQL}.catalyst.trees.TreeNode;
 import {SQL}.execution.datasources.LogicalRelation;
-import scala.Function2;
+import scala.Function3;
 import scala.Option;
 
 public class SourceTasks {{
   public static class Unshuffled extends Rule {{
-    private final Function2 mayWrite;
-    Unshuffled(Function2 mayWrite) {{ this.mayWrite = mayWrite; }}
+    private final Function3 mayWrite;
+    Unshuffled(Function3 mayWrite) {{ this.mayWrite = mayWrite; }}
 
     public TreeNode apply(TreeNode plan) {{
       Option write = plan instanceof AppendData ? ((AppendData) plan).write()
@@ -43,12 +43,12 @@ public class SourceTasks {{
       LogicalPlan leaf = source;
       while (leaf instanceof Project) leaf = ((Project) leaf).child();
       if (!(leaf instanceof LogicalRelation)) return plan;
-      boolean may = Boolean.TRUE.equals(mayWrite.apply(write.get(), source));
+      boolean may = Boolean.TRUE.equals(mayWrite.apply(write.get(), source, ((LogicalRelation) leaf).relation()));
       return may ? (TreeNode) command.withNewQuery(source) : plan;
     }}
   }}
 
-  public Rule rule(Function2 mayWrite) {{
+  public Rule rule(Function3 mayWrite) {{
     return new Unshuffled(mayWrite);
   }}
 }}
@@ -58,12 +58,11 @@ public class SourceTasks {{
 class SourceTasks(Proxy):
     """Whether the tasks that read files may write their rows."""
 
-    def apply(self, write: Any, source: Any) -> bool:
-        """`source` has columns of one relation."""
+    def apply(self, write: Any, source: Any, relation: Any) -> bool:
+        """`source` is the query, which has columns of `relation` alone."""
         files = _FILES.search(str(write.description()))
         if files is None:
             return False
-        relation = self.jvm.items(source.collectLeaves())[0].relation()
         if class_name(relation) != "HadoopFsRelation" or class_name(relation.location()) != "InMemoryFileIndex":
             return False
         if class_name(relation.fileFormat()) not in _FORMATS:
@@ -74,7 +73,7 @@ class SourceTasks(Proxy):
         return tasks <= most and size >= tasks * int(files[1]) * _LEAST_BYTES
 
     class Java:
-        implements = ["scala.Function2"]
+        implements = ["scala.Function3"]
 
 
 def install_source_tasks(jvm: Jvm, session: JavaObject) -> None:
