@@ -36,6 +36,7 @@ ROW_ID = "_ROW_ID"
 FILE_PATH, ROW_INDEX = "__paimon_file_path", "__paimon_row_index"  # where a row is stored
 ELEMENT_ID_START = 2**29 - 1
 STORED_TIME = pa.binary(12)
+DIGITS = {"s": 0, "ms": 3, "us": 6, "ns": 9}  # of a second, by the unit of a timestamp
 _IDS_PER_FIELD = 1024
 _BIGINT_NOT_NULL = DataType(Kind.BIGINT, nullable=False)
 # what tables with row tracking know of a row beside its columns; NULL in a file where metadata tells

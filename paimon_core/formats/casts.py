@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 
 from paimon_core.errors import InvalidDataError
 from paimon_core.formats import int96, text_casts
-from paimon_core.formats.arrow_types import arrow_type
+from paimon_core.formats.arrow_types import DIGITS, arrow_type
 from paimon_core.spec.types import MAX_LENGTH, DataType, DecimalType, Kind, LengthType, StoredTimeType, TimeType
 
 _TEXTS = (Kind.CHAR, Kind.VARCHAR)
@@ -26,7 +26,6 @@ _INTEGERS = (Kind.TINYINT, Kind.SMALLINT, Kind.INT, Kind.BIGINT)
 _FLOATS = (Kind.FLOAT, Kind.DOUBLE)
 _MOMENTS = (Kind.TIMESTAMP, Kind.TIMESTAMP_LTZ)
 _MILLIS_PER_SECOND = 1000
-_DIGITS = {"s": 0, "ms": 3, "us": 6, "ns": 9}
 _DECIMAL_LIMIT = 1e38
 
 
@@ -38,7 +37,7 @@ def cast_column(column: pa.Array, source: DataType, target: DataType) -> pa.Arra
         return int96.stored(column)
     if isinstance(source, StoredTimeType):
         column = int96.finest_times(column, arrow_type(TimeType(source.kind)).tz)
-        source = TimeType(source.kind, precision=_DIGITS[column.type.unit])
+        source = TimeType(source.kind, precision=DIGITS[column.type.unit])
     if source.kind is Kind.TIMESTAMP_LTZ and target.kind is not Kind.TIMESTAMP_LTZ:
         column = _local(column)
     match target:
@@ -50,7 +49,7 @@ def cast_column(column: pa.Array, source: DataType, target: DataType) -> pa.Arra
         case DecimalType():
             return _to_decimal(column, source, target)
         case StoredTimeType(kind=kind, precision=precision):
-            digits = precision if source.kind in _TEXTS else min(precision, _DIGITS["us"])  # as many as there can be
+            digits = precision if source.kind in _TEXTS else min(precision, DIGITS["us"])  # as many as there can be
             return int96.stored(_to_time(column, source, TimeType(kind, precision=digits)))
         case TimeType():
             return _to_time(column, source, target)
@@ -172,7 +171,7 @@ def _to_time(column: pa.Array, source: DataType, target: TimeType) -> pa.Array:
 
 def _to_precision(moments: pa.Array, precision: int) -> pa.Array:
     """The moments with so many digits of a second, the others cut off."""
-    have = _DIGITS[moments.type.unit]
+    have = DIGITS[moments.type.unit]
     if precision >= have:
         return moments
     unit, digits = (("millisecond", 3), ("microsecond", 6), ("nanosecond", 9))[max(precision - 1, 0) // 3]

@@ -14,13 +14,12 @@ import pyarrow.compute as pc
 
 from paimon_core.errors import InvalidDataError
 from paimon_core.formats import int96
-from paimon_core.formats.arrow_types import arrow_type
+from paimon_core.formats.arrow_types import DIGITS, arrow_type
 from paimon_core.formats.avro_schema import map_types
 from paimon_core.spec.types import CollectionType, DataType, Kind, RowType, StoredTimeType
 
 _BYTES = (Kind.BINARY, Kind.VARBINARY)
 _FLOATS = (Kind.FLOAT, Kind.DOUBLE)
-_DIGITS = {"s": 0, "ms": 3, "us": 6, "ns": 9}
 _LAST_YEAR = 9999
 _SPECIAL_FLOATS = {"nan": "NaN", "inf": "Infinity", "-inf": "-Infinity"}
 
@@ -116,7 +115,7 @@ def _moments(column: pa.Array, unit: str) -> pa.Array:
     try:
         return column.cast(pa.timestamp(unit))
     except pa.ArrowInvalid:
-        surplus = rf"(\.[0-9]{{{_DIGITS[unit]}}})[0-9]+$"
+        surplus = rf"(\.[0-9]{{{DIGITS[unit]}}})[0-9]+$"
         return pc.replace_substring_regex(column, surplus, r"\1").cast(pa.timestamp(unit))
 
 
