@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 
 from paimon_core.errors import CommitConflictError, InvalidDataError
 from paimon_core.formats.arrow_types import FILE_PATH, ROW_ID, ROW_INDEX, VALUE_KIND
-from paimon_core.formats.columns import fixed_values, int64_array
+from paimon_core.formats.columns import fixed_values, int64_array, with_values
 from paimon_core.io.failure import on_failure
 from paimon_core.lsm.rows import ROW_DELETE, concat_batches
 from paimon_core.spec.deletion_vector import Positions
@@ -168,15 +168,8 @@ def _write_columns(
 def _write_merged(writer: DataFileWriter, old: EvolvedFiles, rows: RowRange, changes: pa.RecordBatch) -> None:
     """Write columns of all rows of a range, the new values at their places."""
     places = fixed_values(changes.column(ROW_INDEX), np.int64)
-    values = changes.select([f.name for f in old.fields])
-    start = 0
-    for batch in old.whole(rows):
-        low, high = np.searchsorted(places, (start, start + batch.num_rows))
-        picked = np.arange(batch.num_rows, dtype=np.int64)
-        picked[places[low:high] - start] = batch.num_rows + np.arange(high - low)
-        new = pa.RecordBatch.from_arrays(values.slice(low, high - low).columns, schema=batch.schema)
-        writer.write(concat_batches([batch, new]).take(int64_array(picked)))
-        start += batch.num_rows
+    for batch in with_values(old.whole(rows), places, changes.select([f.name for f in old.fields])):
+        writer.write(batch)
     writer.roll()
 
 

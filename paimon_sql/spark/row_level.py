@@ -31,6 +31,7 @@ from paimon_core.spec.snapshot import Operation, Snapshot
 from paimon_core.table import Table
 from paimon_core.write.column_updates import ColumnUpdates
 from paimon_core.write.key_deletes import rewrites_keys
+from paimon_core.write.patches import patched_columns
 from paimon_sql.catalog.identifier import Identifier
 from paimon_sql.preprocess.quoting import quoted_name
 from paimon_sql.spark.alignment import Alignment, aligned, with_field
@@ -190,9 +191,11 @@ def updated_rows(target: Target, assignments: Sequence[Any], condition: Any | No
     refuse_key_columns(target, assigned)
     types = matching.select(*(v.alias(c) for c, v in assigned.items())).schema
     stored = {c: target.stored(c, v, types[c].dataType) for c, v in assigned.items()}
-    kept = (F.lit(None) if target.evolves else F.col(quoted_name(c)) for c in target.columns)
+    patched = patched_columns(target.table.store, assigned)
+    only_assigned = target.evolves or patched is not None
+    kept = (F.lit(None) if only_assigned else F.col(quoted_name(c)) for c in target.columns)
     values = [stored.get(c, k) for c, k in zip(target.columns, kept, strict=True)]
-    rules = ChangeRules(Operation.UPDATE, updates=target.updates(assigned))
+    rules = ChangeRules(Operation.UPDATE, updates=target.updates(assigned), patched=patched)
     return Changes(target.changes(matching, ROW_UPDATE_AFTER, values), rules)
 
 
