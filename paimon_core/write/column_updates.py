@@ -6,10 +6,11 @@ to one that leaves these to older files. Rows keep their ids. Deleted rows are p
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import accumulate
 
 import numpy as np
 import pyarrow as pa
@@ -33,7 +34,7 @@ from paimon_core.store.manifests import live_files
 from paimon_core.store.table_store import TableStore
 from paimon_core.write.append import AppendWriter
 from paimon_core.write.blob_files import BlobColumnWriter
-from paimon_core.write.data_files import DataFileWriter, FileRole
+from paimon_core.write.data_files import DataFileWriter, FileRole, target_file_size
 from paimon_core.write.new_paths import NewPaths
 from paimon_core.write.range_compaction import ONE_FILE
 from paimon_core.write.row_changes import Removed
@@ -151,7 +152,8 @@ def _write_columns(
     """The files of a range with the columns of `changes`, which replace the values at the places `ROW_INDEX`."""
     places = fixed_values(changes.column(ROW_INDEX), np.int64)
     paths, blobs = NewPaths(store, bucket_dir), blob_file_fields(store.schema, store.options)
-    changed = [BlobColumnWriter(store, f, paths, None) for f in blobs if f.name in changes.schema.names]
+    target = target_file_size(store)
+    changed = [BlobColumnWriter(store, f, paths, target) for f in blobs if f.name in changes.schema.names]
     names = [n for n in changes.schema.names if n != ROW_INDEX and n not in [b.name for b in changed]]
     writer = DataFileWriter(store.with_options(ONE_FILE), bucket_dir, FileRole(columns=tuple(names)))
     with ExitStack() as undo:
@@ -161,8 +163,14 @@ def _write_columns(
             _write_merged(writer, EvolvedFiles(store, bucket_dir, store.schema.select(tuple(names))), rows, changes)
         for blob in changed:
             _write_blobs(blob, rows, places, changes.column(blob.name))
-        files = [*writer.finished, *(f for blob in changed for f in blob.roll())]
-    return tuple(replace(f, first_row_id=rows.first) for f in files)
+        columns = [writer.finished, *(blob.roll() for blob in changed)]
+    return tuple(replace(f, first_row_id=first) for files in columns for f, first in _numbered(files, rows.first))
+
+
+def _numbered(files: Sequence[DataFileMeta], first: int) -> Iterator[tuple[DataFileMeta, int]]:
+    """Files of a column, one behind the other, with the id of the first row of each."""
+    starts = accumulate((f.row_count for f in files), initial=first)
+    return zip(files, starts, strict=False)
 
 
 def _write_merged(writer: DataFileWriter, old: EvolvedFiles, rows: RowRange, changes: pa.RecordBatch) -> None:

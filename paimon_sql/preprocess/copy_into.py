@@ -10,6 +10,7 @@ The options of FILE_FORMAT go as JSON: names in upper case, values as texts or l
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Sequence
 
 from sqlglot.tokens import Token, TokenType
@@ -19,6 +20,8 @@ from paimon_sql.preprocess.quoting import quoted_name, quoted_text
 from paimon_sql.preprocess.tokens import Cursor, Edit, is_name, is_string, symbol
 
 _OF_TABLES, _OF_FILES = ("FILE_FORMAT", "PATTERN", "FORCE", "ON_ERROR"), ("FILE_FORMAT", "OVERWRITE")
+_ESCAPED = re.compile(r"\\(.)", re.DOTALL)
+_MEANT = {"n": "\n", "t": "\t", "r": "\r", "\\": "\\"}
 _MODES = ("ABORT_STATEMENT", "CONTINUE", "SKIP_FILE")
 
 Argument = str | bool
@@ -33,7 +36,7 @@ def copy_into(text: str, tokens: Sequence[Token]) -> list[Edit]:
     target = cursor.peek()
     into_files = is_string(target)
     catalog, arguments = (_files if into_files else _table)(text, cursor)
-    arguments |= _clauses(cursor, _OF_FILES if into_files else _OF_TABLES)
+    arguments |= _clauses(text, cursor, _OF_FILES if into_files else _OF_TABLES)
     if "format" not in arguments:
         raise _wrong(cursor, "COPY INTO needs FILE_FORMAT = (TYPE = CSV), or JSON, or PARQUET")
     name = "copy_into_files" if into_files else "copy_into_table"
@@ -55,12 +58,12 @@ def _table(text: str, cursor: Cursor) -> tuple[str, dict[str, Argument]]:
     source = cursor.peek(1)
     if not cursor.take("FROM") or source is None or not is_string(source):
         raise _wrong(cursor, "COPY INTO a table needs FROM 'path of the files'")
-    return _catalog(parts), arguments | {"source": cursor.next().text}
+    return _catalog(parts), arguments | {"source": _string(text, cursor.next())}
 
 
 def _files(text: str, cursor: Cursor) -> tuple[str, dict[str, Argument]]:
     """`'target' FROM t`, `'target' FROM (query)`."""
-    arguments: dict[str, Argument] = {"target": cursor.next().text}
+    arguments: dict[str, Argument] = {"target": _string(text, cursor.next())}
     if not cursor.take("FROM"):
         raise _wrong(cursor, "COPY INTO 'path' needs FROM a table, or FROM (SELECT …)")
     if opening := cursor.peek() if cursor.symbol() == "(" else None:
@@ -72,7 +75,7 @@ def _files(text: str, cursor: Cursor) -> tuple[str, dict[str, Argument]]:
     return _catalog(parts), arguments | {"query": f"TABLE {'.'.join(map(quoted_name, parts))}"}
 
 
-def _clauses(cursor: Cursor, allowed: Sequence[str]) -> dict[str, Argument]:
+def _clauses(text: str, cursor: Cursor, allowed: Sequence[str]) -> dict[str, Argument]:
     found: dict[str, Argument] = {}
     while not cursor.at_end():
         word = cursor.symbol()
@@ -80,11 +83,11 @@ def _clauses(cursor: Cursor, allowed: Sequence[str]) -> dict[str, Argument]:
             raise _wrong(cursor, f"COPY INTO has no such clause here; there are {', '.join(allowed)}, each with =")
         cursor.index += 2
         if word == "FILE_FORMAT":
-            found["format"] = json.dumps(_options(cursor), ensure_ascii=False)
+            found["format"] = json.dumps(_options(text, cursor), ensure_ascii=False)
         elif word == "PATTERN":
             if not is_string(cursor.peek()):
                 raise _wrong(cursor, "PATTERN needs a regular expression in quotes")
-            found["pattern"] = cursor.next().text
+            found["pattern"] = _string(text, cursor.next())
         elif word == "ON_ERROR":
             if not cursor.take_any(*_MODES):
                 raise _wrong(cursor, f"ON_ERROR cannot be this; it is one of {', '.join(_MODES)}")
@@ -96,7 +99,7 @@ def _clauses(cursor: Cursor, allowed: Sequence[str]) -> dict[str, Argument]:
     return found
 
 
-def _options(cursor: Cursor) -> dict[str, str | list[str]]:
+def _options(text: str, cursor: Cursor) -> dict[str, str | list[str]]:
     """`(TYPE = CSV, NULL_IF = ('a', 'b'))`."""
     options: dict[str, str | list[str]] = {}
     if not cursor.take("("):
@@ -108,7 +111,7 @@ def _options(cursor: Cursor) -> dict[str, str | list[str]]:
         if key in options:
             raise _wrong(cursor, f"Duplicate option {key} in FILE_FORMAT: give it once")
         cursor.index += 2
-        options[key] = _value(cursor)
+        options[key] = _value(text, cursor)
         if not cursor.take(",") and cursor.symbol() != ")":
             raise _wrong(cursor, "FILE_FORMAT needs options as TYPE = CSV, with commas between them")
     if "TYPE" not in options:
@@ -116,15 +119,22 @@ def _options(cursor: Cursor) -> dict[str, str | list[str]]:
     return options
 
 
-def _value(cursor: Cursor) -> str | list[str]:
+def _value(text: str, cursor: Cursor) -> str | list[str]:
     if cursor.symbol() == "(":
         first = cursor.index
         cursor.skip_parentheses()
-        return [t.text for t in cursor.tokens[first : cursor.index] if is_string(t)]
+        return [_string(text, t) for t in cursor.tokens[first : cursor.index] if is_string(t)]
     token = cursor.peek()
     if token is None or not (is_string(token) or is_name(token) or token.token_type is TokenType.NUMBER):
         raise _wrong(cursor, "An option of FILE_FORMAT needs a word, a number, a text in quotes or a list of texts")
-    return str(cursor.next().text)
+    return _string(text, cursor.next()) if is_string(token) else str(cursor.next().text)
+
+
+def _string(text: str, token: Token) -> str:
+    """What a quoted string of this statement means; escapes that are none, `\\N` and `\\.`, stay as written."""
+    quote = text[token.start]
+    meant = _MEANT | {quote: quote}
+    return _ESCAPED.sub(lambda m: meant.get(m[1], m[0]), text[token.start + 1 : token.end])
 
 
 def _parts(cursor: Cursor) -> list[str]:

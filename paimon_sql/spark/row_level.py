@@ -121,8 +121,8 @@ class Target:
         """The command that writes the changes and commits them."""
         frame = changes.frame
         if changes.rules.updates is not None:
-            # changes of a row range meet in one task, in order; new rows go anywhere
-            path, spread = F.col(FILE_PATH), F.rand(0).cast("string")
+            # changes of a row range meet in one task, in order; new rows stay in the order they come in
+            path, spread = F.col(FILE_PATH), F.spark_partition_id().cast("string")
             frame = frame.repartition(F.coalesce(path, spread)).sortWithinPartitions(FILE_PATH, ROW_INDEX)
         sink = ChangesTable(self.jvm, self.session, self.table, changes.rules, self.publish)
         return self.jvm.append(sink, frame._jdf.queryExecution().analyzed())
@@ -252,9 +252,8 @@ def _assigned_path(target: Target, key: Any) -> list[str]:
 def _assigned_place(target: Target, key: Any) -> tuple[str, list[str]]:
     """The column that an assignment names, and the path of the field in it."""
     parts = _assigned_path(target, key)
-    tells_case = target.session.conf("spark.sql.caseSensitive", "false") == "true"
-    known = {c if tells_case else c.lower(): c for c in target.columns}
-    column = known.get(parts[0] if tells_case else parts[0].lower())
+    known = {target.session.known_as(c): c for c in target.columns}
+    column = known.get(target.session.known_as(parts[0]))
     if column is None:
         raise ColumnNotFoundError(
             f"Table {target.table.name} has no column {parts[0]!r} to assign; its columns are "

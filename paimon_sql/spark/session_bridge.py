@@ -73,6 +73,14 @@ class SessionBridge:
         """Whether an overwrite replaces the partitions of its rows alone."""
         return self.conf("spark.sql.sources.partitionOverwriteMode", "static").lower() == "dynamic"
 
+    def tells_case(self) -> bool:
+        """Whether `id` and `ID` are two columns."""
+        return bool(self.session.sessionState().conf().caseSensitiveAnalysis())
+
+    def known_as(self, name: str) -> str:
+        """What a column's name is compared by."""
+        return name if self.tells_case() else name.lower()
+
     def time_zone(self) -> ZoneInfo:
         return ZoneInfo(self.conf("spark.sql.session.timeZone", "UTC"))
 

@@ -47,8 +47,8 @@ def as_stored(
 
     The very same where there is nothing to cast, and where their numbers differ: Spark says what is wrong.
     """
-    types = {f.name.lower(): f.dataType for f in string_types(to_struct(table.schema.fields)).fields}
-    targets = [types.get(c.lower()) for c in columns]
+    types = {session.known_as(f.name): f.dataType for f in string_types(to_struct(table.schema.fields)).fields}
+    targets = [types.get(session.known_as(c)) for c in columns]
     if len(targets) != len(query.columns):
         return query
     if by_name:
