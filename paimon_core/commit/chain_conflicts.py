@@ -17,10 +17,11 @@ def check_anchors(store: TableStore, kind: CommitKind, entries: Sequence[Manifes
     changes puts out of date."""
     if kind is not CommitKind.OVERWRITE:
         return
+    overwrites = is_branch_of_chain(store, SCAN_DELTA_BRANCH)
     drops = is_branch_of_chain(store, SCAN_SNAPSHOT_BRANCH) and all(e.kind is FileKind.DELETE for e in entries)
-    if not drops and not is_branch_of_chain(store, SCAN_DELTA_BRANCH):
+    if not drops and not overwrites:
         return
-    needed = needed_partition(store, (e.partition for e in entries))
+    needed = needed_partition(store, {e.partition for e in entries}, entries if overwrites else ())
     if needed is not None:
         spec = ", ".join(f"{k}={v}" for k, v in store.partition_spec(needed).items())
         raise UnsupportedFeatureError(

@@ -10,7 +10,7 @@ from paimon_core.commit.commit import commit
 from paimon_core.commit.draft import CommitInfo
 from paimon_core.commit.publish import Publisher
 from paimon_core.expressions.predicate import Or, equals
-from paimon_core.options import SCAN_DELTA_BRANCH, SCAN_SNAPSHOT_BRANCH
+from paimon_core.options import CHAIN_TABLE, SCAN_DELTA_BRANCH, SCAN_SNAPSHOT_BRANCH
 from paimon_core.scan.chain import is_branch_of_chain
 from paimon_core.scan.read import read_split
 from paimon_core.spec.binary_row import decode_row
@@ -18,7 +18,7 @@ from paimon_core.spec.message import encode_messages
 from paimon_core.spec.snapshot import CommitKind, Operation, Snapshot
 from paimon_core.spec.split import DataSplit, decode_split, encode_split
 from paimon_core.store.branches import open_branch
-from paimon_core.store.manifests import live_files, max_sequence_number, read_entries, read_manifest_list
+from paimon_core.store.manifests import max_sequence_number, read_entries, read_manifest_list
 from paimon_core.store.snapshots import latest_snapshot
 from paimon_core.store.table_store import TableStore
 from paimon_core.write.rows import as_stored
@@ -54,11 +54,11 @@ def drop_outdated(store: TableStore, made: Snapshot, publisher: Publisher) -> No
     """
     if made.commit_kind is not CommitKind.OVERWRITE or not is_branch_of_chain(store, SCAN_DELTA_BRANCH):
         return
-    full = full_branch(store)
+    # that they may go was asked before the overwrite
+    full = full_branch(store).with_options({CHAIN_TABLE.key: "false"})
     changed = {e.partition for e in read_entries(store, read_manifest_list(store, made.delta_manifest_list))}
-    known = {e.partition for e in live_files(full, latest_snapshot(full)).values()}
     fields = full.schema.partition_fields
-    gone = [equals(full.schema.partition_keys, decode_row([f.type for f in fields], p)) for p in changed & known]
+    gone = [equals(full.schema.partition_keys, decode_row([f.type for f in fields], p)) for p in changed]
     if gone:
         info = CommitInfo(user=made.commit_user, operation=Operation.TRUNCATE)
         commit(full, (), info, publisher, Overwrite(predicate=Or(tuple(gone))))

@@ -8,7 +8,7 @@ last partition columns (`chain-table.chain-partition-keys`); partitions that dif
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -19,7 +19,7 @@ from paimon_core.options import CHAIN_PARTITION_KEYS, CHAIN_TABLE, SCAN_DELTA_BR
 from paimon_core.scan.plan import Plan, plan_scan
 from paimon_core.scan.time_travel import is_time_travel
 from paimon_core.spec.binary_row import decode_row
-from paimon_core.spec.manifest import ManifestEntry
+from paimon_core.spec.manifest import FileKind, ManifestEntry
 from paimon_core.spec.paths import data_file_path
 from paimon_core.spec.split import DataSplit, SplitKind
 from paimon_core.store.branches import open_branch
@@ -81,9 +81,12 @@ def has_full_partition(store: TableStore, predicate: Predicate) -> bool:
     return any(map(wanted.holds, _Chain.of(store).whole))
 
 
-def needed_partition(store: TableStore, going: Iterable[bytes]) -> bytes | None:
-    """Of full partitions that are to go one that changes behind it start from, with no other to start from."""
-    return _Chain.of(store).needed(frozenset(going))
+def needed_partition(store: TableStore, going: Set[bytes], overwritten: Sequence[ManifestEntry] = ()) -> bytes | None:
+    """Of full partitions that are to go one that changes behind it start from, with no other to start from.
+
+    `overwritten` are the changes that go and come with them: what starts anew needs nothing that was before.
+    """
+    return _Chain.of(store).needed(going, overwritten)
 
 
 @dataclass(frozen=True)
@@ -142,15 +145,17 @@ class _Chain:
         links = [p for p in self.changed if p in chained]
         return anchor, links if anchor is None else [p for p in links if chained[p] > chained[anchor]]
 
-    def needed(self, going: frozenset[bytes]) -> bytes | None:
+    def needed(self, going: Set[bytes], overwritten: Sequence[ManifestEntry]) -> bytes | None:
         """See `needed_partition`."""
+        gone = {e.file.file_name for e in overwritten if e.kind is FileKind.DELETE}
+        left = [p for p, entries in self.changed.items() if any(e.file.file_name not in gone for e in entries)]
         for partition in sorted(going & self.whole.keys(), key=self.places.__getitem__):
             group, place = self.places[partition]
             full = [(at, p) for p in self.whole for other, at in [self.places[p]] if other == group]
             if any(at < place and p not in going for at, p in full):
                 continue
             end = min((at for at, _ in full if at > place), default=None)
-            behind = [at for p in self.changed for other, at in [self.places[p]] if other == group and at > place]
+            behind = [at for p in left for other, at in [self.places[p]] if other == group and at > place]
             if any(end is None or at < end for at in behind):
                 return partition
         return None

@@ -47,13 +47,14 @@ def merged_rows(
     system = [f for f in in_files if f.name in SYSTEM_COLUMNS] if with_deletes else []
     sources = [stored.get(f.name, f.name) for f in fields] + [f.name for f in system]
     target = arrow_schema([*fields, *system])
+    chained = split.kind is SplitKind.CHAIN
     if split.kind is SplitKind.WAITING:
         merged = merge_with_waiting(files, split, spec)
     else:
         parts = sections(split.files, [f.type for f in schema.key_fields])
-        merge = partial(merge_section, files, spec=spec, values_only=not with_deletes)
+        merge = partial(merge_section, files, spec=spec, values_only=not with_deletes, chained=chained)
         merged = chain.from_iterable(map(merge, parts))
-    constants = decoded_partitions(store, [split.partition]) if split.kind is SplitKind.CHAIN else pa.table({})
+    constants = decoded_partitions(store, [split.partition]) if chained else pa.table({})
     for batch in merged:
         yield pa.RecordBatch.from_arrays([_column(batch, n, constants) for n in sources], schema=target)
 

@@ -193,13 +193,19 @@ def numbered(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
 
 
 def merge_section(
-    files: BucketFiles, section: Sequence[SortedRun], spec: MergeSpec, *, values_only: bool = False
+    files: BucketFiles,
+    section: Sequence[SortedRun],
+    spec: MergeSpec,
+    *,
+    values_only: bool = False,
+    chained: bool = False,
 ) -> Iterator[pa.RecordBatch]:
     """Merge the runs of a section, whose columns include keys, sequence numbers and row kinds.
 
     `values_only`: nobody asks for sequence numbers and row kinds; where they decide nothing, they are not even read.
+    `chained`: the files are of several partitions, where levels tell nothing.
     """
-    oldest_first, whole = _oldest_first(files.store, section)
+    oldest_first, whole = _oldest_first(files.store, section, chained=chained)
     told = _told_by_metadata(oldest_first) if values_only else frozenset()
     reader = replace(files, fields=tuple(f for f in files.fields if f.name not in told), unread=told)
     try:
@@ -224,9 +230,11 @@ def _told_by_metadata(oldest_first: Sequence[Sequence[DataFileMeta]]) -> frozens
     return frozenset(([SEQUENCE_NUMBER] if in_turn else []) + ([VALUE_KIND] if no_deletes else []))
 
 
-def _oldest_first(store: TableStore, section: Sequence[SortedRun]) -> tuple[list[Sequence[DataFileMeta]], int]:
+def _oldest_first(
+    store: TableStore, section: Sequence[SortedRun], *, chained: bool
+) -> tuple[list[Sequence[DataFileMeta]], int]:
     """The runs of a section from old to young, and how many of them hold whole rows."""
-    if not holds_whole_rows(store.options):
+    if chained or not holds_whole_rows(store.options):
         return [r.files for r in sorted(section, key=_run_age)], 0
     levels = level_runs(f for run in section for f in run.files)[::-1]
     key_types = [f.type for f in store.schema.key_fields]

@@ -125,6 +125,11 @@ def test_an_overwrite_of_changes_puts_the_full_partition_out_of_date(chain: Chai
     chain.write("delta", [("A", "20250812", 9, "over", 1)], overwrite=Overwrite(dynamic=True))
     assert chain.rows("full", day="20250812") == []
     assert [r[2:] for r in chain.rows(day="20250812")] == [(2, "zwei"), (3, "drei"), (9, "over")]
+    chain.fill("day=20250812")
+    chain.write("delta", [("A", "20250810", 1, "one", 1)])
+    chain.write("delta", [("A", "20250812", 1, "anew", 1), ("A", "20250813", 4, "anew", 1)], overwrite=Overwrite())
+    assert chain.rows("full") == []
+    assert [r[1:4] for r in chain.rows(day="20250813")] == [("20250813", 1, "anew"), ("20250813", 4, "anew")]
 
 
 def test_full_partitions_that_changes_start_from_stay(chain: Chain) -> None:

@@ -23,6 +23,7 @@ from paimon_core.table import Table
 from paimon_core.write.writer import open_writer
 from tests.support.data import make_batch, make_store
 from tests.support.golden import golden_checks, golden_table
+from tests.support.stored import compact
 from tests.support.tables import info
 
 CHAIN = {
@@ -98,6 +99,24 @@ def test_what_is_asked_for(store: TableStore, predicate: Predicate, expected: li
     assert rows(chain, predicate) == expected
     days = {s.partition for s in Table(chain).plan(None, predicate).splits}
     assert len(days) <= 2
+
+
+def test_levels_of_partitions_are_not_compared(tmp_path: Path) -> None:
+    keys = ["day", "k"]
+    store = make_store(
+        tmp_path, {"day": INT, "k": INT, "n": INT}, keys=keys, partitions=keys[:1], bucket="1",
+        sequence__field="n", deletion_vectors__enabled="true",
+    )  # fmt: skip
+    create_schema(LocalFileIO(), store.root, store.schema)
+    for name, rows_ in (("full", [(10, 1, 1), (10, 2, 1)]), ("delta", [(11, 2, 2), (11, 3, 1)])):
+        create_branch(store, name)
+        target = open_branch(store, name)
+        writer = open_writer(target, sequence_start=0)
+        writer.write(make_batch(target, rows_))
+        Table(target).commit(writer.finish(), info())
+        compact(Table(target))
+    made = rows(store.with_options(CHAIN), Compare("day", "=", 11), names="k n")
+    assert made == [(1, 1), (2, 2), (3, 1)]
 
 
 def test_all_partitions_are_one_chain_without_chain_keys(store: TableStore) -> None:
