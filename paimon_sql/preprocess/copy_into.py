@@ -13,11 +13,12 @@ import json
 import re
 from collections.abc import Sequence
 
-from sqlglot.tokens import Token, TokenType
+from sqlglot.tokens import TokenType
 
 from paimon_sql.preprocess.errors import PreprocessError
+from paimon_sql.preprocess.lexing import Token, Tokens
 from paimon_sql.preprocess.quoting import quoted_name, quoted_text
-from paimon_sql.preprocess.tokens import Cursor, Edit, is_name, is_string, symbol
+from paimon_sql.preprocess.tokens import Cursor, Edit
 
 _OF_TABLES, _OF_FILES = ("FILE_FORMAT", "PATTERN", "FORCE", "ON_ERROR"), ("FILE_FORMAT", "OVERWRITE")
 _ESCAPED = re.compile(r"\\(.)", re.DOTALL)
@@ -27,14 +28,13 @@ _MODES = ("ABORT_STATEMENT", "CONTINUE", "SKIP_FILE")
 Argument = str | bool
 
 
-def copy_into(text: str, tokens: Sequence[Token]) -> list[Edit]:
+def copy_into(text: str, tokens: Tokens) -> list[Edit]:
     """The edit that makes the statement a CALL; none where it is another. Raises PreprocessError for what is wrong."""
     cursor = Cursor(tokens)
     first = cursor.peek()
     if first is None or not cursor.take("COPY", "INTO"):
         return []
-    target = cursor.peek()
-    into_files = is_string(target)
+    into_files = cursor.at_string()
     catalog, arguments = (_files if into_files else _table)(text, cursor)
     arguments |= _clauses(text, cursor, _OF_FILES if into_files else _OF_TABLES)
     if "format" not in arguments:
@@ -53,10 +53,8 @@ def _table(text: str, cursor: Cursor) -> tuple[str, dict[str, Argument]]:
     if cursor.symbol() == "(":
         first = cursor.index
         cursor.skip_parentheses()
-        names = [t.text for t in cursor.tokens[first : cursor.index] if is_name(t)]
-        arguments["columns"] = json.dumps(names, ensure_ascii=False)
-    source = cursor.peek(1)
-    if not cursor.take("FROM") or source is None or not is_string(source):
+        arguments["columns"] = json.dumps(cursor.names(first), ensure_ascii=False)
+    if not cursor.take("FROM") or not cursor.at_string():
         raise _wrong(cursor, "COPY INTO a table needs FROM 'path of the files'")
     return _catalog(parts), arguments | {"source": _string(text, cursor.next())}
 
@@ -85,7 +83,7 @@ def _clauses(text: str, cursor: Cursor, allowed: Sequence[str]) -> dict[str, Arg
         if word == "FILE_FORMAT":
             found["format"] = json.dumps(_options(text, cursor), ensure_ascii=False)
         elif word == "PATTERN":
-            if not is_string(cursor.peek()):
+            if not cursor.at_string():
                 raise _wrong(cursor, "PATTERN needs a regular expression in quotes")
             found["pattern"] = _string(text, cursor.next())
         elif word == "ON_ERROR":
@@ -123,11 +121,12 @@ def _value(text: str, cursor: Cursor) -> str | list[str]:
     if cursor.symbol() == "(":
         first = cursor.index
         cursor.skip_parentheses()
-        return [_string(text, t) for t in cursor.tokens[first : cursor.index] if is_string(t)]
+        return [_string(text, cursor.tokens[i]) for i in range(first, cursor.index) if cursor.tokens.is_string(i)]
     token = cursor.peek()
-    if token is None or not (is_string(token) or is_name(token) or token.token_type is TokenType.NUMBER):
+    is_plain = cursor.at_string() or cursor.at_name()
+    if token is None or not (is_plain or token.token_type is TokenType.NUMBER):
         raise _wrong(cursor, "An option of FILE_FORMAT needs a word, a number, a text in quotes or a list of texts")
-    return _string(text, cursor.next()) if is_string(token) else str(cursor.next().text)
+    return _string(text, cursor.next()) if cursor.at_string() else str(cursor.next().text)
 
 
 def _string(text: str, token: Token) -> str:
@@ -140,7 +139,7 @@ def _string(text: str, token: Token) -> str:
 def _parts(cursor: Cursor) -> list[str]:
     start = cursor.index
     found = cursor.take_name()
-    return [t.text for t in cursor.tokens[start : cursor.index] if is_name(t)] if found else []
+    return cursor.names(start) if found else []
 
 
 def _catalog(parts: Sequence[str]) -> str:
@@ -149,7 +148,7 @@ def _catalog(parts: Sequence[str]) -> str:
 
 def _wrong(cursor: Cursor, message: str) -> PreprocessError:
     token = cursor.peek() or cursor.last
-    near = f", not {token.text!r}" if cursor.peek() and symbol(token) != ";" else ""
+    near = f", not {token.text!r}" if cursor.peek() and cursor.symbol() != ";" else ""
     return PreprocessError.at(token, message + near)
 
 
