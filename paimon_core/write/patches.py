@@ -7,7 +7,7 @@ Of a Parquet file only the assigned columns are read and written then: the bytes
 from __future__ import annotations
 
 import json
-import struct
+import uuid
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -17,7 +17,7 @@ from functools import partial
 import numpy as np
 import pyarrow as pa
 
-from paimon_core.errors import CorruptFileError, InvalidDataError
+from paimon_core.errors import InvalidDataError
 from paimon_core.formats.arrow_types import FILE_PATH, ROW_INDEX
 from paimon_core.formats.columns import fixed_values, int64_array, with_values
 from paimon_core.formats.file_format import ReadRequest, WrittenFile
@@ -28,28 +28,31 @@ from paimon_core.formats.registry import file_ending, format_name
 from paimon_core.formats.stats import STATS_DENSE_STORE, column_modes, value_stats
 from paimon_core.io.failure import on_failure
 from paimon_core.lsm.rows import concat_batches
-from paimon_core.options import BUCKET, DELETION_VECTORS, FILE_FORMAT
+from paimon_core.options import BUCKET, DATA_FILE_PREFIX, DELETION_VECTORS, FILE_FORMAT
 from paimon_core.spec.deletion_vector import Positions
 from paimon_core.spec.manifest import DataFileMeta, ManifestEntry
 from paimon_core.spec.message import CommitMessage, decode_message, encode_message
 from paimon_core.spec.paths import data_file_path
 from paimon_core.spec.snapshot import Snapshot
-from paimon_core.spec.stats import EMPTY_STATS, UNKNOWN, ColumnStats, decode_stats
+from paimon_core.spec.stats import UNKNOWN
 from paimon_core.store.bucket_files import BucketFiles
+from paimon_core.store.column_stats import value_stats as known_stats
 from paimon_core.store.external_paths import external_path
+from paimon_core.store.index_files import Bucket
 from paimon_core.store.row_tracking import tracking_fields
 from paimon_core.store.table_store import TableStore
 from paimon_core.store.time_forms import as_stored_times
 from paimon_core.write.clock import wall_clock
-from paimon_core.write.data_files import DataFileWriter, FileRole, target_file_size
+from paimon_core.write.data_files import DataFileWriter, FileRole
 from paimon_core.write.new_paths import NewPaths
-from paimon_core.write.row_changes import changed_entries, parts_of
+from paimon_core.write.row_changes import changed_entries, parts_of, rewritten_bytes
 from paimon_core.write.rows import SEVERAL_MATCHES, conform_fields
 
 _MOST_WAITING = 64 * 2**20  # bytes of new values in memory
-_SMALL = 32  # a file of less than this share of a new one's size becomes one with others
+_SMALL = 8  # a file of less than this share of what a task writes becomes one with others
 _CODEC = "lz4"
 Places = list[tuple[str, int]]  # a file of patches, and which of its batches
+_Patched = tuple[ManifestEntry, Places]
 
 
 def patched_columns(store: TableStore, assigned: Iterable[str]) -> tuple[str, ...] | None:
@@ -135,8 +138,8 @@ class PatchWriter:
     def _write_batch(self, path: str, rows: pa.RecordBatch) -> str:
         """Write a batch; the path of the patches, which lie beside the first data file they are of."""
         if self._output is None or self._writer is None:
-            patch = NewPaths(self._store, path.rpartition("/")[0]).next(".arrow")
-            self._output = OutputFile(self._store.io, patch)
+            prefix = self._store.options[DATA_FILE_PREFIX]
+            self._output = OutputFile(self._store.io, f"{path.rpartition('/')[0]}/{prefix}{uuid.uuid4()}.arrow")
             options = pa.ipc.IpcWriteOptions(compression=_CODEC)
             self._writer = pa.ipc.new_file(self._output.sink, rows.schema, options=options)
         self._writer.write_batch(rows)
@@ -146,27 +149,27 @@ class PatchWriter:
 def patch_tasks(store: TableStore, snapshot: Snapshot | None, patches: Patches) -> list[str]:
     """Texts of tasks that write files with their patches. Small files of a bucket become one, but for tables of fixed
     buckets. Raises `CommitConflictError` where a file is no longer live."""
-    share = target_file_size(store)
-    tasks, small = [], defaultdict[tuple[bytes, int], list[ManifestEntry]](list)
-    entries = changed_entries(store, snapshot, patches.places)
-    for entry in entries.values():
+    share, tasks = rewritten_bytes(store), list[list[_Patched]]()
+    small: dict[Bucket, list[_Patched]] = defaultdict(list)
+    for path, entry in changed_entries(store, snapshot, patches.places).items():
+        one = entry, patches.places[path]
         if entry.total_buckets > 0 or entry.file.file_size * _SMALL >= share:
-            tasks.append([entry])
+            tasks.append([one])
         else:
-            small[entry.partition, entry.bucket].append(entry)
-    tasks += [part for group in small.values() for part in parts_of(group, lambda e: e.file.file_size, share)]
-    paths = {id(entry): path for path, entry in entries.items()}
-    return [_task(group, {e.file.file_name: patches.places[paths[id(e)]] for e in group}) for group in tasks]
+            small[entry.partition, entry.bucket].append(one)
+    tasks += [part for group in small.values() for part in parts_of(group, lambda one: one[0].file.file_size, share)]
+    return list(map(_task, tasks))
 
 
-def _task(group: Sequence[ManifestEntry], patches: Mapping[str, Places]) -> str:
-    first = group[0]
+def _task(group: Sequence[_Patched]) -> str:
+    first, _ = group[0]
     message = CommitMessage(
         partition=first.partition,
         bucket=first.bucket,
         total_buckets=first.total_buckets,
-        deleted_files=tuple(e.file for e in group),
+        deleted_files=tuple(e.file for e, _ in group),
     )
+    patches = {e.file.file_name: places for e, places in group}
     return json.dumps({"files": encode_message(message), "patches": patches})
 
 
@@ -248,7 +251,7 @@ class _Bucket:
 
     def _meta(self, file: DataFileMeta, written: WrittenFile) -> DataFileMeta:
         fields, options = self.store.schema.fields, self.store.options
-        stats = self._stats(file) | dict(written.stats)
+        stats = known_stats(self.store.schema, file) | dict(written.stats)
         found, modes = [stats.get(f.name, UNKNOWN) for f in fields], column_modes(options, fields)
         value, covered = value_stats(fields, modes, found, dense=options[STATS_DENSE_STORE])
         return replace(
@@ -260,17 +263,6 @@ class _Bucket:
             creation_time=wall_clock(),
             external_path=external_path(self.store, written.path),
         )
-
-    def _stats(self, file: DataFileMeta) -> dict[str, ColumnStats]:
-        """What metadata says of a file's columns. Raises `CorruptFileError`."""
-        types = {f.name: f.type for f in self.store.schema.fields}
-        names = tuple(types) if file.value_stats_cols is None else file.value_stats_cols
-        if file.value_stats == EMPTY_STATS or not types.keys() >= set(names):
-            return {}
-        try:
-            return dict(zip(names, decode_stats([types[n] for n in names], file.value_stats), strict=True))
-        except (ValueError, struct.error) as e:
-            raise CorruptFileError(file.file_name, f"its statistics in the manifest do not decode ({e})") from e
 
     def rewritten(self, files: Sequence[DataFileMeta], changes: Mapping[str, _Changes]) -> tuple[DataFileMeta, ...]:
         """The rows of files in new ones, all columns of them."""

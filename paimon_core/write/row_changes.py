@@ -197,7 +197,7 @@ def rewrites_of(
     buckets: dict[Bucket, list[tuple[ManifestEntry, BitMap64]]] = defaultdict(list)
     for entry, rows in changed:
         buckets[entry.partition, entry.bucket].append((entry, rows))
-    columns, share = rewritten_columns(store), target_file_size(store) // _TASKS_PER_FILE
+    columns, share = rewritten_columns(store), rewritten_bytes(store)
     new_rows: dict[Bucket, list[CommitMessage]] = defaultdict(list)
     tasks, joined, kept = [], list[CommitMessage](), list[CommitMessage]()
     for message in written:
@@ -213,6 +213,11 @@ def rewrites_of(
         tasks += [_task(part) for part in parts[:-1]] + [_task(parts[-1], new if room >= 0 else ())]
     kept += (m for left in new_rows.values() for m in left)
     return Rewrites(tuple(tasks), tuple(joined), tuple(kept))
+
+
+def rewritten_bytes(store: TableStore) -> int:
+    """The bytes of files that a task writes again."""
+    return target_file_size(store) // _TASKS_PER_FILE
 
 
 def parts_of(group: Iterable[T], size: Callable[[T], int], share: int) -> list[list[T]]:

@@ -148,6 +148,17 @@ def test_files_from_before_a_column_came(tmp_path: Path) -> None:
     assert found == [{"k": 1, "v": "a", "w": None}, {"k": 2, "v": "b", "w": "new"}]
 
 
+def test_files_outside_of_the_table(tmp_path: Path) -> None:
+    outside = tmp_path / "outside"
+    options = {"data-file__external-paths": f"file://{outside}", "data-file__external-paths__strategy": "round-robin"}
+    table = create_table(str(tmp_path / "wh"), **options)
+    insert(table, [(1, "a"), (2, "b")])
+    update(table, {places(table)[0]: "new"})
+    assert [p[:2] for p in places(table)] == [(1, "new"), (2, "b")]
+    assert {p.parent for p in tmp_path.rglob("data-*")} == {outside / "bucket-0"}
+    assert not list(tmp_path.rglob("*.arrow"))
+
+
 def test_a_file_that_was_replaced_meanwhile(tmp_path: Path) -> None:
     table = create_table(str(tmp_path))
     insert(table, [(1, "a")])
