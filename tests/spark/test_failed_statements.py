@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
 from pyspark.errors.exceptions.base import PySparkException
+
+from paimon_core.errors import StorageError
+from paimon_core.io.local import LocalFileIO
 
 pytestmark = pytest.mark.spark
 
@@ -46,6 +51,19 @@ FAILING = [
     "ALTER TABLE t ADD COLUMNS (a INT, v INT)",
 ]
 
+BROKEN_OFF = [
+    "TRUNCATE TABLE t",
+    "TRUNCATE TABLE t PARTITION (p = 1)",
+    "ALTER TABLE t DROP PARTITION (p = 1)",
+    "DELETE FROM t",
+    "ANALYZE TABLE t COMPUTE STATISTICS FOR ALL COLUMNS",
+    "COPY INTO t FROM '{csv}' FILE_FORMAT = (TYPE = CSV)",
+    "CALL sys.compact(table => 't', {compact})",
+    "CALL sys.drop_partition('t', 'p=1')",
+    "CALL sys.create_tag('t', 'a')",
+    "CALL sys.create_branch('t', 'b')",
+]
+
 
 def files(folder: Path) -> set[Path]:
     return {p for p in folder.rglob("*") if p.is_file()}
@@ -75,9 +93,54 @@ def test_a_failure_changes_nothing(spark: Any, warehouse: str, tmp_path: Path, k
         assert "Py4JException" not in str(caught.value), statement
         assert state(spark) == before, statement
     assert [r.tableName for r in spark.sql("SHOW TABLES").collect()] == ["t"]
+    remove_orphans(spark, folder)
+    assert files(folder) == known
+    assert state(spark) == before
+
+
+@pytest.mark.parametrize(
+    ("kind", "compact"),
+    [("keyed", "compact_strategy => 'full'"), ("append", "order_strategy => 'order', order_by => 'v'")],
+)
+def test_a_storage_that_fails_midway_changes_nothing(
+    spark: Any, warehouse: str, tmp_path: Path, kind: str, compact: str
+) -> None:
+    filled(spark, kind)
+    spark.sql("INSERT INTO t SELECT int(id), 'new', int(id % 2) FROM range(36, 48)")
+    (tmp_path / "rows.csv").write_text("1,a,1\n2,b,0\n")
+    folder = Path(warehouse, "default.db", "t")
+    before, known = state(spark), files(folder)
+    for statement in BROKEN_OFF:
+        with failing_writes(1 if "create" in statement else 3), pytest.raises(PySparkException, match="disk is gone"):
+            spark.sql(statement.format(csv=tmp_path, compact=compact)).collect()
+        assert state(spark) == before, statement
+    assert [spark.table(f"`t${name}`").collect() for name in ("tags", "branches", "statistics")] == [[], [], []]
+    remove_orphans(spark, folder)
+    assert files(folder) == known
+
+
+@contextmanager
+def failing_writes(number: int) -> Iterator[None]:
+    """Writing one of the driver's small files fails, by its number, and so do all behind it."""
+    paths: list[str] = []
+
+    def failing(inner: Any) -> Any:
+        def write(io: LocalFileIO, path: str, data: bytes) -> Any:
+            paths.append(path)
+            if len(paths) >= number:
+                raise StorageError(f"Cannot write {path}: the disk is gone.")
+            return inner(io, path, data)
+
+        return write
+
+    with pytest.MonkeyPatch.context() as patch:
+        for name in ("write_bytes", "create_exclusive"):
+            patch.setattr(LocalFileIO, name, failing(getattr(LocalFileIO, name)))
+        yield
+
+
+def remove_orphans(spark: Any, folder: Path) -> None:
     for path in files(folder):
         os.utime(path, (0, 0))
     when = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(time.time() - 100_000))
     spark.sql(f"CALL sys.remove_orphan_files(table => 't', older_than => '{when}')").collect()
-    assert files(folder) == known
-    assert state(spark) == before

@@ -323,6 +323,16 @@ def test_a_call_runs_once(spark: Any) -> None:
     assert rows(spark, "SELECT commit_kind FROM `t$snapshots` ORDER BY snapshot_id DESC LIMIT 1") == [("APPEND",)]
 
 
+def test_copying_runs_once(spark: Any, tmp_path: Path) -> None:
+    (tmp_path / "rows.csv").write_text("1\n2\n")
+    spark.sql("CREATE TABLE t (k INT)")
+    frame = spark.sql(f"COPY INTO t FROM '{tmp_path}' FILE_FORMAT = (TYPE = CSV) FORCE = TRUE")
+    (told,) = frame.collect()
+    assert (frame.count(), frame.isEmpty(), frame.collect()) == (1, False, [told]), told
+    frame._jdf.showString(20, 20, False)
+    assert rows(spark, "SELECT total_record_count FROM `t$snapshots`") == [(2,)]
+
+
 def test_a_query_sees_one_version(spark: Any) -> None:
     """A data frame reads what is there when it is asked; a query reads one version throughout."""
     spark.sql("CREATE TABLE t (k INT)")
