@@ -120,8 +120,8 @@ class PathCatalog:
     def rename_table(self, source: Identifier, target: Identifier) -> None:
         raise UnsupportedFeatureError(f"The table at {source} cannot be renamed: move its folder.")
 
-    def alter_table(self, identifier: Identifier, changes: Sequence[SchemaChange]) -> None:
-        self._folder(identifier).alter_table(identifier, changes)
+    def alter_table(self, identifier: Identifier, changes: Sequence[SchemaChange], *, tells_case: bool = False) -> None:
+        self._folder(identifier).alter_table(identifier, changes, tells_case=tells_case)
 
     def _folder(self, identifier: Identifier) -> _Folder:
         if not isinstance(identifier, PathIdentifier):

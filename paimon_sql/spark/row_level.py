@@ -257,7 +257,7 @@ def _assigned_path(target: Target, key: Any) -> list[str]:
 def _assigned_place(target: Target, key: Any) -> tuple[str, list[str]]:
     """The column that an assignment names, and the path of the field in it."""
     parts = _assigned_path(target, key)
-    tells_case = target.session.conf("spark.sql.caseSensitive", "false") == "true"
+    tells_case = target.session.tells_case
     named = [c for c in target.columns if c == parts[0] or (not tells_case and c.lower() == parts[0].lower())]
     if len(named) > 1:
         raise InvalidDataError(

@@ -40,6 +40,11 @@ class SessionBridge:
     def conf(self, key: str, default: str) -> str:
         return str(self._conf.getConfString(key, default))
 
+    @property
+    def tells_case(self) -> bool:
+        """Whether names that differ only in case are two."""
+        return self.conf("spark.sql.caseSensitive", "false").lower() == "true"
+
     def settings_text(self) -> str:
         """All that is set, as one text: one crossing tells whether there is anything of a kind, mostly not."""
         return str(self._all_settings.toString())
