@@ -40,6 +40,11 @@ class SessionBridge:
     def conf(self, key: str, default: str) -> str:
         return str(self._conf.getConfString(key, default))
 
+    @property
+    def tells_case(self) -> bool:
+        """Whether names that differ only in case are two."""
+        return self.conf("spark.sql.caseSensitive", "false").lower() == "true"
+
     def settings_text(self) -> str:
         """All that is set, as one text: one crossing tells whether there is anything of a kind, mostly not."""
         return str(self._all_settings.toString())
@@ -73,13 +78,9 @@ class SessionBridge:
         """Whether an overwrite replaces the partitions of its rows alone."""
         return self.conf("spark.sql.sources.partitionOverwriteMode", "static").lower() == "dynamic"
 
-    def tells_case(self) -> bool:
-        """Whether `id` and `ID` are two columns."""
-        return bool(self.session.sessionState().conf().caseSensitiveAnalysis())
-
     def known_as(self, name: str) -> str:
         """What a column's name is compared by."""
-        return name if self.tells_case() else name.lower()
+        return name if self.tells_case else name.lower()
 
     def time_zone(self) -> ZoneInfo:
         return ZoneInfo(self.conf("spark.sql.session.timeZone", "UTC"))

@@ -47,8 +47,10 @@ def as_stored(
 
     The very same where there is nothing to cast, and where their numbers differ: Spark says what is wrong.
     """
-    types = {session.known_as(f.name): f.dataType for f in string_types(to_struct(table.schema.fields)).fields}
-    targets = [types.get(session.known_as(c)) for c in columns]
+    fields = string_types(to_struct(table.schema.fields)).fields
+    types = {f.name: f.dataType for f in fields}
+    folded = {} if session.tells_case else {f.name.lower(): f.dataType for f in fields}
+    targets = [types.get(c, folded.get(c.lower())) for c in columns]
     if len(targets) != len(query.columns):
         return query
     if by_name:
