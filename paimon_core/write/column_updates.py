@@ -31,6 +31,7 @@ from paimon_core.store.blob_fields import blob_file_fields
 from paimon_core.store.evolved_files import EvolvedFiles
 from paimon_core.store.index_files import Bucket
 from paimon_core.store.manifests import live_files
+from paimon_core.store.snapshots import latest_snapshot
 from paimon_core.store.table_store import TableStore
 from paimon_core.write.append import AppendWriter
 from paimon_core.write.blob_files import BlobColumnWriter
@@ -52,24 +53,32 @@ class ColumnUpdates:
 
 @dataclass(frozen=True)
 class _Ranges:
-    """The row ranges of a version, by the path of the file at which their deleted rows are marked."""
+    """The row ranges of a version and of the latest, by the path of the file at which their deleted rows are marked."""
 
     store: TableStore
     snapshot: Snapshot | None
 
     def find(self, path: str) -> tuple[Bucket, RowRange]:
-        """Raises `CommitConflictError` where the version has no such range."""
-        if path not in self._by_path:
+        """Raises `CommitConflictError` where no version has such a range."""
+        found = self._before.get(path) or self._latest.get(path)  # a compaction may have come before rows were read
+        if found is None:
             raise CommitConflictError(
                 f"Table {self.store.name}: the rows of file {path} were moved by another commit while they were "
                 "changed. Nothing was committed; run the statement again."
             )
-        return self._by_path[path]
+        return found
 
     @cached_property
-    def _by_path(self) -> dict[str, tuple[Bucket, RowRange]]:
+    def _before(self) -> dict[str, tuple[Bucket, RowRange]]:
+        return self._by_path(self.snapshot)
+
+    @cached_property
+    def _latest(self) -> dict[str, tuple[Bucket, RowRange]]:
+        return self._by_path(latest_snapshot(self.store))
+
+    def _by_path(self, snapshot: Snapshot | None) -> dict[str, tuple[Bucket, RowRange]]:
         buckets: dict[Bucket, list[DataFileMeta]] = {}
-        for entry in live_files(self.store, self.snapshot).values():
+        for entry in live_files(self.store, snapshot).values():
             buckets.setdefault((entry.partition, entry.bucket), []).append(entry.file)
         return {
             data_file_path(self.store.bucket_dir(*place), rows.anchor): (place, rows)
