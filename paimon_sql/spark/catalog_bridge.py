@@ -215,8 +215,8 @@ class SparkCatalog(NoViews):
         properties = python_map(info.properties())
         if properties.keys() & _STORED_AS:
             raise UnsupportedFeatureError(
-                f"CREATE TABLE {ours} LIKE … STORED AS is not supported: a table is like its source in its file format, "
-                f"too. Leave STORED AS out, or name another format by TBLPROPERTIES ('{FILE_FORMAT.key}' = …)."
+                f"CREATE TABLE {ours} LIKE … STORED AS is not supported: a table has the file format of its source. "
+                f"Leave it out, or name another by TBLPROPERTIES ('{FILE_FORMAT.key}' = …)."
             )
         excluded = properties.pop(EXCLUDED_PROPERTY, "").split(",")
         given = self._options(ours, properties, staged=False)
