@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from paimon_core.expressions.predicate import Compare, In, Predicate, columns, conjuncts, only_on
 from paimon_core.expressions.prune import may_match
+from paimon_core.formats.arrow_types import ROW_ID
 from paimon_core.formats.entry_columns import EntryColumns, Rows
 from paimon_core.scan.entry_pruning import Range, prune_entries, ranges
 from paimon_core.scan.file_indexes import is_worth_reading, rows_by_index
@@ -45,8 +46,8 @@ _MANY_SPELLINGS = frozenset((Kind.FLOAT, Kind.DOUBLE, Kind.CHAR))
 
 @dataclass(frozen=True)
 class FileFilter:
-    """The files that can hold rows a predicate is true for. Columns are those of the store's schema. `row_ids` are
-    those of the rows that global indexes leave, None: of all."""
+    """The files that can hold rows a predicate is true for. Columns are those of the store's schema, with data
+    evolution also `_ROW_ID`. `row_ids` are those of the rows that global indexes leave, None: of all."""
 
     store: TableStore
     predicate: Predicate
@@ -83,6 +84,7 @@ class FileFilter:
             stats = self._stats.of(file)
             known |= {now: stats.get(now, UNKNOWN) for now in self._held(file)}
         known |= self._partitions.columns(partition, rows.count)
+        known[ROW_ID] = ColumnStats(rows.first, rows.first + rows.count - 1, 0)
         return may_match(self.predicate, lambda name: known.get(name, UNKNOWN), rows.count)
 
     def ids_of(self, files: Iterable[DataFileMeta]) -> bytes:

@@ -57,7 +57,7 @@ VIEWS = frozenset(v.value for v in View if v is not View.ROWS)
 _RESERVED = ("provider", "comment", "location", "is_managed_location", "external", "table_type")
 _VERSIONS = frozenset((SCAN_VERSION, SCAN_TIMESTAMP_MILLIS.key, SCAN_TIMESTAMP.key, SCAN_SNAPSHOT_ID.key))
 _NOT_COPIED = ("path", "owner")  # of the source of CREATE TABLE LIKE
-_STORED_AS = "hive.stored-as"
+_STORED_AS = frozenset(("hive.stored-as", "hive.input-format", "hive.output-format", "hive.serde"))
 
 
 class SparkCatalog(NoViews):
@@ -213,10 +213,10 @@ class SparkCatalog(NoViews):
             return self.createTable(identifier, info)
         copied = self.catalog.load_table(Identifier.parse(name.removeprefix(prefix))).schema
         properties = python_map(info.properties())
-        if _STORED_AS in properties:
+        if properties.keys() & _STORED_AS:
             raise UnsupportedFeatureError(
-                f"CREATE TABLE LIKE ... STORED AS {properties[_STORED_AS]} is not supported: name the format of "
-                f"{ours} by TBLPROPERTIES ('file.format' = …)."
+                f"CREATE TABLE {ours} LIKE … STORED AS is not supported: a table has the file format of its source. "
+                f"Leave it out, or name another by TBLPROPERTIES ('{FILE_FORMAT.key}' = …)."
             )
         excluded = properties.pop(EXCLUDED_PROPERTY, "").split(",")
         given = self._options(ours, properties, staged=False)

@@ -17,9 +17,15 @@ from pyspark.sql.types import StructType
 
 from paimon_core.errors import UnsupportedFeatureError
 from paimon_core.expressions.predicate import Predicate, columns, conjunction, describe
-from paimon_core.formats.arrow_types import FILE_PATH, ROW_INDEX
+from paimon_core.formats.arrow_types import FILE_PATH, ROW_ID, ROW_INDEX, TRACKING_FIELDS
 from paimon_core.formats.registry import format_name
-from paimon_core.options import DATA_FILE_PREFIX, READ_ALLOW_FULL_SCAN, SCAN_IGNORE_CORRUPT, SCAN_IGNORE_LOST
+from paimon_core.options import (
+    DATA_EVOLUTION,
+    DATA_FILE_PREFIX,
+    READ_ALLOW_FULL_SCAN,
+    SCAN_IGNORE_CORRUPT,
+    SCAN_IGNORE_LOST,
+)
 from paimon_core.scan.aggregates import aggregate
 from paimon_core.scan.increment import Increment
 from paimon_core.scan.limits import Order, first_rows, top_rows
@@ -90,7 +96,7 @@ class PaimonScanBuilder(Proxy):
         pairs = translate_all(self.jvm, filters, self._filtered, self._filtered_values)
         left = [(e, p) for e, p in pairs if p is None or not self._is_answered(p)]
         self.pruning = tuple(p for _, p in pairs if p is not None)
-        self.of_rows = [(e, p) for e, p in left if p is not None]
+        self.of_rows = [(e, p) for e, p in left if p is not None and ROW_ID not in columns(p)]
         self.filters_rows = bool(left)
         return filters if len(left) == len(pairs) else self.jvm.seq([e for e, _ in left])
 
@@ -101,6 +107,8 @@ class PaimonScanBuilder(Proxy):
     def _filtered(self) -> Mapping[str, DataField]:
         """The columns whose values files hold as the view shows them."""
         held = self.table.schema.field_by_name if self.view is not View.BINLOG else {}
+        if self._is_version and self.table.store.options[DATA_EVOLUTION]:
+            held = {**held, ROW_ID: TRACKING_FIELDS[0]}  # which only metadata is asked for
         return {name: field for name, field in held.items() if field.type.kind is not Kind.BLOB}
 
     @property

@@ -61,6 +61,11 @@ def test_an_index_of_a_column_lives(spark: Any) -> None:
     assert files_of(spark, "SELECT * FROM g WHERE name = 'n28'") == "1/3"
     assert files_of(spark, "SELECT * FROM g WHERE name = 'none'") == "0/3"
     assert ids(spark, "name IN ('n28', 'n35') AND n = 1") == [4]
+    # ids of rows are asked for without an index
+    assert files_of(spark, "SELECT * FROM g WHERE _ROW_ID BETWEEN 25 AND 39") == "1/3"
+    assert files_of(spark, "SELECT * FROM g WHERE _ROW_ID = 5 OR _ROW_ID IN (41, 99)") == "2/3"
+    assert files_of(spark, "SELECT * FROM g WHERE _ROW_ID > 59 OR n = 7") == "0/3"
+    assert ids(spark, "_ROW_ID IN (0, 41) OR name = 'n28'") == [0, 4, 41]
 
     # rows that came after the index are found all the same, unless asked for otherwise
     spark.sql("INSERT INTO g VALUES (100, 'n28', 1, 'a')")
@@ -80,7 +85,7 @@ def test_an_index_of_a_column_lives(spark: Any) -> None:
         spark.sql("UPDATE g SET name = 'new' WHERE id = 1004")
     spark.sql("CALL sys.compact(table => 'g')")
     assert len(indexes(spark)) == 6
-    assert ids(spark, "name = 'n28'") == [1004]
+    assert ids(spark, "name = 'n28'") == ids(spark, "_ROW_ID = 4") == [1004]
     spark.sql("ALTER TABLE g SET TBLPROPERTIES ('global-index.column-update-action' = 'DROP_PARTITION_INDEX')")
     spark.sql("UPDATE g SET name = 'new' WHERE id = 1004")
     assert [i[:3] for i in indexes(spark)] == [("bitmap", "n", "{a}")] * 2 + [("btree", "name", "{b}")]
