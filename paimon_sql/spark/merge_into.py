@@ -120,7 +120,7 @@ class _Merge:
         self.both = self.left.join(self.right, condition)
         left, right = self.left.withColumn(_IN_TARGET, F.lit(True)), self.right.withColumn(_IN_SOURCE, F.lit(True))
         self.joined = left.join(right, condition, how[bool(self.unmatched), bool(self.sourceless)])
-        self.kept = self._bind(self.left, self._named(target.columns))
+        self.kept = target.own
         self.updated: set[str] = set()  # columns that some action assigns
         self.in_target, self.in_source = self._columns(
             [*self._bind(left, [F.col(_IN_TARGET)]), *self._bind(right, [F.col(_IN_SOURCE)])]

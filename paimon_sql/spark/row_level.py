@@ -71,6 +71,11 @@ class Target:
         return Column(self.jvm.column(expression))
 
     @property
+    def own(self) -> list[Any]:
+        """The Catalyst attributes of the table's columns, which tell names apart that differ only in case."""
+        return self.jvm.items(self.frame._jdf.queryExecution().analyzed().output())[: len(self.columns)]
+
+    @property
     def types(self) -> dict[str, DataType]:
         """The type of each column, STRING for CHAR and VARCHAR."""
         return {f.name: f.dataType for f in string_types(to_struct(self.table.schema.fields)).fields}
@@ -177,7 +182,7 @@ def deleted_rows(target: Target, condition: Any) -> Changes:
     target.check_deletable()
     matching = target.frame.filter(target.column(condition))
     if target.table.schema.primary_keys:
-        values = [F.col(quoted_name(c)) for c in target.columns]
+        values = [target.column(a) for a in target.own]
     else:
         values = [F.lit(None)] * len(target.columns)
     rules = ChangeRules(Operation.DELETE, updates=target.updates(), by_key=rewrites_keys(target.table.store))
@@ -193,7 +198,7 @@ def updated_rows(target: Target, assignments: Sequence[Any], condition: Any | No
     stored = {c: target.stored(c, v, types[c].dataType) for c, v in assigned.items()}
     patched = patched_columns(target.table.store, assigned)
     only_assigned = target.evolves or patched is not None
-    kept = (F.lit(None) if only_assigned else F.col(quoted_name(c)) for c in target.columns)
+    kept = (F.lit(None) if only_assigned else target.column(a) for a in target.own)
     values = [stored.get(c, k) for c, k in zip(target.columns, kept, strict=True)]
     rules = ChangeRules(Operation.UPDATE, updates=target.updates(assigned), patched=patched)
     return Changes(target.changes(matching, ROW_UPDATE_AFTER, values), rules)
@@ -210,7 +215,7 @@ def assigned_columns(target: Target, assignments: Sequence[Any]) -> dict[str, Co
         value = _value(target, name, assignment.value())
         if path:
             nested.add(name)
-            whole = assigned.get(name, F.col(quoted_name(name)))
+            whole = assigned.get(name, target.column(target.own[target.columns.index(name)]))
             assigned[name] = with_field(whole, target.types[name], path, value, Alignment(target.table.name, name))
         else:
             assigned[name] = value
@@ -252,14 +257,19 @@ def _assigned_path(target: Target, key: Any) -> list[str]:
 def _assigned_place(target: Target, key: Any) -> tuple[str, list[str]]:
     """The column that an assignment names, and the path of the field in it."""
     parts = _assigned_path(target, key)
-    known = {target.session.known_as(c): c for c in target.columns}
-    column = known.get(target.session.known_as(parts[0]))
-    if column is None:
+    known_as = target.session.known_as
+    named = [c for c in target.columns if known_as(c) == known_as(parts[0])]
+    if len(named) > 1:
+        raise InvalidDataError(
+            f"Column {parts[0]!r} of {target.table.name} is ambiguous, it could be {' or '.join(named)}: set "
+            f"spark.sql.caseSensitive to tell them apart{place_of(key)}."
+        )
+    if not named:
         raise ColumnNotFoundError(
             f"Table {target.table.name} has no column {parts[0]!r} to assign; its columns are "
             f"{', '.join(target.columns)}{place_of(key)}."
         )
-    return column, parts[1:]
+    return named[0], parts[1:]
 
 
 def _condition(matching: DataFrame) -> Any:
