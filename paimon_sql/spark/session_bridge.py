@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from functools import cached_property
 from typing import Any
 from zoneinfo import ZoneInfo
@@ -77,9 +78,10 @@ class SessionBridge:
         """Whether `id` and `ID` are two columns."""
         return bool(self.session.sessionState().conf().caseSensitiveAnalysis())
 
-    def known_as(self, name: str) -> str:
-        """What a column's name is compared by."""
-        return name if self.tells_case() else name.lower()
+    @property
+    def known_as(self) -> Callable[[str], str]:
+        """What makes of a column's name the one that it is compared by."""
+        return str if self.tells_case() else str.lower
 
     def time_zone(self) -> ZoneInfo:
         return ZoneInfo(self.conf("spark.sql.session.timeZone", "UTC"))
