@@ -85,10 +85,8 @@ class Catalog(Protocol):
     def rename_table(self, source: Identifier, target: Identifier) -> None:
         """Raises `TableExistsError` where the target exists."""
 
-    def alter_table(self, identifier: Identifier, changes: Sequence[SchemaChange], *, tells_case: bool = False) -> None:
+    def alter_table(self, identifier: Identifier, changes: Sequence[SchemaChange]) -> None:
         """Apply changes as one new schema version. See `apply_changes`. Raises `CommitConflictError`."""
 
-    def stage_alter(
-        self, identifier: Identifier, changes: Sequence[SchemaChange], *, tells_case: bool = False
-    ) -> StagedTable:
+    def stage_alter(self, identifier: Identifier, changes: Sequence[SchemaChange]) -> StagedTable:
         """A table under the schema that `alter_table` would give it, which is published with rows of its columns."""

@@ -171,17 +171,15 @@ class FileSystemCatalog:
         except (FileExistsError, AlreadyExistsError) as e:
             raise TableExistsError(f"The folder of table {target} already exists.") from e
 
-    def alter_table(self, identifier: Identifier, changes: Sequence[SchemaChange], *, tells_case: bool = False) -> None:
+    def alter_table(self, identifier: Identifier, changes: Sequence[SchemaChange]) -> None:
         for _ in range(_ALTER_ATTEMPTS):
-            table, changed = self._altered(identifier, changes, tells_case)
+            table, changed = self._altered(identifier, changes)
             if changed is table.schema or self._publish(self._version_dir(identifier), changed):
                 return
         raise CommitConflictError(f"Table {identifier} is being altered by others all the time: try again later.")
 
-    def stage_alter(
-        self, identifier: Identifier, changes: Sequence[SchemaChange], *, tells_case: bool = False
-    ) -> StagedTable:
-        table, changed = self._altered(identifier, changes, tells_case)
+    def stage_alter(self, identifier: Identifier, changes: Sequence[SchemaChange]) -> StagedTable:
+        table, changed = self._altered(identifier, changes)
         store = table.store
 
         def publish() -> None:
@@ -194,9 +192,7 @@ class FileSystemCatalog:
         staged = TableStore.of(store.io, store.root, changed, store.cache, store.branch)
         return StagedTable(replace(table, store=staged), publish)
 
-    def _altered(
-        self, identifier: Identifier, changes: Sequence[SchemaChange], tells_case: bool
-    ) -> tuple[Table, TableSchema]:
+    def _altered(self, identifier: Identifier, changes: Sequence[SchemaChange]) -> tuple[Table, TableSchema]:
         """A table as it is, and what changes make of its schema."""
         if identifier.system_table is not None:
             _check_plain(identifier)
@@ -204,8 +200,7 @@ class FileSystemCatalog:
         schema = table.schema
         _check_changes(identifier, schema, changes)
         has_snapshots = latest_snapshot(table.store) is not None
-        now = time.time_ns() // 1_000_000
-        changed = apply_changes(schema, changes, now, has_snapshots=has_snapshots, tells_case=tells_case)
+        changed = apply_changes(schema, changes, time.time_ns() // 1_000_000, has_snapshots=has_snapshots)
         if is_format_table(changed.options):
             check_format_schema(changed)
         if changed is not schema:

@@ -111,10 +111,8 @@ class PathCatalog:
     def stage_replace(self, identifier: Identifier, schema: TableSchema) -> StagedTable:
         return self._folder(identifier).stage_replace(identifier, schema)
 
-    def stage_alter(
-        self, identifier: Identifier, changes: Sequence[SchemaChange], *, tells_case: bool = False
-    ) -> StagedTable:
-        return self._folder(identifier).stage_alter(identifier, changes, tells_case=tells_case)
+    def stage_alter(self, identifier: Identifier, changes: Sequence[SchemaChange]) -> StagedTable:
+        return self._folder(identifier).stage_alter(identifier, changes)
 
     def drop_table(self, identifier: Identifier, ignore_if_not_exists: bool = False) -> None:
         self._folder(identifier).drop_table(identifier, ignore_if_not_exists)
@@ -122,8 +120,8 @@ class PathCatalog:
     def rename_table(self, source: Identifier, target: Identifier) -> None:
         raise UnsupportedFeatureError(f"The table at {source} cannot be renamed: move its folder.")
 
-    def alter_table(self, identifier: Identifier, changes: Sequence[SchemaChange], *, tells_case: bool = False) -> None:
-        self._folder(identifier).alter_table(identifier, changes, tells_case=tells_case)
+    def alter_table(self, identifier: Identifier, changes: Sequence[SchemaChange]) -> None:
+        self._folder(identifier).alter_table(identifier, changes)
 
     def _folder(self, identifier: Identifier) -> _Folder:
         if not isinstance(identifier, PathIdentifier):

@@ -116,27 +116,16 @@ SchemaChange = SetOption | RemoveOption | UpdateComment | ColumnChange
 
 
 def apply_changes(
-    schema: TableSchema,
-    changes: Sequence[SchemaChange],
-    time_millis: int,
-    *,
-    has_snapshots: bool = True,
-    tells_case: bool = False,
+    schema: TableSchema, changes: Sequence[SchemaChange], time_millis: int, *, has_snapshots: bool = True
 ) -> TableSchema:
     """The next version; the same object where nothing changes.
 
-    A table without snapshots may still change options that are fixed once it has rows. Names that differ only in case
-    are two where `tells_case` is set. Raises `InvalidOptionError`, `InvalidSchemaError`, `UnsupportedFeatureError`.
+    A table without snapshots may still change options that are fixed once it has rows. Raises `InvalidOptionError`,
+    `InvalidSchemaError`, `UnsupportedFeatureError`.
     """
     changed = schema
     for change in changes:
-        match change:
-            case AddColumn():
-                changed = _add(changed, change, tells_case)
-            case RenameColumn():
-                changed = _rename(changed, change, tells_case)
-            case _:
-                changed = _apply(schema, changed, change, has_snapshots)
+        changed = _apply(schema, changed, change, has_snapshots)
     if changed == schema:
         return schema
     changed = replace(changed, id=schema.id + 1, time_millis=time_millis)
@@ -157,6 +146,10 @@ def _apply(first: TableSchema, schema: TableSchema, change: SchemaChange, has_sn
             return replace(schema, options={k: v for k, v in schema.options.items() if k != key})
         case UpdateComment(text):
             return replace(schema, comment=text)
+        case AddColumn():
+            return _add(schema, change)
+        case RenameColumn():
+            return _rename(schema, change)
         case UpdateColumnPosition(path, position):
             return replace(schema, fields=edit_siblings(schema.fields, path, lambda s: _moved(s, path[-1], position)))
         case DropColumn(path):
@@ -168,7 +161,7 @@ def _apply(first: TableSchema, schema: TableSchema, change: SchemaChange, has_sn
             return replace(schema, fields=edit_field(schema.fields, change.path, lambda f: _edited(schema, f, change)))
 
 
-def _add(schema: TableSchema, change: AddColumn, tells_case: bool) -> TableSchema:
+def _add(schema: TableSchema, change: AddColumn) -> TableSchema:
     name = change.path[-1]
     if not change.type.nullable:
         raise InvalidSchemaError(
@@ -182,7 +175,7 @@ def _add(schema: TableSchema, change: AddColumn, tells_case: bool) -> TableSchem
     position = change.position or _default_position(schema, change.path)
 
     def insert(siblings: Fields) -> Fields:
-        _check_new(siblings, name, change.path, tells_case)
+        _check_new(siblings, name, change.path)
         return insert_at(siblings, field, position.place, position.reference)
 
     fields = edit_siblings(schema.fields, change.path, insert)
@@ -195,14 +188,14 @@ def _default_position(schema: TableSchema, path: Path) -> Position:
     return Position("last")
 
 
-def _rename(schema: TableSchema, change: RenameColumn, tells_case: bool) -> TableSchema:
+def _rename(schema: TableSchema, change: RenameColumn) -> TableSchema:
     _check_not_key(schema, change.path, "renamed", schema.partition_keys)
     old, new = change.path[-1], change.new_name
 
     def rename(siblings: Fields) -> Fields:
         at = place_of(siblings, old)
         check_not_renamed(siblings[at])
-        _check_new(siblings[:at] + siblings[at + 1 :], new, (*change.path[:-1], new), tells_case)
+        _check_new(siblings[:at] + siblings[at + 1 :], new, (*change.path[:-1], new))
         return (*siblings[:at], replace(siblings[at], name=new), *siblings[at + 1 :])
 
     fields = edit_siblings(schema.fields, change.path, rename)
@@ -276,8 +269,8 @@ def _check_not_key(schema: TableSchema, path: Path, verb: str, keys: Sequence[st
         raise InvalidSchemaError(f"Column {path[0]!r} cannot be {verb}: it is in the {kind}.")
 
 
-def _check_new(siblings: Fields, name: str, path: Path, tells_case: bool) -> None:
-    if any(f.name == name or (not tells_case and f.name.lower() == name.lower()) for f in siblings):
+def _check_new(siblings: Fields, name: str, path: Path) -> None:
+    if name in (f.name for f in siblings):
         raise InvalidSchemaError(f"Column {_dotted(path)} already exists.")
 
 

@@ -249,7 +249,7 @@ class SparkCatalog(NoViews):
 
     def alterTable(self, identifier: Any, changes: Any) -> Any:
         ours = self._identifier(identifier)
-        self.catalog.alter_table(ours, schema_changes(ours, changes), tells_case=self.session.tells_case)
+        self.catalog.alter_table(ours, schema_changes(ours, changes))
         return self._latest(ours)
 
     def dropTable(self, identifier: Any) -> bool:

@@ -34,7 +34,7 @@ class EvolvedTable(SparkTable):
 
 def evolved_table(catalog: SparkCatalog, name: Identifier, changes: list[SchemaChange]) -> EvolvedTable:
     """The table of a statement that brings changes of its schema."""
-    staged = catalog.catalog.stage_alter(name, changes, tells_case=catalog.session.tells_case)
+    staged = catalog.catalog.stage_alter(name, changes)
     return EvolvedTable(catalog, staged, catalog.session.table_options(catalog.catalog_name, name))
 
 

@@ -109,7 +109,7 @@ class _Merge:
         self.target, self.plan, self.jvm = target, plan, target.jvm
         self.fills = brings_columns(target.table, plan)
         source = _source(target, plan)
-        self.given = {target.session.known_as(c) for c in source.columns}
+        self.given = set(map(target.session.known_as, source.columns))
         self.left, self.right = target.frame, source
         self.matched = self.jvm.items(plan.matchedActions())
         self.unmatched = self.jvm.items(plan.notMatchedActions())

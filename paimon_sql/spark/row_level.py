@@ -257,8 +257,8 @@ def _assigned_path(target: Target, key: Any) -> list[str]:
 def _assigned_place(target: Target, key: Any) -> tuple[str, list[str]]:
     """The column that an assignment names, and the path of the field in it."""
     parts = _assigned_path(target, key)
-    tells_case = target.session.tells_case
-    named = [c for c in target.columns if c == parts[0] or (not tells_case and c.lower() == parts[0].lower())]
+    known_as = target.session.known_as
+    named = [c for c in target.columns if known_as(c) == known_as(parts[0])]
     if len(named) > 1:
         raise InvalidDataError(
             f"Column {parts[0]!r} of {target.table.name} is ambiguous, it could be {' or '.join(named)}: set "

@@ -63,6 +63,7 @@ def _changes(
     for field in given:
         known = by_name.get(known_as(field.name))
         if known is None:
+            by_name[known_as(field.name)] = field  # one column, however often it is given
             yield AddColumn((*path, field.name), field.type.with_nullable(True), field.description)
         elif type(known.type) is type(field.type) and children(known.type):
             yield from _changes(children(known.type), children(field.type), (*path, known.name), known_as)

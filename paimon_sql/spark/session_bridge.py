@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from functools import cached_property
 from typing import Any
 from zoneinfo import ZoneInfo
@@ -40,11 +41,6 @@ class SessionBridge:
     def conf(self, key: str, default: str) -> str:
         return str(self._conf.getConfString(key, default))
 
-    @property
-    def tells_case(self) -> bool:
-        """Whether names that differ only in case are two."""
-        return self.conf("spark.sql.caseSensitive", "false").lower() == "true"
-
     def settings_text(self) -> str:
         """All that is set, as one text: one crossing tells whether there is anything of a kind, mostly not."""
         return str(self._all_settings.toString())
@@ -78,9 +74,14 @@ class SessionBridge:
         """Whether an overwrite replaces the partitions of its rows alone."""
         return self.conf("spark.sql.sources.partitionOverwriteMode", "static").lower() == "dynamic"
 
-    def known_as(self, name: str) -> str:
-        """What a column's name is compared by."""
-        return name if self.tells_case else name.lower()
+    def tells_case(self) -> bool:
+        """Whether `id` and `ID` are two columns."""
+        return bool(self.session.sessionState().conf().caseSensitiveAnalysis())
+
+    @property
+    def known_as(self) -> Callable[[str], str]:
+        """What makes of a column's name the one that it is compared by."""
+        return str if self.tells_case() else str.lower
 
     def time_zone(self) -> ZoneInfo:
         return ZoneInfo(self.conf("spark.sql.session.timeZone", "UTC"))

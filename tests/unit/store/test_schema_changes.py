@@ -254,15 +254,6 @@ REFUSED: list[tuple[SchemaChange, str]] = [
 ]
 
 
-def test_names_differ_in_case_where_that_is_told() -> None:
-    wanted = (AddColumn(("N",), INT), AddColumn(("s", "X"), INT), RenameColumn(("N",), "K"))
-    names = [f.name for f in apply_changes(table(), wanted, 1, tells_case=True).fields]
-    assert names == ["k", "p", "n", "s", "l", "m", "K"]
-    with pytest.raises(InvalidSchemaError, match="'n' already exists"):
-        apply_changes(table(), [AddColumn(("n",), INT)], 1, tells_case=True)
-    assert changed(table(), RenameColumn(("n",), "N")).fields[2].name == "N"
-
-
 @pytest.mark.parametrize(("change", "message"), REFUSED)
 def test_what_is_refused_is_named(change: SchemaChange, message: str) -> None:
     with pytest.raises(InvalidSchemaError, match=message):
