@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from datetime import datetime, tzinfo
 
@@ -102,19 +102,21 @@ def files_since(store: TableStore) -> int | None:
 
 def overridden(options: Mapping[str, str], by: Mapping[str, str]) -> dict[str, str]:
     """Options under others that win; where those say what version to read, nothing else does."""
-    kept = dict(options)
-    if any(_says_version(name) for name in by):
-        kept = {name: value for name, value in options.items() if not _says_version(name)}
-    return kept | dict(by)
+    return (without_version(options) if says_version(by) else dict(options)) | dict(by)
+
+
+def says_version(options: Iterable[str]) -> bool:
+    """Whether some of the options say what version to read."""
+    return any(map(_says_version, options))
+
+
+def without_version(options: Mapping[str, str]) -> dict[str, str]:
+    """The options that do not say what version to read."""
+    return {name: value for name, value in options.items() if not _says_version(name)}
 
 
 def is_time_travel(store: TableStore) -> bool:
     """Whether the table's options ask for another version than the latest."""
-    return any(name in store.options.values for name in _OPTIONS)
-
-
-def travels(store: TableStore) -> bool:
-    """Whether the table's options ask for a version, which has the columns of its moment."""
     return any(name in store.options.values for name in _OPTIONS)
 
 

@@ -17,7 +17,7 @@ from paimon_core.options import DELETION_VECTORS, PARTITION_DEFAULT_NAME
 from paimon_core.scan.entry_pruning import value_groups
 from paimon_core.scan.fallback import partition_files
 from paimon_core.scan.plan import are_read
-from paimon_core.scan.time_travel import snapshot_of_options, store_at, travels
+from paimon_core.scan.time_travel import is_time_travel, snapshot_of_options, store_at
 from paimon_core.spec.manifest import FileSource, ManifestEntry
 from paimon_core.spec.paths import placed_path
 from paimon_core.spec.snapshot import Snapshot
@@ -98,7 +98,7 @@ MANIFESTS = pa.schema(
 
 def files(store: TableStore, zone: tzinfo | None) -> pa.Table:
     snapshot, parts = snapshot_of_options(store, zone), [FILES.empty_table()]
-    store = store_at(store, snapshot) if travels(store) else store
+    store = store_at(store, snapshot) if is_time_travel(store) else store
     for manifest, live in () if snapshot is None else live_columns(store, data_manifests(store, snapshot)):
         rows = live[are_read(store, manifest.buckets[live])]
         if len(rows):

@@ -10,7 +10,7 @@ from paimon_core.errors import DatabaseNotFoundError, InvalidNameError, TableNot
 from paimon_core.format_table.options import FORMAT_TABLE, SUPPORTED, TYPE, is_format_table
 from paimon_core.format_table.table import FormatTable, refuse_format_table
 from paimon_core.options import FILE_FORMAT, SCAN_SNAPSHOT_ID, SCAN_TIMESTAMP, SCAN_TIMESTAMP_MILLIS
-from paimon_core.scan.time_travel import SCAN_OPTIONS, overridden
+from paimon_core.scan.time_travel import SCAN_OPTIONS, overridden, says_version, without_version
 from paimon_core.scan.views import View
 from paimon_core.spec.schema import TableSchema
 from paimon_core.spec.snapshot import Operation
@@ -46,6 +46,7 @@ from paimon_sql.spark.table_bridge import (
     SparkTable,
     SystemTable,
     ViewTable,
+    is_written,
     statement_options,
 )
 from paimon_sql.spark.table_changes import schema_changes
@@ -177,7 +178,8 @@ class SparkCatalog(NoViews):
             if namespace == [SYSTEM_DATABASE]:
                 return GlobalTable(self.jvm, self.session, self.catalog, name)
             ours = self._dotted(namespace, name) or self.named(namespace, name)
-            options = overridden(self.session.table_options(self.catalog_name, ours), statement_options(context))
+            settings, given = self.session.table_options(self.catalog_name, ours), statement_options(context)
+            options = overridden(without_version(settings) if is_written(context) else settings, given)
             ours = ours.on_branch(options.pop(BRANCH_OPTION, None))
             table = self._table(ours, options)
             if is_format_table(table.schema.options):
@@ -186,7 +188,9 @@ class SparkCatalog(NoViews):
                 return ViewTable(self.jvm, self.session, table, ours, options)
             if ours.system_table is not None:
                 return SystemTable(self.jvm, self.session, table, ours, options)
-            return SparkTable(self.jvm, self.session, self.catalog_name, table, options)
+            # what the session's settings ask for matters to those who read: ALTER TABLE and DESCRIBE do not
+            told = says_version(given)
+            return SparkTable(self.jvm, self.session, self.catalog_name, table, options, must_exist=told)
         except (TableNotFoundError, DatabaseNotFoundError, InvalidNameError) as e:
             # a name that cannot be ours may be another source's: parquet.`/path`
             raise no_such_table(self.jvm, e) from e
@@ -349,6 +353,11 @@ class SparkCatalog(NoViews):
         if is_format_table(table.schema.options):
             return self._format_table(table, identifier, {})
         return SparkTable(self.jvm, self.session, self.catalog_name, table, {})
+
+    def changed(self, identifier: Identifier, table: Table) -> SparkTable:
+        """A table whose rows a statement changes: as it is now, under the other settings of the session."""
+        options = without_version(self.session.table_options(self.catalog_name, identifier))
+        return SparkTable(self.jvm, self.session, self.catalog_name, table, options)
 
     def _stage(self, identifier: Identifier, info: Any, operation: Operation, *, replaces: bool) -> Any:
         schema = self._new_schema(identifier, info, staged=True)

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from paimon_core.scan.time_travel import without_version
 from paimon_core.store.schema_changes import SchemaChange
 from paimon_sql.catalog.base import StagedTable
 from paimon_sql.catalog.identifier import Identifier
@@ -35,7 +36,7 @@ class EvolvedTable(SparkTable):
 def evolved_table(catalog: SparkCatalog, name: Identifier, changes: list[SchemaChange]) -> EvolvedTable:
     """The table of a statement that brings changes of its schema."""
     staged = catalog.catalog.stage_alter(name, changes)
-    return EvolvedTable(catalog, staged, catalog.session.table_options(catalog.catalog_name, name))
+    return EvolvedTable(catalog, staged, without_version(catalog.session.table_options(catalog.catalog_name, name)))
 
 
 def named_relation(catalog: SparkCatalog, name: Identifier, table: SparkTable, options: Mapping[str, str]) -> Any:

@@ -151,10 +151,8 @@ def open_target(
     full = (catalog.catalog_name, name.database, name.name)
     # no row to change may be left out
     options = {SCALAR_INDEX_SEARCH_MODE.key: "full"} if table.store.options[DATA_EVOLUTION] else {}
-    if evolved is None:
-        frame = spark.read.options(**options).table(".".join(map(quoted_name, full)))
-    else:
-        frame = DataFrame(jvm.frame(session.session, named_relation(catalog, name, evolved, options)), spark)
+    relation = named_relation(catalog, name, evolved or catalog.changed(name, table), options)
+    frame = DataFrame(jvm.frame(session.session, relation), spark)
     qualifiers: tuple[tuple[str, ...], ...] = (full, full[1:], full[2:])
     if class_name(plan) == "SubqueryAlias":
         alias = plan.alias()

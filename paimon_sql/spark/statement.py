@@ -11,6 +11,7 @@ from typing import Any, ClassVar
 
 from pyspark.errors.exceptions.captured import CapturedException
 
+from paimon_core.scan.time_travel import without_version
 from paimon_core.table import Table
 from paimon_sql.catalog.identifier import Identifier
 from paimon_sql.spark.catalog_bridge import SparkCatalog
@@ -87,7 +88,8 @@ class Statement(Command):
         self._run(self.plan, self._load())
 
     def _load(self) -> Table:
-        options = self.session.table_options(self.catalog.catalog_name, self.identifier)
+        """The table as it is now: what version to read, the session's settings tell queries."""
+        options = without_version(self.session.table_options(self.catalog.catalog_name, self.identifier))
         table = self.catalog.catalog.load_table(self.identifier)
         return table.with_options(options) if options else table
 

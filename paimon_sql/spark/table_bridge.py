@@ -9,7 +9,7 @@ from typing import Any
 from pyspark.sql.types import DataType, StructType
 
 from paimon_core.commit.draft import CommitInfo
-from paimon_core.errors import UnsupportedFeatureError
+from paimon_core.errors import SnapshotNotFoundError, UnsupportedFeatureError
 from paimon_core.options import SCAN_TIMESTAMP_MILLIS
 from paimon_core.scan.increment import Increment, increment_of_options, is_incremental
 from paimon_core.scan.metadata_columns import metadata_fields
@@ -61,6 +61,13 @@ def statement_options(context: Sequence[Any]) -> dict[str, str]:
     return options | {SCAN_TIMESTAMP_MILLIS.key: str(travel.micros() // 1000)}
 
 
+def is_written(context: Sequence[Any]) -> bool:
+    """Whether a statement writes to the table that it loads; `context` as for `statement_options`."""
+    if not context or isinstance(context[0], str | int):
+        return False
+    return len(context) == 1 or not context[0].writePrivileges().isEmpty()
+
+
 class _AnyTable(Proxy):
     """What all tables answer alike."""
 
@@ -93,9 +100,17 @@ class _BridgedTable(_AnyTable):
             return increment_of_options(table.store, self.session.time_zone())
         return self._snapshot(table)
 
-    def _at(self) -> Table:
-        """The table with the columns of the version its options ask for."""
-        return self.table.at(self._snapshot(self.table)) if is_time_travel(self.table.store) else self.table
+    def _at(self, must_exist: bool = True) -> Table:
+        """The table with the columns of the version its options ask for. Where there is none that need not exist until
+        it is read, those of now."""
+        if not is_time_travel(self.table.store):
+            return self.table
+        try:
+            return self.table.at(self._snapshot(self.table))
+        except SnapshotNotFoundError:
+            if must_exist:
+                raise
+            return self.table
 
     def _with_options(self, java_options: Any) -> Table:
         """The table under the options of this use (`t WITH (…)`, reader and writer options), which win."""
@@ -134,10 +149,19 @@ class SparkTable(_DataTable, PartitionManagement):
         ("name", "columns", "capabilities", "metadataColumns", "canRenameConflictingMetadataColumns", "id", "version")
     )
 
-    def __init__(self, jvm: Jvm, session: SessionBridge, catalog: str, table: Table, options: dict[str, str]) -> None:
+    def __init__(
+        self,
+        jvm: Jvm,
+        session: SessionBridge,
+        catalog: str,
+        table: Table,
+        options: dict[str, str],
+        *,
+        must_exist: bool = True,
+    ) -> None:
         super().__init__(jvm, session, table, options)
         self.catalog = catalog
-        self.at = self._at()
+        self.at = self._at(must_exist)
 
     def toString(self) -> str:
         store = self.table.store
