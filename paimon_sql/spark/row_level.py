@@ -25,6 +25,7 @@ from paimon_core.options import (
     DATA_EVOLUTION,
     DELETE_PRODUCES_CHANGELOG,
     DELETION_VECTORS,
+    MERGE_ENGINE,
     SCALAR_INDEX_SEARCH_MODE,
 )
 from paimon_core.spec.snapshot import Operation, Snapshot
@@ -116,6 +117,11 @@ class Target:
 
     def check_deletable(self) -> None:
         """Raises `UnsupportedFeatureError` where rows cannot be deleted one by one."""
+        if self.table.store.options[MERGE_ENGINE] == "first-row" and self.table.hides_rows():
+            raise UnsupportedFeatureError(
+                f"Rows of {self.table.name} cannot be deleted before they are compacted: some cannot be seen yet. "
+                f"CALL sys.compact(table => '{self.table.name}') first."
+            )
         if self.evolves and not self.table.store.options[DELETION_VECTORS]:
             raise UnsupportedFeatureError(
                 "Can only perform deletion operation on data evolution tables with DeletionVector enabled: "
