@@ -22,7 +22,7 @@ from paimon_core.options import BUCKET, COMMIT_UNSAFE_STORAGE, COMMIT_USER_PREFI
 from paimon_core.scan.fallback import plan_with_fallback
 from paimon_core.scan.increment import Increment
 from paimon_core.scan.partitions import partition_counts, partition_rows
-from paimon_core.scan.plan import Plan
+from paimon_core.scan.plan import Plan, skips_level_0
 from paimon_core.scan.plan_increment import plan_increment
 from paimon_core.scan.time_travel import files_since, resolve_snapshot, store_at
 from paimon_core.scan.views import View
@@ -31,7 +31,7 @@ from paimon_core.spec.schema import TableSchema
 from paimon_core.spec.snapshot import CommitKind, Operation, Snapshot
 from paimon_core.spec.statistics import TableStatistics
 from paimon_core.store.features import check_writable
-from paimon_core.store.manifests import max_sequence_number
+from paimon_core.store.manifests import live_files, max_sequence_number
 from paimon_core.store.option_changes import check_option_set
 from paimon_core.store.partitions import PartitionFilter
 from paimon_core.store.snapshots import latest_snapshot
@@ -118,6 +118,12 @@ class Table:
     def bucket_moves(self, run: Runner) -> BucketMoves:
         """Moves rows of the latest version into other buckets; `run` is where the work is done."""
         return BucketMoves(self.store, latest_snapshot(self.store), self.max_sequence_number() + 1, run)
+
+    def hides_rows(self) -> bool:
+        """Whether the latest version has rows that queries see only when they are compacted."""
+        if not skips_level_0(self.store):
+            return False
+        return any(e.file.level == 0 for e in live_files(self.store, latest_snapshot(self.store)).values())
 
     def check_writable(self) -> None:
         """Raises `UnsupportedFeatureError` where rows cannot be committed: to be asked before they are written."""

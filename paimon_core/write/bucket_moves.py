@@ -60,8 +60,13 @@ class BucketMoves:
         Raises `InvalidOptionError`, `StorageError`: nothing is left behind then but what `staged` names.
         """
         waiting = [replace(m, new_files=(), compact_before=m.new_files) for m in staged]
-        known = {} if overwrites else self._known(waiting)
-        return self._routed(self.store, waiting, bucket_numbers(self.store, known, waiting, batch=True))
+        partitions = only_partitions(self.store.schema.partition_fields, (m.partition for m in waiting))
+        known, before = dict[bytes, int](), list[CommitMessage]()
+        if not overwrites:
+            known = _counts(live_buckets(self.store, self.snapshot, partitions))
+            before = postponed_files(self.store, self.snapshot, partitions)
+        numbers = bucket_numbers(self.store, known, [*waiting, *before], batch=True)
+        return self._routed(self.store, waiting, numbers)
 
     def compact(self, partitions: PartitionFilter, strategy: Strategy) -> list[CommitMessage]:
         """Messages that move postponed rows of some partitions into their buckets, and compact these."""
@@ -89,10 +94,6 @@ class BucketMoves:
         if store.has_primary_key and not store.options[WRITE_ONLY]:
             routed = _merged(self._compacted(store, [], routed, Strategy.WRITE), as_compaction=False)
         return [*gone, *routed]
-
-    def _known(self, waiting: Sequence[CommitMessage]) -> dict[bytes, int]:
-        partitions = only_partitions(self.store.schema.partition_fields, (m.partition for m in waiting))
-        return _counts(live_buckets(self.store, self.snapshot, partitions))
 
     def _routed(
         self, store: TableStore, sources: Sequence[CommitMessage], buckets: Mapping[bytes, int]

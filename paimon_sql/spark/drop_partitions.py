@@ -34,7 +34,7 @@ class DropPartitions(Statement):
                 f"Table {table.name}: snapshots keep the files of a dropped partition: leave PURGE out."
             )
         specs = [scala_map_of(self.jvm, p.spec()) for p in self.jvm.items(plan.parts())]
-        target = open_target(self.catalog, table, self.identifier, plan.table())
+        target = open_target(self.catalog, table, self.identifier, plan)
         matching = target.frame.filter(reduce(or_, (_condition(table, s) for s in specs)))
         delete_partitions(target, matching)  # of those that begin so there may be any number
 

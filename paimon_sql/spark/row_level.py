@@ -25,6 +25,8 @@ from paimon_core.options import (
     DATA_EVOLUTION,
     DELETE_PRODUCES_CHANGELOG,
     DELETION_VECTORS,
+    MERGE_ENGINE,
+    READ_ALLOW_FULL_SCAN,
     SCALAR_INDEX_SEARCH_MODE,
 )
 from paimon_core.spec.snapshot import Operation, Snapshot
@@ -116,6 +118,11 @@ class Target:
 
     def check_deletable(self) -> None:
         """Raises `UnsupportedFeatureError` where rows cannot be deleted one by one."""
+        if self.table.store.options[MERGE_ENGINE] == "first-row" and self.table.hides_rows():
+            raise UnsupportedFeatureError(
+                f"Rows of {self.table.name} cannot be deleted before they are compacted: some cannot be seen yet. "
+                f"CALL sys.compact(table => '{self.table.name}') first."
+            )
         if self.evolves and not self.table.store.options[DELETION_VECTORS]:
             raise UnsupportedFeatureError(
                 "Can only perform deletion operation on data evolution tables with DeletionVector enabled: "
@@ -142,15 +149,19 @@ class Changes:
 
 
 def open_target(
-    catalog: SparkCatalog, table: Table, name: Identifier, plan: Any, evolved: EvolvedTable | None = None
+    catalog: SparkCatalog, table: Table, name: Identifier, statement: Any, evolved: EvolvedTable | None = None
 ) -> Target:
-    """The target of a statement, whose table is the parsed `plan`: a relation, perhaps under an alias. `evolved` is the
-    table with the columns that the statement brings."""
+    """The target of a parsed statement: a relation, perhaps under an alias. `evolved` is the table with the columns
+    that the statement brings."""
+    merges = class_name(statement) == "MergeIntoTable"
+    plan = statement.targetTable() if merges else statement.table()
     jvm, session = catalog.jvm, catalog.session
     spark, before = SparkSession(jvm.context, session.session), table.latest_snapshot()
     full = (catalog.catalog_name, name.database, name.name)
     # no row to change may be left out
     options = {SCALAR_INDEX_SEARCH_MODE.key: "full"} if table.store.options[DATA_EVOLUTION] else {}
+    if not merges:
+        options[READ_ALLOW_FULL_SCAN.key] = "true"  # that is asked of queries, and of those that a MERGE joins
     relation = named_relation(catalog, name, evolved or catalog.changed(name, table), options)
     frame = DataFrame(jvm.frame(session.session, relation), spark)
     qualifiers: tuple[tuple[str, ...], ...] = (full, full[1:], full[2:])

@@ -64,8 +64,7 @@ class RowLevelStatement(Statement):
                 f"Rows of chain table {table.name} cannot be changed as a whole: change them in its branch {full!r} of "
                 f"full partitions, or in {changes!r}, that of changes."
             )
-        relation = plan.targetTable() if class_name(plan) == "MergeIntoTable" else plan.table()
-        return open_target(self.catalog, table, self.identifier, relation, evolved)
+        return open_target(self.catalog, table, self.identifier, plan, evolved)
 
     def _changes(self, plan: Any, target: Target) -> Changes:
         kind = class_name(plan)

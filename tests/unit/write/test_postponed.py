@@ -201,6 +201,20 @@ def test_a_statement_leaves_only_files_with_buckets(tmp_path: Path) -> None:
     assert not [n for n in data_files(tmp_path) if n.endswith(".avro")]
 
 
+def test_rows_that_wait_already_count_for_the_buckets_of_a_partition(tmp_path: Path) -> None:
+    table = waiting_table(tmp_path)
+    commit(table, write(table, [(1, k, "a") for k in range(30)]))
+    values = {k: v for k, v in table.store.options.values.items() if k != "postpone.default-bucket-num"}
+    options = replace(table.store.options, values=values | {"postpone.target-row-num-per-bucket": "20"})
+    insert(Table(replace(table.store, options=options)), [(p, 100 + k, "a") for k in range(10) for p in (1, 2)])
+    live = live_files(table.store, table.latest_snapshot()).values()
+    assert {(table.store.partition_spec(e.partition)["p"], e.total_buckets) for e in live} == {
+        ("1", -2),
+        ("1", 2),
+        ("2", 1),
+    }
+
+
 def test_compactions_tell_the_changelog(tmp_path: Path) -> None:
     told = {"lookup": [(1, 1, "a")], "input": [(1, 1, "a")], "full-compaction": [(1, 1, "a")]}
     for producer, expected in told.items():
