@@ -101,11 +101,21 @@ def sort_job(store: TableStore, tasks: Sequence[CommitMessage], columns: Sequenc
 
 
 def replacing(tasks: Iterable[CommitMessage], written: Iterable[CommitMessage]) -> list[CommitMessage]:
-    """The messages of a compaction that puts the files written into the place of those of the tasks."""
+    """The messages that put the files written into the place of those of the tasks: an overwrite, as in Java."""
     after: dict[bytes, list[DataFileMeta]] = defaultdict(list)
     for message in written:
         after[message.partition] += (replace(f, file_source=int(FileSource.COMPACT)) for f in message.new_files)
-    return [replace(t, compact_after=tuple(after[t.partition])) for t in tasks]
+    return [
+        replace(
+            t,
+            new_files=tuple(after[t.partition]),
+            deleted_files=t.compact_before,
+            deleted_index_files=t.compact_deleted_index_files,
+            compact_before=(),
+            compact_deleted_index_files=(),
+        )
+        for t in tasks
+    ]
 
 
 def _parts(task: CommitMessage, target: int) -> Iterator[CommitMessage]:

@@ -240,7 +240,7 @@ def test_sorting(warehouse: str) -> None:
     batches = [b for s in table.plan(table.latest_snapshot()).splits for b in read_split(table.store, s, ["k"])]
     assert [k for b in batches for k in b.column("k").to_pylist()] == [1, 2, 3]
     snapshot = table.latest_snapshot()
-    assert snapshot is not None and snapshot.commit_kind is CommitKind.COMPACT
+    assert snapshot is not None and snapshot.commit_kind is CommitKind.OVERWRITE
 
 
 @pytest.mark.parametrize(
