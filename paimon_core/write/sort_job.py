@@ -90,14 +90,19 @@ def sort_job(store: TableStore, tasks: Sequence[CommitMessage], columns: Sequenc
     if not columns:
         raise InvalidOptionError(f"order_strategy '{curve}' needs order_by: name columns of the table.")
     store.schema.select(tuple(columns))
+    check_order(store, columns)
+    total = sum(map(task_size, tasks))
+    texts = tuple(encode_message(part) for t in tasks for part in _parts(t, store.options[SPLIT_TARGET_SIZE]))
+    return SortJob(as_stored(store), tuple(columns), curve, texts, max(1, -(-total // target_file_size(store))))
+
+
+def check_order(store: TableStore, columns: Sequence[str]) -> None:
+    """Raises `InvalidOptionError` for columns that order no rows."""
     meaningless = [c for c in columns if c in store.schema.partition_keys]
     if meaningless:
         raise InvalidOptionError(
             f"order_by should not contain partition cols ({', '.join(meaningless)}): they are equal within a partition."
         )
-    total = sum(map(task_size, tasks))
-    texts = tuple(encode_message(part) for t in tasks for part in _parts(t, store.options[SPLIT_TARGET_SIZE]))
-    return SortJob(as_stored(store), tuple(columns), curve, texts, max(1, -(-total // target_file_size(store))))
 
 
 def replacing(tasks: Iterable[CommitMessage], written: Iterable[CommitMessage]) -> list[CommitMessage]:
