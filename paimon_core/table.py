@@ -13,7 +13,7 @@ from paimon_core.commit.changes import Overwrite
 from paimon_core.commit.commit import abort, commit, commit_statistics
 from paimon_core.commit.draft import CommitInfo
 from paimon_core.commit.publish import CatalogLock, publisher_for
-from paimon_core.errors import CommitUnknownError, PaimonError, UnsupportedFeatureError
+from paimon_core.errors import CommitUnknownError, PaimonError
 from paimon_core.expressions.predicate import Predicate
 from paimon_core.lsm.compaction import last_level
 from paimon_core.maintenance.after_commit import keep_up
@@ -33,6 +33,7 @@ from paimon_core.spec.statistics import TableStatistics
 from paimon_core.store.features import check_writable
 from paimon_core.store.manifests import max_sequence_number
 from paimon_core.store.option_changes import check_option_set
+from paimon_core.store.partitions import PartitionFilter
 from paimon_core.store.snapshots import latest_snapshot
 from paimon_core.store.statistics import read_statistics
 from paimon_core.store.table_store import TableStore
@@ -99,18 +100,16 @@ class Table:
         return max_sequence_number(self.store, latest_snapshot(self.store))
 
     def assignment_base(self, tasks: int, overwrite: Overwrite | None = None) -> AssignmentBase | None:
-        """What the tasks of a write give dynamic buckets by; None where buckets are not dynamic.
-
-        Raises `UnsupportedFeatureError` where an overwrite would have to take rows out of partitions that it keeps.
-        """
+        """What the tasks of a write give dynamic buckets by; None where buckets are not dynamic."""
         if not self.store.has_primary_key or self.store.options[BUCKET] != DYNAMIC:
             return None
-        if self.schema.cross_partition_update and overwrite not in (None, Overwrite()):
-            raise UnsupportedFeatureError(
-                f"Table {self.name}: keys can be in any partition, so partitions cannot be overwritten one by one. "
-                "Overwrite the whole table, or insert."
-            )
-        return AssignmentBase(latest_snapshot(self.store) if overwrite is None else None, tasks, overwrite is not None)
+        latest = latest_snapshot(self.store)
+        if overwrite is None:
+            return AssignmentBase(latest, tasks)
+        if overwrite == Overwrite() or not self.schema.cross_partition_update:
+            return AssignmentBase(None, tasks, overwrites=True)
+        replaced = None if overwrite.dynamic else PartitionFilter(self.schema.partition_fields, overwrite.predicate)
+        return AssignmentBase(latest, tasks, overwrites=True, replaced=replaced)
 
     def write_store(self, *, overwrites: bool) -> TableStore:
         """The table as the tasks of a write see it; see `write_store`."""

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
+from paimon_core.errors import InvalidSchemaError
 from paimon_core.spec.types import CollectionType, DataType, MapType, RowType, parse_type
 from paimon_core.store.nested_columns import Fields, Path, place_of
 from paimon_core.store.schema_changes import (
@@ -39,6 +40,8 @@ def _asked(change: Mapping[str, Any], fields: Fields) -> Iterator[SchemaChange]:
     if "after" in change:
         position = Position("after", _as_spelled(fields, change["after"]))
     if "add" in change:
+        if any(f.name.lower() == change["add"].lower() for f in fields):
+            raise InvalidSchemaError(f"Column {change['add']!r} already exists.")
         yield AddColumn((change["add"],), new, change.get("comment"), position)
         return
     field = fields[place_of(fields, _as_spelled(fields, change["modify"]))]

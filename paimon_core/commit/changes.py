@@ -90,6 +90,8 @@ def changes_of(store: TableStore, messages: Sequence[CommitMessage], overwrite: 
             first = replace(first, changelog=told, rows_base=rows_base_of(messages))
     else:
         first = _overwrite(store, written, index, overwrite)
+        if first is not None:
+            first = replace(first, index_base=index_base_of(messages))
     second = _compact(store, compacted, compact_index)
     if second is not None:
         second = replace(second, changelog=_changelog(messages, "compact_changelog"))

@@ -169,8 +169,9 @@ def _commit_change(store: TableStore, change: Change, info: CommitInfo, publishe
     if open_drafts:
         raise _unknown(store, open_drafts)
     raise CommitConflictError(
-        f"Table {store.name}: {attempt + 1} commits in a row lost the race for the next snapshot. Nothing was "
-        "committed; run the statement again, or raise 'commit.max-retries' and 'commit.timeout'."
+        f"Table {store.name}: {attempt + 1} commits in a row lost the race for the next snapshot; the latest "
+        f"is {_by(latest_snapshot(store))}. Nothing was committed; run the statement again, or raise "
+        "'commit.max-retries' and 'commit.timeout'."
     )
 
 

@@ -145,3 +145,21 @@ def without_rows(batches: Iterator[pa.RecordBatch], deleted: NDArray[np.int64]) 
         else:
             yield batch
         start += batch.num_rows
+
+
+def with_values(
+    batches: Iterator[pa.RecordBatch], rows: NDArray[np.int64], values: pa.RecordBatch, start: int = 0
+) -> Iterator[pa.RecordBatch]:
+    """The rows of a file from `start` on, which `batches` are in order, with other values at ascending positions in the
+    columns of `values`."""
+    for batch in batches:
+        low, high = np.searchsorted(rows, (start, start + batch.num_rows))
+        if low < high:
+            picked = np.arange(batch.num_rows, dtype=np.int64)
+            picked[rows[low:high] - start] = batch.num_rows + np.arange(high - low)
+            for name in values.schema.names:
+                place = batch.schema.get_field_index(name)
+                both = pa.concat_arrays([batch.column(place), values.column(name).slice(low, high - low)])
+                batch = batch.set_column(place, batch.schema.field(place), taken(both, picked))
+        yield batch
+        start += batch.num_rows

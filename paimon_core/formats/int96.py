@@ -20,7 +20,7 @@ from paimon_core.formats.arrow_types import STORED_TIME
 from paimon_core.formats.columns import fixed_array, fixed_values, validity
 from paimon_core.formats.parquet_settings import leaves
 from paimon_core.formats.refooted import RefootedFile
-from paimon_core.formats.thrift import ThriftNumber, numbers
+from paimon_core.formats.thrift import I32, Fields, decode, encode, expected_form
 
 _PARTS = np.dtype([("nanos", "<i8"), ("day", "<i4")])
 _EPOCH_DAY = 2_440_588  # 1970-01-01
@@ -29,10 +29,9 @@ _NANOS_PER_DAY = _SECONDS_PER_DAY * 10**9
 _MICROS_PER_DAY = _SECONDS_PER_DAY * 1_000_000
 _MOST_DAYS = 2**62 // _MICROS_PER_DAY
 _MAGIC = b"PAR1"
-# fields of FileMetaData: of a schema element the type and its length, of a chunk's metadata the type
-_TYPE, _LENGTH, _CHUNK_TYPE = (2, 1), (2, 2), (4, 1, 3, 1)
-_INT96, _FIXED, _TWELVE = b"\x06", b"\x0e", b"\x18"  # as zigzag numbers: 3, 7, 12
-_ONE_ID = 0x10  # in a header, how much larger its id is than the one before
+# of a schema element the type and its length, of a chunk's metadata the type
+_TYPE, _LENGTH = 1, 2
+_INT96, _FIXED, _TWELVE = (I32, 3), (I32, 7), (I32, 12)
 
 
 def has_int96(file: pq.ParquetFile) -> bool:
@@ -91,7 +90,8 @@ def with_bytes(source: pa.NativeFile) -> RefootedFile:
     start = size - 8 - length
     if start < len(_MAGIC):
         raise ValueError("its footer is longer than the file")
-    footer = _of_bytes(source.read_at(length, start))
+    with expected_form():
+        footer = _of_bytes(source.read_at(length, start))
     return RefootedFile(source, start, footer + len(footer).to_bytes(4, "little") + _MAGIC)
 
 
@@ -139,39 +139,36 @@ def holds_stored_times(arrow: pa.DataType) -> bool:
 
 
 def _of_bytes(footer: bytes) -> bytes:
-    result, done = bytearray(), 0
-    for field, following in _with_next(footer):
-        is_type = field.path in (_TYPE, _CHUNK_TYPE)
-        if not is_type or footer[field.value : field.end] != _INT96:
-            continue
-        result += footer[done : field.value] + _FIXED
-        done = field.end
-        if field.path == _TYPE and following is not None:
-            result += b"\x15" + _TWELVE
-            done = following.end if following.path == _LENGTH else following.value
-            if following.path != _LENGTH:
-                header = footer[following.header]
-                result += bytes([header - _ONE_ID if header >= _ONE_ID else header])
-                result += footer[following.header + 1 : following.value]
-    return bytes(result) + footer[done:]
+    file = decode(footer)
+    for element in _elements(file):
+        if element.get(_TYPE) == _INT96:
+            element[_TYPE], element[_LENGTH] = _FIXED, _TWELVE
+    for chunk in _chunks(file):
+        if chunk[_TYPE] == _INT96:
+            chunk[_TYPE] = _FIXED
+    return encode(file)
 
 
 def _of_int96(footer: bytes, leaves: frozenset[int], count: int) -> bytes:
-    result, done, seen = bytearray(), 0, {_TYPE: 0, _CHUNK_TYPE: 0}
-    for field, following in _with_next(footer):
-        if field.path not in seen:
-            continue
-        place, seen[field.path] = seen[field.path] % count, seen[field.path] + 1
-        if place not in leaves:
-            continue
-        result += footer[done : field.value] + _INT96
-        done = field.end
-        if field.path == _TYPE and following is not None:  # its length, and a header with the step from that
-            result.append(footer[following.end] + _ONE_ID)
-            done = following.end + 1
-    return bytes(result) + footer[done:]
+    file = decode(footer)
+    for place, element in enumerate(e for e in _elements(file) if _TYPE in e):
+        if place in leaves:
+            element[_TYPE] = _INT96
+            del element[_LENGTH]
+    for place, chunk in enumerate(_chunks(file)):
+        if place % count in leaves:
+            chunk[_TYPE] = _INT96
+    return encode(file)
 
 
-def _with_next(footer: bytes) -> Iterator[tuple[ThriftNumber, ThriftNumber | None]]:
-    fields = list(numbers(footer))
-    return zip(fields, [*fields[1:], None], strict=True)
+def _elements(file: Fields) -> list[Fields]:
+    """The elements of the schema."""
+    elements: list[Fields] = file[2][1].values
+    return elements
+
+
+def _chunks(file: Fields) -> Iterator[Fields]:
+    """The metadata of all column chunks."""
+    for group in file[4][1].values:
+        for chunk in group[1][1].values:
+            yield chunk[3][1]

@@ -3,20 +3,43 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from functools import cached_property
+from typing import Protocol
 
 import pyarrow as pa
 
 from paimon_core.io.file_io import FileIO, storage_errors
 
 
+class Output(Protocol):
+    """Where a format's bytes go."""
+
+    path: str
+
+    @property
+    def sink(self) -> pa.NativeFile: ...
+
+    @property
+    def size(self) -> int: ...
+
+    def finish(self) -> int: ...
+
+    def abort(self) -> None: ...
+
+
 class OutputFile:
-    """A new file of the storage; `sink` takes its bytes. Raises `StorageError`."""
+    """A new file of the storage; `sink` takes its bytes, and creates it when it is first asked for.
+
+    Raises `StorageError`."""
 
     def __init__(self, io: FileIO, path: str) -> None:
         self._io, self.path = io, path
-        io.make_dirs(path.rpartition("/")[0])
-        with storage_errors("create", path):
-            self.sink: pa.NativeFile = io.arrow().open_output_stream(io.arrow_path(path), compression=None)
+
+    @cached_property
+    def sink(self) -> pa.NativeFile:
+        self._io.make_dirs(self.path.rpartition("/")[0])
+        with storage_errors("create", self.path):
+            return self._io.arrow().open_output_stream(self._io.arrow_path(self.path), compression=None)
 
     @property
     def size(self) -> int:
@@ -37,3 +60,24 @@ class OutputFile:
             self.sink.close()
         with suppress(OSError):
             self._io.delete(self.path)
+
+
+class MemoryOutput:
+    """A file in memory: its bytes are `content` when it is finished."""
+
+    def __init__(self) -> None:
+        self.path, self.sink, self.content = "<memory>", pa.BufferOutputStream(), pa.py_buffer(b"")
+
+    @property
+    def size(self) -> int:
+        """Bytes so far."""
+        return int(self.sink.tell())
+
+    def finish(self) -> int:
+        """Close the file; its size in bytes."""
+        self.content = self.sink.getvalue()
+        return int(self.content.size)
+
+    def abort(self) -> None:
+        """Forget the file."""
+        self.sink.close()

@@ -22,7 +22,7 @@ from paimon_core.formats.evolution import conform_batch, request_sources
 from paimon_core.formats.file_format import ReadRequest, WrittenFile
 from paimon_core.formats.input import read_errors
 from paimon_core.formats.int96 import Int96Sink, has_int96, stored_leaves, with_bytes
-from paimon_core.formats.output import OutputFile
+from paimon_core.formats.output import Output, OutputFile
 from paimon_core.formats.parquet_encodings import check_encodings, column_encodings
 from paimon_core.formats.parquet_settings import writer_settings
 from paimon_core.formats.required_parts import has_required_parts, with_required_parts
@@ -50,7 +50,7 @@ class ParquetFormat:
     def open_writer(
         self, io: FileIO, path: str, fields: Sequence[DataField], options: TableOptions
     ) -> ParquetFileWriter:
-        return ParquetFileWriter(io, path, fields, options)
+        return ParquetFileWriter(OutputFile(io, path), fields, options)
 
     def read(self, io: FileIO, request: ReadRequest) -> Iterator[pa.RecordBatch]:
         with read_errors("Parquet", request.path), _open(io, request) as file:
@@ -96,7 +96,8 @@ class ParquetFormat:
 class ParquetFileWriter:
     """One Parquet file; each `write` is a row group, or several where rows are sorted by key."""
 
-    def __init__(self, io: FileIO, path: str, fields: Sequence[DataField], options: TableOptions):
+    def __init__(self, output: Output, fields: Sequence[DataField], options: TableOptions):
+        self._output = output
         self._fields = tuple(fields)
         self._schema = arrow_schema(fields)
         self._footers: list[pq.FileMetaData] = []
@@ -108,7 +109,6 @@ class ParquetFileWriter:
         keyed = {SEQUENCE_NUMBER, VALUE_KIND} <= {f.name for f in fields}
         self._group_rows = _KEYED_GROUP_ROWS if keyed else None
         self._writer: pq.ParquetWriter | None = None
-        self._output = OutputFile(io, path)
         leaves, count = stored_leaves(self._schema)
         self._int96 = Int96Sink(self._output.sink, leaves, count) if leaves else None
 
@@ -168,6 +168,14 @@ class ParquetFileWriter:
             return UNKNOWN
         groups = [footer.row_group(i) for i in range(footer.num_row_groups)]
         return merge_stats((chunk_stats(field.type, g.column(place)), g.num_rows) for g in groups)
+
+
+def read_groups(io: FileIO, request: ReadRequest) -> Iterator[Iterator[pa.RecordBatch]]:
+    """The rows of each row group in turn, all of them, as `ParquetFormat.read` has them."""
+    with read_errors("Parquet", request.path), _open(io, request) as file:
+        sources = request_sources(list(file.schema_arrow), request)
+        for group in range(file.metadata.num_row_groups):
+            yield (conform_batch(b, sources, request) for b in _batches(file, request, [group], sources))
 
 
 @contextmanager

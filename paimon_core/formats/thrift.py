@@ -1,87 +1,99 @@
-"""The numbers of a Thrift structure in the compact protocol, as Parquet's footers are, and where they stand.
+"""Thrift structures in the compact protocol, as Parquet's footers and page indexes are, as trees to look at and change.
 
-Source: Thrift, "compact protocol".
+A structure is `Fields`: the kind and the value of each field by its id. Values are numbers, bytes (of texts and doubles
+as well), booleans, structures, and what is in lists, sets and maps. Fields that nobody here knows survive a change of
+others. Source: Thrift, "compact protocol".
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import Any
 
-_I32, _BINARY, _LIST, _SET, _MAP, _STRUCT, _LAST = 5, 8, 9, 10, 11, 12, 12
-_BOOLEANS = (1, 2)
-_WIDTHS = {1: 0, 2: 0, 3: 1, 7: 8}  # booleans, which headers tell, bytes, doubles; others are variable
-_DEEPEST, _LONGEST = 16, 63
+TRUE, FALSE, BYTE, I16, I32, I64, DOUBLE, BINARY, LIST, SET, MAP, STRUCT = range(1, 13)
+Fields = dict[int, tuple[int, Any]]
+
+_INTEGERS = (I16, I32, I64)
+_WIDTHS = {TRUE: 1, FALSE: 1, BYTE: 1, DOUBLE: 8}  # bytes of an element; booleans of fields are in their headers
+_DEEPEST, _LONGEST = 32, 63
 _LONG_LIST = 15
 
 
 @dataclass(frozen=True, slots=True)
-class ThriftNumber:
-    """A number in a structure: ids from the outermost one, and where its header, its value and the next are."""
+class Items:
+    """The elements of a list or set; of a map keys and values in turn. `kinds` has one kind, or that of both."""
 
-    path: tuple[int, ...]
-    header: int
-    value: int
-    end: int
+    kinds: tuple[int, ...]
+    values: list[Any]
 
 
-def numbers(data: bytes) -> Iterator[ThriftNumber]:
-    """The 32-bit numbers of a structure and of those in it, in their order. Raises `ValueError` where it ends early."""
-    return _Structure(data).fields()
+def decode(data: bytes) -> Fields:
+    """The structure that the bytes begin with. Raises `ValueError` where they are none."""
+    return _Decoder(data).structure(0)
 
 
-class _Structure:
-    """Walks through a structure."""
+def encode(fields: Fields) -> bytes:
+    """The reverse of `decode`."""
+    result = bytearray()
+    _write_structure(result, fields)
+    return bytes(result)
+
+
+@contextmanager
+def expected_form() -> Iterator[None]:
+    """Raise `ValueError` where structures lack what the block looks for in them."""
+    try:
+        yield
+    except (LookupError, TypeError, AttributeError, StopIteration) as e:
+        raise ValueError(f"its metadata lacks parts or has others in their place ({e!r})") from e
+
+
+class _Decoder:
+    """Reads values, one after the other."""
 
     def __init__(self, data: bytes) -> None:
         self._data, self._place = data, 0
 
-    def fields(self, path: tuple[int, ...] = (), depth: int = 0) -> Iterator[ThriftNumber]:
-        """The numbers and texts among the fields, also of structures in them, in their order."""
+    def structure(self, depth: int) -> Fields:
+        if depth > _DEEPEST:
+            raise ValueError("its metadata is nested too deeply")
+        fields: Fields = {}
         last = 0
         while (header := self._byte()) != 0:
-            start, kind = self._place - 1, header & 15
-            last = last + (header >> 4) if header >> 4 else self._number() >> 1
-            value = self._place
-            yield from self._below(kind, (*path, last), depth)
-            if kind == _I32:
-                yield ThriftNumber((*path, last), start, value, self._place)
+            kind = header & 15
+            last = last + (header >> 4) if header >> 4 else self._integer()
+            fields[last] = kind, kind == TRUE if kind in (TRUE, FALSE) else self._value(kind, depth)
+        return fields
 
-    def _below(self, kind: int, path: tuple[int, ...], depth: int) -> Iterator[ThriftNumber]:
-        """Pass a value by."""
-        if depth > _DEEPEST:
-            raise ValueError("its footer is nested too deeply")
-        if kind == _STRUCT:
-            yield from self.fields(path, depth + 1)
-        elif kind in (_LIST, _SET):
+    def _value(self, kind: int, depth: int) -> Any:
+        if kind in _INTEGERS:
+            return self._integer()
+        if kind == BINARY:
+            return self._bytes(self._number())
+        if kind == STRUCT:
+            return self.structure(depth + 1)
+        if kind in (LIST, SET):
             header = self._byte()
             count = self._number() if header >> 4 == _LONG_LIST else header >> 4
-            for _ in range(count):
-                yield from self._element(header & 15, path, depth)
-        elif kind == _MAP:
+            return self._items((header & 15,), count, depth)
+        if kind == MAP:
             count = self._number()
             kinds = self._byte() if count else 0
-            for _ in range(count):
-                yield from self._element(kinds >> 4, path, depth)
-                yield from self._element(kinds & 15, path, depth)
-        elif kind == _BINARY:
-            self._skip(self._number())
-        elif kind in _WIDTHS:
-            self._skip(_WIDTHS[kind])
-        elif kind < _LAST:
-            self._number()
-        else:
-            raise ValueError(f"its footer has a value of the unknown kind {kind}")
+            return self._items((kinds >> 4, kinds & 15), count, depth)
+        if kind in _WIDTHS:
+            return self._bytes(_WIDTHS[kind])
+        raise ValueError(f"its metadata has a value of the unknown kind {kind}")
 
-    def _element(self, kind: int, path: tuple[int, ...], depth: int) -> Iterator[ThriftNumber]:
-        if kind in _BOOLEANS:
-            self._skip(1)
-            return
-        yield from self._below(kind, path, depth + 1)
+    def _items(self, kinds: tuple[int, ...], count: int, depth: int) -> Items:
+        if depth > _DEEPEST or count > len(self._data):
+            raise ValueError("its metadata is nested too deeply, or ends too early")
+        return Items(kinds, [self._value(kind, depth + 1) for _ in range(count) for kind in kinds])
 
-    def _byte(self) -> int:
-        self._skip(1)
-        return self._data[self._place - 1]
+    def _integer(self) -> int:
+        number = self._number()
+        return number >> 1 ^ -(number & 1)
 
     def _number(self) -> int:
         number = shift = 0
@@ -89,10 +101,74 @@ class _Structure:
             number |= (byte & 0x7F) << shift
             shift += 7
             if shift > _LONGEST:
-                raise ValueError("its footer has a number of more than 64 bits")
+                raise ValueError("its metadata has a number of more than 64 bits")
         return number | byte << shift
 
-    def _skip(self, count: int) -> None:
-        self._place += count
+    def _byte(self) -> int:
+        place = self._place
+        if place >= len(self._data):
+            raise ValueError("its metadata ends too early")
+        self._place = place + 1
+        return self._data[place]
+
+    def _bytes(self, count: int) -> bytes:
+        start, self._place = self._place, self._place + count
         if self._place > len(self._data):
-            raise ValueError("its footer ends too early")
+            raise ValueError("its metadata ends too early")
+        return self._data[start : self._place]
+
+
+def _write_structure(result: bytearray, fields: Fields) -> None:
+    last = 0
+    for number in sorted(fields):
+        kind, value = fields[number]
+        if kind in (TRUE, FALSE):
+            kind = TRUE if value else FALSE
+        step = number - last
+        if 0 < step <= 15:
+            result.append(step << 4 | kind)
+        else:
+            result.append(kind)
+            _write_integer(result, number)
+        last = number
+        if kind not in (TRUE, FALSE):
+            _write_value(result, kind, value)
+    result.append(0)
+
+
+def _write_value(result: bytearray, kind: int, value: Any) -> None:
+    if kind in _INTEGERS:
+        _write_integer(result, value)
+    elif kind == STRUCT:
+        _write_structure(result, value)
+    elif isinstance(value, Items):
+        _write_items(result, kind, value)
+    else:
+        if kind == BINARY:
+            _write_number(result, len(value))
+        result += value
+
+
+def _write_items(result: bytearray, kind: int, items: Items) -> None:
+    count = len(items.values) // len(items.kinds)
+    if kind == MAP:
+        _write_number(result, count)
+        if count:
+            result.append(items.kinds[0] << 4 | items.kinds[1])
+    else:
+        result.append(min(count, _LONG_LIST) << 4 | items.kinds[0])
+        if count >= _LONG_LIST:
+            _write_number(result, count)
+    for i, value in enumerate(items.values):
+        _write_value(result, items.kinds[i % len(items.kinds)], value)
+
+
+def _write_integer(result: bytearray, number: int) -> None:
+    _write_number(result, number << 1 if number >= 0 else (-number << 1) - 1)
+
+
+def _write_number(result: bytearray, number: int) -> None:
+    while number > 0x7F:
+        result.append(number & 0x7F | 0x80)
+        number >>= 7
+    result.append(number)

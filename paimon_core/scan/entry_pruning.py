@@ -17,9 +17,9 @@ from paimon_core.expressions.prune import rank
 from paimon_core.formats.columns import int64_array
 from paimon_core.formats.entry_columns import EntryColumns, Rows
 from paimon_core.formats.row_fields import RowField
-from paimon_core.scan.column_stats import names_then
 from paimon_core.spec.schema import TableSchema
 from paimon_core.spec.types import DataType, DecimalType, Kind
+from paimon_core.store.column_stats import names_then
 from paimon_core.store.schemas import read_schema
 from paimon_core.store.table_store import TableStore
 

@@ -32,7 +32,7 @@ from paimon_core.scan.waiting import partitions_that_wait, waiting_splits
 from paimon_core.spec.manifest import DataFileMeta, ManifestEntry
 from paimon_core.spec.row_ranges import is_blob, row_ranges
 from paimon_core.spec.snapshot import Snapshot
-from paimon_core.spec.split import DataSplit, DeletionFile
+from paimon_core.spec.split import DataSplit, DeletionFile, SplitKind
 from paimon_core.store.features import check_readable
 from paimon_core.store.index_files import Bucket, deletion_files
 from paimon_core.store.manifests import data_manifests, in_partitions, live_columns
@@ -55,7 +55,7 @@ class Plan:
 
     @property
     def files_kept(self) -> int:
-        return sum(len(s.files) for s in self.splits)
+        return sum(len(s.files) + len(s.before) * (s.kind is SplitKind.WAITING) for s in self.splits)
 
     @property
     def reads_all(self) -> bool:
@@ -121,7 +121,7 @@ def plan_scan(
         splits=(*splits, *waiting_splits(store, waiting, vectors)),
         manifests_total=len(manifests),
         manifests_read=len(read),
-        files_total=total + sum(e.bucket < 0 for entries in waiting.values() for e in entries),
+        files_total=total + (sum(int((m.buckets[rows] < 0).sum()) for m, rows in live) if waiting else 0),
         exact=predicate is None or columns(predicate) <= frozenset(partition_keys),
     )
 

@@ -19,7 +19,6 @@ from paimon_core.expressions.predicate import Compare, In, Predicate, columns, c
 from paimon_core.expressions.prune import may_match
 from paimon_core.formats.arrow_types import ROW_ID
 from paimon_core.formats.entry_columns import EntryColumns, Rows
-from paimon_core.scan.column_stats import names_then
 from paimon_core.scan.entry_pruning import Range, prune_entries, ranges
 from paimon_core.scan.file_indexes import is_worth_reading, rows_by_index
 from paimon_core.scan.file_stats import FileStats
@@ -33,6 +32,7 @@ from paimon_core.spec.row_ranges import RowRange, first_row
 from paimon_core.spec.schema import TableSchema
 from paimon_core.spec.stats import UNKNOWN, ColumnStats
 from paimon_core.spec.types import Kind
+from paimon_core.store.column_stats import names_then
 from paimon_core.store.file_index_options import indexed_values
 from paimon_core.store.partitions import PartitionFilter
 from paimon_core.store.table_store import TableStore

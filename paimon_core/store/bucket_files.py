@@ -271,7 +271,9 @@ def stored_fields(store: TableStore, schema_id: int) -> tuple[DataField, ...]:
     """The columns of a file that was written with a version of the schema, which is read once."""
     if schema_id == store.schema.id:
         return file_fields(store)
-    return store.cache.get(store.paths.schema(schema_id), lambda: fields_of(read_schema(store, schema_id)))
+    # a table that is dropped and made again has other schemas at these paths
+    version = f"{store.paths.schema(schema_id)} below schema {store.schema.id} of {store.schema.time_millis}"
+    return store.cache.get(version, lambda: fields_of(read_schema(store, schema_id)))
 
 
 def fields_of_file(store: TableStore, file: DataFileMeta) -> tuple[DataField, ...]:

@@ -270,7 +270,7 @@ def _check_not_key(schema: TableSchema, path: Path, verb: str, keys: Sequence[st
 
 
 def _check_new(siblings: Fields, name: str, path: Path) -> None:
-    if name.lower() in (f.name.lower() for f in siblings):
+    if name in (f.name for f in siblings):
         raise InvalidSchemaError(f"Column {_dotted(path)} already exists.")
 
 

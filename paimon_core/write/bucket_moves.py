@@ -157,7 +157,7 @@ def bucket_numbers(
     store: TableStore, known: Mapping[bytes, int], waiting: Iterable[CommitMessage], *, batch: bool = False
 ) -> dict[bytes, int]:
     """How many buckets partitions with postponed rows get: as many as they have, those of
-    `postpone.default-bucket-num`, or what rows or bytes ask for; where `batch`, then a power of two."""
+    `postpone.default-bucket-num`, or what rows or bytes ask for; where `batch`, up to a limit."""
     numbers, rows, sizes = dict(known), defaultdict[bytes, int](int), defaultdict[bytes, int](int)
     for message in waiting:
         rows[message.partition] += sum(f.row_count for f in message.compact_before)
@@ -175,7 +175,7 @@ def bucket_numbers(
         wanted = max(1, wanted)
         if batch:
             most = _positive(store, POSTPONE_BATCH_MOST, store.options[POSTPONE_BATCH_MOST])
-            wanted = min(1 << (wanted - 1).bit_length(), most)
+            wanted = min(wanted, most)
         numbers[partition] = wanted
     return numbers
 

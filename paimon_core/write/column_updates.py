@@ -6,10 +6,11 @@ to one that leaves these to older files. Rows keep their ids. Deleted rows are p
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import accumulate
 
 import numpy as np
 import pyarrow as pa
@@ -17,7 +18,7 @@ import pyarrow.compute as pc
 
 from paimon_core.errors import CommitConflictError, InvalidDataError
 from paimon_core.formats.arrow_types import FILE_PATH, ROW_ID, ROW_INDEX, VALUE_KIND
-from paimon_core.formats.columns import fixed_values, int64_array
+from paimon_core.formats.columns import fixed_values, int64_array, with_values
 from paimon_core.io.failure import on_failure
 from paimon_core.lsm.rows import ROW_DELETE, concat_batches
 from paimon_core.spec.deletion_vector import Positions
@@ -30,10 +31,11 @@ from paimon_core.store.blob_fields import blob_file_fields
 from paimon_core.store.evolved_files import EvolvedFiles
 from paimon_core.store.index_files import Bucket
 from paimon_core.store.manifests import live_files
+from paimon_core.store.snapshots import latest_snapshot
 from paimon_core.store.table_store import TableStore
 from paimon_core.write.append import AppendWriter
 from paimon_core.write.blob_files import BlobColumnWriter
-from paimon_core.write.data_files import DataFileWriter, FileRole
+from paimon_core.write.data_files import DataFileWriter, FileRole, target_file_size
 from paimon_core.write.new_paths import NewPaths
 from paimon_core.write.range_compaction import ONE_FILE
 from paimon_core.write.row_changes import Removed
@@ -51,24 +53,32 @@ class ColumnUpdates:
 
 @dataclass(frozen=True)
 class _Ranges:
-    """The row ranges of a version, by the path of the file at which their deleted rows are marked."""
+    """The row ranges of a version and of the latest, by the path of the file at which their deleted rows are marked."""
 
     store: TableStore
     snapshot: Snapshot | None
 
     def find(self, path: str) -> tuple[Bucket, RowRange]:
-        """Raises `CommitConflictError` where the version has no such range."""
-        if path not in self._by_path:
+        """Raises `CommitConflictError` where no version has such a range."""
+        found = self._before.get(path) or self._latest.get(path)  # a compaction may have come before rows were read
+        if found is None:
             raise CommitConflictError(
                 f"Table {self.store.name}: the rows of file {path} were moved by another commit while they were "
                 "changed. Nothing was committed; run the statement again."
             )
-        return self._by_path[path]
+        return found
 
     @cached_property
-    def _by_path(self) -> dict[str, tuple[Bucket, RowRange]]:
+    def _before(self) -> dict[str, tuple[Bucket, RowRange]]:
+        return self._by_path(self.snapshot)
+
+    @cached_property
+    def _latest(self) -> dict[str, tuple[Bucket, RowRange]]:
+        return self._by_path(latest_snapshot(self.store))
+
+    def _by_path(self, snapshot: Snapshot | None) -> dict[str, tuple[Bucket, RowRange]]:
         buckets: dict[Bucket, list[DataFileMeta]] = {}
-        for entry in live_files(self.store, self.snapshot).values():
+        for entry in live_files(self.store, snapshot).values():
             buckets.setdefault((entry.partition, entry.bucket), []).append(entry.file)
         return {
             data_file_path(self.store.bucket_dir(*place), rows.anchor): (place, rows)
@@ -151,7 +161,8 @@ def _write_columns(
     """The files of a range with the columns of `changes`, which replace the values at the places `ROW_INDEX`."""
     places = fixed_values(changes.column(ROW_INDEX), np.int64)
     paths, blobs = NewPaths(store, bucket_dir), blob_file_fields(store.schema, store.options)
-    changed = [BlobColumnWriter(store, f, paths, None) for f in blobs if f.name in changes.schema.names]
+    target = target_file_size(store)
+    changed = [BlobColumnWriter(store, f, paths, target) for f in blobs if f.name in changes.schema.names]
     names = [n for n in changes.schema.names if n != ROW_INDEX and n not in [b.name for b in changed]]
     writer = DataFileWriter(store.with_options(ONE_FILE), bucket_dir, FileRole(columns=tuple(names)))
     with ExitStack() as undo:
@@ -161,22 +172,21 @@ def _write_columns(
             _write_merged(writer, EvolvedFiles(store, bucket_dir, store.schema.select(tuple(names))), rows, changes)
         for blob in changed:
             _write_blobs(blob, rows, places, changes.column(blob.name))
-        files = [*writer.finished, *(f for blob in changed for f in blob.roll())]
-    return tuple(replace(f, first_row_id=rows.first) for f in files)
+        columns = [writer.finished, *(blob.roll() for blob in changed)]
+    return tuple(replace(f, first_row_id=first) for files in columns for f, first in _numbered(files, rows.first))
+
+
+def _numbered(files: Sequence[DataFileMeta], first: int) -> Iterator[tuple[DataFileMeta, int]]:
+    """Files of a column, one behind the other, with the id of the first row of each."""
+    starts = accumulate((f.row_count for f in files), initial=first)
+    return zip(files, starts, strict=False)
 
 
 def _write_merged(writer: DataFileWriter, old: EvolvedFiles, rows: RowRange, changes: pa.RecordBatch) -> None:
     """Write columns of all rows of a range, the new values at their places."""
     places = fixed_values(changes.column(ROW_INDEX), np.int64)
-    values = changes.select([f.name for f in old.fields])
-    start = 0
-    for batch in old.whole(rows):
-        low, high = np.searchsorted(places, (start, start + batch.num_rows))
-        picked = np.arange(batch.num_rows, dtype=np.int64)
-        picked[places[low:high] - start] = batch.num_rows + np.arange(high - low)
-        new = pa.RecordBatch.from_arrays(values.slice(low, high - low).columns, schema=batch.schema)
-        writer.write(concat_batches([batch, new]).take(int64_array(picked)))
-        start += batch.num_rows
+    for batch in with_values(old.whole(rows), places, changes.select([f.name for f in old.fields])):
+        writer.write(batch)
     writer.roll()
 
 

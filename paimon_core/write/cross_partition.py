@@ -20,6 +20,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from paimon_core.errors import InvalidDataError
 from paimon_core.formats.arrow_types import VALUE_KIND, key_value_fields
 from paimon_core.formats.binary_rows import hash_rows, row_bytes
 from paimon_core.formats.columns import fixed_values, int64_array
@@ -66,17 +67,20 @@ class CrossPartition:
 
     def __init__(self, store: TableStore, base: AssignmentBase):
         self._store, self._base, self._new = store, base, DynamicBuckets(store, base)
+        self._keeps = base.overwrites and base.snapshot is not None  # an overwrite of some partitions
         schema, self._engine = store.schema, store.options[MERGE_ENGINE]
         self._key_fields = schema.select(schema.primary_keys)
         self._names = tuple(dict.fromkeys(schema.primary_keys + schema.partition_keys))
         self._buckets: list[Bucket] = []
         self._numbers: dict[Bucket, int] = {}
         self._partitions: dict[bytes, int] = {}
-        self._counts: dict[bytes, dict[int, int]] | None = None
+        self._counts: dict[bytes, dict[int, int]] | None = {} if base.overwrites else None
         self._written: list[_Keys] = []
 
     def __call__(self, rows: pa.RecordBatch) -> Iterator[tuple[bytes, int, pa.RecordBatch]]:
         """Partition, bucket and the rows that go there, in key order. `rows` have each key once, in key order."""
+        if self._keeps:
+            self._check_replaced(rows)
         parts = self._moved(rows) if self._engine == "deduplicate" else self._kept(rows)
         order = np.argsort(np.concatenate([p.numbers for p in parts]), kind="stable")
         routed = concat_batches([p.rows for p in parts]).take(int64_array(order))
@@ -118,16 +122,39 @@ class CrossPartition:
     def finish(self, messages: Iterable[CommitMessage]) -> list[CommitMessage]:
         """The messages, which no other change of rows may come before."""
         latest = self._base.snapshot
-        base = None if self._base.overwrites else 0 if latest is None else latest.id
+        base = None if self._base.overwrites and not self._keeps else 0 if latest is None else latest.id
         return [replace(m, index_base=base) for m in messages]
 
     def _hashes(self, rows: pa.RecordBatch) -> NDArray[np.int32]:
         return hash_rows([rows.column(f.name) for f in self._key_fields], [f.type for f in self._key_fields])
 
+    def _check_replaced(self, rows: pa.RecordBatch) -> None:
+        """Raises `InvalidDataError` where the key of a row is in a partition that the overwrite keeps."""
+        old, known = self._match(rows, self._hashes(rows), self._stored())
+        found = np.flatnonzero(old >= 0)
+        there, replaced = self._partitions_of(known.places[old[found]]), self._base.replaced
+        if replaced is None:
+            kept = there != self._partition_numbers(rows)[found]
+        else:
+            kept = ~np.array([replaced.holds(p) for p in self._partitions], dtype=np.bool_)[there]
+        if kept.any():
+            partition = list(self._partitions)[int(there[kept][0])]
+            key = rows.select(self._store.schema.primary_keys).slice(int(found[kept][0]), 1).to_pylist()[0]
+            raise InvalidDataError(
+                f"Key {key} of table {self._store.name} is in partition {self._store.partition_spec(partition)}, which "
+                "this overwrite keeps, and a key is in one partition: delete it there first, or overwrite that, too."
+            )
+
     def _find(self, rows: pa.RecordBatch, hashes: NDArray[np.int32]) -> tuple[Numbers, _Keys]:
         """For each row the number of the known one with its key, -1 for none; and the known ones."""
+        stored = () if self._base.overwrites else self._stored()  # an overwrite knows none of those it replaces
+        return self._match(rows, hashes, chain(stored, self._written))
+
+    def _match(
+        self, rows: pa.RecordBatch, hashes: NDArray[np.int32], sources: Iterable[_Keys]
+    ) -> tuple[Numbers, _Keys]:
         near: list[_Keys] = []
-        for keys in chain(self._stored(), self._written):
+        for keys in sources:
             hits = np.flatnonzero(np.isin(self._hashes(keys.rows), hashes))
             if len(hits):
                 near.append(_Keys(keys.rows.take(int64_array(hits)), keys.places[hits]))

@@ -40,6 +40,7 @@ from paimon_core.store.index_files import (
     read_index_file,
     write_index_file,
 )
+from paimon_core.store.partitions import PartitionFilter
 from paimon_core.store.table_store import TableStore
 
 _MOST_BUCKETS = 2**15 - 1
@@ -52,12 +53,14 @@ class AssignmentBase:
     """What the tasks of a write know in common: the version whose hash indexes hold, and how many tasks there are.
 
     `snapshot` is None for a new table, and for an overwrite, where no key is left in its old bucket; `tasks` is 0 where
-    their number is not known.
+    their number is not known. Where keys can be in any partition, an overwrite of some has a `snapshot`, which has the
+    keys of the others; `replaced` are those that it replaces, None: those that get rows.
     """
 
     snapshot: Snapshot | None
     tasks: int = 0
     overwrites: bool = False
+    replaced: PartitionFilter | None = None
 
 
 @dataclass(frozen=True, slots=True)

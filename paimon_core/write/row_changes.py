@@ -9,9 +9,10 @@ from __future__ import annotations
 import json
 from base64 import b64decode, b64encode
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
+from typing import TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -39,6 +40,7 @@ from paimon_core.write.data_files import DataFileWriter, FileRole, target_file_s
 from paimon_core.write.deletion import delete_rows, vectors_of
 from paimon_core.write.rows import SEVERAL_MATCHES
 
+T = TypeVar("T")
 _TASKS_PER_FILE = 4  # side by side they take less time than one task that writes a whole file
 
 
@@ -126,13 +128,18 @@ def changed_files(
     store: TableStore, snapshot: Snapshot | None, removed: Removed
 ) -> list[tuple[ManifestEntry, BitMap64]]:
     """The files that have removed rows, and which. Raises `CommitConflictError` where one is no longer live."""
-    left = dict(removed.places)
-    found = []
-    for entry in live_files(store, snapshot).values() if left else ():
+    entries = changed_entries(store, snapshot, removed.places)
+    return [(entry, removed.places[path]) for path, entry in entries.items()]
+
+
+def changed_entries(store: TableStore, snapshot: Snapshot | None, paths: Collection[str]) -> dict[str, ManifestEntry]:
+    """The files at these paths. Raises `CommitConflictError` where one is no longer live."""
+    found = {}
+    for entry in live_files(store, snapshot).values() if paths else ():
         path = data_file_path(store.bucket_dir(entry.partition, entry.bucket), entry.file)
-        if path in left:
-            found.append((entry, left.pop(path)))
-    if left:
+        if path in paths:
+            found[path] = entry
+    if left := set(paths) - found.keys():
         raise _replaced(store, min(left))
     return found
 
@@ -190,7 +197,7 @@ def rewrites_of(
     buckets: dict[Bucket, list[tuple[ManifestEntry, BitMap64]]] = defaultdict(list)
     for entry, rows in changed:
         buckets[entry.partition, entry.bucket].append((entry, rows))
-    columns, share = rewritten_columns(store), target_file_size(store) // _TASKS_PER_FILE
+    columns, share = rewritten_columns(store), rewritten_bytes(store)
     new_rows: dict[Bucket, list[CommitMessage]] = defaultdict(list)
     tasks, joined, kept = [], list[CommitMessage](), list[CommitMessage]()
     for message in written:
@@ -200,7 +207,7 @@ def rewrites_of(
         if group[0][0].total_buckets > 0:
             tasks += [_task([one]) for one in group]
             continue
-        new, parts = new_rows.pop(place, []), _parts(group, share)
+        new, parts = new_rows.pop(place, []), parts_of(group, lambda one: one[0].file.file_size, share)
         room = share - _size(e.file for e, _ in parts[-1]) - _size(f for m in new for f in m.new_files)
         (joined if room >= 0 else kept).extend(new)
         tasks += [_task(part) for part in parts[:-1]] + [_task(parts[-1], new if room >= 0 else ())]
@@ -208,13 +215,21 @@ def rewrites_of(
     return Rewrites(tuple(tasks), tuple(joined), tuple(kept))
 
 
-def _parts(group: Sequence[tuple[ManifestEntry, BitMap64]], share: int) -> list[list[tuple[ManifestEntry, BitMap64]]]:
-    """The files in parts of up to `share` bytes, one file at least."""
-    parts: list[list[tuple[ManifestEntry, BitMap64]]] = [[]]
+def rewritten_bytes(store: TableStore) -> int:
+    """The bytes of files that a task writes again."""
+    return target_file_size(store) // _TASKS_PER_FILE
+
+
+def parts_of(group: Iterable[T], size: Callable[[T], int], share: int) -> list[list[T]]:
+    """Files in parts of up to `share` bytes, one file at least."""
+    parts: list[list[T]] = [[]]
+    filled = 0
     for one in group:
-        if parts[-1] and _size(e.file for e, _ in [*parts[-1], one]) > share:
+        if parts[-1] and filled + size(one) > share:
             parts.append([])
+            filled = 0
         parts[-1].append(one)
+        filled += size(one)
     return parts
 
 

@@ -18,6 +18,7 @@ from paimon_core.write.append import AppendWriter
 from paimon_core.write.column_updates import ColumnUpdates, EvolvedChangesWriter
 from paimon_core.write.dynamic_buckets import AssignmentBase
 from paimon_core.write.key_value import KeyValueWriter
+from paimon_core.write.patches import PatchWriter
 from paimon_core.write.postponed import PostponedWriter
 from paimon_core.write.row_changes import AppendChangesWriter
 
@@ -84,9 +85,10 @@ def open_changes_writer(
     once: bool,
     base: AssignmentBase | None = None,
     updates: ColumnUpdates | None = None,
-) -> KeyValueWriter | PostponedWriter | AppendChangesWriter | EvolvedChangesWriter:
+    patched: tuple[str, ...] | None = None,
+) -> KeyValueWriter | PostponedWriter | AppendChangesWriter | EvolvedChangesWriter | PatchWriter:
     """A writer for one task of DELETE, UPDATE or MERGE; `once`: a row that two change is an error. `updates` is what
-    the tasks of a table with data evolution go by.
+    the tasks of a table with data evolution go by. `patched` are the columns that files get other values in.
 
     Its batches have `_VALUE_KIND` (int8), for append tables the place of the row replaced (`FILE_PATH`,
     `ROW_INDEX`, with row tracking `ROW_ID`), then the table's columns. Raises as `open_writer` does.
@@ -99,6 +101,8 @@ def open_changes_writer(
         return KeyValueWriter(store, sequence_start, once, base)
     if updates is not None:
         return EvolvedChangesWriter(store, updates, once)
+    if patched is not None:
+        return PatchWriter(store, patched)
     return AppendChangesWriter(store, sequence_start, once)
 
 

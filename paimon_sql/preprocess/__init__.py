@@ -8,9 +8,7 @@ property `primary-key`.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
-
-from sqlglot.tokens import Token
+from collections.abc import Iterator, Mapping
 
 from paimon_sql.preprocess.alter_columns import alter_columns
 from paimon_sql.preprocess.catalogs import CatalogStatement, catalog_statement
@@ -24,8 +22,8 @@ from paimon_sql.preprocess.dollar_names import dollar_names
 from paimon_sql.preprocess.dynamic_options import dynamic_options
 from paimon_sql.preprocess.errors import PreprocessError
 from paimon_sql.preprocess.inserted_rows import without_rows
+from paimon_sql.preprocess.lexing import Tokens, tokenize
 from paimon_sql.preprocess.properties import alter_properties, database_properties
-from paimon_sql.preprocess.quiet_stretches import without_quiet_stretches
 from paimon_sql.preprocess.rewriting import Rewriting
 from paimon_sql.preprocess.session import configuration, use_catalog
 from paimon_sql.preprocess.statements import Statement, is_terminated, split_statements
@@ -33,7 +31,7 @@ from paimon_sql.preprocess.system_tables import system_tables
 from paimon_sql.preprocess.table_functions import table_functions
 from paimon_sql.preprocess.table_like import EXCLUDED_PROPERTY
 from paimon_sql.preprocess.tags import tag_statements
-from paimon_sql.preprocess.tokens import Edit, tokenize
+from paimon_sql.preprocess.tokens import Edit
 from paimon_sql.preprocess.unnest import unnest
 
 __all__ = [
@@ -93,12 +91,12 @@ def rewriting(text: str) -> Rewriting:
         return Rewriting(text, names)
     quiet, rows = without_rows(text)
     columns = column_stretches(quiet)
-    if (tokens := tokenize(without_quiet_stretches(columns.text))) is None:
+    if (tokens := tokenize(columns.text)) is None:
         return Rewriting(text)
     return Rewriting(text, copy_into(text, tokens) or [*rows, *_edits(text.lower(), tokens, columns.types)])
 
 
-def _edits(lower: str, tokens: Sequence[Token], stretches: Mapping[int, TypeRewrites]) -> Iterator[Edit]:
+def _edits(lower: str, tokens: Tokens, stretches: Mapping[int, TypeRewrites]) -> Iterator[Edit]:
     yield from create_table(tokens, stretches)
     yield from alter_columns(tokens, stretches)
     for rule in _STATEMENT_RULES:

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-
-from sqlglot.tokens import Token
+from collections.abc import Mapping
 
 from paimon_sql.preprocess.column_changes import added_columns
 from paimon_sql.preprocess.column_list import refuse_computed, refuse_watermark
 from paimon_sql.preprocess.column_types import TypeRewrites, read_type
-from paimon_sql.preprocess.tokens import Cursor, Edit, is_name
+from paimon_sql.preprocess.lexing import Tokens
+from paimon_sql.preprocess.tokens import Cursor, Edit
 
 _NO_COLUMN = ("COLUMN", "COLUMNS", "CONSTRAINT", "IF", "PARTITION", "PRIMARY", "UNIQUE", "WATERMARK", "DISTRIBUTION")
 _NO_NEW_NAME = ("TO", "COLUMN", "TAG")
 
 
-def alter_columns(tokens: Sequence[Token], stretches: Mapping[int, TypeRewrites]) -> list[Edit]:
+def alter_columns(tokens: Tokens, stretches: Mapping[int, TypeRewrites]) -> list[Edit]:
     """Inserts COLUMN or COLUMNS where Flink leaves it out, and puts Spark's types in the place of Flink's."""
     cursor = Cursor(tokens)
     if not cursor.take("ALTER", "TABLE") or not cursor.take_name():
@@ -48,21 +47,21 @@ def _added(cursor: Cursor, stretches: Mapping[int, TypeRewrites]) -> list[Edit]:
             types.extend(known)
         else:
             read_type(cursor, (), types)
+        if types.declared:
+            return added_columns(cursor.tokens)
         while not cursor.at_end() and cursor.symbol() not in (",", ")"):
             _skip(cursor)
         if not opened or not cursor.take(","):
             break
         refuse_computed(cursor)
-    if types.declared:
-        return added_columns(cursor.tokens)
     return [*edits, *types.edits] if types.flink_only else edits
 
 
 def _dropped(cursor: Cursor) -> list[Edit]:
-    verb, token = cursor.last, cursor.peek()
+    verb = cursor.last
     if cursor.symbol() == "(":
         return [Edit.after(verb, " COLUMNS")]
-    if token is None or not is_name(token) or cursor.symbol() in _NO_COLUMN:
+    if not cursor.at_name() or cursor.symbol() in _NO_COLUMN:
         return []
     cursor.take_name()
     return [Edit.after(verb, " COLUMN")] if cursor.at_end() else []

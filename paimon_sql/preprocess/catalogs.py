@@ -7,7 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from paimon_sql.preprocess.errors import PreprocessError
-from paimon_sql.preprocess.tokens import Cursor, is_name, is_string, tokenize
+from paimon_sql.preprocess.lexing import tokenize
+from paimon_sql.preprocess.tokens import Cursor
 
 _FIRST_WORDS = re.compile(r"(?>(?:\s+|--[^\n]*|/\*.*?\*/)*)(?:CREATE|DROP)\s+CATALOG\b", re.I | re.S)
 
@@ -32,9 +33,8 @@ def catalog_statement(text: str) -> CatalogStatement | None:
         cursor.take("DROP")
     cursor.take("CATALOG")
     lenient = cursor.take("IF", "NOT", "EXISTS") if creates else cursor.take("IF", "EXISTS")
-    token = cursor.peek()
-    if token is None or not is_name(token):
-        raise PreprocessError.at(token or cursor.last, "A catalog needs a name: CREATE CATALOG name WITH (…)")
+    if not cursor.at_name():
+        raise PreprocessError.at(cursor.peek() or cursor.last, "A catalog needs a name: CREATE CATALOG name WITH (…)")
     name = str(cursor.next().text)
     options = _options(cursor) if creates else None
     if not cursor.at_end():
@@ -49,11 +49,10 @@ def _options(cursor: Cursor) -> dict[str, str]:
     if not cursor.take("WITH", "("):
         raise PreprocessError.at(cursor.last, "CREATE CATALOG needs WITH ('warehouse' = '…')")
     while not cursor.take(")"):
-        key, value = cursor.peek(), cursor.peek(2)
-        if key is None or value is None or not (is_string(key) and is_string(value) and cursor.symbol(1) == "="):
-            raise PreprocessError.at(key or cursor.last, "CREATE CATALOG needs options as 'key' = 'value'")
-        options[str(key.text)] = str(value.text)
-        cursor.index += 3
+        if not (cursor.at_string() and cursor.symbol(1) == "=" and cursor.at_string(2)):
+            raise PreprocessError.at(cursor.peek() or cursor.last, "CREATE CATALOG needs options as 'key' = 'value'")
+        key, _, value = cursor.next(), cursor.next(), cursor.next()
+        options[key.text] = value.text
         if not cursor.take(",") and cursor.symbol() != ")":
             raise PreprocessError.at(cursor.last, "CREATE CATALOG needs commas between its options")
     return options

@@ -6,17 +6,17 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from sqlglot.tokens import Token
-
+from paimon_sql.preprocess.column_list import refuse_computed
 from paimon_sql.preprocess.errors import PreprocessError
+from paimon_sql.preprocess.lexing import Token, Tokens
 from paimon_sql.preprocess.quoting import quoted_name, quoted_text
-from paimon_sql.preprocess.tokens import Cursor, Edit, is_name
+from paimon_sql.preprocess.tokens import Cursor, Edit
 from paimon_sql.preprocess.type_nodes import take_type
 
 _NO_COLUMN = ("WATERMARK", "PRIMARY", "CONSTRAINT", "UNIQUE", "DISTRIBUTION")
 
 
-def modified_columns(tokens: Sequence[Token]) -> list[Edit]:
+def modified_columns(tokens: Tokens) -> list[Edit]:
     """`ALTER TABLE t MODIFY c DOUBLE NOT NULL COMMENT '…' FIRST`, or several in parentheses, to `CALL`."""
     cursor = Cursor(tokens)
     first, table = cursor.peek(), _take_altered_table(cursor)
@@ -31,7 +31,7 @@ def modified_columns(tokens: Sequence[Token]) -> list[Edit]:
     )
 
 
-def added_columns(tokens: Sequence[Token]) -> list[Edit]:
+def added_columns(tokens: Tokens) -> list[Edit]:
     """`ALTER TABLE t ADD (c TIMESTAMP(3), …)` to `CALL`; nothing where that is not understood."""
     cursor = Cursor(tokens)
     first, table = cursor.peek(), _take_altered_table(cursor)
@@ -45,7 +45,7 @@ def _take_altered_table(cursor: Cursor) -> list[str]:
     start = cursor.index
     if cursor.symbol() == "IDENTIFIER" or not cursor.take_name():
         return []
-    return [t.text for t in cursor.tokens[start : cursor.index] if is_name(t)]
+    return cursor.names(start)
 
 
 def _call(cursor: Cursor, first: Token, table: Sequence[str], verb: str) -> list[Edit]:
@@ -74,10 +74,10 @@ def _columns(cursor: Cursor, verb: str) -> list[dict[str, Any]]:
 
 
 def _column(cursor: Cursor, verb: str) -> dict[str, Any] | None:
-    name = cursor.peek()
-    if name is None or not is_name(name) or cursor.symbol() in _NO_COLUMN:
+    refuse_computed(cursor)
+    if not cursor.at_name() or cursor.symbol() in _NO_COLUMN:
         return None
-    cursor.next()
+    name = cursor.next()
     node = take_type(cursor)
     if node is None:
         return None
@@ -87,7 +87,7 @@ def _column(cursor: Cursor, verb: str) -> dict[str, Any] | None:
             change["comment"] = text
         elif cursor.take("FIRST"):
             change["first"] = True
-        elif cursor.take("AFTER") and (other := cursor.peek()) and is_name(other):
+        elif cursor.take("AFTER") and cursor.at_name():
             change["after"] = cursor.next().text
         else:
             return change

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from sqlglot.tokens import Token
-
 from paimon_sql.preprocess.column_types import TypeRewrites, read_type
 from paimon_sql.preprocess.errors import PreprocessError
-from paimon_sql.preprocess.tokens import Cursor, Edit, is_name
+from paimon_sql.preprocess.lexing import Token
+from paimon_sql.preprocess.tokens import Cursor, Edit
 
 _STORED = "a table's columns are stored. Leave it out and compute it in the query, or give it a type and insert it"
 _STREAMING = "WATERMARK is for streaming jobs of Flink, which this session does not run: leave it out"
@@ -59,12 +58,10 @@ def read_columns(cursor: Cursor, stretches: Mapping[int, TypeRewrites]) -> Colum
 
 def refuse_computed(cursor: Cursor) -> None:
     """Raises `PreprocessError` where the next item of a list is one that Flink computes and no table stores."""
-    name = cursor.peek()
-    if name is None or not is_name(name):
-        return
     if cursor.symbol() == "WATERMARK" and cursor.symbol(1) == "FOR":
-        raise PreprocessError.at(name, _STREAMING)
-    if cursor.symbol(1) == "AS":
+        raise PreprocessError.at(cursor.next(), _STREAMING)
+    if cursor.symbol(1) == "AS" and cursor.at_name():
+        name = cursor.next()
         raise PreprocessError.at(name, f"Column {name.text!r} cannot be computed: {_STORED}")
 
 
@@ -103,8 +100,7 @@ def _take_primary_key(cursor: Cursor, with_columns: bool) -> tuple[Token, tuple[
     first = cursor.index
     if with_columns:
         cursor.skip_parentheses()
-    names = tuple(part.text for part in cursor.tokens[first : cursor.index] if is_name(part))
-    return token, names, _take_enforced(cursor)
+    return token, tuple(cursor.names(first)), _take_enforced(cursor)
 
 
 def _take_enforced(cursor: Cursor) -> bool:

@@ -7,13 +7,12 @@ of columns have few types: each spelling of one is read once. A stretch of colum
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import partial
 
 from paimon_sql.preprocess.column_types import TypeRewrites, read_type
 from paimon_sql.preprocess.fillers import as_string
-from paimon_sql.preprocess.tokens import COMMENT, Cursor, Edit, tokenize
+from paimon_sql.preprocess.lexing import COMMENT, tokenize
+from paimon_sql.preprocess.tokens import Cursor, Edit
 
 _SHORTEST = 100  # characters
 _DEEPEST = 4  # types in types
@@ -77,11 +76,11 @@ def column_stretches(text: str) -> ColumnStretches:
         return ColumnStretches(text)
     pieces: list[str] = []
     types: dict[int, TypeRewrites] = {}
+    known: dict[str, TypeRewrites] = {}
     position, written = head.end(), 0
-    read = _reader()
     while True:
         found, start = TypeRewrites(), position
-        end = _end_of_columns(text, start, partial(read, found))
+        end = _end_of_columns(text, start, found, known)
         if end is None:
             return ColumnStretches(text)
         position = end
@@ -97,8 +96,8 @@ def column_stretches(text: str) -> ColumnStretches:
     return ColumnStretches("".join(pieces) + text[written:], types)
 
 
-def _end_of_columns(text: str, position: int, read: Callable[[re.Match[str]], bool]) -> int | None:
-    """Where plain columns end; None where one cannot be read after all."""
+def _end_of_columns(text: str, position: int, found: TypeRewrites, known: dict[str, TypeRewrites]) -> int | None:
+    """Where plain columns end, and what their types become; None where one cannot be read after all."""
     misses = 0
     while True:
         if misses < _MOST_MISSES:
@@ -108,33 +107,26 @@ def _end_of_columns(text: str, position: int, read: Callable[[re.Match[str]], bo
         column = _COLUMN.match(text, position)
         if column is None:
             return position
-        if not read(column):
+        kind = known.get(column[2]) or _read(column[2])
+        if kind is None:
             return None
+        known[column[2]] = kind
+        if kind.edits:
+            _add(found, kind, column[1].strip("`"), column.start(2))
         position = column.end()
 
 
-def _reader() -> Callable[[TypeRewrites, re.Match[str]], bool]:
-    """What adds a column's type to those found; it remembers each spelling."""
-    known: dict[str, TypeRewrites | None] = {}
-
-    def read(found: TypeRewrites, column: re.Match[str]) -> bool:
-        spelling = column[2]
-        if spelling not in known:
-            known[spelling] = _read(spelling)
-        kind = known[spelling]
-        if kind is None:
-            return False
-        start = column.start(2)
-        found.edits += [Edit(edit.start + start, edit.end + start, edit.text) for edit in kind.edits]
-        found.declared += [((column[1].strip("`"), *path), name) for path, name in kind.declared]
-        found.flink_only |= kind.flink_only
-        return True
-
-    return read
+def _add(found: TypeRewrites, kind: TypeRewrites, column: str, start: int) -> None:
+    """A column's type to those found."""
+    found.edits += [Edit(edit.start + start, edit.end + start, edit.text) for edit in kind.edits]
+    found.declared += [((column, *path), name) for path, name in kind.declared]
+    found.flink_only |= kind.flink_only
 
 
 def _read(spelling: str) -> TypeRewrites | None:
     """A type by itself; None where more stands there than it."""
-    cursor, found = Cursor(tokenize(spelling) or ()), TypeRewrites()
-    read_type(cursor, (), found)
-    return found if cursor.tokens and cursor.peek() is None else None
+    tokens, found = tokenize(spelling), TypeRewrites()
+    if tokens is None:
+        return None
+    read_type(cursor := Cursor(tokens), (), found)
+    return found if cursor.peek() is None else None

@@ -12,9 +12,10 @@ from dataclasses import dataclass, field
 
 from sqlglot.tokens import TokenType
 
-from paimon_sql.preprocess.tokens import Cursor, Edit, is_name, is_string
+from paimon_sql.preprocess.tokens import Cursor, Edit
 
 DECLARED_TYPES_PROPERTY = "paimon-sql.declared-types"
+DEEPEST_TYPE = 100  # of types in types: what is deeper goes to Spark as it is
 
 Path = tuple[str, ...]
 
@@ -43,8 +44,7 @@ class TypeRewrites:
 
 def read_type(cursor: Cursor, path: Path, found: TypeRewrites) -> None:
     """Reads one data type from the cursor, as far as it is understood, and records its rewrites."""
-    word = cursor.peek()
-    if word is None or not is_name(word):
+    if not cursor.at_name() or len(path) > DEEPEST_TYPE:
         return
     kind = cursor.symbol()
     opened = cursor.symbol(1)
@@ -55,28 +55,29 @@ def read_type(cursor: Cursor, path: Path, found: TypeRewrites) -> None:
     elif kind in ("BYTES", "BINARY", "VARBINARY"):
         _binary(cursor, path, found)
     elif kind == "DOUBLE" and opened == "PRECISION":
-        cursor.next()
-        found.replace(Edit.replace(word, cursor.next(), "DOUBLE"))
+        cursor.index += 2
+        found.replace(cursor.replaced(cursor.index - 2, "DOUBLE"))
     elif kind == "VARCHAR" and opened != "(":
-        found.replace(Edit.replace(word, cursor.next(), "STRING"))
+        cursor.index += 1
+        found.replace(cursor.replaced(cursor.index - 1, "STRING"))
     elif kind in ("TIMESTAMP", "TIMESTAMP_NTZ", "TIMESTAMP_LTZ") and opened == "(":
         _timestamp(cursor, path, found)
     else:
-        cursor.next()
+        cursor.index += 1
         if cursor.symbol() == "(":
             cursor.skip_parentheses()
 
 
 def _nested(cursor: Cursor, path: Path, found: TypeRewrites) -> None:
     """ARRAY<t>, MAP<k, v>, and MULTISET<t>, which becomes MAP<t, INT>."""
-    word = cursor.next()
-    steps = _NESTED[word.text.upper()]
-    is_multiset = word.text.upper() == "MULTISET"
+    word = cursor.symbol()
+    cursor.index += 1
+    is_multiset = word == "MULTISET"
     if is_multiset:
-        found.replace(Edit.replace(word, word, "MAP"))
+        found.replace(cursor.replaced(cursor.index - 1, "MAP"))
         found.declared.append((path, "MULTISET"))
-    cursor.next()
-    for step in steps:
+    cursor.index += 1
+    for step in _NESTED[word]:
         read_type(cursor, (*path, step), found)
         _skip_to_separator(cursor, ">")
         if not cursor.take(","):
@@ -88,48 +89,48 @@ def _nested(cursor: Cursor, path: Path, found: TypeRewrites) -> None:
 
 def _row(cursor: Cursor, path: Path, found: TypeRewrites) -> None:
     """STRUCT<...> as it is, ROW<...> and ROW(...) to STRUCT<...>, fields included."""
-    word, opening = cursor.next(), cursor.next()
-    closing = ">" if opening.text == "<" else ")"
-    if word.text.upper() == "ROW":
-        found.replace(Edit.replace(word, word, "STRUCT"))
+    first = cursor.index
+    closing = ">" if cursor.symbol(1) == "<" else ")"
+    if cursor.symbol() == "ROW":
+        found.replace(Edit.at(cursor.tokens, first, "STRUCT"))
     if closing == ")":
-        found.replace(Edit.replace(opening, opening, "<"))
-    while (name := cursor.peek()) and is_name(name):
-        cursor.next()
+        found.replace(Edit.at(cursor.tokens, first + 1, "<"))
+    cursor.index += 2
+    while cursor.at_name():
+        name = cursor.next().text
         cursor.take(":")
-        read_type(cursor, (*path, name.text), found)
-        comment = cursor.peek()
-        if comment and is_string(comment):  # Flink's comment of a field
-            found.replace(Edit.before(comment, "COMMENT "))
+        read_type(cursor, (*path, name), found)
+        if cursor.at_string():  # Flink's comment of a field
+            found.replace(Edit.before(cursor.tokens[cursor.index], "COMMENT "))
         _skip_to_separator(cursor, closing)
         if not cursor.take(","):
             break
-    end = cursor.peek()
-    if closing == ")" and end and cursor.symbol() == ")":
-        found.replace(Edit.replace(end, end, ">"))
-    cursor.take(closing)
+    if cursor.take(closing) and closing == ")":
+        found.replace(cursor.replaced(cursor.index - 1, ">"))
 
 
 def _binary(cursor: Cursor, path: Path, found: TypeRewrites) -> None:
     """BYTES, BINARY(n), VARBINARY(n) to BINARY."""
-    word = cursor.next()
+    first, word = cursor.index, cursor.symbol()
+    cursor.index += 1
     length = _number_in_parentheses(cursor)
-    if word.text.upper() != "BINARY" or length is not None:
-        found.replace(Edit.replace(word, cursor.last, "BINARY"))
+    if word != "BINARY" or length is not None:
+        found.replace(cursor.replaced(first, "BINARY"))
     if length is not None:
-        found.declared.append((path, f"{word.text.upper()}({length})"))
+        found.declared.append((path, f"{word}({length})"))
 
 
 def _timestamp(cursor: Cursor, path: Path, found: TypeRewrites) -> None:
     """TIMESTAMP(p) is without a time zone in Flink, TIMESTAMP_LTZ(p) is an instant."""
-    word = cursor.next()
+    first, word = cursor.index, cursor.symbol()
+    cursor.index += 1
     precision = _number_in_parentheses(cursor)
     if precision is None or precision > _MAX_PRECISION or (cursor.symbol(), cursor.symbol(1)) == ("WITH", "TIME"):
         return
-    is_instant = cursor.take("WITH", "LOCAL", "TIME", "ZONE") or word.text.upper() == "TIMESTAMP_LTZ"
+    is_instant = cursor.take("WITH", "LOCAL", "TIME", "ZONE") or word == "TIMESTAMP_LTZ"
     if not is_instant:
         cursor.take("WITHOUT", "TIME", "ZONE")
-    found.edits.append(Edit.replace(word, cursor.last, "TIMESTAMP_LTZ" if is_instant else "TIMESTAMP_NTZ"))
+    found.edits.append(cursor.replaced(first, "TIMESTAMP_LTZ" if is_instant else "TIMESTAMP_NTZ"))
     if precision != _SPARK_PRECISION:
         found.flink_only = True
         suffix = " WITH LOCAL TIME ZONE" if is_instant else ""
@@ -137,8 +138,8 @@ def _timestamp(cursor: Cursor, path: Path, found: TypeRewrites) -> None:
 
 
 def _number_in_parentheses(cursor: Cursor) -> int | None:
-    number = cursor.peek(1)
-    if cursor.symbol() != "(" or cursor.symbol(2) != ")" or number is None or number.token_type is not TokenType.NUMBER:
+    number = cursor.peek(1) if cursor.symbol() == "(" and cursor.symbol(2) == ")" else None
+    if number is None or number.token_type is not TokenType.NUMBER:
         return None
     cursor.index += 3
     return int(number.text) if number.text.isdigit() else None

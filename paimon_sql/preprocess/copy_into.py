@@ -10,30 +10,33 @@ The options of FILE_FORMAT go as JSON: names in upper case, values as texts or l
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Sequence
 
-from sqlglot.tokens import Token, TokenType
+from sqlglot.tokens import TokenType
 
 from paimon_sql.preprocess.errors import PreprocessError
+from paimon_sql.preprocess.lexing import Token, Tokens
 from paimon_sql.preprocess.quoting import quoted_name, quoted_text
-from paimon_sql.preprocess.tokens import Cursor, Edit, is_name, is_string, symbol
+from paimon_sql.preprocess.tokens import Cursor, Edit
 
 _OF_TABLES, _OF_FILES = ("FILE_FORMAT", "PATTERN", "FORCE", "ON_ERROR"), ("FILE_FORMAT", "OVERWRITE")
+_ESCAPED = re.compile(r"\\(.)", re.DOTALL)
+_MEANT = {"n": "\n", "t": "\t", "r": "\r", "\\": "\\"}
 _MODES = ("ABORT_STATEMENT", "CONTINUE", "SKIP_FILE")
 
 Argument = str | bool
 
 
-def copy_into(text: str, tokens: Sequence[Token]) -> list[Edit]:
+def copy_into(text: str, tokens: Tokens) -> list[Edit]:
     """The edit that makes the statement a CALL; none where it is another. Raises PreprocessError for what is wrong."""
     cursor = Cursor(tokens)
     first = cursor.peek()
     if first is None or not cursor.take("COPY", "INTO"):
         return []
-    target = cursor.peek()
-    into_files = is_string(target)
+    into_files = cursor.at_string()
     catalog, arguments = (_files if into_files else _table)(text, cursor)
-    arguments |= _clauses(cursor, _OF_FILES if into_files else _OF_TABLES)
+    arguments |= _clauses(text, cursor, _OF_FILES if into_files else _OF_TABLES)
     if "format" not in arguments:
         raise _wrong(cursor, "COPY INTO needs FILE_FORMAT = (TYPE = CSV), or JSON, or PARQUET")
     name = "copy_into_files" if into_files else "copy_into_table"
@@ -50,17 +53,15 @@ def _table(text: str, cursor: Cursor) -> tuple[str, dict[str, Argument]]:
     if cursor.symbol() == "(":
         first = cursor.index
         cursor.skip_parentheses()
-        names = [t.text for t in cursor.tokens[first : cursor.index] if is_name(t)]
-        arguments["columns"] = json.dumps(names, ensure_ascii=False)
-    source = cursor.peek(1)
-    if not cursor.take("FROM") or source is None or not is_string(source):
+        arguments["columns"] = json.dumps(cursor.names(first), ensure_ascii=False)
+    if not cursor.take("FROM") or not cursor.at_string():
         raise _wrong(cursor, "COPY INTO a table needs FROM 'path of the files'")
-    return _catalog(parts), arguments | {"source": cursor.next().text}
+    return _catalog(parts), arguments | {"source": _string(text, cursor.next())}
 
 
 def _files(text: str, cursor: Cursor) -> tuple[str, dict[str, Argument]]:
     """`'target' FROM t`, `'target' FROM (query)`."""
-    arguments: dict[str, Argument] = {"target": cursor.next().text}
+    arguments: dict[str, Argument] = {"target": _string(text, cursor.next())}
     if not cursor.take("FROM"):
         raise _wrong(cursor, "COPY INTO 'path' needs FROM a table, or FROM (SELECT …)")
     if opening := cursor.peek() if cursor.symbol() == "(" else None:
@@ -72,7 +73,7 @@ def _files(text: str, cursor: Cursor) -> tuple[str, dict[str, Argument]]:
     return _catalog(parts), arguments | {"query": f"TABLE {'.'.join(map(quoted_name, parts))}"}
 
 
-def _clauses(cursor: Cursor, allowed: Sequence[str]) -> dict[str, Argument]:
+def _clauses(text: str, cursor: Cursor, allowed: Sequence[str]) -> dict[str, Argument]:
     found: dict[str, Argument] = {}
     while not cursor.at_end():
         word = cursor.symbol()
@@ -80,11 +81,11 @@ def _clauses(cursor: Cursor, allowed: Sequence[str]) -> dict[str, Argument]:
             raise _wrong(cursor, f"COPY INTO has no such clause here; there are {', '.join(allowed)}, each with =")
         cursor.index += 2
         if word == "FILE_FORMAT":
-            found["format"] = json.dumps(_options(cursor), ensure_ascii=False)
+            found["format"] = json.dumps(_options(text, cursor), ensure_ascii=False)
         elif word == "PATTERN":
-            if not is_string(cursor.peek()):
+            if not cursor.at_string():
                 raise _wrong(cursor, "PATTERN needs a regular expression in quotes")
-            found["pattern"] = cursor.next().text
+            found["pattern"] = _string(text, cursor.next())
         elif word == "ON_ERROR":
             if not cursor.take_any(*_MODES):
                 raise _wrong(cursor, f"ON_ERROR cannot be this; it is one of {', '.join(_MODES)}")
@@ -96,7 +97,7 @@ def _clauses(cursor: Cursor, allowed: Sequence[str]) -> dict[str, Argument]:
     return found
 
 
-def _options(cursor: Cursor) -> dict[str, str | list[str]]:
+def _options(text: str, cursor: Cursor) -> dict[str, str | list[str]]:
     """`(TYPE = CSV, NULL_IF = ('a', 'b'))`."""
     options: dict[str, str | list[str]] = {}
     if not cursor.take("("):
@@ -108,7 +109,7 @@ def _options(cursor: Cursor) -> dict[str, str | list[str]]:
         if key in options:
             raise _wrong(cursor, f"Duplicate option {key} in FILE_FORMAT: give it once")
         cursor.index += 2
-        options[key] = _value(cursor)
+        options[key] = _value(text, cursor)
         if not cursor.take(",") and cursor.symbol() != ")":
             raise _wrong(cursor, "FILE_FORMAT needs options as TYPE = CSV, with commas between them")
     if "TYPE" not in options:
@@ -116,21 +117,29 @@ def _options(cursor: Cursor) -> dict[str, str | list[str]]:
     return options
 
 
-def _value(cursor: Cursor) -> str | list[str]:
+def _value(text: str, cursor: Cursor) -> str | list[str]:
     if cursor.symbol() == "(":
         first = cursor.index
         cursor.skip_parentheses()
-        return [t.text for t in cursor.tokens[first : cursor.index] if is_string(t)]
+        return [_string(text, cursor.tokens[i]) for i in range(first, cursor.index) if cursor.tokens.is_string(i)]
     token = cursor.peek()
-    if token is None or not (is_string(token) or is_name(token) or token.token_type is TokenType.NUMBER):
+    is_plain = cursor.at_string() or cursor.at_name()
+    if token is None or not (is_plain or token.token_type is TokenType.NUMBER):
         raise _wrong(cursor, "An option of FILE_FORMAT needs a word, a number, a text in quotes or a list of texts")
-    return str(cursor.next().text)
+    return _string(text, cursor.next()) if cursor.at_string() else str(cursor.next().text)
+
+
+def _string(text: str, token: Token) -> str:
+    """What a quoted string of this statement means; escapes that are none, `\\N` and `\\.`, stay as written."""
+    quote = text[token.start]
+    meant = _MEANT | {quote: quote}
+    return _ESCAPED.sub(lambda m: meant.get(m[1], m[0]), text[token.start + 1 : token.end])
 
 
 def _parts(cursor: Cursor) -> list[str]:
     start = cursor.index
     found = cursor.take_name()
-    return [t.text for t in cursor.tokens[start : cursor.index] if is_name(t)] if found else []
+    return cursor.names(start) if found else []
 
 
 def _catalog(parts: Sequence[str]) -> str:
@@ -139,7 +148,7 @@ def _catalog(parts: Sequence[str]) -> str:
 
 def _wrong(cursor: Cursor, message: str) -> PreprocessError:
     token = cursor.peek() or cursor.last
-    near = f", not {token.text!r}" if cursor.peek() and symbol(token) != ";" else ""
+    near = f", not {token.text!r}" if cursor.peek() and cursor.symbol() != ";" else ""
     return PreprocessError.at(token, message + near)
 
 

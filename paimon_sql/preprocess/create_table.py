@@ -10,16 +10,16 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from sqlglot.tokens import Token
-
 from paimon_sql.preprocess.column_list import ColumnList, PrimaryKey, read_columns
 from paimon_sql.preprocess.column_types import DECLARED_TYPES_PROPERTY, TypeRewrites
 from paimon_sql.preprocess.errors import PreprocessError
+from paimon_sql.preprocess.lexing import Token, Tokens
 from paimon_sql.preprocess.quoting import quoted_text
 from paimon_sql.preprocess.table_like import refuse_columns, table_like
-from paimon_sql.preprocess.tokens import Cursor, Edit, is_string
+from paimon_sql.preprocess.tokens import Cursor, Edit
 
 PRIMARY_KEY_PROPERTY = "primary-key"
+_READ_PROPERTIES = ("CONNECTOR", "PRIMARY-KEY")
 _NO_CONNECTORS = (
     "Flink's connectors are not available in this session: the table of a catalog is a Paimon table; for files and "
     "other systems use CREATE TEMPORARY VIEW … USING … OPTIONS (…)"
@@ -43,7 +43,7 @@ class Clauses:
         return self.keyword is not None and self.keyword.text.upper() == "WITH"
 
 
-def create_table(tokens: Sequence[Token], stretches: Mapping[int, TypeRewrites]) -> list[Edit]:
+def create_table(tokens: Tokens, stretches: Mapping[int, TypeRewrites]) -> list[Edit]:
     """The edits of one CREATE or REPLACE TABLE; none where nothing in it is Flink's."""
     cursor = Cursor(tokens)
     _refuse_temporary(cursor)
@@ -70,10 +70,9 @@ def create_table(tokens: Sequence[Token], stretches: Mapping[int, TypeRewrites])
 
 def _refuse_temporary(cursor: Cursor) -> None:
     """Raises `PreprocessError` for a table of Flink's session, which reads another system through a connector."""
-    if cursor.symbol() == "CREATE" and cursor.symbol(1) == "TEMPORARY" and cursor.symbol(2) == "TABLE":
-        texts = [t.text for t in cursor.tokens if is_string(t)]
-        if "connector" in texts:
-            raise PreprocessError.at(cursor.tokens[cursor.index + 1], _NO_CONNECTORS)
+    words = cursor.tokens.symbols[cursor.index : cursor.index + 3]
+    if words == ["CREATE", "TEMPORARY", "TABLE"] and "'CONNECTOR'" in cursor.tokens.symbols:
+        raise PreprocessError.at(cursor.tokens[cursor.index + 1], _NO_CONNECTORS)
 
 
 def _take_header(cursor: Cursor) -> bool:
@@ -112,11 +111,12 @@ def _read_properties(cursor: Cursor, clauses: Clauses) -> None:
     first = cursor.index + 1
     cursor.skip_parentheses()
     clauses.closing = cursor.last
-    inner = cursor.tokens[first : cursor.index - 1]
-    clauses.is_empty = not inner
-    for key, equals, value in zip(inner, inner[1:], inner[2:], strict=False):
-        if equals.text == "=" and is_string(value):
-            clauses.values[key.text] = value.text
+    clauses.is_empty = first >= cursor.index - 1
+    tokens = cursor.tokens
+    for index, symbol in enumerate(tokens.symbols[first : cursor.index - 3], first):
+        is_read = symbol.strip("'\"`") in _READ_PROPERTIES and tokens.symbols[index + 1] == "="
+        if is_read and tokens.is_string(index + 2):
+            clauses.values[tokens[index].text] = tokens[index + 2].text
 
 
 def _new_properties(columns: ColumnList, clauses: Clauses) -> dict[str, str]:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 
-from paimon_sql.preprocess.tokens import COMMENT, Edit
+from paimon_sql.preprocess.lexing import COMMENT
+from paimon_sql.preprocess.tokens import Edit
 
 # what other rules look for in a query
 _OF_OTHER_RULES = (

@@ -5,12 +5,9 @@ Spark has these behind `FOR SYSTEM_TIME AS OF …`, Flink before it.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
-from sqlglot.tokens import Token, TokenType
-
+from paimon_sql.preprocess.lexing import HINT, Tokens
 from paimon_sql.preprocess.quoting import quoted_text
-from paimon_sql.preprocess.tokens import Cursor, Edit, is_name, is_string, symbol
+from paimon_sql.preprocess.tokens import Cursor, Edit
 
 _BEFORE_A_TABLE = {"FROM", "JOIN", "INTO", "OVERWRITE", "TABLE", "UPDATE", "USING", "STREAM", ",", "("}
 _VERSIONS = ("SYSTEM_TIME", "SYSTEM_VERSION", "TIMESTAMP", "VERSION")
@@ -18,60 +15,59 @@ _LONGEST_VERSION = 20  # tokens of an expression behind AS OF
 _OPERATORS = ("+", "-", "*", "/", "%")
 
 
-def dynamic_options(tokens: Sequence[Token]) -> list[Edit]:
+def dynamic_options(tokens: Tokens) -> list[Edit]:
     """Rewrites each OPTIONS hint that stands right behind a table's name or version, before its alias as in Flink."""
     edits = []
-    for index, token in enumerate(tokens):
-        if token.token_type is TokenType.HINT and _follows_table(tokens, index):
+    for index in tokens.places(HINT):
+        if _follows_table(tokens, index):
             edits += _options_clause(tokens, index)
     return edits
 
 
-def _follows_table(tokens: Sequence[Token], hint: int) -> bool:
+def _follows_table(tokens: Tokens, hint: int) -> bool:
     first = _version_before(tokens, hint) - 1
-    if first < 1 or not is_name(tokens[first]) or symbol(tokens[first]) == "SELECT":
+    if first < 1 or not tokens.is_name(first) or tokens.symbols[first] == "SELECT":
         return False
-    while first > 2 and symbol(tokens[first - 1]) == "." and is_name(tokens[first - 2]):
+    while first > 2 and tokens.symbols[first - 1] == "." and tokens.is_name(first - 2):
         first -= 2
-    return symbol(tokens[first - 1]) in _BEFORE_A_TABLE
+    return tokens.symbols[first - 1] in _BEFORE_A_TABLE
 
 
-def _version_before(tokens: Sequence[Token], end: int) -> int:
+def _version_before(tokens: Tokens, end: int) -> int:
     """Where the version that ends before a token begins; the token itself where there is none."""
-    cursor = Cursor(tokens)
-    for start in range(end - 1, max(0, end - _LONGEST_VERSION), -1):
-        cursor.index = start
-        if symbol(tokens[start]) in _VERSIONS and _take_version(cursor) and cursor.index == end:
-            return start - (symbol(tokens[start - 1]) == "FOR")
+    symbols, longest = tokens.symbols, max(0, end - _LONGEST_VERSION)
+    if "OF" not in symbols[longest:end]:
+        return end
+    for start in range(end - 1, longest, -1):
+        if symbols[start] in _VERSIONS and _take_version(cursor := Cursor(tokens, start)) and cursor.index == end:
+            return start - (symbols[start - 1] == "FOR")
     return end
 
 
-def _options_clause(tokens: Sequence[Token], hint: int) -> list[Edit]:
-    cursor = Cursor(tokens)
-    cursor.index = hint + 1
+def _options_clause(tokens: Tokens, hint: int) -> list[Edit]:
+    cursor = Cursor(tokens, hint + 1)
     if not cursor.take("OPTIONS") or cursor.symbol() != "(":
         return []
-    options = cursor.last
     cursor.skip_parentheses()
-    close, inner = cursor.last, tokens[hint + 3 : cursor.index - 1]
+    first, close = hint + 3, cursor.index - 1
     if not cursor.take("*", "/"):
         return []
-    end = cursor.last
-    if not inner:
-        return [Edit.replace(tokens[hint], end, "")]
+    whole = cursor.replaced(hint, "")
+    if first == close:
+        return [whole]
     if _take_version(cursor):
-        spelled = "".join(quoted_text(t.text) if is_string(t) else t.text for t in inner)
-        return [Edit.replace(tokens[hint], end, ""), Edit.after(cursor.last, f" WITH ({spelled})")]
-    return [Edit.replace(tokens[hint], options, "WITH "), Edit(close.end + 1, end.end + 1, "")]
+        texts = [(tokens.is_string(i), tokens[i].text) for i in range(first, close)]
+        spelled = "".join(quoted_text(text) if is_string else text for is_string, text in texts)
+        return [whole, Edit.after(cursor.last, f" WITH ({spelled})")]
+    return [Edit.at(tokens, hint, "WITH ", 2), Edit(tokens.ends[close], whole.end, "")]
 
 
 def _take_version(cursor: Cursor) -> bool:
     """Reads `[FOR] SYSTEM_TIME AS OF` and its expression."""
-    start = cursor.index
-    cursor.take("FOR")
-    if not (cursor.take_any(*_VERSIONS) and cursor.take("AS", "OF")):
-        cursor.index = start
+    kind = 1 if cursor.symbol() == "FOR" else 0
+    if cursor.symbol(kind) not in _VERSIONS or (cursor.symbol(kind + 1), cursor.symbol(kind + 2)) != ("AS", "OF"):
         return False
+    cursor.index += kind + 3
     _take_operand(cursor)
     while cursor.take_any(*_OPERATORS):
         _take_operand(cursor)
@@ -85,7 +81,7 @@ def _take_operand(cursor: Cursor) -> None:
     elif cursor.symbol() == "(":
         cursor.skip_parentheses()
     elif cursor.take_name():
-        if is_string(cursor.peek()):  # TIMESTAMP '…'
+        if cursor.at_string():  # TIMESTAMP '…'
             cursor.next()
         elif cursor.symbol() == "(":
             cursor.skip_parentheses()

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from sqlglot.tokens import Token
-
 from paimon_core.errors import PaimonError
+from paimon_sql.preprocess.lexing import Token
 
 
 class PreprocessError(PaimonError, ValueError):
@@ -16,5 +15,6 @@ class PreprocessError(PaimonError, ValueError):
 
     @classmethod
     def at(cls, token: Token, message: str) -> PreprocessError:
-        """The error, placed at the first character of a one-line token."""
-        return cls(message, token.line, token.col - (token.end - token.start))
+        """The error, placed at the first character of a token."""
+        before = token.source[: token.start]
+        return cls(message, before.count("\n") + 1, token.start - before.rfind("\n"))

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
-from sqlglot.tokens import Token
-
+from paimon_sql.preprocess.lexing import Tokens
 from paimon_sql.preprocess.tokens import Cursor, Edit
 
 _NAMESPACE = ("DATABASE", "SCHEMA", "NAMESPACE")
 
 
-def alter_properties(tokens: Sequence[Token]) -> list[Edit]:
+def alter_properties(tokens: Tokens) -> list[Edit]:
     """`ALTER TABLE t SET (...)` to SET TBLPROPERTIES, `RESET (...)` to UNSET TBLPROPERTIES; databases likewise."""
     cursor = Cursor(tokens)
     if not cursor.take("ALTER"):
@@ -27,7 +24,7 @@ def alter_properties(tokens: Sequence[Token]) -> list[Edit]:
     return []
 
 
-def database_properties(tokens: Sequence[Token]) -> list[Edit]:
+def database_properties(tokens: Tokens) -> list[Edit]:
     """`CREATE DATABASE d ... WITH (...)` to WITH DBPROPERTIES."""
     cursor = Cursor(tokens)
     if not (cursor.take("CREATE") and cursor.take_any(*_NAMESPACE)):

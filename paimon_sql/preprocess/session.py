@@ -2,27 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
-from sqlglot.tokens import Token, TokenType
+from sqlglot.tokens import TokenType
 
 from paimon_sql.preprocess.errors import PreprocessError
+from paimon_sql.preprocess.lexing import Tokens
 from paimon_sql.preprocess.quoting import quoted_name
-from paimon_sql.preprocess.tokens import Cursor, Edit, is_string
+from paimon_sql.preprocess.tokens import Cursor, Edit
 
 _KEY_SYMBOLS = (".", "-", "*", ":")
 _OF_TABLES = ("paimon.", "scan.", "incremental-between")  # Flink's options of tables, of one or of all
 
 
-def configuration(tokens: Sequence[Token]) -> list[Edit]:
+def configuration(tokens: Tokens) -> list[Edit]:
     """`SET spark.paimon.scan.snapshot-id=1` and Flink's `SET 'k'='v'` to a key in backquotes; the same for RESET."""
     cursor = Cursor(tokens)
     if not cursor.take_any("SET", "RESET") or cursor.at_end():
         return []
-    return _string_key(cursor) if is_string(cursor.peek()) else _dashed_key(cursor)
+    return _string_key(cursor) if cursor.at_string() else _dashed_key(cursor)
 
 
-def use_catalog(tokens: Sequence[Token]) -> list[Edit]:
+def use_catalog(tokens: Tokens) -> list[Edit]:
     """`USE CATALOG c` to `SET CATALOG c`; `USE catalog` alone names a database."""
     cursor = Cursor(tokens)
     if not cursor.take("USE", "CATALOG") or cursor.at_end() or cursor.symbol() == ".":
@@ -61,13 +60,13 @@ def _string_key(cursor: Cursor) -> list[Edit]:
         return edits
     if not cursor.take("="):
         return []
-    if (value := cursor.peek()) and is_string(value):
+    if cursor.at_string():
+        value = cursor.next()
         if (key.text, value.text.lower()) == ("execution.runtime-mode", "streaming"):
             raise PreprocessError.at(
                 value, "This session reads tables as they are and stops: it has the runtime mode 'batch' only"
             )
         edits.append(Edit.replace(value, value, quoted_name(value.text)))
-        cursor.next()
         return edits if cursor.at_end() else []
     return edits
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from paimon_sql.preprocess.tokens import scan, symbol
+from paimon_sql.preprocess.lexing import scan
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,26 +30,22 @@ def split_statements(text: str) -> list[Statement]:
 def is_terminated(text: str) -> bool:
     """Whether the last statement of the text ends with `;`, so that nothing more is to come."""
     tokens, is_whole = scan(text)
-    return is_whole and bool(tokens) and symbol(tokens[-1]) == ";"
+    return is_whole and tokens.symbols[-1:] == [";"]
 
 
 def _bounds(text: str) -> Iterator[tuple[int, int]]:
     """First character and end of each statement."""
     tokens, is_whole = scan(text)
-    start = end = None
-    for token in tokens:
-        if symbol(token) != ";":
-            start, end = token.start if start is None else start, token.end + 1
-        elif start is not None and end is not None:
-            yield start, end
-            start = None
-    if not is_whole:  # what follows the last token is text too: it holds the quote that is never closed
-        behind = tokens[-1].end + 1 if tokens else 0
-        rest = text[behind:]
-        start = behind + len(rest) - len(rest.lstrip()) if start is None else start
-        end = len(text.rstrip())
-    if start is not None and end is not None:
-        yield start, end
+    first = 0
+    for end in tokens.places(";"):
+        if first < end:
+            yield tokens[first].start, tokens[end - 1].end + 1
+        first = end + 1
+    if is_whole and first < len(tokens):
+        yield tokens[first].start, tokens[-1].end + 1
+    elif not is_whole:  # what follows the last token is text too: it holds the quote that is never closed
+        behind = tokens[first].start if first < len(tokens) else tokens[-1].end + 1 if tokens else 0
+        yield len(text) - len(text[behind:].lstrip()), len(text.rstrip())
 
 
 def _comment_lines(gap: str, at_top: bool) -> str:

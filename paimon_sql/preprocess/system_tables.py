@@ -3,24 +3,24 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 
-from sqlglot.tokens import Token, TokenType
+from sqlglot.tokens import TokenType
 
+from paimon_sql.preprocess.lexing import Tokens
 from paimon_sql.preprocess.tokens import Cursor, Edit
 
 _NAME = re.compile(r"\w+(?:\$\w+)+")
 
 
-def system_tables(tokens: Sequence[Token]) -> list[Edit]:
+def system_tables(tokens: Tokens) -> list[Edit]:
     """Quotes every unquoted name with a `$` inside, which no Spark statement can have; `${var}` is left to Spark."""
     if _takes_raw_text(Cursor(tokens)):
         return []
     return [
-        Edit.replace(token, token, f"`{token.text}`")
-        for index, token in enumerate(tokens)
-        if token.token_type is TokenType.VAR
-        and "$" in token.text
+        Edit.at(tokens, index, f"`{token.text}`")
+        for index, symbol in enumerate(tokens.symbols)
+        if "$" in symbol
+        and (token := tokens[index]).token_type is TokenType.VAR
         and _NAME.fullmatch(token.text)
         and not _touches_variable(tokens, index)
     ]
@@ -35,6 +35,6 @@ def _takes_raw_text(statement: Cursor) -> bool:
     return statement.take_any("RESET", "ADD", "LIST", "DFS")
 
 
-def _touches_variable(tokens: Sequence[Token], index: int) -> bool:
+def _touches_variable(tokens: Tokens, index: int) -> bool:
     """Whether the name is the rest of one that begins with a substituted variable: `${env}_t$files`."""
     return index > 0 and tokens[index - 1].text == "}" and tokens[index - 1].end + 1 == tokens[index].start

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from types import MappingProxyType
 
-from sqlglot.tokens import Token, TokenType
+from sqlglot.tokens import TokenType
 
 from paimon_sql.preprocess.errors import PreprocessError
+from paimon_sql.preprocess.lexing import Tokens
 from paimon_sql.preprocess.quoting import quoted_name, quoted_text
-from paimon_sql.preprocess.tokens import Cursor, Edit, is_string, symbol
+from paimon_sql.preprocess.tokens import Cursor, Edit
 
 # the option that says what a function reads, and how many arguments follow the table
 _FUNCTIONS: Mapping[str, tuple[str, int]] = MappingProxyType(
@@ -24,19 +25,18 @@ _NAME_PART = re.compile(r"`(?:[^`]|``)+`|[^`.]+")
 _PLAIN_PART = re.compile(r"\w+")
 
 
-def table_functions(tokens: Sequence[Token]) -> list[Edit]:
+def table_functions(tokens: Tokens) -> list[Edit]:
     """Rewrites each call whose arguments are literals. Raises PreprocessError for arguments of another number."""
     edits = []
-    for index, token in enumerate(tokens):
-        if symbol(token) in _FUNCTIONS and index + 1 < len(tokens) and symbol(tokens[index + 1]) == "(":
+    for index in tokens.places(*_FUNCTIONS):
+        if tokens.symbols[index + 1 : index + 2] == ["("]:
             edits += _call(tokens, index)
     return edits
 
 
-def _call(tokens: Sequence[Token], index: int) -> list[Edit]:
-    option, count = _FUNCTIONS[symbol(tokens[index])]
-    cursor = Cursor(tokens)
-    cursor.index = index + 2
+def _call(tokens: Tokens, index: int) -> list[Edit]:
+    option, count = _FUNCTIONS[tokens.symbols[index]]
+    cursor = Cursor(tokens, index + 2)
     arguments = []
     while (literal := _literal(cursor)) is not None:
         arguments.append(literal)
@@ -57,9 +57,9 @@ def _literal(cursor: Cursor) -> str | None:
     """The value of a string, or of a whole number with its sign; None where there is neither."""
     sign = "-" if cursor.take("-") else ""
     token = cursor.peek()
-    if token is None or not ((is_string(token) and not sign) or token.token_type is TokenType.NUMBER):
+    if token is None or not ((cursor.at_string() and not sign) or token.token_type is TokenType.NUMBER):
         return None
-    return sign + str(cursor.next().text).removesuffix("L")
+    return sign + cursor.next().text.removesuffix("L")
 
 
 def _table_name(text: str) -> str:

@@ -5,11 +5,10 @@ What is not taken goes with the statement in a table property, `EXCLUDED_PROPERT
 
 from __future__ import annotations
 
-from sqlglot.tokens import Token
-
 from paimon_sql.preprocess.errors import PreprocessError
+from paimon_sql.preprocess.lexing import Token
 from paimon_sql.preprocess.quoting import quoted_name, quoted_text
-from paimon_sql.preprocess.tokens import Cursor, Edit, is_name
+from paimon_sql.preprocess.tokens import Cursor, Edit
 
 EXCLUDED_PROPERTY = "paimon-sql.excluded"
 _PARTS = ("OPTIONS", "CONSTRAINTS", "PARTITIONS")
@@ -25,7 +24,7 @@ def table_like(cursor: Cursor) -> list[Edit]:
     if like is None or not (cursor.take("LIKE") and cursor.take_name()):
         cursor.index = start
         return []
-    copied = ".".join(quoted_name(t.text) for t in cursor.tokens[source : cursor.index] if is_name(t))
+    copied = ".".join(map(quoted_name, cursor.names(source)))
     opening, excluded = cursor.peek(), _take_excluded(cursor)
     given = f"{quoted_text(EXCLUDED_PROPERTY)}={quoted_text(','.join(excluded))}" if excluded else ""
     if options is not None:

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from sqlglot.tokens import TokenType
 
-from sqlglot.tokens import Token, TokenType
-
+from paimon_sql.preprocess.lexing import Token, Tokens
 from paimon_sql.preprocess.quoting import quoted_name, quoted_text
-from paimon_sql.preprocess.tokens import Cursor, Edit, is_name
+from paimon_sql.preprocess.tokens import Cursor, Edit
 
 _UNITS = ("DAYS", "HOURS", "MINUTES")
 
 
-def tag_statements(tokens: Sequence[Token]) -> list[Edit]:
+def tag_statements(tokens: Tokens) -> list[Edit]:
     """`SHOW TAGS t` to a query of `t$tags`, `ALTER TABLE t CREATE TAG a …` and its like to `CALL`."""
     cursor = Cursor(tokens)
     if cursor.take("SHOW", "TAGS"):
@@ -79,12 +78,11 @@ def _parts(cursor: Cursor) -> list[str]:
     start = cursor.index
     if cursor.symbol() == "IDENTIFIER" or not cursor.take_name():
         return []
-    return [t.text for t in cursor.tokens[start : cursor.index] if is_name(t)]
+    return cursor.names(start)
 
 
 def _name(cursor: Cursor) -> str | None:
-    token = cursor.peek()
-    return str(cursor.next().text) if token is not None and is_name(token) else None
+    return cursor.next().text if cursor.at_name() else None
 
 
 def _number(cursor: Cursor) -> str | None:

@@ -1,32 +1,16 @@
-"""Tokens of a Spark statement, a cursor to read them, and edits of the text by character offset."""
+"""A cursor to read the tokens of one statement, and edits of its text by character offset."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from operator import itemgetter
-from typing import ClassVar, NamedTuple
+from typing import NamedTuple
 
-from sqlglot.dialects.spark import Spark
-from sqlglot.errors import TokenError
-from sqlglot.tokens import Token, TokenType
+from paimon_sql.preprocess.lexing import Token, Tokens
 
-_DOLLAR_QUOTE = re.compile(r"\$[A-Za-z]*\$")  # opens a $$string$$, which the tokenizer does not know
-_CONTINUED_COMMENT = re.compile(r"--[^\r\n]*\\\n")  # Spark's comment goes on behind a backslash at its end
 _PLACE = itemgetter(0, 1)  # of an edit
-# a pattern of comments that Spark ends where we do; hints are none
-COMMENT = r"--[^\n\\]*+\n|/\*(?!\+)(?>(?:(?!/\*|\*/).)*)\*/"
 _EXPLAIN_MODES = ("LOGICAL", "FORMATTED", "EXTENDED", "CODEGEN", "COST")
-
-
-class SparkTokenizer(Spark.Tokenizer):  # type: ignore[misc]
-    """Spark's lexer without its grammar: no compound keywords and operators, hints are tokens, `$` is part of words."""
-
-    KEYWORDS: ClassVar = {"/*+": TokenType.HINT}
-    HINT_START = ""  # a hint would be skipped as a comment
-    COMMANDS: ClassVar[set[TokenType]] = set()  # SHOW and its like would swallow the rest of the statement
-    NUMERIC_LITERALS: ClassVar[dict[str, str]] = {}
-    SINGLE_TOKENS: ClassVar = {symbol: kind for symbol, kind in Spark.Tokenizer.SINGLE_TOKENS.items() if symbol != "$"}
+_LITERALS = frozenset("'\"`0123456789")  # what the symbol of one begins with
 
 
 class Edit(NamedTuple):
@@ -41,31 +25,17 @@ class Edit(NamedTuple):
         return cls(first.start, last.end + 1, text)
 
     @classmethod
+    def at(cls, tokens: Tokens, index: int, text: str, count: int = 1) -> Edit:
+        """Replaces the token of an index, or several from there on."""
+        return cls(tokens.starts[index], tokens.ends[index + count - 1], text)
+
+    @classmethod
     def before(cls, token: Token, text: str) -> Edit:
         return cls(token.start, token.start, text)
 
     @classmethod
     def after(cls, token: Token, text: str) -> Edit:
         return cls(token.end + 1, token.end + 1, text)
-
-
-def tokenize(text: str) -> list[Token] | None:
-    """The tokens of a text, comments left out; None where the text has no such tokens."""
-    if _CONTINUED_COMMENT.search(text):
-        return None
-    tokens, is_whole = scan(text)
-    if not is_whole or any(token.text[:1] == "$" and _DOLLAR_QUOTE.match(token.text) for token in tokens):
-        return None
-    return tokens
-
-
-def scan(text: str) -> tuple[list[Token], bool]:
-    """The tokens up to the first character that begins none, such as a quote never closed; whether these are all."""
-    tokenizer = SparkTokenizer(dialect="spark")
-    try:
-        return tokenizer.tokenize(text), True
-    except TokenError:
-        return tokenizer.tokens, False
 
 
 def splice(text: str, edits: Iterable[Edit]) -> str:
@@ -102,37 +72,42 @@ def _lost_lines(text: str, edit: Edit) -> int:
     return max(0, text.count("\n", edit.start, edit.end) - edit.text.count("\n"))
 
 
-def symbol(token: Token) -> str:
-    """The word in upper case or the punctuation character; empty for literals and quoted names."""
-    if token.token_type is TokenType.VAR:
-        return str(token.text).upper()
-    return token.text if token.start == token.end and token.token_type is not TokenType.NUMBER else ""
-
-
-def is_name(token: Token) -> bool:
-    return token.token_type in (TokenType.VAR, TokenType.IDENTIFIER)
-
-
-def is_string(token: Token | None) -> bool:
-    return token is not None and token.token_type in (TokenType.STRING, TokenType.RAW_STRING)
-
-
 class Cursor:
     """A reading position in the tokens of one statement, past a leading EXPLAIN."""
 
-    def __init__(self, tokens: Sequence[Token]):
-        self.tokens, self.index = tokens, 0
-        if self.take("EXPLAIN") and self.symbol() in _EXPLAIN_MODES:
+    def __init__(self, tokens: Tokens, index: int = 0):
+        self.tokens, self.index = tokens, index
+        self._symbols = tokens.symbols
+        if index == 0 and self.take("EXPLAIN") and self.symbol() in _EXPLAIN_MODES:
             self.index += 1
 
     def peek(self, ahead: int = 0) -> Token | None:
         index = self.index + ahead
-        return self.tokens[index] if index < len(self.tokens) else None
+        return self.tokens[index] if index < len(self._symbols) else None
 
     def symbol(self, ahead: int = 0) -> str:
-        """See `symbol`; empty past the end."""
-        token = self.peek(ahead)
-        return symbol(token) if token else ""
+        """The word in upper case or the sign; empty for literals and quoted names, and past the end."""
+        index = self.index + ahead
+        if index >= len(self._symbols):
+            return ""
+        symbol = self._symbols[index]
+        return "" if symbol[0] in _LITERALS else symbol
+
+    def at_name(self, ahead: int = 0) -> bool:
+        index = self.index + ahead
+        return index < len(self._symbols) and self.tokens.is_name(index)
+
+    def at_string(self, ahead: int = 0) -> bool:
+        index = self.index + ahead
+        return index < len(self._symbols) and self.tokens.is_string(index)
+
+    def names(self, first: int) -> list[str]:
+        """The names among the tokens from one on that are read."""
+        return [self.tokens[index].text for index in range(first, self.index) if self.tokens.is_name(index)]
+
+    def replaced(self, first: int, text: str) -> Edit:
+        """The edit of the tokens from one on that are read."""
+        return Edit.at(self.tokens, first, text, self.index - first)
 
     @property
     def last(self) -> Token:
@@ -140,7 +115,7 @@ class Cursor:
         return self.tokens[self.index - 1]
 
     def at_end(self) -> bool:
-        return self.peek() is None or self.symbol() == ";"
+        return self.index >= len(self._symbols) or self._symbols[self.index] == ";"
 
     def next(self) -> Token:
         self.index += 1
@@ -148,9 +123,8 @@ class Cursor:
 
     def take(self, *symbols: str) -> bool:
         """Reads these symbols, all or none."""
-        for ahead, expected in enumerate(symbols):
-            if self.symbol(ahead) != expected:
-                return False
+        if self._symbols[self.index : self.index + len(symbols)] != list(symbols):
+            return False
         self.index += len(symbols)
         return True
 
@@ -164,27 +138,22 @@ class Cursor:
             self.index += 1
             self.skip_parentheses()
             return True
-        token = self.peek()
-        if token is None or not is_name(token):
+        if not self.at_name():
             return False
         self.index += 1
-        while self.symbol() == "." and (part := self.peek(1)) and is_name(part):
+        while self.symbol() == "." and self.at_name(1):
             self.index += 2
         return True
 
     def take_text(self) -> str | None:
         """Reads a string; a quote doubled in it makes two tokens side by side."""
-        if not is_string(self.peek()):
+        if not self.at_string():
             return None
-        text = str(self.next().text)
-        while (token := self.peek()) and is_string(token) and token.start == self.last.end + 1:
+        text = self.next().text
+        while self.at_string() and self.tokens.starts[self.index] == self.tokens.ends[self.index - 1]:
             text += f"'{self.next().text}"
         return text
 
     def skip_parentheses(self) -> None:
         """From an opening parenthesis to behind the closing one, or to the end where it is missing."""
-        depth = 0
-        while self.peek():
-            depth += {"(": 1, ")": -1}.get(symbol(self.next()), 0)
-            if depth == 0:
-                return
+        self.index = self.tokens.closings.get(self.index, len(self._symbols) - 1) + 1

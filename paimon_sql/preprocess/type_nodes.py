@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from paimon_sql.preprocess.tokens import Cursor, is_name
+from paimon_sql.preprocess.column_types import DEEPEST_TYPE
+from paimon_sql.preprocess.tokens import Cursor
 
 Node = str | dict[str, Any]
 
@@ -23,14 +24,13 @@ _ZONES = ("WITH LOCAL TIME ZONE", "WITHOUT TIME ZONE")
 _COLLECTIONS = {"ARRAY": ("element",), "MULTISET": ("element",), "MAP": ("key", "value")}
 
 
-def take_type(cursor: Cursor) -> Node | None:
+def take_type(cursor: Cursor, depth: int = 0) -> Node | None:
     """Reads a type and its NOT NULL; None where it is not understood."""
-    token = cursor.peek()
-    if token is None or not is_name(token):
+    if not cursor.at_name() or depth > DEEPEST_TYPE:
         return None
-    word = token.text.upper()
-    cursor.next()
-    node = _parts(cursor, word) if cursor.symbol() == "<" or word == "ROW" else _atom(cursor, word)
+    word = cursor.tokens.symbols[cursor.index].strip("`")
+    cursor.index += 1
+    node = _parts(cursor, word, depth + 1) if cursor.symbol() == "<" or word == "ROW" else _atom(cursor, word)
     if cursor.take("NOT", "NULL") and node is not None:
         return f"{node} NOT NULL" if isinstance(node, str) else node | {"type": f"{node['type']} NOT NULL"}
     cursor.take("NULL")
@@ -42,34 +42,34 @@ def _atom(cursor: Cursor, word: str) -> str:
     if cursor.take("PRECISION"):
         word += " PRECISION"
     sizes = _sizes(cursor)
-    zone = next((f" {z}" for z in _ZONES if cursor.take(*z.split())), "")
+    zone = next((f" {z}" for z in _ZONES if cursor.take(*z.split())), "") if cursor.symbol()[:4] == "WITH" else ""
     if not sizes and not zone:
         return _BARE.get(word, word)
     return f"{word.removesuffix('_NTZ')}{sizes}{zone}"
 
 
-def _parts(cursor: Cursor, word: str) -> Node | None:
+def _parts(cursor: Cursor, word: str, depth: int) -> Node | None:
     closing = ">" if cursor.take("<") else ")" if cursor.take("(") else None
     if closing is None:
         return None
     if word in ("ROW", "STRUCT"):
-        fields = _fields(cursor, closing)
+        fields = _fields(cursor, closing, depth)
         return None if fields is None else {"type": "ROW", "fields": fields}
     node: dict[str, Any] = {"type": word}
     for step in _COLLECTIONS.get(word, ()):
-        part = take_type(cursor)
+        part = take_type(cursor, depth)
         if part is None or not cursor.take("," if step == "key" else closing):
             return None
         node[step] = part
     return node if len(node) > 1 else None
 
 
-def _fields(cursor: Cursor, closing: str) -> list[dict[str, Any]] | None:
+def _fields(cursor: Cursor, closing: str, depth: int) -> list[dict[str, Any]] | None:
     fields: list[dict[str, Any]] = []
-    while (name := cursor.peek()) and is_name(name):
-        cursor.next()
+    while cursor.at_name():
+        name = cursor.next()
         cursor.take(":")
-        node = take_type(cursor)
+        node = take_type(cursor, depth)
         if node is None:
             return None
         fields.append({"id": len(fields), "name": name.text, "type": node})
@@ -87,4 +87,4 @@ def _sizes(cursor: Cursor) -> str:
         return ""
     start = cursor.index
     cursor.skip_parentheses()
-    return "".join(token.text for token in cursor.tokens[start : cursor.index])
+    return "".join(cursor.tokens.symbols[start : cursor.index])

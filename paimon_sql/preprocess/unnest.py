@@ -2,30 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from itertools import islice
 
-from sqlglot.tokens import Token
+from paimon_sql.preprocess.lexing import Tokens
+from paimon_sql.preprocess.tokens import Cursor, Edit
 
-from paimon_sql.preprocess.tokens import Cursor, Edit, is_name, symbol
+_LONGEST_ARGUMENTS = 200  # tokens looked at
 
 
-def unnest(tokens: Sequence[Token]) -> list[Edit]:
+def unnest(tokens: Tokens) -> list[Edit]:
     """Puts LATERAL before each UNNEST of columns; where it names several, they are the fields of rows: INLINE."""
     edits = []
-    for index, token in enumerate(tokens):
-        joins = index > 0 and symbol(tokens[index - 1]) in (",", "JOIN")
-        if joins and symbol(token) == "UNNEST":
+    for index in tokens.places("UNNEST"):
+        if index > 0 and tokens.symbols[index - 1] in (",", "JOIN"):
             edits += _lateral(tokens, index)
     return edits
 
 
-def _lateral(tokens: Sequence[Token], index: int) -> list[Edit]:
-    cursor = Cursor(tokens)
-    cursor.index = index + 1
+def _lateral(tokens: Tokens, index: int) -> list[Edit]:
+    cursor = Cursor(tokens, index + 1)
     if cursor.symbol() != "(":
         return []
     cursor.skip_parentheses()
-    if not _has_columns(tokens[index + 2 : cursor.index]):
+    if not _has_columns(tokens, index + 2, cursor.index):
         return []
     counts = cursor.take("WITH", "ORDINALITY")
     cursor.take("AS")
@@ -33,13 +32,12 @@ def _lateral(tokens: Sequence[Token], index: int) -> list[Edit]:
         return []  # an expression of a query
     first = cursor.index
     cursor.skip_parentheses()
-    names = sum(map(is_name, tokens[first : cursor.index]))
-    function = "INLINE" if names > 1 and not counts else tokens[index].text
-    return [Edit.replace(tokens[index], tokens[index], f"LATERAL {function}")]
+    names = filter(tokens.is_name, range(first, cursor.index))
+    has_several = len(list(islice(names, 2))) > 1
+    function = "INLINE" if has_several and not counts else tokens[index].text
+    return [Edit.at(tokens, index, f"LATERAL {function}")]
 
 
-def _has_columns(arguments: Sequence[Token]) -> bool:
-    return any(
-        is_name(token) and symbol(behind) not in ("(", "[")
-        for token, behind in zip(arguments, arguments[1:], strict=False)
-    )
+def _has_columns(tokens: Tokens, first: int, end: int) -> bool:
+    arguments = range(first, min(end - 1, first + _LONGEST_ARGUMENTS))
+    return any(tokens.symbols[index + 1] not in ("(", "[") and tokens.is_name(index) for index in arguments)

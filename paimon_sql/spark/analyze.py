@@ -58,7 +58,7 @@ class AnalyzeStatement(Statement):
             names = [f.name for f in schema.fields]
         else:
             names = [str(n) for n in self.jvm.items(plan.columnNames().get())]
-        exactly = bool(self.session.session.sessionState().conf().caseSensitiveAnalysis())
+        exactly = self.session.tells_case()
         for name in dict.fromkeys(names):
             field = next((f for f in schema.fields if f.name == name), None)
             if field is None and not exactly:

@@ -190,7 +190,8 @@ class CatalogRegistry:
             return write  # Spark says what is wrong
         brought = read_struct(query.schema().json()).toNullable()
         is_positional = class_name(write) == INSERT and not write.byName()
-        changes = schema_changes(table.store, by_position(table.schema, brought) if is_positional else brought)
+        given = by_position(table.schema, brought) if is_positional else brought
+        changes = schema_changes(table.store, given, self.bridge.known_as)
         if not changes:
             return write
         options = {k: v for k, v in option_map(write.table().options()).items() if k != _PRIVILEGES}

@@ -26,6 +26,7 @@ from paimon_core.write.column_updates import ColumnUpdates
 from paimon_core.write.compact_job import encode_tasks, task_size
 from paimon_core.write.dynamic_buckets import AssignmentBase
 from paimon_core.write.key_deletes import delete_function, delete_tasks, keys_store
+from paimon_core.write.patches import Patches, patch_function, patch_tasks, remove_patches
 from paimon_core.write.row_changes import (
     Removed,
     changed_files,
@@ -52,12 +53,18 @@ _ROW_ID = StructField(ROW_ID, LongType())
 class ChangeRules:
     """What a statement's changes are committed as; `once`: a row that two of them change is an error. `updates` is
     what a table with data evolution goes by. `by_key`: files are rewritten without the keys of the changes, since the
-    merge engine takes no deletes."""
+    merge engine takes no deletes. `patched`: files are written with other values in these columns, at rows' places."""
 
     operation: Operation
     once: bool = False
     updates: ColumnUpdates | None = None
     by_key: bool = False
+    patched: tuple[str, ...] | None = None
+
+    @property
+    def moves_rows(self) -> bool:
+        """Whether tasks write new rows, to the places that these belong to."""
+        return self.updates is None and self.patched is None
 
 
 def change_schema(table: Table) -> StructType:
@@ -143,12 +150,12 @@ class ChangesWrite(PaimonWrite):
         return f"ChangesWrite {self.table.name}"
 
     def requiredDistribution(self) -> Any:
-        if self.builder.rules.updates is None:
+        if self.builder.rules.moves_rows:
             return super().requiredDistribution()
         return self.jvm.java_class(f"{SQL}.connector.distributions.Distributions").unspecified()
 
     def requiredOrdering(self) -> Any:
-        if self.builder.rules.updates is None:
+        if self.builder.rules.moves_rows:
             return super().requiredOrdering()
         return self.jvm.array(f"{SQL}.connector.expressions.SortOrder", [])
 
@@ -164,23 +171,24 @@ class ChangesBatchWrite(PaimonBatchWrite):
     def _function(self, store: TableStore, sequence_start: int, base: AssignmentBase | None) -> Any:
         rules = self.builder.rules
         target = keys_store(store) if rules.by_key else store
-        return changes_function(target, sequence_start, rules.once, base, rules.updates)
+        return changes_function(target, sequence_start, rules.once, base, rules.updates, rules.patched)
 
     def _commit(self, messages: Any) -> None:
-        rules = self.builder.rules
-        written, parts = _decode(messages)
-        going, written = (written, []) if rules.by_key else ([], written)
+        rules, written = self.builder.rules, _decode(messages)
+        going, kept = (written.messages, []) if rules.by_key else ([], written.messages)
         rewritten: list[CommitMessage] = []
         try:
             if going:
                 rewritten = self._without_keys(going)
+            elif rules.patched is not None:
+                rewritten = self._patched(written.patches, rules.patched)
             else:
-                rewritten, written = self._take_away(merged_removals(parts, rules.once), written)
+                rewritten, kept = self._take_away(merged_removals(written.removed, rules.once), kept)
             self.may_be_visible = True
             if self.builder.before_commit is not None:
                 self.builder.before_commit()
             info = CommitInfo(user=self.table.new_commit_user(), operation=rules.operation)
-            committed = commit_rows(self.builder.session, self.table, [*written, *rewritten], info)
+            committed = commit_rows(self.builder.session, self.table, [*kept, *rewritten], info)
         except CommitUnknownError:
             raise
         except PaimonError:
@@ -188,8 +196,17 @@ class ChangesBatchWrite(PaimonBatchWrite):
             self.table.abort(rewritten)
             raise
         self.table.abort(going)
+        remove_patches(self.table.store, written.patches)
         added = [m for m in committed if m not in rewritten]  # a file that lost rows is no reason to compact
         compact_after_write(self.builder.session, self.table, added, overwrites=False)
+
+    def _patched(self, patches: Patches, columns: tuple[str, ...]) -> list[CommitMessage]:
+        """Messages of the files that have other values in columns."""
+        store = self.table.store
+        tasks = patch_tasks(store, self.table.latest_snapshot(), patches)
+        executor = SparkExecutor(self.builder.session)
+        texts = executor.run(patch_function(store, columns), tasks, f"update files of {self.table.name}")
+        return [decode_message(t) for t in texts]
 
     def _take_away(
         self, removed: Removed, written: list[CommitMessage]
@@ -216,9 +233,24 @@ class ChangesBatchWrite(PaimonBatchWrite):
         return [decode_message(t) for t in executor.run_sized(function, encode_tasks(tasks), size, name)]
 
     def _abort(self, messages: list[Any]) -> None:
-        self.table.abort(_decode(messages)[0])
+        written = _decode(messages)
+        self.table.abort(written.messages)
+        remove_patches(self.table.store, written.patches)
 
 
-def _decode(messages: Any) -> tuple[list[CommitMessage], list[Removed]]:
+@dataclass(frozen=True, slots=True)
+class _Written:
+    """What the tasks have written and noted."""
+
+    messages: list[CommitMessage]
+    removed: list[Removed]
+    patches: Patches
+
+
+def _decode(messages: Any) -> _Written:
     nodes = [json.loads(bytes(m.pickledMessage())) for m in messages]
-    return [decode_message(t) for n in nodes for t in n["messages"]], [Removed.from_json(n["removed"]) for n in nodes]
+    return _Written(
+        [decode_message(t) for n in nodes for t in n["messages"]],
+        [Removed.from_json(n["removed"]) for n in nodes],
+        Patches.merged(n["patches"] for n in nodes),
+    )

@@ -302,6 +302,9 @@ class FormatWrite(Proxy):
     def description(self) -> str:
         return f"PaimonFormatWrite {self.builder.table.name}"
 
+    def toString(self) -> str:
+        return self.description()
+
     def toBatch(self) -> Any:
         return FormatBatchWrite(self.builder)
 

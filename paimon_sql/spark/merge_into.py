@@ -49,13 +49,13 @@ def new_columns(target: Target, plan: Any) -> list[SchemaChange]:
     """What has to change in the target's schema before a merge that evolves it: columns of the source that `*` stands
     for, or that are assigned and not there."""
     actions = [*target.jvm.items(plan.matchedActions()), *target.jvm.items(plan.notMatchedActions())]
-    source = _source(target, plan).schema.toNullable()
+    source, known_as = _source(target, plan).schema.toNullable(), target.session.known_as
     if not any(class_name(a) in _STARS for a in actions):
         assigning = [a for a in actions if class_name(a) != "DeleteAction"]
         keys = [assigned_name(target, k.key()) for a in assigning for k in target.jvm.items(a.assignments())]
-        named = {k.lower() for k in keys}
-        source = StructType([f for f in source.fields if f.name.lower() in named])
-    return schema_changes(target.table.store, source)
+        named = {known_as(k) for k in keys}
+        source = StructType([f for f in source.fields if known_as(f.name) in named])
+    return schema_changes(target.table.store, source, known_as)
 
 
 def merged_rows(target: Target, plan: Any) -> Changes:
@@ -109,7 +109,7 @@ class _Merge:
         self.target, self.plan, self.jvm = target, plan, target.jvm
         self.fills = brings_columns(target.table, plan)
         source = _source(target, plan)
-        self.given = {c.lower() for c in source.columns}
+        self.given = set(map(target.session.known_as, source.columns))
         self.left, self.right = target.frame, source
         self.matched = self.jvm.items(plan.matchedActions())
         self.unmatched = self.jvm.items(plan.notMatchedActions())
@@ -120,7 +120,7 @@ class _Merge:
         self.both = self.left.join(self.right, condition)
         left, right = self.left.withColumn(_IN_TARGET, F.lit(True)), self.right.withColumn(_IN_SOURCE, F.lit(True))
         self.joined = left.join(right, condition, how[bool(self.unmatched), bool(self.sourceless)])
-        self.kept = self._bind(self.left, self._named(target.columns))
+        self.kept = target.own
         self.updated: set[str] = set()  # columns that some action assigns
         self.in_target, self.in_source = self._columns(
             [*self._bind(left, [F.col(_IN_TARGET)]), *self._bind(right, [F.col(_IN_SOURCE)])]
@@ -181,8 +181,9 @@ class _Merge:
 
     def _starred(self) -> dict[str, Any]:
         """The source's columns of the target's names; all of them, unless the merge fills in what it has not."""
-        columns = [c for c in self.target.columns if c.lower() in self.given]
-        missing = [c for c in self.target.columns if c.lower() not in self.given]
+        known_as = self.target.session.known_as
+        columns = [c for c in self.target.columns if known_as(c) in self.given]
+        missing = [c for c in self.target.columns if known_as(c) not in self.given]
         if missing and not self.fills:
             raise InvalidDataError(
                 f"MERGE INTO {self.target.table.name}: '*' stands for all columns of the table, and the source has no "

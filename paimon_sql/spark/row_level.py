@@ -31,6 +31,7 @@ from paimon_core.spec.snapshot import Operation, Snapshot
 from paimon_core.table import Table
 from paimon_core.write.column_updates import ColumnUpdates
 from paimon_core.write.key_deletes import rewrites_keys
+from paimon_core.write.patches import patched_columns
 from paimon_sql.catalog.identifier import Identifier
 from paimon_sql.preprocess.quoting import quoted_name
 from paimon_sql.spark.alignment import Alignment, aligned, with_field
@@ -68,6 +69,11 @@ class Target:
     def column(self, expression: Any) -> Column:
         """A Catalyst expression as a Column."""
         return Column(self.jvm.column(expression))
+
+    @property
+    def own(self) -> list[Any]:
+        """The Catalyst attributes of the table's columns, which tell names apart that differ only in case."""
+        return self.jvm.items(self.frame._jdf.queryExecution().analyzed().output())[: len(self.columns)]
 
     @property
     def types(self) -> dict[str, DataType]:
@@ -120,8 +126,8 @@ class Target:
         """The command that writes the changes and commits them."""
         frame = changes.frame
         if changes.rules.updates is not None:
-            # changes of a row range meet in one task, in order; new rows go anywhere
-            path, spread = F.col(FILE_PATH), F.rand(0).cast("string")
+            # changes of a row range meet in one task, in order; new rows stay in the order they come in
+            path, spread = F.col(FILE_PATH), F.spark_partition_id().cast("string")
             frame = frame.repartition(F.coalesce(path, spread)).sortWithinPartitions(FILE_PATH, ROW_INDEX)
         sink = ChangesTable(self.jvm, self.session, self.table, changes.rules, self.publish)
         return self.jvm.append(sink, frame._jdf.queryExecution().analyzed())
@@ -176,7 +182,7 @@ def deleted_rows(target: Target, condition: Any) -> Changes:
     target.check_deletable()
     matching = target.frame.filter(target.column(condition))
     if target.table.schema.primary_keys:
-        values = [F.col(quoted_name(c)) for c in target.columns]
+        values = [target.column(a) for a in target.own]
     else:
         values = [F.lit(None)] * len(target.columns)
     rules = ChangeRules(Operation.DELETE, updates=target.updates(), by_key=rewrites_keys(target.table.store))
@@ -190,9 +196,11 @@ def updated_rows(target: Target, assignments: Sequence[Any], condition: Any | No
     refuse_key_columns(target, assigned)
     types = matching.select(*(v.alias(c) for c, v in assigned.items())).schema
     stored = {c: target.stored(c, v, types[c].dataType) for c, v in assigned.items()}
-    kept = (F.lit(None) if target.evolves else F.col(quoted_name(c)) for c in target.columns)
+    patched = patched_columns(target.table.store, assigned)
+    only_assigned = target.evolves or patched is not None
+    kept = (F.lit(None) if only_assigned else target.column(a) for a in target.own)
     values = [stored.get(c, k) for c, k in zip(target.columns, kept, strict=True)]
-    rules = ChangeRules(Operation.UPDATE, updates=target.updates(assigned))
+    rules = ChangeRules(Operation.UPDATE, updates=target.updates(assigned), patched=patched)
     return Changes(target.changes(matching, ROW_UPDATE_AFTER, values), rules)
 
 
@@ -207,7 +215,7 @@ def assigned_columns(target: Target, assignments: Sequence[Any]) -> dict[str, Co
         value = _value(target, name, assignment.value())
         if path:
             nested.add(name)
-            whole = assigned.get(name, F.col(quoted_name(name)))
+            whole = assigned.get(name, target.column(target.own[target.columns.index(name)]))
             assigned[name] = with_field(whole, target.types[name], path, value, Alignment(target.table.name, name))
         else:
             assigned[name] = value
@@ -249,15 +257,19 @@ def _assigned_path(target: Target, key: Any) -> list[str]:
 def _assigned_place(target: Target, key: Any) -> tuple[str, list[str]]:
     """The column that an assignment names, and the path of the field in it."""
     parts = _assigned_path(target, key)
-    tells_case = target.session.conf("spark.sql.caseSensitive", "false") == "true"
-    known = {c if tells_case else c.lower(): c for c in target.columns}
-    column = known.get(parts[0] if tells_case else parts[0].lower())
-    if column is None:
+    known_as = target.session.known_as
+    named = [c for c in target.columns if known_as(c) == known_as(parts[0])]
+    if len(named) > 1:
+        raise InvalidDataError(
+            f"Column {parts[0]!r} of {target.table.name} is ambiguous, it could be {' or '.join(named)}: set "
+            f"spark.sql.caseSensitive to tell them apart{place_of(key)}."
+        )
+    if not named:
         raise ColumnNotFoundError(
             f"Table {target.table.name} has no column {parts[0]!r} to assign; its columns are "
             f"{', '.join(target.columns)}{place_of(key)}."
         )
-    return column, parts[1:]
+    return named[0], parts[1:]
 
 
 def _condition(matching: DataFrame) -> Any:

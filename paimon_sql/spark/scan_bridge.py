@@ -39,7 +39,7 @@ from paimon_core.scan.views import View, view_fields
 from paimon_core.spec.paths import data_file_path
 from paimon_core.spec.snapshot import Snapshot
 from paimon_core.spec.split import DataSplit, encode_split
-from paimon_core.spec.types import DataField, Kind, TimeType, nested_types
+from paimon_core.spec.types import DataField, Kind, RowType, TimeType, nested_types
 from paimon_core.store.blob_fields import descriptor_fields
 from paimon_core.store.file_index_options import indexed_values
 from paimon_core.table import Table
@@ -87,6 +87,9 @@ class PaimonScanBuilder(Proxy):
     def pruneColumns(self, required: Any) -> None:
         # rows without columns would lose their number on the way: count(*) over a scan reads the first column
         self.required = read_struct(required.json()) or string_types(to_struct(self.fields[:1]))
+        if self._has_twins:  # Spark gives such a column the parts of another
+            whole = {f.name: f for f in string_types(to_struct(self.fields))}
+            self.required = StructType([whole.get(f.name, f) for f in self.required])
 
     def pushFilters(self, filters: Any) -> Any:
         """Files and row groups are pruned; Spark evaluates the rows, but for what partitions answer."""
@@ -259,7 +262,7 @@ class PaimonScanBuilder(Proxy):
         )
         is_plain = is_plain and not self.view.is_log and not any(s.deletions for s in plan.splits)
         is_plain = is_plain and all(format_name(f.file_name) == "parquet" for s in plan.splits for f in s.files)
-        is_plain = is_plain and not self._has_nanoseconds() and not self._has_descriptors()
+        is_plain = is_plain and not self._has_nanoseconds() and not self._has_descriptors() and not self._has_twins
         options = self.table.store.options
         is_plain = is_plain and not (options[SCAN_IGNORE_LOST] or options[SCAN_IGNORE_CORRUPT])
         return is_plain and ("://" not in root or root.startswith("hdfs://")) and self._spark_can_open(plan)
@@ -279,6 +282,13 @@ class PaimonScanBuilder(Proxy):
         """Whether times may be INT96 or nanoseconds, which Spark reads as numbers or not at all."""
         types = (t for f in self.table.schema.fields for t in nested_types(f.type))
         return any(isinstance(t, TimeType) and t.precision > 6 for t in types)
+
+    @cached_property
+    def _has_twins(self) -> bool:
+        """Whether names differ only in case, of which Spark finds one in a file where the session tells no case."""
+        fields = self.table.schema.fields
+        rows = [t.fields for f in fields for t in nested_types(f.type) if isinstance(t, RowType)]
+        return any(len({f.name.lower() for f in row}) < len(row) for row in (fields, *rows))
 
     def _spark_can_open(self, plan: Plan) -> bool:
         """Spark passes hidden files over, Hadoop takes a colon for a scheme, and a JVM may know ASCII names only."""

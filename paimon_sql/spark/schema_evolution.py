@@ -6,7 +6,7 @@ EVOLUTION). The option asks in the statement's stead.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from pyspark.sql.types import ArrayType, MapType, NullType, StructField, StructType
@@ -35,9 +35,11 @@ def takes_change(store: TableStore, change: Any) -> bool:
     return _takes(store, schema_change(change))
 
 
-def schema_changes(store: TableStore, source: StructType) -> list[SchemaChange]:
+def schema_changes(
+    store: TableStore, source: StructType, known_as: Callable[[str], str] = str.lower
+) -> list[SchemaChange]:
     """What a table's schema needs to hold rows of a Spark schema by name: columns, nested fields, wider types."""
-    found = _changes(store.schema.fields, from_struct(_typed(source)), ())
+    found = _changes(store.schema.fields, from_struct(_typed(source)), (), known_as)
     return [change for change in found if _takes(store, change)]
 
 
@@ -54,14 +56,17 @@ def _typed(data_type: Any) -> Any:
     return data_type
 
 
-def _changes(own: tuple[DataField, ...], given: tuple[DataField, ...], path: Path) -> Iterator[SchemaChange]:
-    by_name = {f.name.lower(): f for f in own}
+def _changes(
+    own: tuple[DataField, ...], given: tuple[DataField, ...], path: Path, known_as: Callable[[str], str]
+) -> Iterator[SchemaChange]:
+    by_name = {known_as(f.name): f for f in own}
     for field in given:
-        known = by_name.get(field.name.lower())
+        known = by_name.get(known_as(field.name))
         if known is None:
+            by_name[known_as(field.name)] = field  # one column, however often it is given
             yield AddColumn((*path, field.name), field.type.with_nullable(True), field.description)
         elif type(known.type) is type(field.type) and children(known.type):
-            yield from _changes(children(known.type), children(field.type), (*path, known.name))
+            yield from _changes(children(known.type), children(field.type), (*path, known.name), known_as)
         elif known.type.with_nullable(True) != field.type.with_nullable(True):
             yield UpdateColumnType((*path, known.name), field.type.with_nullable(known.type.nullable))
 

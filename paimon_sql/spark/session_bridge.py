@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from functools import cached_property
 from typing import Any
 from zoneinfo import ZoneInfo
@@ -72,6 +73,15 @@ class SessionBridge:
     def overwrites_partitions(self) -> bool:
         """Whether an overwrite replaces the partitions of its rows alone."""
         return self.conf("spark.sql.sources.partitionOverwriteMode", "static").lower() == "dynamic"
+
+    def tells_case(self) -> bool:
+        """Whether `id` and `ID` are two columns."""
+        return bool(self.session.sessionState().conf().caseSensitiveAnalysis())
+
+    @property
+    def known_as(self) -> Callable[[str], str]:
+        """What makes of a column's name the one that it is compared by."""
+        return str if self.tells_case() else str.lower
 
     def time_zone(self) -> ZoneInfo:
         return ZoneInfo(self.conf("spark.sql.session.timeZone", "UTC"))

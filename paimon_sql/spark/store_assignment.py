@@ -47,8 +47,9 @@ def as_stored(
 
     The very same where there is nothing to cast, and where their numbers differ: Spark says what is wrong.
     """
-    types = {f.name.lower(): f.dataType for f in string_types(to_struct(table.schema.fields)).fields}
-    targets = [types.get(c.lower()) for c in columns]
+    known_as, fields = session.known_as, string_types(to_struct(table.schema.fields)).fields
+    types = {known_as(f.name): f.dataType for f in fields} | {f.name: f.dataType for f in fields}
+    targets = [types.get(c, types.get(known_as(c))) for c in columns]
     if len(targets) != len(query.columns):
         return query
     if by_name:

@@ -34,6 +34,7 @@ from paimon_core.store.table_store import TableStore
 from paimon_core.store.time_forms import in_microseconds
 from paimon_core.write.column_updates import ColumnUpdates, EvolvedChangesWriter
 from paimon_core.write.dynamic_buckets import AssignmentBase
+from paimon_core.write.patches import PatchWriter
 from paimon_core.write.row_changes import AppendChangesWriter
 from paimon_core.write.sort_job import SortJob
 from paimon_core.write.writer import open_changes_writer, open_writer, written
@@ -89,9 +90,11 @@ def changes_function(
     once: bool,
     base: AssignmentBase | None = None,
     updates: ColumnUpdates | None = None,
+    patched: tuple[str, ...] | None = None,
 ) -> BatchFunction:
-    """A function of a task's row-level changes to one row: JSON of its commit messages and the rows it removed."""
-    return _task(_write_changes, store, sequence_start, once, base, updates)
+    """A function of a task's row-level changes to one row: JSON of its commit messages, the rows it removed and the
+    patches it wrote."""
+    return _task(_write_changes, store, sequence_start, once, base, updates, patched)
 
 
 def sort_input_function(job: SortJob, schema: StructType) -> BatchFunction:
@@ -213,14 +216,16 @@ def _write_changes(
     once: bool,
     base: AssignmentBase | None,
     updates: ColumnUpdates | None,
+    patched: tuple[str, ...] | None,
     batches: Iterator[pa.RecordBatch],
 ) -> Iterator[pa.RecordBatch]:
     schema = arrow_schema(in_microseconds(store).schema.fields)
     start = _own_sequence(sequence_start)
-    writer = open_changes_writer(store, sequence_start=start, once=once, base=base, updates=updates)
+    writer = open_changes_writer(store, sequence_start=start, once=once, base=base, updates=updates, patched=patched)
     messages = [encode_message(m) for m in written(writer, (_with_known_types(b, schema) for b in batches))]
     removed = writer.removed.to_json() if isinstance(writer, AppendChangesWriter | EvolvedChangesWriter) else {}
-    yield _message(json.dumps({"messages": messages, "removed": removed}).encode())
+    patches = writer.patches.places if isinstance(writer, PatchWriter) else {}
+    yield _message(json.dumps({"messages": messages, "removed": removed, "patches": patches}).encode())
 
 
 def _own_sequence(start: int) -> int:

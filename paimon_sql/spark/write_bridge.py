@@ -94,6 +94,9 @@ class PaimonWrite(Proxy):
         spread = f", any task writes {store.options[BUCKET]} files" if may_spread(store) else ""  # see `source_tasks`
         return f"PaimonWrite {self.table.name}{spread}"
 
+    def toString(self) -> str:
+        return self.description()  # what EXPLAIN shows of a write
+
     def toBatch(self) -> Any:
         return PaimonBatchWrite(self.builder)
 

@@ -73,6 +73,19 @@ def test_names(spark: Any) -> None:
     )
     assert rows(spark, "SELECT K, k FROM cased WHERE K > 'a' ORDER BY k") == [("c", 1), ("e", 2)]
 
+    spark.sql("CREATE TABLE twins (k INT, v STRING, s STRUCT<x: INT, X: INT>)")
+    spark.sql("ALTER TABLE twins ADD COLUMN V INT")
+    spark.sql("INSERT INTO twins VALUES (1, 'a', struct(1, 2), 10), (2, 'b', NULL, 20)")
+    spark.conf.set("spark.sql.caseSensitive", "false")
+    spark.sql("INSERT INTO twins VALUES (3, 'c', struct(3, 4), 30)")
+    assert rows(spark, "SELECT * FROM twins WHERE k = 1") == [(1, "a", (1, 2), 10)]
+    spark.sql("UPDATE twins SET k = 4 WHERE k = 1")
+    spark.sql("MERGE INTO twins USING (SELECT 2 AS o) ON k = o WHEN MATCHED THEN UPDATE SET k = 5")
+    spark.sql("DELETE FROM twins WHERE k = 3")
+    assert rows(spark, "SELECT * FROM twins") == [(4, "a", (1, 2), 10), (5, "b", None, 20)]
+    with pytest.raises(AnalysisException, match="ambiguous"):
+        spark.sql("UPDATE twins SET v = 1")
+
 
 @pytest.mark.parametrize(
     "options",

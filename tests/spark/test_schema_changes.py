@@ -14,6 +14,7 @@ REFUSED = {
     "ALTER TABLE t ADD COLUMN z INT NOT NULL": "'z' cannot be added as NOT NULL",
     "ALTER TABLE t ADD COLUMN z INT DEFAULT 5": "'z' cannot be added with a default value",
     "ALTER TABLE t ADD COLUMN v INT": "`v` already exists",
+    "ALTER TABLE t ADD (V TIMESTAMP(3))": "'V' already exists",
     "ALTER TABLE t ADD COLUMN z INT AFTER nope": "No such struct field",
     "ALTER TABLE t ADD COLUMN z INTERVAL DAY": "interval day",
     "ALTER TABLE t DROP COLUMN k": "'k' cannot be dropped: it is in the primary key",
@@ -176,6 +177,8 @@ def test_a_statement_that_fails_brings_no_columns(spark: Any, warehouse: str) ->
             spark.sql(statement)
     with pytest.raises(PySparkException, match="DIVIDE_BY_ZERO"):
         spark.sql(f"SELECT * FROM {wrong}").writeTo("t").append()
+    with pytest.raises(PySparkException, match="TOO_MANY_DATA_COLUMNS"):
+        spark.sql("INSERT INTO t BY NAME SELECT 1 AS a, 2 AS b, 3 AS B")
     spark.sql("EXPLAIN INSERT INTO t BY NAME SELECT 1 AS a, 2 AS b").collect()
     assert {str(p) for p in Path(warehouse).rglob("*")} == before
     spark.sql("INSERT INTO t BY NAME SELECT 2 AS a, named_struct('x', 1) AS s")

@@ -27,6 +27,7 @@ from paimon_sql.catalog.filesystem import FileSystemCatalog
 from paimon_sql.catalog.identifier import Identifier
 from paimon_sql.catalog.load import load_catalog
 from tests.support.faulty_io import Fault, FaultyIO, SimulatedCrash
+from tests.support.stored import insert, read
 from tests.support.tables import data_file, fields, info, message
 
 SCHEMA = new_table_schema(fields(k=INT, v=STRING), options={"primary-key": "k", "bucket": "2"})
@@ -136,6 +137,16 @@ def test_options_change_as_new_versions(catalog: Catalog) -> None:
         with pytest.raises(InvalidOptionError, match=change.key):
             catalog.alter_table(T, [change])
     assert catalog.load_table(T).schema.id == 2
+
+
+def test_a_table_made_again_forgets_the_schemas_of_the_one_before(catalog: Catalog) -> None:
+    """Files are read by the schema they were written with; the old table's had the same number and path."""
+    for columns in (fields(k=INT, v=STRING), fields(v=STRING, k=INT)):
+        catalog.create_table(T, new_table_schema(columns))
+        insert(catalog.load_table(T), [(1, "a")])
+        catalog.alter_table(T, [AddColumn(("extra",), INT)])
+        assert read(catalog.load_table(T)) == [(1, "a")]
+        catalog.drop_table(T)
 
 
 def test_a_branch_is_altered_by_itself(catalog: Catalog) -> None:

@@ -12,6 +12,7 @@ from paimon_core.errors import InvalidDataError
 from paimon_core.formats.arrow_types import arrow_field, arrow_schema
 from paimon_core.formats.evolution import conform
 from paimon_core.formats.file_format import ReadRequest
+from paimon_core.formats.output import OutputFile
 from paimon_core.formats.parquet import ParquetFileWriter, ParquetFormat
 from paimon_core.io.local import LocalFileIO
 from paimon_core.options import TableOptions
@@ -58,7 +59,7 @@ def test_nested_fields_are_found_by_id(
     then: DataType, now: DataType, rows: list[Any], expected: list[Any], tmp_path: Path
 ) -> None:
     path, io = str(tmp_path / "f.parquet"), LocalFileIO()
-    writer = ParquetFileWriter(io, path, [column(then)], TableOptions({}))
+    writer = ParquetFileWriter(OutputFile(io, path), [column(then)], TableOptions({}))
     writer.write(pa.table([rows], schema=arrow_schema([column(then)])))
     writer.close()
     (batch,) = ParquetFormat().read(io, ReadRequest(path, (column(now),)))
@@ -77,7 +78,7 @@ def test_a_slice_stays_a_slice(then: DataType, now: DataType, rows: list[Any], e
 
 def test_a_type_that_became_another_kind_is_refused(tmp_path: Path) -> None:
     path, io = str(tmp_path / "f.parquet"), LocalFileIO()
-    writer = ParquetFileWriter(io, path, [column(in_array(INT))], TableOptions({}))
+    writer = ParquetFileWriter(OutputFile(io, path), [column(in_array(INT))], TableOptions({}))
     writer.write(pa.table([[[1, 2]]], schema=arrow_schema([column(in_array(INT))])))
     writer.close()
     with pytest.raises(InvalidDataError, match=r"'v' of file .*f\.parquet"):

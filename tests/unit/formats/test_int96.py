@@ -14,6 +14,7 @@ from paimon_core.formats.arrow_types import STORED_TIME, arrow_schema, arrow_typ
 from paimon_core.formats.casts import cast_column
 from paimon_core.formats.file_format import ReadRequest
 from paimon_core.formats.int96 import stored
+from paimon_core.formats.output import OutputFile
 from paimon_core.formats.parquet import ParquetFileWriter, ParquetFormat
 from paimon_core.formats.text_values import from_text
 from paimon_core.io.local import LocalFileIO
@@ -70,7 +71,9 @@ def test_times_are_written_as_int96(dictionary: str, tmp_path: Path) -> None:
     groups = [rows(pa.array(FAR, pa.timestamp("us"))), rows(EXACT)]
     paths = [tmp_path / "far.parquet", tmp_path / "exact.parquet"]
     for path, group in zip(paths, groups, strict=True):
-        writer = ParquetFileWriter(IO, str(path), FIELDS, TableOptions({"parquet.enable.dictionary": dictionary}))
+        writer = ParquetFileWriter(
+            OutputFile(IO, str(path)), FIELDS, TableOptions({"parquet.enable.dictionary": dictionary})
+        )
         for _ in range(20):
             writer.write(group)
         written = writer.close()

@@ -21,6 +21,7 @@ from paimon_core.expressions.predicate import And, Compare, In
 from paimon_core.formats.arrow_types import arrow_schema, arrow_type, field_id, key_value_fields
 from paimon_core.formats.file_format import ReadRequest
 from paimon_core.formats.int96 import with_bytes
+from paimon_core.formats.output import OutputFile
 from paimon_core.formats.parquet import ParquetFileWriter, ParquetFormat
 from paimon_core.formats.registry import format_of_file
 from paimon_core.io.local import LocalFileIO
@@ -50,7 +51,7 @@ GOLDEN = Path(__file__).parents[2] / "golden" / "warehouse" / "golden.db"
 
 def write(path: Path, fields: list[DataField], groups: list[pa.Table], **options: str) -> dict[str, ColumnStats]:
     given = {k.replace("__", ".").replace("_", "-"): v for k, v in options.items()}
-    writer = ParquetFileWriter(IO, str(path), fields, TableOptions(given))
+    writer = ParquetFileWriter(OutputFile(IO, str(path)), fields, TableOptions(given))
     for rows in groups:
         writer.write(rows)
     written = writer.close()
@@ -218,7 +219,7 @@ def test_dictionaries_pages_and_codecs_are_as_options_say(tmp_path: Path) -> Non
     rows, path = pa.table([texts, texts], schema=arrow_schema(fields)), tmp_path / "f.parquet"
 
     def chunks(options: dict[str, str]) -> list[pq.ColumnChunkMetaData]:
-        writer = ParquetFileWriter(IO, str(path), fields, TableOptions(options))
+        writer = ParquetFileWriter(OutputFile(IO, str(path)), fields, TableOptions(options))
         writer.write(rows)
         writer.close()
         return [pq.ParquetFile(path).metadata.row_group(0).column(i) for i in range(2)]
@@ -343,7 +344,7 @@ def test_options_of_columns_reach_the_writer(tmp_path: Path) -> None:
         "parquet.page.row.count.limit": "100",
         "parquet.enable.dictionary": "false",
     }
-    writer = ParquetFileWriter(IO, str(path := tmp_path / "f.parquet"), fields, TableOptions(options))
+    writer = ParquetFileWriter(OutputFile(IO, str(path := tmp_path / "f.parquet")), fields, TableOptions(options))
     writer.write(pa.Table.from_pylist(rows, arrow_schema(fields)))
     writer.close()
     group = pq.ParquetFile(path).metadata.row_group(0)

@@ -9,6 +9,7 @@ import pytest
 
 from paimon_core.formats.arrow_types import arrow_schema
 from paimon_core.formats.file_format import ReadRequest
+from paimon_core.formats.output import OutputFile
 from paimon_core.formats.parquet import ParquetFileWriter, ParquetFormat
 from paimon_core.formats.parquet_encodings import column_encodings
 from paimon_core.io.local import LocalFileIO
@@ -39,7 +40,7 @@ def written(path: Path, kind: str, bounds: tuple[int, int], **options: str) -> t
     numbers = pa.array(random.integers(*bounds, 5_000), mask=random.random(5_000) < 0.1)
     stored = numbers.cast(pa.int32() if arrow.bit_width == 32 else pa.int64()) if arrow.bit_width > 16 else numbers
     rows = pa.table([stored.cast(arrow)], schema=schema)
-    writer = ParquetFileWriter(LocalFileIO(), str(path), fields, TableOptions(VERSION_2 | options))
+    writer = ParquetFileWriter(OutputFile(LocalFileIO(), str(path)), fields, TableOptions(VERSION_2 | options))
     writer.write(rows)
     writer.close()
     request = ReadRequest(str(path), tuple(fields))

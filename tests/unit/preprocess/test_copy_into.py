@@ -36,3 +36,10 @@ def test_what_is_wrong_is_named(statement: str, message: str) -> None:
 def test_copy_in_other_places_is_a_name() -> None:
     for text in ("SELECT copy FROM copy", "CALL sys.copy('a', 'b')"):
         assert rewrite(text) is text
+
+
+def test_strings_keep_escapes_that_are_none() -> None:
+    format_ = r"FILE_FORMAT = (TYPE = CSV, FIELD_DELIMITER = '\t', NULL_IF = ('\N', '\\N', 'a\'b'))"
+    call = rewrite(f"COPY INTO t FROM '/x' {format_} PATTERN = '.*\\.csv'")
+    assert r'"FIELD_DELIMITER": "\\t", "NULL_IF": ["\\\\N", "\\\\N", "a\'b"]' in call
+    assert call.endswith(r"pattern => '.*\\.csv')")

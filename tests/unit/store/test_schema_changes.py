@@ -233,7 +233,7 @@ def test_element_types_change() -> None:
 
 REFUSED: list[tuple[SchemaChange, str]] = [
     (AddColumn(("z",), INT.with_nullable(False)), "NOT NULL"),
-    (AddColumn(("N",), INT), "'N' already exists"),
+    (AddColumn(("n",), INT), "'n' already exists"),
     (AddColumn(("s", "x"), INT), "'s.x' already exists"),
     (AddColumn(("n", "x"), INT), "'n' of type INT has no field 'x'"),
     (AddColumn(("z",), INT, None, Position("after", "nope")), "'nope'"),

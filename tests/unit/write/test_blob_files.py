@@ -151,14 +151,14 @@ def test_files_and_their_row_ids(tmp_path: Path) -> None:
         (3, 1, ("v",), 1),
         (3, 1, ("w",), 1),
     ]
-    commit(table, staged(table, {1: (0, b"new", None)}, ("v",), set()))
-    assert shape(live(table))[7:] == [(0, 3, ("v",), 2)]
-    assert read(table, "v", "_SEQUENCE_NUMBER") == [(b"1", 1), (b"new", 1), (b"3", 1), (b"4", 1)]
+    commit(table, staged(table, {0: (0, b"-", None), 1: (0, b"new", None)}, ("v",), set()))
+    assert shape(live(table))[7:] == [(0, 2, ("v",), 2), (2, 1, ("v",), 2)]
+    assert read(table, "v", "_SEQUENCE_NUMBER") == [(b"-", 1), (b"new", 1), (b"3", 1), (b"4", 1)]
     blobs = [f.file_name for f in live(table) if is_blob(f)]
     compact(table)
     assert [f.file_name for f in live(table) if is_blob(f)] == blobs
     assert shape([f for f in live(table) if not is_blob(f)]) == [(0, 4, ("k",), 1)]
-    assert read(table, "k", "v") == [(1, b"1"), (2, b"new"), (3, b"3"), (4, b"4")]
+    assert read(table, "k", "v") == [(1, b"-"), (2, b"new"), (3, b"3"), (4, b"4")]
 
 
 def test_updates_at_the_same_time(tmp_path: Path) -> None:

@@ -165,6 +165,19 @@ def test_a_compaction_of_ranges_that_change_meanwhile(tmp_path_factory: pytest.T
     assert state(table) == {0: (1, "b"), 1: (2, "a")}
 
 
+def test_rows_that_a_compaction_moved_before_they_were_read(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """The version of before the statement has not their files; it still tells who has changed the rows since."""
+    table = new_table(str(tmp_path_factory.mktemp("wh")))
+    for k in (1, 2):
+        insert(table, [(k, "a")])
+    before = table.latest_snapshot()
+    compact(table)
+    commit(table, staged(table, before, "v", {0: "b"}))
+    assert state(table) == {0: (1, "b"), 1: (2, "a")}
+    with pytest.raises(CommitConflictError, match="the same columns of rows 0 to 1"):
+        commit(table, staged(table, before, "v", {1: "b"}))
+
+
 def test_a_row_that_changes_twice(tmp_path_factory: pytest.TempPathFactory) -> None:
     table = new_table(str(tmp_path_factory.mktemp("wh")))
     insert(table, [(1, "a")])

@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 
 from paimon_core.commit.changes import Overwrite
 from paimon_core.commit.draft import CommitInfo
-from paimon_core.errors import CommitConflictError, UnsupportedFeatureError
+from paimon_core.errors import CommitConflictError, InvalidDataError
+from paimon_core.expressions.predicate import Compare
 from paimon_core.scan.read import read_split
 from paimon_core.spec.message import CommitMessage
 from paimon_core.spec.types import INT, STRING, DataType, Kind
@@ -36,8 +37,14 @@ def moving_table(root: Path, p: DataType = STRING, **more: str) -> Table:
     return open_table(str(root))
 
 
-def write(table: Table, rows: Sequence[Row], tasks: int = 1, kinds: list[int] | None = None) -> list[CommitMessage]:
-    base, start, messages = table.assignment_base(tasks), table.max_sequence_number() + 1, []
+def write(
+    table: Table,
+    rows: Sequence[Row],
+    tasks: int = 1,
+    kinds: list[int] | None = None,
+    overwrite: Overwrite | None = None,
+) -> list[CommitMessage]:
+    base, start, messages = table.assignment_base(tasks, overwrite), table.max_sequence_number() + 1, []
     for task in range(tasks):
         share = [(*r, kind) for r, kind in zip(rows, kinds or [0] * len(rows), strict=True) if r[1] % tasks == task]
         writer = open_writer(table.store, sequence_start=start, base=base)
@@ -51,8 +58,8 @@ def write(table: Table, rows: Sequence[Row], tasks: int = 1, kinds: list[int] | 
     return messages
 
 
-def commit(table: Table, messages: list[CommitMessage]) -> None:
-    table.commit(messages, CommitInfo(user="tester"))
+def commit(table: Table, messages: list[CommitMessage], overwrite: Overwrite | None = None) -> None:
+    table.commit(messages, CommitInfo(user="tester"), overwrite)
 
 
 def read(table: Table) -> list[Any]:
@@ -155,12 +162,22 @@ def test_of_two_writers_one_fails(tmp_path: Path) -> None:
     assert read(table) == [("b", 1, "late")]
 
 
-def test_overwrites(tmp_path: Path) -> None:
-    table = moving_table(tmp_path)
-    for part in (Overwrite(dynamic=True),):
-        with pytest.raises(UnsupportedFeatureError, match="cannot be overwritten one by one"):
-            table.assignment_base(1, part)
-    assert table.assignment_base(1, Overwrite()) is not None
+@pytest.mark.parametrize("engine", ["deduplicate", "partial-update"])
+def test_overwrites_of_partitions(tmp_path: Path, engine: str) -> None:
+    table = moving_table(tmp_path, **{"merge-engine": engine, "dynamic-bucket.target-row-num": "1"})
+    commit(table, write(table, [("a", 1, "v"), ("a", 2, "v"), ("b", 3, "v")]))
+    for part in (Overwrite(predicate=Compare("p", "=", "a")), Overwrite(dynamic=True)):
+        commit(table, write(table, [("a", 1, "w"), ("a", 4, "w")], tasks=2, overwrite=part), part)
+        assert read(table) == [("a", 1, "w"), ("b", 3, "v"), ("a", 4, "w")]
+        with pytest.raises(InvalidDataError, match=r"{'k': 3} .* in partition {'p': 'b'}, which this overwrite keeps"):
+            write(table, [("a", 3, "x")], overwrite=part)
+        late = write(table, [("a", 5, "late")], overwrite=part)
+        commit(table, write(table, [("b", 3, "v")]))
+        with pytest.raises(CommitConflictError, match="wrote rows since"):
+            commit(table, late, part)
+    everything = Overwrite()
+    commit(table, write(table, [("a", 3, "x"), ("a", 3, "y")], overwrite=everything), everything)
+    assert read(table) == [("a", 3, "y")]
 
 
 def test_old_keys_are_forgotten_where_that_is_asked_for(tmp_path: Path) -> None:

@@ -229,7 +229,7 @@ def test_the_number_of_buckets_of_a_new_partition(tmp_path: Path) -> None:
 
     size = sum(f.file_size for f in waiting.compact_before)
     assert (number(), number(5), number(default_bucket_num="7"), number(5, default_bucket_num="7")) == (1, 5, 7, 5)
-    assert number(target_row_num_per_bucket="20") == 3 and number(target_row_num_per_bucket="20", batch=True) == 4
+    assert number(target_row_num_per_bucket="20") == 3 and number(target_row_num_per_bucket="20", batch=True) == 3
     assert number(target_size_per_bucket=f"{size // 2} b") in (2, 3)
     many = {"target_row_num_per_bucket": "1", "batch_write_fixed_bucket.max_parallelism": "6"}
     assert number(batch=True, **many) == 6

@@ -10,8 +10,7 @@ from paimon_sql.preprocess import PreprocessError, rewrite
 from paimon_sql.preprocess.column_stretches import ColumnStretches, column_stretches
 from paimon_sql.preprocess.dollar_names import dollar_names
 from paimon_sql.preprocess.inserted_rows import without_rows
-from paimon_sql.preprocess.quiet_stretches import without_quiet_stretches
-from paimon_sql.preprocess.tokens import tokenize
+from paimon_sql.preprocess.lexing import tokenize
 
 _COLUMNS = ",\n ".join(f"col_{i} DECIMAL(10, 2) NOT NULL COMMENT 'the {i}, column'" for i in range(40))
 _KEYS = ", ".join(f"'key-{i}'" for i in range(100))
@@ -37,9 +36,9 @@ LONG = [
 
 
 def plainly(text: str) -> str | None:
-    """What becomes of a text whose tokens are all read; None where it is refused."""
+    """What becomes of a text whose tokens are all read, and by sqlglot."""
     with (
-        patch("paimon_sql.preprocess.without_quiet_stretches", lambda text: text),
+        patch("paimon_sql.preprocess.lexing._plain", lambda text: None),
         patch("paimon_sql.preprocess.without_rows", lambda text: (text, [])),
         patch("paimon_sql.preprocess.column_stretches", ColumnStretches),
         patch("paimon_sql.preprocess.dollar_names", lambda text: None),
@@ -55,10 +54,10 @@ def answered(text: str) -> str | None:
 
 
 @pytest.mark.parametrize("text", LONG)
-def test_long_statements_have_few_tokens(text):
-    tokens, kept = tokenize(text), tokenize(without_quiet_stretches(column_stretches(text).text))
-    assert tokens and kept and len(kept) < len(tokens) / 3
+def test_long_statements_are_read_as_ever(text):
     assert rewrite(text) == plainly(text) != text
+    if "TABLE t (\n" in text or "ADD" in text:
+        assert len(tokenize(column_stretches(text).text)) < len(tokenize(text)) / 3
 
 
 _CONSTRUCTORS = [
@@ -120,8 +119,6 @@ _PARTS = st.tuples(st.sampled_from([*_QUIET.split("|"), *_LOUD.split("|")]), st.
 @example("INSERT INTO t VALUES ", [("ARRAY[", 1), ("x + ", 60), ("1, ", 60), ("2]", 1)])
 def test_the_rest_is_read_as_ever(start, parts):
     text = start + "".join(part * times for part, times in parts)
-    quiet = without_quiet_stretches(text)
-    assert (len(quiet), quiet.count("\n")) == (len(text), text.count("\n"))
     assert answered(text) == plainly(text)
 
 
