@@ -15,7 +15,7 @@ from paimon_core.store.partitions import PartitionFilter
 from paimon_core.table import Table
 from paimon_core.write.clustering import cluster_units, clustered, clustering_curve, is_clustered
 from paimon_core.write.compact_job import NOTHING, compaction_function, encode_tasks, live_buckets
-from paimon_core.write.sort_job import Curve, replacing, sort_job
+from paimon_core.write.sort_job import Curve, check_order, replacing, sort_job
 from paimon_sql.procedures.arguments import given, idle_millis, table_options
 from paimon_sql.procedures.commits import commit_or_delete
 from paimon_sql.procedures.partition_choice import chosen_partitions, idle_partitions, lasting_partitions
@@ -52,15 +52,16 @@ def compact(
     after the other, `zorder` and `hilbert` along a curve through all of them. The result is true.
     """
     target = context.load_table(table).with_options({WRITE_ONLY.key: "false"} | table_options(options or ""))
-    strategy, curve = _strategy(target, compact_strategy), _curve(order_strategy, order_by)
     buckets, partition_idle_time = given(buckets), given(partition_idle_time)
+    sorts = (given(order_strategy) or "none").lower() != "none"
+    if sorts and (partition_idle_time is not None or buckets is not None):
+        raise InvalidOptionError("order_strategy sorts whole partitions: leave partition_idle_time and buckets out.")
+    strategy, curve = _strategy(target, compact_strategy), _curve(target, order_strategy, order_by)
     numbers = None if buckets is None else _bucket_numbers(target, buckets)
     if curve is not None and is_clustered(target.store):
         raise InvalidOptionError(
             f"Table {target.name} has enabled incremental clustering, which sorts: leave order_strategy out."
         )
-    if curve is not None and (partition_idle_time is not None or numbers is not None):
-        raise InvalidOptionError("order_strategy sorts whole partitions: leave partition_idle_time and buckets out.")
     target.check_writable()
     snapshot = target.latest_snapshot()
     chosen = chosen_partitions(context, target, snapshot, partitions, where)
@@ -123,13 +124,14 @@ def _pattern(argument: str, text: str) -> re.Pattern[str]:
         raise InvalidOptionError(f"{argument} cannot be {text!r}: it is no regular expression ({e}).") from e
 
 
-def _curve(strategy: str | None, order_by: str | None) -> Curve | None:
+def _curve(table: Table, strategy: str | None, order_by: str | None) -> Curve | None:
     """How to sort, None where nothing is said of it."""
     strategy = given(strategy)
     if strategy is None and given(order_by) is not None:
         raise InvalidOptionError("order_by needs an order_strategy: order, zorder or hilbert.")
     if strategy is None or strategy.lower() == "none":
         return None
+    check_order(table.store, names(order_by or ""))
     if strategy.lower() not in tuple(Curve):
         raise InvalidOptionError(f"order_strategy cannot be {strategy!r}: it is one of none, {', '.join(Curve)}.")
     return Curve(strategy.lower())

@@ -90,22 +90,37 @@ def sort_job(store: TableStore, tasks: Sequence[CommitMessage], columns: Sequenc
     if not columns:
         raise InvalidOptionError(f"order_strategy '{curve}' needs order_by: name columns of the table.")
     store.schema.select(tuple(columns))
-    meaningless = [c for c in columns if c in store.schema.partition_keys]
-    if meaningless:
-        raise InvalidOptionError(
-            f"order_by should not contain partition cols ({', '.join(meaningless)}): they are equal within a partition."
-        )
+    check_order(store, columns)
     total = sum(map(task_size, tasks))
     texts = tuple(encode_message(part) for t in tasks for part in _parts(t, store.options[SPLIT_TARGET_SIZE]))
     return SortJob(as_stored(store), tuple(columns), curve, texts, max(1, -(-total // target_file_size(store))))
 
 
+def check_order(store: TableStore, columns: Sequence[str]) -> None:
+    """Raises `InvalidOptionError` for columns that order no rows."""
+    meaningless = [c for c in columns if c in store.schema.partition_keys]
+    if meaningless:
+        raise InvalidOptionError(
+            f"order_by should not contain partition cols ({', '.join(meaningless)}): they are equal within a partition."
+        )
+
+
 def replacing(tasks: Iterable[CommitMessage], written: Iterable[CommitMessage]) -> list[CommitMessage]:
-    """The messages of a compaction that puts the files written into the place of those of the tasks."""
+    """The messages that put the files written into the place of those of the tasks: an overwrite, as in Java."""
     after: dict[bytes, list[DataFileMeta]] = defaultdict(list)
     for message in written:
         after[message.partition] += (replace(f, file_source=int(FileSource.COMPACT)) for f in message.new_files)
-    return [replace(t, compact_after=tuple(after[t.partition])) for t in tasks]
+    return [
+        replace(
+            t,
+            new_files=tuple(after[t.partition]),
+            deleted_files=t.compact_before,
+            deleted_index_files=t.compact_deleted_index_files,
+            compact_before=(),
+            compact_deleted_index_files=(),
+        )
+        for t in tasks
+    ]
 
 
 def _parts(task: CommitMessage, target: int) -> Iterator[CommitMessage]:

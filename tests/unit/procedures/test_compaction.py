@@ -240,7 +240,7 @@ def test_sorting(warehouse: str) -> None:
     batches = [b for s in table.plan(table.latest_snapshot()).splits for b in read_split(table.store, s, ["k"])]
     assert [k for b in batches for k in b.column("k").to_pylist()] == [1, 2, 3]
     snapshot = table.latest_snapshot()
-    assert snapshot is not None and snapshot.commit_kind is CommitKind.COMPACT
+    assert snapshot is not None and snapshot.commit_kind is CommitKind.OVERWRITE
 
 
 @pytest.mark.parametrize(
@@ -251,6 +251,8 @@ def test_sorting(warehouse: str) -> None:
         ({"order_strategy": "order"}, "needs order_by"),
         ({"order_strategy": "order", "order_by": "x"}, "x"),
         ({"order_strategy": "order", "order_by": "p"}, "order_by should not contain partition cols .p."),
+        ({"order_strategy": "sort", "order_by": "p"}, "order_by should not contain partition cols .p."),
+        ({"order_strategy": "sort", "order_by": "k", "partition_idle_time": "5 s"}, "leave partition_idle_time"),
     ],
 )
 def test_orders_that_make_no_sense(warehouse: str, arguments: dict[str, str], words: str) -> None:
