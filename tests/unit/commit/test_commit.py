@@ -1,7 +1,11 @@
 from __future__ import annotations
 
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
+from functools import partial
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -20,6 +24,7 @@ from paimon_core.errors import (
 from paimon_core.expressions.predicate import Compare
 from paimon_core.io.local import LocalFileIO
 from paimon_core.spec.manifest import DataFileMeta
+from paimon_core.spec.message import CommitMessage
 from paimon_core.spec.snapshot import CommitKind, Snapshot, encode_snapshot
 from paimon_core.store.manifests import live_files
 from paimon_core.store.schemas import create_schema
@@ -212,6 +217,63 @@ def test_threads_lose_nothing(tmp_path: Path) -> None:
     assert latest(store).total_record_count == 80
     referenced = {m for s in list_snapshots(store) for m in (s.base_manifest_list, s.delta_manifest_list)}
     assert {n for n in manifests_on_disk(store) if n.startswith("manifest-list-")} == referenced
+
+
+class Unqueued(LocalFileIO):
+    """A disk whose writers do not take turns."""
+
+    def turn(self, path: str) -> AbstractContextManager[None]:
+        return nullcontext()
+
+
+@dataclass
+class Racing:
+    """A publisher that others are ahead of, the first time."""
+
+    store: TableStore
+    others: list[Callable[[], object]]
+
+    def publish(self, path: str, data: bytes) -> Outcome:
+        while self.others:
+            self.others.pop(0)()
+        return AtomicPublisher(self.store.io).publish(path, data)
+
+
+OPERATIONS = ("insert", "overwrite", "compact", "update")
+
+
+@pytest.mark.parametrize(("ahead", "behind"), list(product(OPERATIONS, repeat=2)))
+def test_pairs_of_operations(tmp_path: Path, ahead: str, behind: str) -> None:
+    """What is behind lost its race to two commits, of which the first matters."""
+    store = replace(new_store(tmp_path).with_options(FAST), io=Unqueued())
+    a, b, new, newer, unrelated = (data_file(store, n, n) for n in range(5))
+    Table(store).commit([message(store, a, b)], info())
+    expected = names(a, b)
+
+    def prepared(operation: str, file: DataFileMeta) -> tuple[list[CommitMessage], Overwrite | None]:
+        match operation:
+            case "compact":
+                return [message(store, compact_before=(a, b), compact_after=(file,))], None
+            case "update":
+                return [message(store, file, deleted_files=(a,))], None
+        return [message(store, file)], Overwrite() if operation == "overwrite" else None
+
+    def after(operation: str, file: DataFileMeta) -> set[str]:
+        gone = {"insert": set(), "overwrite": expected, "compact": names(a, b), "update": names(a)}[operation]
+        return expected - gone | names(file)
+
+    messages, overwrite = prepared(ahead, new)
+    first = partial(Table(store).commit, messages, info(), overwrite)
+    messages, overwrite = prepared(behind, newer)
+    racing = Racing(store, [first, partial(Table(store).commit, [message(store, unrelated)], info())])
+    expected = after(ahead, new) | names(unrelated)
+    if behind in ("compact", "update") and ahead != "insert":
+        with pytest.raises(CommitConflictError, match=a.file_name):
+            commit(store, messages, info(), racing, overwrite)
+    else:
+        commit(store, messages, info(), racing, overwrite)
+        expected = after(behind, newer)
+    assert live(store) == expected
 
 
 @dataclass
