@@ -45,7 +45,7 @@ from paimon_core.store.time_forms import as_stored_times
 from paimon_core.write.clock import wall_clock
 from paimon_core.write.data_files import DataFileWriter, FileRole
 from paimon_core.write.new_paths import NewPaths
-from paimon_core.write.row_changes import changed_entries, parts_of, rewritten_bytes
+from paimon_core.write.row_changes import changed_entries, parts_of, rewritten_bytes, without_files
 from paimon_core.write.rows import SEVERAL_MATCHES, conform_fields
 
 _MOST_WAITING = 64 * 2**20  # bytes of new values in memory
@@ -162,15 +162,8 @@ def patch_tasks(store: TableStore, snapshot: Snapshot | None, patches: Patches) 
 
 
 def _task(group: Sequence[_Patched]) -> str:
-    first, _ = group[0]
-    message = CommitMessage(
-        partition=first.partition,
-        bucket=first.bucket,
-        total_buckets=first.total_buckets,
-        deleted_files=tuple(e.file for e, _ in group),
-    )
-    patches = {e.file.file_name: places for e, places in group}
-    return json.dumps({"files": encode_message(message), "patches": patches})
+    message = encode_message(without_files([e for e, _ in group]))
+    return json.dumps({"files": message, "patches": {e.file.file_name: places for e, places in group}})
 
 
 def patch_function(store: TableStore, columns: tuple[str, ...]) -> Callable[[str], str]:

@@ -239,16 +239,20 @@ def _size(files: Iterable[DataFileMeta]) -> int:
 
 def _task(group: Sequence[tuple[ManifestEntry, BitMap64]], new: Iterable[CommitMessage] = ()) -> str:
     """The text of a task: a message of the files that go, and those that go along with them; and the rows that go."""
-    first, _ = group[0]
-    message = CommitMessage(
+    message = replace(without_files([e for e, _ in group]), new_files=tuple(f for m in new for f in m.new_files))
+    removed = {e.file.file_name: b64encode(rows.serialize()).decode() for e, rows in group}
+    return json.dumps({"files": encode_message(message), "removed": removed})
+
+
+def without_files(going: Sequence[ManifestEntry]) -> CommitMessage:
+    """A message that files of a bucket go."""
+    first = going[0]
+    return CommitMessage(
         partition=first.partition,
         bucket=first.bucket,
         total_buckets=first.total_buckets,
-        deleted_files=tuple(e.file for e, _ in group),
-        new_files=tuple(f for m in new for f in m.new_files),
+        deleted_files=tuple(e.file for e in going),
     )
-    removed = {e.file.file_name: b64encode(rows.serialize()).decode() for e, rows in group}
-    return json.dumps({"files": encode_message(message), "removed": removed})
 
 
 def rewrite_function(store: TableStore) -> Callable[[str], str]:

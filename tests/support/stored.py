@@ -28,6 +28,7 @@ from tests.support.tables import fields
 
 T = Identifier("default", "t")
 Row = tuple[int, str]
+Placed = tuple[int, str, str, int]  # a row, the path of its file and its position there
 
 
 def create_table(warehouse: str, **options: str) -> Table:
@@ -76,3 +77,12 @@ def read(table: Table) -> list[Any]:
     """All rows of the latest version, sorted."""
     batches = [b for s in table.plan(table.latest_snapshot()).splits for b in read_split(table.store, s, ["k", "v"])]
     return sorted(tuple(row.values()) for batch in batches for row in batch.to_pylist())
+
+
+def placed_rows(table: Table) -> list[Placed]:
+    """The rows of the latest version and where they are."""
+    found: list[Placed] = []
+    for split in table.plan(table.latest_snapshot()).splits:
+        for batch in read_split(table.store, split, ["k", "v", "__paimon_file_path", "__paimon_row_index"]):
+            found += zip(*(c.to_pylist() for c in batch.columns), strict=True)
+    return found

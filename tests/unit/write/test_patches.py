@@ -25,19 +25,8 @@ from paimon_core.write.patches import Patches, PatchWriter, patch_function, patc
 from paimon_core.write.writer import open_changes_writer, written
 from paimon_sql.catalog.load import load_catalog
 from tests.support.faulty_io import Fault, FaultyIO
-from tests.support.stored import T, compact, create_table, insert, open_table
+from tests.support.stored import Placed, T, compact, create_table, insert, open_table, placed_rows
 from tests.support.tables import fields
-
-PLACED = ["k", "v", "__paimon_file_path", "__paimon_row_index"]
-Placed = tuple[int, str, str, int]
-
-
-def places(table: Table) -> list[Placed]:
-    found: list[Placed] = []
-    for split in table.plan(table.latest_snapshot()).splits:
-        for batch in read_split(table.store, split, PLACED):
-            found += zip(*(c.to_pylist() for c in batch.columns), strict=True)
-    return found
 
 
 def write_patches(table: Table, changed: dict[Placed, Any], column: str = "v") -> Patches:
@@ -89,14 +78,14 @@ def test_rows_change_where_they_are(
     table = create_table(str(warehouse), file__format=file_format, **keyed)
     for start in range(0, 10 * data.draw(st.integers(1, 3)), 10):
         insert(table, [(k, f"v{k}") for k in range(start, start + 10)])
-    model = {p[0]: p[1] for p in places(table)}
+    model = {p[0]: p[1] for p in placed_rows(table)}
     for step in range(3):
-        now = places(table)
+        now = placed_rows(table)
         tasks: list[dict[Placed, str]] = [{}, {}]
         for row in data.draw(st.lists(st.sampled_from(now), unique=True)):
             tasks[data.draw(st.integers(0, 1))][row] = model[row[0]] = f"{step}"
         update(table, *tasks)
-        rows = places(table)
+        rows = placed_rows(table)
         assert {p[0]: p[1] for p in rows} == model
         if bucket != "-1":  # whose rows are in an order
             assert by_file(rows) == by_file(now)
@@ -108,7 +97,7 @@ def test_metadata_is_that_of_the_rows(tmp_path: Path) -> None:
     table = create_table(str(tmp_path))
     insert(table, [(k, f"{k}") for k in range(10)])
     (before,) = live_files(table.store, table.latest_snapshot()).values()
-    rows = places(table)
+    rows = placed_rows(table)
     update(table, {rows[0]: "zz", rows[5]: None})
     (after,) = live_files(table.store, table.latest_snapshot()).values()
     assert after.file.file_name != before.file.file_name
@@ -131,15 +120,15 @@ def test_small_files_become_one(tmp_path: Path) -> None:
     table = create_table(str(tmp_path))
     for k in range(5):
         insert(table, [(k, "old")])
-    update(table, dict.fromkeys(places(table)[:4], "new"))
+    update(table, dict.fromkeys(placed_rows(table)[:4], "new"))
     assert sorted(e.file.row_count for e in live_files(table.store, table.latest_snapshot()).values()) == [1, 4]
-    assert sorted(p[:2] for p in places(table)) == [*((k, "new") for k in range(4)), (4, "old")]
+    assert sorted(p[:2] for p in placed_rows(table)) == [*((k, "new") for k in range(4)), (4, "old")]
 
 
 def test_files_from_before_a_column_came(tmp_path: Path) -> None:
     table = create_table(str(tmp_path))
     insert(table, [(1, "a"), (2, "b")])
-    rows = places(table)
+    rows = placed_rows(table)
     load_catalog({"warehouse": str(tmp_path)}).alter_table(T, [AddColumn(("w",), STRING)])
     table = open_table(str(tmp_path))
     update(table, {rows[1]: "new"}, column="w")
@@ -153,8 +142,8 @@ def test_files_outside_of_the_table(tmp_path: Path) -> None:
     options = {"data-file__external-paths": f"file://{outside}", "data-file__external-paths__strategy": "round-robin"}
     table = create_table(str(tmp_path / "wh"), **options)
     insert(table, [(1, "a"), (2, "b")])
-    update(table, {places(table)[0]: "new"})
-    assert [p[:2] for p in places(table)] == [(1, "new"), (2, "b")]
+    update(table, {placed_rows(table)[0]: "new"})
+    assert [p[:2] for p in placed_rows(table)] == [(1, "new"), (2, "b")]
     assert {p.parent for p in tmp_path.rglob("data-*")} == {outside / "bucket-0"}
     assert not list(tmp_path.rglob("*.arrow"))
 
@@ -163,7 +152,7 @@ def test_a_file_that_was_replaced_meanwhile(tmp_path: Path) -> None:
     table = create_table(str(tmp_path))
     insert(table, [(1, "a")])
     insert(table, [(2, "b")])
-    patches = write_patches(table, {places(table)[0]: "c"})
+    patches = write_patches(table, {placed_rows(table)[0]: "c"})
     compact(table)
     with pytest.raises(CommitConflictError, match=r"data-.*\.parquet were changed by another commit"):
         patch_tasks(table.store, table.latest_snapshot(), patches)
@@ -172,7 +161,7 @@ def test_a_file_that_was_replaced_meanwhile(tmp_path: Path) -> None:
 def test_a_row_has_one_new_value(tmp_path: Path) -> None:
     table = create_table(str(tmp_path))
     insert(table, [(1, "a")])
-    (row,) = places(table)
+    (row,) = placed_rows(table)
     before = stored_files(tmp_path)
     with pytest.raises(InvalidDataError, match="several source rows match one row"):
         update(table, {row: "b"}, {row: "c"})
@@ -186,7 +175,7 @@ def test_null_is_refused_where_the_column_is(tmp_path: Path) -> None:
     table = open_table(str(tmp_path))
     insert(table, [(1, "a")])
     with pytest.raises(InvalidDataError, match="'v' is NOT NULL"):
-        write_patches(table, {places(table)[0]: None})
+        write_patches(table, {placed_rows(table)[0]: None})
     assert not [n for n in stored_files(tmp_path) if n.endswith(".arrow")]
 
 
@@ -195,7 +184,7 @@ def test_faults_leave_the_table_as_it_was(tmp_path: Path, mode: Fault) -> None:
     """Each call to the storage by either kind of task fails once."""
     table = create_table(str(tmp_path))
     insert(table, [(1, "a"), (2, "b")])
-    rows, before = places(table), stored_files(tmp_path)
+    rows, before = placed_rows(table), stored_files(tmp_path)
 
     def attempt(io: FaultyIO) -> None:
         faulty = open_table(str(tmp_path), io)
@@ -212,7 +201,7 @@ def test_faults_leave_the_table_as_it_was(tmp_path: Path, mode: Fault) -> None:
     for moment in probe.moments(mode):
         with suppress(PaimonError, OSError, pa.ArrowException):
             attempt(FaultyIO(LocalFileIO(), moment, mode))
-        assert places(open_table(str(tmp_path))) == rows
+        assert placed_rows(open_table(str(tmp_path))) == rows
         assert stored_files(tmp_path) == before
 
 

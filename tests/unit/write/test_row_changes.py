@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 from paimon_core.commit.draft import CommitInfo
 from paimon_core.errors import CommitConflictError, CorruptFileError, InvalidDataError
 from paimon_core.options import DELETION_VECTORS
-from paimon_core.scan.read import read_split
 from paimon_core.spec.message import decode_message
 from paimon_core.table import Table
 from paimon_core.write.row_changes import (
@@ -24,18 +23,7 @@ from paimon_core.write.row_changes import (
     rewrites_of,
 )
 from paimon_core.write.writer import open_changes_writer
-from tests.support.stored import compact, create_table, insert, open_table
-
-PLACED = ["k", "v", "__paimon_file_path", "__paimon_row_index"]
-Placed = tuple[int, str, str, int]
-
-
-def places(table: Table) -> list[Placed]:
-    found: list[Placed] = []
-    for split in table.plan(table.latest_snapshot()).splits:
-        for batch in read_split(table.store, split, PLACED):
-            found += zip(*(c.to_pylist() for c in batch.columns), strict=True)
-    return found
+from tests.support.stored import Placed, compact, create_table, insert, open_table, placed_rows
 
 
 def change(table: Table, deleted: list[Placed], updated: list[Placed], *, once: bool = True) -> None:
@@ -76,7 +64,7 @@ def test_rows_change_as_in_a_list(tmp_path_factory: pytest.TempPathFactory, data
         insert(table, [(k, "old") for k in range(start, start + 10)])
         model |= dict.fromkeys(range(start, start + 10), "old")
     for _ in range(3):
-        now = places(table)
+        now = placed_rows(table)
         deleted = data.draw(st.lists(st.sampled_from(now), unique=True)) if now else []
         updated = [p for p in now if p not in deleted and data.draw(st.booleans())]
         change(table, deleted, updated)
@@ -84,43 +72,43 @@ def test_rows_change_as_in_a_list(tmp_path_factory: pytest.TempPathFactory, data
         model |= dict.fromkeys((p[0] for p in updated), "new")
         if data.draw(st.booleans()):
             compact(table)
-        assert {p[0]: p[1] for p in places(table)} == model
+        assert {p[0]: p[1] for p in placed_rows(table)} == model
     files = {p.name for p in Path(warehouse).rglob("data-*") if p.is_file()}
-    assert {Path(p[2]).name for p in places(table)} <= files
+    assert {Path(p[2]).name for p in placed_rows(table)} <= files
 
 
 def test_a_row_is_changed_by_one(tmp_path: Path) -> None:
     table = create_table(str(tmp_path))
     insert(table, [(1, "a"), (2, "b")])
-    row = places(table)[0]
+    row = placed_rows(table)[0]
     with pytest.raises(InvalidDataError, match="several source rows match one row"):
         change(table, [row], [row])
     with pytest.raises(InvalidDataError, match="several source rows match one row"):
         change(table, [row, row], [])
     change(table, [row, row], [], once=False)
-    assert [p[0] for p in places(table)] == [2]
+    assert [p[0] for p in placed_rows(table)] == [2]
 
 
 def test_a_file_that_was_replaced_meanwhile(tmp_path: Path) -> None:
     table = create_table(str(tmp_path))
     insert(table, [(1, "a")])
     insert(table, [(2, "b")])
-    before = places(table)
+    before = placed_rows(table)
     compact(table)
     with pytest.raises(CommitConflictError, match=r"data-.*\.parquet were changed by another commit"):
         change(open_table(str(tmp_path)), before[:1], [])
-    assert [p[0] for p in places(table)] == [1, 2]
+    assert [p[0] for p in placed_rows(table)] == [1, 2]
 
 
 def test_a_row_that_was_marked_meanwhile(tmp_path: Path) -> None:
     table = create_table(str(tmp_path), deletion_vectors__enabled="true")
     insert(table, [(1, "a"), (2, "b"), (3, "c")])
-    rows = places(table)
+    rows = placed_rows(table)
     change(table, [], rows[:1])
     with pytest.raises(CommitConflictError, match="were changed by another commit"):
         change(open_table(str(tmp_path)), [], rows[:2])
     change(open_table(str(tmp_path)), rows[1:2], [])
-    assert sorted(p[:2] for p in places(table)) == [(1, "new"), (3, "c")]
+    assert sorted(p[:2] for p in placed_rows(table)) == [(1, "new"), (3, "c")]
 
 
 def test_places_that_do_not_decode() -> None:
