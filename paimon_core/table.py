@@ -31,7 +31,7 @@ from paimon_core.spec.schema import TableSchema
 from paimon_core.spec.snapshot import CommitKind, Operation, Snapshot
 from paimon_core.spec.statistics import TableStatistics
 from paimon_core.store.features import check_writable
-from paimon_core.store.manifests import live_files, max_sequence_number
+from paimon_core.store.manifests import data_manifests, live_columns, max_sequence_number
 from paimon_core.store.option_changes import check_option_set
 from paimon_core.store.partitions import PartitionFilter
 from paimon_core.store.snapshots import latest_snapshot
@@ -121,9 +121,9 @@ class Table:
 
     def hides_rows(self) -> bool:
         """Whether the latest version has rows that queries see only when they are compacted."""
-        if not skips_level_0(self.store):
-            return False
-        return any(e.file.level == 0 for e in live_files(self.store, latest_snapshot(self.store)).values())
+        snapshot = latest_snapshot(self.store) if skips_level_0(self.store) else None
+        manifests = () if snapshot is None else data_manifests(self.store, snapshot)
+        return any((m.levels[rows] == 0).any() for m, rows in live_columns(self.store, manifests))
 
     def check_writable(self) -> None:
         """Raises `UnsupportedFeatureError` where rows cannot be committed: to be asked before they are written."""

@@ -18,9 +18,17 @@ from numpy.typing import NDArray
 
 from paimon_core.formats.arrow_types import STORED_TIME
 from paimon_core.formats.columns import fixed_array, fixed_values, validity
+from paimon_core.formats.parquet_footer import (
+    chunk_metadata,
+    column_chunks,
+    file_end,
+    read_footer,
+    row_groups,
+    schema_elements,
+)
 from paimon_core.formats.parquet_settings import leaves
 from paimon_core.formats.refooted import RefootedFile
-from paimon_core.formats.thrift import I32, Fields, decode, encode, expected_form
+from paimon_core.formats.thrift import I32, Fields, decode, expected_form
 
 _PARTS = np.dtype([("nanos", "<i8"), ("day", "<i4")])
 _EPOCH_DAY = 2_440_588  # 1970-01-01
@@ -28,7 +36,6 @@ _SECONDS_PER_DAY = 86_400
 _NANOS_PER_DAY = _SECONDS_PER_DAY * 10**9
 _MICROS_PER_DAY = _SECONDS_PER_DAY * 1_000_000
 _MOST_DAYS = 2**62 // _MICROS_PER_DAY
-_MAGIC = b"PAR1"
 # of a schema element the type and its length, of a chunk's metadata the type
 _TYPE, _LENGTH = 1, 2
 _INT96, _FIXED, _TWELVE = (I32, 3), (I32, 7), (I32, 12)
@@ -85,14 +92,10 @@ def _parts(column: pa.FixedSizeBinaryArray) -> tuple[NDArray[np.int64], NDArray[
 
 def with_bytes(source: pa.NativeFile) -> RefootedFile:
     """The file in which INT96 columns are of 12 bytes. Raises `ValueError`."""
-    size = source.size()
-    length = int.from_bytes(source.read_at(4, size - 8), "little")
-    start = size - 8 - length
-    if start < len(_MAGIC):
-        raise ValueError("its footer is longer than the file")
+    file, start = read_footer(source)
     with expected_form():
-        footer = _of_bytes(source.read_at(length, start))
-    return RefootedFile(source, start, footer + len(footer).to_bytes(4, "little") + _MAGIC)
+        _to_bytes(file)
+    return RefootedFile(source, start, file_end(file))
 
 
 class Int96Sink(io.RawIOBase):
@@ -121,9 +124,10 @@ class Int96Sink(io.RawIOBase):
 
     def release(self) -> None:
         held = bytes(self._held or b"")
-        length = int.from_bytes(held[-8:-4], "little")
-        footer = _of_int96(held[-8 - length : -8], self._leaves, self._count)
-        self._sink.write(held[: -8 - length] + footer + len(footer).to_bytes(4, "little") + _MAGIC)
+        start = len(held) - 8 - int.from_bytes(held[-8:-4], "little")
+        file = decode(held[start:])
+        _to_int96(file, self._leaves, self._count)
+        self._sink.write(held[:start] + file_end(file))
 
 
 def stored_leaves(schema: pa.Schema) -> tuple[list[int], int]:
@@ -138,37 +142,25 @@ def holds_stored_times(arrow: pa.DataType) -> bool:
     return bool(stored_leaves(pa.schema([("", arrow)]))[0])
 
 
-def _of_bytes(footer: bytes) -> bytes:
-    file = decode(footer)
-    for element in _elements(file):
+def _to_bytes(file: Fields) -> None:
+    for element in schema_elements(file):
         if element.get(_TYPE) == _INT96:
             element[_TYPE], element[_LENGTH] = _FIXED, _TWELVE
     for chunk in _chunks(file):
         if chunk[_TYPE] == _INT96:
             chunk[_TYPE] = _FIXED
-    return encode(file)
 
 
-def _of_int96(footer: bytes, leaves: frozenset[int], count: int) -> bytes:
-    file = decode(footer)
-    for place, element in enumerate(e for e in _elements(file) if _TYPE in e):
+def _to_int96(file: Fields, leaves: frozenset[int], count: int) -> None:
+    for place, element in enumerate(e for e in schema_elements(file) if _TYPE in e):
         if place in leaves:
             element[_TYPE] = _INT96
             del element[_LENGTH]
     for place, chunk in enumerate(_chunks(file)):
         if place % count in leaves:
             chunk[_TYPE] = _INT96
-    return encode(file)
-
-
-def _elements(file: Fields) -> list[Fields]:
-    """The elements of the schema."""
-    elements: list[Fields] = file[2][1].values
-    return elements
 
 
 def _chunks(file: Fields) -> Iterator[Fields]:
     """The metadata of all column chunks."""
-    for group in file[4][1].values:
-        for chunk in group[1][1].values:
-            yield chunk[3][1]
+    return (chunk_metadata(chunk) for group in row_groups(file) for chunk in column_chunks(group))

@@ -18,20 +18,31 @@ from paimon_core.formats.file_format import ReadRequest, WrittenFile
 from paimon_core.formats.input import read_errors
 from paimon_core.formats.output import MemoryOutput, OutputFile
 from paimon_core.formats.parquet import ParquetFileWriter, read_groups
+from paimon_core.formats.parquet_footer import (
+    CHUNKS,
+    MAGIC,
+    META,
+    bytes_at,
+    chunk_metadata,
+    column_chunks,
+    file_end,
+    read_footer,
+    row_groups,
+    schema_elements,
+)
 from paimon_core.formats.stats import merge_stats
 from paimon_core.formats.thrift import I32, I64, LIST, STRUCT, Fields, Items, decode, encode, expected_form
 from paimon_core.io.failure import on_failure
 from paimon_core.io.file_io import FileIO, storage_errors
 
 Change = Callable[[int, Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]
-_MAGIC = b"PAR1"
 _PIECE = 8 * 2**20  # bytes copied at once
 
 # fields of parquet.thrift
-_SCHEMA, _GROUPS, _ENCRYPTION = 2, 4, 8  # FileMetaData
+_ENCRYPTION = 8  # FileMetaData
 _NAME, _CHILDREN, _CONVERTED, _LOGICAL = 4, 5, 6, 10  # SchemaElement
-_CHUNKS, _GROUP_BYTES, _ROWS, _SORTED, _GROUP_START, _GROUP_STORED = 1, 2, 3, 4, 5, 6  # RowGroup
-_CHUNK_START, _META, _CRYPTO = 2, 3, 8  # ColumnChunk
+_GROUP_BYTES, _ROWS, _SORTED, _GROUP_START, _GROUP_STORED = 2, 3, 4, 5, 6  # RowGroup
+_CHUNK_START, _CRYPTO = 2, 8  # ColumnChunk
 _OFFSET_INDEX, _COLUMN_INDEX = (4, 5), (6, 7)  # ColumnChunk: where it is, and its length
 _PATH, _BYTES, _STORED, _DATA_PAGE, _INDEX_PAGE, _DICTIONARY, _BLOOM = 3, 6, 7, 9, 10, 11, 14  # ColumnMetaData
 _PAGES, _PAGE_PLACE = 1, 1  # OffsetIndex, PageLocation
@@ -49,17 +60,17 @@ def replace_columns(io: FileIO, request: ReadRequest, target: str, change: Chang
     """
     opened = io.arrow().open_input_file
     with read_errors("Parquet", request.path), opened(io.arrow_path(request.path)) as source, expected_form():
-        file = _footer(source)
-        if not _groups(file) or _ENCRYPTION in file or not all(map(_is_plain, _groups(file))):
+        file, _ = read_footer(source)
+        if not row_groups(file) or _ENCRYPTION in file or not all(map(_is_plain, row_groups(file))):
             return None
-        starts = accumulate((g[_ROWS][1] for g in _groups(file)), initial=0)
+        starts = accumulate((g[_ROWS][1] for g in row_groups(file)), initial=0)
         groups = zip(starts, read_groups(io, request), strict=False)
         parts = (_new_part(change(start, rows), request) for start, rows in groups)
         first = next(parts)
         if not _is_alike(file, first):
             return None
         with storage_errors("write", target):
-            return _write(io, target, _Source(source, file), chain([first], parts))
+            return _write(OutputFile(io, target), source, file, chain([first], parts))
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,35 +82,27 @@ class _Part:
     written: WrittenFile
 
 
-@dataclass(frozen=True, slots=True)
-class _Source:
-    """A file to take chunks from."""
-
-    file: pa.NativeFile
-    footer: Fields
-
-
 def _new_part(rows: Iterator[pa.RecordBatch], request: ReadRequest) -> _Part:
     output = MemoryOutput()
     writer = ParquetFileWriter(output, request.fields, request.options)
     writer.write(pa.Table.from_batches(rows, arrow_schema(request.fields)))
     written = writer.close()
-    return _Part(output.content, _footer(pa.BufferReader(output.content)), written)
+    footer, _ = read_footer(pa.BufferReader(output.content))
+    return _Part(output.content, footer, written)
 
 
-def _write(io: FileIO, target: str, source: _Source, parts: Iterator[_Part]) -> WrittenFile:
-    output = OutputFile(io, target)
+def _write(output: OutputFile, source: pa.NativeFile, file: Fields, parts: Iterator[_Part]) -> WrittenFile:
     with on_failure(output.abort):
         splice = _Splice(output.sink)
         written = []
-        for group, part in zip(_groups(source.footer), parts, strict=True):
+        for group, part in zip(row_groups(file), parts, strict=True):
             splice.add_group(group, source, part)
             written.append(part.written)
-        splice.finish(source.footer)
+        splice.finish(file)
         size = output.finish()
     names = written[0].stats
     stats = {n: merge_stats((w.stats[n], w.row_count) for w in written) for n in names}
-    return WrittenFile(target, size, sum(w.row_count for w in written), stats)
+    return WrittenFile(output.path, size, sum(w.row_count for w in written), stats)
 
 
 @dataclass(slots=True)
@@ -111,19 +114,19 @@ class _Splice:
     indexes: list[tuple[Fields, tuple[int, int], bytes]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        self._add(_MAGIC)
+        self._add(MAGIC)
 
-    def add_group(self, group: Fields, old: _Source, part: _Part) -> None:
-        """Add a row group: the chunks of the part, and those that the old file alone has."""
-        new_source = pa.BufferReader(part.content)
-        new = {_path(c): c for c in _chunks(_groups(part.footer)[0])}
+    def add_group(self, group: Fields, source: pa.NativeFile, part: _Part) -> None:
+        """Add a row group: the chunks of the part, and those that the source alone has."""
+        of_part = pa.BufferReader(part.content)
+        new = {_path(c): c for c in column_chunks(row_groups(part.footer)[0])}
         start, chunks = self.place, []
-        for chunk in _chunks(group):
+        for chunk in column_chunks(group):
             replaced = new.get(_path(chunk))
-            self._add_chunk(old.file, chunk) if replaced is None else self._add_chunk(new_source, replaced)
             chunks.append(chunk if replaced is None else replaced)
-        metas = [_meta(c) for c in chunks]
-        group[_CHUNKS] = LIST, Items((STRUCT,), chunks)
+            self._add_chunk(source if replaced is None else of_part, chunks[-1])
+        metas = [chunk_metadata(c) for c in chunks]
+        group[CHUNKS] = LIST, Items((STRUCT,), chunks)
         group[_GROUP_BYTES] = I64, sum(m[_BYTES][1] for m in metas)
         group[_GROUP_STORED] = I64, sum(m[_STORED][1] for m in metas)
         group[_GROUP_START] = I64, start
@@ -137,19 +140,18 @@ class _Splice:
                     chunk[place[0]] = I64, self.place
                     chunk[place[1]] = I32, len(content)
                     self._add(content)
-        content = encode(footer)
-        self._add(content + len(content).to_bytes(4, "little") + _MAGIC)
+        self._add(file_end(footer))
 
     def _add_chunk(self, source: pa.NativeFile, chunk: Fields) -> None:
-        start, end = _extent(_meta(chunk))
+        start, end = _extent(chunk_metadata(chunk))
         step = self.place - start
         for kind in (_COLUMN_INDEX, _OFFSET_INDEX):
             if kind[0] in chunk:
-                content = _bytes_at(source, chunk[kind[0]][1], chunk[kind[1]][1])
+                content = bytes_at(source, chunk[kind[0]][1], chunk[kind[1]][1])
                 self.indexes.append((chunk, kind, _moved_pages(content, step) if kind == _OFFSET_INDEX else content))
         for place in range(start, end, _PIECE):
-            self._add(_bytes_at(source, place, min(_PIECE, end - place)))
-        meta = _meta(chunk)
+            self._add(bytes_at(source, place, min(_PIECE, end - place)))
+        meta = chunk_metadata(chunk)
         for fields, place in ((chunk, _CHUNK_START), (meta, _DATA_PAGE), (meta, _DICTIONARY)):
             if place in fields and fields[place][1]:  # 0 says nothing
                 fields[place] = I64, fields[place][1] + step
@@ -166,43 +168,14 @@ def _moved_pages(offset_index: bytes, step: int) -> bytes:
     return encode(index)
 
 
-def _footer(source: pa.NativeFile) -> Fields:
-    """The metadata of a file. Raises `ValueError`."""
-    size = source.size()
-    length = int.from_bytes(_bytes_at(source, size - 8, 4), "little")
-    return decode(_bytes_at(source, size - 8 - length, length))
-
-
-def _bytes_at(source: pa.NativeFile, start: int, length: int) -> bytes:
-    """Bytes behind the first of a file. Raises `ValueError` where it has not that many."""
-    if start < len(_MAGIC) or length < 0 or start + length > source.size():
-        raise ValueError("it names places that it has not")
-    return bytes(source.read_at(length, start))
-
-
-def _groups(file: Fields) -> list[Fields]:
-    groups: list[Fields] = file[_GROUPS][1].values
-    return groups
-
-
-def _chunks(group: Fields) -> list[Fields]:
-    chunks: list[Fields] = group[_CHUNKS][1].values
-    return chunks
-
-
-def _meta(chunk: Fields) -> Fields:
-    meta: Fields = chunk[_META][1]
-    return meta
-
-
 def _path(chunk: Fields) -> tuple[bytes, ...]:
-    return tuple(_meta(chunk)[_PATH][1].values)
+    return tuple(chunk_metadata(chunk)[_PATH][1].values)
 
 
 def _is_plain(group: Fields) -> bool:
     """Whether a row group has rows, and chunks have pages and nothing else."""
-    chunks = _chunks(group)
-    whole = all(_META in c and _CRYPTO not in c and not _meta(c).keys() & {_BLOOM, _INDEX_PAGE} for c in chunks)
+    chunks = column_chunks(group)
+    whole = all(META in c and _CRYPTO not in c and not chunk_metadata(c).keys() & {_BLOOM, _INDEX_PAGE} for c in chunks)
     return whole and bool(group[_ROWS][1])
 
 
@@ -218,12 +191,12 @@ def _is_alike(file: Fields, part: _Part) -> bool:
     """Whether a file has the columns of a part, of the same types."""
     old, new = _columns(file), _columns(part.footer)
     same = all(name in old and list(map(_type, old[name])) == list(map(_type, new[name])) for name in new)
-    return same and all(map(_is_plain, _groups(part.footer)))
+    return same and all(map(_is_plain, row_groups(part.footer)))
 
 
 def _columns(file: Fields) -> dict[bytes, list[Fields]]:
     """The elements of the schema by the column that they are of."""
-    elements = iter(file[_SCHEMA][1].values)
+    elements = iter(schema_elements(file))
     root = next(elements)
     columns: dict[bytes, list[Fields]] = {}
     for _ in range(root[_CHILDREN][1]):

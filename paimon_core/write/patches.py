@@ -13,6 +13,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
+from itertools import groupby
+from operator import itemgetter
 
 import numpy as np
 import pyarrow as pa
@@ -26,7 +28,6 @@ from paimon_core.formats.output import OutputFile
 from paimon_core.formats.parquet_splice import replace_columns
 from paimon_core.formats.registry import file_ending, format_name
 from paimon_core.formats.stats import STATS_DENSE_STORE, column_modes, value_stats
-from paimon_core.io.failure import on_failure
 from paimon_core.lsm.rows import concat_batches
 from paimon_core.options import BUCKET, DATA_FILE_PREFIX, DELETION_VECTORS, FILE_FORMAT
 from paimon_core.spec.deletion_vector import Positions
@@ -35,7 +36,6 @@ from paimon_core.spec.message import CommitMessage, decode_message, encode_messa
 from paimon_core.spec.paths import data_file_path
 from paimon_core.spec.snapshot import Snapshot
 from paimon_core.spec.stats import UNKNOWN
-from paimon_core.store.bucket_files import BucketFiles
 from paimon_core.store.column_stats import value_stats as known_stats
 from paimon_core.store.external_paths import external_path
 from paimon_core.store.index_files import Bucket
@@ -43,9 +43,8 @@ from paimon_core.store.row_tracking import tracking_fields
 from paimon_core.store.table_store import TableStore
 from paimon_core.store.time_forms import as_stored_times
 from paimon_core.write.clock import wall_clock
-from paimon_core.write.data_files import DataFileWriter, FileRole
 from paimon_core.write.new_paths import NewPaths
-from paimon_core.write.row_changes import changed_entries, parts_of, rewritten_bytes, without_files
+from paimon_core.write.row_changes import changed_entries, parts_of, rewritten_bytes, rewritten_files, without_files
 from paimon_core.write.rows import SEVERAL_MATCHES, conform_fields
 
 _MOST_WAITING = 64 * 2**20  # bytes of new values in memory
@@ -79,13 +78,13 @@ class Patches:
         return {patch for places in self.places.values() for patch, _ in places}
 
     @staticmethod
-    def merged(parts: Iterable[Mapping[str, Iterable[Sequence[object]]]]) -> Patches:
+    def merged(parts: Iterable[Mapping[str, Places]]) -> Patches:
         """Those of all tasks, as their JSON has them."""
         result = Patches()
         for part in parts:
             for path, places in part.items():
                 for patch, batch in places:
-                    result.add(path, str(patch), int(str(batch)))
+                    result.add(path, patch, batch)
         return result
 
 
@@ -182,10 +181,13 @@ def _patch(store: TableStore, columns: tuple[str, ...], task: str) -> str:
     node, store = json.loads(task), as_stored_times(store)
     message = decode_message(node["files"])
     bucket = _Bucket(store, store.bucket_dir(message.partition, message.bucket), columns)
-    changes = {f.file_name: bucket.changes(f, node["patches"][f.file_name]) for f in message.deleted_files}
-    spliced = bucket.spliced(message.deleted_files[0], *changes.values()) if len(changes) == 1 else None
-    new = bucket.rewritten(message.deleted_files, changes) if spliced is None else (spliced,)
-    return encode_message(replace(message, new_files=new))
+    changes = {name: bucket.changes(places) for name, places in node["patches"].items()}
+    if len(message.deleted_files) == 1:
+        (file,) = message.deleted_files
+        spliced = bucket.spliced(file, changes[file.file_name])
+        if spliced is not None:
+            return encode_message(replace(message, new_files=(spliced,)))
+    return encode_message(rewritten_files(store, message, lambda file, rows: changes[file.file_name].apply(0, rows)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,12 +210,13 @@ class _Bucket:
     directory: str
     columns: tuple[str, ...]
 
-    def changes(self, file: DataFileMeta, places: Places) -> _Changes:
+    def changes(self, places: Places) -> _Changes:
         """The new values of a file's rows. Raises `InvalidDataError` where a row has two."""
         batches = []
-        for patch, number in places:
+        for patch, group in groupby(places, key=itemgetter(0)):
             with read_errors("Arrow", patch), self._open(patch) as source:
-                batches.append(pa.ipc.open_file(source).get_batch(number))
+                file = pa.ipc.open_file(source)
+                batches += [file.get_batch(number) for _, number in group]
         rows = concat_batches(batches)
         positions = fixed_values(rows.column(ROW_INDEX), np.int64)
         order = np.argsort(positions, kind="stable")
@@ -256,15 +259,3 @@ class _Bucket:
             creation_time=wall_clock(),
             external_path=external_path(self.store, written.path),
         )
-
-    def rewritten(self, files: Sequence[DataFileMeta], changes: Mapping[str, _Changes]) -> tuple[DataFileMeta, ...]:
-        """The rows of files in new ones, all columns of them."""
-        start = min(f.min_sequence_number for f in files)
-        writer = DataFileWriter(self.store, self.directory, FileRole(sequence_start=start))
-        reader = BucketFiles(self.store, self.directory, self.store.schema.fields)
-        with on_failure(writer.abort):
-            for file in files:
-                for batch in changes[file.file_name].apply(0, reader.read([file])):
-                    writer.write(batch)
-            writer.roll()
-        return tuple(writer.finished)

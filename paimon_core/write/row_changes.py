@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from base64 import b64decode, b64encode
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TypeVar
@@ -41,6 +41,7 @@ from paimon_core.write.deletion import delete_rows, vectors_of
 from paimon_core.write.rows import SEVERAL_MATCHES
 
 T = TypeVar("T")
+Left = Callable[[DataFileMeta, Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]
 _TASKS_PER_FILE = 4  # side by side they take less time than one task that writes a whole file
 
 
@@ -270,21 +271,29 @@ def merged_removals(parts: Iterable[Removed], once: bool) -> Removed:
 
 def _rewrite(store: TableStore, task: str) -> str:
     node, store = json.loads(task), as_stored_times(store)
-    message = decode_message(node["files"])
     removed = {name: BitMap64.deserialize(b64decode(text)) for name, text in node["removed"].items()}
+
+    def left(file: DataFileMeta, rows: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        gone = removed[file.file_name]
+        return without_rows(rows, _numbers(gone)) if len(gone) < file.row_count else iter(())
+
+    return encode_message(rewritten_files(store, decode_message(node["files"]), left))
+
+
+def rewritten_files(store: TableStore, message: CommitMessage, left: Left) -> CommitMessage:
+    """The message with new files, of what is `left` of the rows of each file that goes, and of the rows of new ones."""
     directory = store.bucket_dir(message.partition, message.bucket)
     start = min(f.min_sequence_number for f in message.deleted_files)
     writer = DataFileWriter(store, directory, FileRole(sequence_start=start, columns=rewritten_columns(store)))
     reader = BucketFiles(store, directory, (*store.schema.fields, *tracking_fields(store)))
     with on_failure(writer.abort):
         for file in message.deleted_files:
-            gone = removed[file.file_name]
-            for batch in without_rows(reader.read([file]), _numbers(gone)) if len(gone) < file.row_count else ():
+            for batch in left(file, reader.read([file])):
                 writer.write(batch)
         for batch in reader.read_as_written(message.new_files):
             writer.write(batch)
         writer.roll()
-    return encode_message(replace(message, new_files=tuple(writer.finished)))
+    return replace(message, new_files=tuple(writer.finished))
 
 
 def _numbers(rows: BitMap64) -> Positions:

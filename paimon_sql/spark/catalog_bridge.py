@@ -179,7 +179,9 @@ class SparkCatalog(NoViews):
                 return GlobalTable(self.jvm, self.session, self.catalog, name)
             ours = self._dotted(namespace, name) or self.named(namespace, name)
             settings, given = self.session.table_options(self.catalog_name, ours), statement_options(context)
-            options = overridden(without_version(settings) if is_written(context) else settings, given)
+            if says_version(settings) and is_written(context):
+                settings = without_version(settings)
+            options = overridden(settings, given)
             ours = ours.on_branch(options.pop(BRANCH_OPTION, None))
             table = self._table(ours, options)
             if is_format_table(table.schema.options):

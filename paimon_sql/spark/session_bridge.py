@@ -76,7 +76,7 @@ class SessionBridge:
 
     def tells_case(self) -> bool:
         """Whether `id` and `ID` are two columns."""
-        return bool(self.session.sessionState().conf().caseSensitiveAnalysis())
+        return bool(self._conf.caseSensitiveAnalysis())
 
     @property
     def known_as(self) -> Callable[[str], str]:
