@@ -64,8 +64,8 @@ def _delta(data: bytes, place: int) -> tuple[Numbers, int]:
     deltas = np.full(max(count - 1, 0), abs(first), dtype=np.uint64)
     if code:
         deltas[1:], at = _packed(data, at, _width(code), count - 2)
-    steps = np.cumsum(deltas).astype(np.int64) * (-1 if first < 0 else 1)
-    return np.concatenate([np.array([base]), base + steps]).astype(np.uint64), at
+    start, steps = np.array([base], dtype=np.uint64), np.cumsum(deltas)  # modulo 2**64: negative numbers come as large
+    return np.concatenate([start, start - steps if first < 0 else start + steps]), at
 
 
 def _packed(data: bytes, start: int, width: int, count: int) -> tuple[Numbers, int]:

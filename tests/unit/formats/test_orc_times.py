@@ -85,6 +85,8 @@ RUNS = {
         *range(2040, 2200, 10),
     ],
     "c609 0202 2242 4246": [2, 3, 5, 7, 11, 13, 17, 19, 23, 29],
+    # not there, but as writers do for negative numbers
+    "c003 f8ff ffff ffff ffff ff01 04": [2**64 - 8, 2**64 - 6, 2**64 - 4, 2**64 - 2],
 }
 
 
