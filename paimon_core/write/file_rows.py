@@ -6,8 +6,8 @@ import numpy as np
 import pyarrow as pa
 
 from paimon_core.formats.arrow_types import VALUE_KIND, arrow_schema
-from paimon_core.formats.columns import int64_array
-from paimon_core.lsm.engines.registry import MergeEngine
+from paimon_core.formats.columns import fixed_values, int64_array
+from paimon_core.lsm.engines.registry import MergeEngine, with_counts
 from paimon_core.store.bucket_files import file_fields
 from paimon_core.store.table_store import TableStore
 from paimon_core.write.row_kinds import with_row_kinds
@@ -26,6 +26,7 @@ class FileRows:
         """The rows that count. Raises `InvalidDataError`; see `with_row_kinds` and `conform`."""
         batch = with_row_kinds(batch, self._options, self._engine)
         rows = conform(batch, self._schema)
+        rows = with_counts(self._engine, rows, fixed_values(batch.column(VALUE_KIND), np.int8))
         keys = [rows.column(n) for n in self._schema.trimmed_primary_keys]
         numbers = np.arange(self._next_sequence, self._next_sequence + rows.num_rows, dtype=np.int64)
         self._next_sequence += rows.num_rows

@@ -159,6 +159,11 @@ def aggregate(rows: Sequence[Row], functions: Mapping[str, Function], remove_on_
     return (DELETE if removed else INSERT), state
 
 
+def counted(rows: Sequence[Row], column: str) -> int:
+    """`count`: the values that rows add, less those that rows take back."""
+    return sum(-1 if retracts(kind) else 1 for kind, values in rows if values[column] is not None)
+
+
 @dataclass
 class PartialUpdate:
     """`groups`: columns that order, and those they protect; `functions` of protected columns that have one."""

@@ -14,6 +14,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from paimon_core.errors import InvalidOptionError
+from paimon_core.formats.columns import fixed_array
 from paimon_core.lsm.engines.aggregation import Aggregation
 from paimon_core.lsm.engines.deduplicate import deduplicate
 from paimon_core.lsm.engines.first_row import first_row, refuse_delete
@@ -21,10 +22,12 @@ from paimon_core.lsm.engines.partial_update import PartialUpdate
 from paimon_core.lsm.engines.sequence_groups import SequenceGroup
 from paimon_core.lsm.functions.field_options import DEFAULT_FUNCTION, FIELDS_PREFIX, FUNCTION_SUFFIX, FieldOptions
 from paimon_core.lsm.functions.registry import (
+    COUNT,
     LAST_NON_NULL_VALUE,
     LAST_VALUE,
     PRIMARY_KEY,
     FieldFunction,
+    counted,
     field_function,
 )
 from paimon_core.lsm.rows import ROW_DELETE, KeyedRows, is_retract
@@ -80,6 +83,18 @@ def check_kinds(engine: MergeEngine, rows: pa.RecordBatch, kinds: NDArray[np.int
         refuse_delete()
 
 
+def with_counts(engine: MergeEngine, rows: pa.RecordBatch, kinds: NDArray[np.int8]) -> pa.RecordBatch:
+    """Rows to be written with what files hold of the columns that are counted. `rows` have the kinds."""
+    if not isinstance(engine, Aggregation | PartialUpdate):
+        return rows
+    removes = isinstance(engine, Aggregation) and engine.remove_on_delete
+    removed = fixed_array((kinds == ROW_DELETE) & removes, pa.bool_())  # rows that follow such a delete count from 0
+    for name in (n for n, f in engine.functions.items() if f.name == COUNT):
+        index = rows.schema.get_field_index(name)
+        rows = rows.set_column(index, rows.schema.field(index), counted(rows.column(index), removed))
+    return rows
+
+
 def _deduplicate(schema: TableSchema, options: TableOptions) -> MergeEngine:
     return partial(deduplicate, ignore_delete=options[IGNORE_DELETE])
 
@@ -118,7 +133,10 @@ def _partial_update(schema: TableSchema, options: TableOptions) -> PartialUpdate
         ignore_delete=options[IGNORE_DELETE],
         remove_on_delete=options[PARTIAL_UPDATE_REMOVE_ON_DELETE],
     )
+    counts = any(f.name == COUNT for f in engine.functions.values())
     conflicts = (
+        # only a merge knows which deletes remove the row, and files hold counts
+        (counts and any(g.removes for g in groups), COUNT, PARTIAL_UPDATE_REMOVE_ON_GROUP.key),
         (engine.ignore_delete and engine.remove_on_delete, IGNORE_DELETE.key, PARTIAL_UPDATE_REMOVE_ON_DELETE.key),
         (
             engine.ignore_delete and bool(options[PARTIAL_UPDATE_REMOVE_ON_GROUP]),

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from paimon_core.errors import InvalidOptionError, MergeRefusedError
 from paimon_core.lsm.functions import nested, numbers, picks, sketches, texts
@@ -29,9 +30,11 @@ from paimon_core.spec.types import (
 
 Kernel = Callable[[pa.Array, Steps], pa.Array]
 _INTEGERS = frozenset((Kind.TINYINT, Kind.SMALLINT, Kind.INT, Kind.BIGINT))
+_COUNTS = frozenset((Kind.INT, Kind.BIGINT))
 _UNORDERED = NESTED_KINDS | {Kind.BOOLEAN}  # which Java does not compare
 _NUMBERS = _INTEGERS | {Kind.FLOAT, Kind.DOUBLE, Kind.DECIMAL}
 PRIMARY_KEY, LAST_VALUE, LAST_NON_NULL_VALUE = "primary-key", "last_value", "last_non_null_value"
+COUNT = "count"  # writers store 1 for a value and 0 for NULL (`counted`), so that merging adds
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,9 +84,8 @@ def field_function(field: DataField, name: str, options: FieldOptions) -> FieldF
     """The function of a column. Raises `InvalidOptionError` for an unknown one and for a type it does not take."""
     definition = FUNCTIONS.get(name)
     if definition is None:
-        hint = " Count with 'sum' over a column of ones." if name == "count" else ""
         raise InvalidOptionError(
-            f"Column {field.name!r} cannot be aggregated by {name!r}: there is no such aggregate function.{hint} "
+            f"Column {field.name!r} cannot be aggregated by {name!r}: there is no such aggregate function. "
             f"Known are {', '.join(FUNCTIONS)}."
         )
     if not definition.takes(field.type):
@@ -98,6 +100,11 @@ def field_function(field: DataField, name: str, options: FieldOptions) -> FieldF
         retracts=definition.retracts,
         ignore_retract=options.flag("ignore-retract"),
     )
+
+
+def counted(column: pa.Array, removed: pa.Array) -> pa.Array:
+    """What files hold of a column that is counted: 1 for a value, 0 for NULL and for rows that `removed` marks."""
+    return pc.and_not(column.is_valid(), removed).cast(column.type)
 
 
 def plain_function(name: str, column: str) -> FieldFunction:
@@ -207,6 +214,7 @@ FUNCTIONS: Mapping[str, _Definition] = MappingProxyType(
         "bool_and": _boolean(picks.smallest),
         "bool_or": _boolean(picks.largest),
         "collect": _Definition(_collect, lambda t: t.kind is Kind.ARRAY, "ARRAY", retracts=True),
+        COUNT: _Definition(_fixed(numbers.total), lambda t: t.kind in _COUNTS, "INT and BIGINT", retracts=True),
         "first_non_null_value": _Definition(_fixed(picks.first_non_null_value)),
         "first_not_null_value": _Definition(_fixed(picks.first_non_null_value)),
         "first_value": _Definition(_fixed(picks.first_value)),

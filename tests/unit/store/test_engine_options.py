@@ -38,7 +38,7 @@ def aggregate(column: str, function: str, **more: str) -> dict[str, str]:
     ("options", "says"),
     [
         (aggregate("n", "summe"), "'summe'.*Known are.*listagg"),
-        (aggregate("n", "count"), "'sum' over a column of ones"),
+        (aggregate("t", "count"), "'t' of type STRING.*'count'.*INT and BIGINT"),
         (aggregate("t", "sum"), "'t' of type STRING.*'sum'.*numbers"),
         (aggregate("b", "product"), "numbers"),
         (aggregate("list", "max"), "compare"),
@@ -99,6 +99,11 @@ def test_aggregation(options: dict[str, str], says: str) -> None:
             "conflict",
         ),
         ({"fields.n.sequence-group": "t", **aggregate("t", "sum")}, "'t' of type STRING"),
+        (
+            {"fields.m.sequence-group": "n", "partial-update.remove-record-on-sequence-group": "m"}
+            | aggregate("n", "count"),
+            "'count'.*remove-record-on-sequence-group.*conflict",
+        ),
     ],
 )
 def test_partial_update(options: dict[str, str], says: str) -> None:
@@ -137,6 +142,7 @@ def test_what_goes_together_is_taken() -> None:
 
 
 def test_functions_that_there_are_not() -> None:
-    with pytest.raises(InvalidOptionError, match="count"):
-        create("aggregation", aggregate("n", "count"))
+    with pytest.raises(InvalidOptionError, match="avg.*Known are.*count"):
+        create("aggregation", aggregate("n", "avg"))
+    create("aggregation", aggregate("n", "count"))
     create("aggregation", aggregate("bytes", "rbm64"))

@@ -45,6 +45,19 @@ def grouped(rows: Sequence[Row]) -> Row:
     return PartialUpdate(NAMES, [(("g",), ("a", "b"))], {"b": FUNCTIONS["sum"]()}).merge(rows)
 
 
+def counted(rows: Sequence[Row]) -> Row:
+    """As `aggregated`, with the values of a and b counted."""
+    kind, values = aggregated(rows)
+    return kind, values | {c: models.counted(rows, c) for c in "ab"}
+
+
+def counted_in_group(rows: Sequence[Row]) -> Row:
+    """As `grouped`, with the values of b counted that come with one of g; none yet: as many as the only row has."""
+    kind, values = grouped(rows)
+    known = rows if len(rows) == 1 else [r for r in rows if r[1]["g"] is not None]
+    return kind, values | {"b": models.counted(known, "b") if known else None}
+
+
 def newest_by_sequence(rows: Sequence[Row]) -> Row:
     """`sequence.field` = a, b in descending order, NULL the oldest."""
     place = range(len(rows))
@@ -62,6 +75,14 @@ ENGINES: Mapping[str, tuple[Mapping[str, str], Callable[[Sequence[Row]], Row | N
     "sequence-group": (
         {"merge-engine": "partial-update", "fields.g.sequence-group": "a,b"} | function_options(b="sum"),
         grouped,
+    ),
+    "count": (
+        {"merge-engine": "aggregation"} | function_options(g="sum", a="count", b="count", t="listagg"),
+        counted,
+    ),
+    "count in a sequence group": (
+        {"merge-engine": "partial-update", "fields.g.sequence-group": "a,b"} | function_options(b="count"),
+        counted_in_group,
     ),
     "sequence": ({"sequence.field": "a,b", "sequence.field.sort-order": "descending"}, newest_by_sequence),
 }
@@ -146,6 +167,33 @@ def test_deletes_take_back_remove_and_are_ignored(tmp_path: Path) -> None:
     assert left(merge_engine="first-row", first_row__ignore_delete="true") == rows
     assert left(deduplicate__ignore_delete="true") == rows
     assert left() == rows[1:]
+
+
+counted_rows = st.tuples(st.integers(0, 2), st.sampled_from([0, 0, 0, 2, 1, 3]), small)
+
+
+@settings(max_examples=20, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.lists(st.lists(counted_rows, max_size=6), max_size=5), st.booleans(), st.booleans())
+def test_counts_take_back_what_deletes_say(tmp_path: Path, files: list[Any], removes: bool, full: bool) -> None:
+    """In any order and files; with `remove-record-on-delete` a delete ends the row, and the next one counts anew."""
+    options = {"merge-engine": "aggregation", "aggregation.remove-record-on-delete": str(removes)}
+    store = store_of(tmp_path, options | function_options(a="count"))
+    live: Live = {}
+    history: dict[int, list[Row]] = {}
+    for number, rows in enumerate(files):
+        written = []
+        for key, kind, value in rows:
+            if not models.retracts(kind) or key in history:  # there is something to take back
+                written.append((key, kind, value))
+                history.setdefault(key, []).append((kind, {"a": value}))
+                if removes and kind == 3:
+                    del history[key]
+        given = [(k, None, v, None, None) for k, _, v in written]
+        live = files_of(write(store, given, 100 * number, [kind for _, kind, _ in written]), live)
+        if number % 2:
+            live = compacted(store, live, full)
+    expected = [(k, models.counted(r, "a")) for k, r in sorted(history.items())]
+    assert read_rows(store, live, ["k", "a"]) == expected
 
 
 @pytest.mark.parametrize(
