@@ -20,7 +20,8 @@ PaimonError
 ├── DatabaseNotEmptyError
 ├── CorruptFileError                       a file whose content is not what its name says
 │   └── UnsupportedVersionError            written by a newer version of the format
-├── StorageError (OSError)                 the storage refused or failed, the disk is full, …
+├── StorageError (OSError)                 the storage failed: what was asked may have happened or not
+│   └── StorageRefusedError                no permission, no space, read-only: nothing was changed
 ├── UnsafeStorageError                     the storage cannot publish atomically and no lock was given
 ├── CommitConflictError                    another commit changed what this one is based on
 └── CommitUnknownError                     the publish call failed and its outcome could not be established
@@ -144,6 +145,10 @@ class UnsupportedVersionError(CorruptFileError):
 
 class StorageError(PaimonError, OSError):
     """The storage refused or failed."""
+
+
+class StorageRefusedError(StorageError):
+    """The storage refused: what was asked did not happen, and asking again soon does not help."""
 
 
 class UnsafeStorageError(PaimonError):

@@ -30,6 +30,7 @@ from paimon_core.errors import (
     PaimonError,
     SchemaNotFoundError,
     StorageError,
+    StorageRefusedError,
     UnsupportedFeatureError,
 )
 from paimon_core.options import (
@@ -176,15 +177,31 @@ def _commit_change(store: TableStore, change: Change, info: CommitInfo, publishe
 
 
 def _publish(store: TableStore, draft: Draft, publisher: Publisher) -> Outcome | None:
-    """None where the outcome is not known. Any other error means that nothing is visible."""
+    """None where the outcome is not known. Any error means that nothing is visible."""
     try:
         return publisher.publish(store.paths.snapshot(draft.snapshot.id), encode_snapshot(draft.snapshot))
     except CommitUnknownError as error:
         _LOG.warning("%s", error)
         return None
+    except StorageRefusedError:
+        if not _is_absent(store, draft):  # a client that asked twice, of which the first time worked
+            return None
+        delete_manifests(store, draft.written)
+        raise
     except PaimonError:
         delete_manifests(store, draft.written)
         raise
+
+
+def _is_absent(store: TableStore, draft: Draft) -> bool:
+    """Whether it is certain that a draft is not visible."""
+    try:
+        if not store.io.exists(store.paths.snapshot(draft.snapshot.id)):
+            return True
+        found = find_snapshot(store, draft.snapshot.id)
+    except (StorageError, CorruptFileError):
+        return False
+    return found is None or found.uuid != draft.snapshot.uuid
 
 
 def _settle(store: TableStore, drafts: list[Draft], outcome: Outcome | None = None) -> Snapshot | None:

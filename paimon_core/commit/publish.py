@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import Protocol
 
-from paimon_core.errors import CommitUnknownError, UnsafeStorageError
+from paimon_core.errors import CommitUnknownError, StorageRefusedError, UnsafeStorageError
 from paimon_core.io.file_io import FileIO
 
 
@@ -31,8 +31,8 @@ class Publisher(Protocol):
     def publish(self, path: str, data: bytes) -> Outcome:
         """Publish `data` as `path`; LOST_RACE where the name is taken.
 
-        Raises `CommitUnknownError` where the call failed and the file may or may not be visible, `UnsafeStorageError`
-        where the storage cannot promise a single winner (nothing is visible then).
+        Raises `CommitUnknownError` where the call failed and the file may or may not be visible; `StorageRefusedError`
+        where the storage says that it is not, `UnsafeStorageError` where it cannot promise a single winner.
         """
 
 
@@ -125,6 +125,12 @@ def _outcome(created: bool) -> Outcome:
 def _unknown_outcome(path: str) -> Iterator[None]:
     try:
         yield
+    except StorageRefusedError:
+        raise
+    except FileNotFoundError as error:
+        raise StorageRefusedError(
+            f"Cannot create {path}: its bucket or folder is not there. If the table was dropped, create it again."
+        ) from error
     except OSError as error:
         raise CommitUnknownError(
             f"Whether {path} was published is not known: {error} Read the table's latest snapshots before you run the "

@@ -9,7 +9,8 @@ Contract, for every backend:
   a part of the content, and False leaves the existing file as it is. A backend that cannot promise this has
   `atomic_create = False`; where that, or this one folder, cannot promise it, the call raises `UnsafeStorageError`
   and leaves nothing behind;
-- `create_exclusive` may also raise `StorageError` when it does not know whether the file was created.
+- `create_exclusive` may also raise `StorageError` when it does not know whether the file was created. A
+  `StorageRefusedError` of any call says that the storage did not do it, as far as its answer tells.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from typing import Protocol
 
 from pyarrow.fs import FileSystem
 
-from paimon_core.errors import StorageError
+from paimon_core.errors import StorageError, StorageRefusedError
 
 _TEMPORARY = re.compile(r"\..+\.[0-9a-f-]{32,36}\.tmp")
 _ADVICE = {
@@ -38,6 +39,9 @@ _ADVICE = {
     errno.EEXIST: "remove the file that stands where a folder is needed",
     errno.ENOTDIR: "remove the file that stands where a folder is needed",
 }
+
+
+_REFUSALS = frozenset(_ADVICE) | {errno.EISDIR, errno.ELOOP, errno.EMLINK, errno.ENFILE}
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +131,8 @@ def is_temporary(name: str) -> bool:
 def storage_error(action: str, path: str, cause: str, code: int | None = None) -> StorageError:
     """The error of a storage call: what was tried, on which path, why it failed, what to do."""
     advice = _ADVICE.get(code or 0, "check that the storage is up and reachable, then run the statement again")
-    return StorageError(f"Cannot {action} {path}: {cause}; {advice}.")
+    kind = StorageRefusedError if code in _REFUSALS else StorageError
+    return kind(f"Cannot {action} {path}: {cause}; {advice}.")
 
 
 @contextmanager

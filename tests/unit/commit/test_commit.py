@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import errno
+import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, nullcontext
@@ -18,10 +20,12 @@ from paimon_core.errors import (
     CommitUnknownError,
     InvalidDataError,
     InvalidOptionError,
+    StorageRefusedError,
     UnsafeStorageError,
     UnsupportedFeatureError,
 )
 from paimon_core.expressions.predicate import Compare
+from paimon_core.io.file_io import storage_errors
 from paimon_core.io.local import LocalFileIO
 from paimon_core.spec.manifest import DataFileMeta
 from paimon_core.spec.message import CommitMessage
@@ -287,7 +291,7 @@ class Scripted:
     def publish(self, path: str, data: bytes) -> Outcome:
         self.calls.append(path)
         step = self.script.pop(0) if self.script else "publish"
-        if step in ("unknown after", "publish", "usurped"):
+        if step in ("unknown after", "refused after", "publish", "usurped"):
             assert AtomicPublisher(self.store.io).publish(path, data) is Outcome.PUBLISHED
         if step == "usurped":  # a writer that renames over what is there
             before = read_snapshot(self.store, latest(self.store).id - 1)
@@ -295,6 +299,8 @@ class Scripted:
             Path(path).write_bytes(encode_snapshot(theirs))
         if step.startswith("unknown"):
             raise CommitUnknownError("the connection was lost")
+        if step == "refused after":
+            raise StorageRefusedError("permission denied")
         if step == "unsafe":
             raise UnsafeStorageError("no atomic create")
         return Outcome.LOST_RACE if step == "lost" else Outcome.PUBLISHED
@@ -416,3 +422,39 @@ def test_abort_deletes_what_was_written(tmp_path: Path) -> None:
 def test_an_operation_that_other_engines_do_not_know_is_refused() -> None:
     with pytest.raises(ValueError, match="COMPACT"):
         replace(info(), operation="COMPACT")
+
+
+class Refusing(LocalFileIO):
+    """A disk whose folder of snapshots cannot be written: no permission, read-only, full."""
+
+    def __init__(self, code: int):
+        object.__setattr__(self, "code", code)
+
+    def create_exclusive(self, path: str, data: bytes) -> bool:
+        with storage_errors("create", path):
+            raise OSError(self.code, os.strerror(self.code))
+
+
+@pytest.mark.parametrize("code", [errno.EACCES, errno.EROFS, errno.ENOSPC, errno.EDQUOT])
+def test_a_folder_that_cannot_be_written_fails_the_commit_at_once(tmp_path: Path, code: int) -> None:
+    store = new_store(tmp_path)
+    refusing = replace(store, io=Refusing(code))
+    with pytest.raises(StorageRefusedError, match=os.strerror(code)):
+        Table(refusing).commit([message(store, data_file(store, 1, 1))], info())
+    assert manifests_on_disk(store) == set() and latest_snapshot(store) is None
+    Table(store).commit([message(store, data_file(store, 1, 1))], info())
+
+
+def test_a_file_in_the_place_of_the_snapshots_fails_the_commit_at_once(tmp_path: Path) -> None:
+    store = new_store(tmp_path)
+    Path(store.paths.snapshot_dir).write_bytes(b"")
+    with pytest.raises(StorageRefusedError, match="remove the file that stands where a folder is needed"):
+        Table(store).commit([message(store, data_file(store, 1, 1))], info())
+    assert manifests_on_disk(store) == set()
+
+
+def test_a_refusal_behind_a_commit_that_is_visible_is_no_failure(tmp_path: Path) -> None:
+    """The client asked twice: the first time worked, and its answer was lost."""
+    store, publisher = scripted(tmp_path, "refused after")
+    made = commit(store, [message(store, data_file(store, 1, 1))], info(), publisher)
+    assert made == latest(store) and len(publisher.calls) == 1
