@@ -1,8 +1,9 @@
 # make demo    the flights of sql-examples/flights.sql, from a clean machine with Python 3.11
 # make test    every test, with coverage, in WORKERS processes (2); ARGS="-m 'not spark' -x" goes to pytest
+# make test-wheel   the wheel, with nothing but what it declares: quickstart, procedures, tables that Java wrote
 # make check   lint, types, layers
 # make clean   removes what these made
-.PHONY: help demo test check clean
+.PHONY: help demo test test-wheel check clean
 .DELETE_ON_ERROR:
 
 help:
@@ -27,6 +28,9 @@ demo: .venv/demo.installed build/flights.parquet
 test: .venv/dev.installed
 	$(BIN)/python -m slipcover -m pytest -n $(WORKERS) --dist loadscope --no-loadscope-reorder $(ARGS)
 
+test-wheel: build/wheel/bin/python
+	JAVA_EXTRA=$(JAVA_EXTRA) scripts/test_wheel build/wheel/bin/python
+
 check: .venv/dev.installed
 	PATH="$(CURDIR)/$(BIN):$$PATH" scripts/check
 
@@ -35,6 +39,9 @@ clean:
 
 build/flights.parquet: scripts/flights_data.py .venv/demo.installed
 	$(BIN)/python scripts/flights_data.py $@
+
+build/wheel/bin/python: pyproject.toml | $(BIN)/python
+	rm -rf build/wheel && $(BIN)/python -m venv build/wheel
 
 # the project, editable, with its extra of this name; again when pyproject.toml changes
 .venv/%.installed: pyproject.toml | $(BIN)/python

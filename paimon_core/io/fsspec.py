@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import errno
 import glob
-import importlib
 import os
 import re
 import threading
@@ -28,6 +27,7 @@ from pyarrow.fs import FileSystem, FSSpecHandler, PyFileSystem
 
 from paimon_core.errors import PaimonError, StorageError, UnsafeStorageError, UnsupportedFeatureError
 from paimon_core.io.file_io import FileStatus, storage_error, temporary_name
+from paimon_core.optional_packages import import_optional, install_command, missing_package
 
 OBJECT_STORES = frozenset({"s3", "s3a", "gs", "gcs", "abfs", "abfss", "az", "oss"})
 CONDITIONAL_PUT = frozenset({"s3", "s3a", "gs", "gcs", "abfs", "abfss", "az", "memory"})
@@ -35,6 +35,10 @@ _BASE_CLASS = OBJECT_STORES | {"memory"}  # fsspec's own rm and mv: patterns are
 _FOLDER_MARK = ".folder"
 _TIME_KEYS = ("LastModified", "last_modified", "mtime", "modificationTime", "created")
 _SECRET_KEY = re.compile(r"key|secret|token|passw|passphrase|credential|sas|connection_string", re.IGNORECASE)
+# what fsspec reaches some storages by
+_PACKAGES = {"s3": "s3fs", "s3a": "s3fs", "gs": "gcsfs", "gcs": "gcsfs", "oss": "ossfs"} | dict.fromkeys(
+    ("abfs", "abfss", "az"), "adlfs"
+)
 _MEMORY_LOCK = threading.Lock()  # fsspec's memory store looks first and writes then
 
 
@@ -192,14 +196,20 @@ def url_options(uri: str) -> dict[str, Any]:
 
 
 def _file_system_class(scheme: str) -> Any:
+    purpose, package = f"Storage {scheme}://", _PACKAGES.get(scheme)
+    extra = "s3" if package == "s3fs" else "fsspec"
+    fsspec = import_optional("fsspec", purpose, extra)
     try:
-        return importlib.import_module("fsspec").get_filesystem_class(scheme)
-    except (ImportError, ValueError) as error:
-        missing = isinstance(error, ModuleNotFoundError) and error.name == "fsspec"
-        cause = "it is not installed" if missing else f"it says: {error}"
+        return fsspec.get_filesystem_class(scheme)
+    except ImportError as error:  # fsspec says what it takes for the reason, which its cause tells
+        cause = error.__cause__ if isinstance(error.__cause__, ImportError) else error
+        needed = package or cause.name or "that fsspec names"
+        command = install_command(extra) if extra == "s3" else f"{install_command(extra)} {needed}"
+        raise missing_package(needed, purpose, command, cause) from error
+    except ValueError as error:  # a scheme that fsspec does not know
+        more = f" {package}" if package else " and the package for it"
         raise UnsupportedFeatureError(
-            f"Storage {scheme}:// is reached through fsspec, but {cause}. Run: "
-            'pip install "paimon-sql[fsspec]", and install the package of the storage itself (s3fs, gcsfs, adlfs, …).'
+            f"{purpose} is not one that fsspec knows here: {error}. Run: {install_command(extra)}{more}"
         ) from error
 
 

@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable
 from typing import Any, Protocol
 
+from paimon_core.optional_packages import install_command
 from paimon_sql.preprocess import is_terminated
 from paimon_sql.shell.runner import Shell
 
@@ -16,6 +17,7 @@ except ImportError:  # the extra `cli` is not installed
 
 PROMPT = "paimon-sql> "
 CONTINUATION = "        ... "
+PLAIN = f"For a prompt with editing, history and completion, run: {install_command('cli')}\n"
 WELCOME = "Type statements that end with ;   help; for help, \\q to leave.\n"
 HELP = """Statements run when they end with ;  and may span several lines.
 
@@ -63,7 +65,7 @@ def make_reader(session: Any) -> Reader:
 
 def run_prompt(shell: Shell, reader: Reader) -> int:
     """Reads and runs until the user leaves; the exit status."""
-    shell.out.write(WELCOME)
+    shell.out.write(WELCOME if terminal is not None else WELCOME + PLAIN)
     while True:
         try:
             text = reader.read()

@@ -22,6 +22,7 @@ from paimon_core.write.sort_job import SORT_KEY, Curve, SortJob
 from paimon_sql.preprocess.quoting import quoted_name
 from paimon_sql.procedures import ForeignTable
 from paimon_sql.spark import foreign_tables, orphan_frames
+from paimon_sql.spark.arrow_frames import map_batches
 from paimon_sql.spark.errors import of_worker, unchecked
 from paimon_sql.spark.orphan_frames import FoundFrame
 from paimon_sql.spark.session_bridge import SessionBridge
@@ -72,11 +73,10 @@ class SparkExecutor:
         self.session.bound_batches_by_rows()
         try:
             texts = session.createDataFrame([(t,) for t in job.texts], "text string").repartition(len(job.texts))
-            rows = texts.mapInArrow(sort_input_function(job, schema), schema)
+            rows = map_batches(texts, sort_input_function(job, schema), schema)
             ordered = rows.repartitionByRange(job.files, *by).sortWithinPartitions(*by)
-            written = ordered.select(*map(quoted_name, columns.names)).mapInArrow(
-                write_function(job.store, 0, tracked=bool(tracking_fields(job.store))), "message binary"
-            )
+            write = write_function(job.store, 0, tracked=bool(tracking_fields(job.store)))
+            written = map_batches(ordered.select(*map(quoted_name, columns.names)), write, "message binary")
             return decode_messages(row[0] for row in written.collect())
         except PythonException as error:
             raise of_worker(error) from error

@@ -10,6 +10,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from paimon_core.maintenance.orphan_job import OrphanSearch
+from paimon_sql.spark.arrow_frames import map_batches
 from paimon_sql.spark.errors import of_worker
 from paimon_sql.spark.worker import delete_function, found_function, needed_function
 
@@ -31,7 +32,7 @@ class FoundFrame:
         context = self.files.sparkSession.sparkContext
         context.setJobDescription(f"delete {self.count} orphans of {self.search.store.name}")
         try:
-            self.files.mapInArrow(delete_function(self.search), "deleted long").agg(F.sum("deleted")).collect()
+            map_batches(self.files, delete_function(self.search), "deleted long").agg(F.sum("deleted")).collect()
         except PythonException as error:
             raise of_worker(error) from error
         finally:
@@ -41,9 +42,9 @@ class FoundFrame:
 def find_orphans(spark: SparkSession, search: OrphanSearch, parallelism: int | None) -> FoundFrame:
     """The files that a search finds and no version needs."""
     tasks = parallelism or max(spark.sparkContext.defaultParallelism, int(spark.conf.get(_SHUFFLE) or 1))
-    needed = _texts(spark, search.sources(), tasks).mapInArrow(needed_function(search), _NEEDED)
+    needed = map_batches(_texts(spark, search.sources(), tasks), needed_function(search), _NEEDED)
     weighed = needed.groupBy("chain", "path").agg(F.sum("weight").alias("weight")).where("weight > 0")
-    found = _texts(spark, search.places(), tasks).mapInArrow(found_function(search), _FOUND)
+    found = map_batches(_texts(spark, search.places(), tasks), found_function(search), _FOUND)
     files = found.join(weighed.select("path"), "path", "left_anti").localCheckpoint()
     count, size = files.agg(F.count("path"), F.coalesce(F.sum("size"), F.lit(0))).collect()[0]
     return FoundFrame(search, files, count, size)

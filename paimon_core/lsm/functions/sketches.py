@@ -5,7 +5,6 @@ A loop over the groups that have several values: the libraries join two sets at 
 
 from __future__ import annotations
 
-import importlib
 import struct
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -16,9 +15,10 @@ import numpy as np
 import pyarrow as pa
 from pyroaring import BitMap
 
-from paimon_core.errors import MergeRefusedError, UnsupportedFeatureError
+from paimon_core.errors import MergeRefusedError
 from paimon_core.formats.columns import int64_array
 from paimon_core.lsm.functions.steps import Steps, replaced, take_steps
+from paimon_core.optional_packages import import_optional
 from paimon_core.spec.roaring64 import decode_roaring64, encode_roaring64
 
 Union = Callable[[bytes, bytes], bytes]
@@ -84,9 +84,4 @@ def hll_sketch(left: bytes, right: bytes) -> bytes:
 
 def datasketches() -> Any:
     """The optional library that knows sketches. Raises `UnsupportedFeatureError` where it is not installed."""
-    try:
-        return importlib.import_module("datasketches")
-    except ImportError as e:
-        raise UnsupportedFeatureError(
-            "Sketches need the package datasketches: pip install 'paimon-sql[sketches]'."
-        ) from e
+    return import_optional("datasketches", "A merge of sketches", "sketches")

@@ -1,8 +1,7 @@
-"""What FsspecFileIO adds: capability by scheme and by trial, lost answers, secrets, missing packages."""
+"""What FsspecFileIO adds: capability by scheme and by trial, lost answers, secrets."""
 
 from __future__ import annotations
 
-import importlib
 import uuid
 from collections.abc import Iterator
 from datetime import UTC, datetime
@@ -143,15 +142,6 @@ def test_options_of_a_location() -> None:
 def test_an_unknown_scheme() -> None:
     with pytest.raises(UnsupportedFeatureError, match=r"nosuch://.*Protocol not known.*paimon-sql\[fsspec\]"):
         url_options("nosuch://bucket/wh")
-
-
-def test_fsspec_is_not_installed(monkeypatch: pytest.MonkeyPatch) -> None:
-    def missing(name: str) -> Any:
-        raise ModuleNotFoundError(f"No module named {name!r}", name=name)
-
-    monkeypatch.setattr(importlib, "import_module", missing)
-    with pytest.raises(UnsupportedFeatureError, match=r'not installed.*pip install "paimon-sql\[fsspec\]"'):
-        FsspecFileIO("memory").read_bytes("memory://x/y")
 
 
 @pytest.mark.parametrize("moment", [NEW_YEAR, NEW_YEAR.replace(tzinfo=None), 1704067200.0, 1704067200000])

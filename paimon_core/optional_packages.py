@@ -1,0 +1,28 @@
+"""Packages that `pip install paimon-sql` leaves out, and the one message that says how to get them."""
+
+from __future__ import annotations
+
+import importlib
+from types import ModuleType
+
+from paimon_core.errors import UnsupportedFeatureError
+
+
+def import_optional(package: str, purpose: str, extra: str) -> ModuleType:
+    """The module of a package. Raises `UnsupportedFeatureError` where it is not installed, or cannot be imported."""
+    try:
+        return importlib.import_module(package)
+    except ImportError as error:
+        raise missing_package(package, purpose, install_command(extra), error) from error
+
+
+def missing_package(package: str, purpose: str, command: str, error: ImportError) -> UnsupportedFeatureError:
+    """What to say where `purpose` needs a package whose import failed with `error`."""
+    is_absent = isinstance(error, ModuleNotFoundError) and error.name == package
+    cause = "which is not installed" if is_absent else f"which cannot be imported: {error}"
+    return UnsupportedFeatureError(f"{purpose} needs the package {package}, {cause}. Run: {command}")
+
+
+def install_command(extra: str) -> str:
+    """The command that installs an extra of this project."""
+    return f"pip install 'paimon-sql[{extra}]'"

@@ -1,0 +1,105 @@
+"""What needs a package that is not installed says which one, and how to get it, in the same words everywhere."""
+
+from __future__ import annotations
+
+import importlib
+import re
+import sys
+import tomllib
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from paimon_core.errors import UnsupportedFeatureError
+from paimon_core.io.fsspec import url_options
+from paimon_core.io.load import load_file_io
+from paimon_core.lsm.functions.sketches import hll_sketch, theta_sketch
+from paimon_core.optional_packages import import_optional
+from paimon_sql.shell import prompt, terminal
+
+PROJECT = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+EXTRAS = PROJECT["optional-dependencies"]
+
+
+@pytest.fixture
+def without(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
+    """Makes a package, and what lies in it, one that is not installed."""
+
+    def block(package: str) -> None:
+        for name in [m for m in sys.modules if m == package or m.startswith(f"{package}.")]:
+            monkeypatch.delitem(sys.modules, name)
+        monkeypatch.setitem(sys.modules, package, None)
+        monkeypatch.setattr(sys, "meta_path", [_Refusing(package), *sys.meta_path])
+
+    return block
+
+
+class _Refusing:
+    """An importer that has no module of one package, as where it is not installed."""
+
+    def __init__(self, package: str) -> None:
+        self.package = package
+
+    def find_spec(self, name: str, *_: object) -> None:
+        if name.partition(".")[0] == self.package:
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+
+
+@pytest.mark.parametrize(
+    ("package", "use", "message"),
+    [
+        ("fsspec", lambda: load_file_io("memory://wh", {}), "Storage memory:// needs the package fsspec, which is not"
+         " installed. Run: pip install 'paimon-sql[fsspec]'"),
+        ("fsspec", lambda: load_file_io("s3://wh/x", {}), "Storage s3:// needs the package fsspec, which is not"
+         " installed. Run: pip install 'paimon-sql[s3]'"),
+        ("s3fs", lambda: load_file_io("s3://wh/x", {}), "Storage s3:// needs the package s3fs, which is not installed."
+         " Run: pip install 'paimon-sql[s3]'"),
+        ("gcsfs", lambda: load_file_io("gs://wh/x", {}), "Storage gs:// needs the package gcsfs, which is not"
+         " installed. Run: pip install 'paimon-sql[fsspec]' gcsfs"),
+        ("paramiko", lambda: url_options("sftp://host/x"), "Storage sftp:// needs the package paramiko, which is not"
+         " installed. Run: pip install 'paimon-sql[fsspec]' paramiko"),
+        ("adlfs", lambda: load_file_io("abfss://wh@account/x", {}), "Storage abfss:// is not one that fsspec knows"
+         " here: Protocol not known: abfss. Run: pip install 'paimon-sql[fsspec]' adlfs"),
+        ("datasketches", lambda: theta_sketch(b"", b""), "A merge of sketches needs the package datasketches, which is"
+         " not installed. Run: pip install 'paimon-sql[sketches]'"),
+        ("datasketches", lambda: hll_sketch(b"", b""), "A merge of sketches needs the package datasketches, which is"
+         " not installed. Run: pip install 'paimon-sql[sketches]'"),
+    ],
+)  # fmt: skip
+def test_a_package_that_is_missing_is_named(
+    without: Callable[[str], None], package: str, use: Callable[[], object], message: str
+) -> None:
+    without(package)
+    with pytest.raises(UnsupportedFeatureError) as caught:
+        use()
+    assert str(caught.value) == message
+
+
+def test_a_package_that_is_broken_is_not_called_missing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "half_installed.py").write_text("import of_what_it_needs")
+    monkeypatch.syspath_prepend(tmp_path)
+    with pytest.raises(UnsupportedFeatureError, match=r"half_installed, which cannot be imported: .*of_what_it_needs"):
+        import_optional("half_installed", "A test", "all")
+
+
+def test_the_prompt_without_its_package_reads_plain_lines_and_says_so(
+    without: Callable[[str], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    without("prompt_toolkit")
+    with pytest.raises(ModuleNotFoundError):
+        importlib.reload(terminal)
+    assert "pip install 'paimon-sql[cli]'" in prompt.PLAIN
+
+
+def test_every_extra_that_is_named_exists_and_all_brings_them() -> None:
+    named = set()
+    for root in ("paimon_core", "paimon_sql", "catalog", "procedures", "docs"):
+        for path in (Path(__file__).parents[2] / root).rglob("*.[pm][yd]"):
+            text = path.read_text(encoding="utf-8")
+            named |= set(re.findall(r"paimon-sql\[(\w+)\]", text)) | set(
+                re.findall(r"install_command\([\"'](\w+)", text)
+            )
+    assert named and named <= set(EXTRAS)
+    brought = set(re.fullmatch(r"paimon-sql\[(.*)\]", EXTRAS["all"][0])[1].split(","))  # type: ignore[index]
+    assert brought == set(EXTRAS) - {"all", "demo", "dev"}
