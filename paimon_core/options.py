@@ -227,7 +227,9 @@ CLUSTERING_STRATEGY = Option(
     "How those columns order rows.",
     aliases=("sink.clustering.strategy",),
 )
-COMMIT_MAX_RETRIES = Option("commit.max-retries", integer, 10, "How often a commit that lost a race is tried again.")
+COMMIT_MAX_RETRIES = Option(
+    "commit.max-retries", integer, 10, "How often a commit is tried again; lost races count where it is set."
+)
 COMMIT_MAX_RETRY_WAIT = Option("commit.max-retry-wait", duration, 10_000, "Longest wait before another try, ms.")
 COMMIT_MIN_RETRY_WAIT = Option("commit.min-retry-wait", duration, 10, "Shortest wait before another try, ms.")
 COMMIT_TIMEOUT = Option("commit.timeout", optional(duration), None, "How long a commit is tried again, ms.")

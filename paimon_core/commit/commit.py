@@ -8,11 +8,11 @@ is settled nothing that was written is deleted.
 from __future__ import annotations
 
 import logging
-import random
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
+from itertools import count
 
 from paimon_core.commit.chain_conflicts import check_anchors
 from paimon_core.commit.changes import Change, Delta, Overwrite, changes_of
@@ -22,6 +22,7 @@ from paimon_core.commit.global_indexes import find_global_index_conflict, stale_
 from paimon_core.commit.index_conflicts import find_index_conflict, hash_files, index_after
 from paimon_core.commit.publish import Outcome, Publisher
 from paimon_core.commit.range_conflicts import find_range_conflict
+from paimon_core.commit.retries import RetryLimits, Tries
 from paimon_core.commit.row_ids import grouped, number_rows
 from paimon_core.errors import (
     CommitConflictError,
@@ -34,10 +35,6 @@ from paimon_core.errors import (
     UnsupportedFeatureError,
 )
 from paimon_core.options import (
-    COMMIT_MAX_RETRIES,
-    COMMIT_MAX_RETRY_WAIT,
-    COMMIT_MIN_RETRY_WAIT,
-    COMMIT_TIMEOUT,
     DATA_EVOLUTION,
     GLOBAL_INDEX_UPDATE_ACTION,
     MANIFEST_DELETE_DROP_STATS,
@@ -47,7 +44,6 @@ from paimon_core.options import (
     ROW_TRACKING_GROUP,
     SNAPSHOT_IGNORE_EMPTY_COMMIT,
     SNAPSHOT_ORDERING,
-    TableOptions,
 )
 from paimon_core.spec.index_manifest import IndexManifestEntry
 from paimon_core.spec.manifest import DataFileMeta, FileKind, ManifestEntry
@@ -143,9 +139,11 @@ def abort(store: TableStore, messages: Sequence[CommitMessage]) -> None:
 def _commit_change(store: TableStore, change: Change, info: CommitInfo, publisher: Publisher) -> Snapshot:
     """The loop. `open_drafts` are those whose publish call has no known outcome yet; all are for one snapshot id."""
     open_drafts: list[Draft] = []
+    limits, began = RetryLimits.of(store.options), time.monotonic()
     try:
-        for attempt, wait in enumerate(_waits(store.options)):
+        for tried in count(1):
             with store.io.turn(store.root):
+                started = time.monotonic()
                 latest = latest_snapshot(store)
                 if open_drafts and latest is not None and latest.id >= open_drafts[0].snapshot.id:
                     landed = _settle(store, open_drafts)
@@ -153,13 +151,19 @@ def _commit_change(store: TableStore, change: Change, info: CommitInfo, publishe
                         return landed
                     if open_drafts:
                         raise CommitUnknownError(f"Snapshot {open_drafts[0].snapshot.id} of {store.name} has expired.")
-                draft = write_draft(store, latest, _delta(store, change, latest), change.kind, info, merge=attempt == 0)
+                draft = write_draft(store, latest, _delta(store, change, latest), change.kind, info, merge=tried == 1)
                 outcome = _publish(store, draft, publisher)
                 open_drafts.append(draft)
                 landed = _settle(store, open_drafts, outcome)
             if landed is not None:
                 write_hints(store, landed.id)
                 return landed
+            now = time.monotonic()
+            wait = limits.next_wait(
+                Tries(count=tried, seconds=now - began, last_seconds=now - started, is_known=not open_drafts)
+            )
+            if wait is None:
+                break
             time.sleep(wait)
     except CommitUnknownError:
         raise
@@ -170,7 +174,7 @@ def _commit_change(store: TableStore, change: Change, info: CommitInfo, publishe
     if open_drafts:
         raise _unknown(store, open_drafts)
     raise CommitConflictError(
-        f"Table {store.name}: {attempt + 1} commits in a row lost the race for the next snapshot; the latest "
+        f"Table {store.name}: {tried} commits in a row lost the race for the next snapshot; the latest "
         f"is {_by(latest_snapshot(store))}. Nothing was committed; run the statement again, or raise "
         "'commit.max-retries' and 'commit.timeout'."
     )
@@ -342,17 +346,6 @@ def _check_table(store: TableStore) -> None:
             f"Table {store.name} was dropped and created again while rows were written to it. Nothing was committed; "
             "run the statement again on the new table."
         )
-
-
-def _waits(options: TableOptions) -> Iterator[float]:
-    """Seconds to wait after each try: doubling, with a fifth of jitter, within the table's limits."""
-    least, most, limit = options[COMMIT_MIN_RETRY_WAIT], options[COMMIT_MAX_RETRY_WAIT], options[COMMIT_TIMEOUT]
-    begin = time.monotonic()
-    for attempt in range(options[COMMIT_MAX_RETRIES] + 1):
-        if limit is not None and attempt and (time.monotonic() - begin) * 1000 > limit:
-            return
-        wait = min(most, least * 2 ** min(attempt, 30))
-        yield wait * random.uniform(0.8, 1.2) / 1000
 
 
 def _unknown(store: TableStore, drafts: Sequence[Draft], cause: PaimonError | None = None) -> CommitUnknownError:

@@ -320,6 +320,13 @@ def test_a_commit_that_takes_too_long_is_not_tried_again(tmp_path: Path, timeout
     assert len(publisher.calls) == calls
 
 
+def test_a_commit_that_loses_many_races_goes_on(tmp_path: Path) -> None:
+    store = new_store(tmp_path).with_options(FAST)
+    publisher = Scripted(store, ["lost"] * 50)
+    made = commit(store, [message(store, data_file(store, 1, 1))], info(), publisher)
+    assert made == latest(store) and len(publisher.calls) == 51
+
+
 @pytest.mark.parametrize(
     ("script", "calls"),
     [

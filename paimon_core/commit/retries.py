@@ -1,0 +1,74 @@
+"""How long a commit waits before it tries again, and when it gives up: decisions without a clock.
+
+A lost race means that somebody else committed, so the next try comes soon, and the sooner the more races were lost:
+up to twice the time that the last try took, then half as long each time. Who comes last lets those pass that wait
+already. That goes on for five minutes, or as `commit.max-retries` and `commit.timeout` say. A publish call of unknown
+outcome means that the storage is in trouble: the waits double, and `commit.max-retries` counts in any case.
+"""
+
+from __future__ import annotations
+
+import random
+from dataclasses import dataclass
+
+from paimon_core.options import (
+    COMMIT_MAX_RETRIES,
+    COMMIT_MAX_RETRY_WAIT,
+    COMMIT_MIN_RETRY_WAIT,
+    COMMIT_TIMEOUT,
+    TableOptions,
+)
+
+_RACING_SECONDS = 300.0
+_FIRST_WAIT = 2.0  # times the time that a try takes
+_MAX_DOUBLINGS = 30
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tries:
+    """What was tried so far: how often, for how many seconds, the last one of them, and whether the outcome of each is
+    known."""
+
+    count: int
+    seconds: float
+    last_seconds: float
+    is_known: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RetryLimits:
+    """`retries` always hold where the outcome is unknown, and for lost races where `counts_races`; times in seconds,
+    `racing_seconds` and `seconds` None: no limit."""
+
+    retries: int
+    counts_races: bool
+    racing_seconds: float | None
+    seconds: float | None
+    min_wait: float
+    max_wait: float
+
+    @staticmethod
+    def of(options: TableOptions) -> RetryLimits:
+        """The limits of a table: those set on it, and five minutes of lost races where none is."""
+        timeout, counts = options[COMMIT_TIMEOUT], COMMIT_MAX_RETRIES in options
+        return RetryLimits(
+            retries=options[COMMIT_MAX_RETRIES],
+            counts_races=counts,
+            racing_seconds=None if counts or timeout is not None else _RACING_SECONDS,
+            seconds=None if timeout is None else timeout / 1000,
+            min_wait=options[COMMIT_MIN_RETRY_WAIT] / 1000,
+            max_wait=options[COMMIT_MAX_RETRY_WAIT] / 1000,
+        )
+
+    def next_wait(self, tries: Tries) -> float | None:
+        """Seconds to wait before the next try, None where there is to be none."""
+        counted = self.counts_races or not tries.is_known
+        limits = [self.seconds, self.racing_seconds if tries.is_known else None]
+        if counted and tries.count > self.retries or any(s is not None and tries.seconds > s for s in limits):
+            return None
+        doublings = min(tries.count - 1, _MAX_DOUBLINGS)
+        if tries.is_known:
+            wait = random.uniform(0, _FIRST_WAIT * tries.last_seconds / 2**doublings)
+        else:
+            wait = self.min_wait * 2**doublings * random.uniform(0.8, 1.2)
+        return min(max(wait, self.min_wait), self.max_wait)

@@ -1,0 +1,58 @@
+"""Writers that do not queue, on a storage whose every call takes a while: none gives up, and no commit is lost."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager, nullcontext
+from pathlib import Path
+
+from paimon_core.io.file_io import FileStatus
+from paimon_core.io.local import LocalFileIO
+from paimon_core.store.snapshots import list_snapshots
+from tests.support.stored import create_table, insert, open_table, read
+
+WRITERS, COMMITS, LATENCY = 8, 6, 0.005  # seconds
+
+
+class SlowIO(LocalFileIO):
+    """A disk as far away as an object store."""
+
+    def turn(self, path: str) -> AbstractContextManager[None]:
+        return nullcontext()
+
+    def read_bytes(self, path: str) -> bytes:
+        time.sleep(LATENCY)
+        return LocalFileIO.read_bytes(self, path)
+
+    def write_bytes(self, path: str, data: bytes) -> None:
+        time.sleep(LATENCY)
+        LocalFileIO.write_bytes(self, path, data)
+
+    def create_exclusive(self, path: str, data: bytes) -> bool:
+        time.sleep(LATENCY)
+        return LocalFileIO.create_exclusive(self, path, data)
+
+    def exists(self, path: str) -> bool:
+        time.sleep(LATENCY)
+        return LocalFileIO.exists(self, path)
+
+    def list(self, path: str) -> Iterator[FileStatus]:
+        time.sleep(LATENCY)
+        return LocalFileIO.list(self, path)
+
+
+def test_all_writers_get_through(tmp_path: Path) -> None:
+    create_table(str(tmp_path), write_only="true", commit__max_retry_wait="10 ms")  # short, as against far storages
+
+    def work(writer: int) -> None:
+        table = open_table(str(tmp_path), SlowIO())
+        for n in range(COMMITS):
+            insert(table, [(writer * COMMITS + n, "x")])
+
+    with ThreadPoolExecutor(WRITERS) as pool:
+        list(pool.map(work, range(WRITERS)))
+    table = open_table(str(tmp_path))
+    assert [k for k, _ in read(table)] == list(range(WRITERS * COMMITS))
+    assert [s.id for s in list_snapshots(table.store)] == list(range(1, WRITERS * COMMITS + 1))
