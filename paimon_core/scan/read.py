@@ -10,7 +10,8 @@ import pyarrow as pa
 from paimon_core.expressions.arrow import to_arrow
 from paimon_core.expressions.predicate import Predicate, only_on
 from paimon_core.formats.arrow_types import FILE_PATH, ROW_INDEX, arrow_schema
-from paimon_core.options import BLOB_AS_DESCRIPTOR, DATA_EVOLUTION, PK_CLUSTERING_OVERRIDE
+from paimon_core.options import DATA_EVOLUTION, PK_CLUSTERING_OVERRIDE
+from paimon_core.scan.described_blobs import with_values
 from paimon_core.scan.merged import merged_rows
 from paimon_core.scan.metadata_columns import metadata_column, metadata_fields
 from paimon_core.scan.pruning import FileFilter
@@ -20,8 +21,6 @@ from paimon_core.spec.paths import data_file_path
 from paimon_core.spec.row_ranges import row_ranges
 from paimon_core.spec.split import DataSplit, SplitKind
 from paimon_core.spec.types import DataField
-from paimon_core.store.blob_fields import descriptor_fields
-from paimon_core.store.blob_values import DescribedBlobs
 from paimon_core.store.branches import open_branch
 from paimon_core.store.bucket_files import BucketFiles
 from paimon_core.store.evolved_files import EvolvedFiles
@@ -39,20 +38,7 @@ def read_split(
     """
     if split.branch:
         store = open_branch(store, split.branch)
-    batches = _placed(store, split, columns, predicate)
-    described = () if store.options[BLOB_AS_DESCRIPTOR] else descriptor_fields(store.schema, store.options)
-    wanted = [f.name for f in described if f.name in columns]
-    return (_fetched(store, batch, wanted) for batch in batches) if wanted else batches
-
-
-def _fetched(store: TableStore, batch: pa.RecordBatch, described: Sequence[str]) -> pa.RecordBatch:
-    """The rows with what the descriptors in some columns stand for."""
-    blobs = DescribedBlobs.of(store)
-    for name in described:
-        place = batch.schema.get_field_index(name)
-        values = blobs.resolved(batch.column(place)).cast(pa.binary())
-        batch = batch.set_column(place, batch.schema.field(place), values)
-    return batch
+    return with_values(store, _placed(store, split, columns, predicate), columns)
 
 
 def _placed(

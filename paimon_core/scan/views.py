@@ -24,6 +24,7 @@ from paimon_core.formats.arrow_types import SEQUENCE_NUMBER, VALUE_KIND, arrow_s
 from paimon_core.formats.columns import fixed_values, int64_array
 from paimon_core.lsm.rows import ROW_UPDATE_BEFORE, concat_batches
 from paimon_core.options import ROW_TRACKING, Option, boolean
+from paimon_core.scan.described_blobs import with_values
 from paimon_core.scan.read import read_split
 from paimon_core.scan.read_changes import read_changes
 from paimon_core.spec.split import DataSplit
@@ -83,7 +84,7 @@ def read_view(
     names = [c for c in columns if c in store.schema.field_by_name]
     usable = only_on(predicate, names) if predicate else None
     condition = to_arrow(usable, arrow_schema(store.schema.select(tuple(names)))) if usable else None
-    batches = read_changes(store, split, names, usable, retracts=True)
+    batches = with_values(store, read_changes(store, split, names, usable, retracts=True), names)
     if view is View.AUDIT_LOG:
         for batch in batches:
             rows = batch if condition is None else batch.filter(condition)

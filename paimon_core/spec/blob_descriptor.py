@@ -16,6 +16,7 @@ _VERSION = 2
 _MAGIC = (0x424C4F4244455343).to_bytes(8, "little")
 DESCRIPTOR_HEADS = tuple(bytes([version]) + _MAGIC for version in range(_VERSION + 1))
 TO_THE_END = -1
+TAIL_SIZE = 16  # bytes of the offset and the length, which end a descriptor
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +58,17 @@ class BlobDescriptor:
             raise _invalid("its URI is not UTF-8") from e
         offset, length = struct.unpack_from("<qq", data, end)
         return BlobDescriptor(uri, offset, length, version)
+
+    @staticmethod
+    def of_head(head: bytes) -> BlobDescriptor:
+        """A descriptor without its last `TAIL_SIZE` bytes, for all those that differ in these only.
+
+        Raises `InvalidDataError`.
+        """
+        found = BlobDescriptor.decode(head + bytes(TAIL_SIZE))
+        if not head.endswith(struct.pack("<i", len(found.uri.encode())) + found.uri.encode()):
+            raise _invalid("it goes on behind its parts")
+        return found
 
     def text(self) -> str:
         """As `sys.descriptor_to_string` shows it."""

@@ -11,12 +11,16 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from paimon_core.errors import InvalidDataError
-from paimon_core.formats.columns import validity
-from paimon_core.io.file_io import FileIO, storage_errors
+from paimon_core.formats.columns import byte_lengths, stored_bytes, validity
+from paimon_core.io.file_io import FileIO
 from paimon_core.io.load import load_file_io, normalize
-from paimon_core.spec.blob_descriptor import DESCRIPTOR_HEADS, TO_THE_END, BlobDescriptor
+from paimon_core.io.ranges import read_ranges
+from paimon_core.spec.blob_descriptor import DESCRIPTOR_HEADS, TAIL_SIZE, BlobDescriptor
 from paimon_core.store.table_store import TableStore
 
+MANAGED_SUFFIX = ".managed.blob"
+_UNKNOWN_SIZE = 4 * 2**20  # bytes a value is taken for that reaches to the end of its file
+_MOST_SIZE = 2**40  # more than a file has: a damaged descriptor may say so
 _PREFIX = "blob-descriptor."  # of options that say how to reach the storages of descriptors
 
 
@@ -34,37 +38,72 @@ class DescribedBlobs:
         given = {key.removeprefix(_PREFIX): value for key, value in values.items() if key.startswith(_PREFIX)}
         return DescribedBlobs(store.io, store.root, given)
 
-    def resolved(self, values: pa.Array) -> pa.Array:
-        """The values, those that are descriptors replaced by the bytes they stand for. Raises as `read`."""
+    def sizes(self, values: pa.Array) -> NDArray[np.int64]:
+        """The bytes that each value stands for, as far as descriptors say them; shape (rows,)."""
+        described = is_descriptor(values)
+        sizes = byte_lengths(values.fill_null(b""))
+        if described.any():
+            lengths = _parts(values.filter(pa.array(described)))[2]
+            sizes[described] = np.where(lengths < 0, _UNKNOWN_SIZE, np.minimum(lengths, _MOST_SIZE))
+        return sizes
+
+    def resolved(self, values: pa.Array, *, managed: bool = False) -> pa.Array:
+        """The values, those that are descriptors replaced by the bytes they stand for: large binaries.
+
+        `managed`: the descriptors of a table that keeps its values in packs, which name nothing else. Raises
+        `InvalidDataError` for what is no descriptor, and where there is no such file or part of one, `StorageError`.
+        """
         described = is_descriptor(values)
         if not described.any():
-            return values
-        # each is a file of its own to open
-        found = [self.read(BlobDescriptor.decode(v.as_py())) for v in values.filter(pa.array(described))]
-        return pc.replace_with_mask(values.cast(pa.large_binary()), described, pa.array(found, pa.large_binary()))
+            return values.cast(pa.large_binary())
+        heads, starts, lengths = _parts(values.filter(pa.array(described)))
+        found = pa.nulls(len(heads), pa.large_binary())
+        names = heads.dictionary_encode()
+        codes = names.indices.to_numpy()
+        for code, head in enumerate(names.dictionary.to_pylist()):  # a file each
+            uri = BlobDescriptor.of_head(head).uri
+            if managed and not uri.endswith(MANAGED_SUFFIX):
+                raise InvalidDataError(
+                    f"A BLOB of a table with a primary key is said to be in {uri}, which is not one of the files "
+                    f"'*{MANAGED_SUFFIX}' that such tables keep them in."
+                )
+            chosen = codes == code
+            found = pc.replace_with_mask(found, chosen, self._read(uri, starts[chosen], lengths[chosen]))
+        return pc.replace_with_mask(values.cast(pa.large_binary()), described, found)
 
     def read(self, descriptor: BlobDescriptor) -> bytes:
-        """Raises `InvalidDataError` where there is no such file or place, `StorageError`."""
-        path, start = normalize(descriptor.uri), descriptor.offset
-        io = self._storage(path)
+        """Raises `InvalidDataError` where there is no such file or part of it, `StorageError`."""
+        found = self._read(descriptor.uri, np.array([descriptor.offset]), np.array([descriptor.length]))
+        return bytes(found[0].as_py())
+
+    def _read(self, uri: str, starts: NDArray[np.int64], lengths: NDArray[np.int64]) -> pa.Array:
+        path = normalize(uri)
         try:
-            with storage_errors("read", path), io.arrow().open_input_file(io.arrow_path(path)) as file:
-                size = file.size()
-                length = size - start if descriptor.length == TO_THE_END else descriptor.length
-                data = file.read_at(length, start) if start >= 0 and length >= 0 else None
+            return read_ranges(self._storage(path), path, starts, lengths)
         except FileNotFoundError as e:
             raise InvalidDataError(
                 f"A blob descriptor names {path}, and there is no such file. Bring it back, or leave the row out."
             ) from e
-        if data is None or len(data) < length:
-            raise InvalidDataError(
-                f"A blob descriptor names {length} bytes from {start} on of {path}, which has {size}."
-            )
-        return bytes(data)
+        except EOFError as e:
+            raise InvalidDataError(f"A blob descriptor names {e}.") from e
 
     def _storage(self, path: str) -> FileIO:
         same = path.partition("://")[:2] == self.root.partition("://")[:2] if "://" in path else "://" not in self.root
         return self.own if same and not self.options else load_file_io(path, self.options)
+
+
+def _parts(descriptors: pa.Array) -> tuple[pa.Array, NDArray[np.int64], NDArray[np.int64]]:
+    """What of each descriptor stands before the last two numbers, and these: where the bytes start, how many they are.
+
+    Raises `InvalidDataError` for one that is too short.
+    """
+    kept = byte_lengths(descriptors) - TAIL_SIZE
+    if (kept < 0).any():
+        BlobDescriptor.decode(descriptors[int(np.argmin(kept))].as_py())  # says what is wrong
+    heads = pc.binary_slice(descriptors, 0, -TAIL_SIZE)
+    data, _ = stored_bytes(pc.binary_slice(descriptors, -TAIL_SIZE))
+    numbers = np.frombuffer(data.tobytes(), dtype="<i8").reshape(-1, 2)
+    return heads, numbers[:, 0].astype(np.int64), numbers[:, 1].astype(np.int64)
 
 
 def is_descriptor(values: pa.Array) -> NDArray[np.bool_]:

@@ -40,7 +40,7 @@ from paimon_core.spec.paths import data_file_path
 from paimon_core.spec.snapshot import Snapshot
 from paimon_core.spec.split import DataSplit, encode_split
 from paimon_core.spec.types import DataField, Kind, RowType, TimeType, nested_types
-from paimon_core.store.blob_fields import descriptor_fields
+from paimon_core.store.blob_fields import described_fields
 from paimon_core.store.file_index_options import indexed_values
 from paimon_core.table import Table
 from paimon_sql.spark.bucket_partitions import BucketedBatch, bucket_key, compiled, partitioning
@@ -276,7 +276,7 @@ class PaimonScanBuilder(Proxy):
     def _has_descriptors(self) -> bool:
         """Whether files may hold descriptors of what is asked for."""
         store = self.table.store
-        return any(f.name in self.required.fieldNames() for f in descriptor_fields(store.schema, store.options))
+        return any(f.name in self.required.fieldNames() for f in described_fields(store.schema, store.options))
 
     def _has_nanoseconds(self) -> bool:
         """Whether times may be INT96 or nanoseconds, which Spark reads as numbers or not at all."""

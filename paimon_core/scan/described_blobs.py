@@ -1,0 +1,52 @@
+"""Rows with what the descriptors in their BLOB columns stand for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+import pyarrow as pa
+
+from paimon_core.options import BLOB_AS_DESCRIPTOR
+from paimon_core.store.blob_fields import described_fields, descriptor_fields
+from paimon_core.store.blob_values import DescribedBlobs
+from paimon_core.store.table_store import TableStore
+
+_MOST_BYTES = 64 * 2**20  # of values that are fetched at once, but for a single row
+
+
+def with_values(
+    store: TableStore, batches: Iterator[pa.RecordBatch], columns: Sequence[str]
+) -> Iterator[pa.RecordBatch]:
+    """The same rows, in smaller batches where values are large; descriptors stay with `blob-as-descriptor`.
+
+    Raises `InvalidDataError` where a value is not where its descriptor says, `StorageError`.
+    """
+    fields = () if store.options[BLOB_AS_DESCRIPTOR] else described_fields(store.schema, store.options)
+    wanted = [f.name for f in fields if f.name in columns]
+    return _fetched(store, batches, wanted) if wanted else batches
+
+
+def _fetched(
+    store: TableStore, batches: Iterator[pa.RecordBatch], described: Sequence[str]
+) -> Iterator[pa.RecordBatch]:
+    blobs = DescribedBlobs.of(store)
+    elsewhere = {f.name for f in descriptor_fields(store.schema, store.options)}
+    for batch in batches:
+        for rows in _pieces(batch, blobs, described):
+            for name in described:
+                index = rows.schema.get_field_index(name)
+                values = blobs.resolved(rows.column(index), managed=name not in elsewhere)
+                rows = rows.set_column(index, rows.schema.field(index), values.cast(pa.binary()))
+            yield rows
+
+
+def _pieces(batch: pa.RecordBatch, blobs: DescribedBlobs, described: Sequence[str]) -> Iterator[pa.RecordBatch]:
+    """The rows, as many at a time as have `_MOST_BYTES` of values."""
+    ends = np.cumsum(np.sum([blobs.sizes(batch.column(name)) for name in described], axis=0))
+    start = 0
+    while start < len(ends):
+        before = ends[start - 1] if start else 0
+        end = max(start + 1, int(np.searchsorted(ends, before + _MOST_BYTES, side="right")))
+        yield batch.slice(start, end - start)
+        start = end
