@@ -27,6 +27,7 @@ _DIRECTIVES = {
     "__BLOB_DESCRIPTOR_FIELD": BLOB_DESCRIPTOR_FIELD,
     "__BLOB_VIEW_FIELD": BLOB_VIEW_FIELD,
 }
+_UNSUPPORTED = ("__VECTOR", "__BLOB_VIEW_FIELD")
 _BINARIES = (Kind.BINARY, Kind.VARBINARY, Kind.BLOB)
 _OPTIONS = tuple(_DIRECTIVES.values())
 
@@ -48,6 +49,11 @@ def with_blobs(
 def with_directive(column: DataField, options: Mapping[str, str]) -> tuple[DataField, dict[str, str]]:
     """A new column as its comment has it, and the options that name it then. Raises as `with_blobs` does."""
     comment = (column.description or "").strip()
+    if comment.startswith(_UNSUPPORTED):
+        raise UnsupportedFeatureError(
+            f"Column {column.name!r} cannot be what its comment {comment!r} asks for: this version has no vectors and "
+            "no blob views. Leave that out of the comment for a plain column."
+        )
     if not comment.startswith("__BLOB"):
         return column, dict(options)
     directive, _, text = comment.partition(";")

@@ -1,10 +1,13 @@
 """What of a table this version reads and writes: anything else is refused by name, never misread.
 
-One line per feature: the option, its default, the values that work. The rest of a table's options is passed on.
+One line per feature: the pattern of its options, the values that work. These are all options of
+Paimon 2.0 and its next version that ask for files, or for ways to read them, that are not known here. The rest of a
+table's options is passed on, those that are no options of Paimon's as well: Java takes any, and goes by its own only.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from paimon_core.errors import UnsupportedFeatureError
@@ -15,31 +18,55 @@ from paimon_core.store.table_store import TableStore
 
 @dataclass(frozen=True, slots=True)
 class _Feature:
-    option: str
-    default: str
+    """`key` may have a `*`, which is any text. `instead` says what to do about it."""
+
+    key: str
     works: tuple[str, ...]
     keyed_only: bool = False
+    instead: str = ""
+
+    def asked_for(self, options: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+        """The options of it whose values do not work, and these."""
+        head, star, tail = self.key.partition("*")
+        keys = [k for k in options if k.startswith(head) and k.endswith(tail)] if star else [self.key]
+        given = ((key, options[key].strip().lower()) for key in keys if key in options)
+        yield from ((key, value) for key, value in given if value not in self.works)
 
 
 _READ = (
-    _Feature("type", "table", ("table",)),
-    _Feature("data-evolution.enabled", "false", ("false",), keyed_only=True),
-    _Feature("blob-view-field", "", ("",)),
-    _Feature("manifest.format", "avro", ("avro", "parquet", "orc")),
-    _Feature("primary-key.nullable", "false", ("false",), keyed_only=True),
+    _Feature("type", ("table",)),
+    _Feature("data-evolution.enabled", ("false",), keyed_only=True),
+    _Feature("blob-view-field", ("",)),
+    _Feature("fields.*.map.storage-layout", ("default",)),
+    _Feature("manifest.format", ("avro", "parquet", "orc")),
+    _Feature("primary-key.nullable", ("false",), keyed_only=True),
+    _Feature("vector-field", ("",)),
+)
+_ICEBERG = _Feature(
+    "metadata.iceberg.storage",
+    ("disabled",),
+    instead="its Iceberg metadata would stay behind, and readers of Iceberg see old rows. Write it with Paimon's Java "
+    "connector, or give Iceberg up: set the option to 'disabled'",
 )
 _WRITE = (
     *_READ,
-    _Feature("file.format", "parquet", ("parquet", "orc", "avro", "csv", "json")),
-    _Feature("row-tracking.enabled", "false", ("false",), keyed_only=True),
-    _Feature("pk-clustering-override", "false", ("false",), keyed_only=True),
-    *(_Feature(f"pk-{kind}.index.columns", "", ("",)) for kind in ("bitmap", "btree", "full-text", "vector")),
+    _Feature("file.format", ("parquet", "orc", "avro", "csv", "json")),
+    _Feature("row-tracking.enabled", ("false",), keyed_only=True),
+    _Feature("pk-clustering-override", ("false",), keyed_only=True),
+    _Feature("pk-*.index.columns", ("",)),
+    _ICEBERG,
     _Feature(
         "data-file.external-paths.strategy",
-        "none",
         ("none", "round-robin", "specific-fs", "weight-robin", "entropy-inject"),
     ),
 )
+_NEW = tuple(f for f in _WRITE if f.key != "type")
+
+
+def check_definable(options: Mapping[str, str], *, keyed: bool) -> None:
+    """Raises `UnsupportedFeatureError` where a table that is given these options could not be written."""
+    for key, value, instead in _asked_for(_NEW, options, keyed=keyed):
+        raise UnsupportedFeatureError(f"Option {key!r} cannot be {value!r}: {instead}.")
 
 
 def check_readable(store: TableStore) -> None:
@@ -55,8 +82,8 @@ def check_writable(store: TableStore) -> None:
     blobs = [f.name for f in store.schema.fields if f.type.kind is Kind.BLOB]
     if blobs:
         raise UnsupportedFeatureError(
-            f"Table {store.name} cannot be written: column {blobs[0]!r} is a BLOB, which keyed tables have not in "
-            "this version."
+            f"Table {store.name} cannot be written: column {blobs[0]!r} is a BLOB, which this version reads in keyed "
+            "tables and does not write."
         )
     if store.options[BUCKET] == 0:
         raise UnsupportedFeatureError(
@@ -65,11 +92,16 @@ def check_writable(store: TableStore) -> None:
         )
 
 
-def _check(store: TableStore, features: tuple[_Feature, ...], verb: str) -> None:
+def _check(store: TableStore, features: Iterable[_Feature], verb: str) -> None:
+    for key, value, instead in _asked_for(features, store.options.values, keyed=store.has_primary_key):
+        raise UnsupportedFeatureError(f"Table {store.name} cannot be {verb}: '{key}' = {value!r}: {instead}.")
+
+
+def _asked_for(
+    features: Iterable[_Feature], options: Mapping[str, str], *, keyed: bool
+) -> Iterator[tuple[str, str, str]]:
+    """The options that do not work, their values, and what to do about each."""
     for feature in features:
-        value = store.options.values.get(feature.option, feature.default).strip().lower()
-        if value not in feature.works and (store.has_primary_key or not feature.keyed_only):
+        for key, value in feature.asked_for(options) if keyed or not feature.keyed_only else ():
             works = " or ".join(map(repr, feature.works)) + " works" if any(feature.works) else "tables without it work"
-            raise UnsupportedFeatureError(
-                f"Table {store.name} cannot be {verb}: '{feature.option}' = {value!r} is not supported yet; {works}."
-            )
+            yield key, value, feature.instead or f"it is not supported yet; {works}"

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import count
 
-from paimon_core.errors import InvalidOptionError, InvalidSchemaError, UnsupportedFeatureError
+from paimon_core.errors import InvalidOptionError, InvalidSchemaError
 from paimon_core.formats.default_values import default_value
 from paimon_core.formats.record_files import record_format
 from paimon_core.formats.registry import check_formats
@@ -38,6 +38,7 @@ from paimon_core.spec.bucket_functions import check_bucket_key
 from paimon_core.spec.schema import TableSchema, highest_field_id
 from paimon_core.spec.types import NESTED_KINDS, CollectionType, DataField, DataType, Kind, MapType, RowType
 from paimon_core.store.blob_schema import check_blobs, with_blobs
+from paimon_core.store.features import check_definable
 from paimon_core.store.file_index_options import indexed_columns
 from paimon_core.store.option_rules import check_option_rules
 from paimon_core.store.option_types import check_option_types
@@ -75,6 +76,7 @@ def new_table_schema(
         time_millis=time.time_ns() // 1_000_000,
     )
     check_schema(schema)
+    check_definable(kept, keyed=bool(keys))
     return schema
 
 
@@ -113,7 +115,6 @@ def check_schema(schema: TableSchema) -> None:
     check_option_rules(schema, options)
     indexed_columns(options, schema)  # raises where a column cannot have the index
     check_blobs(schema, options)
-    _check_vectors(options)
     check_formats(schema.fields, options)
     record_format(options)  # raises where there is none
 
@@ -307,15 +308,6 @@ def _check_row_tracking(schema: TableSchema, options: TableOptions) -> None:
     if options[DATA_EVOLUTION] and options[CLUSTERING_INCREMENTAL]:
         raise InvalidOptionError(
             f"Option '{CLUSTERING_INCREMENTAL.key}' does not go with '{DATA_EVOLUTION.key}' = 'true': remove one."
-        )
-
-
-def _check_vectors(options: TableOptions) -> None:
-    vectors = names(options.values.get("vector-field", ""))
-    if vectors:
-        raise UnsupportedFeatureError(
-            f"Column {vectors[0]!r} cannot be made a VECTOR by this version: leave out the option 'vector-field', and "
-            "it stays an ARRAY."
         )
 
 

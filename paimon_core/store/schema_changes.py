@@ -16,6 +16,7 @@ from paimon_core.spec.casts import can_cast
 from paimon_core.spec.schema import TableSchema, highest_field_id
 from paimon_core.spec.types import DataField, DataType
 from paimon_core.store.blob_schema import check_not_renamed, with_directive, without_blob
+from paimon_core.store.features import check_definable
 from paimon_core.store.nested_columns import Fields, Path, Place, edit_field, edit_siblings, insert_at, place_of
 from paimon_core.store.new_schema import check_schema, numbered
 from paimon_core.store.option_changes import KEY_OPTIONS, check_option_removed, check_option_set, rename_in_options
@@ -132,6 +133,8 @@ def apply_changes(
     if schema.fields and not changed.fields:
         raise InvalidSchemaError("All columns cannot be dropped: a table keeps at least one.")
     check_schema(changed)
+    given = {key: value for key, value in changed.options.items() if schema.options.get(key) != value}
+    check_definable(given, keyed=bool(changed.primary_keys))
     return changed
 
 

@@ -6,23 +6,41 @@ from pathlib import Path
 
 import pytest
 
-from paimon_core.errors import UnsupportedFeatureError
+from paimon_core.errors import PaimonError, UnsupportedFeatureError
+from paimon_core.spec.types import INT
 from paimon_core.store.features import check_readable, check_writable
 from paimon_core.store.manifests import data_manifests
+from paimon_core.store.new_schema import new_table_schema
+from paimon_core.store.schema_changes import SetOption, apply_changes
 from paimon_core.store.snapshots import latest_snapshot
 from paimon_core.store.table_store import TableStore
 from tests.support.golden import golden_table
-from tests.support.tables import new_store
+from tests.support.tables import fields, new_store
 
 BOTH = {
     "data-evolution.enabled": "true",
     "blob-view-field": "v",
+    "fields.v.map.storage-layout": "shared-shredding",
     "manifest.format": "csv",
+    "primary-key.nullable": "true",
+    "vector-field": "v",
 }
 WRITES = {
     "row-tracking.enabled": "true",
     "file.format": "lance",
     "pk-btree.index.columns": "v",
+    "pk-multivalue.index.columns": "v",
+    "pk-some-later-kind.index.columns": "v",
+    "metadata.iceberg.storage": "table-location",
+}
+HARMLESS = {  # of Java's and others', none of which changes what files hold
+    "fields.v.map.storage-layout": "DEFAULT",
+    "fields.v.map.shared-shredding.max-columns": "7",
+    "metadata.iceberg.format-version": "2",
+    "metadata.iceberg.storage": "disabled",
+    "pk-btree.index.columns": "",
+    "fields.v.some-later-option": "x",
+    "some.later-option": "x",
 }
 
 
@@ -44,6 +62,32 @@ def test_features_that_only_writers_must_keep_up(tmp_path: Path, option: str) ->
     check_readable(store)
     with pytest.raises(UnsupportedFeatureError, match=option):
         check_writable(store)
+
+
+def test_options_that_change_no_file_are_taken(tmp_path: Path) -> None:
+    store = keyed(tmp_path, **HARMLESS)
+    check_readable(store)
+    check_writable(store)
+    given = {"primary-key": "k", "bucket": "1", **HARMLESS}
+    assert new_table_schema(fields(k=INT, v=INT), options=given).options.items() >= HARMLESS.items()
+
+
+@pytest.mark.parametrize(("option", "value"), sorted((BOTH | WRITES).items()))
+def test_no_table_is_made_or_altered_that_could_not_be_written(option: str, value: str) -> None:
+    keys = {"primary-key": "k", "bucket": "1"}
+    with pytest.raises(PaimonError, match=f"{option}|'v'|Data evolution"):
+        new_table_schema(fields(k=INT, v=INT), options=keys | {option: value})
+    plain = new_table_schema(fields(k=INT, v=INT), options=keys)
+    with pytest.raises(PaimonError, match=f"{option}|'v'|Data evolution"):
+        apply_changes(plain, [SetOption(option, value)], 0)
+
+
+def test_iceberg_metadata_is_not_left_behind(tmp_path: Path) -> None:
+    store = keyed(tmp_path, **{"metadata.iceberg.storage": "hive-catalog"})
+    with pytest.raises(UnsupportedFeatureError, match="readers of Iceberg see old rows.*'disabled'"):
+        check_writable(store)
+    given_up = apply_changes(store.schema, [SetOption("metadata.iceberg.storage", "disabled")], 0)
+    check_writable(store.with_options(given_up.options))
 
 
 def test_append_tables_ignore_options_of_keys(tmp_path: Path) -> None:

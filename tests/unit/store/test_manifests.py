@@ -3,6 +3,7 @@ from __future__ import annotations
 import math
 from pathlib import Path
 
+import fastavro
 import pytest
 
 from paimon_core.errors import CorruptFileError, InvalidOptionError
@@ -23,6 +24,7 @@ from paimon_core.store.manifests import (
 from paimon_core.store.new_schema import new_table_schema
 from paimon_core.store.partitions import PartitionFilter, only_partitions
 from paimon_core.store.table_store import TableStore
+from tests.support.stored import compact, create_table, insert
 from tests.support.tables import data_file, fields, new_store
 
 
@@ -46,6 +48,24 @@ def test_a_manifest_says_what_is_in_it(tmp_path: Path) -> None:
     assert (p.minimum, p.maximum, p.null_count) == (3, 7, 1)
     assert meta.file_size == Path(store.paths.manifest(meta.file_name)).stat().st_size
     assert list(read_manifest(store, meta.file_name)) == entries
+
+
+def test_manifests_are_what_java_reads_after_2_0_unless_another_format_is_asked_for(tmp_path: Path) -> None:
+    """Avro only, with these fields in this order: it decodes them without a schema of its own."""
+    table = create_table(str(tmp_path), primary_key="k", bucket="1")
+    for number in range(2):
+        insert(table, [(1, str(number)), (2, "")])
+    compact(table)
+    files = sorted((Path(table.store.root) / "manifest").iterdir())
+    assert len(files) > 4 and all(f.read_bytes().startswith(b"Obj\x01") for f in files)
+    manifests = [f for f in files if f.name.startswith("manifest-") and not f.name.startswith("manifest-list")]
+    fields = [("_VERSION", "int"), ("_KIND", "int"), ("_PARTITION", "bytes"), ("_BUCKET", "int")]
+    fields += [("_TOTAL_BUCKETS", "int"), ("_FILE", "record")]
+    for file in manifests:
+        with file.open("rb") as stream:
+            written = fastavro.reader(stream).writer_schema["fields"]
+        kinds = [f["type"]["type"] if isinstance(f["type"], dict) else f["type"] for f in written]
+        assert list(zip([f["name"] for f in written], kinds, strict=True)) == fields
 
 
 @pytest.mark.parametrize("order", [1, -1])
