@@ -5,9 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from pyspark.errors import PySparkException
 
 from tests.interop.engines import ENGINES, Engines, other
 
+COMPACT = "CALL sys.compact(table => "
 EVOLVES = "'row-tracking.enabled' = 'true', 'data-evolution.enabled' = 'true', 'deletion-vectors.enabled' = 'true'"
 FILES = "SELECT first_row_id, record_count, write_cols, max_sequence_number, null_value_counts FROM `t$files`"
 BLOBS = "SELECT file_size_in_bytes FROM `t$files` WHERE file_format = 'blob'"
@@ -74,6 +76,25 @@ def test_descriptors(engines: Engines, tmp_path: Path) -> None:
     engines.run(first, f"CREATE TABLE u (k INT, pic BINARY) TBLPROPERTIES ({EVOLVES}, 'blob-field' = 'pic')")
     engines.run(second, "INSERT INTO u SELECT k, pic FROM t")
     engines.both("SELECT * FROM u", [[1, content], [2, content]])
+
+
+def test_values_of_keyed_tables_in_packs(engines: Engines) -> None:
+    keyed = "'primary-key' = 'k', 'bucket' = '1', 'write-only' = 'true'"
+    engines.run(
+        "java",
+        f"CREATE TABLE t (k INT, pic BINARY COMMENT '__BLOB_FIELD', name STRING) TBLPROPERTIES ({keyed})",
+        "INSERT INTO t VALUES (1, X'0102', 'a'), (2, NULL, 'b'), (3, X'', 'c')",
+        "INSERT INTO t VALUES (1, X'05060708', 'z'), (4, X'0A', 'd')",
+    )
+    rows = [[1, "x:05060708", "z"], [2, None, "b"], [3, "x:", "c"], [4, "x:0a", "d"]]
+    engines.both("SELECT * FROM t ORDER BY k", rows)
+    engines.both("SELECT rowkind, k, pic FROM `t$audit_log` ORDER BY k")
+    assert engines.rows("ours", "SELECT pic FROM t WHERE k = 4") == [["x:0a"]]
+    for statement in ("INSERT INTO t VALUES (9, X'09', 'n')", "DELETE FROM t WHERE k = 1", f"{COMPACT}'t')"):
+        with pytest.raises(PySparkException, match="'pic' is a BLOB"):
+            engines.run("ours", statement.replace("'t'", f"'{engines.database}.t'"))
+    engines.run("java", f"{COMPACT}'{engines.database}.t')")
+    engines.both("SELECT * FROM t ORDER BY k", rows)
 
 
 def test_functions(engines: Engines) -> None:

@@ -1,0 +1,58 @@
+"""What one engine makes and the other cannot read or keep up: refused by name, never misread."""
+
+from __future__ import annotations
+
+import pytest
+from pyspark.errors import PySparkException
+
+from tests.interop.engines import Engines
+from tests.support.java_oracle import JavaError
+
+KEYED = "'primary-key' = 'k', 'bucket' = '1'"
+
+
+def test_tables_of_java_that_ask_for_what_is_not_here(engines: Engines) -> None:
+    layout = "'fields.m.map.storage-layout' = 'shared-shredding', 'fields.m.map.shared-shredding.max-columns' = '2'"
+    engines.run(
+        "java",
+        f"CREATE TABLE m (k INT, m MAP<STRING, INT>) TBLPROPERTIES ({layout})",
+        "INSERT INTO m VALUES (1, map('a', 1))",
+        f"CREATE TABLE i (k INT, v INT) TBLPROPERTIES ({KEYED}, 'metadata.iceberg.storage' = 'table-location')",
+        "INSERT INTO i VALUES (1, 1)",
+        f"CREATE TABLE x (k INT, v INT) TBLPROPERTIES ({KEYED}, 'fields.v.some-later-option' = 'x', 'later' = 'y')",
+    )
+    for statement in ("SELECT * FROM m", "SELECT count(m) FROM m", "INSERT INTO m VALUES (2, NULL)"):
+        with pytest.raises(PySparkException, match="map.storage-layout"):
+            engines.run("ours", statement)
+    engines.both("SELECT * FROM i", [[1, 1]])
+    for statement in ("INSERT INTO i VALUES (2, 2)", f"CALL sys.compact(table => '{engines.database}.i')"):
+        with pytest.raises(PySparkException, match="readers of Iceberg see old rows"):
+            engines.run("ours", statement)
+    engines.run("ours", "ALTER TABLE i SET TBLPROPERTIES ('metadata.iceberg.storage' = 'disabled')")
+    engines.run("ours", "INSERT INTO i VALUES (2, 2)", "INSERT INTO x VALUES (1, 1)")
+    engines.both("SELECT * FROM i ORDER BY k", [[1, 1], [2, 2]])
+    engines.both("SELECT * FROM x", [[1, 1]])
+
+
+@pytest.mark.parametrize(
+    ("columns", "options", "says"),
+    [
+        ("k INT, v INT", "'metadata.iceberg.storage' = 'hadoop-catalog'", "readers of Iceberg see old rows"),
+        ("k INT, v INT", "'pk-multivalue.index.columns' = 'v'", "pk-multivalue.index.columns"),
+        ("k INT, e ARRAY<FLOAT> COMMENT '__VECTOR_FIELD;3'", "'write-only' = 'true'", "no vectors"),
+        ("k INT, b BINARY COMMENT '__BLOB_VIEW_FIELD'", "'write-only' = 'true'", "no blob views"),
+    ],
+)
+def test_tables_of_ours_that_ask_for_it_are_not_made(engines: Engines, columns: str, options: str, says: str) -> None:
+    with pytest.raises(PySparkException, match=says):
+        engines.run("ours", f"CREATE TABLE t ({columns}) TBLPROPERTIES ({KEYED}, {options})")
+
+
+def test_java_does_not_misread_counts(engines: Engines) -> None:
+    counted = f"{KEYED}, 'merge-engine' = 'aggregation', 'fields.v.aggregate-function' = 'count'"
+    engines.run("ours", f"CREATE TABLE t (k INT, v INT) TBLPROPERTIES ({counted})")
+    for value in (7, 8, "NULL"):
+        engines.run("ours", f"INSERT INTO t VALUES (1, {value})")
+    assert engines.rows("ours", "SELECT * FROM t") == [[1, 2]]
+    with pytest.raises(JavaError, match="count"):
+        engines.run("java", "SELECT * FROM t")
