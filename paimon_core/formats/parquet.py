@@ -24,7 +24,7 @@ from paimon_core.formats.input import read_errors
 from paimon_core.formats.int96 import Int96Sink, has_int96, stored_leaves, with_bytes
 from paimon_core.formats.output import Output, OutputFile
 from paimon_core.formats.parquet_encodings import check_encodings, column_encodings
-from paimon_core.formats.parquet_settings import writer_settings
+from paimon_core.formats.parquet_settings import VERIFY_CHECKSUM, writer_settings
 from paimon_core.formats.required_parts import has_required_parts, with_required_parts
 from paimon_core.formats.stats import chunk_stats, column_stats, merge_stats
 from paimon_core.io.file_io import FileIO, storage_errors
@@ -46,6 +46,7 @@ class ParquetFormat:
         """Parquet files hold every type."""
         writer_settings(options, arrow_schema(fields))
         check_encodings(options)
+        options[VERIFY_CHECKSUM]
 
     def open_writer(
         self, io: FileIO, path: str, fields: Sequence[DataField], options: TableOptions
@@ -184,11 +185,14 @@ def _open(io: FileIO, request: ReadRequest) -> Iterator[pq.ParquetFile]:
     fs, path = io.arrow(), io.arrow_path(request.path)
     # a local disk is read as batches need it: no memory map, since a file that shrinks would end the process
     pre_buffer = not isinstance(fs, LocalFileSystem)
+    verify = request.options[VERIFY_CHECKSUM]
     with ExitStack() as opened:
-        file = opened.enter_context(pq.ParquetFile(path, filesystem=fs, pre_buffer=pre_buffer))
+        file = opened.enter_context(
+            pq.ParquetFile(path, filesystem=fs, pre_buffer=pre_buffer, page_checksum_verification=verify)
+        )
         if has_int96(file):
             source = opened.enter_context(fs.open_input_file(path))
-            file = opened.enter_context(pq.ParquetFile(with_bytes(source)))
+            file = opened.enter_context(pq.ParquetFile(with_bytes(source), page_checksum_verification=verify))
         if missing := request.unread.difference(file.schema_arrow.names):
             raise CorruptFileError(request.path, f"it has rows without {min(missing)}")
         yield file

@@ -34,6 +34,8 @@ _PAGE_ROWS = Option("parquet.page.row.count.limit", integer, 20_000, "Rows of a 
 _ZSTD_LEVEL = Option(
     "parquet.compression.codec.zstd.level", optional(integer), None, "Level, before `file.compression.zstd-level`."
 )
+_WRITE_CHECKSUM = Option("parquet.page.write-checksum.enabled", boolean, True, "New pages have a CRC-32.")
+VERIFY_CHECKSUM = Option("parquet.page.verify-checksum.enabled", boolean, True, "Pages that have a CRC-32 are checked.")
 _BLOOM = Option("parquet.bloom.filter.enabled", boolean, False, "Columns have a bloom filter in each row group.")
 _BLOOM_VALUES = Option("parquet.bloom.filter.expected.ndv", integer, 2**20, "Distinct values that one is made for.")
 _BLOOM_FPP = Option("parquet.bloom.filter.fpp", decimal_number, 0.01, "Share of other values that one takes for its.")
@@ -56,6 +58,7 @@ def writer_settings(options: TableOptions, schema: pa.Schema) -> dict[str, Any]:
         "dictionary_pagesize_limit": _positive(options, _DICTIONARY_PAGE_SIZE),
         "data_page_size": _positive(options, _PAGE_SIZE),
         "max_rows_per_page": _positive(options, _PAGE_ROWS),
+        "write_page_checksum": options[_WRITE_CHECKSUM],
         "bloom_filter_options": dict(_bloom_filters(options, schema)) or None,
     }
 

@@ -76,7 +76,8 @@ def encode_columns(record: Record, version: int, values: Iterable[Any], form: st
     if form == "orc":
         po.write_table(pa.Table.from_pylist(rows, stored_schema(schema)), sink, compression=coded)
     else:
-        pq.write_table(pa.Table.from_pylist(rows, schema), sink, compression=coded, store_schema=False)
+        table = pa.Table.from_pylist(rows, schema)
+        pq.write_table(table, sink, compression=coded, store_schema=False, write_page_checksum=True)
     return bytes(sink.getvalue())
 
 
@@ -101,7 +102,8 @@ def decode_columns(record: Record, version: int, path: str, data: bytes) -> Iter
     """The values that a Parquet or ORC file holds. Raises `CorruptFileError`, `UnsupportedVersionError`."""
     with _errors(record, path):
         source = pa.BufferReader(data)
-        found = (po.ORCFile(source) if data.startswith(b"ORC") else pq.ParquetFile(source)).read()
+        is_orc = data.startswith(b"ORC")
+        found = (po.ORCFile(source) if is_orc else pq.ParquetFile(source, page_checksum_verification=True)).read()
         newest = max(found.column(_VERSION.name).to_pylist(), default=version)
         if newest > version:
             cause = f"it has {record.name} version {newest}, this library knows versions up to {version}"

@@ -213,15 +213,20 @@ class Jvm:
         command = self.java_class(f"{SQL}.catalyst.plans.logical.CreateNamespace")
         return command(namespace(catalog, self.seq([name]), self.empty_map), False, self.empty_map)
 
-    def parquet_scan_builder(self, session: JavaObject, paths: Iterable[str], schema: StructType) -> JavaObject:
-        """Spark's own scan of Parquet files. It lists them when it is made: the paths of files that are not there are
-        passed over."""
+    def parquet_scan_builder(
+        self, session: JavaObject, paths: Iterable[str], schema: StructType, settings: Mapping[str, str]
+    ) -> JavaObject:
+        """Spark's own scan of Parquet files, with Hadoop settings for it alone. It lists them when it is made: the
+        paths of files that are not there are passed over."""
         index = self.java_class(f"{_FILES}.InMemoryFileIndex")(
             session, self.paths(paths), self.empty_map, self.none, self._no_status_cache, self._no_partitions, self.none
         )
         make = self.java_class(f"{_FILES}.v2.parquet.ParquetScanBuilder")
         columns = self.struct_type(schema.toNullable())
-        return make(session, index, columns, columns, self._scan_options)
+        # names of files are names, no patterns
+        given = self.map({"__globPaths__": "false", **settings})
+        options = self.java_class(f"{SQL}.util.CaseInsensitiveStringMap")(given)
+        return make(session, index, columns, columns, options)
 
     def add_last_optimization(self, session: JavaObject, rule: JavaObject) -> None:
         """Put an optimizer's rule behind those of a running session, once."""
@@ -245,11 +250,6 @@ class Jvm:
     def _no_partitions(self) -> JavaObject:
         """Columns are never taken from paths."""
         return self.some(self.scala_object(f"{_FILES}.PartitionSpec").emptySpec())
-
-    @cached_property
-    def _scan_options(self) -> JavaObject:
-        """Names of files are names, no patterns."""
-        return self.java_class(f"{SQL}.util.CaseInsensitiveStringMap")(self.map({"__globPaths__": "false"}))
 
     def column_statistics(self, frame: JavaObject, names: Iterable[str]) -> tuple[int, dict[str, dict[str, str]]]:
         """The rows of a Java DataFrame, and of columns what Spark's statistics say, as the texts it stores."""

@@ -18,6 +18,7 @@ from pyspark.sql.types import StructType
 from paimon_core.errors import UnsupportedFeatureError
 from paimon_core.expressions.predicate import Predicate, columns, conjunction, describe
 from paimon_core.formats.arrow_types import FILE_PATH, ROW_ID, ROW_INDEX, TRACKING_FIELDS
+from paimon_core.formats.parquet_settings import VERIFY_CHECKSUM
 from paimon_core.formats.registry import format_name
 from paimon_core.options import (
     DATA_EVOLUTION,
@@ -370,6 +371,7 @@ class RawScan(_Scan):
             session.session,
             [data_file_path(s.bucket_dir, f) for s in plan.splits for f in s.files],
             to_struct(table.schema.fields),
+            {VERIFY_CHECKSUM.key: str(table.store.options[VERIFY_CHECKSUM]).lower()},
         )
         if builder.of_rows:
             inner.pushFilters(builder.parquet_filters)

@@ -3,6 +3,8 @@ both."""
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from tests.interop.engines import ENGINES, Engines, other
@@ -167,3 +169,18 @@ def test_text(engines: Engines, name: str, codec: str) -> None:
         engines.both(f"SELECT id FROM by_{writer} WHERE m < 0 OR s = '日本'", [[1], [3]])
         engines.both(f"SELECT file_format, record_count, null_value_counts FROM `by_{writer}$files`")
     engines.both("SELECT * FROM by_ours EXCEPT SELECT * FROM by_java", [])
+
+
+@pytest.mark.parametrize("writer", ENGINES)
+def test_page_checksums(engines: Engines, writer: str) -> None:
+    """Each engine finds a value that was changed in a file of either; only Java has to be asked to look."""
+    options = "'file.compression' = 'none', 'parquet.page.verify-checksum.enabled' = 'true'"
+    engines.run(writer, f"CREATE TABLE t (id INT, v STRING) TBLPROPERTIES ({options})")
+    engines.run(writer, "INSERT INTO t VALUES (1, 'right one'), (2, 'right two')")
+    engines.both("SELECT * FROM t")
+    for (path,) in engines.by_name["ours"].sql("SELECT file_path FROM `t$files`").rows:
+        file = Path(str(path).removeprefix("file:"))
+        file.write_bytes(file.read_bytes().replace(b"right two", b"wrong two", 1))
+    for engine in ENGINES:
+        with pytest.raises(Exception, match=r"(?is)checksum|crc"):
+            engines.run(engine, "SELECT * FROM t")

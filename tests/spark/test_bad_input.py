@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from py4j.protocol import Py4JJavaError
 from pyspark.errors import AnalysisException
 from pyspark.errors.exceptions.base import PySparkException
 
@@ -271,6 +272,8 @@ def test_locations_outside_the_warehouse(spark: Any, tmp_path: Path) -> None:
     assert not outside.exists() and rows(spark, "SHOW TABLES") == []
 
 
+WRITE, VERIFY = "parquet.page.write-checksum.enabled", "parquet.page.verify-checksum.enabled"
+
 # -- damaged files --------------------------------------------------------------------------------------------------
 
 FOREIGN = {
@@ -351,6 +354,33 @@ def test_damaged_data_files(spark: Any, warehouse: str, kind: str) -> None:
     assert rows(spark, "SELECT count(*) FROM `t$snapshots`") == [(1 if kind == "raw" else 2,)]
     path.write_bytes(content)
     assert rows(spark, "SELECT * FROM t ORDER BY k") == [(1, "a" if kind == "raw" else "c"), (2, "b")]
+
+
+@pytest.mark.parametrize("checksums", ["true", "false"])
+@pytest.mark.parametrize("kind", ["raw", "merge", "format table"])
+def test_damaged_pages(spark: Any, warehouse: str, kind: str, checksums: str) -> None:
+    """A changed value is an error, whoever reads it; a table may say that nobody looks, or write no checksums."""
+    options = f"'file.compression' = 'none', 'format-table.file.compression' = 'none', '{WRITE}' = '{checksums}'"
+    kinds = {
+        "raw": "'bucket' = '-1'",
+        "merge": "'primary-key' = 'k', 'bucket' = '1'",
+        "format table": "'type' = 'format-table', 'file.format' = 'parquet'",
+    }
+    spark.sql(f"CREATE TABLE t (k INT, v STRING) TBLPROPERTIES ({kinds[kind]}, {options})")
+    spark.sql("INSERT INTO t VALUES (1, 'right one'), (2, 'right two')")
+    (path,) = (p for p in Path(warehouse).rglob("*.parquet") if b"right two" in p.read_bytes())
+    if kind == "merge":
+        spark.sql("INSERT INTO t VALUES (1, 'right one')")
+    assert rows(spark, "SELECT v FROM t ORDER BY k") == [("right one",), ("right two",)]
+    content = path.read_bytes()
+    path.write_bytes(content.replace(b"right two", b"wrong two", 1))
+    if checksums == "true":
+        # what Spark's own scan finds is a SparkException, which PySpark leaves to py4j
+        with pytest.raises((PySparkException, Py4JJavaError), match=path.name) as caught:
+            spark.sql("SELECT k, v FROM t").collect()
+        assert "checksum" in str(caught.value)
+        spark.sql(f"ALTER TABLE t SET TBLPROPERTIES ('{VERIFY}' = 'false')")
+    assert rows(spark, "SELECT v FROM t ORDER BY k") == [("right one",), ("wrong two",)]
 
 
 def test_files_that_spark_would_not_see(spark: Any) -> None:

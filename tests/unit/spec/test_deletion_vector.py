@@ -1,7 +1,10 @@
 from __future__ import annotations
 
+import tomllib
 import zlib
+from collections.abc import Iterator
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -107,3 +110,39 @@ def test_damage_is_named() -> None:
         decode_vectors("p", b"\2" + data, [META])
     with pytest.raises(CorruptFileError, match="22 bytes by metadata"):
         decode_vectors("p", b"\1" + data, [replace(META, offset=-3)])
+
+
+def changed_bitmaps(bitmap64: bool) -> Iterator[bytes]:
+    """Vectors of containers of each kind whose bitmap has one bit changed, under a checksum that is right."""
+    kinds = [range(0, 280, 2), range(0, 200_000, 3), [*range(100, 5000), 70_000]]
+    for rows in kinds:
+        whole = encode_vector(np.array(rows), bitmap64=bitmap64)
+        for position in range(8, min(len(whole) - 4, 70)):
+            for bit in range(8):
+                body = bytearray(whole[4:-4])
+                body[position - 4] ^= 1 << bit
+                yield len(body).to_bytes(4, "big") + body + zlib.crc32(body).to_bytes(4, "big")
+
+
+@pytest.mark.parametrize("bitmap64", [False, True])
+def test_bitmaps_that_contradict_themselves(bitmap64: bool) -> None:
+    """Counts, keys and offsets that lie are refused: what comes back is a set, in order, each row once."""
+    refused = 0
+    for data in changed_bitmaps(bitmap64):
+        meta = replace(META, length=len(data) - (0 if bitmap64 else 8), cardinality=None)
+        try:
+            found = decode_vector("f", data, meta)
+        except CorruptFileError:
+            refused += 1
+        else:
+            assert (np.diff(found) > 0).all()
+            with pytest.raises(CorruptFileError, match="metadata says"):
+                decode_vector("f", data, replace(meta, cardinality=len(found) + 1))
+    assert refused > 300
+
+
+def test_the_bitmap_library_validates() -> None:
+    """Before 1.0.1 it takes any bytes for a bitmap, and may crash; before 1.0.2 keys of 64 bits in disorder."""
+    project = tomllib.loads((Path(__file__).parents[3] / "pyproject.toml").read_text())["project"]
+    (least,) = (d.partition(">=")[2] for d in project["dependencies"] if d.startswith("pyroaring"))
+    assert tuple(map(int, least.split("."))) >= (1, 0, 2)
