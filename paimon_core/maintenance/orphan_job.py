@@ -72,7 +72,7 @@ class OrphanSearch:
         chain, needed, metadata = 0, NeededFiles(), set[str]()
         for branch in branch_stores(self.store):
             versions = versions_of(branch)
-            for snapshot, in_order in in_chains(versions.snapshots):
+            for snapshot, in_order in in_chains(branch, versions.snapshots):
                 metadata |= set(needed.metadata(branch, snapshot))
                 chain += not in_order
                 if in_order:

@@ -1,7 +1,8 @@
 """Which files a version of a table needs: what may be deleted is what no version left needs.
 
-A version is a snapshot, a tag or a long-lived changelog, of any branch. Snapshots and tags of one branch are a chain,
-each made from the one before: what two of them need, every one between them needs, too.
+A version is a snapshot, a tag or a long-lived changelog, of any branch. Of versions that follow one another only what
+each adds is read. That one follows another is told by its manifests: after a rollback numbers are used again, and a tag
+may be of the history that was cut off.
 """
 
 from __future__ import annotations
@@ -12,6 +13,8 @@ from functools import partial
 from typing import TypeVar
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from paimon_core.errors import CorruptFileError
 from paimon_core.formats.entry_columns import EntryColumns, FilePlace, Rows
@@ -47,21 +50,34 @@ class Versions:
     @property
     def changelog_lists(self) -> Iterator[str]:
         """The manifest lists that tell changes."""
-        for snapshot, _ in in_chains(self.snapshots):
+        for snapshot in distinct(self.snapshots):
             if snapshot.changelog_manifest_list is not None:
                 yield snapshot.changelog_manifest_list
         for changelog in self.changelogs:
             yield changelog.changelog_manifest_list or changelog.delta_manifest_list
 
 
-def in_chains(snapshots: Iterable[Snapshot]) -> Iterator[tuple[Snapshot, bool]]:
-    """Snapshots in order, each once, and whether the one before stands right before it: it adds to what that needs."""
-    previous = None
-    for snapshot in sorted(snapshots, key=lambda s: s.id):
-        if previous is not None and snapshot.delta_manifest_list == previous.delta_manifest_list:
-            continue
-        yield snapshot, previous is not None and snapshot.id == previous.id + 1
-        previous = snapshot
+def distinct(snapshots: Iterable[Snapshot]) -> list[Snapshot]:
+    """Snapshots by number, each once: tags keep the same ones."""
+    return sorted({s.delta_manifest_list: s for s in snapshots}.values(), key=lambda s: s.id)
+
+
+def in_chains(store: TableStore, snapshots: Iterable[Snapshot]) -> Iterator[tuple[Snapshot, bool]]:
+    """Snapshots by number, each once, and whether one only adds to what the one before needs."""
+    previous: list[str] | None = None
+    for snapshot in distinct(snapshots):
+        base = _manifests(store, snapshot.base_manifest_list)
+        yield snapshot, base is not None and base == previous
+        added = _manifests(store, snapshot.delta_manifest_list)
+        previous = None if base is None or added is None else base + added
+
+
+def _manifests(store: TableStore, name: str) -> list[str] | None:
+    """The manifests of a list, None where it cannot be read: who needs it says why."""
+    try:
+        return [m.file_name for m in read_manifest_list(store, name)]
+    except CorruptFileError:
+        return None
 
 
 def versions_of(store: TableStore) -> Versions:
@@ -79,20 +95,23 @@ def branch_stores(store: TableStore) -> list[TableStore]:
 @dataclass(frozen=True, slots=True)
 class NeededFiles:
     """The paths of the files that versions need. Where `tolerant`, manifests may be missing: of versions that go,
-    whose files another clean-up has deleted before."""
+    whose files another clean-up has deleted before. `among` are the names of the data files that are asked for, None:
+    all. `data_files` are the names of those that were found."""
 
     tolerant: bool = False
+    among: pa.Array | None = None
+    data_files: set[str] = field(default_factory=set)
     _folders: dict[tuple[bytes, int], str] = field(default_factory=dict)
 
     def of(self, versions: Versions) -> Iterator[str]:
         """All of them; a path may come several times. Raises `CorruptFileError`."""
         store = versions.store
-        for snapshot, in_order in in_chains(versions.snapshots):
+        for snapshot, in_order in in_chains(store, versions.snapshots):
             yield from self.metadata(store, snapshot)
-            yield from self.paths(store, partial(_added if in_order else _live, store, snapshot))
+            yield from self.paths(store, partial(self._added if in_order else self._live, store, snapshot))
         for name in versions.changelog_lists:
             yield from self.listed(store, name)
-            yield from self.paths(store, partial(_all, store, name))
+            yield from self.paths(store, partial(self._all, store, name))
 
     def metadata(self, store: TableStore, snapshot: Snapshot) -> Iterator[str]:
         """What a snapshot needs beside data files."""
@@ -117,6 +136,7 @@ class NeededFiles:
             folder = self._folders.get((partition, bucket))
             if folder is None:
                 folder = self._folders[partition, bucket] = store.bucket_dir(partition, bucket)
+            self.data_files.add(name)
             yield from paths_of(folder, name, external, extra)
 
     def _try(self, read: Callable[[], Iterable[T]]) -> Iterable[T]:
@@ -127,21 +147,23 @@ class NeededFiles:
                 raise
             return ()
 
+    def _live(self, store: TableStore, snapshot: Snapshot) -> list[FilePlace]:
+        found = live_columns(store, data_manifests(store, snapshot))
+        return [place for columns, rows in found for place in self._places(columns, rows)]
 
-def _live(store: TableStore, snapshot: Snapshot) -> list[FilePlace]:
-    found = live_columns(store, data_manifests(store, snapshot))
-    return [place for columns, rows in found for place in columns.places(rows)]
+    def _added(self, store: TableStore, snapshot: Snapshot) -> list[FilePlace]:
+        return self._listed(store, snapshot.delta_manifest_list, lambda columns: np.flatnonzero(columns.added))
 
+    def _all(self, store: TableStore, name: str) -> list[FilePlace]:
+        return self._listed(store, name, lambda columns: np.arange(len(columns)))
 
-def _added(store: TableStore, snapshot: Snapshot) -> list[FilePlace]:
-    return _listed(store, snapshot.delta_manifest_list, lambda columns: np.flatnonzero(columns.added))
+    def _listed(self, store: TableStore, name: str, rows: Callable[[EntryColumns], Rows]) -> list[FilePlace]:
+        """The places of some rows of the manifests of a list."""
+        found = (read_columns(store, m.file_name) for m in read_manifest_list(store, name))
+        return [place for columns in found for place in self._places(columns, rows(columns))]
 
-
-def _all(store: TableStore, name: str) -> list[FilePlace]:
-    return _listed(store, name, lambda columns: np.arange(len(columns)))
-
-
-def _listed(store: TableStore, name: str, rows: Callable[[EntryColumns], Rows]) -> list[FilePlace]:
-    """The places of some rows of the manifests of a list."""
-    found = (read_columns(store, m.file_name) for m in read_manifest_list(store, name))
-    return [place for columns in found for place in columns.places(rows(columns))]
+    def _places(self, columns: EntryColumns, rows: Rows) -> list[FilePlace]:
+        if self.among is not None:
+            meant = pc.is_in(columns.names, value_set=self.among).to_numpy(zero_copy_only=False)
+            rows = rows[meant[rows]]
+        return columns.places(rows)

@@ -133,7 +133,7 @@ def _expire(store: TableStore, retention: Retention, now: int, delete: Delete | 
                 store.io.delete(store.paths.snapshot(snapshot.id))
         reset_hints(store, first, ids[-1])
 
-    release(Versions(store, gone), remove, delete)
+    release(Versions(store, gone), remove, delete, oldest=True)
     return len(gone)
 
 
@@ -158,7 +158,7 @@ def expire_changelogs(store: TableStore, retention: Retention, delete: Delete | 
             store.io.delete(store.paths.changelog(changelog.id))
         reset_changelog_hints(store)
 
-    release(Versions(store, changelogs=gone), remove, delete)
+    release(Versions(store, changelogs=gone), remove, delete, oldest=True)
     return len(gone)
 
 

@@ -24,12 +24,17 @@ def changelog_ids(store: TableStore) -> list[int]:
 
 def list_changelogs(store: TableStore) -> list[Snapshot]:
     """All long-lived changelogs, ascending; those that expire meanwhile are left out."""
-    found = []
-    for snapshot_id in changelog_ids(store):
-        path = store.paths.changelog(snapshot_id)
-        with suppress(FileNotFoundError):
-            found.append(decode_snapshot(path, store.io.read_bytes(path)))
-    return found
+    found = (find_changelog(store, n) for n in changelog_ids(store))
+    return [c for c in found if c is not None]
+
+
+def find_changelog(store: TableStore, snapshot_id: int) -> Snapshot | None:
+    """The changelog of a snapshot's number, None where there is none."""
+    path = store.paths.changelog(snapshot_id)
+    try:
+        return decode_snapshot(path, store.io.read_bytes(path))
+    except FileNotFoundError:
+        return None
 
 
 def write_changelog(store: TableStore, snapshot: Snapshot) -> None:

@@ -16,6 +16,7 @@ from paimon_core.spec.paths import parse_snapshot_id
 from paimon_core.spec.snapshot import Snapshot, decode_snapshot
 from paimon_core.store.table_store import TableStore
 
+_LOOKS = 10
 _HINT = re.compile(rb"\s*(\d{1,19})\s*")
 
 
@@ -25,8 +26,7 @@ def latest_snapshot(store: TableStore) -> Snapshot | None:
     if hint is not None and not store.io.exists(store.paths.snapshot(hint + 1)):
         with suppress(FileNotFoundError):
             return _read(store, hint)
-    ids = snapshot_ids(store)
-    return read_snapshot(store, ids[-1]) if ids else None
+    return _listed(store, -1)
 
 
 def earliest_snapshot(store: TableStore) -> Snapshot | None:
@@ -35,8 +35,7 @@ def earliest_snapshot(store: TableStore) -> Snapshot | None:
     if hint is not None:
         with suppress(FileNotFoundError):
             return _read(store, hint)
-    ids = snapshot_ids(store)
-    return read_snapshot(store, ids[0]) if ids else None
+    return _listed(store, 0)
 
 
 def read_snapshot(store: TableStore, snapshot_id: int) -> Snapshot:
@@ -92,6 +91,16 @@ def reset_hints(store: TableStore, earliest: int, latest: int) -> None:
     with suppress(StorageError, FileNotFoundError):
         store.io.write_bytes(store.paths.earliest_hint, str(earliest).encode())
         store.io.write_bytes(store.paths.latest_hint, str(latest).encode())
+
+
+def _listed(store: TableStore, position: int) -> Snapshot | None:
+    """The version at a position of the ascending list, None where there is none. One that goes meanwhile, because it
+    expires or is rolled back, means looking again."""
+    for _ in range(_LOOKS):
+        ids = snapshot_ids(store)
+        with suppress(FileNotFoundError):
+            return _read(store, ids[position]) if ids else None
+    return read_snapshot(store, ids[position])
 
 
 def _read(store: TableStore, snapshot_id: int) -> Snapshot:

@@ -151,10 +151,10 @@ def test_a_rollback_meanwhile(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     for _ in range(4):
         history.write()
 
-    def late(*arguments: Any) -> None:
+    def late(*arguments: Any, **named: Any) -> None:
         monkeypatch.setattr(snapshot_expiry, "release", release)
         roll_back(history.fresh(), snapshot_id=2)
-        release(*arguments)
+        release(*arguments, **named)
 
     monkeypatch.setattr(snapshot_expiry, "release", late)
     assert expire(history.fresh(), 1) == 1  # the first: what is latest has been decided anew
