@@ -17,7 +17,8 @@ import numpy as np
 import pyarrow as pa
 
 from paimon_core.formats.entry_columns import FilePlace
-from paimon_core.maintenance.orphans import Place, files_in, places
+from paimon_core.maintenance.file_kinds import FolderKind
+from paimon_core.maintenance.orphans import Folder, files_in, folders
 from paimon_core.maintenance.references import NeededFiles, branch_stores, in_chains, versions_of
 from paimon_core.maintenance.release import delete_files
 from paimon_core.store.manifests import data_manifests, read_columns, read_manifest_list
@@ -25,7 +26,7 @@ from paimon_core.store.snapshots import latest_snapshot
 from paimon_core.store.table_store import TableStore
 
 FOUND = pa.schema([("path", pa.string()), ("size", pa.int64())])
-NEEDED = pa.schema([("chain", pa.int64()), ("path", pa.string()), ("weight", pa.int64())])
+NEEDED = pa.schema([("chain", pa.int64()), ("name", pa.string()), ("weight", pa.int64())])
 _TOGETHER = 10_000  # paths of a task
 
 
@@ -58,13 +59,14 @@ class OrphanSearch:
     store: TableStore
     older_than: int
 
-    def places(self) -> list[str]:
+    def folders(self) -> list[str]:
         """The folders to be listed, one task each."""
-        return [json.dumps([p.folder, p.leftovers]) for p in places(self.store)]
+        return [json.dumps([f.path, f.kind]) for f in folders(self.store)]
 
-    def found_in(self, place: str) -> pa.RecordBatch:
+    def found_in(self, folder: str) -> pa.RecordBatch:
         """The old files of a folder, as `FOUND`."""
-        files = [f for f in files_in(self.store, Place(*json.loads(place))) if f.modified < self.older_than]
+        path, kind = json.loads(folder)
+        files = [f for f in files_in(self.store, Folder(path, FolderKind(kind))) if f.modified < self.older_than]
         return pa.record_batch([[f.path for f in files], [f.size for f in files]], schema=FOUND)
 
     def sources(self) -> Iterator[str]:
@@ -93,7 +95,8 @@ class OrphanSearch:
         """The files that a source tells, as `NEEDED`. Raises `CorruptFileError`."""
         taken, chain, content = json.loads(source)
         paths, weights = (content, [1] * len(content)) if taken == _Taken.PATHS else self._weights(content, taken)
-        return pa.record_batch([[chain] * len(paths), paths, weights], schema=NEEDED)
+        names = [path.rpartition("/")[2] for path in paths]
+        return pa.record_batch([[chain] * len(paths), names, weights], schema=NEEDED)
 
     def _weights(self, manifest: str, taken: int) -> tuple[list[str], list[int]]:
         columns, paths, weights = read_columns(self.store, manifest), list[str](), list[int]()

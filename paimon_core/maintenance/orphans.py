@@ -1,17 +1,21 @@
 """Orphans: files in the table's folders that no version needs, left by writers that died and by rollbacks.
 
 A commit in flight names its files only when it is published: what is younger than an age is left alone, and the
-versions are looked up again until none has come or gone while their files were read.
+versions are looked up again until none has come or gone while their files were read. Only files of kinds that versions
+reference are orphans (`file_kinds.py`); they are compared by name alone, which no two files share, as the folder of a
+file may be spelled differently by now.
 """
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TypeVar
 
 from paimon_core.errors import CommitConflictError
-from paimon_core.io.file_io import FileStatus, is_temporary
+from paimon_core.io.file_io import FileStatus
+from paimon_core.maintenance.file_kinds import FolderKind, may_be_orphan
 from paimon_core.maintenance.references import NeededFiles, branch_stores, versions_of
 from paimon_core.maintenance.release import delete_files, owned_places
 from paimon_core.store.table_store import TableStore
@@ -59,12 +63,17 @@ def remove_orphans(store: TableStore, older_than: int) -> Orphans:
 
 
 def _look(store: TableStore, older_than: int) -> Orphans:
-    old = {f.path: f.size for place in places(store) for f in files_in(store, place) if f.modified < older_than}
+    old = defaultdict[str, list[FileStatus]](list)
+    for folder in folders(store):
+        for file in files_in(store, folder):
+            if file.modified < older_than:
+                old[file.name].append(file)
     needed = NeededFiles()
     for branch in branch_stores(store) if old else ():
         for path in needed.of(versions_of(branch)):
-            old.pop(path, None)
-    return Orphans(tuple(sorted(old)), sum(old.values()))
+            old.pop(path.rpartition("/")[2], None)
+    lost = {f.path: f.size for files in old.values() for f in files}
+    return Orphans(tuple(sorted(lost)), sum(lost.values()))
 
 
 def _names(store: TableStore) -> frozenset[str]:
@@ -72,38 +81,40 @@ def _names(store: TableStore) -> frozenset[str]:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
-    """A folder in which only versions' files belong, or what writers that died left beside metadata."""
+class Folder:
+    """A folder of a table, and what it holds."""
 
-    folder: str
-    leftovers: bool = False
+    path: str
+    kind: FolderKind
 
 
-def places(store: TableStore) -> Iterator[Place]:
-    """The folders that are looked into."""
+def folders(store: TableStore) -> Iterator[Folder]:
+    """The folders that orphans are searched in."""
     paths = store.paths
-    yield from map(Place, (paths.manifest_dir, paths.index_dir, paths.statistics_dir))
+    yield Folder(paths.manifest_dir, FolderKind.MANIFESTS)
+    yield Folder(paths.index_dir, FolderKind.INDEXES)
+    yield Folder(paths.statistics_dir, FolderKind.STATISTICS)
     levels = len(store.schema.partition_keys)
     for root in (paths.data_root, *(p.rstrip("/") for p in owned_places(store)[1:])):
         yield from _bucket_folders(store, root, levels)
     for branch in branch_stores(store):
         own = branch.paths
         for folder in (own.schema_dir, own.snapshot_dir, own.tag_dir, own.consumer_dir, own.changelog_dir):
-            yield Place(folder, leftovers=True)
+            yield Folder(folder, FolderKind.METADATA)
 
 
-def files_in(store: TableStore, place: Place) -> Iterator[FileStatus]:
-    """The files of a place that versions may need, or nobody."""
-    for file in store.io.list(place.folder):
-        if not file.is_dir and (not place.leftovers or is_temporary(file.name)):
+def files_in(store: TableStore, folder: Folder) -> Iterator[FileStatus]:
+    """The files of a folder that are orphans where no version needs them."""
+    for file in store.io.list(folder.path):
+        if not file.is_dir and may_be_orphan(folder.kind, file.name):
             yield file
 
 
-def _bucket_folders(store: TableStore, folder: str, levels: int) -> Iterator[Place]:
-    for child in store.io.list(folder):
+def _bucket_folders(store: TableStore, parent: str, levels: int) -> Iterator[Folder]:
+    for child in store.io.list(parent):
         if not child.is_dir:
             continue
         if levels and "=" in child.name:
             yield from _bucket_folders(store, child.path, levels - 1)
         elif not levels and child.name.startswith("bucket-"):
-            yield Place(child.path)
+            yield Folder(child.path, FolderKind.DATA)

@@ -54,7 +54,10 @@ class Versions:
             if snapshot.changelog_manifest_list is not None:
                 yield snapshot.changelog_manifest_list
         for changelog in self.changelogs:
-            yield changelog.changelog_manifest_list or changelog.delta_manifest_list
+            if changelog.changelog_manifest_list is not None:
+                yield changelog.changelog_manifest_list
+            elif self.store.io.exists(self.store.paths.manifest(changelog.delta_manifest_list)):
+                yield changelog.delta_manifest_list  # Java deletes it where a table has a changelog producer
 
 
 def distinct(snapshots: Iterable[Snapshot]) -> list[Snapshot]:

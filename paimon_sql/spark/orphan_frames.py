@@ -15,7 +15,7 @@ from paimon_sql.spark.errors import of_worker
 from paimon_sql.spark.worker import delete_function, found_function, needed_function
 
 _SHUFFLE = "spark.sql.shuffle.partitions"
-_FOUND, _NEEDED = "path string, size long", "chain long, path string, weight long"
+_FOUND, _NEEDED = "path string, size long", "chain long, name string, weight long"
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,9 +43,10 @@ def find_orphans(spark: SparkSession, search: OrphanSearch, parallelism: int | N
     """The files that a search finds and no version needs."""
     tasks = parallelism or max(spark.sparkContext.defaultParallelism, int(spark.conf.get(_SHUFFLE) or 1))
     needed = map_batches(_texts(spark, search.sources(), tasks), needed_function(search), _NEEDED)
-    weighed = needed.groupBy("chain", "path").agg(F.sum("weight").alias("weight")).where("weight > 0")
-    found = map_batches(_texts(spark, search.places(), tasks), found_function(search), _FOUND)
-    files = found.join(weighed.select("path"), "path", "left_anti").localCheckpoint()
+    weighed = needed.groupBy("chain", "name").agg(F.sum("weight").alias("weight")).where("weight > 0")
+    found = map_batches(_texts(spark, search.folders(), tasks), found_function(search), _FOUND)
+    named = found.withColumn("name", F.substring_index("path", "/", -1))
+    files = named.join(weighed.select("name"), "name", "left_anti").select("path", "size").localCheckpoint()
     count, size = files.agg(F.count("path"), F.coalesce(F.sum("size"), F.lit(0))).collect()[0]
     return FoundFrame(search, files, count, size)
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import random
 import shutil
+import uuid
 from collections.abc import Callable
 from contextlib import suppress
 from multiprocessing.connection import Connection
@@ -89,7 +90,7 @@ def prepared(root: Path) -> History:
         history.write("main", kind)
     create_tag(main, "t6", read_snapshot(main, 6))
     assert expire(main, 5) == 2
-    (bucket(main) / "orphan").touch()
+    (bucket(main) / f"data-{uuid.uuid4()}-0.parquet").touch()
     main.io.write_bytes(f"{main.paths.consumer_dir}/consumer-c", b'{"nextSnapshot": 5}')
     history.check()
     return history

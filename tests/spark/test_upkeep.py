@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+import uuid
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -55,11 +56,12 @@ def test_files_are_looked_for_and_deleted_by_tasks(spark: Any, warehouse: str, m
         spark.sql(f"INSERT INTO t VALUES ({k}, 'a'), ({k}, 'b')")
     spark.sql("CALL sys.create_tag('t', 'kept', 1)")
     root = Path(warehouse, "default.db", "t")
-    lost = [root / "dt=a" / "bucket-0" / "lost", root / "manifest" / "manifest-lost"]
+    unique = uuid.uuid4()
+    lost = [root / "dt=a" / "bucket-0" / f"data-{unique}-0.parquet", root / "manifest" / f"manifest-{unique}-0"]
     for path in lost:
         path.write_text("12345")
         os.utime(path, (1, 1))
-    young = root / "dt=b" / "bucket-0" / "young"
+    young = root / "dt=b" / "bucket-0" / f"changelog-{unique}-0.parquet"
     young.touch()
     call = "CALL sys.remove_orphan_files(table => 't', mode => 'distributed', parallelism => 2, dry_run => "
     assert rows(spark, f"{call} true)") == [(2, 10)] and all(p.exists() for p in lost)

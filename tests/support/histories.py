@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import random
+import uuid
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -151,7 +152,7 @@ class History:
 
     def _file(self, store: TableStore) -> Any:
         self.count += 1
-        file = data_file(store, 1, 1, file_name=f"file-{self.count}")
+        file = data_file(store, 1, 1, file_name=file_name(self.count))
         path = bucket(store) / file.file_name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.touch()
@@ -160,6 +161,11 @@ class History:
     def _name(self, prefix: str) -> str:
         self.count += 1
         return f"{prefix}{self.count}"
+
+
+def file_name(number: int) -> str:
+    """What the `number`-th file is called."""
+    return f"data-{uuid.UUID(int=number)}-0.parquet"
 
 
 def bucket(store: TableStore) -> Path:

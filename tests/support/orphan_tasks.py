@@ -16,10 +16,10 @@ class Lost:
         needed = Counter[tuple[int, str]]()
         for source in search.sources():
             for row in self.search.needed_by(source).to_pylist():
-                needed[row["chain"], row["path"]] += row["weight"]
-        kept = {path for (_, path), weight in needed.items() if weight > 0}
-        found = [row for place in search.places() for row in self.search.found_in(place).to_pylist()]
-        self.files = {f["path"]: f["size"] for f in found if f["path"] not in kept}
+                needed[row["chain"], row["name"]] += row["weight"]
+        kept = {name for (_, name), weight in needed.items() if weight > 0}
+        found = [row for folder in search.folders() for row in self.search.found_in(folder).to_pylist()]
+        self.files = {f["path"]: f["size"] for f in found if f["path"].rpartition("/")[2] not in kept}
         self.count, self.size = len(self.files), sum(self.files.values())
 
     def delete(self) -> None:

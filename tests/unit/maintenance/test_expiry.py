@@ -26,7 +26,7 @@ from paimon_core.store.changelogs import changelog_ids, write_changelog
 from paimon_core.store.consumers import write_consumer
 from paimon_core.store.snapshots import earliest_snapshot, latest_snapshot, read_snapshot, snapshot_ids
 from paimon_core.table import Table
-from tests.support.histories import History, expire
+from tests.support.histories import History, expire, file_name
 from tests.support.tables import data_file, info, message, new_store
 
 
@@ -78,7 +78,7 @@ def test_files_of_expired_snapshots_are_deleted_and_those_of_tags_kept(tmp_path:
     assert early is not None and early.id == 4
     history.check()
     history.check_clean()
-    assert sorted(p.name for p in Path(store.root, "bucket-0").iterdir()) == ["file-2", "file-3", "file-4"]
+    assert sorted(p.name for p in Path(store.root, "bucket-0").iterdir()) == [file_name(n) for n in (2, 3, 4)]
     delete_tags(store, ["two"])
     history.check_clean()
     manifests = {p.name for p in Path(store.paths.manifest_dir).iterdir()}
@@ -107,10 +107,10 @@ def test_changelogs_outlive_snapshots_where_they_are_kept_longer(tmp_path: Path)
     assert changelog_ids(store) == [1, 2]
     hints = [Path(store.paths.changelog_earliest_hint), Path(store.paths.changelog_latest_hint)]
     assert [h.read_text() for h in hints] == ["1", "2"]
-    assert Path(store.root, "bucket-0", "file-1").exists()
+    assert Path(store.root, "bucket-0", file_name(1)).exists()
     assert expire_changelogs(store, retention(older_than=2**62)) == 2
     assert changelog_ids(store) == [] and [h.read_text() for h in hints] == ["-1", "-1"]
-    assert not Path(store.root, "bucket-0", "file-1").exists()
+    assert not Path(store.root, "bucket-0", file_name(1)).exists()
     history.check()
     for number in (1, 2, 9):
         write_changelog(store, replace(read_snapshot(store, 3), id=number))

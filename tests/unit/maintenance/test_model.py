@@ -84,9 +84,9 @@ def opened(path: str) -> TableStore:
 def write_all(path: str) -> None:
     """Appends, each fifth time a compaction of two files, as a process of its own does them."""
     for number in range(COMMITS):
-        store, name = opened(path), f"written-{number}"
-        Path(path, "bucket-0", name).touch()
-        new = data_file(store, 1, 1, file_name=name)
+        store = opened(path)
+        new = data_file(store, 1, 1)
+        Path(path, "bucket-0", new.file_name).touch()
         old = tuple(e.file for e in live_files(store, latest_snapshot(store)).values())[:2]
         made = message(store, compact_before=old, compact_after=(new,)) if number % 5 == 4 else message(store, new)
         with suppress(CommitConflictError):  # what it compacts may be rolled back

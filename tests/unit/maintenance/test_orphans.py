@@ -9,13 +9,22 @@ import pytest
 
 from paimon_core.errors import CommitConflictError, CorruptFileError
 from paimon_core.io.local import LocalFileIO
+from paimon_core.maintenance.orphan_job import OrphanSearch
 from paimon_core.maintenance.orphans import find_orphans, remove_orphans
 from paimon_core.maintenance.release import delete_files
+from paimon_core.spec.binary_row import encode_row
+from paimon_core.spec.message import CommitMessage
 from paimon_core.spec.paths import data_file_paths
-from paimon_core.store.snapshots import latest_snapshot
+from paimon_core.spec.types import INT
+from paimon_core.store.changelogs import list_changelogs, write_changelog
+from paimon_core.store.snapshots import find_snapshot, latest_snapshot
 from paimon_core.store.table_store import TableStore
+from paimon_core.table import Table
 from tests.support.histories import FOREVER, History
-from tests.support.tables import data_file
+from tests.support.orphan_tasks import Lost
+from tests.support.tables import data_file, info, new_store
+
+U = "01234567-89ab-cdef-0123-456789abcdef"
 
 
 @pytest.fixture
@@ -27,8 +36,8 @@ def history(tmp_path: Path) -> History:
 
 def litter(history: History) -> list[Path]:
     root = Path(history.store.root)
-    names = ["bucket-0/lost", "manifest/manifest-lost-0", "index/index-lost-0", "statistics/stat-lost", "bucket-9/old"]
-    names.append("snapshot/.snapshot-2.0123456789abcdef0123456789abcdef.tmp")
+    names = [f"bucket-0/data-{U}-0.parquet", f"manifest/manifest-{U}-0", f"index/index-{U}-0", f"statistics/stat-{U}-0"]
+    names += [f"bucket-9/data-{U}-1.parquet.index", "snapshot/.snapshot-2.0123456789abcdef0123456789abcdef.tmp"]
     for name in names:
         (root / name).parent.mkdir(exist_ok=True)
         (root / name).write_text("12345")
@@ -38,7 +47,8 @@ def litter(history: History) -> list[Path]:
 def test_orphans_are_deleted_and_all_else_stays(history: History) -> None:
     lost = litter(history)
     store = history.fresh()
-    others = [Path(store.root, n) for n in ("bucket-0/dir", "notes.txt", "snapshot/readme")]
+    names = ("bucket-0/dir", "notes.txt", "snapshot/readme", f"bucket-0/data-{U}-0.managed.blob", "manifest/x")
+    others = [Path(store.root, n) for n in names]
     others[0].mkdir()
     for path in others[1:]:
         path.touch()
@@ -107,3 +117,32 @@ def test_all_of_many_files_are_deleted(history: History) -> None:
         path.touch()
     delete_files(store, [*map(str, many), f"{folder}/data-gone.parquet"])
     assert not any(p.exists() for p in many)
+
+
+def test_files_are_needed_wherever_their_folder_is_looked_for(tmp_path: Path) -> None:
+    """An option that names folders may have changed since files were written: set back, it finds them again."""
+    store = new_store(tmp_path, partition="p")
+    file = data_file(store, 1, 1)
+    partition = encode_row([INT], [None])
+    path = Path(store.bucket_dir(partition, 0), file.file_name)
+    path.parent.mkdir(parents=True)
+    path.touch()
+    Table(store).commit([CommitMessage(partition=partition, bucket=0, total_buckets=-1, new_files=(file,))], info())
+    changed = store.with_options({"partition.default-name": "__NONE__"})
+    assert changed.bucket_dir(partition, 0) != str(path.parent)
+    assert find_orphans(changed, FOREVER).paths == ()
+    assert Lost(OrphanSearch(changed, FOREVER)).files == {}
+
+
+def test_java_deletes_what_changelogs_without_changes_name(history: History) -> None:
+    """Of a table with a changelog producer: snapshots that tell no changes leave changelogs that name nothing."""
+    history.write()
+    store = history.fresh()
+    first = find_snapshot(store, 1)
+    assert first is not None and first.changelog_manifest_list is None
+    write_changelog(store, first)
+    store.io.delete(store.paths.snapshot(1))
+    store.io.delete(store.paths.manifest(first.delta_manifest_list))
+    assert list_changelogs(store) == [first]
+    assert find_orphans(store, FOREVER).paths == (store.paths.manifest(first.base_manifest_list),)
+    assert set(Lost(OrphanSearch(store, FOREVER)).files) == {store.paths.manifest(first.base_manifest_list)}

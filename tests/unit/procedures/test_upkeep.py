@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import uuid
 from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
@@ -136,7 +137,7 @@ def test_expiry(table: Table, call: Call) -> None:
 
 
 def test_files(table: Table, call: Call) -> None:
-    lost = Path(table.store.root, "bucket-0", "lost")
+    lost = Path(table.store.root, "bucket-0", f"data-{uuid.uuid4()}-0.parquet")
     lost.write_text("123")
     assert call("remove_orphan_files", table="t") == (0, 0)
     with pytest.raises(InvalidOptionError, match="older_than"):
@@ -161,7 +162,7 @@ def test_files(table: Table, call: Call) -> None:
 def test_many_files_are_found_and_deleted_by_tasks(
     table: Table, call: Call, monkeypatch: pytest.MonkeyPatch, warehouse: str
 ) -> None:
-    lost = Path(table.store.root, "bucket-0", "lost")
+    lost = Path(table.store.root, "bucket-0", f"data-{uuid.uuid4()}-0.parquet")
     lost.write_text("123")
     os.utime(lost, (1, 1))
     assert call("remove_orphan_files", table="t", mode="Distributed", dry_run=True, parallelism=2) == (1, 3)
@@ -196,7 +197,7 @@ def test_dry_runs_tell_what_then_happens(table: Table, call: Call, warehouse: st
 
     for mode in ("local", "distributed"):
         for number in range(3):
-            path = root / "bucket-0" / f"lost-{number}"
+            path = root / "bucket-0" / f"data-{uuid.uuid4()}-{number}.parquet"
             path.write_text("x" * number)
             os.utime(path, (1, 1))
         before = there()

@@ -1,0 +1,52 @@
+"""Which files a clean-up may delete: those of the kinds that versions reference by name in their metadata, and
+temporary files of writers that died. Every other file stays, whoever made it.
+
+Of the kinds that are referenced elsewhere one is known: `*.managed.blob`, packs of the BLOBs of keyed tables, are
+referenced by the rows themselves. Java never deletes them either.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from enum import StrEnum
+from types import MappingProxyType
+
+from paimon_core.formats.registry import COMPRESSED_ENDINGS, FORMATS
+from paimon_core.io.file_io import is_temporary
+
+_UUID = "[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
+_CODECS = (*COMPRESSED_ENDINGS, "gzip", "lzo", "zstd", "brotli", "br", "none", "uncompressed")
+_FORMATS = (*FORMATS, "blob", "row", "vector", "arrow")  # arrow: column values that an UPDATE is about to apply
+_ENDING = rf"(?:\.(?:{'|'.join((*_CODECS, *_FORMATS))}))+"
+_INDEX = rf"index-{_UUID}-\d+"
+_FILE_INDEX = rf"(?:-\d+|-{_UUID})?\.index"
+_LOOKUP = r"\.\d+(?:\.[\w-]+){2}\.lookup"
+
+
+class FolderKind(StrEnum):
+    """What a folder of a table holds."""
+
+    METADATA = "metadata"  # schemas, snapshots, tags, changelogs, consumers: only their temporary files are deleted
+    MANIFESTS = "manifests"
+    INDEXES = "indexes"
+    STATISTICS = "statistics"
+    DATA = "data"
+
+
+_REFERENCED: Mapping[FolderKind, re.Pattern[str]] = MappingProxyType(
+    {
+        FolderKind.METADATA: re.compile(r"(?!)"),
+        FolderKind.MANIFESTS: re.compile(rf"(?:manifest|manifest-list|index-manifest)-{_UUID}-\d+"),
+        FolderKind.INDEXES: re.compile(rf"{_INDEX}|.+-global-index-{_UUID}\.index"),
+        FolderKind.STATISTICS: re.compile(rf"stat-{_UUID}-\d+"),
+        FolderKind.DATA: re.compile(
+            rf".*{_UUID}[^.$]*{_ENDING}(?:{_FILE_INDEX}|\.blobref|{_LOOKUP})?|.*{_UUID}-\d+\.index|{_INDEX}", re.DOTALL
+        ),
+    }
+)
+
+
+def may_be_orphan(kind: FolderKind, name: str) -> bool:
+    """Whether a file in a folder is of a kind that is an orphan where no version references it."""
+    return is_temporary(name) or _REFERENCED[kind].fullmatch(name) is not None
