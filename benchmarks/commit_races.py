@@ -21,7 +21,7 @@ import pyarrow as pa
 
 from paimon_core.commit.draft import CommitInfo
 from paimon_core.errors import PaimonError
-from paimon_core.io.file_io import FileIO, FileStatus
+from paimon_core.io.file_io import MOST_TEXT, FileIO, FileStatus
 from paimon_core.io.local import LocalFileIO
 from paimon_core.scan.read import read_split
 from paimon_core.spec.types import INT, STRING, DataField
@@ -44,9 +44,9 @@ class FarIO(LocalFileIO):
     def turn(self, path: str) -> Iterator[None]:
         yield
 
-    def read_bytes(self, path: str) -> bytes:
+    def read_bytes(self, path: str, most: int = MOST_TEXT) -> bytes:
         time.sleep(self.latency)
-        return LocalFileIO.read_bytes(self, path)
+        return LocalFileIO.read_bytes(self, path, most)
 
     def write_bytes(self, path: str, data: bytes) -> None:
         time.sleep(self.latency)

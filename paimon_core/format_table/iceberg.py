@@ -9,9 +9,9 @@ not are refused by name. Source: Iceberg's table specification, versions 1 to 3.
 
 from __future__ import annotations
 
-import gzip
 import io
 import re
+import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -19,7 +19,8 @@ from typing import Any
 import fastavro
 
 from paimon_core.errors import CorruptFileError, PaimonError, TableNotFoundError, UnsupportedFeatureError
-from paimon_core.io.file_io import FileIO
+from paimon_core.formats.avro_container import InflatedError, most_content, recoded
+from paimon_core.io.file_io import MOST_HINT, MOST_METADATA, FileIO
 from paimon_core.io.load import normalize
 from paimon_core.spec.json_object import decode_json_object, member
 from paimon_core.spec.types import DataField, parse_field
@@ -76,10 +77,19 @@ def read_iceberg_table(storage: FileIO, place: str) -> IcebergTable:
     except FileNotFoundError:
         raise TableNotFoundError(f"There is no Iceberg metadata file {path}.") from None
     try:
-        node = decode_json_object(path, gzip.decompress(data) if data[:2] == b"\x1f\x8b" else data)
+        node = decode_json_object(path, _unpacked(data) if data[:2] == b"\x1f\x8b" else data)
         return _decode(storage, path, node)
-    except (TypeError, KeyError, ValueError, OSError, EOFError) as e:
+    except (TypeError, KeyError, ValueError, OSError, EOFError, zlib.error) as e:
         raise CorruptFileError(path, f"it is not what Iceberg's metadata is ({e})") from e
+
+
+def _unpacked(data: bytes) -> bytes:
+    """The content of gzip data. Raises `ValueError` for more than such data holds."""
+    most = most_content(len(data))
+    content = zlib.decompressobj(wbits=zlib.MAX_WBITS | 16).decompress(data, most + 1)
+    if len(content) > most:
+        raise InflatedError
+    return content
 
 
 def _latest_metadata(storage: FileIO, folder: str) -> str:
@@ -87,8 +97,8 @@ def _latest_metadata(storage: FileIO, folder: str) -> str:
     if not found:
         raise TableNotFoundError(f"{folder} is no Iceberg table: it has no metadata/*.metadata.json.")
     try:
-        hinted = int(storage.read_bytes(f"{folder}/metadata/version-hint.text"))
-    except (FileNotFoundError, ValueError):
+        hinted = int(storage.read_bytes(f"{folder}/metadata/version-hint.text", MOST_HINT))
+    except (FileNotFoundError, CorruptFileError, ValueError):
         hinted = max(found.values())
     names = [n for n, number in found.items() if number == hinted] or [max(found, key=lambda n: found[n])]
     if len(names) > 1:
@@ -200,8 +210,9 @@ def _files(storage: FileIO, path: str, snapshot: Mapping[str, Any], spec: int) -
 
 
 def _records(storage: FileIO, path: str) -> list[dict[str, Any]]:
-    data = storage.read_bytes(path)
+    data = storage.read_bytes(path, MOST_METADATA)
     try:
-        return [r for r in fastavro.reader(io.BytesIO(data)) if isinstance(r, dict)]
+        content = recoded(data, "null")  # fastavro has no bound for what blocks unpack to
+        return [r for r in fastavro.reader(io.BytesIO(content)) if isinstance(r, dict)]
     except Exception as e:  # whatever a decoder says of bytes that are none of its own
         raise CorruptFileError(path, f"it is no Avro file that can be read ({e})") from e

@@ -97,7 +97,7 @@ def _columns(storage: FileIO, file: IcebergFile) -> pa.Schema:
     try:
         with (
             read_errors(file.form, file.path),
-            storage.arrow().open_input_file(storage.arrow_path(file.path)) as stream,
+            storage.open_input(file.path) as stream,
         ):
             return po.ORCFile(stream).schema if file.form == "orc" else pq.ParquetFile(stream).schema_arrow
     except FileNotFoundError:

@@ -137,7 +137,7 @@ def _partition(source: TableStore, split: FormatSplit, target: TableStore) -> by
 
 def _own_rows(io: FileIO, path: str, form: str) -> int | None:
     """The rows of a file that columns are found in by name; None where it has field ids."""
-    with read_errors(form, path), io.arrow().open_input_file(io.arrow_path(path)) as stream:
+    with read_errors(form, path), io.open_input(path) as stream:
         if form == "orc":
             orc = po.ORCFile(stream)
             return None if _has_ids(orc.schema) else int(orc.nrows)

@@ -29,6 +29,7 @@ from paimon_core.spec.types import DataField, RowType
 _CODECS = {"zstd": "zstandard", "none": "null"} | {c: c for c in CODECS}
 _CODEC = Option("avro.codec", str, "", "Codec of Avro files, before `file.compression`.")
 _BLOCK_BYTES = 256 * 1024
+_WAITING_BYTES = 2**26  # coded, of rows that are handed over together
 _END_OF_ARRAY = b"\0"
 
 
@@ -45,7 +46,7 @@ class AvroFormat:
         return AvroFileWriter(io, path, fields, options)
 
     def read(self, io: FileIO, request: ReadRequest) -> Iterator[pa.RecordBatch]:
-        with _read_errors(request.path), io.arrow().open_input_file(io.arrow_path(request.path)) as source:
+        with _read_errors(request.path), io.open_input(request.path) as source:
             container = ContainerReader(source)
             decoder = _BlockDecoder(container.schema, request)
             for records in _batches(container, decoder, request.max_rows):
@@ -123,12 +124,13 @@ class _BlockDecoder:
 
 
 def _batches(container: ContainerReader, decoder: _BlockDecoder, max_rows: int) -> Iterator[list[Any]]:
-    waiting: list[Any] = []
+    waiting, size = list[Any](), 0
     for count, content in container:
         waiting += decoder.records(count, content)
-        if len(waiting) >= max_rows:
+        size += len(content)
+        if len(waiting) >= max_rows or size >= _WAITING_BYTES:
             yield waiting
-            waiting = []
+            waiting, size = [], 0
     if waiting:
         yield waiting
 

@@ -31,11 +31,21 @@ MAGIC = b"Obj\x01"
 SYNC_SIZE = 16
 CODECS = ("null", "deflate", "snappy", "zstandard", "bzip2", "xz")
 _METADATA = fastavro.parse_schema({"type": "map", "values": "bytes"})
-_LARGEST_BLOCK = 2**30
+_MOST_CONTENT = 2**30
+_ANY_CONTENT, _MOST_RATIO = 2**24, 2**10  # statistics of wide tables that are all NULL shrink to a 700th
 _LARGEST_HEADER = 2**24
+_MOST_LZMA = 2**27  # bytes of memory: a few bytes of a header can ask for gigabytes
+_READ_STEP = 2**24  # some sources allocate what is asked for, whether it is there or not
 _ZSTANDARD_STEP = 2**18
 _ZSTANDARD_RATIO = 12  # more than metadata shrinks; memory that is not needed is not touched
 _VARINT_BYTES = 10
+
+
+class InflatedError(ValueError):
+    """Blocks that unpack to far more than honest ones do."""
+
+    def __init__(self) -> None:
+        super().__init__("it unpacks to far more bytes than files of its size hold")
 
 
 class Source(Protocol):
@@ -59,19 +69,33 @@ class ContainerReader:
         self._sync = _exactly(source, SYNC_SIZE)
 
     def __iter__(self) -> Iterator[tuple[int, bytes]]:
-        """Record count and content of each block."""
+        """Record count and content of each block, a gigabyte at most: for data files, of which one at a time is in
+        memory."""
         for count, packed in self._packed():
             yield count, decompress(self.codec, packed)
 
-    def content(self, spare: int) -> tuple[int, NDArray[np.uint8]]:
-        """Record count and content of all blocks together, and `spare` zeros behind it."""
+    def bounded(self) -> Iterator[tuple[int, bytes]]:
+        """As iterating does, for metadata: all blocks together are no larger than `most_content` of their bytes."""
         blocks = list(self._packed())
-        count, zeros = sum(count for count, _ in blocks), bytes(spare)
+        room = most_content(sum(len(packed) for _, packed in blocks))
+        for count, packed in blocks:
+            content = decompress(self.codec, packed, room)
+            room -= len(content)
+            yield count, content
+
+    def content(self, spare: int) -> tuple[int, NDArray[np.uint8]]:
+        """Record count and content of all blocks together, bounded, and `spare` zeros behind it."""
         if self.codec == "zstandard":  # frames behind each other are zstandard data as well: one call for all
+            blocks = list(self._packed())
+            packed = b"".join(packed for _, packed in blocks)
             with _unpacking(self.codec):
-                return count, _zstandard_content(b"".join(packed for _, packed in blocks), spare)
-        parts = [decompress(self.codec, packed) for _, packed in blocks]
-        return count, np.frombuffer(b"".join((*parts, zeros)), dtype=np.uint8)
+                return sum(count for count, _ in blocks), _zstandard_content(packed, most_content(len(packed)), spare)
+        total, content = 0, bytearray()
+        for count, block in self.bounded():
+            total += count
+            content += block
+        content += bytes(spare)
+        return total, np.frombuffer(content, dtype=np.uint8)
 
     def _packed(self) -> Iterator[tuple[int, bytes]]:
         while (count := _read_varint(self._source, at_end=None)) is not None:
@@ -101,12 +125,19 @@ class ContainerWriter:
 
 
 def recoded(data: bytes, codec: str) -> bytes:
-    """A container with its blocks in another codec. Raises `ValueError` for bytes that are none."""
+    """A container with its blocks, bounded, in another codec. Raises `ValueError` for bytes that are none."""
     reader, sink = ContainerReader(io.BytesIO(data)), io.BytesIO()
+    if reader.codec == codec:
+        return data
     writer = ContainerWriter(sink, reader.schema, codec, 1)
-    for count, content in reader:
+    for count, content in reader.bounded():
         writer.write(count, content)
     return sink.getvalue()
+
+
+def most_content(packed: int) -> int:
+    """The most bytes that so many may unpack to: more than honest files do, and never more than a gigabyte."""
+    return min(_MOST_CONTENT, _ANY_CONTENT + _MOST_RATIO * packed)
 
 
 def compress(codec: str, level: int, content: bytes) -> bytes:
@@ -126,12 +157,13 @@ def compress(codec: str, level: int, content: bytes) -> bytes:
     return content
 
 
-def decompress(codec: str, packed: bytes) -> bytes:
-    """The reverse of `compress`. Raises `ValueError` for what does not unpack to less than a gigabyte."""
+def decompress(codec: str, packed: bytes, most: int = _MOST_CONTENT) -> bytes:
+    """The reverse of `compress`. Raises `ValueError` for what is no such data, `InflatedError` for more bytes than
+    `most`; no more than that are unpacked."""
     with _unpacking(codec):
-        content = _unpacked(codec, packed)
-    if len(content) > _LARGEST_BLOCK:
-        raise ValueError("a block unpacks to more than a gigabyte")
+        content = _unpacked(codec, packed, most)
+    if len(content) > most:
+        raise InflatedError
     return content
 
 
@@ -153,45 +185,43 @@ def varint(number: int) -> bytes:
     return bytes(out)
 
 
-def _unpacked(codec: str, packed: bytes) -> bytes:
+def _unpacked(codec: str, packed: bytes, most: int) -> bytes:
     match codec:
         case "deflate":
-            return zlib.decompressobj(wbits=-zlib.MAX_WBITS).decompress(packed, _LARGEST_BLOCK + 1)
+            return zlib.decompressobj(wbits=-zlib.MAX_WBITS).decompress(packed, most + 1)
         case "snappy":
-            return _unpacked_snappy(packed)
+            return _unpacked_snappy(packed, most)
         case "zstandard":
-            return _unpacked_zstandard(packed)
+            return _zstandard_content(packed, most, 0).tobytes()
         case "bzip2":
-            return bz2.BZ2Decompressor().decompress(packed, _LARGEST_BLOCK + 1)
+            return bz2.BZ2Decompressor().decompress(packed, most + 1)
         case "xz":
-            return lzma.LZMADecompressor().decompress(packed, _LARGEST_BLOCK + 1)
+            return lzma.LZMADecompressor(memlimit=_MOST_LZMA).decompress(packed, most + 1)
     return packed
 
 
-def _unpacked_zstandard(packed: bytes) -> bytes:
-    return _zstandard_content(packed, 0).tobytes()
-
-
-def _zstandard_content(packed: bytes, spare: int) -> NDArray[np.uint8]:
-    """The content of all frames, up to a gigabyte and a bit; `spare` zeros behind it."""
+def _zstandard_content(packed: bytes, most: int, spare: int) -> NDArray[np.uint8]:
+    """The content of all frames; `spare` zeros behind it."""
     room, size = np.empty(_ZSTANDARD_RATIO * len(packed) + _ZSTANDARD_STEP, dtype=np.uint8), 0
     with pa.CompressedInputStream(pa.BufferReader(packed), "zstd") as stream:
-        while size <= _LARGEST_BLOCK and (more := stream.readinto(room.data[size : size + _ZSTANDARD_STEP])):
+        while more := stream.readinto(room.data[size : size + _ZSTANDARD_STEP]):
             size += more
+            if size > most:
+                raise InflatedError
             if len(room) - size < _ZSTANDARD_STEP:
                 room = np.concatenate([room, np.empty(len(room), dtype=np.uint8)])
     room[size : size + spare] = 0
     return room[: size + spare]
 
 
-def _unpacked_snappy(packed: bytes) -> bytes:
+def _unpacked_snappy(packed: bytes, most: int) -> bytes:
     size = shift = 0
     for byte in packed[:5]:  # the content begins with its unpacked size, little endian in groups of seven bits
         size |= (byte & 0x7F) << shift
         shift += 7
         if byte < 0x80:
             break
-    if size > min(_LARGEST_BLOCK, 64 * len(packed)):  # no snappy element makes 64 bytes of one
+    if size > min(most, 64 * len(packed)):  # no snappy element makes 64 bytes of one
         raise ValueError("a block of snappy data claims an impossible size")
     content = bytes(pa.decompress(packed[:-4], size, "snappy", asbytes=True))
     if packed[-4:] != struct.pack(">I", zlib.crc32(content)):
@@ -201,19 +231,21 @@ def _unpacked_snappy(packed: bytes) -> bytes:
 
 def _read_metadata(source: Source) -> dict[str, bytes]:
     metadata: dict[str, bytes] = {}
+    room = _LARGEST_HEADER
     while count := _read_varint(source):
         if count < 0:
             count = -count
             _read_varint(source)
         for _ in range(count):
-            name = _read_bytes(source).decode()
-            metadata[name] = _read_bytes(source)
+            name = _read_bytes(source, room).decode()
+            metadata[name] = _read_bytes(source, room)
+            room -= len(name) + len(metadata[name])
     return metadata
 
 
-def _read_bytes(source: Source) -> bytes:
+def _read_bytes(source: Source, most: int) -> bytes:
     size = _read_varint(source)
-    if size is None or not 0 <= size <= _LARGEST_HEADER:
+    if size is None or not 0 <= size <= most:
         raise ValueError("its header is damaged")
     return _exactly(source, size)
 
@@ -234,7 +266,10 @@ def _read_varint(source: Source, at_end: int | None = 0) -> int | None:
 
 
 def _exactly(source: Source, size: int) -> bytes:
-    data = source.read(size)
-    if len(data) != size:
+    parts, missing = list[bytes](), size
+    while missing and (part := source.read(min(missing, _READ_STEP))):
+        parts.append(bytes(part))
+        missing -= len(part)
+    if missing:
         raise ValueError("it is cut off")
-    return bytes(data)
+    return parts[0] if len(parts) == 1 else b"".join(parts)

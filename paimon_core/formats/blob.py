@@ -49,7 +49,7 @@ class BlobFile:
     @staticmethod
     def open(io: FileIO, path: str) -> BlobFile:
         """Raises `FileNotFoundError`, `CorruptFileError`, `StorageError`."""
-        with storage_errors("read", path), io.arrow().open_input_file(io.arrow_path(path)) as file:
+        with storage_errors("read", path), io.open_input(path) as file:
             size = file.size()
             footer = file.read_at(min(size, _FOOTER), max(size - _FOOTER, 0))
             length = int.from_bytes(footer[:4], "little", signed=True)
@@ -87,7 +87,7 @@ class BlobFile:
         stored = lengths > 0
         low = int(offsets[0])
         size = int(np.maximum(lengths, 0).sum())
-        with storage_errors("read", self.path), self.io.arrow().open_input_file(self.io.arrow_path(self.path)) as file:
+        with storage_errors("read", self.path), self.io.open_input(self.path) as file:
             data = pa.py_buffer(file.read_at(size, low))
         if data.size != size:
             raise CorruptFileError(self.path, "it ends before its index says")

@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from paimon_core.errors import CorruptFileError, PaimonError
-from paimon_core.formats.avro_container import MAGIC, ContainerReader
+from paimon_core.formats.avro_container import MAGIC, ContainerReader, InflatedError
 from paimon_core.formats.avro_places import (
     END,
     NULL,
@@ -217,6 +217,8 @@ def decode_entries(path: str, data: bytes) -> EntryColumns:
     if data.startswith(MAGIC):
         try:
             return _coded_entries(path, data)
+        except InflatedError as e:
+            raise CorruptFileError(path, str(e)) from e
         except (UnusualError, ValueError, KeyError, TypeError, IndexError, AttributeError, RecursionError):
             pass  # whatever it is: decoding one by one tells, or reads it
     entries = tuple(decode_file(MANIFEST_ENTRY, ENTRY_VERSION, path, data))

@@ -64,7 +64,7 @@ class OrcFormat:
         return OrcFileWriter(io, path, fields, options)
 
     def read(self, io: FileIO, request: ReadRequest) -> Iterator[pa.RecordBatch]:
-        with read_errors("ORC", request.path), io.arrow().open_input_file(io.arrow_path(request.path)) as source:
+        with read_errors("ORC", request.path), io.open_input(request.path) as source:
             file = po.ORCFile(source)
             sources = request_sources(list(file.schema), request)
             names = _selection(file.schema, [s for s in sources if s is not None])

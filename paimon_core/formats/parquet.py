@@ -182,16 +182,13 @@ def read_groups(io: FileIO, request: ReadRequest) -> Iterator[Iterator[pa.Record
 @contextmanager
 def _open(io: FileIO, request: ReadRequest) -> Iterator[pq.ParquetFile]:
     """The file with its footer read. Raises `CorruptFileError` where it is of another table."""
-    fs, path = io.arrow(), io.arrow_path(request.path)
     # a local disk is read as batches need it: no memory map, since a file that shrinks would end the process
-    pre_buffer = not isinstance(fs, LocalFileSystem)
-    verify = request.options[VERIFY_CHECKSUM]
+    pre_buffer, verify = not isinstance(io.arrow(), LocalFileSystem), request.options[VERIFY_CHECKSUM]
     with ExitStack() as opened:
-        file = opened.enter_context(
-            pq.ParquetFile(path, filesystem=fs, pre_buffer=pre_buffer, page_checksum_verification=verify)
-        )
+        source = opened.enter_context(io.open_input(request.path))
+        parquet = pq.ParquetFile(source, pre_buffer=pre_buffer, page_checksum_verification=verify)
+        file = opened.enter_context(parquet)
         if has_int96(file):
-            source = opened.enter_context(fs.open_input_file(path))
             file = opened.enter_context(pq.ParquetFile(with_bytes(source), page_checksum_verification=verify))
         if missing := request.unread.difference(file.schema_arrow.names):
             raise CorruptFileError(request.path, f"it has rows without {min(missing)}")

@@ -58,8 +58,7 @@ def replace_columns(io: FileIO, request: ReadRequest, target: str, change: Chang
 
     Raises `CorruptFileError`, `StorageError`, `FileNotFoundError`.
     """
-    opened = io.arrow().open_input_file
-    with read_errors("Parquet", request.path), opened(io.arrow_path(request.path)) as source, expected_form():
+    with read_errors("Parquet", request.path), io.open_input(request.path) as source, expected_form():
         file, _ = read_footer(source)
         if not row_groups(file) or _ENCRYPTION in file or not all(map(_is_plain, row_groups(file))):
             return None

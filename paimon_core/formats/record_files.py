@@ -5,7 +5,6 @@ The columns of Parquet and ORC are those of the Avro form, with field ids by pla
 
 from __future__ import annotations
 
-import io
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from types import MappingProxyType
@@ -17,7 +16,7 @@ import pyarrow.parquet as pq
 
 from paimon_core.errors import CorruptFileError, InvalidOptionError, PaimonError, UnsupportedVersionError
 from paimon_core.formats.arrow_types import arrow_schema
-from paimon_core.formats.avro_container import MAGIC, ContainerReader, recoded
+from paimon_core.formats.avro_container import MAGIC, InflatedError, most_content, recoded
 from paimon_core.formats.codecs import known_codec
 from paimon_core.formats.evolution import conform, sources_of
 from paimon_core.formats.orc import CODECS as ORC_CODECS
@@ -47,6 +46,7 @@ _AVRO_CODECS = {"zstd": "zstandard", "snappy": "snappy", "deflate": "deflate", "
 _CODECS: Mapping[str, Mapping[str, str]] = MappingProxyType(
     {"avro": _AVRO_CODECS, "parquet": PARQUET_CODECS, "orc": ORC_CODECS}
 )
+_ROWS = 256  # in a batch of columns
 _TINY = ("_KIND", "_FILE_SOURCE")  # small numbers, which Avro has none of
 
 
@@ -94,16 +94,14 @@ def decode_file(record: Record, version: int, path: str, data: bytes) -> Iterato
     if data.startswith(COLUMNAR):
         return decode_columns(record, version, path, data)
     with _errors(record, path):
-        is_snappy = data.startswith(MAGIC) and ContainerReader(io.BytesIO(data)).codec == SNAPPY
-        return decode_records(record, version, path, recoded(data, "null") if is_snappy else data)
+        # fastavro has no bound for what blocks unpack to
+        return decode_records(record, version, path, recoded(data, "null") if data.startswith(MAGIC) else data)
 
 
 def decode_columns(record: Record, version: int, path: str, data: bytes) -> Iterator[Any]:
     """The values that a Parquet or ORC file holds. Raises `CorruptFileError`, `UnsupportedVersionError`."""
     with _errors(record, path):
-        source = pa.BufferReader(data)
-        is_orc = data.startswith(b"ORC")
-        found = (po.ORCFile(source) if is_orc else pq.ParquetFile(source, page_checksum_verification=True)).read()
+        found = _bounded_columns(data)
         newest = max(found.column(_VERSION.name).to_pylist(), default=version)
         if newest > version:
             cause = f"it has {record.name} version {newest}, this library knows versions up to {version}"
@@ -120,13 +118,29 @@ def decode_columns(record: Record, version: int, path: str, data: bytes) -> Iter
         yield from map(record.from_avro, table.to_pylist())
 
 
+def _bounded_columns(data: bytes) -> pa.Table:
+    """All rows of a Parquet or ORC file. Raises `ValueError` where they are more than `most_content` of its bytes."""
+    source, is_orc = pa.BufferReader(data), data.startswith(b"ORC")
+    file = po.ORCFile(source) if is_orc else pq.ParquetFile(source, page_checksum_verification=True)
+    rows = file.nrows if is_orc else file.metadata.num_rows
+    if rows > len(data):  # each names a file
+        raise ValueError(f"it claims {rows} rows in {len(data)} bytes")
+    parts, room = list[pa.RecordBatch](), most_content(len(data))
+    for part in map(file.read_stripe, range(file.nstripes)) if is_orc else file.iter_batches(_ROWS):
+        parts.append(part)
+        room -= part.nbytes
+        if room < 0:
+            raise InflatedError
+    return pa.Table.from_batches(parts, file.schema if is_orc else file.schema_arrow)
+
+
 @contextmanager
 def _errors(record: Record, path: str) -> Iterator[None]:
     try:
         yield
     except PaimonError:
         raise
-    except (pa.ArrowException, OSError, ValueError, KeyError, TypeError, OverflowError) as e:
+    except (pa.ArrowException, OSError, ValueError, LookupError, TypeError, OverflowError, RecursionError) as e:
         raise CorruptFileError(path, f"it is no file of {record.name} ({type(e).__name__}: {e})") from e
 
 

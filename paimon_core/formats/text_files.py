@@ -136,7 +136,7 @@ def _tolerant(column: pa.Array, data_type: DataType, target: pa.DataType) -> tup
 @contextmanager
 def _open(io: FileIO, path: str) -> Iterator[pa.NativeFile]:
     ending = path.rpartition(".")[2].lower()
-    with io.arrow().open_input_file(io.arrow_path(path)) as source:
+    with io.open_input(path) as source:
         if ending in _UNREADABLE:
             raise UnsupportedFeatureError(f"File {path} is compressed in a way that this version does not read.")
         if ending not in _BY_ENDING:

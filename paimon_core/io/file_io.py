@@ -4,6 +4,7 @@ Paths are absolute: plain (`/warehouse/db.db/t`) for local disks, `scheme://buck
 Contract, for every backend:
 
 - a failed call raises `StorageError` naming the path, `FileNotFoundError` where the path does not exist;
+- what is read is a regular file: a pipe or a device, which could be read forever, is refused with `StorageError`;
 - `write_bytes` and `create_exclusive` create parent folders, and the file is durable and whole when they return;
 - `create_exclusive` is the one atomic step of the format: at most one caller ever gets True for a path, no reader sees
   a part of the content, and False leaves the existing file as it is. A backend that cannot promise this has
@@ -23,10 +24,14 @@ from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from typing import Protocol
 
+from pyarrow import NativeFile
 from pyarrow.fs import FileSystem
 
-from paimon_core.errors import StorageError, StorageRefusedError
+from paimon_core.errors import CorruptFileError, StorageError, StorageRefusedError
 
+MOST_HINT = 2**10  # bytes of a file that holds a number
+MOST_TEXT = 2**26  # of one that holds JSON
+MOST_METADATA = 2**30  # of a manifest, or an index that is read as a whole
 _TEMPORARY = re.compile(r"\..+\.[0-9a-f-]{32,36}\.tmp")
 _ADVICE = {
     errno.ENOSPC: "free space on it, then run the statement again",
@@ -65,8 +70,11 @@ class FileIO(Protocol):
     def atomic_create(self) -> bool:
         """Whether `create_exclusive` holds its promise on this kind of storage."""
 
-    def read_bytes(self, path: str) -> bytes:
-        """The whole content of a file."""
+    def read_bytes(self, path: str, most: int = MOST_TEXT) -> bytes:
+        """The whole content of a file of at most so many bytes. Raises `CorruptFileError` for a larger one."""
+
+    def open_input(self, path: str) -> NativeFile:
+        """A data file, to be read from any place and closed. What the storage refuses is as `arrow()` raises it."""
 
     def write_bytes(self, path: str, data: bytes) -> None:
         """Create or replace a file (not atomic against other writers: used for files of unique names and hints)."""
@@ -133,6 +141,11 @@ def storage_error(action: str, path: str, cause: str, code: int | None = None) -
     advice = _ADVICE.get(code or 0, "check that the storage is up and reachable, then run the statement again")
     kind = StorageRefusedError if code in _REFUSALS else StorageError
     return kind(f"Cannot {action} {path}: {cause}; {advice}.")
+
+
+def too_large(path: str, most: int) -> CorruptFileError:
+    """The error for a file of more bytes than its kind has."""
+    return CorruptFileError(path, f"it has more than the {most} bytes that a file of its kind may have")
 
 
 @contextmanager

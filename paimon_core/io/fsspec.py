@@ -23,10 +23,11 @@ from datetime import UTC, datetime
 from functools import lru_cache
 from typing import Any
 
+from pyarrow import NativeFile
 from pyarrow.fs import FileSystem, FSSpecHandler, PyFileSystem
 
 from paimon_core.errors import PaimonError, StorageError, UnsafeStorageError, UnsupportedFeatureError
-from paimon_core.io.file_io import FileStatus, storage_error, temporary_name
+from paimon_core.io.file_io import MOST_TEXT, FileStatus, storage_error, temporary_name, too_large
 from paimon_core.optional_packages import import_optional, install_command, missing_package
 
 OBJECT_STORES = frozenset({"s3", "s3a", "gs", "gcs", "abfs", "abfss", "az", "oss"})
@@ -56,9 +57,15 @@ class FsspecFileIO:
     def atomic_create(self) -> bool:
         return self.scheme in CONDITIONAL_PUT
 
-    def read_bytes(self, path: str) -> bytes:
+    def read_bytes(self, path: str, most: int = MOST_TEXT) -> bytes:
         with self._errors("read", path):
-            return bytes(self._fs().cat_file(path))
+            data = _first_bytes(self._fs(), path, most + 1)
+            if len(data) > most:
+                raise too_large(path, most)
+            return data
+
+    def open_input(self, path: str) -> NativeFile:
+        return self.arrow().open_input_file(self.arrow_path(path))
 
     def write_bytes(self, path: str, data: bytes) -> None:
         with self._errors("write", path):
@@ -236,6 +243,17 @@ def _create(fs: Any, path: str, data: bytes) -> bool:
             raise
         return False
     return True
+
+
+def _first_bytes(fs: Any, path: str, most: int) -> bytes:
+    try:
+        return bytes(fs.cat_file(path, start=0, end=most))
+    except FileNotFoundError:
+        raise
+    except Exception:
+        if fs.info(path)["size"] == 0:  # object stores refuse a range of nothing
+            return b""
+        raise
 
 
 def _holds(fs: Any, path: str, data: bytes) -> bool:

@@ -19,11 +19,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 
+from pyarrow import NativeFile
 from pyarrow.fs import FileSystem, LocalFileSystem
 
-from paimon_core.errors import UnsafeStorageError
+from paimon_core.errors import StorageError, UnsafeStorageError
 from paimon_core.io.failure import on_failure
-from paimon_core.io.file_io import FileStatus, storage_error, storage_errors, temporary_name
+from paimon_core.io.file_io import MOST_TEXT, FileStatus, storage_error, storage_errors, temporary_name, too_large
 
 _NO_HARD_LINKS = frozenset({errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS})
 _DELETE_ATTEMPTS = 5
@@ -38,9 +39,17 @@ class LocalFileIO:
     def atomic_create(self) -> bool:
         return True
 
-    def read_bytes(self, path: str) -> bytes:
-        with storage_errors("read", path), open(path, "rb") as file:
-            return file.read()
+    def read_bytes(self, path: str, most: int = MOST_TEXT) -> bytes:
+        with storage_errors("read", path):
+            descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)  # a pipe would wait for a writer
+            try:
+                return _content(path, descriptor, most)
+            finally:
+                os.close(descriptor)
+
+    def open_input(self, path: str) -> NativeFile:
+        _check_regular(path, os.stat(path).st_mode)
+        return LocalFileSystem().open_input_file(path)
 
     def write_bytes(self, path: str, data: bytes) -> None:
         with storage_errors("write", path):
@@ -134,6 +143,29 @@ class LocalFileIO:
         with storage_errors("sync", path):
             _fsync(path, os.O_RDONLY)
             _sync_dir(os.path.dirname(path))
+
+
+def _content(path: str, descriptor: int, most: int) -> bytes:
+    found = os.fstat(descriptor)
+    _check_regular(path, found.st_mode)
+    if found.st_size > most:
+        raise too_large(path, most)
+    parts, step = list[bytes](), found.st_size + 1  # one more than there is: the second read finds the end
+    while part := os.read(descriptor, step):
+        parts.append(part)
+        if sum(map(len, parts)) > most:
+            raise too_large(path, most)
+    return b"".join(parts)
+
+
+def _check_regular(path: str, mode: int) -> None:
+    """Raises `IsADirectoryError`, `StorageError` for what is no regular file."""
+    if stat.S_ISDIR(mode):
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), path)
+    if not stat.S_ISREG(mode):
+        raise StorageError(
+            f"Cannot read {path}: it is a pipe, a socket or a device; put the file that belongs there in its place."
+        )
 
 
 def _status(path: str, found: os.stat_result) -> FileStatus:

@@ -16,7 +16,7 @@ def read_ranges(io: FileIO, path: str, starts: NDArray[np.int64], lengths: NDArr
 
     Raises `FileNotFoundError`, `StorageError`, `EOFError` saying which part the file does not have.
     """
-    with storage_errors("read", path), io.arrow().open_input_file(io.arrow_path(path)) as file:
+    with storage_errors("read", path), io.open_input(path) as file:
         size = file.size()
         sizes = np.where(lengths == -1, size - starts, lengths)
         wrong = np.flatnonzero((starts < 0) | (sizes < 0) | (starts > size) | (sizes > size - starts))

@@ -21,7 +21,7 @@ def copy_file(source: FileIO, target: FileIO, path: str, place: str) -> None:
     target.make_dirs(place.rpartition("/")[0])
     with (
         storage_errors("copy", path),
-        source.arrow().open_input_stream(source.arrow_path(path), compression=None) as reader,
+        source.open_input(path) as reader,
         target.arrow().open_output_stream(target.arrow_path(place), compression=None) as writer,
     ):
         while chunk := reader.read(_CHUNK):

@@ -69,7 +69,7 @@ def read_file_index(
 
 def _read(store: TableStore, path: str, wanted: Callable[[BodyPlace], bool]) -> FileIndex:
     try:
-        with storage_errors("read", path), store.io.arrow().open_input_file(store.io.arrow_path(path)) as file:
+        with storage_errors("read", path), store.io.open_input(path) as file:
             size = file.size()
 
             def read_at(start: int, count: int) -> bytes:

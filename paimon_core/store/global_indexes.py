@@ -119,4 +119,4 @@ class IndexInput:
     @cached_property
     def _file(self) -> Any:
         io = self._store.io
-        return io.arrow().open_input_file(io.arrow_path(self._path))
+        return io.open_input(self._path)

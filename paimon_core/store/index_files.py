@@ -13,7 +13,7 @@ from collections.abc import Iterable, Sequence
 from contextlib import suppress
 
 from paimon_core.errors import DataFileMissingError
-from paimon_core.io.file_io import FileIO, storage_errors
+from paimon_core.io.file_io import MOST_METADATA, FileIO, storage_errors
 from paimon_core.options import INDEX_FILE_IN_DATA_DIR
 from paimon_core.spec.deletion_vector import Positions, byte_range, decode_vector
 from paimon_core.spec.index_manifest import (
@@ -73,7 +73,7 @@ def write_index_file(store: TableStore, place: Bucket, file: IndexFileMeta, data
 def read_index_file(store: TableStore, path: str) -> bytes:
     """The bytes of an index file. Raises `DataFileMissingError`, `StorageError`."""
     try:
-        return store.io.read_bytes(path)
+        return store.io.read_bytes(path, MOST_METADATA)
     except FileNotFoundError as e:
         raise _missing(path) from e
 
@@ -116,7 +116,7 @@ def read_deletions(io: FileIO, deletion: DeletionFile, row_count: int) -> Positi
     try:
         with (
             storage_errors("read", deletion.path),
-            io.arrow().open_input_file(io.arrow_path(deletion.path)) as file,
+            io.open_input(deletion.path) as file,
         ):
             data = file.read_at(min(end, file.size()) - start, start) if start < file.size() else b""
     except FileNotFoundError as e:

@@ -10,6 +10,7 @@ from typing import Any
 
 from paimon_core.errors import CorruptFileError
 from paimon_core.formats.record_files import decode_file, encode_avro, encode_columns, record_format
+from paimon_core.io.file_io import MOST_METADATA
 from paimon_core.spec.records import Record
 from paimon_core.store.table_store import TableStore
 
@@ -22,7 +23,7 @@ def read_records(store: TableStore, record: Record, version: int, path: str) -> 
 def read_named(store: TableStore, path: str) -> bytes:
     """The bytes of a metadata file that a snapshot names. Raises `CorruptFileError` where it is not there."""
     try:
-        return store.io.read_bytes(path)
+        return store.io.read_bytes(path, MOST_METADATA)
     except FileNotFoundError:
         cause = "it is not there, though a snapshot names it; it may have expired since the table was opened"
         raise CorruptFileError(path, cause, "run the statement again, or restore the file from a backup") from None

@@ -12,6 +12,7 @@ import re
 from contextlib import suppress
 
 from paimon_core.errors import CorruptFileError, SnapshotNotFoundError, StorageError
+from paimon_core.io.file_io import MOST_HINT
 from paimon_core.spec.paths import parse_snapshot_id
 from paimon_core.spec.snapshot import Snapshot, decode_snapshot
 from paimon_core.store.table_store import TableStore
@@ -113,7 +114,7 @@ def _read(store: TableStore, snapshot_id: int) -> Snapshot:
 
 def _read_hint(store: TableStore, path: str) -> int | None:
     try:
-        match = _HINT.fullmatch(store.io.read_bytes(path))
-    except (StorageError, FileNotFoundError):
+        match = _HINT.fullmatch(store.io.read_bytes(path, MOST_HINT))
+    except (StorageError, FileNotFoundError, CorruptFileError):
         return None
     return int(match[1]) if match and int(match[1]) > 0 else None

@@ -226,7 +226,7 @@ class _Bucket:
         return _Changes(positions, rows.select(list(self.columns)).take(int64_array(order)))
 
     def _open(self, path: str) -> pa.NativeFile:
-        return self.store.io.arrow().open_input_file(self.store.io.arrow_path(path))
+        return self.store.io.open_input(path)
 
     def spliced(self, file: DataFileMeta, changes: _Changes) -> DataFileMeta | None:
         """The file with the bytes of the columns that do not change; None where it is not such a file."""

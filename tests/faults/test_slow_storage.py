@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 
-from paimon_core.io.file_io import FileStatus
+from paimon_core.io.file_io import MOST_TEXT, FileStatus
 from paimon_core.io.local import LocalFileIO
 from paimon_core.store.snapshots import list_snapshots
 from tests.support.stored import create_table, insert, open_table, read
@@ -22,9 +22,9 @@ class SlowIO(LocalFileIO):
     def turn(self, path: str) -> AbstractContextManager[None]:
         return nullcontext()
 
-    def read_bytes(self, path: str) -> bytes:
+    def read_bytes(self, path: str, most: int = MOST_TEXT) -> bytes:
         time.sleep(LATENCY)
-        return LocalFileIO.read_bytes(self, path)
+        return LocalFileIO.read_bytes(self, path, most)
 
     def write_bytes(self, path: str, data: bytes) -> None:
         time.sleep(LATENCY)

@@ -19,7 +19,7 @@ import pyarrow as pa
 from pyarrow.fs import FileSystem, FileSystemHandler, PyFileSystem
 
 from paimon_core.errors import StorageError
-from paimon_core.io.file_io import FileIO, FileStatus
+from paimon_core.io.file_io import MOST_TEXT, FileIO, FileStatus
 
 T = TypeVar("T")
 
@@ -56,8 +56,11 @@ class FaultyIO:
     def atomic_create(self) -> bool:
         return self.inner.atomic_create
 
-    def read_bytes(self, path: str) -> bytes:
-        return self.call(path, lambda: self.inner.read_bytes(path))
+    def read_bytes(self, path: str, most: int = MOST_TEXT) -> bytes:
+        return self.call(path, lambda: self.inner.read_bytes(path, most))
+
+    def open_input(self, path: str) -> Any:
+        return self.call(path, lambda: self.inner.open_input(path))
 
     def write_bytes(self, path: str, data: bytes) -> None:
         def tear() -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from paimon_core.io.file_io import MOST_TEXT
 from paimon_core.io.local import LocalFileIO
 from paimon_core.maintenance.orphans import find_orphans, remove_orphans
 from paimon_core.maintenance.rollback import roll_back
@@ -29,11 +30,11 @@ class Meanwhile(LocalFileIO):
         if "/snapshot-" in path:
             object.__setattr__(self, "deleted", True)
 
-    def read_bytes(self, path: str) -> bytes:
+    def read_bytes(self, path: str, most: int = MOST_TEXT) -> bytes:
         if "/snapshot-" in path and self.deleted:
             object.__setattr__(self, "deleted", False)
             self.act()
-        return super().read_bytes(path)
+        return super().read_bytes(path, most)
 
 
 def meanwhile(act: Callable[[], object]) -> Meanwhile:

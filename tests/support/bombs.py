@@ -1,0 +1,58 @@
+"""Small files that unpack to far more than they should, and a process of little memory to read them in."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from paimon_core.formats.avro_container import CODECS, SYNC_SIZE, compress, recoded, varint
+from paimon_core.formats.record_files import encode_avro
+from paimon_core.spec.records import Record
+
+PACKED = tuple(c for c in CODECS if c != "null")
+PIECE = 2**24  # bytes that a block holds
+_MEMORY = 2**30  # bytes of address space, beyond what the imports take
+_ROOT = Path(__file__).parents[2]
+_RUN = """
+import json, resource, time
+{imports}
+used = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
+resource.setrlimit(resource.RLIMIT_AS, (used + {memory}, used + {memory}))
+for act in {acts}:
+    started, error = time.perf_counter(), ""
+    try:
+        eval(act)
+    except Exception as e:
+        error = f"{{type(e).__name__}}: {{e}}"
+    taken = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
+    print(json.dumps([error, time.perf_counter() - started, taken]))
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """The error of an expression ("": none), the seconds it took, the most megabytes that the process had by then."""
+
+    error: str
+    seconds: float
+    megabytes: int
+
+
+def avro_bomb(record: Record, version: int, values: list[Any], codec: str, blocks: int) -> bytes:
+    """A file of records, behind which there are blocks of zeros, 16 MB each."""
+    honest = recoded(encode_avro(record, version, values, "null"), codec)
+    packed, sync = compress(codec, 1, bytes(PIECE)), honest[-SYNC_SIZE:]
+    return honest + blocks * (varint(1) + varint(len(packed)) + packed + sync)
+
+
+def with_little_memory(imports: str, acts: Sequence[str], seconds: float = 120) -> list[Outcome]:
+    """What became of expressions in a process that may take a gigabyte more than it begins with."""
+    code = _RUN.format(imports=imports, acts=list(acts), memory=_MEMORY)
+    command = [sys.executable, "-c", code]
+    done = subprocess.run(command, cwd=_ROOT, capture_output=True, text=True, timeout=seconds, check=True)
+    return [Outcome(*json.loads(line)) for line in done.stdout.splitlines()]
