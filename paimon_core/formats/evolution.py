@@ -24,6 +24,7 @@ from paimon_core.formats.arrow_types import (
 from paimon_core.formats.columns import fixed_array, fixed_values, validity
 from paimon_core.formats.file_format import ReadRequest
 from paimon_core.formats.shredded import is_shredded, reassembled
+from paimon_core.formats.shredded_maps import is_shredded_map, whole_maps
 from paimon_core.spec.schema import KEY_FIELD_ID_START, SYSTEM_FIELD_ID_START
 from paimon_core.spec.types import VARIANT, DataField
 
@@ -73,7 +74,10 @@ def conform_batch(batch: pa.RecordBatch, sources: Sequence[str | None], request:
         if source is None:
             array = absent_column(request.absent(field.name), batch.num_rows, field.type)
         else:
-            column = batch.column(batch.schema.get_field_index(source))
+            index = batch.schema.get_field_index(source)
+            column = batch.column(index)
+            if is_shredded_map(column.type, field.type):
+                column = whole_maps(column, batch.schema.field(index).metadata)
             array = _column(column, stored.get(source), field, request.path)
         system = field.name.startswith(KEY_PREFIX) or field.name in (SEQUENCE_NUMBER, VALUE_KIND)
         if array.null_count and system and not field.nullable:

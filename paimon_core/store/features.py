@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from paimon_core.errors import UnsupportedFeatureError
-from paimon_core.options import BUCKET
+from paimon_core.options import BUCKET, TableOptions
 from paimon_core.spec.types import Kind
 from paimon_core.store.table_store import TableStore
 
@@ -33,11 +33,12 @@ class _Feature:
         yield from ((key, value) for key, value in given if value not in self.works)
 
 
+_SHREDDED = "shared-shredding"
 _READ = (
     _Feature("type", ("table",)),
     _Feature("data-evolution.enabled", ("false",), keyed_only=True),
     _Feature("blob-view-field", ("",)),
-    _Feature("fields.*.map.storage-layout", ("default",)),
+    _Feature("fields.*.map.storage-layout", ("default", _SHREDDED)),
     _Feature("manifest.format", ("avro", "parquet", "orc")),
     _Feature("primary-key.nullable", ("false",), keyed_only=True),
     _Feature("vector-field", ("",)),
@@ -90,6 +91,11 @@ def check_writable(store: TableStore) -> None:
             f"Table {store.name} cannot be written: 'bucket' = '0' means no buckets; primary-key tables work with "
             "'bucket' = '-1', '-2', or '1' or more."
         )
+
+
+def may_be_shredded(options: TableOptions) -> bool:
+    """Whether files may have the keys of MAPs in columns of their own, which Spark's scan does not know."""
+    return any(k.endswith(".map.storage-layout") and v.strip().lower() == _SHREDDED for k, v in options.values.items())
 
 
 def _check(store: TableStore, features: Iterable[_Feature], verb: str) -> None:

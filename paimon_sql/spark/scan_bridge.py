@@ -42,6 +42,7 @@ from paimon_core.spec.snapshot import Snapshot
 from paimon_core.spec.split import DataSplit, encode_split
 from paimon_core.spec.types import DataField, Kind, RowType, TimeType, nested_types
 from paimon_core.store.blob_fields import described_fields
+from paimon_core.store.features import may_be_shredded
 from paimon_core.store.file_index_options import indexed_values
 from paimon_core.table import Table
 from paimon_sql.spark.bucket_partitions import BucketedBatch, bucket_key, compiled, partitioning
@@ -264,6 +265,7 @@ class PaimonScanBuilder(Proxy):
         is_plain = is_plain and not self.view.is_log and not any(s.deletions for s in plan.splits)
         is_plain = is_plain and all(format_name(f.file_name) == "parquet" for s in plan.splits for f in s.files)
         is_plain = is_plain and not self._has_nanoseconds() and not self._has_descriptors() and not self._has_twins
+        is_plain = is_plain and not may_be_shredded(self.table.store.options)
         options = self.table.store.options
         is_plain = is_plain and not (options[SCAN_IGNORE_LOST] or options[SCAN_IGNORE_CORRUPT])
         return is_plain and ("://" not in root or root.startswith("hdfs://")) and self._spark_can_open(plan)

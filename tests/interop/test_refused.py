@@ -12,18 +12,12 @@ KEYED = "'primary-key' = 'k', 'bucket' = '1'"
 
 
 def test_tables_of_java_that_ask_for_what_is_not_here(engines: Engines) -> None:
-    layout = "'fields.m.map.storage-layout' = 'shared-shredding', 'fields.m.map.shared-shredding.max-columns' = '2'"
     engines.run(
         "java",
-        f"CREATE TABLE m (k INT, m MAP<STRING, INT>) TBLPROPERTIES ({layout})",
-        "INSERT INTO m VALUES (1, map('a', 1))",
         f"CREATE TABLE i (k INT, v INT) TBLPROPERTIES ({KEYED}, 'metadata.iceberg.storage' = 'table-location')",
         "INSERT INTO i VALUES (1, 1)",
         f"CREATE TABLE x (k INT, v INT) TBLPROPERTIES ({KEYED}, 'fields.v.some-later-option' = 'x', 'later' = 'y')",
     )
-    for statement in ("SELECT * FROM m", "SELECT count(m) FROM m", "INSERT INTO m VALUES (2, NULL)"):
-        with pytest.raises(PySparkException, match="map.storage-layout"):
-            engines.run("ours", statement)
     engines.both("SELECT * FROM i", [[1, 1]])
     for statement in ("INSERT INTO i VALUES (2, 2)", f"CALL sys.compact(table => '{engines.database}.i')"):
         with pytest.raises(PySparkException, match="readers of Iceberg see old rows"):

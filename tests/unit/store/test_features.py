@@ -20,7 +20,7 @@ from tests.support.tables import fields, new_store
 BOTH = {
     "data-evolution.enabled": "true",
     "blob-view-field": "v",
-    "fields.v.map.storage-layout": "shared-shredding",
+    "fields.v.map.storage-layout": "some-later-one",
     "manifest.format": "csv",
     "primary-key.nullable": "true",
     "vector-field": "v",
@@ -35,6 +35,7 @@ WRITES = {
 }
 HARMLESS = {  # of Java's and others', none of which changes what files hold
     "fields.v.map.storage-layout": "DEFAULT",
+    "fields.k.map.storage-layout": "shared-shredding",
     "fields.v.map.shared-shredding.max-columns": "7",
     "metadata.iceberg.format-version": "2",
     "metadata.iceberg.storage": "disabled",
