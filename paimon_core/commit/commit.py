@@ -10,7 +10,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import count
 
@@ -20,6 +20,7 @@ from paimon_core.commit.conflicts import find_conflict
 from paimon_core.commit.draft import CommitInfo, Draft, write_draft
 from paimon_core.commit.global_indexes import find_global_index_conflict, stale_indexes
 from paimon_core.commit.index_conflicts import find_index_conflict, hash_files, index_after
+from paimon_core.commit.other_writers import find_carried, is_replaced
 from paimon_core.commit.publish import Outcome, Publisher
 from paimon_core.commit.range_conflicts import find_range_conflict
 from paimon_core.commit.retries import RetryLimits, Tries
@@ -136,31 +137,38 @@ def abort(store: TableStore, messages: Sequence[CommitMessage]) -> None:
     _delete_compacted(store, messages)
 
 
+@dataclass(slots=True)
+class _Attempts:
+    """What became of the tries of a change that is not decided yet: `open` are drafts whose publish call has no known
+    outcome, all for one snapshot id; `replaced` were visible until another engine put its own in their place."""
+
+    open: list[Draft] = field(default_factory=list)
+    replaced: list[Snapshot] = field(default_factory=list)
+
+    @property
+    def undecided(self) -> list[Snapshot]:
+        return [*self.replaced, *(d.snapshot for d in self.open)]
+
+
 def _commit_change(store: TableStore, change: Change, info: CommitInfo, publisher: Publisher) -> Snapshot:
-    """The loop. `open_drafts` are those whose publish call has no known outcome yet; all are for one snapshot id."""
-    open_drafts: list[Draft] = []
-    limits, began = RetryLimits.of(store.options), time.monotonic()
+    """The loop: try until a snapshot is ours and stays, or the change no longer fits, or the limits are reached."""
+    attempts, limits, began = _Attempts(), RetryLimits.of(store.options), time.monotonic()
     try:
         for tried in count(1):
             with store.io.turn(store.root):
                 started = time.monotonic()
-                latest = latest_snapshot(store)
-                if open_drafts and latest is not None and latest.id >= open_drafts[0].snapshot.id:
-                    landed = _settle(store, open_drafts)
-                    if landed is not None:
-                        return landed
-                    if open_drafts:
-                        raise CommitUnknownError(f"Snapshot {open_drafts[0].snapshot.id} of {store.name} has expired.")
-                draft = write_draft(store, latest, _delta(store, change, latest), change.kind, info, merge=tried == 1)
-                outcome = _publish(store, draft, publisher)
-                open_drafts.append(draft)
-                landed = _settle(store, open_drafts, outcome)
-            if landed is not None:
+                landed = find_carried(store, attempts.replaced)
+                if landed is not None:
+                    return landed
+                landed = _try(store, change, info, publisher, attempts, merge=tried == 1)
+            if landed is not None and not is_replaced(store, landed):
                 write_hints(store, landed.id)
                 return landed
+            if landed is not None:
+                _note_replaced(store, attempts, landed)
             now = time.monotonic()
             wait = limits.next_wait(
-                Tries(count=tried, seconds=now - began, last_seconds=now - started, is_known=not open_drafts)
+                Tries(count=tried, seconds=now - began, last_seconds=now - started, is_known=not attempts.open)
             )
             if wait is None:
                 break
@@ -168,16 +176,39 @@ def _commit_change(store: TableStore, change: Change, info: CommitInfo, publishe
     except CommitUnknownError:
         raise
     except PaimonError as error:
-        if open_drafts:
-            raise _unknown(store, open_drafts, error) from error
+        if attempts.undecided:
+            raise _unknown(store, attempts.undecided, error) from error
         raise
-    if open_drafts:
-        raise _unknown(store, open_drafts)
+    if attempts.undecided:
+        raise _unknown(store, attempts.undecided)
     raise CommitConflictError(
         f"Table {store.name}: {tried} commits in a row lost the race for the next snapshot; the latest "
         f"is {_by(latest_snapshot(store))}. Nothing was committed; run the statement again, or raise "
         "'commit.max-retries' and 'commit.timeout'."
     )
+
+
+def _try(
+    store: TableStore, change: Change, info: CommitInfo, publisher: Publisher, attempts: _Attempts, *, merge: bool
+) -> Snapshot | None:
+    """Put the change on the latest snapshot and publish it: the snapshot made, None for a lost race, or where the
+    outcome is unknown and stands in `attempts`."""
+    latest = latest_snapshot(store)
+    if attempts.open and latest is not None and latest.id >= attempts.open[0].snapshot.id:
+        landed = _settle(store, attempts)
+        if landed is not None:
+            return landed
+        if attempts.open:
+            raise CommitUnknownError(f"Snapshot {attempts.open[0].snapshot.id} of {store.name} has expired.")
+    draft = write_draft(store, latest, _delta(store, change, latest), change.kind, info, merge=merge)
+    outcome = _publish(store, draft, publisher)
+    attempts.open.append(draft)
+    return _settle(store, attempts, outcome)
+
+
+def _note_replaced(store: TableStore, attempts: _Attempts, snapshot: Snapshot) -> None:
+    _LOG.warning("Snapshot %s of %s was replaced by another engine; it is committed again.", snapshot.id, store.name)
+    attempts.replaced.append(snapshot)
 
 
 def _publish(store: TableStore, draft: Draft, publisher: Publisher) -> Outcome | None:
@@ -208,28 +239,30 @@ def _is_absent(store: TableStore, draft: Draft) -> bool:
     return found is None or found.uuid != draft.snapshot.uuid
 
 
-def _settle(store: TableStore, drafts: list[Draft], outcome: Outcome | None = None) -> Snapshot | None:
-    """Read the snapshot back: the one of `drafts` that became visible, or None.
+def _settle(store: TableStore, attempts: _Attempts, outcome: Outcome | None = None) -> Snapshot | None:
+    """Read the snapshot back: the one of the open drafts that became visible, or None.
 
-    Drafts that are known to be lost are removed from `drafts` and their manifests deleted. The read also shows a
+    Drafts that are known to be lost are no longer open, and their manifests are deleted. The read also shows a
     snapshot that a foreign writer put in the place of ours, which storage calls cannot.
     """
-    snapshot_id, last = drafts[0].snapshot.id, drafts[-1].snapshot
+    drafts, last = attempts.open, attempts.open[-1].snapshot
     try:
-        found = find_snapshot(store, snapshot_id)
+        found = find_snapshot(store, last.id)
     except (StorageError, CorruptFileError) as error:
         if outcome is Outcome.PUBLISHED:
             return last
         if outcome is Outcome.LOST_RACE and len(drafts) == 1:
             found = None
         else:
-            raise _unknown(store, drafts, error) from error
+            raise _unknown(store, attempts.undecided, error) from error
     if found is None:
         if outcome is Outcome.PUBLISHED:
             return last  # expired or rolled back by others within moments
         if outcome is None or len(drafts) > 1:
             return None
     ours = found is not None and any(d.snapshot.uuid == found.uuid for d in drafts)
+    if outcome is Outcome.PUBLISHED and not ours:
+        _note_replaced(store, attempts, drafts.pop().snapshot)  # somebody may have seen it: its manifests stay
     lost = [d for d in drafts if found is None or d.snapshot.uuid != found.uuid]
     delete_manifests(store, [name for d in lost for name in d.written])
     drafts.clear()
@@ -348,8 +381,8 @@ def _check_table(store: TableStore) -> None:
         )
 
 
-def _unknown(store: TableStore, drafts: Sequence[Draft], cause: PaimonError | None = None) -> CommitUnknownError:
-    snapshot, why = drafts[-1].snapshot, f": {cause}" if cause else "."
+def _unknown(store: TableStore, undecided: Sequence[Snapshot], cause: PaimonError | None = None) -> CommitUnknownError:
+    snapshot, why = undecided[-1], f": {cause}" if cause else "."
     return CommitUnknownError(
         f"Table {store.name}: whether snapshot {snapshot.id} was published could not be established{why} Its files are "
         f"kept. Before you run the statement again, look whether `{store.name}$snapshots` shows commit user "

@@ -8,9 +8,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from paimon_core.commit.changes import Delta
+from paimon_core.commit.other_writers import other_writer
 from paimon_core.io.failure import on_failure
 from paimon_core.spec.manifest import FileKind, ManifestFileMeta
-from paimon_core.spec.snapshot import BATCH_COMMIT_IDENTIFIER, CommitKind, Operation, Snapshot
+from paimon_core.spec.snapshot import BATCH_COMMIT_IDENTIFIER, WRITER, CommitKind, Operation, Snapshot
 from paimon_core.store.index_files import write_index_manifest
 from paimon_core.store.manifests import (
     data_manifests,
@@ -121,7 +122,8 @@ def _snapshot(
         delta_record_count=rows,
         watermark=max(watermarks, default=None),
         statistics=delta.statistics or _known_statistics(latest, schema_id),
-        properties=info.properties or None,
+        writer_version=WRITER,
+        properties={**(info.properties or {}), **other_writer(latest, now)} or None,
         next_row_id=delta.next_row_id,
         operation=info.operation,
     )

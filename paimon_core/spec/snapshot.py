@@ -24,6 +24,7 @@ from paimon_core.spec.json_object import decode_json_object
 
 CURRENT_VERSION = 3
 BATCH_COMMIT_IDENTIFIER = 2**63 - 1
+WRITER = "paimon-sql"  # `writerVersion` of our snapshots
 
 
 class CommitKind(StrEnum):
