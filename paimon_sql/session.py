@@ -12,6 +12,7 @@ from pyspark.sql import SparkSession
 from paimon_core.errors import UnsupportedFeatureError
 from paimon_sql.java import find_java
 from paimon_sql.spark.jvm import Jvm
+from paimon_sql.spark.new_sessions import install_new_sessions
 from paimon_sql.spark.parser_bridge import install_parser
 from paimon_sql.spark.path_tables import install_path_tables
 from paimon_sql.spark.session_bridge import CATALOG_CLASSES, CATALOG_PREFIX
@@ -22,7 +23,7 @@ def connect(warehouse: str, catalog: str = "paimon", metastore: str = "filesyste
     """A Spark session with a Paimon catalog that is current: the active session, or a new one on this machine.
 
     `options` whose names begin with `spark.` are Spark's settings (pass them as `**{"spark.x": "y"}`); the others are
-    options of the catalog, with `_` for `-` where they are keywords: `lock_enabled="true"`.
+    options of the catalog, with `_` for `-` where they are keywords.
     Raises `RuntimeError` where no Java is found.
     """
     spark_settings = {k: v for k, v in options.items() if k.startswith("spark.")}
@@ -58,6 +59,7 @@ def install(spark: SparkSession) -> SparkSession:
     install_parser(jvm, spark._jsparkSession)
     install_writers()
     install_path_tables()
+    install_new_sessions()
     spark.sql("SELECT 1")  # the hook makes the catalogs that are configured already
     return spark
 

@@ -133,11 +133,16 @@ class _Function2(_Function1):
         implements = ["scala.Function2"]
 
 
+def has_parser(session: JavaObject) -> bool:
+    """Whether the hook is in a session."""
+    return str(session.sessionState().sqlParser().toString()).startswith(PaimonParser.__name__)
+
+
 def install_parser(jvm: Jvm, session: JavaObject) -> None:
     """Put the hook into a running session and into those made from it later. Does nothing where it is there."""
-    state = session.sessionState()
-    if str(state.sqlParser().toString()).startswith(PaimonParser.__name__):
+    if has_parser(session):
         return
+    state = session.sessionState()
     parser = _parser(jvm, session, state.sqlParser())
     field = state.getClass().getDeclaredField("sqlParser")
     field.setAccessible(True)

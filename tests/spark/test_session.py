@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import getpass
 import os
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -26,12 +27,18 @@ def rows(spark: Any, query: str) -> list[tuple[Any, ...]]:
 
 
 @pytest.fixture
-def active(root_session: Any) -> Any:
+def active(root_session: Any, monkeypatch: pytest.MonkeyPatch) -> Any:
     """A session without anything of ours, active in this thread."""
     session = root_session.newSession()
+    # to PySpark the first one is active, until another makes a DataFrame of values
+    monkeypatch.setattr(SparkSession, "_activeSession", root_session)
     session._jvm.SparkSession.setActiveSession(session._jsparkSession)
     yield session
     session._jvm.SparkSession.clearActiveSession()
+    root_session.sql("USE spark_catalog.default")
+    for key in root_session.conf.getAll:
+        if key.startswith("spark.sql.catalog."):
+            root_session.conf.unset(key)
 
 
 @pytest.fixture
@@ -88,6 +95,47 @@ def test_spellings_of_the_warehouse(active: Any, tmp_path: Path, spelling: str) 
     spark.sql("INSERT INTO t VALUES (1)")
     assert rows(spark, "SELECT * FROM t") == [(1,)]
     assert Path(tmp_path, "wh", "default.db", "t", "snapshot", "snapshot-1").exists()
+
+
+def test_new_sessions_have_the_catalogs(active: Any, tmp_path: Path) -> None:
+    spark = paimon_sql.connect(str(tmp_path / "wh"), catalog="lake", **{"table-default.file.compression": "snappy"})
+    spark.sql("CREATE TABLE t (k INT)")
+    spark.conf.set("spark.sql.catalog.paimon_path.fsspec.some", "thing")
+    spark.conf.set("spark.sql.shuffle.partitions", "17")
+    other = spark.newSession()
+    assert "lake" in [c.name for c in other.catalog.listCatalogs()], "without a statement before"
+    other.catalog.setCurrentCatalog("lake")
+    assert rows(other, "SHOW TABLES") == [("default", "t", False)]
+    assert ("file.compression", "snappy") in rows(other, "SHOW TBLPROPERTIES t")
+    assert other.conf.get("spark.sql.catalog.paimon_path.fsspec.some") == "thing"
+    assert other.conf.get("spark.sql.shuffle.partitions") != "17", "other settings are a session's own"
+    paimon_sql.connect(str(tmp_path / "elsewhere"), catalog="lake")
+    assert rows(spark, "SHOW TABLES") == []
+    assert rows(other, "SHOW TABLES") == [("default", "t", False)], "made before: it has settings of its own"
+    assert rows(spark.newSession(), "SHOW TABLES IN lake.default") == []
+
+
+def test_cloned_sessions_have_the_catalogs(active: Any, tmp_path: Path) -> None:
+    spark = paimon_sql.connect(str(tmp_path / "wh"))
+    spark.sql("CREATE TABLE t (k INT)")
+    clone = SparkSession(spark.sparkContext, spark._jsparkSession.cloneSession())
+    assert rows(clone, "SHOW TABLES IN paimon.default") == [("default", "t", False)]
+
+
+def test_threads_have_the_catalogs(active: Any, tmp_path: Path) -> None:
+    found = []
+
+    def asks() -> None:
+        spark = SparkSession.builder.getOrCreate()  # no session is active in a new thread
+        found.append((spark, rows(spark, "SHOW TABLES IN paimon.default")))
+        found.append((paimon_sql.connect(str(tmp_path / "wh")), rows(spark, "SHOW TABLES")))
+
+    spark = paimon_sql.connect(str(tmp_path / "wh"))
+    spark.sql("CREATE TABLE t (k INT)")
+    thread = threading.Thread(target=asks)
+    thread.start()
+    thread.join()
+    assert found == [(spark, [("default", "t", False)])] * 2
 
 
 def test_connect_with_a_relative_warehouse(active: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
