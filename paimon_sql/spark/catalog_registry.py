@@ -57,9 +57,13 @@ class CatalogRegistry:
     """The catalogs of ours in one session."""
 
     def __init__(self, jvm: Jvm, session: Any) -> None:
-        self.jvm, self.session, self.bridge = jvm, session, SessionBridge(jvm, session)
+        self.jvm, self.bridge = jvm, SessionBridge(jvm, session)
         self.seen: list[str] = []
         self.catalogs: dict[str, SparkCatalog] = {}
+
+    @property
+    def session(self) -> JavaObject:
+        return self.bridge.session
 
     def register(self, statement: str = "") -> None:
         """Make every configured catalog that is new or configured anew, and that of paths where a statement names it.

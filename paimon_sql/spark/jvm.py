@@ -20,6 +20,7 @@ from pyspark.java_gateway import ensure_callback_server_started
 from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import ArrayType, DataType, StructType
 
+from paimon_sql.spark.callback_connections import SOURCE as CALLBACK_CONNECTIONS
 from paimon_sql.spark.kept_answers import SOURCE as KEPT_ANSWERS
 
 SQL = "org.apache.spark.sql"
@@ -44,6 +45,8 @@ class Jvm:
         ensure_callback_server_started(self.gateway)
         # without this a Java exception raised by a proxy reaches Spark as text
         self.gateway.callback_server_parameters.propagate_java_exceptions = True
+        server = JavaObject("GATEWAY_SERVER", self.gateway._gateway_client)
+        self.compiled("CallbackConnections", CALLBACK_CONNECTIONS).install(server.getGateway())
         self._constants: dict[tuple[str, str], Any] = {}
         self._type_of_json = lru_cache(_KEPT)(lambda json: self.java_class(f"{SQL}.types.DataType").fromJson(json))
         self._columns_of_json = lru_cache(_KEPT)(self._make_columns)
@@ -138,6 +141,10 @@ class Jvm:
     def opens_unicode_names(self) -> bool:
         """Whether this JVM opens files whose names are not ASCII: in the locale C it does not."""
         return str(self.java_class("java.lang.System").getProperty("sun.jnu.encoding")).upper() == "UTF-8"
+
+    def weak_reference(self, value: JavaObject) -> JavaObject:
+        """A reference, whose `get` gives the object, that does not keep it alive."""
+        return self.java_class("java.lang.ref.WeakReference")(value)
 
     def some(self, value: Any) -> JavaObject:
         return self.java_class("scala.Some")(value)

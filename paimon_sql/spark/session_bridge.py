@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import Any
 from zoneinfo import ZoneInfo
 
+from py4j.java_gateway import JavaObject
 from pyspark.serializers import CloudPickleSerializer
 from pyspark.sql.types import StructType
 
@@ -24,10 +25,18 @@ _ROWS = 4096
 
 
 class SessionBridge:
-    """One JVM session: its settings, and the pieces of plans that run Python on executors."""
+    """One JVM session: its settings, and the pieces of plans that run Python on executors.
 
-    def __init__(self, jvm: Jvm, session: Any) -> None:
-        self.jvm, self.session = jvm, session
+    The session refers to its parser and its catalogs, which refer to this: a reference back that keeps it alive would
+    keep both forever, as no collector sees the cycle across two processes. Whoever calls us holds the session.
+    """
+
+    def __init__(self, jvm: Jvm, session: JavaObject) -> None:
+        self.jvm, self._reference = jvm, jvm.weak_reference(session)
+
+    @property
+    def session(self) -> JavaObject:
+        return self._reference.get()
 
     @cached_property
     def _conf(self) -> Any:

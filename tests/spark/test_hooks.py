@@ -6,7 +6,8 @@ import importlib
 import os
 import pkgutil
 import threading
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -26,6 +27,7 @@ from paimon_sql import spark as bridge
 from paimon_sql.spark.jvm import Jvm
 from paimon_sql.spark.proxy import Proxy
 from paimon_sql.spark.session_bridge import SessionBridge
+from tests.support.long_session import held
 
 pytestmark = pytest.mark.spark
 
@@ -71,11 +73,61 @@ def test_install_is_idempotent(spark: Any) -> None:
 def test_new_sessions_inherit_the_hook(spark: Any, warehouse: str) -> None:
     spark.sql("CREATE TABLE t (k INT)")
     other = spark.newSession()
+    assert rows(other, "SHOW TABLES IN paimon.default") == [("default", "t", False)]
     other.conf.set("spark.sql.catalog.other", "paimon_sql.SparkCatalog")
     other.conf.set("spark.sql.catalog.other.warehouse", warehouse)
     assert rows(other, "SHOW TABLES IN other.default") == [("default", "t", False)]
     with pytest.raises(AnalysisException, match=r"other"):
         spark.sql("SHOW TABLES IN other.default")
+
+
+class _Task(Proxy):
+    """A `Runnable` of a Python function."""
+
+    def __init__(self, jvm: Jvm, function: Callable[[], object]) -> None:
+        super().__init__(jvm)
+        self.function = function
+
+    def run(self) -> None:
+        self.function()
+
+    class Java:
+        implements = ["java.lang.Runnable"]
+
+
+def test_threads_of_the_jvm_share_connections(spark: Any) -> None:
+    jvm = Jvm(spark.sparkContext)
+    thread, seen, idle = jvm.java_class("java.lang.Thread"), [], 16
+    before = threading.active_count()
+    for i in range(2 * idle):  # each by itself: its Python calls Java, which calls Python
+        inner = _Task(jvm, lambda i=i: seen.append(i))
+        one = thread(_Task(jvm, lambda inner=inner: jvm.java_class("java.util.Objects").toString(inner, inner.run())))
+        one.start()
+        one.join()
+    assert seen == list(range(2 * idle))
+    assert threading.active_count() <= before + 1
+    together = threading.Barrier(2 * idle)
+    all_at_once = [thread(_Task(jvm, together.wait)) for _ in range(2 * idle)]
+    for one in all_at_once:
+        one.start()
+    for one in all_at_once:
+        one.join()
+    until = time.monotonic() + 30
+    while threading.active_count() > before + idle and time.monotonic() < until:
+        time.sleep(0.01)  # a thread ends once it sees that its connection was closed
+    assert threading.active_count() <= before + idle
+
+
+def test_sessions_are_let_go(spark: Any) -> None:
+    pool = spark.sparkContext._gateway.gateway_property.pool
+    for _ in range(5):
+        assert rows(spark.newSession(), "SELECT 1") == [(1,)]
+    held(spark)
+    before = sum(type(p).__name__ == "PaimonParser" for p in list(pool.dict.values()))
+    for _ in range(5):
+        assert rows(spark.newSession(), "SELECT 1") == [(1,)]
+    held(spark)
+    assert sum(type(p).__name__ == "PaimonParser" for p in list(pool.dict.values())) <= before
 
 
 def test_a_catalog_configured_after_install(spark: Any, tmp_path: Path) -> None:

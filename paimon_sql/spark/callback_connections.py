@@ -1,0 +1,82 @@
+"""Connections over which the JVM calls Python: as many as threads call at once, not one per thread that ever did.
+
+Spark plans scans on threads that it makes for a query (of exchanges, broadcasts, subqueries). py4j opens a connection
+for each calling thread, which a Python thread serves, and keeps it when the calling thread has ended: a long session
+would run out of files. Here a thread borrows a connection for the length of its outermost call.
+"""
+
+# The field that holds the client is private, and py4j's way to replace it makes another of the same class.
+SOURCE = """
+import java.lang.reflect.Field;
+import java.net.InetAddress;
+import java.util.ArrayDeque;
+import java.util.concurrent.TimeUnit;
+import javax.net.SocketFactory;
+import py4j.CallbackClient;
+import py4j.ClientServerConnection;
+import py4j.Gateway;
+import py4j.PythonClient;
+import py4j.Py4JJavaServer;
+import py4j.Py4JPythonClient;
+
+public class CallbackConnections {
+  private static final int MOST_IDLE = 16;
+
+  public static class Client extends PythonClient {
+    private final ArrayDeque idle = new ArrayDeque();
+    private final PythonClient model;
+
+    Client(PythonClient model, InetAddress address, int port) {
+      super(model.getGateway(), null, port, address, CallbackClient.DEFAULT_MIN_CONNECTION_TIME,
+          CallbackClient.DEFAULT_MIN_CONNECTION_TIME_UNIT, SocketFactory.getDefault(), model.getJavaServer(),
+          model.isMemoryManagementEnabled(), model.getReadTimeout());
+      this.model = model;
+    }
+
+    public String sendCommand(String command, boolean blocking) {
+      ClientServerConnection own = getPerThreadConnection();
+      if (own != null && own.getSocket() != null) return super.sendCommand(command, blocking);
+      setPerThreadConnection(borrow());
+      try {
+        return super.sendCommand(command, blocking);
+      } finally {
+        ClientServerConnection borrowed = getPerThreadConnection();
+        setPerThreadConnection(null);
+        if (borrowed != null && borrowed.getSocket() != null) giveBack(borrowed);
+      }
+    }
+
+    private ClientServerConnection borrow() {
+      synchronized (idle) {
+        return (ClientServerConnection) idle.pollLast();
+      }
+    }
+
+    private void giveBack(ClientServerConnection connection) {
+      synchronized (idle) {
+        if (idle.size() < MOST_IDLE) {
+          idle.addLast(connection);
+          return;
+        }
+      }
+      connection.shutdown();
+      connectionStopped(connection);
+    }
+
+    public Py4JPythonClient copyWith(InetAddress address, int port) {
+      return new Client(model, address, port);
+    }
+  }
+
+  public void install(Gateway gateway) throws Exception {
+    synchronized (gateway) {
+      Object client = gateway.getCallbackClient();
+      if (client instanceof Client || !(client instanceof PythonClient)) return;
+      PythonClient perThread = (PythonClient) client;
+      Field field = Gateway.class.getDeclaredField("cbClient");
+      field.setAccessible(true);
+      field.set(gateway, new Client(perThread, perThread.getAddress(), perThread.getPort()));
+    }
+  }
+}
+"""
