@@ -242,6 +242,13 @@ class Jvm:
         if rule.ruleName() not in [r.ruleName() for r in rules]:
             getattr(methods, "extraOptimizations_$eq")(self.seq([*rules, rule]))
 
+    def add_strategy(self, session: JavaObject, strategy: JavaObject) -> None:
+        """Put a planner's strategy before those of a running session, once; its name is its text."""
+        methods = session.experimental()
+        strategies = self.items(methods.extraStrategies())
+        if str(strategy.toString()) not in [str(s.toString()) for s in strategies]:
+            getattr(methods, "extraStrategies_$eq")(self.seq([*strategies, strategy]))
+
     def file_tasks(self, session: JavaObject, index: JavaObject) -> int:
         """About how many tasks read the files of an index: Spark divides large ones, and packs small ones."""
         listed = index.listFiles(self._empty_seq, self._empty_seq)

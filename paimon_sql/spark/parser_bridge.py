@@ -16,6 +16,7 @@ from pyspark.errors.exceptions.captured import CapturedException
 
 from paimon_sql.preprocess import PreprocessError, catalog_statement, rewriting
 from paimon_sql.spark.catalog_registry import CatalogRegistry
+from paimon_sql.spark.described_columns import install_described_columns
 from paimon_sql.spark.errors import PARSE, contradiction, of_parser
 from paimon_sql.spark.jvm import SQL, Jvm
 from paimon_sql.spark.proxy import Proxy
@@ -45,11 +46,12 @@ class PaimonParser(Proxy):
         return self._planned(text, self.delegate.parsePlanWithParameters, context)
 
     def _prepare(self, text: str) -> None:
-        """What has to be there before a statement runs: its catalogs, and in a new session our rule."""
+        """What has to be there before a statement runs: its catalogs, and in a new session our rules."""
         self.registry.register(text)
         if self.is_new:
             self.is_new = False
             install_source_tasks(self.jvm, self.registry.session)
+            install_described_columns(self.jvm, self.registry.session)
 
     def _planned(self, text: str, parse: Callable[..., JavaObject], *context: Any) -> JavaObject:
         self._prepare(text)

@@ -162,3 +162,26 @@ def test_many_changes(engines: Engines, altering: str, name: str) -> None:
     engines.both(" UNION ALL ".join(f"SELECT {i} AS c, id FROM t WHERE {c}" for i, c in enumerate(CONDITIONS)))
     engines.both("SELECT * FROM t VERSION AS OF 1")
     engines.both("SELECT fields FROM `t$schemas`")
+
+
+def test_describe_lists_columns_that_are_not_null(engines: Engines) -> None:
+    columns = "k INT NOT NULL COMMENT 'key', v STRING, s STRUCT<a: INT NOT NULL> NOT NULL, p STRING"
+    engines.run(
+        "ours",
+        f"CREATE TABLE t ({columns}) PARTITIONED BY (p) TBLPROPERTIES ('primary-key' = 'k,p', 'bucket' = '1')",
+        "CREATE TABLE u (k INT)",
+    )
+    for table, expected in {
+        "t": [["k", "int", "NOT NULL"], ["s", "struct<a:int>", "NOT NULL"], ["p", "string", "NOT NULL"]],
+        "u": None,
+        "`t$files`": ...,
+    }.items():
+        ours, java = (_not_null(engines.rows(engine, f"DESCRIBE EXTENDED {table}")) for engine in ("ours", "java"))
+        assert ours == java
+        assert expected is ... or ours == expected
+
+
+def _not_null(described: list[list[str]]) -> list[list[str]] | None:
+    """What follows the headline, None where there is none."""
+    at = next((i for i, row in enumerate(described) if list(row) == ["# Column Not Null", "", ""]), None)
+    return None if at is None else [list(row) for row in described[at + 1 :]]

@@ -261,6 +261,15 @@ def test_describe(described: Any) -> None:
     expected = {"Catalog": "paimon", "Database": "default", "Table": "t", "Provider": "paimon", "Comment": "a table"}
     assert expected.items() <= extended.items()
     assert "primary-key=k,p" in extended["Table Properties"]
+    assert rows(described, "DESCRIBE EXTENDED t")[-3:] == [
+        ("# Column Not Null", "", ""),
+        ("k", "int", "NOT NULL"),
+        ("p", "date", "NOT NULL"),
+    ]
+    described.sql("CREATE TABLE nulls (k INT)")
+    assert "NOT NULL" not in str(rows(described, "DESCRIBE EXTENDED nulls"))
+    described.sql("CREATE TEMPORARY VIEW w AS SELECT k FROM t")  # Spark's own
+    assert "NOT NULL" not in str(rows(described, "DESCRIBE EXTENDED w"))
 
 
 def test_show(described: Any) -> None:
