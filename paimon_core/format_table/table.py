@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from paimon_core.commit.changes import Overwrite
 from paimon_core.errors import UnsupportedFeatureError
@@ -55,6 +56,18 @@ class FormatTable:
         """The partitions that have folders, a column per partition key."""
         folders = partition_folders(self.store)
         return pa.Table.from_batches([partition_batch(self.store, folders, self.schema.partition_fields)])
+
+    def largest_value(self) -> pa.Scalar | None:
+        """The largest value of the first partition column that has files with rows; None where there is none.
+
+        Folders are looked into from the largest value downwards, until one has such a file.
+        """
+        folders = partition_folders(self.store)
+        values = partition_batch(self.store, folders, self.schema.partition_fields).column(0)
+        for i in pc.array_sort_indices(values, order="descending").to_pylist():
+            if values[i].is_valid and any(f.size for f in data_files(self.store, folders[i])):
+                return values[i]
+        return None
 
     def commit(self, files: Sequence[StagedFile], overwrite: Overwrite | None = None) -> None:
         """Make the files of tasks visible, in place of what `overwrite` says. Raises `StorageError`."""

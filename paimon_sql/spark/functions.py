@@ -12,6 +12,8 @@ import pyarrow.compute as pc
 from pyspark.sql.types import StringType
 
 from paimon_core.errors import FunctionNotFoundError, InvalidOptionError, UnsupportedFeatureError
+from paimon_core.format_table.options import is_format_table
+from paimon_core.format_table.table import FormatTable
 from paimon_core.table import Table
 from paimon_sql.catalog.base import Catalog
 from paimon_sql.catalog.identifier import Identifier
@@ -97,8 +99,11 @@ class MaxPartition(Proxy):
 def _largest(table: Table) -> str:
     if not table.schema.partition_keys:
         raise UnsupportedFeatureError(f"{MAX_PT}: table {table.name} is not a partitioned table.")
-    found = table.partitions(table.latest_snapshot())
-    largest = pc.max(found.column(0)) if found.num_rows else None
+    if is_format_table(table.schema.options):
+        largest = FormatTable.of(table.store).largest_value()
+    else:
+        found = table.partitions(table.latest_snapshot())
+        largest = pc.max(found.column(0)) if found.num_rows else None
     if largest is None or not largest.is_valid:
         raise UnsupportedFeatureError(f"{MAX_PT}: no partition of table {table.name} has any rows.")
     return str(largest.cast("string").as_py())

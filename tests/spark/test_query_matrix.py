@@ -200,3 +200,15 @@ def test_the_largest_partition(spark: Any) -> None:
         with pytest.raises(Exception, match=said):
             spark.sql(f"SELECT {call}").collect()
     assert rows(spark, "SELECT upper('a'), max_by(k, p) FROM t") == [("A", 2)]
+
+
+def test_the_largest_partition_of_a_format_table(spark: Any) -> None:
+    spark.sql("CREATE TABLE t (k INT, p INT, q STRING) USING csv PARTITIONED BY (p, q)")
+    with pytest.raises(Exception, match=r"no partition of table default\.t has any rows"):
+        spark.sql("SELECT sys.max_pt('t')").collect()
+    spark.sql("INSERT INTO t VALUES (1, 9, 'x'), (2, 10, 'y'), (3, NULL, 'z'), (4, 11, 'a'), (5, 9, 'b')")
+    assert rows(spark, "SELECT k FROM t WHERE p = sys.max_pt('t')") == [(4,)]
+    spark.sql("TRUNCATE TABLE t PARTITION (p = 11, q = 'a')")  # its folder stays
+    assert rows(spark, "SELECT k FROM t WHERE p = sys.max_pt('t')") == [(2,)]
+    spark.sql("TRUNCATE TABLE t PARTITION (p = 10, q = 'y')")
+    assert rows(spark, "SELECT k FROM t WHERE p = sys.max_pt('t') ORDER BY k") == [(1,), (5,)]
