@@ -97,9 +97,9 @@ def publisher_for(io: FileIO, lock: CatalogLock | None, allow_unsafe: bool) -> P
     if io.atomic_create:
         return AtomicPublisher(io)
     raise UnsafeStorageError(
-        f"{io!r} cannot create a file atomically and the catalog has no lock: two commits at once could overwrite each "
-        "other. Give the catalog a lock, keep the table on a local disk, S3, Google or Azure storage, or accept the "
-        "risk for a table that one process writes at a time with 'commit.unsafe-storage' = 'true'."
+        f"{io!r} cannot create a file atomically: two commits at once could overwrite each other. Keep the table on a "
+        "local disk, S3, Google or Azure storage, or accept the risk for a table that one process writes at a time "
+        "with 'commit.unsafe-storage' = 'true'."
     )
 
 

@@ -173,9 +173,9 @@ class FsspecFileIO:
 
     def _unsafe(self, path: str, cause: str) -> UnsafeStorageError:
         return UnsafeStorageError(
-            f"Cannot create {path} safely: {cause}, so two commits at once could overwrite each other. Give the "
-            "catalog a lock, or accept the risk for a table that one process writes at a time with "
-            "'commit.unsafe-storage' = 'true'."
+            f"Cannot create {path} safely: {cause}, so two commits at once could overwrite each other. Keep the "
+            "table on a local disk, S3, Google or Azure storage, or accept the risk for a table that one process "
+            "writes at a time with 'commit.unsafe-storage' = 'true'."
         )
 
     @contextmanager

@@ -198,8 +198,8 @@ def _link(temporary: str, path: str) -> bool:
             raise
         raise UnsafeStorageError(
             f"Cannot create {path}: its file system has no hard links, so two commits at once could overwrite each "
-            "other. Put the warehouse on another file system, give the catalog a lock, or accept the risk for a table "
-            "that one process writes at a time with 'commit.unsafe-storage' = 'true'."
+            "other. Put the warehouse on another file system, or accept the risk for a table that one process writes "
+            "at a time with 'commit.unsafe-storage' = 'true'."
         ) from error
     return True
 

@@ -162,7 +162,7 @@ def test_who_publishes() -> None:
     assert publisher_for(NOT_ATOMIC, lock, False) == LockedPublisher(NOT_ATOMIC, lock)
     assert publisher_for(NOT_ATOMIC, None, True) == UnsafePublisher(NOT_ATOMIC)
     with pytest.raises(
-        UnsafeStorageError, match=r"FsspecFileIO\(scheme='file'\).*lock.*'commit\.unsafe-storage' = 'true'"
+        UnsafeStorageError, match=r"FsspecFileIO\(scheme='file'\).*local disk.*'commit\.unsafe-storage' = 'true'"
     ):
         publisher_for(NOT_ATOMIC, None, False)
 

@@ -77,7 +77,7 @@ def test_create_exclusive_keeps_what_is_there(storage: Storage) -> None:
     io, root = storage
     path = f"{root}/snapshot/snapshot-1"
     if not io.atomic_create:
-        with pytest.raises(UnsafeStorageError, match=r"snapshot-1.*lock.*commit\.unsafe-storage"):
+        with pytest.raises(UnsafeStorageError, match=r"snapshot-1.*or accept the risk.*commit\.unsafe-storage"):
             io.create_exclusive(path, b"first")
         assert not io.exists(path)
         return

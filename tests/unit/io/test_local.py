@@ -113,7 +113,9 @@ def test_a_failed_write_keeps_the_old_content(tmp_path: Path, monkeypatch: pytes
 @pytest.mark.parametrize("code", [errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS])
 def test_no_hard_links_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, code: int) -> None:
     monkeypatch.setattr(os, "link", fail_with(code))
-    with pytest.raises(UnsafeStorageError, match=r"snapshot-1.*no hard links.*lock.*'commit\.unsafe-storage' = 'true'"):
+    with pytest.raises(
+        UnsafeStorageError, match=r"snapshot-1.*no hard links.*Put the.*'commit\.unsafe-storage' = 'true'"
+    ):
         IO.create_exclusive(f"{tmp_path}/snapshot-1", b"{}")
     assert os.listdir(tmp_path) == []
 
