@@ -19,7 +19,7 @@ from paimon_core.formats.input import read_errors
 from paimon_core.formats.orc_layout import read_tail
 from paimon_core.formats.orc_times import stripe_times, times_as_numbers
 from paimon_core.formats.output import OutputFile
-from paimon_core.formats.shredded_maps import with_field_metadata
+from paimon_core.formats.shredded_maps import field_metadata
 from paimon_core.formats.stats import ValueStats
 from paimon_core.io.file_io import FileIO, storage_errors
 from paimon_core.options import (
@@ -69,11 +69,11 @@ class OrcFormat:
             file = po.ORCFile(source)
             sources = request_sources(list(file.schema), request)
             names = _selection(file.schema, [s for s in sources if s is not None])
-            told = with_field_metadata(file.schema)
+            metadata = field_metadata(file.schema)
             for i in range(file.nstripes):
                 stripe = _read_stripe(file, source, i, names)
-                if told is not file.schema:
-                    fields = [told.field(name) for name in stripe.schema.names]
+                if metadata:
+                    fields = [f.with_metadata(metadata.get(f.name, f.metadata)) for f in stripe.schema]
                     stripe = pa.RecordBatch.from_arrays(stripe.columns, schema=pa.schema(fields))
                 for start in range(0, stripe.num_rows, _step(stripe, request)):
                     yield conform_batch(stripe.slice(start, _step(stripe, request)), sources, request)

@@ -37,15 +37,14 @@ def is_shredded_map(found: pa.DataType, target: pa.DataType) -> bool:
     return bool(pa.types.is_map(target) and pa.types.is_struct(found) and found.get_field_index(_MAPPING) >= 0)
 
 
-def with_field_metadata(schema: pa.Schema) -> pa.Schema:
-    """The schema of a file with the metadata of its fields that stand in the metadata of the file, as ORC has them."""
+def field_metadata(schema: pa.Schema) -> dict[str, dict[bytes, bytes]]:
+    """The metadata of the fields of a file that stands in the metadata of the file, as ORC has it; {} for none."""
     encoded = (schema.metadata or {}).get(_LAYOUTS)
     if encoded is None:
-        return schema
-    found = pa.ipc.read_schema(pa.py_buffer(b64decode(encoded)))
-    more = {f.name: f.metadata or {} for f in found}
-    fields = [f.with_metadata({**more.get(f.name, {}), **(f.metadata or {})}) for f in schema]
-    return pa.schema(fields)
+        return {}
+    described = pa.ipc.read_schema(pa.py_buffer(b64decode(encoded)))
+    known = (f for f in described if f.metadata and schema.get_field_index(f.name) >= 0)
+    return {f.name: {**f.metadata, **(schema.field(f.name).metadata or {})} for f in known}
 
 
 def whole_maps(column: pa.StructArray, metadata: Mapping[bytes, bytes] | None) -> pa.MapArray:
