@@ -26,9 +26,11 @@ from paimon_core.errors import (
 )
 from paimon_core.format_table.options import TYPE, check_format_schema, is_format_table
 from paimon_core.io.file_io import FileIO
-from paimon_core.options import COMMIT_UNSAFE_STORAGE, TableOptions
+from paimon_core.maintenance.done_partitions import check_report
+from paimon_core.options import COMMIT_UNSAFE_STORAGE, PARTITION_MARK_DONE_URL, TableOptions
 from paimon_core.spec.paths import TablePaths, check_name
 from paimon_core.spec.schema import TableSchema, encode_schema
+from paimon_core.store.allowed import Allowed
 from paimon_core.store.branches import branch_schema, check_lending_branches, open_branch
 from paimon_core.store.cache import MetadataCache
 from paimon_core.store.new_schema import check_schema, replacing_schema, same_partitions
@@ -55,6 +57,7 @@ class FileSystemCatalog:
     warehouse: str
     options: Mapping[str, str] = field(default_factory=dict, repr=False)
     cache: MetadataCache = field(default_factory=MetadataCache, repr=False, compare=False)
+    allowed: Allowed = field(default_factory=Allowed)
 
     def list_databases(self) -> list[str]:
         folders = (f.name for f in self.io.list(self.warehouse) if f.is_dir)
@@ -189,8 +192,7 @@ class FileSystemCatalog:
             if latest is None or replace(latest, time_millis=changed.time_millis) != changed:
                 raise CommitConflictError(f"Table {identifier} was altered meanwhile: nothing was written, try again.")
 
-        staged = TableStore.of(store.io, store.root, changed, store.cache, store.branch)
-        return StagedTable(replace(table, store=staged), publish)
+        return StagedTable(replace(table, store=store.under(changed, store.branch)), publish)
 
     def _altered(self, identifier: Identifier, changes: Sequence[SchemaChange]) -> tuple[Table, TableSchema]:
         """A table as it is, and what changes make of its schema."""
@@ -204,11 +206,14 @@ class FileSystemCatalog:
         if is_format_table(changed.options):
             check_format_schema(changed)
         if changed is not schema:
-            check_lending_branches(table.store, TableOptions(changed.options))
+            options = TableOptions(changed.options)
+            check_lending_branches(table.store, options)
+            self._check_allowed(identifier, options)
         return table, changed
 
     def _table(self, identifier: Identifier, schema: TableSchema) -> Table:
-        return Table(TableStore.of(self.io, self._table_dir(identifier), schema, self.cache))
+        store = TableStore.of(self.io, self._table_dir(identifier), schema, self.cache)
+        return Table(replace(store, allowed=self.allowed))
 
     def _checked(self, identifier: Identifier, schema: TableSchema) -> TableSchema:
         """The schema with the catalog's defaults, where a table can be made of it."""
@@ -222,9 +227,15 @@ class FileSystemCatalog:
             check_format_schema(schema)
         elif kind != "table":
             raise UnsupportedFeatureError(f"Table {identifier}: option 'type' = {kind!r} is not supported yet.")
+        self._check_allowed(identifier, TableOptions(schema.options))
         if "path" in schema.options:
             raise InvalidOptionError(f"Table {identifier} cannot have a 'path' of its own in a filesystem catalog.")
         return schema
+
+    def _check_allowed(self, identifier: Identifier, options: TableOptions) -> None:
+        """Raises `NotAllowedError` for a definition of what the catalog refuses whenever it is used."""
+        if options.values.get(PARTITION_MARK_DONE_URL.key):
+            check_report(str(identifier), options.values, options, self.allowed)
 
     def _publish(self, root: str, schema: TableSchema) -> bool:
         """Write a new schema version. False where another process wrote it first."""

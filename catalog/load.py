@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 
 from paimon_core.errors import InvalidOptionError
 from paimon_core.io.load import load_file_io, normalize
+from paimon_core.store.allowed import Allowed
 from paimon_sql.catalog.base import Catalog
 from paimon_sql.catalog.filesystem import FileSystemCatalog
 
@@ -14,7 +15,8 @@ def _filesystem(options: Mapping[str, str]) -> Catalog:
     warehouse = options.get("warehouse")
     if not warehouse:
         raise InvalidOptionError("A catalog needs the option 'warehouse': the folder or URI that holds its tables.")
-    return FileSystemCatalog(load_file_io(warehouse, options), normalize(warehouse), dict(options))
+    io, allowed = load_file_io(warehouse, options), Allowed.of(options)
+    return FileSystemCatalog(io, normalize(warehouse), dict(options), allowed=allowed)
 
 
 METASTORES: dict[str, Callable[[Mapping[str, str]], Catalog]] = {"filesystem": _filesystem}

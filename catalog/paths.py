@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from paimon_core.errors import InvalidNameError, TableNotFoundError, UnsupportedFeatureError
 from paimon_core.io.load import load_file_io, normalize
 from paimon_core.spec.schema import TableSchema
+from paimon_core.store.allowed import Allowed
 from paimon_core.store.cache import MetadataCache
 from paimon_core.store.schema_changes import SchemaChange
 from paimon_core.store.schemas import latest_schema
@@ -127,7 +128,8 @@ class PathCatalog:
         if not isinstance(identifier, PathIdentifier):
             raise InvalidNameError(f"{identifier} is no path of a table.")
         options = self.settings()
-        return _Folder(load_file_io(str(identifier.base), options), identifier.database, {}, self.cache)
+        io, allowed = load_file_io(str(identifier.base), options), Allowed.of(options)
+        return _Folder(io, identifier.database, {}, self.cache, allowed)
 
 
 def _no_databases() -> UnsupportedFeatureError:

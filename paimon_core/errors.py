@@ -22,6 +22,7 @@ PaimonError
 │   └── UnsupportedVersionError            written by a newer version of the format
 ├── StorageError (OSError)                 the storage failed: what was asked may have happened or not
 │   └── StorageRefusedError                no permission, no space, read-only: nothing was changed
+├── NotAllowedError                        the table names what its catalog does not let it reach
 ├── UnsafeStorageError                     the storage cannot publish atomically and no lock was given
 ├── CommitConflictError                    another commit changed what this one is based on
 └── CommitUnknownError                     the publish call failed and its outcome could not be established
@@ -149,6 +150,10 @@ class StorageError(PaimonError, OSError):
 
 class StorageRefusedError(StorageError):
     """The storage refused: what was asked did not happen, and asking again soon does not help."""
+
+
+class NotAllowedError(PaimonError):
+    """The table names a file or an address outside of it that its catalog does not let it reach."""
 
 
 class UnsafeStorageError(PaimonError):

@@ -171,12 +171,17 @@ class EntryColumns:
     def row_counts(self) -> NDArray[np.int64]:
         return self._source.numbers(("_FILE", "_ROW_COUNT"))
 
+    @cached_property
+    def external_paths(self) -> pa.Array:
+        """The whole paths of files that lie outside of the table, as bytes, NULL for the others."""
+        return self._source.binary(("_FILE", "_EXTERNAL_PATH"))
+
     @property
     def _variants(self) -> Iterator[tuple[NDArray[np.int64], list[Any]]]:
         """What tells a file from itself with another file index, and from one of its name elsewhere: values, each once,
         and the place of each entry's among them, -1 for none."""
-        for name in ("_EMBEDDED_FILE_INDEX", "_EXTERNAL_PATH"):
-            coded = self._source.binary(("_FILE", name)).dictionary_encode()
+        for values in (self._source.binary(("_FILE", "_EMBEDDED_FILE_INDEX")), self.external_paths):
+            coded = values.dictionary_encode()
             yield pc.fill_null(coded.indices, -1).to_numpy(), coded.dictionary.to_pylist()
         codes, names = self._source.lists(("_FILE", "_EXTRA_FILES"))
         yield np.where(np.array([*map(bool, names), False])[codes], codes, -1), names

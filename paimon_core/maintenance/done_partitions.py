@@ -13,14 +13,21 @@ from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from urllib.parse import urlsplit
 
-from paimon_core.errors import InvalidOptionError, StorageError, UnsupportedFeatureError
+from paimon_core.errors import InvalidOptionError, NotAllowedError, StorageError, UnsupportedFeatureError
 from paimon_core.maintenance.success_files import write_success_file
-from paimon_core.options import PARTITION_MARK_DONE_ACTION, PARTITION_MARK_DONE_PARAMS, PARTITION_MARK_DONE_URL
+from paimon_core.options import (
+    PARTITION_MARK_DONE_ACTION,
+    PARTITION_MARK_DONE_PARAMS,
+    PARTITION_MARK_DONE_URL,
+    TableOptions,
+)
 from paimon_core.spec.json_object import decode_json_object
 from paimon_core.spec.paths import escape_path_name
+from paimon_core.store.allowed import MARK_DONE_URLS, Allowed
 from paimon_core.store.table_store import TableStore
 
 Action = Callable[[TableStore, str], None]
+_REPORT = "http-report"
 _TIMEOUT = 60  # seconds
 _MOST_BYTES = 2**20
 _METASTORE = ("done-partition", "mark-event")
@@ -46,11 +53,25 @@ def _action(store: TableStore, name: str) -> Action:
         raise UnsupportedFeatureError(
             f"Table {store.name}: '{PARTITION_MARK_DONE_ACTION.key}' = '{name}' {why}; {', '.join(_ACTIONS)} work."
         )
-    if found is _report and urlsplit(store.options[PARTITION_MARK_DONE_URL]).scheme not in ("http", "https"):
-        raise InvalidOptionError(
-            f"Table {store.name}: http-report needs the option '{PARTITION_MARK_DONE_URL.key}', an http(s) address."
-        )
+    if found is _report:
+        check_report(store.name, store.schema.options, store.options, store.allowed)
     return found
+
+
+def check_report(table: str, declared: Mapping[str, str], options: TableOptions, allowed: Allowed) -> None:
+    """Raises `InvalidOptionError` where partitions are to be reported and there is no address, `NotAllowedError` where
+    it is what the table's schema, `declared`, says, and the catalog does not allow it: another may have written it."""
+    if _REPORT not in [name.strip().lower() for name in options[PARTITION_MARK_DONE_ACTION]]:
+        return
+    key, url = PARTITION_MARK_DONE_URL.key, options[PARTITION_MARK_DONE_URL]
+    if urlsplit(url).scheme not in ("http", "https"):
+        raise InvalidOptionError(f"Table {table}: {_REPORT} needs the option '{key}', an http(s) address.")
+    if url == declared.get(key) and not allowed.takes_url(url):
+        raise NotAllowedError(
+            f"Table {table} cannot report its partitions to the address in its '{key}': the catalog's option "
+            f"'{MARK_DONE_URLS}' has to name that address, or one that it begins with. Set it, or "
+            f"'spark.paimon.{key}' for this session."
+        )
 
 
 def _write_success_file(store: TableStore, folder: str) -> None:
@@ -75,4 +96,4 @@ def _report(store: TableStore, folder: str) -> None:
         )
 
 
-_ACTIONS: Mapping[str, Action] = MappingProxyType({"success-file": _write_success_file, "http-report": _report})
+_ACTIONS: Mapping[str, Action] = MappingProxyType({"success-file": _write_success_file, _REPORT: _report})

@@ -17,7 +17,8 @@ from paimon_core.errors import CommitConflictError
 from paimon_core.io.file_io import FileStatus
 from paimon_core.maintenance.file_kinds import FolderKind, may_be_orphan
 from paimon_core.maintenance.references import NeededFiles, branch_stores, versions_of
-from paimon_core.maintenance.release import delete_files, owned_places
+from paimon_core.maintenance.release import delete_files
+from paimon_core.store.external_files import searched_places
 from paimon_core.store.table_store import TableStore
 
 T = TypeVar("T")
@@ -95,7 +96,7 @@ def folders(store: TableStore) -> Iterator[Folder]:
     yield Folder(paths.index_dir, FolderKind.INDEXES)
     yield Folder(paths.statistics_dir, FolderKind.STATISTICS)
     levels = len(store.schema.partition_keys)
-    for root in (paths.data_root, *(p.rstrip("/") for p in owned_places(store)[1:])):
+    for root in (paths.data_root, *searched_places(store)):
         yield from _bucket_folders(store, root, levels)
     for branch in branch_stores(store):
         own = branch.paths

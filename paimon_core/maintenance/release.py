@@ -21,6 +21,7 @@ from paimon_core.maintenance.references import NeededFiles, Versions
 from paimon_core.maintenance.remaining import still_needed
 from paimon_core.options import SNAPSHOT_CLEAN_EMPTY_DIRS
 from paimon_core.store.cache import MetadataCache
+from paimon_core.store.external_files import deletable
 from paimon_core.store.table_store import TableStore
 
 Delete = Callable[[TableStore, Collection[str]], None]
@@ -55,14 +56,14 @@ def release(
 
 
 def delete_files(store: TableStore, paths: Iterable[str]) -> None:
-    """Delete what lies in places of the table; what cannot be deleted stays as an orphan."""
-    places = owned_places(store)
-    ours = []
+    """Delete files of the table, and those outside of it that may be deleted; what cannot be stays as an orphan."""
+    ours, outside = list[str](), list[str]()
     for path in paths:
-        if path.startswith(places):
-            ours.append(path)
-        else:
-            _LOG.warning("File %s lies outside table %s and stays there.", path, store.name)
+        (ours if path.startswith(f"{store.root}/") else outside).append(path)
+    taken = set(deletable(store, outside))
+    ours += taken
+    for path in (p for p in outside if p not in taken):
+        _LOG.warning("File %s lies outside table %s and stays there.", path, store.name)
     if len(ours) < _MANY:
         _delete(store, ours)
         return
@@ -80,14 +81,7 @@ def _delete(store: TableStore, paths: Iterable[str]) -> None:
 
 
 def _delete_empty_folders(store: TableStore, deleted: Iterable[str]) -> None:
-    """Delete the folders of buckets that files were deleted from, and of partitions, where nothing is left in them."""
-    places = owned_places(store)
+    """Delete the table's folders of buckets that files were deleted from, and of partitions, where they are empty."""
     level = {f for p in deleted if (f := p.rpartition("/")[0]).rpartition("/")[2].startswith("bucket-")}
-    while level := {f for f in level if f.startswith(places)}:
+    while level := {f for f in level if f.startswith(f"{store.root}/")}:
         level = {f.rpartition("/")[0] for f in level if store.io.delete_empty_dir(f)}
-
-
-def owned_places(store: TableStore) -> tuple[str, ...]:
-    """Where files of the table may lie, each with a slash at its end: metadata can name any path."""
-    external = store.options.values.get("data-file.external-paths", "").split(",")
-    return (f"{store.root}/", *(f"{p.strip().rstrip('/')}/" for p in external if p.strip()))

@@ -163,7 +163,8 @@ class TablePaths:
     @property
     def version_root(self) -> str:
         """The folder of what a branch has of its own: schemas, snapshots, tags, consumers, changelogs."""
-        return f"{self.branch_dir}/{BRANCH_PREFIX}{self.branch}" if self.branch else self.root
+        # options can name a branch, and are no names that somebody has checked
+        return f"{self.branch_dir}/{BRANCH_PREFIX}{_inside(self.branch_dir, self.branch)}" if self.branch else self.root
 
     @property
     def branch_dir(self) -> str:
@@ -253,7 +254,12 @@ class TablePaths:
     def bucket_dir(self, spec: dict[str, str], bucket: int) -> str:
         """Folder of a bucket; `spec` is the partition's, not escaped."""
         parts = [f"{escape_path_name(k)}={escape_path_name(v)}" for k, v in spec.items()]
-        return "/".join([self.data_root, *parts, "bucket-postpone" if bucket == -2 else f"bucket-{bucket}"])
+        return "/".join([self.data_root, *parts, bucket_folder(bucket)])
+
+
+def bucket_folder(bucket: int) -> str:
+    """The name of a bucket's folder."""
+    return "bucket-postpone" if bucket == -2 else f"bucket-{bucket}"
 
 
 def data_file_path(bucket_dir: str, file: DataFileMeta) -> str:

@@ -36,7 +36,7 @@ def open_branch(store: TableStore, name: str) -> TableStore:
             )
         known = ", ".join([MAIN_BRANCH, *names])
         raise BranchNotFoundError(f"Table {of_main(store)} has no branch {name!r}; its branches are {known}.")
-    return TableStore(store.io, store.root, schema, TableOptions(schema.options), store.cache, branch)
+    return store.under(schema, branch)
 
 
 def check_lending_branches(store: TableStore, options: TableOptions) -> None:

@@ -20,6 +20,7 @@ from paimon_core.options import (
 )
 from paimon_core.spec.hashing import murmur3_bytes
 from paimon_core.spec.paths import plain_path
+from paimon_core.store.external_files import check_place
 from paimon_core.store.table_store import TableStore
 
 ENTROPY = "entropy-inject"
@@ -86,6 +87,8 @@ def external_roots(store: TableStore) -> list[str]:
                 f"Table {store.name} cannot be written: '{DATA_FILE_EXTERNAL_PATHS.key}' names {path}, which is on "
                 f"another storage than the table ({own}); this version writes to external paths of the same one."
             )
+    for path in paths:
+        check_place(store, path, DATA_FILE_EXTERNAL_PATHS.key)
     return [plain_path(p).rstrip("/") for p in paths]
 
 

@@ -22,6 +22,7 @@ from paimon_core.spec.global_index.blocks import ADVICE
 from paimon_core.spec.index_manifest import IndexFileMeta, IndexManifestEntry
 from paimon_core.spec.types import DataField, Kind
 from paimon_core.store.bucket_files import stored_fields
+from paimon_core.store.external_files import check_place
 from paimon_core.store.schemas import schema_ids
 from paimon_core.store.table_store import TableStore
 
@@ -84,7 +85,7 @@ def kept_its_type(store: TableStore, field: DataField) -> bool:
 
 
 def new_index_file(store: TableStore, index_type: str) -> IndexFileMeta:
-    """The name and place of a file that is to be written. Raises `InvalidOptionError`."""
+    """The name and place of a file that is to be written. Raises `InvalidOptionError`, `NotAllowedError`."""
     file = IndexFileMeta(
         index_type=index_type, file_name=f"{index_type}-global-index-{uuid.uuid4()}.index", file_size=0, row_count=0
     )
@@ -96,6 +97,7 @@ def new_index_file(store: TableStore, index_type: str) -> IndexFileMeta:
             f"Option '{GLOBAL_INDEX_EXTERNAL_PATH.key}' cannot be {folder!r}: scheme should not be null; write it as "
             "s3://bucket/path or file:///path."
         )
+    check_place(store, folder.rstrip("/"), None)
     return replace(file, external_path=f"{folder.rstrip('/')}/{file.file_name}")
 
 

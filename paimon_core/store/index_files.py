@@ -27,6 +27,7 @@ from paimon_core.spec.message import CommitMessage
 from paimon_core.spec.paths import index_file_path, plain_path
 from paimon_core.spec.snapshot import Snapshot
 from paimon_core.spec.split import DeletionFile
+from paimon_core.store.external_files import check_index_files
 from paimon_core.store.record_files import read_records, record_bytes
 from paimon_core.store.table_store import TableStore
 
@@ -34,11 +35,17 @@ Bucket = tuple[bytes, int]
 
 
 def index_entries(store: TableStore, snapshot: Snapshot | None) -> tuple[IndexManifestEntry, ...]:
-    """The index files of a version. Raises `CorruptFileError`."""
+    """The index files of a version. Raises `CorruptFileError`, `NotAllowedError`."""
     if snapshot is None or snapshot.index_manifest is None:
         return ()
     path = store.paths.manifest(snapshot.index_manifest)
-    return store.cache.get(path, lambda: read_records(store, INDEX_MANIFEST_ENTRY, ENTRY_VERSION, path))
+
+    def load() -> tuple[IndexManifestEntry, ...]:
+        entries = read_records(store, INDEX_MANIFEST_ENTRY, ENTRY_VERSION, path)
+        check_index_files(store, path, entries)
+        return entries
+
+    return store.cache.get(path, load)
 
 
 def write_index_manifest(store: TableStore, entries: Sequence[IndexManifestEntry]) -> str | None:

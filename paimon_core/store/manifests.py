@@ -41,6 +41,7 @@ from paimon_core.spec.manifest import (
 )
 from paimon_core.spec.snapshot import Snapshot
 from paimon_core.spec.stats import ColumnStats, SimpleStats, bound_order, encode_stats
+from paimon_core.store.external_files import check_data_files
 from paimon_core.store.partitions import PartitionFilter
 from paimon_core.store.record_files import read_named, read_records, record_bytes
 from paimon_core.store.table_store import TableStore
@@ -62,9 +63,16 @@ def read_manifest_list(store: TableStore, name: str) -> tuple[ManifestFileMeta, 
 
 
 def read_columns(store: TableStore, name: str) -> EntryColumns:
-    """The entries of a manifest by columns. Raises `CorruptFileError`, also where the file is not there."""
+    """The entries of a manifest by columns. Raises `CorruptFileError`, also where the file is not there, and
+    `NotAllowedError`."""
     path = store.paths.manifest(name)
-    return store.cache.get(path, lambda: decode_entries(path, read_named(store, path)))
+
+    def load() -> EntryColumns:
+        columns = decode_entries(path, read_named(store, path))
+        check_data_files(store, path, columns)
+        return columns
+
+    return store.cache.get(path, load)
 
 
 def read_manifest(store: TableStore, name: str) -> list[ManifestEntry]:

@@ -10,6 +10,7 @@ from paimon_core.io.file_io import FileIO
 from paimon_core.options import DATA_FILE_DIRECTORY, PARTITION_DEFAULT_NAME, PARTITION_LEGACY_NAME, TableOptions
 from paimon_core.spec.paths import TablePaths, partition_spec
 from paimon_core.spec.schema import TableSchema
+from paimon_core.store.allowed import Allowed
 from paimon_core.store.cache import MetadataCache
 
 
@@ -26,6 +27,7 @@ class TableStore:
     options: TableOptions
     cache: MetadataCache = field(default_factory=MetadataCache, compare=False, repr=False)
     branch: str = ""
+    allowed: Allowed = field(default_factory=Allowed)
 
     @staticmethod
     def of(
@@ -33,6 +35,10 @@ class TableStore:
     ) -> TableStore:
         known = MetadataCache() if cache is None else cache  # an empty one is false, and is to be filled
         return TableStore(io, root, schema, TableOptions(schema.options), known, branch)
+
+    def under(self, schema: TableSchema, branch: str) -> TableStore:
+        """The same table, or a branch of it, under another schema and its options."""
+        return replace(self, schema=schema, options=TableOptions(schema.options), branch=branch)
 
     @cached_property
     def paths(self) -> TablePaths:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from datetime import datetime, timedelta
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
@@ -9,9 +10,10 @@ from typing import Any, ClassVar
 
 import pytest
 
-from paimon_core.errors import InvalidOptionError, PaimonError, StorageError
+from paimon_core.errors import InvalidOptionError, NotAllowedError, PaimonError, StorageError
 from paimon_core.maintenance.done_partitions import mark_done
 from paimon_core.maintenance.partitions import expired_partitions, is_partition_done
+from paimon_core.store.allowed import MARK_DONE_URLS, Allowed
 from paimon_core.store.manifests import live_files
 from paimon_core.store.partition_times import partition_time
 from paimon_core.store.snapshots import latest_snapshot
@@ -130,6 +132,13 @@ def test_done_partitions_are_reported(tmp_path: Path) -> None:
         Thread(target=server.serve_forever, daemon=True).start()
         given = {url: f"http://127.0.0.1:{server.server_port}/x", "partition.mark-done-action.http.params": "mine"}
         store = new_store(tmp_path, **actions, **given)
+        with pytest.raises(NotAllowedError, match=rf"{url}.*allowed-mark-done-urls"):
+            mark_done(store, [{"p": "a b"}])
+        assert Listener.told == [] and not Path(store.root, "p=a b").exists()
+        own = replace(store.schema, options={**store.schema.options, url: "http://127.0.0.1:1/other"})
+        mark_done(replace(store, schema=own), [{"p": "c"}])  # the session's own address
+        assert Listener.told.pop()["partition"] == "p=c/"
+        store = replace(store, allowed=Allowed.of({MARK_DONE_URLS: f"http://127.0.0.1:{server.server_port}"}))
         mark_done(store, [{"p": "a b"}])
         assert Listener.told == [{"params": "mine", "table": "db.t", "path": store.root, "partition": "p=a b/"}]
         assert Path(store.root, "p=a b", "_SUCCESS").exists()

@@ -1,0 +1,59 @@
+"""What a catalog lets its tables name outside of their own folders: a table's schema is a file that others may write.
+
+`allowed-external-paths`   locations that data and index files may lie below. Where it is not set, a table may have
+                           external paths that it declares, see `external_paths`; files of other names are never touched
+`allowed-mark-done-urls`   addresses that done partitions may be reported to; none where it is not set
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from urllib.parse import SplitResult, urlsplit
+
+from paimon_core.errors import InvalidOptionError
+from paimon_core.io.load import normalize
+from paimon_core.options import names
+
+EXTERNAL_PATHS, MARK_DONE_URLS = "allowed-external-paths", "allowed-mark-done-urls"
+
+
+@dataclass(frozen=True, slots=True)
+class Allowed:
+    """`external_paths` None: the catalog does not say."""
+
+    external_paths: tuple[str, ...] | None = None
+    mark_done_urls: tuple[str, ...] = ()
+
+    @staticmethod
+    def of(options: Mapping[str, str]) -> Allowed:
+        """From the options of a catalog. Raises `InvalidOptionError`."""
+        paths, urls = options.get(EXTERNAL_PATHS), names(options.get(MARK_DONE_URLS, ""))
+        for url in urls:
+            if urlsplit(url).scheme not in ("http", "https") or not urlsplit(url).hostname:
+                raise InvalidOptionError(f"Option '{MARK_DONE_URLS}' cannot have {url!r}: write https://host/path.")
+        return Allowed(None if paths is None else tuple(_location(p) for p in names(paths)), urls)
+
+    def takes_path(self, path: str) -> bool:
+        """Whether a path, in its one spelling, is one of the locations, or below one."""
+        return any(f"{path}/".startswith(f"{allowed.rstrip('/')}/") for allowed in self.external_paths or ())
+
+    def takes_url(self, url: str) -> bool:
+        """Whether an address is one of those allowed, or below one: same scheme, host and port."""
+        try:
+            given = urlsplit(url)
+            return any(_is_below(given, urlsplit(allowed)) for allowed in self.mark_done_urls)
+        except ValueError:
+            return False
+
+
+def _location(path: str) -> str:
+    """A location in its one spelling; `scheme://bucket/` means a whole bucket."""
+    return normalize(path) if path.strip("/") else "/"
+
+
+def _is_below(given: SplitResult, allowed: SplitResult) -> bool:
+    here = (allowed.scheme, allowed.hostname, allowed.port or allowed.scheme)
+    there = (given.scheme, given.hostname, given.port or given.scheme)
+    plain = ".." not in given.path and "\\" not in given.path and "@" not in given.netloc
+    return plain and here == there and f"{given.path}/".startswith(f"{allowed.path.rstrip('/')}/")
