@@ -33,6 +33,7 @@ from paimon_core.formats.columns import byte_lengths, byte_words, int64_array
 from paimon_core.formats.record_files import decode_file
 from paimon_core.spec.avro_types import check_bounded, without_null
 from paimon_core.spec.manifest import (
+    DATA_FILE_META,
     ENTRY_VERSION,
     MANIFEST_ENTRY,
     DataFileMeta,
@@ -421,7 +422,8 @@ def _coded_entries(path: str, data: bytes) -> EntryColumns:
     count, content = container.content(PADDING)
     places = find_records(container.schema, Coded(content), count, _beginnings)
     source = _CodedEntries(path, container.schema, places)
-    if (source.numbers(("_VERSION",)) > ENTRY_VERSION).any():
+    later = any(source.known(("_FILE", name)).any() for name in DATA_FILE_META.unread)
+    if later or (source.numbers(("_VERSION",)) > ENTRY_VERSION).any():
         raise UnusualError
     return EntryColumns(_complete(path, source), count)
 

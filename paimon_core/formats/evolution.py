@@ -29,6 +29,7 @@ from paimon_core.spec.schema import KEY_FIELD_ID_START, SYSTEM_FIELD_ID_START
 from paimon_core.spec.types import VARIANT, DataField
 
 _MOST_SYSTEM_FIELDS = 64
+_KINDS = 4  # +I, -U, +U, -D
 _VARIANT = arrow_type(VARIANT)
 
 
@@ -82,10 +83,18 @@ def conform_batch(batch: pa.RecordBatch, sources: Sequence[str | None], request:
         system = field.name.startswith(KEY_PREFIX) or field.name in (SEQUENCE_NUMBER, VALUE_KIND)
         if array.null_count and system and not field.nullable:
             raise CorruptFileError(request.path, f"it has rows without {field.name}")
+        if field.name == VALUE_KIND and not has_known_kinds(array):
+            raise CorruptFileError(request.path, f"it has rows of a {field.name} that there is not")
         arrays.append(array)
     if not arrays:
         return pa.RecordBatch.from_struct_array(pa.array([{}] * batch.num_rows, pa.struct([])))
     return pa.RecordBatch.from_arrays(arrays, schema=target)
+
+
+def has_known_kinds(kinds: pa.Array) -> bool:
+    """Whether rows are inserted, updated or deleted, and nothing else."""
+    numbers = fixed_values(kinds, np.int8)
+    return not len(numbers) or bool(numbers.min() >= 0 and numbers.max() < _KINDS)
 
 
 def absent_column(value: pa.Scalar | None, rows: int, target: pa.DataType) -> pa.Array:

@@ -165,6 +165,7 @@ DATA_FILE_META = Record(
         Column("_FIRST_ROW_ID", "first_row_id", nullable("long")),
         Column("_WRITE_COLS", "write_cols", nullable(_STRINGS)),
     ),
+    unread=("_WRITE_COLS_SEQUENCES",),  # which of several values of a column is the newest, each by itself
 )
 MANIFEST_ENTRY = Record(
     _NAME,

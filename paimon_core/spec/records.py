@@ -16,7 +16,7 @@ from typing import Any
 
 import fastavro
 
-from paimon_core.errors import CorruptFileError, PaimonError, UnsupportedVersionError
+from paimon_core.errors import CorruptFileError, PaimonError, UnsupportedFeatureError, UnsupportedVersionError
 from paimon_core.spec.avro_types import check_bounded, fits, without_null
 
 
@@ -73,11 +73,15 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """A record type: `build` makes the value from attributes given by name."""
+    """A record type: `build` makes the value from attributes given by name.
+
+    `unread` are columns of later versions that change what the others mean: a record with a value there is refused.
+    """
 
     name: str
     build: Callable[..., Any]
     columns: tuple[Column, ...]
+    unread: tuple[str, ...] = ()
 
     def avro(self) -> dict[str, Any]:
         return {"type": "record", "name": self.name, "fields": [_avro_field(self.name, c) for c in self.columns]}
@@ -95,6 +99,11 @@ class Record:
         return {c.name: c.to_avro(getattr(value, c.attribute)) for c in self.columns}
 
     def from_avro(self, node: dict[str, Any]) -> Any:
+        for name in self.unread:
+            if node.get(name) is not None:
+                raise UnsupportedFeatureError(
+                    f"Metadata has a value in {name}, which a later version of Paimon wrote and this one does not read."
+                )
         return self.build(**{c.attribute: c.from_avro(node[c.name]) for c in self.columns if c.name in node})
 
     def to_json(self, value: Any) -> dict[str, Any]:

@@ -8,11 +8,13 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
 from paimon_core.errors import CorruptFileError, PaimonError
 from paimon_core.scan.read import read_split
+from paimon_core.scan.read_changes import read_changes
 from tests.support.stored import Row, compact, create_table, insert, open_table, read
 
 PATTERNS = {
@@ -115,6 +117,24 @@ def test_a_data_file_of_another_table(warehouse: Path, rows: list[Row], missing:
     try:
         with pytest.raises(CorruptFileError, match=f"{path.name} is corrupt: it has rows without {missing}"):
             read(open_table(str(warehouse)))
+    finally:
+        path.write_bytes(content)
+    assert read(open_table(str(warehouse))) == rows
+
+
+@pytest.mark.parametrize("kind", [-1, 4, 127])
+def test_rows_of_a_kind_that_there_is_not(warehouse: Path, rows: list[Row], kind: int) -> None:
+    path = latest(warehouse, PATTERNS["data"])
+    content = path.read_bytes()
+    table = pq.read_table(path)
+    kinds = pa.array([0] * (table.num_rows - 1) + [kind], pa.int8())
+    index = table.schema.get_field_index("_VALUE_KIND")
+    pq.write_table(table.set_column(index, table.schema.field(index), kinds), path)
+    opened = open_table(str(warehouse))
+    split = opened.plan(opened.latest_snapshot()).splits[0]
+    try:
+        with pytest.raises(CorruptFileError, match=f"{path.name} is corrupt: it has rows of a _VALUE_KIND"):
+            list(read_changes(opened.store, split, ["k"], None, retracts=True))
     finally:
         path.write_bytes(content)
     assert read(open_table(str(warehouse))) == rows

@@ -1,15 +1,17 @@
 from __future__ import annotations
 
+import io
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
+import fastavro
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from paimon_core.errors import CorruptFileError
+from paimon_core.errors import CorruptFileError, UnsupportedFeatureError
 from paimon_core.formats.entry_columns import DecodedEntries, EntryColumns, decode_entries, live_rows
 from paimon_core.formats.record_files import decode_file
 from paimon_core.spec.binary_row import encode_row
@@ -98,6 +100,31 @@ def test_columns_are_those_of_the_entries(made: list[ManifestEntry], codec: str)
     rows = np.arange(0, len(made), 2)
     places = [(e.partition, e.bucket, e.file.file_name, e.file.external_path, e.file.extra_files) for e in made[::2]]
     assert columns.places(rows) == decoded.places(rows) == places
+
+
+def with_later_column(made: list[ManifestEntry], values: list[list[int] | None]) -> bytes:
+    """A manifest whose files have a column of Paimon 2.1."""
+    schema = MANIFEST_ENTRY.avro()
+    schema["fields"].insert(0, {"name": "_VERSION", "type": "int"})
+    longs = ["null", {"type": "array", "items": "long"}]
+    schema["fields"][-1]["type"]["fields"].append({"name": "_WRITE_COLS_SEQUENCES", "type": longs, "default": None})
+    records = [{"_VERSION": ENTRY_VERSION, **MANIFEST_ENTRY.to_avro(entry)} for entry in made]
+    for record, value in zip(records, values, strict=True):
+        record["_FILE"]["_WRITE_COLS_SEQUENCES"] = value
+    out = io.BytesIO()
+    fastavro.writer(out, fastavro.parse_schema(schema), records)
+    return out.getvalue()
+
+
+@settings(max_examples=10)
+@given(st.lists(entries, min_size=2, max_size=4))
+def test_columns_of_later_versions_are_left_out_while_they_say_nothing(made: list[ManifestEntry]) -> None:
+    nothing: list[list[int] | None] = [None] * len(made)
+    data = with_later_column(made, nothing)
+    assert every(decode_entries("f", data)) == made == list(decode_file(MANIFEST_ENTRY, ENTRY_VERSION, "f", data))
+    told = with_later_column(made, [*nothing[1:], [4, 5]])
+    with pytest.raises(UnsupportedFeatureError, match="_WRITE_COLS_SEQUENCES.*later version"):
+        decode_entries("f", told)
 
 
 @pytest.mark.parametrize("folder", sorted({f.parent.parent.name for f in AVRO}))
