@@ -92,7 +92,7 @@ def repair_earliest_snapshot(context: ProcedureContext, table: str, snapshot_id:
             "remove older snapshots, call expire_snapshots."
         )
     for number in (n for n in ids if n < snapshot_id):
-        store.io.delete(store.paths.snapshot(number))
+        store.delete(store.paths.snapshot(number))
     reset_hints(store, snapshot_id, ids[-1])
     return [(ids[0], snapshot_id)]
 

@@ -51,12 +51,16 @@ _REFUSALS = frozenset(_ADVICE) | {errno.EISDIR, errno.ELOOP, errno.EMLINK, errno
 
 @dataclass(frozen=True, slots=True)
 class FileStatus:
-    """One entry of a folder. `size` in bytes (0 for folders); `modified` in epoch milliseconds."""
+    """One entry of a folder. `size` in bytes (0 for folders); `modified` in epoch milliseconds.
+
+    Of a symbolic link these are what it leads to.
+    """
 
     path: str
     size: int
     is_dir: bool
     modified: int
+    is_link: bool = False
 
     @property
     def name(self) -> str:
@@ -106,12 +110,21 @@ class FileIO(Protocol):
     def delete(self, path: str) -> None:
         """Delete a file; fine where it does not exist."""
 
+    def delete_below(self, root: str, path: str) -> None:
+        """As `delete`, of a file below the folder `root`, and never of one that a link below `root` leads to.
+
+        Raises `StorageError` for these.
+        """
+
+    def delete_dir_below(self, root: str, path: str) -> None:
+        """As `delete_dir`, of a folder below the folder `root`. Raises as `delete_below`."""
+
     def delete_dir(self, path: str) -> None:
         """Delete a folder with everything below it, never following a link out of it; fine where it does not exist."""
 
-    def delete_empty_dir(self, path: str) -> bool:
-        """Delete a folder that has nothing in it; whether that was so. False where there is none, and on storages whose
-        folders are no things of their own."""
+    def delete_empty_dir_below(self, root: str, path: str) -> bool:
+        """Delete a folder below the folder `root` that has nothing in it; whether that was so. False where there is
+        none, where a link below `root` leads to it, and on storages whose folders are no things of their own."""
 
     def rename_dir(self, source: str, target: str) -> None:
         """Move a folder. Raises `FileExistsError` where the target exists. Not atomic on object stores."""

@@ -126,6 +126,12 @@ class FsspecFileIO:
         with suppress(FileNotFoundError), self._errors("delete", path):
             self._fs().rm_file(path)
 
+    def delete_below(self, root: str, path: str) -> None:
+        self.delete(path)
+
+    def delete_dir_below(self, root: str, path: str) -> None:
+        self.delete_dir(path)
+
     def delete_dir(self, path: str) -> None:
         literal = glob.escape(path)  # some of fsspec's file systems take the path of a folder for a pattern
         if literal != path and self.scheme not in _BASE_CLASS:
@@ -133,7 +139,7 @@ class FsspecFileIO:
         with suppress(FileNotFoundError), self._errors("delete folder", path):
             self._fs().rm(literal, recursive=True)
 
-    def delete_empty_dir(self, path: str) -> bool:
+    def delete_empty_dir_below(self, root: str, path: str) -> bool:
         return False  # fsspec tells no call that would leave a folder in which a file has just been made
 
     def rename_dir(self, source: str, target: str) -> None:

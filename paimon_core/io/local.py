@@ -15,7 +15,7 @@ import os
 import shutil
 import stat
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 
@@ -23,6 +23,7 @@ from pyarrow import NativeFile
 from pyarrow.fs import FileSystem, LocalFileSystem
 
 from paimon_core.errors import StorageError, UnsafeStorageError
+from paimon_core.io.below import delete_below, delete_dir_below, delete_empty_dir_below
 from paimon_core.io.failure import on_failure
 from paimon_core.io.file_io import MOST_TEXT, FileStatus, storage_error, storage_errors, temporary_name, too_large
 
@@ -94,7 +95,8 @@ class LocalFileIO:
         with storage_errors("list", path), suppress(FileNotFoundError, NotADirectoryError), os.scandir(path) as entries:
             for entry in entries:
                 with suppress(FileNotFoundError):  # deleted since the listing began, or a link to nowhere
-                    found.append(_status(f"{path.rstrip('/')}/{entry.name}", entry.stat()))
+                    child = f"{path.rstrip('/')}/{entry.name}"
+                    found.append(_status(child, entry.stat(), is_link=entry.is_symlink()))
         return iter(found)
 
     def make_dirs(self, path: str) -> None:
@@ -105,19 +107,28 @@ class LocalFileIO:
         with storage_errors("delete", path), suppress(FileNotFoundError):
             os.unlink(path)
 
+    def delete_below(self, root: str, path: str) -> None:
+        with storage_errors("delete", path), suppress(FileNotFoundError):
+            delete_below(root, path)
+
     def delete_dir(self, path: str) -> None:
+        self._delete_dir(path, lambda: (os.unlink if os.path.islink(path) else shutil.rmtree)(path))
+
+    def delete_dir_below(self, root: str, path: str) -> None:
+        self._delete_dir(path, lambda: delete_dir_below(root, path))
+
+    def _delete_dir(self, path: str, remove: Callable[[], None]) -> None:
         with storage_errors("delete folder", path):
             for _ in range(_DELETE_ATTEMPTS):  # rmtree stumbles over what another deleter took first
-                remove = os.unlink if os.path.islink(path) else shutil.rmtree
                 with suppress(FileNotFoundError):
-                    remove(path)
+                    remove()
                 if not os.path.lexists(path):
                     return
             raise storage_error("delete folder", path, "its content changes while it is deleted")
 
-    def delete_empty_dir(self, path: str) -> bool:
+    def delete_empty_dir_below(self, root: str, path: str) -> bool:
         try:
-            os.rmdir(path)
+            delete_empty_dir_below(root, path)
         except OSError:
             return False
         return True
@@ -168,9 +179,9 @@ def _check_regular(path: str, mode: int) -> None:
         )
 
 
-def _status(path: str, found: os.stat_result) -> FileStatus:
+def _status(path: str, found: os.stat_result, *, is_link: bool = False) -> FileStatus:
     is_dir = stat.S_ISDIR(found.st_mode)
-    return FileStatus(path, 0 if is_dir else found.st_size, is_dir, found.st_mtime_ns // 1_000_000)
+    return FileStatus(path, 0 if is_dir else found.st_size, is_dir, found.st_mtime_ns // 1_000_000, is_link)
 
 
 def _write_temporary(path: str, data: bytes) -> str:

@@ -64,7 +64,7 @@ def create_branch(store: TableStore, name: str, tag: str | None = None) -> None:
             _start_at(branch, start)
         _publish(store, branch, store.schema.id if start is None else start.snapshot.schema_id)
         if start is not None and read_tag(store, start.name) is None:  # its files may be deleted: it kept them
-            branch.io.delete_dir(branch.paths.version_root)
+            branch.delete_dir(branch.paths.version_root)
             raise TagNotFoundError(f"Tag {tag!r} of table {store.name} was deleted meanwhile; no branch was made.")
 
 
@@ -102,9 +102,9 @@ def delete_branch(store: TableStore, name: str) -> None:
 def _remove(branch: TableStore) -> None:
     def remove() -> None:
         for number in sorted(schema_ids(branch.io, branch.paths.version_root)):
-            branch.io.delete(branch.paths.schema(number))
+            branch.delete(branch.paths.schema(number))
         cut_history(branch, 0)
-        branch.io.delete_dir(branch.paths.version_root)
+        branch.delete_dir(branch.paths.version_root)
 
     release(versions_of(branch), remove)
 
@@ -146,7 +146,7 @@ def fast_forward(store: TableStore, name: str) -> None:
         reset_hints(main, earliest, snapshots[-1].id)
         last = max(schema_ids(branch.io, branch.paths.version_root))
         for number in (n for n in schema_ids(main.io, main.paths.version_root) if n > last):
-            main.io.delete(main.paths.schema(number))
+            main.delete(main.paths.schema(number))
 
 
 def _replace_schemas(main: TableStore, schemas: list[TableSchema], first: int) -> None:

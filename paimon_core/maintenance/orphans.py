@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from itertools import chain
 from typing import TypeVar
 
 from paimon_core.errors import CommitConflictError
@@ -90,30 +91,40 @@ class Folder:
 
 
 def folders(store: TableStore) -> Iterator[Folder]:
-    """The folders that orphans are searched in."""
+    """The folders that orphans are searched in, none that a symbolic link in the table leads to."""
+    linked = tuple(f"{f.path}/" for f in store.io.list(store.root) if f.is_link)
+    for folder in chain(_metadata_folders(store), _data_folders(store)):
+        if not f"{folder.path}/".startswith(linked):
+            yield folder
+
+
+def _metadata_folders(store: TableStore) -> Iterator[Folder]:
     paths = store.paths
     yield Folder(paths.manifest_dir, FolderKind.MANIFESTS)
     yield Folder(paths.index_dir, FolderKind.INDEXES)
     yield Folder(paths.statistics_dir, FolderKind.STATISTICS)
-    levels = len(store.schema.partition_keys)
-    for root in (paths.data_root, *searched_places(store)):
-        yield from _bucket_folders(store, root, levels)
     for branch in branch_stores(store):
         own = branch.paths
         for folder in (own.schema_dir, own.snapshot_dir, own.tag_dir, own.consumer_dir, own.changelog_dir):
             yield Folder(folder, FolderKind.METADATA)
 
 
+def _data_folders(store: TableStore) -> Iterator[Folder]:
+    levels = len(store.schema.partition_keys)
+    for root in (store.paths.data_root, *searched_places(store)):
+        yield from _bucket_folders(store, root, levels)
+
+
 def files_in(store: TableStore, folder: Folder) -> Iterator[FileStatus]:
     """The files of a folder that are orphans where no version needs them."""
     for file in store.io.list(folder.path):
-        if not file.is_dir and may_be_orphan(folder.kind, file.name):
+        if not file.is_dir and not file.is_link and may_be_orphan(folder.kind, file.name):
             yield file
 
 
 def _bucket_folders(store: TableStore, parent: str, levels: int) -> Iterator[Folder]:
     for child in store.io.list(parent):
-        if not child.is_dir:
+        if not child.is_dir or child.is_link:
             continue
         if levels and "=" in child.name:
             yield from _bucket_folders(store, child.path, levels - 1)

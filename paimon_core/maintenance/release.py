@@ -56,12 +56,18 @@ def release(
 
 
 def delete_files(store: TableStore, paths: Iterable[str]) -> None:
-    """Delete files of the table, and those outside of it that may be deleted; what cannot be stays as an orphan."""
-    ours, outside = list[str](), list[str]()
+    """Delete files of the table, and those outside of it that may be deleted; what cannot be stays as an orphan.
+
+    None is deleted that a symbolic link in the table's folder, or in an external path, leads to.
+    """
+    ours, outside = list[tuple[str, str]](), list[str]()
     for path in paths:
-        (ours if path.startswith(f"{store.root}/") else outside).append(path)
-    taken = set(deletable(store, outside))
-    ours += taken
+        if path.startswith(f"{store.root}/"):
+            ours.append((store.root, path))
+        else:
+            outside.append(path)
+    taken = {path: root for root, path in deletable(store, outside)}
+    ours += ((root, path) for path, root in taken.items())
     for path in (p for p in outside if p not in taken):
         _LOG.warning("File %s lies outside table %s and stays there.", path, store.name)
     if len(ours) < _MANY:
@@ -72,10 +78,11 @@ def delete_files(store: TableStore, paths: Iterable[str]) -> None:
             pass
 
 
-def _delete(store: TableStore, paths: Iterable[str]) -> None:
-    for path in paths:
+def _delete(store: TableStore, files: Iterable[tuple[str, str]]) -> None:
+    """Delete files, each given with the folder that it lies below."""
+    for root, path in files:
         try:
-            store.io.delete(path)
+            store.io.delete_below(root, path)
         except OSError as error:
             _LOG.warning("File %s of table %s stays behind: %s", path, store.name, error)
 
@@ -84,4 +91,4 @@ def _delete_empty_folders(store: TableStore, deleted: Iterable[str]) -> None:
     """Delete the table's folders of buckets that files were deleted from, and of partitions, where they are empty."""
     level = {f for p in deleted if (f := p.rpartition("/")[0]).rpartition("/")[2].startswith("bucket-")}
     while level := {f for f in level if f.startswith(f"{store.root}/")}:
-        level = {f.rpartition("/")[0] for f in level if store.io.delete_empty_dir(f)}
+        level = {f.rpartition("/")[0] for f in level if store.io.delete_empty_dir_below(store.root, f)}

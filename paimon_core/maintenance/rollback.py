@@ -47,7 +47,7 @@ def _bring_back(store: TableStore, target: Snapshot) -> None:
         return
     # who deletes a tag looks for snapshots afterwards: where the tag is still there, so are its files
     if not any(t.snapshot.delta_manifest_list == target.delta_manifest_list for t in list_tags(store)):
-        store.io.delete(path)
+        store.delete(path)
         raise SnapshotNotFoundError(
             f"Table {store.name} was not rolled back: the tag of snapshot {target.id} was deleted meanwhile; "
             f"{describe_snapshots(store)}."
@@ -58,10 +58,10 @@ def cut_history(store: TableStore, last: int, kept_tags: Collection[Tag] = ()) -
     """Remove every version after snapshot `last`, but the tags that stay."""
     for tag in list_tags(store):
         if tag.snapshot.id > last and tag not in kept_tags:
-            store.io.delete(store.paths.tag(tag.name))
+            store.delete(store.paths.tag(tag.name))
     changelogs = [number for number in changelog_ids(store) if number > last]
     for number in reversed(changelogs):
-        store.io.delete(store.paths.changelog(number))
+        store.delete(store.paths.changelog(number))
     if changelogs:
         reset_changelog_hints(store)
     ids = snapshot_ids(store)
@@ -69,7 +69,7 @@ def cut_history(store: TableStore, last: int, kept_tags: Collection[Tag] = ()) -
         reset_hints(store, ids[0], last)
     for number in reversed(ids):
         if number > last:
-            store.io.delete(store.paths.snapshot(number))
+            store.delete(store.paths.snapshot(number))
 
 
 def snapshot_at_watermark(store: TableStore, watermark: int) -> Snapshot:

@@ -130,7 +130,7 @@ def _expire(store: TableStore, retention: Retention, now: int, delete: Delete | 
                     write_changelog(store, snapshot)
                 reset_changelog_hints(store)
             for snapshot in gone:
-                store.io.delete(store.paths.snapshot(snapshot.id))
+                store.delete(store.paths.snapshot(snapshot.id))
         reset_hints(store, first, ids[-1])
 
     release(Versions(store, gone), remove, delete, oldest=True)
@@ -155,7 +155,7 @@ def expire_changelogs(store: TableStore, retention: Retention, delete: Delete | 
 
     def remove() -> None:
         for changelog in gone:
-            store.io.delete(store.paths.changelog(changelog.id))
+            store.delete(store.paths.changelog(changelog.id))
         reset_changelog_hints(store)
 
     release(Versions(store, changelogs=gone), remove, delete, oldest=True)

@@ -60,7 +60,7 @@ def rename_tag(store: TableStore, name: str, target: str) -> None:
     data = store.io.read_bytes(store.paths.tag(name))
     if not create_new(store.io, path, data):
         raise TagExistsError(f"Tag {target!r} of table {store.name} already exists: choose another name.")
-    store.io.delete(store.paths.tag(old.name))
+    store.delete(store.paths.tag(old.name))
     _tell(store, target, instead_of=name)
 
 
@@ -68,9 +68,9 @@ def delete_tags(store: TableStore, names: Sequence[str]) -> list[str]:
     """Remove tags, with the files that nothing else needs; names that are no tags are passed over."""
     deleted = []
     for tag in (t for name in names if (t := read_tag(store, name)) is not None):
-        _remove(store, tag, partial(store.io.delete, store.paths.tag(tag.name)))
+        _remove(store, tag, partial(store.delete, store.paths.tag(tag.name)))
         if store.options[TAG_CREATE_SUCCESS_FILE]:
-            store.io.delete(store.paths.tag_success(tag.name))
+            store.delete(store.paths.tag_success(tag.name))
         deleted.append(tag.name)
     return deleted
 
@@ -98,7 +98,7 @@ def _tell(store: TableStore, name: str, instead_of: str | None = None) -> None:
     if store.options[TAG_CREATE_SUCCESS_FILE]:
         write_success_file(store.io, store.paths.tag_success(name))
         if instead_of is not None:
-            store.io.delete(store.paths.tag_success(instead_of))
+            store.delete(store.paths.tag_success(instead_of))
 
 
 def _check_kept(store: TableStore, snapshot: Snapshot, path: str, name: str) -> None:
@@ -108,7 +108,7 @@ def _check_kept(store: TableStore, snapshot: Snapshot, path: str, name: str) -> 
         return
     others = (t for t in list_tags(store) if t.name != name)
     if not any(t.snapshot.delta_manifest_list == snapshot.delta_manifest_list for t in others):
-        store.io.delete(path)
+        store.delete(path)
         raise SnapshotNotFoundError(
             f"Snapshot {snapshot.id} of table {store.name} expired while it was tagged; no tag was made."
         )

@@ -32,4 +32,4 @@ def write_consumer(store: TableStore, consumer_id: str, next_snapshot: int) -> N
 
 def delete_consumer(store: TableStore, consumer_id: str) -> None:
     """Forget a consumer; fine where there is none."""
-    store.io.delete(store.paths.consumer(check_name("consumer", consumer_id)))
+    store.delete(store.paths.consumer(check_name("consumer", consumer_id)))

@@ -100,16 +100,16 @@ def check_place(store: TableStore, place: str, option: str | None) -> None:
     store.cache.get(key, look)
 
 
-def deletable(store: TableStore, paths: Iterable[str]) -> Iterator[str]:
+def deletable(store: TableStore, paths: Iterable[str]) -> Iterator[tuple[str, str]]:
     """Those of files outside of the table that may be deleted: named as writers name them, where the table may have
-    them."""
+    them. Each comes behind the folder, an external path, that it lies below."""
     places, layout = _Places(store), re.compile(_layout(store))
     for path in paths:
         folder, _, name = path.rpartition("/")
         found = layout.fullmatch(path) if re.search(_UUID, name) else None
         place, option = (found["root"], DATA_FILE_EXTERNAL_PATHS) if found else (folder, GLOBAL_INDEX_EXTERNAL_PATH)
         if (found or _GLOBAL_INDEX.fullmatch(name)) and places.takes(place, option.key, folder):
-            yield path
+            yield place, path
 
 
 def searched_places(store: TableStore) -> list[str]:

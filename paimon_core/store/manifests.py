@@ -141,7 +141,7 @@ def delete_manifests(store: TableStore, names: Iterable[str]) -> None:
     """Remove manifests and lists that no snapshot names; what cannot be removed stays as an orphan."""
     for name in names:
         try:
-            store.io.delete(store.paths.manifest(name))
+            store.delete(store.paths.manifest(name))
         except OSError:
             continue
 

@@ -23,7 +23,7 @@ def read_statistics(store: TableStore, snapshot: Snapshot | None) -> TableStatis
 
 def delete_statistics(store: TableStore, name: str) -> None:
     """Delete a statistics file that no snapshot names."""
-    store.io.delete(store.paths.statistics(name))
+    store.delete(store.paths.statistics(name))
 
 
 def write_statistics(store: TableStore, statistics: TableStatistics) -> str:

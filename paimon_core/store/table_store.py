@@ -65,3 +65,14 @@ class TableStore:
 
     def with_options(self, more: Mapping[str, str]) -> TableStore:
         return replace(self, options=self.options.merged(more))
+
+    def delete(self, path: str) -> None:
+        """Delete a file in the table's folder; fine where it does not exist. Never follows a link out of the folder.
+
+        Raises `StorageError`.
+        """
+        self.io.delete_below(self.root, path)
+
+    def delete_dir(self, path: str) -> None:
+        """As `delete`, of a folder with all below it."""
+        self.io.delete_dir_below(self.root, path)

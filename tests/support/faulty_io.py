@@ -89,11 +89,17 @@ class FaultyIO:
     def delete(self, path: str) -> None:
         self.call(path, lambda: self.inner.delete(path), deletes=True)
 
+    def delete_below(self, root: str, path: str) -> None:
+        self.call(path, lambda: self.inner.delete_below(root, path), deletes=True)
+
+    def delete_dir_below(self, root: str, path: str) -> None:
+        self.call(path, lambda: self.inner.delete_dir_below(root, path), deletes=True)
+
     def delete_dir(self, path: str) -> None:
         self.call(path, lambda: self.inner.delete_dir(path), deletes=True)
 
-    def delete_empty_dir(self, path: str) -> bool:
-        return self.call(path, lambda: self.inner.delete_empty_dir(path), deletes=True)
+    def delete_empty_dir_below(self, root: str, path: str) -> bool:
+        return self.call(path, lambda: self.inner.delete_empty_dir_below(root, path), deletes=True)
 
     def rename_dir(self, source: str, target: str) -> None:
         self.call(source, lambda: self.inner.rename_dir(source, target), writes=True)

@@ -173,6 +173,32 @@ def test_deleting_never_follows_a_link(tmp_path: Path) -> None:
     assert (outside / "keep").read_bytes() == b"1"
 
 
+def test_deleting_below_a_folder(tmp_path: Path) -> None:
+    root, outside = tmp_path / "root", tmp_path / "outside"
+    (root / "a" / "b").mkdir(parents=True)
+    outside.mkdir()
+    for folder in (outside, root / "a" / "b"):
+        (folder / "file").write_bytes(b"1")
+    (tmp_path / "alias").symlink_to(root)
+    (root / "a" / "link").symlink_to(outside)
+    (root / "a" / "to-file").symlink_to(outside / "file")
+    for delete in (IO.delete_below, IO.delete_dir_below):
+        for path in ("a/link/file", "../outside/file", "a/../../outside/file", "a//b/file", "a/./b"):
+            with pytest.raises(StorageError, match="Cannot delete .*(is a symbolic link|is not below)"):
+                delete(str(root), f"{root}/{path}")
+        with pytest.raises(StorageError, match="is not below"):
+            delete(str(root), f"{outside}/file")
+        delete(str(root), f"{root}/nowhere/file")
+    assert not IO.delete_empty_dir_below(str(root), f"{root}/a/link")
+    IO.delete_below(str(root), f"{root}/a/to-file")
+    IO.delete_dir_below(str(root), f"{root}/a/link")
+    assert (outside / "file").exists() and [p.name for p in (root / "a").iterdir()] == ["b"]
+    IO.delete_below(f"{tmp_path}/alias", f"{tmp_path}/alias/a/b/file")
+    assert IO.delete_empty_dir_below(str(root), f"{root}/a/b")
+    IO.delete_dir_below(f"{tmp_path}/alias", f"{tmp_path}/alias/a")
+    assert list(root.iterdir()) == []
+
+
 def test_links_to_nowhere(tmp_path: Path) -> None:
     (tmp_path / "link").symlink_to(tmp_path / "nowhere")
     assert list(IO.list(str(tmp_path))) == []

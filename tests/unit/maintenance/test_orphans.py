@@ -2,25 +2,33 @@ from __future__ import annotations
 
 import os
 import random
+import shutil
 import time
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from paimon_core.errors import CommitConflictError, CorruptFileError
+from paimon_core.errors import CommitConflictError, CorruptFileError, StorageError
 from paimon_core.io.local import LocalFileIO
+from paimon_core.maintenance.branches import create_branch, delete_branch
 from paimon_core.maintenance.orphan_job import OrphanSearch
 from paimon_core.maintenance.orphans import find_orphans, remove_orphans
 from paimon_core.maintenance.release import delete_files
+from paimon_core.maintenance.rollback import roll_back
+from paimon_core.maintenance.tags import create_tag, delete_tags
 from paimon_core.spec.binary_row import encode_row
 from paimon_core.spec.message import CommitMessage
 from paimon_core.spec.paths import data_file_paths
 from paimon_core.spec.types import INT
 from paimon_core.store.changelogs import list_changelogs, write_changelog
-from paimon_core.store.snapshots import find_snapshot, latest_snapshot
+from paimon_core.store.consumers import delete_consumer, write_consumer
+from paimon_core.store.snapshots import find_snapshot, latest_snapshot, read_snapshot
 from paimon_core.store.table_store import TableStore
 from paimon_core.table import Table
-from tests.support.histories import FOREVER, History
+from tests.support.histories import FOREVER, History, expire
 from tests.support.orphan_tasks import Lost
 from tests.support.tables import data_file, info, new_store
 
@@ -146,3 +154,82 @@ def test_java_deletes_what_changelogs_without_changes_name(history: History) -> 
     assert list_changelogs(store) == [first]
     assert find_orphans(store, FOREVER).paths == (store.paths.manifest(first.base_manifest_list),)
     assert set(Lost(OrphanSearch(store, FOREVER)).files) == {store.paths.manifest(first.base_manifest_list)}
+
+
+@pytest.fixture
+def elsewhere(tmp_path: Path) -> Path:
+    """A folder beside the warehouse, with a file of every kind."""
+    folder = tmp_path / "elsewhere"
+    for name in (f"bucket-0/data-{U}-0.parquet", f"data-{U}-0.parquet", f"manifest-{U}-0", f".a.{U}.tmp", "snapshot-1"):
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).touch()
+    return folder
+
+
+def files(folder: Path) -> set[Path]:
+    return {p for p in folder.rglob("*") if p.is_file()}
+
+
+LINKED = ("manifest", "index", "statistics", "bucket-7", "p=9", "tag", "consumer", "changelog", "branch")
+
+
+@pytest.mark.parametrize("partitioned", [False, True])
+def test_links_out_of_the_table_are_not_followed(tmp_path: Path, elsewhere: Path, *, partitioned: bool) -> None:
+    history = History(tmp_path, random.Random(0), partitioned=partitioned)
+    history.write()
+    root, before = Path(history.store.root), files(elsewhere)
+    for name in LINKED:
+        if not (root / name).exists():
+            (root / name).symlink_to(elsewhere)
+    (root / "p=1" / "bucket-3" if partitioned else root / "bucket-8").symlink_to(elsewhere)
+    linked = next(root.rglob("bucket-0")) / f"data-{U}-5.parquet"
+    linked.symlink_to(elsewhere / "snapshot-1")
+    store = history.fresh()
+    assert find_orphans(store, FOREVER).paths == ()
+    assert Lost(OrphanSearch(store, FOREVER)).files == {}
+    delete_files(
+        store, [f"{root}/bucket-8/data-{U}-0.parquet", f"{root}/index/manifest-{U}-0", f"{root}/../elsewhere/x"]
+    )
+    assert files(elsewhere) == before and linked.is_symlink()
+
+
+def test_the_table_itself_may_be_a_link(history: History, tmp_path: Path) -> None:
+    lost = litter(history)
+    (tmp_path / "wh").mkdir()
+    (tmp_path / "wh" / "t").symlink_to(history.store.root)
+    remove_orphans(replace(history.fresh(), root=f"{tmp_path}/wh/t"), FOREVER)
+    assert not any(p.exists() for p in lost)
+    history.check()
+
+
+@pytest.mark.parametrize(
+    ("link", "act"),
+    [
+        ("snapshot", lambda store: expire(store, 1)),
+        ("bucket-0", lambda store: expire(store, 1)),
+        ("tag", lambda store: delete_tags(store, ["kept"])),
+        ("branch", lambda store: delete_branch(store, "b")),
+        ("consumer", lambda store: delete_consumer(store, "c")),
+        ("snapshot", lambda store: roll_back(store, snapshot_id=1)),
+    ],
+)
+def test_no_upkeep_deletes_through_a_link(
+    history: History, elsewhere: Path, link: str, act: Callable[[TableStore], object]
+) -> None:
+    """Whoever may write into a table's folder may not have others delete what only these may."""
+    store = history.fresh()
+    create_tag(store, "kept", read_snapshot(store, 1))
+    create_branch(store, "b", "kept")
+    write_consumer(store, "c", 4)
+    history.write(kind="overwrite")
+    history.write(kind="overwrite")
+    folder = Path(store.root, link)
+    for path in folder.iterdir():
+        target = elsewhere / path.name
+        shutil.copytree(path, target, dirs_exist_ok=True) if path.is_dir() else shutil.copy(path, target)
+    before = files(elsewhere)
+    shutil.rmtree(folder)
+    folder.symlink_to(elsewhere)
+    with suppress(StorageError):
+        act(history.fresh())
+    assert files(elsewhere) >= before

@@ -25,8 +25,8 @@ class Meanwhile(LocalFileIO):
     deleted: bool
     act: Callable[[], None]
 
-    def delete(self, path: str) -> None:
-        super().delete(path)
+    def delete_below(self, root: str, path: str) -> None:
+        super().delete_below(root, path)
         if "/snapshot-" in path:
             object.__setattr__(self, "deleted", True)
 

@@ -1,0 +1,73 @@
+"""Deleting what lies below a folder of a local disk, and never what a symbolic link leads to.
+
+A path is walked by descriptors from the folder on, so that a link that takes a folder's name meanwhile is not followed
+either. The folder itself, and what is above it, may be links.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+
+from paimon_core.errors import StorageError
+
+_OPEN = getattr(os, "O_PATH", os.O_RDONLY) | os.O_DIRECTORY | os.O_CLOEXEC
+
+
+def delete_below(root: str, path: str) -> None:
+    """Delete a file or a link. Raises `StorageError` where a link stands between `root` and it, `OSError`."""
+    with _parent(root, path) as (folder, name):
+        os.unlink(name, dir_fd=folder)
+
+
+def delete_dir_below(root: str, path: str) -> None:
+    """Delete a folder with all below it, or a link. Raises as `delete_below`."""
+    with _parent(root, path) as (folder, name):
+        if stat.S_ISDIR(os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode):
+            shutil.rmtree(name, dir_fd=folder)
+        else:
+            os.unlink(name, dir_fd=folder)
+
+
+def delete_empty_dir_below(root: str, path: str) -> None:
+    """Delete a folder that has nothing in it. Raises as `delete_below`."""
+    with _parent(root, path) as (folder, name):
+        os.rmdir(name, dir_fd=folder)
+
+
+@contextmanager
+def _parent(root: str, path: str) -> Iterator[tuple[int, str]]:
+    """A descriptor of the folder that holds `path`, and its name there."""
+    *folders, name = path.removeprefix(f"{root}/").split("/")
+    if not path.startswith(f"{root}/") or {"", ".", ".."} & {*folders, name}:
+        raise StorageError(f"Cannot delete {path}: it is not below {root}, and stays.")
+    descriptor = os.open(root, _OPEN)
+    try:
+        for number, folder in enumerate(folders):
+            below = _open_folder(descriptor, folder, f"{root}/{'/'.join(folders[: number + 1])}", path)
+            os.close(descriptor)
+            descriptor = below
+        yield descriptor, name
+    finally:
+        os.close(descriptor)
+
+
+def _open_folder(parent: int, name: str, folder: str, path: str) -> int:
+    try:
+        return os.open(name, _OPEN | os.O_NOFOLLOW, dir_fd=parent)
+    except OSError as error:
+        if not _is_link(parent, name):
+            raise
+        raise StorageError(
+            f"Cannot delete {path}: {folder} is a symbolic link, and what it leads to is not ours to delete. Put "
+            "the folder itself in the place of the link."
+        ) from error
+
+
+def _is_link(parent: int, name: str) -> bool:
+    with suppress(OSError):
+        return stat.S_ISLNK(os.stat(name, dir_fd=parent, follow_symlinks=False).st_mode)
+    return False
