@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from functools import partial
 from typing import Any
 
 from paimon_core.commit.draft import CommitInfo
-from paimon_core.errors import InvalidOptionError
+from paimon_core.errors import InvalidOptionError, StorageError
 from paimon_core.maintenance import orphans
 from paimon_core.maintenance.purge import purge
+from paimon_core.maintenance.storage_clock import storage_now
 from paimon_core.maintenance.unexisting import drop_missing, missing_files
+from paimon_core.store.table_store import TableStore
 from paimon_core.table import Table
 from paimon_sql.procedures.arguments import check_parallelism, epoch_millis, given
 from paimon_sql.procedures.file_removal import remove_orphans
@@ -32,14 +33,20 @@ def remove_orphan_files(
     """Delete files that no snapshot, tag, branch or changelog needs, of a table or of all (`db.*`).
 
     Files younger than a day stay, or than `older_than` (`2024-01-31 12:00:00`): a writer at work may still commit
-    them. With `dry_run` nothing is deleted. `mode` is `local` (here, with some threads) or `distributed` (in Spark's
-    tasks, `parallelism` at a time), by default what the table's size asks for. The result is how many files, and their
-    bytes.
+    them. Age is by the storage's clock. With `dry_run` nothing is deleted. `mode` is `local` (here, with some threads)
+    or `distributed` (in Spark's tasks, `parallelism` at a time), by default what the table's size asks for. The result
+    is how many files, and their bytes.
     """
     check_parallelism(parallelism)
-    before = _age(context, older_than)
-    act = partial(remove_orphans, older_than=before, mode=given(mode), parallelism=parallelism, dry=dry_run)
-    found = [act(context, t.store) for t in _tables(context, table)]
+    wanted, moment = given(older_than), None
+    if wanted is not None:
+        moment = epoch_millis("older_than", wanted, context.zone)
+
+    def act(store: TableStore) -> tuple[int, int]:
+        before = _older_than(store, wanted, moment, dry=dry_run)
+        return remove_orphans(context, store, before, given(mode), parallelism, dry=dry_run)
+
+    found = [act(t.store) for t in _tables(context, table)]
     return [(sum(count for count, _ in found), sum(size for _, size in found))]
 
 
@@ -69,21 +76,30 @@ def purge_files(context: ProcedureContext, table: str) -> Rows:
     target = context.load_table(table)
     target.check_writable()
     target.truncate(CommitInfo(user=target.new_commit_user()))
-    purge(target.store, _now())
+    purge(target.store, storage_now(target.store) + 1)  # files of this very millisecond go, too
     return [("Success",)]
 
 
-def _age(context: ProcedureContext, older_than: str | None) -> int:
-    older_than = given(older_than)
-    if older_than is None:
-        return _now() - orphans.DEFAULT_AGE
-    before = epoch_millis("older_than", older_than, context.zone)
-    if before >= _now():
+def _older_than(store: TableStore, text: str | None, moment: int | None, *, dry: bool) -> int:
+    """Before when files are old: the `moment` that `text` spells, else a day ago by the storage's clock."""
+    now = _now(store, dry=dry)
+    if moment is None:
+        return now - orphans.DEFAULT_AGE
+    if moment >= now:
         raise InvalidOptionError(
-            f"older_than cannot be {older_than!r}, which is not over yet: files that writers are about to commit would "
-            "be deleted."
+            f"older_than cannot be {text!r}, which is not over yet by the clock of the storage of table {store.name}: "
+            "files that writers are about to commit would be deleted."
         )
-    return before
+    return moment
+
+
+def _now(store: TableStore, *, dry: bool) -> int:
+    try:
+        return storage_now(store)
+    except StorageError:
+        if not dry:
+            raise
+        return time.time_ns() // 1_000_000  # who may only read may still look
 
 
 def _tables(context: ProcedureContext, name: str) -> list[Table]:
@@ -92,7 +108,3 @@ def _tables(context: ProcedureContext, name: str) -> list[Table]:
         return [context.load_table(name)]
     plain = database.rpartition(".")[2].strip("`") or context.database
     return [context.load_table(f"`{plain}`.`{t.replace('`', '``')}`") for t in context.table_names(plain)]
-
-
-def _now() -> int:
-    return time.time_ns() // 1_000_000

@@ -21,6 +21,7 @@ from paimon_core.maintenance.snapshot_expiry import (
     expire_snapshots,
     retention_of,
 )
+from paimon_core.maintenance.storage_clock import storage_now
 from paimon_core.maintenance.tags import delete_tags, expired_tags
 from paimon_core.options import (
     CONSUMER_EXPIRATION_TIME,
@@ -34,6 +35,7 @@ from paimon_core.options import (
     WRITE_ONLY,
 )
 from paimon_core.spec.snapshot import Snapshot
+from paimon_core.store.consumers import consumer_files
 from paimon_core.store.snapshots import earliest_snapshot
 from paimon_core.store.table_store import TableStore
 
@@ -85,8 +87,8 @@ def _expire_tags(store: TableStore) -> None:
 
 def _expire_consumers(store: TableStore) -> None:
     kept = store.options[CONSUMER_EXPIRATION_TIME]
-    if kept is not None:
-        expire_consumers(store, _now() - kept)
+    if kept is not None and any(f.modified < _now() - kept for f in consumer_files(store).values()):
+        expire_consumers(store, storage_now(store) - kept)
 
 
 def _expire_snapshots(store: TableStore, made: Snapshot) -> None:

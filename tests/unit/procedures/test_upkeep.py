@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import time
 import uuid
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -16,9 +18,13 @@ from paimon_core.errors import (
     InvalidOptionError,
     InvalidSchemaError,
     PaimonError,
+    StorageError,
     TableNotFoundError,
     UnsupportedFeatureError,
 )
+from paimon_core.io import local
+from paimon_core.io.file_io import FileStatus
+from paimon_core.io.local import LocalFileIO
 from paimon_core.spec.types import BIGINT, INT, STRING
 from paimon_core.store.branches import open_branch
 from paimon_core.store.manifests import data_manifests
@@ -178,6 +184,53 @@ def test_many_files_are_found_and_deleted_by_tasks(
     assert len(stored.read(stored.open_table(warehouse))) == 3
     with pytest.raises(InvalidOptionError, match="mode cannot be 'nearby'"):
         call("remove_orphan_files", table="t", mode="nearby")
+
+
+DAYS = 3 * 86_400
+
+
+@pytest.mark.parametrize("mode", file_removal.MODES)
+@pytest.mark.parametrize("wrong", ["host ahead", "storage behind"])
+def test_age_is_by_the_clock_of_the_storage(
+    table: Table, call: Call, monkeypatch: pytest.MonkeyPatch, wrong: str, mode: str
+) -> None:
+    """Files of a write at work are young, whatever this host's clock says."""
+    young = Path(table.store.root, "bucket-0", f"data-{uuid.uuid4()}-0.parquet")
+    young.touch()
+    before = set(Path(table.store.root).rglob("*"))
+    now, ns, status = time.time, time.time_ns, local._status
+    with monkeypatch.context() as patch:
+        if wrong == "host ahead":
+            patch.setattr(time, "time", lambda: now() + DAYS)
+            patch.setattr(time, "time_ns", lambda: ns() + DAYS * 10**9)
+        else:
+
+            def behind(*arguments: Any, **named: Any) -> FileStatus:
+                found = status(*arguments, **named)
+                return replace(found, modified=found.modified - DAYS * 1000)
+
+            patch.setattr(local, "_status", behind)
+        assert call("remove_orphan_files", table="t", mode=mode) == (0, 0)
+        day_before = datetime.fromtimestamp(time.time() - DAYS / 3, UTC).strftime("%Y-%m-%d %H:%M:%S")
+        with pytest.raises(InvalidOptionError, match=r"not over yet by the clock of the storage of table default\.t"):
+            call("remove_orphan_files", table="t", mode=mode, older_than=day_before)
+    assert set(Path(table.store.root).rglob("*")) == before
+    os.utime(young, (1, 1))
+    assert call("remove_orphan_files", table="t", mode=mode) == (1, 0)
+
+
+def test_who_may_only_read_may_look_for_orphans(table: Table, call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: Any) -> None:
+        raise StorageError("read only")
+
+    lost = Path(table.store.root, "bucket-0", f"data-{uuid.uuid4()}-0.parquet")
+    lost.touch()
+    os.utime(lost, (1, 1))
+    monkeypatch.setattr(LocalFileIO, "write_bytes", refuse)
+    assert call("remove_orphan_files", table="t", dry_run=True) == (1, 0)
+    with pytest.raises(StorageError, match="read only"):
+        call("remove_orphan_files", table="t")
+    assert lost.exists()
 
 
 DRY: dict[str, dict[str, Any]] = {

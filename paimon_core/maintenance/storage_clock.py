@@ -1,0 +1,23 @@
+"""The clock that files are dated by.
+
+It is the storage's, not this host's: by a clock that is days ahead, files of a write at work would look days old.
+"""
+
+from __future__ import annotations
+
+from contextlib import suppress
+
+from paimon_core.io.file_io import temporary_name
+from paimon_core.store.table_store import TableStore
+
+
+def storage_now(store: TableStore) -> int:
+    """Now in epoch milliseconds, by the clock of the table's storage: the time of a file that is written for this, and
+    deleted again. Raises `StorageError`."""
+    path = f"{store.paths.schema_dir}/{temporary_name('clock')}"
+    try:
+        store.io.write_bytes(path, b"")
+        return store.io.status(path).modified
+    finally:
+        with suppress(OSError):  # a leftover is an orphan
+            store.delete(path)
