@@ -25,6 +25,7 @@ PaimonError
 ├── NotAllowedError                        the table names what its catalog does not let it reach
 ├── UnsafeStorageError                     the storage cannot publish atomically and no lock was given
 ├── CommitConflictError                    another commit changed what this one is based on
+│   └── BucketConflictError                it gave new keys their buckets, which can be looked up again
 └── CommitUnknownError                     the publish call failed and its outcome could not be established
 
 Messages say what is wrong, on which object, why, and what to do.
@@ -162,6 +163,10 @@ class UnsafeStorageError(PaimonError):
 
 class CommitConflictError(PaimonError):
     """Another commit changed what this one is based on."""
+
+
+class BucketConflictError(CommitConflictError):
+    """Another commit gave new keys their buckets; those of this one can be looked up again."""
 
 
 class CommitUnknownError(PaimonError):

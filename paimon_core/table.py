@@ -10,8 +10,9 @@ from datetime import tzinfo
 import pyarrow as pa
 
 from paimon_core.commit.changes import Overwrite
-from paimon_core.commit.commit import abort, commit, commit_statistics
+from paimon_core.commit.commit import abort, commit_statistics
 from paimon_core.commit.draft import CommitInfo
+from paimon_core.commit.indexed import commit_indexed
 from paimon_core.commit.publish import CatalogLock, publisher_for
 from paimon_core.errors import CommitUnknownError, PaimonError
 from paimon_core.expressions.predicate import Predicate
@@ -41,7 +42,6 @@ from paimon_core.system_tables.registry import read_system_table, system_table_s
 from paimon_core.write.bucket_moves import BucketMoves, Runner, write_store
 from paimon_core.write.compact_job import tasks_after_write
 from paimon_core.write.dynamic_buckets import AssignmentBase
-from paimon_core.write.hash_index_merge import delete_hash_indexes, merge_hash_indexes
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,17 +137,9 @@ class Table:
     def commit(
         self, messages: Sequence[CommitMessage], info: CommitInfo, overwrite: Overwrite | None = None
     ) -> Snapshot | None:
-        """Make the files of messages visible, see `commit`; then the upkeep that the options ask for."""
+        """Make the files of messages visible, see `commit_indexed`; then the upkeep that the options ask for."""
         publisher = publisher_for(self.store.io, self.lock, self.store.options[COMMIT_UNSAFE_STORAGE])
-        indexes = merge_hash_indexes(self.store, messages)
-        try:
-            made = commit(self.store, indexes.messages, info, publisher, overwrite)
-        except CommitUnknownError:
-            raise
-        except PaimonError:
-            delete_hash_indexes(self.store, indexes.merged)
-            raise
-        delete_hash_indexes(self.store, indexes.parts)
+        made = commit_indexed(self.store, messages, info, publisher, overwrite)
         if made is not None:
             drop_outdated(self.store, made, publisher)
         if made is not None and not _only_waiting(messages):

@@ -26,6 +26,7 @@ from paimon_core.commit.range_conflicts import find_range_conflict
 from paimon_core.commit.retries import RetryLimits, Tries
 from paimon_core.commit.row_ids import grouped, number_rows
 from paimon_core.errors import (
+    BucketConflictError,
     CommitConflictError,
     CommitUnknownError,
     CorruptFileError,
@@ -279,9 +280,14 @@ def _delta(store: TableStore, change: Change, latest: Snapshot | None) -> Delta:
     written = partial(_written_columns, store)
     index = [*change.index_against(indexed), *_outdated(store, change, indexed, entries)]
     key_types = store.schema.types(store.schema.trimmed_primary_keys) if store.has_primary_key else ()
+    if _has_new_buckets(store, change, indexed):
+        raise BucketConflictError(
+            f"Table {store.name}: another writer has given new keys their buckets since this one looked them up "
+            f"({_by(latest)}). Nothing was committed; run the statement again."
+        )
     problem = (
         find_conflict(live, entries, key_types)
-        or _moved_hash_index(store, change, indexed)
+        or _stale_base(store, change)
         or (find_range_conflict(live, entries, change.rows_base) if store.options[DATA_EVOLUTION] else None)
         or find_index_conflict(indexed, index, live, entries)
         or find_global_index_conflict(indexed, index, live, change.rows_base, written)
@@ -334,18 +340,23 @@ def _without_stats(entry: ManifestEntry) -> ManifestEntry:
     return replace(entry, file=replace(entry.file, value_stats=EMPTY_STATS, value_stats_cols=()))
 
 
-def _moved_hash_index(store: TableStore, change: Change, now: Sequence[IndexManifestEntry]) -> str | None:
+def _has_new_buckets(store: TableStore, change: Change, now: Sequence[IndexManifestEntry]) -> bool:
     """Whether keys were given buckets since this writer looked: one of its keys could be in two buckets then."""
-    if change.index_base is None or change.scope is None:
-        return None
+    if change.index_base is None or change.scope is None or store.schema.cross_partition_update:
+        return False
     base = find_snapshot(store, change.index_base) if change.index_base else None
     if change.index_base and base is None:
+        return False  # `_stale_base` says more
+    return hash_files(now, change.scope) != hash_files(index_entries(store, base), change.scope)
+
+
+def _stale_base(store: TableStore, change: Change) -> str | None:
+    """Why the version in which a writer looked its keys up does not tell any more where they are."""
+    if not change.index_base and not (change.index_base == 0 and store.schema.cross_partition_update):
+        return None
+    if change.index_base and find_snapshot(store, change.index_base) is None:
         return f"snapshot {change.index_base}, which the buckets of its keys were looked up in, has expired"
-    if store.schema.cross_partition_update:
-        return _rows_since(store, change.index_base)
-    if hash_files(now, change.scope) != hash_files(index_entries(store, base), change.scope):
-        return "another writer has given new keys their buckets since this one looked them up"
-    return None
+    return _rows_since(store, change.index_base) if store.schema.cross_partition_update else None
 
 
 def _rows_since(store: TableStore, base: int) -> str | None:

@@ -14,6 +14,7 @@ import pytest
 from paimon_core.commit import other_writers
 from paimon_core.commit.other_writers import OTHER_WRITER
 from paimon_core.errors import CommitConflictError, CommitUnknownError
+from paimon_core.io.file_io import MOST_TEXT
 from paimon_core.io.local import LocalFileIO
 from paimon_core.spec.snapshot import Snapshot, decode_snapshot, encode_snapshot
 from paimon_core.store.manifests import data_manifests, live_files, write_manifest_list
@@ -43,8 +44,8 @@ class Overtaken(LocalFileIO):
             self.state.published, self.state.reads_left = path, self.state.reads
         return made
 
-    def read_bytes(self, path: str) -> bytes:
-        data = LocalFileIO.read_bytes(self, path)
+    def read_bytes(self, path: str, most: int = MOST_TEXT) -> bytes:
+        data = LocalFileIO.read_bytes(self, path, most)
         if path == self.state.published:
             self.state.reads_left -= 1
             if self.state.reads_left == 0:

@@ -17,7 +17,7 @@ from paimon_core.commit.draft import CommitInfo
 from paimon_core.errors import CommitConflictError, InvalidDataError
 from paimon_core.spec.message import CommitMessage
 from paimon_core.store.index_files import index_entries
-from paimon_core.store.manifests import live_files
+from paimon_core.store.manifests import live_files, read_entries, read_manifest_list
 from paimon_core.table import Table
 from paimon_core.write.dynamic_buckets import Assigners, AssignmentBase, PartitionBuckets, load_partition
 from paimon_core.write.writer import open_writer
@@ -133,22 +133,86 @@ def test_no_bucket_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
         write(table, [(k, "v") for k in range(5)], 1)
 
 
-def test_of_two_writers_of_new_keys_one_fails(tmp_path: Path) -> None:
+def test_of_two_writers_of_new_keys_both_get_through(tmp_path: Path) -> None:
     table = dynamic_table(tmp_path)
     commit(table, write(table, [(1, "a")], 1))
-    for late_keys, keys, tasks in (([2], [2], 1), ([3], [4], 2), ([1], [5], 1)):
+    for late_keys, keys, tasks in (([2], [2], 1), ([3], [4], 2), ([1], [5], 1), ([6, 7], [8, 9], 2)):
         late = write(table, [(k, "late") for k in late_keys], tasks)
         commit(open_table(str(tmp_path)), write(table, [(k, "b") for k in keys], 1))
-        with pytest.raises(CommitConflictError, match="given new keys their buckets"):
-            commit(table, late)
-        table.abort(late)
-    names = {p.name for p in Path(f"{table.store.root}/index").iterdir()}
-    known = {e.file.file_name for s in range(1, 5) for e in index_entries(table.store, table.snapshot(str(s)))}
-    assert names == known, "index files of failed commits and of tasks are gone"
-    late = write(table, [(1, "late")], 1)
-    commit(table, write(table, [(1, "b"), (2, "b")], 1))
-    commit(table, late)  # nobody added a key
-    assert [k for k, _ in read(table)] == [1, 2, 4, 5]
+        commit(table, late)
+        check_index(table)
+    rows = dict(read(table))
+    assert sorted(rows) == list(range(1, 10)) and len(read(table)) == 9
+    assert {rows.pop(k) for k in (1, 3, 6, 7)} == {"late"} and rows.pop(2) in ("b", "late")
+    assert set(rows.values()) == {"b"}
+    check_files(table)
+
+
+def test_keys_that_another_commit_put_elsewhere_go_there(tmp_path: Path) -> None:
+    """The second writer found the first bucket full, the first one did not: their common keys must be in one."""
+    table = dynamic_table(tmp_path, target="4")
+    commit(table, write(table, [(k, "a") for k in range(3)], 1))
+    late = write(table, [(k, "late") for k in (0, 4, 5)], 3)  # beside each other tasks fill a bucket over its target
+    commit(open_table(str(tmp_path)), write(table, [(k, "b") for k in (3, 4, 5, 6)], 1))
+    assert check_index(table) == {0: 4, 1: 3}
+    before = {(m.bucket, f.file_name) for m in late for f in m.new_files}
+    commit(table, late)
+    check_index(table)
+    rows = read(table)
+    assert [k for k, _ in rows] == list(range(7)) and dict(rows)[0] == "late"  # of 4 and 5 either one may be the newer
+    files = {(e.bucket, e.file.file_name) for e in live_files(table.store, table.latest_snapshot()).values()}
+    assert not before <= files, "no bucket was looked up again"
+    check_files(table)
+
+
+def test_a_changelog_moves_with_its_rows(tmp_path: Path) -> None:
+    table = dynamic_table(tmp_path, target="2", changelog_producer="input")
+    late = write(table, [(k, "late") for k in (1, 2)], 1)
+    commit(open_table(str(tmp_path)), write(table, [(k, "b") for k in (0, 1, 2)], 1))  # 2 is in bucket 1
+    commit(table, late)
+    made = table.latest_snapshot()
+    assert made is not None and made.changelog_record_count == 2 and made.changelog_manifest_list is not None
+    manifests = read_manifest_list(table.store, made.changelog_manifest_list)
+    assert sorted(e.bucket for e in read_entries(table.store, manifests)) == [0, 1]
+    assert [k for k, _ in read(table)] == [0, 1, 2] and check_index(table) == {0: 2, 1: 1}
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_writers_of_the_same_keys_never_put_one_into_two_buckets(tmp_path: Path, seed: int) -> None:
+    """All have looked their keys up before the first one commits."""
+    table, keys = dynamic_table(tmp_path, target="5"), np.random.default_rng(seed)
+    expected = dict[int, int]()
+    for turn in range(3):
+        rows = [[(int(k), f"{turn}/{w}") for k in np.unique(keys.integers(0, 40, 8))] for w in range(4)]
+        messages = [write(open_table(str(tmp_path)), r, tasks=w % 3 + 1) for w, r in enumerate(rows)]
+        for mine, written in zip(rows, messages, strict=True):
+            commit(open_table(str(tmp_path)), written)
+            expected |= {k: turn for k, _ in mine}
+        check_index(table)
+    assert [(k, int(v.partition("/")[0])) for k, v in read(table)] == sorted(expected.items())
+    check_files(table)
+
+
+def test_an_overwrite_in_between_is_a_conflict(tmp_path: Path) -> None:
+    table = dynamic_table(tmp_path, target="2")
+    commit(table, write(table, [(k, "a") for k in range(6)], 1))
+    late = write(table, [(5, "late")], 1)
+    other = open_table(str(tmp_path))
+    commit(other, write(other, [(5, "b")], 1, other.assignment_base(1, Overwrite())), overwrite=Overwrite())
+    with pytest.raises(CommitConflictError, match="other buckets"):
+        table.commit_or_abort(late, CommitInfo(user="tester"))
+    assert read(table) == [(5, "b")]
+
+
+def check_files(table: Table) -> None:
+    """No file is left of what commits have replaced."""
+    latest = table.latest_snapshot()
+    assert latest is not None
+    versions = [table.snapshot(str(s)) for s in range(1, latest.id + 1)]
+    known = {e.file.file_name for s in versions for e in index_entries(table.store, s)}
+    assert {p.name for p in Path(f"{table.store.root}/index").iterdir()} == known
+    live = {e.file.file_name for s in versions for e in live_files(table.store, s).values()}
+    assert {p.name for p in Path(table.store.root).glob("bucket-*/data-*")} == live
 
 
 def test_an_expired_base_is_a_conflict(tmp_path: Path) -> None:

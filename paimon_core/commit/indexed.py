@@ -1,0 +1,78 @@
+"""Commits of messages whose new keys are to be in the hash indexes of their buckets."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Sequence
+from itertools import count
+
+from paimon_core.commit.changes import Overwrite
+from paimon_core.commit.commit import abort, commit
+from paimon_core.commit.draft import CommitInfo
+from paimon_core.commit.publish import Publisher
+from paimon_core.commit.retries import RetryLimits, Tries
+from paimon_core.errors import BucketConflictError, CommitUnknownError, PaimonError
+from paimon_core.spec.message import CommitMessage
+from paimon_core.spec.snapshot import Snapshot
+from paimon_core.store.snapshots import latest_snapshot
+from paimon_core.store.table_store import TableStore
+from paimon_core.write.hash_index_merge import delete_hash_indexes, merge_hash_indexes
+from paimon_core.write.rebucket import Rebucketed, rebucket
+
+_LOG = logging.getLogger(__name__)
+
+
+def commit_indexed(
+    store: TableStore,
+    messages: Sequence[CommitMessage],
+    info: CommitInfo,
+    publisher: Publisher,
+    overwrite: Overwrite | None = None,
+) -> Snapshot | None:
+    """As `commit`, with one hash index per bucket of what several tasks added to it.
+
+    Where another commit gave new keys their buckets first, ours are looked up again, as often as a commit may lose
+    races. The files of `messages` are the caller's to delete where this fails for certain; others are deleted here.
+    """
+    limits, began = RetryLimits.of(store.options), time.monotonic()
+    current = Rebucketed(messages)
+    for tried in count(1):
+        started = time.monotonic()
+        try:
+            made = _commit_once(store, current.messages, info, publisher, overwrite)
+        except CommitUnknownError:
+            raise
+        except PaimonError as error:
+            abort(store, current.written)
+            now = time.monotonic()
+            tries = Tries(count=tried, seconds=now - began, last_seconds=now - started, is_known=True)
+            wait = limits.next_wait(tries) if isinstance(error, BucketConflictError) else None
+            if wait is None:
+                raise
+            _LOG.debug("Buckets of %s are looked up again: %s", store.name, error)
+        else:
+            abort(store, current.replaced)
+            return made
+        time.sleep(wait)
+        current = rebucket(store, messages, latest_snapshot(store))
+    raise AssertionError("the loop ends above")
+
+
+def _commit_once(
+    store: TableStore,
+    messages: Sequence[CommitMessage],
+    info: CommitInfo,
+    publisher: Publisher,
+    overwrite: Overwrite | None,
+) -> Snapshot | None:
+    indexes = merge_hash_indexes(store, messages)
+    try:
+        made = commit(store, indexes.messages, info, publisher, overwrite)
+    except CommitUnknownError:
+        raise
+    except PaimonError:
+        delete_hash_indexes(store, indexes.merged)
+        raise
+    delete_hash_indexes(store, indexes.parts)
+    return made
