@@ -107,7 +107,7 @@ class FileSystemCatalog:
     def list_tables(self, database: str) -> list[str]:
         self._check_database(database)
         folders = [f for f in self.io.list(self._database_dir(database)) if f.is_dir]
-        return sorted(f.name for f in folders if schema_ids(self.io, f.path))
+        return sorted(f.name for f in folders if self._may_be_table(f.path))
 
     def table_exists(self, identifier: Identifier) -> bool:
         if not self.database_exists(identifier.database):
@@ -156,16 +156,19 @@ class FileSystemCatalog:
 
     def drop_table(self, identifier: Identifier, ignore_if_not_exists: bool = False) -> None:
         _check_plain(identifier)
-        if not self.table_exists(identifier):
-            if ignore_if_not_exists:
-                return
-            self._schema(identifier)
-        self.io.delete_dir(self._table_dir(identifier))
+        if not ignore_if_not_exists:
+            self._check_database(identifier.database)
+        if self.table_exists(identifier):
+            self.io.delete_dir(self._table_dir(identifier))
+        elif not ignore_if_not_exists:
+            raise self._absent(identifier)
 
     def rename_table(self, source: Identifier, target: Identifier) -> None:
         _check_plain(source)
         _check_plain(target)
-        self._schema(source)
+        self._check_database(source.database)
+        if not self._may_be_table(self._table_dir(source)):
+            raise self._absent(source)
         self._check_database(target.database)
         if self.table_exists(target):
             raise TableExistsError(f"Table {target} already exists.")
@@ -252,8 +255,18 @@ class FileSystemCatalog:
         self._check_database(identifier.database)
         schema = latest_schema(self.io, self._table_dir(identifier))
         if schema is None:
-            raise TableNotFoundError(f"There is no table {identifier.base} in the warehouse {self.warehouse}.")
+            raise self._absent(identifier)
         return schema
+
+    def _may_be_table(self, root: str) -> bool:
+        """Whether a folder has schemas, or cannot be looked into: a table there may be is listed, as others are."""
+        try:
+            return bool(schema_ids(self.io, root))
+        except StorageError:
+            return True
+
+    def _absent(self, identifier: Identifier) -> TableNotFoundError:
+        return TableNotFoundError(f"There is no table {identifier.base} in the warehouse {self.warehouse}.")
 
     def _check_database(self, name: str) -> None:
         if not self.database_exists(name):

@@ -12,7 +12,6 @@ from paimon_core.spec.schema import TableSchema
 from paimon_core.store.allowed import Allowed
 from paimon_core.store.cache import MetadataCache
 from paimon_core.store.schema_changes import SchemaChange
-from paimon_core.store.schemas import latest_schema
 from paimon_core.table import Table
 from paimon_sql.catalog.base import StagedTable
 from paimon_sql.catalog.filesystem import FileSystemCatalog
@@ -49,11 +48,8 @@ class _Folder(FileSystemCatalog):
     def _database_dir(self, name: str) -> str:
         return name
 
-    def _schema(self, identifier: Identifier) -> TableSchema:
-        schema = latest_schema(self.io, self._table_dir(identifier))
-        if schema is None:
-            raise TableNotFoundError(f"There is no table at {identifier.base}: it has no schema file.")
-        return schema
+    def _absent(self, identifier: Identifier) -> TableNotFoundError:
+        return TableNotFoundError(f"There is no table at {identifier.base}: it has no schema file.")
 
 
 @dataclass(frozen=True)

@@ -16,9 +16,12 @@ from paimon_core.store.manifests import live_files
 from paimon_core.table import Table
 from paimon_sql.catalog.base import SYSTEM_DATABASE, Catalog
 from paimon_sql.catalog.identifier import Identifier
+from paimon_sql.catalog.listing import UNREADABLE, each_table
 
 _STRING, _BIGINT, _BOOLEAN = pa.string(), pa.int64(), pa.bool_()
 _SECRET = re.compile(r"secret|password|passwd|token|credential|access-?key|accesskey|sas", re.IGNORECASE)
+_UNKNOWN = (None,) * 4
+_ERROR = ("error", _STRING)  # why a table cannot be read
 _FIGURES = [("record_count", _BIGINT), ("file_size_in_bytes", _BIGINT), ("file_count", _BIGINT)]
 Row = tuple[Any, ...]
 
@@ -49,9 +52,11 @@ def global_table(name: str) -> GlobalTable:
 
 
 def _all_table_options(catalog: Catalog) -> Iterator[Row]:
-    for identifier, table in _tables(catalog):
-        for key, value in {**table.schema.options, "path": table.store.root}.items():
-            yield identifier.database, identifier.table, key, value
+    def options(identifier: Identifier) -> list[Row]:
+        table = catalog.load_table(identifier)
+        return [(*pair, None) for pair in {**table.schema.options, "path": table.store.root}.items()]
+
+    return _rows(catalog, options, columns=2)
 
 
 def _catalog_options(catalog: Catalog) -> Iterator[Row]:
@@ -60,37 +65,44 @@ def _catalog_options(catalog: Catalog) -> Iterator[Row]:
 
 
 def _all_tables(catalog: Catalog) -> Iterator[Row]:
-    for identifier, table in _tables(catalog):
+    def about(identifier: Identifier) -> list[Row]:
+        table = catalog.load_table(identifier)
         schema, options = table.schema, table.schema.options
-        snapshot = table.latest_snapshot()
-        figures = _figures(list(live_files(table.store, snapshot).values())) if snapshot else (None,) * 4
-        about = (options.get("type", "table"), bool(schema.partition_keys), bool(schema.primary_keys))
-        yield (identifier.database, identifier.table, *about, options.get("owner"), None, None, None, None, *figures)
+        kinds = (options.get("type", "table"), bool(schema.partition_keys), bool(schema.primary_keys))
+        try:
+            snapshot = table.latest_snapshot()
+            figures = _figures(list(live_files(table.store, snapshot).values())) if snapshot else _UNKNOWN
+            error = None
+        except UNREADABLE as e:
+            figures, error = _UNKNOWN, str(e)
+        return [(*kinds, options.get("owner"), None, None, None, None, *figures, error)]
+
+    return _rows(catalog, about, columns=12)
 
 
 def _all_partitions(catalog: Catalog) -> Iterator[Row]:
-    for identifier, table in _tables(catalog):
+    def partitions(identifier: Identifier) -> list[Row]:
+        table = catalog.load_table(identifier)
         if not table.schema.partition_fields:
-            continue
+            return []
         groups: dict[bytes, list[ManifestEntry]] = defaultdict(list)
         for entry in live_files(table.store, table.latest_snapshot()).values():
             groups[entry.partition].append(entry)
-        for name, entries in sorted((_partition_name(table, p), es) for p, es in groups.items()):
-            yield (identifier.database, identifier.table, name, *_figures(entries), False)
+        named = sorted((_partition_name(table, p), es) for p, es in groups.items())
+        return [(name, *_figures(entries), False, None) for name, entries in named]
+
+    return _rows(catalog, partitions, columns=6)
+
+
+def _rows(catalog: Catalog, read: Callable[[Identifier], list[Row]], columns: int) -> Iterator[Row]:
+    """The rows of each table behind its names; of one that cannot be read a row of `columns` NULLs, and why."""
+    for database, name, found in each_table(catalog, read):
+        rows = [(*(None,) * columns, str(found))] if isinstance(found, Exception) else found
+        yield from ((database, name, *row) for row in rows)
 
 
 def _partition_name(table: Table, partition: bytes) -> str:
     return "/".join(f"{column}={text}" for column, text in table.store.partition_spec(partition).items())
-
-
-def _tables(catalog: Catalog) -> Iterator[tuple[Identifier, Table]]:
-    for database in catalog.list_databases():
-        for name in catalog.list_tables(database):
-            identifier = Identifier(database, name)
-            try:
-                yield identifier, catalog.load_table(identifier)
-            except TableNotFoundError:
-                continue  # dropped meanwhile
 
 
 def _figures(entries: list[ManifestEntry]) -> Row:
@@ -103,7 +115,7 @@ def _figures(entries: list[ManifestEntry]) -> Row:
 _NAMES = [("database_name", _STRING), ("table_name", _STRING)]
 GLOBAL_TABLES: dict[str, GlobalTable] = {
     "all_table_options": GlobalTable(
-        pa.schema([*_NAMES, ("key", _STRING), ("value", _STRING)]),
+        pa.schema([*_NAMES, ("key", _STRING), ("value", _STRING), _ERROR]),
         _all_table_options,
     ),
     "catalog_options": GlobalTable(
@@ -117,6 +129,7 @@ GLOBAL_TABLES: dict[str, GlobalTable] = {
                 *_FIGURES,
                 ("last_file_creation_time", _BIGINT),
                 ("done", _BOOLEAN),
+                _ERROR,
             ]
         ),
         _all_partitions,
@@ -135,6 +148,7 @@ GLOBAL_TABLES: dict[str, GlobalTable] = {
                 ("updated_by", _STRING),
                 *_FIGURES,
                 ("last_file_creation_time", _BIGINT),
+                _ERROR,
             ]
         ),
         _all_tables,

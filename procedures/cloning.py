@@ -6,10 +6,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from paimon_core.errors import InvalidOptionError, TableNotFoundError
-from paimon_core.format_table.options import is_format_table
 from paimon_core.options import BUCKET, FILE_FORMAT
 from paimon_sql.catalog.base import SYSTEM_DATABASE, Catalog
 from paimon_sql.catalog.identifier import Identifier
+from paimon_sql.catalog.listing import of_some, tables_of
 from paimon_sql.catalog.load import load_catalog
 from paimon_sql.procedures.arguments import check_parallelism, given, table_options
 from paimon_sql.procedures.copying import copy_table, create_alike
@@ -46,7 +46,7 @@ def clone(
     cloned, with the rows of the partitions that satisfy `where`; with `meta_only` without rows. Tables that are there
     are left alone with `clone_if_exists => false`. Tables that are made have the options `target_table_conf`
     (`key=value`), and write new files in `prefer_file_format`. The result says how many tables were cloned, and how
-    many were left alone.
+    many were left alone. Of several, those that cannot be cloned are counted, and logged with the reason.
     """
     check_parallelism(parallelism)
     if clone_from.strip().lower() != "paimon":
@@ -63,14 +63,18 @@ def clone(
         raise InvalidOptionError("included_tables and excluded_tables are for several tables: leave them out.")
     if not pairs:
         raise TableNotFoundError("There is no table to clone: look at database, included_tables and excluded_tables.")
-    left = [there for _, there in pairs if not clone_if_exists and has_table(target, there)]
-    for here, there in ((h, t) for h, t in pairs if t not in left):
+    targets = {here: there for here, there in pairs if clone_if_exists or not has_table(target, there)}
+
+    def clone_one(here: Identifier) -> None:
         found = load_table(source, here)
         if not meta_only:
-            copy_table(context, found, target, there, where, options)
-        elif not has_table(target, there):
-            create_alike(found, target, there, options)
-    return [(f"Clone finished. Success: {len(pairs) - len(left)}, Skipped: {len(left)}",)]
+            copy_table(context, found, target, targets[here], where, options)
+        elif not has_table(target, targets[here]):
+            create_alike(found, target, targets[here], options)
+
+    done = of_some(targets, clone_one, "cloned")
+    failed = f", Failed: {len(targets) - len(done)}" if len(done) < len(targets) else ""
+    return [(f"Clone finished. Success: {len(done)}, Skipped: {len(pairs) - len(targets)}{failed}",)]
 
 
 def _options(target_table_conf: str | None, prefer_file_format: str | None) -> dict[str, str]:
@@ -98,22 +102,16 @@ def _pairs(
                 "A whole catalog is cloned without table, target_database and target_table; for less say database, too."
             )
         names = (d for d in source.list_databases() if d != SYSTEM_DATABASE)
-        yield from ((i, i) for d in names for i in _tables(source, d))
+        yield from ((i, i) for d in names for i in tables_of(source, d, formats=False))
         return
     if target_database is None:
         raise InvalidOptionError(f"clone needs target_database: what database {database!r} is to be called there.")
     if (table is None) != (target_table is None):
         raise InvalidOptionError("table and target_table go together: give both, or neither for a whole database.")
     if table is None:
-        yield from ((i, Identifier.of(target_database, i.table)) for i in _tables(source, database))
+        yield from ((i, Identifier.of(target_database, i.table)) for i in tables_of(source, database, formats=False))
     else:
         yield Identifier.of(database, table), Identifier.of(target_database, str(target_table))
-
-
-def _tables(source: Catalog, database: str) -> list[Identifier]:
-    """The tables of a database that have snapshots."""
-    found = (Identifier.of(database, n) for n in source.list_tables(database))
-    return [i for i in found if not is_format_table(source.load_table(i).schema.options)]
 
 
 def _names(text: str | None) -> frozenset[str]:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import logging
 import re
 from collections.abc import Sequence
 from typing import Any
 
-from paimon_core.errors import InvalidOptionError, PaimonError
+from paimon_core.errors import InvalidOptionError
 from paimon_core.lsm.strategy import Strategy
 from paimon_core.options import BUCKET, CLUSTERING_COLUMNS, POSTPONED, WRITE_ONLY, names
 from paimon_core.spec.message import CommitMessage, decode_message
@@ -16,12 +15,13 @@ from paimon_core.table import Table
 from paimon_core.write.clustering import cluster_units, clustered, clustering_curve, is_clustered
 from paimon_core.write.compact_job import NOTHING, compaction_function, encode_tasks, live_buckets
 from paimon_core.write.sort_job import Curve, check_order, replacing, sort_job
+from paimon_sql.catalog.identifier import Identifier
+from paimon_sql.catalog.listing import of_each
 from paimon_sql.procedures.arguments import given, idle_millis, table_options
 from paimon_sql.procedures.commits import commit_or_delete
 from paimon_sql.procedures.partition_choice import chosen_partitions, idle_partitions, lasting_partitions
-from paimon_sql.procedures.registry import ProcedureContext, procedure
+from paimon_sql.procedures.registry import ProcedureContext, procedure, quoted
 
-_LOG = logging.getLogger(__name__)
 _RANGE = re.compile(r"([0-9]{1,9})(?:\s*-\s*([0-9]{1,9}))?")
 STRATEGIES = ("full", "minor")
 
@@ -96,25 +96,22 @@ def compact_database(
     """Compact every table whose whole name `database.table` matches `including_tables` and not `excluding_tables`, in
     databases that match `including_databases`; all are regular expressions.
 
-    The result says how many tables were compacted, and how many could not be.
+    The result says how many tables were compacted, and how many could not be, which are logged with the reason.
     """
     databases = _pattern("including_databases", including_databases or ".*")
     including = _pattern("including_tables", including_tables or ".*")
     excluding = _pattern("excluding_tables", excluding_tables) if excluding_tables else None
-    done = failed = 0
-    for database in filter(databases.fullmatch, context.catalog.list_databases()):
-        for table in context.table_names(database):
-            name = f"{database}.{table}"
-            if not including.fullmatch(name) or (excluding and excluding.fullmatch(name)):
-                continue
-            try:
-                quoted = ".".join(f"`{n.replace('`', '``')}`" for n in (database, table))
-                compact.call(context, {"table": quoted, "options": options})
-                done += 1
-            except PaimonError as error:
-                _LOG.warning("Table %s could not be compacted: %s", name, error)
-                failed += 1
-    return [(f"Compact database finished. Success: {done}, Failed: {failed}",)]
+    names = [d for d in context.catalog.list_databases() if databases.fullmatch(d)]
+    found, unlisted = of_each(names, context.tables, "listed")
+    chosen = [t for tables in found for t in tables if including.fullmatch(str(t))]
+    if excluding:
+        chosen = [t for t in chosen if not excluding.fullmatch(str(t))]
+
+    def compact_one(table: Identifier) -> None:
+        compact.call(context, {"table": quoted(table), "options": options})
+
+    done, errors = of_each(chosen, compact_one, "compacted")
+    return [(f"Compact database finished. Success: {len(done)}, Failed: {len(errors) + len(unlisted)}",)]
 
 
 def _pattern(argument: str, text: str) -> re.Pattern[str]:

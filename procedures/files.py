@@ -13,10 +13,11 @@ from paimon_core.maintenance.purge import purge
 from paimon_core.maintenance.storage_clock import storage_now
 from paimon_core.maintenance.unexisting import drop_missing, missing_files
 from paimon_core.store.table_store import TableStore
-from paimon_core.table import Table
+from paimon_sql.catalog.identifier import Identifier
+from paimon_sql.catalog.listing import of_some
 from paimon_sql.procedures.arguments import check_parallelism, epoch_millis, given
 from paimon_sql.procedures.file_removal import remove_orphans
-from paimon_sql.procedures.registry import Int, ProcedureContext, procedure
+from paimon_sql.procedures.registry import Int, ProcedureContext, load_table, procedure
 
 Rows = Sequence[tuple[Any, ...]]
 
@@ -35,18 +36,20 @@ def remove_orphan_files(
     Files younger than a day stay, or than `older_than` (`2024-01-31 12:00:00`): a writer at work may still commit
     them. Age is by the storage's clock. With `dry_run` nothing is deleted. `mode` is `local` (here, with some threads)
     or `distributed` (in Spark's tasks, `parallelism` at a time), by default what the table's size asks for. The result
-    is how many files, and their bytes.
+    is how many files, and their bytes. Of several tables, one that cannot be read keeps its files and is logged with
+    the reason.
     """
     check_parallelism(parallelism)
     wanted, moment = given(older_than), None
     if wanted is not None:
         moment = epoch_millis("older_than", wanted, context.zone)
 
-    def act(store: TableStore) -> tuple[int, int]:
+    def act(identifier: Identifier) -> tuple[int, int]:
+        store = load_table(context.catalog, identifier).store
         before = _older_than(store, wanted, moment, dry=dry_run)
         return remove_orphans(context, store, before, given(mode), parallelism, dry=dry_run)
 
-    found = [act(t.store) for t in _tables(context, table)]
+    found = of_some(_tables(context, table), act, "cleaned")
     return [(sum(count for count, _ in found), sum(size for _, size in found))]
 
 
@@ -102,9 +105,8 @@ def _now(store: TableStore, *, dry: bool) -> int:
         return time.time_ns() // 1_000_000  # who may only read may still look
 
 
-def _tables(context: ProcedureContext, name: str) -> list[Table]:
+def _tables(context: ProcedureContext, name: str) -> list[Identifier]:
     database, _, table = name.rpartition(".")
     if table != "*":
-        return [context.load_table(name)]
-    plain = database.rpartition(".")[2].strip("`") or context.database
-    return [context.load_table(f"`{plain}`.`{t.replace('`', '``')}`") for t in context.table_names(plain)]
+        return [context.identifier(name)]
+    return context.tables(database.rpartition(".")[2].strip("`") or context.database)

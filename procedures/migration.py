@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -28,14 +27,14 @@ from paimon_core.store.new_schema import new_table_schema
 from paimon_core.store.table_store import TableStore
 from paimon_core.table import Table
 from paimon_sql.catalog.identifier import Identifier
+from paimon_sql.catalog.listing import of_each, tables_of
 from paimon_sql.procedures.arguments import check_parallelism, table_options
 from paimon_sql.procedures.commits import commit_adopted
 from paimon_sql.procedures.file_copies import copying
 from paimon_sql.procedures.iceberg_migration import ICEBERG, migrate_iceberg
-from paimon_sql.procedures.registry import ForeignTable, Int, ProcedureContext, has_table, procedure
+from paimon_sql.procedures.registry import ForeignTable, Int, ProcedureContext, has_table, procedure, quoted
 
 Rows = Sequence[tuple[Any, ...]]
-_LOG = logging.getLogger(__name__)
 _TABLES = ("hive", "spark")
 _SESSION_CATALOG = "spark_catalog"
 _SUFFIX = "_paimon_"
@@ -100,7 +99,7 @@ def migrate_database(
     """Migrate all tables of a database of Spark's session catalog, and the format tables of this one's, as
     `migrate_table` does.
 
-    The result says how many tables were migrated, and how many could not be.
+    The result says how many tables were migrated, and how many could not be, which are logged with the reason.
     """
     check_parallelism(parallelism)
     if source_type.strip().lower() not in _TABLES:
@@ -109,18 +108,16 @@ def migrate_database(
     foreign = context.executor.foreign_tables(database)
     if foreign is None and not catalog.database_exists(database):
         raise DatabaseNotFoundError(f"Neither this catalog nor Spark's session catalog has a database {database!r}.")
-    ours = catalog.list_tables(database) if catalog.database_exists(database) else []
-    known = [n for n in ours if is_format_table(catalog.load_table(Identifier.of(database, n)).schema.options)]
-    done = failed = 0
-    for name in [*known, *(n for n in foreign or () if n not in ours)]:
-        quoted = ".".join(f"`{part.replace('`', '``')}`" for part in (database, name))
-        try:
-            migrate_table.call(context, {"source_type": source_type, "table": quoted, "options_map": chosen})
-            done += 1
-        except PaimonError as error:
-            _LOG.warning("Table %s.%s could not be migrated: %s", database, name, error)
-            failed += 1
-    return [(f"migrate database is finished, success cnt: {done} , failed cnt: {failed}",)]
+    exists = catalog.database_exists(database)
+    ours = catalog.list_tables(database) if exists else []
+    chosen_tables = tables_of(catalog, database, formats=True) if exists else []
+    chosen_tables += [Identifier(database, n) for n in foreign or () if n not in ours]
+
+    def migrate(table: Identifier) -> Rows:
+        return migrate_table.call(context, {"source_type": source_type, "table": quoted(table), "options_map": chosen})
+
+    done, errors = of_each(chosen_tables, migrate, "migrated")
+    return [(f"migrate database is finished, success cnt: {len(done)} , failed cnt: {len(errors)}",)]
 
 
 def _find_source(context: ProcedureContext, kind: str, name: str, options: Mapping[str, str]) -> _Source:

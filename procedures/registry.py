@@ -22,6 +22,7 @@ from paimon_core.table import Table
 from paimon_core.write.sort_job import SortJob
 from paimon_sql.catalog.base import Catalog
 from paimon_sql.catalog.identifier import Identifier
+from paimon_sql.catalog.listing import tables_of
 
 _NAME_PART = re.compile(r"`(?P<quoted>(?:[^`]|``)+)`|(?P<plain>[^`.]+)")
 Int = NewType("Int", int)  # an argument of Spark's type INT; int stands for BIGINT
@@ -84,11 +85,12 @@ class ProcedureContext:
         """A table by `table`, `db.table` or `catalog.db.table`. Raises `TableNotFoundError`, `InvalidNameError`."""
         return load_table(self.catalog, self.identifier(name))
 
-    def table_names(self, database: str) -> list[str]:
-        """The tables of a database that have snapshots, sorted. Raises `DatabaseNotFoundError`."""
-        names = self.catalog.list_tables(database)
-        loaded = ((n, self.catalog.load_table(Identifier.of(database, n))) for n in names)
-        return [n for n, table in loaded if not is_format_table(table.schema.options)]
+    def tables(self, database: str) -> list[Identifier]:
+        """The tables of a database that have snapshots, and those that cannot be loaded, sorted.
+
+        Raises `DatabaseNotFoundError`.
+        """
+        return tables_of(self.catalog, database, formats=False)
 
     def identifier(self, name: str) -> Identifier:
         """What the name of a table of this catalog means. Raises `InvalidNameError`, for other catalogs too."""
@@ -118,6 +120,11 @@ class ProcedureContext:
         names = [p["plain"] or p["quoted"].replace("``", "`") for p in parts]
         identifier = Identifier.of(names[-2] if len(names) > 1 else self.database, names[-1])
         return (names[0] if len(names) == 3 else None), identifier
+
+
+def quoted(identifier: Identifier) -> str:
+    """A table as the arguments of procedures name it."""
+    return ".".join(f"`{part.replace('`', '``')}`" for part in (identifier.database, identifier.name))
 
 
 def has_table(catalog: Catalog, identifier: Identifier) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 from paimon_core.errors import CorruptFileError, InvalidOptionError, SnapshotNotFoundError
@@ -10,8 +11,10 @@ from paimon_core.maintenance.rollback import roll_back, snapshot_at_watermark
 from paimon_core.store.manifests import data_manifests
 from paimon_core.store.snapshots import describe_snapshots, read_snapshot, reset_hints, snapshot_ids
 from paimon_core.store.table_store import TableStore
-from paimon_core.table import Table
-from paimon_sql.procedures.registry import ProcedureContext, procedure
+from paimon_sql.catalog.base import Catalog
+from paimon_sql.catalog.identifier import Identifier
+from paimon_sql.catalog.listing import of_some
+from paimon_sql.procedures.registry import ProcedureContext, load_table, procedure
 
 Rows = Sequence[tuple[Any, ...]]
 
@@ -62,12 +65,9 @@ def repair(context: ProcedureContext, database_or_table: str) -> Rows:
     """Let the catalog know what is on the storage: of a table, or of every table of a database.
 
     A filesystem catalog looks there each time; hints that name other snapshots than there are, are written anew.
-    The result is true.
+    Of several tables, one that cannot be read is logged with the reason. The result is true.
     """
-    for table in _tables(context, database_or_table):
-        ids = snapshot_ids(table.store)
-        if ids:
-            reset_hints(table.store, ids[0], ids[-1])
+    of_some(_tables(context, database_or_table), partial(_repair, context.catalog), "repaired")
     return [(True,)]
 
 
@@ -106,7 +106,14 @@ def _is_whole(store: TableStore, snapshot_id: int) -> bool:
     return True
 
 
-def _tables(context: ProcedureContext, name: str) -> list[Table]:
+def _repair(catalog: Catalog, identifier: Identifier) -> None:
+    store = load_table(catalog, identifier).store
+    ids = snapshot_ids(store)
+    if ids:
+        reset_hints(store, ids[0], ids[-1])
+
+
+def _tables(context: ProcedureContext, name: str) -> list[Identifier]:
     if "." not in name and context.catalog.database_exists(name):
-        return [context.load_table(f"`{name}`.`{t.replace('`', '``')}`") for t in context.catalog.list_tables(name)]
-    return [context.load_table(name)]
+        return context.tables(name)
+    return [context.identifier(name)]

@@ -6,7 +6,13 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import Any, ClassVar
 
-from paimon_core.errors import DatabaseNotFoundError, InvalidNameError, TableNotFoundError, UnsupportedFeatureError
+from paimon_core.errors import (
+    DatabaseNotFoundError,
+    InvalidNameError,
+    PaimonError,
+    TableNotFoundError,
+    UnsupportedFeatureError,
+)
 from paimon_core.format_table.options import FORMAT_TABLE, SUPPORTED, TYPE, is_format_table
 from paimon_core.format_table.table import FormatTable, refuse_format_table
 from paimon_core.options import FILE_FORMAT, SCAN_SNAPSHOT_ID, SCAN_TIMESTAMP, SCAN_TIMESTAMP_MILLIS
@@ -51,12 +57,14 @@ from paimon_sql.spark.table_bridge import (
 )
 from paimon_sql.spark.table_changes import schema_changes
 from paimon_sql.spark.types import from_struct, read_struct
+from paimon_sql.spark.unreadable_table import UnreadableTable, is_named_only
 
 PROVIDER = "paimon"
 VIEWS = frozenset(v.value for v in View if v is not View.ROWS)
 # properties Spark hands to every CREATE TABLE beside the user's own
 _RESERVED = ("provider", "comment", "location", "is_managed_location", "external", "table_type")
 _VERSIONS = frozenset((SCAN_VERSION, SCAN_TIMESTAMP_MILLIS.key, SCAN_TIMESTAMP.key, SCAN_SNAPSHOT_ID.key))
+_NOT_THERE = (TableNotFoundError, DatabaseNotFoundError, InvalidNameError)
 _NOT_COPIED = ("path", "owner")  # of the source of CREATE TABLE LIKE
 _STORED_AS = frozenset(("hive.stored-as", "hive.input-format", "hive.output-format", "hive.serde"))
 
@@ -183,9 +191,14 @@ class SparkCatalog(NoViews):
                 settings = without_version(settings)
             options = overridden(settings, given)
             ours = ours.on_branch(options.pop(BRANCH_OPTION, None))
-            table = self._table(ours, options)
-            if is_format_table(table.schema.options):
-                return self._format_table(table, ours, options)
+            try:
+                table = self._table(ours, options)
+                if is_format_table(table.schema.options):
+                    return self._format_table(table, ours, options)
+            except PaimonError as e:
+                if ours.system_table is not None or isinstance(e, _NOT_THERE) or not is_named_only(self.jvm):
+                    raise
+                return UnreadableTable(self.jvm, f"{self.catalog_name}.{ours}", e)
             if (ours.system_table or "").lower() in VIEWS:
                 return ViewTable(self.jvm, self.session, table, ours, options)
             if ours.system_table is not None:
@@ -193,7 +206,7 @@ class SparkCatalog(NoViews):
             # what the session's settings ask for matters to those who read: ALTER TABLE and DESCRIBE do not
             told = says_version(given)
             return SparkTable(self.jvm, self.session, self.catalog_name, table, options, must_exist=told)
-        except (TableNotFoundError, DatabaseNotFoundError, InvalidNameError) as e:
+        except _NOT_THERE as e:
             # a name that cannot be ours may be another source's: parquet.`/path`
             raise no_such_table(self.jvm, e) from e
 

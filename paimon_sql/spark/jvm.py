@@ -7,7 +7,7 @@ What is used here is internal to Spark and pinned by `pyspark>=4.3,<4.4`; `tests
 from __future__ import annotations
 
 import pickle
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from functools import cached_property, lru_cache
 from typing import Any
 
@@ -73,6 +73,13 @@ class Jvm:
     def constants(self, class_name: str, *names: str) -> JavaObject:
         """A set of static members of a Java class."""
         return self._constants_of(class_name, names)
+
+    def is_within(self, names: Sequence[str]) -> bool:
+        """Whether one of these methods or classes of Spark is among the callers of what we answer. It costs a look at
+        the stack: for answers that are errors otherwise."""
+        trace = self.java_class("java.lang.Thread").currentThread().getStackTrace()
+        shown = str(self.java_class("scala.runtime.ScalaRunTime").stringOf(trace))
+        return any(name in shown for name in names)
 
     def compiled(self, name: str, source: str) -> JavaObject:
         """An object of a class that Janino, by which Spark compiles its own code, makes of Java source, once."""

@@ -15,7 +15,7 @@ import pyarrow as pa
 from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StructType
 
-from paimon_core.errors import UnsupportedFeatureError
+from paimon_core.errors import PaimonError, UnsupportedFeatureError
 from paimon_core.expressions.predicate import Predicate, columns, conjunction, describe
 from paimon_core.formats.arrow_types import FILE_PATH, ROW_ID, ROW_INDEX, TRACKING_FIELDS
 from paimon_core.formats.parquet_settings import VERIFY_CHECKSUM
@@ -54,6 +54,7 @@ from paimon_sql.spark.pushdown import aggregates_of, is_answered_by_partitions, 
 from paimon_sql.spark.session_bridge import SessionBridge
 from paimon_sql.spark.statistics import scan_statistics
 from paimon_sql.spark.types import read_struct, string_types, to_struct
+from paimon_sql.spark.unreadable_table import UnreadableScan, is_described
 from paimon_sql.spark.worker import BatchFunction, read_function, reduce_function, split_batches
 
 _REPORTS = [f"{READ}.SupportsReportStatistics", f"{READ}.SupportsReportPartitioning"]
@@ -146,6 +147,14 @@ class PaimonScanBuilder(Proxy):
         return True
 
     def build(self) -> Any:
+        try:
+            return self._scan()
+        except PaimonError as e:
+            if not is_described(self.jvm):
+                raise
+            return UnreadableScan(self.jvm, self.required, e)
+
+    def _scan(self) -> Any:
         if self.reduction is not None and self._answer(self.reduction) is not None:
             return self._local_scan(self.reduction)
         plan = self._plan

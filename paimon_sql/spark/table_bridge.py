@@ -9,7 +9,7 @@ from typing import Any
 from pyspark.sql.types import DataType, StructType
 
 from paimon_core.commit.draft import CommitInfo
-from paimon_core.errors import SnapshotNotFoundError, UnsupportedFeatureError
+from paimon_core.errors import PaimonError, SnapshotNotFoundError, UnsupportedFeatureError
 from paimon_core.options import SCAN_TIMESTAMP_MILLIS
 from paimon_core.scan.increment import Increment, increment_of_options, is_incremental
 from paimon_core.scan.metadata_columns import metadata_fields
@@ -32,6 +32,7 @@ from paimon_sql.spark.scan_bridge import PaimonScanBuilder
 from paimon_sql.spark.schema_evolution import takes_change
 from paimon_sql.spark.session_bridge import SessionBridge
 from paimon_sql.spark.types import from_arrow, to_spark, to_struct
+from paimon_sql.spark.unreadable_table import UnreadableScan, is_described
 from paimon_sql.spark.write_bridge import PaimonWriteBuilder
 
 SCAN_VERSION = "scan.version"
@@ -197,7 +198,12 @@ class SparkTable(_DataTable, PartitionManagement):
         at = self.at
         if table is not self.table:
             at = replace(at, store=at.store.with_options(table.store.options.values))
-        return PaimonScanBuilder(self.jvm, self.session, at, self._version(table))
+        try:
+            return PaimonScanBuilder(self.jvm, self.session, at, self._version(table))
+        except PaimonError as e:
+            if not is_described(self.jvm):
+                raise
+            return UnreadableScan(self.jvm, to_struct(at.schema.fields), e)
 
     def newWriteBuilder(self, info: Any) -> Any:
         return PaimonWriteBuilder(self.jvm, self.session, self._with_options(info.options()), info)

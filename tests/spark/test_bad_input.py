@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 import threading
@@ -320,6 +321,69 @@ def test_damaged_metadata(spark: Any, table: Path, pattern: str) -> None:
         path.write_bytes(content)
     assert rows(spark, "SELECT * FROM t ORDER BY k") == [(1, "a", 1), (2, "b", 2)]
     assert rows(other, "SELECT count(*) FROM `t$snapshots`") == [(1,)]
+
+
+def spoiled(spark: Any, warehouse: str) -> list[str]:
+    """A table that cannot be loaded, one that cannot be planned, and one whose folder cannot be listed."""
+    names = ["no_schema", "no_snapshot", "no_folder"]
+    for name in names:
+        spark.sql(f"CREATE TABLE {name} (k INT)")
+        spark.sql(f"INSERT INTO {name} VALUES (1)")
+    folder = Path(warehouse, "default.db")
+    (folder / "no_schema/schema/schema-0").write_text("{ no json")
+    (folder / "no_snapshot/snapshot/snapshot-1").write_text("{ no json")
+    shutil.rmtree(folder / "no_folder/schema")
+    (folder / "no_folder/schema").symlink_to(folder / "no_folder/schema")
+    return names
+
+
+def test_bad_tables_are_listed_with_the_others(spark: Any, table: Path, warehouse: str) -> None:
+    bad = spoiled(spark, warehouse)
+    assert [r[1] for r in rows(spark, "SHOW TABLES")] == [*sorted(bad), "t"]
+    told = {r[1]: r[3] for r in rows(spark, "SHOW TABLE EXTENDED LIKE '*'")}
+    assert told.keys() == {*bad, "t"} and "Schema: root\n |-- k: integer" in told["t"]
+    assert "schema-0 is corrupt: it is no JSON" in told["no_schema"] and "Cannot list" in told["no_folder"]
+    errors = dict(rows(spark, "SELECT table_name, error FROM sys.tables"))
+    assert errors["t"] is None and {n: bool(errors[n]) for n in bad} == dict.fromkeys(bad, True)
+    assert rows(spark, "SELECT partition_name FROM sys.partitions WHERE error IS NULL ORDER BY 1") == [
+        ("p=1",),
+        ("p=2",),
+    ]
+    assert rows(spark, "SELECT count(DISTINCT table_name) FROM sys.all_table_options") == [(4,)]
+    assert [t.name for t in spark.catalog.listTables("paimon.default")] == [*sorted(bad), "t"]
+    assert spark.catalog.tableExists("no_schema") and spark.catalog.getTable("no_schema").name == "no_schema"
+    assert rows(spark, "CALL sys.compact_database()") == [("Compact database finished. Success: 1, Failed: 3",)]
+    assert rows(spark, "CALL sys.remove_orphan_files('default.*')") == [(0, 0)]
+    assert rows(spark, "SELECT * FROM t ORDER BY k") == [(1, "a", 1), (2, "b", 2)]
+
+
+def test_bad_tables_are_described_renamed_and_dropped(spark: Any, warehouse: str) -> None:
+    spoiled(spark, warehouse)
+    ((name, kind, why),) = rows(spark, "DESCRIBE no_schema")
+    assert (name, kind) == ("# error", "void") and "schema-0 is corrupt" in why
+    assert ("k", "int", None) in rows(spark, "DESCRIBE EXTENDED no_snapshot")
+    assert ("Table", "no_schema", "") in rows(spark, "DESCRIBE EXTENDED no_schema")
+    for statement in (
+        "SELECT * FROM no_schema",
+        "SELECT k FROM no_schema",
+        "INSERT INTO no_schema VALUES (1)",
+        "DELETE FROM no_schema",
+        "TRUNCATE TABLE no_schema",
+        "ALTER TABLE no_schema SET TBLPROPERTIES ('a' = 'b')",
+        "ALTER TABLE no_schema ADD COLUMN c INT",
+        "SELECT * FROM `no_schema$files`",
+    ):
+        with pytest.raises(PySparkException, match="schema-0 is corrupt") as caught:
+            spark.sql(statement).collect()
+        assert message(caught)
+    with pytest.raises(PySparkException):  # what is shown makes no table
+        spark.sql(rows(spark, "SHOW CREATE TABLE no_schema")[0][0].replace("no_schema", "again"))
+    with pytest.raises(PySparkException, match="snapshot-1 is corrupt"):
+        spark.sql("SELECT * FROM no_snapshot").collect()
+    for name in ("no_schema", "no_snapshot"):
+        spark.sql(f"ALTER TABLE {name} RENAME TO renamed")
+        spark.sql("DROP TABLE renamed")
+    assert [r[1] for r in rows(spark, "SHOW TABLES")] == ["no_folder"]
 
 
 @pytest.mark.parametrize("pattern", ["snapshot/snapshot-1", "schema/schema-0"])

@@ -1,0 +1,85 @@
+"""Every table of a database or a catalog, and what goes wrong with some: one that cannot be read hides no other."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Collection, Iterable, Iterator
+from typing import TypeVar
+
+from paimon_core.errors import DatabaseNotFoundError, PaimonError, TableNotFoundError
+from paimon_core.format_table.options import is_format_table
+from paimon_sql.catalog.base import Catalog
+from paimon_sql.catalog.identifier import Identifier
+
+# manifests and files that are not there are FileNotFoundError in some places
+UNREADABLE = (PaimonError, FileNotFoundError)
+_LOG = logging.getLogger(__name__)
+_ABSENT = (DatabaseNotFoundError, TableNotFoundError)
+K = TypeVar("K")
+T = TypeVar("T")
+
+
+def each_table(catalog: Catalog, read: Callable[[Identifier], T]) -> Iterator[tuple[str, str | None, T | Exception]]:
+    """The database and the name of each table of a catalog, and what `read` makes of it, or raises.
+
+    A database whose tables cannot be listed has no name of a table. What is dropped meanwhile is left out.
+    """
+    for database in catalog.list_databases():
+        try:
+            names = catalog.list_tables(database)
+        except _ABSENT:
+            continue
+        except UNREADABLE as error:
+            yield database, None, error
+            continue
+        for name in names:
+            try:
+                found = read(Identifier(database, name))
+            except _ABSENT:
+                continue
+            except UNREADABLE as error:
+                yield database, name, error
+            else:
+                yield database, name, found
+
+
+def tables_of(catalog: Catalog, database: str, *, formats: bool) -> list[Identifier]:
+    """The tables of a database, sorted: its format tables, or those with snapshots. Of what cannot be loaded nobody
+    knows: it is among both, so that whoever works on them meets the error.
+
+    Raises `DatabaseNotFoundError`.
+    """
+    return [i for i in (Identifier(database, n) for n in catalog.list_tables(database)) if _is(catalog, i, formats)]
+
+
+def _is(catalog: Catalog, identifier: Identifier, formats: bool) -> bool:
+    try:
+        return is_format_table(catalog.load_table(identifier).schema.options) == formats
+    except TableNotFoundError:
+        return False  # dropped meanwhile
+    except PaimonError:
+        return True
+
+
+def of_each(items: Iterable[K], act: Callable[[K], T], what: str) -> tuple[list[T], list[Exception]]:
+    """What `act` gives for each table or database, and how it fails for others. Failures are logged: `what` says what
+    could not be done with it."""
+    done: list[T] = []
+    errors: list[Exception] = []
+    for item in items:
+        try:
+            done.append(act(item))
+        except UNREADABLE as error:
+            _LOG.warning("%s could not be %s: %s", item, what, error)
+            errors.append(error)
+    return done, errors
+
+
+def of_some(items: Collection[K], act: Callable[[K], T], what: str) -> list[T]:
+    """As `of_each`. Raises the first error where it fails for all of them."""
+    if len(items) == 1:
+        return [act(item) for item in items]
+    done, errors = of_each(items, act, what)
+    if errors and not done:
+        raise errors[0]
+    return done
