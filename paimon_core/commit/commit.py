@@ -25,6 +25,7 @@ from paimon_core.commit.publish import Outcome, Publisher
 from paimon_core.commit.range_conflicts import find_range_conflict
 from paimon_core.commit.retries import RetryLimits, Tries
 from paimon_core.commit.row_ids import grouped, number_rows
+from paimon_core.commit.written_files import WrittenFiles
 from paimon_core.errors import (
     BucketConflictError,
     CommitConflictError,
@@ -154,8 +155,10 @@ class _Attempts:
 def _commit_change(store: TableStore, change: Change, info: CommitInfo, publisher: Publisher) -> Snapshot:
     """The loop: try until a snapshot is ours and stays, or the change no longer fits, or the limits are reached."""
     attempts, limits, began = _Attempts(), RetryLimits.of(store.options), time.monotonic()
+    files = WrittenFiles(store, change, known=store.loaded)
     try:
         for tried in count(1):
+            files.check()
             with store.io.turn(store.root):
                 started = time.monotonic()
                 landed = find_carried(store, attempts.replaced)

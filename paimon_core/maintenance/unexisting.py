@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from concurrent.futures import ThreadPoolExecutor
 
+from paimon_core.io.presence import absent
 from paimon_core.spec.manifest import ManifestEntry
 from paimon_core.spec.message import CommitMessage
 from paimon_core.spec.paths import data_file_path
@@ -12,16 +12,12 @@ from paimon_core.store.manifests import live_files
 from paimon_core.store.snapshots import latest_snapshot
 from paimon_core.store.table_store import TableStore
 
-_THREADS = 16
-
 
 def missing_files(store: TableStore) -> dict[str, ManifestEntry]:
     """The files of the latest snapshot that are not there, by path."""
     entries = live_files(store, latest_snapshot(store)).values()
     paths = {data_file_path(store.bucket_dir(e.partition, e.bucket), e.file): e for e in entries}
-    with ThreadPoolExecutor(_THREADS) as pool:
-        there = pool.map(store.io.exists, paths)
-        return {path: paths[path] for path, found in zip(list(paths), there, strict=True) if not found}
+    return {path: paths[path] for path in absent(store.io, list(paths))}
 
 
 def drop_missing(entries: Iterable[ManifestEntry]) -> list[CommitMessage]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -19,6 +20,7 @@ class TableStore:
     """A table's storage, place, schema in force and options (the schema's, overridden for this use). Picklable.
 
     `branch` names one of its branches, whose schemas, snapshots and tags are then meant; "" is the table itself.
+    `loaded` is when this was made (epoch seconds by this host's clock): whatever is written through it is younger.
     """
 
     io: FileIO
@@ -28,6 +30,7 @@ class TableStore:
     cache: MetadataCache = field(default_factory=MetadataCache, compare=False, repr=False)
     branch: str = ""
     allowed: Allowed = field(default_factory=Allowed)
+    loaded: float = field(default_factory=time.time, compare=False, repr=False)
 
     @staticmethod
     def of(

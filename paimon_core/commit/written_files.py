@@ -1,0 +1,59 @@
+"""Whether the files of a long write are still there when it is committed.
+
+A clean-up takes files that no snapshot references yet for those of a writer that died once they are old enough, or
+once its clock says so. What it has deleted must not become part of a version that then cannot be read.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from paimon_core.commit.changes import Change
+from paimon_core.errors import CommitConflictError
+from paimon_core.io.presence import absent
+from paimon_core.spec.manifest import FileKind
+from paimon_core.spec.paths import data_file_paths
+from paimon_core.store.index_files import index_path
+from paimon_core.store.table_store import TableStore
+
+LONG_WRITE = 600.0  # seconds: no sensible clean-up takes younger files, and few writes pay for the look-ups
+
+
+@dataclass(slots=True)
+class WrittenFiles:
+    """The files that a change adds; `known` is when all of them were there, or were still to be written (epoch seconds
+    by this host's clock)."""
+
+    store: TableStore
+    change: Change
+    known: float
+
+    def check(self) -> None:
+        """Look the files up where that was long ago; each of them costs a request.
+
+        Raises `CommitConflictError` where one is gone, `StorageError`.
+        """
+        age = time.time() - self.known
+        if 0 <= age < LONG_WRITE:
+            return
+        now, paths = time.time(), list(self._paths())
+        gone = absent(self.store.io, paths)
+        if gone:
+            raise CommitConflictError(
+                f"Table {self.store.name}: {len(gone)} of {len(paths)} files of this write are no longer there, the "
+                f"first is {gone[0]}. A clean-up deleted them before they were committed: the write took {age:.0f} "
+                "seconds, and the clean-up goes by a smaller age, or by a wrong clock. Nothing was committed; run the "
+                "statement again, and remove_orphan_files, or the storage's rules, with an age above the longest write."
+            )
+        self.known = now
+
+    def _paths(self) -> Iterator[str]:
+        store = self.store
+        for entry in (*self.change.entries, *self.change.changelog):
+            if entry.kind is FileKind.ADD:
+                yield from data_file_paths(store.bucket_dir(entry.partition, entry.bucket), entry.file)
+        for index in self.change.index:
+            if index.kind is FileKind.ADD:
+                yield index_path(store, index.partition, index.bucket, index.file)
