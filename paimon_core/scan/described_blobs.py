@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 
 import numpy as np
 import pyarrow as pa
@@ -10,6 +11,7 @@ import pyarrow as pa
 from paimon_core.options import BLOB_AS_DESCRIPTOR
 from paimon_core.store.blob_fields import described_fields, descriptor_fields
 from paimon_core.store.blob_values import DescribedBlobs
+from paimon_core.store.external_files import check_pack
 from paimon_core.store.table_store import TableStore
 
 _MOST_BYTES = 64 * 2**20  # of values that are fetched at once, but for a single row
@@ -20,7 +22,8 @@ def with_values(
 ) -> Iterator[pa.RecordBatch]:
     """The same rows, in smaller batches where values are large; descriptors stay with `blob-as-descriptor`.
 
-    Raises `InvalidDataError` where a value is not where its descriptor says, `StorageError`.
+    Raises `InvalidDataError` where a value is not where its descriptor says, `NotAllowedError` for packs in places that
+    the table cannot have, `StorageError`.
     """
     fields = () if store.options[BLOB_AS_DESCRIPTOR] else described_fields(store.schema, store.options)
     wanted = [f.name for f in fields if f.name in columns]
@@ -31,12 +34,13 @@ def _fetched(
     store: TableStore, batches: Iterator[pa.RecordBatch], described: Sequence[str]
 ) -> Iterator[pa.RecordBatch]:
     blobs = DescribedBlobs.of(store)
+    check = partial(check_pack, store)
     elsewhere = {f.name for f in descriptor_fields(store.schema, store.options)}
     for batch in batches:
         for rows in _pieces(batch, blobs, described):
             for name in described:
                 index = rows.schema.get_field_index(name)
-                values = blobs.resolved(rows.column(index), managed=name not in elsewhere)
+                values = blobs.resolved(rows.column(index), None if name in elsewhere else check)
                 rows = rows.set_column(index, rows.schema.field(index), values.cast(pa.binary()))
             yield rows
 

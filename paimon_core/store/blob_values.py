@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -18,7 +18,6 @@ from paimon_core.io.ranges import read_ranges
 from paimon_core.spec.blob_descriptor import DESCRIPTOR_HEADS, TAIL_SIZE, BlobDescriptor
 from paimon_core.store.table_store import TableStore
 
-MANAGED_SUFFIX = ".managed.blob"
 _UNKNOWN_SIZE = 4 * 2**20  # bytes a value is taken for that reaches to the end of its file
 _MOST_SIZE = 2**40  # more than a file has: a damaged descriptor may say so
 _PREFIX = "blob-descriptor."  # of options that say how to reach the storages of descriptors
@@ -47,11 +46,11 @@ class DescribedBlobs:
             sizes[described] = np.where(lengths < 0, _UNKNOWN_SIZE, np.minimum(lengths, _MOST_SIZE))
         return sizes
 
-    def resolved(self, values: pa.Array, *, managed: bool = False) -> pa.Array:
+    def resolved(self, values: pa.Array, check: Callable[[str], None] | None = None) -> pa.Array:
         """The values, those that are descriptors replaced by the bytes they stand for: large binaries.
 
-        `managed`: the descriptors of a table that keeps its values in packs, which name nothing else. Raises
-        `InvalidDataError` for what is no descriptor, and where there is no such file or part of one, `StorageError`.
+        `check` raises for a file that is not to be read. Raises `InvalidDataError` for what is no descriptor, and where
+        there is no such file or part of one, `StorageError`.
         """
         described = is_descriptor(values)
         if not described.any():
@@ -62,11 +61,8 @@ class DescribedBlobs:
         codes = names.indices.to_numpy()
         for code, head in enumerate(names.dictionary.to_pylist()):  # a file each
             uri = BlobDescriptor.of_head(head).uri
-            if managed and not uri.endswith(MANAGED_SUFFIX):
-                raise InvalidDataError(
-                    f"A BLOB of a table with a primary key is said to be in {uri}, which is not one of the files "
-                    f"'*{MANAGED_SUFFIX}' that such tables keep them in."
-                )
+            if check is not None:
+                check(normalize(uri))
             chosen = codes == code
             found = pc.replace_with_mask(found, chosen, self._read(uri, starts[chosen], lengths[chosen]))
         return pc.replace_with_mask(values.cast(pa.large_binary()), described, found)

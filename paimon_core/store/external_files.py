@@ -6,6 +6,7 @@ declares, or the catalog allows, in the folder of its entry's bucket, under its 
 such path is a whole storage, unless the catalog says so, or in the folder of another table.
 
     PATH/[FOLDER/][KEY=VALUE/…]bucket-N/[0110/1010/0001/11001011/]data-UUID-N.FORMAT      data files, and index files
+    PATH/[FOLDER/][KEY=VALUE/…]bucket-N/[0110/1010/0001/11001011/]data-UUID-N.managed.blob  packs of BLOBs
     PATH/TYPE-global-index-UUID.index                                                    files of global indexes
 """
 
@@ -19,7 +20,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from paimon_core.errors import CorruptFileError, NotAllowedError, StorageError
+from paimon_core.errors import CorruptFileError, InvalidDataError, NotAllowedError, StorageError
 from paimon_core.formats.entry_columns import EntryColumns
 from paimon_core.options import DATA_FILE_DIRECTORY, DATA_FILE_EXTERNAL_PATHS, GLOBAL_INDEX_EXTERNAL_PATH, TableOptions
 from paimon_core.spec.index_manifest import IndexManifestEntry
@@ -29,6 +30,7 @@ from paimon_core.store.schemas import list_schemas, schema_ids
 from paimon_core.store.table_store import TableStore
 
 _UUID = "[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}"
+_PACK = ".managed.blob"
 _ENTROPY = "(?:[01]{4}/[01]{4}/[01]{4}/[01]{8}/)?"
 _GLOBAL_INDEX = re.compile(f"[^/]*-global-index-{_UUID}\\.index")
 _UNUSUAL = re.compile(r"(?:^|/)\.{0,2}(?:/|$)|[\x00-\x1f\x7f\\]")
@@ -87,6 +89,20 @@ def check_index_files(store: TableStore, manifest: str, entries: Iterable[IndexM
         ):
             raise _misplaced(manifest, path)
         check_place(store, found["root"], DATA_FILE_EXTERNAL_PATHS.key)
+
+
+def check_pack(store: TableStore, path: str) -> None:
+    """Raises for a file that a descriptor says has BLOBs of a keyed table: `InvalidDataError` where it is no pack,
+    `NotAllowedError` where it lies in a place that the table cannot have."""
+    if not path.endswith(_PACK):
+        raise InvalidDataError(
+            f"A BLOB of table {store.name} is said to be in {path}, which is not one of the files '*{_PACK}' that "
+            "tables with a primary key keep them in."
+        )
+    if path.startswith(f"{store.root}/") and not _UNUSUAL.search(_parts(path)[2][1:]):
+        return
+    found = re.fullmatch(_layout(store), path)
+    check_place(store, found["root"] if found else path.rpartition("/")[0], DATA_FILE_EXTERNAL_PATHS.key)
 
 
 def check_place(store: TableStore, place: str, option: str | None) -> None:

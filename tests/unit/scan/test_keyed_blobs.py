@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 from paimon_core.commit.draft import CommitInfo
-from paimon_core.errors import InvalidDataError, UnsupportedFeatureError
+from paimon_core.errors import InvalidDataError, NotAllowedError, UnsupportedFeatureError
 from paimon_core.formats.blob import BlobFile, BlobFileWriter
 from paimon_core.io.local import LocalFileIO
 from paimon_core.scan import described_blobs
@@ -18,6 +19,7 @@ from paimon_core.scan.read import read_split
 from paimon_core.scan.views import View, read_view
 from paimon_core.spec.blob_descriptor import BlobDescriptor
 from paimon_core.spec.types import BYTES, INT
+from paimon_core.store.allowed import Allowed
 from paimon_core.store.new_schema import new_table_schema
 from paimon_core.table import Table
 from paimon_core.write.writer import open_writer
@@ -92,11 +94,21 @@ def test_descriptors_name_packs_only(tmp_path: Path) -> None:
         read(table)
 
 
-def test_damaged_descriptors_are_refused(tmp_path: Path) -> None:
-    folder = bucket(tmp_path)
-    (good,) = pack(folder, "data-1-0.managed.blob", b"one")
-    path = str(folder / "data-1-0.managed.blob")
-    wrong = {
+def test_packs_lie_where_the_table_has_files(tmp_path: Path) -> None:
+    outside = pack(tmp_path / "elsewhere" / "bucket-0", "data-1-0.managed.blob", b"of another table")
+    up = BlobDescriptor(f"{bucket(tmp_path)}/../../../elsewhere/bucket-0/data-1-0.managed.blob", 4, 2).encode()
+    for number, descriptor in enumerate((outside[0], up)):
+        table = keyed_table(tmp_path / str(number), [(1, descriptor)])
+        with pytest.raises(NotAllowedError, match=r"elsewhere.*allowed-external-paths"):
+            read(table)
+    table = keyed_table(tmp_path / "allowed", [(1, outside[0])])
+    allowed = Allowed((str(tmp_path / "elsewhere"),))
+    assert read(Table(replace(table.store, allowed=allowed))) == [(1, b"of another table")]
+
+
+def damaged(good: bytes, path: str) -> dict[str, bytes]:
+    """Descriptors that are wrong, by what is said of them."""
+    return {
         "no such file": BlobDescriptor(f"{path[:-14]}9.managed.blob", 4, 3).encode(),
         "which has": BlobDescriptor(path, 4, 2**62).encode(),
         "bytes from -4": BlobDescriptor(path, -4, 3).encode(),
@@ -106,10 +118,15 @@ def test_damaged_descriptors_are_refused(tmp_path: Path) -> None:
         "ends before": good[:-1],
         "behind its parts": good + bytes(16),
     }
-    for number, (says, descriptor) in enumerate(wrong.items()):
-        table = keyed_table(tmp_path / str(number), [(1, good), (2, descriptor)])
-        with pytest.raises(InvalidDataError, match=says):
-            read(table)
+
+
+@pytest.mark.parametrize("says", damaged(b"", ""))
+def test_damaged_descriptors_are_refused(tmp_path: Path, says: str) -> None:
+    (good,) = pack(bucket(tmp_path), "data-1-0.managed.blob", b"one")
+    wrong = damaged(good, str(bucket(tmp_path) / "data-1-0.managed.blob"))[says]
+    table = keyed_table(tmp_path, [(1, good), (2, wrong)])
+    with pytest.raises(InvalidDataError, match=says):
+        read(table)
 
 
 def test_nothing_is_written_to_them(tmp_path: Path) -> None:
