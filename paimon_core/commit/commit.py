@@ -95,7 +95,8 @@ def commit(
         except PaimonError as error:
             if made is None:
                 raise
-            _LOG.warning("Rows are committed to %s, their compaction is dropped: %s", store.name, error)
+            level = logging.DEBUG if isinstance(error, CommitConflictError) else logging.WARNING
+            _LOG.log(level, "Rows are committed to %s, their compaction is dropped: %s", store.name, error)
             _delete_compacted(store, messages)
     if overwrite is not None:  # what an overwrite replaces is told by no changelog
         _delete_files(store, [(m, f) for m in messages for f in m.new_changelog])

@@ -11,6 +11,13 @@ import time
 from collections.abc import Callable, Collection
 
 from paimon_core.commit.publish import Publisher
+from paimon_core.errors import (
+    AlreadyExistsError,
+    CommitConflictError,
+    CorruptFileError,
+    NotFoundError,
+    PaimonError,
+)
 from paimon_core.maintenance.auto_tags import create_automatic_tags
 from paimon_core.maintenance.consumers import expire_consumers
 from paimon_core.maintenance.done_partitions import mark_done
@@ -36,7 +43,7 @@ from paimon_core.options import (
 )
 from paimon_core.spec.snapshot import Snapshot
 from paimon_core.store.consumers import consumer_files
-from paimon_core.store.snapshots import earliest_snapshot
+from paimon_core.store.snapshots import earliest_snapshot, latest_snapshot
 from paimon_core.store.table_store import TableStore
 
 _LOG = logging.getLogger(__name__)
@@ -58,7 +65,22 @@ def keep_up(store: TableStore, made: Snapshot, publisher: Publisher, written: Co
         try:
             step()
         except Exception as error:
-            _LOG.warning("Snapshot %s of %s is committed; to %s failed: %s", made.id, store.name, what, error)
+            level = logging.DEBUG if _is_race(store, made, error) else logging.WARNING
+            _LOG.log(level, "Snapshot %s of %s is committed; to %s failed: %s", made.id, store.name, what, error)
+
+
+def _is_race(store: TableStore, made: Snapshot, error: Exception) -> bool:
+    """Whether another writer did the same at the same time. One that finds files missing counts only where others
+    have committed since: what is missing for good is met again by the last of them."""
+    if isinstance(error, CommitConflictError | AlreadyExistsError):
+        return True
+    if not isinstance(error, NotFoundError | FileNotFoundError | CorruptFileError):
+        return False
+    try:
+        latest = latest_snapshot(store)
+    except (PaimonError, FileNotFoundError):
+        return False
+    return latest is not None and latest.id != made.id
 
 
 def _upkeep(store: TableStore, made: Snapshot, publisher: Publisher) -> list[Step]:

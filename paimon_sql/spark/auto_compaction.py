@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from paimon_core.commit.draft import CommitInfo
-from paimon_core.errors import CommitConflictError, CommitUnknownError
+from paimon_core.errors import CommitConflictError, CommitUnknownError, DataFileMissingError
 from paimon_core.lsm.strategy import FORCE_LOOKUP, Strategy
 from paimon_core.options import CHANGELOG_PRODUCER
 from paimon_core.spec.message import CommitMessage, decode_message
@@ -35,6 +35,8 @@ def compact_after_write(
                 break
     except CommitUnknownError as error:
         _LOG.warning("Rows are committed to %s; of their compaction this is known: %s", table.name, error)
+    except CommitConflictError as error:
+        _LOG.debug("Rows are committed to %s, somebody else compacts them: %s", table.name, error)
     except Exception as error:  # whatever it is, the rows are committed
         _LOG.warning("Rows are committed to %s, they are not compacted: %s", table.name, error)
 
@@ -55,7 +57,7 @@ def _compact(session: SessionBridge, table: Table, written: Sequence[CommitMessa
         raise
     except Exception as error:
         table.abort(messages)
-        if is_last or not isinstance(error, CommitConflictError):
+        if is_last or not isinstance(error, CommitConflictError | DataFileMissingError):
             raise
         return False
     return True
