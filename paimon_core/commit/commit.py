@@ -25,6 +25,7 @@ from paimon_core.commit.publish import Outcome, Publisher
 from paimon_core.commit.range_conflicts import find_range_conflict
 from paimon_core.commit.retries import RetryLimits, Tries
 from paimon_core.commit.row_ids import grouped, number_rows
+from paimon_core.commit.snapshot_times import clock_warning
 from paimon_core.commit.written_files import WrittenFiles
 from paimon_core.errors import (
     BucketConflictError,
@@ -100,6 +101,9 @@ def commit(
             _delete_compacted(store, messages)
     if overwrite is not None:  # what an overwrite replaces is told by no changelog
         _delete_files(store, [(m, f) for m in messages for f in m.new_changelog])
+    warning = None if made is None else clock_warning(store.name, made, time.time_ns() // 1_000_000)
+    if warning is not None:
+        _LOG.warning("%s", warning)
     return made
 
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 
 from paimon_core.commit.changes import Delta
 from paimon_core.commit.other_writers import other_writer
+from paimon_core.commit.snapshot_times import snapshot_time
 from paimon_core.io.failure import on_failure
 from paimon_core.spec.manifest import FileKind, ManifestFileMeta
 from paimon_core.spec.snapshot import BATCH_COMMIT_IDENTIFIER, WRITER, CommitKind, Operation, Snapshot
@@ -117,7 +118,7 @@ def _snapshot(
         commit_user=info.user,
         commit_identifier=info.identifier,
         commit_kind=kind,
-        time_millis=now if latest is None else max(now, latest.time_millis),  # time travel searches by bisection
+        time_millis=snapshot_time(latest, now),
         total_record_count=rows + (0 if latest is None else latest.total_record_count),
         delta_record_count=rows,
         watermark=max(watermarks, default=None),

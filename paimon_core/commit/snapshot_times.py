@@ -1,0 +1,35 @@
+"""The time that a snapshot is given: never before that of the one before it, as time travel searches by bisection.
+
+So one commit by a host whose clock is ahead dates all that follow, until the true time has caught up: whoever commits
+meanwhile is warned.
+"""
+
+from __future__ import annotations
+
+from paimon_core.spec.paths import iso_timestamp
+from paimon_core.spec.snapshot import Snapshot
+
+_USUAL_MILLIS = 60_000  # by which clocks of hosts may differ
+
+
+def snapshot_time(latest: Snapshot | None, now: int) -> int:
+    """The time of the snapshot after `latest`, made `now` (both in epoch milliseconds)."""
+    return now if latest is None else max(now, latest.time_millis)
+
+
+def clock_warning(table: str, made: Snapshot, now: int) -> str | None:
+    """What to tell who made a snapshot `now` (epoch milliseconds) that had to be given a later time; None where it had
+    not, or where clocks usually differ as much."""
+    ahead = made.time_millis - now
+    if ahead <= _USUAL_MILLIS:
+        return None
+    return (
+        f"Snapshot {made.id} of {table} is dated {_text(made.time_millis)}, {ahead // 1000} seconds from now: "
+        "an earlier one was made by a host whose clock is ahead, or this host's clock is behind. Until then all "
+        "snapshots get this time: TIMESTAMP AS OF does not tell them apart, and 'snapshot.time-retained' keeps them "
+        f"longer. Set that clock right; `{table}$snapshots` shows by commit_user who made the first of this time."
+    )
+
+
+def _text(millis: int) -> str:
+    return f"{iso_timestamp(millis - millis % 1000, 0)} UTC"
