@@ -26,12 +26,15 @@ PaimonError
 ├── UnsafeStorageError                     the storage cannot publish atomically and no lock was given
 ├── CommitConflictError                    another commit changed what this one is based on
 │   └── BucketConflictError                it gave new keys their buckets, which can be looked up again
-└── CommitUnknownError                     the publish call failed and its outcome could not be established
+├── CommitUnknownError                     the publish call failed and its outcome could not be established
+└── InternalError                          a fault of this library itself
 
 Messages say what is wrong, on which object, why, and what to do.
 """
 
 from __future__ import annotations
+
+import traceback
 
 
 class PaimonError(Exception):
@@ -171,3 +174,22 @@ class BucketConflictError(CommitConflictError):
 
 class CommitUnknownError(PaimonError):
     """The outcome of a publish call could not be established; the commit may or may not be visible."""
+
+
+class InternalError(PaimonError):
+    """A fault of this library, not of a statement, a table or a storage."""
+
+    @classmethod
+    def of(cls, error: Exception) -> InternalError:
+        """What an exception that nobody expected is for users; it carries the stack trace as a note."""
+        made = cls(
+            f"Unexpected {type(error).__name__}: {error}. This is a fault of paimon-sql: please report it with the "
+            "stack trace."
+        )
+        made.add_note("".join(traceback.format_exception(error)))
+        return made
+
+
+def reason(error: Exception) -> str:
+    """What an exception of a library says, for a message of ours: its class stands for it where it says nothing."""
+    return f"there is no {error}" if isinstance(error, KeyError) else str(error) or type(error).__name__

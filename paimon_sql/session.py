@@ -15,7 +15,9 @@ from paimon_sql.spark.jvm import Jvm
 from paimon_sql.spark.new_sessions import install_new_sessions
 from paimon_sql.spark.parser_bridge import install_parser
 from paimon_sql.spark.path_tables import install_path_tables
+from paimon_sql.spark.raised_errors import install_raised_errors
 from paimon_sql.spark.session_bridge import CATALOG_CLASSES, CATALOG_PREFIX
+from paimon_sql.spark.streams import install_streams
 from paimon_sql.spark.writers import install_writers
 
 
@@ -60,6 +62,8 @@ def install(spark: SparkSession) -> SparkSession:
     install_writers()
     install_path_tables()
     install_new_sessions()
+    install_streams()
+    install_raised_errors()
     spark.sql("SELECT 1")  # the hook makes the catalogs that are configured already
     return spark
 

@@ -10,7 +10,7 @@ from typing import Any
 import fastavro
 import pyarrow as pa
 
-from paimon_core.errors import CorruptFileError
+from paimon_core.errors import CorruptFileError, reason
 from paimon_core.formats.arrow_types import arrow_schema
 from paimon_core.formats.avro_columns import plain_type, row_from_plain, struct_of, to_plain
 from paimon_core.formats.avro_container import CODECS, ContainerReader, ContainerWriter, varint
@@ -142,4 +142,4 @@ def _read_errors(path: str) -> Iterator[None]:
         with read_errors("Avro", path):
             yield
     except (EOFError, IndexError, KeyError, TypeError, AttributeError, OverflowError, RecursionError) as error:
-        raise CorruptFileError(path, f"it is no Avro file, or damaged ({type(error).__name__}: {error})") from error
+        raise CorruptFileError(path, f"it is no Avro file, or damaged ({reason(error)})") from error

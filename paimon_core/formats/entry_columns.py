@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from paimon_core.errors import CorruptFileError, PaimonError
+from paimon_core.errors import CorruptFileError, PaimonError, reason
 from paimon_core.formats.avro_container import MAGIC, ContainerReader, InflatedError
 from paimon_core.formats.avro_places import (
     END,
@@ -335,7 +335,7 @@ class _CodedEntries:
         except PaimonError:
             raise
         except (ValueError, TypeError, KeyError, OverflowError, pa.ArrowException) as e:
-            raise CorruptFileError(self._path, f"its entries do not decode ({type(e).__name__}: {e})") from e
+            raise CorruptFileError(self._path, f"its entries do not decode ({reason(e)})") from e
 
     def _records(self, kind: type[V], record: Record, path: Path, rows: Rows) -> list[V]:
         columns = [c for c in record.columns if isinstance(c.avro, list) or self._has((*path, c.name))]

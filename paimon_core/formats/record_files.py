@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.orc as po
 import pyarrow.parquet as pq
 
-from paimon_core.errors import CorruptFileError, InvalidOptionError, PaimonError, UnsupportedVersionError
+from paimon_core.errors import CorruptFileError, InvalidOptionError, PaimonError, UnsupportedVersionError, reason
 from paimon_core.formats.arrow_types import arrow_schema
 from paimon_core.formats.avro_container import MAGIC, InflatedError, most_content, recoded
 from paimon_core.formats.codecs import known_codec
@@ -141,7 +141,7 @@ def _errors(record: Record, path: str) -> Iterator[None]:
     except PaimonError:
         raise
     except (pa.ArrowException, OSError, ValueError, LookupError, TypeError, OverflowError, RecursionError) as e:
-        raise CorruptFileError(path, f"it is no file of {record.name} ({type(e).__name__}: {e})") from e
+        raise CorruptFileError(path, f"it is no file of {record.name} ({reason(e)})") from e
 
 
 def _fields(record: Record) -> tuple[DataField, ...]:

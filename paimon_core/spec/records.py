@@ -16,7 +16,7 @@ from typing import Any
 
 import fastavro
 
-from paimon_core.errors import CorruptFileError, PaimonError, UnsupportedFeatureError, UnsupportedVersionError
+from paimon_core.errors import CorruptFileError, PaimonError, UnsupportedFeatureError, UnsupportedVersionError, reason
 from paimon_core.spec.avro_types import check_bounded, fits, without_null
 
 
@@ -154,7 +154,7 @@ def decode_records(record: Record, version: int, path: str, data: bytes) -> Iter
     except PaimonError:
         raise
     except Exception as e:  # fastavro raises what the bytes happen to trip over
-        raise CorruptFileError(path, f"it is no Avro file of {record.name} ({type(e).__name__}: {e})") from e
+        raise CorruptFileError(path, f"it is no Avro file of {record.name} ({reason(e)})") from e
 
 
 def _to_json(value: Any) -> Any:

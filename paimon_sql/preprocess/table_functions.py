@@ -26,7 +26,7 @@ _PLAIN_PART = re.compile(r"\w+")
 
 
 def table_functions(tokens: Tokens) -> list[Edit]:
-    """Rewrites each call whose arguments are literals. Raises PreprocessError for arguments of another number."""
+    """Rewrites each call. Raises PreprocessError for arguments of another number, or that are no literals."""
     edits = []
     for index in tokens.places(*_FUNCTIONS):
         if tokens.symbols[index + 1 : index + 2] == ["("]:
@@ -43,7 +43,10 @@ def _call(tokens: Tokens, index: int) -> list[Edit]:
         if not cursor.take(","):
             break
     if not cursor.take(")"):
-        return []  # an expression, or a query: Spark says that it knows no such function
+        raise PreprocessError.at(
+            cursor.peek() or cursor.last,
+            f"{tokens[index].text} takes a table's name and {count} more arguments as literals, not as expressions",
+        )
     if len(arguments) != count + 1:
         raise PreprocessError.at(
             tokens[index], f"{tokens[index].text} takes a table and {count} more, not {len(arguments)} arguments"

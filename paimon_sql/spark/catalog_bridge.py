@@ -83,6 +83,7 @@ class SparkCatalog(NoViews):
         "listNamespaces": NO_SUCH_NAMESPACE,
         "listTableSummaries": NO_SUCH_NAMESPACE,
         "listTables": NO_SUCH_NAMESPACE,
+        "loadChangelog": NO_SUCH_TABLE,
         "loadNamespaceMetadata": NO_SUCH_NAMESPACE,
         "renameTable": NO_SUCH_TABLE,
         "stageCreate": TABLE_EXISTS,
@@ -161,6 +162,13 @@ class SparkCatalog(NoViews):
 
     def changelogStateOptionKeys(self) -> Any:
         return self.jvm.constant("java.util.Collections", "EMPTY_SET")
+
+    def loadChangelog(self, identifier: Any, context: Any, options: Any) -> Any:
+        name = ".".join([*identifier.namespace(), identifier.name()])
+        raise UnsupportedFeatureError(
+            f"CHANGES of table {name} is not supported yet. Read what changed by SELECT * FROM "
+            f"paimon_incremental_query('{name}', first, last), or each change with its kind in {name}$audit_log."
+        )
 
     def useNullableQuerySchema(self) -> bool:
         return True

@@ -6,6 +6,7 @@ know yet is put into the session's catalog manager.
 
 from __future__ import annotations
 
+import logging
 import re
 from collections.abc import Mapping
 from functools import partial
@@ -13,6 +14,7 @@ from typing import Any
 
 from py4j.java_gateway import JavaObject
 from pyspark.errors.exceptions.captured import CapturedException
+from pyspark.sql import SparkSession
 
 from paimon_core.errors import InvalidNameError, InvalidOptionError, PaimonError, UnsupportedFeatureError
 from paimon_core.options import MERGE_SCHEMA, TableOptions
@@ -29,12 +31,19 @@ from paimon_sql.spark.jvm import Jvm, class_name, option_map, with_elements
 from paimon_sql.spark.path_catalog import PATHS, SparkPathCatalog
 from paimon_sql.spark.row_level_statement import RowLevelStatement
 from paimon_sql.spark.schema_evolution import INSERT, NESTED_COERCION, asking_for_evolution, schema_changes
-from paimon_sql.spark.session_bridge import CATALOG_CLASSES, CATALOG_PREFIX, SessionBridge
+from paimon_sql.spark.session_bridge import (
+    CATALOG_CLASSES,
+    CATALOG_PREFIX,
+    GENERIC_CLASSES,
+    SESSION_CATALOG,
+    SessionBridge,
+)
 from paimon_sql.spark.statement import Statement
 from paimon_sql.spark.store_assignment import with_casts
 from paimon_sql.spark.types import read_struct
 from paimon_sql.spark.upsert import upsert, upserts
 
+_LOG = logging.getLogger(__name__)
 _EXPLAIN = "ExplainCommand"
 _PRIVILEGES = "__required_write_privileges__"  # what Spark takes away when it looks a relation up
 _RELATIONS = ("UnresolvedRelation", "UnresolvedTable", "UnresolvedTableOrView")
@@ -86,12 +95,26 @@ class CatalogRegistry:
         if configured == self.seen:
             return {}
         self.seen = configured
+        if self.bridge.conf(CATALOG_PREFIX + SESSION_CATALOG, "") in GENERIC_CLASSES:
+            self._keep_session_catalog()
         return {
             name: SparkCatalog(
                 self.jvm, self.bridge, name, partial(load_catalog, self.bridge.settings(f"{CATALOG_PREFIX}{name}."))
             )
             for name in sorted(set(_CONFIGURED.findall(text)))
         }
+
+    def _keep_session_catalog(self) -> None:
+        """Have Spark's own catalog stay where it would look for a class that is not there, and run no statement."""
+        if self._known().contains(SESSION_CATALOG):
+            return
+        _LOG.warning(
+            "%s%s is a SparkGenericCatalog, which this version does not have: %s keeps Spark's own tables alone. "
+            "Paimon tables are in a catalog of their own: set spark.sql.catalog.paimon to %s and "
+            "spark.sql.catalog.paimon.warehouse to the warehouse, and USE paimon.",
+            *(CATALOG_PREFIX, SESSION_CATALOG, SESSION_CATALOG, CATALOG_CLASSES[0]),
+        )
+        self._known().put(SESSION_CATALOG, self.session.sessionState().catalogManager().defaultSessionCatalog())
 
     def _paths(self) -> SparkCatalog:
         return SparkPathCatalog(self.jvm, self.bridge)
@@ -160,12 +183,24 @@ class CatalogRegistry:
         relation = relation.child() if class_name(relation) == "SubqueryAlias" else relation
         found = self.find(relation)
         if found is None:
+            self._check_no_view(kind, relation)
             return None
         catalog, identifier = found
         if identifier.system_table is not None or not catalog.catalog.table_exists(identifier):
             return None  # Spark says what is wrong
         statement = made(self.jvm, catalog.session, catalog, identifier, plan)
         return statement if statement.applies() else None
+
+    def _check_no_view(self, kind: str, relation: JavaObject) -> None:
+        """Raises `UnsupportedFeatureError` for a DELETE from a temporary view, for which Spark has no words."""
+        if kind != "DeleteFromTable" or class_name(relation) not in _RELATIONS:
+            return
+        parts = [str(p) for p in self.jvm.items(relation.multipartIdentifier())]
+        if len(parts) == 1 and self._is_temporary_view(parts[0]):
+            raise UnsupportedFeatureError(f"DELETE FROM temporary view {parts[0]} is not supported: name the table.")
+
+    def _is_temporary_view(self, name: str) -> bool:
+        return bool(self.session.sessionState().catalog().getTempView(name).isDefined())
 
     def insert(self, plan: JavaObject) -> JavaObject:
         """A parsed statement; INSERT INTO a table of ours casts as Paimon does, BY NAME brings columns with it where
@@ -235,7 +270,7 @@ class CatalogRegistry:
         if len(parts) > 2 or (len(parts) == 2 and parts[0] in self.catalogs):
             catalog, names = self.catalogs.get(parts[0]), parts[1:]
         else:
-            if len(parts) == 1 and self.session.sessionState().catalog().getTempView(parts[0]).isDefined():
+            if len(parts) == 1 and self._is_temporary_view(parts[0]):
                 return None
             catalog, names = self.catalogs.get(str(manager.currentCatalog().name())), parts
         if catalog is None or len(names) > 2:
@@ -244,3 +279,10 @@ class CatalogRegistry:
             return catalog, catalog.named(names[:-1] or [str(manager.currentNamespace()[0])], names[-1])
         except InvalidNameError:
             return None
+
+
+def session_registry(session: SparkSession) -> CatalogRegistry:
+    """The catalogs of ours in a session of PySpark's."""
+    registry = CatalogRegistry(Jvm(session.sparkContext), session._jsparkSession)
+    registry.follow()
+    return registry

@@ -8,19 +8,20 @@ Where the called interface declares an analysis exception, that one carries our 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, cast
 
 from py4j.java_gateway import is_instance_of
 from py4j.protocol import Py4JJavaError
 from pyspark.errors.exceptions.captured import CapturedException
 
+from paimon_core import errors
 from paimon_core.errors import (
-    ColumnNotFoundError,
     DatabaseExistsError,
     DatabaseNotEmptyError,
     DatabaseNotFoundError,
-    FunctionNotFoundError,
+    InternalError,
     InvalidDataError,
     InvalidNameError,
     InvalidOptionError,
@@ -32,6 +33,7 @@ from paimon_core.errors import (
     UnsupportedFeatureError,
 )
 from paimon_sql.preprocess import PreprocessError, Rewriting
+from paimon_sql.spark.conditions import SPARKS, condition_of, parameters
 from paimon_sql.spark.jvm import SQL, Jvm
 
 ANALYSIS = f"{SQL}.catalyst.analysis"
@@ -41,48 +43,77 @@ TABLE_EXISTS = f"{ANALYSIS}.TableAlreadyExistsException"
 NAMESPACE_EXISTS = f"{ANALYSIS}.NamespaceAlreadyExistsException"
 RUNTIME = "org.apache.spark.SparkRuntimeException"
 _ILLEGAL = "org.apache.spark.SparkIllegalArgumentException"
+_UNSUPPORTED = "org.apache.spark.SparkUnsupportedOperationException"
 PARSE = f"{SQL}.catalyst.parser.ParseException"
 
 _SYNTAX = "PARSE_SYNTAX_ERROR"
 _WORD = re.compile(r"'[^']*'|[\w$]+|.")
-_WORKER_ERROR = re.compile(r"^paimon_core\.errors\.\w+: (.+)$", re.MULTILINE)
+_WORKER_ERROR = re.compile(r"^paimon_core\.errors\.(\w+): (.+)$", re.MULTILINE)
+OF_WORKER = "_said_by_worker"  # the attribute of an exception that tells what one of a worker was made of
 
-# (errors, error class that Spark's documentation knows, Java exception or whichever is declared)
-_EXACT: tuple[tuple[type[Exception], str, str | None], ...] = (
-    (TableNotFoundError, "TABLE_OR_VIEW_NOT_FOUND", NO_SUCH_TABLE),
-    (DatabaseNotFoundError, "SCHEMA_NOT_FOUND", NO_SUCH_NAMESPACE),
-    (TableExistsError, "TABLE_OR_VIEW_ALREADY_EXISTS", TABLE_EXISTS),
-    (DatabaseExistsError, "SCHEMA_ALREADY_EXISTS", NAMESPACE_EXISTS),
-    (ColumnNotFoundError, "UNRESOLVED_COLUMN.WITH_SUGGESTION", None),
-    (FunctionNotFoundError, "UNRESOLVED_ROUTINE", None),
-    (DatabaseNotEmptyError, "SCHEMA_NOT_EMPTY", NO_SUCH_NAMESPACE),  # declared, too, and takes our message
-)
-_BAD_ARGUMENT = (InvalidNameError, InvalidSchemaError, InvalidOptionError, InvalidDataError, NotFoundError, ValueError)
+# the Java exception of a kind of error, where it is not the one that the called method declares
+_OWN: Mapping[type[PaimonError], str] = {
+    TableNotFoundError: NO_SUCH_TABLE,
+    DatabaseNotFoundError: NO_SUCH_NAMESPACE,
+    TableExistsError: TABLE_EXISTS,
+    DatabaseExistsError: NAMESPACE_EXISTS,
+    DatabaseNotEmptyError: NO_SUCH_NAMESPACE,  # declared, too, and takes our message
+}
+_BAD_ARGUMENT = (InvalidNameError, InvalidSchemaError, InvalidOptionError, InvalidDataError, NotFoundError)
 
 
-def java_exception(jvm: Jvm, error: Exception, carrier: str | None) -> Any:
-    """A Java exception for `error`; `carrier` is the checked exception that the called method declares."""
-    message = str(error)
-    for kind, condition, name in _EXACT:
-        if isinstance(error, kind):
-            told = f"[{condition}] {message}"
-            if carrier is None:
-                return _construct(jvm, _ILLEGAL, [told, *_about(jvm, condition)])
-            declared = carrier if name is None or (carrier, name) == (NO_SUCH_TABLE, NO_SUCH_NAMESPACE) else name
-            return _analysis(jvm, declared, told, condition)
-    if carrier is not None:
-        return _analysis(jvm, carrier, message, None)
-    if isinstance(error, _BAD_ARGUMENT):
-        return jvm.java_class("java.lang.IllegalArgumentException")(message)
-    if isinstance(error, UnsupportedFeatureError):
-        return jvm.java_class("java.lang.UnsupportedOperationException")(message)
-    return _construct(jvm, RUNTIME, [message, jvm.none, jvm.none, _no_parameters(jvm), _contexts(jvm), jvm.none])
+def java_exception(jvm: Jvm, error: PaimonError, carrier: str | None, trace: str = "") -> Any:
+    """A Java exception for `error`; `carrier` is the checked exception that the called method declares, `trace` what
+    its cause says, such as a stack trace of Python's."""
+    trace = trace or "\n".join(getattr(error, "__notes__", ()))
+    cause = jvm.java_class("java.lang.RuntimeException")(trace) if trace else None
+    kind, condition = type(error), condition_of(type(error))
+    is_sparks = condition in SPARKS.values()
+    made = _Exception(jvm, f"[{condition}] {error}" if is_sparks else str(error), condition, str(error), cause)
+    if carrier not in (None, PARSE):  # a ParseException is about the text of a statement
+        own = next((name for known, name in _OWN.items() if issubclass(kind, known)), None)
+        return made.analysis(carrier if own is None or (carrier, own) == (NO_SUCH_TABLE, NO_SUCH_NAMESPACE) else own)
+    if issubclass(kind, _BAD_ARGUMENT) or (is_sparks and not issubclass(kind, InternalError)):
+        return made.unchecked(_ILLEGAL)
+    if issubclass(kind, UnsupportedFeatureError):
+        return made.unsupported()
+    return made.unchecked(RUNTIME)
+
+
+@dataclass(frozen=True, slots=True)
+class _Exception:
+    """What a Java exception is made of: the text that it shows, its condition and what that asks for."""
+
+    jvm: Jvm
+    text: str
+    condition: str
+    message: str
+    cause: Any = None
+
+    def analysis(self, name: str) -> Any:
+        # NamespaceAlreadyExistsException takes no cause
+        cause = [] if name == NAMESPACE_EXISTS else [self.jvm.option(self.cause)]
+        return self._made(name, *cause, self.jvm.some(self.condition), self._parameters())
+
+    def unchecked(self, name: str) -> Any:
+        cause, condition = self.jvm.option(self.cause), self.jvm.some(self.condition)
+        return self._made(name, cause, condition, self._parameters(), _contexts(self.jvm), self.jvm.none)
+
+    def unsupported(self) -> Any:
+        return self._made(_UNSUPPORTED, self.jvm.some(self.condition), self._parameters(), self.jvm.none)
+
+    def _parameters(self) -> Any:
+        return self.jvm.scala_map(parameters(self.jvm, self.condition, self.message))
+
+    def _made(self, name: str, *arguments: Any) -> Any:
+        return _construct(self.jvm, name, [self.text, *arguments])
 
 
 def no_such_table(jvm: Jvm, error: Exception) -> Py4JJavaError:
     """What tells Spark's analyzer that a table does not exist: raise it from a proxy."""
     message = str(error)
-    return Py4JJavaError(message, _analysis(jvm, NO_SUCH_TABLE, message, "TABLE_OR_VIEW_NOT_FOUND"))
+    made = _Exception(jvm, message, condition_of(TableNotFoundError), message)
+    return Py4JJavaError(message, made.analysis(NO_SUCH_TABLE))
 
 
 def no_such_function(jvm: Jvm, identifier: Any) -> Py4JJavaError:
@@ -105,7 +136,15 @@ def declared(jvm: Jvm, error: CapturedException, carrier: str) -> Py4JJavaError:
         return Py4JJavaError(str(said), java_exception(jvm, said, None))
     if is_instance_of(jvm.gateway, error._origin, "java.lang.RuntimeException"):
         return Py4JJavaError(str(error), error._origin)
-    return Py4JJavaError(told(error), _analysis(jvm, carrier, told(error), error.getCondition()))
+    text = told(error)
+    return Py4JJavaError(text, _passed_on(jvm, error, text, carrier))
+
+
+def _passed_on(jvm: Jvm, error: CapturedException, text: str, carrier: str) -> Any:
+    """An exception of Spark's own as one that a method declares, with the condition and the parameters that it has."""
+    cause = [] if carrier == NAMESPACE_EXISTS else [jvm.none]
+    values = jvm.scala_map(error.getMessageParameters() or {})
+    return _construct(jvm, carrier, [text, *cause, jvm.option(error.getCondition()), values])
 
 
 def unchecked(jvm: Jvm, error: CapturedException | Py4JJavaError) -> Py4JJavaError:
@@ -127,7 +166,7 @@ def of_parser(jvm: Jvm, error: CapturedException | Py4JJavaError, statement: Rew
     if is_instance_of(jvm.gateway, origin, "java.lang.RuntimeException"):
         return Py4JJavaError(str(error), origin)
     message, condition = str(origin.getMessage()), jvm.some(_condition(jvm, origin))
-    raised = _construct(jvm, PARSE, [jvm.none, message, _origin(jvm), condition, _no_parameters(jvm), _contexts(jvm)])
+    raised = _construct(jvm, PARSE, [jvm.none, message, _origin(jvm), condition, jvm.empty_map, _contexts(jvm)])
     return Py4JJavaError(message, raised)
 
 
@@ -167,25 +206,23 @@ def contradiction(jvm: Jvm, error: PreprocessError, text: str) -> Any:
 
 def of_worker(error: Exception) -> Exception:
     """What an error of ours in a Python worker said, without the frames of the worker; else the error itself."""
+    said = getattr(error, OF_WORKER, None)
+    if isinstance(said, PaimonError):
+        return said
     found = _WORKER_ERROR.search(str(error))
-    return PaimonError(found[1]) if found else error
+    return _as_said(found[1], found[2]) if found else error
+
+
+def _as_said(name: str, message: str) -> PaimonError:
+    """An error of a class of ours, by name, whose message is made already."""
+    kind = getattr(errors, name, PaimonError)
+    made = type(name, (kind,), {"__init__": Exception.__init__, "__str__": Exception.__str__})
+    return cast(PaimonError, made(message))
 
 
 def told(error: Exception) -> str:
     """The first line of what an error of Spark says."""
     return str(error).strip().partition("\n")[0]
-
-
-def _analysis(jvm: Jvm, name: str, message: str, condition: str | None) -> Any:
-    condition_option = jvm.none if condition is None else jvm.some(condition)
-    # NamespaceAlreadyExistsException takes no cause
-    cause = [] if name == NAMESPACE_EXISTS else [jvm.none]
-    return _construct(jvm, name, [message, *cause, condition_option, _no_parameters(jvm)])
-
-
-def _about(jvm: Jvm, condition: str) -> list[Any]:
-    """What an unchecked exception is made of, its message apart."""
-    return [jvm.none, jvm.some(condition), _no_parameters(jvm), _contexts(jvm), jvm.none]
 
 
 def place_of(expression: Any) -> str:
@@ -204,10 +241,6 @@ def _origin(jvm: Jvm, *position: int) -> Any:
 
 def _contexts(jvm: Jvm, contexts: Sequence[Any] = ()) -> Any:
     return jvm.array("org.apache.spark.QueryContext", contexts)
-
-
-def _no_parameters(jvm: Jvm) -> Any:
-    return jvm.scala_object("scala.collection.immutable.Map").empty()
 
 
 def _construct(jvm: Jvm, name: str, arguments: list[Any]) -> Any:

@@ -10,7 +10,8 @@ from functools import partial
 import pyarrow as pa
 from py4j.protocol import Py4JJavaError
 from pyspark import SparkContext
-from pyspark.errors import AnalysisException, PythonException
+from pyspark.errors import AnalysisException
+from pyspark.errors.exceptions.captured import CapturedException
 from pyspark.sql import SparkSession
 from pyspark.sql.types import BinaryType, StructField, StructType
 
@@ -50,7 +51,7 @@ class SparkExecutor:
         try:
             with _workers_of_sql(context):
                 return list(context.parallelize(items, len(items)).map(partial(run_text, function)).collect())
-        except PythonException as error:
+        except CapturedException as error:
             raise of_worker(error) from error
         except Py4JJavaError as error:  # the job was cancelled, or lost its executors
             raise unchecked(self.session.jvm, error) from error
@@ -78,7 +79,7 @@ class SparkExecutor:
             write = write_function(job.store, 0, tracked=bool(tracking_fields(job.store)))
             written = map_batches(ordered.select(*map(quoted_name, columns.names)), write, "message binary")
             return decode_messages(row[0] for row in written.collect())
-        except PythonException as error:
+        except CapturedException as error:
             raise of_worker(error) from error
         finally:
             self.session.bound_batches_by_bytes()
@@ -90,7 +91,7 @@ class SparkExecutor:
         context.setJobDescription(description)
         try:
             return orphan_frames.find_orphans(SparkSession(context, self.session.session), search, parallelism)
-        except PythonException as error:
+        except CapturedException as error:
             raise of_worker(error) from error
         finally:
             context.setJobDescription(None)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from pyspark.errors import PythonException
+from pyspark.errors.exceptions.captured import CapturedException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
@@ -33,7 +33,7 @@ class FoundFrame:
         context.setJobDescription(f"delete {self.count} orphans of {self.search.store.name}")
         try:
             map_batches(self.files, delete_function(self.search), "deleted long").agg(F.sum("deleted")).collect()
-        except PythonException as error:
+        except CapturedException as error:
             raise of_worker(error) from error
         finally:
             context.setJobDescription(None)

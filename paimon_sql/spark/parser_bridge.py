@@ -19,6 +19,7 @@ from paimon_sql.spark.catalog_registry import CatalogRegistry
 from paimon_sql.spark.described_columns import install_described_columns
 from paimon_sql.spark.errors import PARSE, contradiction, of_parser
 from paimon_sql.spark.jvm import SQL, Jvm
+from paimon_sql.spark.path_views import view_of_path
 from paimon_sql.spark.proxy import Proxy
 from paimon_sql.spark.source_tasks import install_source_tasks
 from paimon_sql.spark.statement import FunctionCommand
@@ -26,6 +27,7 @@ from paimon_sql.spark.written_places import as_written
 
 # words of the statements that become ours, in lower case
 _OURS = re.compile(r"\b(?=[adimu])(?:analyze|insert|delete|update|merge|drop)\b")
+_VIEW = re.compile(r"\b(?:view|table)\b.*\busing\s+`?paimon\b", re.IGNORECASE | re.DOTALL)
 _T = TypeVar("_T")
 
 
@@ -61,6 +63,9 @@ class PaimonParser(Proxy):
             command = FunctionCommand(self.jvm, f"change of catalog {statement.name}", change)
             return self.jvm.create_namespace(command, statement.name)
         plan = self._parsed(text, parse, *context)
+        if _VIEW.search(text) and (view := view_of_path(self.jvm, plan)) is not None:
+            self.registry.register(view)
+            return self.delegate.parsePlan(view)
         return self.registry.ours(plan) if _OURS.search(text.lower()) else plan
 
     def _parsed(self, text: str, parse: Callable[..., JavaObject], *context: Any) -> JavaObject:

@@ -20,7 +20,7 @@ from paimon_sql.spark.jvm import Jvm, scala_map_of
 from paimon_sql.spark.path_catalog import PATHS
 from paimon_sql.spark.pyspark_methods import ask_first
 
-_PLACE = ("path", "catalog", "database", "table")
+LOCATORS = ("path", "catalog", "database", "table")
 _READ_CHANGELOG = "read.changelog"
 
 
@@ -39,7 +39,7 @@ def _load(reader: Any, path: Any = None, format: str | None = None, schema: Any 
     session = reader._spark
     given = _options(Jvm(session.sparkContext), reader._jreader)
     reader._jreader.assertNoSpecifiedSchema("load")
-    rest = {k: v for k, v in given.items() if k.lower() not in _PLACE}
+    rest = {k: v for k, v in given.items() if k.lower() not in LOCATORS}
     changelog = rest.pop(_READ_CHANGELOG, "false").lower() == "true"
     name = table_name(given, path, "$audit_log" if changelog else "")
     return DataFrame(session._jsparkSession.read().options(rest).table(name), session)
@@ -55,7 +55,7 @@ def _save(
         writer.partitionBy(partitionBy)
     writer.format(PROVIDER)
     given = _options(Jvm(writer._spark.sparkContext), writer._jwrite)
-    with _without(writer._jwrite, [k for k in given if k.lower() in _PLACE]):
+    with _without(writer._jwrite, [k for k in given if k.lower() in LOCATORS]):
         return writer.saveAsTable(table_name(given, path))
 
 
@@ -69,7 +69,7 @@ def table_name(options: Mapping[str, str], path: object, suffix: str = "") -> st
             f"{', '.join(kept)}: options of a storage are settings of the session, as "
             f"spark.sql.catalog.{PATHS}.{kept[0]}; those of a reader or a writer may end up in the table's definition."
         )
-    place = {k.lower(): v for k, v in options.items() if k.lower() in _PLACE}
+    place = {k.lower(): v for k, v in options.items() if k.lower() in LOCATORS}
     given = [p for p in (*(path if isinstance(path, list) else [path]), place.get("path")) if p is not None]
     catalog = place.get("catalog")
     if len(given) != 1 and not (catalog and "database" in place and "table" in place and not given):

@@ -13,10 +13,10 @@ from types import FunctionType
 from typing import Any, ClassVar
 
 from py4j.java_gateway import JavaObject
-from py4j.protocol import Py4JJavaError
+from py4j.protocol import Py4JError, Py4JJavaError
 from pyspark.errors.exceptions.captured import CapturedException
 
-from paimon_core.errors import PaimonError
+from paimon_core.errors import InternalError, PaimonError
 from paimon_sql.spark.errors import java_exception
 from paimon_sql.spark.jvm import Jvm
 
@@ -57,5 +57,10 @@ def _crossing(method: Callable[..., Any], carrier: str | None) -> Callable[..., 
             raise Py4JJavaError(str(e), java_exception(self.jvm, e, carrier)) from e
         except CapturedException as e:
             raise Py4JJavaError(str(e), e._origin) from e
+        except Py4JError:
+            raise
+        except Exception as e:
+            failure = InternalError.of(e)
+            raise Py4JJavaError(str(failure), java_exception(self.jvm, failure, carrier)) from e
 
     return call

@@ -6,6 +6,9 @@ from collections.abc import Callable
 from functools import wraps
 from typing import Any
 
+from paimon_core.errors import PaimonError
+from paimon_sql.spark.raised_errors import raised
+
 _PATCHED = "_asks_paimon_sql_first"
 
 
@@ -17,7 +20,10 @@ def ask_first(owner: type, name: str, ours: Callable[..., Any]) -> None:
 
     @wraps(original)
     def method(self: Any, *arguments: Any, **named: Any) -> Any:
-        answer = ours(self, *arguments, **named)
+        try:
+            answer = ours(self, *arguments, **named)
+        except PaimonError as error:
+            raise raised(error) from error
         return original(self, *arguments, **named) if answer is NotImplemented else answer
 
     setattr(method, _PATCHED, True)

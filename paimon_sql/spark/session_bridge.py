@@ -18,6 +18,8 @@ from paimon_sql.spark.jvm import PYTHON_SOURCE, Jvm, python_map
 OPTION_PREFIX = "spark.paimon."
 CATALOG_PREFIX = "spark.sql.catalog."
 CATALOG_CLASSES = ("paimon_sql.SparkCatalog", "org.apache.paimon.spark.SparkCatalog")
+GENERIC_CLASSES = ("paimon_sql.SparkGenericCatalog", "org.apache.paimon.spark.SparkGenericCatalog")
+SESSION_CATALOG = "spark_catalog"  # what Spark calls its own
 _BATCH_BYTES = "spark.sql.execution.arrow.maxBytesPerBatch"
 _BATCH_ROWS = "spark.sql.execution.arrow.maxRecordsPerBatch"
 _UNBOUNDED = 2**31 - 1  # the one bound of bytes for which Spark measures nothing

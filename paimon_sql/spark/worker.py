@@ -19,7 +19,7 @@ from pyspark import TaskContext
 from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StructType
 
-from paimon_core.errors import PaimonError
+from paimon_core.errors import InternalError, PaimonError
 from paimon_core.expressions.predicate import Predicate
 from paimon_core.format_table.scan import decode_format_split, read_format_split
 from paimon_core.format_table.write import FormatTableWriter, encode_staged_files
@@ -120,7 +120,12 @@ def delete_function(search: OrphanSearch) -> BatchFunction:
 def run_text(function: Callable[[str], str], text: str) -> str:
     """What an item of a job of texts runs."""
     _use_local_dirs()
-    return function(text)
+    try:
+        return function(text)
+    except PaimonError:
+        raise
+    except Exception as error:
+        raise InternalError.of(error) from None
 
 
 def _task(function: Callable[..., Iterable[pa.RecordBatch]], *values: object) -> BatchFunction:
@@ -137,6 +142,8 @@ def _run(function: BatchFunction, batches: Iterator[pa.RecordBatch]) -> Iterator
         yield from function(batches)
     except PaimonError as error:
         raise error.with_traceback(None) from None
+    except Exception as error:
+        raise InternalError.of(error) from None
 
 
 def _use_local_dirs() -> None:

@@ -17,8 +17,8 @@ from pyspark.sql.merge import MergeIntoWriter
 from paimon_core.format_table.options import is_format_table
 from paimon_core.options import MERGE_SCHEMA, MERGE_SCHEMA_EXPLICIT_CAST, MERGE_SCHEMA_TYPE_WIDENING, TableOptions
 from paimon_sql.spark.catalog_bridge import PROVIDER
-from paimon_sql.spark.catalog_registry import CatalogRegistry
-from paimon_sql.spark.jvm import Jvm, class_name, scala_map_of, with_elements
+from paimon_sql.spark.catalog_registry import CatalogRegistry, session_registry
+from paimon_sql.spark.jvm import class_name, scala_map_of, with_elements
 from paimon_sql.spark.pyspark_methods import ask_first
 from paimon_sql.spark.schema_evolution import NESTED_COERCION
 from paimon_sql.spark.session_bridge import OPTION_PREFIX
@@ -45,7 +45,7 @@ def _ask_first(owner: type, name: str, ours: Callable[..., bool]) -> None:
 
 def _merge(writer: Any) -> bool:
     session = writer._spark
-    registry = _registry(session)
+    registry = session_registry(session)
     plan = writer._jwriter.mergeCommand()
     statement = registry.statement(plan, class_name(plan))
     if statement is None:
@@ -100,7 +100,7 @@ def _insert_into(writer: Any, tableName: str, overwrite: bool | None = None) -> 
 
 def _drop_provider(writer: Any, name: str) -> CatalogRegistry:
     """`format("paimon")` of a table in a catalog of ours is what that makes anyway; Spark would look for a class."""
-    registry = _registry(writer._spark)
+    registry = session_registry(writer._spark)
     if str(writer._jwrite.source()).lower() == PROVIDER and registry.find_name(name) is not None:
         writer.format(writer._spark.conf.get("spark.sql.sources.default"))
     return registry
@@ -111,7 +111,7 @@ def _ran(writer: Any, make: Callable[[], Any]) -> bool:
     command, session = make(), writer._spark
     if class_name(command) not in _WRITES:
         return False
-    registry = _registry(session)
+    registry = session_registry(session)
     table = registry.table_of(registry.find(command.table()))
     if table is None:
         return False
@@ -132,12 +132,6 @@ def _ran(writer: Any, make: Callable[[], Any]) -> bool:
             plan = registry.bringing_columns(*found, table.with_options(asked.values), plan)
         registry.jvm.frame(session._jsparkSession, plan)
     return True
-
-
-def _registry(session: SparkSession) -> CatalogRegistry:
-    registry = CatalogRegistry(Jvm(session.sparkContext), session._jsparkSession)
-    registry.follow()
-    return registry
 
 
 @contextmanager

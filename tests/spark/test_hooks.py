@@ -262,7 +262,6 @@ def test_every_method_that_spark_can_call_is_there(spark: Any) -> None:
     assert missing == {
         *((scan, "toBatch") for scan in ("LocalScan", "LookupScan")),  # a local scan has rows
         *((builder, "buildForBatch") for builder in WRITE_BUILDERS),  # deprecated: `build` is asked
-        ("SparkCatalog", "loadChangelog"),  # needs a capability, as streams do
         *((scan, stream) for scan in SCANS for stream in STREAMS),
         *((builder, "buildForStreaming") for builder in WRITE_BUILDERS),
         ("FormatWrite", "toStreaming"),
@@ -272,7 +271,7 @@ def test_every_method_that_spark_can_call_is_there(spark: Any) -> None:
 
 SCANS = (
     *("FormatScan", "LocalScan", "LookupScan", "MergeScan", "PartitionedMergeScan", "PartitionedRawScan"),
-    "RawScan",
+    *("RawScan", "UnreadableScan"),
 )
 WRITE_BUILDERS = ("FormatWriteBuilder", "PaimonWriteBuilder")
 STREAMS = ("toMicroBatchStream", "toContinuousStream")

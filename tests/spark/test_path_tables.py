@@ -6,10 +6,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from pyspark.errors import AnalysisException
+from pyspark.errors import AnalysisException, IllegalArgumentException
 from pyspark.errors.exceptions.base import PySparkException
-
-from paimon_core.errors import InvalidOptionError
 
 pytestmark = pytest.mark.spark
 
@@ -77,7 +75,7 @@ def test_tables_of_a_catalog_by_path(spark: Any, frame: Any, warehouse: str) -> 
     assert read.load(path).count() == read.table("t").count() == 4
     assert read.option("catalog", "paimon").load("/elsewhere/default.db/t").count() == 4
     assert read.option("database", "default").option("table", "t").load().count() == 4
-    with pytest.raises(InvalidOptionError, match="not 2 paths"):
+    with pytest.raises(IllegalArgumentException, match="not 2 paths"):
         spark.read.format("paimon").load([path, path])
     with pytest.raises(PySparkException, match="schema not supported"):
         spark.read.format("paimon").schema("k INT").load(path)

@@ -84,8 +84,6 @@ SELECT * FROM a LATERAL VIEW OUTER explode(xs) x AS y LATERAL VIEW inline(zs) z 
 ---
 SELECT * FROM range(10), explode(array(1, 2)) AS e (v)
 ---
-SELECT * FROM paimon_incremental_query(TABLE(t), a)
----
 SELECT * FROM t PIVOT (sum(x) FOR y IN ('a' AS p, 'b' AS q))
 ---
 SELECT * FROM t UNPIVOT (v FOR k IN (a, b))

@@ -1,0 +1,216 @@
+"""What PySpark raises for errors of ours, wherever they come from, and what the ways in that we do not have say."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.errors import (
+    AnalysisException,
+    IllegalArgumentException,
+    ParseException,
+    PySparkException,
+    SparkRuntimeException,
+    UnsupportedOperationException,
+)
+
+import paimon_sql
+from paimon_core import errors
+from paimon_core.errors import PaimonError
+from paimon_sql.spark.catalog_bridge import SparkCatalog
+from paimon_sql.spark.conditions import OURS, SPARKS, condition_of
+from paimon_sql.spark.raised_errors import raised
+from paimon_sql.spark.worker import read_function
+from tests.support.raw_errors import raw
+
+pytestmark = pytest.mark.spark
+
+
+def rows(spark: Any, query: str) -> list[tuple[Any, ...]]:
+    return [tuple(r) for r in spark.sql(query).collect()]
+
+
+@pytest.fixture
+def table(spark: Any, warehouse: str) -> Path:
+    """The folder of the table `t`, whose rows Python workers merge."""
+    spark.sql("CREATE TABLE t (k BIGINT, v STRING) TBLPROPERTIES ('primary-key' = 'k', 'bucket' = '1')")
+    for value in ("x", "y"):
+        spark.sql(f"INSERT INTO t SELECT id, '{value}' FROM range(100)")
+    return Path(warehouse, "default.db", "t")
+
+
+ALL = [e for e in vars(errors).values() if isinstance(e, type) and issubclass(e, PaimonError)]
+
+
+@pytest.mark.parametrize("kind", ALL, ids=lambda kind: kind.__name__)
+def test_every_error_has_a_message_a_condition_and_a_state(spark: Any, kind: type[PaimonError]) -> None:
+    made = (
+        kind("/file", "it is $odd <here>")
+        if kind.__name__.startswith(("Corrupt", "UnsupportedV"))
+        else kind("'it' {is}")
+    )
+    error = raised(made)
+    assert raw(error) is None or (kind is errors.InternalError and "INTERNAL_ERROR" in str(raw(error)))
+    assert str(made) in str(error)
+    assert error.getCondition() == condition_of(kind)
+    condition = condition_of(kind)
+    assert condition in SPARKS.values() or str(made) in error.getMessage()
+    assert len(error.getSqlState()) == 5 and error.getSqlState() in error.getMessage()
+
+
+def test_conditions_are_told_apart() -> None:
+    names = [name for name, _ in OURS.values()]
+    assert len(set(names)) == len(names) and all(name.startswith("PAIMON_") for name in names)
+    assert condition_of(errors.DataFileMissingError) == "PAIMON_DATA_FILE_MISSING"
+    assert condition_of(errors.BranchNotFoundError) == "TABLE_OR_VIEW_NOT_FOUND"
+    assert condition_of(errors.MergeRefusedError) == "PAIMON_INVALID_DATA"
+
+
+ACTIONS: dict[str, Callable[[Any, Path], object]] = {
+    "collect": lambda frame, _: frame.collect(),
+    "toArrow": lambda frame, _: frame.toArrow(),
+    "toLocalIterator": lambda frame, _: list(frame.toLocalIterator()),
+    "write": lambda frame, folder: frame.write.parquet(str(folder)),
+    "rdd": lambda frame, _: frame.rdd.count(),
+    "insert": lambda frame, _: frame.writeTo("u").append(),
+    "procedure": lambda frame, _: frame.sparkSession.sql("CALL sys.compact('t')"),
+    "statement": lambda frame, _: frame.sparkSession.sql("UPDATE t SET v = 'z' WHERE v = 'y'"),
+}
+
+
+def test_errors_of_workers_come_as_errors_of_the_driver(spark: Any, table: Path, tmp_path: Path) -> None:
+    spark.sql("CREATE TABLE u (k BIGINT, v STRING)")
+    (path, *_) = table.glob("bucket-0/data-*")
+    for damaged in table.glob("bucket-0/data-*"):
+        damaged.write_bytes(b"PAR1" + b"junk" * 600 + b"PAR1")
+    for name, act in ACTIONS.items():
+        with pytest.raises(SparkRuntimeException, match=r"data-.* is corrupt") as caught:
+            act(spark.table("t"), tmp_path / "out")
+        assert raw(caught.value) is None, name
+        assert caught.value.getCondition() == "PAIMON_CORRUPT_FILE", name
+        assert caught.value.getSqlState() == "XX001", name
+
+
+def test_what_nobody_expected_says_that_it_is_a_fault_of_ours(
+    spark: Any, table: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object) -> None:
+        raise KeyError("unheard of")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(SparkCatalog, "_table", fail)
+        with pytest.raises(
+            SparkRuntimeException, match=r"INTERNAL_ERROR.*Unexpected KeyError: 'unheard of'.*report"
+        ) as caught:
+            spark.sql("SELECT * FROM t")
+    assert "in fail" in str(caught.value._cause._desc), "the stack trace comes along"
+    with pytest.raises(errors.InternalError, match="Unexpected ValueError") as failed:
+        list(read_function(None, None, None)(iter(())))  # type: ignore[arg-type]
+    assert "Traceback" in failed.value.__notes__[0]
+
+
+def test_views_of_tables_by_their_paths(spark: Any, table: Path) -> None:
+    spark.sql(f"CREATE TEMPORARY VIEW w USING paimon OPTIONS (path '{table}')")
+    assert rows(spark, "SELECT max(v), count(*) FROM w") == [("y", 100)]
+    options = f"OPTIONS (path '{table}', 'scan.snapshot-id' '1')"
+    spark.sql(f"CREATE OR REPLACE TEMP VIEW w\nUSING `paimon` {options}")
+    assert rows(spark, "SELECT max(v), count(*) FROM w") == [("x", 100)]
+    spark.sql(f"CREATE GLOBAL TEMPORARY VIEW of_path USING Paimon OPTIONS (path '{table}')")
+    assert rows(spark, "SELECT count(*) FROM global_temp.of_path") == [(100,)]
+    spark.sql("DROP VIEW global_temp.of_path")
+    with pytest.raises(UnsupportedOperationException, match="temporary view w.*name the table"):
+        spark.sql("DELETE FROM w WHERE k = 1")
+    for statement, message in (
+        ("CREATE TEMPORARY VIEW z USING paimon", "one table at one path, not no path"),
+        (f"CREATE TEMPORARY VIEW z (k INT) USING paimon OPTIONS (path '{table}')", "the columns of its table"),
+    ):
+        with pytest.raises(IllegalArgumentException, match=message):
+            spark.sql(statement)
+
+
+def test_tables_of_ours_in_sparks_own_catalog_are_refused(spark: Any) -> None:
+    rows_of_one = spark.range(1)
+    for act in (
+        lambda: spark.sql("CREATE TABLE spark_catalog.default.x (k INT) USING paimon"),
+        lambda: spark.sql("CREATE TABLE spark_catalog.default.x USING paimon AS SELECT 1 AS k"),
+        lambda: spark.sql("INSERT OVERWRITE DIRECTORY '/nope/x' USING paimon SELECT 1"),
+        lambda: spark.catalog.createTable("spark_catalog.default.x", source="paimon", schema=rows_of_one.schema),
+        lambda: rows_of_one.write.format("paimon").saveAsTable("spark_catalog.default.x"),
+        lambda: rows_of_one.writeTo("spark_catalog.default.x").using("paimon").create(),
+    ):
+        with pytest.raises(
+            UnsupportedOperationException, match=r"spark_catalog keeps none: set spark\.sql\.catalog"
+        ) as caught:
+            act()
+        assert raw(caught.value) is None
+
+
+def test_streams_are_refused(spark: Any, table: Path, tmp_path: Path) -> None:
+    read = r"does not read Paimon tables yet.*paimon_incremental_query"
+    write = r"does not write Paimon tables by itself yet.*foreachBatch"
+    stream = spark.readStream.format("rate").load()
+    for act, message in (
+        (lambda: spark.readStream.format("paimon"), read),
+        (lambda: spark.readStream.load(str(table), format="paimon"), read),
+        (lambda: spark.readStream.table("t"), read),
+        (lambda: stream.writeStream.format("paimon"), write),
+        (lambda: stream.writeStream.start(str(table), format="paimon"), write),
+        (lambda: stream.writeStream.toTable("made"), write),
+    ):
+        with pytest.raises(UnsupportedOperationException, match=message) as caught:
+            act()
+        assert raw(caught.value) is None
+    assert rows(spark, "SHOW TABLES LIKE 'made'") == []
+    query = stream.writeStream.format("noop").option("checkpointLocation", str(tmp_path / "at")).start()
+    query.stop()
+
+
+@pytest.mark.parametrize(
+    ("statement", "kind", "message"),
+    [
+        (
+            "SELECT * FROM t CHANGES FROM VERSION 1 TO VERSION 2",
+            AnalysisException,
+            r"CHANGES .*paimon_incremental_query",
+        ),
+        ("SELECT * FROM paimon_incremental_query('t', 1, 1 + 1)", ParseException, r"as literals, not as expressions"),
+        ("SELECT * FROM paimon_incremental_query('t', :a, 2)", ParseException, r"as literals, not as expressions"),
+        ("SELECT * FROM vector_search('t', 'v', array(1.0f), 3)", AnalysisException, r"table-valued function"),
+        (
+            "INSERT WITH SCHEMA EVOLUTION INTO form BY NAME SELECT 1 AS k, 2 AS more",
+            PySparkException,
+            r"form.*format table",
+        ),
+    ],
+)
+def test_what_is_not_there_yet(spark: Any, table: Path, statement: str, kind: type[Exception], message: str) -> None:
+    spark.sql("CREATE TABLE form (k INT) USING parquet")
+    with pytest.raises(kind, match=f"(?s){message}") as caught:
+        spark.sql(statement).collect()
+    assert raw(caught.value) is None
+
+
+def test_a_generic_catalog_as_that_of_the_session(
+    root_session: Any, warehouse: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    session = root_session.newSession()
+    session.conf.set("spark.sql.catalog.spark_catalog", "org.apache.paimon.spark.SparkGenericCatalog")
+    session.conf.set("spark.sql.catalog.spark_catalog.warehouse", warehouse)
+    with caplog.at_level(logging.WARNING):
+        paimon_sql.install(session)
+        session.conf.set("spark.sql.catalog.paimon", "paimon_sql.SparkCatalog")
+        session.conf.set("spark.sql.catalog.paimon.warehouse", warehouse)
+        assert rows(session, "SELECT current_catalog(), 1") == [("spark_catalog", 1)]
+        session.sql("CREATE TABLE paimon.default.t AS SELECT 1 AS k")
+    warned = [r.getMessage() for r in caplog.records if "SparkGenericCatalog" in r.getMessage()]
+    assert len(warned) == 1 and "set spark.sql.catalog.paimon to paimon_sql.SparkCatalog" in warned[0]
+    session.sql("CREATE TABLE of_spark USING parquet AS SELECT 2 AS k")
+    try:
+        assert rows(session, "SELECT * FROM of_spark UNION SELECT * FROM paimon.default.t ORDER BY k") == [(1,), (2,)]
+        with pytest.raises(UnsupportedOperationException, match="spark_catalog keeps none"):
+            session.sql("CREATE TABLE of_paimon (k INT) USING paimon")
+    finally:
+        session.sql("DROP TABLE of_spark")
