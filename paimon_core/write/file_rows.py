@@ -15,9 +15,11 @@ from paimon_core.write.rows import conform
 
 
 class FileRows:
-    """Gives rows their keys and kinds, and sequence numbers that count them as they come."""
+    """Gives rows their keys and kinds, and sequence numbers that count them as they come. `counted`: they were in files
+    before, which hold 1 and 0, or sums of them, of columns that are counted."""
 
-    def __init__(self, store: TableStore, engine: MergeEngine, sequence_start: int):
+    def __init__(self, store: TableStore, engine: MergeEngine, sequence_start: int, *, counted: bool = False):
+        self._counted = counted
         self._schema, self._options, self._engine = store.schema, store.options, engine
         self._next_sequence = sequence_start
         self._file_schema = arrow_schema(file_fields(store))
@@ -26,7 +28,8 @@ class FileRows:
         """The rows that count. Raises `InvalidDataError`; see `with_row_kinds` and `conform`."""
         batch = with_row_kinds(batch, self._options, self._engine)
         rows = conform(batch, self._schema)
-        rows = with_counts(self._engine, rows, fixed_values(batch.column(VALUE_KIND), np.int8))
+        if not self._counted:
+            rows = with_counts(self._engine, rows, fixed_values(batch.column(VALUE_KIND), np.int8))
         keys = [rows.column(n) for n in self._schema.trimmed_primary_keys]
         numbers = np.arange(self._next_sequence, self._next_sequence + rows.num_rows, dtype=np.int64)
         self._next_sequence += rows.num_rows

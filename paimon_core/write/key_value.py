@@ -35,15 +35,24 @@ class KeyValueWriter:
     local disk, and all that was spilled is merged into files in the end. Without room there it is merged at once, and
     the files end. Sequence numbers count rows as they come: the last row of a key wins. `once`: no row is changed by
     two, which a MERGE must not do. `base` is what dynamic buckets go by: None is right, but fills buckets worse.
+    `counted`: see `FileRows`.
     """
 
-    def __init__(self, store: TableStore, sequence_start: int, once: bool = False, base: AssignmentBase | None = None):
+    def __init__(
+        self,
+        store: TableStore,
+        sequence_start: int,
+        once: bool = False,
+        base: AssignmentBase | None = None,
+        *,
+        counted: bool = False,
+    ):
         self._schema = schema = store.schema
         self._order = tuple(dict.fromkeys(schema.partition_keys + schema.trimmed_primary_keys))
         if schema.cross_partition_update:
             self._order = schema.primary_keys
         self._spec = merge_spec(store, drop_delete=False)
-        self._rows = FileRows(store, self._spec.engine, sequence_start)
+        self._rows = FileRows(store, self._spec.engine, sequence_start, counted=counted)
         buckets = store.options[BUCKET]
         self._merges_where_it_is = merges_where_it_is(store)
         self._dynamic: DynamicBuckets | CrossPartition | None = None

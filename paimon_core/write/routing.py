@@ -69,7 +69,8 @@ def route_function(store: TableStore) -> Callable[[str], str]:
 def _run_route(store: TableStore, text: str) -> str:
     task, store = _decode(text), as_stored_times(store)
     target = as_stored(store).with_options({BUCKET.key: str(task.buckets)})
-    writer = KeyValueWriter(target, task.start) if store.has_primary_key else AppendWriter(target, task.start)
+    keyed = store.has_primary_key
+    writer = KeyValueWriter(target, task.start, counted=True) if keyed else AppendWriter(target, task.start)
     return encode_messages(written(writer, _rows(store, task.source)))
 
 
