@@ -7,6 +7,7 @@ from typing import Any
 from pyspark.errors.exceptions.captured import CapturedException
 
 from paimon_core.errors import UnsupportedFeatureError
+from paimon_core.lsm.engines.registry import replaces_rows
 from paimon_core.options import MERGE_ENGINE, SCAN_DELTA_BRANCH, SCAN_FALLBACK_BRANCH, SCAN_SNAPSHOT_BRANCH
 from paimon_core.scan.chain import is_chain
 from paimon_core.table import Table
@@ -23,9 +24,8 @@ from paimon_sql.spark.row_level import (
 )
 from paimon_sql.spark.statement import Statement
 
-# statements that put a row in the place of another, which these engines do not: they keep the old one, or add up both
+# statements that put a row in the place of another, which not every engine does
 _REPLACING = {"UpdateTable": "UPDATE", "MergeIntoTable": "MERGE INTO"}
-_NO_REPLACING = ("aggregation", "first-row")
 
 
 class RowLevelStatement(Statement):
@@ -80,8 +80,10 @@ class RowLevelStatement(Statement):
 
 def _check_replaces(table: Table, kind: str) -> None:
     """Raises `UnsupportedFeatureError` for a statement that the table's merge engine would not do."""
+    if not table.schema.primary_keys or kind not in _REPLACING:
+        return
     engine = table.store.options[MERGE_ENGINE]
-    if table.schema.primary_keys and kind in _REPLACING and engine in _NO_REPLACING:
+    if not replaces_rows(table.schema, table.store.options):
         raise UnsupportedFeatureError(
             f"{_REPLACING[kind]} of table {table.name} is not supported: with merge engine {engine} a new row does not "
             "replace the one of its key. INSERT rows to be merged, or DELETE the row and INSERT it anew."

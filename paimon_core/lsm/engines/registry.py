@@ -22,6 +22,7 @@ from paimon_core.lsm.engines.partial_update import PartialUpdate
 from paimon_core.lsm.engines.sequence_groups import SequenceGroup
 from paimon_core.lsm.functions.field_options import DEFAULT_FUNCTION, FIELDS_PREFIX, FUNCTION_SUFFIX, FieldOptions
 from paimon_core.lsm.functions.registry import (
+    ADDING,
     COUNT,
     LAST_NON_NULL_VALUE,
     LAST_VALUE,
@@ -56,6 +57,14 @@ def merge_engine(schema: TableSchema, options: TableOptions) -> MergeEngine:
 def keeps_rows(options: TableOptions) -> bool:
     """Whether the row of a key is one that was written, so that a filter can tell from a file's values."""
     return options[MERGE_ENGINE] in ("deduplicate", "first-row")
+
+
+def replaces_rows(schema: TableSchema, options: TableOptions) -> bool:
+    """Whether a new row, of the values of the old one and some others, is the row of its key: engines that keep the old
+    one, or add up both, make something else of it."""
+    if options[MERGE_ENGINE] != "partial-update":
+        return options[MERGE_ENGINE] == "deduplicate"
+    return not any(f.name in ADDING for f in _partial_update(schema, options).functions.values())
 
 
 def columns_to_merge(schema: TableSchema, options: TableOptions, wanted: frozenset[str]) -> frozenset[str]:

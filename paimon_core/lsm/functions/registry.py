@@ -35,6 +35,8 @@ _UNORDERED = NESTED_KINDS | {Kind.BOOLEAN}  # which Java does not compare
 _NUMBERS = _INTEGERS | {Kind.FLOAT, Kind.DOUBLE, Kind.DECIMAL}
 PRIMARY_KEY, LAST_VALUE, LAST_NON_NULL_VALUE = "primary-key", "last_value", "last_non_null_value"
 COUNT = "count"  # writers store 1 for a value and 0 for NULL (`counted`), so that merging adds
+# functions that make another value of a value and itself
+ADDING = frozenset((COUNT, "collect", "listagg", "nested_update", "product", "sum"))
 
 
 @dataclass(frozen=True, slots=True)

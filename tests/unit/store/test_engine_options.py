@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 
 from paimon_core.errors import InvalidOptionError
+from paimon_core.lsm.engines.registry import replaces_rows
+from paimon_core.options import TableOptions
 from paimon_core.spec.types import BOOLEAN, INT, STRING, CollectionType, Kind, LengthType, MapType, RowType
 from paimon_core.store.new_schema import new_table_schema
 from tests.support.tables import fields
@@ -146,3 +148,22 @@ def test_functions_that_there_are_not() -> None:
         create("aggregation", aggregate("n", "avg"))
     create("aggregation", aggregate("n", "count"))
     create("aggregation", aggregate("bytes", "rbm64"))
+
+
+@pytest.mark.parametrize(
+    ("engine", "options", "replaces"),
+    [
+        ("deduplicate", {}, True),
+        ("first-row", {}, False),
+        ("aggregation", {}, False),
+        ("partial-update", {}, True),
+        ("partial-update", {"fields.m.sequence-group": "n"} | aggregate("n", "max"), True),
+        ("partial-update", {"fields.m.sequence-group": "n"} | aggregate("n", "sum"), False),
+        ("partial-update", {"fields.m.sequence-group": "n"} | aggregate("n", "count"), False),
+    ],
+)
+def test_rows_replace_others_where_nothing_is_added(engine: str, options: dict[str, str], replaces: bool) -> None:
+    given = {"primary-key": "k", "bucket": "1", "merge-engine": engine, **options}
+    columns = [c for c in COLUMNS if c.name in ("k", "n", "m")]
+    schema = new_table_schema(columns, options=given)
+    assert replaces_rows(schema, TableOptions(schema.options)) is replaces
