@@ -43,9 +43,9 @@ class WrittenFiles:
         if gone:
             raise CommitConflictError(
                 f"Table {self.store.name}: {len(gone)} of {len(paths)} files of this write are no longer there, the "
-                f"first is {gone[0]}. A clean-up deleted them before they were committed: the write took {age:.0f} "
-                "seconds, and the clean-up goes by a smaller age, or by a wrong clock. Nothing was committed; run the "
-                "statement again, and remove_orphan_files, or the storage's rules, with an age above the longest write."
+                f"first is {gone[0]}. A clean-up deleted them before they were committed: by this host's clock "
+                f"the write took {age:.0f} seconds, and the clean-up goes by a smaller age, or by a wrong clock. "
+                "Nothing was committed; run the statement again, and clean-ups with an age above the longest write."
             )
         self.known = now
 
