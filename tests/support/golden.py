@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import re
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,8 @@ _COLUMNS_OF_SYSTEM_TABLE = re.compile(r"SELECT ([a-zA-Z_, ]+) FROM golden\.`(\w+
 
 # tables whose rows are refused, and what the message says
 REFUSED_TABLES: dict[str, str] = {}
+if find_spec("datasketches") is None:
+    REFUSED_TABLES["agg_sketches"] = re.escape("Run: pip install 'paimon-sql[sketches]'")
 
 
 def golden_names() -> list[str]:
