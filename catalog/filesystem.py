@@ -26,6 +26,7 @@ from paimon_core.errors import (
 )
 from paimon_core.format_table.options import TYPE, check_format_schema, is_format_table
 from paimon_core.io.file_io import FileIO
+from paimon_core.io.load import check_no_secrets
 from paimon_core.maintenance.done_partitions import check_report
 from paimon_core.options import COMMIT_UNSAFE_STORAGE, PARTITION_MARK_DONE_URL, TableOptions
 from paimon_core.spec.paths import TablePaths, check_name
@@ -209,6 +210,7 @@ class FileSystemCatalog:
         if is_format_table(changed.options):
             check_format_schema(changed)
         if changed is not schema:
+            check_no_secrets(str(identifier), dict(changed.options.items() - schema.options.items()))
             options = TableOptions(changed.options)
             check_lending_branches(table.store, options)
             self._check_allowed(identifier, options)
@@ -230,6 +232,7 @@ class FileSystemCatalog:
             check_format_schema(schema)
         elif kind != "table":
             raise UnsupportedFeatureError(f"Table {identifier}: option 'type' = {kind!r} is not supported yet.")
+        check_no_secrets(str(identifier), schema.options)
         self._check_allowed(identifier, TableOptions(schema.options))
         if "path" in schema.options:
             raise InvalidOptionError(f"Table {identifier} cannot have a 'path' of its own in a filesystem catalog.")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from paimon_core.errors import InvalidOptionError
-from paimon_core.io.load import load_file_io, normalize
+from paimon_core.io.load import check_location, load_file_io, normalize
 from paimon_core.store.allowed import Allowed
 from paimon_sql.catalog.base import Catalog
 from paimon_sql.catalog.filesystem import FileSystemCatalog
@@ -15,6 +15,7 @@ def _filesystem(options: Mapping[str, str]) -> Catalog:
     warehouse = options.get("warehouse")
     if not warehouse:
         raise InvalidOptionError("A catalog needs the option 'warehouse': the folder or URI that holds its tables.")
+    check_location(warehouse)
     io, allowed = load_file_io(warehouse, options), Allowed.of(options)
     return FileSystemCatalog(io, normalize(warehouse), dict(options), allowed=allowed)
 

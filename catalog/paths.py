@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from paimon_core.errors import InvalidNameError, TableNotFoundError, UnsupportedFeatureError
-from paimon_core.io.load import load_file_io, normalize
+from paimon_core.io.load import check_location, load_file_io, normalize
 from paimon_core.spec.schema import TableSchema
 from paimon_core.store.allowed import Allowed
 from paimon_core.store.cache import MetadataCache
@@ -31,6 +31,7 @@ class PathIdentifier(Identifier):
             raise InvalidNameError(
                 f"{location!r} is no path of a table: write /folder/table, or scheme://bucket/table."
             )
+        check_location(location)
         folder, _, name = normalize(location).rpartition("/")
         parts = Identifier.of("folder", name)
         return PathIdentifier(folder, parts.table, parts.branch, parts.system_table)

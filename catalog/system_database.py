@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import defaultdict
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -11,6 +10,7 @@ from typing import Any
 import pyarrow as pa
 
 from paimon_core.errors import TableNotFoundError
+from paimon_core.secrets import is_secret, redacted, without_secrets
 from paimon_core.spec.manifest import ManifestEntry
 from paimon_core.store.manifests import live_files
 from paimon_core.table import Table
@@ -19,7 +19,6 @@ from paimon_sql.catalog.identifier import Identifier
 from paimon_sql.catalog.listing import UNREADABLE, each_table
 
 _STRING, _BIGINT, _BOOLEAN = pa.string(), pa.int64(), pa.bool_()
-_SECRET = re.compile(r"secret|password|passwd|token|credential|access-?key|accesskey|sas", re.IGNORECASE)
 _UNKNOWN = (None,) * 4
 _ERROR = ("error", _STRING)  # why a table cannot be read
 _FIGURES = [("record_count", _BIGINT), ("file_size_in_bytes", _BIGINT), ("file_count", _BIGINT)]
@@ -54,14 +53,14 @@ def global_table(name: str) -> GlobalTable:
 def _all_table_options(catalog: Catalog) -> Iterator[Row]:
     def options(identifier: Identifier) -> list[Row]:
         table = catalog.load_table(identifier)
-        return [(*pair, None) for pair in {**table.schema.options, "path": table.store.root}.items()]
+        return [(*pair, None) for pair in redacted({**table.schema.options, "path": table.store.root}).items()]
 
     return _rows(catalog, options, columns=2)
 
 
 def _catalog_options(catalog: Catalog) -> Iterator[Row]:
     for key, value in sorted(catalog.options.items()):
-        yield key, "******" if _SECRET.search(key) else value
+        yield key, "******" if is_secret(key) else without_secrets(value)
 
 
 def _all_tables(catalog: Catalog) -> Iterator[Row]:

@@ -36,6 +36,8 @@ from __future__ import annotations
 
 import traceback
 
+from paimon_core.secrets import without_secrets
+
 
 class PaimonError(Exception):
     """Root of all errors of this library."""
@@ -141,7 +143,7 @@ class CorruptFileError(PaimonError):
         self.path, self.cause, self.advice = path, cause, advice
 
     def __str__(self) -> str:
-        return f"File {self.path} is corrupt: {self.cause}; {self.advice}."
+        return without_secrets(f"File {self.path} is corrupt: {self.cause}; {self.advice}.")
 
 
 class UnsupportedVersionError(CorruptFileError):

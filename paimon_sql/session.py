@@ -7,6 +7,7 @@ import shutil
 import sys
 from importlib.metadata import PackageNotFoundError, distribution
 
+from pyspark import SparkConf, SparkContext
 from pyspark.sql import SparkSession
 
 from paimon_core.errors import UnsupportedFeatureError
@@ -16,6 +17,7 @@ from paimon_sql.spark.new_sessions import install_new_sessions
 from paimon_sql.spark.parser_bridge import install_parser
 from paimon_sql.spark.path_tables import install_path_tables
 from paimon_sql.spark.raised_errors import install_raised_errors
+from paimon_sql.spark.redaction import DEFAULT, PATTERN, extended
 from paimon_sql.spark.session_bridge import CATALOG_CLASSES, CATALOG_PREFIX
 from paimon_sql.spark.streams import install_streams
 from paimon_sql.spark.writers import install_writers
@@ -30,14 +32,14 @@ def connect(warehouse: str, catalog: str = "paimon", metastore: str = "filesyste
     """
     spark_settings = {k: v for k, v in options.items() if k.startswith("spark.")}
     catalog_options = {_dashed(k): v for k, v in options.items() if k not in spark_settings}
-    spark = SparkSession.getActiveSession() or _start(spark_settings)
+    prefix, given = CATALOG_PREFIX + catalog, {"warehouse": warehouse, "metastore": metastore, **catalog_options}
+    catalog_settings = {prefix: CATALOG_CLASSES[0]} | {f"{prefix}.{key}": str(value) for key, value in given.items()}
+    spark = SparkSession.getActiveSession() or _start(spark_settings, catalog_settings)
     for key, value in spark_settings.items():
         if spark.conf.get(key, None) != value and spark.conf.isModifiable(key):
             spark.conf.set(key, value)
-    prefix = CATALOG_PREFIX + catalog
-    spark.conf.set(prefix, CATALOG_CLASSES[0])
-    for key, value in {"warehouse": warehouse, "metastore": metastore, **catalog_options}.items():
-        spark.conf.set(f"{prefix}.{key}", str(value))
+    for key, value in catalog_settings.items():
+        spark.conf.set(key, value)
     install(spark)
     spark.sql(f"USE `{catalog}`.`default`")
     return spark
@@ -68,11 +70,15 @@ def install(spark: SparkSession) -> SparkSession:
     return spark
 
 
-def _start(settings: dict[str, str]) -> SparkSession:
+def _start(settings: dict[str, str], catalog: dict[str, str]) -> SparkSession:
+    """A new session. The context knows the catalog's settings from its start, as Spark redacts no others in its event
+    log; the JVM is there before them, as what it starts with stands on its command line."""
     find_java()
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    SparkContext._ensure_initialized(conf=SparkConf().setAll(list(settings.items())))
+    pattern = settings.get(PATTERN) or str(SparkConf().get(PATTERN, DEFAULT))
     builder = SparkSession.builder.appName("paimon-sql")
-    for key, value in settings.items():
+    for key, value in {**settings, **catalog, PATTERN: extended(pattern)}.items():
         builder = builder.config(key, value)
     return builder.getOrCreate()
 

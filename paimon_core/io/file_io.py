@@ -28,6 +28,7 @@ from pyarrow import NativeFile
 from pyarrow.fs import FileSystem
 
 from paimon_core.errors import CorruptFileError, StorageError, StorageRefusedError
+from paimon_core.secrets import without_secrets
 
 MOST_HINT = 2**10  # bytes of a file that holds a number
 MOST_TEXT = 2**26  # of one that holds JSON
@@ -153,7 +154,7 @@ def storage_error(action: str, path: str, cause: str, code: int | None = None) -
     """The error of a storage call: what was tried, on which path, why it failed, what to do."""
     advice = _ADVICE.get(code or 0, "check that the storage is up and reachable, then run the statement again")
     kind = StorageRefusedError if code in _REFUSALS else StorageError
-    return kind(f"Cannot {action} {path}: {cause}; {advice}.")
+    return kind(without_secrets(f"Cannot {action} {path}: {cause}; {advice}."))
 
 
 def too_large(path: str, most: int) -> CorruptFileError:

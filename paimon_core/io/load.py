@@ -11,6 +11,7 @@ from paimon_core.errors import InvalidOptionError
 from paimon_core.io.file_io import FileIO
 from paimon_core.io.fsspec import FsspecFileIO, url_options
 from paimon_core.io.local import LocalFileIO
+from paimon_core.secrets import is_secret, without_secrets
 
 _URI = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://(.*)", re.DOTALL)
 _FILE_URI = re.compile(r"file:(?://(?P<host>[^/]*)(?=/))?(?P<path>/(?!/).*)", re.IGNORECASE | re.DOTALL)
@@ -51,6 +52,25 @@ def load_file_io(uri: str, options: Mapping[str, str]) -> FileIO:
     return FsspecFileIO(scheme, {**url_options(location), **_client_options(scheme, options)})
 
 
+def check_no_secrets(table: str, options: Mapping[str, str]) -> None:
+    """Raises `InvalidOptionError` where options of a table are secrets of a storage: its schema is a file that all who
+    read the table can read."""
+    if found := sorted(k for k in options if is_storage_option(k) and is_secret(k)):
+        raise InvalidOptionError(
+            f"Table {table} cannot have the option {found[0]!r}: a table's options are in a file that everyone reads "
+            f"who reads the table. Give it to the catalog, as spark.sql.catalog.NAME.{found[0]}."
+        )
+
+
+def check_location(uri: str) -> None:
+    """Raises `InvalidOptionError` for a location that holds a secret: it is shown wherever its tables are."""
+    if without_secrets(uri) != uri:
+        raise InvalidOptionError(
+            f"The location {without_secrets(uri)} holds a user and a password, or a key in its query part: pass "
+            "them as catalog options."
+        )
+
+
 def is_storage_option(key: str) -> bool:
     """Whether an option tells how to reach a storage: it belongs to a catalog, and may be a secret."""
     return key.lower().startswith((_PASSTHROUGH, *(p for prefixes in _PREFIXES.values() for p in prefixes)))
@@ -67,15 +87,21 @@ def normalize(uri: str) -> str:
         raise InvalidOptionError("The location holds a user and a password: pass them as catalog options.")
     if match := _FILE_URI.fullmatch(uri):
         if match["host"] not in (None, "", "localhost"):
-            raise InvalidOptionError(f"Location {uri!r} names the host {match['host']!r}: write it as file:///path.")
+            raise InvalidOptionError(
+                f"Location {without_secrets(uri)!r} names the host {match['host']!r}: write it as file:///path."
+            )
         return _local(match["path"])
     if (match := _URI.fullmatch(uri)) and match[1].lower() != "file":
         scheme, rest = match[1].lower(), match[2].rstrip("/")
         if not rest:
-            raise InvalidOptionError(f"Location {uri!r} names no place: write it as {scheme}://bucket/path.")
+            raise InvalidOptionError(
+                f"Location {without_secrets(uri)!r} names no place: write it as {scheme}://bucket/path."
+            )
         return f"{scheme}://{rest}"
     if re.match(r"[^/]*:/|file:", uri, re.IGNORECASE):
-        raise InvalidOptionError(f"Location {uri!r} is not a URI: write it as scheme://bucket/path or file:///path.")
+        raise InvalidOptionError(
+            f"Location {without_secrets(uri)!r} is not a URI: write it as scheme://bucket/path or file:///path."
+        )
     return _local(uri)
 
 

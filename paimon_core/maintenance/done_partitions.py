@@ -21,6 +21,7 @@ from paimon_core.options import (
     PARTITION_MARK_DONE_URL,
     TableOptions,
 )
+from paimon_core.secrets import without_secrets
 from paimon_core.spec.json_object import decode_json_object
 from paimon_core.spec.paths import escape_path_name
 from paimon_core.store.allowed import MARK_DONE_URLS, Allowed
@@ -87,7 +88,8 @@ def _report(store: TableStore, folder: str) -> None:
             result = decode_json_object(url, response.read(_MOST_BYTES)).get("result")
     except (OSError, ValueError) as e:
         raise StorageError(
-            f"Partition {folder} of table {store.name} could not be reported: {type(e).__name__}: {e}. Check "
+            f"Partition {folder} of table {store.name} could not be reported: {type(e).__name__}: "
+            f"{without_secrets(str(e))}. Check "
             f"'{PARTITION_MARK_DONE_URL.key}', then mark it again."
         ) from e
     if str(result).upper() != "SUCCESS":

@@ -36,7 +36,9 @@ class Allowed:
 
     def takes_path(self, path: str) -> bool:
         """Whether a path, in its one spelling, is one of the locations, or below one."""
-        return any(f"{path}/".startswith(f"{allowed.rstrip('/')}/") for allowed in self.external_paths or ())
+        return ".." not in path.split("/") and any(
+            f"{path}/".startswith(f"{allowed.rstrip('/')}/") for allowed in self.external_paths or ()
+        )
 
     def takes_url(self, url: str) -> bool:
         """Whether an address is one of those allowed, or below one: same scheme, host and port."""

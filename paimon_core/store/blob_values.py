@@ -10,12 +10,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from paimon_core.errors import InvalidDataError
+from paimon_core.errors import InvalidDataError, NotAllowedError
 from paimon_core.formats.columns import byte_lengths, stored_bytes, validity
 from paimon_core.io.file_io import FileIO
 from paimon_core.io.load import load_file_io, normalize
 from paimon_core.io.ranges import read_ranges
+from paimon_core.secrets import without_secrets
 from paimon_core.spec.blob_descriptor import DESCRIPTOR_HEADS, TAIL_SIZE, BlobDescriptor
+from paimon_core.store.allowed import EXTERNAL_PATHS, Allowed
 from paimon_core.store.table_store import TableStore
 
 _UNKNOWN_SIZE = 4 * 2**20  # bytes a value is taken for that reaches to the end of its file
@@ -30,12 +32,13 @@ class DescribedBlobs:
     own: FileIO
     root: str
     options: Mapping[str, str]
+    allowed: Allowed
 
     @staticmethod
     def of(store: TableStore) -> DescribedBlobs:
         values = store.options.values
         given = {key.removeprefix(_PREFIX): value for key, value in values.items() if key.startswith(_PREFIX)}
-        return DescribedBlobs(store.io, store.root, given)
+        return DescribedBlobs(store.io, store.root, given, store.allowed)
 
     def sizes(self, values: pa.Array) -> NDArray[np.int64]:
         """The bytes that each value stands for, as far as descriptors say them; shape (rows,)."""
@@ -74,14 +77,25 @@ class DescribedBlobs:
 
     def _read(self, uri: str, starts: NDArray[np.int64], lengths: NDArray[np.int64]) -> pa.Array:
         path = normalize(uri)
+        self._check_allowed(path)
         try:
             return read_ranges(self._storage(path), path, starts, lengths)
         except FileNotFoundError as e:
             raise InvalidDataError(
-                f"A blob descriptor names {path}, and there is no such file. Bring it back, or leave the row out."
+                f"A blob descriptor names {without_secrets(path)}, and there is no such file. Bring it back, or leave "
+                "the row out."
             ) from e
         except EOFError as e:
             raise InvalidDataError(f"A blob descriptor names {e}.") from e
+
+    def _check_allowed(self, path: str) -> None:
+        is_own = f"{path}/".startswith(f"{self.root}/") and ".." not in path.split("/")
+        if self.allowed.external_paths is None or is_own or self.allowed.takes_path(path):
+            return
+        raise NotAllowedError(
+            f"A blob descriptor names {without_secrets(path)}, which is in none of the locations that the catalog's "
+            f"option '{EXTERNAL_PATHS}' names: add its location there, or leave the row out."
+        )
 
     def _storage(self, path: str) -> FileIO:
         same = path.partition("://")[:2] == self.root.partition("://")[:2] if "://" in path else "://" not in self.root

@@ -23,6 +23,7 @@ import pyarrow.compute as pc
 from paimon_core.errors import CorruptFileError, InvalidDataError, NotAllowedError, StorageError
 from paimon_core.formats.entry_columns import EntryColumns
 from paimon_core.options import DATA_FILE_DIRECTORY, DATA_FILE_EXTERNAL_PATHS, GLOBAL_INDEX_EXTERNAL_PATH, TableOptions
+from paimon_core.secrets import without_secrets
 from paimon_core.spec.index_manifest import IndexManifestEntry
 from paimon_core.spec.paths import bucket_folder, escape_path_name, plain_path
 from paimon_core.store.allowed import EXTERNAL_PATHS
@@ -204,8 +205,8 @@ class _Places:
 
     def _refused(self, place: str, why: str) -> NotAllowedError:
         return NotAllowedError(
-            f"Table {self.store.name} cannot have files in {place}: it {why}. Who trusts the table with it sets the "
-            f"catalog's option '{EXTERNAL_PATHS}' to the locations that files of its tables may lie in."
+            f"Table {self.store.name} cannot have files in {without_secrets(place)}: it {why}. Who trusts the table "
+            f"with it sets the catalog's option '{EXTERNAL_PATHS}' to the locations that files of tables may lie in."
         )
 
 

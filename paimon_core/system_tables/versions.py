@@ -9,6 +9,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from paimon_core.secrets import redacted
 from paimon_core.store.schemas import list_schemas
 from paimon_core.store.snapshots import list_snapshots
 from paimon_core.store.table_store import TableStore
@@ -85,12 +86,17 @@ def snapshots(store: TableStore, zone: tzinfo | None) -> Iterator[Row]:
 
 def schemas(store: TableStore, zone: tzinfo | None) -> Iterator[Row]:
     for s in list_schemas(store):
-        parts = ([f.json() for f in s.fields], list(s.partition_keys), list(s.primary_keys), in_hash_order(s.options))
+        parts = (
+            [f.json() for f in s.fields],
+            list(s.partition_keys),
+            list(s.primary_keys),
+            in_hash_order(redacted(s.options)),
+        )
         yield (s.id, *map(_flat_json, parts), s.comment, local_time(s.time_millis, zone))
 
 
 def options(store: TableStore, zone: tzinfo | None) -> Iterator[Row]:
-    yield from store.schema.options.items()
+    yield from redacted(store.schema.options).items()
 
 
 def tags(store: TableStore, zone: tzinfo | None) -> Iterator[Row]:

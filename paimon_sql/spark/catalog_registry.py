@@ -29,6 +29,7 @@ from paimon_sql.spark.evolved_table import evolved_table, relation
 from paimon_sql.spark.insert_columns import by_position, fills_rows
 from paimon_sql.spark.jvm import Jvm, class_name, option_map, with_elements
 from paimon_sql.spark.path_catalog import PATHS, SparkPathCatalog
+from paimon_sql.spark.redaction import redact
 from paimon_sql.spark.row_level_statement import RowLevelStatement
 from paimon_sql.spark.schema_evolution import INSERT, NESTED_COERCION, asking_for_evolution, schema_changes
 from paimon_sql.spark.session_bridge import (
@@ -95,6 +96,7 @@ class CatalogRegistry:
         if configured == self.seen:
             return {}
         self.seen = configured
+        redact(self.jvm, self.session, configured)
         if self.bridge.conf(CATALOG_PREFIX + SESSION_CATALOG, "") in GENERIC_CLASSES:
             self._keep_session_catalog()
         return {

@@ -168,8 +168,12 @@ class Jvm:
 
     def fork_workers_from(self, module: str) -> None:
         """Have this machine's Python workers forked from a module's process, unless the user has set one."""
-        settings = self.context._jsc.sc().conf()
-        settings.setIfMissing("spark.python.daemon.module", module)
+        self.context_settings.setIfMissing("spark.python.daemon.module", module)
+
+    @property
+    def context_settings(self) -> JavaObject:
+        """The settings of the context, those in force: `getConf` gives copies."""
+        return self.context._jsc.sc().conf()
 
     def python_function(self) -> JavaObject:
         """An empty Python function: says which interpreter, files and environment executors use."""

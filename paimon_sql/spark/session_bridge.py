@@ -12,6 +12,7 @@ from py4j.java_gateway import JavaObject
 from pyspark.serializers import CloudPickleSerializer
 from pyspark.sql.types import StructType
 
+from paimon_core.secrets import REDACTED
 from paimon_sql.catalog.identifier import Identifier
 from paimon_sql.spark.jvm import PYTHON_SOURCE, Jvm, python_map
 
@@ -57,10 +58,11 @@ class SessionBridge:
         return str(self._all_settings.toString())
 
     def settings(self, prefix: str) -> dict[str, str]:
-        """The session's settings below a prefix, without it."""
+        """The session's settings below a prefix, without it; not those of which the context knows the names alone."""
         if prefix not in self.settings_text():
             return {}
-        return {k[len(prefix) :]: v for k, v in python_map(self._all_settings).items() if k.startswith(prefix)}
+        found = python_map(self._all_settings).items()
+        return {k[len(prefix) :]: v for k, v in found if k.startswith(prefix) and v != REDACTED}
 
     def catalog_options(self, name: str) -> dict[str, str] | None:
         """The options of a catalog of ours that is configured in this session, None where there is none."""

@@ -17,8 +17,10 @@ from paimon_core.formats.record_files import encode_avro
 from paimon_core.maintenance.orphans import remove_orphans
 from paimon_core.maintenance.release import delete_files
 from paimon_core.maintenance.snapshot_expiry import Retention, expire_snapshots
+from paimon_core.spec.blob_descriptor import BlobDescriptor
 from paimon_core.spec.manifest import ENTRY_VERSION, MANIFEST_ENTRY, ManifestEntry
 from paimon_core.store.allowed import EXTERNAL_PATHS, MARK_DONE_URLS, Allowed
+from paimon_core.store.blob_values import DescribedBlobs
 from paimon_core.store.branches import branch_schema
 from paimon_core.store.manifests import data_manifests, live_files, read_manifest
 from paimon_core.store.schema_changes import SetOption
@@ -252,3 +254,25 @@ def test_reports_are_refused_where_they_are_defined(tmp_path: Path) -> None:
         load_catalog({"warehouse": str(tmp_path)}).alter_table(T, changes)
     assert open_table(str(tmp_path)).schema == table.schema
     load_catalog({"warehouse": str(tmp_path), MARK_DONE_URLS: "http://hook"}).alter_table(T, changes)
+
+
+def test_files_that_blobs_name(tmp_path: Path) -> None:
+    store = create_table(str(tmp_path / "wh")).store
+    places = [Path(store.root, "f"), tmp_path / "ext" / "f", tmp_path / "other" / "f"]
+    for place in places:
+        place.parent.mkdir(exist_ok=True)
+        place.write_bytes(b"bytes")
+
+    def found(allowed: Allowed) -> list[bool]:
+        blobs, results = DescribedBlobs.of(replace(store, allowed=allowed)), []
+        for place in places:
+            try:
+                results.append(blobs.read(BlobDescriptor(f"file:{place}")) == b"bytes")
+            except NotAllowedError as error:
+                assert str(place) in str(error) and EXTERNAL_PATHS in str(error)
+                results.append(False)
+        return results
+
+    assert found(Allowed()) == [True, True, True]
+    assert found(Allowed.of({EXTERNAL_PATHS: ""})) == [True, False, False]
+    assert found(Allowed.of({EXTERNAL_PATHS: f"{tmp_path}/ext"})) == [True, True, False]

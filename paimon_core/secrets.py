@@ -1,0 +1,38 @@
+"""Which options and which parts of a location are secrets, and how either is shown without them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+SECRET_NAMES = (
+    r"secret|passw|passphrase|token|credential|signature|connection[._-]?string|"
+    r"(?:access|account|api|private|shared)[._-]?key|fsspec\.(?:key|sas)$|(?:^|[._-])sas(?:[._-]|$)"
+)
+REDACTED = "*********(redacted)"  # as Spark writes it
+_NAME = re.compile(SECRET_NAMES, re.IGNORECASE)
+_USER = re.compile(r"(?<=://)[^/?#@\s]*:[^/?#@\s]*(?=@)")
+_PARAMETER = re.compile(r"([?&;])([^=&;?#\s]+)=([^&;#\s]*)")
+_SHORT_NAMES = frozenset(("sig", "key", "sas", "auth", "code"))  # of parameters
+
+
+def is_secret(name: str) -> bool:
+    """Whether an option of this name holds a secret."""
+    return _NAME.search(name) is not None
+
+
+def redacted(options: Mapping[str, str]) -> dict[str, str]:
+    """Options as they may be shown."""
+    return {k: REDACTED if is_secret(k) else without_secrets(v) for k, v in options.items()}
+
+
+def without_secrets(text: str) -> str:
+    """A text in which locations have neither passwords nor secrets in their query part."""
+    if "://" not in text:
+        return text
+    return _PARAMETER.sub(_shown, _USER.sub("***", text))
+
+
+def _shown(match: re.Match[str]) -> str:
+    mark, name, value = match.groups()
+    return f"{mark}{name}={'***' if is_secret(name) or name.lower() in _SHORT_NAMES else value}"

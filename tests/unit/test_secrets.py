@@ -1,0 +1,55 @@
+"""What is a secret, and how locations are shown without theirs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from paimon_core.errors import CorruptFileError, InvalidOptionError
+from paimon_core.io.file_io import storage_error
+from paimon_core.secrets import REDACTED, is_secret, redacted, without_secrets
+from paimon_sql.catalog.load import load_catalog
+from paimon_sql.catalog.paths import PathIdentifier
+
+NAMES = (
+    "s3.secret-key s3.access-key fs.s3a.access.key fs.oss.accessKeySecret fs.oss.accessKeyId s3.session-token "
+    "fsspec.key fsspec.sas_token fsspec.account_key fsspec.connection_string jdbc.password fsspec.passphrase"
+)
+
+
+@pytest.mark.parametrize("name", NAMES.split())
+def test_secret_names(name: str) -> None:
+    assert is_secret(name) and redacted({name: "x"}) == {name: REDACTED}
+
+
+@pytest.mark.parametrize(
+    "name", ("primary-key", "bucket-key", "s3.endpoint", "fsspec.keys_only", "fields.k.aggregate-function", "sasl")
+)
+def test_other_names(name: str) -> None:
+    assert not is_secret(name) and redacted({name: "a?b=c"}) == {name: "a?b=c"}
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("s3://bucket/a?x=1", "s3://bucket/a?x=1"),
+        ("https://u:SEEN@h/p", "https://***@h/p"),
+        ("abfss://container@account/wh", "abfss://container@account/wh"),
+        ("https://h/p?sv=1&sig=SEEN&x=2", "https://h/p?sv=1&sig=***&x=2"),
+        ("s3://b/w?X-Amz-Signature=SEEN", "s3://b/w?X-Amz-Signature=***"),
+        ("Cannot read s3://b/w?token=SEEN;key=SEEN: no", "Cannot read s3://b/w?token=***;key=*** no"),
+    ],
+)
+def test_locations(text: str, shown: str) -> None:
+    assert without_secrets(text) == shown
+
+
+def test_errors_and_catalogs_show_none(tmp_path: Path) -> None:
+    place = "s3://bucket/wh?access_token=SEEN"
+    assert "SEEN" not in str(storage_error("read", place, "no")) + str(CorruptFileError(place, "it is"))
+    for location in (place, "https://u:SEEN@h/wh"):
+        for use in (lambda at: load_catalog({"warehouse": at}), PathIdentifier.at):
+            with pytest.raises(InvalidOptionError, match="holds") as caught:
+                use(location)
+            assert "SEEN" not in str(caught.value)
