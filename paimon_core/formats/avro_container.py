@@ -17,6 +17,7 @@ import json
 import lzma
 import os
 import struct
+import sys
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -26,6 +27,11 @@ import fastavro
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
+
+if sys.version_info >= (3, 14):
+    from compression import zstd
+else:
+    from backports import zstd
 
 MAGIC = b"Obj\x01"
 SYNC_SIZE = 16
@@ -129,7 +135,7 @@ def recoded(data: bytes, codec: str) -> bytes:
     reader, sink = ContainerReader(io.BytesIO(data)), io.BytesIO()
     if reader.codec == codec:
         return data
-    writer = ContainerWriter(sink, reader.schema, codec, 1)
+    writer = ContainerWriter(sink, reader.schema, codec, zstd.COMPRESSION_LEVEL_DEFAULT)
     for count, content in reader.bounded():
         writer.write(count, content)
     return sink.getvalue()
@@ -149,7 +155,12 @@ def compress(codec: str, level: int, content: bytes) -> bytes:
         case "snappy":
             return bytes(pa.compress(content, "snappy", asbytes=True)) + struct.pack(">I", zlib.crc32(content))
         case "zstandard":
-            return bytes(pa.Codec("zstd", level).compress(content, asbytes=True))
+            # a frame without a checksum may unpack to other bytes where one of it was changed
+            wanted: dict[int, int] = {
+                zstd.CompressionParameter.compression_level: level,
+                zstd.CompressionParameter.checksum_flag: 1,
+            }
+            return zstd.compress(content, options=wanted)
         case "bzip2":
             return bz2.compress(content)
         case "xz":

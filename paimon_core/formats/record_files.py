@@ -40,7 +40,8 @@ from paimon_core.spec.types import (
 
 _VERSION = DataField(id=-1, name="_VERSION", type=INT.with_nullable(False))
 _PLAIN: Mapping[str, DataType] = MappingProxyType({"string": STRING, "int": INT, "long": BIGINT, "bytes": BYTES})
-SNAPPY = "snappy"  # which fastavro knows with a package of its own only
+# fastavro knows snappy with a package of its own only, and gives frames of zstandard no checksum
+_RECODED = ("snappy", "zstandard")
 COLUMNAR = (b"PAR1", b"ORC")  # what files of columns begin with
 _AVRO_CODECS = {"zstd": "zstandard", "snappy": "snappy", "deflate": "deflate", "none": "null", "null": "null"}
 _CODECS: Mapping[str, Mapping[str, str]] = MappingProxyType(
@@ -84,7 +85,7 @@ def encode_columns(record: Record, version: int, values: Iterable[Any], form: st
 def encode_avro(record: Record, version: int, values: Iterable[Any], codec: str) -> bytes:
     """An Avro file of the values. Raises as `encode_columns` does."""
     coded = _codec("avro", codec)
-    if coded != SNAPPY:
+    if coded not in _RECODED:
         return encode_records(record, version, values, coded)
     return recoded(encode_records(record, version, values, "null"), coded)
 
