@@ -34,6 +34,7 @@ _NUL = "\0"  # in no path
 _NUMBERS = {pa.timestamp("us").id: pa.int64(), pa.date32().id: pa.int32()}  # as Spark's rows hold them
 _PICKLED_ROWS = 1_000
 _KEPT = 256  # values kept per kind: Spark asks for the same ones in every statement, and never changes them
+_KEPT_STATISTICS = 16  # asked for several times in a statement, and others after the next commit
 
 
 class Jvm:
@@ -53,7 +54,7 @@ class Jvm:
         self._array_of = lru_cache(_KEPT)(self._make_array)
         self._set_of = lru_cache(_KEPT)(self.string_set)
         self._constants_of = lru_cache(_KEPT)(self._make_constants)
-        self._statistics_of = lru_cache(_KEPT)(self._make_statistics)
+        self._statistics_of = lru_cache(_KEPT_STATISTICS)(self._make_statistics)
 
     def java_class(self, name: str) -> Any:
         """A Java class by its full name (`$` before nested ones): call it to construct, or use its static members."""
