@@ -41,8 +41,8 @@ class FarIO(LocalFileIO):
     latency = 0.0
 
     @contextmanager
-    def turn(self, path: str) -> Iterator[None]:
-        yield
+    def turn(self, path: str) -> Iterator[bool]:
+        yield False
 
     def read_bytes(self, path: str, most: int = MOST_TEXT) -> bytes:
         time.sleep(self.latency)

@@ -8,6 +8,7 @@ from typing import Any
 from paimon_core.commit.draft import CommitInfo
 from paimon_core.errors import InvalidNameError, InvalidOptionError
 from paimon_core.maintenance import branches as core
+from paimon_core.maintenance.fast_forward import fast_forward as forward
 from paimon_core.spec.snapshot import Operation
 from paimon_core.store.branches import MAIN_BRANCH, branch_names, open_branch
 from paimon_core.table import Table
@@ -62,7 +63,7 @@ def fast_forward(context: ProcedureContext, table: str, branch: str) -> Rows:
 
     The result is true.
     """
-    core.fast_forward(_table(context, table).store, branch)
+    forward(_table(context, table).store, branch)
     return [(True,)]
 
 

@@ -26,6 +26,7 @@ from paimon_core.commit.range_conflicts import find_range_conflict
 from paimon_core.commit.retries import RetryLimits, Tries
 from paimon_core.commit.row_ids import grouped, number_rows
 from paimon_core.commit.snapshot_times import clock_warning
+from paimon_core.commit.withdraw import withdrawn
 from paimon_core.commit.written_files import WrittenFiles
 from paimon_core.errors import (
     BucketConflictError,
@@ -164,12 +165,12 @@ def _commit_change(store: TableStore, change: Change, info: CommitInfo, publishe
     try:
         for tried in count(1):
             files.check()
-            with store.io.turn(store.root):
+            with store.io.turn(store.root) as alone:
                 started = time.monotonic()
                 landed = find_carried(store, attempts.replaced)
                 if landed is not None:
                     return landed
-                landed = _try(store, change, info, publisher, attempts, merge=tried == 1)
+                landed = _try(store, change, info, publisher, attempts, merge=tried == 1, alone=alone)
             if landed is not None and not is_replaced(store, landed):
                 write_hints(store, landed.id)
                 return landed
@@ -198,10 +199,17 @@ def _commit_change(store: TableStore, change: Change, info: CommitInfo, publishe
 
 
 def _try(
-    store: TableStore, change: Change, info: CommitInfo, publisher: Publisher, attempts: _Attempts, *, merge: bool
+    store: TableStore,
+    change: Change,
+    info: CommitInfo,
+    publisher: Publisher,
+    attempts: _Attempts,
+    *,
+    merge: bool,
+    alone: bool,
 ) -> Snapshot | None:
     """Put the change on the latest snapshot and publish it: the snapshot made, None for a lost race, or where the
-    outcome is unknown and stands in `attempts`."""
+    outcome is unknown and stands in `attempts`. `alone`: nobody can roll back meanwhile."""
     latest = latest_snapshot(store)
     if attempts.open and latest is not None and latest.id >= attempts.open[0].snapshot.id:
         landed = _settle(store, attempts)
@@ -212,7 +220,8 @@ def _try(
     draft = write_draft(store, latest, _delta(store, change, latest), change.kind, info, merge=merge)
     outcome = _publish(store, draft, publisher)
     attempts.open.append(draft)
-    return _settle(store, attempts, outcome)
+    landed = _settle(store, attempts, outcome)
+    return None if landed is not None and not alone and withdrawn(store, latest, landed) else landed
 
 
 def _note_replaced(store: TableStore, attempts: _Attempts, snapshot: Snapshot) -> None:

@@ -87,8 +87,8 @@ class FileIO(Protocol):
     def create_exclusive(self, path: str, data: bytes) -> bool:
         """Create a file that must not exist. False where it exists."""
 
-    def turn(self, path: str) -> AbstractContextManager[None]:
-        """Queue for a folder with the other writers of this machine, for half a minute at most.
+    def turn(self, path: str) -> AbstractContextManager[bool]:
+        """Queue for a folder with the other writers of this machine, for half a minute at most; whether it is ours now.
 
         Spares those that would lose a race their work; promises nothing, and does nothing where there is no queue.
         """

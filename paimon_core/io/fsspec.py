@@ -90,8 +90,8 @@ class FsspecFileIO:
                 )
             return created
 
-    def turn(self, path: str) -> AbstractContextManager[None]:
-        return nullcontext()
+    def turn(self, path: str) -> AbstractContextManager[bool]:
+        return nullcontext(False)
 
     def exists(self, path: str) -> bool:
         with self._errors("look up", path), suppress(FileNotFoundError, NotADirectoryError):

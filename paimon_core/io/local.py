@@ -71,10 +71,10 @@ class LocalFileIO:
             return created
 
     @contextmanager
-    def turn(self, path: str) -> Iterator[None]:
+    def turn(self, path: str) -> Iterator[bool]:
         descriptor = _queue(path)
         try:
-            yield
+            yield descriptor is not None
         finally:
             if descriptor is not None:
                 fcntl.flock(descriptor, fcntl.LOCK_UN)  # a forked child may keep the descriptor open

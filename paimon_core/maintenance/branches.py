@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from paimon_core.commit.publish import create_new
 from paimon_core.errors import (
     BranchExistsError,
     InvalidDataError,
@@ -23,7 +22,7 @@ from paimon_core.options import DATA_EVOLUTION, ROW_TRACKING
 from paimon_core.spec.manifest import ManifestEntry
 from paimon_core.spec.message import CommitMessage
 from paimon_core.spec.paths import check_name
-from paimon_core.spec.schema import TableSchema, encode_schema
+from paimon_core.spec.schema import encode_schema
 from paimon_core.spec.snapshot import CommitKind, Snapshot, encode_snapshot
 from paimon_core.spec.tag import Tag, encode_tag
 from paimon_core.store.branches import MAIN_BRANCH, branch_names, branch_schema, of_main, open_branch
@@ -31,7 +30,7 @@ from paimon_core.store.manifests import live_files
 from paimon_core.store.schemas import list_schemas, schema_ids
 from paimon_core.store.snapshots import latest_snapshot, list_snapshots, reset_hints
 from paimon_core.store.table_store import TableStore
-from paimon_core.store.tags import list_tags, read_tag, require_tag
+from paimon_core.store.tags import read_tag, require_tag
 
 
 def check_branch_name(name: str) -> str:
@@ -63,9 +62,11 @@ def create_branch(store: TableStore, name: str, tag: str | None = None) -> None:
         if start is not None:
             _start_at(branch, start)
         _publish(store, branch, store.schema.id if start is None else start.snapshot.schema_id)
-        if start is not None and read_tag(store, start.name) is None:  # its files may be deleted: it kept them
+        if start is not None and read_tag(store, start.name) != start:  # its files may be deleted: it kept them
             branch.delete_dir(branch.paths.version_root)
-            raise TagNotFoundError(f"Tag {tag!r} of table {store.name} was deleted meanwhile; no branch was made.")
+            raise TagNotFoundError(
+                f"Tag {tag!r} of table {store.name} was deleted or replaced meanwhile; no branch was made."
+            )
 
 
 def _start_at(branch: TableStore, tag: Tag) -> None:
@@ -96,14 +97,15 @@ def delete_branch(store: TableStore, name: str) -> None:
             f"Branch {name!r} cannot be deleted: table {of_main(store)} reads it where it has no rows of its own. "
             "Unset 'scan.fallback-branch' first."
         )
-    _remove(branch)
+    with store.io.turn(store.root):
+        _remove(branch)
 
 
 def _remove(branch: TableStore) -> None:
     def remove() -> None:
         for number in sorted(schema_ids(branch.io, branch.paths.version_root)):
             branch.delete(branch.paths.schema(number))
-        cut_history(branch, 0)
+        cut_history(branch, None)
         branch.delete_dir(branch.paths.version_root)
 
     release(versions_of(branch), remove)
@@ -114,45 +116,8 @@ def rename_branch(store: TableStore, name: str, target: str) -> None:
     branch = open_branch(store, check_branch_name(name))
     if check_branch_name(target) in branch_names(store):
         raise BranchExistsError(f"Branch {target!r} of table {of_main(store)} already exists: choose another name.")
-    store.io.rename_dir(branch.paths.version_root, replace(branch, branch=target).paths.version_root)
-
-
-def fast_forward(store: TableStore, name: str) -> None:
-    """Let the table be what a branch is: its history from the branch's first snapshot on is the branch's.
-
-    The branch stays. Raises `BranchNotFoundError`, `SnapshotNotFoundError` where it has no snapshot.
-    """
-    branch, main = open_branch(store, check_branch_name(name)), open_branch(store, MAIN_BRANCH)
     with store.io.turn(store.root):
-        snapshots = list_snapshots(branch)
-        if not snapshots:
-            raise SnapshotNotFoundError(f"Branch {branch.name} cannot be the table: it has no snapshot yet.")
-        same = 0
-        for ours, theirs in zip(snapshots, [s for s in list_snapshots(main) if s.id >= snapshots[0].id], strict=False):
-            if ours != theirs:
-                break
-            same += 1
-        _replace_schemas(main, list_schemas(branch), snapshots[0].schema_id)
-        tags = list_tags(branch)
-        first = snapshots[max(0, same - 1)]  # the table is never without a snapshot
-        create_new(main.io, main.paths.snapshot(first.id), encode_snapshot(first))
-        cut_history(main, first.id, tags)
-        for snapshot in snapshots[same:]:
-            main.io.write_bytes(main.paths.snapshot(snapshot.id), encode_snapshot(snapshot))
-        for tag in tags:
-            main.io.write_bytes(main.paths.tag(tag.name), encode_tag(tag))
-        create_new(main.io, main.paths.snapshot(first.id), encode_snapshot(first))  # expiry elsewhere may have taken it
-        earliest = list_snapshots(main)[0].id
-        reset_hints(main, earliest, snapshots[-1].id)
-        last = max(schema_ids(branch.io, branch.paths.version_root))
-        for number in (n for n in schema_ids(main.io, main.paths.version_root) if n > last):
-            main.delete(main.paths.schema(number))
-
-
-def _replace_schemas(main: TableStore, schemas: list[TableSchema], first: int) -> None:
-    """The branch's schemas in the place of the table's; one version is there at any moment."""
-    for schema in (s for s in schemas if s.id >= first or branch_schema(main, "") is None):
-        main.io.write_bytes(main.paths.schema(schema.id), encode_schema(schema))
+        store.io.rename_dir(branch.paths.version_root, replace(branch, branch=target).paths.version_root)
 
 
 def files_to_merge(source: TableStore, target: TableStore) -> list[CommitMessage]:

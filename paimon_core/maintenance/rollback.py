@@ -1,7 +1,8 @@
 """Rollback: the table is as it was at a snapshot or tag; later snapshots, changelogs and tags are gone.
 
 Their data files stay: a commit in flight may be based on them, and `remove_orphan_files` deletes them when they are
-old. Tags go first and snapshots from the latest downwards, so that what is there is a history at any moment.
+old. Snapshots go from the latest downwards, so that what is there is a history at any moment, and tags behind them, so
+that none is left that was made meanwhile.
 """
 
 from __future__ import annotations
@@ -9,12 +10,13 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from paimon_core.commit.publish import create_new
-from paimon_core.errors import SnapshotNotFoundError
+from paimon_core.errors import CommitConflictError, SnapshotNotFoundError
 from paimon_core.spec.snapshot import Snapshot, encode_snapshot
 from paimon_core.spec.tag import Tag
 from paimon_core.store.changelogs import changelog_ids, reset_changelog_hints
 from paimon_core.store.snapshots import (
     describe_snapshots,
+    find_snapshot,
     latest_snapshot,
     list_snapshots,
     read_snapshot,
@@ -23,6 +25,8 @@ from paimon_core.store.snapshots import (
 )
 from paimon_core.store.table_store import TableStore
 from paimon_core.store.tags import list_tags, require_tag
+
+_LOOKS = 20
 
 
 def roll_back(store: TableStore, *, snapshot_id: int | None = None, tag: str | None = None) -> tuple[int, int]:
@@ -36,7 +40,7 @@ def roll_back(store: TableStore, *, snapshot_id: int | None = None, tag: str | N
             raise SnapshotNotFoundError(f"Table {store.name} cannot be rolled back: it has no snapshots yet.")
         target = _target(store, snapshot_id, tag)
         _bring_back(store, target)
-        cut_history(store, target.id)
+        cut_history(store, target)
         return latest.id, target.id
 
 
@@ -54,22 +58,56 @@ def _bring_back(store: TableStore, target: Snapshot) -> None:
         )
 
 
-def cut_history(store: TableStore, last: int, kept_tags: Collection[Tag] = ()) -> None:
-    """Remove every version after snapshot `last`, but the tags that stay."""
-    for tag in list_tags(store):
-        if tag.snapshot.id > last and tag not in kept_tags:
-            store.delete(store.paths.tag(tag.name))
-    changelogs = [number for number in changelog_ids(store) if number > last]
-    for number in reversed(changelogs):
-        store.delete(store.paths.changelog(number))
-    if changelogs:
-        reset_changelog_hints(store)
+def cut_history(store: TableStore, last: Snapshot | None, kept_tags: Collection[Tag] = ()) -> None:
+    """Remove every version after snapshot `last` (None: all), but the tags that stay.
+
+    Raises `SnapshotNotFoundError` where that expired meanwhile: the snapshots are as they were then.
+    """
+    number = 0 if last is None else last.id
     ids = snapshot_ids(store)
     if ids:
-        reset_hints(store, ids[0], last)
-    for number in reversed(ids):
-        if number > last:
+        reset_hints(store, ids[0], number)
+    _cut_snapshots(store, last)
+    changelogs = [n for n in changelog_ids(store) if n > number]
+    for changelog in reversed(changelogs):
+        store.delete(store.paths.changelog(changelog))
+    if changelogs:
+        reset_changelog_hints(store)
+    for tag in list_tags(store):  # behind the snapshots: who makes a tag looks then whether its snapshot is there
+        if tag.snapshot.id > number and tag not in kept_tags:
+            store.delete(store.paths.tag(tag.name))
+
+
+def _cut_snapshots(store: TableStore, last: Snapshot | None) -> None:
+    """From the latest downwards, until there are none: commits may bring some meanwhile."""
+    cut: list[Snapshot] = []
+    for _ in range(_LOOKS):
+        later = [n for n in snapshot_ids(store) if last is None or n > last.id]
+        if not later:
+            return
+        for number in reversed(later):
+            found = find_snapshot(store, number)
             store.delete(store.paths.snapshot(number))
+            cut += [] if found is None else [found]
+            if last is not None and not store.io.exists(store.paths.snapshot(last.id)):
+                _check_subsumed(store, last, cut)
+                return
+    raise CommitConflictError(f"Table {store.name} was not rolled back: commits came all the time. Run it again.")
+
+
+def _check_subsumed(store: TableStore, last: Snapshot, cut: list[Snapshot]) -> None:
+    """Where the snapshot to go back to is no longer there: another rollback may have gone further. Else it expired, and
+    what was cut comes back: who expires looks for later snapshots, which they found."""
+    ids = snapshot_ids(store)
+    if ids and ids[0] < last.id:
+        return
+    for snapshot in reversed(cut):
+        create_new(store.io, store.paths.snapshot(snapshot.id), encode_snapshot(snapshot))
+    if cut:
+        reset_hints(store, ids[0] if ids else cut[-1].id, cut[0].id)
+    raise SnapshotNotFoundError(
+        f"Table {store.name} was not rolled back: snapshot {last.id} expired meanwhile; {describe_snapshots(store)}."
+    )
 
 
 def snapshot_at_watermark(store: TableStore, watermark: int) -> Snapshot:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
+from paimon_core.commit.publish import create_new
 from paimon_core.errors import CommitConflictError, InvalidOptionError
 from paimon_core.maintenance.references import Versions
 from paimon_core.maintenance.release import Delete, release
@@ -20,9 +21,10 @@ from paimon_core.options import (
     SNAPSHOT_TIME_RETAINED,
     TableOptions,
 )
+from paimon_core.spec.snapshot import Snapshot, encode_snapshot
 from paimon_core.store.changelogs import changelog_ids, list_changelogs, reset_changelog_hints, write_changelog
 from paimon_core.store.consumers import list_consumers
-from paimon_core.store.snapshots import find_snapshot, reset_hints, snapshot_ids
+from paimon_core.store.snapshots import find_snapshot, hinted_latest, reset_hints, snapshot_ids
 from paimon_core.store.table_store import TableStore
 
 _ATTEMPTS = 3
@@ -131,10 +133,23 @@ def _expire(store: TableStore, retention: Retention, now: int, delete: Delete | 
                 reset_changelog_hints(store)
             for snapshot in gone:
                 store.delete(store.paths.snapshot(snapshot.id))
+            _check_any_left(store, gone)
         reset_hints(store, first, ids[-1])
 
     release(Versions(store, gone), remove, delete, oldest=True)
     return len(gone)
+
+
+def _check_any_left(store: TableStore, removed: Sequence[Snapshot]) -> None:
+    """Bring the latest one back where a rollback to it, elsewhere, has left no other. Raises `CommitConflictError`."""
+    if snapshot_ids(store):
+        return
+    hint = hinted_latest(store)
+    latest = next((s for s in removed if s.id == hint), removed[-1])
+    create_new(store.io, store.paths.snapshot(latest.id), encode_snapshot(latest))
+    raise CommitConflictError(
+        f"Table {store.name} was rolled back to snapshot {latest.id} while that expired; it stays. Run it again."
+    )
 
 
 def expire_changelogs(store: TableStore, retention: Retention, delete: Delete | None = None) -> int:

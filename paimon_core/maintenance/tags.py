@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import uuid
+from collections.abc import Sequence
+from dataclasses import replace
 from datetime import datetime, timedelta
 from functools import partial
 
 from paimon_core.commit.publish import create_new
-from paimon_core.errors import SnapshotNotFoundError, TagExistsError
+from paimon_core.errors import SnapshotNotFoundError, TagExistsError, TagNotFoundError
 from paimon_core.maintenance.references import Versions
 from paimon_core.maintenance.release import release
 from paimon_core.maintenance.success_files import write_success_file
@@ -33,14 +35,16 @@ def taggable_snapshot(store: TableStore, snapshot_id: int | None) -> Snapshot:
 
 def create_tag(store: TableStore, name: str, snapshot: Snapshot, retained: timedelta | None = None) -> None:
     """Name a snapshot. Raises `TagExistsError`, `InvalidNameError`, `SnapshotNotFoundError` (it expired meanwhile)."""
-    path = store.paths.tag(check_name("tag", name))
-    if not create_new(store.io, path, encode_tag(_tag(name, snapshot, retained))):
+    path, tag = store.paths.tag(check_name("tag", name)), _tag(name, snapshot, retained)
+    if not create_new(store.io, path, encode_tag(tag)):
         old = require_tag(store, name)
         raise TagExistsError(
             f"Tag {name!r} of table {store.name} already exists, for snapshot {old.snapshot.id}: "
             "delete it, or call replace_tag."
         )
-    _check_kept(store, snapshot, path, name)
+    if not is_kept(store, tag):
+        store.delete(path)
+        raise _expired(store, snapshot)
     _tell(store, name)
 
 
@@ -48,31 +52,49 @@ def replace_tag(
     store: TableStore, name: str, snapshot: Snapshot | None = None, retained: timedelta | None = None
 ) -> None:
     """Let a tag name another snapshot (None: the same), from now on for `retained`. Raises `TagNotFoundError`."""
-    old = require_tag(store, name)
+    old, path = require_tag(store, name), store.paths.tag(name)
     new = _tag(name, snapshot or old.snapshot, retained)
-    _remove(store, old, partial(store.io.write_bytes, store.paths.tag(name), encode_tag(new)))
+    # another tag keeps the files of the new snapshot until this one does: that may expire meanwhile
+    holder = replace(new, name=f"{name}-{uuid.uuid4().hex}")
+    store.io.write_bytes(store.paths.tag(holder.name), encode_tag(holder))
+    if not is_kept(store, holder):
+        store.delete(store.paths.tag(holder.name))
+        raise _expired(store, new.snapshot)
+    release(Versions(store, (old.snapshot,)), partial(store.io.write_bytes, path, encode_tag(new)))
+    store.delete(store.paths.tag(holder.name))
     _tell(store, name)
 
 
 def rename_tag(store: TableStore, name: str, target: str) -> None:
     """Raises `TagNotFoundError`, `TagExistsError`, `InvalidNameError`."""
     old, path = require_tag(store, name), store.paths.tag(check_name("tag", target))
-    data = store.io.read_bytes(store.paths.tag(name))
+    try:
+        data = store.io.read_bytes(store.paths.tag(name))
+    except FileNotFoundError:
+        raise _renamed(store, name) from None
     if not create_new(store.io, path, data):
         raise TagExistsError(f"Tag {target!r} of table {store.name} already exists: choose another name.")
+    if read_tag(store, name) != old:
+        store.delete(path)
+        raise _renamed(store, name)
     store.delete(store.paths.tag(old.name))
     _tell(store, target, instead_of=name)
 
 
 def delete_tags(store: TableStore, names: Sequence[str]) -> list[str]:
     """Remove tags, with the files that nothing else needs; names that are no tags are passed over."""
-    deleted = []
-    for tag in (t for name in names if (t := read_tag(store, name)) is not None):
-        _remove(store, tag, partial(store.delete, store.paths.tag(tag.name)))
-        if store.options[TAG_CREATE_SUCCESS_FILE]:
+    tags = [tag for name in dict.fromkeys(names) if (tag := read_tag(store, name)) is not None]
+
+    def delete() -> None:
+        for tag in tags:
+            store.delete(store.paths.tag(tag.name))
+
+    if tags:
+        release(Versions(store, tuple(t.snapshot for t in tags)), delete)
+    if store.options[TAG_CREATE_SUCCESS_FILE]:
+        for tag in tags:
             store.delete(store.paths.tag_success(tag.name))
-        deleted.append(tag.name)
-    return deleted
+    return [tag.name for tag in tags]
 
 
 def expired_tags(store: TableStore, now: datetime, older_than: datetime | None = None) -> list[str]:
@@ -101,18 +123,21 @@ def _tell(store: TableStore, name: str, instead_of: str | None = None) -> None:
             store.delete(store.paths.tag_success(instead_of))
 
 
-def _check_kept(store: TableStore, snapshot: Snapshot, path: str, name: str) -> None:
-    """Expiry removes a snapshot before it looks for tags: one that is still there now keeps its files."""
-    now = find_snapshot(store, snapshot.id)
-    if now is not None and now.delta_manifest_list == snapshot.delta_manifest_list:
-        return
-    others = (t for t in list_tags(store) if t.name != name)
-    if not any(t.snapshot.delta_manifest_list == snapshot.delta_manifest_list for t in others):
-        store.delete(path)
-        raise SnapshotNotFoundError(
-            f"Snapshot {snapshot.id} of table {store.name} expired while it was tagged; no tag was made."
-        )
+def is_kept(store: TableStore, tag: Tag) -> bool:
+    """Whether a snapshot, or another tag, keeps the files of a tag. Expiry removes a snapshot before it looks for tags:
+    one that is still there now keeps its files."""
+    now = find_snapshot(store, tag.snapshot.id)
+    if now is not None and now.delta_manifest_list == tag.snapshot.delta_manifest_list:
+        return True
+    others = (t for t in list_tags(store) if t.name != tag.name)
+    return any(t.snapshot.delta_manifest_list == tag.snapshot.delta_manifest_list for t in others)
 
 
-def _remove(store: TableStore, tag: Tag, remove: Callable[[], None]) -> None:
-    release(Versions(store, (tag.snapshot,)), remove)
+def _expired(store: TableStore, snapshot: Snapshot) -> SnapshotNotFoundError:
+    return SnapshotNotFoundError(
+        f"Snapshot {snapshot.id} of table {store.name} expired while it was tagged; no tag was made."
+    )
+
+
+def _renamed(store: TableStore, name: str) -> TagNotFoundError:
+    return TagNotFoundError(f"Tag {name!r} of table {store.name} was deleted or replaced while it was renamed.")

@@ -39,6 +39,11 @@ def earliest_snapshot(store: TableStore) -> Snapshot | None:
     return _listed(store, 0)
 
 
+def hinted_latest(store: TableStore) -> int | None:
+    """The number of the version that the hint calls the latest, which it need not be."""
+    return _read_hint(store, store.paths.latest_hint)
+
+
 def read_snapshot(store: TableStore, snapshot_id: int) -> Snapshot:
     """One version by its number. Raises `SnapshotNotFoundError` naming the versions that exist."""
     try:

@@ -20,9 +20,10 @@ import pytest
 from paimon_core.commit.commit import compact_manifests
 from paimon_core.commit.publish import AtomicPublisher
 from paimon_core.errors import PaimonError
-from paimon_core.maintenance.branches import create_branch, delete_branch, fast_forward, rename_branch
+from paimon_core.maintenance.branches import create_branch, delete_branch, rename_branch
 from paimon_core.maintenance.consumers import clear_consumers
 from paimon_core.maintenance.done_partitions import mark_done
+from paimon_core.maintenance.fast_forward import fast_forward
 from paimon_core.maintenance.orphan_job import OrphanSearch
 from paimon_core.maintenance.orphans import remove_orphans
 from paimon_core.maintenance.partitions import drop_partitions

@@ -19,8 +19,8 @@ WRITERS, COMMITS, LATENCY = 8, 6, 0.005  # seconds
 class SlowIO(LocalFileIO):
     """A disk as far away as an object store."""
 
-    def turn(self, path: str) -> AbstractContextManager[None]:
-        return nullcontext()
+    def turn(self, path: str) -> AbstractContextManager[bool]:
+        return nullcontext(False)
 
     def read_bytes(self, path: str, most: int = MOST_TEXT) -> bytes:
         time.sleep(LATENCY)

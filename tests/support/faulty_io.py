@@ -71,7 +71,7 @@ class FaultyIO:
     def create_exclusive(self, path: str, data: bytes) -> bool:
         return self.call(path, lambda: self.inner.create_exclusive(path, data), writes=True)
 
-    def turn(self, path: str) -> AbstractContextManager[None]:
+    def turn(self, path: str) -> AbstractContextManager[bool]:
         return self.inner.turn(path)
 
     def exists(self, path: str) -> bool:

@@ -17,7 +17,8 @@ from typing import Any
 from paimon_core.commit.changes import Overwrite
 from paimon_core.io.file_io import FileIO
 from paimon_core.io.local import LocalFileIO
-from paimon_core.maintenance.branches import branch_exists, create_branch, delete_branch, fast_forward
+from paimon_core.maintenance.branches import branch_exists, create_branch, delete_branch
+from paimon_core.maintenance.fast_forward import fast_forward
 from paimon_core.maintenance.orphans import remove_orphans
 from paimon_core.maintenance.rollback import roll_back
 from paimon_core.maintenance.snapshot_expiry import Retention, expire_changelogs, expire_snapshots

@@ -226,8 +226,8 @@ def test_threads_lose_nothing(tmp_path: Path) -> None:
 class Unqueued(LocalFileIO):
     """A disk whose writers do not take turns."""
 
-    def turn(self, path: str) -> AbstractContextManager[None]:
-        return nullcontext()
+    def turn(self, path: str) -> AbstractContextManager[bool]:
+        return nullcontext(False)
 
 
 @dataclass

@@ -19,10 +19,10 @@ from paimon_core.maintenance import rollback
 from paimon_core.maintenance.branches import (
     create_branch,
     delete_branch,
-    fast_forward,
     files_to_merge,
     rename_branch,
 )
+from paimon_core.maintenance.fast_forward import fast_forward
 from paimon_core.maintenance.rollback import roll_back, snapshot_at_watermark
 from paimon_core.maintenance.tags import create_tag, delete_tags
 from paimon_core.store.branches import branch_names, open_branch

@@ -114,7 +114,7 @@ def test_changelogs_outlive_snapshots_where_they_are_kept_longer(tmp_path: Path)
     history.check()
     for number in (1, 2, 9):
         write_changelog(store, replace(read_snapshot(store, 3), id=number))
-    cut_history(store, 3)
+    cut_history(store, read_snapshot(store, 3))
     assert changelog_ids(store) == [1, 2] and [h.read_text() for h in hints] == ["1", "2"]
 
 

@@ -19,7 +19,8 @@ from paimon_core.commit.commit import compact_manifests
 from paimon_core.commit.publish import AtomicPublisher
 from paimon_core.errors import CommitConflictError, PaimonError, SnapshotNotFoundError
 from paimon_core.io.local import LocalFileIO
-from paimon_core.maintenance.branches import create_branch, delete_branch, fast_forward
+from paimon_core.maintenance.branches import create_branch, delete_branch
+from paimon_core.maintenance.fast_forward import fast_forward
 from paimon_core.maintenance.orphans import DEFAULT_AGE, find_orphans, remove_orphans
 from paimon_core.maintenance.rollback import roll_back
 from paimon_core.maintenance.tags import create_tag, delete_tags, rename_tag

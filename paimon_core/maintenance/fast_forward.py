@@ -1,0 +1,124 @@
+"""Fast forward: the table becomes what one of its branches is.
+
+The branch's snapshots are copied into the table's history. Where writers do not queue, others may delete, expire or
+roll back either meanwhile: it is looked at again behind the copies, and what they cannot stand for goes again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from paimon_core.commit.publish import create_new
+from paimon_core.errors import BranchNotFoundError, CommitConflictError, SnapshotNotFoundError
+from paimon_core.maintenance.branches import check_branch_name
+from paimon_core.maintenance.rollback import cut_history
+from paimon_core.maintenance.tags import is_kept
+from paimon_core.spec.schema import TableSchema, encode_schema
+from paimon_core.spec.snapshot import Snapshot, encode_snapshot
+from paimon_core.spec.tag import Tag, encode_tag
+from paimon_core.store.branches import MAIN_BRANCH, branch_schema, open_branch
+from paimon_core.store.schemas import list_schemas, schema_ids
+from paimon_core.store.snapshots import find_snapshot, list_snapshots, reset_hints, snapshot_ids
+from paimon_core.store.table_store import TableStore
+from paimon_core.store.tags import list_tags, read_tag
+
+_LOOKS = 10
+
+
+@dataclass(frozen=True, slots=True)
+class _History:
+    """What a branch has."""
+
+    snapshots: tuple[Snapshot, ...]
+    tags: tuple[Tag, ...]
+    schemas: tuple[TableSchema, ...]
+
+    @staticmethod
+    def of(store: TableStore) -> _History:
+        """Raises `CommitConflictError` where snapshots come and go all the time."""
+        for _ in range(_LOOKS):
+            ids, snapshots = snapshot_ids(store), list_snapshots(store)
+            if [s.id for s in snapshots] == ids:
+                return _History(tuple(snapshots), tuple(list_tags(store)), tuple(list_schemas(store)))
+        raise CommitConflictError(f"Snapshots of {store.name} come and go all the time. Run the statement again.")
+
+
+def fast_forward(store: TableStore, name: str) -> None:
+    """Let the table be what a branch is: its history from the branch's first snapshot on is the branch's.
+
+    The branch stays. Raises `BranchNotFoundError`, `SnapshotNotFoundError` where it has no snapshot.
+    """
+    branch, main = open_branch(store, check_branch_name(name)), open_branch(store, MAIN_BRANCH)
+    with store.io.turn(store.root):
+        new, old = _History.of(branch), _History.of(main)
+        if not new.snapshots:
+            raise SnapshotNotFoundError(f"Branch {branch.name} cannot be the table: it has no snapshot yet.")
+        same = _common(new.snapshots, old.snapshots)
+        _replace_schemas(main, new.schemas, new.snapshots[0].schema_id)
+        first = new.snapshots[max(0, same - 1)]  # the table is never without a snapshot
+        create_new(main.io, main.paths.snapshot(first.id), encode_snapshot(first))
+        cut_history(main, first, new.tags)
+        for snapshot in new.snapshots[same:]:
+            main.io.write_bytes(main.paths.snapshot(snapshot.id), encode_snapshot(snapshot))
+        if not snapshot_ids(main):
+            create_new(main.io, main.paths.snapshot(first.id), encode_snapshot(first))  # expiry may have taken it
+        _check_source(branch, main, new, old, same)
+        _copy_tags(branch, main, new.tags)
+        ids = snapshot_ids(main)
+        if ids:
+            reset_hints(main, ids[0], ids[-1])
+        last = new.schemas[-1].id
+        for number in (n for n in schema_ids(main.io, main.paths.version_root) if n > last):
+            main.delete(main.paths.schema(number))
+
+
+def _common(ours: Sequence[Snapshot], theirs: Sequence[Snapshot]) -> int:
+    """How many of the first snapshots are those of the other history."""
+    same = 0
+    for one, other in zip(ours, [s for s in theirs if s.id >= ours[0].id], strict=False):
+        if one != other:
+            break
+        same += 1
+    return same
+
+
+def _check_source(branch: TableStore, main: TableStore, new: _History, old: _History, same: int) -> None:
+    """Remove copies that nobody keeps the files of. Raises `BranchNotFoundError`: the table is as it was then."""
+    copies, last = new.snapshots[same:], new.snapshots[-1]
+    if branch_schema(branch, branch.branch) is None or find_snapshot(branch, last.id) != last:
+        for snapshot in reversed(copies):
+            main.delete(main.paths.snapshot(snapshot.id))
+        for snapshot in old.snapshots:
+            create_new(main.io, main.paths.snapshot(snapshot.id), encode_snapshot(snapshot))
+        for tag in old.tags:
+            create_new(main.io, main.paths.tag(tag.name), encode_tag(tag))
+        _replace_schemas(main, old.schemas, 0)
+        if old.snapshots:
+            reset_hints(main, old.snapshots[0].id, old.snapshots[-1].id)
+        raise BranchNotFoundError(
+            f"Branch {branch.name} was deleted, renamed or rolled back meanwhile; the table stays as it is."
+        )
+    known = {s.id for s in old.snapshots if s in new.snapshots}
+    there = snapshot_ids(branch)
+    for snapshot in new.snapshots:
+        if there and snapshot.id < there[0] and snapshot.id not in known:  # it expired there
+            main.delete(main.paths.snapshot(snapshot.id))
+    ids = snapshot_ids(main)
+    gap = next((n for n in ids[1:] if n - 1 not in ids), None)
+    for snapshot in copies:
+        if gap is not None and snapshot.id >= gap:  # the table was rolled back
+            main.delete(main.paths.snapshot(snapshot.id))
+
+
+def _copy_tags(branch: TableStore, main: TableStore, tags: Sequence[Tag]) -> None:
+    for tag in tags:
+        main.io.write_bytes(main.paths.tag(tag.name), encode_tag(tag))
+        if read_tag(branch, tag.name) != tag and not is_kept(main, tag):  # its files may be deleted
+            main.delete(main.paths.tag(tag.name))
+
+
+def _replace_schemas(main: TableStore, schemas: Sequence[TableSchema], first: int) -> None:
+    """The branch's schemas in the place of the table's; one version is there at any moment."""
+    for schema in (s for s in schemas if s.id >= first or branch_schema(main, "") is None):
+        main.io.write_bytes(main.paths.schema(schema.id), encode_schema(schema))

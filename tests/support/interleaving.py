@@ -1,0 +1,204 @@
+"""A storage in memory, and one that lets a second operation happen whole before one of the calls of the first.
+
+There is no queue for writers, as on object stores: `create_exclusive` alone is what decides races.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+from pyarrow import NativeFile
+from pyarrow.fs import FileSystem
+
+from paimon_core.io.file_io import FileStatus
+from paimon_core.store.cache import MetadataCache, S
+
+T = TypeVar("T")
+
+
+@dataclass
+class MemoryIO:
+    """Files and when each was written, by the count of writes. Folders are there where something is in them."""
+
+    files: dict[str, tuple[bytes, int]] = field(default_factory=dict)
+    writes: int = 0
+    atomic_create: bool = True
+
+    def copy(self) -> MemoryIO:
+        return MemoryIO(dict(self.files), self.writes)
+
+    def read_bytes(self, path: str, most: int = 0) -> bytes:
+        return self._file(path)[0]
+
+    def write_bytes(self, path: str, data: bytes) -> None:
+        self.writes += 1
+        self.files[path] = data, self.writes
+
+    def create_exclusive(self, path: str, data: bytes) -> bool:
+        if path in self.files:
+            return False
+        self.write_bytes(path, data)
+        return True
+
+    def turn(self, path: str) -> AbstractContextManager[bool]:
+        return nullcontext(False)
+
+    def exists(self, path: str) -> bool:
+        return path in self.files or any(p.startswith(f"{path}/") for p in self.files)
+
+    def status(self, path: str) -> FileStatus:
+        data, modified = self._file(path)
+        return FileStatus(path, len(data), False, modified)
+
+    def list(self, path: str) -> Iterator[FileStatus]:
+        found: dict[str, FileStatus] = {}
+        for file in [p for p in self.files if p.startswith(f"{path}/")]:
+            name, _, below = file[len(path) + 1 :].partition("/")
+            child = f"{path}/{name}"
+            found[name] = FileStatus(child, 0, True, 0) if below else self.status(child)
+        return iter(found.values())
+
+    def make_dirs(self, path: str) -> None:
+        pass
+
+    def delete(self, path: str) -> None:
+        self.files.pop(path, None)
+
+    def delete_dir(self, path: str) -> None:
+        for file in [p for p in self.files if p.startswith(f"{path}/")]:
+            del self.files[file]
+
+    def delete_below(self, root: str, path: str) -> None:
+        assert path.startswith(f"{root}/")
+        self.delete(path)
+
+    def delete_dir_below(self, root: str, path: str) -> None:
+        assert path.startswith(f"{root}/")
+        self.delete_dir(path)
+
+    def delete_empty_dir_below(self, root: str, path: str) -> bool:
+        return False
+
+    def open_input(self, path: str) -> NativeFile:
+        raise NotImplementedError("no data file is read")
+
+    def rename_dir(self, source: str, target: str) -> None:
+        if self.exists(target):
+            raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), target)
+        for file in [p for p in self.files if p.startswith(f"{source}/")]:
+            self.files[target + file[len(source) :]] = self.files.pop(file)
+
+    def arrow(self) -> FileSystem:
+        raise NotImplementedError("no data file is read")
+
+    def arrow_path(self, path: str) -> str:
+        return path
+
+    def sync(self, path: str) -> None:
+        pass
+
+    def _file(self, path: str) -> tuple[bytes, int]:
+        if path not in self.files:
+            raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), path)
+        return self.files[path]
+
+
+_READS = frozenset({"read_bytes", "exists", "status"})
+
+
+@dataclass
+class Footprint:
+    """The paths that calls read and changed; `PATH/` are the names in a folder."""
+
+    read: set[str] = field(default_factory=set)
+    changed: set[str] = field(default_factory=set)
+
+    @staticmethod
+    def of(io: MemoryIO, name: str, path: str, *more: Any) -> Footprint:
+        if name.endswith("_below"):
+            name, path, more = name.removesuffix("_below"), more[0], ()
+        if name == "list":
+            return Footprint({f"{path}/"})
+        if name in _READS:
+            return Footprint({path, f"{path}/"} if name == "exists" else {path})
+        changed = {path}
+        if name in ("delete_dir", "rename_dir"):
+            below = [p for p in io.files if p.startswith(f"{path}/")]
+            changed.update(below, *([more[0], *(more[0] + p[len(path) :] for p in below)] for _ in more))
+        folders = {f"{p[:i]}/" for p in changed for i, c in enumerate(p) if c == "/"}
+        return Footprint({path} if name == "create_exclusive" else set(), changed | folders)
+
+    def commutes(self, other: Footprint) -> bool:
+        """Whether it makes no difference which comes first."""
+        both = {p for p in self.changed & other.changed if not p.endswith("/")}
+        return not (both or self.changed & other.read or self.read & other.changed)
+
+
+class InterleavedIO:
+    """`inner`, where `meanwhile` happens before call number `at` (from 1; 0: never). `calls` are all so far."""
+
+    def __init__(self, inner: MemoryIO, at: int = 0, meanwhile: Callable[[], object] | None = None) -> None:
+        self.inner, self.at, self.meanwhile = inner, at, meanwhile
+        self.calls: list[Footprint] = []
+        self.paused = False
+
+    @property
+    def atomic_create(self) -> bool:
+        return True
+
+    def turn(self, path: str) -> AbstractContextManager[bool]:
+        return nullcontext(False)
+
+    def arrow(self) -> FileSystem:
+        return self.inner.arrow()
+
+    def arrow_path(self, path: str) -> str:
+        return path
+
+    def __getattr__(self, name: str) -> Any:
+        act = getattr(self.inner, name)
+
+        def counted(*arguments: Any) -> Any:
+            if self.paused:
+                return act(*arguments)
+            self.calls.append(Footprint.of(self.inner, name, *arguments))
+            if len(self.calls) == self.at and self.meanwhile is not None:
+                self.meanwhile()
+            return act(*arguments)
+
+        return counted
+
+    def footprint(self) -> Footprint:
+        """Of all calls together."""
+        return Footprint(
+            {p for call in self.calls for p in call.read}, {p for call in self.calls for p in call.changed}
+        )
+
+
+class CountedCache(MetadataCache):
+    """What one process has read; the calls are all made, decoding is done once for all processes."""
+
+    def __init__(self, io: InterleavedIO, decoded: dict[tuple[str, int], Any]) -> None:
+        super().__init__()
+        self._io, self._decoded, self._mine = io, decoded, dict[str, Any]()
+
+    def get(self, path: str, load: Callable[[], S]) -> S:
+        if path not in self._mine:
+            try:
+                data = self._io.read_bytes(path)
+            except FileNotFoundError:
+                return load()
+            key = path, id(data)
+            if key not in self._decoded:
+                self._io.paused = True
+                try:
+                    self._decoded[key] = load(), data  # so that no other takes its id
+                finally:
+                    self._io.paused = False
+            self._mine[path] = self._decoded[key][0]
+        return self._mine[path]  # type: ignore[no-any-return]
