@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from paimon_core.errors import CommitUnknownError, CorruptFileError, StorageError
 from paimon_core.spec.snapshot import Snapshot
-from paimon_core.store.branches import branch_schema
+from paimon_core.store.schemas import schema_ids
 from paimon_core.store.snapshots import find_snapshot, snapshot_ids
 from paimon_core.store.table_store import TableStore
 
@@ -18,13 +18,24 @@ def withdrawn(store: TableStore, base: Snapshot | None, made: Snapshot) -> bool:
     """Whether the history of `base` was cut off before `made` was published onto it, which is then removed.
 
     It stays where others have built on it. Its manifests stay, for those who read it. Raises `CommitUnknownError` where
-    it cannot be removed.
+    it cannot be removed, and where its branch has gone: with it, or renamed.
     """
     try:
-        if not _is_cut_off(store, base, made):
+        deleted = bool(store.branch) and not schema_ids(store.io, store.paths.version_root)
+        if not deleted and not _is_cut_off(store, base, made):
             return False
     except (StorageError, CorruptFileError):
         return False  # it is published, and there is no sign that it should not be
+    _remove(store, made)
+    if deleted:
+        raise CommitUnknownError(
+            f"{store.name} was deleted or renamed while rows were written to it. The files stay: where it was renamed, "
+            "look whether the rows are there before you run the statement again."
+        )
+    return True
+
+
+def _remove(store: TableStore, made: Snapshot) -> None:
     try:
         store.delete(store.paths.snapshot(made.id))
     except StorageError as error:
@@ -32,12 +43,9 @@ def withdrawn(store: TableStore, base: Snapshot | None, made: Snapshot) -> bool:
             f"Snapshot {made.id} of {store.name} was published while the table was rolled back, and could not be "
             f"removed: {error} Look whether it is there before you run the statement again."
         ) from error
-    return True
 
 
 def _is_cut_off(store: TableStore, base: Snapshot | None, made: Snapshot) -> bool:
-    if store.branch and branch_schema(store, store.branch) is None:
-        return True
     if base is None:
         return False
     now = find_snapshot(store, base.id)

@@ -6,7 +6,6 @@ import uuid
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
-from functools import partial
 
 from paimon_core.commit.publish import create_new
 from paimon_core.errors import SnapshotNotFoundError, TagExistsError, TagNotFoundError
@@ -60,8 +59,16 @@ def replace_tag(
     if not is_kept(store, holder):
         store.delete(store.paths.tag(holder.name))
         raise _expired(store, new.snapshot)
-    release(Versions(store, (old.snapshot,)), partial(store.io.write_bytes, path, encode_tag(new)))
-    store.delete(store.paths.tag(holder.name))
+
+    def overwrite() -> None:
+        if read_tag(store, name) != old:
+            raise _changed(store, name)
+        store.io.write_bytes(path, encode_tag(new))
+
+    try:
+        release(Versions(store, (old.snapshot,)), overwrite)
+    finally:
+        store.delete(store.paths.tag(holder.name))
     _tell(store, name)
 
 
@@ -71,12 +78,12 @@ def rename_tag(store: TableStore, name: str, target: str) -> None:
     try:
         data = store.io.read_bytes(store.paths.tag(name))
     except FileNotFoundError:
-        raise _renamed(store, name) from None
+        raise _changed(store, name) from None
     if not create_new(store.io, path, data):
         raise TagExistsError(f"Tag {target!r} of table {store.name} already exists: choose another name.")
     if read_tag(store, name) != old:
         store.delete(path)
-        raise _renamed(store, name)
+        raise _changed(store, name)
     store.delete(store.paths.tag(old.name))
     _tell(store, target, instead_of=name)
 
@@ -139,5 +146,5 @@ def _expired(store: TableStore, snapshot: Snapshot) -> SnapshotNotFoundError:
     )
 
 
-def _renamed(store: TableStore, name: str) -> TagNotFoundError:
-    return TagNotFoundError(f"Tag {name!r} of table {store.name} was deleted or replaced while it was renamed.")
+def _changed(store: TableStore, name: str) -> TagNotFoundError:
+    return TagNotFoundError(f"Tag {name!r} of table {store.name} was deleted or changed meanwhile.")
