@@ -116,7 +116,12 @@ def _wanted(store: TableStore, listing: _Listing, removed: Versions, oldest: boo
     wanted |= {*[n for n in ids if n < low][-1:], *[n for n in ids if n > high][:1]}
     if oldest:
         before = max((s.id for s in tagged if s.id < low), default=low)
-        tagged = [s for s in tagged if before <= s.id <= high or (s.id > high and _left_history(store, s, ids))]
+        first = ids[0] if ids else None  # what stands before it is of the history as far as anybody knows
+        tagged = [
+            s
+            for s in tagged
+            if s.id >= before and (s.id <= high or first is None or s.id < first or _left_history(store, s, ids))
+        ]
     return Versions(store, (*_snapshots(store, wanted), *tagged), _changelogs(store, listing))
 
 

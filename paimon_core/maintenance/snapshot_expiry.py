@@ -122,7 +122,7 @@ def _expire(store: TableStore, retention: Retention, now: int, delete: Delete | 
         return 0
 
     def remove() -> None:
-        with store.io.turn(store.root):  # a rollback to one of those that go would leave nothing
+        with store.io.turn(store.root) as alone:  # a rollback to one of those that go would leave nothing
             if latest is None or find_snapshot(store, latest.id) != latest:
                 raise CommitConflictError(
                     f"Table {store.name} was rolled back while its snapshots expired; none was removed. Run it again."
@@ -132,7 +132,11 @@ def _expire(store: TableStore, retention: Retention, now: int, delete: Delete | 
                     write_changelog(store, snapshot)
                 reset_changelog_hints(store)
             for snapshot in gone:
-                store.delete(store.paths.snapshot(snapshot.id))
+                if alone or find_snapshot(store, snapshot.id) in (
+                    None,
+                    snapshot,
+                ):  # else its number is another's by now
+                    store.delete(store.paths.snapshot(snapshot.id))
             _check_any_left(store, gone)
         reset_hints(store, first, ids[-1])
 

@@ -12,11 +12,12 @@ from paimon_core.io.file_io import MOST_TEXT
 from paimon_core.io.local import LocalFileIO
 from paimon_core.maintenance.orphans import find_orphans, remove_orphans
 from paimon_core.maintenance.rollback import roll_back
+from paimon_core.maintenance.snapshot_expiry import expire_changelogs
 from paimon_core.maintenance.tags import create_tag, delete_tags
 from paimon_core.spec.tag import Tag, encode_tag
 from paimon_core.store.snapshots import read_snapshot, snapshot_ids
 from paimon_core.store.tags import require_tag
-from tests.support.histories import FOREVER, History, expire
+from tests.support.histories import FOREVER, History, expire, newest
 
 
 class Meanwhile(LocalFileIO):
@@ -127,4 +128,14 @@ def test_numbers_do_not_make_a_history(history: History) -> None:
     assert require_tag(history.fresh(), "left").snapshot.id == 4 and snapshot_ids(history.fresh()) == [5]
     assert find_orphans(history.fresh(), FOREVER).paths == ()
     remove_orphans(history.fresh(), FOREVER)
+    history.check()
+
+
+def test_tags_between_expired_changelogs_and_snapshots(tmp_path: Path) -> None:
+    history = History(tmp_path, random.Random(0), changelogs=True)
+    for kind in ("append", "compact", "append", "append", "append", "overwrite"):
+        history.write(kind=kind)
+    create_tag(history.fresh(), "kept", read_snapshot(history.fresh(), 5))
+    expire(history.fresh(), 1)
+    expire_changelogs(history.fresh(), newest(2))
     history.check()
