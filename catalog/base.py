@@ -52,9 +52,6 @@ class Catalog(Protocol):
     ) -> None:
         """Raises `DatabaseExistsError`."""
 
-    def alter_database(self, name: str, changes: Mapping[str, str | None]) -> None:
-        """Set properties, remove those that are None. Raises `UnsupportedFeatureError` where there are none."""
-
     def drop_database(self, name: str, cascade: bool = False) -> None:
         """Raises `DatabaseNotEmptyError` where it has tables, unless `cascade`."""
 

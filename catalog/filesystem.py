@@ -90,10 +90,6 @@ class FileSystemCatalog:
             _LOG.warning("A filesystem catalog keeps no database properties: %s are dropped.", ", ".join(properties))
         self.io.make_dirs(path)
 
-    def alter_database(self, name: str, changes: Mapping[str, str | None]) -> None:
-        self._check_database(name)
-        raise UnsupportedFeatureError(f"Database {name} cannot be altered: a filesystem catalog keeps no properties.")
-
     def drop_database(self, name: str, cascade: bool = False) -> None:
         if name == SYSTEM_DATABASE:
             raise InvalidNameError(f"Database {name!r} cannot be dropped: it holds the procedures.")

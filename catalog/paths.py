@@ -85,9 +85,6 @@ class PathCatalog:
     ) -> None:
         raise _no_databases()
 
-    def alter_database(self, name: str, changes: Mapping[str, str | None]) -> None:
-        raise _no_databases()
-
     def drop_database(self, name: str, cascade: bool = False) -> None:
         raise _no_databases()
 

@@ -38,9 +38,8 @@ class ColumnType:
 
 @dataclass(frozen=True, slots=True)
 class Stripe:
-    """A stripe: where its data streams and its footer begin, in bytes of the file."""
+    """A stripe: where its footer begins and how long it is, in bytes of the file."""
 
-    data_start: int
     footer_start: int
     footer_size: int
 
@@ -185,7 +184,7 @@ def _unpacked_chunk(codec: str, block_size: int, chunk: bytes) -> bytes:
 def _stripe(data: bytes) -> Stripe:
     found = {number: value for number, value, _ in messages(data)}
     offset, index, size, footer = (found.get(n, 0) for n in (1, 2, 3, 4))
-    return Stripe(offset + index, offset + index + size, footer)
+    return Stripe(offset + index + size, footer)
 
 
 def _type(data: bytes, start: int) -> ColumnType:

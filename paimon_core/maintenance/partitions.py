@@ -58,11 +58,6 @@ def drop_partitions(store: TableStore, partitions: Sequence[bytes], user: str, p
     commit(store, (), CommitInfo(user=user), publisher, Overwrite(predicate=Or(tuple(each))))
 
 
-def is_partition_done(store: TableStore, partition: bytes) -> bool:
-    """Whether the partition has a `_SUCCESS` file."""
-    return store.io.exists(f"{store.bucket_dir(partition, 0).rpartition('/')[0]}/_SUCCESS")
-
-
 def _last_change(entries: Sequence[ManifestEntry]) -> datetime | None:
     created = [e.file.creation_time for e in entries if e.file.creation_time is not None]
     return max(created).replace(tzinfo=None) if created else None

@@ -16,12 +16,11 @@ An index file belongs to a bucket and is of a type:
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
 from paimon_core.spec.manifest import FileKind
-from paimon_core.spec.records import Column, Record, decode_records, encode_records, nullable
+from paimon_core.spec.records import Column, Record, nullable
 
 ENTRY_VERSION = 1
 HASH_INDEX = "HASH"
@@ -156,13 +155,3 @@ INDEX_MANIFEST_ENTRY = _Entry(
         *INDEX_FILE_META.columns,
     ),
 )
-
-
-def encode_index_manifest(entries: Iterable[IndexManifestEntry], codec: str = "zstandard") -> bytes:
-    """An index manifest's bytes."""
-    return encode_records(INDEX_MANIFEST_ENTRY, ENTRY_VERSION, entries, codec)
-
-
-def decode_index_manifest(path: str, data: bytes) -> Iterator[IndexManifestEntry]:
-    """The entries of an index manifest, in order. Raises `CorruptFileError` naming `path`."""
-    return decode_records(INDEX_MANIFEST_ENTRY, ENTRY_VERSION, path, data)

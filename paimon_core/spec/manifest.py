@@ -15,14 +15,14 @@ A manifest list names manifests; a manifest is a sequence of ADD and DELETE of d
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from enum import IntEnum
 from typing import Any
 
 from paimon_core.spec.binary_row import EMPTY_ROW
-from paimon_core.spec.records import Column, Record, decode_records, encode_records, nullable
+from paimon_core.spec.records import Column, Record, nullable
 from paimon_core.spec.stats import EMPTY_STATS, SIMPLE_STATS, SimpleStats
 
 ENTRY_VERSION = 2
@@ -196,26 +196,6 @@ MANIFEST_FILE_META = Record(
         Column("_MAX_ROW_ID", "max_row_id", nullable("long")),
     ),
 )
-
-
-def encode_manifest(entries: Iterable[ManifestEntry], codec: str = "zstandard") -> bytes:
-    """A manifest's bytes."""
-    return encode_records(MANIFEST_ENTRY, ENTRY_VERSION, entries, codec)
-
-
-def decode_manifest(path: str, data: bytes) -> Iterator[ManifestEntry]:
-    """The entries of a manifest, in order. Raises `CorruptFileError` naming `path`."""
-    return decode_records(MANIFEST_ENTRY, ENTRY_VERSION, path, data)
-
-
-def encode_manifest_list(manifests: Iterable[ManifestFileMeta], codec: str = "zstandard") -> bytes:
-    """A manifest list's bytes."""
-    return encode_records(MANIFEST_FILE_META, LIST_VERSION, manifests, codec)
-
-
-def decode_manifest_list(path: str, data: bytes) -> Iterator[ManifestFileMeta]:
-    """The manifests a list names, in order. Raises `CorruptFileError` naming `path`."""
-    return decode_records(MANIFEST_FILE_META, LIST_VERSION, path, data)
 
 
 def live_entries(entries: Iterable[ManifestEntry]) -> dict[FileIdentifier, ManifestEntry]:

@@ -27,7 +27,6 @@ from paimon_core.spec.binary_row import decode_row
 from paimon_core.spec.manifest import DataFileMeta
 from paimon_core.spec.types import DataField, Kind, TimeType
 
-DEFAULT_PARTITION_NAME = "__DEFAULT_PARTITION__"
 _ESCAPED = frozenset(map(chr, range(0x20))) | frozenset("\"#%'*/:=?\\\x7f{}[]^")
 _LOCAL_URI = re.compile(r"file:(?://)?(?P<path>/.*)")
 _FORBIDDEN_IN_NAMES = re.compile(r"[\x00-\x1f\x7f/\\\ud800-\udfff]")

@@ -11,7 +11,6 @@ import tempfile
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from functools import cache, partial
-from typing import TypeVar
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -40,9 +39,7 @@ from paimon_core.write.sort_job import SortJob
 from paimon_core.write.writer import open_changes_writer, open_writer, written
 
 BatchFunction = Callable[[Iterator[pa.RecordBatch]], Iterable[pa.RecordBatch]]
-T = TypeVar("T")
 _SEQUENCES_PER_TASK = 2**24
-T_co = TypeVar("T_co", covariant=True)
 
 
 def read_function(

@@ -29,7 +29,7 @@ from paimon_core.lsm.functions.steps import ADD_OLDER, RETRACT, SET, Steps
 from paimon_core.lsm.keys import flatten, fold, key_words, widths
 
 Group = Iterator[tuple[int, Elements | None]]
-MERGE_NULL_KEYS, IGNORE_NULL_KEYS, REFUSE_NULL_KEYS = NULL_STRATEGIES = ("merge", "ignore", "error")
+MERGE_NULL_KEYS, _, REFUSE_NULL_KEYS = NULL_STRATEGIES = ("merge", "ignore", "error")
 
 
 @dataclass(frozen=True, slots=True)

@@ -109,12 +109,6 @@ def counted(column: pa.Array, removed: pa.Array) -> pa.Array:
     return pc.and_not(column.is_valid(), removed).cast(column.type)
 
 
-def plain_function(name: str, column: str) -> FieldFunction:
-    """A function that has no options, of any column."""
-    kernel = {LAST_VALUE: picks.last_value, LAST_NON_NULL_VALUE: picks.last_non_null_value}[name]
-    return FieldFunction(name, column, kernel, retracts=True)
-
-
 def _fixed(kernel: Kernel) -> Callable[[DataField, FieldOptions], Kernel]:
     return lambda field, options: kernel
 

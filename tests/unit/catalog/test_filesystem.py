@@ -15,7 +15,6 @@ from paimon_core.errors import (
     PaimonError,
     TableExistsError,
     TableNotFoundError,
-    UnsupportedFeatureError,
 )
 from paimon_core.io.local import LocalFileIO
 from paimon_core.maintenance.branches import create_branch
@@ -94,8 +93,6 @@ def test_databases(catalog: Catalog) -> None:
     catalog.create_database("db", {"comment": "dropped"}, ignore_if_exists=True)
     with pytest.raises(InvalidOptionError, match="location"):
         catalog.create_database("other", {"location": "/tmp/x"})
-    with pytest.raises(UnsupportedFeatureError):
-        catalog.alter_database("db", {"a": "b"})
     catalog.create_table(T, SCHEMA)
     with pytest.raises(DatabaseNotEmptyError, match="t among them"):
         catalog.drop_database("db")

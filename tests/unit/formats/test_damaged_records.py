@@ -16,18 +16,11 @@ from paimon_core.errors import CorruptFileError, UnsupportedFeatureError, Unsupp
 from paimon_core.formats.entry_columns import decode_entries, live_rows
 from paimon_core.formats.record_files import decode_columns, encode_columns
 from paimon_core.spec.index_manifest import ENTRY_VERSION as INDEX_VERSION
-from paimon_core.spec.index_manifest import INDEX_MANIFEST_ENTRY, decode_index_manifest
-from paimon_core.spec.manifest import (
-    ENTRY_VERSION,
-    LIST_VERSION,
-    MANIFEST_ENTRY,
-    MANIFEST_FILE_META,
-    ManifestEntry,
-    decode_manifest,
-    encode_manifest,
-)
+from paimon_core.spec.index_manifest import INDEX_MANIFEST_ENTRY
+from paimon_core.spec.manifest import ENTRY_VERSION, LIST_VERSION, MANIFEST_ENTRY, MANIFEST_FILE_META, ManifestEntry
 from paimon_core.spec.records import Record, encode_records
 from tests.support.damage import damaged
+from tests.support.manifests import decode_index_manifest, decode_manifest, encode_manifest
 from tests.unit.spec.golden_files import manifest_lists, manifests, metadata_files
 
 PATH = "db.db/t/manifest/fuzzed"

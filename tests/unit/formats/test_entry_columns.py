@@ -15,18 +15,11 @@ from paimon_core.errors import CorruptFileError, UnsupportedFeatureError
 from paimon_core.formats.entry_columns import DecodedEntries, EntryColumns, decode_entries, live_rows
 from paimon_core.formats.record_files import decode_file
 from paimon_core.spec.binary_row import encode_row
-from paimon_core.spec.manifest import (
-    ENTRY_VERSION,
-    MANIFEST_ENTRY,
-    DataFileMeta,
-    FileKind,
-    ManifestEntry,
-    encode_manifest,
-    live_entries,
-)
+from paimon_core.spec.manifest import ENTRY_VERSION, MANIFEST_ENTRY, DataFileMeta, FileKind, ManifestEntry, live_entries
 from paimon_core.spec.stats import SimpleStats
 from paimon_core.spec.types import INT, STRING
 from tests.support.golden import GOLDEN
+from tests.support.manifests import encode_manifest
 
 AVRO = [f for f in sorted(GOLDEN.glob("**/manifest/manifest-*")) if not f.name.startswith("manifest-list")]
 longs = st.integers(-(2**63), 2**63 - 1)

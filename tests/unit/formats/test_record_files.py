@@ -15,7 +15,7 @@ from paimon_core.errors import CorruptFileError, InvalidOptionError, PaimonError
 from paimon_core.formats.entry_columns import decode_entries
 from paimon_core.formats.record_files import decode_columns, decode_file, encode_avro, encode_columns
 from paimon_core.spec.index_manifest import ENTRY_VERSION as INDEX_VERSION
-from paimon_core.spec.index_manifest import INDEX_MANIFEST_ENTRY, IndexManifestEntry, decode_index_manifest
+from paimon_core.spec.index_manifest import INDEX_MANIFEST_ENTRY, IndexManifestEntry
 from paimon_core.spec.manifest import (
     ENTRY_VERSION,
     LIST_VERSION,
@@ -25,6 +25,7 @@ from paimon_core.spec.manifest import (
     ManifestFileMeta,
 )
 from paimon_core.spec.records import Record
+from tests.support.manifests import decode_index_manifest
 from tests.unit.spec.golden_files import manifest_lists, manifests
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "warehouse" / "golden.db"

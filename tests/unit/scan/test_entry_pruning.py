@@ -18,7 +18,7 @@ from paimon_core.formats.entry_columns import decode_entries
 from paimon_core.scan.entry_pruning import prune_entries, ranges
 from paimon_core.scan.pruning import FileFilter, keys_asked_for
 from paimon_core.spec.binary_row import EMPTY_ROW
-from paimon_core.spec.manifest import FileKind, ManifestEntry, encode_manifest
+from paimon_core.spec.manifest import FileKind, ManifestEntry
 from paimon_core.spec.stats import EMPTY_STATS, ColumnStats, encode_stats
 from paimon_core.spec.types import (
     BIGINT,
@@ -35,6 +35,7 @@ from paimon_core.spec.types import (
 )
 from paimon_core.store.table_store import TableStore
 from tests.support.data import make_store
+from tests.support.manifests import encode_manifest
 from tests.support.tables import data_file
 
 MILLIS, MICROS = TimeType(Kind.TIMESTAMP, precision=3), TimeType(Kind.TIMESTAMP, precision=6)

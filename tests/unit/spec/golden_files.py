@@ -6,9 +6,10 @@ from functools import cache
 from pathlib import Path
 
 from paimon_core.errors import UnsupportedFeatureError
-from paimon_core.spec.manifest import ManifestEntry, ManifestFileMeta, decode_manifest, decode_manifest_list
+from paimon_core.spec.manifest import ManifestEntry, ManifestFileMeta
 from paimon_core.spec.schema import TableSchema, decode_schema
 from tests.support.golden import GOLDEN
+from tests.support.manifests import decode_manifest, decode_manifest_list
 
 DATABASE = GOLDEN / "warehouse" / "golden.db"
 

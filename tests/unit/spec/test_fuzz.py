@@ -18,13 +18,20 @@ from paimon_core.errors import CorruptFileError, PaimonError, UnsupportedFeature
 from paimon_core.spec.consumer import decode_consumer, encode_consumer
 from paimon_core.spec.deletion_vector import MAGIC_64, decode_vector, decode_vectors, encode_vector, encode_vectors
 from paimon_core.spec.hash_index import decode_hashes, encode_hashes
-from paimon_core.spec.index_manifest import DeletionVectorMeta, decode_index_manifest, encode_index_manifest
-from paimon_core.spec.manifest import decode_manifest, decode_manifest_list, encode_manifest, encode_manifest_list
+from paimon_core.spec.index_manifest import DeletionVectorMeta
 from paimon_core.spec.schema import decode_schema, encode_schema
 from paimon_core.spec.snapshot import decode_snapshot, encode_snapshot
 from paimon_core.spec.statistics import decode_statistics, encode_statistics
 from paimon_core.spec.tag import decode_tag, encode_tag
 from tests.support.damage import POSITIONS, damaged, replace
+from tests.support.manifests import (
+    decode_index_manifest,
+    decode_manifest,
+    decode_manifest_list,
+    encode_index_manifest,
+    encode_manifest,
+    encode_manifest_list,
+)
 from tests.unit.spec.golden_files import manifest_files, manifest_list_files, manifest_lists, manifests, metadata_files
 
 PATH = "db.db/t/manifest/fuzzed"

@@ -7,8 +7,9 @@ from paimon_core.errors import CorruptFileError
 from paimon_core.spec.binary_row import decode_row, encode_body
 from paimon_core.spec.hash_index import decode_hashes, encode_hashes
 from paimon_core.spec.hashing import murmur3_row
-from paimon_core.spec.index_manifest import HASH_INDEX, decode_index_manifest
+from paimon_core.spec.index_manifest import HASH_INDEX
 from tests.support.golden import golden_table
+from tests.support.manifests import decode_index_manifest
 from tests.unit.spec.golden_files import metadata_files
 
 

@@ -15,11 +15,10 @@ from paimon_core.spec.index_manifest import (
     GlobalIndexMeta,
     IndexFileMeta,
     IndexManifestEntry,
-    decode_index_manifest,
-    encode_index_manifest,
 )
 from paimon_core.spec.manifest import FileKind
 from paimon_core.spec.types import INT
+from tests.support.manifests import decode_index_manifest, encode_index_manifest
 from tests.unit.spec.golden_files import metadata_files
 
 FILE = IndexFileMeta(

@@ -10,11 +10,12 @@ import pytest
 
 from paimon_core.formats.arrow_types import VALUE_KIND
 from paimon_core.io.local import LocalFileIO
-from paimon_core.spec.manifest import DataFileMeta, FileKind, ManifestEntry, decode_manifest
+from paimon_core.spec.manifest import DataFileMeta, FileKind, ManifestEntry
 from paimon_core.spec.schema import decode_schema
 from paimon_core.spec.stats import decode_stats
 from paimon_core.store.table_store import TableStore
 from paimon_core.write.writer import open_writer
+from tests.support.manifests import decode_manifest
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "warehouse" / "golden.db"
 TABLES = (
