@@ -90,7 +90,7 @@ def test_conditional_put(bucket: str, fault: str) -> None:
 
 def test_a_storage_that_drops_the_condition_is_refused(bucket: str) -> None:
     io = FsspecFileIO("s3", {"fault": "drops the condition"})
-    with pytest.raises(UnsafeStorageError, match=r"snapshot-1.*ignores the condition.*lock"):
+    with pytest.raises(UnsafeStorageError, match="snapshot-1.*ignores the condition.*'commit.unsafe-storage' = 'true'"):
         io.create_exclusive(f"{bucket}/snapshot/snapshot-1", b"1")
     assert list(io.list(f"{bucket}/snapshot")) == []
 
