@@ -26,7 +26,7 @@ from paimon_core.io.local import LocalFileIO
 from paimon_core.scan.read import read_split
 from paimon_core.spec.types import INT, STRING, DataField
 from paimon_core.store.cache import MetadataCache
-from paimon_core.store.new_schema import new_table_schema
+from paimon_core.store.ddl.new_schema import new_table_schema
 from paimon_core.store.schemas import create_schema, load_schema
 from paimon_core.store.table_store import TableStore
 from paimon_core.table import Table

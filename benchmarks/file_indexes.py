@@ -15,13 +15,13 @@ from collections.abc import Callable
 import numpy as np
 import pyarrow as pa
 
-from paimon_core.expressions.file_index import IndexedColumn, matching_rows
 from paimon_core.expressions.predicate import Compare, In, Or, Predicate
+from paimon_core.indexes.file_index import options as file_index_options
+from paimon_core.indexes.file_index.registry import INDEX_TYPES, decode_index
+from paimon_core.indexes.matching_rows import IndexedColumn, matching_rows
 from paimon_core.options import TableOptions
-from paimon_core.spec.file_index.registry import INDEX_TYPES, decode_index
 from paimon_core.spec.types import BIGINT, STRING, DataField, DataType
-from paimon_core.store import file_index_options
-from paimon_core.write.file_index import FileIndexBuilder
+from paimon_core.write.indexes.file_index import FileIndexBuilder
 
 _LEAST_SECONDS = 0.2
 

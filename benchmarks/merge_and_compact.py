@@ -20,7 +20,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from memory import peak_bytes
 
-from paimon_core.formats.arrow_types import arrow_schema
+from paimon_core.arrow.types import arrow_schema
 from paimon_core.io.local import LocalFileIO
 from paimon_core.lsm.strategy import Strategy
 from paimon_core.scan.read import read_split
@@ -29,9 +29,9 @@ from paimon_core.spec.message import CommitMessage
 from paimon_core.spec.paths import data_file_path
 from paimon_core.spec.split import DataSplit
 from paimon_core.spec.types import BIGINT, DOUBLE, INT, STRING, DataField
-from paimon_core.store.new_schema import new_table_schema
+from paimon_core.store.ddl.new_schema import new_table_schema
 from paimon_core.store.table_store import TableStore
-from paimon_core.write.compact import compact_bucket
+from paimon_core.write.compaction.bucket import compact_bucket
 from paimon_core.write.writer import open_writer
 
 RUNS = 5

@@ -14,14 +14,14 @@ import time
 import numpy as np
 import pyarrow as pa
 
-from paimon_core.formats.arrow_types import arrow_schema
+from paimon_core.arrow.types import arrow_schema
 from paimon_core.io.local import LocalFileIO
 from paimon_core.scan.read import read_split
 from paimon_core.spec.manifest import DataFileMeta
 from paimon_core.spec.schema import TableSchema
 from paimon_core.spec.split import DataSplit
 from paimon_core.spec.types import BIGINT, DOUBLE, INT, STRING, DataField
-from paimon_core.store.new_schema import new_table_schema
+from paimon_core.store.ddl.new_schema import new_table_schema
 from paimon_core.store.table_store import TableStore
 from paimon_core.write.writer import open_writer
 

@@ -21,9 +21,9 @@ from typing import Any
 
 from paimon_core.commit.draft import CommitInfo
 from paimon_core.expressions.predicate import Compare, Predicate
-from paimon_core.formats.avro_container import ContainerReader
-from paimon_core.formats.entry_columns import decode_entries
+from paimon_core.formats.avro.container import ContainerReader
 from paimon_core.io.local import LocalFileIO
+from paimon_core.manifests.entries import decode_entries
 from paimon_core.spec.binary_row import encode_row
 from paimon_core.spec.manifest import DataFileMeta
 from paimon_core.spec.message import CommitMessage
@@ -41,8 +41,8 @@ from paimon_core.spec.types import (
     Kind,
     TimeType,
 )
+from paimon_core.store.ddl.new_schema import new_table_schema
 from paimon_core.store.manifests import data_manifests
-from paimon_core.store.new_schema import new_table_schema
 from paimon_core.store.schemas import create_schema
 from paimon_core.store.table_store import TableStore
 from paimon_core.table import Table

@@ -15,7 +15,7 @@ PROGRAMS = {
     "empty program": "pass",
     "import paimon_sql": "import paimon_sql, sys; assert 'pyspark' not in sys.modules",
     "import the core's reader": "import paimon_core.scan.read",
-    "import on a worker": "import paimon_sql.spark.worker",
+    "import on a worker": "import paimon_sql.spark.workers.worker",
 }
 
 

@@ -23,14 +23,14 @@ from memory import peak_bytes
 
 from paimon_core.commit.draft import CommitInfo
 from paimon_core.io.local import LocalFileIO
-from paimon_core.maintenance.orphans import find_orphans
+from paimon_core.maintenance.orphans.search import find_orphans
 from paimon_core.maintenance.snapshot_expiry import Retention, expire_snapshots
 from paimon_core.spec.binary_row import EMPTY_ROW
 from paimon_core.spec.manifest import UNAWARE_BUCKET, DataFileMeta
 from paimon_core.spec.message import CommitMessage
 from paimon_core.spec.stats import EMPTY_STATS
 from paimon_core.spec.types import INT, DataField
-from paimon_core.store.new_schema import new_table_schema
+from paimon_core.store.ddl.new_schema import new_table_schema
 from paimon_core.store.schemas import create_schema
 from paimon_core.store.table_store import TableStore
 from paimon_core.table import Table

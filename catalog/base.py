@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from paimon_core.spec.schema import TableSchema
-from paimon_core.store.schema_changes import SchemaChange
+from paimon_core.store.ddl.schema_changes import SchemaChange
 from paimon_core.table import Table
 from paimon_sql.catalog.identifier import Identifier
 

@@ -20,28 +20,28 @@ from paimon_core.lsm.compaction import last_level
 from paimon_core.maintenance.after_commit import keep_up
 from paimon_core.maintenance.chain_tables import drop_outdated
 from paimon_core.options import BUCKET, COMMIT_UNSAFE_STORAGE, COMMIT_USER_PREFIX, DYNAMIC, POSTPONED
+from paimon_core.scan.changes.increment import Increment
+from paimon_core.scan.changes.plan import plan_increment
 from paimon_core.scan.fallback import plan_with_fallback
-from paimon_core.scan.increment import Increment
 from paimon_core.scan.partitions import partition_counts, partition_rows
 from paimon_core.scan.plan import Plan, skips_level_0
-from paimon_core.scan.plan_increment import plan_increment
 from paimon_core.scan.time_travel import files_since, resolve_snapshot, store_at
 from paimon_core.scan.views import View
 from paimon_core.spec.message import CommitMessage
 from paimon_core.spec.schema import TableSchema
 from paimon_core.spec.snapshot import CommitKind, Operation, Snapshot
 from paimon_core.spec.statistics import TableStatistics
+from paimon_core.store.ddl.option_changes import check_option_set
 from paimon_core.store.features import check_writable
 from paimon_core.store.manifests import data_manifests, live_columns, max_sequence_number
-from paimon_core.store.option_changes import check_option_set
 from paimon_core.store.partitions import PartitionFilter
 from paimon_core.store.snapshots import latest_snapshot
 from paimon_core.store.statistics import read_statistics
 from paimon_core.store.table_store import TableStore
 from paimon_core.system_tables.registry import read_system_table, system_table_schema
-from paimon_core.write.bucket_moves import BucketMoves, Runner, write_store
-from paimon_core.write.compact_job import tasks_after_write
-from paimon_core.write.dynamic_buckets import AssignmentBase
+from paimon_core.write.buckets.dynamic import AssignmentBase
+from paimon_core.write.buckets.moves import BucketMoves, Runner, write_store
+from paimon_core.write.compaction.job import tasks_after_write
 
 
 @dataclass(frozen=True, slots=True)

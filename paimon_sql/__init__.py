@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from paimon_sql.session import connect, install
-    from paimon_sql.spark.catalog_bridge import SparkCatalog
+    from paimon_sql.spark.tables.catalog import SparkCatalog
 
 __all__ = ["SparkCatalog", "connect", "install"]
 __version__ = "0.1.0"
@@ -19,7 +19,7 @@ __version__ = "0.1.0"
 _HOME = {
     "connect": "paimon_sql.session",
     "install": "paimon_sql.session",
-    "SparkCatalog": "paimon_sql.spark.catalog_bridge",
+    "SparkCatalog": "paimon_sql.spark.tables.catalog",
 }
 
 

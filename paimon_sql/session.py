@@ -12,15 +12,15 @@ from pyspark.sql import SparkSession
 
 from paimon_core.errors import UnsupportedFeatureError
 from paimon_sql.java import find_java
-from paimon_sql.spark.jvm import Jvm
-from paimon_sql.spark.new_sessions import install_new_sessions
-from paimon_sql.spark.parser_bridge import install_parser
-from paimon_sql.spark.path_tables import install_path_tables
-from paimon_sql.spark.raised_errors import install_raised_errors
+from paimon_sql.spark.dataframes.new_sessions import install_new_sessions
+from paimon_sql.spark.dataframes.path_tables import install_path_tables
+from paimon_sql.spark.dataframes.streams import install_streams
+from paimon_sql.spark.dataframes.writers import install_writers
+from paimon_sql.spark.errors.raised import install_raised_errors
+from paimon_sql.spark.jvm.gateway import Jvm
 from paimon_sql.spark.redaction import DEFAULT, PATTERN, extended
 from paimon_sql.spark.session_bridge import CATALOG_CLASSES, CATALOG_PREFIX
-from paimon_sql.spark.streams import install_streams
-from paimon_sql.spark.writers import install_writers
+from paimon_sql.spark.statements.parser import install_parser
 
 
 def connect(warehouse: str, catalog: str = "paimon", metastore: str = "filesystem", **options: str) -> SparkSession:
@@ -59,7 +59,7 @@ def install(spark: SparkSession) -> SparkSession:
         context.pythonExec = sys.executable
     jvm = Jvm(context)
     if context.master.startswith("local") and _is_installed_for(context.pythonExec):
-        jvm.fork_workers_from("paimon_sql.spark.daemon")
+        jvm.fork_workers_from("paimon_sql.spark.workers.daemon")
     install_parser(jvm, spark._jsparkSession)
     install_writers()
     install_path_tables()

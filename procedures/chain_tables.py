@@ -16,7 +16,7 @@ from paimon_core.scan.chain import has_full_partition, is_chain, splits_to_fill
 from paimon_core.spec.message import CommitMessage, decode_message, decode_messages
 from paimon_core.spec.snapshot import Operation
 from paimon_core.table import Table
-from paimon_core.write.compact_job import NOTHING, compaction_function, encode_tasks
+from paimon_core.write.compaction.job import NOTHING, compaction_function, encode_tasks
 from paimon_sql.procedures.arguments import partition_specs
 from paimon_sql.procedures.commits import commit_or_delete
 from paimon_sql.procedures.registry import ProcedureContext, procedure

@@ -9,8 +9,8 @@ from typing import Any
 
 from paimon_core.errors import InvalidSchemaError
 from paimon_core.spec.types import CollectionType, DataType, MapType, RowType, parse_type
-from paimon_core.store.nested_columns import Fields, Path, place_of
-from paimon_core.store.schema_changes import (
+from paimon_core.store.ddl.nested_columns import Fields, Path, place_of
+from paimon_core.store.ddl.schema_changes import (
     AddColumn,
     DropColumn,
     Position,

@@ -12,9 +12,9 @@ from paimon_core.options import BUCKET, CLUSTERING_COLUMNS, POSTPONED, WRITE_ONL
 from paimon_core.spec.message import CommitMessage, decode_message
 from paimon_core.store.partitions import PartitionFilter
 from paimon_core.table import Table
-from paimon_core.write.clustering import cluster_units, clustered, clustering_curve, is_clustered
-from paimon_core.write.compact_job import NOTHING, compaction_function, encode_tasks, live_buckets
-from paimon_core.write.sort_job import Curve, check_order, replacing, sort_job
+from paimon_core.write.compaction.clustering import cluster_units, clustered, clustering_curve, is_clustered
+from paimon_core.write.compaction.job import NOTHING, compaction_function, encode_tasks, live_buckets
+from paimon_core.write.compaction.sort_job import Curve, check_order, replacing, sort_job
 from paimon_sql.catalog.identifier import Identifier
 from paimon_sql.catalog.listing import of_each
 from paimon_sql.procedures.arguments import given, idle_millis, table_options

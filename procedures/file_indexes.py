@@ -7,8 +7,8 @@ from typing import Any
 
 from paimon_core.commit.draft import CommitInfo
 from paimon_core.spec.message import decode_message
-from paimon_core.write.compact_job import encode_tasks, live_buckets
-from paimon_core.write.index_job import index_function
+from paimon_core.write.compaction.job import encode_tasks, live_buckets
+from paimon_core.write.indexes.file_index_job import index_function
 from paimon_sql.procedures.partition_choice import chosen_partitions
 from paimon_sql.procedures.registry import Int, ProcedureContext, procedure
 

@@ -7,8 +7,8 @@ from collections.abc import Collection
 from functools import partial
 
 from paimon_core.errors import InvalidOptionError
-from paimon_core.maintenance import orphans
-from paimon_core.maintenance.orphan_job import DeleteTask, OrphanSearch, known_files
+from paimon_core.maintenance.orphans import search as orphans
+from paimon_core.maintenance.orphans.job import DeleteTask, OrphanSearch, known_files
 from paimon_core.maintenance.release import Delete, delete_files
 from paimon_core.store.table_store import TableStore
 from paimon_sql.procedures.registry import ProcedureContext

@@ -8,10 +8,10 @@ from typing import Any
 
 from paimon_core.commit.draft import CommitInfo
 from paimon_core.errors import InvalidOptionError, StorageError
-from paimon_core.maintenance import orphans
+from paimon_core.maintenance.orphans import search as orphans
+from paimon_core.maintenance.orphans.missing_files import drop_missing, missing_files
 from paimon_core.maintenance.purge import purge
 from paimon_core.maintenance.storage_clock import storage_now
-from paimon_core.maintenance.unexisting import drop_missing, missing_files
 from paimon_core.store.table_store import TableStore
 from paimon_sql.catalog.identifier import Identifier
 from paimon_sql.catalog.listing import of_some

@@ -23,7 +23,7 @@ from paimon_core.format_table.table import FormatTable
 from paimon_core.io.load import load_file_io, normalize
 from paimon_core.options import BUCKET, FILE_FORMAT, PARTITION_DEFAULT_NAME, PRIMARY_KEY
 from paimon_core.spec.message import decode_messages
-from paimon_core.store.new_schema import new_table_schema
+from paimon_core.store.ddl.new_schema import new_table_schema
 from paimon_core.store.table_store import TableStore
 from paimon_core.table import Table
 from paimon_sql.catalog.identifier import Identifier

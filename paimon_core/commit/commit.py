@@ -57,12 +57,12 @@ from paimon_core.spec.paths import data_file_paths
 from paimon_core.spec.snapshot import CommitKind, Snapshot, encode_snapshot
 from paimon_core.spec.statistics import TableStatistics
 from paimon_core.spec.stats import EMPTY_STATS
-from paimon_core.store.bucket_files import fields_of_file
+from paimon_core.store.data.bucket_files import fields_of_file
+from paimon_core.store.data.snapshot_ordering import stamped
 from paimon_core.store.features import check_writable
 from paimon_core.store.index_files import delete_index_files, delete_new_indexes, index_entries
 from paimon_core.store.manifests import data_manifests, delete_manifests, live_files
 from paimon_core.store.schemas import load_schema
-from paimon_core.store.snapshot_ordering import stamped
 from paimon_core.store.snapshots import find_snapshot, latest_snapshot, write_hints
 from paimon_core.store.statistics import delete_statistics, write_statistics
 from paimon_core.store.table_store import TableStore

@@ -17,8 +17,8 @@ from paimon_core.spec.message import CommitMessage
 from paimon_core.spec.snapshot import Snapshot
 from paimon_core.store.snapshots import latest_snapshot
 from paimon_core.store.table_store import TableStore
-from paimon_core.write.hash_index_merge import delete_hash_indexes, merge_hash_indexes
-from paimon_core.write.rebucket import Rebucketed, rebucket
+from paimon_core.write.buckets.hash_index_merge import delete_hash_indexes, merge_hash_indexes
+from paimon_core.write.buckets.rebucket import Rebucketed, rebucket
 
 _LOG = logging.getLogger(__name__)
 

@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import replace
 
-from paimon_core.formats.arrow_types import ROW_ID
+from paimon_core.arrow.types import ROW_ID
 from paimon_core.spec.manifest import TO_BE_NUMBERED, DataFileMeta, FileKind, FileSource, ManifestEntry
 from paimon_core.spec.row_ranges import first_row, is_blob
 

@@ -14,11 +14,11 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
+from paimon_core.arrow.binary_rows import row_bytes
+from paimon_core.arrow.types import arrow_schema
 from paimon_core.errors import InvalidDataError
 from paimon_core.expressions.predicate import Predicate, only_on
 from paimon_core.format_table.options import ONLY_VALUES
-from paimon_core.formats.arrow_types import arrow_schema
-from paimon_core.formats.binary_rows import row_bytes
 from paimon_core.io.file_io import FileStatus
 from paimon_core.options import PARTITION_DEFAULT_NAME
 from paimon_core.spec.paths import escape_path_name, unescape_path_name

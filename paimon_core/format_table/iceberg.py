@@ -19,7 +19,7 @@ from typing import Any
 import fastavro
 
 from paimon_core.errors import CorruptFileError, PaimonError, TableNotFoundError, UnsupportedFeatureError
-from paimon_core.formats.avro_container import InflatedError, most_content, recoded
+from paimon_core.formats.avro.container import InflatedError, most_content, recoded
 from paimon_core.io.file_io import MOST_HINT, MOST_METADATA, FileIO
 from paimon_core.io.load import normalize
 from paimon_core.spec.json_object import decode_json_object, member

@@ -18,19 +18,19 @@ import pyarrow as pa
 import pyarrow.orc as po
 import pyarrow.parquet as pq
 
+from paimon_core.arrow.binary_rows import row_bytes
+from paimon_core.arrow.types import arrow_schema, field_id
 from paimon_core.errors import DataFileMissingError, InvalidSchemaError, UnsupportedFeatureError
 from paimon_core.format_table.iceberg import IcebergFile, IcebergTable
 from paimon_core.format_table.migration import ADOPTED, Adoption, imported_meta
-from paimon_core.formats.arrow_types import arrow_schema, field_id
-from paimon_core.formats.binary_rows import row_bytes
-from paimon_core.formats.input import read_errors
+from paimon_core.formats.reading import read_errors
 from paimon_core.io.file_io import FileIO
 from paimon_core.spec.binary_row import EMPTY_ROW
 from paimon_core.spec.manifest import UNAWARE_BUCKET, DataFileMeta
 from paimon_core.spec.message import CommitMessage
 from paimon_core.spec.schema import TableSchema, highest_field_id
 from paimon_core.spec.types import DataField
-from paimon_core.store.new_schema import check_schema
+from paimon_core.store.ddl.new_schema import check_schema
 from paimon_core.store.table_store import TableStore
 
 _THREADS = 16  # files whose columns are looked at together

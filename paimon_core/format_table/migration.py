@@ -15,11 +15,11 @@ import pyarrow as pa
 import pyarrow.orc as po
 import pyarrow.parquet as pq
 
+from paimon_core.arrow.binary_rows import row_bytes
+from paimon_core.arrow.types import field_id
 from paimon_core.format_table.folders import Folder, partition_batch
 from paimon_core.format_table.scan import FormatSplit, decode_format_split, encode_format_split, read_format_split
-from paimon_core.formats.arrow_types import field_id
-from paimon_core.formats.binary_rows import row_bytes
-from paimon_core.formats.input import read_errors
+from paimon_core.formats.reading import read_errors
 from paimon_core.formats.registry import write_format
 from paimon_core.io.failure import on_failure
 from paimon_core.io.file_io import FileIO

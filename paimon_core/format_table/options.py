@@ -6,8 +6,10 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from paimon_core.errors import InvalidSchemaError, UnsupportedFeatureError
-from paimon_core.formats import csv_form, json_form, text_forms
 from paimon_core.formats.registry import FORMATS
+from paimon_core.formats.text import csv as csv_form
+from paimon_core.formats.text import json as json_form
+from paimon_core.formats.text import lines as text_forms
 from paimon_core.options import FILE_COMPRESSION, FILE_FORMAT, PRIMARY_KEY, Option, TableOptions, boolean
 from paimon_core.spec.schema import TableSchema
 

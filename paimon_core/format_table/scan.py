@@ -8,11 +8,11 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
+from paimon_core.arrow.types import arrow_schema
 from paimon_core.errors import CorruptFileError
 from paimon_core.expressions.arrow import to_arrow
 from paimon_core.expressions.predicate import Predicate, only_on
 from paimon_core.format_table.folders import Folder, data_files, partition_batch, partition_folders
-from paimon_core.formats.arrow_types import arrow_schema
 from paimon_core.formats.file_format import ReadRequest
 from paimon_core.formats.registry import write_format
 from paimon_core.options import SPLIT_OPEN_FILE_COST, SPLIT_TARGET_SIZE

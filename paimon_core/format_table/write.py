@@ -10,19 +10,19 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
+from paimon_core.arrow.binary_rows import row_bytes
+from paimon_core.arrow.types import arrow_schema
 from paimon_core.errors import CorruptFileError
 from paimon_core.format_table.folders import partition_folder
-from paimon_core.formats.arrow_types import arrow_schema
-from paimon_core.formats.binary_rows import row_bytes
 from paimon_core.formats.file_format import FormatWriter
 from paimon_core.formats.registry import block_bytes, file_ending, write_format
 from paimon_core.io.file_io import temporary_name
 from paimon_core.options import DATA_FILE_PREFIX
 from paimon_core.spec.json_object import member
 from paimon_core.store.table_store import TableStore
-from paimon_core.write.bucketing import partition_codes, split_by
-from paimon_core.write.data_files import ROW_GROUP_BYTES, target_file_size
-from paimon_core.write.rows import conform
+from paimon_core.write.buckets.bucketing import partition_codes, split_by
+from paimon_core.write.files.data_files import ROW_GROUP_BYTES, target_file_size
+from paimon_core.write.rows.incoming import conform
 
 
 @dataclass(frozen=True, slots=True)

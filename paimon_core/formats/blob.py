@@ -21,8 +21,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from paimon_core.arrow.columns import byte_lengths, validity
 from paimon_core.errors import CorruptFileError
-from paimon_core.formats.columns import byte_lengths, validity
 from paimon_core.formats.output import OutputFile
 from paimon_core.io.file_io import FileIO, storage_errors
 

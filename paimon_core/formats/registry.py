@@ -6,15 +6,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
 
 from paimon_core.errors import InvalidOptionError, UnsupportedFeatureError
-from paimon_core.formats.avro import AvroFormat
-from paimon_core.formats.csv_form import CsvForm
+from paimon_core.formats.avro.data_files import AvroFormat
 from paimon_core.formats.file_format import FileFormat
-from paimon_core.formats.json_form import JsonForm
-from paimon_core.formats.orc import OrcFormat
-from paimon_core.formats.parquet import ParquetFormat
-from paimon_core.formats.parquet_settings import BLOCK_SIZE
-from paimon_core.formats.text_files import TextFormat
-from paimon_core.formats.text_forms import LinesForm
+from paimon_core.formats.orc.data_files import OrcFormat
+from paimon_core.formats.parquet.data_files import ParquetFormat
+from paimon_core.formats.parquet.settings import BLOCK_SIZE
+from paimon_core.formats.text.csv import CsvForm
+from paimon_core.formats.text.data_files import TextFormat
+from paimon_core.formats.text.json import JsonForm
+from paimon_core.formats.text.lines import LinesForm
 from paimon_core.options import (
     CHANGELOG_FILE_COMPRESSION,
     CHANGELOG_FILE_FORMAT,

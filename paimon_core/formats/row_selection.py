@@ -9,9 +9,9 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from paimon_core.formats.columns import rows_at, without_rows
+from paimon_core.arrow.columns import rows_at, without_rows
 from paimon_core.formats.file_format import FileFormat, ReadRequest
-from paimon_core.formats.parquet import ParquetFormat
+from paimon_core.formats.parquet.data_files import ParquetFormat
 from paimon_core.io.file_io import FileIO
 
 

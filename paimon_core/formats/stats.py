@@ -18,8 +18,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from paimon_core.arrow.binary_rows import scalar_value
 from paimon_core.errors import InvalidOptionError
-from paimon_core.formats.binary_rows import scalar_value
 from paimon_core.options import STATS_MODE, Option, TableOptions, boolean
 from paimon_core.spec.stats import UNKNOWN, ColumnStats, SimpleStats, encode_stats
 from paimon_core.spec.types import NESTED_KINDS, DataField, DataType, DecimalType, Kind, StoredTimeType, TimeType

@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from paimon_core.formats.columns import int64_array
+from paimon_core.arrow.columns import int64_array
 from paimon_core.lsm.diff import changelog, shared_words
 from paimon_core.lsm.keys import Words
 from paimon_core.lsm.merge import MergeSpec, key_windows, merge_rows

@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from paimon_core.formats.columns import byte_lengths, byte_words, fixed_values, validity
+from paimon_core.arrow.columns import byte_lengths, byte_words, fixed_values, validity
 
 Words = NDArray[np.int64]
 _SIGN = np.uint64(2**63)

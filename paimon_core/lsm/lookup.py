@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from paimon_core.formats.columns import int64_array
+from paimon_core.arrow.columns import int64_array
 from paimon_core.lsm.diff import shared_words
 from paimon_core.lsm.merge import key_windows
 

@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from paimon_core.formats.columns import fixed_values, int64_array, validity
+from paimon_core.arrow.columns import fixed_values, int64_array, validity
 from paimon_core.options import RECORD_EXPIRE_TIME, RECORD_TIME_FIELD, TableOptions
 
 _LEAST_MILLIS = 1_000_000_000_000  # a BIGINT from here on is milliseconds

@@ -9,8 +9,8 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from paimon_core.formats.arrow_types import VALUE_KIND
-from paimon_core.formats.columns import fixed_values
+from paimon_core.arrow.columns import fixed_values
+from paimon_core.arrow.types import VALUE_KIND
 from paimon_core.lsm.keys import Words
 
 ROW_INSERT, ROW_UPDATE_BEFORE, ROW_UPDATE_AFTER, ROW_DELETE = 0, 1, 2, 3

@@ -21,7 +21,7 @@ from paimon_core.store.branches import open_branch
 from paimon_core.store.manifests import max_sequence_number, read_entries, read_manifest_list
 from paimon_core.store.snapshots import latest_snapshot
 from paimon_core.store.table_store import TableStore
-from paimon_core.write.rows import as_stored
+from paimon_core.write.rows.incoming import as_stored
 from paimon_core.write.writer import open_writer, written
 
 

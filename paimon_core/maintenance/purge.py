@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from paimon_core.maintenance.branches import delete_branch
-from paimon_core.maintenance.orphans import remove_orphans
+from paimon_core.maintenance.orphans.search import remove_orphans
 from paimon_core.maintenance.snapshot_expiry import Retention, expire_changelogs, expire_snapshots
 from paimon_core.maintenance.tags import delete_tags
 from paimon_core.store.branches import branch_names

@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from paimon_core.errors import CorruptFileError
-from paimon_core.formats.entry_columns import EntryColumns, FilePlace, Rows
+from paimon_core.manifests.entries import EntryColumns, FilePlace, Rows
 from paimon_core.spec.paths import paths_of
 from paimon_core.spec.snapshot import Snapshot
 from paimon_core.store.branches import branch_names, branch_schema

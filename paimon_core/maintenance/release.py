@@ -21,7 +21,7 @@ from paimon_core.maintenance.references import NeededFiles, Versions
 from paimon_core.maintenance.remaining import still_needed
 from paimon_core.options import SNAPSHOT_CLEAN_EMPTY_DIRS
 from paimon_core.store.cache import MetadataCache
-from paimon_core.store.external_files import deletable
+from paimon_core.store.external.files import deletable
 from paimon_core.store.table_store import TableStore
 
 Delete = Callable[[TableStore, Collection[str]], None]

@@ -12,14 +12,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from paimon_core.arrow.binary_row_fields import RowField
+from paimon_core.arrow.columns import int64_array
 from paimon_core.expressions.predicate import Compare, In, Predicate, conjuncts
 from paimon_core.expressions.prune import rank
-from paimon_core.formats.columns import int64_array
-from paimon_core.formats.entry_columns import EntryColumns, Rows
-from paimon_core.formats.row_fields import RowField
+from paimon_core.manifests.entries import EntryColumns, Rows
 from paimon_core.spec.schema import TableSchema
 from paimon_core.spec.types import DataType, DecimalType, Kind
-from paimon_core.store.column_stats import names_then
+from paimon_core.store.data.column_stats import names_then
 from paimon_core.store.schemas import read_schema
 from paimon_core.store.table_store import TableStore
 

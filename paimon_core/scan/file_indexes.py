@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Container, Mapping
 
-from paimon_core.expressions.file_index import IndexedColumn, matching_rows
 from paimon_core.expressions.predicate import Predicate, columns
+from paimon_core.indexes.file_index.column_index import ColumnIndex
+from paimon_core.indexes.file_index.cursor import Rows
+from paimon_core.indexes.file_index.options import indexed_names, indexed_values, value_name
+from paimon_core.indexes.file_index.registry import decode_index
+from paimon_core.indexes.matching_rows import IndexedColumn, matching_rows
 from paimon_core.options import FILE_INDEX_READ
-from paimon_core.spec.file_index.column_index import ColumnIndex
-from paimon_core.spec.file_index.cursor import Rows
-from paimon_core.spec.file_index.registry import decode_index
 from paimon_core.spec.manifest import DataFileMeta
 from paimon_core.spec.paths import data_file_path
 from paimon_core.spec.schema import TableSchema
-from paimon_core.store.file_index_options import indexed_names, indexed_values, value_name
 from paimon_core.store.file_indexes import has_file_index, read_file_index
 from paimon_core.store.table_store import TableStore
 

@@ -8,7 +8,7 @@ from functools import cached_property
 from paimon_core.spec.manifest import DataFileMeta
 from paimon_core.spec.schema import TableSchema
 from paimon_core.spec.stats import ColumnStats
-from paimon_core.store.column_stats import believable, for_columns, key_stats, names_then, value_stats
+from paimon_core.store.data.column_stats import believable, for_columns, key_stats, names_then, value_stats
 from paimon_core.store.schemas import read_schema
 from paimon_core.store.table_store import TableStore
 

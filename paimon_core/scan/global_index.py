@@ -13,9 +13,14 @@ from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Any
 
-from paimon_core.expressions.file_index import IndexedColumn, matching_rows
 from paimon_core.expressions.predicate import Predicate, columns
-from paimon_core.formats.global_index_files import BITMAP, BTREE, GLOBAL_INDEX_FILES, GlobalIndexFile
+from paimon_core.indexes.file_index.column_index import End
+from paimon_core.indexes.file_index.keys import Key
+from paimon_core.indexes.global_index.file_meta import decode_file_meta
+from paimon_core.indexes.global_index.grouped_rows import RowIds
+from paimon_core.indexes.global_index.keys import KeyForm
+from paimon_core.indexes.global_index.reader import BITMAP, BTREE, GLOBAL_INDEX_FILES, GlobalIndexFile
+from paimon_core.indexes.matching_rows import IndexedColumn, matching_rows
 from paimon_core.options import (
     BITMAP_INDEX_SCAN_SIZE,
     BTREE_INDEX_SCAN_SIZE,
@@ -25,11 +30,6 @@ from paimon_core.options import (
     GLOBAL_INDEX_THREADS,
     SCALAR_INDEX_SEARCH_MODE,
 )
-from paimon_core.spec.file_index.column_index import End
-from paimon_core.spec.file_index.keys import Key
-from paimon_core.spec.global_index.file_meta import decode_file_meta
-from paimon_core.spec.global_index.grouped_rows import RowIds
-from paimon_core.spec.global_index.keys import KeyForm
 from paimon_core.spec.index_manifest import IndexManifestEntry
 from paimon_core.spec.snapshot import Snapshot
 from paimon_core.spec.types import DataField

@@ -8,15 +8,15 @@ from itertools import chain
 
 import pyarrow as pa
 
+from paimon_core.arrow.types import KEY_PREFIX, SEQUENCE_NUMBER, VALUE_KIND, arrow_schema, key_value_fields
 from paimon_core.expressions.predicate import Predicate, only_on, renamed
-from paimon_core.formats.arrow_types import KEY_PREFIX, SEQUENCE_NUMBER, VALUE_KIND, arrow_schema, key_value_fields
 from paimon_core.lsm.engines.registry import columns_to_merge
 from paimon_core.lsm.runs import sections
 from paimon_core.scan.partitions import decoded_partitions
 from paimon_core.scan.waiting import merge_with_waiting
 from paimon_core.spec.split import DataSplit, SplitKind
 from paimon_core.spec.types import DataField
-from paimon_core.store.bucket_files import BucketFiles, merge_section, merge_spec
+from paimon_core.store.data.bucket_files import BucketFiles, merge_section, merge_spec
 from paimon_core.store.table_store import TableStore
 
 SYSTEM_COLUMNS = (SEQUENCE_NUMBER, VALUE_KIND)

@@ -4,7 +4,7 @@ __paimon_file_path   STRING   the data file
 __paimon_row_index   BIGINT   the row's place in it, from 0
 __paimon_partition   STRUCT   the partition columns
 __paimon_bucket      INT      the bucket
-_ROW_ID, _SEQUENCE_NUMBER     see `store.row_tracking`: these are read as columns are
+_ROW_ID, _SEQUENCE_NUMBER     see `store.data.row_tracking`: these are read as columns are
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from paimon_core.formats.arrow_types import FILE_PATH, ROW_INDEX, arrow_field
+from paimon_core.arrow.types import FILE_PATH, ROW_INDEX, arrow_field
 from paimon_core.spec.binary_row import decode_row
 from paimon_core.spec.schema import TableSchema
 from paimon_core.spec.split import DataSplit

@@ -8,8 +8,8 @@ from typing import Any
 
 import pyarrow as pa
 
+from paimon_core.arrow.types import arrow_type
 from paimon_core.expressions.predicate import Predicate, only_on
-from paimon_core.formats.arrow_types import arrow_type
 from paimon_core.scan.fallback import partition_files
 from paimon_core.scan.plan import Plan
 from paimon_core.spec.binary_row import decode_row

@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 
 from paimon_core.errors import UnsupportedFeatureError
 from paimon_core.expressions.predicate import Predicate, columns, only_on
-from paimon_core.formats.entry_columns import EntryColumns, Rows
 from paimon_core.formats.registry import FORMATS, format_name
 from paimon_core.lsm.engines.registry import keeps_rows
 from paimon_core.lsm.strategy import hides_level_0
+from paimon_core.manifests.entries import EntryColumns, Rows
 from paimon_core.options import (
     DATA_EVOLUTION,
     DELETION_VECTORS,

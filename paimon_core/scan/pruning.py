@@ -15,25 +15,25 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from paimon_core.arrow.types import ROW_ID
 from paimon_core.expressions.predicate import Compare, In, Predicate, columns, conjuncts, only_on
 from paimon_core.expressions.prune import may_match
-from paimon_core.formats.arrow_types import ROW_ID
-from paimon_core.formats.entry_columns import EntryColumns, Rows
+from paimon_core.indexes.file_index.cursor import Rows as Positions
+from paimon_core.indexes.file_index.options import indexed_values
+from paimon_core.indexes.file_index.registry import INDEX_TYPES, POSITIONAL
+from paimon_core.indexes.global_index.grouped_rows import RowIds, encode_row_ids
+from paimon_core.manifests.entries import EntryColumns, Rows
 from paimon_core.scan.entry_pruning import Range, prune_entries, ranges
 from paimon_core.scan.file_indexes import is_worth_reading, rows_by_index
 from paimon_core.scan.file_stats import FileStats
 from paimon_core.spec.binary_row import encode_body
-from paimon_core.spec.file_index.cursor import Rows as Positions
-from paimon_core.spec.file_index.registry import INDEX_TYPES, POSITIONAL
-from paimon_core.spec.global_index.grouped_rows import RowIds, encode_row_ids
-from paimon_core.spec.hashing import bucket_of, murmur3_row
+from paimon_core.spec.hashing.murmur import bucket_of, murmur3_row
 from paimon_core.spec.manifest import DataFileMeta, ManifestEntry
 from paimon_core.spec.row_ranges import RowRange, first_row
 from paimon_core.spec.schema import TableSchema
 from paimon_core.spec.stats import UNKNOWN, ColumnStats
 from paimon_core.spec.types import Kind
-from paimon_core.store.column_stats import names_then
-from paimon_core.store.file_index_options import indexed_values
+from paimon_core.store.data.column_stats import names_then
 from paimon_core.store.partitions import PartitionFilter
 from paimon_core.store.table_store import TableStore
 

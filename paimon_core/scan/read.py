@@ -7,24 +7,24 @@ from functools import partial
 
 import pyarrow as pa
 
+from paimon_core.arrow.types import FILE_PATH, ROW_INDEX, arrow_schema
 from paimon_core.expressions.arrow import to_arrow
 from paimon_core.expressions.predicate import Predicate, only_on
-from paimon_core.formats.arrow_types import FILE_PATH, ROW_INDEX, arrow_schema
+from paimon_core.indexes.global_index.grouped_rows import decode_row_ids
 from paimon_core.options import DATA_EVOLUTION, PK_CLUSTERING_OVERRIDE
+from paimon_core.scan.changes.read import read_changes
 from paimon_core.scan.described_blobs import with_values
 from paimon_core.scan.merged import merged_rows
 from paimon_core.scan.metadata_columns import metadata_column, metadata_fields
 from paimon_core.scan.pruning import FileFilter
-from paimon_core.scan.read_changes import read_changes
-from paimon_core.spec.global_index.grouped_rows import decode_row_ids
 from paimon_core.spec.paths import data_file_path
 from paimon_core.spec.row_ranges import row_ranges
 from paimon_core.spec.split import DataSplit, SplitKind
 from paimon_core.spec.types import DataField
 from paimon_core.store.branches import open_branch
-from paimon_core.store.bucket_files import BucketFiles
-from paimon_core.store.evolved_files import EvolvedFiles
-from paimon_core.store.row_tracking import readable_fields
+from paimon_core.store.data.bucket_files import BucketFiles
+from paimon_core.store.data.evolved_files import EvolvedFiles
+from paimon_core.store.data.row_tracking import readable_fields
 from paimon_core.store.table_store import TableStore
 
 

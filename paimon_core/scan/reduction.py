@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from paimon_core.formats.arrow_types import arrow_schema
+from paimon_core.arrow.types import arrow_schema
 from paimon_core.scan.aggregates import COMPARED, SUMMED, Aggregate, aggregate_rows, result_fields
 from paimon_core.spec.schema import TableSchema
 from paimon_core.spec.types import DataField

@@ -17,19 +17,19 @@ from enum import StrEnum
 import numpy as np
 import pyarrow as pa
 
+from paimon_core.arrow.columns import fixed_values, int64_array
+from paimon_core.arrow.types import SEQUENCE_NUMBER, VALUE_KIND, arrow_schema
 from paimon_core.errors import UnsupportedFeatureError
 from paimon_core.expressions.arrow import to_arrow
 from paimon_core.expressions.predicate import Predicate, only_on
-from paimon_core.formats.arrow_types import SEQUENCE_NUMBER, VALUE_KIND, arrow_schema
-from paimon_core.formats.columns import fixed_values, int64_array
 from paimon_core.lsm.rows import ROW_UPDATE_BEFORE, concat_batches
 from paimon_core.options import ROW_TRACKING, Option, boolean
+from paimon_core.scan.changes.read import read_changes
 from paimon_core.scan.described_blobs import with_values
 from paimon_core.scan.read import read_split
-from paimon_core.scan.read_changes import read_changes
 from paimon_core.spec.split import DataSplit
 from paimon_core.spec.types import BIGINT, STRING, CollectionType, DataField, Kind
-from paimon_core.store.row_tracking import tracking_fields
+from paimon_core.store.data.row_tracking import tracking_fields
 from paimon_core.store.table_store import TableStore
 
 READ_SEQUENCE_NUMBER = Option(

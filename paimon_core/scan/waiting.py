@@ -13,8 +13,8 @@ from dataclasses import replace
 import numpy as np
 import pyarrow as pa
 
-from paimon_core.formats.arrow_types import SEQUENCE_NUMBER
-from paimon_core.formats.columns import int64_array
+from paimon_core.arrow.columns import int64_array
+from paimon_core.arrow.types import SEQUENCE_NUMBER
 from paimon_core.lsm.diff import shared_words
 from paimon_core.lsm.merge import MergeSpec, merge_rows, merge_runs
 from paimon_core.lsm.rows import concat_batches
@@ -23,9 +23,9 @@ from paimon_core.options import BUCKET, POSTPONE_MERGE_ON_READ, POSTPONED
 from paimon_core.spec.manifest import ManifestEntry
 from paimon_core.spec.paths import data_file_path
 from paimon_core.spec.split import DataSplit, DeletionFile, SplitKind
-from paimon_core.store.bucket_files import BucketFiles
+from paimon_core.store.data.bucket_files import BucketFiles
+from paimon_core.store.data.postponed_files import arrival_order
 from paimon_core.store.index_files import Bucket
-from paimon_core.store.postponed_files import arrival_order
 from paimon_core.store.table_store import TableStore
 
 Partitions = dict[bytes, list[ManifestEntry]]

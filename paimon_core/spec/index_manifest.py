@@ -8,10 +8,10 @@
 An Avro file. Unlike manifests it is complete: each version's index manifest lists every index file, all of kind ADD.
 An index file belongs to a bucket and is of a type:
 
-    HASH               the key hashes that a bucket with dynamic buckets holds (`spec.hash_index`)
-    DELETION_VECTORS   which rows of data files are deleted (`spec.deletion_vector`)
-    others             global indexes, of a range of rows in a partition (`spec.global_index`): `btree`, `bitmap`, and
-                       some that are kept as they are; their bucket means nothing
+    HASH               the key hashes that a bucket with dynamic buckets holds (`indexes.hash_index`)
+    DELETION_VECTORS   which rows of data files are deleted (`indexes.deletion_vector`)
+    others             global indexes, of a range of rows in a partition (`indexes.global_index`): `btree`, `bitmap`,
+                       and some that are kept as they are; their bucket means nothing
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ DELETION_VECTORS_INDEX = "DELETION_VECTORS"
 class DeletionVectorMeta:
     """Where the deletion vector of a data file lies in its index file.
 
-    `offset` and `length` are bytes (see `spec.deletion_vector` for what `length` counts), `cardinality` is the number
-    of deleted rows, None for old writers.
+    `offset` and `length` are bytes (see `indexes.deletion_vector` for what `length` counts), `cardinality` is the
+    number of deleted rows, None for old writers.
     """
 
     data_file: str

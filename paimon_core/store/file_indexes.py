@@ -6,8 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from paimon_core.errors import CorruptFileError, DataFileMissingError
-from paimon_core.io.file_io import storage_errors
-from paimon_core.spec.file_index.container import (
+from paimon_core.indexes.file_index.container import (
     INDEX_SUFFIX,
     PREFIX_SIZE,
     BodyPlace,
@@ -15,7 +14,8 @@ from paimon_core.spec.file_index.container import (
     decode_head,
     head_size,
 )
-from paimon_core.spec.file_index.cursor import ADVICE
+from paimon_core.indexes.file_index.cursor import ADVICE
+from paimon_core.io.file_io import storage_errors
 from paimon_core.spec.manifest import DataFileMeta
 from paimon_core.spec.paths import data_file_path, index_file_path
 from paimon_core.store.table_store import TableStore

@@ -15,14 +15,14 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from paimon_core.errors import DataFileMissingError, InvalidOptionError
-from paimon_core.formats.global_index_files import GLOBAL_INDEX_FILES
+from paimon_core.indexes.global_index.blocks import ADVICE
+from paimon_core.indexes.global_index.reader import GLOBAL_INDEX_FILES
 from paimon_core.io.file_io import storage_errors
 from paimon_core.options import GLOBAL_INDEX_EXTERNAL_PATH
-from paimon_core.spec.global_index.blocks import ADVICE
 from paimon_core.spec.index_manifest import IndexFileMeta, IndexManifestEntry
 from paimon_core.spec.types import DataField, Kind
-from paimon_core.store.bucket_files import stored_fields
-from paimon_core.store.external_files import check_place
+from paimon_core.store.data.bucket_files import stored_fields
+from paimon_core.store.external.files import check_place
 from paimon_core.store.schemas import schema_ids
 from paimon_core.store.table_store import TableStore
 

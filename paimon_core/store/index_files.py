@@ -13,9 +13,9 @@ from collections.abc import Iterable, Sequence
 from contextlib import suppress
 
 from paimon_core.errors import DataFileMissingError
+from paimon_core.indexes.deletion_vector import Positions, byte_range, decode_vector
 from paimon_core.io.file_io import MOST_METADATA, FileIO, storage_errors
 from paimon_core.options import INDEX_FILE_IN_DATA_DIR
-from paimon_core.spec.deletion_vector import Positions, byte_range, decode_vector
 from paimon_core.spec.index_manifest import (
     DELETION_VECTORS_INDEX,
     ENTRY_VERSION,
@@ -27,7 +27,7 @@ from paimon_core.spec.message import CommitMessage
 from paimon_core.spec.paths import index_file_path, plain_path
 from paimon_core.spec.snapshot import Snapshot
 from paimon_core.spec.split import DeletionFile
-from paimon_core.store.external_files import check_index_files
+from paimon_core.store.external.files import check_index_files
 from paimon_core.store.record_files import read_records, record_bytes
 from paimon_core.store.table_store import TableStore
 

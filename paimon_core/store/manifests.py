@@ -17,8 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from paimon_core.errors import InvalidOptionError
-from paimon_core.formats.entry_columns import EntryColumns, Rows, decode_entries, live_rows
 from paimon_core.io.failure import on_failure
+from paimon_core.manifests.entries import EntryColumns, Rows, decode_entries, live_rows
 from paimon_core.options import (
     MANIFEST_FULL_COMPACTION_SIZE,
     MANIFEST_MERGE_MIN_COUNT,
@@ -41,7 +41,7 @@ from paimon_core.spec.manifest import (
 )
 from paimon_core.spec.snapshot import Snapshot
 from paimon_core.spec.stats import ColumnStats, SimpleStats, bound_order, encode_stats
-from paimon_core.store.external_files import check_data_files
+from paimon_core.store.external.files import check_data_files
 from paimon_core.store.partitions import PartitionFilter
 from paimon_core.store.record_files import read_named, read_records, record_bytes
 from paimon_core.store.table_store import TableStore

@@ -11,10 +11,10 @@ from typing import Any
 
 import pyarrow as pa
 
+from paimon_core.arrow.casts import cast_column
 from paimon_core.errors import CorruptFileError
 from paimon_core.expressions.predicate import Predicate
 from paimon_core.expressions.prune import may_match
-from paimon_core.formats.casts import cast_column
 from paimon_core.spec.binary_row import decode_row
 from paimon_core.spec.manifest import ManifestFileMeta
 from paimon_core.spec.paths import unescape_path_name

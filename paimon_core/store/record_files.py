@@ -9,8 +9,8 @@ from collections.abc import Iterable
 from typing import Any
 
 from paimon_core.errors import CorruptFileError
-from paimon_core.formats.record_files import decode_file, encode_avro, encode_columns, record_format
 from paimon_core.io.file_io import MOST_METADATA
+from paimon_core.manifests.record_files import decode_file, encode_avro, encode_columns, record_format
 from paimon_core.spec.records import Record
 from paimon_core.store.table_store import TableStore
 

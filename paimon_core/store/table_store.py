@@ -11,8 +11,8 @@ from paimon_core.io.file_io import FileIO
 from paimon_core.options import DATA_FILE_DIRECTORY, PARTITION_DEFAULT_NAME, PARTITION_LEGACY_NAME, TableOptions
 from paimon_core.spec.paths import TablePaths, partition_spec
 from paimon_core.spec.schema import TableSchema
-from paimon_core.store.allowed import Allowed
 from paimon_core.store.cache import MetadataCache
+from paimon_core.store.external.allowed import Allowed
 
 
 @dataclass(frozen=True)

@@ -12,19 +12,19 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from paimon_core.arrow.binary_row_fields import RowField
+from paimon_core.arrow.casts import cast_column
+from paimon_core.arrow.columns import fixed_array, int64_array
+from paimon_core.arrow.text_casts import to_text
 from paimon_core.errors import InvalidDataError
-from paimon_core.formats.casts import cast_column
-from paimon_core.formats.columns import fixed_array, int64_array
-from paimon_core.formats.entry_columns import EntryColumns
-from paimon_core.formats.row_fields import RowField
-from paimon_core.formats.text_casts import to_text
+from paimon_core.manifests.entries import EntryColumns
 from paimon_core.scan.entry_pruning import StatsGroup
 from paimon_core.scan.partitions import values_array
 from paimon_core.spec.binary_row import decode_row, encode_row
 from paimon_core.spec.manifest import DataFileMeta
 from paimon_core.spec.schema import TableSchema
 from paimon_core.spec.types import DataField, DecimalType, Kind, TimeType
-from paimon_core.store.column_stats import for_columns, names_then, value_stats
+from paimon_core.store.data.column_stats import for_columns, names_then, value_stats
 from paimon_core.system_tables.moment_texts import moment_texts
 from paimon_core.system_tables.text import key_text, map_text, value_text
 

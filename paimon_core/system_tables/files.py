@@ -10,9 +10,9 @@ from typing import Any
 
 import pyarrow as pa
 
-from paimon_core.formats.columns import int64_array
-from paimon_core.formats.entry_columns import EntryColumns, Rows
+from paimon_core.arrow.columns import int64_array
 from paimon_core.formats.registry import format_name
+from paimon_core.manifests.entries import EntryColumns, Rows
 from paimon_core.options import DELETION_VECTORS, PARTITION_DEFAULT_NAME
 from paimon_core.scan.entry_pruning import value_groups
 from paimon_core.scan.fallback import partition_files

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from paimon_core.formats.columns import fixed_array, int64_array
+from paimon_core.arrow.columns import fixed_array, int64_array
 from paimon_core.spec.paths import iso_timestamp
 
 _FIRST_SECOND, _LAST_SECOND = -62_135_596_800, 253_402_300_799  # of the years 1 to 9999

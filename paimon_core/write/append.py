@@ -5,19 +5,19 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 
+from paimon_core.arrow.binary_rows import row_bytes
+from paimon_core.arrow.columns import fixed_values
+from paimon_core.arrow.types import TRACKING_NAMES, VALUE_KIND
 from paimon_core.errors import InvalidDataError, InvalidOptionError
-from paimon_core.formats.arrow_types import TRACKING_NAMES, VALUE_KIND
-from paimon_core.formats.binary_rows import row_bytes
-from paimon_core.formats.columns import fixed_values
 from paimon_core.options import BUCKET
 from paimon_core.spec.manifest import UNAWARE_BUCKET
 from paimon_core.spec.message import CommitMessage
-from paimon_core.store.row_tracking import rewritten_columns
+from paimon_core.store.data.row_tracking import rewritten_columns
 from paimon_core.store.table_store import TableStore
 from paimon_core.write.bucket_writers import BucketWriters
-from paimon_core.write.bucketing import BucketFunction, partition_codes, split_by
-from paimon_core.write.data_files import FileRole
-from paimon_core.write.rows import conform
+from paimon_core.write.buckets.bucketing import BucketFunction, partition_codes, split_by
+from paimon_core.write.files.data_files import FileRole
+from paimon_core.write.rows.incoming import conform
 
 
 class AppendWriter:

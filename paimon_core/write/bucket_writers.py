@@ -10,7 +10,7 @@ import pyarrow as pa
 from paimon_core.spec.message import CommitMessage
 from paimon_core.store.partition_times import check_partition_time
 from paimon_core.store.table_store import TableStore
-from paimon_core.write.data_files import DataFileWriter, FileRole
+from paimon_core.write.files.data_files import DataFileWriter, FileRole
 
 MAX_OPEN_WRITERS = 64
 MAX_BUFFERED_BYTES = 256 * 2**20

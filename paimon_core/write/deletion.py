@@ -12,9 +12,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from paimon_core.errors import InvalidDataError, UnsupportedFeatureError
+from paimon_core.indexes.deletion_vector import Positions, decode_vectors, encode_vectors
 from paimon_core.io.failure import on_failure
 from paimon_core.options import BUCKET, DELETION_VECTOR_BITMAP64, DELETION_VECTOR_FILE_SIZE, DELETION_VECTORS
-from paimon_core.spec.deletion_vector import Positions, decode_vectors, encode_vectors
 from paimon_core.spec.index_manifest import DELETION_VECTORS_INDEX, IndexFileMeta, IndexManifestEntry
 from paimon_core.spec.message import CommitMessage
 from paimon_core.spec.snapshot import Snapshot

@@ -8,24 +8,24 @@ from itertools import chain
 
 import pyarrow as pa
 
-from paimon_core.formats.binary_rows import row_bytes
+from paimon_core.arrow.binary_rows import row_bytes
 from paimon_core.lsm.keys import bounded
 from paimon_core.lsm.merge import merge_rows, merge_runs, sorted_rows
 from paimon_core.options import BUCKET, DYNAMIC, WRITE_BUFFER_SIZE
 from paimon_core.spec.message import CommitMessage
-from paimon_core.store.bucket_files import merge_spec
+from paimon_core.store.data.bucket_files import merge_spec
 from paimon_core.store.snapshots import latest_snapshot
 from paimon_core.store.table_store import TableStore
 from paimon_core.write.bucket_writers import BucketWriters
-from paimon_core.write.bucketing import BucketFunction, partition_codes, split_by
-from paimon_core.write.changed_keys import ChangedKeys
-from paimon_core.write.changelog_files import changelog_store, takes_input
-from paimon_core.write.cross_partition import CrossPartition, in_first_partitions, merges_where_it_is
-from paimon_core.write.data_files import FileRole
-from paimon_core.write.dynamic_buckets import AssignmentBase, DynamicBuckets
-from paimon_core.write.file_rows import FileRows
-from paimon_core.write.spilled_runs import SpilledRuns
-from paimon_core.write.write_buffer import WriteBuffer
+from paimon_core.write.buckets.bucketing import BucketFunction, partition_codes, split_by
+from paimon_core.write.buckets.cross_partition import CrossPartition, in_first_partitions, merges_where_it_is
+from paimon_core.write.buckets.dynamic import AssignmentBase, DynamicBuckets
+from paimon_core.write.files.changelog_files import changelog_store, takes_input
+from paimon_core.write.files.data_files import FileRole
+from paimon_core.write.rows.changed_keys import ChangedKeys
+from paimon_core.write.rows.spilled_runs import SpilledRuns
+from paimon_core.write.rows.stored import FileRows
+from paimon_core.write.rows.write_buffer import WriteBuffer
 
 
 class KeyValueWriter:

@@ -12,15 +12,12 @@ from paimon_core.formats.registry import write_format
 from paimon_core.io.failure import on_failure
 from paimon_core.options import BUCKET, POSTPONED
 from paimon_core.spec.message import CommitMessage
+from paimon_core.store.data.time_forms import as_stored_times
 from paimon_core.store.table_store import TableStore
-from paimon_core.store.time_forms import as_stored_times
 from paimon_core.write.append import AppendWriter
-from paimon_core.write.column_updates import ColumnUpdates, EvolvedChangesWriter
-from paimon_core.write.dynamic_buckets import AssignmentBase
+from paimon_core.write.buckets.dynamic import AssignmentBase
+from paimon_core.write.buckets.postponed import PostponedWriter
 from paimon_core.write.key_value import KeyValueWriter
-from paimon_core.write.patches import PatchWriter
-from paimon_core.write.postponed import PostponedWriter
-from paimon_core.write.row_changes import AppendChangesWriter
 
 T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
@@ -69,7 +66,7 @@ def open_writer(
     another order there are more files. Raises `UnsupportedFeatureError` for
     formats and merge engines that this version does not write.
     """
-    _check_buckets(store)
+    check_buckets(store)
     store = as_stored_times(store)
     if store.has_primary_key and store.options[BUCKET] == POSTPONED:
         return PostponedWriter(store, sequence_start)
@@ -78,35 +75,8 @@ def open_writer(
     return AppendWriter(store, sequence_start, tracked)
 
 
-def open_changes_writer(
-    store: TableStore,
-    *,
-    sequence_start: int,
-    once: bool,
-    base: AssignmentBase | None = None,
-    updates: ColumnUpdates | None = None,
-    patched: tuple[str, ...] | None = None,
-) -> KeyValueWriter | PostponedWriter | AppendChangesWriter | EvolvedChangesWriter | PatchWriter:
-    """A writer for one task of DELETE, UPDATE or MERGE; `once`: a row that two change is an error. `updates` is what
-    the tasks of a table with data evolution go by. `patched` are the columns that files get other values in.
-
-    Its batches have `_VALUE_KIND` (int8), for append tables the place of the row replaced (`FILE_PATH`,
-    `ROW_INDEX`, with row tracking `ROW_ID`), then the table's columns. Raises as `open_writer` does.
-    """
-    _check_buckets(store)
-    store = as_stored_times(store)
-    if store.has_primary_key and store.options[BUCKET] == POSTPONED:
-        return PostponedWriter(store, sequence_start, once)
-    if store.has_primary_key:
-        return KeyValueWriter(store, sequence_start, once, base)
-    if updates is not None:
-        return EvolvedChangesWriter(store, updates, once)
-    if patched is not None:
-        return PatchWriter(store, patched)
-    return AppendChangesWriter(store, sequence_start, once)
-
-
-def _check_buckets(store: TableStore) -> None:
+def check_buckets(store: TableStore) -> None:
+    """Raises `InvalidOptionError` for a number of buckets that no table has, and for formats that are not written."""
     buckets = store.options[BUCKET]
     if buckets == 0 or buckets < -2:
         raise InvalidOptionError(f"Option '{BUCKET.key}' cannot be {buckets}: it is -2, -1 or a positive number.")

@@ -10,29 +10,29 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 
-from paimon_sql.preprocess.alter_columns import alter_columns
-from paimon_sql.preprocess.catalogs import CatalogStatement, catalog_statement
-from paimon_sql.preprocess.column_changes import modified_columns
-from paimon_sql.preprocess.column_stretches import column_stretches
-from paimon_sql.preprocess.column_types import DECLARED_TYPES_PROPERTY, TypeRewrites
-from paimon_sql.preprocess.constructors import constructors
-from paimon_sql.preprocess.copy_into import copy_into
-from paimon_sql.preprocess.create_table import create_table
-from paimon_sql.preprocess.dollar_names import dollar_names
-from paimon_sql.preprocess.dynamic_options import dynamic_options
 from paimon_sql.preprocess.errors import PreprocessError
-from paimon_sql.preprocess.inserted_rows import without_rows
 from paimon_sql.preprocess.lexing import Tokens, tokenize
-from paimon_sql.preprocess.properties import alter_properties, database_properties
 from paimon_sql.preprocess.rewriting import Rewriting
-from paimon_sql.preprocess.session import configuration, use_catalog
+from paimon_sql.preprocess.rules.alter_columns import alter_columns
+from paimon_sql.preprocess.rules.catalogs import CatalogStatement, catalog_statement
+from paimon_sql.preprocess.rules.column_changes import modified_columns
+from paimon_sql.preprocess.rules.column_stretches import column_stretches
+from paimon_sql.preprocess.rules.column_types import DECLARED_TYPES_PROPERTY, TypeRewrites
+from paimon_sql.preprocess.rules.constructors import constructors
+from paimon_sql.preprocess.rules.copy_into import copy_into
+from paimon_sql.preprocess.rules.create_table import create_table
+from paimon_sql.preprocess.rules.dollar_names import dollar_names
+from paimon_sql.preprocess.rules.dynamic_options import dynamic_options
+from paimon_sql.preprocess.rules.inserted_rows import without_rows
+from paimon_sql.preprocess.rules.properties import alter_properties, database_properties
+from paimon_sql.preprocess.rules.session import configuration, use_catalog
+from paimon_sql.preprocess.rules.system_tables import system_tables
+from paimon_sql.preprocess.rules.table_functions import table_functions
+from paimon_sql.preprocess.rules.table_like import EXCLUDED_PROPERTY
+from paimon_sql.preprocess.rules.tags import tag_statements
+from paimon_sql.preprocess.rules.unnest import unnest
 from paimon_sql.preprocess.statements import Statement, is_terminated, split_statements
-from paimon_sql.preprocess.system_tables import system_tables
-from paimon_sql.preprocess.table_functions import table_functions
-from paimon_sql.preprocess.table_like import EXCLUDED_PROPERTY
-from paimon_sql.preprocess.tags import tag_statements
 from paimon_sql.preprocess.tokens import Edit
-from paimon_sql.preprocess.unnest import unnest
 
 __all__ = [
     "DECLARED_TYPES_PROPERTY",

@@ -17,8 +17,8 @@ from py4j.protocol import Py4JError, Py4JJavaError
 from pyspark.errors.exceptions.captured import CapturedException
 
 from paimon_core.errors import InternalError, PaimonError
-from paimon_sql.spark.errors import java_exception
-from paimon_sql.spark.jvm import Jvm
+from paimon_sql.spark.errors.java import java_exception
+from paimon_sql.spark.jvm.gateway import Jvm
 
 
 class Proxy:

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from py4j.java_gateway import JavaObject
 
 from paimon_core.secrets import REDACTED, SECRET_NAMES, is_secret, without_secrets
-from paimon_sql.spark.jvm import Jvm
+from paimon_sql.spark.jvm.gateway import Jvm
 from paimon_sql.spark.session_bridge import CATALOG_PREFIX
 
 PATTERN = "spark.redaction.regex"

@@ -14,7 +14,7 @@ from pyspark.sql.types import StructType
 
 from paimon_core.secrets import REDACTED
 from paimon_sql.catalog.identifier import Identifier
-from paimon_sql.spark.jvm import PYTHON_SOURCE, Jvm, python_map
+from paimon_sql.spark.jvm.gateway import PYTHON_SOURCE, Jvm, python_map
 
 OPTION_PREFIX = "spark.paimon."
 CATALOG_PREFIX = "spark.sql.catalog."

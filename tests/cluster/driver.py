@@ -20,9 +20,10 @@ from pyspark.sql import SparkSession
 
 import paimon_sql
 from paimon_core.store.table_store import TableStore
-from paimon_core.write.dynamic_buckets import AssignmentBase
-from paimon_sql.spark import worker, write_bridge
-from paimon_sql.spark.worker import BatchFunction
+from paimon_core.write.buckets.dynamic import AssignmentBase
+from paimon_sql.spark.workers import worker
+from paimon_sql.spark.workers.worker import BatchFunction
+from paimon_sql.spark.write import write as write_bridge
 
 JVM = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"  # four of them start: compiled quickly rather than well
 SETTINGS = {

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 from pyspark.cloudpickle import Pickler
 
-from paimon_sql.spark.executor import SparkExecutor
 from paimon_sql.spark.session_bridge import SessionBridge
+from paimon_sql.spark.workers.executor import SparkExecutor
 
 pytestmark = pytest.mark.spark
 

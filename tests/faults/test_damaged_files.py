@@ -13,8 +13,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from paimon_core.errors import CorruptFileError, PaimonError
+from paimon_core.scan.changes.read import read_changes
 from paimon_core.scan.read import read_split
-from paimon_core.scan.read_changes import read_changes
 from tests.support.stored import Row, compact, create_table, insert, open_table, read
 
 PATTERNS = {

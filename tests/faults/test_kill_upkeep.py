@@ -24,8 +24,8 @@ from paimon_core.maintenance.branches import create_branch, delete_branch, renam
 from paimon_core.maintenance.consumers import clear_consumers
 from paimon_core.maintenance.done_partitions import mark_done
 from paimon_core.maintenance.fast_forward import fast_forward
-from paimon_core.maintenance.orphan_job import OrphanSearch
-from paimon_core.maintenance.orphans import remove_orphans
+from paimon_core.maintenance.orphans.job import OrphanSearch
+from paimon_core.maintenance.orphans.search import remove_orphans
 from paimon_core.maintenance.partitions import drop_partitions
 from paimon_core.maintenance.purge import purge
 from paimon_core.maintenance.rollback import roll_back

@@ -24,7 +24,7 @@ from pyspark.sql.types import IntegerType, StringType, StructField, StructType, 
 import paimon_sql
 from paimon_core.errors import InvalidOptionError
 from paimon_sql import spark as bridge
-from paimon_sql.spark.jvm import Jvm
+from paimon_sql.spark.jvm.gateway import Jvm
 from paimon_sql.spark.proxy import Proxy
 from paimon_sql.spark.session_bridge import SessionBridge
 from tests.support.long_session import held

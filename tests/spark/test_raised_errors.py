@@ -20,10 +20,10 @@ from pyspark.errors import (
 import paimon_sql
 from paimon_core import errors
 from paimon_core.errors import PaimonError
-from paimon_sql.spark.catalog_bridge import SparkCatalog
-from paimon_sql.spark.conditions import OURS, SPARKS, condition_of
-from paimon_sql.spark.raised_errors import raised
-from paimon_sql.spark.worker import read_function
+from paimon_sql.spark.errors.conditions import OURS, SPARKS, condition_of
+from paimon_sql.spark.errors.raised import raised
+from paimon_sql.spark.tables.catalog import SparkCatalog
+from paimon_sql.spark.workers.worker import read_function
 from tests.support.raw_errors import raw
 
 pytestmark = pytest.mark.spark

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from pyspark.errors.exceptions.base import PySparkException
 
-from paimon_sql.spark.jvm import Jvm
+from paimon_sql.spark.jvm.gateway import Jvm
 from paimon_sql.spark.session_bridge import SessionBridge
 from tests.support.quick_jvm import QUICK_JVM
 

@@ -15,9 +15,9 @@ from pyspark.errors.exceptions.base import PySparkException
 from pyspark.sql import SparkSession
 
 import paimon_sql
-from paimon_sql.spark.executor import SparkExecutor
-from paimon_sql.spark.jvm import Jvm
+from paimon_sql.spark.jvm.gateway import Jvm
 from paimon_sql.spark.session_bridge import SessionBridge
+from paimon_sql.spark.workers.executor import SparkExecutor
 
 pytestmark = pytest.mark.spark
 
@@ -72,11 +72,11 @@ def test_workers_are_forked_with_their_imports(root_session: Any) -> None:
     settings.remove(key)
     try:
         paimon_sql.install(root_session.newSession())
-        assert settings.get(key) == "paimon_sql.spark.daemon"
+        assert settings.get(key) == "paimon_sql.spark.workers.daemon"
         parents = context.parallelize([0], 1).map(lambda _: Path(f"/proc/{os.getppid()}/cmdline").read_text()).collect()
     finally:
         settings.set(key, chosen)
-    assert "\0paimon_sql.spark.daemon\0" in parents[0]
+    assert "\0paimon_sql.spark.workers.daemon\0" in parents[0]
 
 
 def test_jobs_and_queries_have_the_same_workers(spark: Any) -> None:

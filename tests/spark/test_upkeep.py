@@ -13,10 +13,10 @@ import pytest
 from pyspark import InheritableThread
 from pyspark.errors import PySparkException
 
-from paimon_core.maintenance.orphan_job import OrphanSearch
+from paimon_core.maintenance.orphans.job import OrphanSearch
 from paimon_sql.procedures import PROCEDURES, file_removal
-from paimon_sql.spark import orphan_frames
-from paimon_sql.spark.executor import SparkExecutor
+from paimon_sql.spark.workers import orphan_frames
+from paimon_sql.spark.workers.executor import SparkExecutor
 
 pytestmark = pytest.mark.spark
 

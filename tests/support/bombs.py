@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from paimon_core.formats.avro_container import CODECS, SYNC_SIZE, compress, recoded, varint
-from paimon_core.formats.record_files import encode_avro
+from paimon_core.formats.avro.container import CODECS, SYNC_SIZE, compress, recoded, varint
+from paimon_core.manifests.record_files import encode_avro
 from paimon_core.spec.records import Record
 
 PACKED = tuple(c for c in CODECS if c != "null")

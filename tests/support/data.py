@@ -8,8 +8,8 @@ from typing import Any
 
 import pyarrow as pa
 
+from paimon_core.arrow.types import arrow_schema
 from paimon_core.expressions.predicate import Predicate
-from paimon_core.formats.arrow_types import arrow_schema
 from paimon_core.io.local import LocalFileIO
 from paimon_core.scan.read import read_split
 from paimon_core.spec.manifest import DataFileMeta

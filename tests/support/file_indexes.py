@@ -7,13 +7,13 @@ from typing import Any
 
 import pyarrow as pa
 
-from paimon_core.expressions.file_index import Columns, IndexedColumn
-from paimon_core.formats.arrow_types import arrow_type
+from paimon_core.arrow.types import arrow_type
+from paimon_core.indexes.file_index import options as file_index_options
+from paimon_core.indexes.file_index.registry import decode_index
+from paimon_core.indexes.matching_rows import Columns, IndexedColumn
 from paimon_core.options import TableOptions
-from paimon_core.spec.file_index.registry import decode_index
 from paimon_core.spec.types import DataField, DataType, Kind, TimeType
-from paimon_core.store import file_index_options
-from paimon_core.write.file_index import FileIndexBuilder
+from paimon_core.write.indexes.file_index import FileIndexBuilder
 
 
 def column_of(values: Sequence[Any], data_type: DataType) -> pa.Array:

@@ -19,7 +19,7 @@ from paimon_core.io.file_io import FileIO
 from paimon_core.io.local import LocalFileIO
 from paimon_core.maintenance.branches import branch_exists, create_branch, delete_branch
 from paimon_core.maintenance.fast_forward import fast_forward
-from paimon_core.maintenance.orphans import remove_orphans
+from paimon_core.maintenance.orphans.search import remove_orphans
 from paimon_core.maintenance.rollback import roll_back
 from paimon_core.maintenance.snapshot_expiry import Retention, expire_changelogs, expire_snapshots
 from paimon_core.maintenance.tags import create_tag, delete_tags, rename_tag, replace_tag

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pickle
 from collections import Counter
 
-from paimon_core.maintenance.orphan_job import OrphanSearch
+from paimon_core.maintenance.orphans.job import OrphanSearch
 
 
 class Lost:

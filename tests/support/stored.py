@@ -17,10 +17,10 @@ from paimon_core.spec.message import CommitMessage, decode_message
 from paimon_core.spec.snapshot import Snapshot
 from paimon_core.spec.types import INT, STRING
 from paimon_core.store.cache import MetadataCache
-from paimon_core.store.new_schema import new_table_schema
+from paimon_core.store.ddl.new_schema import new_table_schema
 from paimon_core.store.partitions import PartitionFilter
 from paimon_core.table import Table
-from paimon_core.write.compact_job import NOTHING, compaction_function, encode_tasks, live_buckets
+from paimon_core.write.compaction.job import NOTHING, compaction_function, encode_tasks, live_buckets
 from paimon_core.write.writer import open_writer
 from paimon_sql.catalog.identifier import Identifier
 from paimon_sql.catalog.load import load_catalog

@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow as pa
 from hypothesis import strategies as st
 
-from paimon_core.formats.arrow_types import arrow_type
+from paimon_core.arrow.types import arrow_type
 from paimon_core.spec.types import (
     BIGINT,
     BOOLEAN,

@@ -15,7 +15,7 @@ from paimon_core.spec.manifest import DataFileMeta
 from paimon_core.spec.message import CommitMessage
 from paimon_core.spec.stats import EMPTY_STATS, ColumnStats, encode_stats
 from paimon_core.spec.types import BIGINT, INT, STRING, DataField, DataType
-from paimon_core.store.new_schema import new_table_schema
+from paimon_core.store.ddl.new_schema import new_table_schema
 from paimon_core.store.schemas import create_schema
 from paimon_core.store.table_store import TableStore
 

@@ -8,8 +8,8 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from paimon_core.formats.arrow_types import VALUE_KIND
-from paimon_core.formats.columns import fixed_array, taken
+from paimon_core.arrow.columns import fixed_array, taken
+from paimon_core.arrow.types import VALUE_KIND
 from paimon_core.lsm.functions.steps import Groups, Steps
 from paimon_core.lsm.rows import KeyedRows, is_retract, row_kinds
 

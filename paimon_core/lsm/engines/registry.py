@@ -13,8 +13,8 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from paimon_core.arrow.columns import fixed_array
 from paimon_core.errors import InvalidOptionError
-from paimon_core.formats.columns import fixed_array
 from paimon_core.lsm.engines.aggregation import Aggregation
 from paimon_core.lsm.engines.deduplicate import deduplicate
 from paimon_core.lsm.engines.first_row import first_row, refuse_delete

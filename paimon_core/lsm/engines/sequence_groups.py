@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from paimon_core.formats.columns import validity
+from paimon_core.arrow.columns import validity
 from paimon_core.lsm.functions.steps import ADD, ADD_OLDER, RETRACT, SET, SKIP, Mask, Steps
 from paimon_core.lsm.keys import flatten, fold, key_words, widths
 

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from paimon_core.formats.columns import int64_array, validity
+from paimon_core.arrow.columns import int64_array, validity
 from paimon_core.lsm.functions.steps import ADD, RETRACT, Mask, Steps, replaced, take_steps
 from paimon_core.lsm.keys import flatten, fold, key_words, widths
 

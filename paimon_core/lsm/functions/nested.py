@@ -14,8 +14,8 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
+from paimon_core.arrow.columns import validity
 from paimon_core.errors import MergeRefusedError
-from paimon_core.formats.columns import validity
 from paimon_core.lsm.functions.elements import (
     Elements,
     Merge,

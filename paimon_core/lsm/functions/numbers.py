@@ -17,8 +17,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from paimon_core.arrow.columns import fixed_array, fixed_values, int64_array
 from paimon_core.errors import MergeRefusedError
-from paimon_core.formats.columns import fixed_array, fixed_values, int64_array
 from paimon_core.lsm.functions.steps import RETRACT, SET, Mask, Steps, replaced, take_steps
 
 Number = Any  # int, float or Decimal

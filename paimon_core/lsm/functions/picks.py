@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from paimon_core.formats.columns import fixed_array
+from paimon_core.arrow.columns import fixed_array
 from paimon_core.lsm.functions.steps import (
     ADD,
     ADD_OLDER,

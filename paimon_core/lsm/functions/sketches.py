@@ -15,8 +15,8 @@ import numpy as np
 import pyarrow as pa
 from pyroaring import BitMap
 
+from paimon_core.arrow.columns import int64_array
 from paimon_core.errors import MergeRefusedError
-from paimon_core.formats.columns import int64_array
 from paimon_core.lsm.functions.steps import Steps, replaced, take_steps
 from paimon_core.optional_packages import import_optional
 from paimon_core.spec.roaring64 import decode_roaring64, encode_roaring64

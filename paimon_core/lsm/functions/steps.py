@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from paimon_core.formats.columns import int64_array, taken, validity
+from paimon_core.arrow.columns import int64_array, taken, validity
 
 Mask = NDArray[np.bool_]
 Positions = NDArray[np.int64]

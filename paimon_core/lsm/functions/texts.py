@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from paimon_core.formats.columns import int64_array
+from paimon_core.arrow.columns import int64_array
 from paimon_core.lsm.functions.steps import ADD_OLDER, SET, Mask, Steps, replaced, take_steps
 
 # what Unicode and Java call white space alike; a no-break space is text

@@ -19,8 +19,8 @@ from paimon_core.errors import (
 from paimon_core.io.local import LocalFileIO
 from paimon_core.maintenance.branches import create_branch
 from paimon_core.spec.types import INT, STRING
-from paimon_core.store.new_schema import new_table_schema
-from paimon_core.store.schema_changes import AddColumn, RemoveOption, SetOption, UpdateComment
+from paimon_core.store.ddl.new_schema import new_table_schema
+from paimon_core.store.ddl.schema_changes import AddColumn, RemoveOption, SetOption, UpdateComment
 from paimon_sql.catalog.base import Catalog
 from paimon_sql.catalog.filesystem import FileSystemCatalog
 from paimon_sql.catalog.identifier import Identifier

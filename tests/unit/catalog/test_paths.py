@@ -9,7 +9,7 @@ import pytest
 from paimon_core.errors import InvalidNameError, PaimonError, TableExistsError, TableNotFoundError
 from paimon_core.spec.schema import TableSchema
 from paimon_core.spec.types import INT
-from paimon_core.store.new_schema import new_table_schema
+from paimon_core.store.ddl.new_schema import new_table_schema
 from paimon_sql.catalog.paths import PathCatalog, PathIdentifier
 from tests.support.tables import fields
 

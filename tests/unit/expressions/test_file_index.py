@@ -11,9 +11,9 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from pyroaring import BitMap
 
-from paimon_core.expressions.file_index import matching_rows
 from paimon_core.expressions.predicate import And, Compare, In, IsNotNull, IsNull, Not, Or, Predicate, StartsWith
-from paimon_core.spec.file_index.registry import INDEX_TYPES
+from paimon_core.indexes.file_index.registry import INDEX_TYPES
+from paimon_core.indexes.matching_rows import matching_rows
 from paimon_core.spec.types import (
     BIGINT,
     BOOLEAN,

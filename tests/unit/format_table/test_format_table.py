@@ -9,6 +9,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
+from paimon_core.arrow.types import arrow_schema
 from paimon_core.commit.changes import Overwrite
 from paimon_core.errors import InvalidDataError, InvalidOptionError, InvalidSchemaError, UnsupportedFeatureError
 from paimon_core.expressions.predicate import And, Compare, IsNull, Or
@@ -16,11 +17,10 @@ from paimon_core.format_table.options import check_format_schema, format_options
 from paimon_core.format_table.scan import decode_format_split, encode_format_split, read_format_split
 from paimon_core.format_table.table import FormatTable
 from paimon_core.format_table.write import FormatTableWriter, decode_staged_files, encode_staged_files
-from paimon_core.formats.arrow_types import arrow_schema
 from paimon_core.io.local import LocalFileIO
 from paimon_core.spec.schema import encode_schema
 from paimon_core.spec.types import BIGINT, INT, STRING, DataType, parse_type
-from paimon_core.store.new_schema import new_table_schema
+from paimon_core.store.ddl.new_schema import new_table_schema
 from paimon_core.store.table_store import TableStore
 from tests.support.faulty_io import Fault, FaultyIO, SimulatedCrash
 from tests.support.tables import fields

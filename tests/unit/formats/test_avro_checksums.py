@@ -9,12 +9,12 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from paimon_core.arrow.types import arrow_schema
 from paimon_core.errors import CorruptFileError
-from paimon_core.formats.arrow_types import arrow_schema
-from paimon_core.formats.avro import AvroFormat
+from paimon_core.formats.avro.data_files import AvroFormat
 from paimon_core.formats.file_format import ReadRequest
-from paimon_core.formats.record_files import decode_file, encode_avro
 from paimon_core.io.local import LocalFileIO
+from paimon_core.manifests.record_files import decode_file, encode_avro
 from paimon_core.options import TableOptions
 from paimon_core.spec.manifest import LIST_VERSION, MANIFEST_FILE_META, ManifestFileMeta
 from paimon_core.spec.stats import EMPTY_STATS

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from paimon_core.formats.arrow_types import arrow_field
-from paimon_core.formats.binary_rows import hash_rows, row_bytes, row_values
+from paimon_core.arrow.binary_rows import hash_rows, row_bytes, row_values
+from paimon_core.arrow.types import arrow_field
 from paimon_core.spec.binary_row import decode_row, encode_body
-from paimon_core.spec.hashing import murmur3_row
+from paimon_core.spec.hashing.murmur import murmur3_row
 from paimon_core.spec.types import BIGINT, STRING, DataField, DataType
 from tests.support.strategies import KEY_TYPES, columns_of
 

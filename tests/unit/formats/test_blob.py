@@ -16,7 +16,7 @@ from paimon_core.formats.blob import BlobFile, BlobFileWriter
 from paimon_core.io.local import LocalFileIO
 from paimon_core.spec.row_ranges import row_ranges
 from paimon_core.spec.types import DataField, DataType, Kind
-from paimon_core.store.blob_columns import blob_column
+from paimon_core.store.blob.columns import blob_column
 from tests.support.tables import data_file, new_store
 
 NOT_WRITTEN = "not written"

@@ -11,8 +11,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from paimon_core.errors import CorruptFileError
-from paimon_core.formats.avro_container import ContainerReader, InflatedError, compress, decompress, most_content
-from paimon_core.formats.record_files import decode_columns, encode_columns
+from paimon_core.formats.avro.container import ContainerReader, InflatedError, compress, decompress, most_content
+from paimon_core.manifests.record_files import decode_columns, encode_columns
 from paimon_core.spec.manifest import ENTRY_VERSION, LIST_VERSION, MANIFEST_ENTRY, MANIFEST_FILE_META
 from tests.support.bombs import PACKED, PIECE, avro_bomb, with_little_memory
 from tests.unit.spec.golden_files import manifest_lists, manifests
@@ -21,8 +21,8 @@ ENTRIES = next(m for m in manifests().values() if m)
 LISTS = next(m for m in manifest_lists().values() if m)
 IMPORTS = """
 from pathlib import Path
-from paimon_core.formats.entry_columns import decode_entries
-from paimon_core.formats.record_files import decode_file
+from paimon_core.manifests.entries import decode_entries
+from paimon_core.manifests.record_files import decode_file
 from paimon_core.spec.manifest import LIST_VERSION, MANIFEST_FILE_META
 """
 

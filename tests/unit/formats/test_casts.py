@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from paimon_core.arrow.casts import cast_column, local_zone
+from paimon_core.arrow.types import arrow_type
 from paimon_core.errors import InvalidDataError
-from paimon_core.formats.arrow_types import arrow_type
-from paimon_core.formats.casts import cast_column, local_zone
 from paimon_core.spec.casts import can_cast
 from paimon_core.spec.types import DataType, DecimalType, Kind, parse_type
 from tests.support.strategies import KEY_TYPES

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from paimon_core.formats.columns import taken, validity
+from paimon_core.arrow.columns import taken, validity
 
 COLUMNS: dict[str, tuple[list[Any], pa.DataType]] = {
     "tinyint": ([None, 1, -2, None, 5, 6, 7, None, 9, 10], pa.int8()),

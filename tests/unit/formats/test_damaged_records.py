@@ -13,8 +13,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from paimon_core.errors import CorruptFileError, UnsupportedFeatureError, UnsupportedVersionError
-from paimon_core.formats.entry_columns import decode_entries, live_rows
-from paimon_core.formats.record_files import decode_columns, encode_columns
+from paimon_core.manifests.entries import decode_entries, live_rows
+from paimon_core.manifests.record_files import decode_columns, encode_columns
 from paimon_core.spec.index_manifest import ENTRY_VERSION as INDEX_VERSION
 from paimon_core.spec.index_manifest import INDEX_MANIFEST_ENTRY
 from paimon_core.spec.manifest import ENTRY_VERSION, LIST_VERSION, MANIFEST_ENTRY, MANIFEST_FILE_META, ManifestEntry

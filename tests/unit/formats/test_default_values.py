@@ -6,9 +6,9 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
+from paimon_core.arrow.default_values import default_value, fill_default
+from paimon_core.arrow.types import arrow_type
 from paimon_core.errors import InvalidSchemaError
-from paimon_core.formats.arrow_types import arrow_type
-from paimon_core.formats.default_values import default_value, fill_default
 from paimon_core.spec.types import (
     BOOLEAN,
     DATE,

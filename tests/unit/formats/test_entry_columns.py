@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from paimon_core.errors import CorruptFileError, UnsupportedFeatureError
-from paimon_core.formats.entry_columns import DecodedEntries, EntryColumns, decode_entries, live_rows
-from paimon_core.formats.record_files import decode_file
+from paimon_core.manifests.entries import DecodedEntries, EntryColumns, decode_entries, live_rows
+from paimon_core.manifests.record_files import decode_file
 from paimon_core.spec.binary_row import encode_row
 from paimon_core.spec.manifest import ENTRY_VERSION, MANIFEST_ENTRY, DataFileMeta, FileKind, ManifestEntry, live_entries
 from paimon_core.spec.stats import SimpleStats

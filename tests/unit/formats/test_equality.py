@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from paimon_core.formats.equality import values_equal
+from paimon_core.arrow.equality import values_equal
 
 INTS = st.none() | st.integers(0, 2)
 FLOATS = st.none() | st.sampled_from([0.0, 1.5, math.nan])

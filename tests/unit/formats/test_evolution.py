@@ -8,12 +8,12 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
+from paimon_core.arrow.evolution import conform
+from paimon_core.arrow.types import arrow_field, arrow_schema
 from paimon_core.errors import InvalidDataError
-from paimon_core.formats.arrow_types import arrow_field, arrow_schema
-from paimon_core.formats.evolution import conform
 from paimon_core.formats.file_format import ReadRequest
 from paimon_core.formats.output import OutputFile
-from paimon_core.formats.parquet import ParquetFileWriter, ParquetFormat
+from paimon_core.formats.parquet.data_files import ParquetFileWriter, ParquetFormat
 from paimon_core.io.local import LocalFileIO
 from paimon_core.options import TableOptions
 from paimon_core.spec.types import BIGINT, INT, STRING, CollectionType, DataField, DataType, Kind, MapType, RowType

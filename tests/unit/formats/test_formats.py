@@ -14,6 +14,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from paimon_core.arrow.types import arrow_schema, arrow_type, key_value_fields
 from paimon_core.errors import (
     CorruptFileError,
     InvalidDataError,
@@ -21,9 +22,8 @@ from paimon_core.errors import (
     PaimonError,
     UnsupportedFeatureError,
 )
-from paimon_core.formats.arrow_types import arrow_schema, arrow_type, key_value_fields
 from paimon_core.formats.file_format import ReadRequest
-from paimon_core.formats.orc_layout import read_streams, read_tail
+from paimon_core.formats.orc.layout import read_streams, read_tail
 from paimon_core.formats.registry import FORMATS, format_of_file
 from paimon_core.io.local import LocalFileIO
 from paimon_core.options import TableOptions

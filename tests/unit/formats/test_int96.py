@@ -10,13 +10,13 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from paimon_core.formats.arrow_types import STORED_TIME, arrow_schema, arrow_type
-from paimon_core.formats.casts import cast_column
+from paimon_core.arrow.casts import cast_column
+from paimon_core.arrow.int96 import stored
+from paimon_core.arrow.types import STORED_TIME, arrow_schema, arrow_type
 from paimon_core.formats.file_format import ReadRequest
-from paimon_core.formats.int96 import stored
 from paimon_core.formats.output import OutputFile
-from paimon_core.formats.parquet import ParquetFileWriter, ParquetFormat
-from paimon_core.formats.text_values import from_text
+from paimon_core.formats.parquet.data_files import ParquetFileWriter, ParquetFormat
+from paimon_core.formats.text.values import from_text
 from paimon_core.io.local import LocalFileIO
 from paimon_core.options import TableOptions
 from paimon_core.spec.stats import ColumnStats

@@ -11,13 +11,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from paimon_core.arrow.types import arrow_schema
 from paimon_core.errors import CorruptFileError, PaimonError
-from paimon_core.formats.arrow_types import arrow_schema
 from paimon_core.formats.file_format import ReadRequest
-from paimon_core.formats.orc import OrcFormat
-from paimon_core.formats.orc_layout import read_tail
-from paimon_core.formats.orc_runs import decode_runs
-from paimon_core.formats.orc_times import stripe_times
+from paimon_core.formats.orc.data_files import OrcFormat
+from paimon_core.formats.orc.integer_runs import decode_runs
+from paimon_core.formats.orc.layout import read_tail
+from paimon_core.formats.orc.timestamps import stripe_times
 from paimon_core.io.local import LocalFileIO
 from paimon_core.spec.types import DataField, parse_type
 

@@ -12,17 +12,17 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from paimon_core.arrow.columns import with_values
+from paimon_core.arrow.int96 import stored
+from paimon_core.arrow.types import arrow_schema
 from paimon_core.errors import CorruptFileError, InvalidOptionError
-from paimon_core.formats.arrow_types import arrow_schema
-from paimon_core.formats.columns import with_values
 from paimon_core.formats.file_format import ReadRequest
-from paimon_core.formats.int96 import stored
 from paimon_core.formats.output import OutputFile
-from paimon_core.formats.parquet import ParquetFileWriter, ParquetFormat
-from paimon_core.formats.parquet_splice import replace_columns
-from paimon_core.formats.record_files import decode_file, encode_columns
-from paimon_core.formats.thrift import Fields, decode, encode
+from paimon_core.formats.parquet.data_files import ParquetFileWriter, ParquetFormat
+from paimon_core.formats.parquet.splice import replace_columns
+from paimon_core.formats.parquet.thrift import Fields, decode, encode
 from paimon_core.io.local import LocalFileIO
+from paimon_core.manifests.record_files import decode_file, encode_columns
 from paimon_core.options import TableOptions
 from paimon_core.spec.manifest import LIST_VERSION, MANIFEST_FILE_META, ManifestFileMeta
 from paimon_core.spec.stats import EMPTY_STATS as STATS

@@ -16,13 +16,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from paimon_core.arrow.types import arrow_schema, arrow_type, field_id, key_value_fields
 from paimon_core.errors import CorruptFileError, InvalidOptionError, UnsupportedFeatureError
 from paimon_core.expressions.predicate import And, Compare, In
-from paimon_core.formats.arrow_types import arrow_schema, arrow_type, field_id, key_value_fields
 from paimon_core.formats.file_format import ReadRequest
-from paimon_core.formats.int96 import with_bytes
 from paimon_core.formats.output import OutputFile
-from paimon_core.formats.parquet import ParquetFileWriter, ParquetFormat
+from paimon_core.formats.parquet.data_files import ParquetFileWriter, ParquetFormat
+from paimon_core.formats.parquet.int96 import with_bytes
 from paimon_core.formats.registry import format_of_file
 from paimon_core.io.local import LocalFileIO
 from paimon_core.options import TableOptions

@@ -13,13 +13,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from paimon_core.arrow.columns import with_values
+from paimon_core.arrow.types import arrow_schema
 from paimon_core.errors import CorruptFileError, PaimonError
-from paimon_core.formats.arrow_types import arrow_schema
-from paimon_core.formats.columns import with_values
 from paimon_core.formats.file_format import ReadRequest, WrittenFile
 from paimon_core.formats.output import OutputFile
-from paimon_core.formats.parquet import ParquetFileWriter, ParquetFormat
-from paimon_core.formats.parquet_splice import replace_columns
+from paimon_core.formats.parquet.data_files import ParquetFileWriter, ParquetFormat
+from paimon_core.formats.parquet.splice import replace_columns
 from paimon_core.io.local import LocalFileIO
 from paimon_core.options import TableOptions
 from paimon_core.spec.types import BIGINT, DOUBLE, INT, STRING, CollectionType, DataField, Kind, RowType

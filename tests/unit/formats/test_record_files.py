@@ -12,8 +12,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from paimon_core.errors import CorruptFileError, InvalidOptionError, PaimonError, UnsupportedVersionError
-from paimon_core.formats.entry_columns import decode_entries
-from paimon_core.formats.record_files import decode_columns, decode_file, encode_avro, encode_columns
+from paimon_core.manifests.entries import decode_entries
+from paimon_core.manifests.record_files import decode_columns, decode_file, encode_avro, encode_columns
 from paimon_core.spec.index_manifest import ENTRY_VERSION as INDEX_VERSION
 from paimon_core.spec.index_manifest import INDEX_MANIFEST_ENTRY, IndexManifestEntry
 from paimon_core.spec.manifest import (

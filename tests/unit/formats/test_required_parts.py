@@ -5,8 +5,8 @@ from __future__ import annotations
 import pyarrow as pa
 import pytest
 
-from paimon_core.formats.arrow_types import arrow_type
-from paimon_core.formats.required_parts import has_required_parts, with_required_parts
+from paimon_core.arrow.required_parts import has_required_parts, with_required_parts
+from paimon_core.arrow.types import arrow_type
 from paimon_core.spec.types import VARIANT
 
 V = arrow_type(VARIANT)

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from paimon_core.arrow.types import arrow_schema
 from paimon_core.errors import CorruptFileError
-from paimon_core.formats.arrow_types import arrow_schema
 from paimon_core.formats.file_format import ReadRequest
 from paimon_core.formats.registry import FORMATS
 from paimon_core.formats.row_selection import read_rows

@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from paimon_core.arrow.schema_evolution import Evolution
+from paimon_core.arrow.types import arrow_schema
 from paimon_core.errors import InvalidDataError
 from paimon_core.expressions.predicate import And, Compare
-from paimon_core.formats.arrow_types import arrow_schema
-from paimon_core.formats.schema_evolution import Evolution
 from paimon_core.spec.types import BIGINT, INT, STRING, CollectionType, DataField, DataType, Kind, MapType, RowType
 
 

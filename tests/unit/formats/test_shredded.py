@@ -13,8 +13,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from paimon_core.formats.arrow_types import arrow_type
-from paimon_core.formats.evolution import conform
+from paimon_core.arrow.evolution import conform
+from paimon_core.arrow.types import arrow_type
 from paimon_core.spec.types import VARIANT
 from tests.support.variants import decode, encode, encode_metadata, shred, shredded_type
 

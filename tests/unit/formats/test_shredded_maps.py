@@ -14,10 +14,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from paimon_core.arrow.shredded_maps import field_metadata, whole_maps
 from paimon_core.errors import CorruptFileError, UnsupportedFeatureError
 from paimon_core.formats.file_format import ReadRequest
 from paimon_core.formats.registry import format_of_file
-from paimon_core.formats.shredded_maps import field_metadata, whole_maps
 from paimon_core.io.local import LocalFileIO
 from paimon_core.options import TableOptions
 from paimon_core.spec.types import BIGINT, STRING, DataField, MapType

@@ -16,6 +16,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from paimon_core.arrow.types import arrow_schema, arrow_type
 from paimon_core.errors import (
     CorruptFileError,
     InvalidDataError,
@@ -23,7 +24,6 @@ from paimon_core.errors import (
     PaimonError,
     UnsupportedFeatureError,
 )
-from paimon_core.formats.arrow_types import arrow_schema, arrow_type
 from paimon_core.formats.file_format import ReadRequest
 from paimon_core.formats.registry import file_ending, format_of_file
 from paimon_core.io.local import LocalFileIO

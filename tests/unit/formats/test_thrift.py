@@ -9,7 +9,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from paimon_core.formats.thrift import BINARY, BYTE, DOUBLE, I32, I64, LIST, MAP, STRUCT, TRUE, Items, decode, encode
+from paimon_core.formats.parquet.thrift import (
+    BINARY,
+    BYTE,
+    DOUBLE,
+    I32,
+    I64,
+    LIST,
+    MAP,
+    STRUCT,
+    TRUE,
+    Items,
+    decode,
+    encode,
+)
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "warehouse" / "golden.db"
 

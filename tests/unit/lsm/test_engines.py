@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from paimon_core.arrow.types import arrow_schema, key_value_fields
 from paimon_core.errors import MergeRefusedError
-from paimon_core.formats.arrow_types import arrow_schema, key_value_fields
 from paimon_core.lsm.engines.registry import columns_to_merge, merge_engine
 from paimon_core.lsm.keys import key_words
 from paimon_core.lsm.rows import group_by_key

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from paimon_core.formats.binary_rows import row_values
+from paimon_core.arrow.binary_rows import row_values
 from paimon_core.lsm.keys import bounded, flatten, fold, key_words, last_row, upper_bound, widths
 from paimon_core.lsm.runs import key_order
 from paimon_core.spec.types import DataField, DataType, Kind

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from paimon_core.io.file_io import temporary_name
-from paimon_core.maintenance.file_kinds import FolderKind, may_be_orphan
+from paimon_core.maintenance.orphans.file_kinds import FolderKind, may_be_orphan
 
 U = "01234567-89ab-cdef-0123-456789abcdef"
 REFERENCED = {

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from paimon_core.maintenance.orphan_job import OrphanSearch
-from paimon_core.maintenance.orphans import find_orphans, remove_orphans
+from paimon_core.maintenance.orphans.job import OrphanSearch
+from paimon_core.maintenance.orphans.search import find_orphans, remove_orphans
 from tests.support.histories import FOREVER, History, expire
 from tests.support.orphan_tasks import Lost
 

@@ -21,7 +21,7 @@ from paimon_core.errors import CommitConflictError, PaimonError, SnapshotNotFoun
 from paimon_core.io.local import LocalFileIO
 from paimon_core.maintenance.branches import create_branch, delete_branch
 from paimon_core.maintenance.fast_forward import fast_forward
-from paimon_core.maintenance.orphans import DEFAULT_AGE, find_orphans, remove_orphans
+from paimon_core.maintenance.orphans.search import DEFAULT_AGE, find_orphans, remove_orphans
 from paimon_core.maintenance.rollback import roll_back
 from paimon_core.maintenance.tags import create_tag, delete_tags, rename_tag
 from paimon_core.store.branches import branch_names

@@ -14,8 +14,8 @@ import pytest
 from paimon_core.errors import CommitConflictError, CorruptFileError, StorageError
 from paimon_core.io.local import LocalFileIO
 from paimon_core.maintenance.branches import create_branch, delete_branch
-from paimon_core.maintenance.orphan_job import OrphanSearch
-from paimon_core.maintenance.orphans import find_orphans, remove_orphans
+from paimon_core.maintenance.orphans.job import OrphanSearch
+from paimon_core.maintenance.orphans.search import find_orphans, remove_orphans
 from paimon_core.maintenance.release import delete_files
 from paimon_core.maintenance.rollback import roll_back
 from paimon_core.maintenance.tags import create_tag, delete_tags

@@ -10,7 +10,7 @@ import pytest
 
 from paimon_core.io.file_io import MOST_TEXT
 from paimon_core.io.local import LocalFileIO
-from paimon_core.maintenance.orphans import find_orphans, remove_orphans
+from paimon_core.maintenance.orphans.search import find_orphans, remove_orphans
 from paimon_core.maintenance.rollback import roll_back
 from paimon_core.maintenance.snapshot_expiry import expire_changelogs
 from paimon_core.maintenance.tags import create_tag, delete_tags

@@ -17,17 +17,17 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
+from paimon_core.arrow.types import VALUE_KIND
 from paimon_core.commit.changes import Overwrite
 from paimon_core.commit.commit import compact_manifests
 from paimon_core.commit.draft import CommitInfo
 from paimon_core.commit.publish import AtomicPublisher
 from paimon_core.expressions.predicate import equals
-from paimon_core.formats.arrow_types import VALUE_KIND
 from paimon_core.io.local import LocalFileIO
 from paimon_core.lsm.strategy import Strategy
 from paimon_core.maintenance.branches import create_branch, delete_branch, rename_branch
 from paimon_core.maintenance.fast_forward import fast_forward
-from paimon_core.maintenance.orphans import remove_orphans
+from paimon_core.maintenance.orphans.search import remove_orphans
 from paimon_core.maintenance.partitions import drop_partitions
 from paimon_core.maintenance.purge import purge
 from paimon_core.maintenance.rollback import roll_back
@@ -42,16 +42,16 @@ from paimon_core.spec.statistics import TableStatistics
 from paimon_core.spec.types import INT, STRING
 from paimon_core.store.branches import branch_names, open_branch
 from paimon_core.store.cache import MetadataCache
+from paimon_core.store.ddl.new_schema import new_table_schema
 from paimon_core.store.index_files import index_entries, index_path
 from paimon_core.store.manifests import live_files, read_entries, read_manifest_list
-from paimon_core.store.new_schema import new_table_schema
 from paimon_core.store.partitions import PartitionFilter
 from paimon_core.store.schemas import create_schema
 from paimon_core.store.snapshots import latest_snapshot, snapshot_ids
 from paimon_core.store.table_store import TableStore
 from paimon_core.store.tags import tag_names
 from paimon_core.table import Table
-from paimon_core.write.compact_job import NOTHING, compaction_function, encode_tasks, live_buckets
+from paimon_core.write.compaction.job import NOTHING, compaction_function, encode_tasks, live_buckets
 from paimon_core.write.writer import open_writer
 from tests.support.faulty_io import FaultyIO
 from tests.support.histories import FOREVER, expire, newest, told_changes, versions

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from paimon_sql.preprocess import PreprocessError
-from paimon_sql.preprocess.catalogs import CatalogStatement, catalog_statement
+from paimon_sql.preprocess.rules.catalogs import CatalogStatement, catalog_statement
 
 
 def test_what_is_stated() -> None:

@@ -7,10 +7,10 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from paimon_sql.preprocess import PreprocessError, rewrite
-from paimon_sql.preprocess.column_stretches import ColumnStretches, column_stretches
-from paimon_sql.preprocess.dollar_names import dollar_names
-from paimon_sql.preprocess.inserted_rows import without_rows
 from paimon_sql.preprocess.lexing import tokenize
+from paimon_sql.preprocess.rules.column_stretches import ColumnStretches, column_stretches
+from paimon_sql.preprocess.rules.dollar_names import dollar_names
+from paimon_sql.preprocess.rules.inserted_rows import without_rows
 
 _COLUMNS = ",\n ".join(f"col_{i} DECIMAL(10, 2) NOT NULL COMMENT 'the {i}, column'" for i in range(40))
 _KEYS = ", ".join(f"'key-{i}'" for i in range(100))
@@ -40,8 +40,8 @@ def plainly(text: str) -> str | None:
     with (
         patch("paimon_sql.preprocess.lexing._plain", lambda text: None),
         patch("paimon_sql.preprocess.without_rows", lambda text: (text, [])),
-        patch("paimon_sql.preprocess.column_stretches", ColumnStretches),
-        patch("paimon_sql.preprocess.dollar_names", lambda text: None),
+        patch("paimon_sql.preprocess.rules.column_stretches", ColumnStretches),
+        patch("paimon_sql.preprocess.rules.dollar_names", lambda text: None),
     ):
         return answered(text)
 

@@ -11,7 +11,7 @@ import pytest
 
 from paimon_core.errors import InvalidNameError, PaimonError, TableNotFoundError
 from paimon_core.spec.types import INT, STRING
-from paimon_core.store.new_schema import new_table_schema
+from paimon_core.store.ddl.new_schema import new_table_schema
 from paimon_sql.catalog.identifier import Identifier
 from paimon_sql.catalog.load import load_catalog
 from paimon_sql.procedures import PROCEDURES, ProcedureContext

@@ -16,7 +16,7 @@ from paimon_core.errors import PaimonError, StorageError
 from paimon_core.io.file_io import FileStatus
 from paimon_core.io.local import LocalFileIO
 from paimon_core.spec.types import INT, STRING
-from paimon_core.store.new_schema import new_table_schema
+from paimon_core.store.ddl.new_schema import new_table_schema
 from paimon_core.table import Table
 from paimon_sql.catalog.filesystem import FileSystemCatalog
 from paimon_sql.catalog.identifier import Identifier

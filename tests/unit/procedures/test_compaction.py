@@ -13,20 +13,20 @@ import pytest
 
 from paimon_core.commit.draft import CommitInfo
 from paimon_core.errors import InvalidOptionError, PaimonError, TableNotFoundError, UnsupportedFeatureError
-from paimon_core.maintenance.orphan_job import OrphanSearch
+from paimon_core.maintenance.orphans.job import OrphanSearch
 from paimon_core.options import TableOptions
 from paimon_core.scan.read import read_split
 from paimon_core.spec.manifest import FileSource, ManifestEntry
 from paimon_core.spec.message import CommitMessage
 from paimon_core.spec.snapshot import CommitKind
 from paimon_core.spec.types import INT, STRING
+from paimon_core.store.ddl.new_schema import new_table_schema
+from paimon_core.store.ddl.schema_changes import SetOption, UpdateColumnDefault
 from paimon_core.store.manifests import live_files
-from paimon_core.store.new_schema import new_table_schema
-from paimon_core.store.schema_changes import SetOption, UpdateColumnDefault
 from paimon_core.table import Table
-from paimon_core.write.clustering import clustering_curve
+from paimon_core.write.compaction.clustering import clustering_curve
+from paimon_core.write.compaction.sort_job import Curve, SortJob
 from paimon_core.write.deletion import delete_rows
-from paimon_core.write.sort_job import Curve, SortJob
 from paimon_core.write.writer import open_writer
 from paimon_sql.catalog.identifier import Identifier
 from paimon_sql.catalog.load import load_catalog

@@ -17,8 +17,8 @@ from paimon_core.format_table.table import FormatTable
 from paimon_core.format_table.write import FormatTableWriter
 from paimon_core.scan.read import read_split
 from paimon_core.spec.types import BIGINT, INT, STRING
+from paimon_core.store.ddl.new_schema import new_table_schema
 from paimon_core.store.manifests import live_files
-from paimon_core.store.new_schema import new_table_schema
 from paimon_core.table import Table
 from paimon_sql.catalog.identifier import Identifier
 from paimon_sql.catalog.load import load_catalog

@@ -10,8 +10,8 @@ import pytest
 from paimon_core.errors import InvalidNameError, InvalidOptionError, TableNotFoundError
 from paimon_core.spec.message import CommitMessage
 from paimon_core.spec.types import INT
-from paimon_core.store.new_schema import new_table_schema
-from paimon_core.write.sort_job import SortJob
+from paimon_core.store.ddl.new_schema import new_table_schema
+from paimon_core.write.compaction.sort_job import SortJob
 from paimon_sql.catalog.base import Catalog
 from paimon_sql.catalog.identifier import Identifier
 from paimon_sql.catalog.load import load_catalog

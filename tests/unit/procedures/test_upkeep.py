@@ -27,9 +27,9 @@ from paimon_core.io.file_io import FileStatus
 from paimon_core.io.local import LocalFileIO
 from paimon_core.spec.types import BIGINT, INT, STRING
 from paimon_core.store.branches import open_branch
+from paimon_core.store.ddl.new_schema import new_table_schema
+from paimon_core.store.ddl.schema_changes import AddColumn, SetOption, UpdateColumnType
 from paimon_core.store.manifests import data_manifests
-from paimon_core.store.new_schema import new_table_schema
-from paimon_core.store.schema_changes import AddColumn, SetOption, UpdateColumnType
 from paimon_core.store.snapshots import snapshot_ids
 from paimon_core.store.tags import read_tag, tag_names
 from paimon_core.table import Table

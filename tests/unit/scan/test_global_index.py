@@ -12,16 +12,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from paimon_core.expressions.file_index import IndexedColumn, matching_rows
 from paimon_core.expressions.predicate import And, Compare, IsNull, Predicate
-from paimon_core.formats.global_index_files import GLOBAL_INDEX_FILES
-from paimon_core.formats.global_index_keys import grouped_rows
-from paimon_core.formats.index_blocks import compression
+from paimon_core.indexes.global_index.arrow_keys import grouped_rows
+from paimon_core.indexes.global_index.bitmap import encode_bitmap_index
+from paimon_core.indexes.global_index.block_codecs import compression
+from paimon_core.indexes.global_index.btree import encode_btree
+from paimon_core.indexes.global_index.grouped_rows import RowIds
+from paimon_core.indexes.global_index.keys import KeyForm
+from paimon_core.indexes.global_index.reader import GLOBAL_INDEX_FILES
+from paimon_core.indexes.matching_rows import IndexedColumn, matching_rows
 from paimon_core.scan.global_index import GlobalIndex, IndexedRows
-from paimon_core.spec.global_index.bitmap import encode_bitmap_index
-from paimon_core.spec.global_index.btree import encode_btree
-from paimon_core.spec.global_index.grouped_rows import RowIds
-from paimon_core.spec.global_index.keys import KeyForm
 from paimon_core.spec.types import INT, STRING, DataType
 from tests.support.file_indexes import column_of
 from tests.unit.expressions.test_file_index import COLUMNS, compound, leaves

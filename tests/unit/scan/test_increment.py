@@ -14,16 +14,16 @@ import pytest
 from paimon_core.commit.draft import CommitInfo
 from paimon_core.errors import InvalidOptionError, PaimonError, SnapshotNotFoundError
 from paimon_core.lsm.strategy import Strategy
-from paimon_core.maintenance.orphans import remove_orphans
+from paimon_core.maintenance.orphans.search import remove_orphans
 from paimon_core.maintenance.snapshot_expiry import Retention, expire_changelogs, expire_snapshots
 from paimon_core.options import TableOptions
-from paimon_core.scan.increment import Increment, IncrementMode, increment_of_options, is_incremental
+from paimon_core.scan.changes.increment import Increment, IncrementMode, increment_of_options, is_incremental
 from paimon_core.scan.views import View, read_view
 from paimon_core.spec.message import decode_message, encode_message
 from paimon_core.store.manifests import live_files
 from paimon_core.store.tag_periods import tag_period
 from paimon_core.table import Table
-from paimon_core.write.compact_job import compaction_function
+from paimon_core.write.compaction.job import compaction_function
 from paimon_core.write.deletion import delete_rows
 from tests.support import stored
 

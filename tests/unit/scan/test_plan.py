@@ -9,11 +9,11 @@ import pytest
 
 from paimon_core.errors import UnsupportedFeatureError
 from paimon_core.expressions.predicate import And, Compare, In, IsNull, Or, Predicate, StartsWith
-from paimon_core.scan.increment import increment_of_options
+from paimon_core.scan.changes.increment import increment_of_options
 from paimon_core.scan.plan import Plan
 from paimon_core.scan.splits import spread
 from paimon_core.spec.binary_row import encode_body, encode_row
-from paimon_core.spec.hashing import bucket_of, murmur3_row
+from paimon_core.spec.hashing.murmur import bucket_of, murmur3_row
 from paimon_core.spec.index_manifest import DeletionVectorMeta
 from paimon_core.spec.manifest import DataFileMeta
 from paimon_core.spec.split import DataSplit, DeletionFile, SplitKind

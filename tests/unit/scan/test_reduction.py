@@ -8,7 +8,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from paimon_core.formats.arrow_types import arrow_schema
+from paimon_core.arrow.types import arrow_schema
 from paimon_core.scan.aggregates import Aggregate
 from paimon_core.scan.reduction import Reduction
 from paimon_core.spec.types import BIGINT, DOUBLE, INT, STRING, CollectionType, Kind

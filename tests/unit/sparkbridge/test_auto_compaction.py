@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from paimon_core.errors import CommitConflictError, PaimonError, StorageError
-from paimon_sql.spark import auto_compaction
+from paimon_sql.spark.write import auto_compaction
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from paimon_core.errors import InvalidOptionError
-from paimon_sql.spark.copy_format import CopyFormat, copy_format
+from paimon_sql.spark.tables.copy_format import CopyFormat, copy_format
 
 
 def reads(**options: Any) -> CopyFormat:

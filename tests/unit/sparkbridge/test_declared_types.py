@@ -8,7 +8,7 @@ import pytest
 from paimon_core.errors import InvalidOptionError, InvalidSchemaError
 from paimon_core.spec.types import INT, STRING, CollectionType, DataField, DataType, Kind, RowType, parse_type
 from paimon_sql.preprocess import DECLARED_TYPES_PROPERTY
-from paimon_sql.spark.declared_types import apply_declared_types, declared_types
+from paimon_sql.spark.tables.declared_types import apply_declared_types, declared_types
 from paimon_sql.spark.types import from_struct, to_struct
 
 NTZ, COUNTS = "TIMESTAMP(6)", {"type": "MAP", "key": "STRING NOT NULL", "value": "INT NOT NULL"}

@@ -6,7 +6,7 @@ import pytest
 
 from paimon_core.expressions.predicate import And, Compare, In, IsNotNull, Not, Or, Predicate, StartsWith
 from paimon_core.spec.types import DATE, DOUBLE, FLOAT, INT, STRING, DataField, Kind, TimeType
-from paimon_sql.spark.filters import spark_prunes_soundly
+from paimon_sql.spark.read.filters import spark_prunes_soundly
 
 TYPES = {"i": INT, "s": STRING, "f": FLOAT, "d": DOUBLE, "day": DATE, "t": TimeType(Kind.TIMESTAMP)}
 FIELDS = {name: DataField(id=0, name=name, type=t) for name, t in TYPES.items()}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from paimon_core.errors import InvalidOptionError
-from paimon_sql.spark.path_tables import table_name
+from paimon_sql.spark.dataframes.path_tables import table_name
 
 
 @pytest.mark.parametrize(

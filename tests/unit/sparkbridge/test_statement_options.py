@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from paimon_sql.spark.table_bridge import statement_options
+from paimon_sql.spark.tables.table import statement_options
 
 
 class Java:

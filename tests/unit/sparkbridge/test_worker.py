@@ -13,7 +13,7 @@ from pyspark.sql.types import IntegerType, StructField, StructType
 from paimon_core.spec.split import DataSplit, encode_split
 from paimon_core.spec.types import INT
 from paimon_core.write.writer import open_writer
-from paimon_sql.spark.worker import acknowledge_input, read_function
+from paimon_sql.spark.workers.worker import acknowledge_input, read_function
 from tests.support.data import make_batch, make_store
 
 REQUIRED = StructType([StructField("a", IntegerType())])
@@ -50,7 +50,7 @@ def test_input_is_acknowledged_on_every_connection() -> None:
 def test_imports_are_left_out_of_garbage_collection() -> None:
     """PySpark collects after each task."""
     code = (
-        "import gc; from paimon_sql.spark.worker import keep_imports; keep_imports();"
+        "import gc; from paimon_sql.spark.workers.worker import keep_imports; keep_imports();"
         " print(gc.get_freeze_count(), len(gc.get_objects()))"
     )
     kept, left = map(int, subprocess.run([sys.executable, "-c", code], capture_output=True, check=True).stdout.split())

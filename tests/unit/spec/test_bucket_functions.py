@@ -8,8 +8,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from paimon_core.formats.columns import byte_lengths, fixed_values, padded_bytes
-from paimon_core.spec.bucket_functions import hive_bucket, hive_bytes, hive_decimal, hive_int, hive_long, mod_bucket
+from paimon_core.arrow.columns import byte_lengths, fixed_values, padded_bytes
+from paimon_core.spec.hashing.bucket_functions import (
+    hive_bucket,
+    hive_bytes,
+    hive_decimal,
+    hive_int,
+    hive_long,
+    mod_bucket,
+)
 
 
 def as_int32(number: int) -> int:

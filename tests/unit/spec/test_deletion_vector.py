@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from paimon_core.errors import CorruptFileError, InvalidDataError
-from paimon_core.spec.deletion_vector import decode_vector, decode_vectors, encode_vector, encode_vectors
+from paimon_core.indexes.deletion_vector import decode_vector, decode_vectors, encode_vector, encode_vectors
 from paimon_core.spec.index_manifest import DeletionVectorMeta
 from tests.support.manifests import decode_index_manifest
 from tests.unit.spec.golden_files import metadata_files

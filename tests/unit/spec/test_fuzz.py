@@ -15,9 +15,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from paimon_core.errors import CorruptFileError, PaimonError, UnsupportedFeatureError
+from paimon_core.indexes.deletion_vector import MAGIC_64, decode_vector, decode_vectors, encode_vector, encode_vectors
+from paimon_core.indexes.hash_index import decode_hashes, encode_hashes
 from paimon_core.spec.consumer import decode_consumer, encode_consumer
-from paimon_core.spec.deletion_vector import MAGIC_64, decode_vector, decode_vectors, encode_vector, encode_vectors
-from paimon_core.spec.hash_index import decode_hashes, encode_hashes
 from paimon_core.spec.index_manifest import DeletionVectorMeta
 from paimon_core.spec.schema import decode_schema, encode_schema
 from paimon_core.spec.snapshot import decode_snapshot, encode_snapshot

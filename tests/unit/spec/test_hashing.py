@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from paimon_core.formats.arrow_types import arrow_type
+from paimon_core.arrow.types import arrow_type
 from paimon_core.spec.binary_row import encode_body
-from paimon_core.spec.hashing import bucket_of, murmur3_row, murmur3_words
+from paimon_core.spec.hashing.murmur import bucket_of, murmur3_row, murmur3_words
 from paimon_core.spec.types import DataField, parse_type
-from paimon_core.write.bucketing import BucketFunction
+from paimon_core.write.buckets.bucketing import BucketFunction
 from tests.support.golden import golden_table
 from tests.unit.spec.golden_files import DATABASE, schemas
 

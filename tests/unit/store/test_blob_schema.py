@@ -9,8 +9,8 @@ import pytest
 from paimon_core.errors import InvalidOptionError, InvalidSchemaError, PaimonError, UnsupportedFeatureError
 from paimon_core.spec.schema import TableSchema
 from paimon_core.spec.types import BYTES, INT, STRING, CollectionType, DataField, DataType, Kind
-from paimon_core.store.new_schema import new_table_schema
-from paimon_core.store.schema_changes import AddColumn, DropColumn, RenameColumn, UpdateColumnType, apply_changes
+from paimon_core.store.ddl.new_schema import new_table_schema
+from paimon_core.store.ddl.schema_changes import AddColumn, DropColumn, RenameColumn, UpdateColumnType, apply_changes
 
 EVOLVES = {"row-tracking.enabled": "true", "data-evolution.enabled": "true"}
 BLOB = DataType(Kind.BLOB)

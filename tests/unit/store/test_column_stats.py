@@ -11,7 +11,7 @@ from paimon_core.spec.manifest import DataFileMeta
 from paimon_core.spec.schema import TableSchema
 from paimon_core.spec.stats import ColumnStats, encode_stats
 from paimon_core.spec.types import DOUBLE, INT, DataField, DataType, Kind, TimeType
-from paimon_core.store.column_stats import believable, value_stats
+from paimon_core.store.data.column_stats import believable, value_stats
 
 MOMENT = TimeType(Kind.TIMESTAMP, True, 6)
 

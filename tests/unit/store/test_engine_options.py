@@ -8,7 +8,7 @@ from paimon_core.errors import InvalidOptionError
 from paimon_core.lsm.engines.registry import replaces_rows
 from paimon_core.options import TableOptions
 from paimon_core.spec.types import BOOLEAN, INT, STRING, CollectionType, Kind, LengthType, MapType, RowType
-from paimon_core.store.new_schema import new_table_schema
+from paimon_core.store.ddl.new_schema import new_table_schema
 from tests.support.tables import fields
 
 NESTED = RowType(fields=tuple(fields(x=INT, y=STRING)))

@@ -13,17 +13,17 @@ import pytest
 from paimon_core.commit.changes import Overwrite
 from paimon_core.commit.draft import CommitInfo
 from paimon_core.errors import CorruptFileError, InvalidOptionError, NotAllowedError, PaimonError
-from paimon_core.formats.record_files import encode_avro
-from paimon_core.maintenance.orphans import remove_orphans
+from paimon_core.maintenance.orphans.search import remove_orphans
 from paimon_core.maintenance.release import delete_files
 from paimon_core.maintenance.snapshot_expiry import Retention, expire_snapshots
+from paimon_core.manifests.record_files import encode_avro
 from paimon_core.spec.blob_descriptor import BlobDescriptor
 from paimon_core.spec.manifest import ENTRY_VERSION, MANIFEST_ENTRY, ManifestEntry
-from paimon_core.store.allowed import EXTERNAL_PATHS, MARK_DONE_URLS, Allowed
-from paimon_core.store.blob_values import DescribedBlobs
+from paimon_core.store.blob.values import DescribedBlobs
 from paimon_core.store.branches import branch_schema
+from paimon_core.store.ddl.schema_changes import SetOption
+from paimon_core.store.external.allowed import EXTERNAL_PATHS, MARK_DONE_URLS, Allowed
 from paimon_core.store.manifests import data_manifests, live_files, read_manifest
-from paimon_core.store.schema_changes import SetOption
 from paimon_core.table import Table
 from paimon_sql.catalog.load import load_catalog
 from tests.support.stored import T, create_table, insert, open_table, read, write

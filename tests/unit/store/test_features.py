@@ -8,10 +8,10 @@ import pytest
 
 from paimon_core.errors import PaimonError, UnsupportedFeatureError
 from paimon_core.spec.types import INT
+from paimon_core.store.ddl.new_schema import new_table_schema
+from paimon_core.store.ddl.schema_changes import SetOption, apply_changes
 from paimon_core.store.features import check_readable, check_writable
 from paimon_core.store.manifests import data_manifests
-from paimon_core.store.new_schema import new_table_schema
-from paimon_core.store.schema_changes import SetOption, apply_changes
 from paimon_core.store.snapshots import latest_snapshot
 from paimon_core.store.table_store import TableStore
 from tests.support.golden import golden_table

@@ -13,6 +13,7 @@ from paimon_core.spec.binary_row import decode_row, encode_row
 from paimon_core.spec.manifest import FileKind, ManifestEntry, live_entries
 from paimon_core.spec.stats import decode_stats
 from paimon_core.spec.types import DOUBLE, INT
+from paimon_core.store.ddl.new_schema import new_table_schema
 from paimon_core.store.manifests import (
     merge_manifests,
     read_entries,
@@ -21,7 +22,6 @@ from paimon_core.store.manifests import (
     write_manifest_list,
     write_manifests,
 )
-from paimon_core.store.new_schema import new_table_schema
 from paimon_core.store.partitions import PartitionFilter, only_partitions
 from paimon_core.store.table_store import TableStore
 from tests.support.stored import compact, create_table, insert

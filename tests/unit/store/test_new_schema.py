@@ -5,7 +5,7 @@ import pytest
 from paimon_core.errors import InvalidOptionError, InvalidSchemaError, PaimonError
 from paimon_core.spec.schema import TableSchema
 from paimon_core.spec.types import INT, STRING, CollectionType, DataField, Kind, MapType, RowType
-from paimon_core.store.new_schema import new_table_schema
+from paimon_core.store.ddl.new_schema import new_table_schema
 from tests.support.tables import fields
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from paimon_core.errors import InvalidOptionError
-from paimon_core.store.schema_changes import SetOption, apply_changes
+from paimon_core.store.ddl.schema_changes import SetOption, apply_changes
 from paimon_core.table import Table
 from tests.support.tables import new_store
 

@@ -4,7 +4,7 @@ import pytest
 
 from paimon_core.errors import InvalidOptionError
 from paimon_core.spec.types import INT, STRING
-from paimon_core.store.new_schema import new_table_schema
+from paimon_core.store.ddl.new_schema import new_table_schema
 from tests.support.tables import fields
 
 COLUMNS = fields(k=INT, v=STRING)

@@ -8,8 +8,8 @@ import pytest
 
 from paimon_core.errors import InvalidOptionError
 from paimon_core.spec.types import INT
-from paimon_core.store.new_schema import new_table_schema
-from paimon_core.store.schema_changes import SetOption, apply_changes
+from paimon_core.store.ddl.new_schema import new_table_schema
+from paimon_core.store.ddl.schema_changes import SetOption, apply_changes
 from tests.support.paimon_options import PaimonOption, paimon_options
 from tests.support.tables import fields
 

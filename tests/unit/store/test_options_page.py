@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from paimon_core.store.option_types import KNOWN
+from paimon_core.store.ddl.option_types import KNOWN
 from tests.support.paimon_options import paimon_options
 
 PAGE = Path(__file__).parents[3] / "docs" / "options.md"

@@ -24,8 +24,8 @@ from paimon_core.spec.types import (
     RowType,
     nested_fields,
 )
-from paimon_core.store.new_schema import new_table_schema, replacing_schema, same_partitions
-from paimon_core.store.schema_changes import (
+from paimon_core.store.ddl.new_schema import new_table_schema, replacing_schema, same_partitions
+from paimon_core.store.ddl.schema_changes import (
     AddColumn,
     DropColumn,
     Position,

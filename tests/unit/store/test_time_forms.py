@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from paimon_core.formats.arrow_types import STORED_TIME, arrow_type
+from paimon_core.arrow.types import STORED_TIME, arrow_type
 from paimon_core.io.local import LocalFileIO
 from paimon_core.spec.types import (
     STRING,
@@ -16,10 +16,10 @@ from paimon_core.spec.types import (
     RowType,
     TimeType,
 )
-from paimon_core.store.new_schema import new_table_schema
+from paimon_core.store.data.time_forms import as_stored_times, in_microseconds
+from paimon_core.store.ddl.new_schema import new_table_schema
 from paimon_core.store.schemas import create_schema
 from paimon_core.store.table_store import TableStore
-from paimon_core.store.time_forms import as_stored_times, in_microseconds
 
 NANOS, LOCAL = TimeType(Kind.TIMESTAMP, precision=9), TimeType(Kind.TIMESTAMP_LTZ, precision=7)
 ROW = RowType(fields=(DataField(id=0, name="t", type=NANOS), DataField(id=1, name="n", type=STRING)))

@@ -14,7 +14,7 @@ from paimon_core.spec.binary_row import encode_row
 from paimon_core.spec.index_manifest import DELETION_VECTORS_INDEX, DeletionVectorMeta, IndexFileMeta
 from paimon_core.spec.paths import cast_text
 from paimon_core.spec.types import DATE, DOUBLE, FLOAT, INT, STRING, DataField, DecimalType, Kind, TimeType
-from paimon_core.store.schema_changes import AddColumn, apply_changes
+from paimon_core.store.ddl.schema_changes import AddColumn, apply_changes
 from paimon_core.store.schemas import create_schema
 from paimon_core.system_tables.registry import SYSTEM_TABLES
 from paimon_core.system_tables.text import duration_text, in_hash_order, partition_path, row_text, value_text

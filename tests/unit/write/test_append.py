@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from paimon_core.errors import InvalidDataError
 from paimon_core.spec.binary_row import EMPTY_ROW, decode_row, encode_body
-from paimon_core.spec.hashing import murmur3_row
+from paimon_core.spec.hashing.murmur import murmur3_row
 from paimon_core.spec.stats import EMPTY_STATS
 from paimon_core.spec.types import DATE, INT, STRING
 from paimon_core.write import bucket_writers

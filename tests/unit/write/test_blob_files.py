@@ -15,20 +15,21 @@ from paimon_core.commit.draft import CommitInfo
 from paimon_core.errors import CommitConflictError, InvalidDataError, UnsupportedFeatureError
 from paimon_core.io.local import LocalFileIO
 from paimon_core.maintenance.copying import check_takes_files, copy_files
+from paimon_core.row_level.column_updates import ColumnUpdates, EvolvedChangesWriter
+from paimon_core.row_level.row_changes import changed_files, marked_rows
+from paimon_core.row_level.writer import open_changes_writer
 from paimon_core.scan.read import read_split
 from paimon_core.spec.blob_descriptor import BlobDescriptor
 from paimon_core.spec.manifest import DataFileMeta
 from paimon_core.spec.row_ranges import is_blob
 from paimon_core.spec.types import BYTES, INT
+from paimon_core.store.ddl.new_schema import new_table_schema
 from paimon_core.store.manifests import live_files
-from paimon_core.store.new_schema import new_table_schema
 from paimon_core.store.partitions import PartitionFilter
 from paimon_core.store.schemas import create_schema
 from paimon_core.store.table_store import TableStore
 from paimon_core.table import Table
-from paimon_core.write.column_updates import ColumnUpdates, EvolvedChangesWriter
-from paimon_core.write.row_changes import changed_files, marked_rows
-from paimon_core.write.writer import open_changes_writer, open_writer
+from paimon_core.write.writer import open_writer
 from tests.support.stored import compact
 from tests.support.tables import fields
 

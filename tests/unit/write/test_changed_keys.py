@@ -9,9 +9,9 @@ import pytest
 
 from paimon_core.errors import InvalidDataError
 from paimon_core.lsm.rows import ROW_DELETE, ROW_INSERT, ROW_UPDATE_AFTER
+from paimon_core.row_level.writer import open_changes_writer
 from paimon_core.spec.types import INT, STRING
 from paimon_core.store.table_store import TableStore
-from paimon_core.write.writer import open_changes_writer
 from tests.support.data import make_batch, make_store
 
 Change = tuple[str, int, int]

@@ -13,15 +13,15 @@ from hypothesis import strategies as st
 from paimon_core.commit.draft import CommitInfo
 from paimon_core.errors import CommitConflictError, CorruptFileError, InvalidDataError, UnsupportedFeatureError
 from paimon_core.expressions.predicate import And, Compare
+from paimon_core.row_level.column_updates import ColumnUpdates, EvolvedChangesWriter
+from paimon_core.row_level.row_changes import changed_files, marked_rows
+from paimon_core.row_level.writer import open_changes_writer
 from paimon_core.scan.read import read_split
 from paimon_core.spec.row_ranges import row_ranges
 from paimon_core.spec.snapshot import Snapshot
 from paimon_core.store.manifests import live_files
 from paimon_core.table import Table
-from paimon_core.write.column_updates import ColumnUpdates, EvolvedChangesWriter
-from paimon_core.write.row_changes import changed_files, marked_rows
-from paimon_core.write.sort_job import Curve, sort_job
-from paimon_core.write.writer import open_changes_writer
+from paimon_core.write.compaction.sort_job import Curve, sort_job
 from tests.support.stored import compact, create_table, insert
 
 PLACES = ["__paimon_file_path", "__paimon_row_index"]

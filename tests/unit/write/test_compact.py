@@ -19,7 +19,7 @@ from paimon_core.spec.manifest import FileSource
 from paimon_core.spec.message import CommitMessage
 from paimon_core.spec.types import INT, STRING, Kind, TimeType
 from paimon_core.store.table_store import TableStore
-from paimon_core.write.compact import compact_append, compact_bucket
+from paimon_core.write.compaction.bucket import compact_append, compact_bucket
 from paimon_core.write.writer import open_writer
 from tests.support.data import Live, files_of, make_batch, make_store, read_rows
 

@@ -13,7 +13,7 @@ from paimon_core.commit.draft import CommitInfo
 from paimon_core.lsm.strategy import Strategy
 from paimon_core.scan.read import read_split
 from paimon_core.spec.types import BIGINT, INT
-from paimon_core.store.new_schema import new_table_schema
+from paimon_core.store.ddl.new_schema import new_table_schema
 from paimon_core.store.partitions import PartitionFilter
 from paimon_core.table import Table
 from paimon_core.write.writer import open_writer

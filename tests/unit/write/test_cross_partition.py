@@ -19,8 +19,8 @@ from paimon_core.expressions.predicate import Compare
 from paimon_core.scan.read import read_split
 from paimon_core.spec.message import CommitMessage
 from paimon_core.spec.types import INT, STRING, DataType, Kind
+from paimon_core.store.ddl.new_schema import new_table_schema
 from paimon_core.store.manifests import live_files
-from paimon_core.store.new_schema import new_table_schema
 from paimon_core.table import Table
 from paimon_core.write.writer import open_writer
 from paimon_sql.catalog.load import load_catalog

@@ -19,7 +19,7 @@ from paimon_core.spec.message import CommitMessage
 from paimon_core.store.index_files import index_entries
 from paimon_core.store.manifests import live_files, read_entries, read_manifest_list
 from paimon_core.table import Table
-from paimon_core.write.dynamic_buckets import Assigners, AssignmentBase, PartitionBuckets, load_partition
+from paimon_core.write.buckets.dynamic import Assigners, AssignmentBase, PartitionBuckets, load_partition
 from paimon_core.write.writer import open_writer
 from tests.support.stored import compact, create_table, open_table, read
 
@@ -127,7 +127,7 @@ def test_lookups() -> None:
 
 
 def test_no_bucket_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("paimon_core.write.dynamic_buckets._MOST_BUCKETS", 2)
+    monkeypatch.setattr("paimon_core.write.buckets.dynamic._MOST_BUCKETS", 2)
     table = dynamic_table(tmp_path, target="2")
     with pytest.raises(InvalidDataError, match=r"no bucket left.*dynamic-bucket\.target-row-num"):
         write(table, [(k, "v") for k in range(5)], 1)

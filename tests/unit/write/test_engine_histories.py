@@ -16,19 +16,19 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from paimon_core.arrow.types import arrow_schema
 from paimon_core.commit.draft import CommitInfo
-from paimon_core.formats.arrow_types import arrow_schema
 from paimon_core.lsm.strategy import Strategy
 from paimon_core.scan.read import read_split
 from paimon_core.scan.views import View, read_view
 from paimon_core.spec.message import CommitMessage, decode_message
 from paimon_core.spec.split import DataSplit, SplitKind
 from paimon_core.spec.types import BIGINT, INT
-from paimon_core.store.new_schema import new_table_schema
+from paimon_core.store.ddl.new_schema import new_table_schema
+from paimon_core.store.ddl.schema_changes import AddColumn, UpdateColumnType
 from paimon_core.store.partitions import PartitionFilter
-from paimon_core.store.schema_changes import AddColumn, UpdateColumnType
 from paimon_core.table import Table
-from paimon_core.write.compact_job import NOTHING, compaction_function, encode_tasks, live_buckets
+from paimon_core.write.compaction.job import NOTHING, compaction_function, encode_tasks, live_buckets
 from paimon_core.write.writer import open_writer
 from paimon_sql.catalog.load import load_catalog
 from tests.support import merge_models as models

@@ -9,7 +9,7 @@ import pytest
 from paimon_core.errors import InvalidOptionError, UnsupportedFeatureError
 from paimon_core.scan.read import read_split
 from paimon_core.spec.paths import data_file_path
-from paimon_core.store.external_paths import entropy_folders, external_roots
+from paimon_core.store.external.paths import entropy_folders, external_roots
 from paimon_core.store.manifests import live_files
 from paimon_core.table import Table
 from tests.support.stored import compact, create_table, insert, open_table, write

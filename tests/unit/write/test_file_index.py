@@ -13,22 +13,22 @@ import pytest
 from paimon_core.commit.draft import CommitInfo
 from paimon_core.errors import CorruptFileError, DataFileMissingError, InvalidOptionError
 from paimon_core.expressions.predicate import And, Compare, In, IsNull, Or, Predicate
+from paimon_core.indexes.file_index.container import BodyPlace, encode_container
+from paimon_core.indexes.file_index.options import indexed_columns
 from paimon_core.options import TableOptions
 from paimon_core.scan.read import read_split
-from paimon_core.spec.file_index.container import BodyPlace, encode_container
 from paimon_core.spec.manifest import DataFileMeta
 from paimon_core.spec.message import decode_message
 from paimon_core.spec.types import BIGINT, BYTES, DOUBLE, INT, STRING, MapType
-from paimon_core.store.file_index_options import indexed_columns
+from paimon_core.store.ddl.new_schema import new_table_schema
 from paimon_core.store.file_indexes import read_file_index
 from paimon_core.store.manifests import live_files
-from paimon_core.store.new_schema import new_table_schema
 from paimon_core.store.partitions import PartitionFilter
 from paimon_core.table import Table
-from paimon_core.write.compact_job import encode_tasks, live_buckets
+from paimon_core.write.compaction.job import encode_tasks, live_buckets
 from paimon_core.write.deletion import delete_rows
-from paimon_core.write.file_index import FileIndexBuilder
-from paimon_core.write.index_job import index_function
+from paimon_core.write.indexes.file_index import FileIndexBuilder
+from paimon_core.write.indexes.file_index_job import index_function
 from paimon_core.write.writer import open_writer
 from paimon_sql.catalog.load import load_catalog
 from tests.support import stored

@@ -14,7 +14,7 @@ from paimon_core.spec.manifest import DataFileMeta
 from paimon_core.spec.stats import ColumnStats, decode_stats
 from paimon_core.spec.types import INT, STRING, CollectionType, Kind
 from paimon_core.store.table_store import TableStore
-from paimon_core.write.compact import compact_bucket
+from paimon_core.write.compaction.bucket import compact_bucket
 from paimon_core.write.writer import open_writer
 from tests.support.data import Live, files_of, make_batch, make_store, read_rows
 

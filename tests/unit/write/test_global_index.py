@@ -18,17 +18,17 @@ from paimon_core.errors import (
     UnsupportedFeatureError,
 )
 from paimon_core.expressions.predicate import And, Compare, In, IsNull, Predicate
-from paimon_core.maintenance.orphans import remove_orphans
+from paimon_core.maintenance.orphans.search import remove_orphans
 from paimon_core.maintenance.snapshot_expiry import Retention, expire_snapshots
 from paimon_core.spec.index_manifest import IndexManifestEntry
 from paimon_core.spec.message import CommitMessage, decode_message
 from paimon_core.spec.snapshot import Snapshot
 from paimon_core.spec.types import BIGINT
+from paimon_core.store.ddl.schema_changes import UpdateColumnType
 from paimon_core.store.index_files import index_entries, index_path
 from paimon_core.store.partitions import PartitionFilter
-from paimon_core.store.schema_changes import UpdateColumnType
 from paimon_core.table import Table
-from paimon_core.write.global_index import IndexJob
+from paimon_core.write.indexes.global_index import IndexJob
 from paimon_sql.catalog.load import load_catalog
 from tests.support.stored import T, compact, insert, open_table
 from tests.unit.write.test_column_updates import change, commit, new_table, rows, staged

@@ -8,7 +8,7 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
-from paimon_core.formats.arrow_types import VALUE_KIND
+from paimon_core.arrow.types import VALUE_KIND
 from paimon_core.io.local import LocalFileIO
 from paimon_core.spec.manifest import DataFileMeta, FileKind, ManifestEntry
 from paimon_core.spec.schema import decode_schema

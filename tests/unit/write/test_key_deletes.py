@@ -13,12 +13,12 @@ from paimon_core.commit.draft import CommitInfo
 from paimon_core.errors import CorruptFileError
 from paimon_core.lsm.strategy import Strategy
 from paimon_core.options import TableOptions
+from paimon_core.row_level.key_deletes import delete_function, delete_tasks, keys_store, takes_deletes
 from paimon_core.spec.message import decode_message
 from paimon_core.spec.snapshot import CommitKind, Snapshot
 from paimon_core.store.manifests import live_files
 from paimon_core.table import Table
-from paimon_core.write.compact_job import encode_tasks
-from paimon_core.write.key_deletes import delete_function, delete_tasks, keys_store, takes_deletes
+from paimon_core.write.compaction.job import encode_tasks
 from tests.unit.write.test_merge_on_write import TABLES, Change, compact, dv_table, marked, read, write, written
 
 KINDS = ("aggregation", "partial-update", "first-row", "aggregation, lookup")

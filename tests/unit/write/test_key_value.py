@@ -13,10 +13,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from paimon_core.arrow.columns import fixed_values
 from paimon_core.errors import InvalidDataError, InvalidOptionError, StorageError, UnsupportedFeatureError
-from paimon_core.formats.columns import fixed_values
 from paimon_core.spec.binary_row import decode_row, encode_body
-from paimon_core.spec.hashing import murmur3_row
+from paimon_core.spec.hashing.murmur import murmur3_row
 from paimon_core.spec.types import BIGINT, DOUBLE, INT, STRING, Kind, TimeType
 from paimon_core.write.writer import open_writer
 from tests.support.data import files_of, make_batch, make_store, read_rows

@@ -16,7 +16,7 @@ from paimon_core.expressions.predicate import Compare
 from paimon_core.lsm.strategy import Strategy
 from paimon_core.spec.types import INT, STRING
 from paimon_core.store.table_store import TableStore
-from paimon_core.write.compact import compact_bucket
+from paimon_core.write.compaction.bucket import compact_bucket
 from paimon_core.write.writer import open_writer
 from tests.support import merge_models as models
 from tests.support.data import Live, files_of, make_batch, make_store, read_rows

@@ -18,12 +18,12 @@ from paimon_core.lsm.strategy import Strategy, hides_level_0
 from paimon_core.scan.read import read_split
 from paimon_core.spec.message import CommitMessage, decode_message
 from paimon_core.spec.snapshot import CommitKind, Snapshot
-from paimon_core.store.bucket_files import BucketFiles
+from paimon_core.store.data.bucket_files import BucketFiles
 from paimon_core.store.index_files import index_entries
 from paimon_core.store.manifests import live_files
 from paimon_core.store.partitions import PartitionFilter
 from paimon_core.table import Table
-from paimon_core.write.compact_job import NOTHING, compaction_function, encode_tasks, live_buckets
+from paimon_core.write.compaction.job import NOTHING, compaction_function, encode_tasks, live_buckets
 from paimon_core.write.writer import open_writer
 from tests.support.tables import new_store
 

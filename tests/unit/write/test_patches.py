@@ -14,15 +14,23 @@ from hypothesis import strategies as st
 from paimon_core.commit.draft import CommitInfo
 from paimon_core.errors import CommitConflictError, InvalidDataError, PaimonError
 from paimon_core.io.local import LocalFileIO
+from paimon_core.row_level.patches import (
+    Patches,
+    PatchWriter,
+    patch_function,
+    patch_tasks,
+    patched_columns,
+    remove_patches,
+)
+from paimon_core.row_level.writer import open_changes_writer
 from paimon_core.scan.read import read_split
 from paimon_core.spec.message import decode_message
 from paimon_core.spec.types import INT, STRING
+from paimon_core.store.ddl.new_schema import new_table_schema
+from paimon_core.store.ddl.schema_changes import AddColumn
 from paimon_core.store.manifests import live_files
-from paimon_core.store.new_schema import new_table_schema
-from paimon_core.store.schema_changes import AddColumn
 from paimon_core.table import Table
-from paimon_core.write.patches import Patches, PatchWriter, patch_function, patch_tasks, patched_columns, remove_patches
-from paimon_core.write.writer import open_changes_writer, written
+from paimon_core.write.writer import written
 from paimon_sql.catalog.load import load_catalog
 from tests.support.faulty_io import Fault, FaultyIO
 from tests.support.stored import Placed, T, compact, create_table, insert, open_table, placed_rows

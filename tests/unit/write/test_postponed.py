@@ -20,22 +20,23 @@ from paimon_core.commit.draft import CommitInfo
 from paimon_core.errors import CommitConflictError, CorruptFileError, InvalidDataError, InvalidOptionError
 from paimon_core.expressions.predicate import And, Compare
 from paimon_core.lsm.strategy import Strategy
-from paimon_core.scan.increment import Increment, IncrementMode
+from paimon_core.row_level.writer import open_changes_writer
+from paimon_core.scan.changes.increment import Increment, IncrementMode
 from paimon_core.scan.read import read_split
 from paimon_core.scan.views import View
 from paimon_core.spec.message import CommitMessage
 from paimon_core.spec.snapshot import CommitKind, Snapshot
 from paimon_core.spec.split import decode_split, encode_split
 from paimon_core.spec.types import INT, STRING, Kind, TimeType
+from paimon_core.store.data.postponed_files import arrival_order
+from paimon_core.store.ddl.new_schema import new_table_schema
 from paimon_core.store.manifests import live_files
-from paimon_core.store.new_schema import new_table_schema
 from paimon_core.store.partitions import PartitionFilter
-from paimon_core.store.postponed_files import arrival_order
 from paimon_core.table import Table
-from paimon_core.write.bucket_moves import bucket_numbers
-from paimon_core.write.postponed import PostponedWriter
-from paimon_core.write.routing import route_function
-from paimon_core.write.writer import open_changes_writer, open_writer
+from paimon_core.write.buckets.moves import bucket_numbers
+from paimon_core.write.buckets.postponed import PostponedWriter
+from paimon_core.write.buckets.routing import route_function
+from paimon_core.write.writer import open_writer
 from paimon_sql.catalog.load import load_catalog
 from tests.support.stored import T, open_table
 from tests.support.tables import fields

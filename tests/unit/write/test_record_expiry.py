@@ -13,9 +13,9 @@ from paimon_core.errors import InvalidOptionError
 from paimon_core.lsm.strategy import Strategy
 from paimon_core.spec.message import CommitMessage
 from paimon_core.spec.types import BIGINT, INT, STRING, DataType, Kind, TimeType
-from paimon_core.store.new_schema import new_table_schema
+from paimon_core.store.ddl.new_schema import new_table_schema
 from paimon_core.store.table_store import TableStore
-from paimon_core.write.compact import compact_bucket
+from paimon_core.write.compaction.bucket import compact_bucket
 from paimon_core.write.writer import open_writer
 from tests.support.data import Live, files_of, make_batch, make_store, read_rows
 from tests.support.tables import fields

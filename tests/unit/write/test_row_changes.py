@@ -12,9 +12,7 @@ from hypothesis import strategies as st
 from paimon_core.commit.draft import CommitInfo
 from paimon_core.errors import CommitConflictError, CorruptFileError, InvalidDataError
 from paimon_core.options import DELETION_VECTORS
-from paimon_core.spec.message import decode_message
-from paimon_core.table import Table
-from paimon_core.write.row_changes import (
+from paimon_core.row_level.row_changes import (
     Removed,
     changed_files,
     marked_rows,
@@ -22,7 +20,9 @@ from paimon_core.write.row_changes import (
     rewrite_function,
     rewrites_of,
 )
-from paimon_core.write.writer import open_changes_writer
+from paimon_core.row_level.writer import open_changes_writer
+from paimon_core.spec.message import decode_message
+from paimon_core.table import Table
 from tests.support.stored import Placed, compact, create_table, insert, open_table, placed_rows
 
 

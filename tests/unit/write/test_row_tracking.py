@@ -14,14 +14,14 @@ from paimon_core.errors import InvalidDataError, InvalidOptionError, Unsupported
 from paimon_core.maintenance.branches import create_branch, files_to_merge
 from paimon_core.maintenance.tags import create_tag
 from paimon_core.options import DELETION_VECTORS
+from paimon_core.row_level.row_changes import changed_files, marked_rows, merged_removals, rewrite_function, rewrites_of
+from paimon_core.row_level.writer import open_changes_writer
 from paimon_core.scan.read import read_split
 from paimon_core.scan.views import View, view_fields
 from paimon_core.spec.message import decode_message
 from paimon_core.store.branches import open_branch
 from paimon_core.store.manifests import live_files
 from paimon_core.table import Table
-from paimon_core.write.row_changes import changed_files, marked_rows, merged_removals, rewrite_function, rewrites_of
-from paimon_core.write.writer import open_changes_writer
 from tests.support.stored import commit, compact, create_table, insert, write
 
 COLUMNS = ["k", "v", "_ROW_ID", "_SEQUENCE_NUMBER"]

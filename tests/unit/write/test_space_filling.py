@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from paimon_core.errors import InvalidOptionError
-from paimon_core.write.space_filling import hilbert, z_order
+from paimon_core.write.compaction.space_filling import hilbert, z_order
 
 SQUARE = list(itertools.product(range(3), range(3)))
 Z = [(0, 0), (0, 1), (1, 0), (1, 1), (0, 2), (1, 2), (2, 0), (2, 1), (2, 2)]

@@ -11,14 +11,14 @@ from hypothesis import strategies as st
 from pyroaring import BitMap
 
 from paimon_core.errors import CorruptFileError, InvalidOptionError
-from paimon_core.expressions.file_index import IndexedColumn, matching_rows
 from paimon_core.expressions.predicate import Compare, In, IsNotNull, IsNull, Predicate
-from paimon_core.spec.file_index.bloom_filter import BloomFilter
-from paimon_core.spec.file_index.container import body_of, decode_head, encode_container
-from paimon_core.spec.file_index.cursor import Cursor, encode_text
-from paimon_core.spec.file_index.keys import ByteKeys, KeyType, join_entries
-from paimon_core.spec.file_index.registry import INDEX_TYPES, decode_index
-from paimon_core.spec.hash64 import xxh64
+from paimon_core.indexes.file_index.bloom_filter import BloomFilter
+from paimon_core.indexes.file_index.container import body_of, decode_head, encode_container
+from paimon_core.indexes.file_index.cursor import Cursor, encode_text
+from paimon_core.indexes.file_index.keys import ByteKeys, KeyType, join_entries
+from paimon_core.indexes.file_index.registry import INDEX_TYPES, decode_index
+from paimon_core.indexes.matching_rows import IndexedColumn, matching_rows
+from paimon_core.spec.hashing.hash64 import xxh64
 from paimon_core.spec.types import BIGINT, STRING, DataType
 from tests.support.file_indexes import index_body
 

@@ -8,17 +8,17 @@ from dataclasses import replace
 import pyarrow as pa
 import pytest
 
+from paimon_core.indexes.file_index.container import decode_head, encode_container
+from paimon_core.indexes.file_index.options import indexed_columns
+from paimon_core.indexes.file_index.registry import BITMAP, decode_index
 from paimon_core.options import TableOptions
-from paimon_core.spec.file_index.container import decode_head, encode_container
-from paimon_core.spec.file_index.registry import BITMAP, decode_index
 from paimon_core.spec.manifest import DataFileMeta
-from paimon_core.store.bucket_files import BucketFiles
-from paimon_core.store.file_index_options import indexed_columns
+from paimon_core.store.data.bucket_files import BucketFiles
 from paimon_core.store.file_indexes import FileIndex, read_file_index
 from paimon_core.store.manifests import live_files
 from paimon_core.store.schemas import read_schema
 from paimon_core.store.table_store import TableStore
-from paimon_core.write.file_index import FileIndexBuilder
+from paimon_core.write.indexes.file_index import FileIndexBuilder
 from tests.support.golden import golden_table
 
 TABLES = ("idx_bitmap", "idx_bsi", "idx_range_bitmap", "idx_mixed_dv_pk")

@@ -11,15 +11,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from paimon_core.errors import CorruptFileError, UnsupportedFeatureError
-from paimon_core.formats.global_index_files import GLOBAL_INDEX_FILES
-from paimon_core.formats.index_blocks import compression, read_block
-from paimon_core.spec.file_index.column_index import End
-from paimon_core.spec.file_index.keys import ByteKeys
-from paimon_core.spec.global_index import bitmap, btree
-from paimon_core.spec.global_index.blocks import Codec, Place, seal, unseal
-from paimon_core.spec.global_index.file_meta import SortedFileMeta, decode_file_meta, encode_file_meta
-from paimon_core.spec.global_index.grouped_rows import GroupedRows
-from paimon_core.spec.global_index.keys import KeyForm
+from paimon_core.indexes.file_index.column_index import End
+from paimon_core.indexes.file_index.keys import ByteKeys
+from paimon_core.indexes.global_index import bitmap, btree
+from paimon_core.indexes.global_index.block_codecs import compression, read_block
+from paimon_core.indexes.global_index.blocks import Codec, Place, seal, unseal
+from paimon_core.indexes.global_index.file_meta import SortedFileMeta, decode_file_meta, encode_file_meta
+from paimon_core.indexes.global_index.grouped_rows import GroupedRows
+from paimon_core.indexes.global_index.keys import KeyForm
+from paimon_core.indexes.global_index.reader import GLOBAL_INDEX_FILES
 from paimon_core.spec.types import BIGINT, STRING
 from tests.support.damage import damaged
 

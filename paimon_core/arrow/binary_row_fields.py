@@ -1,0 +1,123 @@
+"""Single fields of BinaryRows that stand in a binary column, such as bounds in manifests; layout: `spec.binary_row`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from paimon_core.arrow.columns import byte_lengths, fixed_array, int64_array, validity
+from paimon_core.spec.binary_row import header_size, is_stored_inline
+from paimon_core.spec.types import DataType, DecimalType, Kind, TimeType
+
+Valid = NDArray[np.bool_]
+_COUNT_BYTES = 4
+_INLINE_BYTES = 7
+_LOW_WORD = np.uint64(0xFFFFFFFF)
+_DECIMAL_BYTES = 16
+_NARROW = {
+    **dict.fromkeys((Kind.BOOLEAN, Kind.TINYINT), np.int8),
+    **dict.fromkeys((Kind.INT, Kind.DATE, Kind.TIME), np.int32),
+    Kind.SMALLINT: np.int16,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class RowField:
+    """Field number `place` of rows of `arity` fields, each with its leading field count; `rows` have no NULLs."""
+
+    rows: pa.Array
+    arity: int
+    place: int
+
+    def fits(self) -> Valid:
+        """Which rows have as many fields as are expected, and room for them; shape (rows,)."""
+        valid = validity(self.rows) & (self._sizes() >= header_size(self.arity) + 8 * self.arity)
+        count = np.uint64(int.from_bytes(self.arity.to_bytes(_COUNT_BYTES, "big"), "little"))
+        fitting: Valid = valid & (self._words(-_COUNT_BYTES) & _LOW_WORD == count)
+        return fitting
+
+    def numbers(self, data_type: DataType) -> tuple[NDArray[np.int64], Valid]:
+        """Integers, 0 and 1, days or epoch milliseconds, and which rows have one; shapes (rows,). A row that is NULL
+        there, or none of `arity` fields, has none."""
+        slots, valid = self._slots()
+        if isinstance(data_type, TimeType) and not is_stored_inline(data_type):
+            offsets = (slots >> np.uint64(32)).astype(np.int64)
+            valid &= offsets + 8 <= self._sizes()
+            return self._words(np.where(valid, offsets, 0)).view(np.int64), valid
+        numbers = slots.view(np.int64)
+        return numbers.astype(_NARROW.get(data_type.kind, np.int64)).astype(np.int64), valid
+
+    def nanos(self, data_type: TimeType) -> NDArray[np.int64]:
+        """Of timestamps, whose epoch milliseconds are `numbers`, the nanoseconds of the millisecond."""
+        slots, _ = self._slots()
+        return (slots & _LOW_WORD).astype(np.int64) * (not is_stored_inline(data_type))
+
+    def floats(self, data_type: DataType) -> tuple[NDArray[Any], Valid]:
+        """As `numbers`, of FLOAT or DOUBLE: an array of just that width."""
+        slots, valid = self._slots()
+        if data_type.kind is Kind.FLOAT:
+            return slots.astype(np.uint32).view(np.float32), valid
+        return slots.view(np.float64), valid
+
+    def decimals(self, data_type: DecimalType) -> pa.Array:
+        """As `numbers`, of DECIMAL, as a column of the most digits."""
+        slots, valid = self._slots()
+        low, high = slots, slots.view(np.int64) >> 63
+        if not is_stored_inline(data_type):
+            offsets, lengths = (slots >> np.uint64(32)).astype(np.int64), (slots & _LOW_WORD).astype(np.int64)
+            valid &= (offsets + _DECIMAL_BYTES <= self._sizes()) & (lengths > 0) & (lengths <= _DECIMAL_BYTES)
+            first, second = (self._words(np.where(valid, offsets + i, 0)).byteswap() for i in (0, 8))
+            low, high = _shifted(first, second, np.where(valid, 8 * (_DECIMAL_BYTES - lengths), 0))
+        values = np.stack((low, high.view(np.uint64)), axis=1)
+        return fixed_array(values, pa.decimal128(DecimalType.MAX_PRECISION, data_type.scale), valid)
+
+    def texts(self) -> pa.Array:
+        """As `numbers`, strings or bytes: a binary column."""
+        slots, valid = self._slots()
+        inline = slots >> np.uint64(63) == 1
+        at = header_size(self.arity) + 8 * self.place
+        offsets = np.where(inline, at, (slots >> np.uint64(32)).astype(np.int64))
+        lengths = np.where(inline, slots >> np.uint64(56) & np.uint64(0x7F), slots & _LOW_WORD).astype(np.int64)
+        valid &= (offsets + lengths <= self._sizes()) & (~inline | (lengths <= _INLINE_BYTES))
+        places, lengths = self._starts() + np.where(valid, offsets, 0), np.where(valid, lengths, 0)
+        ends = np.empty(2 * len(places) + 1, dtype=np.int32)
+        ends[:-1:2], ends[1::2], ends[-1] = places, places + lengths, (places + lengths)[-1] if len(places) else 0
+        spaced = pa.Array.from_buffers(pa.binary(), 2 * len(places), [None, pa.py_buffer(ends), self.rows.buffers()[2]])
+        return spaced.take(int64_array(np.arange(0, 2 * len(places), 2), valid))
+
+    def _slots(self) -> tuple[NDArray[np.uint64], Valid]:
+        header, valid = header_size(self.arity), self.fits()
+        word, bit = divmod(self.place + 8, 64)
+        valid &= self._words(8 * word) >> np.uint64(bit) & np.uint64(1) == 0
+        return self._words(header + 8 * self.place), valid
+
+    def _words(self, offsets: NDArray[np.int64] | int) -> NDArray[np.uint64]:
+        """The eight bytes behind offsets into the rows, shape (rows,); others where a row does not reach so far."""
+        data = self.rows.buffers()[2]
+        if data is None or data.size < 8:
+            return np.zeros(len(self.rows), dtype=np.uint64)
+        words = np.ndarray((data.size - 7,), dtype="<u8", buffer=data, strides=(1,))
+        found: NDArray[np.uint64] = words[np.clip(self._starts() + offsets, 0, data.size - 8)]
+        return found
+
+    def _starts(self) -> NDArray[np.int64]:
+        offsets = np.frombuffer(self.rows.buffers()[1], dtype=np.int32)
+        return offsets[self.rows.offset : self.rows.offset + len(self.rows)].astype(np.int64) + _COUNT_BYTES
+
+    def _sizes(self) -> NDArray[np.int64]:
+        return byte_lengths(self.rows) - _COUNT_BYTES
+
+
+def _shifted(
+    high: NDArray[np.uint64], low: NDArray[np.uint64], bits: NDArray[np.int64]
+) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
+    """Numbers of 128 bits shifted right by up to 120, keeping their sign: the low words, the high ones."""
+    top, few = high.view(np.int64), bits < 64
+    rest = (bits % 64).astype(np.uint64)
+    carried = (high << np.uint64(1)) << (np.uint64(63) - rest)
+    shifted = top >> rest.view(np.int64)
+    return np.where(few, (low >> rest) | carried, shifted.view(np.uint64)), np.where(few, shifted, top >> 63)

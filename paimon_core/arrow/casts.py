@@ -1,0 +1,187 @@
+"""Values of one Paimon type as another: what a column whose type changed shows of its old files.
+
+Numbers that do not fit wrap around as integers do, round half up as decimals, and are NULL where a decimal has too few
+digits. Text that does not parse is an error. Instants turn local in the time zone of the process.
+Source: Paimon's casting rules.
+"""
+
+from __future__ import annotations
+
+import os
+from decimal import Decimal
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from paimon_core.arrow import int96, text_casts
+from paimon_core.arrow.types import DIGITS, arrow_type
+from paimon_core.errors import InvalidDataError
+from paimon_core.spec.types import MAX_LENGTH, DataType, DecimalType, Kind, LengthType, StoredTimeType, TimeType
+
+_TEXTS = (Kind.CHAR, Kind.VARCHAR)
+_BYTES = (Kind.BINARY, Kind.VARBINARY)
+_INTEGERS = (Kind.TINYINT, Kind.SMALLINT, Kind.INT, Kind.BIGINT)
+_FLOATS = (Kind.FLOAT, Kind.DOUBLE)
+_MOMENTS = (Kind.TIMESTAMP, Kind.TIMESTAMP_LTZ)
+_MILLIS_PER_SECOND = 1000
+_DECIMAL_LIMIT = 1e38
+
+
+def cast_column(column: pa.Array, source: DataType, target: DataType) -> pa.Array:
+    """A column of one type as another, for the pairs that `can_cast` names. Raises `InvalidDataError`."""
+    if source.with_nullable(True) == target.with_nullable(True):
+        return column
+    if isinstance(target, StoredTimeType) and source.kind is target.kind:
+        return int96.stored(column)
+    if isinstance(source, StoredTimeType):
+        column = int96.finest_times(column, arrow_type(TimeType(source.kind)).tz)
+        source = TimeType(source.kind, precision=DIGITS[column.type.unit])
+    if source.kind is Kind.TIMESTAMP_LTZ and target.kind is not Kind.TIMESTAMP_LTZ:
+        column = _local(column)
+    match target:
+        case LengthType(kind=kind) if kind in _TEXTS:
+            text = column if source.kind in _TEXTS else text_casts.to_text(column, source)
+            return _fit_text(text, target)
+        case LengthType():
+            return _fit_bytes(column.cast(pa.binary()), target)
+        case DecimalType():
+            return _to_decimal(column, source, target)
+        case StoredTimeType(kind=kind, precision=precision):
+            digits = precision if source.kind in _TEXTS else min(precision, DIGITS["us"])  # as many as there can be
+            return int96.stored(_to_time(column, source, TimeType(kind, precision=digits)))
+        case TimeType():
+            return _to_time(column, source, target)
+    if target.kind is Kind.BOOLEAN:
+        text = source.kind in _TEXTS
+        return text_casts.boolean_of_text(column) if text else pc.not_equal(column, pa.scalar(0, column.type))
+    if target.kind in _INTEGERS:
+        return _to_integer(column, source, arrow_type(target))
+    if target.kind in _FLOATS:
+        return _to_float(column, source, arrow_type(target))
+    if target.kind is Kind.DATE:
+        return text_casts.times_of_text(column, pa.date32()) if source.kind in _TEXTS else _days(column)
+    raise InvalidDataError(f"values of type {source.sql()} cannot be read as {target.sql()}")
+
+
+def local_zone() -> str:
+    """The name of the process's own time zone, UTC where it has none."""
+    name = os.environ.get("TZ", "").removeprefix(":")
+    if name:
+        return name
+    _, found, zone = str(Path("/etc/localtime").resolve()).partition("/zoneinfo/")
+    return zone if found else "UTC"
+
+
+def _fit_text(text: pa.Array, target: LengthType) -> pa.Array:
+    if target.length == MAX_LENGTH:
+        return text
+    cut = pc.utf8_slice_codeunits(text, 0, target.length)
+    return pc.utf8_rpad(cut, target.length) if target.kind is Kind.CHAR else cut
+
+
+def _fit_bytes(data: pa.Array, target: LengthType) -> pa.Array:
+    if target.length == MAX_LENGTH:
+        return data
+    cut = pc.binary_slice(data, 0, target.length)
+    if target.kind is not Kind.BINARY:
+        return cut
+    as_text = cut.cast(options=pc.CastOptions(pa.string(), allow_invalid_utf8=True))
+    return pc.ascii_rpad(as_text, target.length, "\0").cast(pa.binary())
+
+
+def _to_integer(column: pa.Array, source: DataType, target: pa.DataType) -> pa.Array:
+    if source.kind in _TEXTS:
+        return text_casts.integers_of_text(column, target)
+    if source.kind in _MOMENTS:
+        millis = column.cast(pa.timestamp("ms"), safe=False).cast(pa.int64())
+        return pc.divide(millis, _MILLIS_PER_SECOND).cast(target, safe=False)
+    if source.kind in _FLOATS:
+        return _saturated(column, target)
+    if source.kind is Kind.DECIMAL:
+        column = column.cast(pa.int64(), safe=False)
+    return column.cast(target, safe=False)
+
+
+def _saturated(column: pa.Array, target: pa.DataType) -> pa.Array:
+    """Floating point numbers as integers: cut towards zero, held within INT (within BIGINT for it), NaN as 0."""
+    through = np.int64 if pa.types.is_int64(target) else np.int32
+    valid = pc.is_valid(column)
+    values = np.nan_to_num(pc.fill_null(column, 0).to_numpy(zero_copy_only=False).astype(np.float64), nan=0.0)
+    low, high = np.iinfo(through).min, np.iinfo(through).max
+    inside = np.clip(values, float(low), np.nextafter(float(high) + 1, 0)).astype(through)
+    inside = np.where(values >= float(high), high, inside).astype(through)
+    return pc.if_else(valid, pa.array(inside), None).cast(target, safe=False)
+
+
+def _to_float(column: pa.Array, source: DataType, target: pa.DataType) -> pa.Array:
+    if source.kind in _TEXTS:
+        return text_casts.floats_of_text(column, target)
+    if source.kind is Kind.BOOLEAN:
+        column = column.cast(pa.int8())
+    if source.kind is Kind.DECIMAL:
+        column = column.cast(pa.float64())
+    return column.cast(target, safe=False)
+
+
+def _to_decimal(column: pa.Array, source: DataType, target: DecimalType) -> pa.Array:
+    if source.kind in _TEXTS:
+        wide = text_casts.decimals_of_text(column, target.scale)
+    elif source.kind in _FLOATS:
+        # through the shortest text: 1.005 is meant, not 1.00499999999999989
+        column = column.cast(pa.float64())
+        fits = pc.and_(pc.is_finite(column), pc.less(pc.abs(column), _DECIMAL_LIMIT))
+        wide = text_casts.decimals_of_text(pc.if_else(fits, column.cast(pa.string()), None), target.scale)
+    elif source.kind is Kind.DECIMAL:
+        wide = column.cast(pa.decimal256(75, column.type.scale))
+    else:
+        wide = column.cast(pa.int64()).cast(pa.decimal256(75, 0))
+    if wide.type.scale > target.scale:
+        wide = pc.round(wide, ndigits=target.scale, round_mode="half_towards_infinity")
+    room = target.precision - target.scale
+    if room + wide.type.scale < wide.type.precision:  # else no value has more digits
+        limit = pa.scalar(Decimal(10**room), wide.type)
+        wide = pc.if_else(pc.less(pc.abs(wide), limit), wide, None)
+    return wide.cast(arrow_type(target))
+
+
+def _days(column: pa.Array) -> pa.Array:
+    return pc.floor_temporal(column, unit="day").cast(pa.date32())
+
+
+def _to_time(column: pa.Array, source: DataType, target: TimeType) -> pa.Array:
+    wanted = arrow_type(target)
+    if target.kind is Kind.TIME:
+        if source.kind is Kind.TIME:
+            return column
+        return text_casts.times_of_text(column, wanted) if source.kind in _TEXTS else column.cast(wanted, safe=False)
+    if source.kind in _TEXTS:
+        column = text_casts.times_of_text(column, pa.timestamp(wanted.unit))
+    elif source.kind in _INTEGERS:
+        column = pc.multiply(column.cast(pa.int64()), _MILLIS_PER_SECOND).cast(pa.timestamp("ms"))
+    elif source.kind is Kind.TIME:
+        column = column.cast(pa.int32()).cast(pa.int64()).cast(pa.timestamp("ms"))
+    elif source.kind is Kind.DATE:
+        column = column.cast(pa.timestamp("ms"))
+    if target.kind is Kind.TIMESTAMP_LTZ and column.type.tz is None:
+        column = _instant(column)
+    return _to_precision(column, target.precision).cast(wanted)
+
+
+def _to_precision(moments: pa.Array, precision: int) -> pa.Array:
+    """The moments with so many digits of a second, the others cut off."""
+    have = DIGITS[moments.type.unit]
+    if precision >= have:
+        return moments
+    unit, digits = (("millisecond", 3), ("microsecond", 6), ("nanosecond", 9))[max(precision - 1, 0) // 3]
+    return pc.floor_temporal(moments, multiple=10 ** (digits - precision), unit=unit)
+
+
+def _local(instants: pa.Array) -> pa.Array:
+    return pc.local_timestamp(instants.cast(pa.timestamp(instants.type.unit, tz=local_zone())))
+
+
+def _instant(local: pa.Array) -> pa.Array:
+    known = pc.assume_timezone(local, local_zone(), ambiguous="earliest", nonexistent="latest")
+    return known.cast(pa.timestamp(local.type.unit, tz="UTC"))

@@ -1,0 +1,120 @@
+"""The default of a column: the text that schemas keep, as a value.
+
+Text is a constant: what casts to the type, in quotes or not. Nested ones are `ARRAY(1, 2)` or `[1, 2]`,
+`MAP('a', 1)` or `{a -> 1}`, `STRUCT(1, 'x')` or `{1, x}`. Source: Paimon's page "Default Value".
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from paimon_core.arrow.casts import cast_column
+from paimon_core.arrow.types import arrow_type
+from paimon_core.errors import InvalidDataError, InvalidSchemaError
+from paimon_core.spec.casts import can_cast
+from paimon_core.spec.types import STRING, CollectionType, DataField, DataType, Kind, MapType, RowType
+
+_OPENING, _CLOSING = "([{<", ")]}>"
+_ARROW = re.compile(r"\s*->\s*")
+
+
+def default_value(field: DataField) -> pa.Array:
+    """The default of a column, one value of its Arrow type. Raises `InvalidSchemaError` where the text is none."""
+    try:
+        return _value(field.default or "null", field.type)
+    except (InvalidDataError, pa.ArrowException, ValueError) as e:
+        raise InvalidSchemaError(
+            f"Column {field.name!r} of type {field.type.sql()} cannot have the default value {field.default}: "
+            f"use a constant, such as 1, 'text' or ARRAY(1, 2) ({e})."
+        ) from e
+
+
+def fill_default(column: pa.Array, field: DataField) -> pa.Array:
+    """The column with its default in place of NULL."""
+    if field.default is None or column.null_count == 0:
+        return column
+    value = default_value(field)[0]
+    if not value.is_valid:
+        return column
+    if not pa.types.is_nested(column.type):
+        return pc.fill_null(column, value)
+    places = pc.if_else(column.is_valid(), pa.array(range(len(column)), pa.int64()), len(column))
+    return pa.concat_arrays([column, pa.array([value], column.type)]).take(places)
+
+
+def _value(text: str, data_type: DataType) -> pa.Array:
+    text = text.strip()
+    if text.lower() == "null":
+        return pa.nulls(1, arrow_type(data_type))
+    match data_type:
+        case CollectionType(kind=Kind.ARRAY, element=element):
+            values = _joined([_value(part, element) for part in _parts(text, "array", "[")], element)
+            return pa.ListArray.from_arrays(pa.array([0, len(values)], pa.int32()), values).cast(arrow_type(data_type))
+        case MapType():
+            return _map(text, data_type)
+        case RowType(fields=fields):
+            return _struct(text, fields).cast(arrow_type(data_type))
+    if not can_cast(STRING, data_type):
+        raise InvalidDataError("columns of this type have no default value")
+    if len(text) > 1 and text[0] == text[-1] and text[0] in "'\"":
+        text = text[1:-1]
+    if data_type.kind in (Kind.FLOAT, Kind.DOUBLE):
+        text = re.sub(r"(?<=[0-9.])[dDfF]$", "", text)
+    value = cast_column(pa.array([text]), STRING, data_type)
+    if value.null_count:
+        raise InvalidDataError("it has too many digits")
+    return value
+
+
+def _map(text: str, data_type: MapType) -> pa.Array:
+    parts = _parts(text, "map", "{")
+    if text.startswith("{"):
+        parts = [side for part in parts for side in _ARROW.split(part, maxsplit=1)]
+    if len(parts) % 2:
+        raise InvalidDataError("a key has no value")
+    keys = _joined([_value(p, data_type.key) for p in parts[::2]], data_type.key)
+    items = _joined([_value(p, data_type.value) for p in parts[1::2]], data_type.value)
+    return pa.MapArray.from_arrays(pa.array([0, len(keys)], pa.int32()), keys, items).cast(arrow_type(data_type))
+
+
+def _struct(text: str, fields: tuple[DataField, ...]) -> pa.Array:
+    parts = _parts(text, "struct", "{")
+    if parts and len(parts) != len(fields):
+        raise InvalidDataError(f"it has {len(parts)} fields instead of {len(fields)}")
+    values = [_value(p, f.type) for p, f in zip(parts or ["null"] * len(fields), fields, strict=True)]
+    return pa.StructArray.from_arrays(values, names=[f.name for f in fields])
+
+
+def _joined(values: list[pa.Array], data_type: DataType) -> pa.Array:
+    return pa.concat_arrays([pa.nulls(0, arrow_type(data_type)), *values])
+
+
+def _parts(text: str, function: str, bracket: str) -> list[str]:
+    """What stands between commas in `function(…)` or in brackets."""
+    match = re.fullmatch(rf"{function}\s*\((.*)\)", text, re.I | re.S)
+    if match is None and text[:1] == bracket and text[-1:] == _CLOSING[_OPENING.index(bracket)]:
+        return list(_split(text[1:-1]))
+    if match is None:
+        raise InvalidDataError(f"write it as {function.upper()}(…)")
+    return list(_split(match[1]))
+
+
+def _split(text: str) -> Iterable[str]:
+    depth, quote, start = 0, "", 0
+    for i, c in enumerate(text):
+        if quote:
+            quote = "" if c == quote else quote
+        elif c in "'\"":
+            quote = c
+        elif c in _OPENING or c in _CLOSING:
+            is_arrow = c == ">" and text[i - 1] == "-"
+            depth += 0 if is_arrow else 1 if c in _OPENING else -1
+        elif c == "," and depth == 0:
+            yield text[start:i]
+            start = i + 1
+    if text[start:].strip():
+        yield text[start:]

@@ -1,0 +1,123 @@
+"""Columns of a file as the table has them now: nested fields found by id, values cast, absent ones NULL.
+
+A file without field ids (Avro, files of other writers) goes by the names its columns had when it was written.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+import pyarrow as pa
+
+from paimon_core.arrow import int96
+from paimon_core.arrow.columns import fixed_array, fixed_values, validity
+from paimon_core.arrow.shredded_variants import is_shredded, reassembled
+from paimon_core.arrow.types import (
+    STORED_TIME,
+    arrow_type,
+    field_id,
+)
+from paimon_core.spec.schema import KEY_FIELD_ID_START, SYSTEM_FIELD_ID_START
+from paimon_core.spec.types import VARIANT, DataField
+
+_MOST_SYSTEM_FIELDS = 64
+_KINDS = 4  # +I, -U, +U, -D
+_VARIANT = arrow_type(VARIANT)
+
+
+def sources_of(
+    found: Sequence[pa.Field], wanted: Sequence[tuple[str, int | None]], stored: Sequence[DataField] = ()
+) -> list[str | None]:
+    """The name in the file of each wanted (name, field id), None where the file has none.
+
+    `stored` are the columns as the schema of the file has them, for files without ids.
+    """
+    names = {f.name for f in found}
+    by_id = {i: f.name for f in found if (i := field_id(f)) is not None}
+    by_id = by_id or {f.id: f.name for f in stored if f.name in names}
+
+    def source(name: str, number: int | None) -> str | None:
+        if not by_id or number is None:  # as the parts of a VARIANT
+            return name if name in names else None
+        return by_id.get(number) or by_id.get(_column_of_key(number))
+
+    return [source(*each) for each in wanted]
+
+
+def _column_of_key(key_id: int) -> int:
+    """The column that a key column repeats: thin files (`data-file.thin-mode`) have that one only."""
+    is_key = KEY_FIELD_ID_START <= key_id < SYSTEM_FIELD_ID_START - _MOST_SYSTEM_FIELDS
+    return key_id - KEY_FIELD_ID_START if is_key else -1
+
+
+def has_known_kinds(kinds: pa.Array) -> bool:
+    """Whether rows are inserted, updated or deleted, and nothing else."""
+    numbers = fixed_values(kinds, np.int8)
+    return not len(numbers) or bool(numbers.min() >= 0 and numbers.max() < _KINDS)
+
+
+def absent_column(value: pa.Scalar | None, rows: int, target: pa.DataType) -> pa.Array:
+    """A column that a file lacks: NULL, or a value."""
+    return pa.nulls(rows, target) if value is None else pa.repeat(value.cast(target), rows)
+
+
+def have_names_only(found: Iterable[pa.Field]) -> bool:
+    """Whether the columns of a file tell no field ids."""
+    return all(field_id(f) is None for f in found)
+
+
+def conform(column: pa.Array, target: pa.DataType) -> pa.Array:
+    """The column as the target type. Raises `pa.ArrowInvalid`, `pa.ArrowNotImplementedError` where not possible."""
+    if target.equals(STORED_TIME):
+        return int96.stored(column)
+    if column.type.id != target.id or not pa.types.is_nested(target):
+        return column if column.type.equals(target) else _cast(column, target)
+    if column.type.equals(target, check_metadata=True) and not int96.holds_stored_times(target):
+        return column
+    if target.equals(_VARIANT) and is_shredded(column.type):
+        return reassembled(column, target)
+    nulls = column.is_null() if column.null_count else None
+    if pa.types.is_struct(target):
+        return _struct(column, target, nulls)
+    offsets = pa.array(column.offsets.to_numpy(), pa.int32())  # those of a slice take no mask
+    if pa.types.is_map(target):
+        keys, items = conform(column.keys, target.key_type), conform(column.items, target.item_type)
+        return pa.MapArray.from_arrays(offsets, keys, items, type=target, mask=nulls)
+    return pa.ListArray.from_arrays(offsets, conform(column.values, target.value_type), type=target, mask=nulls)
+
+
+class OutOfReachError(Exception):
+    """Times that the nanoseconds of the target do not reach."""
+
+
+def _cast(column: pa.Array, target: pa.DataType) -> pa.Array:
+    try:
+        return _cast_times(column, target)
+    except pa.ArrowInvalid as e:
+        are_times = pa.types.is_timestamp(column.type) or column.type.equals(STORED_TIME)
+        if are_times and pa.types.is_timestamp(target) and target.unit == "ns":
+            raise OutOfReachError from e
+        raise
+
+
+def _cast_times(column: pa.Array, target: pa.DataType) -> pa.Array:
+    if pa.types.is_timestamp(target) and column.type.equals(STORED_TIME):
+        return int96.times(column, target)
+    if not (pa.types.is_timestamp(target) and pa.types.is_timestamp(column.type)):
+        return column.cast(target)
+    if (column.type.unit, target.unit) != ("ns", "us"):
+        return column.cast(target)
+    micros = fixed_array(fixed_values(column, np.int64) // 1000, pa.timestamp("us", column.type.tz), validity(column))
+    return micros.cast(target)
+
+
+def _struct(column: pa.StructArray, target: pa.StructType, nulls: pa.BooleanArray | None) -> pa.StructArray:
+    fields = list(target)
+    places = {f.name: i for i, f in enumerate(column.type)}
+    names = sources_of(list(column.type), [(f.name, field_id(f)) for f in fields])
+    children = [
+        pa.nulls(len(column), f.type) if name is None else conform(column.field(places[name]), f.type)
+        for name, f in zip(names, fields, strict=True)
+    ]
+    return pa.StructArray.from_arrays(children, fields=fields, mask=nulls)

@@ -1,0 +1,121 @@
+"""MAPs whose keys share columns of their own in a file, put together again. A file has a struct in place of such a MAP:
+
+    __field_mapping: ARRAY<INT>   per column the number of the key whose value it has in this row, -1 for none
+    __col_N                       values, N from 0
+    __overflow: MAP<INT, value>   by number, the values that found no column
+
+The field's metadata has the names of the numbers, as JSON. Source: Java's Paimon 2.0, `fields.X.map.storage-layout` =
+shared-shredding.
+"""
+
+from __future__ import annotations
+
+import json
+from base64 import b64decode
+from collections.abc import Mapping
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from paimon_core.arrow.columns import fixed_values, int64_array, validity
+from paimon_core.errors import UnsupportedFeatureError
+
+_PREFIX = "paimon.map.shared-shredding."
+_VERSION = "1"
+_MAPPING, _COLUMN, _OVERFLOW = "__field_mapping", "__col_", "__overflow"
+_MOST_BYTES = 64 * 2**20  # of the names of keys
+_CODECS = {"none": None, "zstd": "zstd", "lz4": "lz4_raw"}
+_HEADS = {"zstd": 0, "lz4": 8}  # bytes before the block: sizes
+_LAYOUTS = b"ARROW:schema"  # metadata of files: a schema whose fields have the metadata
+
+Numbers = NDArray[np.int64]
+
+
+def is_shredded_map(found: pa.DataType, target: pa.DataType) -> bool:
+    """Whether a column of a file is a MAP whose keys have columns of their own."""
+    return bool(pa.types.is_map(target) and pa.types.is_struct(found) and found.get_field_index(_MAPPING) >= 0)
+
+
+def field_metadata(schema: pa.Schema) -> dict[str, dict[bytes, bytes]]:
+    """The metadata of the fields of a file that stands in the metadata of the file, as ORC has it; {} for none."""
+    encoded = (schema.metadata or {}).get(_LAYOUTS)
+    if encoded is None:
+        return {}
+    described = pa.ipc.read_schema(pa.py_buffer(b64decode(encoded)))
+    known = (f for f in described if f.metadata and schema.get_field_index(f.name) >= 0)
+    return {f.name: {**f.metadata, **(schema.field(f.name).metadata or {})} for f in known}
+
+
+def whole_maps(column: pa.StructArray, metadata: Mapping[bytes, bytes] | None) -> pa.MapArray:
+    """The MAPs, with values of the type that the file has.
+
+    Raises `ValueError` where the file does not hold what it says, `UnsupportedFeatureError` for another version of it.
+    """
+    ids, names = _key_names(metadata or {})
+    valid, rows = validity(column), len(column)
+    columns = sum(f.name.startswith(_COLUMN) for f in column.type)
+    mapped = _mapping(column.field(_MAPPING), valid, columns)
+    row, place = np.nonzero(mapped >= 0)
+    used = np.unique(place)
+    overflow = column.field(_OVERFLOW)
+    more_row, more_place = _entries(overflow, valid)
+    pool = pa.concat_arrays([*(column.field(f"{_COLUMN}{n}") for n in used), overflow.items])
+    places = np.concatenate([np.searchsorted(used, place) * rows + row, len(used) * rows + more_place])
+    numbers = np.concatenate([mapped[row, place], fixed_values(overflow.keys, np.int32)[more_place]])
+    owners = np.concatenate([row, more_row])
+    order = np.argsort(owners, kind="stable")  # in a row what has columns comes before the rest
+    known = np.searchsorted(ids, numbers[order])
+    kept = ids[np.minimum(known, len(ids) - 1)] == numbers[order] if len(ids) else np.zeros(len(order), np.bool_)
+    order, known = order[kept], known[kept]
+    offsets = np.append(0, np.cumsum(np.bincount(owners[order], minlength=rows)))
+    return pa.MapArray.from_arrays(
+        pa.array(offsets, pa.int32()),
+        names.take(int64_array(known)),
+        pool.take(int64_array(places[order])),
+        mask=None if valid.all() else pa.array(~valid),
+    )
+
+
+def _mapping(lists: pa.ListArray, valid: NDArray[np.bool_], columns: int) -> Numbers:
+    """Per row and column the number of its key, shape (rows, columns)."""
+    flat = lists.filter(pa.array(valid)).flatten()
+    if len(flat) != valid.sum() * columns or flat.null_count:
+        raise ValueError(f"a MAP does not say what is in its {columns} columns")
+    mapped = np.full((len(lists), columns), -1, dtype=np.int64)
+    if columns:
+        mapped[valid] = fixed_values(flat, np.int32).reshape(-1, columns)
+    return mapped
+
+
+def _entries(maps: pa.MapArray, valid: NDArray[np.bool_]) -> tuple[Numbers, Numbers]:
+    """The rows of all entries, and where these are among the keys and items."""
+    offsets = maps.offsets.to_numpy().astype(np.int64)
+    sizes = np.where(valid & validity(maps), np.diff(offsets), 0)
+    before = np.cumsum(sizes) - sizes
+    return np.repeat(np.arange(len(sizes)), sizes), np.arange(sizes.sum()) + np.repeat(offsets[:-1] - before, sizes)
+
+
+def _key_names(metadata: Mapping[bytes, bytes]) -> tuple[Numbers, pa.Array]:
+    """The numbers of keys, ascending, and their names."""
+
+    def told(name: str, default: str = "") -> str:
+        return metadata.get(f"{_PREFIX}{name}".encode(), default.encode()).decode()
+
+    if told("version") != _VERSION:
+        raise UnsupportedFeatureError(
+            f"MAPs whose keys have columns of their own are read where that is of version {_VERSION}, not "
+            f"{told('version')!r}."
+        )
+    data, codec = told("field-dict").encode("latin-1"), told("field-dict-compression", "zstd")
+    size = int(told("field-dict-original-size"))
+    if codec not in _CODECS or not 0 <= size <= _MOST_BYTES:
+        raise UnsupportedFeatureError(f"The names of keys of a MAP are {size} bytes in {codec!r}, which is not read.")
+    if codec != "none":
+        data = pa.decompress(data[_HEADS[codec] :], size, _CODECS[codec], asbytes=True)
+    names = json.loads(data)
+    if not isinstance(names, dict) or not all(type(number) is int for number in names.values()):
+        raise ValueError("a MAP does not say what its keys are called")
+    numbers = np.array(list(names.values()), dtype=np.int64)
+    order = np.argsort(numbers)
+    return numbers[order], pa.array(list(names), pa.string()).take(int64_array(order))

@@ -1,0 +1,214 @@
+"""Shredded VARIANTs put together: parts of the values are columns of their own, what these cannot hold is in `value`.
+
+    a VARIANT: metadata, value, typed_value; parts of it: value, typed_value
+    typed_value: of one type | LIST of parts, for arrays | a group of parts by name, for objects
+
+An object has fields of both, other values are in one of the two; a field that is in neither is absent. All is done for
+whole columns. Source: parquet-format, "Variant Shredding".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from paimon_core.arrow.columns import byte_lengths, fixed_values, int64_array, stored_bytes, validity
+from paimon_core.spec import variant
+
+Numbers = NDArray[np.int64]
+Mask = NDArray[np.bool_]
+_TYPED = "typed_value"
+# types of Arrow whose bytes are those of the value
+_PLAIN = {
+    pa.float32(): (variant.FLOAT, 4),
+    pa.float64(): (variant.DOUBLE, 8),
+    pa.date32(): (variant.DATE, 4),
+    pa.time64("us"): (variant.TIME, 8),
+    pa.binary(16): (variant.UUID, 16),
+}
+
+
+def is_shredded(found: pa.DataType) -> bool:
+    """Whether a column of a file is a VARIANT of which parts are columns of their own."""
+    return pa.types.is_struct(found) and {"metadata", _TYPED} <= {f.name for f in found}
+
+
+def reassembled(column: pa.StructArray, target: pa.StructType) -> pa.StructArray:
+    """The VARIANTs as value and metadata. Raises `ValueError`."""
+    valid = validity(column)
+    if not valid.any():
+        return pa.nulls(len(column), target)
+    if not valid.all():
+        rows = int64_array(np.cumsum(valid) - 1, valid)
+        return reassembled(column.filter(column.is_valid()), target).take(rows)
+    metadata = column.field("metadata").dictionary_encode()
+    names = sorted(set(_names(column.type.field(_TYPED).type)))
+    keys = _Keys.of(metadata.dictionary, pa.array(names, pa.binary()))
+    value = _value(column, valid, fixed_values(metadata.indices, np.int32).astype(np.int64), keys)
+    if value.null_count:
+        raise ValueError("a VARIANT has neither a value nor a typed one")
+    parts = {"value": value, "metadata": column.field("metadata")}
+    return pa.StructArray.from_arrays([parts[f.name] for f in target], fields=list(target))
+
+
+@dataclass(frozen=True, slots=True)
+class _Keys:
+    """What the different metadata of a column know: ids by metadata and name of a part, -1 for none, and how all keys
+    sort: those of metadata one after the other from `first`, and the names'."""
+
+    names: dict[bytes, int]
+    ids: Numbers
+    first: Numbers
+    ranks: Numbers
+    name_ranks: Numbers
+
+    @classmethod
+    def of(cls, metadata: pa.BinaryArray, names: pa.BinaryArray) -> _Keys:
+        keys = variant.read_keys(_values(metadata))
+        data, _ = stored_bytes(metadata)
+        ends = np.concatenate([[0], np.cumsum(keys.ends - keys.starts)])
+        owner = np.repeat(np.arange(len(metadata)), keys.counts)
+        places = np.arange(ends[-1]) + np.repeat(keys.starts - ends[:-1], keys.ends - keys.starts)
+        texts = pa.concat_arrays([_binary(variant.Values(data[places], ends)), names]).dictionary_encode()
+        ranks = np.empty(len(texts.dictionary), dtype=np.int64)
+        ranks[pc.array_sort_indices(texts.dictionary).to_numpy()] = np.arange(len(ranks))
+        ranks = ranks[texts.indices.to_numpy()]
+        name_ranks = ranks[len(owner) :]
+        first = np.concatenate([[0], np.cumsum(keys.counts)])[:-1]
+        column = np.full(len(texts.dictionary), -1)
+        column[name_ranks] = np.arange(len(names))
+        ids, of_name = np.full((len(metadata), len(names)), -1), column[ranks[: len(owner)]]
+        ids[owner[of_name >= 0], of_name[of_name >= 0]] = (np.arange(len(owner)) - first[owner])[of_name >= 0]
+        return cls({n: i for i, n in enumerate(names.to_pylist())}, ids, first, ranks[: len(owner)], name_ranks)
+
+
+def _names(typed: pa.DataType) -> Iterator[bytes]:
+    """The names of all parts of objects."""
+    if pa.types.is_list(typed):
+        yield from _names_of_part(typed.value_type)
+    elif pa.types.is_struct(typed):
+        for field in typed:
+            yield field.name.encode()
+            yield from _names_of_part(field.type)
+
+
+def _names_of_part(part: pa.DataType) -> Iterator[bytes]:
+    if part.get_field_index(_TYPED) >= 0:
+        yield from _names(part.field(_TYPED).type)
+
+
+def _value(part: pa.StructArray, there: Mask, owner: Numbers, keys: _Keys) -> pa.BinaryArray:
+    """The bytes of values from their parts, NULL for absent ones; `owner` is the metadata of each.
+
+    `there`: whether there is what they are parts of; Arrow may note values where there is not.
+    """
+    value, typed = (part.field(n) if part.type.get_field_index(n) >= 0 else None for n in ("value", _TYPED))
+    value = pa.nulls(len(part), pa.binary()) if value is None else pc.if_else(pa.array(there), value, None)
+    if typed is None:
+        return value
+    there = there & validity(typed)
+    if pa.types.is_struct(typed.type):
+        whole = _objects(typed, value, there, owner, keys)
+    elif pa.types.is_list(typed.type):
+        whole = _arrays(typed, there, owner, keys)
+    else:
+        whole = _leaves(typed)
+    return pc.if_else(pa.array(there), whole, value)
+
+
+def _objects(typed: pa.StructArray, value: pa.BinaryArray, there: Mask, owner: Numbers, keys: _Keys) -> pa.BinaryArray:
+    """Objects of the parts and of the fields that `value` has; anything where there is no object."""
+    rest_of = np.flatnonzero(there & validity(value))
+    rest = _values(value.take(int64_array(rest_of)))
+    fields = variant.read_objects(rest)
+    sizes = np.zeros(len(typed), dtype=np.int64)
+    sizes[rest_of] = fields.sizes
+    found = np.repeat(rest_of, fields.counts)
+    at = keys.first[owner[found]] + fields.ids
+    if len(at) and (at >= np.append(keys.first, len(keys.ranks))[owner[found] + 1]).any():
+        raise ValueError("a VARIANT has a key that its metadata does not know")
+    rows, ids, ranks, offsets = [found], [fields.ids], [keys.ranks[at]], [fields.offsets]
+    bodies = [_slices(rest, fields.bodies, fields.sizes, rest_of, len(typed))]
+    for i, field in enumerate(typed.type):
+        bodies.append(_value(typed.field(i), there, owner, keys))
+        has = np.flatnonzero(validity(bodies[-1]))
+        name = keys.names[field.name.encode()]
+        rows.append(has)
+        ids.append(keys.ids[owner[has], name])
+        ranks.append(np.full(len(has), keys.name_ranks[name]))
+        offsets.append(sizes[has])
+        sizes = sizes + byte_lengths(bodies[-1])
+    row, key, rank = np.concatenate(rows), np.concatenate(ids), np.concatenate(ranks)
+    order = np.lexsort((rank, row))
+    row, key, rank = row[order], key[order], rank[order]
+    if (key < 0).any() or ((np.diff(row) == 0) & (np.diff(rank) == 0)).any():
+        raise ValueError("a VARIANT has a field twice, or one that its metadata does not know")
+    counts = np.bincount(row, minlength=len(typed))
+    heads = variant.heads(counts, np.concatenate(offsets)[order], sizes, key)
+    return pc.binary_join_element_wise(_binary(heads), *bodies, b"", null_handling="replace")
+
+
+def _slices(values: variant.Values, starts: Numbers, sizes: Numbers, rows: Numbers, count: int) -> pa.BinaryArray:
+    """Parts of values as those of `rows`, of `count` rows."""
+    lengths = np.zeros(count, dtype=np.int64)
+    lengths[rows] = sizes
+    ends = np.concatenate([[0], np.cumsum(sizes)])
+    places = np.arange(ends[-1]) + np.repeat(starts - ends[:-1], sizes)
+    return _binary(variant.Values(values.data[places], np.concatenate([[0], np.cumsum(lengths)])))
+
+
+def _arrays(typed: pa.ListArray, there: Mask, owner: Numbers, keys: _Keys) -> pa.BinaryArray:
+    """Arrays of the elements; anything where there is no array."""
+    counts = fixed_values(typed.value_lengths(), np.int32).astype(np.int64)
+    there = np.repeat(there, counts)
+    elements = _value(typed.flatten(), there, np.repeat(owner, counts), keys)
+    if not validity(elements)[there].all():
+        raise ValueError("a VARIANT has an array with an element that has no value")
+    values = _values(elements)
+    bounds = np.concatenate([[0], np.cumsum(counts)])
+    ends = values.ends[bounds]
+    offsets = values.starts - np.repeat(ends[:-1], counts)
+    bodies = _binary(variant.Values(values.data, ends))
+    return pc.binary_join_element_wise(_binary(variant.heads(counts, offsets, np.diff(ends))), bodies, b"")
+
+
+def _leaves(typed: pa.Array) -> pa.BinaryArray:
+    """Values of one type; anything for NULL."""
+    found = typed.type
+    if pa.types.is_integer(found):
+        return _binary(variant.integers(fixed_values(typed, f"i{found.bit_width // 8}").astype(np.int64)))
+    if pa.types.is_boolean(found):
+        types = np.where(fixed_values(typed, np.uint8), variant.TRUE, variant.FALSE).astype(np.uint8)
+        return _binary(variant.primitives(types, np.zeros((len(typed), 0), np.uint8), np.zeros(len(typed), np.int64)))
+    if pa.types.is_decimal128(found):
+        halves = fixed_values(typed, "(2,)<i8")
+        return _binary(variant.decimals(halves[:, 0], halves[:, 1], found.scale))
+    if pa.types.is_string(found) or pa.types.is_binary(found):
+        lengths = byte_lengths(typed)
+        heads = variant.text_heads(lengths) if pa.types.is_string(found) else variant.binary_heads(lengths)
+        texts = typed.cast(pa.binary()).fill_null(b"")
+        return pc.binary_join_element_wise(_binary(heads), texts, b"")
+    if pa.types.is_timestamp(found):
+        kind, width = variant.TIMESTAMP_NTZ if found.tz is None else variant.TIMESTAMP, 8
+        typed = typed.cast(pa.timestamp("us", found.tz), safe=False)
+    elif found in _PLAIN:
+        kind, width = _PLAIN[found]
+    else:
+        raise pa.ArrowNotImplementedError(f"a VARIANT with values of type {found}")
+    body = fixed_values(typed, f"({width},)u1")
+    types, widths = np.full(len(typed), kind, np.uint8), np.full(len(typed), width, np.int64)
+    return _binary(variant.primitives(types, body, widths))
+
+
+def _values(column: pa.BinaryArray) -> variant.Values:
+    return variant.Values(*stored_bytes(column))
+
+
+def _binary(values: variant.Values) -> pa.BinaryArray:
+    offsets = pa.py_buffer(values.ends.astype(np.int32))
+    return pa.Array.from_buffers(pa.binary(), len(values), [None, offsets, pa.py_buffer(values.data)])

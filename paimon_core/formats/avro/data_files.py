@@ -1,0 +1,144 @@
+"""Avro data files: columns have names only. fastavro codes whole blocks, Arrow does the rest by columns."""
+
+from __future__ import annotations
+
+import io as memory
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from typing import Any
+
+import fastavro
+import pyarrow as pa
+
+from paimon_core.arrow.types import arrow_schema
+from paimon_core.errors import CorruptFileError, reason
+from paimon_core.formats.avro.columns import plain_type, row_from_plain, struct_of, to_plain
+from paimon_core.formats.avro.container import CODECS, ContainerReader, ContainerWriter, varint
+from paimon_core.formats.avro.schema import branch_of, plain_record, record_schema
+from paimon_core.formats.codecs import codec
+from paimon_core.formats.file_format import ReadRequest, WrittenFile
+from paimon_core.formats.output import OutputFile
+from paimon_core.formats.reading import conform_batch, read_errors, request_sources
+from paimon_core.formats.stats import ValueStats
+from paimon_core.io.file_io import FileIO, storage_errors
+from paimon_core.options import ZSTD_LEVEL, Option, TableOptions
+from paimon_core.spec.avro_types import check_bounded
+from paimon_core.spec.types import DataField, RowType
+
+_CODECS = {"zstd": "zstandard", "none": "null"} | {c: c for c in CODECS}
+_CODEC = Option("avro.codec", str, "", "Codec of Avro files, before `file.compression`.")
+_BLOCK_BYTES = 256 * 1024
+_WAITING_BYTES = 2**26  # coded, of rows that are handed over together
+_END_OF_ARRAY = b"\0"
+
+
+class AvroFormat:
+    """`file.format = avro`."""
+
+    extension = "avro"
+
+    def check(self, fields: Sequence[DataField], options: TableOptions) -> None:
+        record_schema(fields)
+        codec(options, _CODECS, "Avro", _CODEC)
+
+    def open_writer(self, io: FileIO, path: str, fields: Sequence[DataField], options: TableOptions) -> AvroFileWriter:
+        return AvroFileWriter(io, path, fields, options)
+
+    def read(self, io: FileIO, request: ReadRequest) -> Iterator[pa.RecordBatch]:
+        with _read_errors(request.path), io.open_input(request.path) as source:
+            container = ContainerReader(source)
+            decoder = _BlockDecoder(container.schema, request)
+            for records in _batches(container, decoder, request.max_rows):
+                yield conform_batch(decoder.batch(records), decoder.sources, request)
+
+
+class AvroFileWriter:
+    """One Avro file of blocks of about 256 KB."""
+
+    def __init__(self, io: FileIO, path: str, fields: Sequence[DataField], options: TableOptions):
+        schema, name = record_schema(fields), codec(options, _CODECS, "Avro", _CODEC)
+        self._fields, self._stats = tuple(fields), ValueStats(fields)
+        self._array = fastavro.parse_schema({"type": "array", "items": plain_record(schema)})
+        self._output = OutputFile(io, path)
+        with storage_errors("write", path):
+            self._container = ContainerWriter(self._output.sink, schema, name, options[ZSTD_LEVEL])
+
+    def write(self, rows: pa.Table) -> None:
+        self._stats.add(rows)
+        with storage_errors("write", self._output.path):
+            for batch in rows.to_batches():
+                step = max(1, _BLOCK_BYTES * batch.num_rows // max(batch.nbytes, 1))
+                for start in range(0, batch.num_rows, step):
+                    self._write_block(batch.slice(start, step))
+
+    def _write_block(self, batch: pa.RecordBatch) -> None:
+        columns = zip(batch.columns, self._fields, strict=True)
+        records = struct_of([to_plain(c, f.type) for c, f in columns], batch.num_rows)
+        coded, count = memory.BytesIO(), varint(batch.num_rows)
+        # an array of records is their number, the records, and an end: one call codes all of them
+        fastavro.schemaless_writer(coded, self._array, records.to_pylist())
+        self._container.write(batch.num_rows, coded.getvalue()[len(count) : -len(_END_OF_ARRAY)])
+
+    @property
+    def size(self) -> int:
+        return self._output.size
+
+    def close(self) -> WrittenFile:
+        size = self._output.finish()
+        return WrittenFile(self._output.path, size, self._stats.row_count, self._stats.result())
+
+    def abort(self) -> None:
+        with suppress(Exception):
+            self._output.abort()
+
+
+class _BlockDecoder:
+    """Decodes blocks of one file; `sources` are the columns that a request is answered from."""
+
+    def __init__(self, avro: Any, request: ReadRequest) -> None:
+        record = branch_of(avro)  # of the columns of a row Java makes a union of record and null
+        if not isinstance(record, dict) or record.get("type") != "record":
+            raise ValueError("its schema is no record")
+        check_bounded({"type": "array", "items": avro})
+        names = {f["name"] for f in record["fields"]}
+        stored = [f for f in request.stored() or request.fields if f.name in names]
+        self.sources = request_sources(list(arrow_schema(stored)), request)
+        fields = tuple(f for f in stored if f.name in self.sources) or tuple(stored[:1])  # rows of none are not counted
+        self._avro, self._row = record, RowType(fields=fields)
+        self._array = fastavro.parse_schema({"type": "array", "items": plain_record(avro)})
+        self._plain, self._arrow = plain_type(self._row, record), pa.struct(list(arrow_schema(fields)))
+
+    def records(self, count: int, content: bytes) -> list[Any]:
+        """The records of a block."""
+        coded = memory.BytesIO(varint(count) + content + _END_OF_ARRAY)
+        records: list[Any] = fastavro.schemaless_reader(coded, self._array, None)
+        if len(records) != count or coded.read(1):
+            raise ValueError("a block holds other records than it says")
+        return records
+
+    def batch(self, records: list[Any]) -> pa.RecordBatch:
+        """Records as columns."""
+        plain = pa.array(records, self._plain)
+        return pa.RecordBatch.from_struct_array(row_from_plain(plain, self._row, self._avro, self._arrow))
+
+
+def _batches(container: ContainerReader, decoder: _BlockDecoder, max_rows: int) -> Iterator[list[Any]]:
+    waiting, size = list[Any](), 0
+    for count, content in container:
+        waiting += decoder.records(count, content)
+        size += len(content)
+        if len(waiting) >= max_rows or size >= _WAITING_BYTES:
+            yield waiting
+            waiting, size = [], 0
+    if waiting:
+        yield waiting
+
+
+@contextmanager
+def _read_errors(path: str) -> Iterator[None]:
+    """As `read_errors`; fastavro raises what the bytes happen to trip over."""
+    try:
+        with read_errors("Avro", path):
+            yield
+    except (EOFError, IndexError, KeyError, TypeError, AttributeError, OverflowError, RecursionError) as error:
+        raise CorruptFileError(path, f"it is no Avro file, or damaged ({reason(error)})") from error

@@ -1,0 +1,264 @@
+"""Where the fields of coded Avro records lie, found for all records at once.
+
+Records follow each other without any mark: a record's end is known once all of its fields have been passed. So every
+byte that a record may begin at is taken for a beginning, all of these are followed in step, and those that are reached
+from the first byte on, each beginning where the last one ends, are the records.
+
+Types: records, numbers (int, long: zigzag-coded varints, seven bits per byte), bytes and strings (length, content),
+unions with null, arrays of these. Source: Avro specification, "Binary Encoding".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from paimon_core.arrow.columns import int64_array
+
+Places = NDArray[np.int64] | NDArray[np.int32]
+Path = tuple[str, ...]
+END = "]"  # behind the path of an array: where it ends
+NULL = 0  # as a place: the first byte is that of the first field of the first record, which is not nullable
+PADDING = 16
+_LONGEST_ARRAY = 2**16
+_STEP = 2**21  # bytes of content whose records are followed together: what stays in a processor's cache
+_HIGH_BITS = np.uint64(0x8080808080808080)
+_LOW_BYTES = np.array([(1 << (8 * n)) - 1 for n in range(9)], dtype=np.uint64)
+_SEVEN, _ONE = np.uint64(7), np.uint64(1)
+
+
+class UnusualError(Exception):
+    """The records are legal perhaps, but not to be followed in step: they are to be decoded one by one."""
+
+
+class Coded:
+    """Coded records: bytes, read at many places at once. `PADDING` zeros stand behind them."""
+
+    def __init__(self, content: NDArray[np.uint8]) -> None:
+        self.size, self.bytes = len(content) - PADDING, content
+        # a word at every byte: one gather takes eight bytes
+        self.words = np.ndarray((self.size + PADDING - 8,), dtype="<u8", buffer=content.data, strides=(1,))
+
+    def numbers(self, places: Places) -> tuple[NDArray[np.int64], Places]:
+        """The numbers that begin at the places, and where each ends."""
+        first = self.bytes[places]
+        if not (first >= 0x80).any():
+            small = first.astype(np.int64)
+            return (small >> 1) ^ -(small & 1), places + 1
+        words = self.words[places]
+        lengths = _number_lengths(words)
+        if not lengths.all():
+            return self._long_numbers(places)
+        return _zigzag(_packed(words & _LOW_BYTES[lengths])), places + lengths
+
+    def behind_numbers(self, places: Places) -> Places:
+        """Where the numbers end that begin at the places."""
+        if not (self.bytes[places] >= 0x80).any():
+            return places + 1
+        lengths = _number_lengths(self.words[places])
+        return places + lengths if lengths.all() else self._long_numbers(places)[1]
+
+    def _long_numbers(self, places: Places) -> tuple[NDArray[np.int64], Places]:
+        """As `numbers`, of up to ten bytes each; what is longer ends behind the content."""
+        value, going, ends = np.zeros(len(places), dtype=np.uint64), np.ones(len(places), dtype=np.bool_), places.copy()
+        for i in range(10):
+            byte = self.bytes[np.minimum(places + i, self.size)].astype(np.uint64)
+            value |= np.where(going, (byte & np.uint64(0x7F)) << np.uint64(7 * i), np.uint64(0))
+            ends += going
+            going &= byte >= 0x80
+        return _zigzag(value), np.where(going, self.size + 1, ends)
+
+    def slices(self, places: Places) -> tuple[Places, NDArray[np.int64]]:
+        """Beginnings and lengths of the bytes or strings at the places."""
+        lengths, starts = self.numbers(places)
+        return starts, lengths
+
+    def binary(self, starts: Places, lengths: NDArray[np.int64]) -> pa.Array:
+        """An Arrow column of parts of the content, which ascend and do not overlap."""
+        offsets = np.empty(2 * len(starts) + 1, dtype=np.int32)
+        offsets[:-1:2], offsets[1::2] = starts, starts + lengths
+        offsets[-1] = offsets[-2] if len(starts) else 0
+        buffers = [None, pa.py_buffer(offsets), pa.py_buffer(self.bytes)]
+        spaced = pa.Array.from_buffers(pa.binary(), 2 * len(starts), buffers)
+        return spaced.take(int64_array(np.arange(0, 2 * len(starts), 2)))
+
+
+@dataclass(frozen=True, slots=True)
+class RecordPlaces:
+    """Where the records of a file lie, and their fields: `fields` has by path the beginning of each value, behind the
+    mark of its union, `NULL` where there is none, and no path where all records have none; shapes (records,)."""
+
+    coded: Coded
+    starts: Places
+    ends: Places
+    fields: Mapping[Path, Places]
+
+
+def find_records(avro: Any, coded: Coded, count: int, beginnings: Callable[[Coded, int, int], Places]) -> RecordPlaces:
+    """The `count` records of a schema. `beginnings` gives the places from one to another that a record may begin at,
+    ascending.
+
+    Raises `UnusualError` where these are not exactly the content.
+    """
+    if coded.size >= 2**31:
+        raise UnusualError
+    parts = [_follow(avro, coded, beginnings(coded, low, low + _STEP)) for low in range(0, coded.size, _STEP)]
+    starts, ends = (_joined([getattr(p, name) for p in parts]) for name in ("starts", "ends"))
+    kept = _reached(starts, ends, coded.size)
+    if len(kept) != count:
+        raise UnusualError
+    fields = {}
+    for path in dict.fromkeys(path for p in parts for path in p.fields):
+        found = _joined([p.fields[path] if path in p.fields else np.full(len(p.starts), NULL) for p in parts])
+        fields[path] = found if len(kept) == len(starts) else found[kept]
+    return RecordPlaces(coded, starts[kept], ends[kept], fields)
+
+
+def _follow(avro: Any, coded: Coded, starts: Places) -> RecordPlaces:
+    """The records that begin at places, whatever lies there; the end of one that cannot be is -1."""
+    found: dict[Path, Places] = {}
+    ends, sound = _Steps(coded, found).after(avro, starts, (), np.ones(len(starts), dtype=np.bool_))
+    return RecordPlaces(coded, starts, np.where(sound, ends, -1), found)
+
+
+def _joined(parts: list[Places]) -> NDArray[np.int32]:
+    return np.concatenate([np.zeros(0, dtype=np.int32), *parts], dtype=np.int32, casting="unsafe")
+
+
+@dataclass(frozen=True, slots=True)
+class _Steps:
+    """Passes values. A step takes where values begin and which records are sound so far, and gives where they end."""
+
+    coded: Coded
+    found: dict[Path, Places]
+
+    def after(self, avro: Any, at: Places, path: Path, sound: NDArray[np.bool_]) -> tuple[Places, NDArray[np.bool_]]:
+        if isinstance(avro, list):
+            return self._union(avro, at, path, sound)
+        kind = avro["type"] if isinstance(avro, dict) else avro
+        if kind == "record":
+            for field in avro["fields"]:
+                at, sound = self.after(field["type"], at, (*path, field["name"]), sound)
+            return at, sound
+        if isinstance(kind, dict | list):
+            return self.after(kind, at, path, sound)
+        self.found[path] = at
+        ends, sound = self._leaf(avro, kind, at, sound)
+        if kind == "array":
+            self.found[*path, END] = ends
+        return ends, sound
+
+    def _leaf(self, avro: Any, kind: str, at: Places, sound: NDArray[np.bool_]) -> tuple[Places, NDArray[np.bool_]]:
+        match kind:
+            case "int" | "long":
+                return self._bounded(self.coded.behind_numbers(at), sound)
+            case "bytes" | "string":
+                lengths, starts = self.coded.numbers(at)
+                inside = (lengths >= 0) & (lengths <= self.coded.size)
+                return self._bounded(starts + np.where(inside, lengths, 0), sound & inside)
+            case "array":
+                return self._array(avro["items"], at, sound)
+        raise UnusualError
+
+    def _union(
+        self, avro: list[Any], at: Places, path: Path, sound: NDArray[np.bool_]
+    ) -> tuple[Places, NDArray[np.bool_]]:
+        if len(avro) != 2 or "null" not in avro:
+            raise UnusualError
+        place = 1 - avro.index("null")
+        mark = self.coded.bytes[at]
+        sound = sound & ((mark == 0) | (mark == 2))
+        there = mark == 2 * place
+        if there.all():
+            return self.after(avro[place], at + 1, path, sound)
+        ends, inner = at + 1, dict[Path, Places]()
+        rows = np.flatnonzero(there)
+        if not rows.size:
+            return ends, sound
+        ends[rows], sound[rows] = _Steps(self.coded, inner).after(avro[place], ends[rows], path, sound[rows])
+        for name, places in inner.items():
+            self.found[name] = np.full(len(at), NULL)
+            self.found[name][rows] = places
+        return ends, sound
+
+    def _array(self, items: Any, at: Places, sound: NDArray[np.bool_]) -> tuple[Places, NDArray[np.bool_]]:
+        counts, ends = self.coded.numbers(at)
+        sound = sound & (counts >= 0) & (counts <= _LONGEST_ARRAY)
+        left = np.where(sound, counts, 0)
+        some = left > 0
+        if items == ["null", "long"]:
+            ends, left = self._small_numbers(ends, left)
+        inner = _Steps(self.coded, {})
+        while (rows := np.flatnonzero(left)).size:
+            ends[rows], sound[rows] = inner.after(items, ends[rows], (), sound[rows])
+            left[rows] = np.where(sound[rows], left[rows] - 1, 0)
+        # a second block of items, which only long arrays have, is not followed
+        sound = sound & (~some | (self.coded.bytes[ends] == 0))
+        return self._bounded(ends + some, sound)
+
+    def _small_numbers(self, at: Places, left: NDArray[np.int64]) -> tuple[Places, NDArray[np.int64]]:
+        """Pass numbers of one byte, each behind the mark that it is not null: four to a word."""
+        marks = np.uint64(0x0002000200020002)
+        noise = np.uint64(0x80FF80FF80FF80FF)
+        while (rows := np.flatnonzero(left)).size:
+            begin, rest = at[rows], np.minimum(left[rows], 4)
+            mask = _LOW_BYTES[2 * rest]
+            passed = self.coded.words[begin] & noise & mask == marks & mask
+            if not passed.all():
+                rows, rest = rows[passed], rest[passed]
+                if not rows.size:
+                    break
+            at[rows] += 2 * rest
+            left[rows] -= rest
+            if not passed.all():
+                break
+        return at, left
+
+    def _bounded(self, ends: Places, sound: NDArray[np.bool_]) -> tuple[Places, NDArray[np.bool_]]:
+        if ends.max(initial=0) <= self.coded.size:
+            return ends, sound
+        return np.minimum(ends, self.coded.size), sound & (ends <= self.coded.size)
+
+
+def _reached(starts: Places, ends: Places, size: int) -> NDArray[np.int64]:
+    """The rows that follow each other from place 0 to the end, by doubling the steps taken."""
+    rows = len(starts)
+    if not rows or starts[0] != 0:
+        return np.zeros(0, dtype=np.int64)
+    if ends[-1] == size and (ends[:-1] == starts[1:]).all():
+        return np.arange(rows)
+    following = np.searchsorted(starts, ends)
+    exact = (following < rows) & (starts[np.minimum(following, rows - 1)] == ends)
+    last = ends == size
+    following = np.where(last, rows, np.where(exact, following, rows + 1))  # rows: the end; rows + 1: nowhere
+    jumps = np.append(following, (rows, rows + 1))
+    reached = np.zeros(rows + 2, dtype=np.bool_)
+    reached[0] = True
+    for _ in range(int(rows).bit_length() + 1):
+        reached[jumps[np.flatnonzero(reached)]] = True
+        jumps = jumps[jumps]
+    return np.flatnonzero(reached[:rows]) if reached[rows] else np.zeros(0, dtype=np.int64)
+
+
+def _number_lengths(words: NDArray[np.uint64]) -> NDArray[np.uint8]:
+    """Bytes of the number that each word begins with, up to the first high bit not set; 0 for more than eight."""
+    ends = ~words & _HIGH_BITS
+    lengths: NDArray[np.uint8] = (np.bitwise_count(ends ^ (ends - _ONE)) >> np.uint8(3)) * (ends != 0)
+    return lengths
+
+
+def _packed(words: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Groups of seven bits, one per byte, as one number."""
+    x = words & np.uint64(0x7F7F7F7F7F7F7F7F)
+    x = (x & np.uint64(0x007F007F007F007F)) | ((x & np.uint64(0x7F007F007F007F00)) >> _ONE)
+    x = (x & np.uint64(0x00003FFF00003FFF)) | ((x & np.uint64(0x3FFF00003FFF0000)) >> np.uint64(2))
+    return (x & np.uint64(0x000000000FFFFFFF)) | ((x & np.uint64(0x0FFFFFFF00000000)) >> np.uint64(4))
+
+
+def _zigzag(coded: NDArray[np.uint64]) -> NDArray[np.int64]:
+    return ((coded >> _ONE) ^ -(coded & _ONE)).view(np.int64)

@@ -1,0 +1,233 @@
+"""ORC data files: columns carry their field id as attribute `paimon.id`; TIME is an INT, text of any kind a STRING."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.orc as po
+
+from paimon_core.arrow.evolution import conform
+from paimon_core.arrow.shredded_maps import field_metadata
+from paimon_core.arrow.types import FIELD_ID, ORC_FIELD_ID, arrow_schema
+from paimon_core.errors import InvalidDataError, InvalidOptionError, UnsupportedFeatureError
+from paimon_core.formats.codecs import codec
+from paimon_core.formats.file_format import ReadRequest, WrittenFile
+from paimon_core.formats.orc.layout import read_tail
+from paimon_core.formats.orc.timestamps import stripe_times, times_as_numbers
+from paimon_core.formats.output import OutputFile
+from paimon_core.formats.reading import conform_batch, read_errors, request_sources
+from paimon_core.formats.stats import ValueStats
+from paimon_core.io.file_io import FileIO, storage_errors
+from paimon_core.options import (
+    FILE_BLOCK_SIZE,
+    NO_NAMES,
+    ZSTD_LEVEL,
+    Option,
+    TableOptions,
+    decimal_number,
+    integer,
+    memory_size,
+    names,
+    one_of,
+)
+from paimon_core.spec.types import DataField, Kind, nested_types
+
+CODECS = {"none": "uncompressed", "uncompressed": "uncompressed"} | {c: c for c in ("zlib", "snappy", "lz4", "zstd")}
+_STRIPE_SIZE = Option("orc.stripe.size", memory_size, 64 * 2**20, "Bytes of a stripe.")
+_COMPRESS_SIZE = Option("orc.compress.size", memory_size, 256 * 2**10, "Bytes that are compressed at once.")
+_ROW_INDEX_STRIDE = Option("orc.row.index.stride", integer, 10_000, "Rows per entry of the row index.")
+_DICTIONARY = Option("orc.dictionary.key.threshold", decimal_number, 0.8, "Distinct share of values in a dictionary.")
+_COMPRESS = Option("orc.compress", str, "", "Codec of ORC files, before `file.compression`.")
+_STRATEGY = Option("orc.compression.strategy", one_of("speed", "compression"), "", "What compression is after.")
+_ZSTD_LEVEL = Option("orc.compression.zstd.level", integer, 0, "Level, before `file.compression.zstd-level`.")
+_BLOOM_COLUMNS = Option("orc.bloom.filter.columns", names, NO_NAMES, "Columns with bloom filters.")
+_BLOOM_FPP = Option("orc.bloom.filter.fpp", decimal_number, 0.01, "Share of other values that one takes for its.")
+_ENCODED_SHARE = 4  # bytes in memory that become one in a file, roughly
+
+
+class OrcFormat:
+    """`file.format = orc`."""
+
+    extension = "orc"
+
+    def check(self, fields: Sequence[DataField], options: TableOptions) -> None:
+        _settings(options, stored_schema(arrow_schema(fields)))
+        for field in fields:
+            if any(t.kind is Kind.VARIANT for t in nested_types(field.type)):
+                raise UnsupportedFeatureError(f"Column {field.name!r}: ORC files hold no VARIANT; use Parquet.")
+
+    def open_writer(self, io: FileIO, path: str, fields: Sequence[DataField], options: TableOptions) -> OrcFileWriter:
+        self.check(fields, options)
+        return OrcFileWriter(io, path, fields, options)
+
+    def read(self, io: FileIO, request: ReadRequest) -> Iterator[pa.RecordBatch]:
+        with read_errors("ORC", request.path), io.open_input(request.path) as source:
+            file = po.ORCFile(source)
+            sources = request_sources(list(file.schema), request)
+            names = _selection(file.schema, [s for s in sources if s is not None])
+            metadata = field_metadata(file.schema)
+            for i in range(file.nstripes):
+                stripe = _read_stripe(file, source, i, names)
+                if metadata:
+                    fields = [f.with_metadata(metadata.get(f.name, f.metadata)) for f in stripe.schema]
+                    stripe = pa.RecordBatch.from_arrays(stripe.columns, schema=pa.schema(fields))
+                for start in range(0, stripe.num_rows, _step(stripe, request)):
+                    yield conform_batch(stripe.slice(start, _step(stripe, request)), sources, request)
+
+
+class OrcFileWriter:
+    """One ORC file; stripes end when they are full."""
+
+    def __init__(self, io: FileIO, path: str, fields: Sequence[DataField], options: TableOptions):
+        self._schema = stored_schema(arrow_schema(fields))
+        self._stats = ValueStats(fields)
+        settings = _settings(options, self._schema)
+        self._output = OutputFile(io, path)
+        self._writer = po.ORCWriter(self._output.sink, **settings)
+        self._started = False
+        self._flushed = self._waiting = 0
+
+    def write(self, rows: pa.Table) -> None:
+        for name, column in zip(self._schema.names, rows.columns, strict=True):
+            for part in column.chunks:
+                _check_times(name, part)
+        columns = [
+            pa.chunked_array([_whole(conform(part, f.type)) for part in column.chunks], f.type)
+            for column, f in zip(rows.columns, self._schema, strict=True)
+        ]
+        self._stats.add(rows)
+        with storage_errors("write", self._output.path):
+            self._writer.write(pa.Table.from_arrays(columns, schema=self._schema))
+        self._started = True
+        self._waiting += rows.nbytes
+        if self._output.size != self._flushed:
+            self._flushed, self._waiting = self._output.size, 0
+
+    @property
+    def size(self) -> int:
+        return self._output.size + self._waiting // _ENCODED_SHARE
+
+    def close(self) -> WrittenFile:
+        with storage_errors("write", self._output.path):
+            if not self._started:
+                self._writer.write(self._schema.empty_table())
+            self._writer.close()
+        size = self._output.finish()
+        return WrittenFile(self._output.path, size, self._stats.row_count, self._stats.result())
+
+    def abort(self) -> None:
+        with suppress(Exception):
+            self._writer.close()
+        self._output.abort()
+
+
+def _whole(column: pa.Array) -> pa.Array:
+    """The column in buffers of its own: pyarrow's ORC writer mistakes the NULLs of slices of structs."""
+    return pa.concat_arrays([column]) if pa.types.is_nested(column.type) else column
+
+
+def _check_times(name: str, column: pa.Array) -> None:
+    """pyarrow writes what is below milliseconds of times before 1970 in a way that other readers refuse."""
+    if pa.types.is_timestamp(column.type):
+        values, below = column.cast(pa.int64()), {"ms": 1, "us": 1000, "ns": 1_000_000}.get(column.type.unit, 1)
+        rest = pc.subtract(values, pc.multiply(pc.divide(values, below), below))
+        if below > 1 and pc.any(pc.and_(pc.less(values, 0), pc.not_equal(rest, 0))).as_py():
+            raise InvalidDataError(
+                f"Column {name!r} has times before 1970 with microseconds, which ORC files cannot hold: round them to "
+                "milliseconds, or use Parquet ('file.format' = 'parquet')."
+            )
+    elif pa.types.is_nested(column.type):
+        for child in column.flatten() if pa.types.is_struct(column.type) else _children(column):
+            _check_times(name, child)
+
+
+def _children(column: pa.Array) -> list[pa.Array]:
+    return [column.keys, column.items] if pa.types.is_map(column.type) else [column.flatten()]
+
+
+def _settings(options: TableOptions, schema: pa.Schema) -> dict[str, Any]:
+    """Arguments of `po.ORCWriter`. Raises `InvalidOptionError`."""
+    filtered, places = options[_BLOOM_COLUMNS], _places(schema)
+    for name in filtered:
+        if name not in places:
+            raise InvalidOptionError(f"Option '{_BLOOM_COLUMNS.key}' cannot name {name!r}: there is no such column.")
+    for option in (_DICTIONARY, _BLOOM_FPP):
+        if not 0 <= options[option] <= 1:
+            raise InvalidOptionError(f"Option '{option.key}' cannot be {options[option]}: it is a share from 0 to 1.")
+    levels = options[_ZSTD_LEVEL] or options[ZSTD_LEVEL]
+    return {
+        "compression": codec(options, CODECS, "ORC", _COMPRESS),
+        # of levels pyarrow has no more than these two
+        "compression_strategy": options[_STRATEGY] or ("speed" if levels <= 1 else "compression"),
+        "bloom_filter_columns": [places[name] for name in filtered] or None,
+        "bloom_filter_fpp": options[_BLOOM_FPP],
+        "stripe_size": options[FILE_BLOCK_SIZE] or options[_STRIPE_SIZE],
+        "compression_block_size": options[_COMPRESS_SIZE],
+        "row_index_stride": options[_ROW_INDEX_STRIDE],
+        "dictionary_key_size_threshold": options[_DICTIONARY],
+    }
+
+
+def _places(schema: pa.Schema) -> dict[str, int]:
+    """The numbers of columns in a file, which counts nested ones too; 0 is the row."""
+    sizes = [_size(f.type) for f in schema]
+    return {f.name: 1 + sum(sizes[:i]) for i, f in enumerate(schema)}
+
+
+def _size(arrow: pa.DataType) -> int:
+    if pa.types.is_map(arrow):
+        return 1 + _size(arrow.key_type) + _size(arrow.item_type)
+    return 1 + sum(_size(arrow.field(i).type) for i in range(arrow.num_fields))
+
+
+def _read_stripe(file: po.ORCFile, source: pa.NativeFile, index: int, names: list[str] | None) -> pa.RecordBatch:
+    try:
+        stripe = file.read_stripe(index, columns=names)
+    except pa.ArrowInvalid as e:
+        if "out of range for nanosecond" not in str(e):
+            raise
+        tail = read_tail(source)
+        numbers = pa.PythonFile(times_as_numbers(source, tail), mode="r")
+        stripe = po.ORCFile(numbers).read_stripe(index, columns=names)
+        stripe = stripe_times(source, tail, index).restored(stripe, file.schema)
+    stripe.validate(full=True)  # ORC files have no checksums, and their texts may be none
+    return stripe
+
+
+def _selection(found: pa.Schema, names: Sequence[str]) -> list[str] | None:
+    """What to ask for, None for all: a name with a dot would be taken for a path."""
+    if any("." in n for n in found.names):
+        return None
+    return list(dict.fromkeys(names)) or found.names[:1]
+
+
+def _step(stripe: pa.RecordBatch, request: ReadRequest) -> int:
+    """Rows per batch, so that a batch of long values stays within bounds."""
+    return int(max(1, min(request.max_rows, request.max_bytes * stripe.num_rows // max(stripe.nbytes, 1))))
+
+
+def stored_schema(schema: pa.Schema) -> pa.Schema:
+    """The columns as ORC files have them."""
+    return pa.schema([_stored_field(f) for f in schema])
+
+
+def _stored_field(field: pa.Field) -> pa.Field:
+    identity = (field.metadata or {}).get(FIELD_ID)
+    metadata = None if identity is None else {ORC_FIELD_ID: identity}
+    return pa.field(field.name, _stored_type(field.type), field.nullable, metadata)
+
+
+def _stored_type(arrow: pa.DataType) -> pa.DataType:
+    if pa.types.is_time(arrow):
+        return pa.int32()
+    if pa.types.is_struct(arrow):
+        return pa.struct([_stored_field(f) for f in arrow])
+    if pa.types.is_map(arrow):
+        return pa.map_(_stored_field(arrow.key_field), _stored_field(arrow.item_field))
+    if pa.types.is_list(arrow):
+        return pa.list_(_stored_field(arrow.value_field))
+    return arrow

@@ -1,0 +1,87 @@
+"""Runs of whole numbers in ORC files (run length encoding, version 2), not negative.
+
+The first two bits of a run say how it is written:
+
+    00 short repeat   3 bits width in bytes - 1, 3 bits count - 3; the number, big endian
+    01 direct         5 bits width code, 9 bits count - 1; the numbers, packed
+    10 patched base   as direct; then 3 bits width of the base - 1, 5 bits width code of patches, 3 bits width of gaps
+                      - 1, 5 bits count of patches; base; the numbers less the base, packed; gaps and patches, packed
+    11 delta          as direct (width 0: one delta for all); base and first delta as varints; the other deltas, packed
+
+Source: ORC specification v1, "Run Length Encoding".
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from paimon_core.formats.orc.layout import varint_at
+
+Numbers = NDArray[np.uint64]
+_WIDE = {24: 26, 25: 28, 26: 30, 27: 32, 28: 40, 29: 48, 30: 56, 31: 64}
+_FIXED = (*range(1, 25), 26, 28, 30, 32, 40, 48, 56, 64)
+
+
+def decode_runs(data: bytes) -> Numbers:
+    """All numbers of a stream. Raises `ValueError`, `IndexError` for bytes that are no runs."""
+    runs, place = [np.zeros(0, dtype=np.uint64)], 0
+    while place < len(data):
+        run, place = (_short_repeat, _direct, _patched, _delta)[data[place] >> 6](data, place)
+        runs.append(run)
+    if place > len(data):
+        raise ValueError("a run is cut off")
+    return np.concatenate(runs)
+
+
+def _short_repeat(data: bytes, place: int) -> tuple[Numbers, int]:
+    width, count = (data[place] >> 3 & 7) + 1, (data[place] & 7) + 3
+    end = place + 1 + width
+    return np.full(count, int.from_bytes(data[place + 1 : end], "big"), dtype=np.uint64), end
+
+
+def _direct(data: bytes, place: int) -> tuple[Numbers, int]:
+    return _packed(data, place + 2, _width(data[place] >> 1 & 31), _count(data, place))
+
+
+def _patched(data: bytes, place: int) -> tuple[Numbers, int]:
+    base_width, patch_width = (data[place + 2] >> 5) + 1, _width(data[place + 2] & 31)
+    gap_width, patches = (data[place + 3] >> 5) + 1, data[place + 3] & 31
+    width, start = _width(data[place] >> 1 & 31), place + 4 + base_width
+    base = int.from_bytes(data[place + 4 : start], "big")
+    numbers, end = _packed(data, start, width, _count(data, place))
+    pairs, end = _packed(data, end, next(w for w in _FIXED if w >= gap_width + patch_width), patches)
+    places = np.cumsum(pairs >> np.uint64(patch_width))  # a patch of zero only lengthens the gap
+    numbers[places.astype(np.int64)] |= (pairs & np.uint64((1 << patch_width) - 1)) << np.uint64(width)
+    return numbers + np.uint64(base), end
+
+
+def _delta(data: bytes, place: int) -> tuple[Numbers, int]:
+    code, count = data[place] >> 1 & 31, _count(data, place)
+    base, at = varint_at(data, place + 2)
+    zigzag, at = varint_at(data, at)
+    first = (zigzag >> 1) ^ -(zigzag & 1)
+    deltas = np.full(max(count - 1, 0), abs(first), dtype=np.uint64)
+    if code:
+        deltas[1:], at = _packed(data, at, _width(code), count - 2)
+    start, steps = np.array([base], dtype=np.uint64), np.cumsum(deltas)  # modulo 2**64: negative numbers come as large
+    return np.concatenate([start, start - steps if first < 0 else start + steps]), at
+
+
+def _packed(data: bytes, start: int, width: int, count: int) -> tuple[Numbers, int]:
+    """Numbers of `width` bits, big endian, one after the other."""
+    end = start + (width * count + 7) // 8
+    content = np.frombuffer(data[start:end], dtype=np.uint8)
+    if len(content) < end - start:
+        raise ValueError("a run is cut off")
+    bits = np.zeros((count, 64), dtype=np.uint8)
+    bits[:, 64 - width :] = np.unpackbits(content)[: width * count].reshape(count, width)
+    return np.packbits(bits, axis=1).view(">u8")[:, 0].astype(np.uint64), end
+
+
+def _width(code: int) -> int:
+    return _WIDE.get(code, code + 1)
+
+
+def _count(data: bytes, place: int) -> int:
+    return ((data[place] & 1) << 8 | data[place + 1]) + 1

@@ -1,0 +1,280 @@
+"""Parquet data files: columns carry their field id, decimals are integers where they fit, for fast scans in Spark."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+from numpy.typing import NDArray
+from pyarrow.fs import LocalFileSystem
+
+from paimon_core.arrow.columns import rows_at, without_rows
+from paimon_core.arrow.required_parts import has_required_parts, with_required_parts
+from paimon_core.arrow.types import SEQUENCE_NUMBER, VALUE_KIND, arrow_schema
+from paimon_core.errors import CorruptFileError
+from paimon_core.expressions.arrow import to_arrow
+from paimon_core.expressions.predicate import Compare, In, Predicate, conjuncts, only_on
+from paimon_core.expressions.predicate import columns as columns_of
+from paimon_core.expressions.prune import may_match
+from paimon_core.formats.file_format import ReadRequest, WrittenFile
+from paimon_core.formats.output import Output, OutputFile
+from paimon_core.formats.parquet.encodings import check_encodings, column_encodings
+from paimon_core.formats.parquet.int96 import Int96Sink, has_int96, stored_leaves, with_bytes
+from paimon_core.formats.parquet.settings import VERIFY_CHECKSUM, writer_settings
+from paimon_core.formats.reading import conform_batch, read_errors, request_sources
+from paimon_core.formats.stats import chunk_stats, column_stats, merge_stats
+from paimon_core.io.file_io import FileIO, storage_errors
+from paimon_core.options import TableOptions
+from paimon_core.spec.stats import UNKNOWN, ColumnStats
+from paimon_core.spec.types import DataField, Kind, StoredTimeType
+
+_FLOATS = (Kind.FLOAT, Kind.DOUBLE)
+_FEW_GROUPS = 2
+_KEYED_GROUP_ROWS = 2**16  # few rows to decode for one key; smaller ones are slower to write
+
+
+class ParquetFormat:
+    """`file.format = parquet`."""
+
+    extension = "parquet"
+
+    def check(self, fields: Sequence[DataField], options: TableOptions) -> None:
+        """Parquet files hold every type."""
+        writer_settings(options, arrow_schema(fields))
+        check_encodings(options)
+        options[VERIFY_CHECKSUM]
+
+    def open_writer(
+        self, io: FileIO, path: str, fields: Sequence[DataField], options: TableOptions
+    ) -> ParquetFileWriter:
+        return ParquetFileWriter(OutputFile(io, path), fields, options)
+
+    def read(self, io: FileIO, request: ReadRequest) -> Iterator[pa.RecordBatch]:
+        with read_errors("Parquet", request.path), _open(io, request) as file:
+            sources = request_sources(list(file.schema_arrow), request)
+            groups = _matching_groups(file.metadata, file.schema_arrow, request, sources)
+            groups = _with_matches(file, request, groups, sources)
+            for batch in _batches(file, request, groups, sources):
+                yield conform_batch(batch, sources, request)
+
+    def read_rows(self, io: FileIO, request: ReadRequest, rows: NDArray[np.int64]) -> Iterator[pa.RecordBatch]:
+        """As `read`, only the rows at ascending positions, of the row groups that have some."""
+        with read_errors("Parquet", request.path), _open(io, request) as file:
+            sources = request_sources(list(file.schema_arrow), request)
+            sizes = [file.metadata.row_group(i).num_rows for i in range(file.metadata.num_row_groups)]
+            ends = np.cumsum(np.array(sizes, dtype=np.int64))
+            if len(rows) and (not len(ends) or rows[-1] >= ends[-1]):
+                raise CorruptFileError(request.path, f"its index knows a row {rows[-1]}, it has {sum(sizes)} rows")
+            group_of = np.searchsorted(ends, rows, side="right")
+            groups = np.unique(group_of)
+            # positions among the rows of these groups alone
+            left_out = (ends - np.array(sizes)) - (np.cumsum(np.isin(np.arange(len(sizes)), groups) * sizes) - sizes)
+            for batch in rows_at(_batches(file, request, groups.tolist(), sources), rows - left_out[group_of]):
+                yield conform_batch(batch, sources, request)
+
+    def read_others(self, io: FileIO, request: ReadRequest, rows: NDArray[np.int64]) -> Iterator[pa.RecordBatch]:
+        """As `read`, without the rows at ascending positions."""
+        with read_errors("Parquet", request.path), _open(io, request) as file:
+            sources = request_sources(list(file.schema_arrow), request)
+            groups = _matching_groups(file.metadata, file.schema_arrow, request, sources)
+            sizes = np.array(
+                [file.metadata.row_group(i).num_rows for i in range(file.metadata.num_row_groups)], np.int64
+            )
+            read = np.isin(np.arange(len(sizes)), groups)
+            group_of = np.searchsorted(np.cumsum(sizes), rows, side="right")
+            # positions among the rows of the groups that are read
+            inside = np.append(read, False)[group_of]
+            left_out = np.cumsum(np.where(read, 0, sizes))
+            others = rows[inside] - left_out[group_of[inside]]
+            for batch in without_rows(_batches(file, request, groups, sources), others):
+                yield conform_batch(batch, sources, request)
+
+
+class ParquetFileWriter:
+    """One Parquet file; each `write` is a row group, or several where rows are sorted by key."""
+
+    def __init__(self, output: Output, fields: Sequence[DataField], options: TableOptions):
+        self._output = output
+        self._fields = tuple(fields)
+        self._schema = arrow_schema(fields)
+        self._footers: list[pq.FileMetaData] = []
+        # footers would leave NaN out, and know no order of INT96; readers that trust them would lose rows
+        self._measured: dict[DataField, list[tuple[ColumnStats, int]]] = {
+            f: [] for f in self._fields if f.type.kind in _FLOATS or isinstance(f.type, StoredTimeType)
+        }
+        self._settings, self._options = writer_settings(options, self._schema), options
+        keyed = {SEQUENCE_NUMBER, VALUE_KIND} <= {f.name for f in fields}
+        self._group_rows = _KEYED_GROUP_ROWS if keyed else None
+        self._writer: pq.ParquetWriter | None = None
+        leaves, count = stored_leaves(self._schema)
+        self._int96 = Int96Sink(self._output.sink, leaves, count) if leaves else None
+
+    def write(self, rows: pa.Table) -> None:
+        for field, parts in self._measured.items():
+            parts.append((column_stats(field.type, rows.column(field.name)), rows.num_rows))
+        with storage_errors("write", self._output.path):
+            if self._writer is None:
+                self._writer = self._open(rows)
+            rows = _with_required_parts(rows)
+            self._writer.write_table(rows, row_group_size=self._group_rows or max(rows.num_rows, 1))
+
+    def _open(self, first_rows: pa.Table) -> pq.ParquetWriter:
+        repeating, encodings = column_encodings(first_rows, self._options)
+        return pq.ParquetWriter(
+            self._int96 or self._output.sink,
+            self._schema,
+            **self._settings,
+            use_dictionary=repeating,
+            column_encoding=encodings,
+            store_decimal_as_integer=True,
+            store_schema=False,
+            write_statistics=[f.name for f in self._fields if f not in self._measured],
+            write_page_index=True,
+            metadata_collector=self._footers,
+        )
+
+    @property
+    def size(self) -> int:
+        return self._output.size
+
+    def close(self) -> WrittenFile:
+        with storage_errors("write", self._output.path):
+            if self._writer is None:
+                self._writer = self._open(self._schema.empty_table())
+            if self._int96 is not None:
+                self._int96.hold()
+            self._writer.close()
+            if self._int96 is not None:
+                self._int96.release()
+        size = self._output.finish()
+        footer = self._footers[0]
+        stats = {f.name: self._column_stats(f, footer) for f in self._fields}
+        return WrittenFile(self._output.path, size, footer.num_rows, stats)
+
+    def abort(self) -> None:
+        with suppress(Exception):  # what failed fails again, in other words: the first error is the one to tell
+            if self._writer is not None:
+                self._writer.close()
+        self._output.abort()
+
+    def _column_stats(self, field: DataField, footer: pq.FileMetaData) -> ColumnStats:
+        if field in self._measured:
+            return merge_stats(self._measured[field])
+        place = _leaf_places(footer).get(field.name)
+        if place is None:
+            return UNKNOWN
+        groups = [footer.row_group(i) for i in range(footer.num_row_groups)]
+        return merge_stats((chunk_stats(field.type, g.column(place)), g.num_rows) for g in groups)
+
+
+def read_groups(io: FileIO, request: ReadRequest) -> Iterator[Iterator[pa.RecordBatch]]:
+    """The rows of each row group in turn, all of them, as `ParquetFormat.read` has them."""
+    with read_errors("Parquet", request.path), _open(io, request) as file:
+        sources = request_sources(list(file.schema_arrow), request)
+        for group in range(file.metadata.num_row_groups):
+            yield (conform_batch(b, sources, request) for b in _batches(file, request, [group], sources))
+
+
+@contextmanager
+def _open(io: FileIO, request: ReadRequest) -> Iterator[pq.ParquetFile]:
+    """The file with its footer read. Raises `CorruptFileError` where it is of another table."""
+    # a local disk is read as batches need it: no memory map, since a file that shrinks would end the process
+    pre_buffer, verify = not isinstance(io.arrow(), LocalFileSystem), request.options[VERIFY_CHECKSUM]
+    with ExitStack() as opened:
+        source = opened.enter_context(io.open_input(request.path))
+        parquet = pq.ParquetFile(source, pre_buffer=pre_buffer, page_checksum_verification=verify)
+        file = opened.enter_context(parquet)
+        if has_int96(file):
+            file = opened.enter_context(pq.ParquetFile(with_bytes(source), page_checksum_verification=verify))
+        if missing := request.unread.difference(file.schema_arrow.names):
+            raise CorruptFileError(request.path, f"it has rows without {min(missing)}")
+        yield file
+
+
+def _with_required_parts(rows: pa.Table) -> pa.Table:
+    for i, field in enumerate(rows.schema):
+        if has_required_parts(field.type):
+            chunks = [with_required_parts(c) for c in rows.column(i).chunks]
+            rows = rows.set_column(i, field, pa.chunked_array(chunks, field.type))
+    return rows
+
+
+def _batches(
+    file: pq.ParquetFile, request: ReadRequest, groups: list[int], sources: Sequence[str | None]
+) -> Iterator[pa.RecordBatch]:
+    names = [s for s in sources if s is not None]
+    size = _batch_rows(file.metadata, request)
+    yield from file.iter_batches(size, row_groups=groups, columns=names, use_threads=False)
+
+
+def _leaf_places(footer: pq.FileMetaData) -> dict[str, int]:
+    """Places of the columns that are not nested, by name."""
+    schema = footer.schema
+    paths = ((i, schema.column(i)) for i in range(footer.num_columns))
+    return {c.name: i for i, c in paths if c.path == c.name and c.max_repetition_level == 0}
+
+
+def _matching_groups(
+    footer: pq.FileMetaData, found: pa.Schema, request: ReadRequest, sources: Sequence[str | None]
+) -> list[int]:
+    every = list(range(footer.num_row_groups))
+    if request.predicate is None:
+        return every
+    places, fields = _leaf_places(footer), {f.name: f for f in request.fields}
+    usable = {n: (places[s], fields[n]) for n, s in _comparable(found, request, sources).items() if s in places}
+    parts = [p for p in conjuncts(request.predicate) if columns_of(p) <= usable.keys()]
+
+    def matches(index: int) -> bool:
+        group = footer.row_group(index)
+
+        def stats(name: str) -> ColumnStats:
+            place, field = usable[name]
+            known = chunk_stats(field.type, group.column(place))
+            # footers leave NaN out, and NaN is the largest number
+            return ColumnStats(known.minimum, None, known.null_count) if isinstance(known.maximum, float) else known
+
+        return all(may_match(p, stats, group.num_rows) for p in parts)
+
+    return [i for i in every if matches(i)]
+
+
+def _with_matches(
+    file: pq.ParquetFile, request: ReadRequest, groups: list[int], sources: Sequence[str | None]
+) -> list[int]:
+    """Of the few groups that a value may be in, those that have it: the others' columns need not be decoded."""
+    usable = _comparable(file.schema_arrow, request, sources)
+    known = None if request.predicate is None else only_on(request.predicate, usable)
+    if known is None or len(groups) > _FEW_GROUPS or not any(map(_asks_for_values, conjuncts(known))):
+        return groups
+    condition = to_arrow(known, arrow_schema(request.fields))
+    if condition is None:
+        return groups
+    names = list(columns_of(known))
+
+    def matches(index: int) -> bool:
+        found = file.read_row_group(index, columns=[usable[n] for n in names], use_threads=False)
+        columns = [found.column(usable[n]) for n in names]
+        return bool(pa.Table.from_arrays(columns, names=names).filter(condition).num_rows)
+
+    return [i for i in groups if matches(i)]
+
+
+def _asks_for_values(predicate: Predicate) -> bool:
+    return isinstance(predicate, In) or (isinstance(predicate, Compare) and predicate.op == "=")
+
+
+def _comparable(found: pa.Schema, request: ReadRequest, sources: Sequence[str | None]) -> dict[str, str]:
+    """The names in the file of columns that it holds with the types asked for."""
+    target = arrow_schema(request.fields)
+    pairs = zip(request.fields, sources, strict=True)
+    return {f.name: s for f, s in pairs if s is not None and found.field(s).type.equals(target.field(f.name).type)}
+
+
+def _batch_rows(footer: pq.FileMetaData, request: ReadRequest) -> int:
+    """Rows per batch, so that a batch of long values stays within bounds."""
+    size = sum(footer.row_group(i).total_byte_size for i in range(footer.num_row_groups))
+    per_row = max(size // max(footer.num_rows, 1), 1)
+    return int(max(1, min(request.max_rows, request.max_bytes // per_row)))

@@ -1,0 +1,54 @@
+"""The metadata at the end of a Parquet file as a tree. Source: parquet-format, `parquet.thrift`."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+
+from paimon_core.formats.parquet.thrift import Fields, decode, encode
+
+MAGIC = b"PAR1"
+_TAIL = 8  # bytes behind the metadata: its length, and the magic again
+_SCHEMA, _GROUPS = 2, 4  # FileMetaData
+CHUNKS, META = 1, 3  # RowGroup, ColumnChunk
+
+
+def read_footer(source: pa.NativeFile) -> tuple[Fields, int]:
+    """The metadata of a file and where it begins. Raises `ValueError`."""
+    end = source.size() - _TAIL
+    length = int.from_bytes(bytes_at(source, end, 4), "little")
+    if end - length < len(MAGIC):
+        raise ValueError("its footer is longer than the file")
+    return decode(bytes_at(source, end - length, length)), end - length
+
+
+def bytes_at(source: pa.NativeFile, start: int, length: int) -> bytes:
+    """Bytes behind the first of a file. Raises `ValueError` where it has not that many."""
+    if start < len(MAGIC) or length < 0 or start + length > source.size():
+        raise ValueError("it names places that it has not")
+    return bytes(source.read_at(length, start))
+
+
+def file_end(file: Fields) -> bytes:
+    """What a file with this metadata ends with."""
+    footer = encode(file)
+    return footer + len(footer).to_bytes(4, "little") + MAGIC
+
+
+def schema_elements(file: Fields) -> list[Fields]:
+    elements: list[Fields] = file[_SCHEMA][1].values
+    return elements
+
+
+def row_groups(file: Fields) -> list[Fields]:
+    groups: list[Fields] = file[_GROUPS][1].values
+    return groups
+
+
+def column_chunks(group: Fields) -> list[Fields]:
+    chunks: list[Fields] = group[CHUNKS][1].values
+    return chunks
+
+
+def chunk_metadata(chunk: Fields) -> Fields:
+    meta: Fields = chunk[META][1]
+    return meta

@@ -1,0 +1,105 @@
+"""INT96 columns of Parquet files: read as values of 12 bytes (`arrow.int96`) with a replaced footer, and written so.
+
+Source: parquet-format, `parquet.thrift`.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator, Sequence
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from paimon_core.arrow.leaves import leaves
+from paimon_core.arrow.types import STORED_TIME
+from paimon_core.formats.parquet.footer import (
+    chunk_metadata,
+    column_chunks,
+    file_end,
+    read_footer,
+    row_groups,
+    schema_elements,
+)
+from paimon_core.formats.parquet.thrift import I32, Fields, decode, expected_form
+from paimon_core.formats.replaced_footer import ReplacedFooterFile
+
+# of a schema element the type and its length, of a chunk's metadata the type
+_TYPE, _LENGTH = 1, 2
+_INT96, _FIXED, _TWELVE = (I32, 3), (I32, 7), (I32, 12)
+
+
+def has_int96(file: pq.ParquetFile) -> bool:
+    """Whether a file has such times."""
+    schema = file.metadata.schema
+    return any(schema.column(i).physical_type == "INT96" for i in range(len(schema)))
+
+
+def with_bytes(source: pa.NativeFile) -> ReplacedFooterFile:
+    """The file in which INT96 columns are of 12 bytes. Raises `ValueError`."""
+    file, start = read_footer(source)
+    with expected_form():
+        _to_bytes(file)
+    return ReplacedFooterFile(source, start, file_end(file))
+
+
+class Int96Sink(io.RawIOBase):
+    """Where a Parquet file is written to whose columns of 12 bytes become INT96. `leaves` are the places of these.
+
+    What comes behind `hold` is the end of the file, with its footer, and is written by `release`.
+    """
+
+    def __init__(self, sink: pa.NativeFile, leaves: Sequence[int], count: int) -> None:
+        self._sink, self._leaves, self._count = sink, frozenset(leaves), count
+        self._held: bytearray | None = None
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, data: object) -> int:
+        content = memoryview(data).cast("B")  # type: ignore[arg-type]
+        if self._held is None:
+            self._sink.write(content)
+        else:
+            self._held += content
+        return len(content)
+
+    def hold(self) -> None:
+        self._held = bytearray()
+
+    def release(self) -> None:
+        held = bytes(self._held or b"")
+        start = len(held) - 8 - int.from_bytes(held[-8:-4], "little")
+        file = decode(held[start:])
+        _to_int96(file, self._leaves, self._count)
+        self._sink.write(held[:start] + file_end(file))
+
+
+def stored_leaves(schema: pa.Schema) -> tuple[list[int], int]:
+    """The places of columns of such bytes among the leaves of all columns, and how many leaves there are."""
+    found = leaves(schema)
+    return [i for i, (_, arrow) in enumerate(found) if arrow.equals(STORED_TIME)], len(found)
+
+
+def _to_bytes(file: Fields) -> None:
+    for element in schema_elements(file):
+        if element.get(_TYPE) == _INT96:
+            element[_TYPE], element[_LENGTH] = _FIXED, _TWELVE
+    for chunk in _chunks(file):
+        if chunk[_TYPE] == _INT96:
+            chunk[_TYPE] = _FIXED
+
+
+def _to_int96(file: Fields, leaves: frozenset[int], count: int) -> None:
+    for place, element in enumerate(e for e in schema_elements(file) if _TYPE in e):
+        if place in leaves:
+            element[_TYPE] = _INT96
+            del element[_LENGTH]
+    for place, chunk in enumerate(_chunks(file)):
+        if place % count in leaves:
+            chunk[_TYPE] = _INT96
+
+
+def _chunks(file: Fields) -> Iterator[Fields]:
+    """The metadata of all column chunks."""
+    return (chunk_metadata(chunk) for group in row_groups(file) for chunk in column_chunks(group))

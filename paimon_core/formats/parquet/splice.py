@@ -1,0 +1,217 @@
+"""Parquet files with other values in some columns: what other columns have is copied, byte for byte.
+
+A column of a row group is a chunk, which holds no place of itself; places are in the footer and in the index of a
+chunk's pages, which are corrected. Source: parquet-format, `parquet.thrift`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from itertools import accumulate, chain
+from typing import Any
+
+import pyarrow as pa
+
+from paimon_core.arrow.types import arrow_schema
+from paimon_core.formats.file_format import ReadRequest, WrittenFile
+from paimon_core.formats.output import MemoryOutput, OutputFile
+from paimon_core.formats.parquet.data_files import ParquetFileWriter, read_groups
+from paimon_core.formats.parquet.footer import (
+    CHUNKS,
+    MAGIC,
+    META,
+    bytes_at,
+    chunk_metadata,
+    column_chunks,
+    file_end,
+    read_footer,
+    row_groups,
+    schema_elements,
+)
+from paimon_core.formats.parquet.thrift import I32, I64, LIST, STRUCT, Fields, Items, decode, encode, expected_form
+from paimon_core.formats.reading import read_errors
+from paimon_core.formats.stats import merge_stats
+from paimon_core.io.failure import on_failure
+from paimon_core.io.file_io import FileIO, storage_errors
+
+Change = Callable[[int, Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]
+_PIECE = 8 * 2**20  # bytes copied at once
+
+# fields of parquet.thrift
+_ENCRYPTION = 8  # FileMetaData
+_NAME, _CHILDREN, _CONVERTED, _LOGICAL = 4, 5, 6, 10  # SchemaElement
+_GROUP_BYTES, _ROWS, _SORTED, _GROUP_START, _GROUP_STORED = 2, 3, 4, 5, 6  # RowGroup
+_CHUNK_START, _CRYPTO = 2, 8  # ColumnChunk
+_OFFSET_INDEX, _COLUMN_INDEX = (4, 5), (6, 7)  # ColumnChunk: where it is, and its length
+_PATH, _BYTES, _STORED, _DATA_PAGE, _INDEX_PAGE, _DICTIONARY, _BLOOM = 3, 6, 7, 9, 10, 11, 14  # ColumnMetaData
+_PAGES, _PAGE_PLACE = 1, 1  # OffsetIndex, PageLocation
+
+
+def replace_columns(io: FileIO, request: ReadRequest, target: str, change: Change) -> WrittenFile | None:
+    """Write the file of a request to `target`, with what `change` makes of the rows of the request's columns.
+
+    `change` is called for each row group, with the position of its first row, and gives as many rows as it gets. The
+    result has statistics of these columns.
+    None, and nothing is written, for a file whose bytes cannot be taken as they are: with other types than new files
+    have, bloom filters or encryption.
+
+    Raises `CorruptFileError`, `StorageError`, `FileNotFoundError`.
+    """
+    with read_errors("Parquet", request.path), io.open_input(request.path) as source, expected_form():
+        file, _ = read_footer(source)
+        if not row_groups(file) or _ENCRYPTION in file or not all(map(_is_plain, row_groups(file))):
+            return None
+        starts = accumulate((g[_ROWS][1] for g in row_groups(file)), initial=0)
+        groups = zip(starts, read_groups(io, request), strict=False)
+        parts = (_new_part(change(start, rows), request) for start, rows in groups)
+        first = next(parts)
+        if not _is_alike(file, first):
+            return None
+        with storage_errors("write", target):
+            return _write(OutputFile(io, target), source, file, chain([first], parts))
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """The new columns of a row group: a file of their own."""
+
+    content: pa.Buffer
+    footer: Fields
+    written: WrittenFile
+
+
+def _new_part(rows: Iterator[pa.RecordBatch], request: ReadRequest) -> _Part:
+    output = MemoryOutput()
+    writer = ParquetFileWriter(output, request.fields, request.options)
+    writer.write(pa.Table.from_batches(rows, arrow_schema(request.fields)))
+    written = writer.close()
+    footer, _ = read_footer(pa.BufferReader(output.content))
+    return _Part(output.content, footer, written)
+
+
+def _write(output: OutputFile, source: pa.NativeFile, file: Fields, parts: Iterator[_Part]) -> WrittenFile:
+    with on_failure(output.abort):
+        splice = _Splice(output.sink)
+        written = []
+        for group, part in zip(row_groups(file), parts, strict=True):
+            splice.add_group(group, source, part)
+            written.append(part.written)
+        splice.finish(file)
+        size = output.finish()
+    names = written[0].stats
+    stats = {n: merge_stats((w.stats[n], w.row_count) for w in written) for n in names}
+    return WrittenFile(output.path, size, sum(w.row_count for w in written), stats)
+
+
+@dataclass(slots=True)
+class _Splice:
+    """A file that is put together of the chunks of others."""
+
+    sink: pa.NativeFile
+    place: int = 0
+    indexes: list[tuple[Fields, tuple[int, int], bytes]] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self._add(MAGIC)
+
+    def add_group(self, group: Fields, source: pa.NativeFile, part: _Part) -> None:
+        """Add a row group: the chunks of the part, and those that the source alone has."""
+        of_part = pa.BufferReader(part.content)
+        new = {_path(c): c for c in column_chunks(row_groups(part.footer)[0])}
+        start, chunks = self.place, []
+        for chunk in column_chunks(group):
+            replaced = new.get(_path(chunk))
+            chunks.append(chunk if replaced is None else replaced)
+            self._add_chunk(source if replaced is None else of_part, chunks[-1])
+        metas = [chunk_metadata(c) for c in chunks]
+        group[CHUNKS] = LIST, Items((STRUCT,), chunks)
+        group[_GROUP_BYTES] = I64, sum(m[_BYTES][1] for m in metas)
+        group[_GROUP_STORED] = I64, sum(m[_STORED][1] for m in metas)
+        group[_GROUP_START] = I64, start
+        group.pop(_SORTED, None)
+
+    def finish(self, footer: Fields) -> None:
+        """Write the indexes of pages and the footer."""
+        for kind in (_COLUMN_INDEX, _OFFSET_INDEX):
+            for chunk, place, content in self.indexes:
+                if place == kind:
+                    chunk[place[0]] = I64, self.place
+                    chunk[place[1]] = I32, len(content)
+                    self._add(content)
+        self._add(file_end(footer))
+
+    def _add_chunk(self, source: pa.NativeFile, chunk: Fields) -> None:
+        start, end = _extent(chunk_metadata(chunk))
+        step = self.place - start
+        for kind in (_COLUMN_INDEX, _OFFSET_INDEX):
+            if kind[0] in chunk:
+                content = bytes_at(source, chunk[kind[0]][1], chunk[kind[1]][1])
+                self.indexes.append((chunk, kind, _moved_pages(content, step) if kind == _OFFSET_INDEX else content))
+        for place in range(start, end, _PIECE):
+            self._add(bytes_at(source, place, min(_PIECE, end - place)))
+        meta = chunk_metadata(chunk)
+        for fields, place in ((chunk, _CHUNK_START), (meta, _DATA_PAGE), (meta, _DICTIONARY)):
+            if place in fields and fields[place][1]:  # 0 says nothing
+                fields[place] = I64, fields[place][1] + step
+
+    def _add(self, content: bytes) -> None:
+        self.sink.write(content)
+        self.place += len(content)
+
+
+def _moved_pages(offset_index: bytes, step: int) -> bytes:
+    index = decode(offset_index)
+    for page in index[_PAGES][1].values:
+        page[_PAGE_PLACE] = I64, page[_PAGE_PLACE][1] + step
+    return encode(index)
+
+
+def _path(chunk: Fields) -> tuple[bytes, ...]:
+    return tuple(chunk_metadata(chunk)[_PATH][1].values)
+
+
+def _is_plain(group: Fields) -> bool:
+    """Whether a row group has rows, and chunks have pages and nothing else."""
+    chunks = column_chunks(group)
+    whole = all(META in c and _CRYPTO not in c and not chunk_metadata(c).keys() & {_BLOOM, _INDEX_PAGE} for c in chunks)
+    return whole and bool(group[_ROWS][1])
+
+
+def _extent(meta: Fields) -> tuple[int, int]:
+    """Where the pages of a chunk begin and end."""
+    first_data: int = meta[_DATA_PAGE][1]
+    dictionary = meta[_DICTIONARY][1] if _DICTIONARY in meta else 0
+    start = min(dictionary or first_data, first_data)  # writers of old leave 0 for none
+    return start, start + meta[_STORED][1]
+
+
+def _is_alike(file: Fields, part: _Part) -> bool:
+    """Whether a file has the columns of a part, of the same types."""
+    old, new = _columns(file), _columns(part.footer)
+    same = all(name in old and list(map(_type, old[name])) == list(map(_type, new[name])) for name in new)
+    return same and all(map(_is_plain, row_groups(part.footer)))
+
+
+def _columns(file: Fields) -> dict[bytes, list[Fields]]:
+    """The elements of the schema by the column that they are of."""
+    elements = iter(schema_elements(file))
+    root = next(elements)
+    columns: dict[bytes, list[Fields]] = {}
+    for _ in range(root[_CHILDREN][1]):
+        first = next(elements)
+        columns[first[_NAME][1]] = own = [first]
+        left = _children(first)
+        while left:
+            own.append(next(elements))
+            left += _children(own[-1]) - 1
+    return columns
+
+
+def _children(element: Fields) -> int:
+    return element[_CHILDREN][1] if _CHILDREN in element else 0
+
+
+def _type(element: Fields) -> dict[int, Any]:
+    """An element without the older of two ways to say the same."""
+    return {n: v for n, v in element.items() if n != _CONVERTED or _LOGICAL not in element}

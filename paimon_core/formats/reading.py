@@ -1,0 +1,83 @@
+"""Reading data files, whatever their format: columns as a request wants them, and errors that name the file."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
+import pyarrow as pa
+
+from paimon_core.arrow.evolution import (
+    OutOfReachError,
+    absent_column,
+    conform,
+    has_known_kinds,
+    have_names_only,
+    sources_of,
+)
+from paimon_core.arrow.shredded_maps import is_shredded_map, whole_maps
+from paimon_core.arrow.types import KEY_PREFIX, SEQUENCE_NUMBER, VALUE_KIND, arrow_schema
+from paimon_core.errors import CorruptFileError, InvalidDataError, PaimonError, UnsupportedFeatureError
+from paimon_core.formats.file_format import ReadRequest
+from paimon_core.io.file_io import storage_errors
+
+
+@contextmanager
+def read_errors(format_name: str, path: str) -> Iterator[None]:
+    """Raise what pyarrow finds wrong with a file's bytes as `CorruptFileError`; `FileNotFoundError` stays."""
+    try:
+        yield
+    except (FileNotFoundError, PaimonError):
+        raise
+    except (pa.ArrowException, OSError, ValueError) as error:  # names that are no text are a ValueError
+        if isinstance(error, OSError) and error.errno:
+            with storage_errors("read", path):
+                raise
+        raise CorruptFileError(path, f"it is no {format_name} file, or damaged ({error})") from error
+
+
+def request_sources(found: Sequence[pa.Field], request: ReadRequest) -> list[str | None]:
+    """The name in the file of each field of the request, None where the file has none."""
+    if request.by_name:
+        names = {f.name for f in found}
+        return [f.name if f.name in names else None for f in request.fields]
+    stored = request.stored() if have_names_only(found) else ()
+    return sources_of(found, [(f.name, f.id) for f in request.fields], stored)
+
+
+def conform_batch(batch: pa.RecordBatch, sources: Sequence[str | None], request: ReadRequest) -> pa.RecordBatch:
+    """The rows of a file as a request wants them. Raises `InvalidDataError`, `CorruptFileError` naming the file."""
+    target, arrays = arrow_schema(request.fields), []
+    stored = {f.name: f for f in arrow_schema(request.stored())} if have_names_only(batch.schema) else {}
+    for source, field in zip(sources, target, strict=True):
+        if source is None:
+            array = absent_column(request.absent(field.name), batch.num_rows, field.type)
+        else:
+            index = batch.schema.get_field_index(source)
+            column = batch.column(index)
+            if is_shredded_map(column.type, field.type):
+                column = whole_maps(column, batch.schema.field(index).metadata)
+            array = _column(column, stored.get(source), field, request.path)
+        system = field.name.startswith(KEY_PREFIX) or field.name in (SEQUENCE_NUMBER, VALUE_KIND)
+        if array.null_count and system and not field.nullable:
+            raise CorruptFileError(request.path, f"it has rows without {field.name}")
+        if field.name == VALUE_KIND and not has_known_kinds(array):
+            raise CorruptFileError(request.path, f"it has rows of a {field.name} that there is not")
+        arrays.append(array)
+    if not arrays:
+        return pa.RecordBatch.from_struct_array(pa.array([{}] * batch.num_rows, pa.struct([])))
+    return pa.RecordBatch.from_arrays(arrays, schema=target)
+
+
+def _column(column: pa.Array, stored: pa.Field | None, field: pa.Field, path: str) -> pa.Array:
+    try:
+        return conform(column if stored is None else conform(column, stored.type), field.type)
+    except OutOfReachError as e:
+        raise UnsupportedFeatureError(
+            f"Column {field.name!r} of file {path} has times of years that nanoseconds do not reach: of TIMESTAMP(7) "
+            "and more this version compares and sorts the years 1678 to 2261. Change the column to TIMESTAMP(6)."
+        ) from e
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as e:
+        raise InvalidDataError(
+            f"Column {field.name!r} of file {path} has type {column.type} and cannot be read as {field.type}: {e}"
+        ) from e

@@ -1,0 +1,1 @@
+"""CSV, JSON and plain text: a row per line."""

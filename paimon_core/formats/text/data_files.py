@@ -1,0 +1,154 @@
+"""CSV, JSON and text files: a line per row, all values as text, compressed as a whole.
+
+    data-UUID-N.csv[.gz|.bz2|.zst]     values in the order of the columns
+    data-UUID-N.json[.gz|.bz2|.zst]    an object per line, values by column name
+    data-UUID-N.text[.gz|.bz2|.zst]    the only column
+
+They have no statistics and no field ids: columns are those of the schema that the file was written with.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from paimon_core.arrow.types import arrow_schema
+from paimon_core.errors import CorruptFileError, InvalidDataError, UnsupportedFeatureError
+from paimon_core.formats.codecs import codec
+from paimon_core.formats.file_format import ReadRequest, WrittenFile
+from paimon_core.formats.output import OutputFile
+from paimon_core.formats.reading import conform_batch, read_errors, request_sources
+from paimon_core.formats.text.lines import Malformed, TextForm
+from paimon_core.formats.text.values import from_text, text_type, to_text, value_of_text
+from paimon_core.io.file_io import FileIO, storage_errors
+from paimon_core.options import TableOptions
+from paimon_core.spec.types import DataField, DataType
+
+CODECS = {"none": None, "gzip": "gzip", "bzip2": "bz2", "zstd": "zstd"}
+_BY_ENDING = {"gz": "gzip", "bz2": "bz2", "zst": "zstd"}
+_UNREADABLE = ("deflate", "snappy", "lz4")
+
+
+class TextFormat:
+    """`file.format = csv`, `json` and `text`."""
+
+    def __init__(self, form: TextForm) -> None:
+        self._form, self.extension = form, form.name
+
+    def check(self, fields: Sequence[DataField], options: TableOptions) -> None:
+        self._form.check(fields, options)
+        codec(options, CODECS, "text")
+
+    def open_writer(self, io: FileIO, path: str, fields: Sequence[DataField], options: TableOptions) -> TextFileWriter:
+        self.check(fields, options)  # before there is a file
+        return TextFileWriter(self._form, OutputFile(io, path), fields, options)
+
+    def read(self, io: FileIO, request: ReadRequest) -> Iterator[pa.RecordBatch]:
+        stored = tuple(request.stored()) or request.fields
+        schema, target = pa.schema([(f.name, text_type(f.type)) for f in stored]), arrow_schema(stored)
+        with _read_errors(self.extension, request.path), _open(io, request.path) as stream:
+            sources = request_sources(list(target), request)
+            for batch in self._form.decode(stream, schema, request.options):
+                wanted = [i for i, f in enumerate(stored) if f.name in sources] or [0]  # rows of none are not counted
+                found = _values(batch, stored, wanted, self._form.malformed(request.options))
+                if found.num_rows:
+                    yield conform_batch(found, sources, request)
+
+
+class TextFileWriter:
+    """One CSV, JSON or text file."""
+
+    def __init__(self, form: TextForm, output: OutputFile, fields: Sequence[DataField], options: TableOptions) -> None:
+        self._form, self._output, self._fields, self._options = form, output, tuple(fields), options
+        name, self.row_count = codec(options, CODECS, "text"), 0
+        self._stream = pa.CompressedOutputStream(output.sink, name) if name else output.sink
+        with storage_errors("write", output.path):
+            self._stream.write(form.header([f.name for f in fields], options))
+
+    def write(self, rows: pa.Table) -> None:
+        self.row_count += rows.num_rows
+        for batch in rows.to_batches():
+            texts = [to_text(c, f.type) for c, f in zip(batch.columns, self._fields, strict=True)]
+            content = self._form.encode(
+                pa.RecordBatch.from_arrays(texts, [f.name for f in self._fields]), self._options
+            )
+            with storage_errors("write", self._output.path):
+                self._stream.write(content)
+
+    @property
+    def size(self) -> int:
+        return self._output.size
+
+    def close(self) -> WrittenFile:
+        with storage_errors("write", self._output.path):
+            if self._stream is not self._output.sink:
+                self._stream.close()
+        size = self._output.finish()
+        return WrittenFile(self._output.path, size, self.row_count)
+
+    def abort(self) -> None:
+        with suppress(Exception):
+            self._stream.close()
+        self._output.abort()
+
+
+def _values(
+    batch: pa.RecordBatch, stored: Sequence[DataField], wanted: Sequence[int], malformed: Malformed
+) -> pa.RecordBatch:
+    """The values of texts; `malformed` says what becomes of those that do not parse."""
+    schema = pa.schema([arrow_schema([stored[i]]).field(0) for i in wanted])
+    bad = np.zeros(batch.num_rows, dtype=np.bool_)
+    columns = []
+    for i, field in zip(wanted, schema, strict=True):
+        if malformed in (Malformed.ERROR, Malformed.NULL):
+            parse = value_of_text if malformed is Malformed.ERROR else _null_where_failing
+            columns.append(from_text(batch.column(i), stored[i].type, field.type, parse))
+            continue
+        column, failed = _tolerant(batch.column(i), stored[i].type, field.type)
+        bad |= failed
+        columns.append(pc.if_else(pa.array(bad), pa.scalar(None, field.type), column) if bad.any() else column)
+    found = pa.RecordBatch.from_arrays(columns, schema=schema)
+    return found.filter(pa.array(~bad)) if malformed is Malformed.NO_ROW and bad.any() else found
+
+
+def _null_where_failing(column: pa.Array, data_type: DataType, target: pa.DataType) -> pa.Array:
+    return _tolerant(column, data_type, target)[0]
+
+
+def _tolerant(column: pa.Array, data_type: DataType, target: pa.DataType) -> tuple[pa.Array, NDArray[np.bool_]]:
+    """The values of texts, NULL for those that do not parse, and which these are: found by halving."""
+    try:
+        return value_of_text(column, data_type, target), np.zeros(len(column), dtype=np.bool_)
+    except (pa.ArrowException, ValueError, InvalidDataError):
+        if len(column) == 1:
+            return pa.nulls(1, target), np.ones(1, dtype=np.bool_)
+    middle = len(column) // 2
+    halves = [_tolerant(part, data_type, target) for part in (column.slice(0, middle), column.slice(middle))]
+    return pa.concat_arrays([h[0] for h in halves]), np.concatenate([h[1] for h in halves])
+
+
+@contextmanager
+def _open(io: FileIO, path: str) -> Iterator[pa.NativeFile]:
+    ending = path.rpartition(".")[2].lower()
+    with io.open_input(path) as source:
+        if ending in _UNREADABLE:
+            raise UnsupportedFeatureError(f"File {path} is compressed in a way that this version does not read.")
+        if ending not in _BY_ENDING:
+            yield source
+            return
+        with pa.CompressedInputStream(source, _BY_ENDING[ending]) as stream:
+            yield stream
+
+
+@contextmanager
+def _read_errors(name: str, path: str) -> Iterator[None]:
+    try:
+        with read_errors(name.upper(), path):
+            yield
+    except (TypeError, RecursionError, OverflowError) as e:
+        raise CorruptFileError(path, f"it is no {name} file, or damaged ({e})") from e

@@ -1,0 +1,123 @@
+"""Values as the texts that CSV and JSON files hold, and back: dates and times as in SQL literals, bytes in base64.
+
+Times with a local time zone are written in UTC.
+"""
+
+from __future__ import annotations
+
+from base64 import b64decode, b64encode
+from collections.abc import Callable
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from paimon_core.arrow import int96
+from paimon_core.arrow.types import DIGITS, arrow_type
+from paimon_core.errors import InvalidDataError
+from paimon_core.formats.avro.schema import map_types
+from paimon_core.spec.types import CollectionType, DataType, Kind, RowType, StoredTimeType
+
+_BYTES = (Kind.BINARY, Kind.VARBINARY)
+_FLOATS = (Kind.FLOAT, Kind.DOUBLE)
+_LAST_YEAR = 9999
+_SPECIAL_FLOATS = {"nan": "NaN", "inf": "Infinity", "-inf": "-Infinity"}
+
+
+def to_text(column: pa.Array, data_type: DataType) -> pa.Array:
+    """A column of texts; nested ones keep their form, of texts."""
+    pair, nulls = map_types(data_type), column.is_null() if column.null_count else None
+    if pair is not None:
+        keys, items = to_text(column.keys, pair[0]), to_text(column.items, pair[1])
+        return pa.MapArray.from_arrays(_offsets(column), keys, items, mask=nulls)
+    match data_type:
+        case CollectionType(element=element):
+            return pa.ListArray.from_arrays(_offsets(column), to_text(column.values, element), mask=nulls)
+        case RowType(fields=fields):
+            children = [to_text(column.field(i), f.type) for i, f in enumerate(fields)]
+            return pa.StructArray.from_arrays(children, names=[f.name for f in fields], mask=nulls)
+    if data_type.kind in _BYTES:
+        return pa.array([None if v is None else b64encode(v).decode() for v in column.to_pylist()], pa.string())
+    if pa.types.is_timestamp(column.type) and column.type.tz is not None:
+        column = column.cast(pa.timestamp(column.type.unit))
+    if pa.types.is_timestamp(column.type) or pa.types.is_date(column.type):
+        years = pc.min_max(pc.year(column)).as_py()
+        if years["min"] is not None and not 0 <= years["min"] <= years["max"] <= _LAST_YEAR:
+            raise InvalidDataError(f"A {data_type} outside of the years 0 to {_LAST_YEAR} cannot be written as text.")
+    text = column.cast(pa.string())
+    if data_type.kind in _FLOATS:
+        for ours, theirs in _SPECIAL_FLOATS.items():
+            text = pc.if_else(pc.equal(text, ours), theirs, text)
+    return text
+
+
+def text_type(data_type: DataType) -> pa.DataType:
+    """The Arrow type of a column's texts."""
+    pair = map_types(data_type)
+    if pair is not None:
+        return pa.map_(text_type(pair[0]), text_type(pair[1]))
+    match data_type:
+        case CollectionType(element=element):
+            return pa.list_(text_type(element))
+        case RowType(fields=fields):
+            return pa.struct([(f.name, text_type(f.type)) for f in fields])
+    return pa.string()
+
+
+def from_text(
+    column: pa.Array,
+    data_type: DataType,
+    target: pa.DataType,
+    parse: Callable[[pa.Array, DataType, pa.DataType], pa.Array] | None = None,
+) -> pa.Array:
+    """The column that texts of `text_type` stand for; `parse` may make NULL of those that `value_of_text` refuses."""
+    pair, nulls = map_types(data_type), column.is_null() if column.null_count else None
+    if pair is not None:
+        keys = from_text(column.keys, pair[0], target.key_type, parse)
+        items = from_text(column.items, pair[1], target.item_type, parse)
+        offsets = _offsets(column)
+        if keys.null_count:  # entries without a key are none
+            known = keys.is_valid()
+            before = np.append(0, np.cumsum(known.to_numpy(zero_copy_only=False)))
+            keys, items, offsets = keys.filter(known), items.filter(known), pa.array(before[offsets], pa.int32())
+        return pa.MapArray.from_arrays(offsets, keys, items, type=target, mask=nulls)
+    match data_type:
+        case CollectionType(element=element):
+            values = from_text(column.values, element, target.value_type, parse)
+            return pa.ListArray.from_arrays(_offsets(column), values, type=target, mask=nulls)
+        case RowType(fields=fields):
+            typed = zip(fields, target, strict=True)
+            # what stands in a field of a NULL is no text of a value
+            children = [from_text(c, f.type, t.type, parse) for c, (f, t) in zip(column.flatten(), typed, strict=True)]
+            return pa.StructArray.from_arrays(children, fields=list(target), mask=nulls)
+    return (parse or value_of_text)(column, data_type, target)
+
+
+def value_of_text(column: pa.Array, data_type: DataType, target: pa.DataType) -> pa.Array:
+    """As `from_text`, of what is not nested. Raises `pa.ArrowInvalid`, `ValueError` for what is no value."""
+    if data_type.kind in _BYTES:
+        return pa.array([None if v is None else b64decode(v, validate=True) for v in column.to_pylist()], target)
+    if isinstance(data_type, StoredTimeType):
+        try:
+            return int96.stored(_moments(column, "ns"))
+        except pa.ArrowInvalid:  # years that nanoseconds do not reach
+            return int96.stored(_moments(column, "us"))
+    if pa.types.is_timestamp(target):
+        return _moments(column, target.unit).cast(arrow_type(data_type))
+    if data_type.kind is Kind.TIME:
+        moment = pc.binary_join_element_wise("1970-01-01", column, " ").cast(pa.timestamp("ms"))
+        return moment.cast(pa.int64()).cast(pa.int32()).view(target)
+    return column.cast(target)
+
+
+def _moments(column: pa.Array, unit: str) -> pa.Array:
+    """Times in a unit, further digits cut off."""
+    try:
+        return column.cast(pa.timestamp(unit))
+    except pa.ArrowInvalid:
+        surplus = rf"(\.[0-9]{{{DIGITS[unit]}}})[0-9]+$"
+        return pc.replace_substring_regex(column, surplus, r"\1").cast(pa.timestamp(unit))
+
+
+def _offsets(column: pa.Array) -> pa.Array:
+    return pa.array(column.offsets.to_numpy(), pa.int32())  # those of a slice take no mask

@@ -1,0 +1,1 @@
+"""Index files as bytes and values: file indexes, global indexes, deletion vectors, hash indexes. Knows no tables."""

@@ -1,0 +1,166 @@
+"""`bitmap`: a bitmap of rows per value.
+
+    version: 1 byte, 1 or 2 | rows: int32 | values: int32 | there are NULLs: 1 byte
+    where there are: place of the NULLs: int32 | in version 2 size of their bitmap: int32
+    version 1   per value: key | place: int32
+    version 2   blocks: int32 | per block: its first key | start: int32, among the blocks; size of all blocks: int32
+                per block: entries: int32 | per entry, keys ascending: key | place: int32 | size of the bitmap: int32
+    bitmaps
+
+A place counts from the first bitmap; `-1 - row` stands for a bitmap of that row alone. A block has at most
+`index-block-size` bytes. Big endian; Roaring bitmaps in their portable format.
+Source: specification, "File Index", "Bitmap".
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+from pyroaring import BitMap
+
+from paimon_core.errors import InvalidOptionError
+from paimon_core.indexes.file_index.column_index import UnknownIndex
+from paimon_core.indexes.file_index.cursor import Cursor, Rows, encode_bitmap, int32
+from paimon_core.indexes.file_index.keys import ByteKeys, Key, Keys, KeyType, join_entries, slice_keys
+
+VERSIONS = (1, 2)
+BLOCK_SIZE = 16 * 2**10
+_UNKNOWN_SIZE = -1
+
+
+def encode_bitmap_index(
+    key_type: KeyType, keys: Keys, codes: NDArray[np.int32], *, version: int = 2, block_size: int = BLOCK_SIZE
+) -> bytes:
+    """The index of a column. `keys` ascend, each once; `codes` tell the key of each row, -1 for NULL, shape (rows,).
+
+    Raises `InvalidOptionError` for keys that are larger than a block.
+    """
+    order = np.argsort(codes, kind="stable")
+    ends = np.cumsum(np.bincount(codes + 1, minlength=len(keys) + 1))
+    starts = np.append(0, ends[:-1])
+    counts = ends - starts
+    nulls, null_place = encode_bitmap(BitMap(order[: ends[0]].astype(np.uint32))), 0
+    content = [nulls] if counts[0] > 1 else []
+    if counts[0] == 1:
+        null_place = -1 - int(order[0])
+    places, sizes = np.zeros(len(keys), dtype=np.int64), np.full(len(keys), _UNKNOWN_SIZE, dtype=np.int64)
+    single = counts[1:] == 1
+    places[single] = -1 - order[starts[1:][single]]
+    several = np.flatnonzero(~single)
+    bitmaps = [encode_bitmap(BitMap(order[starts[i + 1] : ends[i + 1]].astype(np.uint32))) for i in several.tolist()]
+    sizes[several] = [len(b) for b in bitmaps]
+    places[several] = np.cumsum(sizes[several]) - sizes[several] + sum(map(len, content))
+    head = [bytes([version]), int32(len(codes)), int32(len(keys)), bytes([int(counts[0] > 0)])]
+    if counts[0]:
+        head.append(int32(null_place) + (int32(len(nulls)) if version > 1 else b""))
+    if version == 1:
+        head.append(join_entries(key_type, keys, places))
+    else:
+        head += _blocks(key_type, keys, places, sizes, block_size)
+    return b"".join([*head, *content, *bitmaps])
+
+
+def _blocks(
+    key_type: KeyType, keys: Keys, places: NDArray[np.int64], sizes: NDArray[np.int64], block_size: int
+) -> Iterator[bytes]:
+    ends = np.cumsum(key_type.sizes(keys) + 8)
+    firsts, start, before = list[int](), 0, 0
+    while start < len(keys):
+        firsts.append(start)
+        start = int(np.searchsorted(ends, before + block_size - 4, side="right"))
+        if start == firsts[-1]:
+            raise InvalidOptionError(
+                f"'index-block-size' of a bitmap index cannot be {block_size} bytes: a value of {ends[start] - before} "
+                "bytes does not fit in."
+            )
+        before = int(ends[start - 1])
+    limits = [*firsts, len(keys)]
+    blocks = [
+        int32(end - first) + join_entries(key_type, slice_keys(keys, first, end), places[first:end], sizes[first:end])
+        for first, end in zip(limits, limits[1:], strict=False)
+    ]
+    yield int32(len(blocks))
+    offset = 0
+    for first, block in zip(firsts, blocks, strict=True):
+        yield key_type.spell(keys[first] if isinstance(keys, ByteKeys) else int(keys[first])) + int32(offset)
+        offset += len(block)
+    yield int32(offset)
+    yield from blocks
+
+
+class BitmapIndex(UnknownIndex):
+    """The rows of each value. `ColumnIndex`."""
+
+    def __init__(self, cursor: Cursor, key_type: KeyType, row_count: int):
+        self._cursor, self._key_type = cursor, key_type
+        self._version, self._rows = cursor.version(*VERSIONS), cursor.number(4)
+        if self._rows != row_count:
+            raise cursor.corrupt(f"it is of {self._rows} rows, the file has {row_count}")
+        self._values, has_nulls = cursor.count(), cursor.number(1)
+        self._null_place = (cursor.number(4), _UNKNOWN_SIZE) if has_nulls else None
+        if has_nulls and self._version > 1:
+            cursor.number(4)
+        self._after_head = cursor.position
+
+    def equal(self, keys: Sequence[Key]) -> Rows | None:
+        return BitMap.union(BitMap(), *(self._bitmap(self._find(k)) for k in keys))
+
+    def not_equal(self, keys: Sequence[Key]) -> Rows | None:
+        others = [self._bitmap(self._find(k)) for k in keys]
+        return BitMap.union(self._bitmap(self._null_place), *others).flip(0, self._rows)
+
+    def is_null(self) -> Rows | None:
+        return self._bitmap(self._null_place)
+
+    def is_not_null(self) -> Rows | None:
+        return self._bitmap(self._null_place).flip(0, self._rows)
+
+    def _bitmap(self, place: tuple[int, int] | None) -> Rows:
+        if place is None:
+            return BitMap()
+        start, size = place
+        if start < 0:
+            return BitMap([-1 - start])
+        cursor = Cursor(self._cursor.path, self._cursor.data, self._bodies + start)
+        return cursor.bitmap(None if size == _UNKNOWN_SIZE else size)
+
+    def _find(self, key: Key) -> tuple[int, int] | None:
+        return self._dictionary[0].get(key) if self._version == 1 else self._find_in_blocks(key)
+
+    @property
+    def _bodies(self) -> int:
+        return self._dictionary[1] if self._version == 1 else self._block_index[2]
+
+    @cached_property
+    def _dictionary(self) -> tuple[dict[Key, tuple[int, int]], int]:
+        """The places of all keys, and where these end."""
+        cursor = Cursor(self._cursor.path, self._cursor.data, self._after_head)
+        found = {self._key_type.read(cursor): (cursor.number(4), _UNKNOWN_SIZE) for _ in range(self._values)}
+        return found, cursor.position
+
+    @cached_property
+    def _block_index(self) -> tuple[list[Key], list[int], int]:
+        """The first keys of the blocks, where these start, and where they all end."""
+        cursor = Cursor(self._cursor.path, self._cursor.data, self._after_head)
+        firsts, starts = list[Key](), list[int]()
+        for _ in range(cursor.count(least_bytes=5)):
+            firsts.append(self._key_type.read(cursor))
+            starts.append(cursor.number(4))
+        size = cursor.number(4)
+        return firsts, [cursor.position + s for s in starts], cursor.position + size
+
+    def _find_in_blocks(self, key: Key) -> tuple[int, int] | None:
+        firsts, starts, _ = self._block_index
+        block = bisect_right(firsts, key) - 1
+        if block < 0:
+            return None
+        cursor = Cursor(self._cursor.path, self._cursor.data, starts[block])
+        for _ in range(cursor.count(least_bytes=9)):
+            found, place = self._key_type.read(cursor), (cursor.number(4), cursor.number(4))
+            if found == key:
+                return place
+        return None

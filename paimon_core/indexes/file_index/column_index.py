@@ -1,0 +1,100 @@
+"""What an index of a column answers: rows of a file by their position, or of a table by their id."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple, Protocol, Self, TypeVar
+
+from paimon_core.indexes.file_index.cursor import Rows
+from paimon_core.indexes.file_index.keys import Key
+
+
+class RowSet(Protocol):
+    """A set of rows."""
+
+    def __and__(self, other: Any, /) -> Self: ...
+
+    def __or__(self, other: Any, /) -> Self: ...
+
+
+RowSet_co = TypeVar("RowSet_co", bound=RowSet, covariant=True)
+
+
+class End(NamedTuple):
+    """An end of a range of keys."""
+
+    key: Key
+    inclusive: bool = True
+
+
+class ColumnIndex(Protocol[RowSet_co]):
+    """Each answer holds every row for which the question is true, and possibly others; None where the index does not
+    know. Answers may be changed. Raises `CorruptFileError` where bytes that are needed are damaged."""
+
+    def equal(self, keys: Sequence[Key]) -> RowSet_co | None:
+        """Rows with one of the keys."""
+
+    def not_equal(self, keys: Sequence[Key]) -> RowSet_co | None:
+        """Rows with a value, but none of the keys."""
+
+    def less(self, key: Key, or_equal: bool) -> RowSet_co | None:
+        """Rows with a smaller key."""
+
+    def greater(self, key: Key, or_equal: bool) -> RowSet_co | None:
+        """Rows with a larger key."""
+
+    def between(self, low: End, high: End) -> RowSet_co | None:
+        """Rows with a key from one end to the other."""
+
+    def is_null(self) -> RowSet_co | None:
+        """Rows without a value."""
+
+    def is_not_null(self) -> RowSet_co | None:
+        """Rows with a value."""
+
+
+class UnknownIndex:
+    """The answers of an index that knows nothing; a base of those that know something, of a file."""
+
+    def equal(self, keys: Sequence[Key]) -> Rows | None:
+        return None
+
+    def not_equal(self, keys: Sequence[Key]) -> Rows | None:
+        return None
+
+    def less(self, key: Key, or_equal: bool) -> Rows | None:
+        return None
+
+    def greater(self, key: Key, or_equal: bool) -> Rows | None:
+        return None
+
+    def between(self, low: End, high: End) -> Rows | None:
+        above, below = self.greater(*low), self.less(*high)
+        if above is None or below is None:
+            return below if above is None else above
+        return above & below
+
+    def is_null(self) -> Rows | None:
+        return None
+
+    def is_not_null(self) -> Rows | None:
+        return None
+
+
+class EmptyIndex(UnknownIndex):
+    """The index of a column without any value, which has no body."""
+
+    def equal(self, keys: Sequence[Key]) -> Rows | None:
+        return Rows()
+
+    def not_equal(self, keys: Sequence[Key]) -> Rows | None:
+        return Rows()
+
+    def less(self, key: Key, or_equal: bool) -> Rows | None:
+        return Rows()
+
+    def greater(self, key: Key, or_equal: bool) -> Rows | None:
+        return Rows()
+
+    def is_not_null(self) -> Rows | None:
+        return Rows()

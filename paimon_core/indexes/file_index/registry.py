@@ -1,0 +1,66 @@
+"""The types of file indexes by name, and the columns that each is made of."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+
+from paimon_core.indexes.file_index.bitmap import BitmapIndex
+from paimon_core.indexes.file_index.bloom_filter import BloomFilterIndex
+from paimon_core.indexes.file_index.bsi import BsiIndex
+from paimon_core.indexes.file_index.column_index import ColumnIndex, EmptyIndex
+from paimon_core.indexes.file_index.cursor import Cursor, Rows
+from paimon_core.indexes.file_index.keys import KeyType
+from paimon_core.indexes.file_index.range_bitmap import RangeBitmapIndex
+from paimon_core.spec.types import DataType, DecimalType, Kind, TimeType
+
+BLOOM_FILTER, BITMAP, BSI, RANGE_BITMAP = "bloom-filter", "bitmap", "bsi", "range-bitmap"
+_WHOLE = frozenset((Kind.TINYINT, Kind.SMALLINT, Kind.INT, Kind.BIGINT, Kind.DATE, Kind.TIME))
+_TIMES = frozenset((Kind.TIMESTAMP, Kind.TIMESTAMP_LTZ))
+_TEXTS = frozenset((Kind.CHAR, Kind.VARCHAR))
+_FLOATS = frozenset((Kind.FLOAT, Kind.DOUBLE))
+_MOST_DIGITS = 18
+_MOST_PRECISION = 6
+
+
+@dataclass(frozen=True, slots=True)
+class IndexType:
+    """A type of index: how its bytes are read, of a column with these keys in a file of so many rows."""
+
+    read: Callable[[Cursor, KeyType, int], ColumnIndex[Rows]]
+    kinds: frozenset[Kind]
+    bounded: bool = False  # long decimals and nanoseconds do not fit in
+
+    def admits(self, data_type: DataType) -> bool:
+        """Whether columns of the type can have it."""
+        if self.bounded and isinstance(data_type, DecimalType) and data_type.precision > _MOST_DIGITS:
+            return False
+        if self.bounded and isinstance(data_type, TimeType) and data_type.kind in _TIMES:
+            return data_type.precision <= _MOST_PRECISION
+        return data_type.kind in self.kinds
+
+
+INDEX_TYPES: Mapping[str, IndexType] = MappingProxyType(
+    {
+        BITMAP: IndexType(BitmapIndex, _WHOLE | _TIMES | _TEXTS | _FLOATS | {Kind.BOOLEAN}),
+        BLOOM_FILTER: IndexType(BloomFilterIndex, _WHOLE | _TIMES | _TEXTS | _FLOATS | {Kind.BINARY, Kind.VARBINARY}),
+        BSI: IndexType(BsiIndex, _WHOLE | _TIMES | {Kind.DECIMAL}),
+        RANGE_BITMAP: IndexType(
+            RangeBitmapIndex, _WHOLE | _TIMES | _TEXTS | _FLOATS | {Kind.BOOLEAN, Kind.DECIMAL}, bounded=True
+        ),
+    }
+)
+
+
+POSITIONAL = INDEX_TYPES.keys() - {BLOOM_FILTER}  # those that tell rows, not only files
+
+
+def decode_index(
+    path: str, index_type: str, data_type: DataType, body: bytes | None, row_count: int
+) -> ColumnIndex[Rows] | None:
+    """The index of a column; None of a type that is not known here. Raises `CorruptFileError` naming `path`."""
+    known, keys = INDEX_TYPES.get(index_type), KeyType.of(data_type)
+    if known is None or keys is None or not known.admits(data_type):
+        return None
+    return EmptyIndex() if body is None else known.read(Cursor(path, body), keys, row_count)

@@ -1,0 +1,145 @@
+"""The file of a `bitmap` global index: the set of rows of each key, and a dictionary of keys in blocks.
+
+    file: bitmaps of keys, and dictionary blocks between them | bitmap of the rows without a value | of those with one
+        | index block | footer
+    footer: 48 bytes, big endian: bitmap of rows without a value: int64 offset, int32 size | of those with one: the same
+        | index block: the same | number of keys: int32 | version: int32, 1 | magic: "BGIX"
+    content of a block: number of entries: varint | entries
+    entry: size of the key: varint | key | offset: varint | size: varint        of the key's bitmap; in the index block
+        the first key of a dictionary block, and where it is
+
+A bitmap is a Roaring bitmap of 64 bits in its portable format. A dictionary block ends before the entry that would make
+it larger than `bitmap-index.dictionary-block-size`. Rows are counted from the first that the index covers.
+Source: documentation, "Bitmap Index"; `org.apache.paimon.globalindex.bitmap`.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from paimon_core.indexes.global_index.blocks import Compress, Place, damaged, seal
+from paimon_core.indexes.global_index.grouped_rows import GroupedRows, encode_row_ids, row_ids
+from paimon_core.indexes.global_index.varints import encode_varint
+
+FOOTER_SIZE = 48
+_FOOTER = struct.Struct(">qiqiqiiii")
+_MAGIC, _VERSION = 0x42474958, 1
+_MOST_BITS = 63
+
+
+@dataclass(frozen=True, slots=True)
+class BitmapFooter:
+    """Where the bitmaps of rows without and with a value are, and the index block."""
+
+    nulls: Place
+    values: Place
+    index: Place
+
+
+@dataclass(frozen=True, slots=True)
+class Dictionary:
+    """Keys, ascending, and where what belongs to each lies."""
+
+    keys: tuple[bytes, ...]
+    places: tuple[Place, ...]
+
+    def __len__(self) -> int:
+        return len(self.keys)
+
+    def key(self, index: int) -> bytes:
+        return self.keys[index]
+
+
+class _File:
+    """A file that grows part by part."""
+
+    def __init__(self) -> None:
+        self.parts, self.size = list[bytes](), 0
+
+    def add(self, part: bytes) -> Place:
+        place = Place(self.size, len(part))
+        self.parts.append(part)
+        self.size += len(part)
+        return place
+
+    def add_block(self, entries: Sequence[bytes], compress: Compress) -> Place:
+        codec, body = compress(encode_varint(len(entries)) + b"".join(entries))
+        return Place(self.add(seal(codec, body)).start, len(body))
+
+
+def encode_bitmap_index(grouped: GroupedRows, block_size: int, compress: Compress) -> bytes:
+    """The bytes of a file."""
+    file, index = _File(), list[bytes]()
+    block, block_bytes, first = list[bytes](), 0, b""
+
+    def end_block() -> None:
+        if block:
+            index.append(_entry(first, file.add_block(block, compress)))
+            block.clear()
+
+    for i, (start, end) in enumerate(zip(grouped.starts[:-1].tolist(), grouped.starts[1:].tolist(), strict=True)):
+        key = grouped.keys[i]
+        entry = _entry(key, file.add(encode_row_ids(row_ids(grouped.rows[start:end]))))
+        if block and len(encode_varint(len(block) + 1)) + block_bytes + len(entry) > block_size:
+            end_block()
+        if not block:
+            first, block_bytes = key, 0
+        block.append(entry)
+        block_bytes += len(entry)
+    end_block()
+    nulls = file.add(encode_row_ids(row_ids(grouped.nulls)))
+    values = file.add(encode_row_ids(row_ids(np.sort(grouped.rows))))
+    placed = file.add_block(index, compress)
+    places = nulls.start, nulls.size, values.start, values.size, placed.start, placed.size
+    file.add(_FOOTER.pack(*places, len(grouped.keys), _VERSION, _MAGIC))
+    return b"".join(file.parts)
+
+
+def decode_footer(path: str, data: bytes) -> BitmapFooter:
+    """The footer, from the last bytes of a file. Raises `CorruptFileError`."""
+    if len(data) != FOOTER_SIZE:
+        raise damaged(path, f"it has {len(data)} bytes where a footer of {FOOTER_SIZE} is expected")
+    *places, _, version, magic = _FOOTER.unpack(data)
+    if magic != _MAGIC:
+        raise damaged(path, "it does not end as a bitmap index file does")
+    if version != _VERSION:
+        raise damaged(path, f"it is of version {version}, known is {_VERSION}")
+    nulls, values, index = (Place(start, size) for start, size in zip(places[::2], places[1::2], strict=True))
+    return BitmapFooter(nulls, values, index)
+
+
+def decode_dictionary(path: str, content: bytes) -> Dictionary:
+    """The entries of a block. Raises `CorruptFileError`."""
+    keys, places, at = list[bytes](), list[Place](), 0
+    try:
+        count, at = _varint(content, at)
+        for _ in range(count):
+            size, at = _varint(content, at)
+            key = content[at : at + size]
+            start, at = _varint(content, at + size)
+            length, at = _varint(content, at)
+            keys.append(key)
+            places.append(Place(start, length))
+    except ValueError as e:
+        raise damaged(path, f"a dictionary block does not decode: {e}") from e
+    return Dictionary(tuple(keys), tuple(places))
+
+
+def _entry(key: bytes, place: Place) -> bytes:
+    return encode_varint(len(key)) + key + encode_varint(place.start) + encode_varint(place.size)
+
+
+def _varint(data: bytes, at: int) -> tuple[int, int]:
+    """A number, and the place behind it."""
+    number, shift = 0, 0
+    while at < len(data) and shift < _MOST_BITS:
+        byte = data[at]
+        number |= (byte & 0x7F) << shift
+        at, shift = at + 1, shift + 7
+        if byte < 0x80:
+            return number, at
+    raise ValueError("a number does not end")

@@ -1,0 +1,254 @@
+"""The file of a `btree` global index: keys in order with their rows, in blocks, and an index of the blocks.
+
+    file: data blocks | bitmap of the rows without a value, CRC-32 of it: 4 bytes; left out without such rows
+        | index block | footer
+    footer: 52 bytes: bloom filter: int64 offset, int32 size, int64 entries, all 0 | index block: int64 offset, int32
+        size | bitmap: the same, 0 without one | version: int32, 1 | magic: "ITBP"
+    content of a block: entries | (unless they are all of the same size) the offset of each: int32
+        | the size of all, or else their number: int32 | 1 byte: 0, of the same size; 1, not
+    entry: size of the key: varint | key | size of the value: varint | value
+    value in a data block: number of rows: varint | rows: varints
+    entry of the index block: the last key of a data block | its offset: varint | its size: varint
+
+All little endian; sizes and offsets in bytes. A data block ends with the entry that makes it larger than
+`btree-index.block-size`. Rows are counted from the first that the index covers.
+Source: documentation, "BTree Index"; `org.apache.paimon.globalindex.btree`.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator
+from dataclasses import dataclass
+from zlib import crc32
+
+import numpy as np
+from numpy.typing import NDArray
+
+from paimon_core.indexes.file_index.keys import ByteKeys
+from paimon_core.indexes.global_index.blocks import Compress, Place, damaged, seal
+from paimon_core.indexes.global_index.grouped_rows import GroupedRows, RowIds, decode_row_ids, encode_row_ids, row_ids
+from paimon_core.indexes.global_index.varints import decode_varints, put_varints, varint_sizes, varints_at
+
+FOOTER_SIZE = 52
+CHECKSUM_SIZE = 4
+_MAGIC, _VERSION = 0x50425449, 1
+_TAIL = 5  # bytes behind the entries of a block, at least
+_EQUAL, _DIFFERENT = 0, 1
+
+
+@dataclass(frozen=True, slots=True)
+class BTreeFooter:
+    """Where the index block is, and the bitmap of rows without a value, None where all have one."""
+
+    index: Place
+    nulls: Place | None
+
+
+@dataclass(frozen=True, slots=True)
+class Entries:
+    """The entries of a block: bytes of its content, where keys and values start in them, and their sizes."""
+
+    data: NDArray[np.uint8]
+    keys: tuple[NDArray[np.int64], NDArray[np.int64]]
+    values: tuple[NDArray[np.int64], NDArray[np.int64]]
+
+    def __len__(self) -> int:
+        return len(self.keys[0])
+
+    def key(self, index: int) -> bytes:
+        return self._bytes(self.keys, index)
+
+    def value(self, index: int) -> bytes:
+        return self._bytes(self.values, index)
+
+    def _bytes(self, of: tuple[NDArray[np.int64], NDArray[np.int64]], index: int) -> bytes:
+        start, size = int(of[0][index]), int(of[1][index])
+        return self.data[start : start + size].tobytes()
+
+
+def encode_btree(grouped: GroupedRows, block_size: int, compress: Compress) -> bytes:
+    """The bytes of a file."""
+    values, starts = _values(grouped)
+    entries, places = _entries(grouped.keys, ByteKeys(values, starts))
+    parts, size = list[bytes](), 0
+
+    def add(block: bytes) -> Place:
+        nonlocal size
+        place = Place(size, len(block))
+        parts.append(block)
+        size += len(block)
+        return place
+
+    def add_block(content: bytes) -> Place:
+        codec, body = compress(content)
+        place = add(seal(codec, body))
+        return Place(place.start, len(body))
+
+    last, handles = list[bytes](), list[tuple[int, int]]()
+    for first, end in _blocks(places, block_size):
+        handle = add_block(_block(entries[places[first] : places[end]], places[first : end + 1] - places[first]))
+        handles.append((handle.start, handle.size))
+        last.append(grouped.keys[end - 1])
+    nulls = None
+    if len(grouped.nulls):
+        bitmap = encode_row_ids(row_ids(grouped.nulls))
+        place = add(bitmap + struct.pack("<I", crc32(bitmap)))
+        nulls = Place(place.start, len(bitmap))
+    index, places = _entries(ByteKeys.of(last), _handles(handles))
+    footer = BTreeFooter(add_block(_block(index, places)), nulls)
+    add(_encode_footer(footer))
+    return b"".join(parts)
+
+
+def decode_footer(path: str, data: bytes) -> BTreeFooter:
+    """The footer, from the last bytes of a file. Raises `CorruptFileError`."""
+    if len(data) != FOOTER_SIZE:
+        raise damaged(path, f"it has {len(data)} bytes where a footer of {FOOTER_SIZE} is expected")
+    _, _, _, start, size, nulls_start, nulls_size, version, magic = struct.unpack("<qiqqiqiii", data)
+    if magic != _MAGIC:
+        raise damaged(path, "it does not end as a btree index file does")
+    if version != _VERSION:
+        raise damaged(path, f"it is of version {version}, known is {_VERSION}")
+    nulls = Place(nulls_start, nulls_size) if nulls_start or nulls_size else None
+    return BTreeFooter(Place(start, size), nulls)
+
+
+def decode_nulls(path: str, data: bytes) -> RowIds:
+    """The rows without a value, from a bitmap and its checksum. Raises `CorruptFileError`."""
+    bitmap = data[:-CHECKSUM_SIZE]
+    if len(data) < CHECKSUM_SIZE or struct.unpack("<I", data[-CHECKSUM_SIZE:])[0] != crc32(bitmap):
+        raise damaged(path, "the checksum of its rows without a value differs")
+    return decode_row_ids(path, bitmap)
+
+
+def decode_entries(path: str, content: bytes) -> Entries:
+    """The entries of a block. Raises `CorruptFileError`."""
+    try:
+        if len(content) < _TAIL:
+            raise ValueError("it has no tail")
+        data = np.frombuffer(content, dtype=np.uint8)
+        number, form = struct.unpack("<iB", content[-_TAIL:])
+        starts, end = _starts(content, number, form)
+        sizes, key_starts = varints_at(data[:end], starts)
+        value_sizes, value_starts = varints_at(data[:end], key_starts + sizes)
+        if len(starts) and int((value_starts + value_sizes).max()) > end:
+            raise ValueError("an entry lies outside")
+    except ValueError as e:
+        raise damaged(path, f"a block does not decode: {e}") from e
+    return Entries(data, (key_starts, sizes), (value_starts, value_sizes))
+
+
+def decode_handles(path: str, entries: Entries) -> list[Place]:
+    """The data blocks that the entries of an index block refer to. Raises `CorruptFileError`."""
+    try:
+        found, ends = _gathered(entries, 0, len(entries))
+        numbers = decode_varints(found).reshape(-1, 2)
+    except ValueError as e:
+        raise damaged(path, f"its index does not decode: {e}") from e
+    if len(numbers) != len(ends):
+        raise damaged(path, "its index does not decode")
+    return [Place(start, size) for start, size in numbers.tolist()]
+
+
+def rows_of(path: str, entries: Entries, first: int, end: int) -> NDArray[np.int64]:
+    """The rows of the entries `first` to before `end` of a data block. Raises `CorruptFileError`."""
+    if first >= end:
+        return np.zeros(0, dtype=np.int64)
+    try:
+        data, ends = _gathered(entries, first, end)
+        numbers = decode_varints(data)
+        # the first number of each value says how many follow
+        last = np.searchsorted(np.flatnonzero(data < 0x80), ends - 1, side="right")
+        firsts = np.append(0, last[:-1])
+        if not np.array_equal(numbers[firsts], np.diff(last, prepend=0) - 1):
+            raise ValueError("a value is longer or shorter than it says")
+    except ValueError as e:
+        raise damaged(path, f"the rows of a key do not decode: {e}") from e
+    return np.delete(numbers, firsts)
+
+
+def _encode_footer(footer: BTreeFooter) -> bytes:
+    nulls = footer.nulls or Place(0, 0)
+    places = footer.index.start, footer.index.size, nulls.start, nulls.size
+    return struct.pack("<qiqqiqiii", 0, 0, 0, *places, _VERSION, _MAGIC)
+
+
+def _values(grouped: GroupedRows) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
+    """The values of all keys end to end, and where each starts."""
+    counts = np.diff(grouped.starts)
+    numbers = np.insert(grouped.rows, grouped.starts[:-1], counts)
+    places = np.append(0, np.cumsum(varint_sizes(numbers)))
+    data = np.empty(places[-1], dtype=np.uint8)
+    put_varints(data, places[:-1], numbers)
+    starts: NDArray[np.int64] = places[np.append(0, np.cumsum(counts + 1))]
+    return data, starts
+
+
+def _handles(handles: list[tuple[int, int]]) -> ByteKeys:
+    numbers = np.array(handles, dtype=np.int64).reshape(-1)
+    places = np.append(0, np.cumsum(varint_sizes(numbers)))
+    data = np.empty(places[-1], dtype=np.uint8)
+    put_varints(data, places[:-1], numbers)
+    return ByteKeys(data, places[::2])
+
+
+def _entries(keys: ByteKeys, values: ByteKeys) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
+    """Entries end to end, and where each starts; the last place is their end."""
+    key_sizes, value_sizes = np.diff(keys.offsets), np.diff(values.offsets)
+    key_heads, value_heads = varint_sizes(key_sizes), varint_sizes(value_sizes)
+    places = np.append(0, np.cumsum(key_heads + key_sizes + value_heads + value_sizes))
+    data = np.empty(places[-1], dtype=np.uint8)
+    for sizes, heads, of, starts in (
+        (key_sizes, key_heads, keys, places[:-1]),
+        (value_sizes, value_heads, values, places[:-1] + key_heads + key_sizes),
+    ):
+        put_varints(data, starts, sizes)
+        content = of.data[of.offsets[0] : of.offsets[-1]]
+        data[np.arange(len(content)) + np.repeat(starts + heads - (of.offsets[:-1] - of.offsets[0]), sizes)] = content
+    return data, places
+
+
+def _blocks(places: NDArray[np.int64], block_size: int) -> Iterator[tuple[int, int]]:
+    """The entries of each data block, from the first to before the end."""
+    count = len(places) - 1
+    sizes = np.diff(places)
+    changes = np.append(np.flatnonzero(np.diff(sizes)) + 1, count)  # where entries of another size begin
+    with_offsets = places + 4 * np.arange(count + 1)
+    first = 0
+    while first < count:
+        same = int(changes[np.searchsorted(changes, first, side="right")])
+        end = first + max(block_size - _TAIL, 0) // int(sizes[first]) + 1
+        if end > same:
+            bound = block_size - _TAIL + with_offsets[first]
+            end = max(int(np.searchsorted(with_offsets, bound, side="right")), same + 1)
+        end = min(end, count)
+        yield first, end
+        first = end
+
+
+def _block(entries: NDArray[np.uint8], places: NDArray[np.int64]) -> bytes:
+    """The content of a block; the last place is the end of its entries."""
+    sizes = np.diff(places)
+    if len(sizes) and (sizes == sizes[0]).all():
+        return entries.tobytes() + struct.pack("<iB", sizes[0], _EQUAL)
+    return entries.tobytes() + places[:-1].astype("<i4").tobytes() + struct.pack("<iB", len(sizes), _DIFFERENT)
+
+
+def _starts(content: bytes, number: int, form: int) -> tuple[NDArray[np.int64], int]:
+    """Where the entries of a block start, and where the last one ends."""
+    end = len(content) - _TAIL
+    if form == _EQUAL:
+        if number <= 0 or end % number:
+            raise ValueError(f"{end} bytes are no entries of {number}")
+        return np.arange(0, end, number, dtype=np.int64), end
+    if form != _DIFFERENT or not 0 <= 4 * number <= end:
+        raise ValueError(f"it announces {number} entries of form {form}")
+    return np.frombuffer(content, "<i4", number, end - 4 * number).astype(np.int64), end - 4 * number
+
+
+def _gathered(entries: Entries, first: int, end: int) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
+    """The values of some entries end to end, and where each ends."""
+    starts, sizes = entries.values[0][first:end], entries.values[1][first:end]
+    ends = np.cumsum(sizes)
+    return entries.data[np.arange(ends[-1] if len(ends) else 0) + np.repeat(starts - (ends - sizes), sizes)], ends

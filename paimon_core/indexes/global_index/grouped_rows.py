@@ -1,0 +1,57 @@
+"""What a global index file is made of: keys, and the rows of each."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from pyroaring import BitMap64
+
+from paimon_core.indexes.file_index.keys import ByteKeys
+from paimon_core.indexes.global_index.blocks import damaged
+from paimon_core.indexes.global_index.file_meta import SortedFileMeta
+
+RowIds = BitMap64
+
+
+@dataclass(frozen=True, slots=True)
+class GroupedRows:
+    """Keys as they are stored, ascending, each once; `rows[starts[i]:starts[i + 1]]` have key `i`. `nulls` have none.
+
+    Rows are numbers from 0, counted from the first that the index covers."""
+
+    keys: ByteKeys
+    starts: NDArray[np.int64]
+    rows: NDArray[np.int64]
+    nulls: NDArray[np.int64]
+
+    @property
+    def row_count(self) -> int:
+        return len(self.rows) + len(self.nulls)
+
+    @property
+    def meta(self) -> SortedFileMeta:
+        """What the manifest tells of a file of them."""
+        first, last = (self.keys[0], self.keys[len(self.keys) - 1]) if len(self.keys) else (None, None)
+        return SortedFileMeta(first, last, bool(len(self.nulls)))
+
+
+def row_ids(rows: NDArray[np.int64]) -> RowIds:
+    """Numbers as a set."""
+    return RowIds(np.ascontiguousarray(rows, dtype=np.uint64)) if len(rows) else RowIds()
+
+
+def encode_row_ids(rows: RowIds) -> bytes:
+    """A set as a Roaring bitmap of 64 bits in its portable format, as small as it gets."""
+    rows.run_optimize()
+    data: bytes = rows.serialize()
+    return data
+
+
+def decode_row_ids(path: str, data: bytes) -> RowIds:
+    """The reverse of `encode_row_ids`. Raises `CorruptFileError`."""
+    try:
+        return RowIds.deserialize(data)
+    except (ValueError, IndexError, MemoryError, OverflowError) as e:
+        raise damaged(path, f"it holds no bitmap where one is expected ({e})") from e

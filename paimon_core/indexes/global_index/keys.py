@@ -1,0 +1,73 @@
+"""The keys of global indexes: the values of a column, as bytes.
+
+    BOOLEAN, TINYINT                1 byte
+    SMALLINT                        2 bytes
+    INT, DATE, TIME                 4 bytes
+    BIGINT                          8 bytes
+    FLOAT, DOUBLE                   4 or 8 bytes, IEEE 754, one NaN
+    DECIMAL                         the unscaled number: 8 bytes up to 18 digits, else as few as it takes, big endian
+    TIMESTAMP                       8 bytes, milliseconds; of precision 4 and more | nanoseconds of these: varint
+    CHAR, VARCHAR                   UTF-8
+
+All little endian but for long decimals. Keys are in the order of values, -0.0 before 0.0 and NaN last; they are looked
+up by the keys that file indexes have of the same values (`indexes.file_index.keys`), to the microsecond.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from paimon_core.indexes.file_index.keys import Key, KeyType
+from paimon_core.indexes.global_index.blocks import damaged
+from paimon_core.indexes.global_index.varints import varints_at
+from paimon_core.spec.types import DataType, DecimalType, Kind, TimeType
+
+SHORT_DECIMAL, SHORT_TIME = 18, 3  # digits that make 8 bytes
+_TEXTS = (Kind.CHAR, Kind.VARCHAR)
+
+
+@dataclass(frozen=True, slots=True)
+class KeyForm:
+    """How the keys of a type are spelled: `width` bytes, 0 where that depends on the value."""
+
+    width: int = 0
+    floating: bool = False
+    of_text: bool = False
+    of_moment: bool = False  # milliseconds, then nanoseconds
+
+    @staticmethod
+    def of(data_type: DataType) -> KeyForm | None:
+        """None for a type that no index is made of."""
+        if data_type.kind in _TEXTS:
+            return KeyForm(of_text=True)
+        if isinstance(data_type, DecimalType) and data_type.precision > SHORT_DECIMAL:
+            return KeyForm()
+        if isinstance(data_type, TimeType) and data_type.kind is not Kind.TIME and data_type.precision > SHORT_TIME:
+            return KeyForm(of_moment=True)
+        same = KeyType.of(data_type)
+        return KeyForm(same.width, same.floating) if same is not None and same.width else None
+
+    def read(self, path: str, key: bytes) -> Key:
+        """Where the key stands among all. Raises `CorruptFileError`."""
+        if self.of_text:
+            return key
+        if not self._least <= len(key) <= self._most:
+            raise damaged(path, f"it has a key of {len(key)} bytes")
+        if self.of_moment:
+            try:
+                (nanos,), _ = varints_at(np.frombuffer(key, dtype=np.uint8), np.array([8]))
+            except ValueError as e:
+                raise damaged(path, f"it has a moment in which {e}") from e
+            return int.from_bytes(key[:8], "little", signed=True) * 1000 + int(nanos) // 1000
+        number = int.from_bytes(key, "little" if self.width else "big", signed=True)
+        return KeyType(self.width, floating=True).turned(number) if self.floating else number
+
+    @property
+    def _least(self) -> int:
+        return 9 if self.of_moment else self.width or 1
+
+    @property
+    def _most(self) -> int:
+        return 11 if self.of_moment else self.width or 16

@@ -1,0 +1,168 @@
+"""Reading global index files: the rows of keys, of which only the blocks that are needed are read.
+
+Rows are counted from the first that the index covers. Every method raises `CorruptFileError`, and what reading does.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cached_property
+from types import MappingProxyType
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from paimon_core.indexes.file_index.column_index import End
+from paimon_core.indexes.file_index.keys import Key
+from paimon_core.indexes.global_index import bitmap, btree
+from paimon_core.indexes.global_index.block_codecs import Fetch, read_block, read_part
+from paimon_core.indexes.global_index.blocks import Place, damaged
+from paimon_core.indexes.global_index.grouped_rows import RowIds, decode_row_ids, row_ids
+from paimon_core.indexes.global_index.keys import KeyForm
+
+
+class GlobalIndexFile(Protocol):
+    """One file of an index."""
+
+    def between(self, low: End | None, high: End | None) -> RowIds:
+        """The rows with keys in a range; None is no end."""
+
+    def values(self) -> RowIds:
+        """The rows with a value."""
+
+    def nulls(self) -> RowIds:
+        """The rows without a value."""
+
+
+class BTreeFile:
+    """A `btree` file of so many bytes."""
+
+    def __init__(self, path: str, size: int, form: KeyForm, fetch: Fetch) -> None:
+        self._path, self._size, self._form, self._fetch = path, size, form, fetch
+        self._known: dict[int, btree.Entries] = {}
+
+    def between(self, low: End | None, high: End | None) -> RowIds:
+        found = list(self._rows(low, high))
+        return row_ids(np.concatenate(found)) if found else RowIds()
+
+    def values(self) -> RowIds:
+        return self.between(None, None)
+
+    def nulls(self) -> RowIds:
+        place = self._footer.nulls
+        if place is None:
+            return RowIds()
+        whole = Place(place.start, place.size + btree.CHECKSUM_SIZE)
+        return btree.decode_nulls(self._path, read_part(self._path, self._fetch, whole))
+
+    def _rows(self, low: End | None, high: End | None) -> Iterator[NDArray[np.int64]]:
+        index, places = self._index
+        last_keys = _Keys(self._path, self._form, index)
+        first = 0 if low is None else _first(last_keys, low)
+        for i in range(first, len(places)):
+            entries = self._block(i, places[i])
+            keys = _Keys(self._path, self._form, entries)
+            start = _first(keys, low) if i == first and low is not None else 0
+            end = len(keys) if high is None else _behind(keys, high)
+            yield btree.rows_of(self._path, entries, start, end)
+            if end < len(keys):
+                break
+
+    def _block(self, number: int, place: Place) -> btree.Entries:
+        if number not in self._known:
+            content = read_block(self._path, self._fetch, place)
+            self._known[number] = btree.decode_entries(self._path, content)
+        return self._known[number]
+
+    @cached_property
+    def _index(self) -> tuple[btree.Entries, list[Place]]:
+        entries = btree.decode_entries(self._path, read_block(self._path, self._fetch, self._footer.index))
+        return entries, btree.decode_handles(self._path, entries)
+
+    @cached_property
+    def _footer(self) -> btree.BTreeFooter:
+        return btree.decode_footer(self._path, _last_bytes(self._path, self._fetch, self._size, btree.FOOTER_SIZE))
+
+
+class BitmapFile:
+    """A `bitmap` file of so many bytes."""
+
+    def __init__(self, path: str, size: int, form: KeyForm, fetch: Fetch) -> None:
+        self._path, self._size, self._form, self._fetch = path, size, form, fetch
+        self._known: dict[int, bitmap.Dictionary] = {}
+
+    def between(self, low: End | None, high: End | None) -> RowIds:
+        found = [self._bitmap(p) for p in self._places(low, high)]
+        return RowIds.union(RowIds(), *found)
+
+    def values(self) -> RowIds:
+        return self._bitmap(self._footer.values)
+
+    def nulls(self) -> RowIds:
+        return self._bitmap(self._footer.nulls)
+
+    def _places(self, low: End | None, high: End | None) -> Iterator[Place]:
+        """The bitmaps of the keys in a range."""
+        index = self._dictionary(self._footer.index)
+        first_keys = _Keys(self._path, self._form, index)
+        first = 0 if low is None else max(bisect_right(first_keys, low.key) - 1, 0)
+        if low is not None and first and first_keys[first] == low.key:
+            first -= 1  # several keys may be looked up as one
+        for place in index.places[first:]:
+            block = self._dictionary(place)
+            keys = _Keys(self._path, self._form, block)
+            start = 0 if low is None else _first(keys, low)
+            end = len(keys) if high is None else _behind(keys, high)
+            yield from block.places[start:end]
+            if end < len(keys):
+                break
+
+    def _dictionary(self, place: Place) -> bitmap.Dictionary:
+        if place.start not in self._known:
+            content = read_block(self._path, self._fetch, place)
+            self._known[place.start] = bitmap.decode_dictionary(self._path, content)
+        return self._known[place.start]
+
+    def _bitmap(self, place: Place) -> RowIds:
+        return decode_row_ids(self._path, read_part(self._path, self._fetch, place))
+
+    @cached_property
+    def _footer(self) -> bitmap.BitmapFooter:
+        return bitmap.decode_footer(self._path, _last_bytes(self._path, self._fetch, self._size, bitmap.FOOTER_SIZE))
+
+
+BTREE, BITMAP = "btree", "bitmap"
+GLOBAL_INDEX_FILES: Mapping[str, Callable[[str, int, KeyForm, Fetch], GlobalIndexFile]] = MappingProxyType(
+    {BTREE: BTreeFile, BITMAP: BitmapFile}
+)
+
+
+class _Keys(Sequence[Key]):
+    """The keys of a block, decoded as they are asked for."""
+
+    def __init__(self, path: str, form: KeyForm, block: btree.Entries | bitmap.Dictionary) -> None:
+        self._path, self._form, self._block = path, form, block
+
+    def __len__(self) -> int:
+        return len(self._block)
+
+    def __getitem__(self, index: int) -> Key:  # type: ignore[override]  # no slices
+        return self._form.read(self._path, self._block.key(index))
+
+
+def _first(keys: Sequence[Key], low: End) -> int:
+    """The first place not below an end."""
+    return bisect_left(keys, low.key) if low.inclusive else bisect_right(keys, low.key)
+
+
+def _behind(keys: Sequence[Key], high: End) -> int:
+    """The place behind the last one not above an end."""
+    return bisect_right(keys, high.key) if high.inclusive else bisect_left(keys, high.key)
+
+
+def _last_bytes(path: str, fetch: Fetch, size: int, count: int) -> bytes:
+    if size < count:
+        raise damaged(path, f"it has {size} bytes, less than a footer")
+    return read_part(path, fetch, Place(size - count, count))

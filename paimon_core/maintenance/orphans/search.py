@@ -1,0 +1,132 @@
+"""Orphans: files in the table's folders that no version needs, left by writers that died and by rollbacks.
+
+A commit in flight names its files only when it is published: what is younger than an age is left alone, and the
+versions are looked up again until none has come or gone while their files were read. Only files of kinds that versions
+reference are orphans (`file_kinds.py`); they are compared by name alone, which no two files share, as the folder of a
+file may be spelled differently by now.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from itertools import chain
+from typing import TypeVar
+
+from paimon_core.errors import CommitConflictError
+from paimon_core.io.file_io import FileStatus
+from paimon_core.maintenance.orphans.file_kinds import FolderKind, may_be_orphan
+from paimon_core.maintenance.references import NeededFiles, branch_stores, versions_of
+from paimon_core.maintenance.release import delete_files
+from paimon_core.store.external.files import searched_places
+from paimon_core.store.table_store import TableStore
+
+T = TypeVar("T")
+DEFAULT_AGE = 86_400_000  # milliseconds: a day
+_ATTEMPTS = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Orphans:
+    """Files that no version needs, and their bytes."""
+
+    paths: tuple[str, ...]
+    size: int
+
+
+def find_orphans(store: TableStore, older_than: int) -> Orphans:
+    """The orphans last modified before `older_than` (epoch milliseconds).
+
+    Raises `CorruptFileError` where a version cannot be read whole: nothing can be told then; `CommitConflictError`
+    where versions come and go all the time.
+    """
+    return in_peace(store, lambda: _look(store, older_than))
+
+
+def in_peace(store: TableStore, look: Callable[[], T]) -> T:
+    """What is seen of the files while no version comes or goes. Raises `CommitConflictError` where they always do."""
+    for _ in range(_ATTEMPTS):
+        before = _names(store)
+        found = look()
+        if _names(store) == before:
+            return found
+    raise CommitConflictError(
+        f"Snapshots or tags of table {store.name} changed each time its files were looked up; nothing was deleted. "
+        "Run the statement again when fewer writers are at work."
+    )
+
+
+def remove_orphans(store: TableStore, older_than: int) -> Orphans:
+    """Delete the orphans; those that were found. Raises as `find_orphans`."""
+    orphans = find_orphans(store, older_than)
+    delete_files(store, orphans.paths)
+    return orphans
+
+
+def _look(store: TableStore, older_than: int) -> Orphans:
+    old = defaultdict[str, list[FileStatus]](list)
+    for folder in folders(store):
+        for file in files_in(store, folder):
+            if file.modified < older_than:
+                old[file.name].append(file)
+    needed = NeededFiles()
+    for branch in branch_stores(store) if old else ():
+        for path in needed.of(versions_of(branch)):
+            old.pop(path.rpartition("/")[2], None)
+    lost = {f.path: f.size for files in old.values() for f in files}
+    return Orphans(tuple(sorted(lost)), sum(lost.values()))
+
+
+def _names(store: TableStore) -> frozenset[str]:
+    return frozenset().union(*(versions_of(branch).names for branch in branch_stores(store)))
+
+
+@dataclass(frozen=True, slots=True)
+class Folder:
+    """A folder of a table, and what it holds."""
+
+    path: str
+    kind: FolderKind
+
+
+def folders(store: TableStore) -> Iterator[Folder]:
+    """The folders that orphans are searched in, none that a symbolic link in the table leads to."""
+    linked = tuple(f"{f.path}/" for f in store.io.list(store.root) if f.is_link)
+    for folder in chain(_metadata_folders(store), _data_folders(store)):
+        if not f"{folder.path}/".startswith(linked):
+            yield folder
+
+
+def _metadata_folders(store: TableStore) -> Iterator[Folder]:
+    paths = store.paths
+    yield Folder(paths.manifest_dir, FolderKind.MANIFESTS)
+    yield Folder(paths.index_dir, FolderKind.INDEXES)
+    yield Folder(paths.statistics_dir, FolderKind.STATISTICS)
+    for branch in branch_stores(store):
+        own = branch.paths
+        for folder in (own.schema_dir, own.snapshot_dir, own.tag_dir, own.consumer_dir, own.changelog_dir):
+            yield Folder(folder, FolderKind.METADATA)
+
+
+def _data_folders(store: TableStore) -> Iterator[Folder]:
+    levels = len(store.schema.partition_keys)
+    for root in (store.paths.data_root, *searched_places(store)):
+        yield from _bucket_folders(store, root, levels)
+
+
+def files_in(store: TableStore, folder: Folder) -> Iterator[FileStatus]:
+    """The files of a folder that are orphans where no version needs them."""
+    for file in store.io.list(folder.path):
+        if not file.is_dir and not file.is_link and may_be_orphan(folder.kind, file.name):
+            yield file
+
+
+def _bucket_folders(store: TableStore, parent: str, levels: int) -> Iterator[Folder]:
+    for child in store.io.list(parent):
+        if not child.is_dir or child.is_link:
+            continue
+        if levels and "=" in child.name:
+            yield from _bucket_folders(store, child.path, levels - 1)
+        elif not levels and child.name.startswith("bucket-"):
+            yield Folder(child.path, FolderKind.DATA)

@@ -1,0 +1,1 @@
+"""Manifests as columns: the vectorized reader of their entries, and metadata records as files."""

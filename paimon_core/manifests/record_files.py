@@ -1,0 +1,177 @@
+"""Records of metadata (manifests and their lists) as files of what `manifest.format` names; Avro in every codec.
+
+The columns of Parquet and ORC are those of the Avro form, with field ids by place; `_VERSION`, the first, has id -1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from types import MappingProxyType
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.orc as po
+import pyarrow.parquet as pq
+
+from paimon_core.arrow.evolution import conform, sources_of
+from paimon_core.arrow.types import arrow_schema
+from paimon_core.errors import CorruptFileError, InvalidOptionError, PaimonError, UnsupportedVersionError, reason
+from paimon_core.formats.avro.container import MAGIC, InflatedError, most_content, recoded
+from paimon_core.formats.codecs import known_codec
+from paimon_core.formats.orc.data_files import CODECS as ORC_CODECS
+from paimon_core.formats.orc.data_files import stored_schema
+from paimon_core.formats.parquet.settings import CODECS as PARQUET_CODECS
+from paimon_core.options import MANIFEST_COMPRESSION, MANIFEST_FORMAT, TableOptions
+from paimon_core.spec.records import Record, decode_records, encode_records
+from paimon_core.spec.types import (
+    BIGINT,
+    BYTES,
+    INT,
+    STRING,
+    TINYINT,
+    CollectionType,
+    DataField,
+    DataType,
+    Kind,
+    RowType,
+    TimeType,
+)
+
+_VERSION = DataField(id=-1, name="_VERSION", type=INT.with_nullable(False))
+_PLAIN: Mapping[str, DataType] = MappingProxyType({"string": STRING, "int": INT, "long": BIGINT, "bytes": BYTES})
+# fastavro knows snappy with a package of its own only, and gives frames of zstandard no checksum
+_RECODED = ("snappy", "zstandard")
+COLUMNAR = (b"PAR1", b"ORC")  # what files of columns begin with
+_AVRO_CODECS = {"zstd": "zstandard", "snappy": "snappy", "deflate": "deflate", "none": "null", "null": "null"}
+_CODECS: Mapping[str, Mapping[str, str]] = MappingProxyType(
+    {"avro": _AVRO_CODECS, "parquet": PARQUET_CODECS, "orc": ORC_CODECS}
+)
+_ROWS = 256  # in a batch of columns
+_TINY = ("_KIND", "_FILE_SOURCE")  # small numbers, which Avro has none of
+
+
+def record_format(options: TableOptions) -> tuple[str, str]:
+    """The format of new files, and its codec. Raises `InvalidOptionError`."""
+    form = options[MANIFEST_FORMAT]
+    if form not in _CODECS:
+        raise InvalidOptionError(
+            f"Option '{MANIFEST_FORMAT.key}' cannot be {form!r}. It is one of {', '.join(_CODECS)}."
+        )
+    codec = options[MANIFEST_COMPRESSION]
+    _codec(form, codec)
+    return form, codec
+
+
+def _codec(form: str, name: str) -> str:
+    """A codec as the format calls it."""
+    return known_codec(MANIFEST_COMPRESSION.key, name, _CODECS[form], form)
+
+
+def encode_columns(record: Record, version: int, values: Iterable[Any], form: str, codec: str) -> bytes:
+    """A Parquet or ORC file (`form`) of the values. Raises `InvalidOptionError` for a codec it does not have."""
+    coded = _codec(form, codec)
+    rows = [{_VERSION.name: version, **record.to_avro(v)} for v in values]
+    schema = arrow_schema([_VERSION, *_fields(record)])
+    sink = pa.BufferOutputStream()
+    if form == "orc":
+        po.write_table(pa.Table.from_pylist(rows, stored_schema(schema)), sink, compression=coded)
+    else:
+        table = pa.Table.from_pylist(rows, schema)
+        pq.write_table(table, sink, compression=coded, store_schema=False, write_page_checksum=True)
+    return bytes(sink.getvalue())
+
+
+def encode_avro(record: Record, version: int, values: Iterable[Any], codec: str) -> bytes:
+    """An Avro file of the values. Raises as `encode_columns` does."""
+    coded = _codec("avro", codec)
+    if coded not in _RECODED:
+        return encode_records(record, version, values, coded)
+    return recoded(encode_records(record, version, values, "null"), coded)
+
+
+def decode_file(record: Record, version: int, path: str, data: bytes) -> Iterator[Any]:
+    """The values that a file holds, whatever its format. Raises as `decode_columns` does."""
+    if data.startswith(COLUMNAR):
+        return decode_columns(record, version, path, data)
+    with _errors(record, path):
+        # fastavro has no bound for what blocks unpack to
+        return decode_records(record, version, path, recoded(data, "null") if data.startswith(MAGIC) else data)
+
+
+def decode_columns(record: Record, version: int, path: str, data: bytes) -> Iterator[Any]:
+    """The values that a Parquet or ORC file holds. Raises `CorruptFileError`, `UnsupportedVersionError`."""
+    with _errors(record, path):
+        found = _bounded_columns(data)
+        newest = max(found.column(_VERSION.name).to_pylist(), default=version)
+        if newest > version:
+            cause = f"it has {record.name} version {newest}, this library knows versions up to {version}"
+            raise UnsupportedVersionError(path, cause, "upgrade paimon-sql")
+        fields = _fields(record)
+        target, rows = arrow_schema(fields), found.drop_columns([_VERSION.name]).combine_chunks()
+        names = sources_of(list(rows.schema), [(f.name, f.id) for f in fields])
+        there = [(name, f) for name, f in zip(names, target, strict=True) if name is not None]
+        columns = [conform(rows.column(name).combine_chunks(), f.type) for name, f in there]
+        for column, (_, field) in zip(columns, there, strict=True):
+            _check_nulls(column, field)
+        table = pa.Table.from_arrays(columns, names=[f.name for _, f in there])
+        table.validate(full=True)
+        yield from map(record.from_avro, table.to_pylist())
+
+
+def _bounded_columns(data: bytes) -> pa.Table:
+    """All rows of a Parquet or ORC file. Raises `ValueError` where they are more than `most_content` of its bytes."""
+    source, is_orc = pa.BufferReader(data), data.startswith(b"ORC")
+    file = po.ORCFile(source) if is_orc else pq.ParquetFile(source, page_checksum_verification=True)
+    rows = file.nrows if is_orc else file.metadata.num_rows
+    if rows > len(data):  # each names a file
+        raise ValueError(f"it claims {rows} rows in {len(data)} bytes")
+    parts, room = list[pa.RecordBatch](), most_content(len(data))
+    for part in map(file.read_stripe, range(file.nstripes)) if is_orc else file.iter_batches(_ROWS):
+        parts.append(part)
+        room -= part.nbytes
+        if room < 0:
+            raise InflatedError
+    return pa.Table.from_batches(parts, file.schema if is_orc else file.schema_arrow)
+
+
+@contextmanager
+def _errors(record: Record, path: str) -> Iterator[None]:
+    try:
+        yield
+    except PaimonError:
+        raise
+    except (pa.ArrowException, OSError, ValueError, LookupError, TypeError, OverflowError, RecursionError) as e:
+        raise CorruptFileError(path, f"it is no file of {record.name} ({reason(e)})") from e
+
+
+def _fields(record: Record) -> tuple[DataField, ...]:
+    return _row(record.avro()).fields
+
+
+def _row(avro: Any) -> RowType:
+    named = [(f["name"], f["type"]) for f in avro["fields"]]
+    fields = tuple(DataField(id=i, name=n, type=_type(t, n)) for i, (n, t) in enumerate(named))
+    return RowType(nullable=False, fields=fields)
+
+
+def _type(avro: Any, name: str) -> DataType:
+    if isinstance(avro, list):
+        return _type(avro[1], name).with_nullable(True)
+    if isinstance(avro, str):
+        return (TINYINT if name in _TINY else _PLAIN[avro]).with_nullable(False)
+    convert: Mapping[str, Callable[[], DataType]] = {
+        "record": lambda: _row(avro),
+        "array": lambda: CollectionType(Kind.ARRAY, False, _type(avro["items"], "")),
+        "long": lambda: TimeType(Kind.TIMESTAMP, False, 3),
+    }
+    return convert[avro["type"]]()
+
+
+def _check_nulls(column: pa.Array, field: pa.Field) -> None:
+    if column.null_count and not field.nullable:
+        raise ValueError(f"column {field.name} is missing somewhere")
+    if pa.types.is_struct(field.type):
+        for child, inner in zip(column.flatten(), field.type, strict=True):
+            if not column.null_count:
+                _check_nulls(child, inner)

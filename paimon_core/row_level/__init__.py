@@ -1,0 +1,1 @@
+"""DELETE, UPDATE and MERGE INTO: changes of rows as new files, deletion vectors, patches."""

@@ -1,0 +1,208 @@
+"""Row-level changes of tables with data evolution: of updated rows only the columns that change are written.
+
+The new values of a row range go to one file, with the old ones of the rows that do not change; those of a BLOB column
+to one that leaves these to older files. Rows keep their ids. Deleted rows are places, new rows go to new files.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import accumulate
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from paimon_core.arrow.columns import fixed_values, int64_array, with_values
+from paimon_core.arrow.types import FILE_PATH, ROW_ID, ROW_INDEX, VALUE_KIND
+from paimon_core.errors import CommitConflictError, InvalidDataError
+from paimon_core.indexes.deletion_vector import Positions
+from paimon_core.io.failure import on_failure
+from paimon_core.lsm.rows import ROW_DELETE, concat_batches
+from paimon_core.row_level.row_changes import Removed
+from paimon_core.spec.manifest import DataFileMeta
+from paimon_core.spec.message import CommitMessage
+from paimon_core.spec.paths import data_file_path
+from paimon_core.spec.row_ranges import RowRange, row_ranges
+from paimon_core.spec.snapshot import Snapshot
+from paimon_core.store.blob.fields import blob_file_fields
+from paimon_core.store.data.evolved_files import EvolvedFiles
+from paimon_core.store.index_files import Bucket
+from paimon_core.store.manifests import live_files
+from paimon_core.store.snapshots import latest_snapshot
+from paimon_core.store.table_store import TableStore
+from paimon_core.write.append import AppendWriter
+from paimon_core.write.compaction.row_ranges import ONE_FILE
+from paimon_core.write.files.blob_files import BlobColumnWriter
+from paimon_core.write.files.data_files import DataFileWriter, FileRole, target_file_size
+from paimon_core.write.files.new_paths import NewPaths
+from paimon_core.write.rows.incoming import SEVERAL_MATCHES, conform_fields
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnUpdates:
+    """What the tasks of one statement go by: the columns that they write, and the version of before the statement read
+    rows. Nobody else may have written these columns of the same rows since."""
+
+    columns: tuple[str, ...]
+    snapshot: Snapshot | None
+
+
+@dataclass(frozen=True)
+class _Ranges:
+    """The row ranges of a version and of the latest, by the path of the file at which their deleted rows are marked."""
+
+    store: TableStore
+    snapshot: Snapshot | None
+
+    def find(self, path: str) -> tuple[Bucket, RowRange]:
+        """Raises `CommitConflictError` where no version has such a range."""
+        found = self._before.get(path) or self._latest.get(path)  # a compaction may have come before rows were read
+        if found is None:
+            raise CommitConflictError(
+                f"Table {self.store.name}: the rows of file {path} were moved by another commit while they were "
+                "changed. Nothing was committed; run the statement again."
+            )
+        return found
+
+    @cached_property
+    def _before(self) -> dict[str, tuple[Bucket, RowRange]]:
+        return self._by_path(self.snapshot)
+
+    @cached_property
+    def _latest(self) -> dict[str, tuple[Bucket, RowRange]]:
+        return self._by_path(latest_snapshot(self.store))
+
+    def _by_path(self, snapshot: Snapshot | None) -> dict[str, tuple[Bucket, RowRange]]:
+        buckets: dict[Bucket, list[DataFileMeta]] = {}
+        for entry in live_files(self.store, snapshot).values():
+            buckets.setdefault((entry.partition, entry.bucket), []).append(entry.file)
+        return {
+            data_file_path(self.store.bucket_dir(*place), rows.anchor): (place, rows)
+            for place, files in buckets.items()
+            for rows in row_ranges(files)
+        }
+
+
+class EvolvedChangesWriter:
+    """The changes of one task: `_VALUE_KIND`, the place of the row changed and its id, and the new row.
+
+    Changes come sorted by file and place, all of a range to one task. A place is the file at which deleted rows of the
+    range are marked, and the row's place in the range.
+    """
+
+    def __init__(self, store: TableStore, updates: ColumnUpdates, once: bool):
+        self._store, self._updates = store, updates
+        self._new, self._ranges = AppendWriter(store, 0), _Ranges(store, updates.snapshot)
+        self._touched, self.removed = Removed(once=once), Removed(once=False)
+        self._path, self._waiting = "", list[pa.RecordBatch]()
+        self._finished: set[str] = set()
+        self._messages: list[CommitMessage] = []
+
+    def write(self, batch: pa.RecordBatch) -> None:
+        placed = batch.column(FILE_PATH).is_valid()
+        changed, new = batch.filter(placed), batch.filter(pc.invert(placed))
+        if new.num_rows:
+            self._new.write(new.drop_columns([VALUE_KIND, FILE_PATH, ROW_INDEX, ROW_ID]))
+        if not changed.num_rows:
+            return
+        self._touched.add(changed.column(FILE_PATH), changed.column(ROW_INDEX))
+        deletes = fixed_values(changed.column(VALUE_KIND), np.int8) == ROW_DELETE
+        gone = changed.take(int64_array(np.flatnonzero(deletes)))
+        if gone.num_rows:
+            self.removed.add(gone.column(FILE_PATH), gone.column(ROW_INDEX))
+        for path, rows in _by_path(changed.take(int64_array(np.flatnonzero(~deletes)))):
+            if path != self._path:
+                self._flush()
+                self._path = path
+            self._waiting.append(rows.select([ROW_INDEX, *self._updates.columns]))
+
+    def finish(self) -> list[CommitMessage]:
+        self._flush()
+        return [*self._messages, *self._new.finish()]
+
+    def abort(self) -> None:
+        self._new.abort()
+        for message in self._messages:
+            for file in message.new_files:
+                self._store.io.delete(data_file_path(self._store.bucket_dir(message.partition, message.bucket), file))
+
+    def _flush(self) -> None:
+        """Write the columns of the range whose changes have come."""
+        if not self._waiting:
+            return
+        if self._path in self._finished:
+            raise InvalidDataError(f"Changes of the rows of {self._path} come apart from one another.")
+        self._finished.add(self._path)
+        (partition, bucket), rows = self._ranges.find(self._path)
+        files = _write_columns(self._store, self._store.bucket_dir(partition, bucket), rows, self._changes())
+        base = self._updates.snapshot.id if self._updates.snapshot is not None else 0
+        self._messages.append(
+            CommitMessage(partition=partition, bucket=bucket, total_buckets=-1, new_files=files, rows_base=base)
+        )
+
+    def _changes(self) -> pa.RecordBatch:
+        """The changes of a range in the order of its rows. Raises `InvalidDataError` where a row changes twice."""
+        fields = self._store.schema.select(self._updates.columns)
+        rows, self._waiting = concat_batches(self._waiting), []
+        places = fixed_values(rows.column(ROW_INDEX), np.int64)
+        order = np.argsort(places, kind="stable")
+        if (np.diff(places[order]) == 0).any():
+            raise InvalidDataError(SEVERAL_MATCHES)
+        return conform_fields(rows, fields).append_column(ROW_INDEX, rows.column(ROW_INDEX)).take(int64_array(order))
+
+
+def _write_columns(
+    store: TableStore, bucket_dir: str, rows: RowRange, changes: pa.RecordBatch
+) -> tuple[DataFileMeta, ...]:
+    """The files of a range with the columns of `changes`, which replace the values at the places `ROW_INDEX`."""
+    places = fixed_values(changes.column(ROW_INDEX), np.int64)
+    paths, blobs = NewPaths(store, bucket_dir), blob_file_fields(store.schema, store.options)
+    target = target_file_size(store)
+    changed = [BlobColumnWriter(store, f, paths, target) for f in blobs if f.name in changes.schema.names]
+    names = [n for n in changes.schema.names if n != ROW_INDEX and n not in [b.name for b in changed]]
+    writer = DataFileWriter(store.with_options(ONE_FILE), bucket_dir, FileRole(columns=tuple(names)))
+    with ExitStack() as undo:
+        for abort in (writer.abort, *(blob.abort for blob in changed)):
+            undo.enter_context(on_failure(abort))
+        if names:
+            _write_merged(writer, EvolvedFiles(store, bucket_dir, store.schema.select(tuple(names))), rows, changes)
+        for blob in changed:
+            _write_blobs(blob, rows, places, changes.column(blob.name))
+        columns = [writer.finished, *(blob.roll() for blob in changed)]
+    return tuple(replace(f, first_row_id=first) for files in columns for f, first in _numbered(files, rows.first))
+
+
+def _numbered(files: Sequence[DataFileMeta], first: int) -> Iterator[tuple[DataFileMeta, int]]:
+    """Files of a column, one behind the other, with the id of the first row of each."""
+    starts = accumulate((f.row_count for f in files), initial=first)
+    return zip(files, starts, strict=False)
+
+
+def _write_merged(writer: DataFileWriter, old: EvolvedFiles, rows: RowRange, changes: pa.RecordBatch) -> None:
+    """Write columns of all rows of a range, the new values at their places."""
+    places = fixed_values(changes.column(ROW_INDEX), np.int64)
+    for batch in with_values(old.whole(rows), places, changes.select([f.name for f in old.fields])):
+        writer.write(batch)
+    writer.roll()
+
+
+def _write_blobs(writer: BlobColumnWriter, rows: RowRange, places: Positions, values: pa.Array) -> None:
+    """Write the new values of a BLOB column at their places in a range, and nothing for the other rows."""
+    changed = np.zeros(rows.count, dtype=np.bool_)
+    changed[places] = True
+    writer.write(values.take(int64_array(np.cumsum(changed) - 1, changed)), changed)
+
+
+def _by_path(batch: pa.RecordBatch) -> Iterator[tuple[str, pa.RecordBatch]]:
+    """The stretches of rows of one file."""
+    if not batch.num_rows:
+        return
+    encoded = batch.column(FILE_PATH).dictionary_encode()
+    codes, paths = fixed_values(encoded.indices, np.int32), encoded.dictionary.to_pylist()
+    starts = np.flatnonzero(np.diff(codes, prepend=-1))
+    for start, end in zip(starts.tolist(), [*starts[1:].tolist(), batch.num_rows], strict=True):
+        yield paths[codes[start]], batch.slice(start, end - start)

@@ -1,0 +1,1 @@
+"""Incremental queries: which changes are read, and reading them."""

@@ -1,0 +1,160 @@
+"""The plan of an incremental query: files of changes, or the files in which two versions differ."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from itertools import compress
+
+import numpy as np
+
+from paimon_core.errors import UnsupportedFeatureError
+from paimon_core.expressions.predicate import Predicate, columns, only_on
+from paimon_core.lsm.runs import sections
+from paimon_core.lsm.strategy import newest_wins
+from paimon_core.options import DATA_EVOLUTION, SPLIT_OPEN_FILE_COST, SPLIT_TARGET_SIZE
+from paimon_core.scan.changes.increment import Increment, IncrementMode
+from paimon_core.scan.plan import Plan, are_read, check_format, skips_level_0
+from paimon_core.scan.pruning import FileFilter
+from paimon_core.scan.splits import pack_files, pack_ranges
+from paimon_core.spec.manifest import DataFileMeta, FileKind, ManifestEntry
+from paimon_core.spec.row_ranges import is_blob, row_ranges
+from paimon_core.spec.snapshot import Snapshot
+from paimon_core.spec.split import DataSplit, DeletionFile, SplitKind
+from paimon_core.store.features import check_readable
+from paimon_core.store.index_files import deletion_files
+from paimon_core.store.manifests import live_files, read_entries, read_manifest_list
+from paimon_core.store.partitions import PartitionFilter
+from paimon_core.store.table_store import TableStore
+
+Bucket = tuple[bytes, int]
+
+
+def plan_increment(store: TableStore, increment: Increment, predicate: Predicate | None = None) -> Plan:
+    """Plan reading changes; `predicate` prunes, and is still to be applied to the rows.
+
+    Raises `UnsupportedFeatureError`, `CorruptFileError`.
+    """
+    check_readable(store)
+    if store.options[DATA_EVOLUTION] and increment.mode is IncrementMode.DIFF:
+        raise UnsupportedFeatureError(
+            f"Versions of table {store.name} cannot be compared: with '{DATA_EVOLUTION.key}' = 'true' files hold "
+            "single columns; read the versions themselves, or what was written between snapshots."
+        )
+    keys = store.schema.partition_keys
+    partitions = PartitionFilter(
+        store.schema.partition_fields, predicate=None if predicate is None else only_on(predicate, keys)
+    )
+    if increment.mode is IncrementMode.DIFF:
+        splits = tuple(_compared(store, increment, partitions))
+    else:
+        files = None if predicate is None else FileFilter(store, predicate)
+        splits = tuple(_changes(store, increment, partitions, files))
+    for file in (f for s in splits for f in (*s.files, *s.before)):
+        if not is_blob(file):
+            check_format(store, file)
+    return Plan(
+        table=store.name,
+        snapshot=increment.end,
+        splits=splits,
+        files_total=sum(len(s.files) for s in splits),
+        exact=predicate is None or columns(predicate) <= frozenset(keys),
+    )
+
+
+def _changes(
+    store: TableStore, increment: Increment, partitions: PartitionFilter, files: FileFilter | None
+) -> Iterator[DataSplit]:
+    """Files whose rows are changes: of each snapshot its delta, or its changelog."""
+    groups: dict[Bucket, list[DataFileMeta]] = defaultdict(list)
+    evolves = store.options[DATA_EVOLUTION]
+    for snapshot in increment.snapshots:
+        is_delta = increment.mode is IncrementMode.DELTA
+        name = snapshot.delta_manifest_list if is_delta else snapshot.changelog_manifest_list
+        if name is None:
+            continue
+        manifests = [m for m in read_manifest_list(store, name) if partitions.may_hold(m)]
+        for entry in _added(store, read_entries(store, manifests), partitions):
+            if evolves or files is None or files.may_match(entry):
+                groups[entry.partition, entry.bucket].append(entry.file)
+    target, open_cost = store.options[SPLIT_TARGET_SIZE], store.options[SPLIT_OPEN_FILE_COST]
+    for (partition, bucket), found in groups.items():
+        ranges = row_ranges(found) if evolves else ()  # of a row the columns that were written
+        kept = [r for r in ranges if files is None or files.range_may_match(r, partition)]
+        packed = pack_ranges(kept, target, open_cost) if evolves else pack_files(found, target, open_cost)
+        for group, _ in packed:
+            yield DataSplit(
+                partition=partition,
+                bucket=bucket,
+                bucket_dir=store.bucket_dir(partition, bucket),
+                files=group,
+                needs_merge=store.has_primary_key and any(f.delete_row_count != 0 for f in group),
+                kind=SplitKind.CHANGES,
+            )
+
+
+def _added(store: TableStore, entries: Iterable[ManifestEntry], partitions: PartitionFilter) -> Iterator[ManifestEntry]:
+    added = [e for e in entries if e.kind is FileKind.ADD and partitions.holds(e.partition)]
+    return compress(added, are_read(store, np.array([e.bucket for e in added], dtype=np.int32)))
+
+
+def _compared(store: TableStore, increment: Increment, partitions: PartitionFilter) -> Iterator[DataSplit]:
+    """Splits of files of the later version and those of the earlier one that hold the same keys."""
+    versions = increment.start, increment.end
+    old, new = (live_files(store, v, partitions) for v in versions)
+    old_vectors, new_vectors = (_vectors(store, v) for v in versions)
+    # the newest row of a key is all of it: where files of both versions hold none newer, they cannot differ
+    alone = not store.has_primary_key or newest_wins(store.options)
+    same = {i[:4] for i in old} & {i[:4] for i in new} if alone else set()
+    common = {i for i in same if old_vectors[i[:2]].get(i[3]) == new_vectors[i[:2]].get(i[3])}
+    buckets: dict[Bucket, tuple[list[DataFileMeta], list[DataFileMeta]]] = defaultdict(lambda: ([], []))
+    for side, entries in enumerate((old, new)):
+        read = are_read(store, np.array([e.bucket for e in entries.values()], dtype=np.int32))
+        for identifier, entry in compress(entries.items(), read):
+            hidden = entry.file.level == 0 and skips_level_0(store)
+            if identifier[:4] not in common and not hidden:
+                buckets[entry.partition, entry.bucket][side].append(entry.file)
+    for place, (before, after) in buckets.items():
+        for earlier, later in _by_keys(store, before, after):
+            yield DataSplit(
+                partition=place[0],
+                bucket=place[1],
+                bucket_dir=store.bucket_dir(*place),
+                files=tuple(later),
+                needs_merge=True,
+                deletions=_of(later, new_vectors[place]),
+                kind=SplitKind.DIFFERENCE,
+                before=tuple(earlier),
+                before_deletions=_of(earlier, old_vectors[place]),
+            )
+
+
+def _vectors(store: TableStore, snapshot: Snapshot | None) -> defaultdict[Bucket, dict[str, DeletionFile]]:
+    return defaultdict(dict) if snapshot is None else deletion_files(store, snapshot)
+
+
+def _of(files: list[DataFileMeta], vectors: dict[str, DeletionFile]) -> tuple[DeletionFile, ...]:
+    return tuple(vectors[f.file_name] for f in files if f.file_name in vectors)
+
+
+def _by_keys(
+    store: TableStore, before: list[DataFileMeta], after: list[DataFileMeta]
+) -> Iterator[tuple[list[DataFileMeta], list[DataFileMeta]]]:
+    """Files of both sides divided where no key is in two parts."""
+    if not store.has_primary_key:
+        yield before, after
+        return
+    known = {(f.file_name, f.level): f for f in (*before, *after)}
+    parts = sections(known.values(), store.schema.types(store.schema.trimmed_primary_keys))
+    target, members, size = store.options[SPLIT_TARGET_SIZE], set[tuple[str, int]](), 0
+    for number, section in enumerate(parts):
+        files = [f for run in section for f in run.files]
+        members |= {(f.file_name, f.level) for f in files}
+        size += sum(f.file_size for f in files)
+        if size >= target or number == len(parts) - 1:
+            yield _members(before, members), _members(after, members)
+            members, size = set(), 0
+
+
+def _members(files: list[DataFileMeta], members: set[tuple[str, int]]) -> list[DataFileMeta]:
+    return [f for f in files if (f.file_name, f.level) in members]

@@ -1,0 +1,69 @@
+"""The BLOB columns of a row range: each row's value from the newest of the files that tell it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from paimon_core.arrow.types import arrow_schema
+from paimon_core.errors import CorruptFileError, DataFileMissingError
+from paimon_core.formats.blob import BlobFile
+from paimon_core.options import BLOB_AS_DESCRIPTOR
+from paimon_core.spec.blob_descriptor import BlobDescriptor
+from paimon_core.spec.manifest import DataFileMeta
+from paimon_core.spec.paths import data_file_path
+from paimon_core.spec.row_ranges import RowRange, first_row
+from paimon_core.spec.types import DataField
+from paimon_core.store.table_store import TableStore
+
+
+def blob_column(
+    store: TableStore, bucket_dir: str, rows: RowRange, parts: Sequence[DataFileMeta], field: DataField
+) -> Iterator[pa.RecordBatch]:
+    """The values of a column for all rows of a range, of which `parts` are the files; NULL where none tells one. With
+    `blob-as-descriptor` they are descriptors.
+
+    Raises `DataFileMissingError`, `CorruptFileError`, `StorageError`.
+    """
+    oldest_first = sorted(parts, key=lambda f: (f.max_sequence_number, f.file_name))
+    files = [_open(store, data_file_path(bucket_dir, f), f.row_count) for f in oldest_first]
+    starts = [first_row(f) - rows.first for f in oldest_first]
+    source = np.full(rows.count, -1, dtype=np.int64)
+    for number, (file, start) in enumerate(zip(files, starts, strict=True)):
+        source[start : start + len(file.lengths)][file.written] = number
+    schema = arrow_schema([field])
+    changes = np.flatnonzero(np.diff(source, prepend=-2))
+    for start, end in zip(changes.tolist(), [*changes[1:].tolist(), rows.count], strict=True):
+        number = int(source[start])
+        if number < 0:
+            yield pa.RecordBatch.from_arrays([pa.nulls(end - start, schema.types[0])], schema=schema)
+            continue
+        read = _descriptors if store.options[BLOB_AS_DESCRIPTOR] else BlobFile.read
+        for values in read(files[number], start - starts[number], end - start):
+            yield pa.RecordBatch.from_arrays([values], schema=schema)
+
+
+def _descriptors(file: BlobFile, start: int, count: int) -> Iterator[pa.Array]:
+    """Where the values of some rows are."""
+    places = np.stack([part[start : start + count] for part in file.places], axis=1).astype("<i8")
+    bounds = pa.py_buffer(np.arange(count + 1, dtype=np.int32) * places.itemsize * 2)
+    tails = pa.Array.from_buffers(pa.binary(), count, [None, bounds, pa.py_buffer(np.ascontiguousarray(places))])
+    head = BlobDescriptor(file.path).encode()[: -places.itemsize * 2]
+    found = pc.binary_join_element_wise(pa.scalar(head, pa.binary()), tails, pa.scalar(b"", pa.binary()))
+    yield pc.if_else(pa.array(places[:, 1] >= 0), found, None)
+
+
+def _open(store: TableStore, path: str, row_count: int) -> BlobFile:
+    try:
+        file = BlobFile.open(store.io, path)
+    except FileNotFoundError as e:
+        raise DataFileMissingError(
+            f"Blob file {path} of table {store.name} is missing: it was deleted, or its snapshot expired. Run the "
+            "query again, or roll back to a snapshot whose files are there."
+        ) from e
+    if len(file.lengths) != row_count:
+        raise CorruptFileError(path, f"it has {len(file.lengths)} values, metadata says {row_count}")
+    return file

@@ -1,0 +1,133 @@
+"""Values of BLOB columns that are descriptors: the bytes that they stand for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from paimon_core.arrow.columns import byte_lengths, stored_bytes, validity
+from paimon_core.errors import InvalidDataError, NotAllowedError
+from paimon_core.io.file_io import FileIO
+from paimon_core.io.load import load_file_io, normalize
+from paimon_core.io.ranges import read_ranges
+from paimon_core.secrets import without_secrets
+from paimon_core.spec.blob_descriptor import DESCRIPTOR_HEADS, TAIL_SIZE, BlobDescriptor
+from paimon_core.store.external.allowed import EXTERNAL_PATHS, Allowed
+from paimon_core.store.table_store import TableStore
+
+_UNKNOWN_SIZE = 4 * 2**20  # bytes a value is taken for that reaches to the end of its file
+_MOST_SIZE = 2**40  # more than a file has: a damaged descriptor may say so
+_PREFIX = "blob-descriptor."  # of options that say how to reach the storages of descriptors
+
+
+@dataclass(frozen=True, slots=True)
+class DescribedBlobs:
+    """Reads what the descriptors of a table say, from its own storage or another."""
+
+    own: FileIO
+    root: str
+    options: Mapping[str, str]
+    allowed: Allowed
+
+    @staticmethod
+    def of(store: TableStore) -> DescribedBlobs:
+        values = store.options.values
+        given = {key.removeprefix(_PREFIX): value for key, value in values.items() if key.startswith(_PREFIX)}
+        return DescribedBlobs(store.io, store.root, given, store.allowed)
+
+    def sizes(self, values: pa.Array) -> NDArray[np.int64]:
+        """The bytes that each value stands for, as far as descriptors say them; shape (rows,)."""
+        described = is_descriptor(values)
+        sizes = byte_lengths(values.fill_null(b""))
+        if described.any():
+            lengths = _parts(values.filter(pa.array(described)))[2]
+            sizes[described] = np.where(lengths < 0, _UNKNOWN_SIZE, np.minimum(lengths, _MOST_SIZE))
+        return sizes
+
+    def resolved(self, values: pa.Array, check: Callable[[str], None] | None = None) -> pa.Array:
+        """The values, those that are descriptors replaced by the bytes they stand for: large binaries.
+
+        `check` raises for a file that is not to be read. Raises `InvalidDataError` for what is no descriptor, and where
+        there is no such file or part of one, `StorageError`.
+        """
+        described = is_descriptor(values)
+        if not described.any():
+            return values.cast(pa.large_binary())
+        heads, starts, lengths = _parts(values.filter(pa.array(described)))
+        found = pa.nulls(len(heads), pa.large_binary())
+        names = heads.dictionary_encode()
+        codes = names.indices.to_numpy()
+        for code, head in enumerate(names.dictionary.to_pylist()):  # a file each
+            uri = BlobDescriptor.of_head(head).uri
+            if check is not None:
+                check(normalize(uri))
+            chosen = codes == code
+            found = pc.replace_with_mask(found, chosen, self._read(uri, starts[chosen], lengths[chosen]))
+        return pc.replace_with_mask(values.cast(pa.large_binary()), described, found)
+
+    def read(self, descriptor: BlobDescriptor) -> bytes:
+        """Raises `InvalidDataError` where there is no such file or part of it, `StorageError`."""
+        found = self._read(descriptor.uri, np.array([descriptor.offset]), np.array([descriptor.length]))
+        return bytes(found[0].as_py())
+
+    def _read(self, uri: str, starts: NDArray[np.int64], lengths: NDArray[np.int64]) -> pa.Array:
+        path = normalize(uri)
+        self._check_allowed(path)
+        try:
+            return read_ranges(self._storage(path), path, starts, lengths)
+        except FileNotFoundError as e:
+            raise InvalidDataError(
+                f"A blob descriptor names {without_secrets(path)}, and there is no such file. Bring it back, or leave "
+                "the row out."
+            ) from e
+        except EOFError as e:
+            raise InvalidDataError(f"A blob descriptor names {e}.") from e
+
+    def _check_allowed(self, path: str) -> None:
+        is_own = f"{path}/".startswith(f"{self.root}/") and ".." not in path.split("/")
+        if self.allowed.external_paths is None or is_own or self.allowed.takes_path(path):
+            return
+        raise NotAllowedError(
+            f"A blob descriptor names {without_secrets(path)}, which is in none of the locations that the catalog's "
+            f"option '{EXTERNAL_PATHS}' names: add its location there, or leave the row out."
+        )
+
+    def _storage(self, path: str) -> FileIO:
+        same = path.partition("://")[:2] == self.root.partition("://")[:2] if "://" in path else "://" not in self.root
+        return self.own if same and not self.options else load_file_io(path, self.options)
+
+
+def _parts(descriptors: pa.Array) -> tuple[pa.Array, NDArray[np.int64], NDArray[np.int64]]:
+    """What of each descriptor stands before the last two numbers, and these: where the bytes start, how many they are.
+
+    Raises `InvalidDataError` for one that is too short.
+    """
+    kept = byte_lengths(descriptors) - TAIL_SIZE
+    if (kept < 0).any():
+        BlobDescriptor.decode(descriptors[int(np.argmin(kept))].as_py())  # says what is wrong
+    heads = pc.binary_slice(descriptors, 0, -TAIL_SIZE)
+    data, _ = stored_bytes(pc.binary_slice(descriptors, -TAIL_SIZE))
+    numbers = np.frombuffer(data.tobytes(), dtype="<i8").reshape(-1, 2)
+    return heads, numbers[:, 0].astype(np.int64), numbers[:, 1].astype(np.int64)
+
+
+def is_descriptor(values: pa.Array) -> NDArray[np.bool_]:
+    """Which values are descriptors that say so."""
+    found = np.zeros(len(values), dtype=np.bool_)
+    for head in DESCRIPTOR_HEADS:
+        found |= pc.fill_null(pc.starts_with(values, head), False).to_numpy(zero_copy_only=False)
+    return found
+
+
+def check_descriptors(name: str, values: pa.Array) -> None:
+    """Raises `InvalidDataError` where a value of a descriptor column is none."""
+    if (validity(values) & ~is_descriptor(values)).any():
+        raise InvalidDataError(
+            f"Column {name!r} is in 'blob-descriptor-field' and takes blob descriptors only, as sys.path_to_descriptor "
+            "makes them."
+        )

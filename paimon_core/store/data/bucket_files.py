@@ -1,0 +1,285 @@
+"""The data files of one bucket as streams of rows: file after file, or the runs of a section merged."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+
+import numpy as np
+import pyarrow as pa
+
+from paimon_core.arrow.columns import without_rows
+from paimon_core.arrow.schema_evolution import Evolution
+from paimon_core.arrow.types import (
+    KEY_PREFIX,
+    ROW_INDEX,
+    SEQUENCE_NUMBER,
+    TRACKING_FIELDS,
+    TRACKING_NAMES,
+    VALUE_KIND,
+    arrow_schema,
+    key_value_fields,
+)
+from paimon_core.errors import CorruptFileError, DataFileMissingError, InvalidDataError, MergeRefusedError
+from paimon_core.expressions.arrow import to_arrow
+from paimon_core.expressions.predicate import Predicate
+from paimon_core.formats.file_format import ReadRequest
+from paimon_core.formats.registry import format_name, format_of_file
+from paimon_core.formats.row_selection import read_others, read_rows
+from paimon_core.indexes.deletion_vector import Positions
+from paimon_core.indexes.file_index.cursor import Rows
+from paimon_core.io.local import LocalFileIO
+from paimon_core.io.local_copies import LocalCopies
+from paimon_core.lsm.compaction import level_runs
+from paimon_core.lsm.engines.registry import merge_engine
+from paimon_core.lsm.merge import MergeSpec, merge_runs
+from paimon_core.lsm.record_expiry import RecordExpiry
+from paimon_core.lsm.runs import SortedRun, in_key_order
+from paimon_core.lsm.strategy import holds_whole_rows
+from paimon_core.options import (
+    PARTITION_DEFAULT_NAME,
+    SCAN_IGNORE_CORRUPT,
+    SCAN_IGNORE_LOST,
+    SEQUENCE_FIELD,
+    SEQUENCE_ORDER,
+)
+from paimon_core.spec.manifest import DataFileMeta
+from paimon_core.spec.paths import data_file_path
+from paimon_core.spec.schema import TableSchema
+from paimon_core.spec.split import DeletionFile
+from paimon_core.spec.types import DataField
+from paimon_core.store.data.row_tracking import tracking_fields, with_tracking
+from paimon_core.store.data.snapshot_ordering import in_snapshot_order
+from paimon_core.store.data.time_forms import with_stored_times
+from paimon_core.store.index_files import read_deletions
+from paimon_core.store.partitions import partition_value
+from paimon_core.store.schemas import read_schema
+from paimon_core.store.table_store import TableStore
+
+_LOG = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class BucketFiles:
+    """Where the files of a bucket lie, for reading some of their columns; deleted rows are left out, and rows for which
+    `predicate` is not true: for a merge it must be on keys.
+
+    `deletions` are the deletion vectors by the names of the data files that have one. `selection` gives the positions
+    of the rows that are of interest, None where all are. `expiry` leaves out rows as well. `unread` are columns that
+    files must have although nobody reads them. Where there are `copies`, they are read. A `lenient` reader passes over
+    files that are lost or damaged where options say so: what is read to be written again must not be less.
+    """
+
+    store: TableStore
+    bucket_dir: str
+    fields: tuple[DataField, ...]
+    predicate: Predicate | None = None
+    deletions: Mapping[str, DeletionFile] = field(default_factory=dict)
+    selection: Callable[[DataFileMeta], Rows | None] | None = None
+    expiry: RecordExpiry | None = None
+    unread: frozenset[str] = frozenset()
+    copies: LocalCopies | None = None
+    lenient: bool = False
+
+    def read(self, files: Sequence[DataFileMeta]) -> Iterator[pa.RecordBatch]:
+        """The rows of the files that match the predicate, one file after the other.
+
+        Raises `DataFileMissingError`, `CorruptFileError`, `InvalidDataError` for values not to be cast.
+        """
+        batches = self._undeleted(files)
+        return batches if self.expiry is None else map(self.expiry.live, batches)
+
+    def _undeleted(self, files: Sequence[DataFileMeta]) -> Iterator[pa.RecordBatch]:
+        condition = None if self.predicate is None else to_arrow(self.predicate, arrow_schema(self.fields))
+        for file in files:
+            for batch in self._left(file):
+                rows = batch if condition is None else batch.filter(condition)
+                if rows.num_rows:
+                    yield rows
+
+    def read_as_written(self, files: Sequence[DataFileMeta]) -> Iterator[pa.RecordBatch]:
+        """The rows of files that are not committed yet: what the commit is to tell is NULL. Raises as `read`."""
+        for file in files:
+            yield from self._read(file, None)
+
+    def _left(self, file: DataFileMeta) -> Iterator[pa.RecordBatch]:
+        """The rows that are not deleted, without some that are of no interest."""
+        deletion = self.deletions.get(file.file_name)
+        deleted = None if deletion is None else read_deletions(self.store.io, deletion, file.row_count)
+        selected = None if self.selection is None or self._tracks else self.selection(file)
+        if selected is not None:
+            rows = np.asarray(selected.to_array()).astype(np.int64)
+            rows = rows if deleted is None else rows[~np.isin(rows, deleted)]
+            return self._read(file, None, rows) if len(rows) else iter(())
+        if not self._tracks:
+            return self._read(file, self.predicate, deleted=deleted)
+        return self._whole(file) if deleted is None else without_rows(self._whole(file), deleted)
+
+    def read_numbered(self, file: DataFileMeta) -> Iterator[pa.RecordBatch]:
+        """All rows of a file, with their places in it from 0 as a last column, `ROW_INDEX`. Raises as `read`."""
+        deletion = self.deletions.get(file.file_name)
+        batches = numbered(self._whole(file))
+        if deletion is None:
+            return batches
+        return without_rows(batches, read_deletions(self.store.io, deletion, file.row_count))
+
+    @property
+    def _tracks(self) -> bool:
+        return bool(tracking_fields(self.store)) and any(f.name in TRACKING_NAMES for f in self.fields)
+
+    def _whole(self, file: DataFileMeta) -> Iterator[pa.RecordBatch]:
+        """All rows of a file, in order: places count each of them."""
+        batches = self._read(file, None)
+        return with_tracking(batches, file) if self._tracks else batches
+
+    def _read(
+        self,
+        file: DataFileMeta,
+        predicate: Predicate | None,
+        rows: Positions | None = None,
+        deleted: Positions | None = None,
+    ) -> Iterator[pa.RecordBatch]:
+        path = data_file_path(self.bucket_dir, file)
+        read = partial(read_rows, rows=rows) if deleted is None else partial(read_others, rows=deleted)
+        try:
+            yield from in_snapshot_order(self.store.options, file, self._rows(path, file, predicate, read))
+        except CorruptFileError:
+            if not (self.lenient and self.store.options[SCAN_IGNORE_CORRUPT]):
+                raise
+            _LOG.warning("File %s is damaged: the rest of its rows is left out.", path)
+        except FileNotFoundError as e:
+            if self.lenient and self.store.options[SCAN_IGNORE_LOST]:
+                _LOG.warning("File %s is lost: its rows are left out.", path)
+                return
+            raise DataFileMissingError(
+                f"Data file {path} of table {self.store.root} is missing: it was deleted, or its snapshot expired "
+                f"while it was read. Run the query again, or roll back to a snapshot whose files are there."
+            ) from e
+
+    def _rows(
+        self, path: str, file: DataFileMeta, predicate: Predicate | None, read: Callable[..., Iterator[pa.RecordBatch]]
+    ) -> Iterator[pa.RecordBatch]:
+        file_format, stored = format_of_file(file.file_name), partial(fields_of_file, self.store, file)
+        keys, default = self.store.schema.partition_fields, self.store.options[PARTITION_DEFAULT_NAME]
+        absent = partial(partition_value, keys, self.bucket_dir, default)
+        copy = None if self.copies is None else self.copies.copy_of(path, file.file_size)
+        io = self.store.io if copy is None else LocalFileIO()
+        request = ReadRequest(
+            copy or path, self.fields, predicate, stored, self.store.options, absent=absent, unread=self.unread
+        )
+        if file.schema_id == self.store.schema.id:
+            yield from read(file_format, io, request)
+            return
+        then = with_stored_times(stored())
+        evolution = Evolution(then, self.fields, trims=file_format.extension == "orc", absent=absent)
+        wanted = evolution.predicate_then(predicate)
+        request = replace(request, fields=evolution.stored, predicate=wanted, stored=lambda: then)
+        for batch in read(file_format, io, request):
+            try:
+                yield evolution.apply(batch)
+            except InvalidDataError as e:
+                raise InvalidDataError(f"{e} (file {path})") from e
+
+
+def numbered(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """The batches with the places of their rows, from 0, as a last column, `ROW_INDEX`."""
+    start = 0
+    for batch in batches:
+        numbers = np.arange(start, start + batch.num_rows, dtype=np.int64)
+        start += batch.num_rows
+        yield batch.append_column(ROW_INDEX, pa.array(numbers))
+
+
+def merge_section(
+    files: BucketFiles,
+    section: Sequence[SortedRun],
+    spec: MergeSpec,
+    *,
+    values_only: bool = False,
+    chained: bool = False,
+) -> Iterator[pa.RecordBatch]:
+    """Merge the runs of a section, whose columns include keys, sequence numbers and row kinds.
+
+    `values_only`: nobody asks for sequence numbers and row kinds; where they decide nothing, they are not even read.
+    `chained`: the files are of several partitions, where levels tell nothing.
+    """
+    oldest_first, whole = _oldest_first(files.store, section, chained=chained)
+    told = _told_by_metadata(oldest_first) if values_only else frozenset()
+    reader = replace(files, fields=tuple(f for f in files.fields if f.name not in told), unread=told)
+    try:
+        yield from merge_runs([reader.read(run) for run in oldest_first], spec, whole=whole)
+    except MergeRefusedError:
+        raise
+    except InvalidDataError as e:
+        names = " or ".join(f.file_name for run in oldest_first for f in run)
+        raise CorruptFileError(f"{files.bucket_dir}/{names}", f"it is not what metadata says ({e})") from e
+
+
+def _told_by_metadata(oldest_first: Sequence[Sequence[DataFileMeta]]) -> frozenset[str]:
+    """The system columns that decide nothing in a merge of runs: sequence numbers where all rows of a run are younger
+    than those of the runs before it, and row kinds where none is a delete. Only Parquet files tell, unread, that they
+    have them."""
+    if any(format_name(f.file_name) != "parquet" for run in oldest_first for f in run):
+        return frozenset()
+    oldest = [min(f.min_sequence_number for f in run) for run in oldest_first]
+    newest = [max(f.max_sequence_number for f in run) for run in oldest_first]
+    in_turn = all(before < after for before, after in zip(newest, oldest[1:], strict=False))
+    no_deletes = all(f.delete_row_count == 0 for run in oldest_first for f in run)
+    return frozenset(([SEQUENCE_NUMBER] if in_turn else []) + ([VALUE_KIND] if no_deletes else []))
+
+
+def _oldest_first(
+    store: TableStore, section: Sequence[SortedRun], *, chained: bool
+) -> tuple[list[Sequence[DataFileMeta]], int]:
+    """The runs of a section from old to young, and how many of them hold whole rows."""
+    if chained or not holds_whole_rows(store.options):
+        return [r.files for r in sorted(section, key=_run_age)], 0
+    levels = level_runs(f for run in section for f in run.files)[::-1]
+    key_types = [f.type for f in store.schema.key_fields]
+    return [in_key_order(r.files, key_types) for r in levels], sum(r.level > 0 for r in levels)
+
+
+def _run_age(run: SortedRun) -> tuple[int, int]:
+    """Level before number: what was compacted was committed before what was not."""
+    return -max(f.level for f in run.files), max(f.max_sequence_number for f in run.files)
+
+
+def merge_spec(store: TableStore, *, drop_delete: bool) -> MergeSpec:
+    """How rows of the table are merged. Raises `InvalidOptionError` for options that do not fit the columns."""
+    return MergeSpec(
+        key_names=tuple(KEY_PREFIX + k for k in store.schema.trimmed_primary_keys),
+        engine=merge_engine(store.schema, store.options),
+        sequence_fields=store.options[SEQUENCE_FIELD],
+        descending=store.options[SEQUENCE_ORDER] == "descending",
+        drop_delete=drop_delete,
+    )
+
+
+def file_fields(store: TableStore) -> tuple[DataField, ...]:
+    """The columns of the table's data files."""
+    return fields_of(store.schema)
+
+
+def fields_of(schema: TableSchema) -> tuple[DataField, ...]:
+    """The columns of data files that are written with a schema."""
+    return key_value_fields(schema.fields, schema.key_fields) if schema.primary_keys else schema.fields
+
+
+def stored_fields(store: TableStore, schema_id: int) -> tuple[DataField, ...]:
+    """The columns of a file that was written with a version of the schema, which is read once."""
+    if schema_id == store.schema.id:
+        return file_fields(store)
+    # a table that is dropped and made again has other schemas at these paths
+    version = f"{store.paths.schema(schema_id)} below schema {store.schema.id} of {store.schema.time_millis}"
+    return store.cache.get(version, lambda: fields_of(read_schema(store, schema_id)))
+
+
+def fields_of_file(store: TableStore, file: DataFileMeta) -> tuple[DataField, ...]:
+    """The columns of a file, in its order."""
+    fields = stored_fields(store, file.schema_id)
+    if file.write_cols is None:
+        return fields
+    known = {f.name: f for f in (*fields, *TRACKING_FIELDS)}
+    return tuple(known[n] for n in file.write_cols if n in known)

@@ -1,0 +1,159 @@
+"""Reading tables with data evolution: the columns of each row range, put together from its files."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+
+import numpy as np
+import pyarrow as pa
+
+from paimon_core.arrow.columns import int64_array, rows_at, without_rows
+from paimon_core.arrow.evolution import absent_column
+from paimon_core.arrow.types import ROW_ID, SEQUENCE_NUMBER, TRACKING_NAMES, arrow_schema
+from paimon_core.errors import CorruptFileError
+from paimon_core.expressions.predicate import Predicate
+from paimon_core.indexes.deletion_vector import Positions
+from paimon_core.indexes.file_index.cursor import Rows
+from paimon_core.indexes.global_index.grouped_rows import RowIds
+from paimon_core.options import PARTITION_DEFAULT_NAME
+from paimon_core.spec.manifest import DataFileMeta
+from paimon_core.spec.row_ranges import RowRange, row_ranges
+from paimon_core.spec.split import DeletionFile
+from paimon_core.spec.types import DataField
+from paimon_core.store.blob.columns import blob_column
+from paimon_core.store.data.bucket_files import BucketFiles, fields_of_file, numbered
+from paimon_core.store.index_files import read_deletions
+from paimon_core.store.partitions import partition_value
+from paimon_core.store.table_store import TableStore
+
+
+@dataclass(frozen=True, slots=True)
+class EvolvedFiles:
+    """Where the files of a bucket lie, for reading some of their columns; deleted rows are left out.
+
+    `deletions` are the deletion vectors by the names of the anchors of ranges that have one. `read` gives only the rows
+    with these `row_ids`, and possibly others; None: all.
+    """
+
+    store: TableStore
+    bucket_dir: str
+    fields: tuple[DataField, ...]
+    predicate: Predicate | None = None
+    deletions: Mapping[str, DeletionFile] = field(default_factory=dict)
+    row_ids: RowIds | None = None
+
+    def read(self, files: Sequence[DataFileMeta]) -> Iterator[pa.RecordBatch]:
+        """The rows of the files, one range after the other. Raises as `BucketFiles.read`."""
+        for rows in row_ranges(files):
+            chosen = self._chosen(rows)
+            if rows.is_plain:
+                plain = BucketFiles(self.store, self.bucket_dir, self.fields, self.predicate, self.deletions)
+                if chosen is not None:
+                    plain = replace(plain, selection=partial(_same_places, Rows(chosen.astype(np.uint32))))
+                yield from plain.read(rows.files)
+            elif chosen is None:
+                yield from self._undeleted(rows, self.whole(rows))
+            else:
+                yield from self.whole(rows, np.setdiff1d(chosen, self._deleted(rows), assume_unique=True))
+
+    def read_numbered(self, rows: RowRange) -> Iterator[pa.RecordBatch]:
+        """The rows of a range, with their places in it from 0 as a last column, `ROW_INDEX`. Raises as `read`."""
+        return self._undeleted(rows, numbered(self.whole(rows)))
+
+    def whole(self, rows: RowRange, places: Positions | None = None) -> Iterator[pa.RecordBatch]:
+        """All rows of a range in their order, those that are deleted too; or those at some places in it, ascending."""
+        own = [f for f in self.fields if f.name not in TRACKING_NAMES]
+        blobs = [(f, own_parts) for f in own if (own_parts := [p for p in rows.parts if holds(self.store, p, f)])]
+        held = _newest_holders(self.store, rows.files, [f for f in own if f not in [b for b, _ in blobs]])
+        version = (held[0][0] if held else rows.anchor if own else rows.files[0]).max_sequence_number
+        sources = held or [(rows.anchor, fields_of_file(self.store, rows.anchor)[:1])]
+        chosen = None if places is None else partial(_same_places, Rows(places.astype(np.uint32)))
+        readers = ((BucketFiles(self.store, self.bucket_dir, of, selection=chosen), file) for file, of in sources)
+        streams = [reader.read([file]) for reader, file in readers]
+        values = (blob_column(self.store, self.bucket_dir, rows, files, field) for field, files in blobs)
+        streams += values if places is None else (rows_at(v, places) for v in values)
+        target, start = arrow_schema(self.fields), 0
+        for parts in _side_by_side(streams, rows, rows.count if places is None else len(places)):
+            found = {name: part.column(name) for part in parts for name in part.schema.names}
+            count = parts[0].num_rows
+            at = np.arange(start, start + count, dtype=np.int64) if places is None else places[start : start + count]
+            found[ROW_ID] = int64_array(rows.first + at)
+            found[SEQUENCE_NUMBER] = int64_array(np.full(count, version, dtype=np.int64))
+            arrays = [found[f.name] if f.name in found else self._absent(f, count) for f in target]
+            yield pa.RecordBatch.from_arrays(arrays, schema=target)
+            start += count
+
+    def _absent(self, column: pa.Field, count: int) -> pa.Array:
+        """A column that no file has: those that changes write lack the partition's."""
+        keys, default = self.store.schema.partition_fields, self.store.options[PARTITION_DEFAULT_NAME]
+        value = partition_value(keys, self.bucket_dir, default, column.name)
+        return absent_column(value, count, column.type)
+
+    def _undeleted(self, rows: RowRange, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        return without_rows(batches, gone) if len(gone := self._deleted(rows)) else batches
+
+    def _deleted(self, rows: RowRange) -> Positions:
+        deletion = self.deletions.get(rows.anchor.file_name)
+        if deletion is None:
+            return np.zeros(0, dtype=np.int64)
+        return read_deletions(self.store.io, deletion, rows.count)
+
+    def _chosen(self, rows: RowRange) -> Positions | None:
+        """The places in a range of the rows of interest, None where all are."""
+        if self.row_ids is None:
+            return None
+        within = RowIds()
+        within.add_range(rows.first, rows.first + rows.count)
+        return np.asarray((within & self.row_ids).to_array()).astype(np.int64) - rows.first
+
+
+def _same_places(places: Rows, _: DataFileMeta) -> Rows:
+    return places
+
+
+def holds(store: TableStore, file: DataFileMeta, column: DataField) -> bool:
+    """Whether a file has a column of the table."""
+    return any(f.id == column.id for f in fields_of_file(store, file))
+
+
+def _newest_holders(
+    store: TableStore, files: Iterable[DataFileMeta], wanted: Iterable[DataField]
+) -> list[tuple[DataFileMeta, tuple[DataField, ...]]]:
+    """The files, newest first, that count for some of the columns, and these columns."""
+    left, found = list(wanted), []
+    for file in files:
+        own = tuple(f for f in left if holds(store, file, f))
+        if own:
+            found.append((file, own))
+            left = [f for f in left if f not in own]
+    return found
+
+
+def _side_by_side(
+    streams: Sequence[Iterator[pa.RecordBatch]], rows: RowRange, expected: int
+) -> Iterator[tuple[pa.RecordBatch, ...]]:
+    """Batches of the same rows, one of each stream. Raises `CorruptFileError` where streams differ in length."""
+    heads: list[pa.RecordBatch | None] = [None] * len(streams)
+    total = 0
+    while True:
+        for i, stream in enumerate(streams):
+            if heads[i] is None:
+                heads[i] = next((b for b in stream if b.num_rows), None)
+        there = [h for h in heads if h is not None]
+        if not there:
+            break
+        if len(there) < len(streams):
+            raise _shorter(rows)
+        count = min(h.num_rows for h in there)
+        yield tuple(h.slice(0, count) for h in there)
+        heads = [h.slice(count) if h.num_rows > count else None for h in there]
+        total += count
+    if total != expected:
+        raise _shorter(rows)
+
+
+def _shorter(rows: RowRange) -> CorruptFileError:
+    names = " or ".join(f.file_name for f in rows.all_files)
+    return CorruptFileError(names, f"it does not have the {rows.count} rows that metadata says")

@@ -1,0 +1,75 @@
+"""Row tracking: every row has an id, which it keeps in whatever file it is, and a version.
+
+_ROW_ID           BIGINT   as the file says, else the file's `_FIRST_ROW_ID` + the row's place in it
+_SEQUENCE_NUMBER  BIGINT   as the file says, else the file's `_MAX_SEQUENCE_NUMBER`: the snapshot that wrote it
+
+A file of new rows has neither column: the commit knows both. Source: documentation, "Row tracking".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from paimon_core.arrow.columns import int64_array
+from paimon_core.arrow.types import ROW_ID, SEQUENCE_NUMBER, TRACKING_FIELDS, TRACKING_NAMES
+from paimon_core.errors import InvalidSchemaError
+from paimon_core.options import ROW_TRACKING
+from paimon_core.spec.manifest import DataFileMeta
+from paimon_core.spec.types import DataField
+from paimon_core.store.table_store import TableStore
+
+
+def tracking_fields(store: TableStore) -> tuple[DataField, ...]:
+    """The columns that a table's rows have beside its own: `TRACKING_FIELDS`, or none."""
+    return TRACKING_FIELDS if store.options[ROW_TRACKING] and not store.has_primary_key else ()
+
+
+def readable_fields(store: TableStore, names: Iterable[str]) -> tuple[DataField, ...]:
+    """Columns of the table, or those of row tracking, by name. Raises `InvalidSchemaError` naming an unknown one."""
+    known = store.schema.field_by_name | {f.name: f for f in tracking_fields(store)}
+    wanted = tuple(names)
+    for name in wanted:
+        if name not in known:
+            raise InvalidSchemaError(f"Table {store.name} has no column {name!r}; it has {', '.join(known)}.")
+    return tuple(known[n] for n in wanted)
+
+
+def rewritten_columns(store: TableStore) -> tuple[str, ...] | None:
+    """The columns of a file of rows that were in the table before, where they are not the table's alone."""
+    return (*store.schema.field_by_name, *TRACKING_NAMES) if tracking_fields(store) else None
+
+
+def written_fields(store: TableStore, columns: Sequence[str]) -> tuple[DataField, ...]:
+    """The columns of a file as it is written: each row in it has its id."""
+    fields = readable_fields(store, columns)
+    return tuple(replace(f, type=f.type.with_nullable(False)) if f.name == ROW_ID else f for f in fields)
+
+
+def with_tracking(batches: Iterable[pa.RecordBatch], file: DataFileMeta) -> Iterator[pa.RecordBatch]:
+    """The rows of a file, all of them in order, with what it does not say of their tracking columns."""
+    start = 0
+    for batch in batches:
+        yield _with_sequence_number(_with_row_id(batch, file, start), file)
+        start += batch.num_rows
+
+
+def _with_row_id(batch: pa.RecordBatch, file: DataFileMeta, start: int) -> pa.RecordBatch:
+    place = batch.schema.get_field_index(ROW_ID)
+    if place < 0 or file.first_row_id is None or not batch.column(place).null_count:
+        return batch
+    first = file.first_row_id + start
+    derived = int64_array(np.arange(first, first + batch.num_rows, dtype=np.int64))
+    return batch.set_column(place, batch.schema.field(place), pc.coalesce(batch.column(place), derived))
+
+
+def _with_sequence_number(batch: pa.RecordBatch, file: DataFileMeta) -> pa.RecordBatch:
+    place = batch.schema.get_field_index(SEQUENCE_NUMBER)
+    if place < 0 or not batch.column(place).null_count:
+        return batch
+    known = pc.fill_null(batch.column(place), file.max_sequence_number)
+    return batch.set_column(place, batch.schema.field(place), known)

@@ -1,0 +1,45 @@
+"""`sequence.snapshot-ordering`: of the rows of a key that of the latest snapshot is the newest, whoever wrote it.
+
+Files of new rows tell the snapshot that brought them in place of the numbers their writers gave; the rows in them keep
+those, and are read with the snapshot's. Compactions write what they read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+
+import numpy as np
+import pyarrow as pa
+
+from paimon_core.arrow.columns import int64_array
+from paimon_core.arrow.types import SEQUENCE_NUMBER
+from paimon_core.options import SNAPSHOT_ORDERING, TableOptions
+from paimon_core.spec.manifest import DataFileMeta, FileKind, FileSource, ManifestEntry
+
+
+def stamped(entries: Iterable[ManifestEntry], snapshot_id: int) -> list[ManifestEntry]:
+    """The entries of a snapshot that brings rows, with its id in the files it adds."""
+    return [_stamped(e, snapshot_id) if e.kind is FileKind.ADD else e for e in entries]
+
+
+def in_snapshot_order(
+    options: TableOptions, file: DataFileMeta, batches: Iterator[pa.RecordBatch]
+) -> Iterator[pa.RecordBatch]:
+    """The batches of a file, numbered by its snapshot where the table wants that."""
+    if not options[SNAPSHOT_ORDERING] or file.file_source != FileSource.APPEND:
+        return batches
+    return (_numbered(batch, file.max_sequence_number) for batch in batches)
+
+
+def _stamped(entry: ManifestEntry, snapshot_id: int) -> ManifestEntry:
+    file = replace(entry.file, min_sequence_number=snapshot_id, max_sequence_number=snapshot_id)
+    return replace(entry, file=file)
+
+
+def _numbered(batch: pa.RecordBatch, number: int) -> pa.RecordBatch:
+    place = batch.schema.get_field_index(SEQUENCE_NUMBER)
+    if place < 0:
+        return batch
+    numbers = int64_array(np.full(batch.num_rows, number, dtype=np.int64))
+    return batch.set_column(place, batch.schema.field(place), numbers)

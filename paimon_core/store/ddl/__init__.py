@@ -1,0 +1,1 @@
+"""Schemas and their changes, and the rules for options: pure decisions."""

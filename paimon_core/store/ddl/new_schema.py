@@ -1,0 +1,324 @@
+"""The first schema of a table, from its definition; and the checks that hold for every later version too."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from itertools import count
+
+from paimon_core.arrow.default_values import default_value
+from paimon_core.errors import InvalidOptionError, InvalidSchemaError
+from paimon_core.formats.registry import check_formats
+from paimon_core.indexes.file_index.options import indexed_columns
+from paimon_core.lsm.engines.registry import merge_engine
+from paimon_core.lsm.functions.field_options import DEFAULT_FUNCTION, FIELDS_PREFIX, FUNCTION_SUFFIX, FieldOptions
+from paimon_core.lsm.strategy import DELTA_COMMITS
+from paimon_core.manifests.record_files import record_format
+from paimon_core.options import (
+    BUCKET,
+    BUCKET_FUNCTION,
+    BUCKET_KEY,
+    CHANGELOG_PRODUCER,
+    CHANGELOG_ROW_DEDUPLICATE_IGNORE,
+    CLUSTERING_COLUMNS,
+    CLUSTERING_INCREMENTAL,
+    DATA_EVOLUTION,
+    DELETION_VECTORS,
+    MERGE_ENGINE,
+    RECORD_EXPIRE_TIME,
+    RECORD_TIME_FIELD,
+    ROW_KIND_FIELD,
+    ROW_TRACKING,
+    SEQUENCE_FIELD,
+    UPSERT_KEY,
+    TableOptions,
+    names,
+)
+from paimon_core.spec.hashing.bucket_functions import check_bucket_key
+from paimon_core.spec.schema import TableSchema, highest_field_id
+from paimon_core.spec.types import NESTED_KINDS, CollectionType, DataField, DataType, Kind, MapType, RowType
+from paimon_core.store.ddl.blob_schema import check_blobs, with_blobs
+from paimon_core.store.ddl.option_rules import check_option_rules
+from paimon_core.store.ddl.option_types import check_option_types
+from paimon_core.store.features import check_definable
+
+_RESERVED = frozenset(("_SEQUENCE_NUMBER", "_VALUE_KIND", "_LEVEL", "rowkind", "_ROW_ID"))
+_RESERVED_PREFIX = "_KEY_"
+_TIMES = frozenset((Kind.INT, Kind.BIGINT, Kind.TIMESTAMP, Kind.TIMESTAMP_LTZ))
+
+
+def new_table_schema(
+    columns: Sequence[DataField],
+    partition_keys: Sequence[str] = (),
+    options: Mapping[str, str] | None = None,
+    comment: str | None = None,
+    primary_keys: Sequence[str] = (),
+) -> TableSchema:
+    """Version 0 of a new table's schema; the ids of `columns` are given anew.
+
+    Keys may also stand in the options `primary-key` and `partition`, which are then taken out. Primary key columns
+    become NOT NULL. Raises `InvalidSchemaError`, `InvalidOptionError`, `UnsupportedFeatureError`.
+    """
+    kept = dict(options or {})
+    keys = _keys("primary key", "primary-key", primary_keys, kept)
+    partitions = _keys("partition", "partition", partition_keys, kept)
+    ids = count()
+    columns, kept = with_blobs([numbered(c, ids) for c in columns], kept)
+    fields = tuple(replace(f, type=f.type.with_nullable(False)) if f.name in keys else f for f in columns)
+    schema = TableSchema(
+        fields=fields,
+        highest_field_id=highest_field_id(fields),
+        partition_keys=partitions,
+        primary_keys=keys,
+        options=kept,
+        comment=comment,
+        time_millis=time.time_ns() // 1_000_000,
+    )
+    check_schema(schema)
+    check_definable(kept, keyed=bool(keys))
+    return schema
+
+
+def same_partitions(old: TableSchema, new: TableSchema) -> bool:
+    """Whether manifests of one can be read with the other: a partition is stored by place and type of its keys."""
+    then, now = ([(f.name, f.type.with_nullable(True)) for f in s.partition_fields] for s in (old, new))
+    return then == now
+
+
+def replacing_schema(old: TableSchema, new: TableSchema) -> TableSchema:
+    """The version that REPLACE TABLE puts behind `old`, of the same partitions: new columns with ids that were never
+    given before, so that snapshots of before stay readable."""
+    ids = count(max(old.highest_field_id, highest_field_id(old.fields)) + 1)
+    fields = tuple(numbered(f, ids) for f in new.fields)
+    return replace(new, id=old.id + 1, fields=fields, highest_field_id=highest_field_id(fields))
+
+
+def check_schema(schema: TableSchema) -> None:
+    """Raises `InvalidSchemaError`, `InvalidOptionError` or `UnsupportedFeatureError` for what no table can have."""
+    _check_columns(schema)
+    _check_keys(schema)
+    for field in schema.fields:
+        if field.default is not None:
+            default_value(field)  # raises where the text is none
+    options = TableOptions(schema.options)
+    check_option_types(options)
+    _check_bucket(schema, options)
+    _check_sequence(schema, options)
+    _check_upsert_key(schema, options)
+    _check_fields(schema, options)
+    if schema.primary_keys:
+        merge_engine(schema, options)
+    _check_changelog(schema, options)
+    _check_expiry(schema, options)
+    _check_row_tracking(schema, options)
+    check_option_rules(schema, options)
+    indexed_columns(options, schema)  # raises where a column cannot have the index
+    check_blobs(schema, options)
+    check_formats(schema.fields, options)
+    record_format(options)  # raises where there is none
+
+
+def _keys(kind: str, option: str, given: Sequence[str], options: dict[str, str]) -> tuple[str, ...]:
+    text = options.pop(option, None)
+    if text is not None and given:
+        raise InvalidSchemaError(f"The {kind} is defined twice, by the statement and by the option {option!r}.")
+    if text is None:
+        return tuple(given)
+    found = names(text)
+    if len(found) != len(text.rstrip(", ").split(",")) or not found:
+        raise InvalidSchemaError(
+            f"Option {option!r} = {text!r} has an empty name: list the columns of the {kind} with commas between them, "
+            "or leave the option out."
+        )
+    return found
+
+
+def numbered(field: DataField, ids: Iterable[int]) -> DataField:
+    """The field with the next id, and the fields nested in it with those that follow, in reading order."""
+    number = iter(ids)
+    field_id = next(number)
+    return replace(field, id=field_id, type=_numbered_type(field.type, number))
+
+
+def _numbered_type(data_type: DataType, ids: Iterable[int]) -> DataType:
+    match data_type:
+        case RowType(fields=fields):
+            return replace(data_type, fields=tuple(numbered(f, ids) for f in fields))
+        case MapType(key=key, value=value):
+            return replace(data_type, key=_numbered_type(key, ids), value=_numbered_type(value, ids))
+        case CollectionType(element=element):
+            return replace(data_type, element=_numbered_type(element, ids))
+    return data_type
+
+
+def _check_columns(schema: TableSchema) -> None:
+    all_names = [f.name for f in schema.fields]
+    _check_unique("Column", all_names)  # whether upper case makes another name is the session's to say
+    for name in all_names:
+        if not name or name in _RESERVED or name.startswith(_RESERVED_PREFIX):
+            raise InvalidSchemaError(f"A column cannot be called {name!r}: Paimon uses that name itself.")
+
+
+def _check_keys(schema: TableSchema) -> None:
+    for kind, keys in (("Primary key", schema.primary_keys), ("Partition", schema.partition_keys)):
+        _check_unique(f"{kind} column", keys)
+        for field in schema.select(keys):
+            if field.type.kind in NESTED_KINDS:
+                raise InvalidSchemaError(f"{kind} column {field.name!r} cannot be of type {field.type.sql()}.")
+    if schema.primary_keys and set(schema.primary_keys) == set(schema.partition_keys):
+        raise InvalidSchemaError(
+            f"The primary key ({', '.join(schema.primary_keys)}) has only partition columns, so each partition would "
+            "hold one row: add a column to it."
+        )
+
+
+def _check_bucket(schema: TableSchema, options: TableOptions) -> None:
+    bucket, keys = options[BUCKET], options[BUCKET_KEY]
+    clusters, columns = options[CLUSTERING_INCREMENTAL], options[CLUSTERING_COLUMNS]
+    if bucket == -1:
+        if BUCKET_KEY in options:
+            raise InvalidOptionError(
+                "Cannot define 'bucket-key' with 'bucket' = '-1': remove 'bucket-key' or give a number of buckets."
+            )
+        if clusters and schema.primary_keys:
+            raise InvalidOptionError(f"Option '{CLUSTERING_INCREMENTAL.key}' is for tables without a primary key.")
+        _named(schema, CLUSTERING_COLUMNS.key, columns)
+        if clusters and not columns:
+            raise InvalidOptionError(f"Option '{CLUSTERING_INCREMENTAL.key}' needs '{CLUSTERING_COLUMNS.key}'.")
+        if not schema.primary_keys and DELTA_COMMITS in options:
+            raise InvalidOptionError(
+                f"Option '{DELTA_COMMITS.key}' does not go with an append table without buckets: remove it."
+            )
+        return
+    if clusters:
+        raise InvalidOptionError(f"Option '{CLUSTERING_INCREMENTAL.key}' needs 'bucket' = '-1'.")
+    if bucket < 1 and not (bucket == -2 and schema.primary_keys):
+        raise InvalidOptionError(f"Option 'bucket' cannot be '{bucket}': use a number greater than 0, or -1.")
+    if not schema.primary_keys and not keys:
+        raise InvalidOptionError(
+            f"You should define a 'bucket-key' for an append table with 'bucket' = '{bucket}', or leave 'bucket' out."
+        )
+    for field in _named(schema, "bucket-key", keys):
+        if field.type.kind in NESTED_KINDS:
+            raise InvalidOptionError(f"Option 'bucket-key' cannot name {field.name!r} of type {field.type.sql()}.")
+        if field.name in schema.partition_keys:
+            raise InvalidOptionError(f"Option 'bucket-key' cannot name {field.name!r}: it is a partition column.")
+        if schema.primary_keys and field.name not in schema.primary_keys:
+            raise InvalidOptionError(f"Option 'bucket-key' cannot name {field.name!r}: it is not in the primary key.")
+    check_bucket_key(schema.select(schema.bucket_keys), options[BUCKET_FUNCTION])
+
+
+def _check_sequence(schema: TableSchema, options: TableOptions) -> None:
+    columns = options[SEQUENCE_FIELD]
+    if SEQUENCE_FIELD in options and not columns:
+        raise InvalidOptionError("Option 'sequence.field' names no column: name one, or leave it out.")
+    _check_unique("Sequence field", columns)
+    for field in _named(schema, "sequence.field", columns):
+        if field.type.kind in NESTED_KINDS:
+            raise InvalidOptionError(
+                f"Option 'sequence.field' cannot name {field.name!r} of type {field.type.sql()}, which orders no rows."
+            )
+    for name in columns:
+        option = FieldOptions(name, options).key(FUNCTION_SUFFIX)
+        if option in options.values:
+            raise InvalidOptionError(f"Option {option!r} cannot be set: {name!r} is in '{SEQUENCE_FIELD.key}'.")
+    if columns and schema.primary_keys and not set(schema.partition_keys) <= set(schema.primary_keys):
+        raise InvalidOptionError(
+            f"Option '{SEQUENCE_FIELD.key}' needs a primary key that includes all partition columns "
+            f"({', '.join(schema.partition_keys)})."
+        )
+    if columns and options[MERGE_ENGINE] == "first-row":
+        raise InvalidOptionError("Option 'sequence.field' does not go with 'merge-engine' = 'first-row': remove one.")
+    if not schema.primary_keys and MERGE_ENGINE in options and options[MERGE_ENGINE] != "deduplicate":
+        raise InvalidOptionError("Option 'merge-engine' needs a primary key: define one, or remove the option.")
+
+
+def _check_upsert_key(schema: TableSchema, options: TableOptions) -> None:
+    keys = options[UPSERT_KEY]
+    for field in _named(schema, UPSERT_KEY.key, keys):
+        if field.type.kind in NESTED_KINDS:
+            raise InvalidOptionError(f"Option 'upsert-key' cannot name {field.name!r} of type {field.type.sql()}.")
+    if keys and schema.primary_keys:
+        raise InvalidOptionError(
+            f"Option 'upsert-key' ({', '.join(keys)}) does not go with a primary key "
+            f"({', '.join(schema.primary_keys)}): remove one."
+        )
+
+
+def _check_fields(schema: TableSchema, options: TableOptions) -> None:
+    """Options that name columns: `fields.<columns>.<…>` and `rowkind.field`."""
+    for key in options.values:
+        if not key.startswith(FIELDS_PREFIX) or key == DEFAULT_FUNCTION:
+            continue
+        columns, *path = key[len(FIELDS_PREFIX) :].split(".")
+        fields = _named(schema, key, columns.split(","))
+        if len(path) > 1 and len(fields) == 1 and fields[0].type.kind is Kind.ROW:
+            raise InvalidOptionError(f"Option {key!r} names a field within {columns!r}: options are for columns.")
+    kind = options[ROW_KIND_FIELD]
+    if kind and _named(schema, ROW_KIND_FIELD.key, (kind,))[0].type.kind not in (Kind.CHAR, Kind.VARCHAR):
+        raise InvalidOptionError(f"Option '{ROW_KIND_FIELD.key}' cannot name {kind!r}: it is no STRING.")
+
+
+def _check_changelog(schema: TableSchema, options: TableOptions) -> None:
+    producer = options[CHANGELOG_PRODUCER]
+    ignored = options[CHANGELOG_ROW_DEDUPLICATE_IGNORE]
+    _named(schema, CHANGELOG_ROW_DEDUPLICATE_IGNORE.key, ignored)
+    first_row = bool(schema.primary_keys) and options[MERGE_ENGINE] == "first-row"
+    if producer != "none" and not schema.primary_keys:
+        raise InvalidOptionError("Option 'changelog-producer' needs a primary key: define one, or remove the option.")
+    if first_row and producer not in ("none", "lookup"):
+        raise InvalidOptionError(
+            f"Option 'changelog-producer' cannot be {producer!r} with 'merge-engine' = 'first-row': use none or lookup."
+        )
+    if producer == "full-compaction" and options[DELETION_VECTORS]:
+        raise InvalidOptionError(
+            "Option 'changelog-producer' cannot be 'full-compaction' with 'deletion-vectors.enabled' = 'true': use "
+            "none, input or lookup."
+        )
+    if first_row and options[DELETION_VECTORS]:
+        raise InvalidOptionError(
+            "Option 'deletion-vectors.enabled' does not go with 'merge-engine' = 'first-row', which has no use for it."
+        )
+
+
+def _check_expiry(schema: TableSchema, options: TableOptions) -> None:
+    column = options[RECORD_TIME_FIELD]
+    if options[RECORD_EXPIRE_TIME] is not None and not column:
+        raise InvalidOptionError(
+            f"Option '{RECORD_EXPIRE_TIME.key}' needs '{RECORD_TIME_FIELD.key}', the column that tells rows' time."
+        )
+    if column and _named(schema, RECORD_TIME_FIELD.key, (column,))[0].type.kind not in _TIMES:
+        raise InvalidOptionError(
+            f"Option '{RECORD_TIME_FIELD.key}' cannot name {column!r}: it has to be one of INT, BIGINT or TIMESTAMP."
+        )
+
+
+def _check_row_tracking(schema: TableSchema, options: TableOptions) -> None:
+    if options[ROW_TRACKING] and (schema.primary_keys or options[BUCKET] != -1):
+        what = "primary-key" if schema.primary_keys else BUCKET.key
+        raise InvalidOptionError(
+            f"Cannot define {what} for row tracking table: '{ROW_TRACKING.key}' = 'true' is for append tables with "
+            f"'{BUCKET.key}' = '-1'."
+        )
+    if options[DATA_EVOLUTION] and not options[ROW_TRACKING]:
+        raise InvalidOptionError(
+            f"Data evolution config must enabled with {ROW_TRACKING.key}: set '{ROW_TRACKING.key}' = 'true' too."
+        )
+    if options[DATA_EVOLUTION] and options[CLUSTERING_INCREMENTAL]:
+        raise InvalidOptionError(
+            f"Option '{CLUSTERING_INCREMENTAL.key}' does not go with '{DATA_EVOLUTION.key}' = 'true': remove one."
+        )
+
+
+def _named(schema: TableSchema, option: str, columns: Sequence[str]) -> tuple[DataField, ...]:
+    try:
+        return schema.select(tuple(columns))
+    except InvalidSchemaError as e:
+        raise InvalidOptionError(f"Option {option!r} cannot be {','.join(columns)!r}. {e}") from e
+
+
+def _check_unique(kind: str, names: Sequence[str]) -> None:
+    for index, name in enumerate(names):
+        if name in names[:index]:
+            raise InvalidSchemaError(f"{kind} {name!r} is a duplicate: name it once.")

@@ -1,0 +1,281 @@
+"""Changes of a table's schema, and the next version that they lead to: pure.
+
+A change names a column by its path, see `nested_columns`. Field ids stay with their columns for ever, and are never
+given again: that is what old files are read by. Source: Paimon's pages "Altering Tables" and "Schema".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import count
+
+from paimon_core.errors import InvalidSchemaError, UnsupportedFeatureError
+from paimon_core.options import ADD_BEFORE_PARTITION, NO_EXPLICIT_CAST, NO_NULL_TO_NOT_NULL, TableOptions
+from paimon_core.spec.casts import can_cast
+from paimon_core.spec.schema import TableSchema, highest_field_id
+from paimon_core.spec.types import DataField, DataType
+from paimon_core.store.ddl.blob_schema import check_not_renamed, with_directive, without_blob
+from paimon_core.store.ddl.nested_columns import Fields, Path, Place, edit_field, edit_siblings, insert_at, place_of
+from paimon_core.store.ddl.new_schema import check_schema, numbered
+from paimon_core.store.ddl.option_changes import KEY_OPTIONS, check_option_removed, check_option_set, rename_in_options
+from paimon_core.store.features import check_definable
+
+
+@dataclass(frozen=True, slots=True)
+class SetOption:
+    key: str
+    value: str
+
+
+@dataclass(frozen=True, slots=True)
+class RemoveOption:
+    key: str
+
+
+@dataclass(frozen=True, slots=True)
+class UpdateComment:
+    """None removes the comment."""
+
+    comment: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Position:
+    """Where a column goes among its siblings; `reference` is the one it goes before or after."""
+
+    place: Place
+    reference: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class AddColumn:
+    path: Path
+    type: DataType
+    comment: str | None = None
+    position: Position | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RenameColumn:
+    path: Path
+    new_name: str
+
+
+@dataclass(frozen=True, slots=True)
+class DropColumn:
+    path: Path
+
+
+@dataclass(frozen=True, slots=True)
+class UpdateColumnType:
+    """The column keeps its nullability."""
+
+    path: Path
+    type: DataType
+
+
+@dataclass(frozen=True, slots=True)
+class UpdateColumnNullability:
+    path: Path
+    nullable: bool
+
+
+@dataclass(frozen=True, slots=True)
+class UpdateColumnComment:
+    """None removes the comment."""
+
+    path: Path
+    comment: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class UpdateColumnPosition:
+    path: Path
+    position: Position
+
+
+@dataclass(frozen=True, slots=True)
+class UpdateColumnDefault:
+    """SQL text of a constant; None removes the default."""
+
+    path: Path
+    default: str | None
+
+
+ColumnChange = (
+    AddColumn
+    | RenameColumn
+    | DropColumn
+    | UpdateColumnType
+    | UpdateColumnNullability
+    | UpdateColumnComment
+    | UpdateColumnPosition
+    | UpdateColumnDefault
+)
+SchemaChange = SetOption | RemoveOption | UpdateComment | ColumnChange
+
+
+def apply_changes(
+    schema: TableSchema, changes: Sequence[SchemaChange], time_millis: int, *, has_snapshots: bool = True
+) -> TableSchema:
+    """The next version; the same object where nothing changes.
+
+    A table without snapshots may still change options that are fixed once it has rows. Raises `InvalidOptionError`,
+    `InvalidSchemaError`, `UnsupportedFeatureError`.
+    """
+    changed = schema
+    for change in changes:
+        changed = _apply(schema, changed, change, has_snapshots)
+    if changed == schema:
+        return schema
+    changed = replace(changed, id=schema.id + 1, time_millis=time_millis)
+    if schema.fields and not changed.fields:
+        raise InvalidSchemaError("All columns cannot be dropped: a table keeps at least one.")
+    check_schema(changed)
+    given = {key: value for key, value in changed.options.items() if schema.options.get(key) != value}
+    check_definable(given, keyed=bool(changed.primary_keys))
+    return changed
+
+
+def _apply(first: TableSchema, schema: TableSchema, change: SchemaChange, has_snapshots: bool) -> TableSchema:
+    match change:
+        case SetOption(key, value):
+            check_option_set(first, key, value, has_snapshots=has_snapshots)
+            kept = key in KEY_OPTIONS
+            return schema if kept else replace(schema, options={**schema.options, key: value})
+        case RemoveOption(key):
+            check_option_removed(first, key, has_snapshots=has_snapshots)
+            return replace(schema, options={k: v for k, v in schema.options.items() if k != key})
+        case UpdateComment(text):
+            return replace(schema, comment=text)
+        case AddColumn():
+            return _add(schema, change)
+        case RenameColumn():
+            return _rename(schema, change)
+        case UpdateColumnPosition(path, position):
+            return replace(schema, fields=edit_siblings(schema.fields, path, lambda s: _moved(s, path[-1], position)))
+        case DropColumn(path):
+            _check_not_key(schema, path, "dropped", schema.partition_keys + schema.primary_keys)
+            fields = edit_siblings(schema.fields, path, lambda s: _without(s, path))
+            options = without_blob(path[0], schema.options) if len(path) == 1 else schema.options
+            return replace(schema, fields=fields, options=options)
+        case _:
+            return replace(schema, fields=edit_field(schema.fields, change.path, lambda f: _edited(schema, f, change)))
+
+
+def _add(schema: TableSchema, change: AddColumn) -> TableSchema:
+    name = change.path[-1]
+    if not change.type.nullable:
+        raise InvalidSchemaError(
+            f"Column {_dotted(change.path)} cannot be added as NOT NULL: rows that exist have NULL in it."
+        )
+    first_id = max(schema.highest_field_id, highest_field_id(schema.fields)) + 1
+    draft = DataField(id=first_id, name=name, type=change.type, description=change.comment)
+    field, options = numbered(draft, count(first_id)), dict(schema.options)
+    if len(change.path) == 1:
+        field, options = with_directive(field, options)
+    position = change.position or _default_position(schema, change.path)
+
+    def insert(siblings: Fields) -> Fields:
+        _check_new(siblings, name, change.path)
+        return insert_at(siblings, field, position.place, position.reference)
+
+    fields = edit_siblings(schema.fields, change.path, insert)
+    return replace(schema, fields=fields, highest_field_id=highest_field_id((field,)), options=options)
+
+
+def _default_position(schema: TableSchema, path: Path) -> Position:
+    if len(path) == 1 and schema.partition_keys and TableOptions(schema.options)[ADD_BEFORE_PARTITION]:
+        return Position("before", next(f.name for f in schema.fields if f.name in schema.partition_keys))
+    return Position("last")
+
+
+def _rename(schema: TableSchema, change: RenameColumn) -> TableSchema:
+    _check_not_key(schema, change.path, "renamed", schema.partition_keys)
+    old, new = change.path[-1], change.new_name
+
+    def rename(siblings: Fields) -> Fields:
+        at = place_of(siblings, old)
+        check_not_renamed(siblings[at])
+        _check_new(siblings[:at] + siblings[at + 1 :], new, (*change.path[:-1], new))
+        return (*siblings[:at], replace(siblings[at], name=new), *siblings[at + 1 :])
+
+    fields = edit_siblings(schema.fields, change.path, rename)
+    if len(change.path) > 1:
+        return replace(schema, fields=fields)
+    return replace(
+        schema,
+        fields=fields,
+        primary_keys=tuple(new if k == old else k for k in schema.primary_keys),
+        options=rename_in_options(schema.options, old, new),
+    )
+
+
+def _moved(siblings: Fields, name: str, position: Position) -> Fields:
+    at = place_of(siblings, name)
+    if position.reference == name:
+        raise InvalidSchemaError(f"Column {name!r} cannot be moved {position.place} itself.")
+    rest = siblings[:at] + siblings[at + 1 :]
+    if position.place == "first" and at == 0:
+        raise InvalidSchemaError(f"Column {name!r} cannot be moved to the front: it is the first column.")
+    return insert_at(rest, siblings[at], position.place, position.reference)
+
+
+def _without(siblings: Fields, path: Path) -> Fields:
+    at = place_of(siblings, path[-1])
+    if len(siblings) == 1 and len(path) > 1:  # of a table: REPLACE COLUMNS adds others behind
+        raise InvalidSchemaError(f"Column {_dotted(path)} cannot be dropped: it is the only one in its struct.")
+    return siblings[:at] + siblings[at + 1 :]
+
+
+def _edited(schema: TableSchema, field: DataField, change: ColumnChange) -> DataField:
+    match change:
+        case UpdateColumnType(path, new):
+            _check_not_key(schema, path, "given another type", schema.partition_keys + schema.primary_keys)
+            _check_type(schema, field, path, new)
+            return replace(field, type=new.with_nullable(field.type.nullable))
+        case UpdateColumnNullability(path, nullable):
+            _check_nullability(schema, field, path, nullable)
+            return replace(field, type=field.type.with_nullable(nullable))
+        case UpdateColumnComment(_, comment):
+            return replace(field, description=comment)
+        case UpdateColumnDefault(_, default):
+            return replace(field, default=default)
+    raise UnsupportedFeatureError(f"Column {field.name!r} cannot take the change {change}.")
+
+
+def _check_type(schema: TableSchema, field: DataField, path: Path, new: DataType) -> None:
+    explicit = not TableOptions(schema.options)[NO_EXPLICIT_CAST]
+    if can_cast(field.type, new, explicit=explicit):
+        return
+    why = "" if explicit or not can_cast(field.type, new) else f" while '{NO_EXPLICIT_CAST.key}' = 'true'"
+    raise InvalidSchemaError(
+        f"Column {_dotted(path)} of type {field.type.sql()} cannot become {new.sql()}{why}: values would not convert. "
+        "Add another column of that type."
+    )
+
+
+def _check_nullability(schema: TableSchema, field: DataField, path: Path, nullable: bool) -> None:
+    if nullable:
+        _check_not_key(schema, path, "made nullable", schema.primary_keys)
+    elif field.type.nullable and TableOptions(schema.options)[NO_NULL_TO_NOT_NULL]:
+        raise InvalidSchemaError(
+            f"Column {_dotted(path)} cannot become NOT NULL: rows that exist may have NULL in it. To change it all the "
+            f"same, set '{NO_NULL_TO_NOT_NULL.key}' = 'false'."
+        )
+
+
+def _check_not_key(schema: TableSchema, path: Path, verb: str, keys: Sequence[str]) -> None:
+    if len(path) == 1 and path[0] in keys:
+        kind = "partition key" if path[0] in schema.partition_keys else "primary key"
+        raise InvalidSchemaError(f"Column {path[0]!r} cannot be {verb}: it is in the {kind}.")
+
+
+def _check_new(siblings: Fields, name: str, path: Path) -> None:
+    if name in (f.name for f in siblings):
+        raise InvalidSchemaError(f"Column {_dotted(path)} already exists.")
+
+
+def _dotted(path: Path) -> str:
+    return repr(".".join(path))

@@ -1,0 +1,1 @@
+"""What metadata names outside of the table: external paths, and what the catalog allows."""

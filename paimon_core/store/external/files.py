@@ -1,0 +1,237 @@
+"""Files that metadata says lie outside of the table: which are believed, and which may be deleted.
+
+A schema and a manifest are files that others may have written, and what they name is read and deleted with the rights
+of whoever uses the table. So a file outside is one only where writers put it: in an external path that the table
+declares, or the catalog allows, in the folder of its entry's bucket, under its entry's name, which holds a UUID. No
+such path is a whole storage, unless the catalog says so, or in the folder of another table.
+
+    PATH/[FOLDER/][KEY=VALUE/…]bucket-N/[0110/1010/0001/11001011/]data-UUID-N.FORMAT      data files, and index files
+    PATH/[FOLDER/][KEY=VALUE/…]bucket-N/[0110/1010/0001/11001011/]data-UUID-N.managed.blob  packs of BLOBs
+    PATH/TYPE-global-index-UUID.index                                                    files of global indexes
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from paimon_core.errors import CorruptFileError, InvalidDataError, NotAllowedError, StorageError
+from paimon_core.manifests.entries import EntryColumns
+from paimon_core.options import DATA_FILE_DIRECTORY, DATA_FILE_EXTERNAL_PATHS, GLOBAL_INDEX_EXTERNAL_PATH, TableOptions
+from paimon_core.secrets import without_secrets
+from paimon_core.spec.index_manifest import IndexManifestEntry
+from paimon_core.spec.paths import bucket_folder, escape_path_name, plain_path
+from paimon_core.store.external.allowed import EXTERNAL_PATHS
+from paimon_core.store.schemas import list_schemas, schema_ids
+from paimon_core.store.table_store import TableStore
+
+_UUID = "[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}"
+_PACK = ".managed.blob"
+_ENTROPY = "(?:[01]{4}/[01]{4}/[01]{4}/[01]{8}/)?"
+_GLOBAL_INDEX = re.compile(f"[^/]*-global-index-{_UUID}\\.index")
+_UNUSUAL = re.compile(r"(?:^|/)\.{0,2}(?:/|$)|[\x00-\x1f\x7f\\]")
+_SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://([^/]*)(.*)", re.DOTALL)
+_ALIKE = {"s3a": "s3", "gcs": "gs", "abfss": "abfs"}
+
+
+def check_data_files(store: TableStore, manifest: str, entries: EntryColumns) -> None:
+    """Raises `CorruptFileError` where the entries of a manifest name files outside of the table that no writer puts
+    there, `NotAllowedError` for those in places that the table cannot have."""
+    paths = entries.external_paths
+    rows = np.flatnonzero(pc.greater(pc.fill_null(pc.binary_length(paths), 0), 0).to_numpy(zero_copy_only=False))
+    if not rows.size:
+        return
+    try:
+        texts, names = (c.take(pa.array(rows)).cast(pa.string()) for c in (paths, entries.names))
+    except pa.ArrowException as e:
+        raise CorruptFileError(manifest, f"a path outside of the table is no text ({e})") from e
+    parts = pc.extract_regex(texts, f"^{_layout(store)}$")
+    found = pc.struct_field(parts, "root"), pc.struct_field(parts, "bucket"), pc.struct_field(parts, "name")
+    numbers = entries.buckets[rows]
+    folders = {n: bucket_folder(n) for n in np.unique(numbers).tolist()}
+    expected = pa.array([folders[n] for n in numbers.tolist()])
+    right = pc.and_(pc.equal(found[1], expected), pc.equal(found[2], names))
+    right = pc.fill_null(pc.and_(right, pc.match_substring_regex(names, _UUID)), False)
+    if not pc.all(right).as_py():
+        raise _misplaced(manifest, texts.filter(pc.invert(right))[0].as_py())
+    codes, extra = entries.lists("_EXTRA_FILES")
+    for code in np.unique(codes[rows]).tolist():
+        for name in extra[code] if code >= 0 else ():
+            if not re.search(_UUID, name):
+                raise _misplaced(manifest, name)
+    for root in pc.unique(found[0]).to_pylist():
+        check_place(store, root, DATA_FILE_EXTERNAL_PATHS.key)
+
+
+def check_index_files(store: TableStore, manifest: str, entries: Iterable[IndexManifestEntry]) -> None:
+    """The same of the entries of an index manifest."""
+    layout = re.compile(_layout(store))
+    for entry in entries:
+        path, name = entry.file.external_path, entry.file.file_name
+        if not path:
+            continue
+        if entry.file.global_index is not None:
+            folder, _, last = path.rpartition("/")
+            if last != name or not _GLOBAL_INDEX.fullmatch(name):
+                raise _misplaced(manifest, path)
+            # the option is mostly one of the procedure that makes the index, and no schema has it
+            check_place(store, folder, None)
+            continue
+        found = layout.fullmatch(path)
+        if (
+            not found
+            or (found["bucket"], found["name"]) != (bucket_folder(entry.bucket), name)
+            or not re.search(_UUID, name)
+        ):
+            raise _misplaced(manifest, path)
+        check_place(store, found["root"], DATA_FILE_EXTERNAL_PATHS.key)
+
+
+def check_pack(store: TableStore, path: str) -> None:
+    """Raises for a file that a descriptor says has BLOBs of a keyed table: `InvalidDataError` where it is no pack,
+    `NotAllowedError` where it lies in a place that the table cannot have."""
+    if not path.endswith(_PACK):
+        raise InvalidDataError(
+            f"A BLOB of table {store.name} is said to be in {path}, which is not one of the files '*{_PACK}' that "
+            "tables with a primary key keep them in."
+        )
+    if path.startswith(f"{store.root}/") and not _UNUSUAL.search(_parts(path)[2][1:]):
+        return
+    found = re.fullmatch(_layout(store), path)
+    check_place(store, found["root"] if found else path.rpartition("/")[0], DATA_FILE_EXTERNAL_PATHS.key)
+
+
+def check_place(store: TableStore, place: str, option: str | None) -> None:
+    """Raises `NotAllowedError` for a folder that files of a table cannot go to, which `option` is to declare."""
+    key = f"{store.root}?{option}?{place}"  # what is found holds for as long as manifests are kept that were checked
+
+    def look() -> tuple[str]:
+        _Places(store).check(place, option)
+        return (place,)
+
+    store.cache.get(key, look)
+
+
+def deletable(store: TableStore, paths: Iterable[str]) -> Iterator[tuple[str, str]]:
+    """Those of files outside of the table that may be deleted: named as writers name them, where the table may have
+    them. Each comes behind the folder, an external path, that it lies below."""
+    places, layout = _Places(store), re.compile(_layout(store))
+    for path in paths:
+        folder, _, name = path.rpartition("/")
+        found = layout.fullmatch(path) if re.search(_UUID, name) else None
+        place, option = (found["root"], DATA_FILE_EXTERNAL_PATHS) if found else (folder, GLOBAL_INDEX_EXTERNAL_PATH)
+        if (found or _GLOBAL_INDEX.fullmatch(name)) and places.takes(place, option.key, folder):
+            yield place, path
+
+
+def searched_places(store: TableStore) -> list[str]:
+    """The external paths of a table in which orphans may be looked for: only those that the catalog allows, since
+    another table may have the same."""
+    if store.allowed.external_paths is None:
+        return []
+    found, places = _Places(store), list[str]()
+    for path in store.options[DATA_FILE_EXTERNAL_PATHS]:
+        place = plain_path(path).rstrip("/")
+        if found.takes(place, DATA_FILE_EXTERNAL_PATHS.key, place):
+            places.append(place)
+    return places
+
+
+@dataclass(frozen=True, slots=True)
+class _Places:
+    """What is known of folders outside of a table, each looked up once."""
+
+    store: TableStore
+    _taken: dict[tuple[str, str | None, str], bool] = field(default_factory=dict)
+    _tables: dict[str, bool] = field(default_factory=dict)
+
+    def takes(self, place: str, option: str, folder: str) -> bool:
+        """Whether files of a folder in a place are the table's to delete."""
+        key = place, option, folder
+        if key not in self._taken:
+            try:
+                self.check(place, option)
+                self._taken[key] = self._table_above(folder) is None
+            except NotAllowedError:
+                self._taken[key] = False
+        return self._taken[key]
+
+    def check(self, place: str, option: str | None) -> None:
+        """See `check_place`."""
+        store, path = self.store, plain_path(place).rstrip("/")
+        scheme, _, key = _parts(path)
+        if _UNUSUAL.search(key[1:]) and key.strip("/"):
+            raise self._refused(place, "is not spelled as paths are")
+        own = _parts(store.root)[0]
+        if _ALIKE.get(scheme, scheme) != _ALIKE.get(own, own):
+            raise self._refused(place, f"is on another storage than the table ({own or 'a local disk'})")
+        allowed = store.allowed.external_paths
+        if allowed is not None and not store.allowed.takes_path(path):
+            raise self._refused(place, f"is in none of the locations that '{EXTERNAL_PATHS}' names")
+        if allowed is None and not key.strip("/"):
+            raise self._refused(place, "is a whole storage")
+        if allowed is None and option is not None and path not in self._declared(option):
+            raise self._refused(place, f"is not declared by its '{option}'")
+        data_folder = store.options[DATA_FILE_DIRECTORY]
+        if (other := self._table_above(f"{path}/{data_folder}" if data_folder else path)) is not None:
+            raise self._refused(place, f"is in the folder of another table, {other}")
+
+    def _declared(self, option: str) -> Iterator[str]:
+        yield from _declared(self.store.options, option)
+        main = replace(self.store, branch="")
+        for schema in (s for store in {self.store.branch: self.store, "": main}.values() for s in list_schemas(store)):
+            yield from _declared(TableOptions(schema.options), option)
+
+    def _table_above(self, folder: str) -> str | None:
+        """The folder of another table that a folder is, or is in; None for none."""
+        scheme, bucket, key = _parts(folder)
+        start = f"{scheme}://{bucket}" if scheme else ""
+        parts = key.strip("/").split("/")
+        above = (f"{start}/{'/'.join(parts[:n])}" for n in range(len(parts), 0, -1))
+        return next((f for f in above if f != self.store.root and self._is_table(f)), None)
+
+    def _is_table(self, folder: str) -> bool:
+        if folder not in self._tables:
+            try:
+                self._tables[folder] = bool(schema_ids(self.store.io, folder))
+            except StorageError:  # what must not be listed
+                self._tables[folder] = False
+        return self._tables[folder]
+
+    def _refused(self, place: str, why: str) -> NotAllowedError:
+        return NotAllowedError(
+            f"Table {self.store.name} cannot have files in {without_secrets(place)}: it {why}. Who trusts the table "
+            f"with it sets the catalog's option '{EXTERNAL_PATHS}' to the locations that files of tables may lie in."
+        )
+
+
+def _declared(options: TableOptions, option: str) -> Iterator[str]:
+    yield from (plain_path(p.strip()).rstrip("/") for p in options.values.get(option, "").split(",") if p.strip())
+
+
+def _layout(store: TableStore) -> str:
+    """A pattern of the paths of data files outside of the table, for Python and for Arrow."""
+    data_folder = store.options[DATA_FILE_DIRECTORY]
+    folders = [re.escape(data_folder)] if data_folder else []
+    folders += [f"{re.escape(escape_path_name(key))}=[^/]+" for key in store.schema.partition_keys]
+    inside = "".join(f"{folder}/" for folder in folders)
+    return f"(?P<root>.+?)/{inside}(?P<bucket>bucket-[^/]+)/{_ENTROPY}(?P<name>[^/]+)"
+
+
+def _parts(path: str) -> tuple[str, str, str]:
+    """Scheme and bucket, both "" for local paths, and the rest."""
+    match = _SCHEME.fullmatch(path)
+    return (match[1].lower(), match[2], match[3]) if match else ("", "", path)
+
+
+def _misplaced(manifest: str, path: str) -> CorruptFileError:
+    return CorruptFileError(
+        manifest,
+        f"it names {path} as a file outside of the table, and no writer puts one there",
+        "look who wrote it before the table is used again",
+    )

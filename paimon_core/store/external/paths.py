@@ -1,0 +1,104 @@
+"""External paths: folders outside of a table that its new data files go to, `PATH/[PARTITION/]bucket-N`; with
+`entropy-inject` into folders there that the 20 lowest bits of a hash of their name spell, `0110/1010/0001/11001011`,
+so that object stores spread them.
+
+Metadata keeps the whole path of such a file, in `_EXTERNAL_PATH`. Source: configuration page, options of that name.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Sequence
+from itertools import cycle, islice
+
+from paimon_core.errors import InvalidOptionError, UnsupportedFeatureError
+from paimon_core.options import (
+    DATA_FILE_EXTERNAL_FS,
+    DATA_FILE_EXTERNAL_PATHS,
+    DATA_FILE_EXTERNAL_STRATEGY,
+    DATA_FILE_EXTERNAL_WEIGHTS,
+)
+from paimon_core.spec.hashing.murmur import murmur3_bytes
+from paimon_core.spec.paths import plain_path
+from paimon_core.store.external.files import check_place
+from paimon_core.store.table_store import TableStore
+
+ENTROPY = "entropy-inject"
+_LOCAL = "file"
+
+
+def place_of_new_files(store: TableStore, bucket_dir: str) -> Callable[[str], str]:
+    """What gives a new file of a bucket its path, by its name.
+
+    Raises `InvalidOptionError`, `UnsupportedFeatureError` for paths that no file of the table can go to.
+    """
+    roots = external_roots(store)
+    if not roots:
+        return lambda name: f"{bucket_dir}/{name}"
+    inside, hashed = bucket_dir.removeprefix(store.root), store.options[DATA_FILE_EXTERNAL_STRATEGY] == ENTROPY
+    choose = _choice(store, roots)
+    return lambda name: f"{choose()}{inside}/{entropy_folders(name) if hashed else ''}{name}"
+
+
+def entropy_folders(name: str) -> str:
+    """The folders that the hash of a file's name spells."""
+    bits = f"{murmur3_bytes(name.encode(), 0) & 0xFFFFF:020b}"
+    return f"{bits[:4]}/{bits[4:8]}/{bits[8:12]}/{bits[12:]}/"
+
+
+def _choice(store: TableStore, roots: Sequence[str]) -> Callable[[], str]:
+    weights = store.options[DATA_FILE_EXTERNAL_WEIGHTS]
+    if store.options[DATA_FILE_EXTERNAL_STRATEGY] == "weight-robin" and weights is not None and len(roots) > 1:
+        if len(weights) != len(roots):
+            raise InvalidOptionError(
+                f"The number of external paths and weights should be the same: '{DATA_FILE_EXTERNAL_PATHS.key}' has "
+                f"{len(roots)}, '{DATA_FILE_EXTERNAL_WEIGHTS.key}' {len(weights)}."
+            )
+        return lambda: random.choices(roots, weights)[0]
+    start = random.randrange(len(roots))  # so that tasks of one file each do not all choose the same
+    turns = islice(cycle(roots), start, None)
+    return lambda: next(turns)
+
+
+def external_roots(store: TableStore) -> list[str]:
+    """The external paths of a table that are in use. Raises as `place_of_new_files` does."""
+    strategy = store.options[DATA_FILE_EXTERNAL_STRATEGY]
+    paths = store.options[DATA_FILE_EXTERNAL_PATHS]
+    if strategy == "none" or not paths:
+        return []
+    for path in paths:
+        if not _scheme(path):
+            raise InvalidOptionError(
+                f"Option '{DATA_FILE_EXTERNAL_PATHS.key}' cannot be {path!r}: scheme should not be null; write it as "
+                "s3://bucket/path or file:///path."
+            )
+    if strategy == "specific-fs":
+        wanted = store.options[DATA_FILE_EXTERNAL_FS]
+        paths = tuple(p for p in paths if _scheme(p) == wanted)
+        if not paths:
+            raise InvalidOptionError(
+                f"External paths should not be empty: none of '{DATA_FILE_EXTERNAL_PATHS.key}' has the scheme "
+                f"'{DATA_FILE_EXTERNAL_FS.key}' = {wanted!r}."
+            )
+    own = _scheme(store.root) or _LOCAL
+    for path in paths:
+        if _scheme(path) != own:
+            raise UnsupportedFeatureError(
+                f"Table {store.name} cannot be written: '{DATA_FILE_EXTERNAL_PATHS.key}' names {path}, which is on "
+                f"another storage than the table ({own}); this version writes to external paths of the same one."
+            )
+    for path in paths:
+        check_place(store, path, DATA_FILE_EXTERNAL_PATHS.key)
+    return [plain_path(p).rstrip("/") for p in paths]
+
+
+def external_path(store: TableStore, path: str) -> str | None:
+    """What metadata says of the place of a file, None where it lies in the table."""
+    if path.startswith(f"{store.root}/"):
+        return None
+    return path if _scheme(path) else f"{_LOCAL}:{path}"
+
+
+def _scheme(path: str) -> str:
+    scheme, found, _ = path.partition(":/")
+    return scheme.lower() if found else ""

@@ -1,0 +1,116 @@
+"""Rows with dynamic buckets whose table has got new keys since they were written: the buckets are looked up again.
+
+That another commit added keys matters only where it put one of ours into another bucket. The files of such buckets are
+divided anew: their rows keep their numbers and kinds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from paimon_core.errors import CommitConflictError
+from paimon_core.io.failure import on_failure
+from paimon_core.options import BUCKET
+from paimon_core.spec.index_manifest import HASH_INDEX
+from paimon_core.spec.manifest import DataFileMeta
+from paimon_core.spec.message import CommitMessage, index_base_of
+from paimon_core.spec.snapshot import Snapshot
+from paimon_core.store.data.bucket_files import BucketFiles, file_fields
+from paimon_core.store.data.time_forms import as_stored_times
+from paimon_core.store.index_files import Bucket
+from paimon_core.store.snapshots import find_snapshot
+from paimon_core.store.table_store import TableStore
+from paimon_core.write.bucket_writers import BucketWriters
+from paimon_core.write.buckets.bucketing import split_by
+from paimon_core.write.buckets.dynamic import (
+    AssignmentBase,
+    DynamicBuckets,
+    PartitionBuckets,
+    load_partition,
+    read_hashes,
+)
+from paimon_core.write.files.changelog_files import changelog_store
+from paimon_core.write.files.data_files import FileRole
+
+
+@dataclass(frozen=True, slots=True)
+class Rebucketed:
+    """`messages` to commit on top of a version; of them `written` are new, in the place of `replaced`."""
+
+    messages: Sequence[CommitMessage]
+    written: Sequence[CommitMessage] = ()
+    replaced: Sequence[CommitMessage] = ()
+
+
+def rebucket(store: TableStore, messages: Sequence[CommitMessage], latest: Snapshot | None) -> Rebucketed:
+    """The messages with buckets as of `latest`. Raises `CommitConflictError` where keys that were there before are in
+    other buckets now, `StorageError`, `CorruptFileError`; nothing is left behind then."""
+    base = index_base_of(messages)
+    before = find_snapshot(store, base) if base else None
+    if base and before is None:
+        raise CommitConflictError(
+            f"Table {store.name}: snapshot {base}, which the buckets of new keys were looked up in, has expired. "
+            "Nothing was committed; run the statement again."
+        )
+    now = dict[bytes, PartitionBuckets]()
+    for partition in {m.partition for m in messages if m.index_base is not None}:
+        known, now[partition] = load_partition(store, before, partition), load_partition(store, latest, partition)
+        if (now[partition].find(known.hashes) != known.buckets).any():
+            raise CommitConflictError(
+                f"Table {store.name}: another commit gave keys of partition {store.partition_spec(partition)} other "
+                "buckets since they were looked up. Nothing was committed; run the statement again."
+            )
+    moved = {(m.partition, m.bucket) for m in messages if _is_moved(store, m, now.get(m.partition))}
+    replaced = [m for m in messages if (m.partition, m.bucket) in moved]
+    number = 0 if latest is None else latest.id
+    kept = [
+        m if m.index_base is None else replace(m, index_base=number)
+        for m in messages
+        if (m.partition, m.bucket) not in moved
+    ]
+    written = _divided(store, replaced, latest) if replaced else []
+    return Rebucketed([*kept, *written], written, replaced)
+
+
+def _is_moved(store: TableStore, message: CommitMessage, now: PartitionBuckets | None) -> bool:
+    """Whether the table has one of a message's new keys in another bucket."""
+    place = message.partition, message.bucket
+    files = [f for f in message.new_index_files if f.index_type == HASH_INDEX]
+    if now is None or not files:
+        return False
+    there = now.find(np.concatenate([read_hashes(store, place, f) for f in files]))
+    return bool(((there >= 0) & (there != message.bucket)).any())
+
+
+def _divided(store: TableStore, messages: Sequence[CommitMessage], latest: Snapshot | None) -> list[CommitMessage]:
+    """Messages of the same rows, in the buckets that `latest` has for them; new keys among them get theirs."""
+    store = as_stored_times(store)
+    assign = DynamicBuckets(store, AssignmentBase(latest, tasks=1))
+    rows = BucketWriters(store, FileRole(), store.options[BUCKET])
+    told = BucketWriters(changelog_store(store), FileRole(), store.options[BUCKET])
+    with on_failure(rows.abort), on_failure(told.abort):
+        _divide(store, messages, lambda m: m.new_files, assign, rows)
+        _divide(store, messages, lambda m: m.new_changelog, assign, told)
+        changelog = {(m.partition, m.bucket): m.new_files for m in told.finish()}
+        found = [replace(m, new_changelog=changelog.get((m.partition, m.bucket), ())) for m in rows.finish()]
+        return assign.finish(found)
+
+
+def _divide(
+    store: TableStore,
+    messages: Iterable[CommitMessage],
+    files_of: Callable[[CommitMessage], Sequence[DataFileMeta]],
+    assign: DynamicBuckets,
+    writers: BucketWriters,
+) -> None:
+    for message in messages:
+        place: Bucket = message.partition, message.bucket
+        reader = BucketFiles(store, store.bucket_dir(*place), file_fields(store))
+        for file in files_of(message):  # each is sorted by key, and so are its parts
+            for batch in reader.read([file]):
+                for bucket, share in split_by(batch, assign(message.partition, batch)):
+                    writers.write(message.partition, bucket, share)
+            writers.roll()

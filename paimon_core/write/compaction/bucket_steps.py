@@ -1,0 +1,176 @@
+"""The steps of compacting one bucket: files rewritten or lifted to their level, and the changelog of what changes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+from paimon_core.arrow.types import KEY_PREFIX
+from paimon_core.expressions.predicate import And, Compare, Predicate
+from paimon_core.io.local import LocalFileIO
+from paimon_core.io.local_copies import LocalCopies
+from paimon_core.lsm.changelog import ToldRun, merge_and_tell
+from paimon_core.lsm.compaction import CompactUnit, LevelRun, Rewrite, Upgrade, level_runs
+from paimon_core.lsm.runs import SortedRun, in_key_order, key_range
+from paimon_core.lsm.strategy import holds_whole_rows, is_told, looks_up, newest_wins, tells_changes
+from paimon_core.options import (
+    CHAIN_TABLE,
+    DELETION_VECTORS,
+    LOOKUP_CACHE_DISK_SIZE,
+    LOOKUP_CACHE_RETENTION,
+    MERGE_ENGINE,
+)
+from paimon_core.spec.binary_row import decode_row
+from paimon_core.spec.manifest import DataFileMeta, FileSource
+from paimon_core.spec.types import Kind
+from paimon_core.store.data.bucket_files import BucketFiles, merge_section, merge_spec
+from paimon_core.store.table_store import TableStore
+from paimon_core.write.compaction.replaced_rows import ReplacedRows
+from paimon_core.write.files.changelog_files import changelog_store, compared_columns
+from paimon_core.write.files.data_files import DataFileWriter, FileRole
+
+# a range of these as values is one as keys
+_ORDERED = frozenset((Kind.TINYINT, Kind.SMALLINT, Kind.INT, Kind.BIGINT, Kind.DATE, Kind.VARCHAR))
+
+
+@dataclass(frozen=True, slots=True)
+class CompactResult:
+    """Files replaced, the files in their place, those that tell what changed, and rows of other files replaced."""
+
+    before: list[DataFileMeta] = field(default_factory=list)
+    after: list[DataFileMeta] = field(default_factory=list)
+    changelog: list[DataFileMeta] = field(default_factory=list)
+    replaced: ReplacedRows = field(default_factory=ReplacedRows)
+
+
+class BucketCompaction:
+    """Runs the steps of one unit of a bucket's files. `older` are runs outside of it, in which older rows of the keys
+    of level 0 are looked up; where the table has deletion vectors these are replaced."""
+
+    def __init__(self, files: BucketFiles, unit: CompactUnit, older: Sequence[LevelRun]):
+        self._store, self._files, self._unit, self._older = files.store, files, unit, older
+        store, self._key_types = files.store, [f.type for f in files.store.schema.key_fields]
+        self._marks = store.options[DELETION_VECTORS]
+        # of a chain table a delete is of rows in older partitions, too
+        drop_delete = (unit.drop_delete or self._marks) and not store.options[CHAIN_TABLE]
+        self._spec = merge_spec(store, drop_delete=drop_delete)
+        self._tells, self._compared = tells_changes(store.options, unit), compared_columns(store)
+        self._looks_up = looks_up(store.options, unit)
+        self._writers: list[DataFileWriter] = []
+        role = FileRole(level=unit.output_level)
+        self._changes = DataFileWriter(changelog_store(store), files.bucket_dir, role) if self._tells else None
+        self.result = CompactResult()
+
+    def run(self, step: Rewrite | Upgrade) -> None:
+        """Do one step; steps come in key order."""
+        if isinstance(step, Rewrite):
+            self._rewrite(step)
+        elif not self._is_news(step.file):
+            self._lift(step.file)
+        elif self._may_stay(step.file):
+            if self._tells:
+                self._merge([SortedRun((step.file,))], None)
+            self._mark([step.file])
+            self._lift(step.file)
+        else:
+            self._rewrite(Rewrite(((SortedRun((step.file,)),),)))
+
+    def finish(self) -> None:
+        """End all files."""
+        if self._changes is not None:
+            self._changes.roll()
+            self.result.changelog.extend(self._changes.finished)
+
+    def abort(self) -> None:
+        """Delete everything written, as far as that is possible."""
+        for writer in (*self._writers, *([self._changes] if self._changes else [])):
+            writer.abort()
+
+    def _is_news(self, file: DataFileMeta) -> bool:
+        """Whether older rows of a file's keys are to be looked up, or its changes to be told."""
+        untold = self._tells and not is_told(self._store.options, file.level, self._unit.max_level)
+        return untold or (self._looks_up and file.level == 0)
+
+    def _may_stay(self, file: DataFileMeta) -> bool:
+        """Whether a file's rows are whole: readers of a level take the first row of a key they find."""
+        if self._marks and file.delete_row_count != 0:
+            return False
+        if self._unit.output_level == self._unit.max_level or not self._near([file]):
+            return True
+        return newest_wins(self._store.options)
+
+    def _lift(self, file: DataFileMeta) -> None:
+        self.result.before.append(file)
+        self.result.after.append(replace(file, level=self._unit.output_level))
+
+    def _rewrite(self, step: Rewrite) -> None:
+        role = FileRole(level=self._unit.output_level, source=FileSource.COMPACT)
+        writer = DataFileWriter(self._store, self._files.bucket_dir, role)
+        self._writers.append(writer)
+        for section in step.sections:
+            files = [f for run in section for f in run.files]
+            news = [f for f in files if self._is_news(f)]
+            if news and (self._tells or (self._near(news) and not newest_wins(self._store.options))):
+                self._merge(section, writer)
+            else:
+                for batch in merge_section(self._files, section, self._spec):
+                    writer.write(batch)
+            self._mark(news)
+        writer.roll()
+        self.result.before.extend(step.files)
+        self.result.after.extend(writer.finished)
+
+    def _mark(self, news: Sequence[DataFileMeta]) -> None:
+        """Note the older rows that the rows of these files replace."""
+        older = self._near(news) if self._marks else []
+        if older:
+            fields = self._files.fields[: len(self._key_types)]
+            keys = replace(self._files, fields=fields, predicate=self._within(news))
+            self.result.replaced.note(keys, [SortedRun(r.files) for r in level_runs(news)], older)
+
+    def _merge(self, section: Sequence[SortedRun], writer: DataFileWriter | None) -> None:
+        """Merge a section and tell its changes; rows go to `writer`, or stay where they are."""
+        files = [f for run in section for f in run.files]
+        reader = replace(self._files, predicate=self._within(files), copies=_copies(self._store))
+        whole = holds_whole_rows(self._store.options)
+        older = reversed(self._near(files))
+        runs = [ToldRun(reader.read(r.files), told=True, merged=False, whole=whole) for r in older]
+        for run in reversed(level_runs(files)):
+            told = not self._tells or is_told(self._store.options, run.level, self._unit.max_level)
+            rows = self._files.read(in_key_order(run.files, self._key_types))
+            runs.append(ToldRun(rows, told=told, whole=whole and run.level > 0))
+        first_stays = self._store.options[MERGE_ENGINE] == "first-row"
+        for merged in merge_and_tell(runs, self._spec, self._compared, first_stays=first_stays):
+            if writer is not None and merged.rows.num_rows:
+                writer.write(merged.rows)
+            if self._changes is not None and merged.changes.num_rows:
+                self._changes.write(merged.changes)
+
+    def _near(self, files: Sequence[DataFileMeta]) -> list[SortedRun]:
+        """Older runs, newest first, as far as they can have keys of these files."""
+        if not files:
+            return []
+        ranges = [key_range(f, self._key_types) for f in files]
+        low, high = min(r.low for r in ranges), max(r.high for r in ranges)
+        found = []
+        for run in self._older:
+            near = [f for f in run.files if (r := key_range(f, self._key_types)).low <= high and r.high >= low]
+            if near:
+                found.append(SortedRun(tuple(in_key_order(near, self._key_types))))
+        return found
+
+    def _within(self, files: Sequence[DataFileMeta]) -> Predicate | None:
+        """What rows of older files satisfy that have keys of these: by it row groups are left out."""
+        first = self._store.schema.key_fields[0]
+        if first.type.kind not in _ORDERED:
+            return None
+        firsts = [decode_row(self._key_types, key)[0] for f in files for key in (f.min_key, f.max_key)]
+        name = KEY_PREFIX + first.name
+        return And((Compare(name, ">=", min(firsts)), Compare(name, "<=", max(firsts))))
+
+
+def _copies(store: TableStore) -> LocalCopies | None:
+    """Of files that statement after statement looks rows up in; those of a local disk need none."""
+    if isinstance(store.io, LocalFileIO):
+        return None
+    return LocalCopies(store.io, store.options[LOOKUP_CACHE_DISK_SIZE], store.options[LOOKUP_CACHE_RETENTION])

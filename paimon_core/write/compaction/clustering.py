@@ -1,0 +1,91 @@
+"""Incremental clustering of append tables: files that are sorted by columns lie on levels, as runs of an LSM tree do.
+
+A file just written is on level 0. A compaction takes what universal compaction would take of a partition, sorts its
+rows and puts them on a lower level; a full one takes everything. Source: Paimon's page "Incremental Clustering".
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from paimon_core.lsm.compaction import CompactUnit, last_level, level_runs, pick_full, pick_universal
+from paimon_core.options import (
+    CLUSTERING_COLUMNS,
+    CLUSTERING_INCREMENTAL,
+    CLUSTERING_STRATEGY,
+    TableOptions,
+)
+from paimon_core.spec.manifest import DataFileMeta, FileSource
+from paimon_core.spec.message import CommitMessage
+from paimon_core.store.schemas import read_schema
+from paimon_core.store.table_store import TableStore
+from paimon_core.write.compaction.sort_job import Curve
+from paimon_core.write.deletion import changed_vectors
+
+_MOST_ZORDER_COLUMNS = 4
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterUnit:
+    """Files of a partition to sort, in `task.compact_before`, and the level that they go to."""
+
+    task: CommitMessage
+    level: int
+
+
+def is_clustered(store: TableStore) -> bool:
+    """Whether compactions of the table sort."""
+    return store.options[CLUSTERING_INCREMENTAL]
+
+
+def clustering_curve(options: TableOptions) -> Curve:
+    """How `clustering.columns` order rows; by their number where `clustering.strategy` leaves it open."""
+    count, strategy = len(options[CLUSTERING_COLUMNS]), options[CLUSTERING_STRATEGY]
+    if strategy != "auto":
+        return Curve(strategy)
+    return Curve.ORDER if count == 1 else Curve.ZORDER if count <= _MOST_ZORDER_COLUMNS else Curve.HILBERT
+
+
+def cluster_units(store: TableStore, partitions: Iterable[CommitMessage], *, full: bool) -> list[ClusterUnit]:
+    """What is to be sorted of partitions, whose live files are in `compact_before`."""
+    found = []
+    for task in partitions:
+        runs = level_runs(task.compact_before)
+        unit = pick_full(runs, store.options) if full else pick_universal(runs, store.options)
+        if unit is None and full and _sorted_otherwise(store, task.compact_before):
+            level = last_level(store.options)
+            unit = CompactUnit(files=task.compact_before, output_level=level, drop_delete=False, max_level=level)
+        if unit is not None:
+            found.append(ClusterUnit(replace(task, compact_before=unit.files), unit.output_level))
+    return found
+
+
+def clustered(store: TableStore, units: Iterable[ClusterUnit], written: Iterable[CommitMessage]) -> list[CommitMessage]:
+    """The messages of a compaction that puts sorted files into the place of those of the units."""
+    after: dict[bytes, list[DataFileMeta]] = defaultdict(list)
+    for message in written:
+        after[message.partition] += message.new_files
+    messages = []
+    for unit in units:
+        task, source = unit.task, int(FileSource.COMPACT)
+        gone = frozenset(f.file_name for f in task.compact_before)
+        index = changed_vectors(store, (task.partition, task.bucket), task.compact_deleted_index_files, {}, gone)
+        files = (replace(f, level=unit.level, file_source=source) for f in after[task.partition])
+        messages.append(
+            replace(
+                task,
+                compact_after=tuple(files),
+                compact_new_index_files=index.new,
+                compact_deleted_index_files=index.deleted,
+            )
+        )
+    return messages
+
+
+def _sorted_otherwise(store: TableStore, files: Sequence[DataFileMeta]) -> bool:
+    """Whether files were sorted by other columns than those of now."""
+    now = store.options[CLUSTERING_COLUMNS]
+    schemas = {f.schema_id for f in files}
+    return any(TableOptions(read_schema(store, s).options)[CLUSTERING_COLUMNS] != now for s in schemas)

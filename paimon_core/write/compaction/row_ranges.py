@@ -1,0 +1,122 @@
+"""Compacting a bucket of a table with data evolution: neighbouring row ranges become one file with all columns.
+
+Rows keep their ids, so deleted ones stay in their place, marked at the new file. `.blob` files stay as they are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import replace
+
+import numpy as np
+
+from paimon_core.indexes.deletion_vector import Positions
+from paimon_core.io.failure import on_failure
+from paimon_core.lsm.compaction import MIN_FILE_NUM
+from paimon_core.lsm.strategy import Strategy
+from paimon_core.options import SPLIT_OPEN_FILE_COST, TARGET_FILE_ROW_NUM, TARGET_FILE_SIZE
+from paimon_core.spec.index_manifest import IndexFileMeta
+from paimon_core.spec.manifest import DataFileMeta, FileSource
+from paimon_core.spec.message import CommitMessage
+from paimon_core.spec.row_ranges import RowRange, row_ranges
+from paimon_core.spec.split import DeletionFile
+from paimon_core.store.blob.fields import blob_file_fields
+from paimon_core.store.data.evolved_files import EvolvedFiles
+from paimon_core.store.index_files import read_deletions, vectors_by_file
+from paimon_core.store.table_store import TableStore
+from paimon_core.write.deletion import changed_vectors
+from paimon_core.write.files.data_files import DataFileWriter, FileRole, target_file_size
+
+ONE_FILE = {TARGET_FILE_SIZE.key: "1048576 gb", TARGET_FILE_ROW_NUM.key: str(2**48)}
+
+
+def compact_ranges(
+    store: TableStore,
+    *,
+    partition: bytes,
+    bucket: int,
+    total_buckets: int,
+    files: Sequence[DataFileMeta],
+    strategy: Strategy,
+    vectors: Sequence[IndexFileMeta] = (),
+) -> CommitMessage | None:
+    """Put the files of neighbouring row ranges together, up to the target size; None where nothing is due.
+
+    A full compaction takes any two files, else `compaction.min.file-num` of them are needed. Raises `StorageError`,
+    `CorruptFileError`; no file is left behind then.
+    """
+    place = partition, bucket
+    least = 2 if strategy is Strategy.FULL else max(2, store.options[MIN_FILE_NUM])
+    groups = [g for g in _groups(store, row_ranges(files)) if sum(len(r.files) for r in g) >= least]
+    if not groups:
+        return None
+    deletions = vectors_by_file(store, place, vectors)
+    blobs = blob_file_fields(store.schema, store.options)
+    fields = tuple(f for f in store.schema.fields if f not in blobs)
+    reader = EvolvedFiles(store, store.bucket_dir(*place), fields)
+    moved: dict[str, Positions] = {}
+    after: list[DataFileMeta] = []
+    with ExitStack() as undo:
+        for group in groups:
+            writer = _writer(reader, columns=tuple(f.name for f in fields) if blobs else None)
+            undo.enter_context(on_failure(writer.abort))
+            after.append(_compact(reader, writer, group))
+            gone = _deleted(store, group, deletions)
+            if len(gone):
+                moved[after[-1].file_name] = gone
+        before = tuple(f for g in groups for r in g for f in r.files)
+        index = changed_vectors(store, place, vectors, moved, frozenset(f.file_name for f in before))
+    return CommitMessage(
+        partition=partition,
+        bucket=bucket,
+        total_buckets=total_buckets,
+        compact_before=before,
+        compact_after=tuple(after),
+        compact_new_index_files=index.new,
+        compact_deleted_index_files=index.deleted,
+    )
+
+
+def _groups(store: TableStore, ranges: Sequence[RowRange]) -> Iterator[list[RowRange]]:
+    """Ranges without a gap between them, as many as fill a file."""
+    target, open_cost = target_file_size(store), store.options[SPLIT_OPEN_FILE_COST]
+    group: list[RowRange] = []
+    size = 0
+    for rows in ranges:
+        weight = sum(max(f.file_size, open_cost) for f in rows.files)
+        if group and (size + weight > target or rows.first != group[-1].first + group[-1].count):
+            yield group
+            group, size = [], 0
+        group.append(rows)
+        size += weight
+    if group:
+        yield group
+
+
+def _writer(reader: EvolvedFiles, columns: tuple[str, ...] | None) -> DataFileWriter:
+    role = FileRole(source=FileSource.COMPACT, columns=columns)
+    return DataFileWriter(reader.store.with_options(ONE_FILE), reader.bucket_dir, role)
+
+
+def _compact(reader: EvolvedFiles, writer: DataFileWriter, group: Sequence[RowRange]) -> DataFileMeta:
+    """One file of all rows of the ranges, as old and as new as their files."""
+    for rows in group:
+        for batch in reader.whole(rows):
+            writer.write(batch)
+    writer.roll()
+    (file,) = writer.finished
+    files = [f for r in group for f in r.files]
+    return replace(
+        file,
+        first_row_id=group[0].first,
+        min_sequence_number=min(f.min_sequence_number for f in files),
+        max_sequence_number=max(f.max_sequence_number for f in files),
+    )
+
+
+def _deleted(store: TableStore, group: Sequence[RowRange], deletions: Mapping[str, DeletionFile]) -> Positions:
+    """The places of deleted rows in the file of a group."""
+    marked = [(r, deletions[r.anchor.file_name]) for r in group if r.anchor.file_name in deletions]
+    parts = [read_deletions(store.io, d, r.count) + (r.first - group[0].first) for r, d in marked]
+    return np.concatenate(parts) if parts else np.zeros(0, dtype=np.int64)

@@ -1,0 +1,1 @@
+"""The files that writers write: data, BLOB and changelog files, and what they are called."""

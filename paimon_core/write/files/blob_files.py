@@ -1,0 +1,108 @@
+"""Writing a BLOB column of the rows of one bucket: `.blob` files, that roll at a size and where the data files do."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import suppress
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from paimon_core.formats.blob import BlobFileWriter
+from paimon_core.formats.stats import NONE, STATS_DENSE_STORE, value_stats
+from paimon_core.options import BLOB_TARGET_FILE_SIZE
+from paimon_core.spec.binary_row import EMPTY_ROW
+from paimon_core.spec.manifest import TO_BE_NUMBERED, DataFileMeta, FileSource
+from paimon_core.spec.stats import EMPTY_STATS, UNKNOWN
+from paimon_core.spec.types import DataField
+from paimon_core.store.blob.values import DescribedBlobs
+from paimon_core.store.external.paths import external_path
+from paimon_core.store.table_store import TableStore
+from paimon_core.write.clock import wall_clock
+from paimon_core.write.files.new_paths import NewPaths
+
+_ENDING = ".blob"
+
+
+class BlobColumnWriter:
+    """The files of one column. Values that are descriptors are fetched.
+
+    `target` None: the files do not roll at a size.
+    """
+
+    def __init__(self, store: TableStore, field: DataField, paths: NewPaths, target: int | None):
+        self._store, self._field, self._new_paths = store, field, paths
+        self._target = None if target is None else store.options[BLOB_TARGET_FILE_SIZE] or target
+        self._blobs = DescribedBlobs.of(store)
+        self._file: BlobFileWriter | None = None
+        self._path = ""
+        self._finished: list[DataFileMeta] = []
+        self._paths: list[str] = []
+
+    @property
+    def name(self) -> str:
+        return self._field.name
+
+    def write(self, values: pa.Array, written: NDArray[np.bool_] | None = None) -> None:
+        """Take the values of rows; those not `written` are left to older files. Raises `InvalidDataError`."""
+        values = self._blobs.resolved(values)
+        while len(values):
+            file = self._open()
+            count = len(values) if self._target is None else file.room(values, self._target)
+            file.write(values.slice(0, count), None if written is None else written[:count])
+            values, written = values.slice(count), None if written is None else written[count:]
+            if self._target is not None and file.size >= self._target:
+                self._close()
+
+    def roll(self) -> Sequence[DataFileMeta]:
+        """End the open file: the files since the last time. Values that follow begin another."""
+        self._close()
+        finished, self._finished = self._finished, []
+        return finished
+
+    def abort(self) -> None:
+        """Delete everything written, as far as that is possible."""
+        if self._file is not None:
+            self._file.abort()
+            self._file = None
+        for path in self._paths:
+            with suppress(OSError):
+                self._store.io.delete(path)
+        self._finished = []
+
+    def _open(self) -> BlobFileWriter:
+        if self._file is None:
+            self._path = self._new_paths.next(_ENDING)
+            self._paths.append(self._path)
+            self._file = BlobFileWriter(self._store.io, self._path)
+        return self._file
+
+    def _close(self) -> None:
+        if self._file is None:
+            return
+        file, self._file = self._file, None
+        self._finished.append(self._meta(file.close(), file.row_count))
+
+    def _meta(self, size: int, row_count: int) -> DataFileMeta:
+        dense = self._store.options[STATS_DENSE_STORE]
+        stats, covered = value_stats([self._field], [NONE], [UNKNOWN], dense=dense)
+        return DataFileMeta(
+            file_name=self._path.rpartition("/")[2],
+            file_size=size,
+            row_count=row_count,
+            min_key=EMPTY_ROW,
+            max_key=EMPTY_ROW,
+            key_stats=EMPTY_STATS,
+            value_stats=stats,
+            value_stats_cols=covered,
+            min_sequence_number=TO_BE_NUMBERED,
+            max_sequence_number=TO_BE_NUMBERED,
+            schema_id=self._store.schema.id,
+            level=0,
+            creation_time=wall_clock(),
+            delete_row_count=0,
+            file_source=int(FileSource.APPEND),
+            write_cols=(self.name,),
+            external_path=external_path(self._store, self._path),
+        )

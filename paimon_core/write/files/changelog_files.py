@@ -1,0 +1,46 @@
+"""Changelog files: data files of their own name that hold changes, not rows of a version.
+
+    TABLE/[KEY=VALUE/…]bucket-N/changelog-UUID-N.FORMAT
+
+Source: specification, "Data Files", "Changelog File".
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from paimon_core.formats.registry import for_changelog
+from paimon_core.indexes.file_index.options import without_file_indexes
+from paimon_core.options import (
+    CHANGELOG_FILE_PREFIX,
+    CHANGELOG_PRODUCER,
+    CHANGELOG_ROW_DEDUPLICATE,
+    CHANGELOG_ROW_DEDUPLICATE_IGNORE,
+    DATA_FILE_PREFIX,
+    MERGE_ENGINE,
+    TableOptions,
+)
+from paimon_core.store.table_store import TableStore
+
+
+def changelog_store(store: TableStore) -> TableStore:
+    """The store as writers of changelog files see it: options of theirs take the place of those of data files, and
+    they get no file index."""
+    options = for_changelog(store.options)
+    own = {DATA_FILE_PREFIX.key: options[CHANGELOG_FILE_PREFIX]}
+    return replace(store, options=TableOptions(without_file_indexes(options.values) | own))
+
+
+def takes_input(store: TableStore) -> bool:
+    """Whether writers tell the rows they get as changes."""
+    return store.has_primary_key and store.options[CHANGELOG_PRODUCER] == "input"
+
+
+def compared_columns(store: TableStore) -> tuple[str, ...] | None:
+    """The columns that must differ for a row to count as updated; None where every new version of it does."""
+    if store.options[MERGE_ENGINE] == "first-row":
+        return tuple(f.name for f in store.schema.fields)
+    if not store.options[CHANGELOG_ROW_DEDUPLICATE]:
+        return None
+    ignored = store.options[CHANGELOG_ROW_DEDUPLICATE_IGNORE]
+    return tuple(f.name for f in store.schema.fields if f.name not in ignored)

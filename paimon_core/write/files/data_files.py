@@ -1,0 +1,256 @@
+"""Writing the rows of one bucket as data files that roll at a size and a number of rows, with their metadata."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pyarrow as pa
+
+from paimon_core.arrow.binary_rows import row_bytes
+from paimon_core.arrow.columns import fixed_values
+from paimon_core.arrow.types import KEY_PREFIX, SEQUENCE_NUMBER, VALUE_KIND, arrow_schema
+from paimon_core.formats.file_format import FormatWriter, WrittenFile
+from paimon_core.formats.registry import block_bytes, file_ending, for_level, write_format
+from paimon_core.formats.stats import KEY_MODE, STATS_DENSE_STORE, column_modes, value_stats
+from paimon_core.indexes.file_index.options import indexed_columns
+from paimon_core.lsm.rows import is_retract
+from paimon_core.options import (
+    DATA_FILE_THIN,
+    ROW_TRACKING,
+    TARGET_FILE_ROW_NUM,
+    TARGET_FILE_SIZE,
+)
+from paimon_core.spec.binary_row import EMPTY_ROW
+from paimon_core.spec.manifest import TO_BE_NUMBERED, DataFileMeta, FileSource
+from paimon_core.spec.stats import EMPTY_STATS, UNKNOWN, ColumnStats, encode_stats
+from paimon_core.store.blob.fields import blob_file_fields, descriptor_fields
+from paimon_core.store.blob.values import check_descriptors
+from paimon_core.store.data.bucket_files import file_fields
+from paimon_core.store.data.row_tracking import written_fields
+from paimon_core.store.external.paths import external_path
+from paimon_core.store.table_store import TableStore
+from paimon_core.write.clock import wall_clock
+from paimon_core.write.files.blob_files import BlobColumnWriter
+from paimon_core.write.files.new_paths import NewPaths
+from paimon_core.write.indexes.file_index import FileIndexBuilder, with_file_index
+
+ROW_GROUP_ROWS = 1_000_000
+ROW_GROUP_BYTES = 64 * 2**20
+_MIB = 2**20
+_LARGEST = 2**63 - 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FileRole:
+    """What a writer's files are: their level, where their rows come from, the first number of append tables' rows.
+
+    `columns` are those of the files where they are not the table's.
+    """
+
+    level: int = 0
+    source: FileSource = FileSource.APPEND
+    sequence_start: int = 0
+    columns: tuple[str, ...] | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Contents:
+    """What metadata says of the rows of a file. `unnumbered` rows get their sequence number from the commit."""
+
+    min_key: bytes = EMPTY_ROW
+    max_key: bytes = EMPTY_ROW
+    min_sequence: int
+    max_sequence: int
+    deletes: int = 0
+    unnumbered: int = 0
+
+    def followed_by(self, more: _Contents) -> _Contents:
+        return _Contents(
+            min_key=self.min_key,
+            max_key=more.max_key,
+            min_sequence=min(self.min_sequence, more.min_sequence),
+            max_sequence=max(self.max_sequence, more.max_sequence),
+            deletes=self.deletes + more.deletes,
+            unnumbered=self.unnumbered + more.unnumbered,
+        )
+
+
+def target_file_size(store: TableStore) -> int:
+    """Bytes at which files roll."""
+    return store.options[TARGET_FILE_SIZE] or (128 if store.has_primary_key else 256) * _MIB
+
+
+class DataFileWriter:
+    """The files of one bucket. Rows come as batches of `file_fields`, in key order where the table has a primary key.
+
+    BLOB columns go to files of their own, which stand behind their data file in `finished`, the files that are done.
+    `buffered` is the size in bytes of the rows that wait for a row group to fill.
+    """
+
+    def __init__(self, store: TableStore, bucket_dir: str, role: FileRole):
+        self._store, self._role = store, role
+        self._options = for_level(store.options, role.level) if store.has_primary_key else store.options
+        fields = file_fields(store) if role.columns is None else written_fields(store, role.columns)
+        self._incoming = arrow_schema(fields)
+        blobs = [f for f in blob_file_fields(store.schema, store.options) if f in fields]
+        fields = tuple(f for f in fields if f not in blobs)
+        self._write_cols = tuple(f.name for f in fields) if blobs else role.columns
+        self._schema = arrow_schema(fields)
+        self._columns = store.schema.fields if self._write_cols is None else fields
+        self._described = [f for f in descriptor_fields(store.schema, store.options) if f in fields]
+        self._key_fields = fields[: len(store.schema.key_fields)] if store.has_primary_key else ()
+        self._stored = fields[len(self._key_fields) :] if store.options[DATA_FILE_THIN] else fields
+        self._modes = column_modes(self._options, self._columns)
+        self._format, self._target = write_format(self._options), target_file_size(store)
+        self._paths_to_come, self._ending = NewPaths(store, bucket_dir), file_ending(self._options)
+        self._blobs = [BlobColumnWriter(store, f, self._paths_to_come, self._target) for f in blobs]
+        self._next_sequence = role.sequence_start
+        self._pending: list[pa.RecordBatch] = []
+        self._pending_rows = self.buffered = 0
+        self._room = self._most_rows = store.options[TARGET_FILE_ROW_NUM]
+        there = {f.name for f in self._columns}
+        self._indexed = [c for c in indexed_columns(store.options, store.schema) if c.field.name in there]
+        self._index: FileIndexBuilder | None = None
+        self._file: FormatWriter | None = None
+        self._contents: _Contents | None = None
+        self._paths: list[str] = []
+        self.finished: list[DataFileMeta] = []
+
+    def write(self, batch: pa.RecordBatch) -> None:
+        """Take rows."""
+        if self._role.columns is not None:
+            batch = pa.RecordBatch.from_arrays(batch.columns, schema=self._incoming)
+        most_bytes = min(block_bytes(self._options) or ROW_GROUP_BYTES, self._target)
+        step = min(ROW_GROUP_ROWS, max(1, most_bytes * batch.num_rows // max(batch.nbytes, 1)))
+        start = 0
+        while start < batch.num_rows:
+            part = batch.slice(start, min(step, self._room))
+            start += part.num_rows
+            self._room -= part.num_rows
+            part = self._without_blobs(part)
+            self._pending.append(part)
+            self._pending_rows += part.num_rows
+            self.buffered += part.nbytes
+            if not self._room:
+                self.roll()
+            elif self._pending_rows >= ROW_GROUP_ROWS or self.buffered >= most_bytes:
+                self.flush()
+
+    def flush(self) -> None:
+        """Write the rows that wait as a row group, and end the file where it is large enough."""
+        self._write_pending()
+        if self._file is not None and self._file.size >= self._target:
+            self._close()
+
+    def roll(self) -> None:
+        """End the open file: rows that follow begin another."""
+        self._write_pending()
+        self._close()
+
+    def abort(self) -> None:
+        """Delete everything written, as far as that is possible."""
+        if self._file is not None:
+            self._file.abort()
+            self._file = None
+        for blob in self._blobs:
+            blob.abort()
+        for path in self._paths:
+            with suppress(OSError):
+                self._store.io.delete(path)
+        self._pending, self._pending_rows, self.buffered, self.finished = [], 0, 0, []
+
+    def _without_blobs(self, part: pa.RecordBatch) -> pa.RecordBatch:
+        """The columns of the data file; the others are written at once, so that they do not wait in memory."""
+        for field in self._described:
+            check_descriptors(field.name, part.column(field.name))
+        for blob in self._blobs:
+            blob.write(part.column(blob.name))
+        return part.select(self._schema.names) if self._blobs else part
+
+    def _write_pending(self) -> None:
+        if not self._pending_rows:
+            return
+        if self._file is None:
+            path = self._paths_to_come.next(self._ending)
+            self._paths.append(path)
+            self._file = self._format.open_writer(self._store.io, path, self._stored, self._options)
+            self._index = FileIndexBuilder(self._indexed) if self._indexed else None
+        contents = self._contents_of(self._pending)
+        self._contents = self._contents.followed_by(contents) if self._contents else contents
+        rows = pa.Table.from_batches(self._pending, schema=self._schema)
+        self._file.write(rows.select([f.name for f in self._stored]))
+        if self._index is not None:
+            self._index.add(rows)
+        self._pending, self._pending_rows, self.buffered = [], 0, 0
+
+    def _contents_of(self, batches: list[pa.RecordBatch]) -> _Contents:
+        if self._store.options[ROW_TRACKING]:
+            return _tracked_contents(batches)
+        if not self._store.has_primary_key:
+            first = self._next_sequence
+            self._next_sequence += self._pending_rows
+            return _Contents(min_sequence=first, max_sequence=self._next_sequence - 1)
+        sequences = [fixed_values(b.column(SEQUENCE_NUMBER), np.int64) for b in batches]
+        return _Contents(
+            min_key=row_bytes(batches[0], 0, self._key_fields),
+            max_key=row_bytes(batches[-1], batches[-1].num_rows - 1, self._key_fields),
+            min_sequence=min(int(s.min()) for s in sequences),
+            max_sequence=max(int(s.max()) for s in sequences),
+            deletes=sum(int(is_retract(fixed_values(b.column(VALUE_KIND), np.int8)).sum()) for b in batches),
+        )
+
+    def _close(self) -> None:
+        if self._file is None or self._contents is None:
+            return
+        written = self._file.close()
+        meta = self._meta(written, self._contents)
+        self._file = self._contents = None
+        self._room = self._most_rows
+        if self._index is not None:
+            folder = written.path.rpartition("/")[0]
+            meta, self._index = with_file_index(self._store, folder, meta, self._index.bodies()), None
+            self._paths += [f"{folder}/{name}" for name in meta.extra_files]
+        self.finished += [meta, *(file for blob in self._blobs for file in blob.roll())]
+
+    def _meta(self, written: WrittenFile, contents: _Contents) -> DataFileMeta:
+        columns = self._columns
+        found = [written.stats.get(f.name, UNKNOWN) for f in columns]
+        stats, covered = value_stats(columns, self._modes, found, dense=self._options[STATS_DENSE_STORE])
+        meta = DataFileMeta(
+            file_name=written.path.rpartition("/")[2],
+            file_size=written.size,
+            row_count=written.row_count,
+            min_key=contents.min_key,
+            max_key=contents.max_key,
+            value_stats=stats,
+            value_stats_cols=covered,
+            min_sequence_number=contents.min_sequence if contents.unnumbered < written.row_count else TO_BE_NUMBERED,
+            max_sequence_number=TO_BE_NUMBERED if contents.unnumbered else contents.max_sequence,
+            schema_id=self._store.schema.id,
+            level=self._role.level,
+            creation_time=wall_clock(),
+            delete_row_count=contents.deletes,
+            file_source=int(self._role.source),
+            write_cols=self._write_cols,
+            external_path=external_path(self._store, written.path),
+        )
+        if not self._key_fields:
+            return replace(meta, key_stats=EMPTY_STATS)
+        keys = [KEY_MODE.apply(self._key_stats(written, f.name)) for f in self._key_fields]
+        return replace(meta, key_stats=encode_stats([f.type for f in self._key_fields], keys))
+
+    def _key_stats(self, written: WrittenFile, name: str) -> ColumnStats:
+        return written.stats.get(name) or written.stats.get(name.removeprefix(KEY_PREFIX), UNKNOWN)
+
+
+def _tracked_contents(batches: list[pa.RecordBatch]) -> _Contents:
+    """Of rows with row tracking: those that are new or change have no number yet."""
+    columns = [b.column(SEQUENCE_NUMBER).drop_null() for b in batches if SEQUENCE_NUMBER in b.schema.names]
+    numbers = [fixed_values(c, np.int64) for c in columns if len(c)]
+    return _Contents(
+        min_sequence=min((int(n.min()) for n in numbers), default=_LARGEST),
+        max_sequence=max((int(n.max()) for n in numbers), default=TO_BE_NUMBERED),
+        unnumbered=sum(b.num_rows for b in batches) - sum(map(len, numbers)),
+    )

@@ -1,0 +1,1 @@
+"""Indexes made while files are written, and by jobs for files that are there."""

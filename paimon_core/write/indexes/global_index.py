@@ -1,0 +1,176 @@
+"""Making a global index of a column, as a job: its tasks are spans of rows of a partition, each a text."""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from paimon_core.arrow.types import arrow_type
+from paimon_core.errors import InvalidOptionError, UnsupportedFeatureError
+from paimon_core.indexes.global_index.arrow_keys import grouped_rows
+from paimon_core.indexes.global_index.bitmap import encode_bitmap_index
+from paimon_core.indexes.global_index.block_codecs import compression
+from paimon_core.indexes.global_index.blocks import Compress
+from paimon_core.indexes.global_index.btree import encode_btree
+from paimon_core.indexes.global_index.file_meta import encode_file_meta
+from paimon_core.indexes.global_index.grouped_rows import GroupedRows
+from paimon_core.indexes.global_index.keys import KeyForm
+from paimon_core.indexes.global_index.reader import BITMAP, BTREE
+from paimon_core.options import (
+    BITMAP_INDEX_BLOCK_SIZE,
+    BITMAP_INDEX_COMPRESSION,
+    BITMAP_INDEX_COMPRESSION_LEVEL,
+    BTREE_INDEX_BLOCK_SIZE,
+    BTREE_INDEX_COMPRESSION,
+    BTREE_INDEX_COMPRESSION_LEVEL,
+    GLOBAL_INDEX_MAX_PARALLELISM,
+    GLOBAL_INDEX_ROWS,
+    Option,
+    TableOptions,
+)
+from paimon_core.spec.index_manifest import GlobalIndexMeta
+from paimon_core.spec.manifest import DataFileMeta
+from paimon_core.spec.message import CommitMessage, decode_message, encode_message
+from paimon_core.spec.row_ranges import RowRange, row_ranges
+from paimon_core.spec.snapshot import Snapshot
+from paimon_core.spec.types import DataField
+from paimon_core.store.data.evolved_files import EvolvedFiles
+from paimon_core.store.global_indexes import RowSpan, covered, joined, new_index_file, of_column, without
+from paimon_core.store.index_files import Bucket, index_entries, write_index_file
+from paimon_core.store.manifests import live_files
+from paimon_core.store.partitions import PartitionFilter
+from paimon_core.store.table_store import TableStore
+
+_SHARED, _OLDER = "sorted-index.", "btree-index."  # what keys of settings of all types begin with, and once did
+
+
+@dataclass(frozen=True, slots=True)
+class _Form:
+    """How files of a type are made."""
+
+    encode: Callable[[GroupedRows, int, Compress], bytes]
+    block_size: Option[int]
+    codec: Option[str]
+    level: Option[int]
+
+
+_FORMS = {
+    BITMAP: _Form(
+        encode_bitmap_index, BITMAP_INDEX_BLOCK_SIZE, BITMAP_INDEX_COMPRESSION, BITMAP_INDEX_COMPRESSION_LEVEL
+    ),
+    BTREE: _Form(encode_btree, BTREE_INDEX_BLOCK_SIZE, BTREE_INDEX_COMPRESSION, BTREE_INDEX_COMPRESSION_LEVEL),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class IndexJob:
+    """An index of a column, to be made of the rows of a version that have none."""
+
+    store: TableStore
+    field: DataField
+    index_type: str
+    snapshot: Snapshot
+
+    def check(self) -> None:
+        """Raises `UnsupportedFeatureError` for a column without keys, `InvalidOptionError` for settings."""
+        if KeyForm.of(self.field.type) is None:
+            raise UnsupportedFeatureError(
+                f"Column {self.field.name!r} of table {self.store.name} cannot have a {self.index_type} index: "
+                f"{self.field.type.sql()} is not supported by global index now; numbers, texts, dates, times and "
+                "booleans are."
+            )
+        self._compress()
+        _shared(self.store.options, GLOBAL_INDEX_ROWS)
+        _shared(self.store.options, GLOBAL_INDEX_MAX_PARALLELISM)
+
+    def tasks(self, partitions: PartitionFilter) -> list[str]:
+        """The rows of some partitions that have no such index yet, as texts."""
+        known = of_column(index_entries(self.store, self.snapshot), self.field.id)
+        done = covered(e.file for e in known if e.file.index_type == self.index_type)
+        buckets: dict[Bucket, list[DataFileMeta]] = defaultdict(list)
+        for entry in live_files(self.store, self.snapshot, partitions).values():
+            buckets[entry.partition, entry.bucket].append(entry.file)
+        return [
+            _encode_task(place, [r for r in ranges if r.first < end and start < r.first + r.count], (start, end))
+            for place, ranges in ((place, row_ranges(files)) for place, files in sorted(buckets.items()))
+            for whole in without(joined((r.first, r.first + r.count) for r in ranges), done)
+            for start, end in _pieces(self.store.options, whole)
+        ]
+
+    def run(self, task: str) -> str:
+        """Write the index of a task; its message."""
+        bucket, (start, end) = _decode_task(task)
+        column, rows = self._values(bucket, start, end)
+        form = KeyForm.of(self.field.type)
+        assert form is not None
+        grouped = grouped_rows(column, self.field.type, form, rows)
+        how = _FORMS[self.index_type]
+        data = how.encode(grouped, self.store.options[how.block_size], self._compress())
+        file = replace(
+            new_index_file(self.store, self.index_type),
+            file_size=len(data),
+            row_count=grouped.row_count,
+            global_index=GlobalIndexMeta(
+                row_range_start=start,
+                row_range_end=end - 1,
+                index_field_id=self.field.id,
+                index_meta=encode_file_meta(grouped.meta),
+            ),
+        )
+        written = write_index_file(self.store, (bucket.partition, bucket.bucket), file, data)
+        message = replace(bucket, compact_before=(), new_index_files=(written,), rows_base=self.snapshot.id)
+        return encode_message(message)
+
+    def _compress(self) -> Compress:
+        how, options = _FORMS[self.index_type], self.store.options
+        return compression(how.codec.key, options[how.codec], options[how.level])
+
+    def _values(self, bucket: CommitMessage, start: int, end: int) -> tuple[pa.ChunkedArray, NDArray[np.int64]]:
+        """The column of the rows from `start` to before `end`, deleted ones too, and their numbers from `start` on."""
+        reader = EvolvedFiles(self.store, self.store.bucket_dir(bucket.partition, bucket.bucket), (self.field,))
+        chunks, numbers = list[pa.Array](), list[NDArray[np.int64]]()
+        for rows in row_ranges(bucket.compact_before):
+            place = rows.first
+            for batch in reader.whole(rows):
+                low, high = max(start, place), min(end, place + batch.num_rows)
+                if low < high:
+                    chunks.append(batch.column(0).slice(low - place, high - low))
+                    numbers.append(np.arange(low - start, high - start, dtype=np.int64))
+                place += batch.num_rows
+        return pa.chunked_array(chunks, arrow_type(self.field.type)), np.concatenate(numbers)
+
+
+def _pieces(options: TableOptions, span: RowSpan) -> Iterator[RowSpan]:
+    """The rows of a span, divided evenly among as many files as the options ask for."""
+    start, end = span
+    count = (end - start) // _shared(options, GLOBAL_INDEX_ROWS)
+    count = max(min(count, _shared(options, GLOBAL_INDEX_MAX_PARALLELISM)), 1)
+    bounds = [start + (end - start) * i // count for i in range(count + 1)]
+    return zip(bounds, bounds[1:], strict=False)
+
+
+def _shared(options: TableOptions, option: Option[int]) -> int:
+    """A setting of all types of indexes, under its name or its older one. Raises `InvalidOptionError`."""
+    older = replace(option, key=option.key.replace(_SHARED, _OLDER))
+    found = options[option if option in options else older]
+    if found <= 0:
+        raise InvalidOptionError(f"Option '{option.key}' cannot be {found}: it is 1 or more.")
+    return found
+
+
+def _encode_task(place: Bucket, ranges: Sequence[RowRange], span: RowSpan) -> str:
+    partition, bucket = place
+    files = tuple(f for r in ranges for f in r.all_files)
+    message = CommitMessage(partition=partition, bucket=bucket, total_buckets=-1, compact_before=files)
+    return json.dumps([encode_message(message), *span])
+
+
+def _decode_task(task: str) -> tuple[CommitMessage, RowSpan]:
+    message, start, end = json.loads(task)
+    return decode_message(message), (start, end)

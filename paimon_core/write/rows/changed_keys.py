@@ -1,0 +1,58 @@
+"""ChangedKeys: that a statement changes each row once, over all buffers of a task.
+
+Each buffer is checked in memory. The keys of one that more will follow wait on the local disk, sorted; in the end all
+are merged, which shows those that two buffers have.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pyarrow as pa
+
+from paimon_core.arrow.columns import fixed_values, int64_array
+from paimon_core.arrow.types import VALUE_KIND
+from paimon_core.errors import InvalidDataError
+from paimon_core.lsm.keys import Words
+from paimon_core.lsm.merge import MergeSpec, merge_runs
+from paimon_core.lsm.rows import ROW_INSERT, KeyedRows
+from paimon_core.options import TableOptions
+from paimon_core.write.rows.incoming import SEVERAL_MATCHES
+from paimon_core.write.rows.spilled_runs import SpilledRuns
+
+
+class ChangedKeys:
+    """The keys of rows that are no inserts. They are spilled whatever options say of rows: there is no other way."""
+
+    def __init__(self, key_names: Sequence[str], options: TableOptions):
+        self._key_names = tuple(key_names)
+        self._spilled = SpilledRuns(options)
+
+    def add(self, rows: pa.RecordBatch, key: Words, *, more: bool) -> None:
+        """Take the rows of a buffer with the words of their keys; `more` will follow. Raises `InvalidDataError` where
+        two rows change one key."""
+        places = np.flatnonzero(fixed_values(rows.column(VALUE_KIND), np.int8) != ROW_INSERT)
+        order = places[np.argsort(key[places], kind="stable")]
+        ordered = key[order]
+        if (ordered[1:] == ordered[:-1]).any():
+            raise InvalidDataError(SEVERAL_MATCHES)
+        runs = self._spilled.runs()
+        if more or runs:
+            keys = rows.select(self._key_names).take(int64_array(order))
+            if more:
+                self._spilled.add(keys)
+                return
+            for _ in merge_runs([*runs, iter([keys])], MergeSpec(key_names=self._key_names, engine=_refuse_second)):
+                pass  # the engine sees the keys that meet
+            self._spilled.clear()
+
+    def clear(self) -> None:
+        """Forget all keys."""
+        self._spilled.clear()
+
+
+def _refuse_second(rows: KeyedRows, _: bool) -> pa.RecordBatch:
+    if not rows.last.all():
+        raise InvalidDataError(SEVERAL_MATCHES)
+    return rows.batch.slice(0, 0)

@@ -1,0 +1,61 @@
+"""Checking incoming rows and bringing them to the Arrow schema of data files."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import pyarrow as pa
+
+from paimon_core.arrow.default_values import fill_default
+from paimon_core.arrow.evolution import conform as evolved
+from paimon_core.arrow.types import arrow_field, arrow_schema
+from paimon_core.errors import InvalidDataError
+from paimon_core.spec.schema import TableSchema
+from paimon_core.spec.types import DataField, StoredTimeType, nested_types
+from paimon_core.store.table_store import TableStore
+
+SEVERAL_MATCHES = (
+    "[MERGE_CARDINALITY_VIOLATION] MERGE failed: several source rows match one row of the target, so what it becomes "
+    "is not decided. Make the source unique in the columns of the ON condition."
+)
+
+
+def conform(batch: pa.RecordBatch, schema: TableSchema) -> pa.RecordBatch:
+    """The table's columns of a batch, see `conform_fields`."""
+    return conform_fields(batch, schema.fields, schema.primary_keys)
+
+
+def conform_fields(batch: pa.RecordBatch, fields: Sequence[DataField], keys: Sequence[str] = ()) -> pa.RecordBatch:
+    """Columns of a batch, with the types and nullability of data files; `keys` are not NULL either.
+
+    NULL in a column with a default becomes that. Raises `InvalidDataError` naming the column for a missing one, a type
+    that does not fit and a NULL that is refused.
+    """
+    arrays = [fill_default(_column(batch, f), f) for f in fields]
+    for field, column in zip(fields, arrays, strict=True):
+        if column.null_count and (not field.type.nullable or field.name in keys):
+            what = "a primary key column" if field.name in keys else "NOT NULL"
+            raise InvalidDataError(f"Column {field.name!r} is {what} and cannot hold NULL.")
+    return pa.RecordBatch.from_arrays(arrays, schema=arrow_schema(fields))
+
+
+def as_stored(store: TableStore) -> TableStore:
+    """The store for rows that were written before: NULL in a column with a default stays what it is."""
+    fields = tuple(replace(f, default=None) for f in store.schema.fields)
+    return replace(store, schema=replace(store.schema, fields=fields))
+
+
+def _column(batch: pa.RecordBatch, field: DataField) -> pa.Array:
+    place = batch.schema.get_field_index(field.name)
+    if place < 0:
+        raise InvalidDataError(f"The rows to write have no column {field.name!r}.")
+    column, wanted = batch.column(place), arrow_field(field).type
+    if column.type.equals(wanted):
+        return column
+    try:
+        if any(isinstance(t, StoredTimeType) for t in nested_types(field.type)):
+            return evolved(column, wanted)
+        return column.cast(wanted)
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as e:
+        raise InvalidDataError(f"Column {field.name!r} of type {field.type} cannot take {column.type}: {e}") from e

@@ -1,0 +1,57 @@
+"""Row kinds of incoming rows: given with them, or told by the column that `rowkind.field` names."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from paimon_core.arrow.columns import fixed_array, fixed_values, int64_array
+from paimon_core.arrow.types import VALUE_KIND
+from paimon_core.errors import InvalidDataError
+from paimon_core.lsm.engines.registry import MergeEngine, check_kinds
+from paimon_core.lsm.rows import ROW_INSERT, ROW_UPDATE_BEFORE, is_retract
+from paimon_core.options import IGNORE_DELETE, IGNORE_UPDATE_BEFORE, ROW_KIND_FIELD, TableOptions
+
+# in the order of the numbers that files have
+_SPELLINGS = pa.array(["+I", "-U", "+U", "-D"])
+
+
+def with_row_kinds(batch: pa.RecordBatch, options: TableOptions, engine: MergeEngine) -> pa.RecordBatch:
+    """The rows that count, each with its `_VALUE_KIND`.
+
+    Left out are those that `ignore-delete` and `ignore-update-before` name. Raises `InvalidDataError` for a kind that
+    there is not, and for deletes that the merge engine cannot take.
+    """
+    kinds = _kinds(batch, options[ROW_KIND_FIELD])
+    dropped = np.zeros(len(kinds), dtype=np.bool_)
+    if options[IGNORE_DELETE]:
+        dropped = is_retract(kinds)
+    elif options[IGNORE_UPDATE_BEFORE]:
+        dropped = kinds == ROW_UPDATE_BEFORE
+    place = batch.schema.get_field_index(VALUE_KIND)
+    rows = batch if place < 0 else batch.remove_column(place)
+    if dropped.any():
+        kept = np.flatnonzero(~dropped)
+        rows, kinds = rows.take(int64_array(kept)), kinds[kept]
+    check_kinds(engine, rows, kinds)
+    return rows.append_column(pa.field(VALUE_KIND, pa.int8(), nullable=False), fixed_array(kinds, pa.int8()))
+
+
+def _kinds(batch: pa.RecordBatch, column: str) -> NDArray[np.int8]:
+    """The kinds by the column where there is one; a statement that deletes or updates says so with the rows."""
+    place = batch.schema.get_field_index(VALUE_KIND)
+    given = fixed_values(batch.column(place), np.int8) if place >= 0 else np.zeros(batch.num_rows, dtype=np.int8)
+    if not column:
+        return given
+    if batch.schema.get_field_index(column) < 0:
+        raise InvalidDataError(f"The rows to write have no column {column!r}, which '{ROW_KIND_FIELD.key}' names.")
+    texts = batch.column(column)
+    told = pc.index_in(texts, value_set=_SPELLINGS.cast(texts.type))
+    if told.null_count:
+        wrong = texts.filter(told.is_null())[0].as_py()
+        raise InvalidDataError(
+            f"Column {column!r} ('{ROW_KIND_FIELD.key}') holds {wrong!r}: it is one of +I, -U, +U and -D."
+        )
+    return np.where(given != ROW_INSERT, given, fixed_values(told, np.int32)).astype(np.int8)

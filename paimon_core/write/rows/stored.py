@@ -1,0 +1,37 @@
+"""Incoming rows of a primary-key table as its data files hold them: key, sequence number, row kind, values."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+
+from paimon_core.arrow.columns import fixed_values, int64_array
+from paimon_core.arrow.types import VALUE_KIND, arrow_schema
+from paimon_core.lsm.engines.registry import MergeEngine, with_counts
+from paimon_core.store.data.bucket_files import file_fields
+from paimon_core.store.table_store import TableStore
+from paimon_core.write.rows.incoming import conform
+from paimon_core.write.rows.row_kinds import with_row_kinds
+
+
+class FileRows:
+    """Gives rows their keys and kinds, and sequence numbers that count them as they come. `counted`: they were in files
+    before, which hold 1 and 0, or sums of them, of columns that are counted."""
+
+    def __init__(self, store: TableStore, engine: MergeEngine, sequence_start: int, *, counted: bool = False):
+        self._counted = counted
+        self._schema, self._options, self._engine = store.schema, store.options, engine
+        self._next_sequence = sequence_start
+        self._file_schema = arrow_schema(file_fields(store))
+
+    def __call__(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+        """The rows that count. Raises `InvalidDataError`; see `with_row_kinds` and `conform`."""
+        batch = with_row_kinds(batch, self._options, self._engine)
+        rows = conform(batch, self._schema)
+        if not self._counted:
+            rows = with_counts(self._engine, rows, fixed_values(batch.column(VALUE_KIND), np.int8))
+        keys = [rows.column(n) for n in self._schema.trimmed_primary_keys]
+        numbers = np.arange(self._next_sequence, self._next_sequence + rows.num_rows, dtype=np.int64)
+        self._next_sequence += rows.num_rows
+        kinds = batch.column(VALUE_KIND)
+        return pa.RecordBatch.from_arrays([*keys, int64_array(numbers), kinds, *rows.columns], schema=self._file_schema)

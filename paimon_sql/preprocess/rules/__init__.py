@@ -1,0 +1,1 @@
+"""One module per spelling: what it looks for in a statement, and what it puts in its place."""

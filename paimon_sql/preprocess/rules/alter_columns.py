@@ -1,0 +1,83 @@
+"""ALTER TABLE of columns in Flink's spelling: ADD (…), ADD c t, DROP c, DROP (…), RENAME a TO b, and Flink's types."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from paimon_sql.preprocess.lexing import Tokens
+from paimon_sql.preprocess.rules.column_changes import added_columns
+from paimon_sql.preprocess.rules.column_list import refuse_computed, refuse_watermark
+from paimon_sql.preprocess.rules.column_types import TypeRewrites, read_type
+from paimon_sql.preprocess.tokens import Cursor, Edit
+
+_NO_COLUMN = ("COLUMN", "COLUMNS", "CONSTRAINT", "IF", "PARTITION", "PRIMARY", "UNIQUE", "WATERMARK", "DISTRIBUTION")
+_NO_NEW_NAME = ("TO", "COLUMN", "TAG")
+
+
+def alter_columns(tokens: Tokens, stretches: Mapping[int, TypeRewrites]) -> list[Edit]:
+    """Inserts COLUMN or COLUMNS where Flink leaves it out, and puts Spark's types in the place of Flink's."""
+    cursor = Cursor(tokens)
+    if not cursor.take("ALTER", "TABLE") or not cursor.take_name():
+        return []
+    refuse_watermark(cursor)
+    if cursor.take("ADD"):
+        return _added(cursor, stretches)
+    if cursor.take("DROP"):
+        return _dropped(cursor)
+    if cursor.take("RENAME") and cursor.symbol() not in _NO_NEW_NAME and cursor.symbol(1) == "TO":
+        return [Edit.after(cursor.last, " COLUMN")]
+    if cursor.take("ALTER"):
+        return _retyped(cursor)
+    return []
+
+
+def _added(cursor: Cursor, stretches: Mapping[int, TypeRewrites]) -> list[Edit]:
+    verb, edits = cursor.last, []
+    if cursor.symbol() == "(":
+        edits.append(Edit.after(verb, " COLUMNS"))
+    elif not cursor.take_any("COLUMN", "COLUMNS"):
+        if cursor.symbol() in _NO_COLUMN:
+            return []
+        edits.append(Edit.after(verb, " COLUMN"))
+    types = TypeRewrites()
+    opened = cursor.take("(")
+    refuse_computed(cursor)
+    while (column := cursor.peek()) and (column.start in stretches or cursor.take_name()):
+        if known := stretches.get(column.start):
+            types.extend(known)
+        else:
+            read_type(cursor, (), types)
+        if types.declared:
+            return added_columns(cursor.tokens)
+        while not cursor.at_end() and cursor.symbol() not in (",", ")"):
+            _skip(cursor)
+        if not opened or not cursor.take(","):
+            break
+        refuse_computed(cursor)
+    return [*edits, *types.edits] if types.flink_only else edits
+
+
+def _dropped(cursor: Cursor) -> list[Edit]:
+    verb = cursor.last
+    if cursor.symbol() == "(":
+        return [Edit.after(verb, " COLUMNS")]
+    if not cursor.at_name() or cursor.symbol() in _NO_COLUMN:
+        return []
+    cursor.take_name()
+    return [Edit.after(verb, " COLUMN")] if cursor.at_end() else []
+
+
+def _retyped(cursor: Cursor) -> list[Edit]:
+    """`ALTER [COLUMN] c TYPE BYTES`."""
+    cursor.take("COLUMN")
+    types = TypeRewrites()
+    if cursor.take_name() and cursor.take("TYPE"):
+        read_type(cursor, (), types)
+    return types.edits if types.flink_only and not types.declared else []
+
+
+def _skip(cursor: Cursor) -> None:
+    if cursor.symbol() == "(":
+        cursor.skip_parentheses()
+    else:
+        cursor.next()

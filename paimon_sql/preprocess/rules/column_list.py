@@ -1,0 +1,134 @@
+"""The column list of CREATE TABLE: its types, and the primary keys declared in it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from paimon_sql.preprocess.errors import PreprocessError
+from paimon_sql.preprocess.lexing import Token
+from paimon_sql.preprocess.rules.column_types import TypeRewrites, read_type
+from paimon_sql.preprocess.tokens import Cursor, Edit
+
+_STORED = "a table's columns are stored. Leave it out and compute it in the query, or give it a type and insert it"
+_STREAMING = "WATERMARK is for streaming jobs of Flink, which this session does not run: leave it out"
+_QUERY_STARTS = ("(", "SELECT", "WITH", "FROM", "VALUES", "TABLE")
+
+
+@dataclass(frozen=True, slots=True)
+class PrimaryKey:
+    """One PRIMARY KEY constraint, of a column or of the table, and the edit that removes it."""
+
+    token: Token
+    columns: tuple[str, ...]
+    enforced: bool
+    removal: Edit
+
+
+@dataclass(slots=True)
+class ColumnList:
+    types: TypeRewrites = field(default_factory=TypeRewrites)
+    primary_keys: list[PrimaryKey] = field(default_factory=list)
+
+
+def read_columns(cursor: Cursor, stretches: Mapping[int, TypeRewrites]) -> ColumnList | None:
+    """Reads the list; empty where a query in parentheses or nothing stands, None where it is never closed.
+
+    The types of the columns that a string stands for are those at its place.
+    """
+    columns = ColumnList()
+    if cursor.symbol() != "(" or cursor.symbol(1) in _QUERY_STARTS:
+        return columns
+    before = cursor.next()
+    while not cursor.at_end() and cursor.symbol() != ")":
+        first = cursor.tokens[cursor.index]
+        refuse_computed(cursor)
+        if known := stretches.get(first.start):
+            columns.types.extend(known)
+        elif key := _take_primary_key(cursor, with_columns=True):
+            columns.primary_keys.append(PrimaryKey(*key, _item_removal(cursor, before, first)))
+        elif cursor.symbol(1) != "(":  # CHECK (...), UNIQUE (...)
+            _read_column(cursor, columns)
+        while not cursor.at_end() and cursor.symbol() not in (",", ")"):
+            _skip(cursor)
+        if cursor.symbol() == ",":
+            before = cursor.next()
+    return columns if cursor.take(")") else None
+
+
+def refuse_computed(cursor: Cursor) -> None:
+    """Raises `PreprocessError` where the next item of a list is one that Flink computes and no table stores."""
+    if cursor.symbol() == "WATERMARK" and cursor.symbol(1) == "FOR":
+        raise PreprocessError.at(cursor.next(), _STREAMING)
+    if cursor.symbol(1) == "AS" and cursor.at_name():
+        name = cursor.next()
+        raise PreprocessError.at(name, f"Column {name.text!r} cannot be computed: {_STORED}")
+
+
+def refuse_watermark(cursor: Cursor) -> None:
+    """Raises `PreprocessError` where ADD, MODIFY or DROP of a watermark follows."""
+    verb, *follows = (cursor.symbol(ahead) for ahead in range(3))
+    token = cursor.peek(1)
+    if token and verb in ("ADD", "MODIFY", "DROP") and follows[0] == "WATERMARK" and follows[1] in ("FOR", "", ";"):
+        raise PreprocessError.at(token, _STREAMING)
+
+
+def _read_column(cursor: Cursor, columns: ColumnList) -> None:
+    name = cursor.next()
+    read_type(cursor, (name.text,), columns.types)
+    while not cursor.at_end() and cursor.symbol() not in (",", ")"):
+        before = cursor.last
+        if cursor.symbol() == "METADATA":
+            raise PreprocessError.at(cursor.next(), f"Column {name.text!r} cannot be METADATA: {_STORED}")
+        if key := _take_primary_key(cursor, with_columns=False):
+            token, _, enforced = key
+            removal = Edit(before.end + 1, cursor.last.end + 1, "")
+            columns.primary_keys.append(PrimaryKey(token, (name.text,), enforced, removal))
+        else:
+            _skip(cursor)
+
+
+def _take_primary_key(cursor: Cursor, with_columns: bool) -> tuple[Token, tuple[str, ...], bool] | None:
+    """Reads [CONSTRAINT name] PRIMARY KEY [(a, b)] and its characteristics."""
+    named = 2 if cursor.symbol() == "CONSTRAINT" else 0
+    if (cursor.symbol(named), cursor.symbol(named + 1)) != ("PRIMARY", "KEY"):
+        return None
+    if with_columns != (cursor.symbol(named + 2) == "("):
+        return None
+    cursor.index += named + 2
+    token = cursor.tokens[cursor.index - 2]
+    first = cursor.index
+    if with_columns:
+        cursor.skip_parentheses()
+    return token, tuple(cursor.names(first)), _take_enforced(cursor)
+
+
+def _take_enforced(cursor: Cursor) -> bool:
+    """Reads NOT ENFORCED, RELY and their like; whether the constraint asks to be enforced."""
+    enforced = False
+    while cursor.symbol() in ("NOT", "ENFORCED", "RELY", "NORELY"):
+        if cursor.take("ENFORCED"):
+            enforced = True
+        elif not (cursor.take("NOT", "ENFORCED") or cursor.take_any("RELY", "NORELY")):
+            break  # NOT NULL
+    return enforced
+
+
+def _item_removal(cursor: Cursor, before: Token, first: Token) -> Edit:
+    """Removes the item just read with one comma beside it, or the whole list if it was the only item."""
+    if before.text == ",":
+        return Edit.replace(before, cursor.last, "")
+    behind = cursor.peek()
+    if behind and cursor.symbol() == ",":
+        return Edit.replace(first, behind, "")
+    if behind and cursor.symbol() == ")":
+        return Edit.replace(before, behind, "")
+    return Edit.replace(first, cursor.last, "")
+
+
+def _skip(cursor: Cursor) -> None:
+    """Past one token, or past one group in parentheses."""
+    if cursor.symbol() == "(":
+        cursor.skip_parentheses()
+    else:
+        cursor.next()

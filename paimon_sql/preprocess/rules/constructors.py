@@ -1,0 +1,69 @@
+"""Values and casts in Flink's spelling: `ARRAY[a, b]`, `MAP[k, v]`, `ROW(a, b)`, `CAST(a AS BYTES)`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from paimon_sql.preprocess.lexing import Tokens
+from paimon_sql.preprocess.rules.column_types import TypeRewrites, read_type
+from paimon_sql.preprocess.tokens import Cursor, Edit
+
+_BEFORE_A_VALUE = ("(", ",", "[", "=", "SELECT", "THEN", "ELSE")
+_CASTS = ("CAST", "TRY_CAST")
+_QUERY = ("SELECT", "FROM", "TABLE")
+_READ = ("(", "[", ",", ")", "]", "AS", "ROW")
+
+
+def constructors(tokens: Tokens) -> list[Edit]:
+    """Brackets to parentheses, `ROW` to `struct`, the types of casts to Spark's."""
+    symbols, start = tokens.symbols, 0
+    if {"CREATE", "REPLACE", "ALTER"} & set(symbols[:1]):  # what stands before a query are types
+        start = symbols.index("SELECT") if "SELECT" in symbols else len(symbols)
+    edits: list[Edit] = []
+    opened: list[int] = []  # what is not closed yet
+    lists: set[int] = set()  # of these and others those that have a comma
+    has_columns, type_end = not _lists_rows(tokens), start
+    for index in tokens.places(*_READ):
+        if index < start:
+            continue
+        match symbols[index]:
+            case "(" | "[":
+                opened.append(index)
+            case ",":
+                lists.update(opened[-1:])
+            case ")" | "]" as closing if opened:
+                opening = opened.pop()
+                is_list = not has_columns or opening in lists or opening + 1 == index
+                if closing == "]" and _makes_collection(symbols, opening, is_list):
+                    edits += Edit.at(tokens, opening, "("), Edit.at(tokens, index, ")")
+            case "AS" if opened and symbols[opened[-1] - 1] in _CASTS:
+                type_end = _take_type(Cursor(tokens, index + 1), edits)
+            case "ROW" if index > type_end and _makes_row(symbols, index):
+                edits.append(Edit.at(tokens, index, "struct"))
+    return edits
+
+
+def _lists_rows(tokens: Tokens) -> bool:
+    """Whether the statement is `INSERT … VALUES …` with no query in it."""
+    words = tokens.symbols[Cursor(tokens).index :]
+    return words[:1] == ["INSERT"] and "VALUES" in words and not any(w in words[2:] for w in _QUERY)
+
+
+def _makes_collection(symbols: Sequence[str], opening: int, is_list: bool) -> bool:
+    """`array[i]` of one item may be an element of a column of that name: not where rows are listed, or of a list."""
+    word = opening - 1
+    if word < 0 or symbols[opening] != "[" or symbols[word] not in ("ARRAY", "MAP"):
+        return False
+    return (word == 0 or symbols[word - 1] in _BEFORE_A_VALUE) and (is_list or symbols[opening + 1] == "ROW")
+
+
+def _makes_row(symbols: Sequence[str], index: int) -> bool:
+    return symbols[index + 1 : index + 2] == ["("] and symbols[index - 1] in _BEFORE_A_VALUE
+
+
+def _take_type(cursor: Cursor, edits: list[Edit]) -> int:
+    """Reads a cast's type, left to Spark where it cannot say its precision or length; where the type ends."""
+    types = TypeRewrites()
+    read_type(cursor, (), types)
+    edits += types.edits if types.flink_only and not types.declared else []
+    return cursor.index

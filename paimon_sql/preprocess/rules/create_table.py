@@ -1,0 +1,160 @@
+"""CREATE TABLE in Flink's style: WITH ('k'='v'), PRIMARY KEY (...) NOT ENFORCED, Flink's types.
+
+The key becomes the table property `primary-key`, WITH becomes TBLPROPERTIES. Tables of another provider
+(`USING parquet`, `STORED AS orc`) are left alone.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from paimon_sql.preprocess.errors import PreprocessError
+from paimon_sql.preprocess.lexing import Token, Tokens
+from paimon_sql.preprocess.quoting import quoted_text
+from paimon_sql.preprocess.rules.column_list import ColumnList, PrimaryKey, read_columns
+from paimon_sql.preprocess.rules.column_types import DECLARED_TYPES_PROPERTY, TypeRewrites
+from paimon_sql.preprocess.rules.table_like import refuse_columns, table_like
+from paimon_sql.preprocess.tokens import Cursor, Edit
+
+PRIMARY_KEY_PROPERTY = "primary-key"
+_READ_PROPERTIES = ("CONNECTOR", "PRIMARY-KEY")
+_NO_CONNECTORS = (
+    "Flink's connectors are not available in this session: the table of a catalog is a Paimon table; for files and "
+    "other systems use CREATE TEMPORARY VIEW … USING … OPTIONS (…)"
+)
+
+
+@dataclass(slots=True)
+class Clauses:
+    """What follows the column list, up to the query of a CTAS."""
+
+    behind_columns: Token  # new properties may stand after this token
+    provider: str = "paimon"
+    keyword: Token | None = None  # WITH or TBLPROPERTIES
+    opening: Token | None = None
+    closing: Token | None = None
+    is_empty: bool = False
+    values: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def is_with(self) -> bool:
+        return self.keyword is not None and self.keyword.text.upper() == "WITH"
+
+
+def create_table(tokens: Tokens, stretches: Mapping[int, TypeRewrites]) -> list[Edit]:
+    """The edits of one CREATE or REPLACE TABLE; none where nothing in it is Flink's."""
+    cursor = Cursor(tokens)
+    _refuse_temporary(cursor)
+    if not _take_header(cursor):
+        return []
+    if copied := table_like(cursor):
+        return copied
+    behind_name = cursor.index
+    columns = read_columns(cursor, stretches)
+    if columns is None:
+        return []
+    if cursor.index > behind_name:
+        refuse_columns(cursor)
+    clauses = _read_clauses(cursor)
+    is_flink = clauses.is_with or columns.primary_keys or columns.types.flink_only
+    if clauses.provider != "paimon" or not is_flink:
+        return []
+    connector = clauses.values.get("connector", "paimon") if clauses.is_with else "paimon"
+    if connector != "paimon":
+        raise PreprocessError.at(clauses.behind_columns, _NO_CONNECTORS)
+    edits = [*columns.types.edits, *(key.removal for key in columns.primary_keys)]
+    return edits + _property_edits(clauses, _new_properties(columns, clauses))
+
+
+def _refuse_temporary(cursor: Cursor) -> None:
+    """Raises `PreprocessError` for a table of Flink's session, which reads another system through a connector."""
+    words = cursor.tokens.symbols[cursor.index : cursor.index + 3]
+    if words == ["CREATE", "TEMPORARY", "TABLE"] and "'CONNECTOR'" in cursor.tokens.symbols:
+        raise PreprocessError.at(cursor.tokens[cursor.index + 1], _NO_CONNECTORS)
+
+
+def _take_header(cursor: Cursor) -> bool:
+    if cursor.take("CREATE"):
+        cursor.take("OR", "REPLACE")
+    elif cursor.symbol() != "REPLACE" or not cursor.take("REPLACE"):
+        return False
+    if not cursor.take("TABLE"):
+        return False
+    cursor.take("IF", "NOT", "EXISTS")
+    return cursor.take_name()
+
+
+def _read_clauses(cursor: Cursor) -> Clauses:
+    clauses = Clauses(behind_columns=cursor.last)
+    while not cursor.at_end() and cursor.symbol() not in ("AS", "SELECT"):
+        if cursor.take("USING"):
+            first = cursor.index
+            cursor.take_name()
+            clauses.provider = "".join(part.text for part in cursor.tokens[first : cursor.index]).lower()
+            clauses.behind_columns = cursor.last
+        elif cursor.symbol() in ("STORED", "ROW"):
+            clauses.provider = "hive"
+            break
+        elif cursor.symbol() in ("WITH", "TBLPROPERTIES") and cursor.symbol(1) == "(":
+            _read_properties(cursor, clauses)
+        elif cursor.symbol() == "(":
+            cursor.skip_parentheses()
+        else:
+            cursor.next()
+    return clauses
+
+
+def _read_properties(cursor: Cursor, clauses: Clauses) -> None:
+    clauses.keyword, clauses.opening = cursor.next(), cursor.peek()
+    first = cursor.index + 1
+    cursor.skip_parentheses()
+    clauses.closing = cursor.last
+    clauses.is_empty = first >= cursor.index - 1
+    tokens = cursor.tokens
+    for index, symbol in enumerate(tokens.symbols[first : cursor.index - 3], first):
+        is_read = symbol.strip("'\"`") in _READ_PROPERTIES and tokens.symbols[index + 1] == "="
+        if is_read and tokens.is_string(index + 2):
+            clauses.values[tokens[index].text] = tokens[index + 2].text
+
+
+def _new_properties(columns: ColumnList, clauses: Clauses) -> dict[str, str]:
+    properties = {}
+    if columns.primary_keys:
+        key = _one_key(columns.primary_keys)
+        given = clauses.values.get(PRIMARY_KEY_PROPERTY)
+        if given is None:
+            properties[PRIMARY_KEY_PROPERTY] = ",".join(key.columns)
+        elif [name.strip().casefold() for name in given.split(",")] != [name.casefold() for name in key.columns]:
+            raise PreprocessError.at(
+                key.token,
+                f"PRIMARY KEY ({', '.join(key.columns)}) differs from the table property '{PRIMARY_KEY_PROPERTY}' = "
+                f"'{given}'; keep one of the two",
+            )
+    if columns.types.declared:
+        properties[DECLARED_TYPES_PROPERTY] = json.dumps(columns.types.declared, ensure_ascii=False)
+    return properties
+
+
+def _one_key(keys: Sequence[PrimaryKey]) -> PrimaryKey:
+    if len(keys) > 1:
+        raise PreprocessError.at(
+            keys[1].token, "A table has one primary key; name all its columns in one PRIMARY KEY (...) NOT ENFORCED"
+        )
+    if keys[0].enforced:
+        raise PreprocessError.at(
+            keys[0].token, "A primary key merges rows, it does not refuse them; write PRIMARY KEY NOT ENFORCED"
+        )
+    return keys[0]
+
+
+def _property_edits(clauses: Clauses, properties: dict[str, str]) -> list[Edit]:
+    added = ", ".join(f"{quoted_text(key)}={quoted_text(value)}" for key, value in properties.items())
+    keyword, opening, closing = clauses.keyword, clauses.opening, clauses.closing
+    if keyword is None or opening is None or closing is None:
+        return [Edit.after(clauses.behind_columns, f" TBLPROPERTIES ({added})")] if added else []
+    if clauses.is_empty and not added and clauses.is_with:
+        return [Edit.replace(keyword, closing, "")]
+    edits = [Edit.replace(keyword, keyword, "TBLPROPERTIES")] if clauses.is_with else []
+    return [*edits, Edit.after(opening, added + ("" if clauses.is_empty else ", "))] if added else edits

@@ -1,0 +1,1 @@
+"""Methods of PySpark's readers, writers and sessions that ask here first."""

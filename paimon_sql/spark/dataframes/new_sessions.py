@@ -1,0 +1,32 @@
+"""`spark.newSession()`: a session that has the catalogs of the one it is made from.
+
+In Spark the settings of a session are its own, and those that a program starts with hold for all sessions. Catalogs are
+usually of the second kind: here they are, too, however late `connect` or a setting adds them.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pyspark.sql import SparkSession
+
+from paimon_sql.spark.dataframes.pyspark_methods import ask_first
+from paimon_sql.spark.jvm.gateway import Jvm
+from paimon_sql.spark.session_bridge import CATALOG_PREFIX, SessionBridge
+from paimon_sql.spark.statements.parser import has_parser
+
+
+def install_new_sessions() -> None:
+    """Let PySpark's `newSession` ask here first. Does nothing where it does."""
+    ask_first(SparkSession, "newSession", _new_session)
+
+
+def _new_session(session: Any) -> Any:
+    if not has_parser(session._jsparkSession):
+        return NotImplemented
+    made = type(session)(session._sc, session._jsparkSession.newSession())
+    settings = SessionBridge(Jvm(session.sparkContext), session._jsparkSession).settings(CATALOG_PREFIX)
+    for name, value in settings.items():
+        made.conf.set(f"{CATALOG_PREFIX}{name}", value)
+    made.sql("SELECT 1")  # the hook makes the catalogs: Spark's catalog API would not find them before a statement
+    return made

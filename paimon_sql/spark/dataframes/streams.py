@@ -1,0 +1,51 @@
+"""Structured streaming, which this version does not have: Spark would look for a class, or tell what a table is not."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+from pyspark.sql.streaming import DataStreamReader, DataStreamWriter
+
+from paimon_core.errors import UnsupportedFeatureError
+from paimon_sql.spark.dataframes.pyspark_methods import ask_first
+from paimon_sql.spark.statements.catalog_registry import session_registry
+from paimon_sql.spark.tables.catalog import PROVIDER
+
+_READ = (
+    "Structured streaming does not read Paimon tables yet. Read what is new since a snapshot by SELECT * FROM "
+    "paimon_incremental_query('db.t', first, last), or the changes in db.t$audit_log."
+)
+_WRITE = (
+    "Structured streaming does not write Paimon tables by itself yet. Append each of its batches: "
+    "writeStream.foreachBatch(lambda rows, _: rows.writeTo('db.t').append()).start()."
+)
+
+
+def install_streams() -> None:
+    """Have PySpark's streaming readers and writers refuse tables of ours. Does nothing where they do."""
+    ask_first(DataStreamReader, "format", partial(_source, _READ))
+    ask_first(DataStreamReader, "load", partial(_path, _READ))
+    ask_first(DataStreamReader, "table", partial(_table, _READ))
+    ask_first(DataStreamWriter, "format", partial(_source, _WRITE))
+    ask_first(DataStreamWriter, "start", partial(_path, _WRITE))
+    ask_first(DataStreamWriter, "toTable", partial(_table, _WRITE))
+
+
+def _source(message: str, _: Any, source: Any) -> Any:
+    return _refused(message, str(source).lower() == PROVIDER)
+
+
+def _path(message: str, _: Any, path: Any = None, format: Any = None, *more: Any, **named: Any) -> Any:
+    return _refused(message, str(format).lower() == PROVIDER)
+
+
+def _table(message: str, stream: Any, tableName: str, format: Any = None, *more: Any, **named: Any) -> Any:
+    is_ours = str(format).lower() == PROVIDER or session_registry(stream._spark).find_name(tableName) is not None
+    return _refused(message, is_ours)
+
+
+def _refused(message: str, is_ours: bool) -> Any:
+    if is_ours:
+        raise UnsupportedFeatureError(message)
+    return NotImplemented

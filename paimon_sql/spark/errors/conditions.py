@@ -1,0 +1,102 @@
+"""The error conditions of our errors: their names, SQL states, and what Spark needs to tell their messages.
+
+Spark makes the text of `getMessage()` anew, of a condition's template and of parameters. Conditions that Spark knows
+get the parameters that their templates ask for; ours are added to those that Spark's reader knows.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from paimon_core.errors import (
+    AlreadyExistsError,
+    ColumnNotFoundError,
+    CommitConflictError,
+    CommitUnknownError,
+    CorruptFileError,
+    DatabaseExistsError,
+    DatabaseNotEmptyError,
+    DatabaseNotFoundError,
+    DataFileMissingError,
+    FunctionNotFoundError,
+    InternalError,
+    InvalidDataError,
+    InvalidNameError,
+    InvalidOptionError,
+    InvalidSchemaError,
+    NotAllowedError,
+    NotFoundError,
+    PaimonError,
+    StorageError,
+    TableExistsError,
+    TableNotFoundError,
+    UnsafeStorageError,
+    UnsupportedFeatureError,
+    UnsupportedVersionError,
+)
+from paimon_sql.spark.jvm.gateway import Jvm
+
+_HELPER = "org.apache.spark.SparkThrowableHelper"
+
+# those that Spark's documentation has, which users look for
+SPARKS: Mapping[type[PaimonError], str] = {
+    TableNotFoundError: "TABLE_OR_VIEW_NOT_FOUND",
+    DatabaseNotFoundError: "SCHEMA_NOT_FOUND",
+    TableExistsError: "TABLE_OR_VIEW_ALREADY_EXISTS",
+    DatabaseExistsError: "SCHEMA_ALREADY_EXISTS",
+    ColumnNotFoundError: "UNRESOLVED_COLUMN.WITH_SUGGESTION",
+    FunctionNotFoundError: "UNRESOLVED_ROUTINE",
+    DatabaseNotEmptyError: "SCHEMA_NOT_EMPTY",
+    InternalError: "INTERNAL_ERROR",
+}
+# ours, each with its SQL state; a kind of error stands before the one that it is a kind of
+OURS: Mapping[type[PaimonError], tuple[str, str]] = {
+    InvalidNameError: ("PAIMON_INVALID_NAME", "42602"),
+    InvalidSchemaError: ("PAIMON_INVALID_SCHEMA", "42611"),
+    InvalidOptionError: ("PAIMON_INVALID_OPTION", "22023"),
+    InvalidDataError: ("PAIMON_INVALID_DATA", "22000"),
+    UnsupportedFeatureError: ("PAIMON_UNSUPPORTED_FEATURE", "0A000"),
+    NotAllowedError: ("PAIMON_NOT_ALLOWED", "42501"),
+    UnsafeStorageError: ("PAIMON_UNSAFE_STORAGE", "0A000"),
+    DataFileMissingError: ("PAIMON_DATA_FILE_MISSING", "58030"),
+    NotFoundError: ("PAIMON_NOT_FOUND", "42704"),
+    AlreadyExistsError: ("PAIMON_ALREADY_EXISTS", "42710"),
+    UnsupportedVersionError: ("PAIMON_UNSUPPORTED_VERSION", "0A000"),
+    CorruptFileError: ("PAIMON_CORRUPT_FILE", "XX001"),
+    StorageError: ("PAIMON_STORAGE_FAILURE", "58030"),
+    CommitConflictError: ("PAIMON_COMMIT_CONFLICT", "40001"),
+    CommitUnknownError: ("PAIMON_COMMIT_UNKNOWN", "40003"),
+    PaimonError: ("PAIMON_ERROR", "58000"),
+}
+_NAMED = re.compile(r"'([^']+)'|\b(?:[Tt]able|[Dd]atabase|[Ff]unction) (\S*\w)")
+
+
+def condition_of(kind: type[PaimonError]) -> str:
+    """The error condition of a class of errors."""
+    for known, condition in SPARKS.items():
+        if issubclass(kind, known):
+            return condition
+    return next(name for known, (name, _) in OURS.items() if issubclass(kind, known))
+
+
+def parameters(jvm: Jvm, condition: str, message: str) -> dict[str, str]:
+    """What the template of a condition needs to become a message; of ours that is the message itself."""
+    reader = jvm.scala_object(_HELPER).errorReader()
+    if not reader.isValidErrorClass(condition):
+        _add_ours(jvm, reader)
+    named = _NAMED.search(message)
+    thing = (named[1] or named[2]) if named else message
+    asked = [str(name) for name in jvm.items(reader.getMessageParameters(condition))]
+    of_template = {"message": message, "searchPath": "", "proposal": ""}
+    return {name: of_template.get(name, f"`{thing}`") for name in asked}
+
+
+def _add_ours(jvm: Jvm, reader: object) -> None:
+    """Make our conditions known to Spark's reader, which has those of one file, in this driver alone."""
+    field = reader.getClass().getDeclaredField("errorInfoMap")  # type: ignore[attr-defined]
+    field.setAccessible(True)
+    made, known = jvm.java_class("org.apache.spark.ErrorInfo"), field.get(reader)
+    for name, state in OURS.values():
+        known = known.updated(name, made(jvm.seq(["<message>"]), jvm.none, jvm.some(state), jvm.none))
+    field.set(reader, known)

@@ -1,0 +1,71 @@
+"""What PySpark raises: errors of ours that Spark hides come as what they would be had the driver raised them.
+
+Of an error in a Python worker Spark hands back a text, stack trace included, which PySpark raises as a
+`PythonException`; where Spark wraps it once more, and where it finds no class for the data source `paimon`, PySpark
+raises py4j's own error.
+"""
+
+from __future__ import annotations
+
+from functools import wraps
+from typing import Any
+
+from pyspark import SparkContext
+from pyspark.errors.exceptions import captured
+from pyspark.errors.exceptions.captured import CapturedException, PythonException, UnknownException
+
+from paimon_core.errors import PaimonError, UnsupportedFeatureError
+from paimon_sql.spark.errors.java import OF_WORKER, java_exception, of_worker
+from paimon_sql.spark.jvm.gateway import Jvm
+
+_PATCHED = "_knows_errors_of_paimon_sql"
+_NO_SOURCE = "org.apache.spark.SparkClassNotFoundException"
+_ONLY_IN_CATALOGS = (
+    "Paimon tables are in Paimon catalogs, and Spark's own catalog spark_catalog keeps none: set "
+    "spark.sql.catalog.NAME to paimon_sql.SparkCatalog and spark.sql.catalog.NAME.warehouse to a folder, and name the "
+    "table NAME.database.table. A table at a path is paimon_path.`/path`, or spark.read.format('paimon').load(path)."
+)
+
+
+def install_raised_errors() -> None:
+    """Have PySpark raise what errors of ours say. Does nothing where it does."""
+    original = captured._convert_exception
+    if hasattr(original, _PATCHED):
+        return
+
+    @wraps(original)
+    def convert(origin: Any) -> CapturedException:
+        converted = original(origin)
+        if isinstance(converted, PythonException):
+            return _of_worker(converted)
+        if isinstance(converted, UnknownException):
+            if hasattr(converted._cause, OF_WORKER):
+                return converted._cause
+            if _looks_for_a_class(origin):
+                return raised(UnsupportedFeatureError(_ONLY_IN_CATALOGS))
+        return converted
+
+    setattr(convert, _PATCHED, True)
+    captured._convert_exception = convert
+
+
+def raised(error: PaimonError, trace: str = "") -> CapturedException:
+    """An error as PySpark raises it; `trace` is what its cause says."""
+    jvm = Jvm(SparkContext._active_spark_context)
+    return captured._convert_exception(java_exception(jvm, error, None, trace))
+
+
+def _of_worker(error: PythonException) -> CapturedException:
+    said = of_worker(error)
+    if not isinstance(said, PaimonError):
+        return error
+    converted = raised(said, str(error))
+    setattr(converted, OF_WORKER, said)
+    return converted
+
+
+def _looks_for_a_class(origin: Any) -> bool:
+    """Whether Spark looked for the class of a data source of our name."""
+    if str(origin.getClass().getName()) != _NO_SOURCE:
+        return False
+    return str(origin.getMessageParameters().get("provider")).lower() == "paimon"

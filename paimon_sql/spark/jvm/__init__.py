@@ -1,0 +1,1 @@
+"""The way into the JVM, and the Java sources that are compiled in it."""

@@ -1,0 +1,155 @@
+"""Buckets as Spark's partitions, so that tables of equal buckets are joined without a shuffle.
+
+Spark asks input partitions for their key (`HasPartitionKey`), and its own scans, whose partitions ours are, have none.
+So the JVM gets classes that add one, compiled by Janino, which Spark has for the code that it generates. They stay in
+the driver: to executors partitions travel as those that they extend, and the function of a bucket, by which Spark tells
+that two tables have equal ones, not at all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from paimon_core.options import BUCKET_FUNCTION
+from paimon_core.scan.plan import Plan
+from paimon_core.spec.split import SplitKind
+from paimon_core.store.table_store import TableStore
+from paimon_sql.preprocess.quoting import quoted_name
+from paimon_sql.spark.jvm.gateway import CATALOG, PYTHON_SOURCE, READ, SQL, Jvm
+from paimon_sql.spark.proxy import Proxy
+
+BUCKET = "bucket"
+_MOST_BUCKETS = 256  # each is a task, however small
+_SOURCE = f"""
+import java.util.*;
+import {SQL}.catalyst.InternalRow;
+import {SQL}.catalyst.expressions.GenericInternalRow;
+import {CATALOG}.functions.BoundFunction;
+import {READ}.*;
+import {SQL}.execution.datasources.*;
+import {PYTHON_SOURCE}.PythonInputPartition;
+import {SQL}.types.*;
+
+public class BucketPartitions {{
+  static InternalRow key(Object bucket) {{
+    return new GenericInternalRow(new Object[] {{bucket}});
+  }}
+
+  public static class Files extends FilePartition implements HasPartitionKey {{
+    private final transient InternalRow key;
+    Files(int index, PartitionedFile[] files, Object bucket) {{ super(index, files); key = key(bucket); }}
+    public InternalRow partitionKey() {{ return key; }}
+    public Object writeReplace() {{ return new FilePartition(index(), files()); }}
+  }}
+
+  public static class Split extends PythonInputPartition implements HasPartitionKey {{
+    private final transient InternalRow key;
+    Split(int index, byte[] split, Object bucket) {{ super(index, split); key = key(bucket); }}
+    public InternalRow partitionKey() {{ return key; }}
+    public Object writeReplace() {{ return new PythonInputPartition(index(), pickedPartition()); }}
+  }}
+
+  public InputPartition[] ofFiles(InputPartition[] partitions, Map bucketOfFile) {{
+    List result = new ArrayList();
+    for (int i = 0; i < partitions.length; i++) {{
+      PartitionedFile[] files = ((FilePartition) partitions[i]).files();
+      Map parts = new TreeMap();
+      for (int j = 0; j < files.length; j++) {{
+        Object bucket = bucketOfFile.get(files[j].toPath().getName());
+        if (!parts.containsKey(bucket)) parts.put(bucket, new ArrayList());
+        ((List) parts.get(bucket)).add(files[j]);
+      }}
+      for (Iterator it = parts.entrySet().iterator(); it.hasNext();) {{
+        Map.Entry part = (Map.Entry) it.next();
+        Object[] own = ((List) part.getValue()).toArray(new PartitionedFile[0]);
+        result.add(new Files(result.size(), (PartitionedFile[]) own, part.getKey()));
+      }}
+    }}
+    return (InputPartition[]) result.toArray(new InputPartition[0]);
+  }}
+
+  public static class Bucket implements BoundFunction {{
+    private final DataType[] types;
+    Bucket(DataType[] types) {{ this.types = types; }}
+    public String name() {{ return "{BUCKET}"; }}
+    public DataType[] inputTypes() {{ return types; }}
+    public DataType resultType() {{ return DataTypes.IntegerType; }}
+    public boolean isResultNullable() {{ return false; }}
+    public boolean isDeterministic() {{ return true; }}
+    public String canonicalName() {{ return "paimon.{BUCKET}(" + types[0].simpleString() + ")"; }}
+    public Object writeReplace() {{ return null; }}
+  }}
+
+  public BoundFunction bucket(DataType[] types) {{
+    return new Bucket(types);
+  }}
+
+  public InputPartition ofSplit(int index, byte[] split, int bucket) {{
+    return new Split(index, split, Integer.valueOf(bucket));
+  }}
+}}
+"""
+
+
+def bucket_key(store: TableStore, plan: Plan, columns: Sequence[str]) -> tuple[str, int] | None:
+    """The column that decides the buckets of all that a plan reads, and their number; None where Spark cannot use it:
+    it knows no buckets by several columns."""
+    keys = store.schema.bucket_keys
+    totals = {s.total_buckets if s.kind is SplitKind.ROWS and not s.branch else 0 for s in plan.splits}
+    (total,) = totals if len(totals) == 1 else (0,)
+    usable = len(keys) == 1 and keys[0] in columns and store.options[BUCKET_FUNCTION] == "default"
+    return (keys[0], total) if usable and 0 < total <= _MOST_BUCKETS else None
+
+
+def compiled(jvm: Jvm) -> Any:
+    """The maker of partitions with keys."""
+    return jvm.compiled("BucketPartitions", _SOURCE)
+
+
+def partitioning(jvm: Jvm, key: tuple[str, int] | None, partitions: int) -> Any:
+    """What a scan reports: `bucket(n, column)`, or nothing."""
+    package = f"{READ}.partitioning"
+    if key is None:
+        return jvm.java_class(f"{package}.UnknownPartitioning")(0)
+    column, buckets = key
+    transform = jvm.java_class(f"{SQL}.connector.expressions.Expressions").bucket(
+        buckets, jvm.strings([quoted_name(column)])
+    )
+    expressions = jvm.array(f"{SQL}.connector.expressions.Expression", [transform])
+    return jvm.java_class(f"{package}.KeyGroupedPartitioning")(expressions, partitions)
+
+
+class BucketedBatch(Proxy):
+    """Spark's own batch over files, its partitions divided by bucket."""
+
+    def __init__(self, jvm: Jvm, batch: Any, bucket_of_file: Mapping[str, int]) -> None:
+        super().__init__(jvm)
+        self.batch, self.bucket_of_file = batch, bucket_of_file
+
+    def planInputPartitions(self) -> Any:
+        return compiled(self.jvm).ofFiles(self.batch.planInputPartitions(), self.jvm.map(self.bucket_of_file))
+
+    def createReaderFactory(self) -> Any:
+        return self.batch.createReaderFactory()
+
+    class Java:
+        implements = [f"{READ}.Batch"]
+
+
+class BucketTransform(Proxy):
+    """The function `bucket`, by which Spark knows that two tables have equal buckets; it computes nothing."""
+
+    def name(self) -> str:
+        return BUCKET
+
+    def description(self) -> str:
+        return "bucket(n, column): the bucket of a row"
+
+    def bind(self, inputs: Any) -> Any:
+        return compiled(self.jvm).bucket(
+            self.jvm.array(f"{SQL}.types.DataType", [f.dataType() for f in inputs.fields()])
+        )
+
+    class Java:
+        implements = [f"{CATALOG}.functions.UnboundFunction"]

@@ -1,0 +1,169 @@
+"""Spark's pushed filters as predicates of the core. What cannot be translated is left to Spark alone."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import UTC, date, datetime
+from decimal import Decimal
+from typing import Any
+
+import numpy as np
+
+from paimon_core.expressions.predicate import (
+    And,
+    Compare,
+    In,
+    IsNotNull,
+    IsNull,
+    Not,
+    Operator,
+    Or,
+    Predicate,
+    StartsWith,
+)
+from paimon_core.indexes.file_index.options import value_name
+from paimon_core.spec.types import DataField, Kind
+from paimon_sql.spark.jvm.gateway import SQL, Jvm, class_name
+
+_COMPARE: dict[str, Operator] = {"=": "=", "<": "<", "<=": "<=", ">": ">", ">=": ">=", "<>": "!=", "<=>": "<=>"}
+_MIRRORED: dict[Operator, Operator] = {"=": "=", "!=": "!=", "<=>": "<=>", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
+_REFERENCE = "FieldReference"
+_VALUE_OF_KEY = ("GetMapValue", "ElementAt")
+_TIMESTAMPS = (Kind.TIMESTAMP, Kind.TIMESTAMP_LTZ)
+_GREGORIAN = -141_427  # 1582-10-15 as epoch days
+
+
+def translate_all(
+    jvm: Jvm, expressions: Any, fields: Mapping[str, DataField], values: Mapping[str, DataField]
+) -> list[tuple[Any, Predicate | None]]:
+    """The Catalyst expressions of a Scala Seq with their core predicates, None for those without a translation.
+
+    `values` are those of keys in MAPs that predicates may name, see `indexed_values`.
+    """
+    translated: list[tuple[Any, Predicate | None]] = []
+    for i in range(expressions.size()):
+        expression = expressions.apply(i)
+        found = _translate(jvm, expression, fields)
+        if found is None and values:
+            found = _translate(jvm, _with_values(jvm, expression, values), {**fields, **values})
+        translated.append((expression, found))
+    return translated
+
+
+def _translate(jvm: Jvm, expression: Any, fields: Mapping[str, DataField]) -> Predicate | None:
+    strategy = jvm.scala_object(f"{SQL}.execution.datasources.v2.DataSourceV2Strategy")
+    option = strategy.translateFilterV2(expression)
+    return from_connector(option.get(), fields) if option.isDefined() else None
+
+
+def _with_values(jvm: Jvm, expression: Any, values: Mapping[str, DataField]) -> Any:
+    """The expression over columns of their own for `m['key']`: connector predicates know no other terms."""
+    children = jvm.items(expression.children())
+    kinds = [class_name(c) for c in children[:2]]
+    if class_name(expression) in _VALUE_OF_KEY and kinds == ["AttributeReference", "Literal"]:
+        whole, key = children[0], children[1].value()
+        name = None if key is None else value_name(whole.name(), str(key.toString()))
+        return whole.withName(name).withDataType(expression.dataType()) if name in values else expression
+    replaced = [_with_values(jvm, c, values) for c in children]
+    return expression.withNewChildren(jvm.seq(replaced)) if children else expression
+
+
+def spark_prunes_soundly(predicate: Predicate, fields: Mapping[str, DataField]) -> bool:
+    """Whether Spark's Parquet scan may skip row groups by a filter.
+
+    It may not where NaN counts, the largest number in SQL, which footers leave out; nor by days before the Gregorian
+    calendar, which Spark hands down as `java.sql.Date`: that class does not know all of them.
+    """
+    match predicate:
+        case And(children) | Or(children):
+            return all(spark_prunes_soundly(c, fields) for c in children)
+        case Not(child):
+            return spark_prunes_soundly(child, fields)
+        case In(column, values):
+            literals = values
+        case Compare(column, _, value):
+            literals = (value,)
+        case _:
+            column, literals = predicate.column, ()
+    kind = fields[column].type.kind
+    if kind in _TIMESTAMPS:
+        return all(millis >= _GREGORIAN * 86_400_000 for millis, _ in literals)
+    if kind is Kind.DATE:
+        return all(days >= _GREGORIAN for days in literals)
+    return kind not in (Kind.FLOAT, Kind.DOUBLE)
+
+
+def from_connector(node: Any, fields: Mapping[str, DataField]) -> Predicate | None:
+    """The core's predicate for a connector predicate, None where there is none. `fields` are the table's by name."""
+    name, children = node.name(), list(node.children())
+    if name in ("AND", "OR", "NOT"):
+        parts = [from_connector(c, fields) for c in children]
+        if any(p is None for p in parts):
+            return None
+        known = tuple(p for p in parts if p is not None)
+        return Not(known[0]) if name == "NOT" else And(known) if name == "AND" else Or(known)
+    if name in _COMPARE:
+        return _comparison(_COMPARE[name], children, fields)
+    column = _column(children[0], fields) if children else None
+    if column is None:
+        return None
+    if name == "IS_NULL":
+        return IsNull(column.name)
+    if name == "IS_NOT_NULL":
+        return IsNotNull(column.name)
+    values = [_value(c, column) for c in children[1:]]
+    if any(v is None for v in values):
+        return None
+    if name == "IN":
+        return In(column.name, tuple(values))
+    if name == "STARTS_WITH" and isinstance(values[0], str):
+        return StartsWith(column.name, values[0])
+    return None
+
+
+def _comparison(op: Operator, children: list[Any], fields: Mapping[str, DataField]) -> Predicate | None:
+    left, right = children
+    column, literal = _column(left, fields), right
+    if column is None:
+        column, literal, op = _column(right, fields), left, _MIRRORED[op]
+    value = None if column is None else _value(literal, column)
+    return None if column is None or value is None else Compare(column.name, op, value)
+
+
+def _column(node: Any, fields: Mapping[str, DataField]) -> DataField | None:
+    if class_name(node) != _REFERENCE:
+        return None
+    names = list(node.fieldNames())
+    return fields.get(names[0]) if len(names) == 1 else None
+
+
+def _value(node: Any, field: DataField) -> Any:
+    """The value of a literal, see `core_value`; None for what is no literal."""
+    return core_value(node.value(), field) if class_name(node) == "LiteralValue" else None
+
+
+def core_value(value: Any, field: DataField) -> Any:
+    """Spark's internal value of a column, as the core compares it; None for NULL and for what it cannot compare."""
+    kind = field.type.kind
+    if value is None or isinstance(value, (bool, int, float)):
+        if kind in _TIMESTAMPS and isinstance(value, int):
+            millis, micros = divmod(value, 1000)
+            return millis, micros * 1000
+        # a float crosses as the shortest text that tells it from other floats
+        return float(np.float32(value)) if kind is Kind.FLOAT and value is not None else value
+    if kind in (Kind.CHAR, Kind.VARCHAR):
+        return str(value.toString())
+    if kind is Kind.DECIMAL:
+        return Decimal(value.toString())
+    if isinstance(value, (bytes, bytearray)):
+        return bytes(value)
+    return None
+
+
+def core_of_python(value: Any, field: DataField) -> Any:
+    """A value of a collected PySpark row as predicates hold it: dates as epoch days, moments as (ms, ns)."""
+    if isinstance(value, datetime):
+        zone = UTC if value.tzinfo is None and field.type.kind is Kind.TIMESTAMP else value.tzinfo
+        micros = round((value.replace(tzinfo=zone) if zone else value.astimezone()).timestamp() * 1_000_000)
+        return micros // 1000, micros % 1000 * 1000
+    return (value - date(1970, 1, 1)).days if isinstance(value, date) else value

@@ -1,0 +1,80 @@
+"""Rows that the driver has, as Spark's `LocalScan`: no task runs to read them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pyarrow as pa
+from pyspark.sql.types import StructType
+
+from paimon_core.scan.aggregates import aggregate_rows
+from paimon_sql.spark.jvm.gateway import READ, SQL, Jvm
+from paimon_sql.spark.proxy import Proxy
+from paimon_sql.spark.read.pushdown import aggregates_of
+from paimon_sql.spark.session_bridge import SessionBridge
+from paimon_sql.spark.types import from_arrow, read_struct
+
+
+class LocalScan(Proxy):
+    """System tables, results of procedures, counts. Its own scan builder, to which nothing is pushed down."""
+
+    def __init__(self, jvm: Jvm, session: SessionBridge, content: pa.Table, schema: StructType, about: str) -> None:
+        super().__init__(jvm)
+        self.session, self.content, self.local_schema, self.about = session, content, schema, about
+
+    def build(self) -> Any:
+        return self
+
+    def readSchema(self) -> Any:
+        return self.jvm.struct_type(self.local_schema)
+
+    def rows(self) -> Any:
+        return self.session.local_rows(self.content, self.local_schema)
+
+    def description(self) -> str:
+        return self.about
+
+    def columnarSupportMode(self) -> Any:
+        return self.jvm.constant(f"{READ}.Scan$ColumnarSupportMode", "UNSUPPORTED")
+
+    def supportedCustomMetrics(self) -> Any:
+        return self.jvm.array(f"{SQL}.connector.metric.CustomMetric", [])
+
+    def reportDriverMetrics(self) -> Any:
+        return self.jvm.array(f"{SQL}.connector.metric.CustomTaskMetric", [])
+
+    class Java:
+        implements = [f"{READ}.LocalScan", f"{READ}.ScanBuilder"]
+
+
+class LocalScanBuilder(Proxy):
+    """Takes the columns and the aggregates that a query over a system table asks for: small answers need no job."""
+
+    def __init__(self, jvm: Jvm, session: SessionBridge, content: pa.Table, schema: StructType, about: str) -> None:
+        super().__init__(jvm)
+        self.session, self.content, self.local_schema, self.about = session, content, schema, about
+
+    def pruneColumns(self, required: Any) -> None:
+        columns = read_struct(required.json())
+        if columns:  # rows without columns would lose their number
+            self.content, self.local_schema = self.content.select(columns.names), columns
+
+    def supportCompletePushDown(self, aggregation: Any) -> bool:
+        return self._answer(aggregation) is not None
+
+    def pushAggregation(self, aggregation: Any) -> bool:
+        answer = self._answer(aggregation)
+        if answer is not None:
+            self.content, self.local_schema = answer, from_arrow(answer.schema)
+            self.about = f"{self.about} {', '.join(answer.column_names)}"
+        return answer is not None
+
+    def _answer(self, aggregation: Any) -> pa.Table | None:
+        found = aggregates_of(aggregation)
+        return None if found is None else aggregate_rows(self.content, *found)
+
+    def build(self) -> LocalScan:
+        return LocalScan(self.jvm, self.session, self.content, self.local_schema, self.about)
+
+    class Java:
+        implements = [f"{READ}.SupportsPushDownRequiredColumns", f"{READ}.SupportsPushDownAggregates"]

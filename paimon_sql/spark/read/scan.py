@@ -1,0 +1,560 @@
+"""Reading: pruning and filters arrive while Spark optimizes, the plan is made here from manifests, then one of
+four executions: Spark's own Parquet scan over the files that are left, Python workers that merge (and, for aggregates,
+reduce), a lookup of a few keys in the driver, or rows that metadata already answers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import cached_property
+from itertools import chain
+from typing import Any
+
+import pyarrow as pa
+from pyspark.sql.pandas.types import to_arrow_schema
+from pyspark.sql.types import StructType
+
+from paimon_core.arrow.types import FILE_PATH, ROW_ID, ROW_INDEX, TRACKING_FIELDS
+from paimon_core.errors import PaimonError, UnsupportedFeatureError
+from paimon_core.expressions.predicate import Predicate, columns, conjunction, describe
+from paimon_core.formats.parquet.settings import VERIFY_CHECKSUM
+from paimon_core.formats.registry import format_name
+from paimon_core.indexes.file_index.options import indexed_values
+from paimon_core.options import (
+    DATA_EVOLUTION,
+    DATA_FILE_PREFIX,
+    READ_ALLOW_FULL_SCAN,
+    SCAN_IGNORE_CORRUPT,
+    SCAN_IGNORE_LOST,
+)
+from paimon_core.scan.aggregates import aggregate
+from paimon_core.scan.changes.increment import Increment
+from paimon_core.scan.limits import Order, first_rows, top_rows
+from paimon_core.scan.partitions import in_partitions
+from paimon_core.scan.plan import Plan
+from paimon_core.scan.pruning import keys_asked_for
+from paimon_core.scan.reduction import Reduction
+from paimon_core.scan.splits import spread
+from paimon_core.scan.verify import check_sizes
+from paimon_core.scan.views import View, view_fields
+from paimon_core.spec.paths import data_file_path
+from paimon_core.spec.snapshot import Snapshot
+from paimon_core.spec.split import DataSplit, encode_split
+from paimon_core.spec.types import DataField, Kind, RowType, TimeType, nested_types
+from paimon_core.store.blob.fields import described_fields
+from paimon_core.store.features import may_be_shredded
+from paimon_core.table import Table
+from paimon_sql.spark.jvm.gateway import PYTHON_SOURCE, READ, SQL, Jvm
+from paimon_sql.spark.proxy import Proxy
+from paimon_sql.spark.read.bucket_partitions import BucketedBatch, bucket_key, compiled, partitioning
+from paimon_sql.spark.read.filters import from_connector, spark_prunes_soundly, translate_all
+from paimon_sql.spark.read.local_scan import LocalScan
+from paimon_sql.spark.read.pushdown import aggregates_of, is_answered_by_partitions, order_of
+from paimon_sql.spark.read.statistics import scan_statistics
+from paimon_sql.spark.read.unreadable_table import UnreadableScan, is_described
+from paimon_sql.spark.session_bridge import SessionBridge
+from paimon_sql.spark.types import read_struct, string_types, to_struct
+from paimon_sql.spark.workers.worker import BatchFunction, read_function, reduce_function, split_batches
+
+_REPORTS = [f"{READ}.SupportsReportStatistics", f"{READ}.SupportsReportPartitioning"]
+_JOINS_BUCKETS = "spark.sql.sources.v2.bucketing.enabled"
+_LOOKUP_KEYS, _LOOKUP_FILES, _LOOKUP_BYTES = 16, 64, 2**28
+
+_MOST_VALUES = 1000  # of a filter made while a query runs: to hand over more costs more than partitions save
+
+
+class PaimonScanBuilder(Proxy):
+    """Collects what Spark pushes down; `build` plans once."""
+
+    def __init__(
+        self,
+        jvm: Jvm,
+        session: SessionBridge,
+        table: Table,
+        version: Snapshot | Increment | None,
+        view: View = View.ROWS,
+    ) -> None:
+        super().__init__(jvm)
+        self.session, self.table, self.version, self.view = session, table, version, view
+        self.fields = view_fields(table.store, view)
+        self.required = string_types(to_struct(self.fields))
+        self.pruning: tuple[Predicate, ...] = ()
+        self.of_rows: list[tuple[Any, Predicate]] = []  # those of them that Spark evaluates, too
+        self.filters_rows = False  # whether Spark takes rows away after the scan
+        self.reduction: Reduction | None = None
+        self._asked: tuple[Any, Reduction | None] = None, None
+        self.limit = 0
+        self.order: Order | None = None
+
+    def pruneColumns(self, required: Any) -> None:
+        # rows without columns would lose their number on the way: count(*) over a scan reads the first column
+        self.required = read_struct(required.json()) or string_types(to_struct(self.fields[:1]))
+        if self._has_twins:  # Spark gives such a column the parts of another
+            whole = {f.name: f for f in string_types(to_struct(self.fields))}
+            self.required = StructType([whole.get(f.name, f) for f in self.required])
+
+    def pushFilters(self, filters: Any) -> Any:
+        """Files and row groups are pruned; Spark evaluates the rows, but for what partitions answer."""
+        pairs = translate_all(self.jvm, filters, self._filtered, self._filtered_values)
+        left = [(e, p) for e, p in pairs if p is None or not self._is_answered(p)]
+        self.pruning = tuple(p for _, p in pairs if p is not None)
+        self.of_rows = [(e, p) for e, p in left if p is not None and ROW_ID not in columns(p)]
+        self.filters_rows = bool(left)
+        return filters if len(left) == len(pairs) else self.jvm.seq([e for e, _ in left])
+
+    def pushedFilters(self) -> Any:
+        return self.jvm.array(f"{SQL}.connector.expressions.filter.Predicate", [])
+
+    @property
+    def _filtered(self) -> Mapping[str, DataField]:
+        """The columns whose values files hold as the view shows them."""
+        held = self.table.schema.field_by_name if self.view is not View.BINLOG else {}
+        if self._is_version and self.table.store.options[DATA_EVOLUTION]:
+            held = {**held, ROW_ID: TRACKING_FIELDS[0]}  # which only metadata is asked for
+        return {name: field for name, field in held.items() if field.type.kind is not Kind.BLOB}
+
+    @property
+    def _filtered_values(self) -> Mapping[str, DataField]:
+        """The values of keys in MAPs that file indexes know."""
+        values = indexed_values(self.table.store.options, self.table.schema) if self._filtered else {}
+        return {name: replace(v.field, name=name, type=v.type) for name, v in values.items()}
+
+    def supportCompletePushDown(self, aggregation: Any) -> bool:
+        reduction = self._reduction_of(aggregation)
+        return reduction is not None and self._answer(reduction) is not None
+
+    def pushAggregation(self, aggregation: Any) -> bool:
+        reduction = self._reduction_of(aggregation)
+        if reduction is not None and (self._answer(reduction) is not None or self._workers_reduce(reduction)):
+            self.reduction = reduction
+        return self.reduction is not None
+
+    def pushLimit(self, limit: int) -> bool:
+        if self.filters_rows or self.reduction is not None or not self._is_version:
+            return False
+        self.limit = limit
+        return True
+
+    def pushTopN(self, orders: Any, limit: int) -> bool:
+        order = order_of(orders)
+        if order is None or not self.pushLimit(limit):
+            return False
+        self.order = order
+        return True
+
+    def isPartiallyPushed(self) -> bool:
+        return True
+
+    def build(self) -> Any:
+        try:
+            return self._scan()
+        except PaimonError as e:
+            if not is_described(self.jvm):
+                raise
+            return UnreadableScan(self.jvm, self.required, e)
+
+    def _scan(self) -> Any:
+        if self.reduction is not None and self._answer(self.reduction) is not None:
+            return self._local_scan(self.reduction)
+        plan = self._plan
+        self._check_left_out(plan)
+        if self.order is not None:
+            plan = top_rows(self.table.store, plan, self.order, self.limit)
+        elif self.limit:
+            plan = first_rows(plan, self.limit)
+        self._check_columns(plan)
+        if self.reduction is not None:
+            return ReducingScan(self.jvm, self.session, self.table, plan, self, self.reduction)
+        by_partitions = self._is_version and any(k in self.required.names for k in self.table.schema.partition_keys)
+        if self._spark_can_read(plan):
+            raw = PartitionedRawScan if by_partitions else RawScan
+            return raw(self.jvm, self.session, self.table, plan, self)
+        if self._is_lookup(plan):
+            return LookupScan(self, plan)
+        merge = PartitionedMergeScan if by_partitions else MergeScan
+        return merge(self.jvm, self.session, self.table, plan, self)
+
+    def describe(self, plan: Plan) -> str:
+        filters = ", ".join(map(describe, self.pruning)) or "none"
+        seen = f"{self.view.value} of " if self.view.value else ""
+        changes = f", {self.version.describe()}" if isinstance(self.version, Increment) else ""
+        limit = f", limit {self.limit}" if self.limit else ""
+        limit = limit if self.order is None else f", top {self.limit} by {self.order.describe()}"
+        return f"{seen}{plan.describe()}{changes}, pushed filters: {filters}{limit}"
+
+    @cached_property
+    def _plan(self) -> Plan:
+        """Asked for once all filters are known."""
+        return self.table.plan(self.version, conjunction(self.pruning), self.view)
+
+    def _is_answered(self, predicate: Predicate) -> bool:
+        return self._is_version and is_answered_by_partitions(predicate, self.table.schema)
+
+    @property
+    def _is_version(self) -> bool:
+        """Whether rows of a version are read, not changes."""
+        return not self.view.is_log and not isinstance(self.version, Increment)
+
+    def _reduction_of(self, aggregation: Any) -> Reduction | None:
+        """What of an aggregation can be done here, all of it or none."""
+        if self.filters_rows or not self._is_version:
+            return None
+        asked, found = self._asked
+        if asked is None or not asked.equals(aggregation):  # it comes twice, and reading it takes 50 crossings
+            parts = aggregates_of(aggregation)
+            found = None if parts is None else Reduction(*parts)
+            self._asked = aggregation, found
+        return found
+
+    def _workers_reduce(self, reduction: Reduction) -> bool:
+        """Whether rows have to pass Python workers, which may as well aggregate them."""
+        schema, plan = self.table.schema, self._plan
+        if not reduction.is_possible(schema) or not plan.splits or self._spark_can_read(plan) or self._is_lookup(plan):
+            return False
+        self.required = StructType([self.required[c] for c in reduction.columns(schema)])
+        return True
+
+    def _answer(self, reduction: Reduction) -> pa.Table | None:
+        """What metadata says, kept: Spark asks whether there is an answer, and asks again, before it takes it."""
+        if reduction not in self._answers:
+            self._answers[reduction] = aggregate(self.table.store, self._plan, reduction.groups, reduction.aggregates)
+        return self._answers[reduction]
+
+    @cached_property
+    def _answers(self) -> dict[Reduction, pa.Table | None]:
+        return {}
+
+    def _local_scan(self, reduction: Reduction) -> LocalScan:
+        schema = string_types(to_struct(reduction.fields(self.table.store)))
+        about = f"PaimonScan[metadata] {reduction.describe()} of {self.describe(self._plan)}"
+        return LocalScan(self.jvm, self.session, self._answer(reduction), schema, about)
+
+    @property
+    def predicate(self) -> Predicate | None:
+        """What rows are still to be judged by."""
+        return conjunction(p for _, p in self.of_rows)
+
+    @property
+    def parquet_filters(self) -> Any:
+        """What Spark's Parquet scan may skip row groups by."""
+        fields = self.table.schema.field_by_name
+        known = [(e, p) for e, p in self.of_rows if columns(p) <= fields.keys()]
+        return self.jvm.seq([e for e, p in known if spark_prunes_soundly(p, fields)])
+
+    def _check_left_out(self, plan: Plan) -> None:
+        allowed = self.table.store.options[READ_ALLOW_FULL_SCAN]
+        if not allowed and self.table.schema.partition_keys and plan.reads_all:
+            raise UnsupportedFeatureError(
+                f"Full scan is not supported of table {self.table.name} with '{READ_ALLOW_FULL_SCAN.key}' = 'false': "
+                f"filter by its partition columns ({', '.join(self.table.schema.partition_keys)})."
+            )
+
+    def _check_columns(self, plan: Plan) -> None:
+        places = [n for n in self.required.fieldNames() if n in (FILE_PATH, ROW_INDEX)]
+        if places and not all(map(self._has_places, plan.splits)):
+            raise UnsupportedFeatureError(
+                f"Table {self.table.name} has rows that are merged from several files: the metadata column {places[0]} "
+                "is known for append tables, and for primary-key tables that are fully compacted."
+            )
+
+    def _has_places(self, split: DataSplit) -> bool:
+        """Whether rows are where a file says, and compaction has nothing to do there."""
+        compacted = len(split.files) == 1 or all(f.level > 0 for f in split.files)
+        return not self.table.schema.primary_keys or (not split.needs_merge and compacted)
+
+    def _spark_can_read(self, plan: Plan) -> bool:
+        """Whether Spark's own Parquet scan gives the rows: nothing to merge, columns as in the files, storage known."""
+        if not self.table.schema.field_by_name.keys() >= set(self.required.fieldNames()):
+            return False
+        root, schema_id = self.table.store.root, self.table.schema.id
+        is_plain = all(
+            not s.needs_merge and not s.branch and all(f.schema_id == schema_id for f in s.files) for s in plan.splits
+        )
+        is_plain = is_plain and not self.view.is_log and not any(s.deletions for s in plan.splits)
+        is_plain = is_plain and all(format_name(f.file_name) == "parquet" for s in plan.splits for f in s.files)
+        is_plain = is_plain and not self._has_nanoseconds() and not self._has_descriptors() and not self._has_twins
+        is_plain = is_plain and not may_be_shredded(self.table.store.options)
+        options = self.table.store.options
+        is_plain = is_plain and not (options[SCAN_IGNORE_LOST] or options[SCAN_IGNORE_CORRUPT])
+        return is_plain and ("://" not in root or root.startswith("hdfs://")) and self._spark_can_open(plan)
+
+    def _is_lookup(self, plan: Plan) -> bool:
+        """Whether so little is asked for that reading it takes less than starting a task."""
+        keys = keys_asked_for(self.table.schema, conjunction(self.pruning))
+        small = sum(s.size for s in plan.splits) <= _LOOKUP_BYTES and plan.files_kept <= _LOOKUP_FILES
+        return self.view is View.ROWS and keys is not None and keys <= _LOOKUP_KEYS and small
+
+    def _has_descriptors(self) -> bool:
+        """Whether files may hold descriptors of what is asked for."""
+        store = self.table.store
+        return any(f.name in self.required.fieldNames() for f in described_fields(store.schema, store.options))
+
+    def _has_nanoseconds(self) -> bool:
+        """Whether times may be INT96 or nanoseconds, which Spark reads as numbers or not at all."""
+        types = (t for f in self.table.schema.fields for t in nested_types(f.type))
+        return any(isinstance(t, TimeType) and t.precision > 6 for t in types)
+
+    @cached_property
+    def _has_twins(self) -> bool:
+        """Whether names differ only in case, of which Spark finds one in a file where the session tells no case."""
+        fields = self.table.schema.fields
+        rows = [t.fields for f in fields for t in nested_types(f.type) if isinstance(t, RowType)]
+        return any(len({f.name.lower() for f in row}) < len(row) for row in (fields, *rows))
+
+    def _spark_can_open(self, plan: Plan) -> bool:
+        """Spark passes hidden files over, Hadoop takes a colon for a scheme, and a JVM may know ASCII names only."""
+        names = [f.file_name for s in plan.splits for f in s.files]
+        if any(n.startswith(("_", ".")) or ":" in n for n in names):
+            return False
+        prefix = self.table.store.options[DATA_FILE_PREFIX]
+        if self.table.schema.partition_keys and not all(n.startswith(prefix) for n in names):
+            return False  # files of other writers may lack the partition columns
+        return all(s.bucket_dir.isascii() for s in plan.splits) or self.jvm.opens_unicode_names
+
+    class Java:
+        implements = [
+            f"{READ}.SupportsPushDownRequiredColumns",
+            f"{READ}.SupportsPushDownAggregates",
+            f"{READ}.SupportsPushDownLimit",
+            f"{READ}.SupportsPushDownTopN",
+            f"{SQL}.internal.connector.SupportsPushDownCatalystFilters",
+        ]
+
+
+class _Scan(Proxy):
+    """What scans answer alike. Equal when they read the same rows: Spark then reads once where a query asks twice."""
+
+    KEPT = frozenset(("description", "columnarSupportMode", "readSchema", "supportedCustomMetrics", "toString"))
+
+    def __init__(self, jvm: Jvm, session: SessionBridge, table: Table, plan: Plan, builder: PaimonScanBuilder) -> None:
+        super().__init__(jvm)
+        self.session, self.table, self.plan, self.planned = session, table, plan, plan
+        self.required, self.predicate, self.about = builder.required, builder.predicate, builder.describe(plan)
+        self.view, self.builder = builder.view, builder
+
+    @cached_property
+    def bucket_key(self) -> tuple[str, int] | None:
+        """What Spark may join by, see `bucket_key`."""
+        found = bucket_key(self.table.store, self.planned, self.builder.required.names)
+        return found if found is not None and self.session.conf(_JOINS_BUCKETS, "true").lower() == "true" else None
+
+    def outputPartitioning(self) -> Any:
+        return partitioning(self.jvm, self.bucket_key, len(self.plan.splits))
+
+    def toString(self) -> str:
+        store = self.table.store
+        return f"{type(self).__name__} {self.about} {self.required.json()} {store.root} schema {store.schema.id}"
+
+    def _read(self, plan: Plan) -> None:
+        """Read that plan from now on."""
+        self.plan = plan
+
+    def readSchema(self) -> Any:
+        return self.jvm.struct_type(self.required)
+
+    def estimateStatistics(self) -> Any:
+        return self._statistics
+
+    def estimateSizeInBytes(self) -> Any:
+        return self._statistics.sizeInBytes()
+
+    @cached_property
+    def _statistics(self) -> Any:
+        return scan_statistics(self.jvm, self.table, self.plan, self.required)
+
+    def reflectsFullyPushedDownFilters(self) -> bool:
+        return True
+
+    def supportedCustomMetrics(self) -> Any:
+        return self.jvm.array(f"{SQL}.connector.metric.CustomMetric", [])
+
+    def reportDriverMetrics(self) -> Any:
+        return self.jvm.array(f"{SQL}.connector.metric.CustomTaskMetric", [])
+
+
+class RawScan(_Scan):
+    """Nothing to merge: Spark's vectorized Parquet scan over the files of the plan."""
+
+    def __init__(self, jvm: Jvm, session: SessionBridge, table: Table, plan: Plan, builder: PaimonScanBuilder) -> None:
+        super().__init__(jvm, session, table, plan, builder)
+        inner = jvm.parquet_scan_builder(
+            session.session,
+            [data_file_path(s.bucket_dir, f) for s in plan.splits for f in s.files],
+            to_struct(table.schema.fields),
+            {VERIFY_CHECKSUM.key: str(table.store.options[VERIFY_CHECKSUM]).lower()},
+        )
+        if builder.of_rows:
+            inner.pushFilters(builder.parquet_filters)
+        inner.pruneColumns(jvm.struct_type(builder.required))
+        self.inner = inner.build()
+        if inner.fileIndex().sizeInBytes() != sum(s.size for s in plan.splits):
+            check_sizes(table.store, plan.splits)  # Spark passes missing files over and reads an empty one as no rows
+
+    def description(self) -> str:
+        return f"PaimonScan[raw] {self.about}"
+
+    def toBatch(self) -> Any:
+        if self.bucket_key is None:
+            return self.inner.toBatch()
+        buckets = {f.file_name: s.bucket for s in self.plan.splits for f in s.files}
+        return BucketedBatch(self.jvm, self.inner.toBatch(), buckets)
+
+    def columnarSupportMode(self) -> Any:
+        return self.jvm.constant(f"{READ}.Scan$ColumnarSupportMode", "PARTITION_DEFINED")
+
+    class Java:
+        implements = _REPORTS
+
+
+class MergeScan(_Scan):
+    """Rows of one key stand in several files: Python workers merge them, batch by batch."""
+
+    def description(self) -> str:
+        return f"PaimonScan[merge] {self.about}"
+
+    def columnarSupportMode(self) -> Any:
+        return self.jvm.constant(f"{READ}.Scan$ColumnarSupportMode", "PARTITION_DEFINED")
+
+    def toBatch(self) -> Any:
+        function = read_function(self.table.store, self.required, self.predicate, self.view)
+        return self._batch(function, self.required)
+
+    def _batch(self, function: BatchFunction, result: StructType) -> WorkerBatch:
+        splits = list(spread(self.plan.splits, self.jvm.context.defaultParallelism))
+        texts = [encode_split(s) for s in splits]
+        buckets = None if self.bucket_key is None else [s.bucket for s in splits]
+        return WorkerBatch(self.jvm, self.session, self.toString(), texts, function, result, buckets)
+
+    class Java:
+        implements = _REPORTS
+
+
+class ReducingScan(MergeScan):
+    """A `MergeScan` whose workers aggregate what they merged; Spark puts their parts together."""
+
+    def __init__(
+        self,
+        jvm: Jvm,
+        session: SessionBridge,
+        table: Table,
+        plan: Plan,
+        builder: PaimonScanBuilder,
+        reduction: Reduction,
+    ) -> None:
+        super().__init__(jvm, session, table, plan, builder)
+        self.reduction = reduction
+        self.result = string_types(to_struct(reduction.fields(table.store)))
+        self.about = f"{reduction.describe()} of {self.about}"
+        self.bucket_key = None  # its rows are parts of groups
+
+    def readSchema(self) -> Any:
+        return self.jvm.struct_type(self.result)
+
+    def toBatch(self) -> Any:
+        function = reduce_function(self.table.store, self.result, self.predicate, self.view, self.reduction)
+        return self._batch(function, self.result)
+
+
+class _RuntimeFiltered(_Scan):
+    """Partitions are left out while the query runs, by what the other side of a join turned out to have."""
+
+    def filterAttributes(self) -> Any:
+        reference = self.jvm.java_class(f"{SQL}.connector.expressions.FieldReference").column
+        keys = [reference(k) for k in self.table.schema.partition_keys if k in self.required.names]
+        return self.jvm.array(f"{SQL}.connector.expressions.NamedReference", keys)
+
+    def filter(self, predicates: Any) -> None:
+        fields = {f.name: f for f in self.table.schema.partition_fields}
+        found = [from_connector(p, fields) for p in predicates if len(p.children()) <= _MOST_VALUES]
+        known = conjunction(p for p in found if p is not None)
+        if known is not None:
+            # of all that was planned: a scan that stands twice in a query is filtered twice
+            self._read(in_partitions(self.table.store, self.planned, known))
+
+    def pushedPredicates(self) -> Any:
+        return self.jvm.array(f"{SQL}.connector.expressions.filter.Predicate", [])
+
+    def supportsIterativePushdown(self) -> bool:
+        return False
+
+
+class PartitionedRawScan(_RuntimeFiltered, RawScan):
+    """A `RawScan` of a table with partitions."""
+
+    def _read(self, plan: Plan) -> None:
+        self.plan, self.inner = plan, RawScan(self.jvm, self.session, self.table, plan, self.builder).inner
+
+    class Java:
+        implements = [*_REPORTS, f"{READ}.SupportsRuntimeV2Filtering"]
+
+
+class PartitionedMergeScan(_RuntimeFiltered, MergeScan):
+    """A `MergeScan` of a table with partitions."""
+
+    class Java:
+        implements = [*_REPORTS, f"{READ}.SupportsRuntimeV2Filtering"]
+
+
+class WorkerBatch(Proxy):
+    """Tasks of Python workers: one per split, its JSON in a partition of Spark's own class."""
+
+    def __init__(
+        self,
+        jvm: Jvm,
+        session: SessionBridge,
+        about: str,
+        splits: Sequence[str],
+        function: BatchFunction,
+        required: StructType,
+        buckets: Sequence[int] | None = None,
+    ) -> None:
+        super().__init__(jvm)
+        self.session, self.about, self.splits, self.buckets = session, about, splits, buckets
+        self.function, self.required = function, required
+
+    def toString(self) -> str:
+        return f"WorkerBatch of {self.about}"
+
+    def planInputPartitions(self) -> Any:
+        texts = [bytearray(s.encode()) for s in self.splits]
+        if self.buckets is None:
+            partition = self.jvm.java_class(f"{PYTHON_SOURCE}.PythonInputPartition")
+            splits = [partition(i, text) for i, text in enumerate(texts)]
+        else:
+            made = compiled(self.jvm).ofSplit
+            splits = [made(i, text, b) for i, (text, b) in enumerate(zip(texts, self.buckets, strict=True))]
+        return self.jvm.array(f"{READ}.InputPartition", splits)
+
+    def createReaderFactory(self) -> Any:
+        return self.jvm.java_class(f"{PYTHON_SOURCE}.PythonPartitionReaderFactory")(
+            self.session.python_source(),
+            self.session.command(self.function, self.required),
+            self.jvm.struct_type(self.required),
+            self.jvm.none,
+            self.jvm.none,
+        )
+
+    class Java:
+        implements = [f"{READ}.Batch"]
+
+
+class LookupScan(LocalScan):
+    """A few keys whose rows are merged: the driver reads them itself, when Spark asks for the rows."""
+
+    def __init__(self, builder: PaimonScanBuilder, plan: Plan) -> None:
+        empty = to_arrow_schema(builder.required, timezone="UTC").empty_table()
+        about = f"PaimonScan[lookup] {builder.describe(plan)}"
+        super().__init__(builder.jvm, builder.session, empty, builder.required, about)
+        self.table, self.plan, self.predicate = builder.table, plan, builder.predicate
+
+    def rows(self) -> Any:
+        parts = (
+            split_batches(self.table.store, self.local_schema, self.predicate, View.ROWS, split)
+            for split in self.plan.splits
+        )
+        found = pa.Table.from_batches(chain.from_iterable(parts), self.content.schema)
+        return self.session.local_rows(found, self.local_schema)
+
+    class Java:
+        implements = [f"{READ}.LocalScan"]

@@ -1,0 +1,1 @@
+"""The parser hook, and statements that become commands of ours."""

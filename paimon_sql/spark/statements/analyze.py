@@ -1,0 +1,82 @@
+"""ANALYZE TABLE: Spark counts the rows and what columns hold, a commit keeps it with the table."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from pyspark.sql import SparkSession
+
+from paimon_core.commit.draft import CommitInfo
+from paimon_core.errors import InvalidSchemaError, UnsupportedFeatureError
+from paimon_core.spec.schema import TableSchema
+from paimon_core.spec.statistics import TableStatistics, bound_text
+from paimon_core.spec.types import DataField, Kind
+from paimon_core.table import Table
+from paimon_sql.preprocess.quoting import quoted_name
+from paimon_sql.spark.jvm.gateway import class_name
+from paimon_sql.spark.statements.statement import Statement
+
+_WITHOUT_STATISTICS = (Kind.ARRAY, Kind.MAP, Kind.MULTISET, Kind.ROW, Kind.VARIANT)
+_COUNTS = ("distinctCount", "nullCount", "avgLen", "maxLen")
+_ORDER = ("colId", "distinctCount", "min", "max", "nullCount", "avgLen", "maxLen")
+
+
+class AnalyzeStatement(Statement):
+    """`ANALYZE TABLE t COMPUTE STATISTICS [FOR COLUMNS … | FOR ALL COLUMNS]`."""
+
+    def _run(self, plan: Any, table: Table) -> None:
+        fields = list(self._fields(plan, table.schema))
+        snapshot = table.latest_snapshot()
+        if snapshot is None:
+            return
+        table.check_writable()
+        names = (self.catalog.catalog_name, self.identifier.database, self.identifier.table)
+        frame = SparkSession(self.jvm.context, self.session.session).table(".".join(map(quoted_name, names)))
+        rows, columns = self.jvm.column_statistics(frame._jdf, [f.name for f in fields])
+        size = sum(s.size for s in table.plan(snapshot).splits)
+        statistics = TableStatistics(
+            snapshot_id=snapshot.id,
+            schema_id=table.schema.id,
+            merged_record_count=rows,
+            merged_record_size=size * rows // max(rows, snapshot.total_record_count, 1),
+            columns={f.name: _column(f, columns[f.name]) for f in fields},
+        )
+        table.commit_statistics(statistics, CommitInfo(user=table.new_commit_user()))
+
+    def _fields(self, plan: Any, schema: TableSchema) -> Iterator[DataField]:
+        """The columns to look at. Raises where the statement cannot be followed."""
+        if class_name(plan) == "AnalyzeTable":
+            if not plan.partitionSpec().isEmpty():
+                raise UnsupportedFeatureError(
+                    "Analyze table partition is not supported: statistics are of a whole table. Leave PARTITION out."
+                )
+            if plan.noScan():
+                raise UnsupportedFeatureError("NOSCAN is ineffective with paimon: leave it out, to count the rows.")
+            return
+        if plan.allColumns():
+            names = [f.name for f in schema.fields]
+        else:
+            names = [str(n) for n in self.jvm.items(plan.columnNames().get())]
+        exactly = self.session.tells_case()
+        for name in dict.fromkeys(names):
+            field = next((f for f in schema.fields if f.name == name), None)
+            if field is None and not exactly:
+                field = next((f for f in schema.fields if f.name.lower() == name.lower()), None)
+            if field is None:
+                known = ", ".join(f.name for f in schema.fields)
+                raise InvalidSchemaError(f"Column {name} not found in {self.identifier}; it has {known}.")
+            if field.type.kind in _WITHOUT_STATISTICS:
+                raise UnsupportedFeatureError(
+                    f"Analyzing on col: {field.name}, data type: {field.type.sql()} is not supported: name the columns "
+                    "of plain types behind FOR COLUMNS."
+                )
+            yield field
+
+
+def _column(field: DataField, found: dict[str, str]) -> dict[str, Any]:
+    """A column's entry in the file from Spark's texts."""
+    values: dict[str, Any] = {k: int(found[k]) for k in _COUNTS if k in found}
+    values |= {k: bound_text(field.type.kind, found[k]) for k in ("min", "max") if k in found}
+    values["colId"] = field.id
+    return {k: values[k] for k in _ORDER if k in values}

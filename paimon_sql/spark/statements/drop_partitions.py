@@ -1,0 +1,53 @@
+"""`ALTER TABLE t DROP PARTITION (dt = '2024-01-01')` without the last partition columns: Spark wants them all."""
+
+from __future__ import annotations
+
+from functools import reduce
+from operator import and_, or_
+from typing import Any
+
+from pyspark.sql import Column
+from pyspark.sql import functions as F
+
+from paimon_core.errors import InvalidSchemaError, UnsupportedFeatureError
+from paimon_core.format_table.options import is_format_table
+from paimon_core.table import Table
+from paimon_sql.preprocess.quoting import quoted_name
+from paimon_sql.spark.jvm.gateway import scala_map_of
+from paimon_sql.spark.statements.row_level import delete_partitions, open_target
+from paimon_sql.spark.statements.statement import Statement
+
+
+class DropPartitions(Statement):
+    """Drops all partitions that begin with given values."""
+
+    def applies(self) -> bool:
+        """Whether some columns are left out; Spark does the others, and format tables have no snapshots."""
+        schema = self.catalog.catalog.load_table(self.identifier).schema
+        sizes = (p.spec().size() for p in self.jvm.items(self.plan.parts()))
+        return not is_format_table(schema.options) and min(sizes) < len(schema.partition_keys)
+
+    def _run(self, plan: Any, table: Table) -> None:
+        table.check_writable()
+        if plan.purge():
+            raise UnsupportedFeatureError(
+                f"Table {table.name}: snapshots keep the files of a dropped partition: leave PURGE out."
+            )
+        specs = [scala_map_of(self.jvm, p.spec()) for p in self.jvm.items(plan.parts())]
+        target = open_target(self.catalog, table, self.identifier, plan)
+        matching = target.frame.filter(reduce(or_, (_condition(table, s) for s in specs)))
+        delete_partitions(target, matching)  # of those that begin so there may be any number
+
+
+def _condition(table: Table, spec: dict[str, str | None]) -> Column:
+    """Whether a row is in a partition that begins with some values. Raises `InvalidSchemaError`."""
+    keys = table.schema.partition_keys
+    given = {k.lower(): v for k, v in spec.items()}
+    first = keys[: len(given)]
+    if {k.lower() for k in first} != given.keys():
+        raise InvalidSchemaError(
+            f"Table {table.name} is partitioned by {', '.join(keys) or 'nothing'}: a partition is named by the first "
+            f"of these columns, not by {', '.join(spec)}."
+        )
+    columns = ((F.col(quoted_name(k)), given[k.lower()]) for k in first)
+    return reduce(and_, (c.isNull() if v is None else c == F.lit(v) for c, v in columns))

@@ -1,0 +1,161 @@
+"""The parser hook: every statement passes here, is rewritten where Spark could not parse it, and goes on to Spark.
+
+It is also where catalogs appear that were configured since, and where statements on tables of ours become ours.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from functools import partial
+from typing import Any, ClassVar, TypeVar
+
+from py4j.java_gateway import JavaObject
+from py4j.protocol import Py4JJavaError
+from pyspark.errors.exceptions.captured import CapturedException
+
+from paimon_sql.preprocess import PreprocessError, catalog_statement, rewriting
+from paimon_sql.spark.errors.java import PARSE, contradiction, of_parser
+from paimon_sql.spark.jvm.gateway import SQL, Jvm
+from paimon_sql.spark.jvm.written_places import as_written
+from paimon_sql.spark.proxy import Proxy
+from paimon_sql.spark.statements.catalog_registry import CatalogRegistry
+from paimon_sql.spark.statements.path_views import view_of_path
+from paimon_sql.spark.statements.statement import FunctionCommand
+from paimon_sql.spark.tables.described_columns import install_described_columns
+from paimon_sql.spark.write.source_tasks import install_source_tasks
+
+# words of the statements that become ours, in lower case
+_OURS = re.compile(r"\b(?=[adimu])(?:analyze|insert|delete|update|merge|drop)\b")
+_VIEW = re.compile(r"\b(?:view|table)\b.*\busing\s+`?paimon\b", re.IGNORECASE | re.DOTALL)
+_T = TypeVar("_T")
+
+
+class PaimonParser(Proxy):
+    """Spark's parser with the preprocessor in front."""
+
+    CARRIERS: ClassVar = {"parsePlan": PARSE, "parsePlanWithParameters": PARSE, "parseQuery": PARSE}
+
+    def __init__(self, jvm: Jvm, registry: CatalogRegistry, delegate: JavaObject) -> None:
+        super().__init__(jvm)
+        self.registry, self.delegate = registry, delegate
+        self.is_new = True
+
+    def parsePlan(self, text: str) -> Any:
+        return self._planned(text, self.delegate.parsePlan)
+
+    def parsePlanWithParameters(self, text: str, context: Any) -> Any:
+        return self._planned(text, self.delegate.parsePlanWithParameters, context)
+
+    def _prepare(self, text: str) -> None:
+        """What has to be there before a statement runs: its catalogs, and in a new session our rules."""
+        self.registry.register(text)
+        if self.is_new:
+            self.is_new = False
+            install_source_tasks(self.jvm, self.registry.session)
+            install_described_columns(self.jvm, self.registry.session)
+
+    def _planned(self, text: str, parse: Callable[..., JavaObject], *context: Any) -> JavaObject:
+        self._prepare(text)
+        statement = self._read(catalog_statement, text)
+        if statement is not None:
+            change = partial(self.registry.change, statement)
+            command = FunctionCommand(self.jvm, f"change of catalog {statement.name}", change)
+            return self.jvm.create_namespace(command, statement.name)
+        plan = self._parsed(text, parse, *context)
+        if _VIEW.search(text) and (view := view_of_path(self.jvm, plan)) is not None:
+            self.registry.register(view)
+            return self.delegate.parsePlan(view)
+        return self.registry.ours(plan) if _OURS.search(text.lower()) else plan
+
+    def _parsed(self, text: str, parse: Callable[..., JavaObject], *context: Any) -> JavaObject:
+        statement = self._read(rewriting, text)
+        try:
+            plan = parse(statement.text, *context)
+        except (CapturedException, Py4JJavaError) as e:
+            raise of_parser(self.jvm, e, statement) from e
+        return as_written(self.jvm, plan, statement)
+
+    def _read(self, reader: Callable[[str], _T], text: str) -> _T:
+        try:
+            return reader(text)
+        except PreprocessError as e:
+            raise Py4JJavaError(str(e), contradiction(self.jvm, e, text)) from e
+
+    def parseQuery(self, text: str) -> Any:
+        self._prepare(text)
+        return self._parsed(text, self.delegate.parseQuery)
+
+    def parseMultipartIdentifier(self, text: str) -> Any:
+        self._prepare(text)  # `spark.table` and `df.writeTo` come here without parsing a statement
+        return self.delegate.parseMultipartIdentifier(text)
+
+    def parseTemporalTableIdentifier(self, text: str) -> Any:
+        self._prepare(text)
+        return self.delegate.parseTemporalTableIdentifier(text)
+
+    def parseExpression(self, text: str) -> Any:
+        return self.delegate.parseExpression(text)
+
+    def parseTableIdentifier(self, text: str) -> Any:
+        return self.delegate.parseTableIdentifier(text)
+
+    def parseFunctionIdentifier(self, text: str) -> Any:
+        return self.delegate.parseFunctionIdentifier(text)
+
+    def parseTableSchema(self, text: str) -> Any:
+        return self.delegate.parseTableSchema(text)
+
+    def parseDataType(self, text: str) -> Any:
+        return self.delegate.parseDataType(text)
+
+    def parseRoutineParam(self, text: str) -> Any:
+        return self.delegate.parseRoutineParam(text)
+
+    def splitStatements(self, text: str) -> Any:
+        return self.delegate.splitStatements(text)
+
+    class Java:
+        implements = [f"{SQL}.catalyst.parser.ParserInterface"]
+
+
+class _Function1(Proxy):
+    """A `scala.Function1` of a Python function."""
+
+    def __init__(self, jvm: Jvm, function: Callable[..., Any]) -> None:
+        super().__init__(jvm)
+        self.function = function
+
+    def apply(self, *arguments: Any) -> Any:
+        return self.function(*arguments)
+
+    class Java:
+        implements = ["scala.Function1"]
+
+
+class _Function2(_Function1):
+    """A `scala.Function2` of a Python function."""
+
+    class Java:
+        implements = ["scala.Function2"]
+
+
+def has_parser(session: JavaObject) -> bool:
+    """Whether the hook is in a session."""
+    return str(session.sessionState().sqlParser().toString()).startswith(PaimonParser.__name__)
+
+
+def install_parser(jvm: Jvm, session: JavaObject) -> None:
+    """Put the hook into a running session and into those made from it later. Does nothing where it is there."""
+    if has_parser(session):
+        return
+    state = session.sessionState()
+    parser = _parser(jvm, session, state.sqlParser())
+    field = state.getClass().getDeclaredField("sqlParser")
+    field.setAccessible(True)
+    field.set(state, parser)
+    session.extensions().injectParser(_Function2(jvm, lambda s, delegate: _parser(jvm, s, delegate)))
+
+
+def _parser(jvm: Jvm, session: JavaObject, delegate: JavaObject) -> PaimonParser:
+    return PaimonParser(jvm, CatalogRegistry(jvm, session), delegate)

@@ -1,0 +1,323 @@
+"""DELETE, UPDATE and MERGE INTO: the parsed statement becomes a query for its changes, appended to the table at once.
+
+Spark's own rewrites need a writer of row deltas on executors, which Python cannot be. So the parser hook puts a
+command that calls us in the place of the statement, and we build the changes as a DataFrame: the row kind, where the
+row to replace is stored (tables without a primary key), and the new row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from py4j.protocol import Py4JJavaError
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import functions as F
+from pyspark.sql.types import DataType
+
+from paimon_core.arrow.types import FILE_PATH, ROW_INDEX, VALUE_KIND
+from paimon_core.commit.draft import CommitInfo
+from paimon_core.errors import ColumnNotFoundError, InvalidDataError, UnsupportedFeatureError
+from paimon_core.expressions.predicate import Or, equals
+from paimon_core.lsm.rows import ROW_DELETE, ROW_UPDATE_AFTER
+from paimon_core.options import (
+    DATA_EVOLUTION,
+    DELETE_PRODUCES_CHANGELOG,
+    DELETION_VECTORS,
+    MERGE_ENGINE,
+    READ_ALLOW_FULL_SCAN,
+    SCALAR_INDEX_SEARCH_MODE,
+)
+from paimon_core.row_level.column_updates import ColumnUpdates
+from paimon_core.row_level.key_deletes import rewrites_keys
+from paimon_core.row_level.patches import patched_columns
+from paimon_core.spec.snapshot import Operation, Snapshot
+from paimon_core.table import Table
+from paimon_sql.catalog.identifier import Identifier
+from paimon_sql.preprocess.quoting import quoted_name
+from paimon_sql.spark.errors.java import place_of
+from paimon_sql.spark.jvm.gateway import Jvm, class_name
+from paimon_sql.spark.read.filters import core_of_python
+from paimon_sql.spark.session_bridge import SessionBridge
+from paimon_sql.spark.tables.catalog import SparkCatalog
+from paimon_sql.spark.tables.evolved_table import EvolvedTable, named_relation
+from paimon_sql.spark.types import string_types, to_struct
+from paimon_sql.spark.write.alignment import Alignment, aligned, with_field
+from paimon_sql.spark.write.changes import ChangeRules, ChangesTable, row_place
+from paimon_sql.spark.write.store_assignment import cast_as_spark, needs_cast
+
+_PLACE_PREFIX = "__paimon_target"  # a source of MERGE INTO may have columns of the same names
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """The table a statement changes: its rows as a DataFrame (with their places where it has no primary key), and the
+    names that qualify its columns."""
+
+    jvm: Jvm
+    session: SessionBridge
+    spark: SparkSession
+    table: Table
+    frame: DataFrame
+    qualifiers: tuple[tuple[str, ...], ...]
+    before: Snapshot | None  # the version of before the statement reads rows
+    publish: Callable[[], None] | None = None  # what makes columns visible that the statement brings
+
+    @property
+    def columns(self) -> list[str]:
+        return [f.name for f in self.table.schema.fields]
+
+    def column(self, expression: Any) -> Column:
+        """A Catalyst expression as a Column."""
+        return Column(self.jvm.column(expression))
+
+    @property
+    def own(self) -> list[Any]:
+        """The Catalyst attributes of the table's columns, which tell names apart that differ only in case."""
+        return self.jvm.items(self.frame._jdf.queryExecution().analyzed().output())[: len(self.columns)]
+
+    @property
+    def types(self) -> dict[str, DataType]:
+        """The type of each column, STRING for CHAR and VARCHAR."""
+        return {f.name: f.dataType for f in string_types(to_struct(self.table.schema.fields)).fields}
+
+    def stored(
+        self, name: str, value: Column, source: DataType, fills: bool = False, kept: Column | None = None
+    ) -> Column:
+        """A value of type `source` as a column takes it; fields that it lacks come from `kept` where `fills` is set."""
+        target = self.types[name]
+        value = aligned(value, source, target, Alignment(self.table.name, name, fills), kept)
+        if needs_cast(self.jvm, self.session, source, target):
+            return cast_as_spark(self.jvm, self.session, value, target)
+        return value
+
+    def changes(self, frame: DataFrame, kind: Column | int, values: Sequence[Column]) -> DataFrame:
+        """Changes from rows of `frame`: a row kind, the place of the row replaced, and the new row."""
+        kinds = kind if isinstance(kind, Column) else F.lit(kind)
+        places = [F.col(_PLACE_PREFIX + f.name).alias(f.name) for f in row_place(self.table)]
+        row = [v.alias(n) for v, n in zip(values, self.columns, strict=True)]
+        return frame.select(kinds.cast("byte").alias(VALUE_KIND), *places, *row)
+
+    @property
+    def evolves(self) -> bool:
+        """Whether single columns of rows are written."""
+        return self.table.store.options[DATA_EVOLUTION]
+
+    def updates(self, columns: Iterable[str] = ()) -> ColumnUpdates | None:
+        """What tasks go by that write some columns. Raises `UnsupportedFeatureError` for partition columns."""
+        if not self.evolves:
+            return None
+        written = tuple(c for c in self.columns if c in set(columns))
+        if not set(written).isdisjoint(self.table.schema.partition_keys):
+            raise UnsupportedFeatureError(
+                f"Update to partition columns is not supported for data evolution tables: rows of {self.table.name} "
+                "keep their place. Delete the row and insert it into the other partition."
+            )
+        return ColumnUpdates(written, self.before)
+
+    def check_deletable(self) -> None:
+        """Raises `UnsupportedFeatureError` where rows cannot be deleted one by one."""
+        if self.table.store.options[MERGE_ENGINE] == "first-row" and self.table.hides_rows():
+            raise UnsupportedFeatureError(
+                f"Rows of {self.table.name} cannot be deleted before they are compacted: some cannot be seen yet. "
+                f"CALL sys.compact(table => '{self.table.name}') first."
+            )
+        if self.evolves and not self.table.store.options[DELETION_VECTORS]:
+            raise UnsupportedFeatureError(
+                "Can only perform deletion operation on data evolution tables with DeletionVector enabled: "
+                f"create {self.table.name} with '{DELETION_VECTORS.key}' = 'true'."
+            )
+
+    def command(self, changes: Changes) -> Any:
+        """The command that writes the changes and commits them."""
+        frame = changes.frame
+        if changes.rules.updates is not None:
+            # changes of a row range meet in one task, in order; new rows stay in the order they come in
+            path, spread = F.col(FILE_PATH), F.spark_partition_id().cast("string")
+            frame = frame.repartition(F.coalesce(path, spread)).sortWithinPartitions(FILE_PATH, ROW_INDEX)
+        sink = ChangesTable(self.jvm, self.session, self.table, changes.rules, self.publish)
+        return self.jvm.append(sink, frame._jdf.queryExecution().analyzed())
+
+
+@dataclass(frozen=True, slots=True)
+class Changes:
+    """What a statement changes: rows as `Target.changes` makes them, and what they are committed as."""
+
+    frame: DataFrame
+    rules: ChangeRules
+
+
+def open_target(
+    catalog: SparkCatalog, table: Table, name: Identifier, statement: Any, evolved: EvolvedTable | None = None
+) -> Target:
+    """The target of a parsed statement: a relation, perhaps under an alias. `evolved` is the table with the columns
+    that the statement brings."""
+    merges = class_name(statement) == "MergeIntoTable"
+    plan = statement.targetTable() if merges else statement.table()
+    jvm, session = catalog.jvm, catalog.session
+    spark, before = SparkSession(jvm.context, session.session), table.latest_snapshot()
+    full = (catalog.catalog_name, name.database, name.name)
+    # no row to change may be left out
+    options = {SCALAR_INDEX_SEARCH_MODE.key: "full"} if table.store.options[DATA_EVOLUTION] else {}
+    if not merges:
+        options[READ_ALLOW_FULL_SCAN.key] = "true"  # that is asked of queries, and of those that a MERGE joins
+    relation = named_relation(catalog, name, evolved or catalog.changed(name, table), options)
+    frame = DataFrame(jvm.frame(session.session, relation), spark)
+    qualifiers: tuple[tuple[str, ...], ...] = (full, full[1:], full[2:])
+    if class_name(plan) == "SubqueryAlias":
+        alias = plan.alias()
+        frame, qualifiers = frame.alias(alias), ((alias,),)
+    frame = frame.select("*", *(F.col(f.name).alias(_PLACE_PREFIX + f.name) for f in row_place(table)))
+    return Target(jvm, session, spark, table, frame, qualifiers, before, evolved.publish if evolved else None)
+
+
+def delete_by_metadata(target: Target, condition: Any) -> bool:
+    """`DELETE FROM t WHERE condition` where all rows of the table or of partitions go; False where rows decide."""
+    if target.table.store.options[DELETE_PRODUCES_CHANGELOG] and target.table.schema.primary_keys:
+        return False
+    matching = target.frame.filter(target.column(condition))
+    if _is_true(_condition(matching)):
+        target.table.truncate(CommitInfo(user=target.table.new_commit_user(), operation=Operation.TRUNCATE))
+        return True
+    if not target.table.schema.partition_keys or not _only_partitions(target, matching):
+        return False
+    delete_partitions(target, matching)
+    return True
+
+
+def deleted_rows(target: Target, condition: Any) -> Changes:
+    """`DELETE FROM t WHERE condition`."""
+    target.check_deletable()
+    matching = target.frame.filter(target.column(condition))
+    if target.table.schema.primary_keys:
+        values = [target.column(a) for a in target.own]
+    else:
+        values = [F.lit(None)] * len(target.columns)
+    rules = ChangeRules(Operation.DELETE, updates=target.updates(), by_key=rewrites_keys(target.table.store))
+    return Changes(target.changes(matching, ROW_DELETE, values), rules)
+
+
+def updated_rows(target: Target, assignments: Sequence[Any], condition: Any | None) -> Changes:
+    """`UPDATE t SET assignments WHERE condition`."""
+    matching = target.frame if condition is None else target.frame.filter(target.column(condition))
+    assigned = assigned_columns(target, assignments)
+    refuse_key_columns(target, assigned)
+    types = matching.select(*(v.alias(c) for c, v in assigned.items())).schema
+    stored = {c: target.stored(c, v, types[c].dataType) for c, v in assigned.items()}
+    patched = patched_columns(target.table.store, assigned)
+    only_assigned = target.evolves or patched is not None
+    kept = (F.lit(None) if only_assigned else target.column(a) for a in target.own)
+    values = [stored.get(c, k) for c, k in zip(target.columns, kept, strict=True)]
+    rules = ChangeRules(Operation.UPDATE, updates=target.updates(assigned), patched=patched)
+    return Changes(target.changes(matching, ROW_UPDATE_AFTER, values), rules)
+
+
+def assigned_columns(target: Target, assignments: Sequence[Any]) -> dict[str, Column]:
+    """The new value per column that is assigned, whole or a field of it. Raises `InvalidDataError`."""
+    assigned: dict[str, Column] = {}
+    nested: set[str] = set()
+    for assignment in assignments:
+        name, path = _assigned_place(target, assignment.key())
+        if name in assigned and (not path or name not in nested):
+            raise InvalidDataError(f"UPDATE of {target.table.name} assigns column {name!r} twice: name it once.")
+        value = _value(target, name, assignment.value())
+        if path:
+            nested.add(name)
+            whole = assigned.get(name, target.column(target.own[target.columns.index(name)]))
+            assigned[name] = with_field(whole, target.types[name], path, value, Alignment(target.table.name, name))
+        else:
+            assigned[name] = value
+    return assigned
+
+
+def refuse_key_columns(target: Target, assigned: dict[str, Column]) -> None:
+    """Raises `UnsupportedFeatureError` where a primary key column is assigned."""
+    keys = [k for k in target.table.schema.primary_keys if k in assigned]
+    if keys:
+        raise UnsupportedFeatureError(
+            f"Table {target.table.name}: column {keys[0]!r} belongs to the primary key and cannot be updated. Delete "
+            "the row and insert it with its new key."
+        )
+
+
+def _value(target: Target, name: str, expression: Any) -> Column:
+    if _is_default(expression):
+        default = target.table.schema.field_by_name[name].default
+        return F.lit(None) if default is None else F.expr(default)
+    return target.column(expression)
+
+
+def assigned_name(target: Target, key: Any) -> str:
+    """The column that an assignment names, there or not."""
+    return _assigned_path(target, key)[0]
+
+
+def _assigned_path(target: Target, key: Any) -> list[str]:
+    """The name of an assigned column and the steps to a field in it, without the table's name."""
+    parts = [str(p) for p in target.jvm.items(key.nameParts())]
+    for qualifier in target.qualifiers:
+        own = [p.lower() for p in parts[: len(qualifier)]]
+        if len(parts) > len(qualifier) and own == [q.lower() for q in qualifier]:
+            return parts[len(qualifier) :]
+    return parts
+
+
+def _assigned_place(target: Target, key: Any) -> tuple[str, list[str]]:
+    """The column that an assignment names, and the path of the field in it."""
+    parts = _assigned_path(target, key)
+    known_as = target.session.known_as
+    named = [c for c in target.columns if known_as(c) == known_as(parts[0])]
+    if len(named) > 1:
+        raise InvalidDataError(
+            f"Column {parts[0]!r} of {target.table.name} is ambiguous, it could be {' or '.join(named)}: set "
+            f"spark.sql.caseSensitive to tell them apart{place_of(key)}."
+        )
+    if not named:
+        raise ColumnNotFoundError(
+            f"Table {target.table.name} has no column {parts[0]!r} to assign; its columns are "
+            f"{', '.join(target.columns)}{place_of(key)}."
+        )
+    return named[0], parts[1:]
+
+
+def _condition(matching: DataFrame) -> Any:
+    plan = matching._jdf.queryExecution().analyzed()
+    while class_name(plan) == "Project":  # takes away what only the condition looks at
+        plan = plan.child()
+    return plan.condition()
+
+
+def _is_true(condition: Any) -> bool:
+    """Whether a condition is true of every row, as `1 = 1` is."""
+    try:
+        return bool(condition.foldable()) and condition.eval(None) is True
+    except Py4JJavaError:  # `current_date()` has a value only while a query runs
+        return False
+
+
+def _is_default(expression: Any) -> bool:
+    if class_name(expression) != "UnresolvedAttribute" or expression.nameParts().size() != 1:
+        return False
+    return str(expression.nameParts().apply(0)).upper() == "DEFAULT"
+
+
+def _only_partitions(target: Target, matching: DataFrame) -> bool:
+    """Whether partition columns alone decide which rows match."""
+    found = _condition(matching)
+    if not found.deterministic():
+        return False
+    names = {str(a.name()) for a in target.jvm.items(found.references().toSeq())}
+    return names <= set(target.table.schema.partition_keys)
+
+
+def delete_partitions(target: Target, matching: DataFrame) -> bool:
+    """Remove the partitions that match, by metadata alone; whether there is any."""
+    schema = target.table.schema
+    rows = matching.select(*map(quoted_name, schema.partition_keys)).distinct().collect()
+    if not rows:
+        return False
+    partitions = (map(core_of_python, row, schema.partition_fields) for row in rows)
+    info = CommitInfo(user=target.table.new_commit_user(), operation=Operation.TRUNCATE)
+    target.table.truncate(info, Or(tuple(equals(schema.partition_keys, p) for p in partitions)))
+    return True

@@ -1,0 +1,108 @@
+"""A parsed statement as a command of Spark that calls us once.
+
+Of the interfaces that commands call, that of CREATE NAMESPACE is one that lets an analysis exception out; that of a
+procedure does not. So a statement is a catalog in which Spark is told to create a namespace.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, ClassVar
+
+from pyspark.errors.exceptions.captured import CapturedException
+
+from paimon_core.scan.time_travel import without_version
+from paimon_core.table import Table
+from paimon_sql.catalog.identifier import Identifier
+from paimon_sql.spark.errors.java import NAMESPACE_EXISTS, declared
+from paimon_sql.spark.jvm.gateway import CATALOG, Jvm
+from paimon_sql.spark.proxy import Proxy
+from paimon_sql.spark.session_bridge import SessionBridge
+from paimon_sql.spark.tables.catalog import SparkCatalog
+
+
+class Command(Proxy):
+    """What Spark calls once; subclasses say in `_execute` what happens then."""
+
+    CARRIERS: ClassVar = {"createNamespace": NAMESPACE_EXISTS}
+
+    def _execute(self) -> None:
+        """Do what the statement says."""
+
+    def name(self) -> str:
+        return type(self).__name__
+
+    def namespaceExists(self, namespace: Any) -> bool:
+        return False
+
+    def initialize(self, name: str, options: Any) -> None:
+        """Nothing to configure."""
+
+    def defaultNamespace(self) -> Any:
+        return self.jvm.strings([])
+
+    def listNamespaces(self, namespace: Any = None) -> Any:
+        return self.jvm.array("[Ljava.lang.String;", [])
+
+    def loadNamespaceMetadata(self, namespace: Any) -> Any:
+        return self.jvm.map({})
+
+    def alterNamespace(self, namespace: Any, changes: Any) -> None:
+        """There are none."""
+
+    def dropNamespace(self, namespace: Any, cascade: bool) -> bool:
+        return False
+
+    def createNamespace(self, namespace: Any, metadata: Any) -> None:
+        """Run the statement."""
+        try:
+            self._execute()
+        except CapturedException as e:
+            raise declared(self.jvm, e, NAMESPACE_EXISTS) from e
+
+    class Java:
+        implements = [f"{CATALOG}.SupportsNamespaces"]
+
+
+class Statement(Command):
+    """One statement on one table of a catalog; subclasses say in `_run` what it does."""
+
+    def __init__(self, jvm: Jvm, session: SessionBridge, catalog: SparkCatalog, name: Identifier, plan: Any) -> None:
+        super().__init__(jvm)
+        self.session, self.catalog, self.identifier, self.plan = session, catalog, name, plan
+
+    def _run(self, plan: Any, table: Table) -> None:
+        """Run the parsed statement on its table."""
+
+    def applies(self) -> bool:
+        """Whether it runs the statement; Spark does otherwise."""
+        return True
+
+    def name(self) -> str:
+        return self.catalog.catalog_name
+
+    def toString(self) -> str:
+        return f"{self.plan.nodeName()} {self.name()}.{self.identifier}"
+
+    def _execute(self) -> None:
+        self._run(self.plan, self._load())
+
+    def _load(self) -> Table:
+        """The table as it is now: what version to read, the session's settings tell queries."""
+        options = without_version(self.session.table_options(self.catalog.catalog_name, self.identifier))
+        table = self.catalog.catalog.load_table(self.identifier)
+        return table.with_options(options) if options else table
+
+
+class FunctionCommand(Command):
+    """A function that is called when the command runs."""
+
+    def __init__(self, jvm: Jvm, text: str, function: Callable[[], None]) -> None:
+        super().__init__(jvm)
+        self.text, self.function = text, function
+
+    def toString(self) -> str:
+        return self.text
+
+    def _execute(self) -> None:
+        self.function()

@@ -1,0 +1,1 @@
+"""Spark's catalog and its tables, partitions, functions and procedures."""

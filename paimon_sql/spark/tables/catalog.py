@@ -1,0 +1,465 @@
+"""SparkCatalog: one of ours as Spark's `TableCatalog`, `SupportsNamespaces`, `ProcedureCatalog` and their like."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
+from typing import Any, ClassVar
+
+from paimon_core.errors import (
+    DatabaseNotFoundError,
+    InvalidNameError,
+    PaimonError,
+    TableNotFoundError,
+    UnsupportedFeatureError,
+)
+from paimon_core.format_table.options import FORMAT_TABLE, SUPPORTED, TYPE, is_format_table
+from paimon_core.format_table.table import FormatTable, refuse_format_table
+from paimon_core.options import FILE_FORMAT, SCAN_SNAPSHOT_ID, SCAN_TIMESTAMP, SCAN_TIMESTAMP_MILLIS
+from paimon_core.scan.time_travel import SCAN_OPTIONS, overridden, says_version, without_version
+from paimon_core.scan.views import View
+from paimon_core.spec.schema import TableSchema
+from paimon_core.spec.snapshot import Operation
+from paimon_core.store.ddl.new_schema import new_table_schema
+from paimon_core.system_tables.registry import SYSTEM_TABLES
+from paimon_core.table import Table
+from paimon_sql.catalog.base import DEFAULT_DATABASE, SYSTEM_DATABASE, Catalog, StagedTable
+from paimon_sql.catalog.identifier import BRANCH_OPTION, Identifier
+from paimon_sql.catalog.system_database import GLOBAL_TABLES
+from paimon_sql.preprocess import DECLARED_TYPES_PROPERTY, EXCLUDED_PROPERTY
+from paimon_sql.procedures import PROCEDURES, STATEMENTS
+from paimon_sql.spark.errors.java import (
+    NAMESPACE_EXISTS,
+    NO_SUCH_NAMESPACE,
+    NO_SUCH_TABLE,
+    TABLE_EXISTS,
+    no_such_function,
+    no_such_table,
+)
+from paimon_sql.spark.jvm.gateway import CATALOG, SQL, Jvm, python_map
+from paimon_sql.spark.read.bucket_partitions import BUCKET, BucketTransform
+from paimon_sql.spark.read.unreadable_table import UnreadableTable, is_named_only
+from paimon_sql.spark.session_bridge import SessionBridge
+from paimon_sql.spark.tables.copy_into import copy_statements
+from paimon_sql.spark.tables.declared_types import apply_declared_types
+from paimon_sql.spark.tables.format_table import FormatSparkTable, StagedFormatTable
+from paimon_sql.spark.tables.functions import FUNCTIONS, check_function, system_function
+from paimon_sql.spark.tables.no_views import NoViews
+from paimon_sql.spark.tables.procedures import SparkProcedure, UnknownProcedure
+from paimon_sql.spark.tables.staged_table import StagedSparkTable
+from paimon_sql.spark.tables.table import (
+    SCAN_VERSION,
+    GlobalTable,
+    SparkTable,
+    SystemTable,
+    ViewTable,
+    is_written,
+    statement_options,
+)
+from paimon_sql.spark.tables.table_changes import schema_changes
+from paimon_sql.spark.types import from_struct, read_struct
+
+PROVIDER = "paimon"
+VIEWS = frozenset(v.value for v in View if v is not View.ROWS)
+# properties Spark hands to every CREATE TABLE beside the user's own
+_RESERVED = ("provider", "comment", "location", "is_managed_location", "external", "table_type")
+_VERSIONS = frozenset((SCAN_VERSION, SCAN_TIMESTAMP_MILLIS.key, SCAN_TIMESTAMP.key, SCAN_SNAPSHOT_ID.key))
+_NOT_THERE = (TableNotFoundError, DatabaseNotFoundError, InvalidNameError)
+_NOT_COPIED = ("path", "owner")  # of the source of CREATE TABLE LIKE
+_STORED_AS = frozenset(("hive.stored-as", "hive.input-format", "hive.output-format", "hive.serde"))
+
+
+class SparkCatalog(NoViews):
+    """One configured catalog in one Spark session."""
+
+    KEPT = frozenset(("name", "defaultNamespace", "tableStateOptionKeys"))
+    CARRIERS: ClassVar[Mapping[str, str]] = {
+        "alterNamespace": NO_SUCH_NAMESPACE,
+        "alterTable": NO_SUCH_TABLE,
+        "createNamespace": NAMESPACE_EXISTS,
+        "createTable": TABLE_EXISTS,
+        "createTableLike": TABLE_EXISTS,
+        "dropNamespace": NO_SUCH_NAMESPACE,
+        "listNamespaces": NO_SUCH_NAMESPACE,
+        "listTableSummaries": NO_SUCH_NAMESPACE,
+        "listTables": NO_SUCH_NAMESPACE,
+        "loadChangelog": NO_SUCH_TABLE,
+        "loadNamespaceMetadata": NO_SUCH_NAMESPACE,
+        "renameTable": NO_SUCH_TABLE,
+        "stageCreate": TABLE_EXISTS,
+        "stageCreateOrReplace": NO_SUCH_NAMESPACE,
+        "stageReplace": NO_SUCH_NAMESPACE,  # what is declared, too, would be told as a table that is not there
+    }
+
+    def __init__(self, jvm: Jvm, session: SessionBridge, name: str, load: Callable[[], Catalog]) -> None:
+        super().__init__(jvm)
+        self.session, self.catalog_name, self._load = session, name, load
+
+    @cached_property
+    def _state_options(self) -> Any:
+        return self.jvm.string_set((BRANCH_OPTION, *SCAN_OPTIONS))
+
+    @cached_property
+    def catalog(self) -> Catalog:
+        """Made when it is first used: until then its configuration may be incomplete."""
+        made = self._load()
+        if self._default_database != DEFAULT_DATABASE:
+            made.create_database(self._default_database, ignore_if_exists=True)
+        return made
+
+    @property
+    def _default_database(self) -> str:
+        return (self.session.catalog_options(self.catalog_name) or {}).get("defaultDatabase", DEFAULT_DATABASE)
+
+    # -- CatalogPlugin ------------------------------------------------------------------------------------------------
+    def initialize(self, name: str, options: Any) -> None:
+        """Configured when it is made; Spark calls this only for classes it loads itself."""
+
+    def name(self) -> str:
+        return self.catalog_name
+
+    def defaultNamespace(self) -> Any:
+        return self.jvm.strings([self._default_database])
+
+    # -- SupportsNamespaces -------------------------------------------------------------------------------------------
+    def listNamespaces(self, namespace: Any = None) -> Any:
+        names = [] if namespace else self.catalog.list_databases()
+        if namespace:
+            self._database(namespace)
+        return self.jvm.array("[Ljava.lang.String;", [self.jvm.strings([n]) for n in names])
+
+    def namespaceExists(self, namespace: Any) -> bool:
+        parts = list(namespace)
+        try:
+            return len(parts) == 1 and (parts[0] == SYSTEM_DATABASE or self.catalog.database_exists(parts[0]))
+        except InvalidNameError:
+            return False
+
+    def loadNamespaceMetadata(self, namespace: Any) -> Any:
+        return self.jvm.map(self.catalog.database_properties(self._database(namespace)))
+
+    def createNamespace(self, namespace: Any, metadata: Any) -> None:
+        properties = {k: v for k, v in python_map(metadata).items() if k not in ("owner",)}
+        self.catalog.create_database(_single(namespace), properties, ignore_if_exists=False)
+
+    def alterNamespace(self, namespace: Any, changes: Any) -> None:
+        self._database(namespace)
+        raise UnsupportedFeatureError(
+            f"Database {_single(namespace)!r} keeps no properties in a filesystem catalog: they cannot be altered."
+        )
+
+    def dropNamespace(self, namespace: Any, cascade: bool) -> bool:
+        self.catalog.drop_database(_single(namespace), cascade=cascade)
+        return True
+
+    # -- TableCatalog -------------------------------------------------------------------------------------------------
+    def capabilities(self) -> Any:
+        return self.jvm.constants(f"{CATALOG}.TableCatalogCapability", "SUPPORT_COLUMN_DEFAULT_VALUE")
+
+    def tableStateOptionKeys(self) -> Any:
+        """The options of a query that come with `loadTable`: those by which a table's columns differ."""
+        return self._state_options
+
+    def changelogStateOptionKeys(self) -> Any:
+        return self.jvm.constant("java.util.Collections", "EMPTY_SET")
+
+    def loadChangelog(self, identifier: Any, context: Any, options: Any) -> Any:
+        name = ".".join([*identifier.namespace(), identifier.name()])
+        raise UnsupportedFeatureError(
+            f"CHANGES of table {name} is not supported yet. Read what changed by SELECT * FROM "
+            f"paimon_incremental_query('{name}', first, last), or each change with its kind in {name}$audit_log."
+        )
+
+    def useNullableQuerySchema(self) -> bool:
+        return True
+
+    def listTables(self, namespace: Any) -> Any:
+        is_system = list(namespace) == [SYSTEM_DATABASE]
+        database = SYSTEM_DATABASE if is_system else self._database(namespace)
+        names = sorted(GLOBAL_TABLES) if is_system else self.catalog.list_tables(database)
+        identifiers = [self.jvm.identifier([database], t) for t in names]
+        return self.jvm.array(f"{CATALOG}.Identifier", identifiers)
+
+    def listTableSummaries(self, namespace: Any) -> Any:
+        database = self._database(namespace)
+        summary = self.jvm.java_class(f"{CATALOG}.TableSummary")
+        tables = self.catalog.list_tables(database)
+        summaries = [summary.of(self.jvm.identifier([database], t), "MANAGED") for t in tables]
+        return self.jvm.array(f"{CATALOG}.TableSummary", summaries)
+
+    def loadTable(self, identifier: Any, *context: Any) -> Any:
+        """(ident), (ident, version), (ident, micros), (ident, privileges) or (ident, TableContext, options)."""
+        try:
+            namespace, name = list(identifier.namespace()), identifier.name()
+            if namespace == [SYSTEM_DATABASE]:
+                return GlobalTable(self.jvm, self.session, self.catalog, name)
+            ours = self._dotted(namespace, name) or self.named(namespace, name)
+            settings, given = self.session.table_options(self.catalog_name, ours), statement_options(context)
+            if says_version(settings) and is_written(context):
+                settings = without_version(settings)
+            options = overridden(settings, given)
+            ours = ours.on_branch(options.pop(BRANCH_OPTION, None))
+            try:
+                table = self._table(ours, options)
+                if is_format_table(table.schema.options):
+                    return self._format_table(table, ours, options)
+            except PaimonError as e:
+                if ours.system_table is not None or isinstance(e, _NOT_THERE) or not is_named_only(self.jvm):
+                    raise
+                return UnreadableTable(self.jvm, f"{self.catalog_name}.{ours}", e)
+            if (ours.system_table or "").lower() in VIEWS:
+                return ViewTable(self.jvm, self.session, table, ours, options)
+            if ours.system_table is not None:
+                return SystemTable(self.jvm, self.session, table, ours, options)
+            # what the session's settings ask for matters to those who read: ALTER TABLE and DESCRIBE do not
+            told = says_version(given)
+            return SparkTable(self.jvm, self.session, self.catalog_name, table, options, must_exist=told)
+        except _NOT_THERE as e:
+            # a name that cannot be ours may be another source's: parquet.`/path`
+            raise no_such_table(self.jvm, e) from e
+
+    def invalidateTable(self, identifier: Any) -> None:
+        """Nothing is cached that can change: the latest snapshot is looked up per statement."""
+
+    def tableExists(self, identifier: Any) -> bool:
+        try:
+            return self.catalog.table_exists(self._identifier(identifier))
+        except (DatabaseNotFoundError, InvalidNameError):
+            return False
+
+    def createTable(self, identifier: Any, info: Any) -> Any:
+        ours = self._identifier(identifier)
+        self.catalog.create_table(ours, self._new_schema(ours, info, staged=False), ignore_if_exists=False)
+        return self._latest(ours)
+
+    def createTableLike(self, identifier: Any, info: Any, source: Any) -> Any:
+        """Columns come from the source in any case; a table of ours gives its keys, options and comment too."""
+        ours, name = self._identifier(identifier), str(source.name())
+        prefix = f"{self.catalog_name}."
+        if not name.startswith(prefix):
+            return self.createTable(identifier, info)
+        copied = self.catalog.load_table(Identifier.parse(name.removeprefix(prefix))).schema
+        properties = python_map(info.properties())
+        if properties.keys() & _STORED_AS:
+            raise UnsupportedFeatureError(
+                f"CREATE TABLE {ours} LIKE … STORED AS is not supported: a table has the file format of its source. "
+                f"Leave it out, or name another by TBLPROPERTIES ('{FILE_FORMAT.key}' = …)."
+            )
+        excluded = properties.pop(EXCLUDED_PROPERTY, "").split(",")
+        given = self._options(ours, properties, staged=False)
+        options = {k: v for k, v in copied.options.items() if k not in _NOT_COPIED and "options" not in excluded}
+        has_key = "primary-key" not in given and "constraints" not in excluded
+        schema = new_table_schema(
+            copied.fields,
+            partition_keys=() if "partitions" in excluded else copied.partition_keys,
+            options=options | given,
+            comment=properties.get("comment", copied.comment),
+            primary_keys=copied.primary_keys if has_key else (),
+        )
+        self.catalog.create_table(ours, schema, ignore_if_exists=False)
+        return self._latest(ours)
+
+    # -- StagingTableCatalog ------------------------------------------------------------------------------------------
+    def stageCreate(self, identifier: Any, info: Any) -> Any:
+        return self._stage(self._identifier(identifier), info, Operation.CREATE_TABLE_AS_SELECT, replaces=False)
+
+    def stageReplace(self, identifier: Any, info: Any) -> Any:
+        return self._stage(self._identifier(identifier), info, Operation.REPLACE_TABLE_AS_SELECT, replaces=True)
+
+    def stageCreateOrReplace(self, identifier: Any, info: Any) -> Any:
+        ours = self._identifier(identifier)
+        exists = self.catalog.table_exists(ours)
+        return self._stage(ours, info, Operation.CREATE_OR_REPLACE_TABLE_AS_SELECT, replaces=exists)
+
+    def supportedCustomMetrics(self) -> Any:
+        return self.jvm.array(f"{SQL}.connector.metric.CustomMetric", [])
+
+    def alterTable(self, identifier: Any, changes: Any) -> Any:
+        ours = self._identifier(identifier)
+        self.catalog.alter_table(ours, schema_changes(ours, changes))
+        return self._latest(ours)
+
+    def dropTable(self, identifier: Any) -> bool:
+        ours = self._identifier(identifier)
+        if not self.catalog.table_exists(ours):
+            return False
+        self.catalog.drop_table(ours)
+        return True
+
+    def purgeTable(self, identifier: Any) -> bool:
+        return self.dropTable(identifier)
+
+    def renameTable(self, source: Any, target: Any) -> None:
+        namespace = list(target.namespace())  # Spark leaves the catalog's name in it
+        catalogs = namespace[:-1]
+        if catalogs not in ([], [self.catalog_name]):
+            raise UnsupportedFeatureError(
+                f"Table {self._identifier(source)} cannot become {'.'.join([*namespace, target.name()])!r}: RENAME TO "
+                f"only supports operations within the same catalog, {self.catalog_name}."
+            )
+        self.catalog.rename_table(self._identifier(source), Identifier.of(namespace[-1], target.name()))
+
+    # -- ProcedureCatalog ---------------------------------------------------------------------------------------------
+    def loadProcedure(self, identifier: Any) -> Any:
+        namespace, name = list(identifier.namespace()), str(identifier.name())
+        known = name.lower()
+        procedure = PROCEDURES.get(known) or STATEMENTS.get(known)
+        if procedure is None:
+            procedure = copy_statements(self.session, self.catalog_name).get(name)
+        if [n.lower() for n in namespace] != [SYSTEM_DATABASE] or procedure is None:
+            return UnknownProcedure(self.jvm, ".".join([*namespace, name]))
+        return SparkProcedure(self.jvm, self.session, self.catalog, self.catalog_name, procedure)
+
+    def listProcedures(self, namespace: Any) -> Any:
+        names = sorted(PROCEDURES) if list(namespace) == [SYSTEM_DATABASE] else []
+        identifiers = [self.jvm.identifier([SYSTEM_DATABASE], n) for n in names]
+        return self.jvm.array(f"{CATALOG}.Identifier", identifiers)
+
+    # -- FunctionCatalog ----------------------------------------------------------------------------------------------
+    def listFunctions(self, namespace: Any) -> Any:
+        names = FUNCTIONS if list(namespace) == [SYSTEM_DATABASE] else ()
+        return self.jvm.array(f"{CATALOG}.Identifier", [self.jvm.identifier([SYSTEM_DATABASE], n) for n in names])
+
+    def functionExists(self, identifier: Any) -> bool:
+        # Spark asks this first, and what it would say of an unknown one tells none of those that are there
+        return list(identifier.namespace()) == [SYSTEM_DATABASE] and bool(check_function(str(identifier.name())))
+
+    def loadFunction(self, identifier: Any) -> Any:
+        if not list(identifier.namespace()) and str(identifier.name()) == BUCKET:
+            return BucketTransform(self.jvm)
+        if list(identifier.namespace()) != [SYSTEM_DATABASE]:
+            raise no_such_function(self.jvm, identifier)
+        return system_function(self.jvm, self.session, self.catalog, self.catalog_name, str(identifier.name()))
+
+    class Java:
+        implements = [
+            f"{CATALOG}.StagingTableCatalog",
+            f"{CATALOG}.SupportsNamespaces",
+            f"{CATALOG}.ProcedureCatalog",
+            f"{CATALOG}.FunctionCatalog",
+            f"{CATALOG}.ViewCatalog",
+        ]
+
+    # -- ours ---------------------------------------------------------------------------------------------------------
+    @staticmethod
+    def named(namespace: Sequence[str], name: str) -> Identifier:
+        """What a name means. Raises `InvalidNameError`."""
+        return Identifier.of(_single(namespace), name)
+
+    def _dotted(self, namespace: Sequence[str], name: str) -> Identifier | None:
+        """The system table that `table.files` or `database.table.files` means; None where it is another name."""
+        if name.lower() not in SYSTEM_TABLES and name.lower() not in VIEWS:
+            return None
+        match namespace:
+            case [database, table]:
+                return Identifier.of(database, f"{table}${name}")
+            case [table] if not self.catalog.database_exists(table):
+                return Identifier.of(self.session.current_database(), f"{table}${name}")
+        return None
+
+    def _table(self, identifier: Identifier, options: Mapping[str, str]) -> Table:
+        """The table of a statement with options."""
+        return self.catalog.load_table(identifier)
+
+    def _database(self, namespace: Any) -> str:
+        database = _single(namespace)
+        if not self.catalog.database_exists(database):
+            raise DatabaseNotFoundError(f"Catalog {self.catalog_name} has no database {database!r}.")
+        return database
+
+    def _identifier(self, identifier: Any) -> Identifier:
+        return self.named(list(identifier.namespace()), str(identifier.name()))
+
+    def _latest(self, identifier: Identifier) -> Any:
+        """A table as it is now, whatever version the session's settings ask for."""
+        table = self.catalog.load_table(identifier)
+        if is_format_table(table.schema.options):
+            return self._format_table(table, identifier, {})
+        return SparkTable(self.jvm, self.session, self.catalog_name, table, {})
+
+    def changed(self, identifier: Identifier, table: Table) -> SparkTable:
+        """A table whose rows a statement changes: as it is now, under the other settings of the session."""
+        options = without_version(self.session.table_options(self.catalog_name, identifier))
+        return SparkTable(self.jvm, self.session, self.catalog_name, table, options)
+
+    def _stage(self, identifier: Identifier, info: Any, operation: Operation, *, replaces: bool) -> Any:
+        schema = self._new_schema(identifier, info, staged=True)
+        replaced = self.catalog.load_table(identifier) if replaces else None
+        if is_format_table(schema.options):
+            if replaced is not None and not is_format_table(replaced.schema.options):
+                raise _irreplaceable(identifier)
+            staged = (self.catalog.stage_replace if replaces else self.catalog.stage_create)(identifier, schema)
+            files = None if replaced is None else FormatTable.of(replaced.store)
+            return StagedFormatTable(self.jvm, self.session, self.catalog_name, staged, files)
+        if replaced is not None and is_format_table(replaced.schema.options):
+            raise _irreplaceable(identifier)
+
+        def stage(options: Mapping[str, str]) -> StagedTable:
+            made = self.catalog.stage_replace if replaces else self.catalog.stage_create
+            return made(identifier, self._new_schema(identifier, info, options, staged=True) if options else schema)
+
+        return StagedSparkTable(self.jvm, self.session, self.catalog_name, stage, replaced, operation)
+
+    def _new_schema(
+        self, identifier: Identifier, info: Any, more: Mapping[str, str] | None = None, *, staged: bool
+    ) -> TableSchema:
+        """The schema of a statement's table, with `more` options."""
+        properties = python_map(info.properties()) | dict(more or {})
+        properties.pop(EXCLUDED_PROPERTY, None)  # of a source that is no table of ours
+        declared = properties.pop(DECLARED_TYPES_PROPERTY, None)
+        return new_table_schema(
+            apply_declared_types(from_struct(read_struct(info.schema().json())), declared),
+            partition_keys=_partition_columns(info.partitions()),
+            options=self._options(identifier, properties, staged=staged),
+            comment=properties.get("comment"),
+        )
+
+    def _options(self, identifier: Identifier, properties: Mapping[str, str], *, staged: bool) -> dict[str, str]:
+        """The table's options among the properties of a statement.
+
+        `staged` tables may come from `saveAsTable`, which names Spark's default source where it is given none.
+        """
+        provider = properties.get("provider", PROVIDER).lower()
+        is_default = staged and provider == self.session.default_source()
+        if provider not in (PROVIDER, *SUPPORTED) and not is_default:
+            raise UnsupportedFeatureError(
+                f"Table {identifier} cannot be created with USING {provider}: catalog {self.catalog_name} makes Paimon"
+                f" tables. Leave USING out, write USING paimon, or one of {', '.join(SUPPORTED)} for a format table."
+            )
+        if "location" in properties:
+            raise UnsupportedFeatureError(
+                f"Table {identifier} cannot have a LOCATION: a filesystem catalog keeps its tables below its warehouse."
+            )
+        options = {k: v for k, v in properties.items() if k not in _RESERVED and not k.startswith("option.")}
+        is_format = provider in SUPPORTED and not is_default
+        return options | ({TYPE: FORMAT_TABLE, FILE_FORMAT.key: provider} if is_format else {})
+
+    def _format_table(self, table: Table, identifier: Identifier, options: dict[str, str]) -> FormatSparkTable:
+        if identifier.system_table is not None or options.keys() & _VERSIONS:
+            raise refuse_format_table(str(identifier))
+        return FormatSparkTable(self.jvm, self.session, self.catalog_name, table, options)
+
+
+def _irreplaceable(identifier: Identifier) -> UnsupportedFeatureError:
+    return UnsupportedFeatureError(
+        f"Table {identifier} cannot be replaced by one of another type, as a format table keeps no versions: drop it "
+        "and create it anew."
+    )
+
+
+def _single(namespace: Any) -> str:
+    parts = list(namespace)
+    if len(parts) != 1:
+        raise DatabaseNotFoundError(f"A Paimon catalog has databases of one name, not {'.'.join(parts) or 'none'!r}.")
+    return str(parts[0])
+
+
+def _partition_columns(transforms: Any) -> tuple[str, ...]:
+    names = []
+    for transform in transforms:
+        if transform.name() != "identity":
+            raise UnsupportedFeatureError(
+                f"PARTITIONED BY {transform.toString()}: Paimon partitions by columns. Add one that holds the value."
+            )
+        names.append(".".join(transform.references()[0].fieldNames()))
+    return tuple(names)

@@ -1,0 +1,123 @@
+"""The functions of `sys` that are of columns: `path_to_descriptor`, `descriptor_to_string`, `bucket` and its kin.
+
+Spark asks for the expression that stands for a call: it is that of a Python function over Arrow columns.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from pyspark.sql import Column
+from pyspark.sql import functions as F
+from pyspark.sql.types import BinaryType, DataType, IntegerType, StringType
+
+from paimon_core.arrow.columns import fixed_values
+from paimon_core.errors import UnsupportedFeatureError
+from paimon_core.spec.blob_descriptor import BlobDescriptor
+from paimon_core.spec.hashing.bucket_functions import check_bucket_key
+from paimon_core.spec.types import DataField
+from paimon_core.write.buckets.bucketing import BucketFunction
+from paimon_sql.spark.jvm.gateway import SQL, Jvm
+from paimon_sql.spark.proxy import Proxy
+from paimon_sql.spark.types import from_spark
+
+Arrays = Callable[..., pa.Array]
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnFunction:
+    """A function: the types that it takes, the type of its values, and what makes those for the types of a call."""
+
+    takes: Callable[[Sequence[str]], bool]
+    usage: str
+    result: DataType
+    make: Callable[[Sequence[str]], Arrays]
+
+
+def describe_paths(paths: pa.Array) -> pa.Array:
+    """The descriptors of whole files."""
+    found = [None if path is None else BlobDescriptor(path).encode() for path in paths.to_pylist()]
+    return pa.array(found, pa.binary())
+
+
+def show_descriptors(descriptors: pa.Array) -> pa.Array:
+    """Descriptors as texts. Raises `InvalidDataError` for what is none."""
+    found = [None if data is None else BlobDescriptor.decode(data).text() for data in descriptors.to_pylist()]
+    return pa.array(found, pa.string())
+
+
+def _bucket_numbers(fields: tuple[DataField, ...], kind: str, counts: pa.Array, *keys: pa.Array) -> pa.Array:
+    rows = pa.RecordBatch.from_arrays(list(keys), names=[f.name for f in fields])
+    wanted, found = fixed_values(counts, np.int32), np.zeros(len(counts), dtype=np.int32)
+    for count in np.unique(wanted).tolist():
+        found = np.where(wanted == count, BucketFunction(fields, count, kind)(rows), found)
+    return pa.array(found, pa.int32())
+
+
+def _bucket(kind: str) -> ColumnFunction:
+    def make(types: Sequence[str]) -> Arrays:
+        fields = tuple(DataField(id=i, name=f"c{i}", type=from_spark(t)) for i, t in enumerate(types[1:]))
+        check_bucket_key(fields, kind)
+        return partial(_bucket_numbers, fields, kind)  # a closure would travel as code
+
+    return ColumnFunction(
+        lambda types: len(types) > 1 and types[0] == '"integer"',
+        "a number of buckets, INT, and the columns of the bucket key",
+        IntegerType(),
+        make,
+    )
+
+
+COLUMN_FUNCTIONS = {
+    "bucket": _bucket("default"),
+    "mod_bucket": _bucket("mod"),
+    "hive_bucket": _bucket("hive"),
+    "path_to_descriptor": ColumnFunction(
+        lambda types: list(types) == ['"string"'], "a path, STRING", BinaryType(), lambda _: describe_paths
+    ),
+    "descriptor_to_string": ColumnFunction(
+        lambda types: list(types) == ['"binary"'], "a blob descriptor, BINARY", StringType(), lambda _: show_descriptors
+    ),
+}
+
+
+class _Call(Proxy):
+    """Makes the expression of a call from those of its arguments: a Scala function."""
+
+    def __init__(self, jvm: Jvm, name: str) -> None:
+        super().__init__(jvm)
+        self.name, self.function = name, COLUMN_FUNCTIONS[name]
+
+    def apply(self, arguments: Any) -> Any:
+        expressions = self.jvm.items(arguments)
+        types = [str(e.dataType().json()) for e in expressions]
+        if not self.function.takes(types):
+            given = ", ".join(str(e.dataType().sql()) for e in expressions)
+            raise UnsupportedFeatureError(f"Function sys.{self.name} takes {self.function.usage}, not ({given}).")
+        make, result = self.function.make(types), self.function.result
+        if len(types) == 1 and expressions[0].foldable():  # VALUES takes what is known before any query runs
+            return self.jvm.literal(_constant(make, expressions[0]), result)
+        columns = [Column(self.jvm.column(e)) for e in expressions]
+        return self.jvm.expression(F.arrow_udf(make, result, F.ArrowUDFType.SCALAR)(*columns)._jc)
+
+    class Java:
+        implements = ["scala.Function1"]
+
+
+def _constant(function: Arrays, expression: Any) -> Any:
+    """The value of a function of one text or binary that does not depend on rows."""
+    value = expression.eval(None)
+    given = value if value is None or isinstance(value, bytes | bytearray) else str(value.toString())
+    kind = pa.string() if isinstance(given, str) else pa.binary()
+    return function(pa.array([given], kind))[0].as_py()
+
+
+def column_function(jvm: Jvm, name: str) -> Any:
+    """What Spark's analyzer takes for the function."""
+    info = jvm.java_class(f"{SQL}.catalyst.expressions.ExpressionInfo")("org.apache.paimon", "sys", name)
+    return jvm.scala_object(f"{SQL}.internal.connector.V1Function").apply(info, _Call(jvm, name))

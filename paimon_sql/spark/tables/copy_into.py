@@ -1,0 +1,242 @@
+"""COPY INTO: files become rows of a table, rows become files. The preprocessor makes calls of the statements."""
+
+from __future__ import annotations
+
+import json
+import re
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from pyspark.errors.exceptions.captured import CapturedException
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import functions as F
+from pyspark.sql.types import DataType, StringType, StructField, StructType
+
+from paimon_core.errors import InvalidDataError, InvalidOptionError, InvalidSchemaError, NotFoundError
+from paimon_core.io.file_io import FileStatus
+from paimon_core.store.load_history import loaded_files, record_loads
+from paimon_core.table import Table
+from paimon_sql.preprocess.quoting import quoted_name
+from paimon_sql.procedures import Procedure, ProcedureContext, procedure
+from paimon_sql.spark.errors.java import told
+from paimon_sql.spark.session_bridge import SessionBridge
+from paimon_sql.spark.tables.copy_format import CopyFormat, copy_format
+from paimon_sql.spark.types import string_types, to_struct
+
+Rows = Sequence[tuple[Any, ...]]
+_FILE, _MALFORMED, _ERROR = "__paimon_file", "__paimon_malformed", "__paimon_error"
+_ABORT, _SKIP_FILE = "ABORT_STATEMENT", "SKIP_FILE"
+_HIDDEN = ("_", ".")  # files that hold no rows for Spark, such as _SUCCESS
+
+
+@dataclass(frozen=True, slots=True)
+class _Load:
+    """What is loaded: a table, the columns that the files hold, and their format."""
+
+    spark: SparkSession
+    table: Table
+    columns: tuple[str, ...]
+    format: CopyFormat
+
+    @property
+    def types(self) -> dict[str, DataType]:
+        return {f.name: f.dataType for f in string_types(to_struct(self.table.schema.fields)).fields}
+
+
+@dataclass(frozen=True, slots=True)
+class _Outcome:
+    """What was found in a file."""
+
+    parsed: int = 0
+    errors: int = 0
+    first_error: str | None = None
+
+
+def copy_statements(session: SessionBridge, catalog: str) -> dict[str, Procedure]:
+    """The procedures that COPY INTO calls in a catalog of a session."""
+    spark = SparkSession(session.jvm.context, session.session)
+
+    @procedure(
+        file_name="string",
+        status="string",
+        rows_loaded="bigint",
+        rows_parsed="bigint",
+        errors_seen="bigint",
+        first_error="string",
+    )
+    def copy_into_table(
+        context: ProcedureContext,
+        table: str,
+        source: str,
+        format: str,
+        columns: str | None = None,
+        pattern: str | None = None,
+        force: bool = False,
+        on_error: str = _ABORT,
+    ) -> Rows:
+        """COPY INTO a table. The result is what became of each file."""
+        target = context.load_table(table)
+        target.check_writable()
+        listed = None if columns is None else json.loads(columns)
+        load = _Load(spark, target, _columns(target, listed), copy_format(format, reads=True))
+        files = _matching(_files(session, source), pattern)
+        skipped = set() if force else loaded_files(target.store, files)
+        new = [f for f in files if f not in skipped]
+        name = ".".join(map(quoted_name, (catalog, *str(context.identifier(table)).split(".", 1))))
+        rows = _load_files(load, new, name, on_error) if new else []
+        return [*rows, *((f.name, "SKIPPED", 0, 0, 0, None) for f in files if f in skipped)]
+
+    @procedure(output_path="string", file_count="int", rows_written="bigint")
+    def copy_into_files(
+        context: ProcedureContext, target: str, query: str, format: str, overwrite: bool = False
+    ) -> Rows:
+        """COPY INTO a folder. The result is the folder, its files and their rows."""
+        frame, wanted = _query(spark, query), copy_format(format, reads=False)
+        if not overwrite and _status(session, target) is not None:
+            raise InvalidOptionError(
+                f"COPY INTO: the folder {target} exists already: write OVERWRITE = TRUE to replace it."
+            )
+        rows = frame.count()
+        frame.write.mode("overwrite").format(wanted.type).options(**wanted.spark_options).save(target)
+        parts = [f for f in _files(session, target) if f.name.startswith("part-")]
+        return [(target, len(parts), rows)]
+
+    return {p.name: p for p in (copy_into_table, copy_into_files)}
+
+
+def _columns(table: Table, listed: Sequence[str] | None) -> tuple[str, ...]:
+    """The table's columns that files hold, in the order of the statement."""
+    names = {f.name.lower(): f.name for f in table.schema.fields}
+    if listed is None:
+        return tuple(names.values())
+    for name in listed:
+        if name.lower() not in names:
+            raise InvalidSchemaError(f"Table {table.name} has no column {name!r}; it has {', '.join(names.values())}.")
+    found = tuple(names[n.lower()] for n in listed)
+    twice = [n for i, n in enumerate(found) if n in found[:i]]
+    if twice:
+        raise InvalidSchemaError(f"COPY INTO {table.name} lists the duplicate column {twice[0]!r}: name it once.")
+    for field in table.schema.fields:
+        if field.name not in found and not field.type.nullable and field.default is None:
+            raise InvalidSchemaError(
+                f"Column {field.name!r} of table {table.name} takes no NULL and has no default: list it in COPY INTO."
+            )
+    return found
+
+
+def _files(session: SessionBridge, path: str) -> list[FileStatus]:
+    """The files of a folder, not of those in it; or the file of this path."""
+    found = _status(session, path)
+    if found is None:
+        raise NotFoundError(f"COPY INTO: there is no file or folder {path}.")
+    statuses = [
+        FileStatus(str(s.getPath().toString()), s.getLen(), False, s.getModificationTime()) for s in found if s.isFile()
+    ]
+    return sorted(statuses, key=lambda s: s.path)
+
+
+def _status(session: SessionBridge, path: str) -> Any | None:
+    """What Hadoop's file system says of a folder's entries, None where there is no such folder or file."""
+    hadoop = session.jvm.java_class("org.apache.hadoop.fs.Path")(path)
+    storage = hadoop.getFileSystem(session.session.sessionState().newHadoopConf())
+    return storage.listStatus(hadoop) if storage.exists(hadoop) else None
+
+
+def _matching(files: Sequence[FileStatus], pattern: str | None) -> list[FileStatus]:
+    try:
+        regex = re.compile(pattern or "")
+    except re.error as e:
+        raise InvalidOptionError(f"PATTERN cannot be {pattern!r}: it is no regular expression ({e}).") from e
+    return [f for f in files if regex.search(f.name)]
+
+
+def _query(spark: SparkSession, query: str) -> DataFrame:
+    try:
+        return spark.sql(f"SELECT * FROM (\n{query}\n)")
+    except CapturedException as e:
+        if e.getCondition() != "PARSE_SYNTAX_ERROR":
+            raise
+        raise InvalidOptionError(
+            f"COPY INTO a folder takes a table or a query that only reads, in parentheses: {told(e)}"
+        ) from e
+
+
+def _load_files(load: _Load, files: Sequence[FileStatus], name: str, on_error: str) -> Rows:
+    """Append the rows of files, all in one commit."""
+    readable = [f.path for f in files if not f.name.startswith(_HIDDEN)]
+    if not readable:
+        return [(f.name, "LOADED", 0, 0, 0, None) for f in files]
+    rows = _checked(load, _read(load, readable)).persist()
+    try:
+        found = _outcomes(rows)
+        bad = [f for f in files if found.get(f.name, _Outcome()).errors]
+        if bad and on_error == _ABORT:
+            raise InvalidDataError(
+                f"COPY INTO {load.table.name}: file {bad[0].path}: {found[bad[0].name].first_error}. Nothing was "
+                "loaded: mend the file, or write ON_ERROR = CONTINUE to leave such rows out."
+            )
+        left_out = [f.name for f in bad] if on_error == _SKIP_FILE else []
+        good = rows.where(F.col(_ERROR).isNull() & ~F.col(_FILE).isin(left_out))
+        good.select(*_values(load)).writeTo(name).append()
+    finally:
+        rows.unpersist()
+    results, loaded = [], {}
+    for file in files:
+        outcome = found.get(file.name, _Outcome())
+        count = 0 if file.name in left_out else outcome.parsed - outcome.errors
+        if count or not outcome.errors:
+            loaded[file] = count
+        status = "LOADED" if not outcome.errors else "PARTIALLY_LOADED" if count else "LOAD_FAILED"
+        results.append((file.name, status, count, outcome.parsed, outcome.errors, outcome.first_error))
+    snapshot = load.table.latest_snapshot()
+    record_loads(load.table.store, loaded, 0 if snapshot is None else snapshot.id, time.time_ns() // 1_000_000)
+    return results
+
+
+def _read(load: _Load, paths: list[str]) -> DataFrame:
+    """The raw rows: the columns as texts (Parquet: as they are), the file's name, and the text that is no row."""
+    reader = load.spark.read.options(**load.format.spark_options)
+    if load.format.type == "parquet":
+        frame = reader.parquet(*paths).withColumn(_MALFORMED, F.lit(None).cast("string"))
+    else:
+        texts = [StructField(c, StringType()) for c in (*load.columns, _MALFORMED)]
+        reader = reader.schema(StructType(texts)).options(mode="PERMISSIVE", columnNameOfCorruptRecord=_MALFORMED)
+        frame = reader.format(load.format.type).load(paths)
+    return frame.withColumn(_FILE, F.col("_metadata.file_name"))
+
+
+def _checked(load: _Load, raw: DataFrame) -> DataFrame:
+    """The rows as the table's types, and what is wrong with each; NULL where nothing is."""
+    given = {c.lower(): c for c in raw.columns}
+    values: dict[str, Column] = {}
+    errors = [F.when(F.col(_MALFORMED).isNotNull(), F.concat(F.lit("Malformed record: "), F.col(_MALFORMED)))]
+    for name in load.columns:
+        if name.lower() not in given:
+            values[name] = F.lit(None).cast(load.types[name])
+            continue
+        text = F.col(quoted_name(given[name.lower()]))
+        if load.format.nulls:
+            text = F.when(~text.isin(list(load.format.nulls)), text)
+        value = text.try_cast(load.types[name])
+        wrong = F.concat(
+            F.lit(f"Column '{name}': '"), text.cast("string"), F.lit(f"' is no {load.types[name].simpleString()}")
+        )
+        errors.append(F.when(text.isNotNull() & value.isNull(), wrong))
+        values[name] = value
+    return raw.select(F.col(_FILE), F.coalesce(*errors).alias(_ERROR), *(v.alias(c) for c, v in values.items()))
+
+
+def _values(load: _Load) -> list[Column]:
+    """The table's columns: from the files, or their defaults."""
+    defaults = {f.name: f.default for f in load.table.schema.fields}
+    return [
+        F.col(quoted_name(c)) if c in load.columns else F.expr(defaults[c] or "NULL").cast(t).alias(c)
+        for c, t in load.types.items()
+    ]
+
+
+def _outcomes(rows: DataFrame) -> dict[str, _Outcome]:
+    counted = rows.groupBy(_FILE).agg(F.count("*"), F.count(_ERROR), F.first(_ERROR, ignorenulls=True))
+    return {name: _Outcome(parsed, errors, first) for name, parsed, errors, first in counted.collect()}

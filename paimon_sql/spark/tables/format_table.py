@@ -1,0 +1,370 @@
+"""A format table as Spark's `Table`: Python workers read and write its files, the driver lists and moves them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pyarrow as pa
+
+from paimon_core.commit.changes import Overwrite
+from paimon_core.errors import NotFoundError, UnsupportedFeatureError
+from paimon_core.expressions.predicate import And, Or, Predicate, columns, describe
+from paimon_core.format_table.scan import encode_format_split
+from paimon_core.format_table.table import FormatTable
+from paimon_core.format_table.write import StagedFile, decode_staged_files
+from paimon_core.formats.registry import write_format
+from paimon_core.table import Table
+from paimon_sql.catalog.base import StagedTable
+from paimon_sql.preprocess.quoting import quoted_name
+from paimon_sql.spark.jvm.gateway import CATALOG, READ, SQL, Jvm, python_map
+from paimon_sql.spark.proxy import Proxy
+from paimon_sql.spark.read.filters import from_connector, translate_all
+from paimon_sql.spark.read.scan import WorkerBatch
+from paimon_sql.spark.session_bridge import SessionBridge
+from paimon_sql.spark.tables.partitions import PartitionManagement
+from paimon_sql.spark.types import read_struct, string_types, to_struct
+from paimon_sql.spark.workers.worker import read_format_function, write_format_function
+from paimon_sql.spark.write.write import WRITE, WorkerBatchWrite
+
+
+class FormatSparkTable(PartitionManagement):
+    """A folder of files: read as it is when a scan is built, without versions."""
+
+    def __init__(self, jvm: Jvm, session: SessionBridge, catalog: str, table: Table, options: dict[str, str]) -> None:
+        super().__init__(jvm)
+        self.session, self.catalog, self.table, self.at = session, catalog, table, table
+        self.files = FormatTable.of(table.store.with_options(options))
+
+    def toString(self) -> str:
+        options = hash(frozenset(self.files.store.options.values.items()))
+        return f"{self.name()} at {self.files.store.root}, options {options:x}"
+
+    def name(self) -> str:
+        return f"{self.catalog}.{self.table.name}"
+
+    def id(self) -> None:
+        return None
+
+    def version(self) -> None:
+        return None
+
+    def constraints(self) -> Any:
+        return self.jvm.array(f"{CATALOG}.constraints.Constraint", [])
+
+    def schema(self) -> Any:
+        return self.jvm.struct_type(to_struct(self.table.schema.fields))
+
+    def columns(self) -> Any:
+        return self.jvm.columns(to_struct(self.table.schema.fields))
+
+    def partitioning(self) -> Any:
+        expressions = self.jvm.java_class(f"{SQL}.connector.expressions.Expressions")
+        keys = [expressions.identity(quoted_name(k)) for k in self.table.schema.partition_keys]
+        return self.jvm.array(f"{SQL}.connector.expressions.Transform", keys)
+
+    def properties(self) -> Any:
+        schema = self.table.schema
+        comment = {} if schema.comment is None else {"comment": schema.comment}
+        provider = write_format(self.files.store.options).extension
+        return self.jvm.map(dict(schema.options) | comment | {"provider": provider})
+
+    def capabilities(self) -> Any:
+        writes = ("BATCH_WRITE", "TRUNCATE", "OVERWRITE_BY_FILTER", "OVERWRITE_DYNAMIC")
+        return self.jvm.constants(f"{CATALOG}.TableCapability", "BATCH_READ", *writes)
+
+    def newScanBuilder(self, options: Any) -> Any:
+        return FormatScanBuilder(self.jvm, self.session, self._with_options(options))
+
+    def newWriteBuilder(self, info: Any) -> Any:
+        return FormatWriteBuilder(self.jvm, self.session, self._with_options(info.options()), info)
+
+    def supportedCustomMetrics(self) -> Any:
+        return self.jvm.array(f"{SQL}.connector.metric.CustomMetric", [])
+
+    def reportDriverMetrics(self) -> Any:
+        return self.jvm.array(f"{SQL}.connector.metric.CustomTaskMetric", [])
+
+    # -- TruncatableTable, partitions ---------------------------------------------------------------------------------
+    def truncateTable(self, options: Any = None) -> bool:
+        self.files.truncate()
+        return True
+
+    def partition_rows(self) -> pa.Table:
+        return self.files.partitions()
+
+    def createPartitions(self, identifiers: Any, properties: Any) -> None:
+        raise self._refusal("its partitions are its folders: one appears with its first row")
+
+    def dropPartitions(self, identifiers: Any) -> bool:
+        raise self._refusal("its partitions are its folders, so they are not dropped; use TRUNCATE TABLE … PARTITION")
+
+    def truncatePartitions(self, identifiers: Any) -> bool:
+        found = list(identifiers)
+        if not all(self.partitionExists(i) for i in found):
+            return False
+        self.files.truncate(Or(tuple(self._predicate(i) for i in found)))
+        return True
+
+    def truncatePartition(self, identifier: Any) -> bool:
+        if not self.partitionExists(identifier):
+            raise NotFoundError(f"Table {self.table.name} has no such partition; SHOW PARTITIONS lists them.")
+        return self.truncatePartitions([identifier])
+
+    def _with_options(self, java_options: Any) -> FormatTable:
+        more = python_map(java_options.asCaseSensitiveMap())
+        return self.files.with_options(more) if more else self.files
+
+    class Java:
+        implements = [
+            f"{CATALOG}.SupportsRead",
+            f"{CATALOG}.SupportsWrite",
+            f"{CATALOG}.TruncatableTable",
+            f"{CATALOG}.SupportsAtomicPartitionManagement",
+        ]
+
+
+class StagedFormatTable(FormatSparkTable):
+    """The table of CREATE TABLE AS SELECT, or REPLACE TABLE: its schema is published before the files of the query are
+    moved, and those of the table that it replaces are deleted behind them."""
+
+    def __init__(
+        self, jvm: Jvm, session: SessionBridge, catalog: str, staged: StagedTable, replaced: FormatTable | None
+    ) -> None:
+        super().__init__(jvm, session, catalog, staged.table, {})
+        self.staged, self.replaced, self.is_published = staged, replaced, False
+
+    def newWriteBuilder(self, info: Any) -> Any:
+        builder = super().newWriteBuilder(info)
+        builder.before_commit, builder.replaced = self._publish, self.replaced
+        return builder
+
+    def commitStagedChanges(self) -> None:
+        if not self.is_published:
+            self._publish()
+            if self.replaced is not None:
+                self.replaced.truncate()
+
+    def _publish(self) -> None:
+        self.staged.publish()
+        self.is_published = True
+
+    def abortStagedChanges(self) -> None:
+        """The writer has removed its files."""
+
+    class Java:
+        implements = [*FormatSparkTable.Java.implements, f"{CATALOG}.StagedTable"]
+
+
+class FormatScanBuilder(Proxy):
+    """Collects what Spark pushes down: filters on partition columns choose folders, others skip parts of files."""
+
+    def __init__(self, jvm: Jvm, session: SessionBridge, table: FormatTable) -> None:
+        super().__init__(jvm)
+        self.session, self.table = session, table
+        self.required = string_types(to_struct(table.schema.fields))
+        self.predicate: Predicate | None = None
+
+    def pruneColumns(self, required: Any) -> None:
+        self.required = read_struct(required.json()) or string_types(to_struct(self.table.schema.fields[:1]))
+
+    def pushFilters(self, filters: Any) -> Any:
+        found = [p for _, p in translate_all(self.jvm, filters, self.table.schema.field_by_name, {}) if p is not None]
+        self.predicate = And(tuple(found)) if found else None
+        return filters
+
+    def pushedFilters(self) -> Any:
+        return self.jvm.array(f"{SQL}.connector.expressions.filter.Predicate", [])
+
+    def build(self) -> Any:
+        return FormatScan(self)
+
+    class Java:
+        implements = [
+            f"{READ}.SupportsPushDownRequiredColumns",
+            f"{SQL}.internal.connector.SupportsPushDownCatalystFilters",
+        ]
+
+
+class FormatScan(Proxy):
+    """The files of the partitions that are left."""
+
+    def __init__(self, builder: FormatScanBuilder) -> None:
+        super().__init__(builder.jvm)
+        self.session, self.table = builder.session, builder.table
+        self.required, self.predicate = builder.required, builder.predicate
+        self.splits = self.table.plan(self.predicate)
+
+    def toString(self) -> str:
+        return f"{self.description()} {self.required.json()} {self.table.store.root}"
+
+    def description(self) -> str:
+        files, filters = sum(len(s.paths) for s in self.splits), describe(self.predicate) if self.predicate else "none"
+        return f"PaimonFormatScan {self.table.name}, {files} files, pushed filters: {filters}"
+
+    def readSchema(self) -> Any:
+        return self.jvm.struct_type(self.required)
+
+    def columnarSupportMode(self) -> Any:
+        return self.jvm.constant(f"{READ}.Scan$ColumnarSupportMode", "PARTITION_DEFINED")
+
+    def toBatch(self) -> Any:
+        function = read_format_function(self.table.store, self.required, self.predicate)
+        splits = [encode_format_split(s) for s in self.splits]
+        return WorkerBatch(self.jvm, self.session, self.toString(), splits, function, self.required)
+
+    def estimateStatistics(self) -> Any:
+        return FormatStatistics(self.jvm, sum(s.size for s in self.splits))
+
+    def estimateSizeInBytes(self) -> Any:
+        return self.estimateStatistics().sizeInBytes()
+
+    def reflectsFullyPushedDownFilters(self) -> bool:
+        return False
+
+    def supportedCustomMetrics(self) -> Any:
+        return self.jvm.array(f"{SQL}.connector.metric.CustomMetric", [])
+
+    def reportDriverMetrics(self) -> Any:
+        return self.jvm.array(f"{SQL}.connector.metric.CustomTaskMetric", [])
+
+    class Java:
+        implements = [f"{READ}.SupportsReportStatistics"]
+
+
+class FormatStatistics(Proxy):
+    """Bytes of the files; how many rows is not known."""
+
+    def __init__(self, jvm: Jvm, size: int) -> None:
+        super().__init__(jvm)
+        self.size = size
+
+    def sizeInBytes(self) -> Any:
+        return self.jvm.java_class("java.util.OptionalLong").of(self.size)
+
+    def numRows(self) -> Any:
+        return self.jvm.java_class("java.util.OptionalLong").empty()
+
+    def columnStats(self) -> Any:
+        return self.jvm.map({})
+
+    class Java:
+        implements = [f"{READ}.Statistics"]
+
+
+class FormatWriteBuilder(Proxy):
+    """Append by default; Spark calls one of the others for INSERT OVERWRITE."""
+
+    def __init__(self, jvm: Jvm, session: SessionBridge, table: FormatTable, info: Any) -> None:
+        super().__init__(jvm)
+        self.session, self.table, self.schema = session, table, info.schema()
+        self.overwritten: Overwrite | None = None
+        self.before_commit: Callable[[], None] | None = None
+        self.replaced: FormatTable | None = None
+
+    def truncate(self) -> Any:
+        self.overwritten = Overwrite()
+        return self
+
+    def overwriteDynamicPartitions(self) -> Any:
+        self.overwritten = Overwrite(dynamic=True)
+        return self
+
+    def canOverwrite(self, predicates: Any) -> bool:
+        return True  # `overwrite` says why not
+
+    def overwrite(self, predicates: Any) -> Any:
+        keys, fields = set(self.table.schema.partition_keys), self.table.schema.field_by_name
+        parts = [from_connector(p, fields) for p in predicates]
+        known = tuple(p for p in parts if p is not None and columns(p) <= keys)
+        if len(known) < len(parts):
+            raise UnsupportedFeatureError(
+                f"Table {self.table.name}: INSERT OVERWRITE replaces whole partitions; filter by partition columns"
+                f" only ({', '.join(self.table.schema.partition_keys) or 'it has none'})."
+            )
+        self.overwritten = Overwrite(predicate=And(known) if known else None)
+        return self
+
+    def build(self) -> Any:
+        return FormatWrite(self)
+
+    class Java:
+        implements = [f"{WRITE}.SupportsOverwriteV2", f"{WRITE}.SupportsDynamicOverwrite"]
+
+
+class FormatWrite(Proxy):
+    """Asks for the rows of a partition together, so that a task has one file open."""
+
+    def __init__(self, builder: FormatWriteBuilder) -> None:
+        super().__init__(builder.jvm)
+        self.builder = builder
+
+    def description(self) -> str:
+        return f"PaimonFormatWrite {self.builder.table.name}"
+
+    def toString(self) -> str:
+        return self.description()
+
+    def toBatch(self) -> Any:
+        return FormatBatchWrite(self.builder)
+
+    def requiredDistribution(self) -> Any:
+        distributions = self.jvm.java_class(f"{SQL}.connector.distributions.Distributions")
+        keys = self._keys()
+        if not keys:
+            return distributions.unspecified()
+        return distributions.clustered(self.jvm.array(f"{SQL}.connector.expressions.Expression", keys))
+
+    def requiredOrdering(self) -> Any:
+        expressions = self.jvm.java_class(f"{SQL}.connector.expressions.Expressions")
+        ascending = self.jvm.constant(f"{SQL}.connector.expressions.SortDirection", "ASCENDING")
+        order = [expressions.sort(k, ascending) for k in self._keys()]
+        return self.jvm.array(f"{SQL}.connector.expressions.SortOrder", order)
+
+    def requiredNumPartitions(self) -> int:
+        return 0
+
+    def advisoryPartitionSizeInBytes(self) -> int:
+        return 0
+
+    def distributionStrictlyRequired(self) -> bool:
+        return False
+
+    def supportedCustomMetrics(self) -> Any:
+        return self.jvm.array(f"{SQL}.connector.metric.CustomMetric", [])
+
+    def reportDriverMetrics(self) -> Any:
+        return self.jvm.array(f"{SQL}.connector.metric.CustomTaskMetric", [])
+
+    def _keys(self) -> list[Any]:
+        reference = self.jvm.java_class(f"{SQL}.connector.expressions.FieldReference")
+        return [reference.column(k) for k in self.builder.table.schema.partition_keys]
+
+    class Java:
+        implements = [f"{WRITE}.RequiresDistributionAndOrdering"]
+
+
+class FormatBatchWrite(WorkerBatchWrite):
+    """One job: tasks write files under hidden names, `commit` moves them."""
+
+    builder: FormatWriteBuilder
+
+    def _task(self, info: Any) -> Any:
+        return write_format_function(self.builder.table.store)
+
+    def _commit(self, messages: Any) -> None:
+        replaced = self.builder.replaced
+        old = [] if replaced is None else [path for split in replaced.plan() for path in split.paths]
+        if self.builder.before_commit is not None:
+            self.builder.before_commit()
+        self.may_be_visible = True
+        self.builder.table.commit(_decode(messages), self.builder.overwritten)
+        for path in old:
+            self.builder.table.store.io.delete(path)
+
+    def _abort(self, messages: list[Any]) -> None:
+        self.builder.table.abort(_decode(messages))
+
+
+def _decode(messages: Any) -> list[StagedFile]:
+    return [file for m in messages for file in decode_staged_files(bytes(m.pickledMessage()))]

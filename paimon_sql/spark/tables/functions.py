@@ -1,0 +1,109 @@
+"""The functions of `sys`, and the one that is of tables: `sys.max_pt('table')`, the largest value of a table's first
+partition column.
+
+That is of the table's name alone: Spark works it out in the driver while it optimizes, filters by it prune partitions.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pyarrow.compute as pc
+from pyspark.sql.types import StringType
+
+from paimon_core.errors import FunctionNotFoundError, InvalidOptionError, UnsupportedFeatureError
+from paimon_core.format_table.options import is_format_table
+from paimon_core.format_table.table import FormatTable
+from paimon_core.table import Table
+from paimon_sql.catalog.base import Catalog
+from paimon_sql.catalog.identifier import Identifier
+from paimon_sql.spark.jvm.gateway import CATALOG, SQL, Jvm
+from paimon_sql.spark.proxy import Proxy
+from paimon_sql.spark.session_bridge import SessionBridge
+from paimon_sql.spark.tables.column_functions import COLUMN_FUNCTIONS, column_function
+
+MAX_PT = "max_pt"
+FUNCTIONS = tuple(sorted((*COLUMN_FUNCTIONS, MAX_PT)))
+_NOT_YET = ("blob_view", "descriptor_to_presigned_url", "try_descriptor_to_presigned_url")
+
+
+def check_function(name: str) -> str:
+    """The name of a function of `sys`. Raises `FunctionNotFoundError`, `UnsupportedFeatureError` for others."""
+    known = name.lower()
+    there = f"the functions of sys are {', '.join(FUNCTIONS)}"
+    if known in _NOT_YET:
+        raise UnsupportedFeatureError(f"Function sys.{name} is not supported by this version: {there}.")
+    if known not in FUNCTIONS:
+        raise FunctionNotFoundError(f"There is no function sys.{name}: {there}.")
+    return known
+
+
+def system_function(jvm: Jvm, session: SessionBridge, catalog: Catalog, catalog_name: str, name: str) -> Any:
+    """What Spark's analyzer takes for a function of `sys`. Raises as `check_function` does."""
+    known = check_function(name)
+    return MaxPartition(jvm, session, catalog, catalog_name) if known == MAX_PT else column_function(jvm, known)
+
+
+class MaxPartition(Proxy):
+    """The function, unbound and bound."""
+
+    def __init__(self, jvm: Jvm, session: SessionBridge, catalog: Catalog, catalog_name: str) -> None:
+        super().__init__(jvm)
+        self.session, self.catalog, self.catalog_name = session, catalog, catalog_name
+
+    def name(self) -> str:
+        return MAX_PT
+
+    def description(self) -> str:
+        return "max_pt(table): the largest value of the table's first partition column"
+
+    def bind(self, inputs: Any) -> Any:
+        types = [f.dataType().typeName() for f in inputs.fields()]
+        if types != ["string"]:
+            raise UnsupportedFeatureError(f"{MAX_PT} takes the name of a table, a text, not ({', '.join(types)}).")
+        return self
+
+    def inputTypes(self) -> Any:
+        return self.jvm.array(f"{SQL}.types.DataType", [self.jvm.data_type(StringType())])
+
+    def resultType(self) -> Any:
+        return self.jvm.data_type(StringType())
+
+    def isResultNullable(self) -> bool:
+        return False
+
+    def isDeterministic(self) -> bool:
+        return True
+
+    def canonicalName(self) -> str:
+        return f"paimon.{MAX_PT}(string)"
+
+    def produceResult(self, row: Any) -> Any:
+        if row.isNullAt(0):
+            raise InvalidOptionError(f"{MAX_PT}: the name of a table cannot be NULL.")
+        text = _largest(self.catalog.load_table(self._identifier(str(row.getString(0)))))
+        return self.jvm.java_class("org.apache.spark.unsafe.types.UTF8String").fromString(text)
+
+    def _identifier(self, text: str) -> Identifier:
+        parts = self.session.name_parts(text)
+        if len(parts) == 3 and parts[0] == self.catalog_name:
+            parts = parts[1:]
+        if len(parts) > 2:
+            raise UnsupportedFeatureError(f"{MAX_PT}: {text} is no table of catalog {self.catalog_name}.")
+        return Identifier.of(parts[0] if len(parts) == 2 else self.session.current_database(), parts[-1])
+
+    class Java:
+        implements = [f"{CATALOG}.functions.UnboundFunction", f"{CATALOG}.functions.ScalarFunction"]
+
+
+def _largest(table: Table) -> str:
+    if not table.schema.partition_keys:
+        raise UnsupportedFeatureError(f"{MAX_PT}: table {table.name} is not a partitioned table.")
+    if is_format_table(table.schema.options):
+        largest = FormatTable.of(table.store).largest_value()
+    else:
+        found = table.partitions(table.latest_snapshot())
+        largest = pc.max(found.column(0)) if found.num_rows else None
+    if largest is None or not largest.is_valid:
+        raise UnsupportedFeatureError(f"{MAX_PT}: no partition of table {table.name} has any rows.")
+    return str(largest.cast("string").as_py())

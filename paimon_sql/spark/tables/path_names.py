@@ -1,0 +1,37 @@
+"""The table that the options `path`, `catalog`, `database` and `table` of a reader, a writer or a view name."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from paimon_core.errors import InvalidOptionError
+from paimon_core.io.load import is_storage_option, normalize
+from paimon_sql.preprocess.quoting import quoted_name
+from paimon_sql.spark.tables.catalog import PROVIDER
+from paimon_sql.spark.tables.path_catalog import PATHS
+
+LOCATORS = ("path", "catalog", "database", "table")
+
+
+def table_name(options: Mapping[str, str], path: object, suffix: str = "") -> str:
+    """The table of a reader's or writer's options and argument, as SQL names it.
+
+    Raises `InvalidOptionError` where it is not one table.
+    """
+    if kept := sorted(filter(is_storage_option, options)):
+        raise InvalidOptionError(
+            f"{', '.join(kept)}: options of a storage are settings of the session, as "
+            f"spark.sql.catalog.{PATHS}.{kept[0]}; those of a reader or a writer may end up in the table's definition."
+        )
+    place = {k.lower(): v for k, v in options.items() if k.lower() in LOCATORS}
+    given = [p for p in (*(path if isinstance(path, list) else [path]), place.get("path")) if p is not None]
+    catalog = place.get("catalog")
+    if len(given) != 1 and not (catalog and "database" in place and "table" in place and not given):
+        found = "no path" if not given else f"{len(given)} paths ({', '.join(map(str, given))})"
+        raise InvalidOptionError(f'format("{PROVIDER}") reads and writes one table at one path, not {found}.')
+    location = normalize(str(given[0])) if given else ""
+    if catalog is None:
+        return f"{PATHS}.{quoted_name(location + suffix)}"
+    folder, _, name = location.rpartition("/")
+    database = place.get("database", folder.rpartition("/")[2].removesuffix(".db"))
+    return ".".join(map(quoted_name, (catalog, database, place.get("table", name) + suffix)))

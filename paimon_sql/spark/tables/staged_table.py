@@ -1,0 +1,72 @@
+"""Tables of CREATE TABLE AS SELECT and REPLACE TABLE: their schema is published with their rows, never before."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from paimon_core.commit.changes import Overwrite
+from paimon_core.commit.draft import CommitInfo
+from paimon_core.spec.snapshot import Operation
+from paimon_core.table import Table
+from paimon_sql.catalog.base import StagedTable
+from paimon_sql.spark.jvm.gateway import CATALOG, Jvm, option_map
+from paimon_sql.spark.session_bridge import SessionBridge
+from paimon_sql.spark.tables.table import SparkTable
+from paimon_sql.spark.write.write import PaimonWriteBuilder
+
+_OF_WRITES = "write."  # options of a write alone, `write-only` is the table's
+
+
+class StagedSparkTable(SparkTable):
+    """Spark writes the rows of the query, if there is one, then commits or aborts.
+
+    `stage` makes the table with more options in its definition. `replaced` is the table whose rows go, None where a new
+    one is made; `operation` is what rows are committed as. A query that reads the table it replaces reads it as it was:
+    nothing changes before its rows are written.
+    """
+
+    def __init__(
+        self,
+        jvm: Jvm,
+        session: SessionBridge,
+        catalog: str,
+        stage: Callable[[Mapping[str, str]], StagedTable],
+        replaced: Table | None,
+        operation: Operation,
+    ) -> None:
+        self.stage, self.staged, self.operation = stage, stage({}), operation
+        super().__init__(jvm, session, catalog, self.staged.table, {})
+        self.replaced, self.is_published = replaced, False
+
+    def newWriteBuilder(self, info: Any) -> Any:
+        """Options of the write define the table, as those of `df.write.option("primary-key", "k").saveAsTable("t")`."""
+        options = option_map(info.options())
+        defining = {k: v for k, v in options.items() if k != "path" and not k.startswith(_OF_WRITES)}
+        if defining:
+            self.staged = self.stage(defining)
+            self.table = self.staged.table
+        builder = PaimonWriteBuilder(self.jvm, self.session, self.table.with_options(options), info)
+        builder.before_commit, builder.operation = self._publish, self.operation
+        if self.replaced is not None:
+            builder.overwritten = Overwrite()
+        return builder
+
+    def commitStagedChanges(self) -> None:
+        if self.replaced is not None and not (self.is_published or self.staged.is_apart):
+            self.replaced.truncate(CommitInfo(user=self.replaced.new_commit_user()))
+        self._publish()
+        self.staged.settle()
+
+    def abortStagedChanges(self) -> None:
+        """The writer has removed its files; what is published in its place stays, as any outcome of a commit may be
+        unknown."""
+        self.staged.discard()
+
+    def _publish(self) -> None:
+        if not self.is_published:
+            self.staged.publish()
+            self.is_published = True
+
+    class Java:
+        implements = [*SparkTable.Java.implements, f"{CATALOG}.StagedTable"]

@@ -1,0 +1,367 @@
+"""A Paimon table, and a system table, as Spark's `Table`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from pyspark.sql.types import DataType, StructType
+
+from paimon_core.commit.draft import CommitInfo
+from paimon_core.errors import PaimonError, SnapshotNotFoundError, UnsupportedFeatureError
+from paimon_core.options import SCAN_TIMESTAMP_MILLIS
+from paimon_core.scan.changes.increment import Increment, increment_of_options, is_incremental
+from paimon_core.scan.metadata_columns import metadata_fields
+from paimon_core.scan.time_travel import is_time_travel, snapshot_of_options
+from paimon_core.scan.views import View, view_fields
+from paimon_core.spec.snapshot import Snapshot
+from paimon_core.store.data.row_tracking import tracking_fields
+from paimon_core.table import Table
+from paimon_sql.catalog.base import SYSTEM_DATABASE, Catalog
+from paimon_sql.catalog.identifier import BRANCH_OPTION, MAIN_BRANCH, Identifier
+from paimon_sql.catalog.system_database import global_table, read_global_table
+from paimon_sql.preprocess import DECLARED_TYPES_PROPERTY
+from paimon_sql.preprocess.quoting import quoted_name
+from paimon_sql.spark.jvm.gateway import CATALOG, SQL, Jvm, class_name, option_map
+from paimon_sql.spark.proxy import Proxy
+from paimon_sql.spark.read.local_scan import LocalScanBuilder
+from paimon_sql.spark.read.scan import PaimonScanBuilder
+from paimon_sql.spark.read.unreadable_table import UnreadableScan, is_described
+from paimon_sql.spark.session_bridge import SessionBridge
+from paimon_sql.spark.tables.declared_types import declared_types
+from paimon_sql.spark.tables.partitions import PartitionManagement
+from paimon_sql.spark.tables.schema_evolution import takes_change
+from paimon_sql.spark.types import from_arrow, to_spark, to_struct
+from paimon_sql.spark.write.write import PaimonWriteBuilder
+
+SCAN_VERSION = "scan.version"
+
+
+def statement_options(context: Sequence[Any]) -> dict[str, str]:
+    """What a statement says about the version to read, as table options: `VERSION AS OF`, `TIMESTAMP AS OF`, `WITH`.
+
+    `context` is what Spark hands to `loadTable` behind the name: nothing, a version, a moment in microseconds, write
+    privileges, or a `TableContext` and options.
+    """
+    if not context:
+        return {}
+    first = context[0]
+    if isinstance(first, str):
+        return {SCAN_VERSION: first}
+    if isinstance(first, int):
+        return {SCAN_TIMESTAMP_MILLIS.key: str(first // 1000)}
+    if len(context) == 1:  # privileges
+        return {}
+    options = option_map(context[1])
+    travel = first.timeTravel().orElse(None)
+    if travel is None:
+        return options
+    if class_name(travel) == "AsOfVersion":
+        return options | {SCAN_VERSION: travel.version()}
+    return options | {SCAN_TIMESTAMP_MILLIS.key: str(travel.micros() // 1000)}
+
+
+def is_written(context: Sequence[Any]) -> bool:
+    """Whether a statement writes to the table that it loads; `context` as for `statement_options`."""
+    if not context or isinstance(context[0], str | int):
+        return False
+    return len(context) == 1 or not context[0].writePrivileges().isEmpty()
+
+
+class _AnyTable(Proxy):
+    """What all tables answer alike."""
+
+    def id(self) -> None:
+        return None
+
+    def version(self) -> None:
+        return None
+
+    def constraints(self) -> Any:
+        return self.jvm.array(f"{CATALOG}.constraints.Constraint", [])
+
+
+class _BridgedTable(_AnyTable):
+    """A table under the options of a statement."""
+
+    def __init__(self, jvm: Jvm, session: SessionBridge, table: Table, options: dict[str, str]) -> None:
+        super().__init__(jvm)
+        self.session, self.options = session, options
+        self.table = table.with_options(options) if options else table
+
+    def _snapshot(self, table: Table) -> Snapshot | None:
+        """The version that a table's options ask for, the latest without them."""
+        zone = self.session.time_zone() if is_time_travel(table.store) else None
+        return snapshot_of_options(table.store, zone)
+
+    def _version(self, table: Table) -> Snapshot | Increment | None:
+        """As `_snapshot`, or the changes that the options ask for."""
+        if is_incremental(table.store.options.values):
+            return increment_of_options(table.store, self.session.time_zone())
+        return self._snapshot(table)
+
+    def _at(self, must_exist: bool = True) -> Table:
+        """The table with the columns of the version its options ask for. Where there is none that need not exist until
+        it is read, those of now."""
+        if not is_time_travel(self.table.store):
+            return self.table
+        try:
+            return self.table.at(self._snapshot(self.table))
+        except SnapshotNotFoundError:
+            if must_exist:
+                raise
+            return self.table
+
+    def _with_options(self, java_options: Any) -> Table:
+        """The table under the options of this use (`t WITH (…)`, reader and writer options), which win."""
+        more = option_map(java_options)
+        if more.pop(BRANCH_OPTION, MAIN_BRANCH) not in (MAIN_BRANCH, self.table.store.branch):
+            raise UnsupportedFeatureError(
+                f"Table {self.table.name}: rows are written to a branch by its name, `t$branch_NAME`, not by an option."
+            )
+        return self.table.with_options(more) if more else self.table
+
+
+class _DataTable(_BridgedTable):
+    """A table of data files, `at` the version that is read, or a view of one."""
+
+    at: Table
+
+    def partitioning(self) -> Any:
+        expressions = self.jvm.java_class(f"{CATALOG[:-8]}.expressions.Expressions")
+        keys = [expressions.identity(quoted_name(k)) for k in self.at.schema.partition_keys]
+        return self.jvm.array(f"{SQL}.connector.expressions.Transform", keys)
+
+    def properties(self) -> Any:
+        return self.jvm.map(self._properties())
+
+    def _properties(self) -> dict[str, str]:
+        place = {"location": self.table.store.root, "is_managed_location": "true"}  # told, but not as a LOCATION clause
+        comment = self.table.schema.comment
+        about = {} if comment is None else {"comment": comment}
+        return dict(self.table.schema.options) | place | {"provider": "paimon"} | about
+
+
+class SparkTable(_DataTable, PartitionManagement):
+    """A data table. Reading resolves the snapshot when a scan is built; writing always goes to the latest."""
+
+    KEPT = frozenset(
+        ("name", "columns", "capabilities", "metadataColumns", "canRenameConflictingMetadataColumns", "id", "version")
+    )
+
+    def __init__(
+        self,
+        jvm: Jvm,
+        session: SessionBridge,
+        catalog: str,
+        table: Table,
+        options: dict[str, str],
+        *,
+        must_exist: bool = True,
+    ) -> None:
+        super().__init__(jvm, session, table, options)
+        self.catalog = catalog
+        self.at = self._at(must_exist)
+
+    def toString(self) -> str:
+        store = self.table.store
+        options = hash(frozenset(store.options.values.items()))  # their values may be secrets
+        return f"{self.name()} at {store.root}, schema {self.at.schema.id}, options {options:x}"
+
+    def name(self) -> str:
+        return f"{self.catalog}.{self.table.name}"
+
+    def schema(self) -> Any:
+        return self.jvm.struct_type(to_struct(self.at.schema.fields))
+
+    def columns(self) -> Any:
+        return self.jvm.columns(to_struct(self.at.schema.fields))
+
+    def _properties(self) -> dict[str, str]:
+        schema, properties = self.table.schema, super()._properties()
+        if schema.primary_keys:
+            properties["primary-key"] = ",".join(schema.primary_keys)
+        if (declared := declared_types(schema.fields)) is not None:
+            properties[DECLARED_TYPES_PROPERTY] = declared  # SHOW CREATE TABLE shows it, and makes an equal table
+        return properties
+
+    def capabilities(self) -> Any:
+        writes = ("BATCH_WRITE", "TRUNCATE", "OVERWRITE_BY_FILTER", "OVERWRITE_DYNAMIC", "AUTOMATIC_SCHEMA_EVOLUTION")
+        return self.jvm.constants(f"{CATALOG}.TableCapability", "BATCH_READ", *writes)
+
+    def supportsColumnChange(self, change: Any) -> bool:
+        return takes_change(self.table.store, change)
+
+    def newScanBuilder(self, options: Any) -> Any:
+        table = self._with_options(options)
+        at = self.at
+        if table is not self.table:
+            at = replace(at, store=at.store.with_options(table.store.options.values))
+        try:
+            return PaimonScanBuilder(self.jvm, self.session, at, self._version(table))
+        except PaimonError as e:
+            if not is_described(self.jvm):
+                raise
+            return UnreadableScan(self.jvm, to_struct(at.schema.fields), e)
+
+    def newWriteBuilder(self, info: Any) -> Any:
+        return PaimonWriteBuilder(self.jvm, self.session, self._with_options(info.options()), info)
+
+    # -- SupportsMetadataColumns --------------------------------------------------------------------------------------
+    def metadataColumns(self) -> Any:
+        fields = (*metadata_fields(self.at.schema), *tracking_fields(self.at.store))
+        columns = (MetadataColumn(self.jvm, f.name, to_spark(f.type)) for f in fields)
+        return self.jvm.kept_array(f"{CATALOG}.MetadataColumn", columns)
+
+    def canRenameConflictingMetadataColumns(self) -> bool:
+        return False
+
+    def loadPartitionMetadata(self, identifier: Any) -> Any:
+        counts = self.at.partition_counts(self._snapshot(self.table), self._predicate(identifier))
+        return self.jvm.map({name: str(count) for name, count in counts.items()})
+
+    # -- TruncatableTable ---------------------------------------------------------------------------------------------
+    def truncateTable(self, options: Any = None) -> bool:
+        self.table.truncate(CommitInfo(user=self.table.new_commit_user()))
+        return True
+
+    def supportedCustomMetrics(self) -> Any:
+        return self.jvm.array(f"{SQL}.connector.metric.CustomMetric", [])
+
+    def reportDriverMetrics(self) -> Any:
+        return self.jvm.array(f"{SQL}.connector.metric.CustomTaskMetric", [])
+
+    class Java:
+        implements = [
+            f"{CATALOG}.SupportsRead",
+            f"{CATALOG}.SupportsWrite",
+            f"{CATALOG}.TruncatableTable",
+            f"{CATALOG}.SupportsAtomicPartitionManagement",
+            f"{CATALOG}.SupportsMetadataColumns",
+            f"{CATALOG}.SupportsSchemaEvolution",
+        ]
+
+
+class MetadataColumn(Proxy):
+    """A column that is there when asked for by name. A value: Spark asks for them in every statement."""
+
+    KEPT = frozenset(("name", "dataType", "isNullable", "comment", "metadataInJSON"))
+
+    def __init__(self, jvm: Jvm, name: str, data_type: DataType) -> None:
+        super().__init__(jvm)
+        self.column, self.type = name, data_type
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, MetadataColumn) and (self.column, self.type) == (other.column, other.type)
+
+    def __hash__(self) -> int:
+        return hash((self.column, self.type))
+
+    def name(self) -> str:
+        return self.column
+
+    def dataType(self) -> Any:
+        return self.jvm.data_type(self.type)
+
+    def isNullable(self) -> bool:
+        return True
+
+    def comment(self) -> None:
+        return None
+
+    def transform(self) -> None:
+        return None
+
+    def metadataInJSON(self) -> None:
+        return None
+
+    class Java:
+        implements = [f"{CATALOG}.MetadataColumn"]
+
+
+class _ReadOnlyTable(_AnyTable):
+    """A table that is no data table; `spark_schema` are its columns."""
+
+    spark_schema: StructType
+
+    def schema(self) -> Any:
+        return self.jvm.struct_type(self.spark_schema)
+
+    def columns(self) -> Any:
+        return self.jvm.columns(self.spark_schema)
+
+    def partitioning(self) -> Any:
+        return self.jvm.array(f"{SQL}.connector.expressions.Transform", [])
+
+    def properties(self) -> Any:
+        return self.jvm.map({})
+
+    def capabilities(self) -> Any:
+        return self.jvm.constants(f"{CATALOG}.TableCapability", "BATCH_READ")
+
+
+class ViewTable(_DataTable, PartitionManagement, _ReadOnlyTable):
+    """`table$ro`, `table$audit_log`, `table$binlog`: the table's files, read in another way."""
+
+    def __init__(
+        self, jvm: Jvm, session: SessionBridge, table: Table, identifier: Identifier, options: dict[str, str]
+    ) -> None:
+        super().__init__(jvm, session, table, options)
+        self.identifier, self.view = identifier, View((identifier.system_table or "").lower())
+        self.at = self._at()
+        self.spark_schema = to_struct(view_fields(self.at.store, self.view))
+
+    def name(self) -> str:
+        return str(self.identifier)
+
+    def newScanBuilder(self, options: Any) -> Any:
+        version = self._version(self._with_options(options))
+        return PaimonScanBuilder(self.jvm, self.session, self.at, version, self.view)
+
+    def dropPartitions(self, identifiers: Any) -> bool:
+        raise self._refusal(f"partitions are dropped in the table itself, not in {self.identifier}")
+
+    class Java:
+        implements = [f"{CATALOG}.SupportsRead", f"{CATALOG}.SupportsAtomicPartitionManagement"]
+
+
+class SystemTable(_BridgedTable, _ReadOnlyTable):
+    """`table$name`: read from metadata in the driver."""
+
+    def __init__(
+        self, jvm: Jvm, session: SessionBridge, table: Table, identifier: Identifier, options: dict[str, str]
+    ) -> None:
+        super().__init__(jvm, session, table, options)
+        self.identifier, self.kind = identifier, identifier.system_table or ""
+        self.spark_schema = from_arrow(table.system_table_schema(self.kind))
+
+    def name(self) -> str:
+        return str(self.identifier)
+
+    def newScanBuilder(self, options: Any) -> Any:
+        content = self._with_options(options).system_table(self.kind, self.session.time_zone())
+        about = f"PaimonSystemTable {self.identifier}"
+        return LocalScanBuilder(self.jvm, self.session, content, self.spark_schema, about)
+
+    class Java:
+        implements = [f"{CATALOG}.SupportsRead"]
+
+
+class GlobalTable(_ReadOnlyTable):
+    """`sys.name`: what there is in the whole catalog."""
+
+    def __init__(self, jvm: Jvm, session: SessionBridge, catalog: Catalog, kind: str) -> None:
+        super().__init__(jvm)
+        self.session, self.catalog, self.kind = session, catalog, kind
+        self.spark_schema = from_arrow(global_table(kind).schema)
+
+    def name(self) -> str:
+        return f"{SYSTEM_DATABASE}.{self.kind}"
+
+    def newScanBuilder(self, options: Any) -> Any:
+        content = read_global_table(self.catalog, self.kind)
+        return LocalScanBuilder(self.jvm, self.session, content, self.spark_schema, f"PaimonSystemTable {self.name()}")
+
+    class Java:
+        implements = [f"{CATALOG}.SupportsRead"]

@@ -1,0 +1,101 @@
+"""Spark's `TableChange`s as changes of a Paimon schema."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from paimon_core.errors import InvalidOptionError, InvalidSchemaError, UnsupportedFeatureError
+from paimon_core.store.ddl.nested_columns import Path
+from paimon_core.store.ddl.schema_changes import (
+    AddColumn,
+    DropColumn,
+    Position,
+    RemoveOption,
+    RenameColumn,
+    SchemaChange,
+    SetOption,
+    UpdateColumnComment,
+    UpdateColumnDefault,
+    UpdateColumnNullability,
+    UpdateColumnPosition,
+    UpdateColumnType,
+    UpdateComment,
+)
+from paimon_sql.catalog.identifier import Identifier
+from paimon_sql.spark.jvm.gateway import class_name
+from paimon_sql.spark.types import from_spark
+
+_COMMENT, _LOCATION, _PRIMARY_KEY = "comment", "location", "primary-key"
+
+
+def schema_changes(identifier: Identifier, changes: Iterable[Any]) -> list[SchemaChange]:
+    """As `schema_change`, all that a statement asks for of a table."""
+    translated = [schema_change(c) for c in changes]
+    if {AddColumn, DropColumn} <= {type(c) for c in translated}:  # no other statement does both
+        raise UnsupportedFeatureError(
+            f"ALTER TABLE … REPLACE COLUMNS is not supported, as it would empty the columns of {identifier}: use "
+            "RENAME COLUMN, ALTER COLUMN … TYPE, DROP COLUMN and ADD COLUMN."
+        )
+    return translated
+
+
+def schema_change(change: Any) -> SchemaChange:
+    """The change that a Java `TableChange` asks for. Raises `UnsupportedFeatureError` naming what there is not."""
+    kind = class_name(change)
+    translate = _TRANSLATIONS.get(kind)
+    if translate is None:
+        raise UnsupportedFeatureError(f"ALTER TABLE with {kind} is not supported: Paimon tables have no such thing.")
+    return translate(change)
+
+
+def _set_property(change: Any) -> SchemaChange:
+    key, value = str(change.property()), str(change.value())
+    if key == _COMMENT:
+        return UpdateComment(value)
+    if key == _PRIMARY_KEY:
+        raise InvalidOptionError("Option 'primary-key' cannot be changed: create another table.")
+    if key == _LOCATION:
+        raise InvalidOptionError("The location of a table cannot be changed: rename the table, or create another one.")
+    return SetOption(key, value)
+
+
+def _remove_property(change: Any) -> SchemaChange:
+    key = str(change.property())
+    return UpdateComment(None) if key == _COMMENT else RemoveOption(key)
+
+
+def _add_column(change: Any) -> SchemaChange:
+    path = _path(change)
+    if change.defaultValue() is not None:
+        raise InvalidSchemaError(
+            f"Column '{'.'.join(path)}' cannot be added with a default value: add it, then give it one by "
+            "ALTER TABLE … ALTER COLUMN … SET DEFAULT."
+        )
+    data_type = from_spark(change.dataType().json()).with_nullable(change.isNullable())
+    position = change.position()
+    return AddColumn(path, data_type, change.comment(), None if position is None else _position(position))
+
+
+def _position(position: Any) -> Position:
+    if class_name(position) == "First":
+        return Position("first")
+    return Position("after", str(position.column()))
+
+
+def _path(change: Any) -> Path:
+    return tuple(str(name) for name in change.fieldNames())
+
+
+_TRANSLATIONS: dict[str, Callable[[Any], SchemaChange]] = {
+    "SetProperty": _set_property,
+    "RemoveProperty": _remove_property,
+    "AddColumn": _add_column,
+    "RenameColumn": lambda c: RenameColumn(_path(c), str(c.newName())),
+    "DeleteColumn": lambda c: DropColumn(_path(c)),
+    "UpdateColumnType": lambda c: UpdateColumnType(_path(c), from_spark(c.newDataType().json())),
+    "UpdateColumnNullability": lambda c: UpdateColumnNullability(_path(c), bool(c.nullable())),
+    "UpdateColumnComment": lambda c: UpdateColumnComment(_path(c), c.newComment()),
+    "UpdateColumnPosition": lambda c: UpdateColumnPosition(_path(c), _position(c.position())),
+    "UpdateColumnDefaultValue": lambda c: UpdateColumnDefault(_path(c), c.newDefaultValue() or None),
+}

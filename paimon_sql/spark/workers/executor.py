@@ -1,0 +1,143 @@
+"""SparkExecutor: how a procedure runs a function of values on Spark's executors."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import partial
+
+import pyarrow as pa
+from py4j.protocol import Py4JJavaError
+from pyspark import SparkContext
+from pyspark.errors import AnalysisException
+from pyspark.errors.exceptions.captured import CapturedException
+from pyspark.sql import SparkSession
+from pyspark.sql.types import BinaryType, StructField, StructType
+
+from paimon_core.errors import InvalidOptionError
+from paimon_core.maintenance.orphans.job import OrphanSearch
+from paimon_core.spec.message import CommitMessage, decode_messages
+from paimon_core.store.data.row_tracking import tracking_fields
+from paimon_core.write.compaction.sort_job import SORT_KEY, Curve, SortJob
+from paimon_sql.preprocess.quoting import quoted_name
+from paimon_sql.procedures import ForeignTable
+from paimon_sql.spark.errors.java import of_worker, unchecked
+from paimon_sql.spark.session_bridge import SessionBridge
+from paimon_sql.spark.types import string_types, to_struct
+from paimon_sql.spark.workers import foreign_tables, orphan_frames
+from paimon_sql.spark.workers.arrow_frames import map_batches
+from paimon_sql.spark.workers.orphan_frames import FoundFrame
+from paimon_sql.spark.workers.worker import run_text, sort_input_function, write_function
+
+SMALL_WORK = 16 * 2**20  # bytes that the driver reads faster than a job starts
+_ROW_NUMBER = "__row"
+_ECHO = re.compile(r" Did you mean .*?\]\.|; line \d.*|\n.*", re.DOTALL)  # of an error in a condition: the plan
+_ENVIRONMENT = {"SPARK_SIMPLIFIED_TRACEBACK": "1"}
+
+
+class SparkExecutor:
+    """Runs one task per item; items and results are texts."""
+
+    def __init__(self, session: SessionBridge) -> None:
+        self.session = session
+
+    def run(self, function: Callable[[str], str], items: Sequence[str], description: str) -> list[str]:
+        """Results in the order of `items`. A failed task is retried as Spark does, then fails the call."""
+        if not items:
+            return []
+        context = self.session.jvm.context
+        context.setJobDescription(description)
+        try:
+            with _workers_of_sql(context):
+                return list(context.parallelize(items, len(items)).map(partial(run_text, function)).collect())
+        except CapturedException as error:
+            raise of_worker(error) from error
+        except Py4JJavaError as error:  # the job was cancelled, or lost its executors
+            raise unchecked(self.session.jvm, error) from error
+        finally:
+            context.setJobDescription(None)
+
+    def run_sized(self, function: Callable[[str], str], items: Sequence[str], size: int, description: str) -> list[str]:
+        """See `run`; where `size` bytes are little the driver does the work itself."""
+        return [function(i) for i in items] if size <= SMALL_WORK else self.run(function, items, description)
+
+    def sort(self, job: SortJob, description: str) -> list[CommitMessage]:
+        """Sort the rows of a job by ranges, each of which a task writes; nothing is committed."""
+        session = SparkSession(self.session.jvm.context, self.session.session)
+        columns = string_types(to_struct(job.fields))
+        curved = StructType([*columns.fields, StructField(SORT_KEY, BinaryType())])
+        schema = columns if job.curve is Curve.ORDER else curved
+        by = [quoted_name(c) for c in job.sort_columns]
+        context = self.session.jvm.context
+        context.setJobDescription(description)
+        self.session.bound_batches_by_rows()
+        try:
+            texts = session.createDataFrame([(t,) for t in job.texts], "text string").repartition(len(job.texts))
+            rows = map_batches(texts, sort_input_function(job, schema), schema)
+            ordered = rows.repartitionByRange(job.files, *by).sortWithinPartitions(*by)
+            write = write_function(job.store, 0, tracked=bool(tracking_fields(job.store)))
+            written = map_batches(ordered.select(*map(quoted_name, columns.names)), write, "message binary")
+            return decode_messages(row[0] for row in written.collect())
+        except CapturedException as error:
+            raise of_worker(error) from error
+        finally:
+            self.session.bound_batches_by_bytes()
+            context.setJobDescription(None)
+
+    def find_orphans(self, search: OrphanSearch, parallelism: int | None, description: str) -> FoundFrame:
+        """See `orphan_frames.find_orphans`."""
+        context = self.session.jvm.context
+        context.setJobDescription(description)
+        try:
+            return orphan_frames.find_orphans(SparkSession(context, self.session.session), search, parallelism)
+        except CapturedException as error:
+            raise of_worker(error) from error
+        finally:
+            context.setJobDescription(None)
+
+    def foreign_table(self, database: str, name: str) -> ForeignTable | None:
+        """See `foreign_tables.foreign_table`."""
+        return foreign_tables.foreign_table(self.session, database, name)
+
+    def foreign_tables(self, database: str) -> list[str] | None:
+        """See `foreign_tables.foreign_tables`."""
+        return foreign_tables.foreign_tables(self.session, database)
+
+    def drop_foreign_table(self, database: str, name: str) -> None:
+        """See `foreign_tables.drop_foreign_table`."""
+        foreign_tables.drop_foreign_table(self.session, database, name)
+
+    def folder_of_files(self, form: str, location: str, options: Mapping[str, str]) -> ForeignTable:
+        """See `foreign_tables.folder_of_files`."""
+        return foreign_tables.folder_of_files(self.session, form, location, options)
+
+    def select(self, rows: pa.Table, condition: str) -> list[int]:
+        """The numbers of the rows that satisfy an SQL condition, which Spark resolves against their columns.
+
+        Raises `InvalidOptionError` for one that it cannot resolve.
+        """
+        numbered = rows.append_column(_ROW_NUMBER, pa.array(range(rows.num_rows), pa.int64()))
+        session = SparkSession(self.session.jvm.context, self.session.session)
+        try:
+            matching = session.createDataFrame(numbered).where(condition).select(_ROW_NUMBER)
+            found = matching.collect() if rows.num_rows else []
+        except AnalysisException as error:
+            known, told = ", ".join(rows.column_names), _ECHO.sub("", str(error)).strip()
+            raise InvalidOptionError(
+                f"where cannot be {condition!r}: only conditions on partition columns are supported ({known}). {told}"
+            ) from error
+        return sorted(row[0] for row in found)
+
+
+@contextmanager
+def _workers_of_sql(context: SparkContext) -> Iterator[None]:
+    """Jobs run in the workers that serve scans and writes. They have this in their environment, and workers of another
+    environment come from another process to fork them, which starts first."""
+    before = dict(context.environment)
+    context.environment.update(_ENVIRONMENT)
+    try:
+        yield
+    finally:
+        context.environment.clear()
+        context.environment.update(before)

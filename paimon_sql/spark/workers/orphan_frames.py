@@ -1,0 +1,56 @@
+"""The search for orphans over Spark: files found and files needed are rows, and only their numbers reach the driver."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from pyspark.errors.exceptions.captured import CapturedException
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from paimon_core.maintenance.orphans.job import OrphanSearch
+from paimon_sql.spark.errors.java import of_worker
+from paimon_sql.spark.workers.arrow_frames import map_batches
+from paimon_sql.spark.workers.worker import delete_function, found_function, needed_function
+
+_SHUFFLE = "spark.sql.shuffle.partitions"
+_FOUND, _NEEDED = "path string, size long", "chain long, name string, weight long"
+
+
+@dataclass(frozen=True, slots=True)
+class FoundFrame:
+    """Orphans as a DataFrame that is computed, and is not again: where a worker with rows of it is lost, it fails."""
+
+    search: OrphanSearch
+    files: DataFrame
+    count: int
+    size: int
+
+    def delete(self) -> None:
+        """See `Found`."""
+        context = self.files.sparkSession.sparkContext
+        context.setJobDescription(f"delete {self.count} orphans of {self.search.store.name}")
+        try:
+            map_batches(self.files, delete_function(self.search), "deleted long").agg(F.sum("deleted")).collect()
+        except CapturedException as error:
+            raise of_worker(error) from error
+        finally:
+            context.setJobDescription(None)
+
+
+def find_orphans(spark: SparkSession, search: OrphanSearch, parallelism: int | None) -> FoundFrame:
+    """The files that a search finds and no version needs."""
+    tasks = parallelism or max(spark.sparkContext.defaultParallelism, int(spark.conf.get(_SHUFFLE) or 1))
+    needed = map_batches(_texts(spark, search.sources(), tasks), needed_function(search), _NEEDED)
+    weighed = needed.groupBy("chain", "name").agg(F.sum("weight").alias("weight")).where("weight > 0")
+    found = map_batches(_texts(spark, search.folders(), tasks), found_function(search), _FOUND)
+    named = found.withColumn("name", F.substring_index("path", "/", -1))
+    files = named.join(weighed.select("name"), "name", "left_anti").select("path", "size").localCheckpoint()
+    count, size = files.agg(F.count("path"), F.coalesce(F.sum("size"), F.lit(0))).collect()[0]
+    return FoundFrame(search, files, count, size)
+
+
+def _texts(spark: SparkSession, texts: Iterable[str], tasks: int) -> DataFrame:
+    rows = [(t,) for t in texts]
+    return spark.createDataFrame(rows, "text string").repartition(min(tasks, max(1, len(rows))))

@@ -1,0 +1,309 @@
+"""What runs in Python workers on executors. Handed values (a table store, JSON), never proxies of the driver."""
+
+from __future__ import annotations
+
+import gc
+import json
+import os
+import socket
+import stat
+import tempfile
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
+from functools import cache, partial
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyspark import TaskContext
+from pyspark.sql.pandas.types import to_arrow_schema
+from pyspark.sql.types import StructType
+
+from paimon_core.arrow.required_parts import with_required_parts
+from paimon_core.arrow.types import TRACKING_FIELDS, arrow_schema
+from paimon_core.errors import InternalError, PaimonError
+from paimon_core.expressions.predicate import Predicate
+from paimon_core.format_table.scan import decode_format_split, read_format_split
+from paimon_core.format_table.write import FormatTableWriter, encode_staged_files
+from paimon_core.maintenance.orphans.job import OrphanSearch
+from paimon_core.row_level.column_updates import ColumnUpdates, EvolvedChangesWriter
+from paimon_core.row_level.patches import PatchWriter
+from paimon_core.row_level.row_changes import AppendChangesWriter
+from paimon_core.row_level.writer import open_changes_writer
+from paimon_core.scan.reduction import Reduction
+from paimon_core.scan.views import View, read_view
+from paimon_core.spec.message import encode_message, encode_messages
+from paimon_core.spec.split import DataSplit, decode_split
+from paimon_core.store.data.time_forms import in_microseconds
+from paimon_core.store.table_store import TableStore
+from paimon_core.write.buckets.dynamic import AssignmentBase
+from paimon_core.write.compaction.sort_job import SortJob
+from paimon_core.write.writer import open_writer, written
+
+BatchFunction = Callable[[Iterator[pa.RecordBatch]], Iterable[pa.RecordBatch]]
+_SEQUENCES_PER_TASK = 2**24
+
+
+def read_function(
+    store: TableStore, required: StructType, predicate: Predicate | None, view: View = View.ROWS
+) -> BatchFunction:
+    """A function of one row, the JSON of a split, to the split's batches with the columns Spark requires."""
+    return _task(_read, store, required, predicate, view)
+
+
+def reduce_function(
+    store: TableStore, result: StructType, predicate: Predicate | None, view: View, reduction: Reduction
+) -> BatchFunction:
+    """As `read_function`, to aggregates of parts of the split's rows."""
+    return _task(_reduce, store, result, predicate, view, reduction)
+
+
+def split_batches(
+    store: TableStore, required: StructType, predicate: Predicate | None, view: View, split: DataSplit
+) -> Iterator[pa.RecordBatch]:
+    """The batches of a split with the columns Spark requires."""
+    rows = read_view(in_microseconds(store), view, split, required.fieldNames(), predicate)
+    yield from _for_spark(rows, required)
+
+
+def read_format_function(store: TableStore, required: StructType, predicate: Predicate | None) -> BatchFunction:
+    """As `read_function`, of splits of a format table."""
+    return _task(_read_format, store, required, predicate)
+
+
+def write_function(
+    store: TableStore, sequence_start: int, base: AssignmentBase | None = None, *, tracked: bool = False
+) -> BatchFunction:
+    """A function of a task's rows to one row: the JSON list of its commit messages; see `open_writer`."""
+    return _task(_write, store, sequence_start, base, tracked)
+
+
+def write_format_function(store: TableStore) -> BatchFunction:
+    """A function of a task's rows to one row: JSON of the files it wrote for a format table."""
+    return _task(_write_format, store)
+
+
+def changes_function(
+    store: TableStore,
+    sequence_start: int,
+    once: bool,
+    base: AssignmentBase | None = None,
+    updates: ColumnUpdates | None = None,
+    patched: tuple[str, ...] | None = None,
+) -> BatchFunction:
+    """A function of a task's row-level changes to one row: JSON of its commit messages, the rows it removed and the
+    patches it wrote."""
+    return _task(_write_changes, store, sequence_start, once, base, updates, patched)
+
+
+def sort_input_function(job: SortJob, schema: StructType) -> BatchFunction:
+    """A function of texts of a sort job to the rows to sort."""
+    return _task(_read_sort_input, job, schema)
+
+
+def found_function(search: OrphanSearch) -> BatchFunction:
+    """A function of places, folders of a table, to the old files in them."""
+    return _task(_each_text, search.found_in)
+
+
+def needed_function(search: OrphanSearch) -> BatchFunction:
+    """A function of sources, mostly manifests, to the files that versions need."""
+    return _task(_each_text, search.needed_by)
+
+
+def delete_function(search: OrphanSearch) -> BatchFunction:
+    """A function of files found to how many of them were deleted."""
+    return _task(_delete, search)
+
+
+def run_text(function: Callable[[str], str], text: str) -> str:
+    """What an item of a job of texts runs."""
+    _use_local_dirs()
+    try:
+        return function(text)
+    except PaimonError:
+        raise
+    except Exception as error:
+        raise InternalError.of(error) from None
+
+
+def _task(function: Callable[..., Iterable[pa.RecordBatch]], *values: object) -> BatchFunction:
+    """The function with all but its last argument. It travels as its name and the values: a closure would as code."""
+    return partial(_run, partial(function, *values))
+
+
+def _run(function: BatchFunction, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Errors of ours come without the frames that Spark would show above their message."""
+    keep_imports()
+    _use_local_dirs()
+    acknowledge_input()
+    try:
+        yield from function(batches)
+    except PaimonError as error:
+        raise error.with_traceback(None) from None
+    except Exception as error:
+        raise InternalError.of(error) from None
+
+
+def _use_local_dirs() -> None:
+    """What tasks keep for a while goes where Spark's own does, and ends with it."""
+    folders = os.environ.get("SPARK_LOCAL_DIRS", "").split(",")
+    tempfile.tempdir = next((f for f in folders if os.path.isdir(f)), tempfile.tempdir)
+
+
+def _read(
+    store: TableStore,
+    required: StructType,
+    predicate: Predicate | None,
+    view: View,
+    partitions: Iterator[pa.RecordBatch],
+) -> Iterator[pa.RecordBatch]:
+    split = decode_split(_only_text(partitions))
+    yield from split_batches(store, required, predicate, view, split)
+
+
+def _reduce(
+    store: TableStore,
+    result: StructType,
+    predicate: Predicate | None,
+    view: View,
+    reduction: Reduction,
+    partitions: Iterator[pa.RecordBatch],
+) -> Iterator[pa.RecordBatch]:
+    split, store = decode_split(_only_text(partitions)), in_microseconds(store)
+    rows = read_view(store, view, split, reduction.columns(store.schema), predicate)
+    yield from _for_spark(reduction.apply(store, rows), result)
+
+
+def _read_format(
+    store: TableStore, required: StructType, predicate: Predicate | None, partitions: Iterator[pa.RecordBatch]
+) -> Iterator[pa.RecordBatch]:
+    split = decode_format_split(_only_text(partitions))
+    yield from _for_spark(read_format_split(store, split, required.fieldNames(), predicate), required)
+
+
+def _each_text(function: Callable[[str], pa.RecordBatch], texts: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    for batch in texts:
+        yield from map(function, batch.column(0).to_pylist())
+
+
+def _delete(search: OrphanSearch, files: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    for batch in files:
+        yield pa.record_batch([[search.delete(batch.column(0).to_pylist())]], names=["deleted"])
+
+
+def _only_text(partitions: Iterator[pa.RecordBatch]) -> str:
+    (partition,) = partitions  # read to its end, or Spark starts another Python for the next task
+    return str(bytes(partition.column(0)[0].as_py()).decode())
+
+
+def _write(
+    store: TableStore,
+    sequence_start: int,
+    base: AssignmentBase | None,
+    tracked: bool,
+    batches: Iterator[pa.RecordBatch],
+) -> Iterator[pa.RecordBatch]:
+    schema = arrow_schema((*in_microseconds(store).schema.fields, *(TRACKING_FIELDS if tracked else ())))
+    writer = open_writer(store, sequence_start=_own_sequence(sequence_start), base=base, tracked=tracked)
+    messages = written(writer, (_with_types(b, schema) for b in batches))
+    yield _message(encode_messages(messages).encode())
+
+
+def _write_format(store: TableStore, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    schema = arrow_schema(store.schema.fields)
+    staged = written(FormatTableWriter(store), (_with_types(b, schema) for b in batches))
+    yield _message(encode_staged_files(staged))
+
+
+def _write_changes(
+    store: TableStore,
+    sequence_start: int,
+    once: bool,
+    base: AssignmentBase | None,
+    updates: ColumnUpdates | None,
+    patched: tuple[str, ...] | None,
+    batches: Iterator[pa.RecordBatch],
+) -> Iterator[pa.RecordBatch]:
+    schema = arrow_schema(in_microseconds(store).schema.fields)
+    start = _own_sequence(sequence_start)
+    writer = open_changes_writer(store, sequence_start=start, once=once, base=base, updates=updates, patched=patched)
+    messages = [encode_message(m) for m in written(writer, (_with_known_types(b, schema) for b in batches))]
+    removed = writer.removed.to_json() if isinstance(writer, AppendChangesWriter | EvolvedChangesWriter) else {}
+    patches = writer.patches.places if isinstance(writer, PatchWriter) else {}
+    yield _message(json.dumps({"messages": messages, "removed": removed, "patches": patches}).encode())
+
+
+def _own_sequence(start: int) -> int:
+    """Where the sequence numbers of this task start: where tasks have ranges of their own, metadata says which of two
+    files is younger, and a merge need not read the numbers. Tasks of more rows overlap, which costs that alone."""
+    task = TaskContext.get()
+    return start + (task.partitionId() if task is not None else 0) * _SEQUENCES_PER_TASK
+
+
+def _message(content: bytes) -> pa.RecordBatch:
+    return pa.RecordBatch.from_arrays([pa.array([content], pa.binary())], names=["message"])
+
+
+def _read_sort_input(job: SortJob, schema: StructType, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    wanted = to_arrow_schema(schema, timezone="UTC")
+    for texts in batches:
+        for text in texts.column(0).to_pylist():
+            for rows in job.read(text):
+                arrays = [column.cast(f.type) for column, f in zip(rows.columns, wanted, strict=True)]
+                yield pa.RecordBatch.from_arrays(arrays, schema=wanted)
+
+
+@cache
+def keep_imports() -> None:
+    """Leave what this process has imported out of garbage collection: PySpark collects after each task, which would
+    take longer than most tasks."""
+    gc.freeze()
+
+
+def acknowledge_input() -> int:
+    """Acknowledge what the JVM has sent to this worker; how many sockets there are.
+
+    Spark sends a task in several small writes. The kernel (RFC 1122, 4.2.3.2) answers the first one 40 ms late, and
+    the JVM's kernel (RFC 896) holds the rows back until then.
+    """
+    count = 0
+    if not hasattr(socket, "TCP_QUICKACK"):
+        return count
+    for name in os.listdir("/proc/self/fd"):
+        with suppress(OSError):
+            if not stat.S_ISSOCK(os.fstat(int(name)).st_mode):
+                continue
+            with socket.socket(fileno=os.dup(int(name))) as connection:
+                if connection.family in (socket.AF_INET, socket.AF_INET6):
+                    connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_QUICKACK, 1)
+                    count += 1
+    return count
+
+
+def _for_spark(batches: Iterable[pa.RecordBatch], required: StructType) -> Iterator[pa.RecordBatch]:
+    """The batches with Spark's types."""
+    wanted = to_arrow_schema(required, timezone="UTC")
+    options = [pc.CastOptions(f.type, allow_time_truncate=True) for f in wanted]  # Spark has microseconds
+    for batch in batches:
+        arrays = [with_required_parts(batch.column(i)).cast(options=options[i]) for i in range(len(options))]
+        yield pa.RecordBatch.from_arrays(arrays, schema=wanted)
+
+
+def _with_types(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
+    """Spark's columns, in their order, as the table's."""
+    arrays = [_stored(batch.column(i), f.type) for i, f in enumerate(schema)]
+    return pa.RecordBatch.from_arrays(arrays, schema=schema)
+
+
+def _with_known_types(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
+    """Those of Spark's columns that the table has, with its types; the others as they are."""
+    types = dict(zip(schema.names, schema.types, strict=True))
+    arrays = [_stored(c, types.get(f.name, f.type)) for f, c in zip(batch.schema, batch.columns, strict=True)]
+    return pa.RecordBatch.from_arrays(arrays, names=batch.schema.names)
+
+
+def _stored(column: pa.Array, target: pa.DataType) -> pa.Array:
+    """Spark's values in the table's type: microseconds become the type's precision, rounded down."""
+    if pa.types.is_timestamp(target) and target.unit == "ms":
+        column = pc.floor_temporal(column, unit="millisecond")
+    return with_required_parts(column).cast(options=pc.CastOptions(target, allow_time_truncate=True))

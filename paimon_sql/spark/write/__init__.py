@@ -1,0 +1,1 @@
+"""Spark's writes: rows handed to workers, their commit, and the compaction behind it."""

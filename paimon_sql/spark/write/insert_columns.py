@@ -1,0 +1,59 @@
+"""Which columns of a table the columns of a parsed INSERT's query go to."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from pyspark.sql.types import StructField, StructType
+
+from paimon_core.options import HIVE_PARTITION_ORDER, TableOptions
+from paimon_core.spec.schema import TableSchema
+from paimon_sql.spark.jvm.gateway import Jvm, python_options, with_elements
+
+
+def inserted_columns(jvm: Jvm, schema: TableSchema, insert: Any, names: Sequence[str]) -> list[str]:
+    """The column that each column of the query goes to, by its name in the statement."""
+    if insert.byName():
+        return list(names)
+    listed = [str(c) for c in jvm.items(insert.userSpecifiedCols())]
+    static = {k.lower() for k in static_partition(insert)}
+    return listed or [f.name for f in schema.fields if f.name.lower() not in static]
+
+
+def fills_rows(insert: Any) -> bool:
+    """Whether the columns of the query go to those of the table in their order, no list or partition saying else."""
+    return bool(insert.userSpecifiedCols().isEmpty() and insert.partitionSpec().isEmpty())
+
+
+def by_position(schema: TableSchema, given: StructType) -> StructType:
+    """A query's columns by the names of those that they go to; those behind them bring their own."""
+    names = [f.name for f in schema.fields]
+    renamed = [StructField(name, f.dataType, f.nullable, f.metadata) for name, f in zip(names, given, strict=False)]
+    return StructType([*renamed, *given.fields[len(names) :]])
+
+
+def static_partition(insert: Any) -> dict[str, str]:
+    """The partition columns that the statement gives a value."""
+    return {k: v for k, v in python_options(insert.partitionSpec()).items() if v is not None}
+
+
+def in_hive_order(jvm: Jvm, schema: TableSchema, options: TableOptions, insert: Any, names: Sequence[str]) -> Any:
+    """A parsed `INSERT … PARTITION (dt, hr)` with its columns listed as Hive has them, those of partitions last, if its
+    query has these names in it.
+
+    With the option, a query of other names is in Hive's order too, but for one that has the table's.
+    """
+    spec = {k.lower(): v for k, v in python_options(insert.partitionSpec()).items()}
+    dynamic = {k for k, v in spec.items() if v is None}
+    if not dynamic or insert.byName() or not insert.userSpecifiedCols().isEmpty():
+        return insert
+    columns = [f.name for f in schema.fields if spec.get(f.name.lower()) is None]
+    last = [k for k in schema.partition_keys if k.lower() in dynamic]
+    ordered = [c for c in columns if c not in last] + last
+    given = [n.lower() for n in names]
+    if len(given) != len(columns) or given == [c.lower() for c in columns]:
+        return insert
+    if options[HIVE_PARTITION_ORDER] or given == [c.lower() for c in ordered]:
+        return with_elements(jvm, insert, userSpecifiedCols=jvm.seq(ordered))
+    return insert

@@ -1,0 +1,229 @@
+"""Writing: Spark shuffles by key and sorts natively, Python workers write files, the driver commits once."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from typing import Any
+
+from pyspark.sql.types import BinaryType, StructField, StructType
+
+from paimon_core.commit.changes import Overwrite
+from paimon_core.commit.draft import CommitInfo
+from paimon_core.errors import CommitUnknownError, PaimonError, UnsupportedFeatureError
+from paimon_core.expressions.predicate import And, Predicate, columns
+from paimon_core.options import BUCKET, UPSERT_KEY
+from paimon_core.spec.message import CommitMessage, decode_messages
+from paimon_core.spec.snapshot import Operation
+from paimon_core.store.table_store import TableStore
+from paimon_core.table import Table
+from paimon_core.write.buckets.dynamic import AssignmentBase
+from paimon_core.write.layout import clustering_columns, may_spread, must_cluster, range_columns, sort_columns
+from paimon_sql.spark.jvm.gateway import PYTHON_SOURCE, SQL, Jvm
+from paimon_sql.spark.proxy import Proxy
+from paimon_sql.spark.read.filters import from_connector
+from paimon_sql.spark.session_bridge import SessionBridge
+from paimon_sql.spark.workers.worker import write_function
+from paimon_sql.spark.write.auto_compaction import compact_after_write
+from paimon_sql.spark.write.row_commit import commit_rows
+
+WRITE = f"{SQL}.connector.write"
+_MESSAGE = StructType([StructField("message", BinaryType())])
+
+
+class PaimonWriteBuilder(Proxy):
+    """Append by default; Spark calls one of the others for INSERT OVERWRITE."""
+
+    def __init__(self, jvm: Jvm, session: SessionBridge, table: Table, info: Any) -> None:
+        super().__init__(jvm)
+        table.check_writable()
+        self.session, self.table, self.schema = session, table, info.schema()
+        self.overwritten: Overwrite | None = None
+        self.operation: Operation | None = None  # None: what it is to a table that stays
+        self.before_commit: Callable[[], None] | None = None  # what makes the schema of the rows visible
+
+    def truncate(self) -> Any:
+        self.overwritten = Overwrite()
+        return self
+
+    def overwriteDynamicPartitions(self) -> Any:
+        self.overwritten = Overwrite(dynamic=True)
+        return self
+
+    def canOverwrite(self, predicates: Any) -> bool:
+        return True  # `overwrite` says why not
+
+    def overwrite(self, predicates: Any) -> Any:
+        found = self._partition_filter(predicates)
+        if found is None:
+            raise UnsupportedFeatureError(
+                f"Table {self.table.name}: INSERT OVERWRITE replaces whole partitions; filter by partition columns"
+                f" only ({', '.join(self.table.schema.partition_keys) or 'it has none'})."
+            )
+        self.overwritten = Overwrite(predicate=found)
+        return self
+
+    def build(self) -> Any:
+        if self.table.store.options[UPSERT_KEY] and self.overwritten is None and self.operation is None:
+            raise UnsupportedFeatureError(
+                f"Table {self.table.name}: rows of a DataFrame cannot be appended to a table with '{UPSERT_KEY.key}'. "
+                "Write INSERT INTO in SQL, or DataFrame.mergeInto."
+            )
+        return PaimonWrite(self)
+
+    def _partition_filter(self, predicates: Any) -> Predicate | None:
+        fields = self.table.schema.field_by_name
+        parts = [from_connector(p, fields) for p in predicates]
+        keys = set(self.table.schema.partition_keys)
+        known = tuple(p for p in parts if p is not None and columns(p) <= keys)
+        return And(known) if len(known) == len(parts) else None
+
+    class Java:
+        implements = [f"{WRITE}.SupportsOverwriteV2", f"{WRITE}.SupportsDynamicOverwrite"]
+
+
+class PaimonWrite(Proxy):
+    """Asks for rows clustered by the columns that decide the file, sorted by key: losers are then neighbours."""
+
+    def __init__(self, builder: PaimonWriteBuilder) -> None:
+        super().__init__(builder.jvm)
+        self.builder, self.table = builder, builder.table
+
+    def description(self) -> str:
+        store = self.table.store
+        spread = f", any task writes {store.options[BUCKET]} files" if may_spread(store) else ""  # see `source_tasks`
+        return f"PaimonWrite {self.table.name}{spread}"
+
+    def toString(self) -> str:
+        return self.description()  # what EXPLAIN shows of a write
+
+    def toBatch(self) -> Any:
+        return PaimonBatchWrite(self.builder)
+
+    def requiredDistribution(self) -> Any:
+        distributions = self.jvm.java_class(f"{SQL}.connector.distributions.Distributions")
+        if range_columns(self.table.store):
+            return distributions.ordered(self.requiredOrdering())
+        clustering = [self._column(c) for c in clustering_columns(self.table.store)]
+        if not clustering:
+            return distributions.unspecified()
+        return distributions.clustered(self.jvm.array(f"{SQL}.connector.expressions.Expression", clustering))
+
+    def requiredOrdering(self) -> Any:
+        expressions = self.jvm.java_class(f"{SQL}.connector.expressions.Expressions")
+        ascending = self.jvm.constant(f"{SQL}.connector.expressions.SortDirection", "ASCENDING")
+        order = [expressions.sort(self._column(c), ascending) for c in sort_columns(self.table.store)]
+        return self.jvm.array(f"{SQL}.connector.expressions.SortOrder", order)
+
+    def requiredNumPartitions(self) -> int:
+        return 0
+
+    def advisoryPartitionSizeInBytes(self) -> int:
+        return 0
+
+    def distributionStrictlyRequired(self) -> bool:
+        return must_cluster(self.table.store)
+
+    def supportedCustomMetrics(self) -> Any:
+        return self.jvm.array(f"{SQL}.connector.metric.CustomMetric", [])
+
+    def reportDriverMetrics(self) -> Any:
+        return self.jvm.array(f"{SQL}.connector.metric.CustomTaskMetric", [])
+
+    def _column(self, name: str) -> Any:
+        reference = self.jvm.java_class(f"{SQL}.connector.expressions.FieldReference")
+        return reference.column(name)
+
+    class Java:
+        implements = [f"{WRITE}.RequiresDistributionAndOrdering"]
+
+
+class WorkerBatchWrite(Proxy, ABC):
+    """One job of Python workers: the factory goes to executors, the messages of its tasks come back to `commit`.
+
+    `builder` has the session, and the schema of the rows.
+    """
+
+    def __init__(self, builder: Any) -> None:
+        super().__init__(builder.jvm)
+        self.builder, self.may_be_visible = builder, False
+
+    def createBatchWriterFactory(self, info: Any) -> Any:
+        session = self.builder.session
+        command = session.command(self._task(info), _MESSAGE)
+        session.bound_batches_by_rows()
+        return self.jvm.java_class(f"{PYTHON_SOURCE}.PythonBatchWriterFactory")(
+            session.python_source(), command, self.builder.schema, self.jvm.none, self.jvm.none
+        )
+
+    def useCommitCoordinator(self) -> bool:
+        return True  # of the attempts at a task, retried or speculative, one may commit
+
+    def onDataWriterCommit(self, message: Any) -> None:
+        """Nothing is visible before the job commits."""
+
+    def commit(self, messages: Any, summary: Any = None) -> None:
+        self.builder.session.bound_batches_by_bytes()
+        self._commit(messages)
+
+    def abort(self, messages: Any) -> None:
+        """Spark also aborts when `commit` raised: files go only where the commit is known to have failed."""
+        self.builder.session.bound_batches_by_bytes()
+        if not self.may_be_visible:
+            self._abort([m for m in messages if m is not None])
+
+    @abstractmethod
+    def _task(self, info: Any) -> Any:
+        """What a task runs."""
+
+    @abstractmethod
+    def _commit(self, messages: Any) -> None:
+        """Make what the tasks wrote visible; `may_be_visible` says whether it could be."""
+
+    @abstractmethod
+    def _abort(self, messages: list[Any]) -> None:
+        """Delete what the tasks wrote."""
+
+    class Java:
+        implements = [f"{WRITE}.BatchWrite"]
+
+
+class PaimonBatchWrite(WorkerBatchWrite):
+    """Rows to data files, committed once."""
+
+    def __init__(self, builder: PaimonWriteBuilder) -> None:
+        super().__init__(builder)
+        self.table = builder.table
+
+    def _task(self, info: Any) -> Any:
+        overwritten = self.builder.overwritten
+        base = self.table.assignment_base(info.numPartitions(), overwritten)
+        store = self.table.write_store(overwrites=overwritten is not None)
+        return self._function(store, self.table.max_sequence_number() + 1, base)
+
+    def _function(self, store: TableStore, sequence_start: int, base: AssignmentBase | None) -> Any:
+        """What a task runs; its rows are numbered from `sequence_start`, dynamic buckets go by `base`."""
+        return write_function(store, sequence_start, base)
+
+    def _commit(self, messages: Any) -> None:
+        self.may_be_visible = True
+        try:
+            if self.builder.before_commit is not None:
+                self.builder.before_commit()
+            overwritten = self.builder.overwritten
+            plain = Operation.WRITE if overwritten is None else Operation.OVERWRITE
+            info = CommitInfo(user=self.table.new_commit_user(), operation=self.builder.operation or plain)
+            written = commit_rows(self.builder.session, self.table, _decode(messages), info, overwritten)
+        except CommitUnknownError:
+            raise
+        except PaimonError:
+            self.may_be_visible = False
+            raise
+        compact_after_write(self.builder.session, self.table, written, overwrites=overwritten is not None)
+
+    def _abort(self, messages: list[Any]) -> None:
+        self.table.abort(_decode(messages))
+
+
+def _decode(messages: Any) -> list[CommitMessage]:
+    return decode_messages(bytes(m.pickledMessage()) for m in messages)
