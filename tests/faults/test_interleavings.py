@@ -31,7 +31,7 @@ from paimon_core.maintenance.branches import (
 from paimon_core.maintenance.consumers import clear_consumers, reset_consumer
 from paimon_core.maintenance.fast_forward import fast_forward
 from paimon_core.maintenance.orphans.job import OrphanSearch
-from paimon_core.maintenance.orphans.search import remove_orphans
+from paimon_core.maintenance.orphans.search import in_peace, remove_orphans
 from paimon_core.maintenance.rollback import roll_back
 from paimon_core.maintenance.snapshot_expiry import expire_changelogs, expire_snapshots
 from paimon_core.maintenance.tags import create_tag, delete_tags, rename_tag, replace_tag
@@ -213,7 +213,9 @@ class World:
 MADE = World.made()
 # files that were there before are old, those that are written meanwhile are not
 ACTS["remove orphans"] = lambda store, _: remove_orphans(store, MADE.io.writes + 1)
-ACTS["remove orphans by tasks"] = lambda store, _: Lost(OrphanSearch(store, MADE.io.writes + 1), travels=False).delete()
+ACTS["remove orphans by tasks"] = lambda store, _: in_peace(
+    store, lambda: Lost(OrphanSearch(store, MADE.io.writes + 1), travels=False)
+).delete()
 
 
 @cache
