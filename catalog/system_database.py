@@ -20,7 +20,6 @@ from paimon_sql.catalog.listing import UNREADABLE, each_table
 
 _STRING, _BIGINT, _BOOLEAN = pa.string(), pa.int64(), pa.bool_()
 _UNKNOWN = (None,) * 4
-_ERROR = ("error", _STRING)  # why a table cannot be read
 _FIGURES = [("record_count", _BIGINT), ("file_size_in_bytes", _BIGINT), ("file_count", _BIGINT)]
 Row = tuple[Any, ...]
 
@@ -53,9 +52,9 @@ def global_table(name: str) -> GlobalTable:
 def _all_table_options(catalog: Catalog) -> Iterator[Row]:
     def options(identifier: Identifier) -> list[Row]:
         table = catalog.load_table(identifier)
-        return [(*pair, None) for pair in redacted({**table.schema.options, "path": table.store.root}).items()]
+        return list(redacted({**table.schema.options, "path": table.store.root}).items())
 
-    return _rows(catalog, options, columns=2)
+    return _rows(catalog, options, lambda error: ("error", str(error)))
 
 
 def _catalog_options(catalog: Catalog) -> Iterator[Row]:
@@ -71,12 +70,11 @@ def _all_tables(catalog: Catalog) -> Iterator[Row]:
         try:
             snapshot = table.latest_snapshot()
             figures = _figures(list(live_files(table.store, snapshot).values())) if snapshot else _UNKNOWN
-            error = None
         except UNREADABLE as e:
-            figures, error = _UNKNOWN, str(e)
-        return [(*kinds, options.get("owner"), None, None, None, None, *figures, error)]
+            kinds, figures = (_unreadable(e), *kinds[1:]), _UNKNOWN
+        return [(*kinds, options.get("owner"), None, None, None, None, *figures)]
 
-    return _rows(catalog, about, columns=12)
+    return _rows(catalog, about, lambda error: (_unreadable(error), *(None,) * 11))
 
 
 def _all_partitions(catalog: Catalog) -> Iterator[Row]:
@@ -88,16 +86,23 @@ def _all_partitions(catalog: Catalog) -> Iterator[Row]:
         for entry in live_files(table.store, table.latest_snapshot()).values():
             groups[entry.partition].append(entry)
         named = sorted((_partition_name(table, p), es) for p, es in groups.items())
-        return [(name, *_figures(entries), False, None) for name, entries in named]
+        return [(name, *_figures(entries), False) for name, entries in named]
 
-    return _rows(catalog, partitions, columns=6)
+    return _rows(catalog, partitions, lambda error: (_unreadable(error), *(None,) * 5))
 
 
-def _rows(catalog: Catalog, read: Callable[[Identifier], list[Row]], columns: int) -> Iterator[Row]:
-    """The rows of each table behind its names; of one that cannot be read a row of `columns` NULLs, and why."""
+def _rows(
+    catalog: Catalog, read: Callable[[Identifier], list[Row]], unreadable: Callable[[Exception], Row]
+) -> Iterator[Row]:
+    """The rows of each table after its names; for one that cannot be read the row that says why."""
     for database, name, found in each_table(catalog, read):
-        rows = [(*(None,) * columns, str(found))] if isinstance(found, Exception) else found
+        rows = [unreadable(found)] if isinstance(found, Exception) else found
         yield from ((database, name, *row) for row in rows)
+
+
+def _unreadable(error: Exception) -> str:
+    """What stands in a table's first column of text where it cannot be read: Paimon has no column for it."""
+    return f"unreadable: {error}"
 
 
 def _partition_name(table: Table, partition: bytes) -> str:
@@ -114,7 +119,7 @@ def _figures(entries: list[ManifestEntry]) -> Row:
 _NAMES = [("database_name", _STRING), ("table_name", _STRING)]
 GLOBAL_TABLES: dict[str, GlobalTable] = {
     "all_table_options": GlobalTable(
-        pa.schema([*_NAMES, ("key", _STRING), ("value", _STRING), _ERROR]),
+        pa.schema([*_NAMES, ("key", _STRING), ("value", _STRING)]),
         _all_table_options,
     ),
     "catalog_options": GlobalTable(
@@ -128,7 +133,6 @@ GLOBAL_TABLES: dict[str, GlobalTable] = {
                 *_FIGURES,
                 ("last_file_creation_time", _BIGINT),
                 ("done", _BOOLEAN),
-                _ERROR,
             ]
         ),
         _all_partitions,
@@ -147,7 +151,6 @@ GLOBAL_TABLES: dict[str, GlobalTable] = {
                 ("updated_by", _STRING),
                 *_FIGURES,
                 ("last_file_creation_time", _BIGINT),
-                _ERROR,
             ]
         ),
         _all_tables,

@@ -63,6 +63,10 @@ class InvalidDataError(PaimonError, ValueError):
     """Rows that the table cannot take."""
 
 
+class SeveralMatchesError(InvalidDataError):
+    """Several rows of a MERGE's source match one row of its target."""
+
+
 class ColumnNotFoundError(InvalidDataError):
     """A column that a statement assigns is not there."""
 

@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 
 from paimon_core.arrow.columns import fixed_values, int64_array, with_values
 from paimon_core.arrow.types import FILE_PATH, ROW_ID, ROW_INDEX, VALUE_KIND
-from paimon_core.errors import CommitConflictError, InvalidDataError
+from paimon_core.errors import CommitConflictError, InvalidDataError, SeveralMatchesError
 from paimon_core.indexes.deletion_vector import Positions
 from paimon_core.io.failure import on_failure
 from paimon_core.lsm.rows import ROW_DELETE, concat_batches
@@ -151,7 +151,7 @@ class EvolvedChangesWriter:
         places = fixed_values(rows.column(ROW_INDEX), np.int64)
         order = np.argsort(places, kind="stable")
         if (np.diff(places[order]) == 0).any():
-            raise InvalidDataError(SEVERAL_MATCHES)
+            raise SeveralMatchesError(SEVERAL_MATCHES)
         return conform_fields(rows, fields).append_column(ROW_INDEX, rows.column(ROW_INDEX)).take(int64_array(order))
 
 

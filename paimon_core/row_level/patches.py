@@ -21,7 +21,7 @@ import pyarrow as pa
 
 from paimon_core.arrow.columns import fixed_values, int64_array, with_values
 from paimon_core.arrow.types import FILE_PATH, ROW_INDEX
-from paimon_core.errors import InvalidDataError
+from paimon_core.errors import SeveralMatchesError
 from paimon_core.formats.file_format import ReadRequest, WrittenFile
 from paimon_core.formats.output import OutputFile
 from paimon_core.formats.parquet.splice import replace_columns
@@ -222,7 +222,7 @@ class _Bucket:
         order = np.argsort(positions, kind="stable")
         positions = positions[order]
         if (np.diff(positions) == 0).any():
-            raise InvalidDataError(SEVERAL_MATCHES)
+            raise SeveralMatchesError(SEVERAL_MATCHES)
         return _Changes(positions, rows.select(list(self.columns)).take(int64_array(order)))
 
     def _open(self, path: str) -> pa.NativeFile:

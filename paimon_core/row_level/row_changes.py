@@ -21,7 +21,7 @@ from pyroaring import BitMap64
 
 from paimon_core.arrow.columns import fixed_values, int64_array, without_rows
 from paimon_core.arrow.types import FILE_PATH, ROW_ID, ROW_INDEX, SEQUENCE_NUMBER, VALUE_KIND
-from paimon_core.errors import CommitConflictError, CorruptFileError, InvalidDataError
+from paimon_core.errors import CommitConflictError, CorruptFileError, SeveralMatchesError
 from paimon_core.indexes.deletion_vector import Positions, decode_vectors
 from paimon_core.io.failure import on_failure
 from paimon_core.lsm.rows import ROW_DELETE
@@ -72,7 +72,7 @@ class Removed:
         known |= rows
         self.places[path] = known
         if self.once and len(known) != before + count:
-            raise InvalidDataError(SEVERAL_MATCHES)
+            raise SeveralMatchesError(SEVERAL_MATCHES)
 
     def to_json(self) -> dict[str, str]:
         return {path: b64encode(rows.serialize()).decode() for path, rows in self.places.items()}

@@ -65,7 +65,12 @@ _NEW = tuple(f for f in _WRITE if f.key != "type")
 
 
 def check_definable(options: Mapping[str, str], *, keyed: bool) -> None:
-    """Raises `UnsupportedFeatureError` where a table that is given these options could not be written."""
+    """Raises `UnsupportedFeatureError` where a table that is given these options could not be written.
+
+    Tables of another type, such as format tables, have rules of their own.
+    """
+    if options.get("type", "table") != "table":
+        return
     for key, value, instead in _asked_for(_NEW, options, keyed=keyed):
         raise UnsupportedFeatureError(f"Option {key!r} cannot be {value!r}: {instead}.")
 

@@ -27,6 +27,7 @@ from paimon_sql import spark as bridge
 from paimon_sql.spark.jvm.gateway import Jvm
 from paimon_sql.spark.proxy import Proxy
 from paimon_sql.spark.session_bridge import SessionBridge
+from paimon_sql.spark.write import write as written
 from tests.support.long_session import held
 
 pytestmark = pytest.mark.spark
@@ -245,8 +246,8 @@ def test_errors_behind_the_parser_tell_places_of_what_is_written(spark: Any, tex
 
 def test_every_method_that_spark_can_call_is_there(spark: Any) -> None:
     """A proxy receives default methods too. Strict both ways: what is listed here must be missing."""
-    for module in pkgutil.iter_modules(bridge.__path__):
-        importlib.import_module(f"{bridge.__name__}.{module.name}")
+    for module in pkgutil.walk_packages(bridge.__path__, f"{bridge.__name__}."):
+        importlib.import_module(module.name)
     jvm = Jvm(spark.sparkContext)
     java_class, modifier = jvm.java_class("java.lang.Class"), jvm.java_class("java.lang.reflect.Modifier")
     loader = jvm.java_class("java.lang.Thread").currentThread().getContextClassLoader()
@@ -724,7 +725,7 @@ def test_loads_of_large_files_are_not_shuffled(spark: Any, tmp_path: Path) -> No
 def test_batches_for_python_are_bounded_by_rows_during_a_write(spark: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[str | None] = []
     context = spark.sparkContext
-    before_commit = bridge.write_bridge.commit_rows
+    before_commit = written.commit_rows
     session = SessionBridge(Jvm(context), spark._jsparkSession)
     sizes = spark.range(10_000, numPartitions=1).mapInArrow(row_counts, "n int")
 
@@ -734,7 +735,7 @@ def test_batches_for_python_are_bounded_by_rows_during_a_write(spark: Any, monke
 
     session.bound_batches_by_rows()
     assert [r.n for r in sizes.collect()] == [4096, 4096, 1808]
-    monkeypatch.setattr(bridge.write_bridge, "commit_rows", noted)
+    monkeypatch.setattr(written, "commit_rows", noted)
     spark.sql("CREATE TABLE t (k INT, v INT)")
     spark.sql("INSERT INTO t VALUES (1, 1)")
     assert asked == [None]

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from pyspark.errors import AnalysisException, SparkRuntimeException
+from pyspark.errors import AnalysisException, SparkRuntimeException, UnsupportedOperationException
 from pyspark.errors.exceptions.base import PySparkException
 
 pytestmark = pytest.mark.spark
@@ -187,7 +187,7 @@ def test_names_of_others_stay_with_spark(spark: Any) -> None:
     spark.sql("CREATE TABLE t (id INT)")
     spark.sql("INSERT INTO t VALUES (1)")
     spark.sql("CREATE TEMPORARY VIEW t AS SELECT 1 AS id")
-    with pytest.raises(Exception, match="Unexpected table relation"):
+    with pytest.raises(UnsupportedOperationException, match="DELETE FROM temporary view t is not supported"):
         spark.sql("DELETE FROM t WHERE id = 1")
     assert rows(spark, "SELECT * FROM paimon.default.t") == [(1,)]
     spark.sql("DELETE FROM paimon.default.t WHERE id = 1")

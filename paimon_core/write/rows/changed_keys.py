@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from paimon_core.arrow.columns import fixed_values, int64_array
 from paimon_core.arrow.types import VALUE_KIND
-from paimon_core.errors import InvalidDataError
+from paimon_core.errors import SeveralMatchesError
 from paimon_core.lsm.keys import Words
 from paimon_core.lsm.merge import MergeSpec, merge_runs
 from paimon_core.lsm.rows import ROW_INSERT, KeyedRows
@@ -36,7 +36,7 @@ class ChangedKeys:
         order = places[np.argsort(key[places], kind="stable")]
         ordered = key[order]
         if (ordered[1:] == ordered[:-1]).any():
-            raise InvalidDataError(SEVERAL_MATCHES)
+            raise SeveralMatchesError(SEVERAL_MATCHES)
         runs = self._spilled.runs()
         if more or runs:
             keys = rows.select(self._key_names).take(int64_array(order))
@@ -54,5 +54,5 @@ class ChangedKeys:
 
 def _refuse_second(rows: KeyedRows, _: bool) -> pa.RecordBatch:
     if not rows.last.all():
-        raise InvalidDataError(SEVERAL_MATCHES)
+        raise SeveralMatchesError(SEVERAL_MATCHES)
     return rows.batch.slice(0, 0)

@@ -16,8 +16,8 @@ from paimon_core.spec.types import DataField, StoredTimeType, nested_types
 from paimon_core.store.table_store import TableStore
 
 SEVERAL_MATCHES = (
-    "[MERGE_CARDINALITY_VIOLATION] MERGE failed: several source rows match one row of the target, so what it becomes "
-    "is not decided. Make the source unique in the columns of the ON condition."
+    "MERGE failed: several source rows match one row of the target, so what it becomes is not decided. Make the source "
+    "unique in the columns of the ON condition."
 )
 
 

@@ -28,6 +28,7 @@ from paimon_core.errors import (
     NotAllowedError,
     NotFoundError,
     PaimonError,
+    SeveralMatchesError,
     StorageError,
     TableExistsError,
     TableNotFoundError,
@@ -49,6 +50,7 @@ SPARKS: Mapping[type[PaimonError], str] = {
     FunctionNotFoundError: "UNRESOLVED_ROUTINE",
     DatabaseNotEmptyError: "SCHEMA_NOT_EMPTY",
     InternalError: "INTERNAL_ERROR",
+    SeveralMatchesError: "MERGE_CARDINALITY_VIOLATION",
 }
 # ours, each with its SQL state; a kind of error stands before the one that it is a kind of
 OURS: Mapping[type[PaimonError], tuple[str, str]] = {

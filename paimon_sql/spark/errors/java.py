@@ -28,6 +28,7 @@ from paimon_core.errors import (
     InvalidSchemaError,
     NotFoundError,
     PaimonError,
+    SeveralMatchesError,
     TableExistsError,
     TableNotFoundError,
     UnsupportedFeatureError,
@@ -73,6 +74,8 @@ def java_exception(jvm: Jvm, error: PaimonError, carrier: str | None, trace: str
     if carrier not in (None, PARSE):  # a ParseException is about the text of a statement
         own = next((name for known, name in _OWN.items() if issubclass(kind, known)), None)
         return made.analysis(carrier if own is None or (carrier, own) == (NO_SUCH_TABLE, NO_SUCH_NAMESPACE) else own)
+    if issubclass(kind, SeveralMatchesError):
+        return made.unchecked(RUNTIME)
     if issubclass(kind, _BAD_ARGUMENT) or (is_sparks and not issubclass(kind, InternalError)):
         return made.unchecked(_ILLEGAL)
     if issubclass(kind, UnsupportedFeatureError):
