@@ -6,6 +6,7 @@ PaimonError
 ├── InvalidOptionError (ValueError)        an option value that does not parse, or a combination that is refused
 ├── UnsupportedFeatureError                the table uses something this version does not implement
 ├── InvalidDataError (ValueError)          rows that the table cannot take (NULL in a NOT NULL column, …)
+│   ├── SeveralMatchesError                several rows of a MERGE's source match one row
 │   ├── ColumnNotFoundError                a column to be assigned is not there
 │   └── MergeRefusedError                  rows of one key that the merge engine cannot make one
 ├── NotFoundError (LookupError)
