@@ -22,11 +22,11 @@ from paimon_core.maintenance.chain_tables import drop_outdated
 from paimon_core.options import BUCKET, COMMIT_UNSAFE_STORAGE, COMMIT_USER_PREFIX, DYNAMIC, POSTPONED
 from paimon_core.scan.changes.increment import Increment
 from paimon_core.scan.changes.plan import plan_increment
+from paimon_core.scan.derived_tables import DerivedTable
 from paimon_core.scan.fallback import plan_with_fallback
 from paimon_core.scan.partitions import partition_counts, partition_rows
 from paimon_core.scan.plan import Plan, skips_level_0
 from paimon_core.scan.time_travel import files_since, resolve_snapshot, store_at
-from paimon_core.scan.views import View
 from paimon_core.spec.message import CommitMessage
 from paimon_core.spec.schema import TableSchema
 from paimon_core.spec.snapshot import CommitKind, Operation, Snapshot
@@ -78,12 +78,15 @@ class Table:
         return resolve_snapshot(self.store, version, timestamp_millis)
 
     def plan(
-        self, version: Snapshot | Increment | None, predicate: Predicate | None = None, view: View = View.ROWS
+        self,
+        version: Snapshot | Increment | None,
+        predicate: Predicate | None = None,
+        derived: DerivedTable = DerivedTable.ROWS,
     ) -> Plan:
         """What to read of a version, or of the changes up to it; see `plan_with_fallback`, `plan_increment`."""
         if isinstance(version, Increment):
             return plan_increment(self.store, version, predicate)
-        only_last = view is View.READ_OPTIMIZED and self.store.has_primary_key
+        only_last = derived is DerivedTable.READ_OPTIMIZED and self.store.has_primary_key
         level = last_level(self.store.options) if only_last else None
         return plan_with_fallback(self.store, version, predicate, level=level, since=files_since(self.store))
 

@@ -62,7 +62,7 @@ def test_following_the_changelog_gives_the_table(spark: Any, producer: str) -> N
         assert sorted(state.items()) == rows(spark, "SELECT * FROM t ORDER BY k")
 
 
-def test_views_are_tables(spark: Any) -> None:
+def test_derived_tables_are_tables(spark: Any) -> None:
     create(spark, "'bucket' = '1', 'changelog-producer' = 'lookup'")
     spark.sql("INSERT INTO t VALUES (1, 'a'), (2, 'b')")
     spark.sql("INSERT INTO t VALUES (2, 'c')")

@@ -30,6 +30,7 @@ from paimon_core.options import (
 )
 from paimon_core.scan.aggregates import aggregate
 from paimon_core.scan.changes.increment import Increment
+from paimon_core.scan.derived_tables import DerivedTable, derived_fields
 from paimon_core.scan.limits import Order, first_rows, top_rows
 from paimon_core.scan.partitions import in_partitions
 from paimon_core.scan.plan import Plan
@@ -37,7 +38,6 @@ from paimon_core.scan.pruning import keys_asked_for
 from paimon_core.scan.reduction import Reduction
 from paimon_core.scan.splits import spread
 from paimon_core.scan.verify import check_sizes
-from paimon_core.scan.views import View, view_fields
 from paimon_core.spec.paths import data_file_path
 from paimon_core.spec.snapshot import Snapshot
 from paimon_core.spec.split import DataSplit, encode_split
@@ -73,11 +73,11 @@ class PaimonScanBuilder(Proxy):
         session: SessionBridge,
         table: Table,
         version: Snapshot | Increment | None,
-        view: View = View.ROWS,
+        derived: DerivedTable = DerivedTable.ROWS,
     ) -> None:
         super().__init__(jvm)
-        self.session, self.table, self.version, self.view = session, table, version, view
-        self.fields = view_fields(table.store, view)
+        self.session, self.table, self.version, self.derived = session, table, version, derived
+        self.fields = derived_fields(table.store, derived)
         self.required = string_types(to_struct(self.fields))
         self.pruning: tuple[Predicate, ...] = ()
         self.of_rows: list[tuple[Any, Predicate]] = []  # those of them that Spark evaluates, too
@@ -108,8 +108,8 @@ class PaimonScanBuilder(Proxy):
 
     @property
     def _filtered(self) -> Mapping[str, DataField]:
-        """The columns whose values files hold as the view shows them."""
-        held = self.table.schema.field_by_name if self.view is not View.BINLOG else {}
+        """The columns whose values files hold as the derived table shows them."""
+        held = self.table.schema.field_by_name if self.derived is not DerivedTable.BINLOG else {}
         if self._is_version and self.table.store.options[DATA_EVOLUTION]:
             held = {**held, ROW_ID: TRACKING_FIELDS[0]}  # which only metadata is asked for
         return {name: field for name, field in held.items() if field.type.kind is not Kind.BLOB}
@@ -177,7 +177,7 @@ class PaimonScanBuilder(Proxy):
 
     def describe(self, plan: Plan) -> str:
         filters = ", ".join(map(describe, self.pruning)) or "none"
-        seen = f"{self.view.value} of " if self.view.value else ""
+        seen = f"{self.derived.value} of " if self.derived.value else ""
         changes = f", {self.version.describe()}" if isinstance(self.version, Increment) else ""
         limit = f", limit {self.limit}" if self.limit else ""
         limit = limit if self.order is None else f", top {self.limit} by {self.order.describe()}"
@@ -186,7 +186,7 @@ class PaimonScanBuilder(Proxy):
     @cached_property
     def _plan(self) -> Plan:
         """Asked for once all filters are known."""
-        return self.table.plan(self.version, conjunction(self.pruning), self.view)
+        return self.table.plan(self.version, conjunction(self.pruning), self.derived)
 
     def _is_answered(self, predicate: Predicate) -> bool:
         return self._is_version and is_answered_by_partitions(predicate, self.table.schema)
@@ -194,7 +194,7 @@ class PaimonScanBuilder(Proxy):
     @property
     def _is_version(self) -> bool:
         """Whether rows of a version are read, not changes."""
-        return not self.view.is_log and not isinstance(self.version, Increment)
+        return not self.derived.is_log and not isinstance(self.version, Increment)
 
     def _reduction_of(self, aggregation: Any) -> Reduction | None:
         """What of an aggregation can be done here, all of it or none."""
@@ -271,7 +271,7 @@ class PaimonScanBuilder(Proxy):
         is_plain = all(
             not s.needs_merge and not s.branch and all(f.schema_id == schema_id for f in s.files) for s in plan.splits
         )
-        is_plain = is_plain and not self.view.is_log and not any(s.deletions for s in plan.splits)
+        is_plain = is_plain and not self.derived.is_log and not any(s.deletions for s in plan.splits)
         is_plain = is_plain and all(format_name(f.file_name) == "parquet" for s in plan.splits for f in s.files)
         is_plain = is_plain and not self._has_nanoseconds() and not self._has_descriptors() and not self._has_twins
         is_plain = is_plain and not may_be_shredded(self.table.store.options)
@@ -283,7 +283,7 @@ class PaimonScanBuilder(Proxy):
         """Whether so little is asked for that reading it takes less than starting a task."""
         keys = keys_asked_for(self.table.schema, conjunction(self.pruning))
         small = sum(s.size for s in plan.splits) <= _LOOKUP_BYTES and plan.files_kept <= _LOOKUP_FILES
-        return self.view is View.ROWS and keys is not None and keys <= _LOOKUP_KEYS and small
+        return self.derived is DerivedTable.ROWS and keys is not None and keys <= _LOOKUP_KEYS and small
 
     def _has_descriptors(self) -> bool:
         """Whether files may hold descriptors of what is asked for."""
@@ -331,7 +331,7 @@ class _Scan(Proxy):
         super().__init__(jvm)
         self.session, self.table, self.plan, self.planned = session, table, plan, plan
         self.required, self.predicate, self.about = builder.required, builder.predicate, builder.describe(plan)
-        self.view, self.builder = builder.view, builder
+        self.derived, self.builder = builder.derived, builder
 
     @cached_property
     def bucket_key(self) -> tuple[str, int] | None:
@@ -417,7 +417,7 @@ class MergeScan(_Scan):
         return self.jvm.constant(f"{READ}.Scan$ColumnarSupportMode", "PARTITION_DEFINED")
 
     def toBatch(self) -> Any:
-        function = read_function(self.table.store, self.required, self.predicate, self.view)
+        function = read_function(self.table.store, self.required, self.predicate, self.derived)
         return self._batch(function, self.required)
 
     def _batch(self, function: BatchFunction, result: StructType) -> WorkerBatch:
@@ -452,7 +452,7 @@ class ReducingScan(MergeScan):
         return self.jvm.struct_type(self.result)
 
     def toBatch(self) -> Any:
-        function = reduce_function(self.table.store, self.result, self.predicate, self.view, self.reduction)
+        function = reduce_function(self.table.store, self.result, self.predicate, self.derived, self.reduction)
         return self._batch(function, self.result)
 
 
@@ -550,7 +550,7 @@ class LookupScan(LocalScan):
 
     def rows(self) -> Any:
         parts = (
-            split_batches(self.table.store, self.local_schema, self.predicate, View.ROWS, split)
+            split_batches(self.table.store, self.local_schema, self.predicate, DerivedTable.ROWS, split)
             for split in self.plan.splits
         )
         found = pa.Table.from_batches(chain.from_iterable(parts), self.content.schema)

@@ -16,8 +16,8 @@ from paimon_core.errors import (
 from paimon_core.format_table.options import FORMAT_TABLE, SUPPORTED, TYPE, is_format_table
 from paimon_core.format_table.table import FormatTable, refuse_format_table
 from paimon_core.options import FILE_FORMAT, SCAN_SNAPSHOT_ID, SCAN_TIMESTAMP, SCAN_TIMESTAMP_MILLIS
+from paimon_core.scan.derived_tables import DerivedTable
 from paimon_core.scan.time_travel import SCAN_OPTIONS, overridden, says_version, without_version
-from paimon_core.scan.views import View
 from paimon_core.spec.schema import TableSchema
 from paimon_core.spec.snapshot import Operation
 from paimon_core.store.ddl.new_schema import new_table_schema
@@ -50,9 +50,9 @@ from paimon_sql.spark.tables.staged_table import StagedSparkTable
 from paimon_sql.spark.tables.table import (
     SCAN_VERSION,
     GlobalTable,
+    SparkDerivedTable,
     SparkTable,
     SystemTable,
-    ViewTable,
     is_written,
     statement_options,
 )
@@ -60,7 +60,7 @@ from paimon_sql.spark.tables.table_changes import schema_changes
 from paimon_sql.spark.types import from_struct, read_struct
 
 PROVIDER = "paimon"
-VIEWS = frozenset(v.value for v in View if v is not View.ROWS)
+DERIVED_TABLES = frozenset(v.value for v in DerivedTable if v is not DerivedTable.ROWS)
 # properties Spark hands to every CREATE TABLE beside the user's own
 _RESERVED = ("provider", "comment", "location", "is_managed_location", "external", "table_type")
 _VERSIONS = frozenset((SCAN_VERSION, SCAN_TIMESTAMP_MILLIS.key, SCAN_TIMESTAMP.key, SCAN_SNAPSHOT_ID.key))
@@ -207,8 +207,8 @@ class SparkCatalog(NoViews):
                 if ours.system_table is not None or isinstance(e, _NOT_THERE) or not is_named_only(self.jvm):
                     raise
                 return UnreadableTable(self.jvm, f"{self.catalog_name}.{ours}", e)
-            if (ours.system_table or "").lower() in VIEWS:
-                return ViewTable(self.jvm, self.session, table, ours, options)
+            if (ours.system_table or "").lower() in DERIVED_TABLES:
+                return SparkDerivedTable(self.jvm, self.session, table, ours, options)
             if ours.system_table is not None:
                 return SystemTable(self.jvm, self.session, table, ours, options)
             # what the session's settings ask for matters to those who read: ALTER TABLE and DESCRIBE do not
@@ -348,7 +348,7 @@ class SparkCatalog(NoViews):
 
     def _dotted(self, namespace: Sequence[str], name: str) -> Identifier | None:
         """The system table that `table.files` or `database.table.files` means; None where it is another name."""
-        if name.lower() not in SYSTEM_TABLES and name.lower() not in VIEWS:
+        if name.lower() not in SYSTEM_TABLES and name.lower() not in DERIVED_TABLES:
             return None
         match namespace:
             case [database, table]:

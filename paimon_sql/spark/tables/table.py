@@ -12,9 +12,9 @@ from paimon_core.commit.draft import CommitInfo
 from paimon_core.errors import PaimonError, SnapshotNotFoundError, UnsupportedFeatureError
 from paimon_core.options import SCAN_TIMESTAMP_MILLIS
 from paimon_core.scan.changes.increment import Increment, increment_of_options, is_incremental
+from paimon_core.scan.derived_tables import DerivedTable, derived_fields
 from paimon_core.scan.metadata_columns import metadata_fields
 from paimon_core.scan.time_travel import is_time_travel, snapshot_of_options
-from paimon_core.scan.views import View, view_fields
 from paimon_core.spec.snapshot import Snapshot
 from paimon_core.store.data.row_tracking import tracking_fields
 from paimon_core.table import Table
@@ -124,7 +124,7 @@ class _BridgedTable(_AnyTable):
 
 
 class _DataTable(_BridgedTable):
-    """A table of data files, `at` the version that is read, or a view of one."""
+    """A table of data files, `at` the version that is read, or of a table derived from one."""
 
     at: Table
 
@@ -301,23 +301,23 @@ class _ReadOnlyTable(_AnyTable):
         return self.jvm.constants(f"{CATALOG}.TableCapability", "BATCH_READ")
 
 
-class ViewTable(_DataTable, PartitionManagement, _ReadOnlyTable):
+class SparkDerivedTable(_DataTable, PartitionManagement, _ReadOnlyTable):
     """`table$ro`, `table$audit_log`, `table$binlog`: the table's files, read in another way."""
 
     def __init__(
         self, jvm: Jvm, session: SessionBridge, table: Table, identifier: Identifier, options: dict[str, str]
     ) -> None:
         super().__init__(jvm, session, table, options)
-        self.identifier, self.view = identifier, View((identifier.system_table or "").lower())
+        self.identifier, self.derived = identifier, DerivedTable((identifier.system_table or "").lower())
         self.at = self._at()
-        self.spark_schema = to_struct(view_fields(self.at.store, self.view))
+        self.spark_schema = to_struct(derived_fields(self.at.store, self.derived))
 
     def name(self) -> str:
         return str(self.identifier)
 
     def newScanBuilder(self, options: Any) -> Any:
         version = self._version(self._with_options(options))
-        return PaimonScanBuilder(self.jvm, self.session, self.at, version, self.view)
+        return PaimonScanBuilder(self.jvm, self.session, self.at, version, self.derived)
 
     def dropPartitions(self, identifiers: Any) -> bool:
         raise self._refusal(f"partitions are dropped in the table itself, not in {self.identifier}")

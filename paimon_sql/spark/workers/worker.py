@@ -29,8 +29,8 @@ from paimon_core.row_level.column_updates import ColumnUpdates, EvolvedChangesWr
 from paimon_core.row_level.patches import PatchWriter
 from paimon_core.row_level.row_changes import AppendChangesWriter
 from paimon_core.row_level.writer import open_changes_writer
+from paimon_core.scan.derived_tables import DerivedTable, read_derived
 from paimon_core.scan.reduction import Reduction
-from paimon_core.scan.views import View, read_view
 from paimon_core.spec.message import encode_message, encode_messages
 from paimon_core.spec.split import DataSplit, decode_split
 from paimon_core.store.data.time_forms import in_microseconds
@@ -44,24 +44,24 @@ _SEQUENCES_PER_TASK = 2**24
 
 
 def read_function(
-    store: TableStore, required: StructType, predicate: Predicate | None, view: View = View.ROWS
+    store: TableStore, required: StructType, predicate: Predicate | None, derived: DerivedTable = DerivedTable.ROWS
 ) -> BatchFunction:
     """A function of one row, the JSON of a split, to the split's batches with the columns Spark requires."""
-    return _task(_read, store, required, predicate, view)
+    return _task(_read, store, required, predicate, derived)
 
 
 def reduce_function(
-    store: TableStore, result: StructType, predicate: Predicate | None, view: View, reduction: Reduction
+    store: TableStore, result: StructType, predicate: Predicate | None, derived: DerivedTable, reduction: Reduction
 ) -> BatchFunction:
     """As `read_function`, to aggregates of parts of the split's rows."""
-    return _task(_reduce, store, result, predicate, view, reduction)
+    return _task(_reduce, store, result, predicate, derived, reduction)
 
 
 def split_batches(
-    store: TableStore, required: StructType, predicate: Predicate | None, view: View, split: DataSplit
+    store: TableStore, required: StructType, predicate: Predicate | None, derived: DerivedTable, split: DataSplit
 ) -> Iterator[pa.RecordBatch]:
     """The batches of a split with the columns Spark requires."""
-    rows = read_view(in_microseconds(store), view, split, required.fieldNames(), predicate)
+    rows = read_derived(in_microseconds(store), derived, split, required.fieldNames(), predicate)
     yield from _for_spark(rows, required)
 
 
@@ -154,23 +154,23 @@ def _read(
     store: TableStore,
     required: StructType,
     predicate: Predicate | None,
-    view: View,
+    derived: DerivedTable,
     partitions: Iterator[pa.RecordBatch],
 ) -> Iterator[pa.RecordBatch]:
     split = decode_split(_only_text(partitions))
-    yield from split_batches(store, required, predicate, view, split)
+    yield from split_batches(store, required, predicate, derived, split)
 
 
 def _reduce(
     store: TableStore,
     result: StructType,
     predicate: Predicate | None,
-    view: View,
+    derived: DerivedTable,
     reduction: Reduction,
     partitions: Iterator[pa.RecordBatch],
 ) -> Iterator[pa.RecordBatch]:
     split, store = decode_split(_only_text(partitions)), in_microseconds(store)
-    rows = read_view(store, view, split, reduction.columns(store.schema), predicate)
+    rows = read_derived(store, derived, split, reduction.columns(store.schema), predicate)
     yield from _for_spark(reduction.apply(store, rows), result)
 
 

@@ -13,8 +13,8 @@ from paimon_core.errors import InvalidOptionError, UnsupportedFeatureError
 from paimon_core.expressions.predicate import And, Compare, Predicate
 from paimon_core.io.local import LocalFileIO
 from paimon_core.maintenance.branches import create_branch
+from paimon_core.scan.derived_tables import DerivedTable, read_derived
 from paimon_core.scan.read import read_split
-from paimon_core.scan.views import View, read_view
 from paimon_core.spec.types import INT, STRING
 from paimon_core.store.branches import open_branch
 from paimon_core.store.schemas import create_schema
@@ -127,11 +127,11 @@ def test_all_partitions_are_one_chain_without_chain_keys(store: TableStore) -> N
 
 def test_deleted_rows_are_in_the_log_and_full_partitions_alone_are_compacted(store: TableStore) -> None:
     table, log = Table(store.with_options(CHAIN)), []
-    for split in table.plan(None, Compare("day", "=", 12), View.AUDIT_LOG).splits:
-        for batch in read_view(table.store, View.AUDIT_LOG, split, ["rowkind", "day", "k"]):
+    for split in table.plan(None, Compare("day", "=", 12), DerivedTable.AUDIT_LOG).splits:
+        for batch in read_derived(table.store, DerivedTable.AUDIT_LOG, split, ["rowkind", "day", "k"]):
             log += [tuple(r.values()) for r in batch.to_pylist()]
     assert ("-D", 12, 3) in log
-    assert table.plan(None, None, View.READ_OPTIMIZED).splits == ()
+    assert table.plan(None, None, DerivedTable.READ_OPTIMIZED).splits == ()
 
 
 def test_partitions_of_branches_are_shown(store: TableStore) -> None:

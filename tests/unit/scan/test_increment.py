@@ -18,7 +18,7 @@ from paimon_core.maintenance.orphans.search import remove_orphans
 from paimon_core.maintenance.snapshot_expiry import Retention, expire_changelogs, expire_snapshots
 from paimon_core.options import TableOptions
 from paimon_core.scan.changes.increment import Increment, IncrementMode, increment_of_options, is_incremental
-from paimon_core.scan.views import View, read_view
+from paimon_core.scan.derived_tables import DerivedTable, read_derived
 from paimon_core.spec.message import decode_message, encode_message
 from paimon_core.store.manifests import live_files
 from paimon_core.store.tag_periods import tag_period
@@ -54,11 +54,11 @@ def increment(warehouse: str, zone: ZoneInfo | None = None, **options: str) -> I
     return found
 
 
-def log(warehouse: str, view: View = View.AUDIT_LOG, **options: str) -> list[Any]:
+def log(warehouse: str, derived: DerivedTable = DerivedTable.AUDIT_LOG, **options: str) -> list[Any]:
     table = stored.open_table(warehouse)
-    names = ["rowkind", "k", "v"] if view.is_log else ["k", "v"]
+    names = ["rowkind", "k", "v"] if derived.is_log else ["k", "v"]
     plan = table.plan(increment(warehouse, **options))
-    batches = [b for s in plan.splits for b in read_view(table.store, view, s, names)]
+    batches = [b for s in plan.splits for b in read_derived(table.store, derived, s, names)]
     return sorted(tuple(row.values()) for batch in batches for row in batch.to_pylist())
 
 
@@ -80,7 +80,7 @@ def test_changelogs_of_snapshots(history: str) -> None:
     assert first is not None and first.changelog_record_count == 1
     assert log(history, incremental_between="0,2") == [("+I", 1, "a")]
     assert log(history, incremental_between="2,4") == [("+I", 2, "c"), ("+U", 1, "b"), ("-U", 1, "a")]
-    assert log(history, incremental_between="2,4", view=View.ROWS) == [(1, "b"), (2, "c")]
+    assert log(history, incremental_between="2,4", derived=DerivedTable.ROWS) == [(1, "b"), (2, "c")]
     assert log(history, incremental_between="4,6") == [("+I", 3, "d"), ("+U", 1, "b"), ("-U", 1, "b")]
     assert log(history, incremental_between="4,5") == []
 
@@ -215,7 +215,7 @@ def test_rows_marked_as_deleted_are_told_by_a_difference(warehouse: str) -> None
         tag(table, name, snapshot)
     assert log(warehouse, incremental_between="one,three") == [("-D", 1, "a"), ("-D", 3, "c")]
     assert log(warehouse, incremental_between="two,three") == [("-D", 3, "c")]
-    assert log(warehouse, incremental_between="two,three", view=View.ROWS) == []
+    assert log(warehouse, incremental_between="two,three", derived=DerivedTable.ROWS) == []
 
 
 def expire(warehouse: str) -> None:
@@ -268,6 +268,6 @@ def test_the_changes_of_the_latest_snapshot(warehouse: str) -> None:
     for expected in ([(1, "b"), (2, "c")], []):
         table = stored.open_table(warehouse)
         plan = table.plan(increment_of_options(table.with_options(latest).store))
-        rows = [b for s in plan.splits for b in read_view(table.store, View.ROWS, s, ["k", "v"])]
+        rows = [b for s in plan.splits for b in read_derived(table.store, DerivedTable.ROWS, s, ["k", "v"])]
         assert sorted(tuple(r.values()) for b in rows for r in b.to_pylist()) == expected
         stored.compact(table)

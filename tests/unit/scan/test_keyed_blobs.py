@@ -15,8 +15,8 @@ from paimon_core.errors import InvalidDataError, NotAllowedError, UnsupportedFea
 from paimon_core.formats.blob import BlobFile, BlobFileWriter
 from paimon_core.io.local import LocalFileIO
 from paimon_core.scan import described_blobs
+from paimon_core.scan.derived_tables import DerivedTable, read_derived
 from paimon_core.scan.read import read_split
-from paimon_core.scan.views import View, read_view
 from paimon_core.spec.blob_descriptor import BlobDescriptor
 from paimon_core.spec.types import BYTES, INT
 from paimon_core.store.ddl.new_schema import new_table_schema
@@ -61,9 +61,9 @@ def keyed_table(warehouse: Path, *commits: Rows, **options: str) -> Table:
     return open_table(str(warehouse))
 
 
-def read(table: Table, view: View = View.ROWS) -> list[Any]:
-    splits = table.plan(table.latest_snapshot(), view=view).splits
-    batches = (b for s in splits for b in read_view(table.store, view, s, ["k", "pic"]))
+def read(table: Table, derived: DerivedTable = DerivedTable.ROWS) -> list[Any]:
+    splits = table.plan(table.latest_snapshot(), derived=derived).splits
+    batches = (b for s in splits for b in read_derived(table.store, derived, s, ["k", "pic"]))
     return [tuple(row.values()) for batch in batches for row in batch.to_pylist()]
 
 
@@ -80,8 +80,8 @@ def test_values_come_from_the_packs(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     table = keyed_table(tmp_path, old, [(1, second[0]), (7, first[0])])
     rows = [(1, b"newer"), (2, None), (3, b""), (4, b"three"), (5, b"x" * 9000), (6, b"three"), (7, b"one")]
     assert read(table) == rows
-    assert read(table, View.AUDIT_LOG) == rows
-    assert read(table, View.BINLOG) == [([k], [v]) for k, v in rows]
+    assert read(table, DerivedTable.AUDIT_LOG) == rows
+    assert read(table, DerivedTable.BINLOG) == [([k], [v]) for k, v in rows]
     described = Table(table.store.with_options({"blob-as-descriptor": "true"}))
     assert [v for _, v in read(described)][:2] == [second[0], None]
 

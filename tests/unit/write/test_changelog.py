@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from paimon_core.errors import CorruptFileError, DataFileMissingError
 from paimon_core.lsm.strategy import Strategy
-from paimon_core.scan.views import View, read_view
+from paimon_core.scan.derived_tables import DerivedTable, read_derived
 from paimon_core.spec.binary_row import EMPTY_ROW
 from paimon_core.spec.manifest import DataFileMeta
 from paimon_core.spec.message import CommitMessage
@@ -61,7 +61,7 @@ def told(store: TableStore, files: tuple[DataFileMeta, ...]) -> list[tuple[Any, 
     split = DataSplit(
         partition=EMPTY_ROW, bucket=0, bucket_dir=store.bucket_dir(EMPTY_ROW, 0), files=files, kind=SplitKind.CHANGES
     )
-    batches = read_view(store, View.AUDIT_LOG, split, ["rowkind", "k", "v"])
+    batches = read_derived(store, DerivedTable.AUDIT_LOG, split, ["rowkind", "k", "v"])
     return [tuple(row.values()) for batch in batches for row in batch.to_pylist()]
 
 

@@ -19,8 +19,8 @@ from hypothesis import strategies as st
 from paimon_core.arrow.types import arrow_schema
 from paimon_core.commit.draft import CommitInfo
 from paimon_core.lsm.strategy import Strategy
+from paimon_core.scan.derived_tables import DerivedTable, read_derived
 from paimon_core.scan.read import read_split
-from paimon_core.scan.views import View, read_view
 from paimon_core.spec.message import CommitMessage, decode_message
 from paimon_core.spec.split import DataSplit, SplitKind
 from paimon_core.spec.types import BIGINT, INT
@@ -150,7 +150,7 @@ class History:
             files=tuple(files),
             kind=SplitKind.CHANGES,
         )
-        batches = read_view(table.store, View.AUDIT_LOG, split, ["rowkind", "k", *self.names(table)])
+        batches = read_derived(table.store, DerivedTable.AUDIT_LOG, split, ["rowkind", "k", *self.names(table)])
         return [tuple(row.values()) for batch in batches for row in batch.to_pylist()]
 
     def follow(self, log: Sequence[tuple[Any, ...]], names: Sequence[str]) -> None:

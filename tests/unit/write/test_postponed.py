@@ -22,8 +22,8 @@ from paimon_core.expressions.predicate import And, Compare
 from paimon_core.lsm.strategy import Strategy
 from paimon_core.row_level.writer import open_changes_writer
 from paimon_core.scan.changes.increment import Increment, IncrementMode
+from paimon_core.scan.derived_tables import DerivedTable
 from paimon_core.scan.read import read_split
-from paimon_core.scan.views import View
 from paimon_core.spec.message import CommitMessage
 from paimon_core.spec.snapshot import CommitKind, Snapshot
 from paimon_core.spec.split import decode_split, encode_split
@@ -179,7 +179,7 @@ def test_rows_that_wait_are_merged_by_readers_that_want_them(tmp_path: Path) -> 
     travelled = decode_split(encode_split(first))
     (batch,) = read_split(table.store, travelled, ["v", "k"], And(tuple(only)))
     assert batch.to_pylist() == [{"v": "a,b,d", "k": 3}]
-    optimized = table.plan(table.latest_snapshot(), view=View.READ_OPTIMIZED)
+    optimized = table.plan(table.latest_snapshot(), derived=DerivedTable.READ_OPTIMIZED)
     assert optimized.row_count == 5
 
 

@@ -16,8 +16,8 @@ from paimon_core.maintenance.tags import create_tag
 from paimon_core.options import DELETION_VECTORS
 from paimon_core.row_level.row_changes import changed_files, marked_rows, merged_removals, rewrite_function, rewrites_of
 from paimon_core.row_level.writer import open_changes_writer
+from paimon_core.scan.derived_tables import DerivedTable, derived_fields
 from paimon_core.scan.read import read_split
-from paimon_core.scan.views import View, view_fields
 from paimon_core.spec.message import decode_message
 from paimon_core.store.branches import open_branch
 from paimon_core.store.manifests import live_files
@@ -147,7 +147,7 @@ def test_what_row_tracking_does_not_go_with(tmp_path_factory: pytest.TempPathFac
         create_table(warehouse, data_evolution__enabled="true")
     table = create_table(warehouse)
     with pytest.raises(UnsupportedFeatureError, match="does not support row tracking"):
-        view_fields(table.store, View.ROW_TRACKING)
+        derived_fields(table.store, DerivedTable.ROW_TRACKING)
 
 
 def test_merged_rows_of_a_branch_get_ids_of_their_own(tmp_path_factory: pytest.TempPathFactory) -> None:

@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from paimon_core.expressions.predicate import Compare
-from paimon_core.scan.views import View, read_view, view_fields
+from paimon_core.scan.derived_tables import DerivedTable, derived_fields, read_derived
 from paimon_core.spec.binary_row import EMPTY_ROW
 from paimon_core.spec.split import DataSplit, SplitKind
 from paimon_core.spec.types import INT, STRING
@@ -48,38 +48,47 @@ def split_of(store: TableStore, *commits: list[tuple[int, str, int]], kind: Spli
     )
 
 
-def rows(store: TableStore, view: View, split: DataSplit, *columns: str, **more: Any) -> list[Any]:
-    return [tuple(r.values()) for b in read_view(store, view, split, columns, **more) for r in b.to_pylist()]
+def rows(store: TableStore, derived: DerivedTable, split: DataSplit, *columns: str, **more: Any) -> list[Any]:
+    return [tuple(r.values()) for b in read_derived(store, derived, split, columns, **more) for r in b.to_pylist()]
 
 
 def test_columns(tmp_path: Path) -> None:
     store = keyed(tmp_path)
-    assert [(f.name, f.type.sql()) for f in view_fields(store, View.AUDIT_LOG)] == [
+    assert [(f.name, f.type.sql()) for f in derived_fields(store, DerivedTable.AUDIT_LOG)] == [
         ("rowkind", "STRING"),
         ("k", "INT"),
         ("v", "STRING"),
     ]
-    assert [f.type.sql() for f in view_fields(store, View.BINLOG)] == ["STRING", "ARRAY<INT>", "ARRAY<STRING>"]
-    assert view_fields(store, View.READ_OPTIMIZED) == store.schema.fields
+    assert [f.type.sql() for f in derived_fields(store, DerivedTable.BINLOG)] == [
+        "STRING",
+        "ARRAY<INT>",
+        "ARRAY<STRING>",
+    ]
+    assert derived_fields(store, DerivedTable.READ_OPTIMIZED) == store.schema.fields
     numbered = store.with_options({"table-read.sequence-number.enabled": "true"})
-    assert [f.name for f in view_fields(numbered, View.AUDIT_LOG)] == ["rowkind", "_SEQUENCE_NUMBER", "k", "v"]
+    assert [f.name for f in derived_fields(numbered, DerivedTable.AUDIT_LOG)] == [
+        "rowkind",
+        "_SEQUENCE_NUMBER",
+        "k",
+        "v",
+    ]
 
 
 def test_a_version_keeps_its_deletes(tmp_path: Path) -> None:
     store = keyed(tmp_path)
     split = split_of(store, [(1, "a", 0), (2, "b", 0)], [(1, "c", 0), (2, "b", 3)])
-    assert rows(store, View.AUDIT_LOG, split, "v", "rowkind", "k") == [("c", "+I", 1), ("b", "-D", 2)]
-    assert rows(store, View.AUDIT_LOG, split, "_SEQUENCE_NUMBER", "k") == [(100, 1), (101, 2)]
-    assert rows(store, View.AUDIT_LOG, split, "k", "rowkind", predicate=Compare("k", "=", 2)) == [(2, "-D")]
-    assert rows(store, View.BINLOG, split, "rowkind", "k", "v") == [("+I", [1], ["c"]), ("-D", [2], ["b"])]
-    assert rows(store, View.READ_OPTIMIZED, split, "k", "v") == [(1, "c")]
+    assert rows(store, DerivedTable.AUDIT_LOG, split, "v", "rowkind", "k") == [("c", "+I", 1), ("b", "-D", 2)]
+    assert rows(store, DerivedTable.AUDIT_LOG, split, "_SEQUENCE_NUMBER", "k") == [(100, 1), (101, 2)]
+    assert rows(store, DerivedTable.AUDIT_LOG, split, "k", "rowkind", predicate=Compare("k", "=", 2)) == [(2, "-D")]
+    assert rows(store, DerivedTable.BINLOG, split, "rowkind", "k", "v") == [("+I", [1], ["c"]), ("-D", [2], ["b"])]
+    assert rows(store, DerivedTable.READ_OPTIMIZED, split, "k", "v") == [(1, "c")]
 
 
 def test_append_tables_have_inserts_only(tmp_path: Path) -> None:
     store = make_store(tmp_path, {"k": INT, "v": STRING})
     split = replace(split_of(store, [(1, "a", 0)], [(1, "b", 0)]), needs_merge=False)
-    assert rows(store, View.AUDIT_LOG, split, "rowkind", "k", "v") == [("+I", 1, "a"), ("+I", 1, "b")]
-    assert rows(store, View.BINLOG, split, "rowkind", "v") == [("+I", ["a"]), ("+I", ["b"])]
+    assert rows(store, DerivedTable.AUDIT_LOG, split, "rowkind", "k", "v") == [("+I", 1, "a"), ("+I", 1, "b")]
+    assert rows(store, DerivedTable.BINLOG, split, "rowkind", "v") == [("+I", ["a"]), ("+I", ["b"])]
 
 
 @settings(max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -96,18 +105,18 @@ def test_updates_are_packed(tmp_path: Path, files: list[list[str]]) -> None:
         for k, change in enumerate(changes):
             kinds = change.split()
             expected.append((kinds[-1], [k] * len(kinds), [f"{kind}{k}" for kind in kinds]))
-    assert rows(store, View.BINLOG, split, "rowkind", "k", "v") == expected
+    assert rows(store, DerivedTable.BINLOG, split, "rowkind", "k", "v") == expected
 
 
 def test_half_an_update_is_a_row(tmp_path: Path) -> None:
     store = keyed(tmp_path, changelog_producer="input")
     split = split_of(store, [(1, "a", 1)], kind=SplitKind.CHANGES)
-    assert rows(store, View.BINLOG, split, "rowkind", "k") == [("-U", [1])]
-    assert rows(store, View.ROWS, split, "k") == []
+    assert rows(store, DerivedTable.BINLOG, split, "rowkind", "k") == [("-U", [1])]
+    assert rows(store, DerivedTable.ROWS, split, "k") == []
 
 
-@pytest.mark.parametrize("view", [View.AUDIT_LOG, View.BINLOG])
-def test_row_kinds_alone(tmp_path: Path, view: View) -> None:
+@pytest.mark.parametrize("derived", [DerivedTable.AUDIT_LOG, DerivedTable.BINLOG])
+def test_row_kinds_alone(tmp_path: Path, derived: DerivedTable) -> None:
     store = keyed(tmp_path)
     split = split_of(store, [(1, "a", 0), (2, "b", 3)])
-    assert rows(store, view, split, "rowkind") == [("+I",), ("-D",)]
+    assert rows(store, derived, split, "rowkind") == [("+I",), ("-D",)]

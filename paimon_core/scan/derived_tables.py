@@ -1,4 +1,4 @@
-"""What a query sees of a table: its rows, only what compaction has finished, or the log of changes.
+"""Derived tables: `t$NAME` reads the data files of `t` in another way.
 
     $ro            the rows of the last LSM level: nothing to merge, possibly not the newest
     $audit_log     rowkind (+I -U +U -D), then the columns; deleted rows stay
@@ -39,7 +39,9 @@ ROW_KIND = "rowkind"
 _KINDS = pa.array(["+I", "-U", "+U", "-D"])
 
 
-class View(StrEnum):
+class DerivedTable(StrEnum):
+    """Which table is read of a table's files: its own rows, or those of a derived table by its name."""
+
     ROWS = ""
     READ_OPTIMIZED = "ro"
     AUDIT_LOG = "audit_log"
@@ -48,24 +50,24 @@ class View(StrEnum):
 
     @property
     def is_log(self) -> bool:
-        return self in (View.AUDIT_LOG, View.BINLOG)
+        return self in (DerivedTable.AUDIT_LOG, DerivedTable.BINLOG)
 
 
-def view_fields(store: TableStore, view: View) -> tuple[DataField, ...]:
-    """The columns of a view. Raises `UnsupportedFeatureError` for `$row_tracking` of a table that tracks no rows."""
-    if view is View.ROW_TRACKING:
+def derived_fields(store: TableStore, derived: DerivedTable) -> tuple[DataField, ...]:
+    """The columns of a derived table. Raises `UnsupportedFeatureError` for `$row_tracking` where no rows are tracked."""
+    if derived is DerivedTable.ROW_TRACKING:
         if not tracking_fields(store):
             raise UnsupportedFeatureError(
                 f"Table {store.name} does not support row tracking: '{ROW_TRACKING.key}' = 'true' at its creation does."
             )
         tracked = (replace(f, type=f.type.with_nullable(False)) for f in tracking_fields(store))
         return (*store.schema.fields, *tracked)
-    if not view.is_log:
+    if not derived.is_log:
         return store.schema.fields
     special = [DataField(id=2**31 - 5, name=ROW_KIND, type=STRING)]
     if store.options[READ_SEQUENCE_NUMBER]:
         special.append(DataField(id=2**31 - 2, name=SEQUENCE_NUMBER, type=BIGINT))
-    if view is View.AUDIT_LOG:
+    if derived is DerivedTable.AUDIT_LOG:
         return (*special, *store.schema.fields)
     arrays = (
         replace(f, type=CollectionType(Kind.ARRAY, element=f.type.with_nullable(True)), default=None)
@@ -74,18 +76,22 @@ def view_fields(store: TableStore, view: View) -> tuple[DataField, ...]:
     return (*special, *arrays)
 
 
-def read_view(
-    store: TableStore, view: View, split: DataSplit, columns: Sequence[str], predicate: Predicate | None = None
+def read_derived(
+    store: TableStore,
+    derived: DerivedTable,
+    split: DataSplit,
+    columns: Sequence[str],
+    predicate: Predicate | None = None,
 ) -> Iterator[pa.RecordBatch]:
-    """Batches of the named columns of a view, in that order; rows that do not match `predicate` may come."""
-    if not view.is_log:
+    """Batches of the named columns of a derived table, in that order; rows that do not match `predicate` may come."""
+    if not derived.is_log:
         yield from read_split(store, split, columns, predicate)
         return
     names = [c for c in columns if c in store.schema.field_by_name]
     usable = only_on(predicate, names) if predicate else None
     condition = to_arrow(usable, arrow_schema(store.schema.select(tuple(names)))) if usable else None
     batches = with_values(store, read_changes(store, split, names, usable, retracts=True), names)
-    if view is View.AUDIT_LOG:
+    if derived is DerivedTable.AUDIT_LOG:
         for batch in batches:
             rows = batch if condition is None else batch.filter(condition)
             yield pa.record_batch([_log_column(rows, c) for c in columns], names=list(columns))
@@ -99,15 +105,15 @@ def _log_column(rows: pa.RecordBatch, name: str) -> pa.Array:
 
 def _packed(batches: Iterator[pa.RecordBatch], columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
     """One row per change: -U and the +U behind it become one."""
-    waiting: list[pa.RecordBatch] = []
+    pending: list[pa.RecordBatch] = []
     for batch in batches:
-        rows = concat_batches([*waiting, batch])
+        rows = concat_batches([*pending, batch])
         kinds = fixed_values(rows.column(VALUE_KIND), np.int8)
         # the first half of an update whose second half comes with the next batch
         split = rows.num_rows - (kinds[-1] == ROW_UPDATE_BEFORE)
-        waiting = [rows.slice(split)] if split < rows.num_rows else []
+        pending = [rows.slice(split)] if split < rows.num_rows else []
         yield from _packed_rows(rows.slice(0, split), columns)
-    for rest in waiting:
+    for rest in pending:
         yield from _packed_rows(rest, columns)
 
 
