@@ -25,26 +25,26 @@ Row = tuple[Any, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class GlobalTable:
+class CatalogSystemTable:
     """Its columns, and its rows: tuples of values in their order."""
 
     schema: pa.Schema
     rows: Callable[[Catalog], Iterator[Row]]
 
 
-def read_global_table(catalog: Catalog, name: str) -> pa.Table:
+def read_catalog_system_table(catalog: Catalog, name: str) -> pa.Table:
     """The rows of `sys.name`. Raises `TableNotFoundError` naming those that exist."""
-    table = global_table(name)
+    table = catalog_system_table(name)
     columns = list(zip(*table.rows(catalog), strict=True)) or [()] * len(table.schema)
     arrays = [pa.array(c, type=f.type) for c, f in zip(columns, table.schema, strict=True)]
     return pa.Table.from_arrays(arrays, schema=table.schema)
 
 
-def global_table(name: str) -> GlobalTable:
+def catalog_system_table(name: str) -> CatalogSystemTable:
     """A table of `sys`. Raises `TableNotFoundError` naming those that exist."""
-    found = GLOBAL_TABLES.get(name.lower())
+    found = CATALOG_SYSTEM_TABLES.get(name.lower())
     if found is None:
-        known = ", ".join(f"{SYSTEM_DATABASE}.{n}" for n in GLOBAL_TABLES)
+        known = ", ".join(f"{SYSTEM_DATABASE}.{n}" for n in CATALOG_SYSTEM_TABLES)
         raise TableNotFoundError(f"There is no table {SYSTEM_DATABASE}.{name}; there are {known}.")
     return found
 
@@ -117,15 +117,15 @@ def _figures(entries: list[ManifestEntry]) -> Row:
 
 
 _NAMES = [("database_name", _STRING), ("table_name", _STRING)]
-GLOBAL_TABLES: dict[str, GlobalTable] = {
-    "all_table_options": GlobalTable(
+CATALOG_SYSTEM_TABLES: dict[str, CatalogSystemTable] = {
+    "all_table_options": CatalogSystemTable(
         pa.schema([*_NAMES, ("key", _STRING), ("value", _STRING)]),
         _all_table_options,
     ),
-    "catalog_options": GlobalTable(
+    "catalog_options": CatalogSystemTable(
         pa.schema([pa.field("key", _STRING, False), pa.field("value", _STRING, False)]), _catalog_options
     ),
-    "partitions": GlobalTable(
+    "partitions": CatalogSystemTable(
         pa.schema(
             [
                 *_NAMES,
@@ -137,7 +137,7 @@ GLOBAL_TABLES: dict[str, GlobalTable] = {
         ),
         _all_partitions,
     ),
-    "tables": GlobalTable(
+    "tables": CatalogSystemTable(
         pa.schema(
             [
                 *_NAMES,

@@ -16,8 +16,8 @@ from paimon_core.spec.stats import ColumnStats
 Stats = Callable[[str], ColumnStats]
 
 
-class Outcome(Flag):
-    """The truth values that some row may give."""
+class Truth(Flag):
+    """The truth values of SQL that a predicate may have, of some row; `|` joins them."""
 
     NONE = 0
     TRUE = 1
@@ -27,96 +27,97 @@ class Outcome(Flag):
 
 def may_match(predicate: Predicate, stats: Stats, row_count: int) -> bool:
     """Whether one of `row_count` rows whose columns have these `stats` may satisfy the predicate."""
-    return Outcome.TRUE in outcomes(predicate, stats, row_count)
+    return Truth.TRUE in _possible_truths(predicate, stats, row_count)
 
 
-def outcomes(predicate: Predicate, stats: Stats, row_count: int) -> Outcome:
+def _possible_truths(predicate: Predicate, stats: Stats, row_count: int) -> Truth:
     """All truth values the predicate may have on rows with these statistics."""
     match predicate:
         case And(children):
-            return _all(outcomes(c, stats, row_count) for c in children)
+            return _all(_possible_truths(c, stats, row_count) for c in children)
         case Or(children):
-            return _negate(_all(_negate(outcomes(c, stats, row_count)) for c in children))
+            return _negate(_all(_negate(_possible_truths(c, stats, row_count)) for c in children))
         case Not(child):
-            return _negate(outcomes(child, stats, row_count))
+            return _negate(_possible_truths(child, stats, row_count))
         case _:
             return _leaf(predicate, stats(predicate.column), row_count)
 
 
-def _all(parts: Iterable[Outcome]) -> Outcome:
-    result = Outcome.TRUE
+def _all(parts: Iterable[Truth]) -> Truth:
+    """AND of parts whose values do not depend on one another, as far as statistics say."""
+    result = Truth.TRUE
     for part in parts:
-        both = result & part & Outcome.TRUE
-        false = (result | part) & Outcome.FALSE
-        unknown = (result | part) & Outcome.UNKNOWN
-        if Outcome.NONE in (result, part):
-            return Outcome.NONE
+        both = result & part & Truth.TRUE
+        false = (result | part) & Truth.FALSE
+        unknown = (result | part) & Truth.UNKNOWN
+        if Truth.NONE in (result, part):
+            return Truth.NONE
         # UNKNOWN survives only beside TRUE or UNKNOWN
-        if unknown and not (result & ~Outcome.FALSE and part & ~Outcome.FALSE):
-            unknown = Outcome.NONE
+        if unknown and not (result & ~Truth.FALSE and part & ~Truth.FALSE):
+            unknown = Truth.NONE
         result = both | false | unknown
     return result
 
 
-def _negate(outcome: Outcome) -> Outcome:
-    swapped = outcome & Outcome.UNKNOWN
-    if Outcome.TRUE in outcome:
-        swapped |= Outcome.FALSE
-    if Outcome.FALSE in outcome:
-        swapped |= Outcome.TRUE
+def _negate(truths: Truth) -> Truth:
+    swapped = truths & Truth.UNKNOWN
+    if Truth.TRUE in truths:
+        swapped |= Truth.FALSE
+    if Truth.FALSE in truths:
+        swapped |= Truth.TRUE
     return swapped
 
 
-def _leaf(predicate: Compare | In | IsNull | IsNotNull | StartsWith, column: ColumnStats, row_count: int) -> Outcome:
+def _leaf(predicate: Compare | In | IsNull | IsNotNull | StartsWith, column: ColumnStats, row_count: int) -> Truth:
     count = column.null_count
     has_null = count is None or count > 0
     has_value = count is None or count < row_count
-    on_null, on_value = _null_outcome(predicate), Outcome.NONE
+    on_null, on_value = _truth_of_null(predicate), Truth.NONE
     if has_value:
         try:
-            on_value = _value_outcome(predicate, column)
+            on_value = _truth_of_values(predicate, column)
         except TypeError:  # the value is of another kind than the bounds
-            on_value = Outcome.TRUE | Outcome.FALSE | Outcome.UNKNOWN
-    return (on_null if has_null else Outcome.NONE) | on_value
+            on_value = Truth.TRUE | Truth.FALSE | Truth.UNKNOWN
+    return (on_null if has_null else Truth.NONE) | on_value
 
 
-def _null_outcome(predicate: Predicate) -> Outcome:
+def _truth_of_null(predicate: Predicate) -> Truth:
     match predicate:
         case IsNull():
-            return Outcome.TRUE
+            return Truth.TRUE
         case IsNotNull():
-            return Outcome.FALSE
+            return Truth.FALSE
         case Compare(op="<=>", value=value):
             return _truth(value is None)
         case In(values=()):
-            return Outcome.FALSE
+            return Truth.FALSE
         case _:
-            return Outcome.UNKNOWN
+            return Truth.UNKNOWN
 
 
-def _value_outcome(predicate: Predicate, column: ColumnStats) -> Outcome:
+def _truth_of_values(predicate: Predicate, column: ColumnStats) -> Truth:
     """What a value other than NULL may give."""
     match predicate:
         case IsNull():
-            return Outcome.FALSE
+            return Truth.FALSE
         case IsNotNull():
-            return Outcome.TRUE
+            return Truth.TRUE
         case Compare(op=op, value=None):
-            return Outcome.FALSE if op == "<=>" else Outcome.UNKNOWN
+            return Truth.FALSE if op == "<=>" else Truth.UNKNOWN
         case Compare(op=op, value=value):
             return _compare(op, rank(value), column)
         case In(values=values):
             hits = [_compare("=", rank(v), column) for v in values if v is not None]
             found = _negate(_all(_negate(h) for h in hits))
-            if None in values and Outcome.FALSE in found:
-                return found & ~Outcome.FALSE | Outcome.UNKNOWN
+            if None in values and Truth.FALSE in found:
+                return found & ~Truth.FALSE | Truth.UNKNOWN
             return found
         case StartsWith(prefix=prefix):
             return _starts_with(prefix, column)
     raise AssertionError(predicate)
 
 
-def _compare(op: str, value: tuple[bool, Any], column: ColumnStats) -> Outcome:
+def _compare(op: str, value: tuple[bool, Any], column: ColumnStats) -> Truth:
     low = None if column.minimum is None else rank(column.minimum)
     high = None if column.maximum is None else rank(column.maximum)
     below, not_above = low is None or low < value, low is None or low <= value
@@ -136,7 +137,7 @@ def _compare(op: str, value: tuple[bool, Any], column: ColumnStats) -> Outcome:
             return _either(not_above and not_below, below or above)
 
 
-def _starts_with(prefix: str, column: ColumnStats) -> Outcome:
+def _starts_with(prefix: str, column: ColumnStats) -> Truth:
     low, high, size = column.minimum, column.maximum, len(prefix)
     if not isinstance(low, str | None) or not isinstance(high, str | None):
         raise TypeError("StartsWith on a column that is no string")
@@ -150,9 +151,9 @@ def rank(value: Any) -> tuple[bool, Any]:
     return (True, 0) if value != value else (False, value)
 
 
-def _truth(value: bool) -> Outcome:
-    return Outcome.TRUE if value else Outcome.FALSE
+def _truth(value: bool) -> Truth:
+    return Truth.TRUE if value else Truth.FALSE
 
 
-def _either(true: bool, false: bool) -> Outcome:
-    return (Outcome.TRUE if true else Outcome.NONE) | (Outcome.FALSE if false else Outcome.NONE)
+def _either(true: bool, false: bool) -> Truth:
+    return (Truth.TRUE if true else Truth.NONE) | (Truth.FALSE if false else Truth.NONE)

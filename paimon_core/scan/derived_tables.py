@@ -54,7 +54,7 @@ class DerivedTable(StrEnum):
 
 
 def derived_fields(store: TableStore, derived: DerivedTable) -> tuple[DataField, ...]:
-    """The columns of a derived table. Raises `UnsupportedFeatureError` for `$row_tracking` where no rows are tracked."""
+    """The columns of a derived table. Raises `UnsupportedFeatureError` for `$row_tracking` without row tracking."""
     if derived is DerivedTable.ROW_TRACKING:
         if not tracking_fields(store):
             raise UnsupportedFeatureError(

@@ -25,7 +25,7 @@ from paimon_core.system_tables.registry import SYSTEM_TABLES
 from paimon_core.table import Table
 from paimon_sql.catalog.base import DEFAULT_DATABASE, SYSTEM_DATABASE, Catalog, StagedTable
 from paimon_sql.catalog.identifier import BRANCH_OPTION, Identifier
-from paimon_sql.catalog.system_database import GLOBAL_TABLES
+from paimon_sql.catalog.system_database import CATALOG_SYSTEM_TABLES
 from paimon_sql.preprocess import DECLARED_TYPES_PROPERTY, EXCLUDED_PROPERTY
 from paimon_sql.procedures import PROCEDURES, STATEMENTS
 from paimon_sql.spark.errors.java import (
@@ -49,10 +49,10 @@ from paimon_sql.spark.tables.procedures import SparkProcedure, UnknownProcedure
 from paimon_sql.spark.tables.staged_table import StagedSparkTable
 from paimon_sql.spark.tables.table import (
     SCAN_VERSION,
-    GlobalTable,
+    SparkCatalogSystemTable,
     SparkDerivedTable,
+    SparkSystemTable,
     SparkTable,
-    SystemTable,
     is_written,
     statement_options,
 )
@@ -176,7 +176,7 @@ class SparkCatalog(NoViews):
     def listTables(self, namespace: Any) -> Any:
         is_system = list(namespace) == [SYSTEM_DATABASE]
         database = SYSTEM_DATABASE if is_system else self._database(namespace)
-        names = sorted(GLOBAL_TABLES) if is_system else self.catalog.list_tables(database)
+        names = sorted(CATALOG_SYSTEM_TABLES) if is_system else self.catalog.list_tables(database)
         identifiers = [self.jvm.identifier([database], t) for t in names]
         return self.jvm.array(f"{CATALOG}.Identifier", identifiers)
 
@@ -192,7 +192,7 @@ class SparkCatalog(NoViews):
         try:
             namespace, name = list(identifier.namespace()), identifier.name()
             if namespace == [SYSTEM_DATABASE]:
-                return GlobalTable(self.jvm, self.session, self.catalog, name)
+                return SparkCatalogSystemTable(self.jvm, self.session, self.catalog, name)
             ours = self._dotted(namespace, name) or self.named(namespace, name)
             settings, given = self.session.table_options(self.catalog_name, ours), statement_options(context)
             if says_version(settings) and is_written(context):
@@ -210,7 +210,7 @@ class SparkCatalog(NoViews):
             if (ours.system_table or "").lower() in DERIVED_TABLES:
                 return SparkDerivedTable(self.jvm, self.session, table, ours, options)
             if ours.system_table is not None:
-                return SystemTable(self.jvm, self.session, table, ours, options)
+                return SparkSystemTable(self.jvm, self.session, table, ours, options)
             # what the session's settings ask for matters to those who read: ALTER TABLE and DESCRIBE do not
             told = says_version(given)
             return SparkTable(self.jvm, self.session, self.catalog_name, table, options, must_exist=told)

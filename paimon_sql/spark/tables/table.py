@@ -20,7 +20,7 @@ from paimon_core.store.data.row_tracking import tracking_fields
 from paimon_core.table import Table
 from paimon_sql.catalog.base import SYSTEM_DATABASE, Catalog
 from paimon_sql.catalog.identifier import BRANCH_OPTION, MAIN_BRANCH, Identifier
-from paimon_sql.catalog.system_database import global_table, read_global_table
+from paimon_sql.catalog.system_database import catalog_system_table, read_catalog_system_table
 from paimon_sql.preprocess import DECLARED_TYPES_PROPERTY
 from paimon_sql.preprocess.quoting import quoted_name
 from paimon_sql.spark.jvm.gateway import CATALOG, SQL, Jvm, class_name, option_map
@@ -326,7 +326,7 @@ class SparkDerivedTable(_DataTable, PartitionManagement, _ReadOnlyTable):
         implements = [f"{CATALOG}.SupportsRead", f"{CATALOG}.SupportsAtomicPartitionManagement"]
 
 
-class SystemTable(_BridgedTable, _ReadOnlyTable):
+class SparkSystemTable(_BridgedTable, _ReadOnlyTable):
     """`table$name`: read from metadata in the driver."""
 
     def __init__(
@@ -348,19 +348,19 @@ class SystemTable(_BridgedTable, _ReadOnlyTable):
         implements = [f"{CATALOG}.SupportsRead"]
 
 
-class GlobalTable(_ReadOnlyTable):
+class SparkCatalogSystemTable(_ReadOnlyTable):
     """`sys.name`: what there is in the whole catalog."""
 
     def __init__(self, jvm: Jvm, session: SessionBridge, catalog: Catalog, kind: str) -> None:
         super().__init__(jvm)
         self.session, self.catalog, self.kind = session, catalog, kind
-        self.spark_schema = from_arrow(global_table(kind).schema)
+        self.spark_schema = from_arrow(catalog_system_table(kind).schema)
 
     def name(self) -> str:
         return f"{SYSTEM_DATABASE}.{self.kind}"
 
     def newScanBuilder(self, options: Any) -> Any:
-        content = read_global_table(self.catalog, self.kind)
+        content = read_catalog_system_table(self.catalog, self.kind)
         return LocalScanBuilder(self.jvm, self.session, content, self.spark_schema, f"PaimonSystemTable {self.name()}")
 
     class Java:

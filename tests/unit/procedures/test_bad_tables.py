@@ -20,7 +20,7 @@ from paimon_core.store.ddl.new_schema import new_table_schema
 from paimon_core.table import Table
 from paimon_sql.catalog.filesystem import FileSystemCatalog
 from paimon_sql.catalog.identifier import Identifier
-from paimon_sql.catalog.system_database import read_global_table
+from paimon_sql.catalog.system_database import read_catalog_system_table
 from paimon_sql.procedures import PROCEDURES, ProcedureContext
 from tests.support import stored
 from tests.support.tables import fields
@@ -112,14 +112,14 @@ def call(catalog: FileSystemCatalog, name: str, **arguments: Any) -> tuple[Any, 
 
 def test_system_tables_list_it(catalog: FileSystemCatalog, kind: str) -> None:
     assert catalog.list_tables("default") == ["a_good", "bad", "good"]
-    found = {r["table_name"]: r for r in read_global_table(catalog, "tables").to_pylist()}
+    found = {r["table_name"]: r for r in read_catalog_system_table(catalog, "tables").to_pylist()}
     assert [(r["record_count"], r["table_type"]) for n, r in found.items() if n != "bad"] == [(2, "table")] * 2
     if kind != "wrong option":
         assert found["bad"]["table_type"].startswith("unreadable: ") and found["bad"]["record_count"] is None
-    options = read_global_table(catalog, "all_table_options").to_pylist()
+    options = read_catalog_system_table(catalog, "all_table_options").to_pylist()
     assert {o["table_name"] for o in options if o["key"] == "path"} >= {"a_good", "good"}
     assert [o["key"] for o in options if o["table_name"] == "bad"].count("error") == (kind in UNLOADABLE)
-    names = read_global_table(catalog, "partitions").column("partition_name").to_pylist()
+    names = read_catalog_system_table(catalog, "partitions").column("partition_name").to_pylist()
     assert [n.startswith("unreadable: ") for n in names] == [True] * (kind in UNLOADABLE)
 
 
