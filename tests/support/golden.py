@@ -19,6 +19,7 @@ from paimon_core.system_tables.registry import SYSTEM_TABLES
 from paimon_core.table import Table
 
 GOLDEN = Path(__file__).parents[1] / "golden"
+GOLDEN_DATABASE = GOLDEN / "warehouse" / "golden.db"
 
 # columns of a system table: what tests/unit/system_tables asks the core, table by table
 _COLUMNS_OF_SYSTEM_TABLE = re.compile(r"SELECT ([a-zA-Z_, ]+) FROM golden\.`(\w+)\$(\w+)`( WHERE key <> 'owner')?")
@@ -34,7 +35,7 @@ def golden_names() -> list[str]:
 
 
 def golden_table(name: str) -> Table:
-    root = str(GOLDEN / "warehouse" / "golden.db" / name)
+    root = str(GOLDEN_DATABASE / name)
     io = LocalFileIO()
     schema = latest_schema(io, root)
     assert schema is not None, root

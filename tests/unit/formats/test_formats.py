@@ -42,10 +42,10 @@ from paimon_core.spec.types import (
     TimeType,
     parse_type,
 )
+from tests.support.golden import GOLDEN_DATABASE
 from tests.support.strategies import KEY_TYPES, columns_of
 
 IO = LocalFileIO()
-GOLDEN = Path(__file__).parents[2] / "golden" / "warehouse" / "golden.db"
 NANOS = [t for t in KEY_TYPES if isinstance(t, TimeType) and t.precision > 6]
 
 
@@ -145,7 +145,7 @@ def test_nested_types_come_back(name: str, data_type: DataType, tmp_path: Path, 
 
 @pytest.mark.parametrize("table", ["types_pk_orc", "types_pk_avro"])
 def test_files_have_the_schema_of_golden_files(table: str, tmp_path: Path) -> None:
-    root, name = GOLDEN / table, table.rpartition("_")[2]
+    root, name = GOLDEN_DATABASE / table, table.rpartition("_")[2]
     schema = decode_schema("schema-0", (root / "schema" / "schema-0").read_bytes())
     golden = next(root.glob(f"bucket-0/*.{name}"))
     fields = list(key_value_fields(schema.fields, schema.key_fields))

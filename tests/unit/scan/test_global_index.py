@@ -24,8 +24,8 @@ from paimon_core.indexes.matching_rows import IndexedColumn, matching_rows
 from paimon_core.scan.global_index import GlobalIndex, IndexedRows
 from paimon_core.spec.types import INT, STRING, DataType
 from tests.support.file_indexes import column_of
-from tests.unit.expressions.test_file_index import COLUMNS, compound, leaves
 from tests.unit.expressions.test_prune import evaluate
+from tests.unit.indexes.file_index.test_matching_rows import COLUMNS, compound, leaves
 
 ENCODE = {"btree": encode_btree, "bitmap": encode_bitmap_index}
 POOL = ThreadPoolExecutor(1)

@@ -40,8 +40,8 @@ from paimon_core.spec.types import (
     RowType,
     TimeType,
 )
+from tests.support.golden_files import entries
 from tests.support.strategies import KEY_TYPES, physical_values
-from tests.unit.spec.golden_files import entries
 
 EPOCH_DAY = date(1970, 1, 1)
 TIMESTAMPS = tuple(TimeType(k, precision=p) for k in (Kind.TIMESTAMP, Kind.TIMESTAMP_LTZ) for p in range(10))

@@ -24,6 +24,7 @@ from paimon_core.spec.snapshot import decode_snapshot, encode_snapshot
 from paimon_core.spec.statistics import decode_statistics, encode_statistics
 from paimon_core.spec.tag import decode_tag, encode_tag
 from tests.support.damage import POSITIONS, damaged, replace
+from tests.support.golden_files import manifest_files, manifest_list_files, manifest_lists, manifests, metadata_files
 from tests.support.manifests import (
     decode_index_manifest,
     decode_manifest,
@@ -32,7 +33,6 @@ from tests.support.manifests import (
     encode_manifest,
     encode_manifest_list,
 )
-from tests.unit.spec.golden_files import manifest_files, manifest_list_files, manifest_lists, manifests, metadata_files
 
 PATH = "db.db/t/manifest/fuzzed"
 MEMORY = 64 * 2**20

@@ -18,8 +18,8 @@ from paimon_core.spec.index_manifest import (
 )
 from paimon_core.spec.manifest import FileKind
 from paimon_core.spec.types import INT
+from tests.support.golden_files import metadata_files
 from tests.support.manifests import decode_index_manifest, encode_index_manifest
-from tests.unit.spec.golden_files import metadata_files
 
 FILE = IndexFileMeta(
     index_type="DELETION_VECTORS",

@@ -15,8 +15,8 @@ from paimon_core.spec.binary_row import EMPTY_ROW, encode_row
 from paimon_core.spec.manifest import DataFileMeta, FileKind, FileSource, ManifestEntry, ManifestFileMeta, live_entries
 from paimon_core.spec.stats import EMPTY_STATS, SimpleStats
 from paimon_core.spec.types import INT
+from tests.support.golden_files import manifest_files, manifest_list_files, manifest_lists, manifests, table_of
 from tests.support.manifests import decode_manifest, decode_manifest_list, encode_manifest, encode_manifest_list
-from tests.unit.spec.golden_files import manifest_files, manifest_list_files, manifest_lists, manifests, table_of
 
 PATH = "db.db/t/manifest/manifest-x"
 STATS = SimpleStats(min_values=encode_row([INT], [1]), max_values=encode_row([INT], [9]), null_counts=(0, None, 3))

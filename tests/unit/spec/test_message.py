@@ -11,7 +11,7 @@ from paimon_core.spec.binary_row import EMPTY_ROW, encode_row
 from paimon_core.spec.index_manifest import DeletionVectorMeta, IndexFileMeta
 from paimon_core.spec.message import CommitMessage, decode_message, encode_message
 from paimon_core.spec.types import INT
-from tests.unit.spec.golden_files import entries
+from tests.support.golden_files import entries
 from tests.unit.spec.test_manifest import BARE, FULL
 
 VECTORS = IndexFileMeta(

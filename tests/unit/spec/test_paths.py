@@ -39,7 +39,8 @@ from paimon_core.spec.types import (
     Kind,
     TimeType,
 )
-from tests.unit.spec.golden_files import DATABASE, entries, metadata_files
+from tests.support.golden import GOLDEN_DATABASE
+from tests.support.golden_files import entries, metadata_files
 from tests.unit.spec.test_manifest import BARE, FULL
 
 PATHS = TablePaths("s3://b/w/db.db/t")
@@ -89,16 +90,16 @@ def test_golden_files_lie_where_they_should() -> None:
     for table, schema, e in entries():
         options = TableOptions(schema.options)
         spec = partition_spec(schema.partition_fields, e.partition, options[PARTITION_DEFAULT_NAME])
-        paths = TablePaths(str(DATABASE / table), options[DATA_FILE_DIRECTORY])
+        paths = TablePaths(str(GOLDEN_DATABASE / table), options[DATA_FILE_DIRECTORY])
         expected.add(Path(data_file_path(paths.bucket_dir(spec, e.bucket), e.file)))
-    tables = {p.relative_to(DATABASE).parts[0] for p in expected}
-    found = {p for t in tables for p in (DATABASE / t).rglob("*.parquet")}
+    tables = {p.relative_to(GOLDEN_DATABASE).parts[0] for p in expected}
+    found = {p for t in tables for p in (GOLDEN_DATABASE / t).rglob("*.parquet")}
     assert len(found) > 200
     assert found - expected == set()
 
 
 def test_golden_partitions_with_special_characters() -> None:
-    folders = {p.name.removeprefix("p=") for p in (DATABASE / "part_special").glob("p=*")}
+    folders = {p.name.removeprefix("p=") for p in (GOLDEN_DATABASE / "part_special").glob("p=*")}
     values = {"1", ".hidden", "_under", "a b", 'a"b', "a#b?c*", "a%b", "a'b", "a/b", "a:b", "a=b", "a\\b", "a,b"}
     assert folders == {escape_path_name(v) for v in values | {"{a}", "ä日🚀"}}
 

@@ -10,7 +10,8 @@ import pytest
 from paimon_core.errors import CorruptFileError, InvalidSchemaError, UnsupportedFeatureError, UnsupportedVersionError
 from paimon_core.spec.schema import TableSchema, decode_schema, encode_schema, highest_field_id
 from paimon_core.spec.types import INT, STRING, CollectionType, DataField, Kind, RowType
-from tests.unit.spec.golden_files import DATABASE, metadata_files, schemas, table_of
+from tests.support.golden import GOLDEN_DATABASE
+from tests.support.golden_files import metadata_files, schemas, table_of
 
 PATH = "db.db/t/schema/schema-7"
 FIELDS = tuple(DataField(id=i, name=n, type=t) for i, (n, t) in enumerate({"p": INT, "k": INT, "v": STRING}.items()))
@@ -181,4 +182,4 @@ def test_the_highest_id_is_searched_in_nested_fields_too() -> None:
 
 
 def test_the_golden_tables_have_schemas() -> None:
-    assert len(schemas()) > len(list(DATABASE.iterdir()))
+    assert len(schemas()) > len(list(GOLDEN_DATABASE.iterdir()))

@@ -16,7 +16,7 @@ from paimon_core.spec.snapshot import (
     decode_snapshot,
     encode_snapshot,
 )
-from tests.unit.spec.golden_files import metadata_files, table_of
+from tests.support.golden_files import metadata_files, table_of
 
 PATH = "db.db/t/snapshot/snapshot-5"
 REQUIRED: dict[str, Any] = {

@@ -16,7 +16,7 @@ from paimon_core.spec.stats import (
     encode_stats,
 )
 from paimon_core.spec.types import INT, STRING, CollectionType, DecimalType, Kind
-from tests.unit.spec.golden_files import entries, manifest_lists, schemas, table_of
+from tests.support.golden_files import entries, manifest_lists, schemas, table_of
 
 TYPES = (INT, STRING, DecimalType(precision=38), CollectionType(Kind.ARRAY))
 COLUMNS = (

@@ -1,0 +1,114 @@
+"""Manifests and their lists as Parquet and ORC: records come back, the columns are those of a golden file."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from paimon_core.errors import CorruptFileError, InvalidOptionError, PaimonError, UnsupportedVersionError
+from paimon_core.manifests.entries import decode_entries
+from paimon_core.manifests.record_files import decode_columns, decode_file, encode_avro, encode_columns
+from paimon_core.spec.index_manifest import ENTRY_VERSION as INDEX_VERSION
+from paimon_core.spec.index_manifest import INDEX_MANIFEST_ENTRY, IndexManifestEntry
+from paimon_core.spec.manifest import (
+    ENTRY_VERSION,
+    LIST_VERSION,
+    MANIFEST_ENTRY,
+    MANIFEST_FILE_META,
+    ManifestEntry,
+    ManifestFileMeta,
+)
+from paimon_core.spec.records import Record
+from tests.support.golden import GOLDEN_DATABASE
+from tests.support.golden_files import manifest_lists, manifests
+from tests.support.manifests import decode_index_manifest
+
+FORMS = ("parquet", "orc")
+
+
+def entries() -> list[ManifestEntry]:
+    return [e for found in manifests().values() for e in found]
+
+
+def lists() -> list[ManifestFileMeta]:
+    return [m for found in manifest_lists().values() for m in found]
+
+
+def index_entries() -> list[IndexManifestEntry]:
+    files = sorted(GOLDEN_DATABASE.glob("*/manifest/index-manifest-*"))
+    return [e for f in files for e in decode_index_manifest(str(f), f.read_bytes())]
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize(
+    ("record", "version", "values"),
+    [
+        (MANIFEST_ENTRY, ENTRY_VERSION, entries),
+        (MANIFEST_FILE_META, LIST_VERSION, lists),
+        (INDEX_MANIFEST_ENTRY, INDEX_VERSION, index_entries),
+    ],
+)
+def test_records_of_golden_tables_come_back(form: str, record: Record, version: int, values: Any) -> None:
+    given = values()
+    assert len(given) > 20
+    data = encode_columns(record, version, given, form, "zstd")
+    assert list(decode_columns(record, version, "f", data)) == given
+    assert list(decode_columns(record, version, "f", encode_columns(record, version, [], form, "none"))) == []
+
+
+def test_snappy_needs_no_package() -> None:
+    given = entries()[:9]
+    data = encode_avro(MANIFEST_ENTRY, ENTRY_VERSION, given, "snappy")
+    assert list(decode_file(MANIFEST_ENTRY, ENTRY_VERSION, "f", data)) == given
+    assert len(decode_entries("f", data)) == len(given)
+    with pytest.raises(CorruptFileError, match="m-1"):
+        list(decode_file(MANIFEST_ENTRY, ENTRY_VERSION, "m-1", data[:-20] + bytes(20)))
+
+
+def test_the_columns_are_those_of_a_golden_file(tmp_path: Path) -> None:
+    root = GOLDEN_DATABASE / "manifest_parquet" / "manifest"
+    for pattern, record, values in (
+        ("manifest-list-*", MANIFEST_FILE_META, lists()),
+        ("manifest-[!l]*", MANIFEST_ENTRY, entries()),
+    ):
+        (tmp_path / "f").write_bytes(encode_columns(record, 2, values[:3], "parquet", "zstd"))
+        golden = pq.ParquetFile(next(root.glob(pattern))).schema_arrow
+        ours = pq.ParquetFile(tmp_path / "f").schema_arrow
+        assert ours.to_string(show_field_metadata=True) == golden.to_string(show_field_metadata=True)
+
+
+def test_columns_of_later_versions_are_none_in_earlier_files() -> None:
+    (meta,) = lists()[:1]
+    table = pq.read_table(pa.BufferReader(encode_columns(MANIFEST_FILE_META, 2, [meta], "parquet", "zstd")))
+    sink = pa.BufferOutputStream()
+    pq.write_table(table.drop_columns(["_MIN_ROW_ID", "_MAX_ROW_ID", "_MIN_LEVEL", "_MAX_LEVEL"]), sink)
+    (found,) = decode_columns(MANIFEST_FILE_META, 2, "f", bytes(sink.getvalue()))
+    assert found == replace(meta, min_row_id=None, max_row_id=None, min_level=None, max_level=None)
+
+
+def test_what_is_wrong_is_named() -> None:
+    data = encode_columns(MANIFEST_ENTRY, 3, entries()[:2], "parquet", "zstd")
+    with pytest.raises(UnsupportedVersionError, match=r"f .*version 3"):
+        list(decode_columns(MANIFEST_ENTRY, 2, "f", data))
+    with pytest.raises(CorruptFileError, match="to parse string"):
+        list(decode_columns(MANIFEST_ENTRY, 2, "f", encode_columns(MANIFEST_FILE_META, 2, lists()[:2], "orc", "zstd")))
+    with pytest.raises(InvalidOptionError, match="manifest.compression.*'rar' for orc"):
+        encode_columns(MANIFEST_ENTRY, 2, [], "orc", "rar")
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_damage_is_named(form: str) -> None:
+    random = np.random.default_rng(5)
+    data = encode_columns(MANIFEST_ENTRY, 2, entries()[:3], form, "zstd")
+    for place in random.integers(0, len(data), 150).tolist():
+        damaged = data[:place] + bytes([data[place] ^ (1 << place % 8)]) + data[place + 1 :]
+        try:
+            list(decode_columns(MANIFEST_ENTRY, 2, "manifest-7", damaged))
+        except PaimonError as error:
+            assert "manifest-7" in str(error)
