@@ -23,10 +23,10 @@ from paimon_sql.spark.jvm.gateway import Jvm
 
 class Proxy:
     """A Java object implemented in Python. `CARRIERS` names, per method, the checked exception it declares,
-    `KEPT` methods without arguments whose answers never change."""
+    `CACHED` methods without arguments whose answers never change."""
 
     CARRIERS: ClassVar[Mapping[str, str]] = {}
-    KEPT: ClassVar[frozenset[str]] = frozenset()
+    CACHED: ClassVar[frozenset[str]] = frozenset()
 
     def __init__(self, jvm: Jvm) -> None:
         self.jvm = jvm
@@ -52,7 +52,7 @@ def _crossing(method: Callable[..., Any], carrier: str | None) -> Callable[..., 
     @wraps(method)
     def call(self: Proxy, *args: Any) -> Any:
         try:
-            return self.jvm.kept(method(self, *args))
+            return self.jvm.with_cached_answers(method(self, *args))
         except PaimonError as e:
             raise Py4JJavaError(str(e), java_exception(self.jvm, e, carrier)) from e
         except CapturedException as e:

@@ -640,7 +640,7 @@ def test_what_never_changes_is_asked_once(spark: Any) -> None:
     asked: list[str] = []
 
     class Source(Proxy):
-        KEPT = frozenset(("call", "toString"))
+        CACHED = frozenset(("call", "toString"))
 
         def call(self) -> Any:
             asked.append("call")
@@ -654,13 +654,13 @@ def test_what_never_changes_is_asked_once(spark: Any) -> None:
             implements = ["java.util.concurrent.Callable"]
 
     jvm = Jvm(spark.sparkContext)
-    source = jvm.kept(Source(jvm))
+    source = jvm.with_cached_answers(Source(jvm))
     with pytest.raises(IllegalArgumentException, match="not yet"):
         source.call()
     assert [source.call(), source.call(), source.toString()] == [None, None, "asked 2"]
-    jvm.kept(Source(jvm)).call()
+    jvm.with_cached_answers(Source(jvm)).call()
     assert [str(source.toString()), asked] == ["asked 2", ["call"] * 3], "each has its own answers"
-    assert jvm.kept("text") == "text"
+    assert jvm.with_cached_answers("text") == "text"
 
 
 # -- writes ---------------------------------------------------------------------------------------------------------

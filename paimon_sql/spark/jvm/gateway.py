@@ -9,6 +9,7 @@ from __future__ import annotations
 import pickle
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from functools import cached_property, lru_cache
+from importlib.resources import files
 from typing import Any
 
 import pyarrow as pa
@@ -19,9 +20,6 @@ from pyspark.core.rdd import _prepare_for_python_RDD
 from pyspark.java_gateway import ensure_callback_server_started
 from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import ArrayType, DataType, StructType
-
-from paimon_sql.spark.jvm.callback_connections import SOURCE as CALLBACK_CONNECTIONS
-from paimon_sql.spark.jvm.kept_answers import SOURCE as KEPT_ANSWERS
 
 SQL = "org.apache.spark.sql"
 CATALOG = f"{SQL}.connector.catalog"
@@ -47,7 +45,7 @@ class Jvm:
         # without this a Java exception raised by a proxy reaches Spark as text
         self.gateway.callback_server_parameters.propagate_java_exceptions = True
         server = JavaObject("GATEWAY_SERVER", self.gateway._gateway_client)
-        self.compiled("CallbackConnections", CALLBACK_CONNECTIONS).install(server.getGateway())
+        self.compiled("CallbackConnections").install(server.getGateway())
         self._constants: dict[tuple[str, str], Any] = {}
         self._type_of_json = lru_cache(_KEPT)(lambda json: self.java_class(f"{SQL}.types.DataType").fromJson(json))
         self._columns_of_json = lru_cache(_KEPT)(self._make_columns)
@@ -82,25 +80,25 @@ class Jvm:
         shown = str(self.java_class("scala.runtime.ScalaRunTime").stringOf(trace))
         return any(name in shown for name in names)
 
-    def compiled(self, name: str, source: str) -> JavaObject:
-        """An object of a class that Janino, by which Spark compiles its own code, makes of Java source, once."""
-        return _compiled(self.gateway, name, source)
+    def compiled(self, name: str) -> JavaObject:
+        """An object of a class in `java/`, compiled once by Janino, with which Spark compiles the code it generates."""
+        return _compiled(self.gateway, name)
 
-    def kept(self, value: Any) -> Any:
-        """A Python proxy behind an object that remembers its answers to the methods in `KEPT`; others as they are."""
-        names = getattr(type(value), "KEPT", ())  # of its class: a Java object has members of every name
-        return self.compiled("KeptAnswers", KEPT_ANSWERS).before(value, self._set_of(names)) if names else value
+    def with_cached_answers(self, value: Any) -> Any:
+        """A Python proxy behind an object that caches its answers to the methods in `CACHED`; others as they are."""
+        names = getattr(type(value), "CACHED", ())  # of its class: a Java object has members of every name
+        return self.compiled("CachedAnswers").before(value, self._set_of(names)) if names else value
 
     def array(self, class_name: str, items: Iterable[Any]) -> JavaArray:
         values = tuple(items)
-        return self._make_array(class_name, values) if values else self.kept_array(class_name, ())
+        return self._make_array(class_name, values) if values else self.cached_array(class_name, ())
 
-    def kept_array(self, class_name: str, items: Iterable[Hashable]) -> JavaArray:
+    def cached_array(self, class_name: str, items: Iterable[Hashable]) -> JavaArray:
         """An array that is made once for equal items."""
         return self._array_of(class_name, tuple(items))
 
     def strings(self, items: Iterable[str]) -> JavaArray:
-        return self.kept_array("java.lang.String", items)
+        return self.cached_array("java.lang.String", items)
 
     def string_set(self, items: Iterable[str]) -> JavaObject:
         out = self.java_class("java.util.HashSet")()
@@ -339,7 +337,7 @@ class Jvm:
         out = self.gateway.new_array(self.java_class(class_name), len(items))
         for i, item in enumerate(items):
             if hasattr(item, "Java"):  # py4j assigns no proxies
-                self.java_class("java.lang.reflect.Array").set(out, i, self.kept(item))
+                self.java_class("java.lang.reflect.Array").set(out, i, self.with_cached_answers(item))
             else:
                 out[i] = item
         return out
@@ -375,7 +373,7 @@ class Jvm:
 
 
 @lru_cache(_KEPT)
-def _compiled(gateway: Any, name: str, source: str) -> JavaObject:
+def _compiled(gateway: Any, name: str) -> JavaObject:
     """See `Jvm.compiled`: once per gateway, as py4j knows methods by the name of their class."""
 
     def java_class(full: str) -> Any:
@@ -383,7 +381,7 @@ def _compiled(gateway: Any, name: str, source: str) -> JavaObject:
 
     compiler = java_class("org.codehaus.janino.SimpleCompiler")()
     compiler.setParentClassLoader(java_class("org.apache.spark.util.Utils").getContextOrSparkClassLoader())
-    compiler.cook(source)
+    compiler.cook(files(__package__).joinpath("java", f"{name}.java").read_text("utf-8"))
     nothing = gateway.new_array(java_class("java.lang.Class"), 0)
     made = compiler.getClassLoader().loadClass(name).getDeclaredConstructor(nothing)
     return made.newInstance(gateway.new_array(java_class("java.lang.Object"), 0))

@@ -1,9 +1,7 @@
 """Buckets as Spark's partitions, so that tables of equal buckets are joined without a shuffle.
 
-Spark asks input partitions for their key (`HasPartitionKey`), and its own scans, whose partitions ours are, have none.
-So the JVM gets classes that add one, compiled by Janino, which Spark has for the code that it generates. They stay in
-the driver: to executors partitions travel as those that they extend, and the function of a bucket, by which Spark tells
-that two tables have equal ones, not at all.
+Spark asks input partitions for their key (`HasPartitionKey`). Those of its own scans, which ours are, have none: the
+classes of `jvm/java/BucketPartitions.java` add one.
 """
 
 from __future__ import annotations
@@ -16,80 +14,11 @@ from paimon_core.scan.plan import Plan
 from paimon_core.spec.split import SplitKind
 from paimon_core.store.table_store import TableStore
 from paimon_sql.preprocess.quoting import quoted_name
-from paimon_sql.spark.jvm.gateway import CATALOG, PYTHON_SOURCE, READ, SQL, Jvm
+from paimon_sql.spark.jvm.gateway import CATALOG, READ, SQL, Jvm
 from paimon_sql.spark.proxy import Proxy
 
 BUCKET = "bucket"
 _MOST_BUCKETS = 256  # each is a task, however small
-_SOURCE = f"""
-import java.util.*;
-import {SQL}.catalyst.InternalRow;
-import {SQL}.catalyst.expressions.GenericInternalRow;
-import {CATALOG}.functions.BoundFunction;
-import {READ}.*;
-import {SQL}.execution.datasources.*;
-import {PYTHON_SOURCE}.PythonInputPartition;
-import {SQL}.types.*;
-
-public class BucketPartitions {{
-  static InternalRow key(Object bucket) {{
-    return new GenericInternalRow(new Object[] {{bucket}});
-  }}
-
-  public static class Files extends FilePartition implements HasPartitionKey {{
-    private final transient InternalRow key;
-    Files(int index, PartitionedFile[] files, Object bucket) {{ super(index, files); key = key(bucket); }}
-    public InternalRow partitionKey() {{ return key; }}
-    public Object writeReplace() {{ return new FilePartition(index(), files()); }}
-  }}
-
-  public static class Split extends PythonInputPartition implements HasPartitionKey {{
-    private final transient InternalRow key;
-    Split(int index, byte[] split, Object bucket) {{ super(index, split); key = key(bucket); }}
-    public InternalRow partitionKey() {{ return key; }}
-    public Object writeReplace() {{ return new PythonInputPartition(index(), pickedPartition()); }}
-  }}
-
-  public InputPartition[] ofFiles(InputPartition[] partitions, Map bucketOfFile) {{
-    List result = new ArrayList();
-    for (int i = 0; i < partitions.length; i++) {{
-      PartitionedFile[] files = ((FilePartition) partitions[i]).files();
-      Map parts = new TreeMap();
-      for (int j = 0; j < files.length; j++) {{
-        Object bucket = bucketOfFile.get(files[j].toPath().getName());
-        if (!parts.containsKey(bucket)) parts.put(bucket, new ArrayList());
-        ((List) parts.get(bucket)).add(files[j]);
-      }}
-      for (Iterator it = parts.entrySet().iterator(); it.hasNext();) {{
-        Map.Entry part = (Map.Entry) it.next();
-        Object[] own = ((List) part.getValue()).toArray(new PartitionedFile[0]);
-        result.add(new Files(result.size(), (PartitionedFile[]) own, part.getKey()));
-      }}
-    }}
-    return (InputPartition[]) result.toArray(new InputPartition[0]);
-  }}
-
-  public static class Bucket implements BoundFunction {{
-    private final DataType[] types;
-    Bucket(DataType[] types) {{ this.types = types; }}
-    public String name() {{ return "{BUCKET}"; }}
-    public DataType[] inputTypes() {{ return types; }}
-    public DataType resultType() {{ return DataTypes.IntegerType; }}
-    public boolean isResultNullable() {{ return false; }}
-    public boolean isDeterministic() {{ return true; }}
-    public String canonicalName() {{ return "paimon.{BUCKET}(" + types[0].simpleString() + ")"; }}
-    public Object writeReplace() {{ return null; }}
-  }}
-
-  public BoundFunction bucket(DataType[] types) {{
-    return new Bucket(types);
-  }}
-
-  public InputPartition ofSplit(int index, byte[] split, int bucket) {{
-    return new Split(index, split, Integer.valueOf(bucket));
-  }}
-}}
-"""
 
 
 def bucket_key(store: TableStore, plan: Plan, columns: Sequence[str]) -> tuple[str, int] | None:
@@ -104,7 +33,7 @@ def bucket_key(store: TableStore, plan: Plan, columns: Sequence[str]) -> tuple[s
 
 def compiled(jvm: Jvm) -> Any:
     """The maker of partitions with keys."""
-    return jvm.compiled("BucketPartitions", _SOURCE)
+    return jvm.compiled("BucketPartitions")
 
 
 def partitioning(jvm: Jvm, key: tuple[str, int] | None, partitions: int) -> Any:

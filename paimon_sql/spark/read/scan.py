@@ -325,7 +325,7 @@ class PaimonScanBuilder(Proxy):
 class _Scan(Proxy):
     """What scans answer alike. Equal when they read the same rows: Spark then reads once where a query asks twice."""
 
-    KEPT = frozenset(("description", "columnarSupportMode", "readSchema", "supportedCustomMetrics", "toString"))
+    CACHED = frozenset(("description", "columnarSupportMode", "readSchema", "supportedCustomMetrics", "toString"))
 
     def __init__(self, jvm: Jvm, session: SessionBridge, table: Table, plan: Plan, builder: PaimonScanBuilder) -> None:
         super().__init__(jvm)

@@ -82,7 +82,7 @@ class CatalogRegistry:
         if PATHS in statement and PATHS not in self.catalogs:
             made[PATHS] = self._paths()
         for name, catalog in made.items():
-            self._known().put(name, self.jvm.kept(catalog))
+            self._known().put(name, self.jvm.with_cached_answers(catalog))
         self.catalogs |= made
 
     def follow(self) -> None:

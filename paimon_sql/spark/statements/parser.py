@@ -17,7 +17,7 @@ from pyspark.errors.exceptions.captured import CapturedException
 from paimon_sql.preprocess import PreprocessError, catalog_statement, rewriting
 from paimon_sql.spark.errors.java import PARSE, contradiction, of_parser
 from paimon_sql.spark.jvm.gateway import SQL, Jvm
-from paimon_sql.spark.jvm.written_places import as_written
+from paimon_sql.spark.jvm.origins import with_written_origins
 from paimon_sql.spark.proxy import Proxy
 from paimon_sql.spark.statements.catalog_registry import CatalogRegistry
 from paimon_sql.spark.statements.path_views import view_of_path
@@ -74,7 +74,7 @@ class PaimonParser(Proxy):
             plan = parse(statement.text, *context)
         except (CapturedException, Py4JJavaError) as e:
             raise of_parser(self.jvm, e, statement) from e
-        return as_written(self.jvm, plan, statement)
+        return with_written_origins(self.jvm, plan, statement)
 
     def _read(self, reader: Callable[[str], _T], text: str) -> _T:
         try:

@@ -72,7 +72,7 @@ _STORED_AS = frozenset(("hive.stored-as", "hive.input-format", "hive.output-form
 class SparkCatalog(NoViews):
     """One configured catalog in one Spark session."""
 
-    KEPT = frozenset(("name", "defaultNamespace", "tableStateOptionKeys"))
+    CACHED = frozenset(("name", "defaultNamespace", "tableStateOptionKeys"))
     CARRIERS: ClassVar[Mapping[str, str]] = {
         "alterNamespace": NO_SUCH_NAMESPACE,
         "alterTable": NO_SUCH_TABLE,

@@ -4,74 +4,9 @@ from __future__ import annotations
 
 from py4j.java_gateway import JavaObject
 
-from paimon_sql.spark.jvm.gateway import SQL, Jvm
-
-# a node of Spark's with more rows: all else stays as Spark has it
-_SOURCE = f"""
-import java.lang.reflect.Proxy;
-import {SQL}.catalyst.InternalRow;
-import {SQL}.catalyst.expressions.GenericInternalRow;
-import {SQL}.catalyst.plans.logical.DescribeRelation;
-import {SQL}.catalyst.plans.logical.LogicalPlan;
-import {SQL}.catalyst.analysis.ResolvedTable;
-import {SQL}.connector.catalog.*;
-import {SQL}.execution.SparkStrategy;
-import {SQL}.execution.datasources.v2.DescribeTableExec;
-import org.apache.spark.unsafe.types.UTF8String;
-import scala.collection.immutable.Seq;
-import scala.collection.mutable.ArrayBuffer;
-
-public class DescribedColumns {{
-  public static class DescribedExec extends DescribeTableExec {{
-    public DescribedExec(Seq output, String catalog, Identifier name, Table table, boolean isExtended) {{
-      super(output, catalog, name, table, isExtended);
-    }}
-
-    public Seq run() {{
-      ArrayBuffer rows = new ArrayBuffer();
-      rows.appendAll(super.run());
-      Column[] columns = table().columns();
-      boolean begun = false;
-      for (int i = 0; i < columns.length; i++) {{
-        if (columns[i].nullable()) continue;
-        if (!begun) rows.append(row("# Column Not Null", "", ""));
-        begun = true;
-        rows.append(row(columns[i].name(), columns[i].dataType().simpleString(), "NOT NULL"));
-      }}
-      return rows.toSeq();
-    }}
-
-    private static InternalRow row(String name, String type, String comment) {{
-      Object[] values = new Object[] {{
-        UTF8String.fromString(name), UTF8String.fromString(type), UTF8String.fromString(comment)
-      }};
-      return new GenericInternalRow(values);
-    }}
-  }}
-
-  public static class Strategy extends SparkStrategy {{
-    public Seq apply(LogicalPlan plan) {{
-      ArrayBuffer made = new ArrayBuffer();
-      if (plan instanceof DescribeRelation && ((DescribeRelation) plan).isExtended()
-          && ((DescribeRelation) plan).relation() instanceof ResolvedTable) {{
-        ResolvedTable found = (ResolvedTable) ((DescribeRelation) plan).relation();
-        Table table = found.table();
-        if (Proxy.isProxyClass(table.getClass()))
-          made.append(new DescribedExec(plan.output(), found.catalog().name(), found.identifier(), table, true));
-      }}
-      return made.toSeq();
-    }}
-
-    public String toString() {{ return "DescribedColumns"; }}
-  }}
-
-  public SparkStrategy strategy() {{
-    return new Strategy();
-  }}
-}}
-"""
+from paimon_sql.spark.jvm.gateway import Jvm
 
 
 def install_described_columns(jvm: Jvm, session: JavaObject) -> None:
     """Put the strategy into a running session, once. A table that is a proxy is one of ours: Spark's are classes."""
-    jvm.add_strategy(session, jvm.compiled("DescribedColumns", _SOURCE).strategy())
+    jvm.add_strategy(session, jvm.compiled("DescribedColumns").strategy())

@@ -146,7 +146,7 @@ class _DataTable(_BridgedTable):
 class SparkTable(_DataTable, PartitionManagement):
     """A data table. Reading resolves the snapshot when a scan is built; writing always goes to the latest."""
 
-    KEPT = frozenset(
+    CACHED = frozenset(
         ("name", "columns", "capabilities", "metadataColumns", "canRenameConflictingMetadataColumns", "id", "version")
     )
 
@@ -212,7 +212,7 @@ class SparkTable(_DataTable, PartitionManagement):
     def metadataColumns(self) -> Any:
         fields = (*metadata_fields(self.at.schema), *tracking_fields(self.at.store))
         columns = (MetadataColumn(self.jvm, f.name, to_spark(f.type)) for f in fields)
-        return self.jvm.kept_array(f"{CATALOG}.MetadataColumn", columns)
+        return self.jvm.cached_array(f"{CATALOG}.MetadataColumn", columns)
 
     def canRenameConflictingMetadataColumns(self) -> bool:
         return False
@@ -246,7 +246,7 @@ class SparkTable(_DataTable, PartitionManagement):
 class MetadataColumn(Proxy):
     """A column that is there when asked for by name. A value: Spark asks for them in every statement."""
 
-    KEPT = frozenset(("name", "dataType", "isNullable", "comment", "metadataInJSON"))
+    CACHED = frozenset(("name", "dataType", "isNullable", "comment", "metadataInJSON"))
 
     def __init__(self, jvm: Jvm, name: str, data_type: DataType) -> None:
         super().__init__(jvm)

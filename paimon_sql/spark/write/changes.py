@@ -149,6 +149,9 @@ class ChangesWrite(PaimonWrite):
     def description(self) -> str:
         return f"ChangesWrite {self.table.name}"
 
+    def getAsInt(self) -> int:
+        return 0  # changes meet the rows they replace
+
     def requiredDistribution(self) -> Any:
         if self.builder.rules.moves_rows:
             return super().requiredDistribution()

@@ -90,9 +90,11 @@ class PaimonWrite(Proxy):
         self.builder, self.table = builder, builder.table
 
     def description(self) -> str:
-        store = self.table.store
-        spread = f", any task writes {store.options[BUCKET]} files" if may_spread(store) else ""  # see `source_tasks`
-        return f"PaimonWrite {self.table.name}{spread}"
+        return f"PaimonWrite {self.table.name}"
+
+    def getAsInt(self) -> int:
+        """How many files a task writes that may have any rows; 0 where tasks may not. See `source_tasks`."""
+        return self.table.store.options[BUCKET] if may_spread(self.table.store) else 0
 
     def toString(self) -> str:
         return self.description()  # what EXPLAIN shows of a write
@@ -135,7 +137,7 @@ class PaimonWrite(Proxy):
         return reference.column(name)
 
     class Java:
-        implements = [f"{WRITE}.RequiresDistributionAndOrdering"]
+        implements = [f"{WRITE}.RequiresDistributionAndOrdering", "java.util.function.IntSupplier"]
 
 
 class WorkerBatchWrite(Proxy, ABC):

@@ -1,12 +1,3 @@
-"""Connections over which the JVM calls Python: as many as threads call at once, not one per thread that ever did.
-
-Spark plans scans on threads that it makes for a query (of exchanges, broadcasts, subqueries). py4j opens a connection
-for each calling thread, which a Python thread serves, and keeps it when the calling thread has ended: a long session
-would run out of files. Here a thread borrows a connection for the length of its outermost call.
-"""
-
-# The field that holds the client is private, and py4j's way to replace it makes another of the same class.
-SOURCE = """
 import java.lang.reflect.Field;
 import java.net.InetAddress;
 import java.util.ArrayDeque;
@@ -19,6 +10,13 @@ import py4j.PythonClient;
 import py4j.Py4JJavaServer;
 import py4j.Py4JPythonClient;
 
+/**
+ * Connections over which the JVM calls Python: as many as threads call at once, not one per thread that ever called.
+ *
+ * Spark plans scans on threads that it makes for a query (exchanges, broadcasts, subqueries). py4j opens a connection for
+ * each calling thread, which a Python thread serves, and keeps it when the calling thread has ended: a long session would
+ * run out of file descriptors. Here a thread borrows a connection for the length of its outermost call.
+ */
 public class CallbackConnections {
   private static final int MOST_IDLE = 16;
 
@@ -79,4 +77,3 @@ public class CallbackConnections {
     }
   }
 }
-"""

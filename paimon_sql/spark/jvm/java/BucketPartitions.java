@@ -1,0 +1,73 @@
+import java.util.*;
+import org.apache.spark.sql.catalyst.InternalRow;
+import org.apache.spark.sql.catalyst.expressions.GenericInternalRow;
+import org.apache.spark.sql.connector.catalog.functions.BoundFunction;
+import org.apache.spark.sql.connector.read.*;
+import org.apache.spark.sql.execution.datasources.*;
+import org.apache.spark.sql.execution.datasources.v2.python.PythonInputPartition;
+import org.apache.spark.sql.types.*;
+
+/**
+ * Input partitions that know their bucket, and the function `bucket`: Spark joins tables of equal buckets without a shuffle.
+ *
+ * Spark asks partitions for their key (HasPartitionKey), which the partitions of its own scans do not have. These stay in
+ * the driver: to executors they travel as the classes they extend, and the function not at all.
+ */
+public class BucketPartitions {
+  static InternalRow key(Object bucket) {
+    return new GenericInternalRow(new Object[] {bucket});
+  }
+
+  public static class Files extends FilePartition implements HasPartitionKey {
+    private final transient InternalRow key;
+    Files(int index, PartitionedFile[] files, Object bucket) { super(index, files); key = key(bucket); }
+    public InternalRow partitionKey() { return key; }
+    public Object writeReplace() { return new FilePartition(index(), files()); }
+  }
+
+  public static class Split extends PythonInputPartition implements HasPartitionKey {
+    private final transient InternalRow key;
+    Split(int index, byte[] split, Object bucket) { super(index, split); key = key(bucket); }
+    public InternalRow partitionKey() { return key; }
+    public Object writeReplace() { return new PythonInputPartition(index(), pickedPartition()); }
+  }
+
+  public InputPartition[] ofFiles(InputPartition[] partitions, Map bucketOfFile) {
+    List result = new ArrayList();
+    for (int i = 0; i < partitions.length; i++) {
+      PartitionedFile[] files = ((FilePartition) partitions[i]).files();
+      Map parts = new TreeMap();
+      for (int j = 0; j < files.length; j++) {
+        Object bucket = bucketOfFile.get(files[j].toPath().getName());
+        if (!parts.containsKey(bucket)) parts.put(bucket, new ArrayList());
+        ((List) parts.get(bucket)).add(files[j]);
+      }
+      for (Iterator it = parts.entrySet().iterator(); it.hasNext();) {
+        Map.Entry part = (Map.Entry) it.next();
+        Object[] own = ((List) part.getValue()).toArray(new PartitionedFile[0]);
+        result.add(new Files(result.size(), (PartitionedFile[]) own, part.getKey()));
+      }
+    }
+    return (InputPartition[]) result.toArray(new InputPartition[0]);
+  }
+
+  public static class Bucket implements BoundFunction {
+    private final DataType[] types;
+    Bucket(DataType[] types) { this.types = types; }
+    public String name() { return "bucket"; }
+    public DataType[] inputTypes() { return types; }
+    public DataType resultType() { return DataTypes.IntegerType; }
+    public boolean isResultNullable() { return false; }
+    public boolean isDeterministic() { return true; }
+    public String canonicalName() { return "paimon.bucket(" + types[0].simpleString() + ")"; }
+    public Object writeReplace() { return null; }
+  }
+
+  public BoundFunction bucket(DataType[] types) {
+    return new Bucket(types);
+  }
+
+  public InputPartition ofSplit(int index, byte[] split, int bucket) {
+    return new Split(index, split, Integer.valueOf(bucket));
+  }
+}

@@ -1,0 +1,84 @@
+import java.lang.reflect.Field;
+import java.util.*;
+import scala.Option;
+import scala.Product;
+import scala.Some;
+import org.apache.spark.sql.catalyst.expressions.SupportQueryContext;
+import org.apache.spark.sql.catalyst.parser.PositionMapper;
+import org.apache.spark.sql.catalyst.trees.*;
+import org.apache.spark.sql.types.DataType;
+
+/**
+ * Moves the origins of a plan's nodes from the text that Spark parsed to the statement that the user wrote.
+ *
+ * There are hundreds of nodes, so that one call moves them all.
+ */
+public class StatementOrigins {
+  private static void set(Origin origin, String name, Object value) throws Exception {
+    Field field = Origin.class.getDeclaredField(name);
+    field.setAccessible(true);
+    field.set(origin, value);
+  }
+
+  private static void move(Origin origin, String written, int[] edits) throws Exception {
+    int first = ((Integer) origin.startIndex().get()).intValue();
+    int last = ((Integer) origin.stopIndex().get()).intValue();
+    if (origin.positionMapper().isDefined()) { // parameters stand between the two texts
+      PositionMapper mapper = (PositionMapper) origin.positionMapper().get();
+      first = mapper.mapToOriginal(first);
+      last = mapper.mapToOriginal(last);
+      set(origin, "positionMapper", Option.empty());
+    }
+    first = offsetWritten(first, edits, false);
+    last = offsetWritten(last, edits, true);
+    int begin = written.offsetByCodePoints(0, first);
+    int behind = written.lastIndexOf('\n', begin - 1) + 1;
+    int line = 1;
+    for (int i = 0; i < behind; i++) if (written.charAt(i) == '\n') line++;
+    set(origin, "line", new Some(Integer.valueOf(line)));
+    set(origin, "startPosition", new Some(Integer.valueOf(written.codePointCount(behind, begin))));
+    set(origin, "startIndex", new Some(Integer.valueOf(first)));
+    set(origin, "stopIndex", new Some(Integer.valueOf(last)));
+    set(origin, "sqlText", new Some(written));
+    set(origin, "bitmap$0", Boolean.FALSE); // its context is made anew
+  }
+
+  private static int offsetWritten(int offset, int[] edits, boolean last) {
+    int shift = 0;
+    for (int i = 0; i < edits.length; i += 3) {
+      int start = edits[i], end = edits[i + 1], grown = edits[i + 2];
+      if (offset < start + shift) break;
+      if (offset < start + shift + grown) return last && end > start ? end - 1 : start;
+      shift += grown - (end - start);
+    }
+    return offset - shift;
+  }
+
+  public Object moved(Object plan, String parsed, String written, String encoded) throws Exception {
+    String[] numbers = encoded.split(" ");
+    int[] edits = new int[numbers.length];
+    for (int i = 0; i < edits.length; i++) edits[i] = Integer.parseInt(numbers[i]);
+    Set seen = Collections.newSetFromMap(new IdentityHashMap());
+    ArrayDeque todo = new ArrayDeque();
+    todo.add(plan);
+    while (!todo.isEmpty()) {
+      Object node = todo.poll();
+      if (node instanceof TreeNode) {
+        Origin origin = ((TreeNode) node).origin();
+        if (origin.sqlText().contains(parsed) && origin.stopIndex().isDefined() && seen.add(origin))
+          move(origin, written, edits);
+        if (node instanceof SupportQueryContext && ((SupportQueryContext) node).queryContext().isDefined())
+          ((SupportQueryContext) node).queryContext_$eq(new Some(origin.context()));
+      }
+      scala.collection.Iterator parts = null;
+      if (node instanceof scala.collection.Iterable) parts = ((scala.collection.Iterable) node).iterator();
+      else if (node instanceof Product) parts = ((Product) node).productIterator();
+      while (parts != null && parts.hasNext()) {
+        Object part = parts.next();
+        boolean isNested = part instanceof scala.collection.Iterable || part instanceof Product;
+        if (isNested && !(part instanceof DataType) && seen.add(part)) todo.add(part);
+      }
+    }
+    return plan;
+  }
+}
