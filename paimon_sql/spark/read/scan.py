@@ -15,35 +15,33 @@ import pyarrow as pa
 from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StructType
 
-from paimon_core.arrow.types import FILE_PATH, ROW_ID, ROW_INDEX, TRACKING_FIELDS
-from paimon_core.errors import PaimonError, UnsupportedFeatureError
+from paimon_core.arrow.types import ROW_ID, TRACKING_FIELDS
+from paimon_core.errors import PaimonError
 from paimon_core.expressions.predicate import Predicate, columns, conjunction, describe
 from paimon_core.formats.parquet.settings import VERIFY_CHECKSUM
-from paimon_core.formats.registry import format_name
 from paimon_core.indexes.file_index.options import indexed_values
-from paimon_core.options import (
-    DATA_EVOLUTION,
-    DATA_FILE_PREFIX,
-    READ_ALLOW_FULL_SCAN,
-    SCAN_IGNORE_CORRUPT,
-    SCAN_IGNORE_LOST,
-)
+from paimon_core.options import DATA_EVOLUTION
 from paimon_core.scan.aggregates import aggregate
 from paimon_core.scan.changes.increment import Increment
 from paimon_core.scan.derived_tables import DerivedTable, derived_fields
+from paimon_core.scan.execution import (
+    Execution,
+    ScanRequest,
+    check_full_scan,
+    check_row_positions,
+    check_sizes,
+    choose_execution,
+    has_case_twins,
+)
 from paimon_core.scan.limits import Order, first_rows, top_rows
 from paimon_core.scan.partitions import in_partitions
 from paimon_core.scan.plan import Plan
-from paimon_core.scan.pruning import keys_asked_for
 from paimon_core.scan.reduction import Reduction
 from paimon_core.scan.splits import spread
-from paimon_core.scan.verify import check_sizes
 from paimon_core.spec.paths import data_file_path
 from paimon_core.spec.snapshot import Snapshot
-from paimon_core.spec.split import DataSplit, encode_split
-from paimon_core.spec.types import DataField, Kind, RowType, TimeType, nested_types
-from paimon_core.store.blob.fields import described_fields
-from paimon_core.store.features import may_be_shredded
+from paimon_core.spec.split import encode_split
+from paimon_core.spec.types import DataField, Kind
 from paimon_core.table import Table
 from paimon_sql.spark.jvm.gateway import PYTHON_SOURCE, READ, SQL, Jvm
 from paimon_sql.spark.proxy import Proxy
@@ -59,8 +57,6 @@ from paimon_sql.spark.workers.worker import BatchFunction, read_function, reduce
 
 _REPORTS = [f"{READ}.SupportsReportStatistics", f"{READ}.SupportsReportPartitioning"]
 _JOINS_BUCKETS = "spark.sql.sources.v2.bucketing.enabled"
-_LOOKUP_KEYS, _LOOKUP_FILES, _LOOKUP_BYTES = 16, 64, 2**28
-
 _MOST_VALUES = 1000  # of a filter made while a query runs: to hand over more costs more than partitions save
 
 
@@ -90,7 +86,7 @@ class PaimonScanBuilder(Proxy):
     def pruneColumns(self, required: Any) -> None:
         # rows without columns would lose their number on the way: count(*) over a scan reads the first column
         self.required = read_struct(required.json()) or string_types(to_struct(self.fields[:1]))
-        if self._has_twins:  # Spark gives such a column the parts of another
+        if has_case_twins(self.table.schema):  # Spark gives such a column the parts of another
             whole = {f.name: f for f in string_types(to_struct(self.fields))}
             self.required = StructType([whole.get(f.name, f) for f in self.required])
 
@@ -155,25 +151,25 @@ class PaimonScanBuilder(Proxy):
             return UnreadableScan(self.jvm, self.required, e)
 
     def _scan(self) -> Any:
-        if self.reduction is not None and self._answer(self.reduction) is not None:
+        plan, store = self._plan, self.table.store
+        execution = self._execution(plan)
+        if self.reduction is not None and execution is Execution.METADATA:
             return self._local_scan(self.reduction)
-        plan = self._plan
-        self._check_left_out(plan)
-        if self.order is not None:
-            plan = top_rows(self.table.store, plan, self.order, self.limit)
-        elif self.limit:
-            plan = first_rows(plan, self.limit)
-        self._check_columns(plan)
+        check_full_scan(store, plan)
+        if self.limit:
+            plan = first_rows(plan, self.limit) if self.order is None else top_rows(store, plan, self.order, self.limit)
+            execution = self._execution(plan)
+        check_row_positions(store, plan, self.required.fieldNames())
         if self.reduction is not None:
             return ReducingScan(self.jvm, self.session, self.table, plan, self, self.reduction)
-        by_partitions = self._is_version and any(k in self.required.names for k in self.table.schema.partition_keys)
-        if self._spark_can_read(plan):
-            raw = PartitionedRawScan if by_partitions else RawScan
-            return raw(self.jvm, self.session, self.table, plan, self)
-        if self._is_lookup(plan):
+        if execution is Execution.LOOKUP:
             return LookupScan(self, plan)
-        merge = PartitionedMergeScan if by_partitions else MergeScan
-        return merge(self.jvm, self.session, self.table, plan, self)
+        by_partitions = self._is_version and any(k in self.required.names for k in self.table.schema.partition_keys)
+        if execution is Execution.RAW:
+            scan: type[_Scan] = PartitionedRawScan if by_partitions else RawScan
+        else:
+            scan = PartitionedMergeScan if by_partitions else MergeScan
+        return scan(self.jvm, self.session, self.table, plan, self)
 
     def describe(self, plan: Plan) -> str:
         filters = ", ".join(map(describe, self.pruning)) or "none"
@@ -210,7 +206,7 @@ class PaimonScanBuilder(Proxy):
     def _workers_reduce(self, reduction: Reduction) -> bool:
         """Whether rows have to pass Python workers, which may as well aggregate them."""
         schema, plan = self.table.schema, self._plan
-        if not reduction.is_possible(schema) or not plan.splits or self._spark_can_read(plan) or self._is_lookup(plan):
+        if not reduction.is_possible(schema) or not plan.splits or self._execution(plan) is not Execution.MERGE:
             return False
         self.required = StructType([self.required[c] for c in reduction.columns(schema)])
         return True
@@ -242,75 +238,12 @@ class PaimonScanBuilder(Proxy):
         known = [(e, p) for e, p in self.of_rows if columns(p) <= fields.keys()]
         return self.jvm.seq([e for e, p in known if spark_prunes_soundly(p, fields)])
 
-    def _check_left_out(self, plan: Plan) -> None:
-        allowed = self.table.store.options[READ_ALLOW_FULL_SCAN]
-        if not allowed and self.table.schema.partition_keys and plan.reads_all:
-            raise UnsupportedFeatureError(
-                f"Full scan is not supported of table {self.table.name} with '{READ_ALLOW_FULL_SCAN.key}' = 'false': "
-                f"filter by its partition columns ({', '.join(self.table.schema.partition_keys)})."
-            )
-
-    def _check_columns(self, plan: Plan) -> None:
-        places = [n for n in self.required.fieldNames() if n in (FILE_PATH, ROW_INDEX)]
-        if places and not all(map(self._has_places, plan.splits)):
-            raise UnsupportedFeatureError(
-                f"Table {self.table.name} has rows that are merged from several files: the metadata column {places[0]} "
-                "is known for append tables, and for primary-key tables that are fully compacted."
-            )
-
-    def _has_places(self, split: DataSplit) -> bool:
-        """Whether rows are where a file says, and compaction has nothing to do there."""
-        compacted = len(split.files) == 1 or all(f.level > 0 for f in split.files)
-        return not self.table.schema.primary_keys or (not split.needs_merge and compacted)
-
-    def _spark_can_read(self, plan: Plan) -> bool:
-        """Whether Spark's own Parquet scan gives the rows: nothing to merge, columns as in the files, storage known."""
-        if not self.table.schema.field_by_name.keys() >= set(self.required.fieldNames()):
-            return False
-        root, schema_id = self.table.store.root, self.table.schema.id
-        is_plain = all(
-            not s.needs_merge and not s.branch and all(f.schema_id == schema_id for f in s.files) for s in plan.splits
+    def _execution(self, plan: Plan) -> Execution:
+        request = ScanRequest(tuple(self.required.fieldNames()), self.derived, conjunction(self.pruning))
+        answered = self.reduction is not None and self._answer(self.reduction) is not None
+        return choose_execution(
+            self.table.store, plan, request, is_answered=answered, opens_unicode=self.jvm.opens_unicode_names
         )
-        is_plain = is_plain and not self.derived.is_log and not any(s.deletions for s in plan.splits)
-        is_plain = is_plain and all(format_name(f.file_name) == "parquet" for s in plan.splits for f in s.files)
-        is_plain = is_plain and not self._has_nanoseconds() and not self._has_descriptors() and not self._has_twins
-        is_plain = is_plain and not may_be_shredded(self.table.store.options)
-        options = self.table.store.options
-        is_plain = is_plain and not (options[SCAN_IGNORE_LOST] or options[SCAN_IGNORE_CORRUPT])
-        return is_plain and ("://" not in root or root.startswith("hdfs://")) and self._spark_can_open(plan)
-
-    def _is_lookup(self, plan: Plan) -> bool:
-        """Whether so little is asked for that reading it takes less than starting a task."""
-        keys = keys_asked_for(self.table.schema, conjunction(self.pruning))
-        small = sum(s.size for s in plan.splits) <= _LOOKUP_BYTES and plan.files_kept <= _LOOKUP_FILES
-        return self.derived is DerivedTable.ROWS and keys is not None and keys <= _LOOKUP_KEYS and small
-
-    def _has_descriptors(self) -> bool:
-        """Whether files may hold descriptors of what is asked for."""
-        store = self.table.store
-        return any(f.name in self.required.fieldNames() for f in described_fields(store.schema, store.options))
-
-    def _has_nanoseconds(self) -> bool:
-        """Whether times may be INT96 or nanoseconds, which Spark reads as numbers or not at all."""
-        types = (t for f in self.table.schema.fields for t in nested_types(f.type))
-        return any(isinstance(t, TimeType) and t.precision > 6 for t in types)
-
-    @cached_property
-    def _has_twins(self) -> bool:
-        """Whether names differ only in case, of which Spark finds one in a file where the session tells no case."""
-        fields = self.table.schema.fields
-        rows = [t.fields for f in fields for t in nested_types(f.type) if isinstance(t, RowType)]
-        return any(len({f.name.lower() for f in row}) < len(row) for row in (fields, *rows))
-
-    def _spark_can_open(self, plan: Plan) -> bool:
-        """Spark passes hidden files over, Hadoop takes a colon for a scheme, and a JVM may know ASCII names only."""
-        names = [f.file_name for s in plan.splits for f in s.files]
-        if any(n.startswith(("_", ".")) or ":" in n for n in names):
-            return False
-        prefix = self.table.store.options[DATA_FILE_PREFIX]
-        if self.table.schema.partition_keys and not all(n.startswith(prefix) for n in names):
-            return False  # files of other writers may lack the partition columns
-        return all(s.bucket_dir.isascii() for s in plan.splits) or self.jvm.opens_unicode_names
 
     class Java:
         implements = [

@@ -1,0 +1,161 @@
+"""How the rows of a planned scan are made, decided from the plan and the schema without reading a file.
+
+    METADATA  the aggregates asked for are known from metadata (`scan.aggregates`): no file is read
+    RAW       the engine reads the Parquet files itself: nothing to merge, and every column is in the files as asked for
+    LOOKUP    the driver reads and merges: starting a task takes longer than reading so few keys
+    MERGE     workers read and merge splits, and make whatever files do not hold
+
+The first that is possible is taken, in this order. An engine's own reader is as Spark's: it finds columns by name,
+passes files over that it takes for hidden, and takes a colon in a name for a scheme.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import StrEnum
+
+from paimon_core.arrow.types import FILE_PATH, ROW_INDEX
+from paimon_core.errors import CorruptFileError, DataFileMissingError, UnsupportedFeatureError
+from paimon_core.expressions.predicate import Predicate
+from paimon_core.formats.registry import format_name
+from paimon_core.options import DATA_FILE_PREFIX, READ_ALLOW_FULL_SCAN, SCAN_IGNORE_CORRUPT, SCAN_IGNORE_LOST
+from paimon_core.scan.derived_tables import DerivedTable
+from paimon_core.scan.plan import Plan
+from paimon_core.scan.pruning import keys_asked_for
+from paimon_core.spec.paths import data_file_path
+from paimon_core.spec.schema import TableSchema
+from paimon_core.spec.split import DataSplit
+from paimon_core.spec.types import RowType, TimeType, nested_types
+from paimon_core.store.blob.fields import described_fields
+from paimon_core.store.features import may_be_shredded
+from paimon_core.store.table_store import TableStore
+
+_LOOKUP_KEYS, _LOOKUP_FILES, _LOOKUP_BYTES = 16, 64, 2**28  # at most, of one lookup
+
+
+class Execution(StrEnum):
+    METADATA = "metadata"
+    RAW = "raw"
+    LOOKUP = "lookup"
+    MERGE = "merge"
+
+
+@dataclass(frozen=True, slots=True)
+class ScanRequest:
+    """What a query asks for: which rows of the table, the names of the columns, and what the plan was pruned by."""
+
+    columns: tuple[str, ...]
+    derived: DerivedTable = DerivedTable.ROWS
+    predicate: Predicate | None = None
+
+
+def choose_execution(
+    store: TableStore, plan: Plan, request: ScanRequest, *, is_answered: bool = False, opens_unicode: bool = True
+) -> Execution:
+    """`is_answered`: metadata holds the answer; `opens_unicode`: the engine opens paths that are not ASCII."""
+    if is_answered:
+        return Execution.METADATA
+    if _is_raw(store, plan, request) and _opens_names(store, plan, opens_unicode):
+        return Execution.RAW
+    return Execution.LOOKUP if _is_lookup(store, plan, request) else Execution.MERGE
+
+
+def check_full_scan(store: TableStore, plan: Plan) -> None:
+    """Raises `UnsupportedFeatureError` where all of a partitioned table would be read, and its options forbid that."""
+    partition_keys = store.schema.partition_keys
+    if partition_keys and plan.reads_all and not store.options[READ_ALLOW_FULL_SCAN]:
+        raise UnsupportedFeatureError(
+            f"Full scan is not supported of table {store.name} with '{READ_ALLOW_FULL_SCAN.key}' = 'false': "
+            f"filter by its partition columns ({', '.join(partition_keys)})."
+        )
+
+
+def check_row_positions(store: TableStore, plan: Plan, columns: Iterable[str]) -> None:
+    """Raises `UnsupportedFeatureError` where columns name files and positions of rows that are merged of several."""
+    positions = [c for c in columns if c in (FILE_PATH, ROW_INDEX)]
+    if positions and store.schema.primary_keys and not all(map(_is_compacted, plan.splits)):
+        raise UnsupportedFeatureError(
+            f"Table {store.name} has rows that are merged from several files: the metadata column {positions[0]} "
+            "is known for append tables, and for primary-key tables that are fully compacted."
+        )
+
+
+def has_case_twins(schema: TableSchema) -> bool:
+    """Whether names of columns, or of fields of a ROW, differ only in case."""
+    rows = [t.fields for f in schema.fields for t in nested_types(f.type) if isinstance(t, RowType)]
+    return any(len({f.name.lower() for f in row}) < len(row) for row in (schema.fields, *rows))
+
+
+def check_sizes(store: TableStore, splits: Iterable[DataSplit]) -> None:
+    """Compare the sizes of data files with metadata, by one look at each file.
+
+    Raises `DataFileMissingError`, `CorruptFileError`, `StorageError`.
+    """
+    for split in splits:
+        for file in split.files:
+            path = data_file_path(split.bucket_dir, file)
+            try:
+                size = store.io.status(path).size
+            except FileNotFoundError:
+                raise DataFileMissingError(
+                    f"Data file {path} of table {store.name} is missing: it was deleted, or its snapshot expired. Run "
+                    "the query again, or roll back to a snapshot whose files are there."
+                ) from None
+            if size != file.file_size:
+                cause = f"this data file of table {store.name} has {size} bytes, metadata says {file.file_size}"
+                raise CorruptFileError(path, cause)
+
+
+def _is_compacted(split: DataSplit) -> bool:
+    """Whether rows stay in their files: none is merged, and compaction has nothing to do."""
+    return not split.needs_merge and (len(split.files) == 1 or all(f.level > 0 for f in split.files))
+
+
+def _is_raw(store: TableStore, plan: Plan, request: ScanRequest) -> bool:
+    """Whether Parquet files of a known storage hold exactly the rows and columns asked for."""
+    schema, options = store.schema, store.options
+    is_local = "://" not in store.root or store.root.startswith("hdfs://")
+    return (
+        is_local
+        and not request.derived.is_log
+        and schema.field_by_name.keys() >= set(request.columns)
+        and not (options[SCAN_IGNORE_LOST] or options[SCAN_IGNORE_CORRUPT])
+        and not may_be_shredded(options)
+        and not _has_nanoseconds(schema)
+        and not any(f.name in request.columns for f in described_fields(schema, options))
+        and not has_case_twins(schema)
+        and all(_is_plain(s, schema.id) for s in plan.splits)
+    )
+
+
+def _is_plain(split: DataSplit, schema_id: int) -> bool:
+    """Whether every row of the split's files is read as it is, and all are Parquet files of the schema."""
+    if split.needs_merge or split.branch or split.deletions:
+        return False
+    return all(f.schema_id == schema_id and format_name(f.file_name) == "parquet" for f in split.files)
+
+
+def _has_nanoseconds(schema: TableSchema) -> bool:
+    """Whether times may be INT96 or nanoseconds, which Spark reads as numbers or not at all."""
+    types = (t for f in schema.fields for t in nested_types(f.type))
+    return any(isinstance(t, TimeType) and t.precision > 6 for t in types)
+
+
+def _opens_names(store: TableStore, plan: Plan, opens_unicode: bool) -> bool:
+    """Whether an engine opens files of these names, and takes none for hidden."""
+    names = [f.file_name for s in plan.splits for f in s.files]
+    if any(n.startswith(("_", ".")) or ":" in n for n in names):
+        return False
+    prefix = store.options[DATA_FILE_PREFIX]
+    if store.schema.partition_keys and not all(n.startswith(prefix) for n in names):
+        return False  # files of other writers may lack the partition columns
+    return opens_unicode or all(s.bucket_dir.isascii() for s in plan.splits)
+
+
+def _is_lookup(store: TableStore, plan: Plan, request: ScanRequest) -> bool:
+    """Whether so little is asked for that reading it takes less than starting a task."""
+    keys = keys_asked_for(store.schema, request.predicate)
+    if request.derived is not DerivedTable.ROWS or keys is None or keys > _LOOKUP_KEYS:
+        return False
+    return plan.files_kept <= _LOOKUP_FILES and sum(s.size for s in plan.splits) <= _LOOKUP_BYTES

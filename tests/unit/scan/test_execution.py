@@ -1,0 +1,198 @@
+"""How the rows of a plan are made: by the engine's own reader, by workers, in the driver, or not at all."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from paimon_core.errors import CorruptFileError, DataFileMissingError, UnsupportedFeatureError
+from paimon_core.expressions.predicate import Compare, In, Predicate
+from paimon_core.scan.derived_tables import DerivedTable
+from paimon_core.scan.execution import (
+    Execution,
+    ScanRequest,
+    check_full_scan,
+    check_row_positions,
+    check_sizes,
+    choose_execution,
+    has_case_twins,
+)
+from paimon_core.scan.plan import Plan
+from paimon_core.spec.binary_row import EMPTY_ROW
+from paimon_core.spec.index_manifest import DeletionVectorMeta
+from paimon_core.spec.manifest import DataFileMeta
+from paimon_core.spec.split import DataSplit, DeletionFile
+from paimon_core.spec.types import INT, STRING, DataField, RowType, parse_type
+from paimon_core.store.table_store import TableStore
+from tests.support.data import make_store
+from tests.support.stored import create_table, insert
+from tests.support.tables import data_file
+
+COLUMNS = {"k": INT, "v": STRING}
+
+
+def plan_of(store: TableStore, *files: DataFileMeta, **of_split: Any) -> Plan:
+    split = {"partition": EMPTY_ROW, "bucket": 0, "bucket_dir": f"{store.root}/bucket-0", "files": files, **of_split}
+    return Plan(table=store.name, snapshot=None, splits=(DataSplit(**split),), files_total=len(files))
+
+
+def chosen(store: TableStore, plan: Plan, *columns: str, predicate: Predicate | None = None, **more: Any) -> Execution:
+    derived = more.pop("derived", DerivedTable.ROWS)
+    return choose_execution(store, plan, ScanRequest(columns or ("k", "v"), derived, predicate), **more)
+
+
+def test_the_engine_reads_plain_parquet_files(tmp_path: Path) -> None:
+    store = make_store(tmp_path, COLUMNS)
+    plan = plan_of(store, data_file(store, 0, 9))
+    assert chosen(store, plan) is Execution.RAW
+    assert chosen(store, plan, "v") is Execution.RAW
+    assert chosen(store, plan, derived=DerivedTable.READ_OPTIMIZED) is Execution.RAW
+    assert chosen(store, replace(plan, splits=())) is Execution.RAW
+    assert chosen(store, plan, is_answered=True) is Execution.METADATA
+
+
+@pytest.mark.parametrize(
+    "of_split",
+    [
+        {"needs_merge": True},
+        {"branch": "b"},
+        {
+            "deletions": (
+                DeletionFile("index", DeletionVectorMeta(data_file="data.parquet", offset=0, length=10, cardinality=1)),
+            )
+        },
+    ],
+)
+def test_workers_read_splits_that_need_more_than_their_files(tmp_path: Path, of_split: dict[str, Any]) -> None:
+    store = make_store(tmp_path, COLUMNS)
+    assert chosen(store, plan_of(store, data_file(store, 0, 9), **of_split)) is Execution.MERGE
+
+
+@pytest.mark.parametrize(
+    "of_file",
+    [
+        {"schema_id": 1},
+        {"file_name": "data-1.orc"},
+        {"file_name": "_data.parquet"},
+        {"file_name": ".data.parquet"},
+        {"file_name": "data:1.parquet"},
+    ],
+)
+def test_workers_read_files_that_the_engine_reads_otherwise(tmp_path: Path, of_file: dict[str, Any]) -> None:
+    store = make_store(tmp_path, COLUMNS)
+    assert chosen(store, plan_of(store, data_file(store, 0, 9), data_file(store, 0, 9, **of_file))) is Execution.MERGE
+
+
+def test_files_of_other_writers_may_lack_partition_columns(tmp_path: Path) -> None:
+    for partitions, expected in ((), Execution.RAW), (("k",), Execution.MERGE):
+        store = make_store(tmp_path, COLUMNS, partitions=partitions)
+        assert chosen(store, plan_of(store, data_file(store, 0, 9, file_name="part-0.parquet"))) is expected
+        assert chosen(store, plan_of(store, data_file(store, 0, 9))) is Execution.RAW
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"scan.ignore-lost-files": "true"},
+        {"scan.ignore-corrupt-files": "true"},
+        {"fields.m.map.storage-layout": "shared-shredding"},
+    ],
+)
+def test_workers_read_what_options_ask_for(tmp_path: Path, options: dict[str, str]) -> None:
+    store = make_store(tmp_path, COLUMNS)
+    plan = plan_of(store, data_file(store, 0, 9))
+    assert chosen(store.with_options(options), plan) is Execution.MERGE
+
+
+def test_workers_make_columns_that_files_do_not_hold(tmp_path: Path) -> None:
+    store = make_store(tmp_path, COLUMNS)
+    plan = plan_of(store, data_file(store, 0, 9))
+    assert chosen(store, plan, "k", "__paimon_file_path") is Execution.MERGE
+    assert chosen(store, plan, derived=DerivedTable.AUDIT_LOG) is Execution.MERGE
+    blobs = make_store(tmp_path, COLUMNS | {"b": parse_type("BLOB")}, blob_descriptor_field="b")
+    assert chosen(blobs, plan, "b") is Execution.MERGE
+    assert chosen(blobs, plan, "k") is Execution.RAW
+    nanos = make_store(tmp_path, COLUMNS | {"t": parse_type("TIMESTAMP(9)")})
+    assert chosen(nanos, plan, "k") is Execution.MERGE
+
+
+def test_names_that_differ_only_in_case(tmp_path: Path) -> None:
+    store = make_store(tmp_path, {"k": INT, "K": INT})
+    assert has_case_twins(store.schema)
+    assert chosen(store, plan_of(store, data_file(store, 0, 9)), "k") is Execution.MERGE
+    inner = tuple(DataField(id=i, name=n, type=INT) for i, n in enumerate("aA"))
+    assert has_case_twins(make_store(tmp_path, {"r": RowType(fields=inner)}).schema)
+    assert not has_case_twins(make_store(tmp_path, COLUMNS).schema)
+
+
+def test_storages_and_names_that_the_engine_opens(tmp_path: Path) -> None:
+    store = make_store(tmp_path, COLUMNS)
+    plan = plan_of(store, data_file(store, 0, 9))
+    assert chosen(replace(store, root="s3://bucket/db/t"), plan) is Execution.MERGE
+    assert chosen(replace(store, root="hdfs://host/db/t"), plan) is Execution.RAW
+    strange = plan_of(store, data_file(store, 0, 9), bucket_dir=f"{store.root}/p=ü/bucket-0")
+    assert chosen(store, strange) is Execution.RAW
+    assert chosen(store, strange, opens_unicode=False) is Execution.MERGE
+    assert chosen(store, plan, opens_unicode=False) is Execution.RAW
+
+
+def test_the_driver_looks_up_few_keys_in_few_files(tmp_path: Path) -> None:
+    store = make_store(tmp_path, COLUMNS, keys=["k"])
+    plan = plan_of(store, data_file(store, 0, 9), needs_merge=True)
+    one = Compare("k", "=", 1)
+    assert chosen(store, plan, predicate=one) is Execution.LOOKUP
+    assert chosen(store, plan, predicate=In("k", tuple(range(16)))) is Execution.LOOKUP
+    assert chosen(store, plan, predicate=In("k", tuple(range(17)))) is Execution.MERGE
+    assert chosen(store, plan, predicate=Compare("k", ">", 1)) is Execution.MERGE
+    assert chosen(store, plan) is Execution.MERGE
+    assert chosen(store, plan, predicate=one, derived=DerivedTable.AUDIT_LOG) is Execution.MERGE
+    large = plan_of(store, data_file(store, 0, 9, file_size=2**28 + 1), needs_merge=True)
+    assert chosen(store, large, predicate=one) is Execution.MERGE
+    many = plan_of(store, *(data_file(store, 0, 9) for _ in range(65)), needs_merge=True)
+    assert chosen(store, many, predicate=one) is Execution.MERGE
+    assert chosen(store, plan_of(store, data_file(store, 0, 9)), predicate=one) is Execution.RAW
+
+
+def test_full_scans_are_refused_where_options_say_so(tmp_path: Path) -> None:
+    forbidden = {"read.allow.fullScan": "false"}
+    plain, partitioned = (make_store(tmp_path, COLUMNS, partitions=p) for p in ((), ("k",)))
+    plan = plan_of(plain, data_file(plain, 0, 9))
+    check_full_scan(plain.with_options(forbidden), plan)
+    check_full_scan(partitioned, plan)
+    check_full_scan(partitioned.with_options(forbidden), replace(plan, files_total=2))
+    with pytest.raises(UnsupportedFeatureError, match=r"Full scan is not supported of table .*\(k\)"):
+        check_full_scan(partitioned.with_options(forbidden), plan)
+
+
+def test_row_positions_are_those_of_compacted_rows(tmp_path: Path) -> None:
+    store = make_store(tmp_path, COLUMNS, keys=["k"])
+    merged = plan_of(store, data_file(store, 0, 9), data_file(store, 0, 9), needs_merge=True)
+    check_row_positions(store, merged, ["k", "__paimon_bucket"])
+    with pytest.raises(UnsupportedFeatureError, match="metadata column __paimon_row_index"):
+        check_row_positions(store, merged, ["k", "__paimon_row_index"])
+    with pytest.raises(UnsupportedFeatureError, match="metadata column __paimon_file_path"):
+        check_row_positions(
+            store, plan_of(store, data_file(store, 0, 9), data_file(store, 10, 19)), ["__paimon_file_path"]
+        )
+    compacted = plan_of(store, data_file(store, 0, 9, level=5), data_file(store, 10, 19, level=5))
+    check_row_positions(store, compacted, ["__paimon_file_path"])
+    check_row_positions(make_store(tmp_path, COLUMNS), merged, ["__paimon_file_path"])
+
+
+def test_files_are_there_and_whole(tmp_path: Path) -> None:
+    table = create_table(str(tmp_path))
+    insert(table, [(1, "a")])
+    splits = table.plan(table.latest_snapshot()).splits
+    check_sizes(table.store, splits)
+    (file,) = tmp_path.rglob("data-*.parquet")
+    content = file.read_bytes()
+    for other in (b"", content[:-1], content + b"x"):
+        file.write_bytes(other)
+        with pytest.raises(CorruptFileError, match=rf"{file.name} .* default\.t has {len(other)} bytes"):
+            check_sizes(table.store, splits)
+    file.unlink()
+    with pytest.raises(DataFileMissingError, match=rf"{file.name} of table default\.t is missing"):
+        check_sizes(table.store, splits)
