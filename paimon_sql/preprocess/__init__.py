@@ -31,7 +31,7 @@ from paimon_sql.preprocess.rules.table_functions import table_functions
 from paimon_sql.preprocess.rules.table_like import EXCLUDED_PROPERTY
 from paimon_sql.preprocess.rules.tags import tag_statements
 from paimon_sql.preprocess.rules.unnest import unnest
-from paimon_sql.preprocess.statements import Statement, is_terminated, split_statements
+from paimon_sql.preprocess.scripts import ScriptStatement, is_terminated, split_statements
 from paimon_sql.preprocess.tokens import Edit
 
 __all__ = [
@@ -40,7 +40,7 @@ __all__ = [
     "CatalogStatement",
     "PreprocessError",
     "Rewriting",
-    "Statement",
+    "ScriptStatement",
     "catalog_statement",
     "is_terminated",
     "rewrite",

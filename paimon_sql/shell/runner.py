@@ -9,7 +9,7 @@ from datetime import datetime, tzinfo
 from typing import Any, TextIO
 from zoneinfo import ZoneInfo
 
-from paimon_sql.preprocess import Statement, split_statements
+from paimon_sql.preprocess import ScriptStatement, split_statements
 from paimon_sql.shell.errors import describe, line_in_statement
 from paimon_sql.shell.interrupts import cancelling
 from paimon_sql.shell.render import FORMATS, Result
@@ -46,7 +46,7 @@ class Shell:
                 return 1
         return 0
 
-    def run(self, statement: Statement, name: str = "") -> bool:
+    def run(self, statement: ScriptStatement, name: str = "") -> bool:
         """Runs one statement and prints its result, or its error. KeyboardInterrupt where the user cancelled it."""
         if name and self.options.echo and self.options.is_for_people:
             comment = statement.comment + "\n" if statement.comment else ""

@@ -15,14 +15,14 @@ from paimon_core.spec.types import DataField, Kind
 from paimon_core.table import Table
 from paimon_sql.preprocess.quoting import quoted_name
 from paimon_sql.spark.jvm.gateway import class_name
-from paimon_sql.spark.statements.statement import Statement
+from paimon_sql.spark.statements.commands import TableCommand
 
 _WITHOUT_STATISTICS = (Kind.ARRAY, Kind.MAP, Kind.MULTISET, Kind.ROW, Kind.VARIANT)
 _COUNTS = ("distinctCount", "nullCount", "avgLen", "maxLen")
 _ORDER = ("colId", "distinctCount", "min", "max", "nullCount", "avgLen", "maxLen")
 
 
-class AnalyzeStatement(Statement):
+class AnalyzeStatement(TableCommand):
     """`ANALYZE TABLE t COMPUTE STATISTICS [FOR COLUMNS … | FOR ALL COLUMNS]`."""
 
     def _run(self, plan: Any, table: Table) -> None:

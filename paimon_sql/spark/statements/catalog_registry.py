@@ -32,9 +32,9 @@ from paimon_sql.spark.session_bridge import (
     SessionBridge,
 )
 from paimon_sql.spark.statements.analyze import AnalyzeStatement
+from paimon_sql.spark.statements.commands import TableCommand
 from paimon_sql.spark.statements.drop_partitions import DropPartitions
 from paimon_sql.spark.statements.row_level_statement import RowLevelStatement
-from paimon_sql.spark.statements.statement import Statement
 from paimon_sql.spark.statements.upsert import upsert, upserts
 from paimon_sql.spark.tables.catalog import PROVIDER, SparkCatalog
 from paimon_sql.spark.tables.evolved_table import evolved_table, relation
@@ -49,7 +49,7 @@ _EXPLAIN = "ExplainCommand"
 _PRIVILEGES = "__required_write_privileges__"  # what Spark takes away when it looks a relation up
 _RELATIONS = ("UnresolvedRelation", "UnresolvedTable", "UnresolvedTableOrView")
 # Spark's parsed statements that are run by ours, and where each holds its table
-STATEMENTS: Mapping[str, tuple[type[Statement], str]] = {
+TABLE_COMMANDS: Mapping[str, tuple[type[TableCommand], str]] = {
     "AnalyzeColumn": (AnalyzeStatement, "child"),
     "AnalyzeTable": (AnalyzeStatement, "child"),
     "DeleteFromTable": (RowLevelStatement, "table"),
@@ -176,11 +176,11 @@ class CatalogRegistry:
         statement = self.statement(plan, class_name(plan))
         return statement.explained() if isinstance(statement, RowLevelStatement) else plan
 
-    def statement(self, plan: JavaObject, kind: str) -> Statement | None:
+    def statement(self, plan: JavaObject, kind: str) -> TableCommand | None:
         """What runs a parsed statement on a table of ours, None for others."""
-        if kind not in STATEMENTS:
+        if kind not in TABLE_COMMANDS:
             return None
-        made, place = STATEMENTS[kind]
+        made, place = TABLE_COMMANDS[kind]
         relation = getattr(plan, place)()
         relation = relation.child() if class_name(relation) == "SubqueryAlias" else relation
         found = self.find(relation)

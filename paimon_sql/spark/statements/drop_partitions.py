@@ -14,11 +14,11 @@ from paimon_core.format_table.options import is_format_table
 from paimon_core.table import Table
 from paimon_sql.preprocess.quoting import quoted_name
 from paimon_sql.spark.jvm.gateway import scala_map_of
+from paimon_sql.spark.statements.commands import TableCommand
 from paimon_sql.spark.statements.row_level import delete_partitions, open_target
-from paimon_sql.spark.statements.statement import Statement
 
 
-class DropPartitions(Statement):
+class DropPartitions(TableCommand):
     """Drops all partitions that begin with given values."""
 
     def applies(self) -> bool:

@@ -20,8 +20,8 @@ from paimon_sql.spark.jvm.gateway import SQL, Jvm
 from paimon_sql.spark.jvm.origins import with_written_origins
 from paimon_sql.spark.proxy import Proxy
 from paimon_sql.spark.statements.catalog_registry import CatalogRegistry
+from paimon_sql.spark.statements.commands import FunctionCommand
 from paimon_sql.spark.statements.path_views import view_of_path
-from paimon_sql.spark.statements.statement import FunctionCommand
 from paimon_sql.spark.tables.described_columns import install_described_columns
 from paimon_sql.spark.write.source_tasks import install_source_tasks
 

@@ -12,6 +12,7 @@ from paimon_core.options import MERGE_ENGINE, SCAN_DELTA_BRANCH, SCAN_FALLBACK_B
 from paimon_core.scan.chain import is_chain
 from paimon_core.table import Table
 from paimon_sql.spark.jvm.gateway import class_name
+from paimon_sql.spark.statements.commands import TableCommand
 from paimon_sql.spark.statements.merge_into import brings_columns, merged_rows, new_columns
 from paimon_sql.spark.statements.row_level import (
     Changes,
@@ -21,14 +22,13 @@ from paimon_sql.spark.statements.row_level import (
     open_target,
     updated_rows,
 )
-from paimon_sql.spark.statements.statement import Statement
 from paimon_sql.spark.tables.evolved_table import EvolvedTable, evolved_table
 
 # statements that put a row in the place of another, which not every engine does
 _REPLACING = {"UpdateTable": "UPDATE", "MergeIntoTable": "MERGE INTO"}
 
 
-class RowLevelStatement(Statement):
+class RowLevelStatement(TableCommand):
     """Changes rows of one table."""
 
     def explained(self) -> Any:

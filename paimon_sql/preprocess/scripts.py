@@ -9,7 +9,7 @@ from paimon_sql.preprocess.lexing import scan
 
 
 @dataclass(frozen=True, slots=True)
-class Statement:
+class ScriptStatement:
     """One statement without its `;`, the line of the script it starts on (from 1), the comment lines above it."""
 
     text: str
@@ -17,12 +17,14 @@ class Statement:
     comment: str = ""
 
 
-def split_statements(text: str) -> list[Statement]:
+def split_statements(text: str) -> list[ScriptStatement]:
     """The statements of a script in order; where a quote is never closed, the rest of the script is one statement."""
     statements, behind = [], 0
     for start, end in _bounds(text):
         line = text.count("\n", 0, start) + 1
-        statements.append(Statement(text[start:end], line, _comment_lines(text[behind:start], at_top=behind == 0)))
+        statements.append(
+            ScriptStatement(text[start:end], line, _comment_lines(text[behind:start], at_top=behind == 0))
+        )
         behind = end
     return statements
 

@@ -64,7 +64,7 @@ class Command(Proxy):
         implements = [f"{CATALOG}.SupportsNamespaces"]
 
 
-class Statement(Command):
+class TableCommand(Command):
     """One statement on one table of a catalog; subclasses say in `_run` what it does."""
 
     def __init__(self, jvm: Jvm, session: SessionBridge, catalog: SparkCatalog, name: Identifier, plan: Any) -> None:

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from paimon_sql.preprocess import Statement, is_terminated, split_statements
+from paimon_sql.preprocess import ScriptStatement, is_terminated, split_statements
 
 
 def texts(script: str) -> list[str]:
@@ -25,10 +25,10 @@ def test_drops_empty_and_comment_only_pieces():
 def test_knows_lines_and_comment_lines():
     script = "-- A story\n\n-- in two parts\nSELECT 1; -- one\r\n/* then */\nSELECT\n 2;\n\n/* x */ SELECT 3; SELECT 4"
     assert split_statements(script) == [
-        Statement("SELECT 1", 4, "-- A story\n\n-- in two parts"),
-        Statement("SELECT\n 2", 6, "/* then */"),
-        Statement("SELECT 3", 9),
-        Statement("SELECT 4", 9),
+        ScriptStatement("SELECT 1", 4, "-- A story\n\n-- in two parts"),
+        ScriptStatement("SELECT\n 2", 6, "/* then */"),
+        ScriptStatement("SELECT 3", 9),
+        ScriptStatement("SELECT 4", 9),
     ]
 
 
@@ -38,7 +38,7 @@ def test_keeps_comments_inside_a_statement():
 
 @pytest.mark.parametrize("rest", ["SELECT 'b; SELECT 3;", "SELECT `b; x", "'", 'SELECT "', "SELECT 2 /* x; "])
 def test_what_follows_an_open_quote_is_one_statement(rest):
-    assert split_statements("SELECT 1;\n" + rest) == [Statement("SELECT 1", 1), Statement(rest.rstrip(), 2)]
+    assert split_statements("SELECT 1;\n" + rest) == [ScriptStatement("SELECT 1", 1), ScriptStatement(rest.rstrip(), 2)]
 
 
 @pytest.mark.parametrize(
