@@ -18,9 +18,8 @@ from paimon_core.arrow.binary_rows import row_bytes
 from paimon_core.arrow.types import arrow_schema
 from paimon_core.errors import InvalidDataError
 from paimon_core.expressions.predicate import Predicate, only_on
-from paimon_core.format_table.options import ONLY_VALUES
 from paimon_core.io.file_io import FileStatus
-from paimon_core.options import PARTITION_DEFAULT_NAME
+from paimon_core.options import FORMAT_TABLE_ONLY_VALUES, PARTITION_DEFAULT_NAME
 from paimon_core.spec.paths import escape_path_name, unescape_path_name
 from paimon_core.spec.types import DataField
 from paimon_core.store.partitions import PartitionFilter, typed_texts
@@ -39,12 +38,12 @@ class Folder:
 
 def partition_folder(store: TableStore, spec: Mapping[str, str]) -> str:
     """The folder of a partition, or of the first of its columns. Raises `InvalidDataError` for no folder's name."""
-    only_values, parts = store.options[ONLY_VALUES], []
+    only_values, parts = store.options[FORMAT_TABLE_ONLY_VALUES], []
     for i, (key, value) in enumerate(spec.items()):
         if only_values and (value in ("", ".", "..") or (i == 0 and value == _SCHEMAS)):
             raise InvalidDataError(
                 f"Table {store.name}: the value {value!r} of {key} cannot be a folder's name, which "
-                f"'{ONLY_VALUES.key}' makes of it."
+                f"'{FORMAT_TABLE_ONLY_VALUES.key}' makes of it."
             )
         parts.append(escape_path_name(value) if only_values else f"{escape_path_name(key)}={escape_path_name(value)}")
     return "/".join([store.root, *parts])
@@ -89,7 +88,7 @@ def _files(store: TableStore, path: str) -> Iterator[FileStatus]:
 
 
 def _children(store: TableStore, folder: Folder, key: str) -> Iterator[Folder]:
-    only_values, default = store.options[ONLY_VALUES], store.options[PARTITION_DEFAULT_NAME]
+    only_values, default = store.options[FORMAT_TABLE_ONLY_VALUES], store.options[PARTITION_DEFAULT_NAME]
     for child in store.io.list(folder.path):
         name, value = "", child.name
         if not only_values:

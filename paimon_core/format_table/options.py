@@ -10,14 +10,17 @@ from paimon_core.formats.registry import FORMATS
 from paimon_core.formats.text import csv as csv_form
 from paimon_core.formats.text import json as json_form
 from paimon_core.formats.text import lines as text_forms
-from paimon_core.options import FILE_COMPRESSION, FILE_FORMAT, PRIMARY_KEY, Option, TableOptions, boolean
+from paimon_core.options import (
+    FILE_COMPRESSION,
+    FILE_FORMAT,
+    FORMAT_TABLE_ONLY_VALUES,
+    PRIMARY_KEY,
+    TableOptions,
+)
 from paimon_core.spec.schema import TableSchema
 
 TYPE, FORMAT_TABLE = "type", "format-table"
 SUPPORTED = ("csv", "json", "orc", "parquet", "text")
-ONLY_VALUES = Option(
-    "format-table.partition-path-only-value", boolean, False, "Partition folders are called VALUE, not KEY=VALUE."
-)
 # the first that is given counts
 _ALIASES: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
@@ -64,7 +67,7 @@ def check_format_schema(schema: TableSchema) -> None:
     if schema.options.get("metastore.partitioned-table", "false").strip().lower() == "true":
         raise UnsupportedFeatureError("'metastore.partitioned-table' needs a REST catalog: remove the option.")
     options = format_options(schema.options)
-    _ = options[ONLY_VALUES]
+    _ = options[FORMAT_TABLE_ONLY_VALUES]
     stored = [f for f in schema.fields if f.name not in schema.partition_keys]
     FORMATS[name].check(stored, options)
 

@@ -20,14 +20,10 @@ import pyarrow.parquet as pq
 
 from paimon_core.arrow.binary_rows import scalar_value
 from paimon_core.errors import InvalidOptionError
-from paimon_core.options import STATS_MODE, Option, TableOptions, boolean
+from paimon_core.options import STATS_KEEP_FIRST_N, STATS_MODE, TableOptions
 from paimon_core.spec.stats import UNKNOWN, ColumnStats, SimpleStats, encode_stats
 from paimon_core.spec.types import NESTED_KINDS, DataField, DataType, DecimalType, Kind, StoredTimeType, TimeType
 
-STATS_DENSE_STORE = Option("metadata.stats-dense-store", boolean, True, "Columns without statistics take no room.")
-STATS_KEEP_FIRST_N = Option(
-    "metadata.stats-keep-first-n-columns", int, -1, "Columns that statistics are kept of; -1: all."
-)
 _TRUNCATE = re.compile(r"truncate\((\d+)\)")
 _BYTES = (Kind.CHAR, Kind.VARCHAR, Kind.BINARY, Kind.VARBINARY)
 _FLOATS = (Kind.FLOAT, Kind.DOUBLE)

@@ -12,34 +12,15 @@ from dataclasses import dataclass, replace
 
 from paimon_core.lsm.runs import SortedRun, age, sections
 from paimon_core.options import (
+    FORCE_REWRITE,
+    MAX_SIZE_AMPLIFICATION,
     NUM_LEVELS,
     NUM_SORTED_RUN_TRIGGER,
-    Option,
+    SIZE_RATIO,
     TableOptions,
-    boolean,
-    decimal_number,
-    integer,
 )
 from paimon_core.spec.manifest import DataFileMeta
 from paimon_core.spec.types import DataType
-
-MAX_SIZE_AMPLIFICATION = Option(
-    "compaction.max-size-amplification-percent",
-    integer,
-    200,
-    "Size of younger runs to the oldest that merges all.",
-)
-SIZE_RATIO = Option("compaction.size-ratio", integer, 1, "Percent by which a run may be larger than the younger ones.")
-DELETE_RATIO = Option(
-    "compaction.delete-ratio-threshold", decimal_number, 0.2, "Share of deleted rows that makes a file worth rewriting."
-)
-FORCE_REWRITE = Option(
-    "compaction.force-rewrite-all-files", boolean, False, "A full compaction writes every file anew."
-)
-SMALL_FILE_RATIO = Option(
-    "compaction.small-file-ratio", decimal_number, 0.7, "Share of the target size below which a file is small."
-)
-MIN_FILE_NUM = Option("compaction.min.file-num", integer, 5, "Small files of an append table worth compacting.")
 
 
 @dataclass(frozen=True, slots=True)

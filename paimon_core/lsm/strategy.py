@@ -15,45 +15,27 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 from enum import StrEnum
 
-from paimon_core.lsm.compaction import (
-    CompactUnit,
-    LevelRun,
-    max_level,
-    pick_full,
-    pick_universal,
-    pick_young,
-)
+from paimon_core.lsm.compaction import CompactUnit, LevelRun, max_level, pick_full, pick_universal, pick_young
 from paimon_core.options import (
     CHANGELOG_PRODUCER,
     DELETION_VECTOR_MERGE_ON_READ,
     DELETION_VECTORS,
+    DELTA_COMMITS,
+    FORCE_LOOKUP,
+    FORCE_UP_LEVEL_0,
+    INCREMENTAL_SIZE_THRESHOLD,
+    LOOKUP_COMPACT,
+    LOOKUP_MAX_INTERVAL,
     MERGE_ENGINE,
     NUM_SORTED_RUN_TRIGGER,
+    OFFPEAK_END,
+    OFFPEAK_RATIO,
+    OFFPEAK_START,
+    OPTIMIZATION_INTERVAL,
     SEQUENCE_FIELD,
-    Option,
+    TOTAL_SIZE_THRESHOLD,
     TableOptions,
-    boolean,
-    duration,
-    integer,
-    memory_size,
-    one_of,
 )
-
-DELTA_COMMITS = Option("full-compaction.delta-commits", integer, 0, "Compact fully after each write; 0: do not.")
-OPTIMIZATION_INTERVAL = Option(
-    "compaction.optimization-interval", duration, 0, "Longest time between full compactions."
-)
-TOTAL_SIZE_THRESHOLD = Option("compaction.total-size-threshold", memory_size, 0, "Bucket size below which all merges.")
-INCREMENTAL_SIZE_THRESHOLD = Option(
-    "compaction.incremental-size-threshold", memory_size, 0, "Bytes above the last level that merge all."
-)
-FORCE_UP_LEVEL_0 = Option("compaction.force-up-level-0", boolean, False, "Compactions take all level-0 files.")
-FORCE_LOOKUP = Option("force-lookup", boolean, False, "Compactions take all level-0 files, as for lookup.")
-LOOKUP_COMPACT = Option("lookup-compact", one_of("radical", "gentle"), "radical", "When level-0 files are looked up.")
-LOOKUP_MAX_INTERVAL = Option("lookup-compact.max-interval", integer, 0, "Level-0 files that gentle waits for.")
-OFFPEAK_START = Option("compaction.offpeak.start.hour", integer, -1, "Hour at which the off-peak ratio begins.")
-OFFPEAK_END = Option("compaction.offpeak.end.hour", integer, -1, "Hour at which the off-peak ratio ends.")
-OFFPEAK_RATIO = Option("compaction.offpeak-ratio", integer, 0, "Percent more that a run may be larger off-peak.")
 
 
 class Strategy(StrEnum):

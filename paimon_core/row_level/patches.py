@@ -27,10 +27,10 @@ from paimon_core.formats.output import OutputFile
 from paimon_core.formats.parquet.splice import replace_columns
 from paimon_core.formats.reading import read_errors
 from paimon_core.formats.registry import file_ending, format_name
-from paimon_core.formats.stats import STATS_DENSE_STORE, column_modes, value_stats
+from paimon_core.formats.stats import column_modes, value_stats
 from paimon_core.indexes.deletion_vector import Positions
 from paimon_core.lsm.rows import concat_batches
-from paimon_core.options import BUCKET, DATA_FILE_PREFIX, DELETION_VECTORS, FILE_FORMAT
+from paimon_core.options import BUCKET, DATA_FILE_PREFIX, DELETION_VECTORS, FILE_FORMAT, STATS_DENSE_STORE
 from paimon_core.row_level.row_changes import changed_entries, parts_of, rewritten_bytes, rewritten_files, without_files
 from paimon_core.spec.manifest import DataFileMeta, ManifestEntry
 from paimon_core.spec.message import CommitMessage, decode_message, encode_message

@@ -23,7 +23,7 @@ from paimon_core.errors import UnsupportedFeatureError
 from paimon_core.expressions.arrow import to_arrow
 from paimon_core.expressions.predicate import Predicate, only_on
 from paimon_core.lsm.rows import ROW_UPDATE_BEFORE, concat_batches
-from paimon_core.options import ROW_TRACKING, Option, boolean
+from paimon_core.options import READ_SEQUENCE_NUMBER, ROW_TRACKING
 from paimon_core.scan.changes.read import read_changes
 from paimon_core.scan.described_blobs import with_values
 from paimon_core.scan.read import read_split
@@ -32,9 +32,6 @@ from paimon_core.spec.types import BIGINT, STRING, CollectionType, DataField, Ki
 from paimon_core.store.data.row_tracking import tracking_fields
 from paimon_core.store.table_store import TableStore
 
-READ_SEQUENCE_NUMBER = Option(
-    "table-read.sequence-number.enabled", boolean, False, "Show sequence numbers in $audit_log and $binlog."
-)
 ROW_KIND = "rowkind"
 _KINDS = pa.array(["+I", "-U", "+U", "-D"])
 

@@ -20,6 +20,7 @@ from paimon_core.errors import CorruptFileError, DataFileMissingError, Unsupport
 from paimon_core.expressions.predicate import Predicate
 from paimon_core.formats.registry import format_name
 from paimon_core.options import DATA_FILE_PREFIX, READ_ALLOW_FULL_SCAN, SCAN_IGNORE_CORRUPT, SCAN_IGNORE_LOST
+from paimon_core.options.support import may_be_shredded
 from paimon_core.scan.derived_tables import DerivedTable
 from paimon_core.scan.plan import Plan
 from paimon_core.scan.pruning import keys_asked_for
@@ -28,7 +29,6 @@ from paimon_core.spec.schema import TableSchema
 from paimon_core.spec.split import DataSplit
 from paimon_core.spec.types import RowType, TimeType, nested_types
 from paimon_core.store.blob.fields import described_fields
-from paimon_core.store.features import may_be_shredded
 from paimon_core.store.table_store import TableStore
 
 _LOOKUP_KEYS, _LOOKUP_FILES, _LOOKUP_BYTES = 16, 64, 2**28  # at most, of one lookup

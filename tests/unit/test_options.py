@@ -7,8 +7,10 @@ import pytest
 from paimon_core import options
 from paimon_core.errors import InvalidOptionError
 from paimon_core.options import Option, TableOptions
+from paimon_core.options.support import OPTIONS
+from tests.support.paimon_options import paimon_options
 
-ALL = [o for o in vars(options).values() if isinstance(o, Option)]
+ALL = options.TABLE_OPTIONS
 NUMBERS = {"0": 0, "-1": -1, "+5": 5, " 12 ": 12, "007": 7, "2147483647": 2**31 - 1}
 LONGS = NUMBERS | {"9" * 18: 10**18 - 1, "9223372036854775807": 2**63 - 1, "-9223372036854775808": -(2**63)}
 SIZES = {
@@ -61,6 +63,7 @@ LEVELS: dict[str, dict[int, str]] = {"": {}, "0:avro": {0: "avro"}, " 0:lz4, 5: 
 GOOD: dict[Any, dict[str, Any]] = {
     options.integer: NUMBERS,
     options.long_integer: LONGS,
+    options.decimal_number: {"0.5": 0.5, " 2 ": 2.0, "-1e3": -1000.0},
     options.memory_size: SIZES,
     options.duration: DURATIONS,
     options.boolean: BOOLEANS,
@@ -76,6 +79,7 @@ NO_NUMBERS = ("", "x", "1.5", "1e3", "1_000", "0x10", "- 1", "٣", "9" * 19, "1;
 BAD: dict[Any, tuple[tuple[str, ...], str]] = {
     options.integer: ((*NO_NUMBERS, "2147483648", "-2147483649"), "a whole number"),
     options.long_integer: ((*NO_NUMBERS, "9223372036854775808"), "a whole number"),
+    options.decimal_number: (("", "x", "nan", "inf", "1,5"), "a number"),
     options.memory_size: (
         ("", "mb", "-1", "1.5 mb", "1 pb", "1 mb 2", "1 m b", "1\n2", "٣ mb", "9" * 19, "8388608 tb", "9" * 5000),
         "a size",
@@ -120,8 +124,23 @@ def test_every_way_to_parse_is_tested() -> None:
     assert all(p.__qualname__.startswith("one_of.") for p in parsers - set(GOOD))
 
 
+def test_every_option_is_in_the_registry() -> None:
+    assert {id(o) for o in vars(options).values() if isinstance(o, Option)} <= {id(o) for o in OPTIONS.values()}
+    assert {o.key for o in OPTIONS.values() if o.supported} == {o.key for o in ALL}
+    assert all(OPTIONS[key].key == key for key in OPTIONS)
+
+
+def test_the_registry_agrees_with_the_configuration_page() -> None:
+    parsers = {"Boolean": {options.boolean}, "Integer": {options.integer}, "Duration": {options.duration}}
+    parsers |= {"MemorySize": {options.memory_size}, "Long": {options.long_integer, options.duration}}
+    for known in paimon_options():
+        if known.key in OPTIONS and known.kind in parsers:
+            parse = OPTIONS[known.key].parse
+            assert parse in parsers[known.kind] or "." in parse.__qualname__, known.key
+
+
 def test_keys_differ() -> None:
-    keys = [o.key for o in ALL]
+    keys = [o.key for o in OPTIONS.values()]
     assert len({k.lower() for k in keys}) == len(keys) > 25
     assert all(k == k.strip() for k in keys)
 

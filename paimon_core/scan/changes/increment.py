@@ -17,7 +17,7 @@ from datetime import datetime, tzinfo
 from enum import StrEnum
 
 from paimon_core.errors import InvalidOptionError, SnapshotNotFoundError
-from paimon_core.options import CHANGELOG_PRODUCER, Option, one_of
+from paimon_core.options import CHANGELOG_PRODUCER, INCREMENTAL_SCAN_MODE, INCREMENTAL_TAG_TO_SNAPSHOT
 from paimon_core.options import SCAN_MODE as STARTUP_MODE
 from paimon_core.spec.snapshot import CommitKind, Snapshot
 from paimon_core.store.changelogs import list_changelogs
@@ -34,15 +34,6 @@ from paimon_core.store.tags import list_tags, read_tag
 
 BETWEEN, BETWEEN_TIMESTAMP = "incremental-between", "incremental-between-timestamp"
 TO_AUTO_TAG = "incremental-to-auto-tag"
-SCAN_MODE = Option(
-    "incremental-between-scan-mode", one_of("auto", "delta", "changelog", "diff"), "auto", "What is read of snapshots."
-)
-TAG_TO_SNAPSHOT = Option(
-    "incremental-between-tag-to-snapshot",
-    one_of("true", "false"),
-    "false",
-    "Read the snapshots between two tags, instead of comparing the tags.",
-)
 _LATEST_DELTA = "latest-delta"
 _OPTIONS = (BETWEEN, BETWEEN_TIMESTAMP, TO_AUTO_TAG)
 
@@ -116,7 +107,7 @@ def _latest_delta(store: TableStore) -> Increment:
 def _between(store: TableStore, first: str, last: str) -> Increment:
     one, other = read_tag(store, first), read_tag(store, last)
     if one is not None and other is not None:
-        if store.options[TAG_TO_SNAPSHOT] == "true":
+        if store.options[INCREMENTAL_TAG_TO_SNAPSHOT]:
             return _snapshots(store, one.snapshot.id, other.snapshot.id)
         return _difference(store, one.snapshot, other.snapshot)
     if not all(text.isascii() and text.isdigit() for text in (first, last)):
@@ -203,7 +194,7 @@ def _difference(store: TableStore, start: Snapshot, end: Snapshot) -> Increment:
 
 
 def _mode(store: TableStore) -> IncrementMode:
-    asked = store.options[SCAN_MODE]
+    asked = store.options[INCREMENTAL_SCAN_MODE]
     if asked == "auto":
         made = store.has_primary_key and store.options[CHANGELOG_PRODUCER] != "none"
         return IncrementMode.CHANGELOG if made else IncrementMode.DELTA

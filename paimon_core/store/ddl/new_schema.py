@@ -13,7 +13,6 @@ from paimon_core.formats.registry import check_formats
 from paimon_core.indexes.file_index.options import indexed_columns
 from paimon_core.lsm.engines.registry import merge_engine
 from paimon_core.lsm.functions.field_options import DEFAULT_FUNCTION, FIELDS_PREFIX, FUNCTION_SUFFIX, FieldOptions
-from paimon_core.lsm.strategy import DELTA_COMMITS
 from paimon_core.manifests.record_files import record_format
 from paimon_core.options import (
     BUCKET,
@@ -25,6 +24,7 @@ from paimon_core.options import (
     CLUSTERING_INCREMENTAL,
     DATA_EVOLUTION,
     DELETION_VECTORS,
+    DELTA_COMMITS,
     MERGE_ENGINE,
     RECORD_EXPIRE_TIME,
     RECORD_TIME_FIELD,
@@ -35,12 +35,12 @@ from paimon_core.options import (
     TableOptions,
     names,
 )
+from paimon_core.options.support import check_option_types
 from paimon_core.spec.hashing.bucket_functions import check_bucket_key
 from paimon_core.spec.schema import TableSchema, highest_field_id
 from paimon_core.spec.types import NESTED_KINDS, CollectionType, DataField, DataType, Kind, MapType, RowType
 from paimon_core.store.ddl.blob_schema import check_blobs, with_blobs
 from paimon_core.store.ddl.option_rules import check_option_rules
-from paimon_core.store.ddl.option_types import check_option_types
 from paimon_core.store.features import check_definable
 
 _RESERVED = frozenset(("_SEQUENCE_NUMBER", "_VALUE_KIND", "_LEVEL", "rowkind", "_ROW_ID"))

@@ -5,43 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from paimon_core.errors import InvalidOptionError
-from paimon_core.options import BUCKET, TableOptions, names
+from paimon_core.options import BUCKET, DELETION_VECTORS, DELETION_VECTORS_MODIFIABLE, Change, TableOptions, names
+from paimon_core.options.support import change_of
 from paimon_core.spec.schema import TableSchema
 
-_IMMUTABLE = frozenset(
-    (
-        "aggregation.remove-record-on-delete",
-        "blob-descriptor-field",
-        "blob-field",
-        "blob-view-field",
-        "bucket-function.type",
-        "bucket-key",
-        "data-evolution.enabled",
-        "data-file.path-directory",
-        "dynamic-bucket.initial-buckets",
-        "force-lookup",
-        "index-file-in-data-file-dir",
-        "merge-engine",
-        "partial-update.remove-record-on-delete",
-        "partial-update.remove-record-on-sequence-group",
-        "partition",
-        "partition.legacy-name",
-        "path",
-        "pk-clustering-override",
-        "primary-key",
-        "primary-key.nullable",
-        "row-tracking.enabled",
-        "rowkind.field",
-        "sequence.snapshot-ordering",
-        "type",
-    )
-)
-
-
 KEY_OPTIONS = ("primary-key", "partition")  # in a schema keys are no options, but they may be spelled as such
-_ALWAYS_FIXED = frozenset((*KEY_OPTIONS, "path", "type"))  # also while there are no rows
-_DV_ENABLED, _DV_MODIFIABLE = "deletion-vectors.enabled", "deletion-vectors.modifiable"
-_ONE_WAY = ("ignore-delete", "ignore-update-before")
 _COLUMN_LISTS = (  # options whose value is a list of columns
     "bucket-key",
     "changelog-producer.row-deduplicate-ignore-fields",
@@ -54,7 +22,7 @@ def check_option_set(schema: TableSchema, key: str, value: str, *, has_snapshots
     """Raises `InvalidOptionError` where the option cannot have another value than the table gave it."""
     if schema.options.get(key) == value or _says_what_is(schema, key, value):
         return
-    if key in _ALWAYS_FIXED or (has_snapshots and key in _IMMUTABLE):
+    if _is_fixed(key, has_snapshots):
         raise InvalidOptionError(f"Option {key!r} cannot be changed after the table was created: create another table.")
     if not has_snapshots:
         return
@@ -62,24 +30,29 @@ def check_option_set(schema: TableSchema, key: str, value: str, *, has_snapshots
         old, new = TableOptions(schema.options)[BUCKET], TableOptions({key: value})[BUCKET]
         if -1 in (old, new):
             raise InvalidOptionError(f"Option 'bucket' cannot change from '{old}' to '{new}': create another table.")
-    turns = _is_true(schema, key) != (value.strip().lower() == "true")
-    if key == _DV_ENABLED and turns and not _is_true(schema, _DV_MODIFIABLE):
+    switches = _is_true(schema, key) != (value.strip().lower() == "true")
+    if key == DELETION_VECTORS.key and switches and not _is_true(schema, DELETION_VECTORS_MODIFIABLE.key):
         raise InvalidOptionError(
             f"Option {key!r} cannot be changed: rows that exist might show twice. Compact the table in full, then set "
-            f"'{_DV_MODIFIABLE}' = 'true' to allow it."
+            f"'{DELETION_VECTORS_MODIFIABLE.key}' = 'true' to allow it."
         )
-    if key in _ONE_WAY and _is_true(schema, key) and value.strip().lower() == "false":
+    if change_of(key) is Change.ONE_WAY and _is_true(schema, key) and value.strip().lower() == "false":
         raise InvalidOptionError(f"Option {key!r} cannot be switched off again: rows were left out meanwhile.")
 
 
 def check_option_removed(schema: TableSchema, key: str, *, has_snapshots: bool = True) -> None:
     """Raises `InvalidOptionError` where the option has to stay."""
-    if key in _ALWAYS_FIXED or (has_snapshots and (key in _IMMUTABLE or key == BUCKET.key)):
+    if _is_fixed(key, has_snapshots) or (has_snapshots and key == BUCKET.key):
         is_key = dict(zip(KEY_OPTIONS, (schema.primary_keys, schema.partition_keys), strict=True)).get(key)
         if key in schema.options or is_key:
             raise InvalidOptionError(f"Option {key!r} cannot be removed after the table was created.")
-    if key == _DV_ENABLED and key in schema.options:
+    if key == DELETION_VECTORS.key and key in schema.options:
         check_option_set(schema, key, "false", has_snapshots=has_snapshots)
+
+
+def _is_fixed(key: str, has_snapshots: bool) -> bool:
+    change = change_of(key)
+    return change is Change.NEVER or (has_snapshots and change is Change.EMPTY)
 
 
 def rename_in_options(options: Mapping[str, str], old: str, new: str) -> dict[str, str]:

@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import re
-from typing import Any
 
 from paimon_core.errors import InvalidOptionError
-from paimon_core.lsm.compaction import DELETE_RATIO, MAX_SIZE_AMPLIFICATION, MIN_FILE_NUM, SIZE_RATIO, SMALL_FILE_RATIO
-from paimon_core.lsm.strategy import DELTA_COMMITS, LOOKUP_MAX_INTERVAL, OFFPEAK_END, OFFPEAK_RATIO, OFFPEAK_START
 from paimon_core.options import (
     BUCKET,
     CHAIN_PARTITION_KEYS,
@@ -16,54 +13,25 @@ from paimon_core.options import (
     CHANGELOG_NUM_RETAINED_MIN,
     CHANGELOG_PRODUCER,
     DELETION_VECTORS,
-    DYNAMIC_BUCKET_ASSIGNERS,
-    DYNAMIC_BUCKET_INITIAL,
+    DELTA_COMMITS,
     DYNAMIC_BUCKET_MAX,
-    DYNAMIC_BUCKET_TARGET_ROWS,
     MERGE_ENGINE,
-    NUM_LEVELS,
-    NUM_SORTED_RUN_TRIGGER,
+    OFFPEAK_END,
+    OFFPEAK_START,
     PARTITION_EXPIRATION_STRATEGY,
     PARTITION_EXPIRATION_TIME,
     PARTITION_TIMESTAMP_FORMATTER,
     PARTITION_TIMESTAMP_PATTERN,
-    POSTPONE_BATCH_MOST,
-    POSTPONE_DEFAULT_BUCKETS,
-    POSTPONE_TARGET_ROWS,
     SEQUENCE_FIELD,
     SNAPSHOT_NUM_RETAINED_MAX,
     SNAPSHOT_NUM_RETAINED_MIN,
     SNAPSHOT_ORDERING,
-    SORT_MAX_FILES,
-    TARGET_FILE_ROW_NUM,
-    WRITE_BUFFER_SIZE,
+    TABLE_OPTIONS,
     WRITE_ONLY,
-    Option,
     TableOptions,
 )
 from paimon_core.spec.schema import TableSchema
 
-_LEAST: tuple[tuple[Option[Any], int], ...] = (
-    (DELETE_RATIO, 0),
-    (DELTA_COMMITS, 0),
-    (DYNAMIC_BUCKET_ASSIGNERS, 0),
-    (DYNAMIC_BUCKET_INITIAL, 1),
-    (DYNAMIC_BUCKET_TARGET_ROWS, 1),
-    (LOOKUP_MAX_INTERVAL, 0),
-    (MAX_SIZE_AMPLIFICATION, 0),
-    (MIN_FILE_NUM, 1),
-    (NUM_LEVELS, 2),
-    (NUM_SORTED_RUN_TRIGGER, 1),
-    (OFFPEAK_RATIO, 0),
-    (POSTPONE_BATCH_MOST, 1),
-    (POSTPONE_DEFAULT_BUCKETS, 1),
-    (POSTPONE_TARGET_ROWS, 1),
-    (SIZE_RATIO, 0),
-    (SMALL_FILE_RATIO, 0),
-    (SORT_MAX_FILES, 1),
-    (TARGET_FILE_ROW_NUM, 1),
-    (WRITE_BUFFER_SIZE, 1),
-)
 _HOURS = ((OFFPEAK_START, 23), (OFFPEAK_END, 24))
 _OVERWRITES = "streaming-read-overwrite"
 _GROUP = re.compile(r"fields\.[^.]+\.(?!sequence-group$)\S*sequence-group")
@@ -72,10 +40,10 @@ _GROUP = re.compile(r"fields\.[^.]+\.(?!sequence-group$)\S*sequence-group")
 def check_option_rules(schema: TableSchema, options: TableOptions) -> None:
     """Raises `InvalidOptionError` naming an option that cannot be what it is."""
     _check_retained(options)
-    for option, bound in _LEAST:
-        if option in options and options[option] < bound:
+    for option in TABLE_OPTIONS:
+        if option.least is not None and option in options and options[option] < option.least:
             raise InvalidOptionError(
-                f"Option '{option.key}' cannot be '{options[option]}': it should be at least {bound}."
+                f"Option '{option.key}' cannot be '{options[option]}': it should be at least {option.least}."
             )
     for hour, last in _HOURS:
         if not -1 <= options[hour] <= last:

@@ -14,10 +14,11 @@ from typing import Protocol
 
 from paimon_core.errors import InvalidOptionError
 from paimon_core.io.failure import on_failure
-from paimon_core.lsm.strategy import FORCE_UP_LEVEL_0, Strategy
+from paimon_core.lsm.strategy import Strategy
 from paimon_core.options import (
     BUCKET,
     CHANGELOG_PRODUCER,
+    FORCE_UP_LEVEL_0,
     POSTPONE_BATCH_FIXED,
     POSTPONE_BATCH_MOST,
     POSTPONE_DEFAULT_BUCKETS,

@@ -7,20 +7,10 @@ from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 
 from paimon_core.io.failure import on_failure
-from paimon_core.lsm.compaction import (
-    DELETE_RATIO,
-    FORCE_REWRITE,
-    MIN_FILE_NUM,
-    SMALL_FILE_RATIO,
-    CompactUnit,
-    LevelRun,
-    level_runs,
-    pick_append,
-    plan_rewrites,
-)
+from paimon_core.lsm.compaction import CompactUnit, LevelRun, level_runs, pick_append, plan_rewrites
 from paimon_core.lsm.record_expiry import record_expiry
 from paimon_core.lsm.strategy import Strategy, looks_up, pick
-from paimon_core.options import TARGET_FILE_ROW_NUM
+from paimon_core.options import DELETE_RATIO, FORCE_REWRITE, MIN_FILE_NUM, SMALL_FILE_RATIO, TARGET_FILE_ROW_NUM
 from paimon_core.spec.index_manifest import IndexFileMeta
 from paimon_core.spec.manifest import DataFileMeta, FileSource
 from paimon_core.spec.message import CommitMessage

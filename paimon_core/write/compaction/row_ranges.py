@@ -13,9 +13,8 @@ import numpy as np
 
 from paimon_core.indexes.deletion_vector import Positions
 from paimon_core.io.failure import on_failure
-from paimon_core.lsm.compaction import MIN_FILE_NUM
 from paimon_core.lsm.strategy import Strategy
-from paimon_core.options import SPLIT_OPEN_FILE_COST, TARGET_FILE_ROW_NUM, TARGET_FILE_SIZE
+from paimon_core.options import MIN_FILE_NUM, SPLIT_OPEN_FILE_COST, TARGET_FILE_ROW_NUM, TARGET_FILE_SIZE
 from paimon_core.spec.index_manifest import IndexFileMeta
 from paimon_core.spec.manifest import DataFileMeta, FileSource
 from paimon_core.spec.message import CommitMessage

@@ -10,8 +10,8 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from paimon_core.formats.blob import BlobFileWriter
-from paimon_core.formats.stats import NONE, STATS_DENSE_STORE, value_stats
-from paimon_core.options import BLOB_TARGET_FILE_SIZE
+from paimon_core.formats.stats import NONE, value_stats
+from paimon_core.options import BLOB_TARGET_FILE_SIZE, STATS_DENSE_STORE
 from paimon_core.spec.binary_row import EMPTY_ROW
 from paimon_core.spec.manifest import TO_BE_NUMBERED, DataFileMeta, FileSource
 from paimon_core.spec.stats import EMPTY_STATS, UNKNOWN

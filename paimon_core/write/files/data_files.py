@@ -13,12 +13,13 @@ from paimon_core.arrow.columns import fixed_values
 from paimon_core.arrow.types import KEY_PREFIX, SEQUENCE_NUMBER, VALUE_KIND, arrow_schema
 from paimon_core.formats.file_format import FormatWriter, WrittenFile
 from paimon_core.formats.registry import block_bytes, file_ending, for_level, write_format
-from paimon_core.formats.stats import KEY_MODE, STATS_DENSE_STORE, column_modes, value_stats
+from paimon_core.formats.stats import KEY_MODE, column_modes, value_stats
 from paimon_core.indexes.file_index.options import indexed_columns
 from paimon_core.lsm.rows import is_retract
 from paimon_core.options import (
     DATA_FILE_THIN,
     ROW_TRACKING,
+    STATS_DENSE_STORE,
     TARGET_FILE_ROW_NUM,
     TARGET_FILE_SIZE,
 )

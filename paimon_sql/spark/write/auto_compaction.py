@@ -12,8 +12,8 @@ from dataclasses import replace
 
 from paimon_core.commit.draft import CommitInfo
 from paimon_core.errors import CommitConflictError, CommitUnknownError, DataFileMissingError
-from paimon_core.lsm.strategy import FORCE_LOOKUP, Strategy
-from paimon_core.options import CHANGELOG_PRODUCER
+from paimon_core.lsm.strategy import Strategy
+from paimon_core.options import CHANGELOG_PRODUCER, FORCE_LOOKUP
 from paimon_core.spec.message import CommitMessage, decode_message
 from paimon_core.table import Table
 from paimon_core.write.compaction.job import NOTHING, compaction_function, encode_tasks, task_size

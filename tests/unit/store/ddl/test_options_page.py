@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from paimon_core.store.ddl.option_types import KNOWN
+from paimon_core.options import TABLE_OPTIONS
 from tests.support.paimon_options import paimon_options
 
 PAGE = Path(__file__).parents[4] / "docs" / "options.md"
@@ -26,7 +26,7 @@ def test_every_option_is_on_the_page() -> None:
     everywhere = [key for section in sections.values() for key in section]
     assert keys - set(everywhere) == set()
     assert len(everywhere) == len(set(everywhere)), "named in two sections"
-    known = {o.key for o in KNOWN}
+    known = {o.key for o in TABLE_OPTIONS}
     assert sections["Without effect"] & known == set()
     assert sections["Without effect"] <= keys
 

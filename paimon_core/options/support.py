@@ -1,22 +1,21 @@
-"""The types of all options that Paimon's tables have, those of others engines too: pure.
+"""What engines do with options: which options only other engines go by, and which values this version cannot go by.
 
-A value of the wrong type is refused where the table is made, also for an option that changes nothing here: the engines
-that go by it would fail over it later.
+`OPTIONS` is the registry of all options that Paimon's tables have, by key. A value of the wrong type is refused where
+a table is given it, also for an option without effect here: the engines that go by it would fail over it later.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
-from paimon_core import options as known_options
-from paimon_core.errors import InvalidOptionError
-from paimon_core.lsm import compaction, strategy
-from paimon_core.options import (
-    SEARCH_MODES,
+from paimon_core.options.option import (
+    Change,
     Option,
     TableOptions,
+    at_least,
     boolean,
     decimal_number,
     duration,
@@ -24,28 +23,11 @@ from paimon_core.options import (
     long_integer,
     memory_size,
     one_of,
+    share,
 )
+from paimon_core.options.table import SEARCH_MODES, TABLE_OPTIONS
 
-KNOWN = tuple(o for m in (known_options, compaction, strategy) for o in vars(m).values() if isinstance(o, Option))
-
-
-def _above(parse: Callable[[str], int], least: int, meant: str) -> Callable[[str], int]:
-    def bounded(text: str) -> int:
-        if parse(text) < least:
-            raise ValueError(f"{meant} of {least} or more")
-        return parse(text)
-
-    return bounded
-
-
-def _share(text: str) -> float:
-    number = decimal_number(text)
-    if not 0 <= number < 1:
-        raise ValueError("a number from 0 to below 1")
-    return number
-
-
-_OTHERS: Mapping[Callable[[str], Any], tuple[str, ...]] = MappingProxyType(
+_ELSEWHERE: Mapping[Callable[[str], Any], tuple[str, ...]] = MappingProxyType(
     {
         boolean: (
             "async-file-write",
@@ -67,22 +49,17 @@ _OTHERS: Mapping[Callable[[str], Any], tuple[str, ...]] = MappingProxyType(
             "data-evolution.merge-into.file-pruning",
             "data-evolution.merge-into.source-persist",
             "data-evolution.row-sidecar.enabled",
-            "deletion-vectors.modifiable",
             "dynamic-partition-overwrite",
-            "format-table.partition-path-only-value",
-            "incremental-between-tag-to-snapshot",
             "lookup-wait",
             "lookup.blob-as-descriptor",
             "lookup.cache.bloom.filter.enabled",
             "lookup.remote-file.enabled",
-            "metadata.stats-dense-store",
             "metastore.partitioned-table",
             "query-auth.enabled",
             "scan.fallback-branch.read-fail-fast",
             "scan.plan-sort-partition",
             "streaming-read-append-overwrite",
             "streaming-read-overwrite",
-            "table-read.sequence-number.enabled",
             "variant.inferShreddingSchema",
             "vector-search.distribute.enabled",
             "visibility-callback.enabled",
@@ -98,7 +75,6 @@ _OTHERS: Mapping[Callable[[str], Any], tuple[str, ...]] = MappingProxyType(
             "global-index.build.max-shard",
             "lookup.merge-records-threshold",
             "lookup.remote-file.level-threshold",
-            "metadata.stats-keep-first-n-columns",
             "num-sorted-run.stop-trigger",
             "partition.expiration-batch-size",
             "read.batch-size",
@@ -152,11 +128,10 @@ _OTHERS: Mapping[Callable[[str], Any], tuple[str, ...]] = MappingProxyType(
             "visibility-callback.check-interval",
             "visibility-callback.timeout",
         ),
-        _above(integer, 1, "a whole number"): ("zorder.var-length-contribution",),
-        _above(integer, 2, "a whole number"): ("sort-spill-threshold",),
-        _above(memory_size, 1, "a size in bytes"): ("page-size",),
-        _share: ("lookup.cache.high-priority-pool-ratio",),
-        one_of("auto", "delta", "changelog", "diff"): ("incremental-between-scan-mode",),
+        at_least(integer, 1, "a whole number"): ("zorder.var-length-contribution",),
+        at_least(integer, 2, "a whole number"): ("sort-spill-threshold",),
+        at_least(memory_size, 1, "a size in bytes"): ("page-size",),
+        share: ("lookup.cache.high-priority-pool-ratio",),
         one_of("exactly-once", "at-least-once"): ("consumer.mode",),
         one_of("global-sort", "local-sort"): ("clustering.incremental.mode",),
         one_of("min-heap", "loser-tree"): ("sort-engine",),
@@ -170,16 +145,87 @@ _OTHERS: Mapping[Callable[[str], Any], tuple[str, ...]] = MappingProxyType(
         one_of(*SEARCH_MODES): ("full-text-index.search-mode", "vector-index.search-mode"),
     }
 )
+_OTHERS = (Option(k, parse, None, "", supported=False) for parse, keys in _ELSEWHERE.items() for k in keys)
+OPTIONS: Mapping[str, Option[Any]] = MappingProxyType({o.key: o for o in (*TABLE_OPTIONS, *_OTHERS)})
+_BY_ALIAS = {alias: option for option in TABLE_OPTIONS for alias in option.aliases}
 
 
 def check_option_types(options: TableOptions) -> None:
     """Raises `InvalidOptionError` naming an option whose value is none of its type."""
-    for option in KNOWN:
-        options[option]
-    given = options.values
-    for parse, keys in _OTHERS.items():
-        for key in given.keys() & keys:
-            try:
-                parse(given[key])
-            except ValueError as e:
-                raise InvalidOptionError(f"Option {key!r} cannot be {given[key]!r}: it is {e}.") from e
+    for key in sorted(options.values):
+        option = OPTIONS.get(key) or _BY_ALIAS.get(key)
+        if option is not None:
+            options[option]
+
+
+def change_of(key: str) -> Change:
+    """When the option of that key may get another value."""
+    return OPTIONS[key].change if key in OPTIONS else Change.FREE
+
+
+@dataclass(frozen=True, slots=True)
+class Feature:
+    """An option of which this version goes by some values only.
+
+    These are all options of Paimon 2.0 and its next version that ask for files, or for ways to read them, that are not
+    known here. `key` may have a `*`, which is any text. `instead` says what to do about another value.
+    """
+
+    key: str
+    works: tuple[str, ...]
+    keyed_only: bool = False
+    instead: str = ""
+
+    def asked_for(self, options: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+        """The options of it whose values do not work, and these."""
+        head, star, tail = self.key.partition("*")
+        keys = [k for k in options if k.startswith(head) and k.endswith(tail)] if star else [self.key]
+        given = ((key, options[key].strip().lower()) for key in keys if key in options)
+        yield from ((key, value) for key, value in given if value not in self.works)
+
+
+_SHREDDED = "shared-shredding"
+# what reading a table needs, writing one, and creating one
+READ = (
+    Feature("type", ("table",)),
+    Feature("data-evolution.enabled", ("false",), keyed_only=True),
+    Feature("blob-view-field", ("",)),
+    Feature("fields.*.map.storage-layout", ("default", _SHREDDED)),
+    Feature("manifest.format", ("avro", "parquet", "orc")),
+    Feature("primary-key.nullable", ("false",), keyed_only=True),
+    Feature("vector-field", ("",)),
+)
+_ICEBERG = Feature(
+    "metadata.iceberg.storage",
+    ("disabled",),
+    instead="its Iceberg metadata would stay behind, and readers of Iceberg see old rows. Write it with Paimon's Java "
+    "connector, or give Iceberg up: set the option to 'disabled'",
+)
+WRITE = (
+    *READ,
+    Feature("file.format", ("parquet", "orc", "avro", "csv", "json")),
+    Feature("row-tracking.enabled", ("false",), keyed_only=True),
+    Feature("pk-clustering-override", ("false",), keyed_only=True),
+    Feature("pk-*.index.columns", ("",)),
+    _ICEBERG,
+    Feature(
+        "data-file.external-paths.strategy",
+        ("none", "round-robin", "specific-fs", "weight-robin", "entropy-inject"),
+    ),
+)
+NEW = tuple(f for f in WRITE if f.key != "type")
+
+
+def may_be_shredded(options: TableOptions) -> bool:
+    """Whether files may have the keys of MAPs in columns of their own, which Spark's scan does not know."""
+    return any(k.endswith(".map.storage-layout") and v.strip().lower() == _SHREDDED for k, v in options.values.items())
+
+
+def unsupported_values(
+    features: Iterable[Feature], options: Mapping[str, str], *, keyed: bool
+) -> Iterator[tuple[str, str, str]]:
+    """The options that do not work, their values, and what to do about each."""
+    for feature in features:
+        for key, value in feature.asked_for(options) if keyed or not feature.keyed_only else ():
+            works = " or ".join(map(repr, feature.works)) + " works" if any(feature.works) else "tables without it work"
+            yield key, value, feature.instead or f"it is not supported yet; {works}"

@@ -1,0 +1,211 @@
+"""What an option is, how its values are read from text, and the options of one table.
+
+Values are read as Paimon reads them. Source: Paimon's configuration page, and `Options` and `ConfigOption` of its
+Java connector.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from enum import Enum
+from math import isfinite
+from typing import Generic, TypeVar
+
+from paimon_core.errors import InvalidOptionError
+
+_T = TypeVar("_T")
+
+_NUMBER = re.compile(r"[+-]?[0-9]{1,19}")
+_AMOUNT = re.compile(r"([0-9]{1,19}) *([a-z]*)")
+_LONG = 2**63
+_SIZE_UNITS = {
+    1: ("", "b", "bytes"),
+    2**10: ("k", "kb", "kibibytes"),
+    2**20: ("m", "mb", "mebibytes"),
+    2**30: ("g", "gb", "gibibytes"),
+    2**40: ("t", "tb", "tebibytes"),
+}
+_DURATION_UNITS = {
+    86_400_000: ("d", "day", "days"),
+    3_600_000: ("h", "hour", "hours"),
+    60_000: ("min", "m", "minute", "minutes"),
+    1000: ("s", "sec", "secs", "second", "seconds"),
+    1: ("", "ms", "milli", "millis", "millisecond", "milliseconds"),
+}
+
+
+def _amount(text: str, units: Mapping[int, tuple[str, ...]], meant: str) -> int:
+    match = _AMOUNT.fullmatch(text.strip().lower())
+    scale = next((s for s, names in units.items() if match and match[2] in names), None)
+    if match is None or scale is None or int(match[1]) * scale >= _LONG:
+        raise ValueError(meant)
+    return int(match[1]) * scale
+
+
+# parsers of values raise ValueError with what the value should be
+
+
+def integer(text: str) -> int:
+    """A number of 32 bits, which is what the other engines keep it in."""
+    number = long_integer(text)
+    if not -(2**31) <= number < 2**31:
+        raise ValueError("a whole number of 32 bits")
+    return number
+
+
+def long_integer(text: str) -> int:
+    """A number of 64 bits."""
+    if not _NUMBER.fullmatch(text.strip()) or not -_LONG <= int(text) < _LONG:
+        raise ValueError("a whole number")
+    return int(text)
+
+
+def decimal_number(text: str) -> float:
+    try:
+        number = float(text)
+    except ValueError:
+        raise ValueError("a number") from None
+    if not isfinite(number):
+        raise ValueError("a number")
+    return number
+
+
+def boolean(text: str) -> bool:
+    if text.strip().lower() not in ("true", "false"):
+        raise ValueError("true or false")
+    return text.strip().lower() == "true"
+
+
+def memory_size(text: str) -> int:
+    """Bytes of `128 mb`."""
+    return _amount(text, _SIZE_UNITS, "a size such as '128 mb', in b, kb, mb, gb or tb")
+
+
+def duration(text: str) -> int:
+    """Milliseconds of `10 s`."""
+    return _amount(text, _DURATION_UNITS, "a duration such as '10 s', in ms, s, min, h or d")
+
+
+def names(text: str) -> tuple[str, ...]:
+    """A comma-separated list of names."""
+    return tuple(n.strip() for n in text.split(",") if n.strip())
+
+
+def weights(text: str) -> tuple[int, ...]:
+    """`10,5` as numbers above 0."""
+    found = [part.strip() for part in text.split(",")]
+    if not all(_NUMBER.fullmatch(part) and int(part) > 0 for part in found):
+        raise ValueError("numbers above 0, as in '10,5'")
+    return tuple(map(int, found))
+
+
+def by_level(text: str) -> Mapping[int, str]:
+    """`0:lz4,5:zstd` as values by level."""
+    found = [part.partition(":") for part in text.split(",") if part.strip()]
+    if not all(_NUMBER.fullmatch(level.strip()) and value.strip() for level, _, value in found):
+        raise ValueError("levels and values, as in '0:avro,5:parquet'")
+    return {int(level): value.strip() for level, _, value in found}
+
+
+def folder(text: str) -> str:
+    """A folder below another, without slashes around it: it must not lead out."""
+    parts = text.strip("/").split("/")
+    if any(p in ("", ".", "..") or p != p.strip() or not p.isprintable() for p in parts):
+        raise ValueError("the path of a folder below the table's")
+    return "/".join(parts)
+
+
+def share(text: str) -> float:
+    """A number from 0 to below 1."""
+    number = decimal_number(text)
+    if not 0 <= number < 1:
+        raise ValueError("a number from 0 to below 1")
+    return number
+
+
+def at_least(parse: Callable[[str], int], least: int, meant: str) -> Callable[[str], int]:
+    """The same numbers, from `least` on; `meant` says what they are."""
+
+    def bounded(text: str) -> int:
+        if parse(text) < least:
+            raise ValueError(f"{meant} of {least} or more")
+        return parse(text)
+
+    return bounded
+
+
+def one_of(*values: str) -> Callable[[str], str]:
+    """One of the values, case ignored."""
+
+    def parse(text: str) -> str:
+        if text.strip().lower() not in values:
+            raise ValueError(f"one of {', '.join(values)}")
+        return text.strip().lower()
+
+    return parse
+
+
+def optional(parse: Callable[[str], _T]) -> Callable[[str], _T | None]:
+    """The same values, for an option whose default is None."""
+    return parse
+
+
+class Change(Enum):
+    """When ALTER TABLE, or one use of a table, may give an option another value."""
+
+    FREE = "always"
+    ONE_WAY = "from false to true only"
+    EMPTY = "until the first snapshot"
+    NEVER = "never"
+
+
+@dataclass(frozen=True, slots=True)
+class Option(Generic[_T]):
+    """One option: its key, how its value is read, its default and what it is for.
+
+    `aliases` are keys it had before. A value below `least` is refused where a table is given it, not where it is read.
+    An option that is not `supported` is one that only other engines go by.
+    """
+
+    key: str
+    parse: Callable[[str], _T]
+    default: _T
+    doc: str
+    aliases: tuple[str, ...] = ()
+    least: float | None = None
+    change: Change = Change.FREE
+    supported: bool = True
+
+    def key_in(self, values: Mapping[str, str]) -> str | None:
+        """The key that gives it a value; None where none does."""
+        if self.key in values:
+            return self.key
+        return next((k for k in self.aliases if k in values), None) if self.aliases else None
+
+
+@dataclass(frozen=True)
+class TableOptions:
+    """The options of a table, read through `Option`s: `options[BUCKET]`."""
+
+    values: Mapping[str, str]
+
+    def __getitem__(self, option: Option[_T]) -> _T:
+        """The value, parsed. Raises `InvalidOptionError` naming the option."""
+        key = option.key_in(self.values)
+        if key is None:
+            return option.default
+        text = self.values[key]
+        try:
+            return option.parse(text)
+        except ValueError as e:
+            about = f" {option.doc} Default: {option.default!r}." if option.supported else ""
+            raise InvalidOptionError(f"Option {key!r} cannot be {text!r}: it is {e}.{about}") from e
+
+    def __contains__(self, option: Option[_T]) -> bool:
+        return option.key_in(self.values) is not None
+
+    def merged(self, more: Mapping[str, str]) -> TableOptions:
+        """These options, overridden by `more`."""
+        return TableOptions({**self.values, **more})
