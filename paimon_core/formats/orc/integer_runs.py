@@ -16,7 +16,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from paimon_core.formats.orc.layout import varint_at
+from paimon_core.spec.varints import unzigzag, varint_at
 
 Numbers = NDArray[np.uint64]
 _WIDE = {24: 26, 25: 28, 26: 30, 27: 32, 28: 40, 29: 48, 30: 56, 31: 64}
@@ -59,8 +59,8 @@ def _patched(data: bytes, place: int) -> tuple[Numbers, int]:
 def _delta(data: bytes, place: int) -> tuple[Numbers, int]:
     code, count = data[place] >> 1 & 31, _count(data, place)
     base, at = varint_at(data, place + 2)
-    zigzag, at = varint_at(data, at)
-    first = (zigzag >> 1) ^ -(zigzag & 1)
+    code_of_first, at = varint_at(data, at)
+    first = unzigzag(code_of_first)
     deltas = np.full(max(count - 1, 0), abs(first), dtype=np.uint64)
     if code:
         deltas[1:], at = _packed(data, at, _width(code), count - 2)

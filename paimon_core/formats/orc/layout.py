@@ -19,11 +19,12 @@ from typing import Any
 
 import pyarrow as pa
 
+from paimon_core.spec.varints import varint_at
+
 _TAIL_BYTES = 16 * 1024
 _CHUNK_HEADER = 3
 _LARGEST_TAIL = 2**28
 _CODECS = {0: None, 1: "zlib", 2: "snappy", 4: "lz4_raw", 5: "zstd"}
-_VARINT_BYTES = 10
 LONG, TIMESTAMP, LIST, MAP, STRUCT, TIMESTAMP_INSTANT = 4, 9, 10, 11, 12, 18
 
 
@@ -87,19 +88,6 @@ def messages(data: bytes) -> Iterator[tuple[int, Any, int]]:
         else:
             raise ValueError("a message is damaged")
         place = end
-
-
-def varint_at(data: bytes, place: int) -> tuple[int, int]:
-    """The number at a place, seven bits per byte, and the place behind it."""
-    value = 0
-    for i in range(_VARINT_BYTES):
-        if place + i >= len(data):
-            break
-        byte = data[place + i]
-        value |= (byte & 0x7F) << (7 * i)
-        if byte < 0x80:
-            return value, place + i + 1
-    raise ValueError("a number is damaged")
 
 
 def read_tail(source: pa.NativeFile) -> OrcTail:

@@ -29,6 +29,7 @@ from paimon_core.formats.orc.layout import (
     stored,
 )
 from paimon_core.formats.replaced_footer import ReplacedFooterFile
+from paimon_core.spec.varints import encode_varint
 
 _SECONDARY = 5
 _TIMES = (TIMESTAMP, TIMESTAMP_INSTANT)
@@ -117,7 +118,7 @@ def _tail_of_numbers(tail: OrcTail) -> bytes:
             footer[column.kind_place] = LONG
     content = stored(tail.codec, tail.block_size, bytes(footer))
     rest = b"".join(tail.postscript[a:b] for a, b in _spans_behind_length(tail.postscript))
-    postscript = b"\x08" + _varint(len(content)) + rest
+    postscript = b"\x08" + encode_varint(len(content)) + rest
     return content + postscript + bytes([len(postscript)])
 
 
@@ -128,12 +129,3 @@ def _spans_behind_length(postscript: bytes) -> list[tuple[int, int]]:
     while postscript[after] >= 0x80:
         after += 1
     return [(0, first - 1), (after + 1, len(postscript))]
-
-
-def _varint(number: int) -> bytes:
-    out = bytearray()
-    while number > 0x7F:
-        out.append(number & 0x7F | 0x80)
-        number >>= 7
-    out.append(number)
-    return bytes(out)

@@ -21,7 +21,7 @@ from paimon_core.formats.parquet.footer import (
     row_groups,
     schema_elements,
 )
-from paimon_core.formats.parquet.thrift import I32, Fields, decode, expected_form
+from paimon_core.formats.parquet.thrift import I32, Fields, checked_structure, decode
 from paimon_core.formats.replaced_footer import ReplacedFooterFile
 
 # of a schema element the type and its length, of a chunk's metadata the type
@@ -38,7 +38,7 @@ def has_int96(file: pq.ParquetFile) -> bool:
 def with_bytes(source: pa.NativeFile) -> ReplacedFooterFile:
     """The file in which INT96 columns are of 12 bytes. Raises `ValueError`."""
     file, start = read_footer(source)
-    with expected_form():
+    with checked_structure():
         _to_bytes(file)
     return ReplacedFooterFile(source, start, file_end(file))
 

@@ -29,7 +29,7 @@ from paimon_core.formats.parquet.footer import (
     row_groups,
     schema_elements,
 )
-from paimon_core.formats.parquet.thrift import I32, I64, LIST, STRUCT, Fields, Items, decode, encode, expected_form
+from paimon_core.formats.parquet.thrift import I32, I64, LIST, STRUCT, Fields, Items, checked_structure, decode, encode
 from paimon_core.formats.reading import read_errors
 from paimon_core.formats.stats import merge_stats
 from paimon_core.io.failure import on_failure
@@ -58,7 +58,7 @@ def replace_columns(io: FileIO, request: ReadRequest, target: str, change: Chang
 
     Raises `CorruptFileError`, `StorageError`, `FileNotFoundError`.
     """
-    with read_errors("Parquet", request.path), io.open_input(request.path) as source, expected_form():
+    with read_errors("Parquet", request.path), io.open_input(request.path) as source, checked_structure():
         file, _ = read_footer(source)
         if not row_groups(file) or _ENCRYPTION in file or not all(map(_is_plain, row_groups(file))):
             return None

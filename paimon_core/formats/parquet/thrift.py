@@ -12,18 +12,20 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
+from paimon_core.spec.varints import encode_varint, unzigzag, varint_at, zigzag
+
 TRUE, FALSE, BYTE, I16, I32, I64, DOUBLE, BINARY, LIST, SET, MAP, STRUCT = range(1, 13)
 Fields = dict[int, tuple[int, Any]]
 
 _INTEGERS = (I16, I32, I64)
 _WIDTHS = {TRUE: 1, FALSE: 1, BYTE: 1, DOUBLE: 8}  # bytes of an element; booleans of fields are in their headers
-_DEEPEST, _LONGEST = 32, 63
+_DEEPEST = 32
 _LONG_LIST = 15
 
 
 @dataclass(frozen=True, slots=True)
 class Items:
-    """The elements of a list or set; of a map keys and values in turn. `kinds` has one kind, or that of both."""
+    """The elements of a list or set; of a map keys and values alternate. `kinds` has one kind, or that of both."""
 
     kinds: tuple[int, ...]
     values: list[Any]
@@ -42,19 +44,19 @@ def encode(fields: Fields) -> bytes:
 
 
 @contextmanager
-def expected_form() -> Iterator[None]:
+def checked_structure() -> Iterator[None]:
     """Raise `ValueError` where structures lack what the block looks for in them."""
     try:
         yield
     except (LookupError, TypeError, AttributeError, StopIteration) as e:
-        raise ValueError(f"its metadata lacks parts or has others in their place ({e!r})") from e
+        raise ValueError(f"its metadata lacks parts or has others ({e!r})") from e
 
 
 class _Decoder:
     """Reads values, one after the other."""
 
     def __init__(self, data: bytes) -> None:
-        self._data, self._place = data, 0
+        self._data, self._offset = data, 0
 
     def structure(self, depth: int) -> Fields:
         if depth > _DEEPEST:
@@ -92,30 +94,27 @@ class _Decoder:
         return Items(kinds, [self._value(kind, depth + 1) for _ in range(count) for kind in kinds])
 
     def _integer(self) -> int:
-        number = self._number()
-        return number >> 1 ^ -(number & 1)
+        return unzigzag(self._number())
 
     def _number(self) -> int:
-        number = shift = 0
-        while (byte := self._byte()) & 0x80:
-            number |= (byte & 0x7F) << shift
-            shift += 7
-            if shift > _LONGEST:
-                raise ValueError("its metadata has a number of more than 64 bits")
-        return number | byte << shift
+        try:
+            number, self._offset = varint_at(self._data, self._offset)
+        except ValueError as e:
+            raise ValueError("its metadata ends too early, or has a number of more than 64 bits") from e
+        return number
 
     def _byte(self) -> int:
-        place = self._place
-        if place >= len(self._data):
+        offset = self._offset
+        if offset >= len(self._data):
             raise ValueError("its metadata ends too early")
-        self._place = place + 1
-        return self._data[place]
+        self._offset = offset + 1
+        return self._data[offset]
 
     def _bytes(self, count: int) -> bytes:
-        start, self._place = self._place, self._place + count
-        if self._place > len(self._data):
+        start, self._offset = self._offset, self._offset + count
+        if self._offset > len(self._data):
             raise ValueError("its metadata ends too early")
-        return self._data[start : self._place]
+        return self._data[start : self._offset]
 
 
 def _write_structure(result: bytearray, fields: Fields) -> None:
@@ -164,11 +163,8 @@ def _write_items(result: bytearray, kind: int, items: Items) -> None:
 
 
 def _write_integer(result: bytearray, number: int) -> None:
-    _write_number(result, number << 1 if number >= 0 else (-number << 1) - 1)
+    _write_number(result, zigzag(number))
 
 
 def _write_number(result: bytearray, number: int) -> None:
-    while number > 0x7F:
-        result.append(number & 0x7F | 0x80)
-        number >>= 7
-    result.append(number)
+    result += encode_varint(number)

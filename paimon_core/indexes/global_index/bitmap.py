@@ -23,12 +23,11 @@ import numpy as np
 
 from paimon_core.indexes.global_index.blocks import Compress, Place, damaged, seal
 from paimon_core.indexes.global_index.grouped_rows import GroupedRows, encode_row_ids, row_ids
-from paimon_core.indexes.global_index.varints import encode_varint
+from paimon_core.spec.varints import POSITIVE_BYTES, encode_varint, varint_at
 
 FOOTER_SIZE = 48
 _FOOTER = struct.Struct(">qiqiqiiii")
 _MAGIC, _VERSION = 0x42474958, 1
-_MOST_BITS = 63
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,12 +115,12 @@ def decode_dictionary(path: str, content: bytes) -> Dictionary:
     """The entries of a block. Raises `CorruptFileError`."""
     keys, places, at = list[bytes](), list[Place](), 0
     try:
-        count, at = _varint(content, at)
+        count, at = varint_at(content, at, POSITIVE_BYTES)
         for _ in range(count):
-            size, at = _varint(content, at)
+            size, at = varint_at(content, at, POSITIVE_BYTES)
             key = content[at : at + size]
-            start, at = _varint(content, at + size)
-            length, at = _varint(content, at)
+            start, at = varint_at(content, at + size, POSITIVE_BYTES)
+            length, at = varint_at(content, at, POSITIVE_BYTES)
             keys.append(key)
             places.append(Place(start, length))
     except ValueError as e:
@@ -131,15 +130,3 @@ def decode_dictionary(path: str, content: bytes) -> Dictionary:
 
 def _entry(key: bytes, place: Place) -> bytes:
     return encode_varint(len(key)) + key + encode_varint(place.start) + encode_varint(place.size)
-
-
-def _varint(data: bytes, at: int) -> tuple[int, int]:
-    """A number, and the place behind it."""
-    number, shift = 0, 0
-    while at < len(data) and shift < _MOST_BITS:
-        byte = data[at]
-        number |= (byte & 0x7F) << shift
-        at, shift = at + 1, shift + 7
-        if byte < 0x80:
-            return number, at
-    raise ValueError("a number does not end")
