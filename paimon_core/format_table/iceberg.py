@@ -16,10 +16,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import fastavro
-
 from paimon_core.errors import CorruptFileError, PaimonError, TableNotFoundError, UnsupportedFeatureError
-from paimon_core.formats.avro.container import InflatedError, most_content, recoded
+from paimon_core.formats.avro.codecs import InflatedError, most_content
+from paimon_core.formats.avro.container import ContainerReader
+from paimon_core.formats.avro.records import read_records
 from paimon_core.io.file_io import MOST_HINT, MOST_METADATA, FileIO
 from paimon_core.io.load import normalize
 from paimon_core.spec.json_object import decode_json_object, member
@@ -212,7 +212,6 @@ def _files(storage: FileIO, path: str, snapshot: Mapping[str, Any], spec: int) -
 def _records(storage: FileIO, path: str) -> list[dict[str, Any]]:
     data = storage.read_bytes(path, MOST_METADATA)
     try:
-        content = recoded(data, "null")  # fastavro has no bound for what blocks unpack to
-        return [r for r in fastavro.reader(io.BytesIO(content)) if isinstance(r, dict)]
+        return [r for r in read_records(ContainerReader(io.BytesIO(data))) if isinstance(r, dict)]
     except Exception as e:  # whatever a decoder says of bytes that are none of its own
         raise CorruptFileError(path, f"it is no Avro file that can be read ({e})") from e

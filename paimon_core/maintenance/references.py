@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from paimon_core.errors import CorruptFileError
-from paimon_core.manifests.entries import EntryColumns, FilePlace, Rows
+from paimon_core.manifests.entries import EntryColumns, FileLocation, Rows
 from paimon_core.spec.paths import paths_of
 from paimon_core.spec.snapshot import Snapshot
 from paimon_core.store.branches import branch_names, branch_schema
@@ -133,7 +133,7 @@ class NeededFiles:
         for manifest in self._try(lambda: read_manifest_list(store, name)):
             yield store.paths.manifest(manifest.file_name)
 
-    def paths(self, store: TableStore, read: Callable[[], list[FilePlace]]) -> Iterator[str]:
+    def paths(self, store: TableStore, read: Callable[[], list[FileLocation]]) -> Iterator[str]:
         """The files at the places that are read."""
         for partition, bucket, name, external, extra in self._try(read):
             folder = self._folders.get((partition, bucket))
@@ -150,23 +150,23 @@ class NeededFiles:
                 raise
             return ()
 
-    def _live(self, store: TableStore, snapshot: Snapshot) -> list[FilePlace]:
+    def _live(self, store: TableStore, snapshot: Snapshot) -> list[FileLocation]:
         found = live_columns(store, data_manifests(store, snapshot))
         return [place for columns, rows in found for place in self._places(columns, rows)]
 
-    def _added(self, store: TableStore, snapshot: Snapshot) -> list[FilePlace]:
+    def _added(self, store: TableStore, snapshot: Snapshot) -> list[FileLocation]:
         return self._listed(store, snapshot.delta_manifest_list, lambda columns: np.flatnonzero(columns.added))
 
-    def _all(self, store: TableStore, name: str) -> list[FilePlace]:
+    def _all(self, store: TableStore, name: str) -> list[FileLocation]:
         return self._listed(store, name, lambda columns: np.arange(len(columns)))
 
-    def _listed(self, store: TableStore, name: str, rows: Callable[[EntryColumns], Rows]) -> list[FilePlace]:
+    def _listed(self, store: TableStore, name: str, rows: Callable[[EntryColumns], Rows]) -> list[FileLocation]:
         """The places of some rows of the manifests of a list."""
         found = (read_columns(store, m.file_name) for m in read_manifest_list(store, name))
         return [place for columns in found for place in self._places(columns, rows(columns))]
 
-    def _places(self, columns: EntryColumns, rows: Rows) -> list[FilePlace]:
+    def _places(self, columns: EntryColumns, rows: Rows) -> list[FileLocation]:
         if self.among is not None:
             meant = pc.is_in(columns.names, value_set=self.among).to_numpy(zero_copy_only=False)
             rows = rows[meant[rows]]
-        return columns.places(rows)
+        return columns.locations(rows)

@@ -1,10 +1,11 @@
 """Records of metadata (manifests and their lists) as files of what `manifest.format` names; Avro in every codec.
 
-The columns of Parquet and ORC are those of the Avro form, with field ids by place; `_VERSION`, the first, has id -1.
+The columns of Parquet and ORC are those of the Avro records; field ids count from 0, `_VERSION`, the first, has -1.
 """
 
 from __future__ import annotations
 
+import io
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from types import MappingProxyType
@@ -17,13 +18,16 @@ import pyarrow.parquet as pq
 from paimon_core.arrow.evolution import conform, sources_of
 from paimon_core.arrow.types import arrow_schema
 from paimon_core.errors import CorruptFileError, InvalidOptionError, PaimonError, UnsupportedVersionError, reason
-from paimon_core.formats.avro.container import MAGIC, InflatedError, most_content, recoded
+from paimon_core.formats.avro.codecs import InflatedError, most_content
+from paimon_core.formats.avro.container import ContainerReader
+from paimon_core.formats.avro.records import read_records, write_records
 from paimon_core.formats.codecs import known_codec
 from paimon_core.formats.orc.data_files import CODECS as ORC_CODECS
 from paimon_core.formats.orc.data_files import stored_schema
 from paimon_core.formats.parquet.settings import CODECS as PARQUET_CODECS
 from paimon_core.options import MANIFEST_COMPRESSION, MANIFEST_FORMAT, TableOptions
-from paimon_core.spec.records import Record, decode_records, encode_records
+from paimon_core.spec.avro_types import fits
+from paimon_core.spec.records import Record
 from paimon_core.spec.types import (
     BIGINT,
     BYTES,
@@ -40,8 +44,6 @@ from paimon_core.spec.types import (
 
 _VERSION = DataField(id=-1, name="_VERSION", type=INT.with_nullable(False))
 _PLAIN: Mapping[str, DataType] = MappingProxyType({"string": STRING, "int": INT, "long": BIGINT, "bytes": BYTES})
-# fastavro knows snappy with a package of its own only, and gives frames of zstandard no checksum
-_RECODED = ("snappy", "zstandard")
 COLUMNAR = (b"PAR1", b"ORC")  # what files of columns begin with
 _AVRO_CODECS = {"zstd": "zstandard", "snappy": "snappy", "deflate": "deflate", "none": "null", "null": "null"}
 _CODECS: Mapping[str, Mapping[str, str]] = MappingProxyType(
@@ -53,28 +55,28 @@ _TINY = ("_KIND", "_FILE_SOURCE")  # small numbers, which Avro has none of
 
 def record_format(options: TableOptions) -> tuple[str, str]:
     """The format of new files, and its codec. Raises `InvalidOptionError`."""
-    form = options[MANIFEST_FORMAT]
-    if form not in _CODECS:
+    format_name = options[MANIFEST_FORMAT]
+    if format_name not in _CODECS:
         raise InvalidOptionError(
-            f"Option '{MANIFEST_FORMAT.key}' cannot be {form!r}. It is one of {', '.join(_CODECS)}."
+            f"Option '{MANIFEST_FORMAT.key}' cannot be {format_name!r}. It is one of {', '.join(_CODECS)}."
         )
     codec = options[MANIFEST_COMPRESSION]
-    _codec(form, codec)
-    return form, codec
+    _codec(format_name, codec)
+    return format_name, codec
 
 
-def _codec(form: str, name: str) -> str:
+def _codec(format_name: str, name: str) -> str:
     """A codec as the format calls it."""
-    return known_codec(MANIFEST_COMPRESSION.key, name, _CODECS[form], form)
+    return known_codec(MANIFEST_COMPRESSION.key, name, _CODECS[format_name], format_name)
 
 
-def encode_columns(record: Record, version: int, values: Iterable[Any], form: str, codec: str) -> bytes:
-    """A Parquet or ORC file (`form`) of the values. Raises `InvalidOptionError` for a codec it does not have."""
-    coded = _codec(form, codec)
+def encode_columns(record: Record, version: int, values: Iterable[Any], format_name: str, codec: str) -> bytes:
+    """A Parquet or ORC file (`format_name`) of the values. Raises `InvalidOptionError` for a codec it does not have."""
+    coded = _codec(format_name, codec)
     rows = [{_VERSION.name: version, **record.to_avro(v)} for v in values]
     schema = arrow_schema([_VERSION, *_fields(record)])
     sink = pa.BufferOutputStream()
-    if form == "orc":
+    if format_name == "orc":
         po.write_table(pa.Table.from_pylist(rows, stored_schema(schema)), sink, compression=coded)
     else:
         table = pa.Table.from_pylist(rows, schema)
@@ -84,39 +86,55 @@ def encode_columns(record: Record, version: int, values: Iterable[Any], form: st
 
 def encode_avro(record: Record, version: int, values: Iterable[Any], codec: str) -> bytes:
     """An Avro file of the values. Raises as `encode_columns` does."""
-    coded = _codec("avro", codec)
-    if coded not in _RECODED:
-        return encode_records(record, version, values, coded)
-    return recoded(encode_records(record, version, values, "null"), coded)
+    schema, coded = record.avro(), _codec("avro", codec)
+    schema["fields"] = [{"name": _VERSION.name, "type": "int"}, *schema["fields"]]
+    return write_records(schema, ({_VERSION.name: version, **record.to_avro(v)} for v in values), coded)
 
 
 def decode_file(record: Record, version: int, path: str, data: bytes) -> Iterator[Any]:
     """The values that a file holds, whatever its format. Raises as `decode_columns` does."""
-    if data.startswith(COLUMNAR):
-        return decode_columns(record, version, path, data)
-    with _errors(record, path):
-        # fastavro has no bound for what blocks unpack to
-        return decode_records(record, version, path, recoded(data, "null") if data.startswith(MAGIC) else data)
+    return (decode_columns if data.startswith(COLUMNAR) else _decode_avro)(record, version, path, data)
 
 
 def decode_columns(record: Record, version: int, path: str, data: bytes) -> Iterator[Any]:
     """The values that a Parquet or ORC file holds. Raises `CorruptFileError`, `UnsupportedVersionError`."""
     with _errors(record, path):
         found = _bounded_columns(data)
-        newest = max(found.column(_VERSION.name).to_pylist(), default=version)
-        if newest > version:
-            cause = f"it has {record.name} version {newest}, this library knows versions up to {version}"
-            raise UnsupportedVersionError(path, cause, "upgrade paimon-sql")
+        _check_version(record, version, path, max(found.column(_VERSION.name).to_pylist(), default=version))
         fields = _fields(record)
         target, rows = arrow_schema(fields), found.drop_columns([_VERSION.name]).combine_chunks()
         names = sources_of(list(rows.schema), [(f.name, f.id) for f in fields])
         there = [(name, f) for name, f in zip(names, target, strict=True) if name is not None]
+        if missing := [f.name for name, f in zip(names, target, strict=True) if name is None and not f.nullable]:
+            raise ValueError(f"column {missing[0]} is missing")
         columns = [conform(rows.column(name).combine_chunks(), f.type) for name, f in there]
         for column, (_, field) in zip(columns, there, strict=True):
             _check_nulls(column, field)
         table = pa.Table.from_arrays(columns, names=[f.name for _, f in there])
         table.validate(full=True)
         yield from map(record.from_avro, table.to_pylist())
+
+
+def check_schema(record: Record, avro: Any) -> None:
+    """Raises `ValueError` where an Avro schema is not that of a file of records."""
+    record.check(avro)
+    if not any(f["name"] == _VERSION.name and fits(f["type"], "int") for f in avro["fields"]):
+        raise ValueError(f"column {_VERSION.name} is missing")
+
+
+def _decode_avro(record: Record, version: int, path: str, data: bytes) -> Iterator[Any]:
+    with _errors(record, path):
+        container = ContainerReader(io.BytesIO(data))
+        check_schema(record, container.schema)
+        for node in read_records(container):
+            _check_version(record, version, path, node[_VERSION.name])
+            yield record.from_avro(node)
+
+
+def _check_version(record: Record, known: int, path: str, found: int) -> None:
+    if found > known:
+        cause = f"it has {record.name} version {found}, this library knows versions up to {known}"
+        raise UnsupportedVersionError(path, cause, "upgrade paimon-sql")
 
 
 def _bounded_columns(data: bytes) -> pa.Table:

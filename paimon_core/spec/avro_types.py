@@ -7,29 +7,41 @@ from __future__ import annotations
 
 from typing import Any
 
+from paimon_core.errors import reason
+
 _LEAST_BYTES = {"null": 0} | dict.fromkeys(("boolean", "int", "long", "float", "double", "bytes", "string", "enum"), 1)
 
 
-def check_bounded(avro: Any) -> int:
-    """The least bytes that a value of an Avro type takes. Raises `ValueError` where values could be without bound."""
+def check_schema(avro: Any) -> None:
+    """Raises `ValueError` for what is no Avro type, and where values could be without bound."""
+    try:
+        _least_bytes(avro)
+    except (KeyError, TypeError, AttributeError, RecursionError) as e:
+        raise ValueError(f"its schema is no Avro schema ({reason(e)})") from e
+
+
+def _least_bytes(avro: Any) -> int:
+    """The least bytes that a value of an Avro type takes."""
     if isinstance(avro, list):
-        return 1 + min(map(check_bounded, avro), default=0)
+        return 1 + min(map(_least_bytes, avro), default=0)
     if not isinstance(avro, dict):
         if avro not in _LEAST_BYTES:
             raise ValueError(f"type {avro!r} refers to another")
         return _LEAST_BYTES[avro]
     match avro["type"]:
         case "record":
-            return sum(check_bounded(f["type"]) for f in avro["fields"])
+            if not all(isinstance(f["name"], str) for f in avro["fields"]):
+                raise TypeError("a field without a name")
+            return sum(_least_bytes(f["type"]) for f in avro["fields"])
         case "array" | "map" as kind:
-            items = check_bounded(avro["items" if kind == "array" else "values"])
+            items = _least_bytes(avro["items" if kind == "array" else "values"])
             if kind == "array" and items == 0:
                 raise ValueError("items of an array take no bytes")
             return 1
         case "fixed":
             return max(0, int(avro["size"]))
         case plain:
-            return check_bounded(plain)
+            return _least_bytes(plain)
 
 
 def fits(found: Any, expected: Any) -> bool:

@@ -1,23 +1,21 @@
-"""The one codec between frozen values and Avro object container files: a table of columns per record drives both ways.
+"""Frozen values as Avro records and as JSON, and back: a table of columns per record drives all ways.
 
-Manifests and manifest lists are Avro files (deflate, snappy, zstandard or none); each record starts with `_VERSION`.
-Readers take columns by name and give `None` (or the attribute's default) for those an older writer lacks.
+Manifests and manifest lists are files of Avro records (`manifests.record_files`), each of which starts with `_VERSION`.
+Readers take columns by name and give `None` for nullable ones that an older writer lacks; a record without one of the
+others is refused, as Java refuses it (`FieldReaderFactory.RowReader` gives NULL, which the serializers do not take).
 """
 
 from __future__ import annotations
 
-import io
 from base64 import b64decode, b64encode
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import datetime
 from reprlib import repr as shortened
 from typing import Any
 
-import fastavro
-
-from paimon_core.errors import CorruptFileError, PaimonError, UnsupportedFeatureError, UnsupportedVersionError, reason
-from paimon_core.spec.avro_types import check_bounded, fits, without_null
+from paimon_core.errors import UnsupportedFeatureError
+from paimon_core.spec.avro_types import fits, without_null
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +31,11 @@ class Column:
     record: Record | None = None
     optional: bool = False
     repeated: bool = False
+
+    @property
+    def required(self) -> bool:
+        """Whether no record lacks it."""
+        return not isinstance(self.avro, list) and not self.optional and not self.repeated
 
     def to_avro(self, value: Any) -> Any:
         if self.record is not None:
@@ -87,13 +90,15 @@ class Record:
         return {"type": "record", "name": self.name, "fields": [_avro_field(self.name, c) for c in self.columns]}
 
     def check(self, avro: Any) -> None:
-        """Raises `ValueError` where records of an Avro schema are others than these; it may lack columns."""
+        """Raises `ValueError` where records of an Avro schema are others than these; it may lack nullable columns."""
         if not isinstance(avro, dict) or avro["type"] != "record":
             raise ValueError(f"{shortened(avro)} is not the type of a record")
         types = {f["name"]: f["type"] for f in avro["fields"]}
         for c in self.columns:
             if c.name in types:
                 c.check(types[c.name])
+            elif c.required:
+                raise ValueError(f"column {c.name} is missing")
 
     def to_avro(self, value: Any) -> dict[str, Any]:
         return {c.name: c.to_avro(getattr(value, c.attribute)) for c in self.columns}
@@ -121,40 +126,6 @@ class Record:
 def nullable(avro: Any) -> list[Any]:
     """The Avro type that also admits null."""
     return ["null", avro]
-
-
-def encode_records(record: Record, version: int, values: Iterable[Any], codec: str) -> bytes:
-    """An Avro file of the values."""
-    schema = record.avro()
-    schema["fields"] = [{"name": "_VERSION", "type": "int"}, *schema["fields"]]
-    out = io.BytesIO()
-    rows = ({"_VERSION": version, **record.to_avro(v)} for v in values)
-    fastavro.writer(out, fastavro.parse_schema(schema), rows, codec=codec)
-    return out.getvalue()
-
-
-def decode_records(record: Record, version: int, path: str, data: bytes) -> Iterator[Any]:
-    """The values an Avro file holds.
-
-    Raises `CorruptFileError`, `UnsupportedVersionError`, both naming `path`.
-    """
-    try:
-        blocks = fastavro.block_reader(io.BytesIO(data))
-        check_bounded(blocks.writer_schema)
-        record.check(blocks.writer_schema)
-        for block in blocks:
-            for node in block:
-                found = node["_VERSION"]
-                if found > version:
-                    cause = f"it has {record.name} version {found}, this library knows versions up to {version}"
-                    raise UnsupportedVersionError(path, cause, "upgrade paimon-sql")
-                yield record.from_avro(node)
-            if block.num_records < 0 or block.bytes_.read(1):
-                raise ValueError("a block holds more records than it says")
-    except PaimonError:
-        raise
-    except Exception as e:  # fastavro raises what the bytes happen to trip over
-        raise CorruptFileError(path, f"it is no Avro file of {record.name} ({reason(e)})") from e
 
 
 def _to_json(value: Any) -> Any:

@@ -154,7 +154,7 @@ def _file_columns(store: TableStore, manifest: EntryColumns, rows: Rows) -> list
     def number(name: str, kind: pa.DataType = BIGINT) -> pa.Array:
         return manifest.file_numbers(name).take(taken).cast(kind)
 
-    places, bucket_dir = manifest.places(rows), cache(store.bucket_dir)
+    files, bucket_dir = manifest.locations(rows), cache(store.bucket_dir)
     partitions = [row_text(store.schema.partition_fields, p) for p in manifest.partitions]
     sources, (codes, lists) = number("_FILE_SOURCE").dictionary_encode(), manifest.lists("_WRITE_COLS")
     names = pa.array(
@@ -163,8 +163,8 @@ def _file_columns(store: TableStore, manifest: EntryColumns, rows: Rows) -> list
     return [
         pa.array(partitions, STRING).take(int64_array(manifest.partition_codes[rows])),
         int64_array(manifest.buckets[rows]).cast(INT),
-        pa.array([outside or placed_path(bucket_dir(p, b), name, None) for p, b, name, outside, _ in places], STRING),
-        pa.array([format_name(place[2]) for place in places], STRING),
+        pa.array([outside or placed_path(bucket_dir(p, b), name, None) for p, b, name, outside, _ in files], STRING),
+        pa.array([format_name(file[2]) for file in files], STRING),
         number("_SCHEMA_ID"),
         number("_LEVEL", INT),
         number("_ROW_COUNT"),

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from paimon_core.formats.avro.container import CODECS, SYNC_SIZE, compress, recoded, varint
+from paimon_core.formats.avro.codecs import CODECS, compress
+from paimon_core.formats.avro.container import SYNC_SIZE, block_header, recoded
 from paimon_core.manifests.record_files import encode_avro
 from paimon_core.spec.records import Record
 
@@ -47,7 +48,7 @@ def avro_bomb(record: Record, version: int, values: list[Any], codec: str, block
     """A file of records, behind which there are blocks of zeros, 16 MB each."""
     honest = recoded(encode_avro(record, version, values, "null"), codec)
     packed, sync = compress(codec, 1, bytes(PIECE)), honest[-SYNC_SIZE:]
-    return honest + blocks * (varint(1) + varint(len(packed)) + packed + sync)
+    return honest + blocks * (block_header(1, len(packed)) + packed + sync)
 
 
 def with_little_memory(imports: str, acts: Sequence[str], seconds: float = 120) -> list[Outcome]:

@@ -1,57 +1,43 @@
-"""Avro object container files as blocks of bytes.
+"""Avro object container files as blocks of bytes: the only reader and the only writer of them.
 
     b"Obj\\x01"
     metadata      map of string to bytes: `avro.schema` (JSON), `avro.codec`
     sync          16 bytes
     block*        count of records (varint), size in bytes (varint), compressed records, sync
 
-Varints are zigzag-coded, seven bits per byte. Codecs: null, deflate (raw), snappy (followed by the CRC-32 of the
-content, big endian), zstandard, bzip2, xz. Source: Avro specification, "Object Container Files".
+Varints are zigzag-coded. What a block's records are is for others: `records` decodes them one by one, `field_offsets`
+finds the fields of all of them at once. Source: Avro specification, "Object Container Files".
 """
 
 from __future__ import annotations
 
-import bz2
 import io
 import json
-import lzma
 import os
-import struct
-import sys
-import zlib
 from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any, Protocol
 
 import fastavro
 import numpy as np
-import pyarrow as pa
 from numpy.typing import NDArray
 
-if sys.version_info >= (3, 14):
-    from compression import zstd
-else:
-    from backports import zstd
+from paimon_core.errors import reason
+from paimon_core.formats.avro.codecs import (
+    CODECS,
+    DEFAULT_LEVEL,
+    compress,
+    decompress,
+    decompress_frames,
+    most_content,
+)
+from paimon_core.spec.avro_types import check_schema
+from paimon_core.spec.varints import MOST_BYTES, encode_varint, unzigzag, varint_at, zigzag
 
 MAGIC = b"Obj\x01"
 SYNC_SIZE = 16
-CODECS = ("null", "deflate", "snappy", "zstandard", "bzip2", "xz")
 _METADATA = fastavro.parse_schema({"type": "map", "values": "bytes"})
-_MOST_CONTENT = 2**30
-_ANY_CONTENT, _MOST_RATIO = 2**24, 2**10  # statistics of wide tables that are all NULL shrink to a 700th
 _LARGEST_HEADER = 2**24
-_MOST_LZMA = 2**27  # bytes of memory: a few bytes of a header can ask for gigabytes
 _READ_STEP = 2**24  # some sources allocate what is asked for, whether it is there or not
-_ZSTANDARD_STEP = 2**18
-_ZSTANDARD_RATIO = 12  # more than metadata shrinks; memory that is not needed is not touched
-_VARINT_BYTES = 10
-
-
-class InflatedError(ValueError):
-    """Blocks that unpack to far more than honest ones do."""
-
-    def __init__(self) -> None:
-        super().__init__("it unpacks to far more bytes than files of its size hold")
 
 
 class Source(Protocol):
@@ -61,14 +47,14 @@ class Source(Protocol):
 
 
 class ContainerReader:
-    """The blocks of a container. Raises `ValueError` for bytes that are none."""
+    """The blocks of a container. Raises `ValueError` for bytes that are none, or have a schema that is none."""
 
     def __init__(self, source: Source) -> None:
         self._source = source
         if source.read(len(MAGIC)) != MAGIC:
             raise ValueError("it does not begin as Avro files do")
         metadata = _read_metadata(source)
-        self.schema: Any = json.loads(metadata.get("avro.schema", b""))
+        self.schema: Any = _read_schema(metadata.get("avro.schema", b""))
         self.codec = metadata.get("avro.codec", b"null").decode()
         if self.codec not in CODECS:
             raise ValueError(f"codec {self.codec!r} is none of {', '.join(CODECS)}")
@@ -94,8 +80,7 @@ class ContainerReader:
         if self.codec == "zstandard":  # frames behind each other are zstandard data as well: one call for all
             blocks = list(self._packed())
             packed = b"".join(packed for _, packed in blocks)
-            with _unpacking(self.codec):
-                return sum(count for count, _ in blocks), _zstandard_content(packed, most_content(len(packed)), spare)
+            return sum(count for count, _ in blocks), decompress_frames(packed, spare)
         total, content = 0, bytearray()
         for count, block in self.bounded():
             total += count
@@ -104,9 +89,9 @@ class ContainerReader:
         return total, np.frombuffer(content, dtype=np.uint8)
 
     def _packed(self) -> Iterator[tuple[int, bytes]]:
-        while (count := _read_varint(self._source, at_end=None)) is not None:
-            size = _read_varint(self._source)
-            if size is None or size < 0 or count < 0:
+        while (first := self._source.read(1)) != b"":
+            count, size = _read_number(self._source, first), _read_number(self._source)
+            if size < 0 or count < 0:
                 raise ValueError("a block has a negative size")
             packed = _exactly(self._source, size)
             if _exactly(self._source, SYNC_SIZE) != self._sync:
@@ -127,7 +112,12 @@ class ContainerWriter:
     def write(self, count: int, content: bytes) -> None:
         """Add a block of `count` records."""
         packed = compress(self._codec, self._level, content)
-        self._sink.write(varint(count) + varint(len(packed)) + packed + self._sync)
+        self._sink.write(block_header(count, len(packed)) + packed + self._sync)
+
+
+def block_header(count: int, size: int) -> bytes:
+    """What stands before the packed bytes of a block."""
+    return encode_varint(zigzag(count)) + encode_varint(zigzag(size))
 
 
 def recoded(data: bytes, codec: str) -> bytes:
@@ -135,118 +125,29 @@ def recoded(data: bytes, codec: str) -> bytes:
     reader, sink = ContainerReader(io.BytesIO(data)), io.BytesIO()
     if reader.codec == codec:
         return data
-    writer = ContainerWriter(sink, reader.schema, codec, zstd.COMPRESSION_LEVEL_DEFAULT)
+    writer = ContainerWriter(sink, reader.schema, codec, DEFAULT_LEVEL)
     for count, content in reader.bounded():
         writer.write(count, content)
     return sink.getvalue()
 
 
-def most_content(packed: int) -> int:
-    """The most bytes that so many may unpack to: more than honest files do, and never more than a gigabyte."""
-    return min(_MOST_CONTENT, _ANY_CONTENT + _MOST_RATIO * packed)
-
-
-def compress(codec: str, level: int, content: bytes) -> bytes:
-    """A block's content as files have it; `level` is that of zstandard."""
-    match codec:
-        case "deflate":
-            packer = zlib.compressobj(wbits=-zlib.MAX_WBITS)
-            return packer.compress(content) + packer.flush()
-        case "snappy":
-            return bytes(pa.compress(content, "snappy", asbytes=True)) + struct.pack(">I", zlib.crc32(content))
-        case "zstandard":
-            # a frame without a checksum may unpack to other bytes where one of it was changed
-            wanted: dict[int, int] = {
-                zstd.CompressionParameter.compression_level: level,
-                zstd.CompressionParameter.checksum_flag: 1,
-            }
-            return zstd.compress(content, options=wanted)
-        case "bzip2":
-            return bz2.compress(content)
-        case "xz":
-            return lzma.compress(content)
-    return content
-
-
-def decompress(codec: str, packed: bytes, most: int = _MOST_CONTENT) -> bytes:
-    """The reverse of `compress`. Raises `ValueError` for what is no such data, `InflatedError` for more bytes than
-    `most`; no more than that are unpacked."""
-    with _unpacking(codec):
-        content = _unpacked(codec, packed, most)
-    if len(content) > most:
-        raise InflatedError
-    return content
-
-
-@contextmanager
-def _unpacking(codec: str) -> Iterator[None]:
+def _read_schema(text: bytes) -> Any:
+    schema = json.loads(text)
+    check_schema(schema)
     try:
-        yield
-    except (zlib.error, lzma.LZMAError, OSError, EOFError) as e:
-        raise ValueError(f"a block is no {codec} data ({e})") from e
-
-
-def varint(number: int) -> bytes:
-    """A number of 64 bits, zigzag-coded."""
-    rest, out = (number << 1) ^ (number >> 63), bytearray()
-    while rest > 0x7F:
-        out.append(rest & 0x7F | 0x80)
-        rest >>= 7
-    out.append(rest)
-    return bytes(out)
-
-
-def _unpacked(codec: str, packed: bytes, most: int) -> bytes:
-    match codec:
-        case "deflate":
-            return zlib.decompressobj(wbits=-zlib.MAX_WBITS).decompress(packed, most + 1)
-        case "snappy":
-            return _unpacked_snappy(packed, most)
-        case "zstandard":
-            return _zstandard_content(packed, most, 0).tobytes()
-        case "bzip2":
-            return bz2.BZ2Decompressor().decompress(packed, most + 1)
-        case "xz":
-            return lzma.LZMADecompressor(memlimit=_MOST_LZMA).decompress(packed, most + 1)
-    return packed
-
-
-def _zstandard_content(packed: bytes, most: int, spare: int) -> NDArray[np.uint8]:
-    """The content of all frames; `spare` zeros behind it."""
-    room, size = np.empty(_ZSTANDARD_RATIO * len(packed) + _ZSTANDARD_STEP, dtype=np.uint8), 0
-    with pa.CompressedInputStream(pa.BufferReader(packed), "zstd") as stream:
-        while more := stream.readinto(room.data[size : size + _ZSTANDARD_STEP]):
-            size += more
-            if size > most:
-                raise InflatedError
-            if len(room) - size < _ZSTANDARD_STEP:
-                room = np.concatenate([room, np.empty(len(room), dtype=np.uint8)])
-    room[size : size + spare] = 0
-    return room[: size + spare]
-
-
-def _unpacked_snappy(packed: bytes, most: int) -> bytes:
-    size = shift = 0
-    for byte in packed[:5]:  # the content begins with its unpacked size, little endian in groups of seven bits
-        size |= (byte & 0x7F) << shift
-        shift += 7
-        if byte < 0x80:
-            break
-    if size > min(most, 64 * len(packed)):  # no snappy element makes 64 bytes of one
-        raise ValueError("a block of snappy data claims an impossible size")
-    content = bytes(pa.decompress(packed[:-4], size, "snappy", asbytes=True))
-    if packed[-4:] != struct.pack(">I", zlib.crc32(content)):
-        raise ValueError("a block has another checksum than its content")
-    return content
+        fastavro.parse_schema(schema)
+    except Exception as e:  # whatever fastavro makes of it
+        raise ValueError(f"its schema is no Avro schema ({reason(e)})") from e
+    return schema
 
 
 def _read_metadata(source: Source) -> dict[str, bytes]:
     metadata: dict[str, bytes] = {}
     room = _LARGEST_HEADER
-    while count := _read_varint(source):
+    while count := _read_number(source):
         if count < 0:
             count = -count
-            _read_varint(source)
+            _read_number(source)
         for _ in range(count):
             name = _read_bytes(source, room).decode()
             metadata[name] = _read_bytes(source, room)
@@ -255,25 +156,18 @@ def _read_metadata(source: Source) -> dict[str, bytes]:
 
 
 def _read_bytes(source: Source, most: int) -> bytes:
-    size = _read_varint(source)
-    if size is None or not 0 <= size <= most:
+    size = _read_number(source)
+    if not 0 <= size <= most:
         raise ValueError("its header is damaged")
     return _exactly(source, size)
 
 
-def _read_varint(source: Source, at_end: int | None = 0) -> int | None:
-    value = shift = 0
-    for i in range(_VARINT_BYTES):
-        byte = source.read(1)
-        if not byte:
-            if i == 0 and at_end is None:
-                return None
-            raise ValueError("it ends in the middle of a number")
-        value |= (byte[0] & 0x7F) << shift
-        shift += 7
-        if byte[0] < 0x80:
-            return (value >> 1) ^ -(value & 1)
-    raise ValueError("a number is too long")
+def _read_number(source: Source, first: bytes = b"") -> int:
+    """The next number, of which the first byte may have been read."""
+    coded = first or source.read(1)
+    while coded[-1:] >= b"\x80" and len(coded) < MOST_BYTES and (byte := source.read(1)):
+        coded += byte
+    return unzigzag(varint_at(coded, 0)[0])
 
 
 def _exactly(source: Source, size: int) -> bytes:

@@ -1,19 +1,18 @@
-"""Avro data files: columns have names only. fastavro codes whole blocks, Arrow does the rest by columns."""
+"""Avro data files: columns have names only. fastavro codes records, Arrow does the rest by columns."""
 
 from __future__ import annotations
 
-import io as memory
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from typing import Any
 
-import fastavro
 import pyarrow as pa
 
 from paimon_core.arrow.types import arrow_schema
-from paimon_core.errors import CorruptFileError, reason
+from paimon_core.formats.avro.codecs import CODECS
 from paimon_core.formats.avro.columns import plain_type, row_from_plain, struct_of, to_plain
-from paimon_core.formats.avro.container import CODECS, ContainerReader, ContainerWriter, varint
+from paimon_core.formats.avro.container import ContainerReader, ContainerWriter
+from paimon_core.formats.avro.records import RecordCodec
 from paimon_core.formats.avro.schema import branch_of, plain_record, record_schema
 from paimon_core.formats.codecs import codec
 from paimon_core.formats.file_format import ReadRequest, WrittenFile
@@ -22,14 +21,12 @@ from paimon_core.formats.reading import conform_batch, read_errors, request_sour
 from paimon_core.formats.stats import ValueStats
 from paimon_core.io.file_io import FileIO, storage_errors
 from paimon_core.options import ZSTD_LEVEL, Option, TableOptions
-from paimon_core.spec.avro_types import check_bounded
 from paimon_core.spec.types import DataField, RowType
 
 _CODECS = {"zstd": "zstandard", "none": "null"} | {c: c for c in CODECS}
 _CODEC = Option("avro.codec", str, "", "Codec of Avro files, before `file.compression`.")
 _BLOCK_BYTES = 256 * 1024
-_WAITING_BYTES = 2**26  # coded, of rows that are handed over together
-_END_OF_ARRAY = b"\0"
+_BATCH_BYTES = 2**26  # coded, of the rows of a batch
 
 
 class AvroFormat:
@@ -45,7 +42,7 @@ class AvroFormat:
         return AvroFileWriter(io, path, fields, options)
 
     def read(self, io: FileIO, request: ReadRequest) -> Iterator[pa.RecordBatch]:
-        with _read_errors(request.path), io.open_input(request.path) as source:
+        with read_errors("Avro", request.path), io.open_input(request.path) as source:
             container = ContainerReader(source)
             decoder = _BlockDecoder(container.schema, request)
             for records in _batches(container, decoder, request.max_rows):
@@ -58,7 +55,7 @@ class AvroFileWriter:
     def __init__(self, io: FileIO, path: str, fields: Sequence[DataField], options: TableOptions):
         schema, name = record_schema(fields), codec(options, _CODECS, "Avro", _CODEC)
         self._fields, self._stats = tuple(fields), ValueStats(fields)
-        self._array = fastavro.parse_schema({"type": "array", "items": plain_record(schema)})
+        self._codec = RecordCodec(plain_record(schema))
         self._output = OutputFile(io, path)
         with storage_errors("write", path):
             self._container = ContainerWriter(self._output.sink, schema, name, options[ZSTD_LEVEL])
@@ -74,10 +71,7 @@ class AvroFileWriter:
     def _write_block(self, batch: pa.RecordBatch) -> None:
         columns = zip(batch.columns, self._fields, strict=True)
         records = struct_of([to_plain(c, f.type) for c, f in columns], batch.num_rows)
-        coded, count = memory.BytesIO(), varint(batch.num_rows)
-        # an array of records is their number, the records, and an end: one call codes all of them
-        fastavro.schemaless_writer(coded, self._array, records.to_pylist())
-        self._container.write(batch.num_rows, coded.getvalue()[len(count) : -len(_END_OF_ARRAY)])
+        self._container.write(batch.num_rows, self._codec.encode(records.to_pylist()))
 
     @property
     def size(self) -> int:
@@ -99,22 +93,17 @@ class _BlockDecoder:
         record = branch_of(avro)  # of the columns of a row Java makes a union of record and null
         if not isinstance(record, dict) or record.get("type") != "record":
             raise ValueError("its schema is no record")
-        check_bounded({"type": "array", "items": avro})
         names = {f["name"] for f in record["fields"]}
         stored = [f for f in request.stored() or request.fields if f.name in names]
         self.sources = request_sources(list(arrow_schema(stored)), request)
         fields = tuple(f for f in stored if f.name in self.sources) or tuple(stored[:1])  # rows of none are not counted
         self._avro, self._row = record, RowType(fields=fields)
-        self._array = fastavro.parse_schema({"type": "array", "items": plain_record(avro)})
+        self._codec = RecordCodec(plain_record(avro))
         self._plain, self._arrow = plain_type(self._row, record), pa.struct(list(arrow_schema(fields)))
 
     def records(self, count: int, content: bytes) -> list[Any]:
         """The records of a block."""
-        coded = memory.BytesIO(varint(count) + content + _END_OF_ARRAY)
-        records: list[Any] = fastavro.schemaless_reader(coded, self._array, None)
-        if len(records) != count or coded.read(1):
-            raise ValueError("a block holds other records than it says")
-        return records
+        return self._codec.decode(count, content)
 
     def batch(self, records: list[Any]) -> pa.RecordBatch:
         """Records as columns."""
@@ -123,22 +112,12 @@ class _BlockDecoder:
 
 
 def _batches(container: ContainerReader, decoder: _BlockDecoder, max_rows: int) -> Iterator[list[Any]]:
-    waiting, size = list[Any](), 0
+    pending, size = list[Any](), 0
     for count, content in container:
-        waiting += decoder.records(count, content)
+        pending += decoder.records(count, content)
         size += len(content)
-        if len(waiting) >= max_rows or size >= _WAITING_BYTES:
-            yield waiting
-            waiting, size = [], 0
-    if waiting:
-        yield waiting
-
-
-@contextmanager
-def _read_errors(path: str) -> Iterator[None]:
-    """As `read_errors`; fastavro raises what the bytes happen to trip over."""
-    try:
-        with read_errors("Avro", path):
-            yield
-    except (EOFError, IndexError, KeyError, TypeError, AttributeError, OverflowError, RecursionError) as error:
-        raise CorruptFileError(path, f"it is no Avro file, or damaged ({reason(error)})") from error
+        if len(pending) >= max_rows or size >= _BATCH_BYTES:
+            yield pending
+            pending, size = [], 0
+    if pending:
+        yield pending

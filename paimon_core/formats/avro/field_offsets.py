@@ -1,8 +1,23 @@
-"""Where the fields of coded Avro records lie, found for all records at once.
+"""Where the fields of coded Avro records begin, found for all records at once.
 
-Records follow each other without any mark: a record's end is known once all of its fields have been passed. So every
-byte that a record may begin at is taken for a beginning, all of these are followed in step, and those that are reached
-from the first byte on, each beginning where the last one ends, are the records.
+Problem: a manifest is one block of bytes after another, each full of records, and a record has neither a length nor a
+mark: it ends where its last field does, and each field has to be passed to find the next. Decoding record by record
+costs a few microseconds of Python for each field, although a plan looks at a handful of columns.
+
+Representation: the content of all blocks stands in one buffer, `PADDING` zeros behind it. A column is the array of the
+offsets at which its values begin, one for each record, `NULL` (offset 0) where the union says null. Nothing is decoded
+until a column is asked for; then `Coded` reads numbers, lengths and bytes at all of its offsets in a few numpy calls.
+
+How records are found: nobody knows where the second record begins before the first has been passed, so they cannot be
+passed side by side. Instead every offset that could begin a record (the caller knows what its first bytes are like) is
+taken as a beginning, and all of these candidates are followed field by field in step, whatever lies there. This gives
+each an end. The records are the candidates that are reached from offset 0 by going from end to beginning; `_reached`
+finds them by doubling the steps. False candidates are few, and are dropped with what was found for them.
+
+Invariants: offsets stay within the content, `sound` tells which candidates still make sense, and a candidate that does
+not ends at -1, so that nothing is reached through it. The records must cover the content exactly and be as many as the
+blocks say. Whatever is legal Avro but not seen in manifests (unions of three types, maps, arrays of several blocks)
+raises `UnusualError`, and the caller decodes record by record: this module may give up, but not give other values.
 
 Types: records, numbers (int, long: zigzag-coded varints, seven bits per byte), bytes and strings (length, content),
 unions with null, arrays of these. Source: Avro specification, "Binary Encoding".
@@ -20,10 +35,10 @@ from numpy.typing import NDArray
 
 from paimon_core.arrow.columns import int64_array
 
-Places = NDArray[np.int64] | NDArray[np.int32]
+Offsets = NDArray[np.int64] | NDArray[np.int32]
 Path = tuple[str, ...]
 END = "]"  # behind the path of an array: where it ends
-NULL = 0  # as a place: the first byte is that of the first field of the first record, which is not nullable
+NULL = 0  # as an offset: the first byte is that of the first field of the first record, which is not nullable
 PADDING = 16
 _LONGEST_ARRAY = 2**16
 _STEP = 2**21  # bytes of content whose records are followed together: what stays in a processor's cache
@@ -37,48 +52,52 @@ class UnusualError(Exception):
 
 
 class Coded:
-    """Coded records: bytes, read at many places at once. `PADDING` zeros stand behind them."""
+    """Coded records: bytes, read at many offsets at once. `PADDING` zeros stand behind them."""
 
     def __init__(self, content: NDArray[np.uint8]) -> None:
         self.size, self.bytes = len(content) - PADDING, content
         # a word at every byte: one gather takes eight bytes
         self.words = np.ndarray((self.size + PADDING - 8,), dtype="<u8", buffer=content.data, strides=(1,))
 
-    def numbers(self, places: Places) -> tuple[NDArray[np.int64], Places]:
-        """The numbers that begin at the places, and where each ends."""
-        first = self.bytes[places]
+    def numbers(self, offsets: Offsets) -> tuple[NDArray[np.int64], Offsets]:
+        """The numbers that begin at the offsets, and where each ends."""
+        first = self.bytes[offsets]
         if not (first >= 0x80).any():
             small = first.astype(np.int64)
-            return (small >> 1) ^ -(small & 1), places + 1
-        words = self.words[places]
+            return (small >> 1) ^ -(small & 1), offsets + 1
+        words = self.words[offsets]
         lengths = _number_lengths(words)
         if not lengths.all():
-            return self._long_numbers(places)
-        return _zigzag(_packed(words & _LOW_BYTES[lengths])), places + lengths
+            return self._long_numbers(offsets)
+        return _zigzag(_packed(words & _LOW_BYTES[lengths])), offsets + lengths
 
-    def behind_numbers(self, places: Places) -> Places:
-        """Where the numbers end that begin at the places."""
-        if not (self.bytes[places] >= 0x80).any():
-            return places + 1
-        lengths = _number_lengths(self.words[places])
-        return places + lengths if lengths.all() else self._long_numbers(places)[1]
+    def behind_numbers(self, offsets: Offsets) -> Offsets:
+        """Where the numbers end that begin at the offsets."""
+        if not (self.bytes[offsets] >= 0x80).any():
+            return offsets + 1
+        lengths = _number_lengths(self.words[offsets])
+        return offsets + lengths if lengths.all() else self._long_numbers(offsets)[1]
 
-    def _long_numbers(self, places: Places) -> tuple[NDArray[np.int64], Places]:
+    def _long_numbers(self, offsets: Offsets) -> tuple[NDArray[np.int64], Offsets]:
         """As `numbers`, of up to ten bytes each; what is longer ends behind the content."""
-        value, going, ends = np.zeros(len(places), dtype=np.uint64), np.ones(len(places), dtype=np.bool_), places.copy()
+        value, going, ends = (
+            np.zeros(len(offsets), dtype=np.uint64),
+            np.ones(len(offsets), dtype=np.bool_),
+            offsets.copy(),
+        )
         for i in range(10):
-            byte = self.bytes[np.minimum(places + i, self.size)].astype(np.uint64)
+            byte = self.bytes[np.minimum(offsets + i, self.size)].astype(np.uint64)
             value |= np.where(going, (byte & np.uint64(0x7F)) << np.uint64(7 * i), np.uint64(0))
             ends += going
             going &= byte >= 0x80
         return _zigzag(value), np.where(going, self.size + 1, ends)
 
-    def slices(self, places: Places) -> tuple[Places, NDArray[np.int64]]:
-        """Beginnings and lengths of the bytes or strings at the places."""
-        lengths, starts = self.numbers(places)
+    def slices(self, offsets: Offsets) -> tuple[Offsets, NDArray[np.int64]]:
+        """Beginnings and lengths of the bytes or strings at the offsets."""
+        lengths, starts = self.numbers(offsets)
         return starts, lengths
 
-    def binary(self, starts: Places, lengths: NDArray[np.int64]) -> pa.Array:
+    def binary(self, starts: Offsets, lengths: NDArray[np.int64]) -> pa.Array:
         """An Arrow column of parts of the content, which ascend and do not overlap."""
         offsets = np.empty(2 * len(starts) + 1, dtype=np.int32)
         offsets[:-1:2], offsets[1::2] = starts, starts + lengths
@@ -89,25 +108,26 @@ class Coded:
 
 
 @dataclass(frozen=True, slots=True)
-class RecordPlaces:
-    """Where the records of a file lie, and their fields: `fields` has by path the beginning of each value, behind the
-    mark of its union, `NULL` where there is none, and no path where all records have none; shapes (records,)."""
+class RecordOffsets:
+    """Where records begin and end, and their fields: `fields` has by path the beginning of each value, behind the
+    branch of its union, `NULL` where there is none, and no path where all records have none; shapes (records,)."""
 
     coded: Coded
-    starts: Places
-    ends: Places
-    fields: Mapping[Path, Places]
+    starts: Offsets
+    ends: Offsets
+    fields: Mapping[Path, Offsets]
 
 
-def find_records(avro: Any, coded: Coded, count: int, beginnings: Callable[[Coded, int, int], Places]) -> RecordPlaces:
-    """The `count` records of a schema. `beginnings` gives the places from one to another that a record may begin at,
-    ascending.
+def find_records(
+    avro: Any, coded: Coded, count: int, candidates: Callable[[Coded, int, int], Offsets]
+) -> RecordOffsets:
+    """The `count` records of a schema. `candidates` gives the offsets in a range that may begin a record, ascending.
 
     Raises `UnusualError` where these are not exactly the content.
     """
     if coded.size >= 2**31:
         raise UnusualError
-    parts = [_follow(avro, coded, beginnings(coded, low, low + _STEP)) for low in range(0, coded.size, _STEP)]
+    parts = [_follow(avro, coded, candidates(coded, low, low + _STEP)) for low in range(0, coded.size, _STEP)]
     starts, ends = (_joined([getattr(p, name) for p in parts]) for name in ("starts", "ends"))
     kept = _reached(starts, ends, coded.size)
     if len(kept) != count:
@@ -116,28 +136,28 @@ def find_records(avro: Any, coded: Coded, count: int, beginnings: Callable[[Code
     for path in dict.fromkeys(path for p in parts for path in p.fields):
         found = _joined([p.fields[path] if path in p.fields else np.full(len(p.starts), NULL) for p in parts])
         fields[path] = found if len(kept) == len(starts) else found[kept]
-    return RecordPlaces(coded, starts[kept], ends[kept], fields)
+    return RecordOffsets(coded, starts[kept], ends[kept], fields)
 
 
-def _follow(avro: Any, coded: Coded, starts: Places) -> RecordPlaces:
-    """The records that begin at places, whatever lies there; the end of one that cannot be is -1."""
-    found: dict[Path, Places] = {}
+def _follow(avro: Any, coded: Coded, starts: Offsets) -> RecordOffsets:
+    """The candidates that begin at offsets, whatever lies there; the end of one that cannot be a record is -1."""
+    found: dict[Path, Offsets] = {}
     ends, sound = _Steps(coded, found).after(avro, starts, (), np.ones(len(starts), dtype=np.bool_))
-    return RecordPlaces(coded, starts, np.where(sound, ends, -1), found)
+    return RecordOffsets(coded, starts, np.where(sound, ends, -1), found)
 
 
-def _joined(parts: list[Places]) -> NDArray[np.int32]:
+def _joined(parts: list[Offsets]) -> NDArray[np.int32]:
     return np.concatenate([np.zeros(0, dtype=np.int32), *parts], dtype=np.int32, casting="unsafe")
 
 
 @dataclass(frozen=True, slots=True)
 class _Steps:
-    """Passes values. A step takes where values begin and which records are sound so far, and gives where they end."""
+    """Passes values. A step takes where values begin and which candidates are sound, and gives where values end."""
 
     coded: Coded
-    found: dict[Path, Places]
+    found: dict[Path, Offsets]
 
-    def after(self, avro: Any, at: Places, path: Path, sound: NDArray[np.bool_]) -> tuple[Places, NDArray[np.bool_]]:
+    def after(self, avro: Any, at: Offsets, path: Path, sound: NDArray[np.bool_]) -> tuple[Offsets, NDArray[np.bool_]]:
         if isinstance(avro, list):
             return self._union(avro, at, path, sound)
         kind = avro["type"] if isinstance(avro, dict) else avro
@@ -153,7 +173,7 @@ class _Steps:
             self.found[*path, END] = ends
         return ends, sound
 
-    def _leaf(self, avro: Any, kind: str, at: Places, sound: NDArray[np.bool_]) -> tuple[Places, NDArray[np.bool_]]:
+    def _leaf(self, avro: Any, kind: str, at: Offsets, sound: NDArray[np.bool_]) -> tuple[Offsets, NDArray[np.bool_]]:
         match kind:
             case "int" | "long":
                 return self._bounded(self.coded.behind_numbers(at), sound)
@@ -166,47 +186,47 @@ class _Steps:
         raise UnusualError
 
     def _union(
-        self, avro: list[Any], at: Places, path: Path, sound: NDArray[np.bool_]
-    ) -> tuple[Places, NDArray[np.bool_]]:
+        self, avro: list[Any], at: Offsets, path: Path, sound: NDArray[np.bool_]
+    ) -> tuple[Offsets, NDArray[np.bool_]]:
         if len(avro) != 2 or "null" not in avro:
             raise UnusualError
-        place = 1 - avro.index("null")
+        branch = 1 - avro.index("null")
         mark = self.coded.bytes[at]
         sound = sound & ((mark == 0) | (mark == 2))
-        there = mark == 2 * place
+        there = mark == 2 * branch
         if there.all():
-            return self.after(avro[place], at + 1, path, sound)
-        ends, inner = at + 1, dict[Path, Places]()
+            return self.after(avro[branch], at + 1, path, sound)
+        ends, inner = at + 1, dict[Path, Offsets]()
         rows = np.flatnonzero(there)
         if not rows.size:
             return ends, sound
-        ends[rows], sound[rows] = _Steps(self.coded, inner).after(avro[place], ends[rows], path, sound[rows])
-        for name, places in inner.items():
+        ends[rows], sound[rows] = _Steps(self.coded, inner).after(avro[branch], ends[rows], path, sound[rows])
+        for name, offsets in inner.items():
             self.found[name] = np.full(len(at), NULL)
-            self.found[name][rows] = places
+            self.found[name][rows] = offsets
         return ends, sound
 
-    def _array(self, items: Any, at: Places, sound: NDArray[np.bool_]) -> tuple[Places, NDArray[np.bool_]]:
+    def _array(self, items: Any, at: Offsets, sound: NDArray[np.bool_]) -> tuple[Offsets, NDArray[np.bool_]]:
         counts, ends = self.coded.numbers(at)
         sound = sound & (counts >= 0) & (counts <= _LONGEST_ARRAY)
-        left = np.where(sound, counts, 0)
-        some = left > 0
+        remaining = np.where(sound, counts, 0)
+        some = remaining > 0
         if items == ["null", "long"]:
-            ends, left = self._small_numbers(ends, left)
+            ends, remaining = self._small_numbers(ends, remaining)
         inner = _Steps(self.coded, {})
-        while (rows := np.flatnonzero(left)).size:
+        while (rows := np.flatnonzero(remaining)).size:
             ends[rows], sound[rows] = inner.after(items, ends[rows], (), sound[rows])
-            left[rows] = np.where(sound[rows], left[rows] - 1, 0)
+            remaining[rows] = np.where(sound[rows], remaining[rows] - 1, 0)
         # a second block of items, which only long arrays have, is not followed
         sound = sound & (~some | (self.coded.bytes[ends] == 0))
         return self._bounded(ends + some, sound)
 
-    def _small_numbers(self, at: Places, left: NDArray[np.int64]) -> tuple[Places, NDArray[np.int64]]:
+    def _small_numbers(self, at: Offsets, remaining: NDArray[np.int64]) -> tuple[Offsets, NDArray[np.int64]]:
         """Pass numbers of one byte, each behind the mark that it is not null: four to a word."""
         marks = np.uint64(0x0002000200020002)
         noise = np.uint64(0x80FF80FF80FF80FF)
-        while (rows := np.flatnonzero(left)).size:
-            begin, rest = at[rows], np.minimum(left[rows], 4)
+        while (rows := np.flatnonzero(remaining)).size:
+            begin, rest = at[rows], np.minimum(remaining[rows], 4)
             mask = _LOW_BYTES[2 * rest]
             passed = self.coded.words[begin] & noise & mask == marks & mask
             if not passed.all():
@@ -214,19 +234,19 @@ class _Steps:
                 if not rows.size:
                     break
             at[rows] += 2 * rest
-            left[rows] -= rest
+            remaining[rows] -= rest
             if not passed.all():
                 break
-        return at, left
+        return at, remaining
 
-    def _bounded(self, ends: Places, sound: NDArray[np.bool_]) -> tuple[Places, NDArray[np.bool_]]:
+    def _bounded(self, ends: Offsets, sound: NDArray[np.bool_]) -> tuple[Offsets, NDArray[np.bool_]]:
         if ends.max(initial=0) <= self.coded.size:
             return ends, sound
         return np.minimum(ends, self.coded.size), sound & (ends <= self.coded.size)
 
 
-def _reached(starts: Places, ends: Places, size: int) -> NDArray[np.int64]:
-    """The rows that follow each other from place 0 to the end, by doubling the steps taken."""
+def _reached(starts: Offsets, ends: Offsets, size: int) -> NDArray[np.int64]:
+    """The candidates that follow each other from offset 0 to the end, by doubling the steps taken."""
     rows = len(starts)
     if not rows or starts[0] != 0:
         return np.zeros(0, dtype=np.int64)

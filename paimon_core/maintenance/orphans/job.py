@@ -20,7 +20,7 @@ from paimon_core.maintenance.orphans.file_kinds import FolderKind
 from paimon_core.maintenance.orphans.search import Folder, files_in, folders
 from paimon_core.maintenance.references import NeededFiles, branch_stores, in_chains, versions_of
 from paimon_core.maintenance.release import delete_files
-from paimon_core.manifests.entries import FilePlace
+from paimon_core.manifests.entries import FileLocation
 from paimon_core.store.manifests import data_manifests, read_columns, read_manifest_list
 from paimon_core.store.snapshots import latest_snapshot
 from paimon_core.store.table_store import TableStore
@@ -105,7 +105,7 @@ class OrphanSearch:
             rows[-1] = np.flatnonzero(~columns.added)
         needed = NeededFiles()
         for weight, which in rows.items():
-            read: Callable[[], list[FilePlace]] = partial(columns.places, which)
+            read: Callable[[], list[FileLocation]] = partial(columns.locations, which)
             found = list(needed.paths(self.store, read))
             paths += found
             weights += [weight] * len(found)

@@ -11,7 +11,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from paimon_core.errors import CorruptFileError
-from paimon_core.formats.avro.container import ContainerReader, InflatedError, compress, decompress, most_content
+from paimon_core.formats.avro.codecs import InflatedError, compress, decompress, most_content
+from paimon_core.formats.avro.container import ContainerReader
 from paimon_core.manifests.record_files import decode_columns, encode_columns
 from paimon_core.spec.manifest import ENTRY_VERSION, LIST_VERSION, MANIFEST_ENTRY, MANIFEST_FILE_META
 from tests.support.bombs import PACKED, PIECE, avro_bomb, with_little_memory

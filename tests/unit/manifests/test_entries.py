@@ -84,15 +84,15 @@ def answers(columns: EntryColumns) -> list[Any]:
 
 
 @settings(max_examples=40)
-@given(st.lists(entries, max_size=6), st.sampled_from(["null", "deflate", "zstandard"]))
+@given(st.lists(entries, max_size=6), st.sampled_from(["null", "deflate", "zstd"]))
 def test_columns_are_those_of_the_entries(made: list[ManifestEntry], codec: str) -> None:
     columns = decode_entries("f", encode_manifest(made, codec))
     assert every(columns) == made
     decoded = EntryColumns(DecodedEntries(tuple(made)), len(made))
     assert answers(columns) == answers(decoded)
     rows = np.arange(0, len(made), 2)
-    places = [(e.partition, e.bucket, e.file.file_name, e.file.external_path, e.file.extra_files) for e in made[::2]]
-    assert columns.places(rows) == decoded.places(rows) == places
+    locations = [(e.partition, e.bucket, e.file.file_name, e.file.external_path, e.file.extra_files) for e in made[::2]]
+    assert columns.locations(rows) == decoded.locations(rows) == locations
 
 
 def with_later_column(made: list[ManifestEntry], values: list[list[int] | None]) -> bytes:

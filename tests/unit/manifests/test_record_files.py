@@ -29,7 +29,7 @@ from tests.support.golden import GOLDEN_DATABASE
 from tests.support.golden_files import manifest_lists, manifests
 from tests.support.manifests import decode_index_manifest
 
-FORMS = ("parquet", "orc")
+FORMATS = ("parquet", "orc")
 
 
 def entries() -> list[ManifestEntry]:
@@ -45,7 +45,7 @@ def index_entries() -> list[IndexManifestEntry]:
     return [e for f in files for e in decode_index_manifest(str(f), f.read_bytes())]
 
 
-@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("file_format", FORMATS)
 @pytest.mark.parametrize(
     ("record", "version", "values"),
     [
@@ -54,12 +54,12 @@ def index_entries() -> list[IndexManifestEntry]:
         (INDEX_MANIFEST_ENTRY, INDEX_VERSION, index_entries),
     ],
 )
-def test_records_of_golden_tables_come_back(form: str, record: Record, version: int, values: Any) -> None:
+def test_records_of_golden_tables_come_back(file_format: str, record: Record, version: int, values: Any) -> None:
     given = values()
     assert len(given) > 20
-    data = encode_columns(record, version, given, form, "zstd")
+    data = encode_columns(record, version, given, file_format, "zstd")
     assert list(decode_columns(record, version, "f", data)) == given
-    assert list(decode_columns(record, version, "f", encode_columns(record, version, [], form, "none"))) == []
+    assert list(decode_columns(record, version, "f", encode_columns(record, version, [], file_format, "none"))) == []
 
 
 def test_snappy_needs_no_package() -> None:
@@ -102,12 +102,12 @@ def test_what_is_wrong_is_named() -> None:
         encode_columns(MANIFEST_ENTRY, 2, [], "orc", "rar")
 
 
-@pytest.mark.parametrize("form", FORMS)
-def test_damage_is_named(form: str) -> None:
+@pytest.mark.parametrize("file_format", FORMATS)
+def test_damage_is_named(file_format: str) -> None:
     random = np.random.default_rng(5)
-    data = encode_columns(MANIFEST_ENTRY, 2, entries()[:3], form, "zstd")
-    for place in random.integers(0, len(data), 150).tolist():
-        damaged = data[:place] + bytes([data[place] ^ (1 << place % 8)]) + data[place + 1 :]
+    data = encode_columns(MANIFEST_ENTRY, 2, entries()[:3], file_format, "zstd")
+    for offset in random.integers(0, len(data), 150).tolist():
+        damaged = data[:offset] + bytes([data[offset] ^ (1 << offset % 8)]) + data[offset + 1 :]
         try:
             list(decode_columns(MANIFEST_ENTRY, 2, "manifest-7", damaged))
         except PaimonError as error:

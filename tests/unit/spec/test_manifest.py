@@ -4,7 +4,6 @@ import io
 from copy import deepcopy
 from dataclasses import fields, replace
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any
 
 import fastavro
@@ -74,7 +73,7 @@ def rewritten(data: bytes, change: Any, drop: tuple[str, ...] = (), types: dict[
     return out.getvalue()
 
 
-@pytest.mark.parametrize("codec", ["zstandard", "deflate", "null"])
+@pytest.mark.parametrize("codec", ["zstd", "deflate", "null"])
 def test_every_attribute_both_ways(codec: str) -> None:
     entries = [entry(FULL, FileKind.DELETE, partition=encode_row([INT], [7]), bucket=-2, total_buckets=4), entry(BARE)]
     assert list(decode_manifest(PATH, encode_manifest(entries, codec))) == entries
@@ -185,7 +184,7 @@ def test_moments_without_a_logical_type() -> None:
 def test_a_column_that_is_needed_is_named() -> None:
     path = next(p for p in manifest_files() if table_of(p) == "part_pk")
     for column in ("_FILE_NAME", "_SCHEMA_ID", "_ROW_COUNT"):
-        with pytest.raises(CorruptFileError, match=f"{PATH} is corrupt.*'{column[1:].lower()}'"):
+        with pytest.raises(CorruptFileError, match=f"{PATH} is corrupt.*column {column} is missing"):
             list(decode_manifest(PATH, rewritten(path.read_bytes(), lambda r: r, drop=(column,))))
 
 
@@ -200,12 +199,6 @@ def test_manifest_and_list_are_not_taken_for_each_other() -> None:
         list(decode_manifest(PATH, next(p for p in manifest_list_files() if manifest_lists()[p]).read_bytes()))
     with pytest.raises(CorruptFileError, match=PATH):
         list(decode_manifest_list(PATH, manifest_files()[0].read_bytes()))
-
-
-def test_parquet_is_no_manifest() -> None:
-    path = next(Path(manifest_files()[0].parents[2]).glob("manifest_parquet/manifest/manifest-list-*"))
-    with pytest.raises(CorruptFileError, match="manifest_parquet/manifest/manifest-list-.*no Avro file"):
-        list(decode_manifest_list(str(path), path.read_bytes()))
 
 
 def test_every_truncation_is_noticed() -> None:

@@ -1,22 +1,14 @@
-"""Avro files: round trips, old and new writers, and files made to do harm."""
+"""Records as JSON, both ways."""
 
 from __future__ import annotations
 
-import io
 import json
-import time
-import zlib
 from dataclasses import dataclass
 from typing import Any
 
-import fastavro
 import pytest
 
-from paimon_core.errors import CorruptFileError, UnsupportedVersionError
-from paimon_core.spec.records import Column, Record, decode_records, encode_records, nullable
-
-PATH = "db.db/t/manifest/manifest-x"
-CODECS = ("zstandard", "deflate", "null")
+from paimon_core.spec.records import Column, Record, nullable
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,58 +40,6 @@ OUTER = Record(
         Column("_NAMES", "names", nullable({"type": "array", "items": "string"})),
     ),
 )
-VALUES = [
-    Outer(text="a", number=1, inner=Inner(n=2, m=None), data=b"\0", count=2**62, names=["x", "ä"]),
-    Outer(text="", number=-(2**31), inner=Inner(n=-(2**63))),
-]
-VERSION = {"name": "_VERSION", "type": "int"}
-
-
-def decode(data: bytes, record: Record = OUTER, version: int = 2) -> list[Any]:
-    return list(decode_records(record, version, PATH, data))
-
-
-def field(name: str, avro: Any) -> dict[str, Any]:
-    return {"name": name, "type": avro}
-
-
-def schema_of(*fields: dict[str, Any], **replaced: Any) -> dict[str, Any]:
-    """OUTER's schema with types replaced (None: the column is left out) and fields added."""
-    own = [field(f["name"], replaced.get(f["name"], f["type"])) for f in OUTER.avro()["fields"]]
-    return {"type": "record", "name": "r", "fields": [VERSION, *[f for f in own if f["type"] is not None], *fields]}
-
-
-def avro_file(schema: Any, rows: list[dict[str, Any]]) -> bytes:
-    out = io.BytesIO()
-    fastavro.writer(out, fastavro.parse_schema(schema), rows)
-    return out.getvalue()
-
-
-def varint(number: int) -> bytes:
-    number, out = (number << 1) ^ (number >> 63), b""
-    while number & ~0x7F:
-        out, number = out + bytes([number & 0x7F | 0x80]), number >> 7
-    return out + bytes([number])
-
-
-def raw_file(schema: Any, *blocks: tuple[int, bytes], codec: str = "null") -> bytes:
-    """An Avro file of blocks as they are: how many records each is said to hold, and its bytes."""
-    sync, text = b"S" * 16, schema if isinstance(schema, bytes) else json.dumps(schema).encode()
-    members = {b"avro.schema": text, b"avro.codec": codec.encode()}
-    header = varint(2) + b"".join(varint(len(x)) + x for kv in members.items() for x in kv) + b"\0"
-    body = b"".join(varint(count) + varint(len(data)) + data + sync for count, data in blocks)
-    return b"Obj\x01" + header + sync + body
-
-
-ROW = {"_VERSION": 2, "_TEXT": "t", "_NUMBER": 3, "_INNER": {"_N": 4, "_M": 5}, "_DATA": b"d", "_COUNT": 6}
-
-
-@pytest.mark.parametrize("codec", CODECS)
-def test_what_is_written_is_read(codec: str) -> None:
-    data = encode_records(OUTER, 2, VALUES, codec)
-    assert decode(data) == VALUES
-    assert fastavro.reader(io.BytesIO(data)).codec == codec
-    assert decode(encode_records(OUTER, 2, [], codec)) == []
 
 
 def test_json_both_ways() -> None:
@@ -107,165 +47,6 @@ def test_json_both_ways() -> None:
     node = json.loads(json.dumps(OUTER.to_json(value)))
     assert node == {"_TEXT": "ä", "_NUMBER": 1, "_INNER": {"_N": 2**63 - 1, "_M": 3}, "_DATA": "AP8=", "_NAMES": ["x"]}
     assert OUTER.from_json(node) == value
-
-
-def test_many_blocks() -> None:
-    many = [Outer(text=str(i) * 50, number=i, inner=Inner(n=i)) for i in range(5000)]
-    assert decode(encode_records(OUTER, 1, many, "null")) == many
-
-
-def test_columns_that_an_old_writer_lacks_take_their_defaults() -> None:
-    inner = {"type": "record", "name": "i", "fields": [field("_N", "long")]}
-    schema = schema_of(_DATA=None, _COUNT=None, _NAMES=None, _INNER=inner)
-    assert decode(avro_file(schema, [ROW | {"_INNER": {"_N": 4}}])) == [Outer(text="t", number=3, inner=Inner(n=4))]
-
-
-def test_columns_of_a_later_writer_are_passed_over() -> None:
-    item = {"type": "record", "name": "x", "fields": [field("a", "int"), field("b", ["null", "string"])]}
-    more: list[Any] = [
-        field("_NEW", ["null", {"type": "array", "items": item}]),
-        field("_MAP", {"type": "map", "values": "null"}),
-        field("_ENUM", {"type": "enum", "name": "e", "symbols": ["A"]}),
-        field("_FIXED", {"type": "fixed", "name": "f", "size": 0}),
-    ]
-    row = ROW | {"_NEW": [{"a": 1, "b": None}], "_MAP": {"k": None}, "_ENUM": "A", "_FIXED": b""}
-    assert decode(avro_file(schema_of(*more), [row])) == decode(avro_file(schema_of(), [ROW]))
-
-
-def test_types_that_hold_the_same_values_are_accepted() -> None:
-    text = {"type": "string", "avro.java.string": "String"}
-    schema = schema_of(_TEXT=text, _NUMBER="long", _COUNT="int", _NAMES={"type": "array", "items": "string"})
-    (value,) = decode(avro_file(schema, [ROW | {"_NAMES": ["x"]}]))
-    assert (value.text, value.number, value.count, value.names) == ("t", 3, 6, ["x"])
-
-
-@pytest.mark.parametrize(
-    ("column", "avro"),
-    [
-        ("_TEXT", "bytes"),
-        ("_TEXT", "long"),
-        ("_TEXT", ["null", "string"]),
-        ("_TEXT", ["string", "int"]),
-        ("_TEXT", {"type": "string", "logicalType": "uuid"}),
-        ("_NUMBER", "string"),
-        ("_NUMBER", "boolean"),
-        ("_NUMBER", "double"),
-        ("_NUMBER", {"type": "long", "logicalType": "timestamp-millis"}),
-        ("_DATA", "string"),
-        ("_DATA", {"type": "bytes", "logicalType": "decimal", "precision": 5}),
-        ("_COUNT", "null"),
-        ("_NAMES", {"type": "array", "items": "int"}),
-        ("_NAMES", {"type": "array", "items": ["null", "string"]}),
-        ("_NAMES", {"type": "map", "values": "string"}),
-        ("_INNER", "string"),
-        ("_INNER", ["null", {"type": "record", "name": "i", "fields": []}]),
-        ("_INNER", {"type": "record", "name": "i", "fields": [field("_N", "string")]}),
-    ],
-    ids=str,
-)
-def test_columns_of_another_type_are_refused(column: str, avro: Any) -> None:
-    with pytest.raises(CorruptFileError, match=f"{PATH} is corrupt.*(column _|type of a record)"):
-        decode(raw_file(schema_of(**{column: avro})))
-
-
-def test_a_missing_column_is_named() -> None:
-    with pytest.raises(CorruptFileError, match=f"{PATH} is corrupt.*'text'"):
-        decode(avro_file(schema_of(_TEXT=None), [ROW]))
-    with pytest.raises(CorruptFileError, match=f"{PATH} is corrupt.*_VERSION"):
-        decode(avro_file({"type": "record", "name": "r", "fields": schema_of()["fields"][1:]}, [ROW]))
-
-
-def test_a_newer_version_is_refused() -> None:
-    with pytest.raises(UnsupportedVersionError, match=f"{PATH}.*outer version 3.*up to 2; upgrade paimon-sql"):
-        decode(encode_records(OUTER, 3, VALUES, "null"))
-
-
-@pytest.mark.parametrize("codec", CODECS)
-def test_every_truncation_is_noticed(codec: str) -> None:
-    data = encode_records(OUTER, 2, VALUES, codec)
-    header = len(encode_records(OUTER, 2, [], codec))
-    for size in range(len(data)):
-        if size != header:  # an Avro file of no blocks
-            with pytest.raises(CorruptFileError, match=PATH):
-                decode(data[:size])
-
-
-@pytest.mark.parametrize("data", [b"", b"Obj\x01", b"PAR1", b"Obj\x01" + b"\xff" * 100, b'{"a": 1}', bytes(1000)])
-def test_foreign_bytes(data: bytes) -> None:
-    with pytest.raises(CorruptFileError, match=f"{PATH} is corrupt: it is no Avro file of outer"):
-        decode(data)
-
-
-SMALL = Record("small", lambda **given: given, (Column("_F", "f", "string"),))
-
-
-def small(avro: Any) -> dict[str, Any]:
-    return {"type": "record", "name": "r", "fields": [VERSION, field("_F", "string"), field("_X", avro)]}
-
-
-def test_counts_of_records_that_lie() -> None:
-    schema = {"type": "record", "name": "r", "fields": [VERSION, field("_F", "string")]}
-    block = 3 * (varint(2) + varint(1) + b"a")
-    assert decode(raw_file(schema, (3, block)), SMALL) == 3 * [{"f": "a"}]
-    for count in (2, 0, -1, -(2**62), 4, 2**62):
-        with pytest.raises(CorruptFileError, match=PATH):
-            decode(raw_file(schema, (count, block)), SMALL)
-
-
-@pytest.mark.parametrize("length", [-1, 100, 2**31, 2**40, 2**62])
-@pytest.mark.parametrize(
-    "avro", ["string", "bytes", {"type": "array", "items": "int"}, {"type": "map", "values": "int"}], ids=str
-)
-def test_lengths_that_lie_take_no_memory(avro: Any, length: int) -> None:
-    data = raw_file(small(avro), (1, varint(2) + varint(0) + varint(length)))
-    with pytest.raises(CorruptFileError, match=PATH):
-        decode(data, SMALL)
-
-
-@pytest.mark.parametrize(
-    "avro",
-    [
-        {"type": "array", "items": "null"},
-        {"type": "array", "items": {"type": "record", "name": "e", "fields": []}},
-        {"type": "array", "items": {"type": "record", "name": "e", "fields": [field("n", "null")]}},
-        {"type": "array", "items": {"type": "fixed", "name": "f", "size": 0}},
-        {"type": "array", "items": {"type": "fixed", "name": "f", "size": -1}},
-        ["null", {"type": "array", "items": {"type": "null"}}],
-        {"type": "map", "values": {"type": "array", "items": "null"}},
-    ],
-    ids=str,
-)
-def test_arrays_of_nothing_could_take_all_memory(avro: Any) -> None:
-    data = raw_file(small(avro), (1, varint(2) + varint(0) + varint(2**40) + varint(0)))
-    start = time.perf_counter()
-    with pytest.raises(CorruptFileError, match=PATH):
-        decode(data, SMALL)
-    assert time.perf_counter() - start < 1
-
-
-def test_recursive_types_could_take_all_of_the_stack() -> None:
-    deep = raw_file(small(["null", "r"]), (1, 1_000_000 * (varint(2) + varint(0) + varint(1))))
-    with pytest.raises(CorruptFileError, match=f"{PATH}.*type 'r' refers to another"):
-        decode(deep, SMALL)
-
-
-def test_schemas_nested_without_end() -> None:
-    for depth in (100, 900, 100_000):
-        avro = b'{"type": "array", "items": ' * depth + b'"int"' + b"}" * depth
-        text = json.dumps(small("int")).encode().replace(b'{"name": "_X", "type": "int"}', b"@")
-        data = raw_file(text.replace(b"@", b'{"name": "_X", "type": ' + avro + b"}"), (1, b"broken"))
-        with pytest.raises(CorruptFileError, match=PATH):
-            decode(data, SMALL)
-
-
-def test_a_block_that_does_not_unpack() -> None:
-    raw = varint(2) + varint(1) + b"a"
-    schema = {"type": "record", "name": "r", "fields": [VERSION, field("_F", "string")]}
-    packed = zlib.compress(raw, wbits=-15)
-    assert decode(raw_file(schema, (1, packed), codec="deflate"), SMALL) == [{"f": "a"}]
-    for codec, block in (("deflate", raw), ("zstandard", raw), ("zstandard", packed), ("unheard-of", raw)):
-        with pytest.raises(CorruptFileError, match=PATH):
-            decode(raw_file(schema, (1, block), codec=codec), SMALL)
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,134 @@
+"""The codecs of Avro blocks, and how much a block may unpack to.
+
+null, deflate (raw), snappy (followed by the CRC-32 of the content, big endian), zstandard, bzip2 and xz. A few hostile
+bytes can unpack to gigabytes: every codec stops at a limit before it has taken the memory.
+Source: Avro specification, "Object Container Files", "Required Codecs" and "Optional Codecs".
+"""
+
+from __future__ import annotations
+
+import bz2
+import lzma
+import struct
+import sys
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from paimon_core.spec.varints import varint_at
+
+if sys.version_info >= (3, 14):
+    from compression import zstd
+else:
+    from backports import zstd
+
+CODECS = ("null", "deflate", "snappy", "zstandard", "bzip2", "xz")
+DEFAULT_LEVEL = zstd.COMPRESSION_LEVEL_DEFAULT  # of zstandard
+_MOST_CONTENT = 2**30
+_ANY_CONTENT, _MOST_RATIO = 2**24, 2**10  # statistics of wide tables that are all NULL shrink to a 700th
+_MOST_LZMA = 2**27  # bytes of memory: a few bytes of a header can ask for gigabytes
+_ZSTANDARD_STEP = 2**18
+_ZSTANDARD_RATIO = 12  # more than metadata shrinks; memory that is not needed is not touched
+
+
+class InflatedError(ValueError):
+    """Blocks that unpack to far more than honest ones do."""
+
+    def __init__(self) -> None:
+        super().__init__("it unpacks to far more bytes than files of its size hold")
+
+
+def most_content(packed: int) -> int:
+    """The most bytes that so many may unpack to: more than honest files do, and never more than a gigabyte."""
+    return min(_MOST_CONTENT, _ANY_CONTENT + _MOST_RATIO * packed)
+
+
+def compress(codec: str, level: int, content: bytes) -> bytes:
+    """A block's content as files have it; `level` is that of zstandard."""
+    match codec:
+        case "deflate":
+            packer = zlib.compressobj(wbits=-zlib.MAX_WBITS)
+            return packer.compress(content) + packer.flush()
+        case "snappy":
+            return bytes(pa.compress(content, "snappy", asbytes=True)) + struct.pack(">I", zlib.crc32(content))
+        case "zstandard":
+            # a frame without a checksum may unpack to other bytes where one of it was changed
+            wanted: dict[int, int] = {
+                zstd.CompressionParameter.compression_level: level,
+                zstd.CompressionParameter.checksum_flag: 1,
+            }
+            return zstd.compress(content, options=wanted)
+        case "bzip2":
+            return bz2.compress(content)
+        case "xz":
+            return lzma.compress(content)
+    return content
+
+
+def decompress(codec: str, packed: bytes, most: int = _MOST_CONTENT) -> bytes:
+    """The reverse of `compress`. Raises `ValueError` for what is no such data, `InflatedError` for more bytes than
+    `most`; no more than that are unpacked."""
+    with _unpacking(codec):
+        content = _unpacked(codec, packed, most)
+    if len(content) > most:
+        raise InflatedError
+    return content
+
+
+def decompress_frames(packed: bytes, spare: int) -> NDArray[np.uint8]:
+    """The content of zstandard frames that follow each other, bounded by `most_content`, and `spare` zeros behind it.
+
+    Raises as `decompress`."""
+    with _unpacking("zstandard"):
+        return _zstandard_content(packed, most_content(len(packed)), spare)
+
+
+@contextmanager
+def _unpacking(codec: str) -> Iterator[None]:
+    try:
+        yield
+    except (zlib.error, lzma.LZMAError, OSError, EOFError) as e:
+        raise ValueError(f"a block is no {codec} data ({e})") from e
+
+
+def _unpacked(codec: str, packed: bytes, most: int) -> bytes:
+    match codec:
+        case "deflate":
+            return zlib.decompressobj(wbits=-zlib.MAX_WBITS).decompress(packed, most + 1)
+        case "snappy":
+            return _unpacked_snappy(packed, most)
+        case "zstandard":
+            return _zstandard_content(packed, most, 0).tobytes()
+        case "bzip2":
+            return bz2.BZ2Decompressor().decompress(packed, most + 1)
+        case "xz":
+            return lzma.LZMADecompressor(memlimit=_MOST_LZMA).decompress(packed, most + 1)
+    return packed
+
+
+def _zstandard_content(packed: bytes, most: int, spare: int) -> NDArray[np.uint8]:
+    """The content of all frames; `spare` zeros behind it."""
+    room, size = np.empty(_ZSTANDARD_RATIO * len(packed) + _ZSTANDARD_STEP, dtype=np.uint8), 0
+    with pa.CompressedInputStream(pa.BufferReader(packed), "zstd") as stream:
+        while more := stream.readinto(room.data[size : size + _ZSTANDARD_STEP]):
+            size += more
+            if size > most:
+                raise InflatedError
+            if len(room) - size < _ZSTANDARD_STEP:
+                room = np.concatenate([room, np.empty(len(room), dtype=np.uint8)])
+    room[size : size + spare] = 0
+    return room[: size + spare]
+
+
+def _unpacked_snappy(packed: bytes, most: int) -> bytes:
+    size, _ = varint_at(packed, 0)  # the content begins with its unpacked size
+    if size > min(most, 64 * len(packed)):  # no snappy element makes 64 bytes of one
+        raise ValueError("a block of snappy data claims an impossible size")
+    content = bytes(pa.decompress(packed[:-4], size, "snappy", asbytes=True))
+    if packed[-4:] != struct.pack(">I", zlib.crc32(content)):
+        raise ValueError("a block has another checksum than its content")
+    return content

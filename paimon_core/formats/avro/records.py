@@ -1,0 +1,64 @@
+"""Avro records as Python values: fastavro codes all records of a block in one call.
+
+An array of records is coded as their number, the records, and an end. So a block's content between the two is an array,
+and no record costs a call of its own. Source: Avro specification, "Binary Encoding".
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import fastavro
+
+from paimon_core.errors import reason
+from paimon_core.formats.avro.container import ContainerReader, recoded
+from paimon_core.spec.avro_types import check_schema
+from paimon_core.spec.varints import encode_varint, zigzag
+
+_END_OF_ARRAY = b"\0"
+
+
+class RecordCodec:
+    """Codes the records of an Avro schema. Raises `ValueError` for records that take no bytes: they could be any
+    number."""
+
+    def __init__(self, avro: Any) -> None:
+        array = {"type": "array", "items": avro}
+        check_schema(array)
+        self._array = fastavro.parse_schema(array)
+
+    def encode(self, records: list[Any]) -> bytes:
+        """The content of a block."""
+        coded = io.BytesIO()
+        fastavro.schemaless_writer(coded, self._array, records)
+        return coded.getvalue()[len(encode_varint(zigzag(len(records)))) : -len(_END_OF_ARRAY)] if records else b""
+
+    def decode(self, count: int, content: bytes) -> list[Any]:
+        """The records of a block. Raises `ValueError` where the content is not exactly `count` of them."""
+        if not count and not content:
+            return []
+        coded = io.BytesIO(encode_varint(zigzag(count)) + content + _END_OF_ARRAY)
+        try:
+            records: list[Any] = fastavro.schemaless_reader(coded, self._array, None)
+        except Exception as e:  # fastavro raises what the bytes happen to trip over
+            raise ValueError(f"a block holds no records of its schema ({reason(e)})") from e
+        if len(records) != count or coded.read(1):
+            raise ValueError("a block holds other records than it says")
+        return records
+
+
+def write_records(avro: Any, records: Iterable[Any], codec: str) -> bytes:
+    """A container of records in blocks of about 16 KB."""
+    sink = io.BytesIO()
+    fastavro.writer(sink, fastavro.parse_schema(avro), records, codec="null")
+    # fastavro knows snappy with a package of its own only, and gives frames of zstandard no checksum
+    return recoded(sink.getvalue(), codec)
+
+
+def read_records(container: ContainerReader) -> Iterator[Any]:
+    """The records of a metadata file, bounded, as Python values. Raises `ValueError`."""
+    codec = RecordCodec(container.schema)
+    for count, content in container.bounded():
+        yield from codec.decode(count, content)
