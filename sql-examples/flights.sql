@@ -14,7 +14,7 @@ SELECT carrier, flight, origin, make_timestamp_ntz(year, month, day, hour, minut
 FROM input;
 
 -- 2. The table. A flight is known by carrier, number, origin and scheduled departure; the partition column, month,
--- has to be part of the key too. 'write-only' leaves merging to readers and to compaction, which step 7 calls.
+-- has to be part of the key too. 'write-only': only readers and the compaction of step 7 merge.
 CREATE DATABASE IF NOT EXISTS nyc;
 USE nyc;
 DROP TABLE IF EXISTS flights;
@@ -89,7 +89,7 @@ UNION ALL
 SELECT 'now', count(dep_delay), count(arr_delay) FROM flights;
 
 -- One flight, the latest of the year: Hawaiian 51 to Honolulu on January 9. Expect NULLs as scheduled, the departure
--- alone in snapshot 15, then 1,301 minutes late out and 1,272 late in.
+-- only in snapshot 15, then 1,301 minutes late out and 1,272 late in.
 SELECT 'scheduled' AS state, scheduled, dep_delay, arr_delay FROM flights VERSION AS OF 12
 WHERE carrier = 'HA' AND flight = 51 AND scheduled = TIMESTAMP_NTZ '2013-01-09 09:00:00'
 UNION ALL
@@ -99,7 +99,7 @@ UNION ALL
 SELECT 'arrived', scheduled, dep_delay, arr_delay FROM flights
 WHERE carrier = 'HA' AND flight = 51 AND scheduled = TIMESTAMP_NTZ '2013-01-09 09:00:00';
 
--- 7. Compaction. Before: files at level 0 only, 1,102,481 records in all, as every upsert left its runs beside the old.
+-- 7. Compaction. Before: files at level 0 only, 1,102,481 records in all, as every upsert added runs.
 SELECT level, count(*) AS files, sum(record_count) AS records, round(sum(file_size_in_bytes) / 1e6, 1) AS megabytes
 FROM `flights$files` GROUP BY level ORDER BY level;
 
