@@ -145,7 +145,7 @@ class Table:
         made = commit_indexed(self.store, messages, info, publisher, overwrite)
         if made is not None:
             drop_outdated(self.store, made, publisher)
-        if made is not None and not _only_waiting(messages):
+        if made is not None and not _only_postponed(messages):
             is_write = made.commit_kind is not CommitKind.COMPACT
             keep_up(self.store, made, publisher, {m.partition for m in messages} if is_write else ())
         return made
@@ -193,6 +193,6 @@ class Table:
         return read_system_table(self.store, name, zone)
 
 
-def _only_waiting(messages: Sequence[CommitMessage]) -> bool:
-    """Whether all rows wait for a bucket: no version is older than what their compaction is to start from."""
+def _only_postponed(messages: Sequence[CommitMessage]) -> bool:
+    """Whether all rows are of postponed buckets: their compaction starts from no older version."""
     return bool(messages) and all(m.bucket == POSTPONED for m in messages)

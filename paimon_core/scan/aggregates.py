@@ -12,9 +12,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from paimon_core.options import DATA_EVOLUTION
-from paimon_core.scan.file_stats import FileStats
 from paimon_core.scan.partitions import values_array
 from paimon_core.scan.plan import Plan
+from paimon_core.scan.pruning.file_stats import FileStats
 from paimon_core.spec.binary_row import decode_row
 from paimon_core.spec.split import DataSplit
 from paimon_core.spec.stats import UNKNOWN, ColumnStats

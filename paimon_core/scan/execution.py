@@ -23,7 +23,7 @@ from paimon_core.options import DATA_FILE_PREFIX, READ_ALLOW_FULL_SCAN, SCAN_IGN
 from paimon_core.options.support import may_be_shredded
 from paimon_core.scan.derived_tables import DerivedTable
 from paimon_core.scan.plan import Plan
-from paimon_core.scan.pruning import keys_asked_for
+from paimon_core.scan.pruning.files import keys_asked_for
 from paimon_core.spec.paths import data_file_path
 from paimon_core.spec.schema import TableSchema
 from paimon_core.spec.split import DataSplit

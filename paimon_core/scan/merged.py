@@ -13,7 +13,7 @@ from paimon_core.expressions.predicate import Predicate, only_on, renamed
 from paimon_core.lsm.engines.registry import columns_to_merge
 from paimon_core.lsm.runs import sections
 from paimon_core.scan.partitions import decoded_partitions
-from paimon_core.scan.waiting import merge_with_waiting
+from paimon_core.scan.postponed import merge_with_postponed
 from paimon_core.spec.split import DataSplit, SplitKind
 from paimon_core.spec.types import DataField
 from paimon_core.store.data.bucket_files import BucketFiles, merge_section, merge_spec
@@ -48,8 +48,8 @@ def merged_rows(
     sources = [stored.get(f.name, f.name) for f in fields] + [f.name for f in system]
     target = arrow_schema([*fields, *system])
     chained = split.kind is SplitKind.CHAIN
-    if split.kind is SplitKind.WAITING:
-        merged = merge_with_waiting(files, split, spec)
+    if split.kind is SplitKind.POSTPONED:
+        merged = merge_with_postponed(files, split, spec)
     else:
         parts = sections(split.files, [f.type for f in schema.key_fields])
         merge = partial(merge_section, files, spec=spec, values_only=not with_deletes, chained=chained)

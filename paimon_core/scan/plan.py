@@ -1,4 +1,18 @@
-"""The plan of a scan: which files of a version are read, in which splits, decided from metadata alone."""
+"""The plan of a scan: which files of a version are read, in which splits, decided from metadata only.
+
+Metadata is narrowed step by step, each step over columns of what the one before kept:
+
+    manifest list    manifests whose range of partitions cannot match the predicate are not read
+    manifests        read as Arrow columns (`manifests.entries`); entries that a later one deletes cancel out, so what
+                     remains are the live files. Objects are made of the few entries only that pass the next step
+    entries          masks over all live files: partition, bucket, level, ranges of keys and of column statistics
+    entry by entry   keys, statistics of older schemas, file indexes, ranges of row ids of global indexes
+    splits           files of a bucket that a task reads together, of about `source.split.target-size`
+
+Of tables with a primary key files are pruned by their keys only, unless nothing of their bucket is merged: a newer row
+that does not match may hide an older one that does. So values prune whole sections of overlapping runs. With data
+evolution the columns of a row lie in several files, and whole ranges of row ids are kept or dropped.
+"""
 
 from __future__ import annotations
 
@@ -25,10 +39,10 @@ from paimon_core.options import (
     SPLIT_OPEN_FILE_COST,
     SPLIT_TARGET_SIZE,
 )
-from paimon_core.scan.global_index import rows_by_global_index
-from paimon_core.scan.pruning import FileFilter
+from paimon_core.scan.postponed import partitions_with_postponed_rows, postponed_splits
+from paimon_core.scan.pruning.by_global_index import rows_by_global_index
+from paimon_core.scan.pruning.files import FileFilter
 from paimon_core.scan.splits import key_sections, pack_files, pack_ranges, pack_sections
-from paimon_core.scan.waiting import partitions_that_wait, waiting_splits
 from paimon_core.spec.manifest import DataFileMeta, ManifestEntry
 from paimon_core.spec.row_ranges import is_blob, row_ranges
 from paimon_core.spec.snapshot import Snapshot
@@ -55,7 +69,7 @@ class Plan:
 
     @property
     def files_kept(self) -> int:
-        return sum(len(s.files) + len(s.before) * (s.kind is SplitKind.WAITING) for s in self.splits)
+        return sum(len(s.files) + len(s.before) * (s.kind is SplitKind.POSTPONED) for s in self.splits)
 
     @property
     def reads_all(self) -> bool:
@@ -64,7 +78,7 @@ class Plan:
 
     @property
     def row_count(self) -> int | None:
-        """The rows of the result where metadata tells, else None."""
+        """The rows of the result where metadata says, else None."""
         counts = [s.result_count for s in self.splits] if self.exact else [None]
         known = [n for n in counts if n is not None]
         return sum(known) if len(known) == len(counts) else None
@@ -110,18 +124,18 @@ def plan_scan(
         files = FileFilter(store, predicate, rows_by_global_index(store, snapshot, predicate, partitions))
     live = live_columns(store, read)
     candidates = (e for m, rows in live for e in m.entries(rows[in_partitions(m, partitions)[rows]]))
-    waiting = {} if level is not None else partitions_that_wait(store, candidates)
+    postponed = {} if level is not None else partitions_with_postponed_rows(store, candidates)
     entries, total = _entries(store, live, partitions, files, level, since)
-    placed = {place: members for place, members in entries.items() if place[0] not in waiting}
     vectors = deletion_files(store, snapshot)
-    splits = [s for place, members in placed.items() for s in _splits(store, members, files, vectors[place])]
+    by_bucket = {bucket: members for bucket, members in entries.items() if bucket[0] not in postponed}
+    splits = [s for bucket, members in by_bucket.items() for s in _splits(store, members, files, vectors[bucket])]
     return Plan(
         table=store.name,
         snapshot=snapshot,
-        splits=(*splits, *waiting_splits(store, waiting, vectors)),
+        splits=(*splits, *postponed_splits(store, postponed, vectors)),
         manifests_total=len(manifests),
         manifests_read=len(read),
-        files_total=total + (sum(int((m.buckets[rows] < 0).sum()) for m, rows in live) if waiting else 0),
+        files_total=total + (sum(int((m.buckets[rows] < 0).sum()) for m, rows in live) if postponed else 0),
         exact=predicate is None or columns(predicate) <= frozenset(partition_keys),
     )
 
@@ -142,7 +156,7 @@ def _entries(
     """The live files that are not pruned one by one, per bucket, and how many there were."""
     found, total = list[ManifestEntry](), 0
     evolves = store.options[DATA_EVOLUTION]
-    alone = None if evolves else files  # rows of a range are in several files then
+    one_by_one = None if evolves else files  # rows of a range are in several files then
     for manifest, live in manifests:
         seen = are_read(store, manifest.buckets[live])
         if level is not None:
@@ -151,11 +165,11 @@ def _entries(
             seen &= manifest.levels[live] > 0
         total += int(seen.sum())
         rows = live[seen & in_partitions(manifest, partitions)[live]]
-        for entry in manifest.entries(rows if alone is None else alone.prune(manifest, rows)):
-            if _keeps(store, entry, alone) and (since is None or _written_at(entry.file) >= since):
+        for entry in manifest.entries(rows if one_by_one is None else one_by_one.prune(manifest, rows)):
+            if _keeps(store, entry, one_by_one) and (since is None or _written_at(entry.file) >= since):
                 found.append(entry)
     groups: dict[Bucket, list[ManifestEntry]] = defaultdict(list)
-    for entry in found if alone is None or store.has_primary_key else alone.indexed(found):
+    for entry in found if one_by_one is None or store.has_primary_key else one_by_one.indexed(found):
         if not (evolves and is_blob(entry.file)):
             check_format(store, entry.file)
         groups[entry.partition, entry.bucket].append(entry)
@@ -165,8 +179,8 @@ def _entries(
 def _keeps(store: TableStore, entry: ManifestEntry, files: FileFilter | None) -> bool:
     if files is None:
         return True
-    alone = files.keys_may_match if store.has_primary_key else files.may_match
-    return files.bucket_may_match(entry) and alone(entry)
+    may_match = files.keys_may_match if store.has_primary_key else files.may_match
+    return files.bucket_may_match(entry) and may_match(entry)
 
 
 def are_read(store: TableStore, buckets: NDArray[np.signedinteger[Any]]) -> NDArray[np.bool_]:
@@ -218,7 +232,7 @@ def _groups(
         return pack_files([e.file for e in entries], target, open_cost)
     once = store.options[DELETION_VECTORS] or store.options[MERGE_ENGINE] == "first-row"
     if once and all(e.file.level > 0 and e.file.delete_row_count == 0 for e in entries):
-        # compaction leaves one row of each key that is not marked as deleted
+        # compaction keeps one row of each key that is not marked as deleted
         matching = entries if files is None else files.matching(entries)
         return pack_files([e.file for e in matching], target, open_cost)
     if store.options[PK_CLUSTERING_OVERRIDE] and once and all(e.file.level > 0 for e in entries):
@@ -231,11 +245,11 @@ def _groups(
         )
     parts = key_sections((e.file for e in entries), store.schema.types(store.schema.trimmed_primary_keys))
     if files is not None:
-        # an older version of a row must not surface: a section is left out as a whole or not at all
-        # and where engines make one row of several, no file tells what its section holds, unless it is alone
-        told = keeps_rows(store.options)
+        # an older version of a row must not surface: a section is left out as a whole or not at all. Where the merge
+        # engine makes one row of several, values of a file say nothing of its section, unless no other is in it
+        whole_rows = keeps_rows(store.options)
         names = {e.file.file_name for e in files.matching(entries)}
-        parts = [p for p in parts if not (told or p.raw) or any(f.file_name in names for f in p.files)]
+        parts = [p for p in parts if not (whole_rows or p.raw) or any(f.file_name in names for f in p.files)]
     return pack_sections(parts, target, open_cost)
 
 

@@ -16,7 +16,7 @@ from paimon_core.scan.changes.read import read_changes
 from paimon_core.scan.described_blobs import with_values
 from paimon_core.scan.merged import merged_rows
 from paimon_core.scan.metadata_columns import metadata_column, metadata_fields
-from paimon_core.scan.pruning import FileFilter
+from paimon_core.scan.pruning.files import FileFilter
 from paimon_core.spec.paths import data_file_path
 from paimon_core.spec.row_ranges import row_ranges
 from paimon_core.spec.split import DataSplit, SplitKind

@@ -24,12 +24,12 @@ class DeletionFile:
 
 class SplitKind(StrEnum):
     """What the rows of a split's files are: rows of a version, changes each, one of two versions to compare, rows of a
-    partition with newer ones that wait for a bucket, or rows of several partitions that are merged into one."""
+    partition with newer ones of the postponed bucket, or rows of several partitions that are merged into one."""
 
     ROWS = "rows"
     CHANGES = "changes"
     DIFFERENCE = "difference"
-    WAITING = "waiting"
+    POSTPONED = "postponed"
     CHAIN = "chain"
 
 
@@ -39,7 +39,7 @@ class DataSplit:
     put side by side), else they are read as they are.
 
     `deletions` are the deletion vectors of those files that have one. `before` are the files of an earlier version,
-    with their deletion vectors, whose rows those of `files` are compared to, for `DIFFERENCE`; for `WAITING`
+    with their deletion vectors, whose rows those of `files` are compared to, for `DIFFERENCE`; for `POSTPONED`
     those of rows without a bucket, oldest first. `branch` names the branch they are of, "": the table's own. Of rows
     with ids only those in `row_ids` (a Roaring bitmap of 64 bits) are of interest, b"": all. `total_buckets` is how
     many buckets there were when the files were written, 0 where that is not told.

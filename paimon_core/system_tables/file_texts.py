@@ -18,8 +18,8 @@ from paimon_core.arrow.columns import fixed_array, int64_array
 from paimon_core.arrow.text_casts import to_text
 from paimon_core.errors import InvalidDataError
 from paimon_core.manifests.entries import EntryColumns
-from paimon_core.scan.entry_pruning import StatsGroup
 from paimon_core.scan.partitions import values_array
+from paimon_core.scan.pruning.entries import StatsGroup
 from paimon_core.spec.binary_row import decode_row, encode_row
 from paimon_core.spec.manifest import DataFileMeta
 from paimon_core.spec.schema import TableSchema

@@ -14,9 +14,9 @@ from paimon_core.arrow.columns import int64_array
 from paimon_core.formats.registry import format_name
 from paimon_core.manifests.entries import EntryColumns, Rows
 from paimon_core.options import DELETION_VECTORS, PARTITION_DEFAULT_NAME
-from paimon_core.scan.entry_pruning import value_groups
 from paimon_core.scan.fallback import partition_files
 from paimon_core.scan.plan import are_read
+from paimon_core.scan.pruning.entries import value_groups
 from paimon_core.scan.time_travel import is_time_travel, snapshot_of_options, store_at
 from paimon_core.spec.manifest import FileSource, ManifestEntry
 from paimon_core.spec.paths import placed_path

@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from paimon_core.errors import TableNotFoundError
 from paimon_core.store.table_store import TableStore
-from paimon_core.system_tables import file_indexes, files, indexes, references, versions
+from paimon_core.system_tables import file_indexes, files, references, table_indexes, versions
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +36,7 @@ SYSTEM_TABLES: dict[str, SystemTable] = {
     "schemas": SystemTable(versions.SCHEMAS, versions.schemas),
     "snapshots": SystemTable(versions.SNAPSHOTS, versions.snapshots),
     "statistics": SystemTable(references.STATISTICS, references.statistics),
-    "table_indexes": SystemTable(indexes.TABLE_INDEXES, indexes.table_indexes),
+    "table_indexes": SystemTable(table_indexes.TABLE_INDEXES, table_indexes.table_indexes),
     "tags": SystemTable(versions.TAGS, versions.tags),
 }
 

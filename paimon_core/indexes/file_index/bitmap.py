@@ -1,13 +1,13 @@
 """`bitmap`: a bitmap of rows per value.
 
     version: 1 byte, 1 or 2 | rows: int32 | values: int32 | there are NULLs: 1 byte
-    where there are: place of the NULLs: int32 | in version 2 size of their bitmap: int32
-    version 1   per value: key | place: int32
+    where there are: offset of the NULLs: int32 | in version 2 size of their bitmap: int32
+    version 1   per value: key | offset: int32
     version 2   blocks: int32 | per block: its first key | start: int32, among the blocks; size of all blocks: int32
-                per block: entries: int32 | per entry, keys ascending: key | place: int32 | size of the bitmap: int32
+                per block: entries: int32 | per entry, keys ascending: key | offset: int32 | size of the bitmap: int32
     bitmaps
 
-A place counts from the first bitmap; `-1 - row` stands for a bitmap of that row alone. A block has at most
+An offset counts from the first bitmap; `-1 - row` stands for a bitmap of that one row. A block has at most
 `index-block-size` bytes. Big endian; Roaring bitmaps in their portable format.
 Source: specification, "File Index", "Bitmap".
 """
@@ -35,7 +35,7 @@ _UNKNOWN_SIZE = -1
 def encode_bitmap_index(
     key_type: KeyType, keys: Keys, codes: NDArray[np.int32], *, version: int = 2, block_size: int = BLOCK_SIZE
 ) -> bytes:
-    """The index of a column. `keys` ascend, each once; `codes` tell the key of each row, -1 for NULL, shape (rows,).
+    """The index of a column. `keys` ascend, each once; `codes` hold the index of the key of each row, -1 for NULL.
 
     Raises `InvalidOptionError` for keys that are larger than a block.
     """
@@ -43,29 +43,29 @@ def encode_bitmap_index(
     ends = np.cumsum(np.bincount(codes + 1, minlength=len(keys) + 1))
     starts = np.append(0, ends[:-1])
     counts = ends - starts
-    nulls, null_place = encode_bitmap(BitMap(order[: ends[0]].astype(np.uint32))), 0
+    nulls, null_offset = encode_bitmap(BitMap(order[: ends[0]].astype(np.uint32))), 0
     content = [nulls] if counts[0] > 1 else []
     if counts[0] == 1:
-        null_place = -1 - int(order[0])
-    places, sizes = np.zeros(len(keys), dtype=np.int64), np.full(len(keys), _UNKNOWN_SIZE, dtype=np.int64)
+        null_offset = -1 - int(order[0])
+    offsets, sizes = np.zeros(len(keys), dtype=np.int64), np.full(len(keys), _UNKNOWN_SIZE, dtype=np.int64)
     single = counts[1:] == 1
-    places[single] = -1 - order[starts[1:][single]]
+    offsets[single] = -1 - order[starts[1:][single]]
     several = np.flatnonzero(~single)
     bitmaps = [encode_bitmap(BitMap(order[starts[i + 1] : ends[i + 1]].astype(np.uint32))) for i in several.tolist()]
     sizes[several] = [len(b) for b in bitmaps]
-    places[several] = np.cumsum(sizes[several]) - sizes[several] + sum(map(len, content))
+    offsets[several] = np.cumsum(sizes[several]) - sizes[several] + sum(map(len, content))
     head = [bytes([version]), int32(len(codes)), int32(len(keys)), bytes([int(counts[0] > 0)])]
     if counts[0]:
-        head.append(int32(null_place) + (int32(len(nulls)) if version > 1 else b""))
+        head.append(int32(null_offset) + (int32(len(nulls)) if version > 1 else b""))
     if version == 1:
-        head.append(join_entries(key_type, keys, places))
+        head.append(join_entries(key_type, keys, offsets))
     else:
-        head += _blocks(key_type, keys, places, sizes, block_size)
+        head += _blocks(key_type, keys, offsets, sizes, block_size)
     return b"".join([*head, *content, *bitmaps])
 
 
 def _blocks(
-    key_type: KeyType, keys: Keys, places: NDArray[np.int64], sizes: NDArray[np.int64], block_size: int
+    key_type: KeyType, keys: Keys, offsets: NDArray[np.int64], sizes: NDArray[np.int64], block_size: int
 ) -> Iterator[bytes]:
     ends = np.cumsum(key_type.sizes(keys) + 8)
     firsts, start, before = list[int](), 0, 0
@@ -80,7 +80,7 @@ def _blocks(
         before = int(ends[start - 1])
     limits = [*firsts, len(keys)]
     blocks = [
-        int32(end - first) + join_entries(key_type, slice_keys(keys, first, end), places[first:end], sizes[first:end])
+        int32(end - first) + join_entries(key_type, slice_keys(keys, first, end), offsets[first:end], sizes[first:end])
         for first, end in zip(limits, limits[1:], strict=False)
     ]
     yield int32(len(blocks))
@@ -101,7 +101,7 @@ class BitmapIndex(UnknownIndex):
         if self._rows != row_count:
             raise cursor.corrupt(f"it is of {self._rows} rows, the file has {row_count}")
         self._values, has_nulls = cursor.count(), cursor.number(1)
-        self._null_place = (cursor.number(4), _UNKNOWN_SIZE) if has_nulls else None
+        self._null_offset = (cursor.number(4), _UNKNOWN_SIZE) if has_nulls else None
         if has_nulls and self._version > 1:
             cursor.number(4)
         self._after_head = cursor.position
@@ -111,18 +111,18 @@ class BitmapIndex(UnknownIndex):
 
     def not_equal(self, keys: Sequence[Key]) -> Rows | None:
         others = [self._bitmap(self._find(k)) for k in keys]
-        return BitMap.union(self._bitmap(self._null_place), *others).flip(0, self._rows)
+        return BitMap.union(self._bitmap(self._null_offset), *others).flip(0, self._rows)
 
     def is_null(self) -> Rows | None:
-        return self._bitmap(self._null_place)
+        return self._bitmap(self._null_offset)
 
     def is_not_null(self) -> Rows | None:
-        return self._bitmap(self._null_place).flip(0, self._rows)
+        return self._bitmap(self._null_offset).flip(0, self._rows)
 
-    def _bitmap(self, place: tuple[int, int] | None) -> Rows:
-        if place is None:
+    def _bitmap(self, entry: tuple[int, int] | None) -> Rows:
+        if entry is None:
             return BitMap()
-        start, size = place
+        start, size = entry
         if start < 0:
             return BitMap([-1 - start])
         cursor = Cursor(self._cursor.path, self._cursor.data, self._bodies + start)
@@ -137,7 +137,7 @@ class BitmapIndex(UnknownIndex):
 
     @cached_property
     def _dictionary(self) -> tuple[dict[Key, tuple[int, int]], int]:
-        """The places of all keys, and where these end."""
+        """The offsets of all keys, and where these end."""
         cursor = Cursor(self._cursor.path, self._cursor.data, self._after_head)
         found = {self._key_type.read(cursor): (cursor.number(4), _UNKNOWN_SIZE) for _ in range(self._values)}
         return found, cursor.position
@@ -160,7 +160,7 @@ class BitmapIndex(UnknownIndex):
             return None
         cursor = Cursor(self._cursor.path, self._cursor.data, starts[block])
         for _ in range(cursor.count(least_bytes=9)):
-            found, place = self._key_type.read(cursor), (cursor.number(4), cursor.number(4))
+            found, entry = self._key_type.read(cursor), (cursor.number(4), cursor.number(4))
             if found == key:
-                return place
+                return entry
         return None

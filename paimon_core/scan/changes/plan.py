@@ -15,7 +15,7 @@ from paimon_core.lsm.strategy import newest_wins
 from paimon_core.options import DATA_EVOLUTION, SPLIT_OPEN_FILE_COST, SPLIT_TARGET_SIZE
 from paimon_core.scan.changes.increment import Increment, IncrementMode
 from paimon_core.scan.plan import Plan, are_read, check_format, skips_level_0
-from paimon_core.scan.pruning import FileFilter
+from paimon_core.scan.pruning.files import FileFilter
 from paimon_core.scan.splits import pack_files, pack_ranges
 from paimon_core.spec.manifest import DataFileMeta, FileKind, ManifestEntry
 from paimon_core.spec.row_ranges import is_blob, row_ranges

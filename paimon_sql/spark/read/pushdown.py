@@ -6,7 +6,7 @@ from typing import Any
 
 from paimon_core.expressions.predicate import Predicate, columns
 from paimon_core.scan.aggregates import Aggregate, Function
-from paimon_core.scan.limits import Order
+from paimon_core.scan.pruning.limits import Order
 from paimon_core.spec.schema import TableSchema
 from paimon_core.spec.types import Kind
 from paimon_sql.spark.jvm.gateway import class_name

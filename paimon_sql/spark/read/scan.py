@@ -33,9 +33,9 @@ from paimon_core.scan.execution import (
     choose_execution,
     has_case_twins,
 )
-from paimon_core.scan.limits import Order, first_rows, top_rows
 from paimon_core.scan.partitions import in_partitions
 from paimon_core.scan.plan import Plan
+from paimon_core.scan.pruning.limits import Order, first_rows, top_rows
 from paimon_core.scan.reduction import Reduction
 from paimon_core.scan.splits import spread
 from paimon_core.spec.paths import data_file_path

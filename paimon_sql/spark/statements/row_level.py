@@ -44,7 +44,7 @@ from paimon_sql.spark.tables.catalog import SparkCatalog
 from paimon_sql.spark.tables.evolved_table import EvolvedTable, named_relation
 from paimon_sql.spark.types import string_types, to_struct
 from paimon_sql.spark.write.alignment import Alignment, aligned, with_field
-from paimon_sql.spark.write.changes import ChangeRules, ChangesTable, row_place
+from paimon_sql.spark.write.changes import ChangeRules, ChangesTable, row_location
 from paimon_sql.spark.write.store_assignment import cast_as_spark, needs_cast
 
 _PLACE_PREFIX = "__paimon_target"  # a source of MERGE INTO may have columns of the same names
@@ -95,7 +95,7 @@ class Target:
     def changes(self, frame: DataFrame, kind: Column | int, values: Sequence[Column]) -> DataFrame:
         """Changes from rows of `frame`: a row kind, the place of the row replaced, and the new row."""
         kinds = kind if isinstance(kind, Column) else F.lit(kind)
-        places = [F.col(_PLACE_PREFIX + f.name).alias(f.name) for f in row_place(self.table)]
+        places = [F.col(_PLACE_PREFIX + f.name).alias(f.name) for f in row_location(self.table)]
         row = [v.alias(n) for v, n in zip(values, self.columns, strict=True)]
         return frame.select(kinds.cast("byte").alias(VALUE_KIND), *places, *row)
 
@@ -168,7 +168,7 @@ def open_target(
     if class_name(plan) == "SubqueryAlias":
         alias = plan.alias()
         frame, qualifiers = frame.alias(alias), ((alias,),)
-    frame = frame.select("*", *(F.col(f.name).alias(_PLACE_PREFIX + f.name) for f in row_place(table)))
+    frame = frame.select("*", *(F.col(f.name).alias(_PLACE_PREFIX + f.name) for f in row_location(table)))
     return Target(jvm, session, spark, table, frame, qualifiers, before, evolved.publish if evolved else None)
 
 

@@ -70,10 +70,10 @@ class ChangeRules:
 def change_schema(table: Table) -> StructType:
     """The columns of changes. All may be NULL: a deleted row has no values."""
     own = [StructField(f.name, f.dataType, True, f.metadata) for f in to_struct(table.schema.fields)]
-    return StructType([StructField(VALUE_KIND, ByteType()), *row_place(table), *own])
+    return StructType([StructField(VALUE_KIND, ByteType()), *row_location(table), *own])
 
 
-def row_place(table: Table) -> tuple[StructField, ...]:
+def row_location(table: Table) -> tuple[StructField, ...]:
     """The columns that say which row of the table a change replaces."""
     if table.schema.primary_keys:
         return ()

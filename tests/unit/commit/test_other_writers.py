@@ -55,7 +55,7 @@ class Overtaken(LocalFileIO):
 
 
 @pytest.fixture(autouse=True)
-def no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
+def no_pause(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(other_writers, "_LOOK_AFTER", 0.0)
 
 

@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from paimon_core.expressions.predicate import And, Compare, In, Predicate
 from paimon_core.expressions.prune import rank
 from paimon_core.manifests.entries import decode_entries
-from paimon_core.scan.entry_pruning import prune_entries, ranges
-from paimon_core.scan.pruning import FileFilter, keys_asked_for
+from paimon_core.scan.pruning.entries import prune_entries, ranges
+from paimon_core.scan.pruning.files import FileFilter, keys_asked_for
 from paimon_core.spec.binary_row import EMPTY_ROW
 from paimon_core.spec.manifest import FileKind, ManifestEntry
 from paimon_core.spec.stats import EMPTY_STATS, ColumnStats, encode_stats

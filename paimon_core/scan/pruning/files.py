@@ -23,9 +23,9 @@ from paimon_core.indexes.file_index.options import indexed_values
 from paimon_core.indexes.file_index.registry import INDEX_TYPES, POSITIONAL
 from paimon_core.indexes.global_index.grouped_rows import RowIds, encode_row_ids
 from paimon_core.manifests.entries import EntryColumns, Rows
-from paimon_core.scan.entry_pruning import Range, prune_entries, ranges
-from paimon_core.scan.file_indexes import is_worth_reading, rows_by_index
-from paimon_core.scan.file_stats import FileStats
+from paimon_core.scan.pruning.by_file_index import is_worth_reading, rows_by_index
+from paimon_core.scan.pruning.entries import Range, prune_entries, ranges
+from paimon_core.scan.pruning.file_stats import FileStats
 from paimon_core.spec.binary_row import encode_body
 from paimon_core.spec.hashing.murmur import bucket_of, murmur3_row
 from paimon_core.spec.manifest import DataFileMeta, ManifestEntry

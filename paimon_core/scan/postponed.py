@@ -1,4 +1,4 @@
-"""`postpone.merge-on-read`: rows that wait for a bucket are read together with those that have one.
+"""`postpone.merge-on-read`: rows of the postponed bucket are read together with those that have a bucket.
 
 Which bucket a row will get does not matter to a reader: a partition with such rows is one split, in which they are
 newer than all others.
@@ -31,8 +31,8 @@ from paimon_core.store.table_store import TableStore
 Partitions = dict[bytes, list[ManifestEntry]]
 
 
-def partitions_that_wait(store: TableStore, live: Iterable[ManifestEntry]) -> Partitions:
-    """The files of partitions whose rows are to be merged with those that wait; none where readers do not see these."""
+def partitions_with_postponed_rows(store: TableStore, live: Iterable[ManifestEntry]) -> Partitions:
+    """All files of the partitions that have postponed rows; none where readers do not see such rows."""
     if store.options[BUCKET] != POSTPONED or not store.options[POSTPONE_MERGE_ON_READ]:
         return {}
     found: Partitions = defaultdict(list)
@@ -41,48 +41,49 @@ def partitions_that_wait(store: TableStore, live: Iterable[ManifestEntry]) -> Pa
     return {p: entries for p, entries in found.items() if any(e.bucket == POSTPONED for e in entries)}
 
 
-def waiting_splits(
+def postponed_splits(
     store: TableStore, partitions: Partitions, vectors: Mapping[Bucket, Mapping[str, DeletionFile]]
 ) -> Iterator[DataSplit]:
-    """A split per partition: `before` are the files of rows that wait, `files` all others, with their whole paths."""
+    """A split per partition: `before` are the files of postponed rows, `files` all others, with their whole paths."""
     for partition, entries in partitions.items():
-        placed = [e for e in entries if e.bucket != POSTPONED]
-        folders = {e.bucket: store.bucket_dir(partition, e.bucket) for e in placed}
-        found = [vectors[partition, e.bucket].get(e.file.file_name) for e in placed]
+        with_bucket = [e for e in entries if e.bucket != POSTPONED]
+        folders = {e.bucket: store.bucket_dir(partition, e.bucket) for e in with_bucket}
+        found = [vectors[partition, e.bucket].get(e.file.file_name) for e in with_bucket]
         yield DataSplit(
             partition=partition,
             bucket=POSTPONED,
             bucket_dir=store.bucket_dir(partition, POSTPONED),
-            files=tuple(replace(e.file, external_path=data_file_path(folders[e.bucket], e.file)) for e in placed),
+            files=tuple(replace(e.file, external_path=data_file_path(folders[e.bucket], e.file)) for e in with_bucket),
             needs_merge=True,
             deletions=tuple(d for d in found if d is not None),
-            kind=SplitKind.WAITING,
+            kind=SplitKind.POSTPONED,
             before=tuple(arrival_order(e.file for e in entries if e.bucket == POSTPONED)),
         )
 
 
-def merge_with_waiting(files: BucketFiles, split: DataSplit, spec: MergeSpec) -> Iterator[pa.RecordBatch]:
-    """Merge the rows of such a split; those that wait are sorted in memory."""
+def merge_with_postponed(files: BucketFiles, split: DataSplit, spec: MergeSpec) -> Iterator[pa.RecordBatch]:
+    """Merge the rows of such a split; the postponed ones are sorted in memory."""
     parts = sections(split.files, [f.type for f in files.store.schema.key_fields])
     runs = [files.read(run.files) for run in _chained(parts)]
-    waiting = _waiting_run(files, split, spec)
-    yield from merge_runs([*runs, iter([waiting])] if waiting is not None else runs, spec)
+    postponed = _postponed_run(files, split, spec)
+    yield from merge_runs([*runs, iter([postponed])] if postponed is not None else runs, spec)
 
 
 def _chained(parts: list[list[SortedRun]]) -> Iterator[SortedRun]:
     """Runs through all sections, which follow one another by key."""
-    for place in range(max(map(len, parts), default=0)):
-        yield SortedRun(tuple(f for runs in parts if place < len(runs) for f in runs[place].files))
+    for i in range(max(map(len, parts), default=0)):
+        yield SortedRun(tuple(f for runs in parts if i < len(runs) for f in runs[i].files))
 
 
-def _waiting_run(files: BucketFiles, split: DataSplit, spec: MergeSpec) -> pa.RecordBatch | None:
+def _postponed_run(files: BucketFiles, split: DataSplit, spec: MergeSpec) -> pa.RecordBatch | None:
+    """The postponed rows as one sorted run, with sequence numbers above those of all other rows."""
     batches = [b for b in replace(files, deletions={}).read(split.before) if b.num_rows]
     if not batches:
         return None
     rows = concat_batches(batches)
     start = 1 + max((f.max_sequence_number for f in split.files), default=-1)
-    place = rows.schema.get_field_index(SEQUENCE_NUMBER)
+    column = rows.schema.get_field_index(SEQUENCE_NUMBER)
     numbers = int64_array(np.arange(start, start + rows.num_rows, dtype=np.int64))
-    rows = rows.set_column(place, rows.schema.field(place), numbers)
+    rows = rows.set_column(column, rows.schema.field(column), numbers)
     (key,) = shared_words([rows], spec.key_names)
     return merge_rows(rows, key, replace(spec, drop_delete=False))

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from paimon_core.scan.file_stats import FileStats
 from paimon_core.scan.plan import Plan
+from paimon_core.scan.pruning.file_stats import FileStats
 from paimon_core.spec.manifest import DataFileMeta
 from paimon_core.spec.split import DataSplit
 from paimon_core.spec.stats import UNKNOWN, ColumnStats

@@ -21,7 +21,7 @@ from paimon_core.indexes.global_index.grouped_rows import RowIds
 from paimon_core.indexes.global_index.keys import KeyForm
 from paimon_core.indexes.global_index.reader import GLOBAL_INDEX_FILES
 from paimon_core.indexes.matching_rows import IndexedColumn, matching_rows
-from paimon_core.scan.global_index import GlobalIndex, IndexedRows
+from paimon_core.scan.pruning.by_global_index import GlobalIndex, IndexedRows
 from paimon_core.spec.types import INT, STRING, DataType
 from tests.support.file_indexes import column_of
 from tests.unit.expressions.test_prune import evaluate
