@@ -21,6 +21,7 @@ from memory import peak_bytes
 from paimon_core.arrow.types import FILE_PATH, ROW_INDEX
 from paimon_core.commit.draft import CommitInfo
 from paimon_core.row_level.patches import PatchWriter, patch_function, patch_tasks
+from paimon_core.spec.identifier import Identifier
 from paimon_core.spec.message import decode_message
 from paimon_core.spec.paths import data_file_path
 from paimon_core.spec.types import BIGINT, DOUBLE, STRING, DataField
@@ -30,7 +31,6 @@ from paimon_core.store.manifests import live_files
 from paimon_core.table import Table
 from paimon_core.write.files.data_files import DataFileWriter, FileRole
 from paimon_core.write.writer import open_writer, written
-from paimon_sql.catalog.identifier import Identifier
 from paimon_sql.catalog.load import load_catalog
 
 KINDS = (BIGINT, DOUBLE, STRING)

@@ -6,10 +6,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+from paimon_core.spec.identifier import Identifier
 from paimon_core.spec.schema import TableSchema
 from paimon_core.store.ddl.schema_changes import SchemaChange
 from paimon_core.table import Table
-from paimon_sql.catalog.identifier import Identifier
 
 DEFAULT_DATABASE = "default"
 SYSTEM_DATABASE = "sys"
@@ -37,6 +37,9 @@ class Catalog(Protocol):
     @property
     def options(self) -> Mapping[str, str]:
         """The catalog's options; may hold secrets."""
+
+    def identifier(self, name: str) -> Identifier:
+        """The table that a full name means, as `str` of an identifier gives it."""
 
     def list_databases(self) -> list[str]:
         """The names of all databases, sorted."""

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 
-from paimon_core.commit.publish import Outcome, publisher_for
+from paimon_core.commit.publish import Outcome
 from paimon_core.errors import (
     AlreadyExistsError,
     CommitConflictError,
@@ -28,7 +28,8 @@ from paimon_core.format_table.options import TYPE, check_format_schema, is_forma
 from paimon_core.io.file_io import FileIO
 from paimon_core.io.load import check_no_secrets
 from paimon_core.maintenance.done_partitions import check_report
-from paimon_core.options import COMMIT_UNSAFE_STORAGE, PARTITION_MARK_DONE_URL, TableOptions
+from paimon_core.options import PARTITION_MARK_DONE_URL, TableOptions
+from paimon_core.spec.identifier import Identifier
 from paimon_core.spec.paths import TablePaths, check_name
 from paimon_core.spec.schema import TableSchema, encode_schema
 from paimon_core.store.branches import branch_schema, check_lending_branches, open_branch
@@ -39,9 +40,8 @@ from paimon_core.store.external.allowed import Allowed
 from paimon_core.store.schemas import latest_schema, schema_ids
 from paimon_core.store.snapshots import latest_snapshot
 from paimon_core.store.table_store import TableStore
-from paimon_core.table import Table
+from paimon_core.table import Table, storage_publisher
 from paimon_sql.catalog.base import DEFAULT_DATABASE, SYSTEM_DATABASE, StagedTable
-from paimon_sql.catalog.identifier import Identifier
 
 _LOG = logging.getLogger(__name__)
 _SUFFIX = ".db"
@@ -59,6 +59,9 @@ class FileSystemCatalog:
     options: Mapping[str, str] = field(default_factory=dict, repr=False)
     cache: MetadataCache = field(default_factory=MetadataCache, repr=False, compare=False)
     allowed: Allowed = field(default_factory=Allowed)
+
+    def identifier(self, name: str) -> Identifier:
+        return Identifier.parse(name)
 
     def list_databases(self) -> list[str]:
         folders = (f.name for f in self.io.list(self.warehouse) if f.is_dir)
@@ -213,7 +216,7 @@ class FileSystemCatalog:
         return table, changed
 
     def _table(self, identifier: Identifier, schema: TableSchema) -> Table:
-        store = TableStore.of(self.io, self._table_dir(identifier), schema, self.cache)
+        store = TableStore.of(self.io, self._table_dir(identifier), schema, self.cache, identifier=identifier)
         return Table(replace(store, allowed=self.allowed))
 
     def _checked(self, identifier: Identifier, schema: TableSchema) -> TableSchema:
@@ -242,7 +245,7 @@ class FileSystemCatalog:
     def _publish(self, root: str, schema: TableSchema) -> bool:
         """Write a new schema version. False where another process wrote it first."""
         path, data = TablePaths(root).schema(schema.id), encode_schema(schema)
-        publisher = publisher_for(self.io, None, TableOptions(schema.options)[COMMIT_UNSAFE_STORAGE])
+        publisher = storage_publisher(TableStore.of(self.io, root, schema))
         try:
             return publisher.publish(path, data) is Outcome.PUBLISHED
         except CommitUnknownError as error:

@@ -8,8 +8,8 @@ from typing import TypeVar
 
 from paimon_core.errors import DatabaseNotFoundError, PaimonError, TableNotFoundError
 from paimon_core.format_table.options import is_format_table
+from paimon_core.spec.identifier import Identifier
 from paimon_sql.catalog.base import Catalog
-from paimon_sql.catalog.identifier import Identifier
 
 # manifests and files that are not there are FileNotFoundError in some places
 UNREADABLE = (PaimonError, FileNotFoundError)

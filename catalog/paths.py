@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 
 from paimon_core.errors import InvalidNameError, TableNotFoundError, UnsupportedFeatureError
 from paimon_core.io.load import check_location, load_file_io, normalize
+from paimon_core.spec.identifier import Identifier, PathIdentifier
 from paimon_core.spec.schema import TableSchema
 from paimon_core.store.cache import MetadataCache
 from paimon_core.store.ddl.schema_changes import SchemaChange
@@ -15,29 +16,18 @@ from paimon_core.store.external.allowed import Allowed
 from paimon_core.table import Table
 from paimon_sql.catalog.base import StagedTable
 from paimon_sql.catalog.filesystem import FileSystemCatalog
-from paimon_sql.catalog.identifier import Identifier
 
 _LOCATION = re.compile(r"/|[A-Za-z][A-Za-z0-9+.-]*:/")
 
 
-@dataclass(frozen=True, slots=True)
-class PathIdentifier(Identifier):
-    """A table whose `database` is the folder that it is in; branches and system tables are named as elsewhere."""
-
-    @staticmethod
-    def at(location: str) -> PathIdentifier:
-        """From `/folder/table[$branch_NAME][$SYSTEM_TABLE]` or a URI. Raises `InvalidNameError`."""
-        if not _LOCATION.match(location):
-            raise InvalidNameError(
-                f"{location!r} is no path of a table: write /folder/table, or scheme://bucket/table."
-            )
-        check_location(location)
-        folder, _, name = normalize(location).rpartition("/")
-        parts = Identifier.of("folder", name)
-        return PathIdentifier(folder, parts.table, parts.branch, parts.system_table)
-
-    def __str__(self) -> str:
-        return str(Identifier("", self.table, self.branch, self.system_table)).replace(".", f"{self.database}/", 1)
+def path_identifier(location: str) -> PathIdentifier:
+    """The table at `/folder/table[$branch_NAME][$SYSTEM_TABLE]` or a URI. Raises `InvalidNameError`."""
+    if not _LOCATION.match(location):
+        raise InvalidNameError(f"{location!r} is no path of a table: write /folder/table, or scheme://bucket/table.")
+    check_location(location)
+    folder, _, name = normalize(location).rpartition("/")
+    parts = Identifier.of("folder", name)
+    return PathIdentifier(folder, parts.table, parts.branch, parts.system_table)
 
 
 class _Folder(FileSystemCatalog):
@@ -70,6 +60,9 @@ class PathCatalog:
     def with_options(self, more: Mapping[str, str]) -> PathCatalog:
         """The catalog with options of a statement."""
         return replace(self, settings=lambda: {**self.settings(), **more})
+
+    def identifier(self, name: str) -> Identifier:
+        return path_identifier(name)
 
     def list_databases(self) -> list[str]:
         return []

@@ -11,11 +11,11 @@ import pyarrow as pa
 
 from paimon_core.errors import TableNotFoundError
 from paimon_core.secrets import is_secret, redacted, without_secrets
+from paimon_core.spec.identifier import Identifier
 from paimon_core.spec.manifest import ManifestEntry
 from paimon_core.store.manifests import live_files
 from paimon_core.table import Table
 from paimon_sql.catalog.base import SYSTEM_DATABASE, Catalog
-from paimon_sql.catalog.identifier import Identifier
 from paimon_sql.catalog.listing import UNREADABLE, each_table
 
 _STRING, _BIGINT, _BOOLEAN = pa.string(), pa.int64(), pa.bool_()

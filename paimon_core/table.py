@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import tzinfo
 
@@ -13,7 +13,7 @@ from paimon_core.commit.changes import Overwrite
 from paimon_core.commit.commit import abort, commit_statistics
 from paimon_core.commit.draft import CommitInfo
 from paimon_core.commit.indexed import commit_indexed
-from paimon_core.commit.publish import CatalogLock, publisher_for
+from paimon_core.commit.publish import Publisher, publisher_for
 from paimon_core.errors import CommitUnknownError, PaimonError
 from paimon_core.expressions.predicate import Predicate
 from paimon_core.lsm.compaction import last_level
@@ -27,6 +27,7 @@ from paimon_core.scan.fallback import plan_with_fallback
 from paimon_core.scan.partitions import partition_counts, partition_rows
 from paimon_core.scan.plan import Plan, skips_level_0
 from paimon_core.scan.time_travel import files_since, resolve_snapshot, store_at
+from paimon_core.spec.identifier import Identifier
 from paimon_core.spec.message import CommitMessage
 from paimon_core.spec.schema import TableSchema
 from paimon_core.spec.snapshot import CommitKind, Operation, Snapshot
@@ -44,17 +45,38 @@ from paimon_core.write.buckets.moves import BucketMoves, Runner, write_store
 from paimon_core.write.compaction.job import tasks_after_write
 
 
+def storage_publisher(store: TableStore) -> Publisher:
+    """What publishes where no catalog takes part: the storage's atomic create.
+
+    Raises `UnsafeStorageError` where it has none, unless the table's options accept the risk.
+    """
+    return publisher_for(store.io, None, store.options[COMMIT_UNSAFE_STORAGE])
+
+
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A table as it was when it was loaded: its schema is fixed, its snapshots are looked up by each call."""
+    """A table as it was when it was loaded: its schema is fixed, its snapshots are looked up by each call.
+
+    Its catalog gives the store an identifier, and `publishing`: what makes the publisher of its schemas and snapshots.
+    """
 
     store: TableStore
-    lock: CatalogLock | None = None
+    publishing: Callable[[TableStore], Publisher] = storage_publisher
+
+    @property
+    def identifier(self) -> Identifier:
+        """Its name in its catalog, with the branch that is meant."""
+        return replace(self.store.identifier, branch=self.store.branch or None)
 
     @property
     def name(self) -> str:
-        """`database.table`."""
+        """The identifier as text."""
         return self.store.name
+
+    @property
+    def publisher(self) -> Publisher:
+        """What publishes its schemas and snapshots. Raises `UnsafeStorageError` where nothing can safely."""
+        return self.publishing(self.store)
 
     @property
     def schema(self) -> TableSchema:
@@ -141,7 +163,7 @@ class Table:
         self, messages: Sequence[CommitMessage], info: CommitInfo, overwrite: Overwrite | None = None
     ) -> Snapshot | None:
         """Make the files of messages visible, see `commit_indexed`; then the upkeep that the options ask for."""
-        publisher = publisher_for(self.store.io, self.lock, self.store.options[COMMIT_UNSAFE_STORAGE])
+        publisher = self.publisher
         made = commit_indexed(self.store, messages, info, publisher, overwrite)
         if made is not None:
             drop_outdated(self.store, made, publisher)
@@ -168,8 +190,7 @@ class Table:
 
     def commit_statistics(self, statistics: TableStatistics, info: CommitInfo) -> Snapshot:
         """Make statistics those of the table."""
-        publisher = publisher_for(self.store.io, self.lock, self.store.options[COMMIT_UNSAFE_STORAGE])
-        return commit_statistics(self.store, statistics, info, publisher)
+        return commit_statistics(self.store, statistics, info, self.publisher)
 
     def due_compactions(self, written: Sequence[CommitMessage]) -> list[CommitMessage]:
         """The buckets that messages have written to and that are to be compacted now, with their live files."""

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from paimon_core.commit.draft import CommitInfo
 from paimon_core.errors import InvalidNameError, InvalidOptionError
 from paimon_core.maintenance import branches as core
 from paimon_core.maintenance.fast_forward import fast_forward as forward
+from paimon_core.spec.identifier import MAIN_BRANCH
 from paimon_core.spec.snapshot import Operation
-from paimon_core.store.branches import MAIN_BRANCH, branch_names, open_branch
+from paimon_core.store.branches import branch_names, open_branch
 from paimon_core.table import Table
 from paimon_sql.procedures.registry import ProcedureContext, procedure
 
@@ -78,7 +80,7 @@ def merge_branch(context: ProcedureContext, table: str, source_branch: str, targ
     if source.branch == target.branch:
         raise InvalidOptionError(f"Branch {source_branch!r} cannot be merged into itself.")
     messages = core.files_to_merge(source, target)
-    into = Table(target, main.lock)
+    into = replace(main, store=target)
     into.check_writable()
     into.commit(messages, CommitInfo(user=into.new_commit_user(), operation=Operation.WRITE))
     return [(True,)]

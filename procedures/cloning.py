@@ -7,8 +7,8 @@ from typing import Any
 
 from paimon_core.errors import InvalidOptionError, TableNotFoundError
 from paimon_core.options import BUCKET, FILE_FORMAT
+from paimon_core.spec.identifier import Identifier
 from paimon_sql.catalog.base import SYSTEM_DATABASE, Catalog
-from paimon_sql.catalog.identifier import Identifier
 from paimon_sql.catalog.listing import of_some, tables_of
 from paimon_sql.catalog.load import load_catalog
 from paimon_sql.procedures.arguments import check_parallelism, given, table_options

@@ -9,13 +9,13 @@ from typing import Any
 from paimon_core.errors import InvalidOptionError
 from paimon_core.lsm.strategy import Strategy
 from paimon_core.options import BUCKET, CLUSTERING_COLUMNS, POSTPONED, WRITE_ONLY, names
+from paimon_core.spec.identifier import Identifier
 from paimon_core.spec.message import CommitMessage, decode_message
 from paimon_core.store.partitions import PartitionFilter
 from paimon_core.table import Table
 from paimon_core.write.compaction.clustering import cluster_units, clustered, clustering_curve, is_clustered
 from paimon_core.write.compaction.job import NOTHING, compaction_function, encode_tasks, live_buckets
 from paimon_core.write.compaction.sort_job import Curve, check_order, replacing, sort_job
-from paimon_sql.catalog.identifier import Identifier
 from paimon_sql.catalog.listing import of_each
 from paimon_sql.procedures.arguments import given, idle_millis, table_options
 from paimon_sql.procedures.commits import commit_or_delete

@@ -10,12 +10,12 @@ from paimon_core.commit.changes import Overwrite
 from paimon_core.commit.draft import CommitInfo
 from paimon_core.errors import InvalidOptionError
 from paimon_core.maintenance.copying import adopt_schemas, check_takes_files, copy_files
+from paimon_core.spec.identifier import Identifier
 from paimon_core.spec.snapshot import Operation
 from paimon_core.store.partitions import PartitionFilter
 from paimon_core.store.schemas import create_schema, list_schemas
 from paimon_core.table import Table
 from paimon_sql.catalog.base import Catalog
-from paimon_sql.catalog.identifier import Identifier
 from paimon_sql.procedures.file_copies import copying
 from paimon_sql.procedures.partition_choice import chosen_partitions
 from paimon_sql.procedures.registry import ProcedureContext, has_table, load_table, procedure

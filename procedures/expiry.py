@@ -6,12 +6,9 @@ import time
 from collections.abc import Sequence
 from typing import Any
 
-from paimon_core.commit.publish import publisher_for
 from paimon_core.maintenance import snapshot_expiry as core
 from paimon_core.maintenance.partitions import drop_partitions, expired_partitions, wall_clock
 from paimon_core.maintenance.tags import delete_tags, expired_tags
-from paimon_core.options import COMMIT_UNSAFE_STORAGE
-from paimon_core.table import Table
 from paimon_sql.procedures.arguments import epoch_millis, given, moment, table_options
 from paimon_sql.procedures.file_removal import deleting
 from paimon_sql.procedures.registry import Int, ProcedureContext, procedure
@@ -108,13 +105,9 @@ def expire_partitions(
     expired = expired_partitions(target.store, wall_clock())
     if not expired:
         return [("No expired partitions.",)]
-    drop_partitions(target.store, expired, target.new_commit_user(), _publisher(target))
+    drop_partitions(target.store, expired, target.new_commit_user(), target.publisher)
     specs = (target.store.partition_spec(p) for p in expired)
     return [(", ".join(f"{k}={v}" for k, v in spec.items()),) for spec in specs]
-
-
-def _publisher(table: Table) -> Any:
-    return publisher_for(table.store.io, table.lock, table.store.options[COMMIT_UNSAFE_STORAGE])
 
 
 def _older(context: ProcedureContext, text: str | None) -> int | None:

@@ -12,8 +12,8 @@ from paimon_core.maintenance.orphans import search as orphans
 from paimon_core.maintenance.orphans.missing_files import drop_missing, missing_files
 from paimon_core.maintenance.purge import purge
 from paimon_core.maintenance.storage_clock import storage_now
+from paimon_core.spec.identifier import Identifier
 from paimon_core.store.table_store import TableStore
-from paimon_sql.catalog.identifier import Identifier
 from paimon_sql.catalog.listing import of_some
 from paimon_sql.procedures.arguments import check_parallelism, epoch_millis, given
 from paimon_sql.procedures.file_removal import remove_orphans

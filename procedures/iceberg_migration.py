@@ -9,8 +9,8 @@ from paimon_core.format_table.iceberg import read_iceberg_table
 from paimon_core.format_table.iceberg_adoption import plan_iceberg_adoption, schemas_of
 from paimon_core.io.load import load_file_io, normalize
 from paimon_core.options import BUCKET
+from paimon_core.spec.identifier import Identifier
 from paimon_core.store.schemas import create_schema
-from paimon_sql.catalog.identifier import Identifier
 from paimon_sql.procedures.commits import commit_adopted
 from paimon_sql.procedures.file_copies import copying
 from paimon_sql.procedures.registry import ProcedureContext

@@ -7,9 +7,7 @@ from typing import Any
 
 from paimon_core.commit.commit import compact_manifests
 from paimon_core.commit.draft import CommitInfo
-from paimon_core.commit.publish import publisher_for
 from paimon_core.options import (
-    COMMIT_UNSAFE_STORAGE,
     MANIFEST_SORT_ENABLED,
     MANIFEST_SORT_FIELD,
     MANIFEST_SORT_SIZE,
@@ -42,6 +40,5 @@ def compact_manifest(
     target = context.load_table(table).with_options(given)
     target.check_writable()
     if not dry_run:
-        publisher = publisher_for(target.store.io, target.lock, target.store.options[COMMIT_UNSAFE_STORAGE])
-        compact_manifests(target.store, CommitInfo(user=target.new_commit_user()), publisher)
+        compact_manifests(target.store, CommitInfo(user=target.new_commit_user()), target.publisher)
     return [(True,)]

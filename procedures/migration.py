@@ -22,11 +22,11 @@ from paimon_core.format_table.scan import FormatSplit, encode_format_split
 from paimon_core.format_table.table import FormatTable
 from paimon_core.io.load import load_file_io, normalize
 from paimon_core.options import BUCKET, FILE_FORMAT, PARTITION_DEFAULT_NAME, PRIMARY_KEY
+from paimon_core.spec.identifier import Identifier
 from paimon_core.spec.message import decode_messages
 from paimon_core.store.ddl.new_schema import new_table_schema
 from paimon_core.store.table_store import TableStore
 from paimon_core.table import Table
-from paimon_sql.catalog.identifier import Identifier
 from paimon_sql.catalog.listing import of_each, tables_of
 from paimon_sql.procedures.arguments import check_parallelism, table_options
 from paimon_sql.procedures.commits import commit_adopted
@@ -136,14 +136,16 @@ def _find_source(context: ProcedureContext, kind: str, name: str, options: Mappi
     if foreign is None:
         raise TableNotFoundError(f"Neither this catalog nor Spark's session catalog has a table {identifier}.")
     drop = partial(context.executor.drop_foreign_table, identifier.database, identifier.table)
-    return _of_foreign(context, foreign, drop)
+    return _of_foreign(context, foreign, drop, identifier)
 
 
-def _of_foreign(context: ProcedureContext, found: ForeignTable, drop: Callable[[], None]) -> _Source:
+def _of_foreign(
+    context: ProcedureContext, found: ForeignTable, drop: Callable[[], None], identifier: Identifier | None = None
+) -> _Source:
     fixed = {TYPE: FORMAT_TABLE, FILE_FORMAT.key: found.format, PARTITION_DEFAULT_NAME.key: _HIVE_DEFAULT}
     schema = new_table_schema(found.fields, found.partition_keys, {**found.options, **fixed})
     io = load_file_io(found.location, context.catalog.options)
-    return _Source(FormatTable.of(TableStore.of(io, normalize(found.location), schema)), drop)
+    return _Source(FormatTable.of(TableStore.of(io, normalize(found.location), schema, identifier=identifier)), drop)
 
 
 def _target_name(context: ProcedureContext, source: _Source, table: str, target: str | None) -> Identifier:

@@ -16,12 +16,12 @@ from paimon_core.errors import InvalidNameError, InvalidOptionError
 from paimon_core.format_table.options import is_format_table
 from paimon_core.format_table.table import refuse_format_table
 from paimon_core.maintenance.orphans.job import Found, OrphanSearch
+from paimon_core.spec.identifier import Identifier
 from paimon_core.spec.message import CommitMessage
 from paimon_core.spec.types import DataField
 from paimon_core.table import Table
 from paimon_core.write.compaction.sort_job import SortJob
 from paimon_sql.catalog.base import Catalog
-from paimon_sql.catalog.identifier import Identifier
 from paimon_sql.catalog.listing import tables_of
 
 _NAME_PART = re.compile(r"`(?P<quoted>(?:[^`]|``)+)`|(?P<plain>[^`.]+)")

@@ -8,11 +8,11 @@ from typing import Any
 
 from paimon_core.errors import CorruptFileError, InvalidOptionError, SnapshotNotFoundError
 from paimon_core.maintenance.rollback import roll_back, snapshot_at_watermark
+from paimon_core.spec.identifier import Identifier
 from paimon_core.store.manifests import data_manifests
 from paimon_core.store.snapshots import describe_snapshots, read_snapshot, reset_hints, snapshot_ids
 from paimon_core.store.table_store import TableStore
 from paimon_sql.catalog.base import Catalog
-from paimon_sql.catalog.identifier import Identifier
 from paimon_sql.catalog.listing import of_some
 from paimon_sql.procedures.registry import ProcedureContext, load_table, procedure
 

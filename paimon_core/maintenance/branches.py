@@ -19,13 +19,14 @@ from paimon_core.maintenance.references import versions_of
 from paimon_core.maintenance.release import release
 from paimon_core.maintenance.rollback import cut_history
 from paimon_core.options import DATA_EVOLUTION, ROW_TRACKING
+from paimon_core.spec.identifier import MAIN_BRANCH
 from paimon_core.spec.manifest import ManifestEntry
 from paimon_core.spec.message import CommitMessage
 from paimon_core.spec.paths import check_name
 from paimon_core.spec.schema import encode_schema
 from paimon_core.spec.snapshot import CommitKind, Snapshot, encode_snapshot
 from paimon_core.spec.tag import Tag, encode_tag
-from paimon_core.store.branches import MAIN_BRANCH, branch_names, branch_schema, of_main, open_branch
+from paimon_core.store.branches import branch_names, branch_schema, open_branch
 from paimon_core.store.manifests import live_files
 from paimon_core.store.schemas import list_schemas, schema_ids
 from paimon_core.store.snapshots import latest_snapshot, list_snapshots, reset_hints
@@ -53,7 +54,7 @@ def create_branch(store: TableStore, name: str, tag: str | None = None) -> None:
         if branch_exists(store, name):
             known = ", ".join(branch_names(store))
             raise BranchExistsError(
-                f"Branch {name!r} of table {of_main(store)} already exists; its branches are {known}."
+                f"Branch {name!r} of table {store.identifier} already exists; its branches are {known}."
             )
         start = None if tag is None else require_tag(store, tag)
         if name in branch_names(store):
@@ -94,7 +95,7 @@ def delete_branch(store: TableStore, name: str) -> None:
     fallback = open_branch(store, MAIN_BRANCH).options.values.get("scan.fallback-branch", "").strip()
     if name == fallback:
         raise InvalidOptionError(
-            f"Branch {name!r} cannot be deleted: table {of_main(store)} reads it where it has no rows of its own. "
+            f"Branch {name!r} cannot be deleted: table {store.identifier} reads it where it has no rows of its own. "
             "Unset 'scan.fallback-branch' first."
         )
     with store.io.turn(store.root):
@@ -115,7 +116,7 @@ def rename_branch(store: TableStore, name: str, target: str) -> None:
     """Raises `BranchNotFoundError`, `BranchExistsError`, `InvalidNameError`."""
     branch = open_branch(store, check_branch_name(name))
     if check_branch_name(target) in branch_names(store):
-        raise BranchExistsError(f"Branch {target!r} of table {of_main(store)} already exists: choose another name.")
+        raise BranchExistsError(f"Branch {target!r} of table {store.identifier} already exists: choose another name.")
     with store.io.turn(store.root):
         store.io.rename_dir(branch.paths.version_root, replace(branch, branch=target).paths.version_root)
 

@@ -14,10 +14,11 @@ from paimon_core.errors import BranchNotFoundError, CommitConflictError, Snapsho
 from paimon_core.maintenance.branches import check_branch_name
 from paimon_core.maintenance.rollback import cut_history
 from paimon_core.maintenance.tags import is_kept
+from paimon_core.spec.identifier import MAIN_BRANCH
 from paimon_core.spec.schema import TableSchema, encode_schema
 from paimon_core.spec.snapshot import Snapshot, encode_snapshot
 from paimon_core.spec.tag import Tag, encode_tag
-from paimon_core.store.branches import MAIN_BRANCH, branch_schema, open_branch
+from paimon_core.store.branches import branch_schema, open_branch
 from paimon_core.store.schemas import list_schemas, schema_ids
 from paimon_core.store.snapshots import find_snapshot, list_snapshots, reset_hints, snapshot_ids
 from paimon_core.store.table_store import TableStore

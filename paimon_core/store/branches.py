@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from paimon_core.errors import BranchNotFoundError
 from paimon_core.options import SCAN_FALLBACK_BRANCH, SCAN_PRIMARY_BRANCH, TableOptions
+from paimon_core.spec.identifier import MAIN_BRANCH
 from paimon_core.spec.paths import BRANCH_PREFIX, TablePaths
 from paimon_core.spec.schema import TableSchema
 from paimon_core.store.schemas import latest_schema
 from paimon_core.store.table_store import TableStore
-
-MAIN_BRANCH = "main"
 
 
 def branch_times(store: TableStore) -> dict[str, int]:
@@ -31,11 +30,11 @@ def open_branch(store: TableStore, name: str) -> TableStore:
         names = branch_names(store)
         if name in names:
             raise BranchNotFoundError(
-                f"Branch {name!r} of table {of_main(store)} was made, or deleted, halfway: delete_branch removes what "
-                "is left of it, create_branch makes it anew."
+                f"Branch {name!r} of table {store.identifier} was made, or deleted, halfway: delete_branch removes "
+                "what remains of it, create_branch makes it anew."
             )
         known = ", ".join([MAIN_BRANCH, *names])
-        raise BranchNotFoundError(f"Table {of_main(store)} has no branch {name!r}; its branches are {known}.")
+        raise BranchNotFoundError(f"Table {store.identifier} has no branch {name!r}; its branches are {known}.")
     return store.under(schema, branch)
 
 
@@ -46,7 +45,7 @@ def check_lending_branches(store: TableStore, options: TableOptions) -> None:
         if name and branch_schema(store, "" if name == MAIN_BRANCH else name) is None:
             known = ", ".join([MAIN_BRANCH, *branch_names(store)])
             raise BranchNotFoundError(
-                f"Option '{option.key}' cannot be {name!r}: table {of_main(store)} has no such branch; its branches "
+                f"Option '{option.key}' cannot be {name!r}: table {store.identifier} has no such branch; its branches "
                 f"are {known}."
             )
 
@@ -54,8 +53,3 @@ def check_lending_branches(store: TableStore, options: TableOptions) -> None:
 def branch_schema(store: TableStore, branch: str) -> TableSchema | None:
     """The schema in force of a branch ("": main), None where there is no such branch."""
     return latest_schema(store.io, TablePaths(store.root, branch=branch).version_root)
-
-
-def of_main(store: TableStore) -> str:
-    """What messages call the table that a branch is of."""
-    return store.name.partition("$")[0]

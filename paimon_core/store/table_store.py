@@ -9,6 +9,7 @@ from functools import cached_property
 
 from paimon_core.io.file_io import FileIO
 from paimon_core.options import DATA_FILE_DIRECTORY, PARTITION_DEFAULT_NAME, PARTITION_LEGACY_NAME, TableOptions
+from paimon_core.spec.identifier import Identifier, PathIdentifier
 from paimon_core.spec.paths import TablePaths, partition_spec
 from paimon_core.spec.schema import TableSchema
 from paimon_core.store.cache import MetadataCache
@@ -17,16 +18,18 @@ from paimon_core.store.external.allowed import Allowed
 
 @dataclass(frozen=True)
 class TableStore:
-    """A table's storage, place, schema in force and options (the schema's, overridden for this use). Picklable.
+    """A table's storage, path, schema in force and options (the schema's, overridden for this use). Picklable.
 
-    `branch` names one of its branches, whose schemas, snapshots and tags are then meant; "" is the table itself.
-    `loaded` is when this was made (epoch seconds by this host's clock): whatever is written through it is younger.
+    `identifier` is the table's name in its catalog, its path where it is in none. `branch` names one of its branches,
+    whose schemas, snapshots and tags are then meant; "" is the table itself. `loaded` is when this was made (epoch
+    seconds by this host's clock): whatever is written through it is younger.
     """
 
     io: FileIO
     root: str
     schema: TableSchema
     options: TableOptions
+    identifier: Identifier
     cache: MetadataCache = field(default_factory=MetadataCache, compare=False, repr=False)
     branch: str = ""
     allowed: Allowed = field(default_factory=Allowed)
@@ -34,10 +37,17 @@ class TableStore:
 
     @staticmethod
     def of(
-        io: FileIO, root: str, schema: TableSchema, cache: MetadataCache | None = None, branch: str = ""
+        io: FileIO,
+        root: str,
+        schema: TableSchema,
+        cache: MetadataCache | None = None,
+        branch: str = "",
+        identifier: Identifier | None = None,
     ) -> TableStore:
+        """The table at a path; without an identifier it is named by the path."""
         known = MetadataCache() if cache is None else cache  # an empty one is false, and is to be filled
-        return TableStore(io, root, schema, TableOptions(schema.options), known, branch)
+        named = identifier or PathIdentifier.of_path(root)
+        return TableStore(io, root, schema, TableOptions(schema.options), named, known, branch)
 
     def under(self, schema: TableSchema, branch: str) -> TableStore:
         """The same table, or a branch of it, under another schema and its options."""
@@ -49,10 +59,8 @@ class TableStore:
 
     @property
     def name(self) -> str:
-        """What messages call the table: `database.table`, with `$branch_NAME` behind it for a branch."""
-        database, _, table = self.root.rpartition("/")
-        table += f"$branch_{self.branch}" if self.branch else ""
-        return f"{database.rpartition('/')[2].removesuffix('.db')}.{table}"
+        """What messages call the table: its identifier, with `$branch_NAME` behind it for a branch."""
+        return str(replace(self.identifier, branch=self.branch or None))
 
     @property
     def has_primary_key(self) -> bool:

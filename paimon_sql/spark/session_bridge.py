@@ -13,7 +13,7 @@ from pyspark.serializers import CloudPickleSerializer
 from pyspark.sql.types import StructType
 
 from paimon_core.secrets import REDACTED
-from paimon_sql.catalog.identifier import Identifier
+from paimon_core.spec.identifier import Identifier
 from paimon_sql.spark.jvm.gateway import PYTHON_SOURCE, Jvm, python_map
 
 OPTION_PREFIX = "spark.paimon."

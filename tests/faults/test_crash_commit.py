@@ -46,7 +46,7 @@ def prepared(root: Path) -> TableStore:
 
 def through(io: object, store: TableStore) -> Table:
     """The table as a new process sees it, through `io`."""
-    return Table(TableStore(io, store.root, store.schema, store.options, MetadataCache()))  # type: ignore[arg-type]
+    return Table(TableStore(io, store.root, store.schema, store.options, store.identifier, MetadataCache()))  # type: ignore[arg-type]
 
 
 def read(store: TableStore) -> set[str]:

@@ -9,10 +9,10 @@ import pyarrow.parquet as pq
 import pytest
 
 from paimon_core.commit.draft import CommitInfo
+from paimon_core.spec.identifier import Identifier
 from paimon_core.store.manifests import live_files
 from paimon_core.table import Table
 from paimon_core.write.deletion import delete_rows
-from paimon_sql.catalog.identifier import Identifier
 from paimon_sql.catalog.load import load_catalog
 from tests.interop.engines import Engines
 

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from paimon_core.spec.identifier import Identifier
 from paimon_core.spec.schema import TableSchema
 from paimon_core.spec.types import DataField, parse_type
 from paimon_core.store.ddl.new_schema import new_table_schema
-from paimon_sql.catalog.identifier import Identifier
 from paimon_sql.catalog.load import load_catalog
 
 pytestmark = pytest.mark.spark

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from paimon_core.io.local import LocalFileIO
+from paimon_core.spec.identifier import Identifier
 from paimon_core.store.schemas import latest_schema
 from paimon_core.store.table_store import TableStore
 from paimon_core.system_tables.registry import SYSTEM_TABLES
@@ -39,7 +40,7 @@ def golden_table(name: str) -> Table:
     io = LocalFileIO()
     schema = latest_schema(io, root)
     assert schema is not None, root
-    return Table(TableStore.of(io, root, schema))
+    return Table(TableStore.of(io, root, schema, identifier=Identifier("golden", name)))
 
 
 def golden_checks(name: str) -> list[dict[str, Any]]:

@@ -71,7 +71,9 @@ class History:
         """The table, or a branch, as a new process opens it; calls of an `io` that is given are all made."""
         failing = io or self.io
         cache = MetadataCache() if failing else self.decoded
-        store = TableStore.of(failing or LocalFileIO(), self.store.root, self.store.schema, cache)
+        store = TableStore.of(
+            failing or LocalFileIO(), self.store.root, self.store.schema, cache, identifier=self.store.identifier
+        )
         return store if branch == "main" else open_branch(store, branch)
 
     def write(self, branch: str = "main", kind: str = "append") -> None:

@@ -13,6 +13,7 @@ from paimon_core.io.file_io import FileIO
 from paimon_core.io.local import LocalFileIO
 from paimon_core.lsm.strategy import Strategy
 from paimon_core.scan.read import read_split
+from paimon_core.spec.identifier import Identifier
 from paimon_core.spec.message import CommitMessage, decode_message
 from paimon_core.spec.snapshot import Snapshot
 from paimon_core.spec.types import INT, STRING
@@ -22,7 +23,6 @@ from paimon_core.store.partitions import PartitionFilter
 from paimon_core.table import Table
 from paimon_core.write.compaction.job import NOTHING, compaction_function, encode_tasks, live_buckets
 from paimon_core.write.writer import open_writer
-from paimon_sql.catalog.identifier import Identifier
 from paimon_sql.catalog.load import load_catalog
 from tests.support.tables import fields
 

@@ -11,6 +11,7 @@ from paimon_core.commit.draft import CommitInfo
 from paimon_core.io.file_io import FileIO
 from paimon_core.io.local import LocalFileIO
 from paimon_core.spec.binary_row import EMPTY_ROW, encode_row
+from paimon_core.spec.identifier import Identifier
 from paimon_core.spec.manifest import DataFileMeta
 from paimon_core.spec.message import CommitMessage
 from paimon_core.spec.stats import EMPTY_STATS, ColumnStats, encode_stats
@@ -30,7 +31,7 @@ def new_store(root: Path, io: FileIO | None = None, **options: str) -> TableStor
     schema = new_table_schema(fields(k=INT, v=STRING, p=INT, n=BIGINT), options=spelled)
     path = f"{root}/db.db/t"
     assert create_schema(io or LocalFileIO(), path, schema)
-    return TableStore.of(io or LocalFileIO(), path, schema)
+    return TableStore.of(io or LocalFileIO(), path, schema, identifier=Identifier("db", "t"))
 
 
 def data_file(store: TableStore, low: int, high: int, *, level: int = 0, rows: int = 1, **more: Any) -> DataFileMeta:

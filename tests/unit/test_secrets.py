@@ -10,7 +10,7 @@ from paimon_core.errors import CorruptFileError, InvalidOptionError
 from paimon_core.io.file_io import storage_error
 from paimon_core.secrets import REDACTED, is_secret, redacted, without_secrets
 from paimon_sql.catalog.load import load_catalog
-from paimon_sql.catalog.paths import PathIdentifier
+from paimon_sql.catalog.paths import path_identifier
 
 NAMES = (
     "s3.secret-key s3.access-key fs.s3a.access.key fs.oss.accessKeySecret fs.oss.accessKeyId s3.session-token "
@@ -49,7 +49,7 @@ def test_errors_and_catalogs_show_none(tmp_path: Path) -> None:
     place = "s3://bucket/wh?access_token=SEEN"
     assert "SEEN" not in str(storage_error("read", place, "no")) + str(CorruptFileError(place, "it is"))
     for location in (place, "https://u:SEEN@h/wh"):
-        for use in (lambda at: load_catalog({"warehouse": at}), PathIdentifier.at):
+        for use in (lambda at: load_catalog({"warehouse": at}), path_identifier):
             with pytest.raises(InvalidOptionError, match="holds") as caught:
                 use(location)
             assert "SEEN" not in str(caught.value)

@@ -18,8 +18,8 @@ from pyspark.sql import SparkSession
 
 from paimon_core.errors import InvalidNameError, InvalidOptionError, PaimonError, UnsupportedFeatureError
 from paimon_core.options import MERGE_SCHEMA, TableOptions
+from paimon_core.spec.identifier import Identifier
 from paimon_core.table import Table
-from paimon_sql.catalog.identifier import Identifier
 from paimon_sql.catalog.load import load_catalog
 from paimon_sql.preprocess import CatalogStatement
 from paimon_sql.spark.jvm.gateway import Jvm, class_name, option_map, with_elements
@@ -38,8 +38,9 @@ from paimon_sql.spark.statements.row_level_statement import RowLevelStatement
 from paimon_sql.spark.statements.upsert import upsert, upserts
 from paimon_sql.spark.tables.catalog import PROVIDER, SparkCatalog
 from paimon_sql.spark.tables.evolved_table import evolved_table, relation
-from paimon_sql.spark.tables.path_catalog import PATHS, SparkPathCatalog
+from paimon_sql.spark.tables.path_catalog import SparkPathCatalog
 from paimon_sql.spark.tables.schema_evolution import INSERT, NESTED_COERCION, asking_for_evolution, schema_changes
+from paimon_sql.spark.tables.session_catalogs import PATHS
 from paimon_sql.spark.types import read_struct
 from paimon_sql.spark.write.insert_columns import by_position, fills_rows
 from paimon_sql.spark.write.store_assignment import with_casts

@@ -12,8 +12,8 @@ from typing import Any, ClassVar
 from pyspark.errors.exceptions.captured import CapturedException
 
 from paimon_core.scan.time_travel import without_version
+from paimon_core.spec.identifier import Identifier
 from paimon_core.table import Table
-from paimon_sql.catalog.identifier import Identifier
 from paimon_sql.spark.errors.java import NAMESPACE_EXISTS, declared
 from paimon_sql.spark.jvm.gateway import CATALOG, Jvm
 from paimon_sql.spark.proxy import Proxy

@@ -32,9 +32,9 @@ from paimon_core.options import (
 from paimon_core.row_level.column_updates import ColumnUpdates
 from paimon_core.row_level.key_deletes import rewrites_keys
 from paimon_core.row_level.patches import patched_columns
+from paimon_core.spec.identifier import Identifier
 from paimon_core.spec.snapshot import Operation, Snapshot
 from paimon_core.table import Table
-from paimon_sql.catalog.identifier import Identifier
 from paimon_sql.preprocess.quoting import quoted_name
 from paimon_sql.spark.errors.java import place_of
 from paimon_sql.spark.jvm.gateway import Jvm, class_name

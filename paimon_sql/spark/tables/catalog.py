@@ -18,13 +18,13 @@ from paimon_core.format_table.table import FormatTable, refuse_format_table
 from paimon_core.options import FILE_FORMAT, SCAN_SNAPSHOT_ID, SCAN_TIMESTAMP, SCAN_TIMESTAMP_MILLIS
 from paimon_core.scan.derived_tables import DerivedTable
 from paimon_core.scan.time_travel import SCAN_OPTIONS, overridden, says_version, without_version
+from paimon_core.spec.identifier import BRANCH_OPTION, Identifier
 from paimon_core.spec.schema import TableSchema
 from paimon_core.spec.snapshot import Operation
 from paimon_core.store.ddl.new_schema import new_table_schema
 from paimon_core.system_tables.registry import SYSTEM_TABLES
 from paimon_core.table import Table
 from paimon_sql.catalog.base import DEFAULT_DATABASE, SYSTEM_DATABASE, Catalog, StagedTable
-from paimon_sql.catalog.identifier import BRANCH_OPTION, Identifier
 from paimon_sql.catalog.system_database import CATALOG_SYSTEM_TABLES
 from paimon_sql.preprocess import DECLARED_TYPES_PROPERTY, EXCLUDED_PROPERTY
 from paimon_sql.procedures import PROCEDURES, STATEMENTS
@@ -46,6 +46,7 @@ from paimon_sql.spark.tables.format_table import FormatSparkTable, StagedFormatT
 from paimon_sql.spark.tables.functions import FUNCTIONS, check_function, system_function
 from paimon_sql.spark.tables.no_views import NoViews
 from paimon_sql.spark.tables.procedures import SparkProcedure, UnknownProcedure
+from paimon_sql.spark.tables.session_catalogs import find_catalog
 from paimon_sql.spark.tables.staged_table import StagedSparkTable
 from paimon_sql.spark.tables.table import (
     SCAN_VERSION,
@@ -57,6 +58,7 @@ from paimon_sql.spark.tables.table import (
     statement_options,
 )
 from paimon_sql.spark.tables.table_changes import schema_changes
+from paimon_sql.spark.tables.table_like import check_not_stored_as, schema_like
 from paimon_sql.spark.types import from_struct, read_struct
 
 PROVIDER = "paimon"
@@ -65,8 +67,6 @@ DERIVED_TABLES = frozenset(v.value for v in DerivedTable if v is not DerivedTabl
 _RESERVED = ("provider", "comment", "location", "is_managed_location", "external", "table_type")
 _VERSIONS = frozenset((SCAN_VERSION, SCAN_TIMESTAMP_MILLIS.key, SCAN_TIMESTAMP.key, SCAN_SNAPSHOT_ID.key))
 _NOT_THERE = (TableNotFoundError, DatabaseNotFoundError, InvalidNameError)
-_NOT_COPIED = ("path", "owner")  # of the source of CREATE TABLE LIKE
-_STORED_AS = frozenset(("hive.stored-as", "hive.input-format", "hive.output-format", "hive.serde"))
 
 
 class SparkCatalog(NoViews):
@@ -234,28 +234,14 @@ class SparkCatalog(NoViews):
 
     def createTableLike(self, identifier: Any, info: Any, source: Any) -> Any:
         """Columns come from the source in any case; a table of ours gives its keys, options and comment too."""
-        ours, name = self._identifier(identifier), str(source.name())
-        prefix = f"{self.catalog_name}."
-        if not name.startswith(prefix):
+        copied = self._schema_of(source)
+        if copied is None:
             return self.createTable(identifier, info)
-        copied = self.catalog.load_table(Identifier.parse(name.removeprefix(prefix))).schema
-        properties = python_map(info.properties())
-        if properties.keys() & _STORED_AS:
-            raise UnsupportedFeatureError(
-                f"CREATE TABLE {ours} LIKE … STORED AS is not supported: a table has the file format of its source. "
-                f"Leave it out, or name another by TBLPROPERTIES ('{FILE_FORMAT.key}' = …)."
-            )
+        ours, properties = self._identifier(identifier), python_map(info.properties())
+        check_not_stored_as(str(ours), properties)
         excluded = properties.pop(EXCLUDED_PROPERTY, "").split(",")
-        given = self._options(ours, properties, staged=False)
-        options = {k: v for k, v in copied.options.items() if k not in _NOT_COPIED and "options" not in excluded}
-        has_key = "primary-key" not in given and "constraints" not in excluded
-        schema = new_table_schema(
-            copied.fields,
-            partition_keys=() if "partitions" in excluded else copied.partition_keys,
-            options=options | given,
-            comment=properties.get("comment", copied.comment),
-            primary_keys=copied.primary_keys if has_key else (),
-        )
+        given, comment = self._options(ours, properties, staged=False), properties.get("comment")
+        schema = schema_like(copied, given, comment, excluded, names_type="provider" in properties)
         self.catalog.create_table(ours, schema, ignore_if_exists=False)
         return self._latest(ours)
 
@@ -361,6 +347,19 @@ class SparkCatalog(NoViews):
         """The table of a statement with options."""
         return self.catalog.load_table(identifier)
 
+    def _schema_of(self, source: Any) -> TableSchema | None:
+        """The schema of a table of Spark's where it is one of ours, of any catalog; None for others."""
+        name, _, table = str(source.name()).partition(".")
+        catalog = self.catalog if name == self.catalog_name else find_catalog(self.session, name)
+        if catalog is None:
+            return None
+        try:
+            found = catalog.load_table(catalog.identifier(table))
+        except _NOT_THERE:
+            return None
+        location = source.properties().get("location")  # format tables give none
+        return found.schema if location in (None, found.store.root) else None
+
     def _database(self, namespace: Any) -> str:
         database = _single(namespace)
         if not self.catalog.database_exists(database):
@@ -405,11 +404,11 @@ class SparkCatalog(NoViews):
     ) -> TableSchema:
         """The schema of a statement's table, with `more` options."""
         properties = python_map(info.properties()) | dict(more or {})
-        properties.pop(EXCLUDED_PROPERTY, None)  # of a source that is no table of ours
+        excluded = properties.pop(EXCLUDED_PROPERTY, "")  # of a source that is no table of ours
         declared = properties.pop(DECLARED_TYPES_PROPERTY, None)
         return new_table_schema(
             apply_declared_types(from_struct(read_struct(info.schema().json())), declared),
-            partition_keys=_partition_columns(info.partitions()),
+            partition_keys=() if "partitions" in excluded else _partition_columns(info.partitions()),
             options=self._options(identifier, properties, staged=staged),
             comment=properties.get("comment"),
         )

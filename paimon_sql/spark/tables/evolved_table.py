@@ -9,9 +9,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from paimon_core.scan.time_travel import without_version
+from paimon_core.spec.identifier import Identifier
 from paimon_core.store.ddl.schema_changes import SchemaChange
 from paimon_sql.catalog.base import StagedTable
-from paimon_sql.catalog.identifier import Identifier
 from paimon_sql.spark.jvm.gateway import SQL
 from paimon_sql.spark.tables.catalog import SparkCatalog
 from paimon_sql.spark.tables.table import SparkTable

@@ -14,9 +14,9 @@ from pyspark.sql.types import StringType
 from paimon_core.errors import FunctionNotFoundError, InvalidOptionError, UnsupportedFeatureError
 from paimon_core.format_table.options import is_format_table
 from paimon_core.format_table.table import FormatTable
+from paimon_core.spec.identifier import Identifier
 from paimon_core.table import Table
 from paimon_sql.catalog.base import Catalog
-from paimon_sql.catalog.identifier import Identifier
 from paimon_sql.spark.jvm.gateway import CATALOG, SQL, Jvm
 from paimon_sql.spark.proxy import Proxy
 from paimon_sql.spark.session_bridge import SessionBridge

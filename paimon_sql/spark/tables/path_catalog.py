@@ -5,27 +5,26 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from paimon_core.spec.identifier import Identifier
 from paimon_core.table import Table
-from paimon_sql.catalog.identifier import Identifier
-from paimon_sql.catalog.paths import PathCatalog, PathIdentifier
+from paimon_sql.catalog.paths import path_identifier
 from paimon_sql.spark.jvm.gateway import Jvm
 from paimon_sql.spark.session_bridge import SessionBridge
 from paimon_sql.spark.tables.catalog import SparkCatalog
-
-PATHS = "paimon_path"
+from paimon_sql.spark.tables.session_catalogs import PATHS, path_catalog
 
 
 class SparkPathCatalog(SparkCatalog):
     """Each session has one, made when it is first named; `spark.sql.catalog.paimon_path.KEY` are storages' options."""
 
     def __init__(self, jvm: Jvm, session: SessionBridge) -> None:
-        paths = PathCatalog(lambda: session.settings(f"spark.sql.catalog.{PATHS}."))
+        paths = path_catalog(session)
         super().__init__(jvm, session, PATHS, lambda: paths)
         self.paths = paths
 
     @staticmethod
     def named(namespace: Sequence[str], name: str) -> Identifier:
-        return PathIdentifier.at(name if "/" in name else "/".join([*namespace, name]))
+        return path_identifier(name if "/" in name else "/".join([*namespace, name]))
 
     def loadNamespaceMetadata(self, namespace: Any) -> Any:
         """Asked for the defaults of new tables: there are none."""

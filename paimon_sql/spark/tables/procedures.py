@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import pyarrow as pa
@@ -12,7 +13,6 @@ from pyspark.sql.types import DataType, StructField, StructType
 
 from paimon_core.errors import InvalidOptionError
 from paimon_sql.catalog.base import Catalog
-from paimon_sql.catalog.load import load_catalog
 from paimon_sql.procedures import PROCEDURES as REGISTERED
 from paimon_sql.procedures import Procedure, ProcedureContext
 from paimon_sql.spark.errors.java import unchecked
@@ -20,6 +20,7 @@ from paimon_sql.spark.jvm.gateway import CATALOG, Jvm
 from paimon_sql.spark.proxy import Proxy
 from paimon_sql.spark.read.local_scan import LocalScan
 from paimon_sql.spark.session_bridge import SessionBridge
+from paimon_sql.spark.tables.session_catalogs import find_catalog
 from paimon_sql.spark.workers.executor import SparkExecutor
 
 _ARROW_TYPES = {"string": pa.string(), "bigint": pa.int64(), "int": pa.int32(), "boolean": pa.bool_()}
@@ -63,7 +64,7 @@ class SparkProcedure(Proxy):
         session = self.session
         executor, zone = SparkExecutor(session), session.time_zone()
         context = ProcedureContext(
-            self.catalog, session.current_database(), executor, zone, self.catalog_name, self._other_catalog
+            self.catalog, session.current_database(), executor, zone, self.catalog_name, partial(find_catalog, session)
         )
         try:
             rows = self.procedure.call(context, given)
@@ -80,10 +81,6 @@ class SparkProcedure(Proxy):
         columns = [pa.array([r[i] for r in rows], _ARROW_TYPES[t]) for i, (_, t) in enumerate(self.procedure.columns)]
         content = pa.table(columns, names=names)
         return LocalScan(self.jvm, self.session, content, StructType(fields), f"CALL {self.procedure.name}")
-
-    def _other_catalog(self, name: str) -> Catalog | None:
-        options = self.session.catalog_options(name)
-        return None if options is None else load_catalog(options)
 
     def _argument(self, value: Any, kind: str) -> Any:
         if isinstance(value, (bool, int)):

@@ -15,11 +15,11 @@ from paimon_core.scan.changes.increment import Increment, increment_of_options, 
 from paimon_core.scan.derived_tables import DerivedTable, derived_fields
 from paimon_core.scan.metadata_columns import metadata_fields
 from paimon_core.scan.time_travel import is_time_travel, snapshot_of_options
+from paimon_core.spec.identifier import BRANCH_OPTION, MAIN_BRANCH, Identifier
 from paimon_core.spec.snapshot import Snapshot
 from paimon_core.store.data.row_tracking import tracking_fields
 from paimon_core.table import Table
 from paimon_sql.catalog.base import SYSTEM_DATABASE, Catalog
-from paimon_sql.catalog.identifier import BRANCH_OPTION, MAIN_BRANCH, Identifier
 from paimon_sql.catalog.system_database import catalog_system_table, read_catalog_system_table
 from paimon_sql.preprocess import DECLARED_TYPES_PROPERTY
 from paimon_sql.preprocess.quoting import quoted_name

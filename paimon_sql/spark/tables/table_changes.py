@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from paimon_core.errors import InvalidOptionError, InvalidSchemaError, UnsupportedFeatureError
+from paimon_core.spec.identifier import Identifier
 from paimon_core.store.ddl.nested_columns import Path
 from paimon_core.store.ddl.schema_changes import (
     AddColumn,
@@ -22,7 +23,6 @@ from paimon_core.store.ddl.schema_changes import (
     UpdateColumnType,
     UpdateComment,
 )
-from paimon_sql.catalog.identifier import Identifier
 from paimon_sql.spark.jvm.gateway import class_name
 from paimon_sql.spark.types import from_spark
 

@@ -1,10 +1,12 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from paimon_core.commit.publish import AtomicPublisher, Outcome
 from paimon_core.errors import (
     BranchNotFoundError,
     DatabaseExistsError,
@@ -18,12 +20,12 @@ from paimon_core.errors import (
 )
 from paimon_core.io.local import LocalFileIO
 from paimon_core.maintenance.branches import create_branch
+from paimon_core.spec.identifier import Identifier
 from paimon_core.spec.types import INT, STRING
 from paimon_core.store.ddl.new_schema import new_table_schema
 from paimon_core.store.ddl.schema_changes import AddColumn, RemoveOption, SetOption, UpdateComment
 from paimon_sql.catalog.base import Catalog
 from paimon_sql.catalog.filesystem import FileSystemCatalog
-from paimon_sql.catalog.identifier import Identifier
 from paimon_sql.catalog.load import load_catalog
 from tests.support.faulty_io import Fault, FaultyIO, SimulatedCrash
 from tests.support.stored import insert, read
@@ -50,6 +52,24 @@ def test_tables_live_in_folders_of_their_name(catalog: Catalog, tmp_path: Path) 
     assert (table.name, table.schema.options["file.compression"]) == ("db.t", "lz4")
     table.commit([message(table.store, data_file(table.store, 1, 1))], info())
     assert catalog.load_table(Identifier.parse("db.t$files")).system_table("files").num_rows == 1
+
+
+def test_a_table_knows_its_identifier_and_what_publishes_it(catalog: Catalog) -> None:
+    catalog.create_table(T, SCHEMA)
+    table, published = catalog.load_table(T), list[str]()
+
+    class Noting(AtomicPublisher):
+        def publish(self, path: str, data: bytes) -> Outcome:
+            published.append(path)
+            return super().publish(path, data)
+
+    table = replace(table, publishing=lambda store: Noting(store.io)).with_options({"commit.user-prefix": "x"})
+    table.commit([message(table.store, data_file(table.store, 1, 1))], info())
+    assert published == [table.store.paths.snapshot(1)]
+    assert table.identifier == T
+    create_branch(table.store, "b", None)
+    branch = catalog.load_table(replace(T, branch="b"))
+    assert (branch.identifier, branch.name) == (replace(T, branch="b"), "db.t$branch_b")
 
 
 def test_default_is_made_on_demand(catalog: Catalog) -> None:

@@ -10,7 +10,7 @@ from paimon_core.errors import InvalidNameError, PaimonError, TableExistsError, 
 from paimon_core.spec.schema import TableSchema
 from paimon_core.spec.types import INT
 from paimon_core.store.ddl.new_schema import new_table_schema
-from paimon_sql.catalog.paths import PathCatalog, PathIdentifier
+from paimon_sql.catalog.paths import PathCatalog, path_identifier
 from tests.support.tables import fields
 
 
@@ -35,7 +35,7 @@ def schema() -> TableSchema:
     ],
 )
 def test_names(location: str, folder: str, name: str) -> None:
-    identifier = PathIdentifier.at(location)
+    identifier = path_identifier(location)
     assert identifier.database == folder
     assert str(identifier) == f"{folder}/{name}"
     assert str(identifier.base) == f"{folder}/{name.partition('$')[0]}"
@@ -44,21 +44,23 @@ def test_names(location: str, folder: str, name: str) -> None:
 @pytest.mark.parametrize("location", ["", "t", "default/t", "/", "/a/t$", "/a/t$x$y"])
 def test_names_that_are_no_paths(location: str) -> None:
     with pytest.raises(InvalidNameError):
-        PathIdentifier.at(location)
+        path_identifier(location)
 
 
 def test_tables_come_and_go(catalog: PathCatalog, schema: TableSchema, tmp_path: Path) -> None:
-    name = PathIdentifier.at(f"{tmp_path}/new/folder/t")
+    name = path_identifier(f"{tmp_path}/new/folder/t")
     assert not catalog.table_exists(name)
     with pytest.raises(TableNotFoundError, match=f"There is no table at {name}"):
         catalog.load_table(name)
     catalog.create_table(name, schema)
     with pytest.raises(TableExistsError, match=f"Table {name} already exists"):
         catalog.create_table(name, schema)
-    assert catalog.load_table(name).store.root == str(name)
+    table = catalog.load_table(name)
+    assert table.store.root == table.name == str(name)
+    assert table.identifier == name == catalog.identifier(table.name)
     catalog.alter_table(name, [])
     with pytest.raises(PaimonError, match="move its folder"):
-        catalog.rename_table(name, PathIdentifier.at("/elsewhere/t"))
+        catalog.rename_table(name, path_identifier("/elsewhere/t"))
     catalog.drop_table(name)
     assert not catalog.table_exists(name)
 

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from paimon_core.errors import InvalidNameError, PaimonError, TableNotFoundError
+from paimon_core.spec.identifier import Identifier
 from paimon_core.spec.types import INT, STRING
 from paimon_core.store.ddl.new_schema import new_table_schema
-from paimon_sql.catalog.identifier import Identifier
 from paimon_sql.catalog.load import load_catalog
 from paimon_sql.procedures import PROCEDURES, ProcedureContext
 from tests.support import stored

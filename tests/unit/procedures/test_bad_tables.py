@@ -15,11 +15,11 @@ import pytest
 from paimon_core.errors import PaimonError, StorageError
 from paimon_core.io.file_io import FileStatus
 from paimon_core.io.local import LocalFileIO
+from paimon_core.spec.identifier import Identifier
 from paimon_core.spec.types import INT, STRING
 from paimon_core.store.ddl.new_schema import new_table_schema
 from paimon_core.table import Table
 from paimon_sql.catalog.filesystem import FileSystemCatalog
-from paimon_sql.catalog.identifier import Identifier
 from paimon_sql.catalog.system_database import read_catalog_system_table
 from paimon_sql.procedures import PROCEDURES, ProcedureContext
 from tests.support import stored

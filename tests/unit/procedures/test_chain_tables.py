@@ -13,12 +13,12 @@ from paimon_core.errors import InvalidOptionError, UnsupportedFeatureError
 from paimon_core.expressions.predicate import Compare
 from paimon_core.maintenance.branches import create_branch
 from paimon_core.scan.read import read_split
+from paimon_core.spec.identifier import Identifier
 from paimon_core.spec.types import INT, STRING
 from paimon_core.store.ddl.new_schema import new_table_schema
 from paimon_core.store.ddl.schema_changes import SetOption
 from paimon_core.table import Table
 from paimon_core.write.writer import open_writer
-from paimon_sql.catalog.identifier import Identifier
 from paimon_sql.catalog.load import load_catalog
 from paimon_sql.procedures import PROCEDURES, ProcedureContext
 from tests.support import stored

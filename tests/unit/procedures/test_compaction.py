@@ -16,6 +16,7 @@ from paimon_core.errors import InvalidOptionError, PaimonError, TableNotFoundErr
 from paimon_core.maintenance.orphans.job import OrphanSearch
 from paimon_core.options import TableOptions
 from paimon_core.scan.read import read_split
+from paimon_core.spec.identifier import Identifier
 from paimon_core.spec.manifest import FileSource, ManifestEntry
 from paimon_core.spec.message import CommitMessage
 from paimon_core.spec.snapshot import CommitKind
@@ -28,7 +29,6 @@ from paimon_core.write.compaction.clustering import clustering_curve
 from paimon_core.write.compaction.sort_job import Curve, SortJob
 from paimon_core.write.deletion import delete_rows
 from paimon_core.write.writer import open_writer
-from paimon_sql.catalog.identifier import Identifier
 from paimon_sql.catalog.load import load_catalog
 from paimon_sql.procedures import PROCEDURES, ProcedureContext
 from tests.support import stored

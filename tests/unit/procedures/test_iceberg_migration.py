@@ -20,8 +20,8 @@ from paimon_core.errors import (
     PaimonError,
 )
 from paimon_core.scan.read import read_split
+from paimon_core.spec.identifier import Identifier
 from paimon_core.table import Table
-from paimon_sql.catalog.identifier import Identifier
 from paimon_sql.catalog.load import load_catalog
 from paimon_sql.procedures import PROCEDURES, ProcedureContext
 from tests.support.iceberg import BY_DAY, NEW, OLD, column, data_file, evolved_table, write_table

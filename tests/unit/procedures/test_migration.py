@@ -16,11 +16,11 @@ from paimon_core.expressions.predicate import IsNull, Predicate
 from paimon_core.format_table.table import FormatTable
 from paimon_core.format_table.write import FormatTableWriter
 from paimon_core.scan.read import read_split
+from paimon_core.spec.identifier import Identifier
 from paimon_core.spec.types import BIGINT, INT, STRING
 from paimon_core.store.ddl.new_schema import new_table_schema
 from paimon_core.store.manifests import live_files
 from paimon_core.table import Table
-from paimon_sql.catalog.identifier import Identifier
 from paimon_sql.catalog.load import load_catalog
 from paimon_sql.procedures import PROCEDURES, ForeignTable, ProcedureContext, file_copies, migration
 from tests.support.tables import fields

@@ -8,12 +8,12 @@ import pyarrow as pa
 import pytest
 
 from paimon_core.errors import InvalidNameError, InvalidOptionError, TableNotFoundError
+from paimon_core.spec.identifier import Identifier
 from paimon_core.spec.message import CommitMessage
 from paimon_core.spec.types import INT
 from paimon_core.store.ddl.new_schema import new_table_schema
 from paimon_core.write.compaction.sort_job import SortJob
 from paimon_sql.catalog.base import Catalog
-from paimon_sql.catalog.identifier import Identifier
 from paimon_sql.catalog.load import load_catalog
 from paimon_sql.procedures import PROCEDURES, Parameter, Procedure, ProcedureContext, procedure
 from tests.support.tables import fields

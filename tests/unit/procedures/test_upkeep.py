@@ -25,6 +25,7 @@ from paimon_core.errors import (
 from paimon_core.io import local
 from paimon_core.io.file_io import FileStatus
 from paimon_core.io.local import LocalFileIO
+from paimon_core.spec.identifier import Identifier
 from paimon_core.spec.types import BIGINT, INT, STRING
 from paimon_core.store.branches import open_branch
 from paimon_core.store.ddl.new_schema import new_table_schema
@@ -33,7 +34,6 @@ from paimon_core.store.manifests import data_manifests
 from paimon_core.store.snapshots import snapshot_ids
 from paimon_core.store.tags import read_tag, tag_names
 from paimon_core.table import Table
-from paimon_sql.catalog.identifier import Identifier
 from paimon_sql.catalog.load import load_catalog
 from paimon_sql.procedures import PROCEDURES, STATEMENTS, ProcedureContext, file_copies, file_removal
 from tests.support import stored

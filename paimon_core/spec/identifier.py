@@ -1,4 +1,7 @@
-"""Identifier: what a name in a catalog means: `database.table`, with `$branch_NAME` and `$SYSTEM_TABLE` behind it."""
+"""Identifier: the name of a table: `database.table`, with `$branch_NAME` and `$SYSTEM_TABLE` behind it.
+
+Source: `Identifier` of `org.apache.paimon.catalog`.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,7 @@ from paimon_core.spec.paths import check_name
 
 _BRANCH = "branch_"
 MAIN_BRANCH = "main"
-BRANCH_OPTION = "branch"  # of a query, in the place of a name with a branch
+BRANCH_OPTION = "branch"  # the option of a query that names a branch instead of `t$branch_NAME`
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,3 +64,17 @@ class Identifier:
 
     def __str__(self) -> str:
         return f"{self.database}.{self.name}"
+
+
+@dataclass(frozen=True, slots=True)
+class PathIdentifier(Identifier):
+    """A table that is named by its path: `database` is the folder that it is in."""
+
+    @staticmethod
+    def of_path(path: str) -> PathIdentifier:
+        """From the path of a table's folder."""
+        folder, _, table = path.rpartition("/")
+        return PathIdentifier(folder, table)
+
+    def __str__(self) -> str:
+        return f"{self.database}/{self.name}"

@@ -1,0 +1,23 @@
+"""The catalogs of ours that a session's settings name, outside of Spark's catalog manager."""
+
+from __future__ import annotations
+
+from paimon_sql.catalog.base import Catalog
+from paimon_sql.catalog.load import load_catalog
+from paimon_sql.catalog.paths import PathCatalog
+from paimon_sql.spark.session_bridge import CATALOG_PREFIX, SessionBridge
+
+PATHS = "paimon_path"  # the catalog in which a table's name is its path
+
+
+def path_catalog(session: SessionBridge) -> PathCatalog:
+    """Tables by their paths; `spark.sql.catalog.paimon_path.KEY` are options of their storages."""
+    return PathCatalog(lambda: session.settings(f"{CATALOG_PREFIX}{PATHS}."))
+
+
+def find_catalog(session: SessionBridge, name: str) -> Catalog | None:
+    """The catalog of ours of that name, None where there is none."""
+    if name == PATHS:
+        return path_catalog(session)
+    options = session.catalog_options(name)
+    return None if options is None else load_catalog(options)

@@ -1,0 +1,46 @@
+"""What CREATE TABLE … LIKE takes from a table of ours, of any catalog."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+
+from paimon_core.errors import UnsupportedFeatureError
+from paimon_core.format_table.options import is_format_table
+from paimon_core.options import FILE_FORMAT
+from paimon_core.spec.schema import TableSchema
+from paimon_core.store.ddl.new_schema import new_table_schema
+
+_NOT_COPIED = ("path", "owner")
+_STORED_AS = frozenset(("hive.stored-as", "hive.input-format", "hive.output-format", "hive.serde"))
+
+
+def check_not_stored_as(table: str, properties: Mapping[str, str]) -> None:
+    """Raises `UnsupportedFeatureError` for STORED AS, which Spark hands over as properties."""
+    if properties.keys() & _STORED_AS:
+        raise UnsupportedFeatureError(
+            f"CREATE TABLE {table} LIKE … STORED AS is not supported: a table has the file format of its source. "
+            f"Leave it out, or name another by TBLPROPERTIES ('{FILE_FORMAT.key}' = …)."
+        )
+
+
+def schema_like(
+    source: TableSchema, given: Mapping[str, str], comment: str | None, excluded: Collection[str], *, names_type: bool
+) -> TableSchema:
+    """The columns, partition keys, primary key, options and comment of a table, but for the parts that are `excluded`.
+
+    Options of the statement (`given`), a key among them, and its comment win. Where it `names_type` (USING) and that
+    makes a format table of a Paimon table, or the reverse, no options are taken: they mean nothing to the other.
+
+    Raises as `new_table_schema`.
+    """
+    other_type = names_type and is_format_table(given) != is_format_table(source.options)
+    copies_options = not other_type and "options" not in excluded
+    copied = {k: v for k, v in source.options.items() if copies_options and k not in _NOT_COPIED}
+    copies_key = "primary-key" not in given and "constraints" not in excluded
+    return new_table_schema(
+        source.fields,
+        partition_keys=() if "partitions" in excluded else source.partition_keys,
+        options=copied | dict(given),
+        comment=source.comment if comment is None else comment,
+        primary_keys=source.primary_keys if copies_key else (),
+    )
