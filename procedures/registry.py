@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import tzinfo
-from types import UnionType
+from types import ModuleType, UnionType
 from typing import Any, NewType, Protocol, Union, get_args, get_origin, get_type_hints
 
 import pyarrow as pa
@@ -186,6 +186,17 @@ def procedure(**columns: str) -> Callable[[Callable[..., Sequence[tuple[Any, ...
         return Procedure(function.__name__, summary, parameters, tuple(columns.items()), function)
 
     return make
+
+
+def procedures_of(*modules: ModuleType) -> dict[str, Procedure]:
+    """The procedures that modules define, by name. Raises `ValueError` where two have the same one."""
+    made = [
+        p for m in modules for p in vars(m).values() if isinstance(p, Procedure) and p.body.__module__ == m.__name__
+    ]
+    by_name = {p.name: p for p in made}
+    if len(by_name) < len(made):
+        raise ValueError(f"Two procedures have one name, of {sorted(p.name for p in made)}.")
+    return by_name
 
 
 def _sql_type(hint: Any) -> str:

@@ -13,8 +13,7 @@ from pyspark.sql.types import DataType, StructField, StructType
 
 from paimon_core.errors import InvalidOptionError
 from paimon_sql.catalog.base import Catalog
-from paimon_sql.procedures import PROCEDURES as REGISTERED
-from paimon_sql.procedures import Procedure, ProcedureContext
+from paimon_sql.procedures import PROCEDURES, Procedure, ProcedureContext
 from paimon_sql.spark.errors.java import unchecked
 from paimon_sql.spark.jvm.gateway import CATALOG, Jvm
 from paimon_sql.spark.proxy import Proxy
@@ -24,7 +23,7 @@ from paimon_sql.spark.tables.session_catalogs import find_catalog
 from paimon_sql.spark.workers.executor import SparkExecutor
 
 _ARROW_TYPES = {"string": pa.string(), "bigint": pa.int64(), "int": pa.int32(), "boolean": pa.bool_()}
-PROCEDURES = f"{CATALOG}.procedures"
+_INTERFACES = f"{CATALOG}.procedures"
 
 
 class SparkProcedure(Proxy):
@@ -47,13 +46,13 @@ class SparkProcedure(Proxy):
         return False
 
     def parameters(self) -> Any:
-        parameter = self.jvm.java_class(f"{PROCEDURES}.ProcedureParameter")
+        parameter = self.jvm.java_class(f"{_INTERFACES}.ProcedureParameter")
         make = getattr(parameter, "in")
         built = []
         for p in self.procedure.parameters:
             builder = make(p.name, self.jvm.data_type(_spark_type(p.type)))
             built.append((builder if p.required else builder.defaultValue("NULL")).build())
-        return self.jvm.array(f"{PROCEDURES}.ProcedureParameter", built)
+        return self.jvm.array(f"{_INTERFACES}.ProcedureParameter", built)
 
     def call(self, arguments: Any) -> Any:
         given = {}
@@ -92,7 +91,7 @@ class SparkProcedure(Proxy):
         return dict(zip(keys, items, strict=True))
 
     class Java:
-        implements = [f"{PROCEDURES}.UnboundProcedure", f"{PROCEDURES}.BoundProcedure"]
+        implements = [f"{_INTERFACES}.UnboundProcedure", f"{_INTERFACES}.BoundProcedure"]
 
 
 class UnknownProcedure(Proxy):
@@ -109,11 +108,11 @@ class UnknownProcedure(Proxy):
         return self.spelled
 
     def bind(self, input_type: Any) -> Any:
-        known = ", ".join(f"sys.{p}" for p in sorted(REGISTERED))
+        known = ", ".join(f"sys.{p}" for p in sorted(PROCEDURES))
         raise InvalidOptionError(f"There is no procedure {self.spelled}; there are {known}.")
 
     class Java:
-        implements = [f"{PROCEDURES}.UnboundProcedure"]
+        implements = [f"{_INTERFACES}.UnboundProcedure"]
 
 
 def _spark_type(name: str) -> DataType:

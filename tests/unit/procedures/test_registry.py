@@ -1,7 +1,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
+from importlib import import_module
 from pathlib import Path
+from pkgutil import iter_modules
+from types import ModuleType
 from typing import Any
 
 import pyarrow as pa
@@ -13,9 +17,11 @@ from paimon_core.spec.message import CommitMessage
 from paimon_core.spec.types import INT
 from paimon_core.store.ddl.new_schema import new_table_schema
 from paimon_core.write.compaction.sort_job import SortJob
+from paimon_sql import procedures
 from paimon_sql.catalog.base import Catalog
 from paimon_sql.catalog.load import load_catalog
-from paimon_sql.procedures import PROCEDURES, Parameter, Procedure, ProcedureContext, procedure
+from paimon_sql.procedures import PROCEDURES, STATEMENTS, Parameter, Procedure, ProcedureContext, procedure
+from paimon_sql.procedures.registry import procedures_of
 from tests.support.tables import fields
 
 
@@ -68,6 +74,16 @@ def test_a_procedure_is_made_of_its_signature() -> None:
     nothing: Any = None
     assert repeat.call(nothing, {"text": "a"}) == [("a", 1)]
     assert repeat.call(nothing, {"text": "a", "times": 2, "upper": True, "suffix": "!"}) == [("A!", 2)] * 2
+
+
+def test_the_procedures_of_every_module_are_registered() -> None:
+    modules = [import_module(f"{procedures.__name__}.{m.name}") for m in iter_modules(procedures.__path__)]
+    assert procedures_of(*modules) == PROCEDURES | STATEMENTS
+    twin = ModuleType("twin")
+    twin.tag = replace(PROCEDURES["create_tag"], body=lambda context: [])  # type: ignore[attr-defined]
+    twin.tag.body.__module__ = "twin"  # type: ignore[attr-defined]
+    with pytest.raises(ValueError, match="one name"):
+        procedures_of(*modules, twin)
 
 
 def test_a_type_that_sql_has_not_is_refused_when_the_procedure_is_made() -> None:
