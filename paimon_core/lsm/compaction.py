@@ -37,16 +37,16 @@ class LevelRun:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CompactUnit:
-    """What to compact: files, the level they go to, and whether deletes can go since nothing older is left.
+    """What to compact: files, the level they go to, and whether deletes are dropped since no older row remains.
 
-    `each_alone`: every file is rewritten by itself, since those between them stay.
+    `separately`: every file is rewritten by itself, since those between them stay.
     """
 
     files: tuple[DataFileMeta, ...]
     output_level: int
     drop_delete: bool
     max_level: int
-    each_alone: bool = False
+    separately: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,16 +88,16 @@ def last_level(options: TableOptions) -> int:
 
 
 def pick_full(
-    runs: Sequence[LevelRun], options: TableOptions, worn: frozenset[str] = frozenset()
+    runs: Sequence[LevelRun], options: TableOptions, outdated: frozenset[str] = frozenset()
 ) -> CompactUnit | None:
-    """Everything, into the last level; where everything is there already, the `worn` files, None without any, unless
-    all is to be written anew."""
+    """All runs, into the last level. Where all are there already: the `outdated` files, None without any, unless the
+    options say that all files are rewritten."""
     last = max_level(runs, options)
     if not runs or runs[0].level < last or options[FORCE_REWRITE]:
         return _unit(runs, len(runs), last, last) if runs else None
     unit = _unit(runs, 1, last, last)
-    files = tuple(f for f in unit.files if f.file_name in worn)
-    return replace(unit, files=files, each_alone=True) if files else None
+    files = tuple(f for f in unit.files if f.file_name in outdated)
+    return replace(unit, files=files, separately=True) if files else None
 
 
 def pick_universal(runs: Sequence[LevelRun], options: TableOptions, *, extra_ratio: int = 0) -> CompactUnit | None:
@@ -138,27 +138,27 @@ def plan_rewrites(
     expired: frozenset[str] = frozenset(),
 ) -> list[Rewrite | Upgrade]:
     """Divide a unit into steps: sections with overlaps and files below `small` bytes are rewritten, together where they
-    are neighbours; a file that overlaps nobody only changes its level, unless it is among the `expired`. Where `every`,
-    all files are rewritten."""
-    if unit.each_alone:
+    are neighbours; a file that overlaps no other only changes its level, unless it is among the `expired`.
+    Where `every`, all files are rewritten."""
+    if unit.separately:
         return [Rewrite(((SortedRun((f,)),),)) for f in unit.files]
     steps: list[Rewrite | Upgrade] = []
-    waiting: list[tuple[SortedRun, ...]] = []
+    pending: list[tuple[SortedRun, ...]] = []
     parts = sections(unit.files, key_types)
     if every:
         return [Rewrite(tuple(map(tuple, parts)))]
     for section in parts:
         if len(section) > 1:
-            waiting.append(tuple(section))
+            pending.append(tuple(section))
             continue
         for file in section[0].files:
             if file.file_size < small:
-                waiting.append((SortedRun((file,)),))
+                pending.append((SortedRun((file,)),))
             else:
-                steps += _rewrite(waiting, unit, expired)
-                waiting = []
+                steps += _rewrite(pending, unit, expired)
+                pending = []
                 steps += _upgrade(file, unit, expired)
-    return steps + _rewrite(waiting, unit, expired)
+    return steps + _rewrite(pending, unit, expired)
 
 
 def pick_append(
@@ -168,25 +168,25 @@ def pick_append(
     small: int,
     min_files: int,
     in_order: bool,
-    worn: frozenset[str] = frozenset(),
+    outdated: frozenset[str] = frozenset(),
     most_rows: int = 2**63 - 1,
 ) -> list[tuple[DataFileMeta, ...]]:
     """Groups of small files of an append bucket that are worth concatenating. One of `most_rows` is not small.
 
-    `worn` files are taken whatever their size, alone where there are no others. `in_order` keeps groups free of gaps,
-    for buckets whose files are read in order. A group of twice the `target` is complete, a smaller one needs
-    `min_files`.
+    `outdated` files are taken whatever their size, one by itself where there are no others. `in_order` keeps groups
+    free of gaps, for buckets whose files are read in order. A group of twice the `target` is complete, a smaller one
+    needs `min_files`.
     """
     groups: list[tuple[DataFileMeta, ...]] = []
     group: list[DataFileMeta] = []
 
     def complete(least: int) -> None:
-        if len(group) >= least or any(f.file_name in worn for f in group):
+        if len(group) >= least or any(f.file_name in outdated for f in group):
             groups.append(tuple(group))
         group.clear()
 
     for file in files:
-        if (file.file_size < small and file.row_count < most_rows) or file.file_name in worn:
+        if (file.file_size < small and file.row_count < most_rows) or file.file_name in outdated:
             group.append(file)
             if sum(f.file_size for f in group) >= 2 * target:
                 complete(2)
@@ -227,11 +227,11 @@ def _unit(runs: Sequence[LevelRun], count: int, level: int, last: int) -> Compac
 
 
 def _rewrite(
-    waiting: list[tuple[SortedRun, ...]], unit: CompactUnit, expired: frozenset[str]
+    pending: list[tuple[SortedRun, ...]], unit: CompactUnit, expired: frozenset[str]
 ) -> list[Rewrite | Upgrade]:
-    if len(waiting) == 1 and len(waiting[0]) == 1:
-        return [step for file in waiting[0][0].files for step in _upgrade(file, unit, expired)]
-    return [Rewrite(tuple(waiting))] if waiting else []
+    if len(pending) == 1 and len(pending[0]) == 1:
+        return [step for file in pending[0][0].files for step in _upgrade(file, unit, expired)]
+    return [Rewrite(tuple(pending))] if pending else []
 
 
 def _upgrade(file: DataFileMeta, unit: CompactUnit, expired: frozenset[str]) -> list[Rewrite | Upgrade]:

@@ -14,29 +14,29 @@ from paimon_core.arrow.types import VALUE_KIND
 from paimon_core.lsm.keys import Words, flatten, fold, key_words, widths
 from paimon_core.lsm.rows import ROW_DELETE, ROW_INSERT, ROW_UPDATE_AFTER, ROW_UPDATE_BEFORE, concat_batches, is_retract
 
-Places = NDArray[np.int64]
+Positions = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
 class Alignment:
     """Row numbers of two states: keys that only one has, and, pairwise, those that both have."""
 
-    only_before: Places
-    only_after: Places
-    before: Places
-    after: Places
+    only_before: Positions
+    only_after: Positions
+    before: Positions
+    after: Positions
 
 
 def align(before: pa.RecordBatch, after: pa.RecordBatch, key_names: tuple[str, ...]) -> Alignment:
     """Match the rows of two states by key; each has a key once, in key order."""
     first, second = shared_words([before, after], key_names)
-    places = np.searchsorted(first, second)
+    positions = np.searchsorted(first, second)
     found = np.zeros(len(second), dtype=np.bool_)
-    inside = places < len(first)
-    found[inside] = first[places[inside]] == second[inside]
-    gone = np.ones(len(first), dtype=np.bool_)
-    gone[places[found]] = False
-    return Alignment(np.flatnonzero(gone), np.flatnonzero(~found), places[found], np.flatnonzero(found))
+    inside = positions < len(first)
+    found[inside] = first[positions[inside]] == second[inside]
+    missing = np.ones(len(first), dtype=np.bool_)
+    missing[positions[found]] = False
+    return Alignment(np.flatnonzero(missing), np.flatnonzero(~found), positions[found], np.flatnonzero(found))
 
 
 def shared_words(batches: list[pa.RecordBatch], key_names: tuple[str, ...]) -> list[Words]:
@@ -75,21 +75,21 @@ def changelog(
 def difference(
     before: pa.RecordBatch, after: pa.RecordBatch, key_names: tuple[str, ...], compared: tuple[str, ...]
 ) -> pa.RecordBatch:
-    """The rows of `after` that `before` does not have, as they are, and those whose keys have gone, as -D."""
+    """The rows of `after` that `before` does not have, as they are, and those whose keys `after` lacks, as -D."""
     found = align(before, after, key_names)
     old, new = before.take(int64_array(found.before)), after.take(int64_array(found.after))
     same = rows_equal(old, new, compared) & (_retracts(old) == _retracts(new))
     changed = after.take(int64_array(np.sort(np.concatenate([found.only_after, found.after[~same]]))))
-    gone = before.take(int64_array(found.only_before[~_retracts(before)[found.only_before]]))
-    return concat_batches([changed, with_kinds(gone, np.full(gone.num_rows, ROW_DELETE, dtype=np.int8))])
+    deleted = before.take(int64_array(found.only_before[~_retracts(before)[found.only_before]]))
+    return concat_batches([changed, with_kinds(deleted, np.full(deleted.num_rows, ROW_DELETE, dtype=np.int8))])
 
 
 def with_kinds(batch: pa.RecordBatch, kinds: NDArray[np.int8]) -> pa.RecordBatch:
     """The rows with other row kinds."""
-    place = batch.schema.get_field_index(VALUE_KIND)
+    column_index = batch.schema.get_field_index(VALUE_KIND)
     data = np.ascontiguousarray(kinds, dtype=np.int8)
     column = pa.Array.from_buffers(pa.int8(), len(data), [None, pa.py_buffer(data)])
-    return batch.set_column(place, batch.schema.field(place), column)
+    return batch.set_column(column_index, batch.schema.field(column_index), column)
 
 
 def _retracts(batch: pa.RecordBatch) -> NDArray[np.bool_]:

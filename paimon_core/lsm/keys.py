@@ -1,8 +1,26 @@
 """Keys as 64-bit words: columns of numpy int64 whose lexicographic order is the order of the keys.
 
-Numbers, dates and timestamps are one word; DECIMAL of precision > 18 two; strings and bytes one word per 8 bytes,
-zero-padded, and their length as the last word. A nullable column has a word before its others: 0 for NULL, which makes
-NULL the smallest. -0.0 comes before 0.0 and NaN after all numbers.
+The problem: a merge compares keys of several columns and of any type, row by row, billions of times. Arrow compares
+columns one by one, and Python values are a hundred times slower. So a key becomes words, which numpy compares, sorts
+and searches whole columns of at a time:
+
+    BOOLEAN, integers, DATE, TIME, TIMESTAMP, DECIMAL up to precision 18   one word: the stored number
+    DECIMAL of a higher precision                                          two words: the high half, the low half
+    FLOAT, DOUBLE       one word: the bits, the others than the sign flipped for negative numbers; -0.0 comes before
+                        0.0, and all NaN are one key, after all numbers
+    CHAR, VARCHAR, BINARY, VARBINARY    a word per 8 bytes, big endian and padded with 0, then the length, which orders
+                        what padding makes equal
+    columns with a NULL                 one word before the others, 0 for NULL: NULL is the smallest
+
+Words compare as signed numbers, so unsigned ones have their sign bit flipped. How many words a text has depends on the
+longest one of its batch. So batches that are compared agree on `widths` first, and `flatten` pads shorter ones.
+
+`fold` then makes one word of a row's several: bits that are alike in all rows are shifted out, and what remains is
+packed by multiplying with the span of the next word; where 62 bits do not hold it, words are replaced by their ranks.
+A folded word has the order and the ties of the rows it was made of, and means nothing for other rows. One word per row
+is what makes the rest fast: a sort, a binary search or a comparison of neighbours is then one numpy call.
+
+The order of keys is that of Paimon's `BinaryRow` comparators, which sort runs by it on disk.
 """
 
 from __future__ import annotations
@@ -28,7 +46,7 @@ _SIGNED = {1: np.int8, 2: np.int16, 4: np.int32, 8: np.int64}
 @dataclass(frozen=True, slots=True)
 class ColumnWords:
     """The words of one column of a batch. `size` follows `words` where values differ in length; `nullable` says that
-    the first word tells NULL."""
+    the first word is 0 where the value is NULL. Each word has the shape (rows,)."""
 
     words: tuple[Words, ...]
     size: Words | None = None
@@ -46,7 +64,7 @@ def widths(keys: Sequence[tuple[ColumnWords, ...]]) -> tuple[int, ...]:
 
 
 def flatten(key: tuple[ColumnWords, ...], columns: tuple[int, ...]) -> list[Words]:
-    """The words of a batch, most significant first, each column brought to its width."""
+    """The words of a batch, most significant first, each column padded to its width of `columns`; shapes (rows,)."""
     result: list[Words] = []
     for column, width in zip(key, columns, strict=True):
         result += column.words

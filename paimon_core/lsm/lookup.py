@@ -16,7 +16,7 @@ Runs = Sequence[Iterator[pa.RecordBatch]]
 
 
 def rows_with_keys(runs: Runs, others: Runs, key_names: tuple[str, ...]) -> Iterator[tuple[int, pa.RecordBatch]]:
-    """The rows of runs, each run by its place, whose keys other runs have; those of a run in key order.
+    """The rows of runs, each with the index of its run, whose keys other runs have; those of a run in key order.
 
     All are in key order and have each key once; beside the key columns each may have columns of its own.
     """
@@ -34,17 +34,17 @@ def _chosen(
     runs: Runs, others: Runs, key_names: tuple[str, ...], *, found: bool
 ) -> Iterator[tuple[int, pa.RecordBatch]]:
     for window in key_windows([*runs, *others], key_names):
-        own = [(place, batch) for place, batch in window if place < len(runs)]
+        own = [(run, batch) for run, batch in window if run < len(runs)]
         if len(own) == len(window):
             yield from () if found else own
             continue
         words = shared_words([batch for _, batch in window], key_names)
         keys = _distinct(words[len(own) :])
-        for (place, batch), word in zip(own, words, strict=False):
+        for (run, batch), word in zip(own, words, strict=False):
             at = np.minimum(np.searchsorted(keys, word), len(keys) - 1)
             hits = np.flatnonzero((keys[at] == word) == found)
             if len(hits):
-                yield place, batch if len(hits) == batch.num_rows else batch.take(int64_array(hits))
+                yield run, batch if len(hits) == batch.num_rows else batch.take(int64_array(hits))
 
 
 def _distinct(words: Sequence[NDArray[np.int64]]) -> NDArray[np.int64]:

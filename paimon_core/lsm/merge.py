@@ -1,4 +1,20 @@
-"""Merging sorted runs in bounded memory: one batch of each run in hand, merged up to the least of their last keys."""
+"""Merging sorted runs in bounded memory.
+
+A cursor holds one batch of each run. The smallest of the last keys of these batches is the bound of a window: every row
+up to it is in memory, whatever run it is of, and no later batch can hold a key of it. So:
+
+    1. the keys of the batches become words (`lsm.keys`); their last rows give the bound
+    2. a binary search in each batch counts its rows up to the bound, which the cursors move past
+    3. those rows, run after run from old to young, are one batch, their keys one word per row
+    4. where the older runs hold whole rows, all but the last of those of a key are dropped (`superseded`)
+    5. rows are grouped by key (`lsm.rows`) and the merge engine makes one row of each group
+
+Windows follow one another in key order, and no key is in two of them. Memory is bounded by a batch of each run. Each
+window uses up one batch or more, so a merge takes at most as many windows as there are batches. The rows of a window
+that are all of one run, and the rest of the last run that has rows, are passed on as they are.
+
+Invariants: a run has each key once, in key order (else `InvalidDataError`); runs are given oldest first.
+"""
 
 from __future__ import annotations
 
@@ -78,7 +94,7 @@ def merge_runs(
     Sequence fields, then sequence numbers decide which row of a key is newer; among equals that of the later run.
     A run has each key once. The first runs, `whole` of them, hold whole rows: of these the last of a key counts.
     """
-    cursors = [_Cursor(run, spec.key_names, place < whole) for place, run in enumerate(runs)]
+    cursors = [_Cursor(run, spec.key_names, i < whole) for i, run in enumerate(runs)]
     while cursors := [c for c in cursors if c.batch is not None]:
         if len(cursors) == 1:
             yield from _non_empty(_pass_through(cursors[0], spec))
@@ -89,17 +105,17 @@ def merge_runs(
 def key_windows(
     runs: Sequence[Iterator[pa.RecordBatch]], key_names: Sequence[str]
 ) -> Iterator[list[tuple[int, pa.RecordBatch]]]:
-    """The rows of all runs by ranges of keys, in key order: each window has the rows that a run, by its place, has in
-    the range, and no key is in two windows. A run has each key once."""
-    cursors = [(place, _Cursor(run, key_names)) for place, run in enumerate(runs)]
-    while cursors := [(place, c) for place, c in cursors if c.batch is not None]:
+    """The rows of all runs by ranges of keys, in key order: a window has the index of each run with rows in the range,
+    and these rows; no key is in two windows. A run has each key once. Raises `InvalidDataError`."""
+    cursors = [(i, _Cursor(run, key_names)) for i, run in enumerate(runs)]
+    while cursors := [(i, c) for i, c in cursors if c.batch is not None]:
         columns = widths([c.key for _, c in cursors])
         words = [c.words(columns) for _, c in cursors]
         bound = min(map(last_row, words))
         counts = [upper_bound(w, bound) for w in words]
         if not any(counts):
             raise InvalidDataError(_NOT_SORTED)
-        yield [(place, c.take(n)) for (place, c), n in zip(cursors, counts, strict=True) if n]
+        yield [(i, c.take(n)) for (i, c), n in zip(cursors, counts, strict=True) if n]
 
 
 def merge_rows(batch: pa.RecordBatch, key: Words, spec: MergeSpec) -> pa.RecordBatch:
@@ -120,16 +136,16 @@ def _merge_window(cursors: Sequence[_Cursor], spec: MergeSpec) -> pa.RecordBatch
     if not any(counts):
         raise InvalidDataError(_NOT_SORTED)
     whole = np.repeat([c.whole for c in cursors], counts)
-    place = np.repeat(np.arange(len(cursors)), counts)
+    run = np.repeat(np.arange(len(cursors)), counts)
     parts = [c.take(n) for c, n in zip(cursors, counts, strict=True) if n]
     if len(parts) == 1:
         return _without_deletes(parts[0]) if spec.drop_delete else parts[0]
     taken = [[column[:n] for column in w] for w, n in zip(words, counts, strict=True) if n]
     key = fold([np.concatenate(column) for column in zip(*taken, strict=True)])
     batch = concat_batches(parts)
-    if whole.any() and (old := superseded(key, place, whole)).any():
-        left = np.flatnonzero(~old)
-        batch, key = batch.take(int64_array(left)), key[left]
+    if whole.any() and (old := superseded(key, run, whole)).any():
+        kept = np.flatnonzero(~old)
+        batch, key = batch.take(int64_array(kept)), key[kept]
     return merge_rows(batch, key, spec)
 
 
@@ -146,8 +162,8 @@ def _without_deletes(batch: pa.RecordBatch) -> pa.RecordBatch:
 
 
 def _sequence(batch: pa.RecordBatch, spec: MergeSpec) -> Words | None:
-    place = batch.schema.get_field_index(SEQUENCE_NUMBER)
-    numbers = [] if place < 0 else [fixed_values(batch.column(place), np.int64)]
+    column = batch.schema.get_field_index(SEQUENCE_NUMBER)
+    numbers = [] if column < 0 else [fixed_values(batch.column(column), np.int64)]
     if not spec.sequence_fields:
         return numbers[0] if numbers else None
     fields = key_words([batch.column(n) for n in spec.sequence_fields])

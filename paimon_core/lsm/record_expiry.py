@@ -1,7 +1,7 @@
 """Record-level expiry: compactions leave out rows that are older than `record-level.expire-time`.
 
-`record-level.time-field` tells a row's time: INT, epoch seconds; BIGINT, epoch seconds or milliseconds; TIMESTAMP,
-taken for one in UTC. A row whose time is NULL stays. Reads show expired rows until they are compacted.
+`record-level.time-field` names the column with a row's time: INT, epoch seconds; BIGINT, epoch seconds or milliseconds;
+TIMESTAMP, taken for one in UTC. A row whose time is NULL stays. Reads show expired rows until they are compacted.
 Source: Paimon's page "Compaction", "Record-Level expire".
 """
 
@@ -22,17 +22,17 @@ _PER_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
 
 @dataclass(frozen=True, slots=True)
 class RecordExpiry:
-    """Rows go whose `column` is before `oldest`, in epoch seconds."""
+    """Rows expire whose `column` is before `oldest`, in epoch seconds."""
 
     column: str
     oldest: int
 
     def live(self, rows: pa.RecordBatch) -> pa.RecordBatch:
         """The rows that stay; all of them where the column is not among theirs."""
-        place = rows.schema.get_field_index(self.column)
-        if place < 0:
+        index = rows.schema.get_field_index(self.column)
+        if index < 0:
             return rows
-        column = rows.column(place)
+        column = rows.column(index)
         kept = ~validity(column) | (epoch_seconds(column) >= self.oldest)
         return rows if kept.all() else rows.take(int64_array(np.flatnonzero(kept)))
 

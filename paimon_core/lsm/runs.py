@@ -91,12 +91,12 @@ def sections(files: Iterable[DataFileMeta], key_types: Sequence[DataType]) -> li
 
 def _runs(section: Sequence[KeyRange]) -> list[SortedRun]:
     runs: list[list[DataFileMeta]] = []
-    ends: list[tuple[KeyOrder, int]] = []  # a heap: the last key of each run, and its place in `runs`
+    ends: list[tuple[KeyOrder, int]] = []  # a heap: the last key of each run, and its index in `runs`
     for each in section:
         if ends and each.low > ends[0][0]:
-            place = ends[0][1]
-            runs[place].append(each.file)
-            heapq.heapreplace(ends, (each.high, place))
+            run = ends[0][1]
+            runs[run].append(each.file)
+            heapq.heapreplace(ends, (each.high, run))
         else:
             heapq.heappush(ends, (each.high, len(runs)))
             runs.append([each.file])

@@ -4,7 +4,7 @@
     compaction.optimization-interval    a full one, where the last is longer ago
     compaction.total-size-threshold     a full one, while the bucket is smaller
     compaction.incremental-size-threshold  a full one, where what is not compacted yet is larger
-    compaction.force-up-level-0         no level-0 file stays: readers of the changelog wait for it
+    compaction.force-up-level-0         no file stays at level 0
 
 Source: Paimon's page "Compaction"; `lookup-compact` = gentle leaves level-0 files until there are several.
 """
@@ -51,14 +51,14 @@ def pick(
     options: TableOptions,
     strategy: Strategy,
     now: datetime,
-    worn: frozenset[str] = frozenset(),
+    outdated: frozenset[str] = frozenset(),
 ) -> CompactUnit | None:
     """What to compact of a bucket's runs, given from young to old; None for nothing.
 
-    `now` is a wall clock. `worn` names files with rows that are to go, which a full compaction rewrites.
+    `now` is a wall clock. `outdated` names files with deleted or expired rows, which a full compaction rewrites.
     """
     if strategy is Strategy.FULL or (strategy is Strategy.WRITE and options[DELTA_COMMITS] > 0):
-        return pick_full(runs, options, worn)
+        return pick_full(runs, options, outdated)
     if _early_full(runs, options, now):
         return pick_full(runs, options)
     unit = pick_universal(runs, options, extra_ratio=_offpeak_ratio(options, now.hour))
@@ -125,8 +125,8 @@ def _offpeak_ratio(options: TableOptions, hour: int) -> int:
     return options[OFFPEAK_RATIO] if inside else 0
 
 
-def tells_changes(options: TableOptions, unit: CompactUnit) -> bool:
-    """Whether a compaction of this unit tells the changes of its rows."""
+def makes_changelog(options: TableOptions, unit: CompactUnit) -> bool:
+    """Whether a compaction of this unit writes changelog files."""
     match options[CHANGELOG_PRODUCER]:
         case "full-compaction":
             return unit.output_level == unit.max_level
@@ -136,6 +136,6 @@ def tells_changes(options: TableOptions, unit: CompactUnit) -> bool:
             return False
 
 
-def is_told(options: TableOptions, level: int, last: int) -> bool:
-    """Whether the changelog has told the rows of a level already."""
+def is_published(options: TableOptions, level: int, last: int) -> bool:
+    """Whether the changelog has the rows of a level already."""
     return level == last if options[CHANGELOG_PRODUCER] == "full-compaction" else level > 0

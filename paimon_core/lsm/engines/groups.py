@@ -52,5 +52,5 @@ def merged(
         value = value_of(field.name, column)
         columns.append(taken(column, newest) if value is None else value)
     result = pa.RecordBatch.from_arrays(columns, schema=batch.schema)
-    gone = is_retract(kinds)
-    return result.filter(fixed_array(~gone, pa.bool_())) if drop_delete and gone.any() else result
+    deleted = is_retract(kinds)
+    return result.filter(fixed_array(~deleted, pa.bool_())) if drop_delete and deleted.any() else result

@@ -95,13 +95,13 @@ class PartialUpdate:
             return Course(steps, sets, nothing, retract & ~sets)
         # a first delete has two steps: its values are set, then its groups are taken back
         begin &= ~single
-        places = np.repeat(np.arange(len(kinds)), 1 + begin)
-        again = np.append(places[1:] == places[:-1], False)
+        origin = np.repeat(np.arange(len(kinds)), 1 + begin)
+        again = np.append(origin[1:] == origin[:-1], False)
         starts = steps.starts + np.cumsum(begin)[steps.starts] - begin[steps.starts]
-        sets = again | single[places]
-        wide = Steps(steps.rows[places], Groups(starts, len(places)))
-        course = Course(wide, sets, retract[places] & ~sets, nothing[places])
-        return self._with_removals(batch, course, (kinds == ROW_DELETE)[places])
+        sets = again | single[origin]
+        wide = Steps(steps.rows[origin], Groups(starts, len(origin)))
+        course = Course(wide, sets, retract[origin] & ~sets, nothing[origin])
+        return self._with_removals(batch, course, (kinds == ROW_DELETE)[origin])
 
     def _with_removals(self, batch: pa.RecordBatch, course: Course, deletes: Mask) -> Course:
         """The course with the deletes that remove the row among its `sets`."""
@@ -114,7 +114,7 @@ class PartialUpdate:
             found &= deletes & course.retracts
             if not found.any():
                 break
-            if len(removing) > 1:  # a removal changes what the other groups go by: one per key and turn
+            if len(removing) > 1:  # a removal changes what the other groups go by: one per key and round
                 first = course.steps.first(found)
                 found[:] = False
                 found[first[first < len(found)]] = True

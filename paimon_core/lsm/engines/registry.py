@@ -55,7 +55,7 @@ def merge_engine(schema: TableSchema, options: TableOptions) -> MergeEngine:
 
 
 def keeps_rows(options: TableOptions) -> bool:
-    """Whether the row of a key is one that was written, so that a filter can tell from a file's values."""
+    """Whether the row of a key is one that was written, so that statistics of a file hold for it."""
     return options[MERGE_ENGINE] in ("deduplicate", "first-row")
 
 

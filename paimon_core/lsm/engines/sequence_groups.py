@@ -103,6 +103,6 @@ def group_course(batch: pa.RecordBatch, group: SequenceGroup, course: Course) ->
     begins = course.sets.copy()
     begins[course.steps.starts] = True
     key = key_words(columns)
-    place = fold([np.cumsum(begins), *(w[rows] for w in flatten(key, widths([key])))])
-    highest = np.maximum.accumulate(np.where(counts, place, np.iinfo(np.int64).min))
-    return GroupCourse(course, known, place >= highest)
+    order = fold([np.cumsum(begins), *(w[rows] for w in flatten(key, widths([key])))])
+    highest = np.maximum.accumulate(np.where(counts, order, np.iinfo(np.int64).min))
+    return GroupCourse(course, known, order >= highest)

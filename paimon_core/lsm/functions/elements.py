@@ -15,7 +15,7 @@ from paimon_core.lsm.functions.steps import ADD, RETRACT, Mask, Steps, replaced,
 from paimon_core.lsm.keys import flatten, fold, key_words, widths
 
 Elements = list[int]
-# what is left of a group: of each step its kind and its elements, None for NULL
+# what a group ends with: of each step its kind and its elements, None for NULL
 Merge = Callable[[Iterator[tuple[int, Elements | None]]], Elements | None]
 
 
@@ -53,8 +53,8 @@ def merge_groups(
     """As `merge_elements`, for a function of all groups that makes the merged column itself."""
     known = steps.narrowed(np.ones(len(steps.rows), dtype=np.bool_))
     several = _several(steps, known if nulls_matter else known & steps.valid(column))
-    alone = steps.last(known & steps.valid(column))
-    result = take_steps(column, steps, np.where(several, -1, alone))
+    single = steps.last(known & steps.valid(column))
+    result = take_steps(column, steps, np.where(several, -1, single))
     if not several.any():
         return result
     chosen = known & np.repeat(several, steps.sizes)
@@ -90,8 +90,8 @@ def _groups(lists: pa.Array, steps: Steps, chosen: Mask) -> Iterator[Iterator[tu
     ops = (np.full(len(steps.rows), ADD) if steps.ops is None else steps.ops)[chosen].tolist()
     first = 0
     for _, part in steps.groups_of(chosen):
-        places = range(first, first + len(part))
-        yield ((ops[i], list(range(offsets[i], offsets[i + 1])) if valid[i] else None) for i in places)
+        positions = range(first, first + len(part))
+        yield ((ops[i], list(range(offsets[i], offsets[i + 1])) if valid[i] else None) for i in positions)
         first += len(part)
 
 

@@ -50,7 +50,7 @@ class Collect:
                 if op == SET or (result is None and op != RETRACT):
                     result = given
                 elif given and result is not None:
-                    result = _left(result, given, codes) if op == RETRACT else result + given
+                    result = _without(result, given, codes) if op == RETRACT else result + given
                 if self.distinct and op not in (SET, RETRACT) and result is not None:
                     result = list({codes[e]: e for e in reversed(result)}.values())[::-1]
             return result
@@ -124,7 +124,7 @@ class MergeMapWithKeyTime:
 
 @dataclass(frozen=True, slots=True)
 class NestedKey:
-    """`nested-key` and its rules: fields of the rows (places), what becomes of rows where one is NULL."""
+    """`nested-key` and its rules: fields of the rows by their index, what becomes of rows where one is NULL."""
 
     fields: tuple[int, ...]
     null_strategy: str = MERGE_NULL_KEYS
@@ -162,7 +162,7 @@ class NestedUpdate:
                 if op == SET:
                     result = given
                 elif op == RETRACT:
-                    result = result if result is None or given is None else table.left(result, given)
+                    result = result if result is None or given is None else table.without(result, given)
                 else:
                     old, new = (given, result) if op == ADD_OLDER else (result, given)
                     result = old if new is None else table.joined(old, new)
@@ -198,7 +198,7 @@ class NestedPartialUpdate:
 
     @staticmethod
     def _tables(group: Group, codes: Sequence[int | None], known: Sequence[Sequence[bool]]) -> list[list[int]] | None:
-        """The rows that are left: of each field the element it is from."""
+        """The rows that remain: of each field the element it is from."""
         result: dict[int, list[int]] | None = None
         for op, given in group:
             coded = [(codes[e], [e if k else -1 for k in known[e]]) for e in given or ()]
@@ -228,8 +228,8 @@ class _PlainTable:
         kept = [e for e in old or () if self.valid[e]]
         return kept + [e for e in new if self.valid[e]][: self.limit - len(old or ())]
 
-    def left(self, rows: Elements, gone: Elements) -> Elements:
-        codes = {self.codes[e] for e in gone if self.valid[e]}
+    def without(self, rows: Elements, removed: Elements) -> Elements:
+        codes = {self.codes[e] for e in removed if self.valid[e]}
         return [e for e in rows if self.valid[e] and self.codes[e] not in codes]
 
 
@@ -254,15 +254,15 @@ class _KeyedTable:
                     found[code] = row
         return list(found.values())
 
-    def left(self, rows: Elements, gone: Elements) -> Elements:
-        codes = {self.codes[e] for e in gone}
+    def without(self, rows: Elements, removed: Elements) -> Elements:
+        codes = {self.codes[e] for e in removed}
         kept = {self.codes[e]: e for e in rows if self.codes[e] not in codes}
         return [e for code, e in kept.items() if code is not None]
 
 
-def _left(rows: Elements, gone: Elements, codes: Sequence[int]) -> Elements:
-    """The rows but for as many of each code as are gone."""
-    count, result = Counter(codes[e] for e in gone), []
+def _without(rows: Elements, removed: Elements, codes: Sequence[int]) -> Elements:
+    """The rows but for as many of each code as are removed."""
+    count, result = Counter(codes[e] for e in removed), []
     for row in rows:
         if count[codes[row]] > 0:
             count[codes[row]] -= 1

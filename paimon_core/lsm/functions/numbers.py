@@ -1,6 +1,6 @@
 """`sum` and `product`: exact in the column's type, floating point in the order of the rows.
 
-Whole numbers that overflow are refused; decimals that overflow become NULL, and the next value starts anew. A `sum` of
+Whole numbers that overflow are refused; decimals that overflow become NULL, and the next value starts over. A `sum` of
 no more than 18 digits is kept whole, as Java keeps it: only its outcome has to fit.
 """
 

@@ -27,7 +27,7 @@ def primary_key(column: pa.Array, steps: Steps) -> pa.Array:
 
 
 def last_value(column: pa.Array, steps: Steps) -> pa.Array:
-    """The newest value, NULL included; taken back, NULL is left."""
+    """The newest value, NULL included; once it is taken back, NULL."""
     if steps.ops is None:
         return take_steps(column, steps, steps.ends)
     return _take_unless_retracted(column, steps, steps.last(steps.narrowed(steps.is_op(SET, ADD, RETRACT))))
@@ -52,21 +52,21 @@ def last_non_null_value(column: pa.Array, steps: Steps) -> pa.Array:
 
 
 def first_value(column: pa.Array, steps: Steps) -> pa.Array:
-    """The first value, NULL included; rows that their sequence group calls older take its place as they come."""
+    """The first value, NULL included; rows that their sequence group calls older replace it as they come."""
     if steps.ops is None:
         return take_steps(column, steps, steps.starts)
     added = steps.is_op(ADD, ADD_OLDER)
     first = np.repeat(steps.first(added), steps.sizes)
-    place = np.arange(len(added))
-    chosen = steps.is_op(SET) | (steps.is_op(ADD) & (place == first)) | (steps.is_op(ADD_OLDER) & (place > first))
+    step = np.arange(len(added))
+    chosen = steps.is_op(SET) | (steps.is_op(ADD) & (step == first)) | (steps.is_op(ADD_OLDER) & (step > first))
     return take_steps(column, steps, steps.last(steps.narrowed(chosen)))
 
 
 def first_non_null_value(column: pa.Array, steps: Steps) -> pa.Array:
-    """The first value that is not NULL; rows that their sequence group calls older take its place as they come."""
-    valid, place = steps.valid(column), np.arange(len(steps.rows))
+    """The first value that is not NULL; rows that their sequence group calls older replace it as they come."""
+    valid, step = steps.valid(column), np.arange(len(steps.rows))
     first = steps.first(valid & steps.is_op(ADD))
-    chosen = steps.is_op(SET) | (place == np.repeat(first, steps.sizes))
+    chosen = steps.is_op(SET) | (step == np.repeat(first, steps.sizes))
     result = take_steps(column, steps, steps.last(steps.narrowed(chosen)))
     older = steps.is_op(ADD_OLDER)
     if not older.any():
@@ -127,7 +127,7 @@ def _values(words: Words, arrow: pa.DataType) -> NDArray[np.generic]:
 
 
 def _first_non_null(steps: Steps, valid: Mask, part: Positions) -> int:
-    """The step whose value is left of a group, -1 for NULL."""
+    """The step whose value a group ends with, -1 for NULL."""
     assert steps.ops is not None
     value, known = -1, False
     for step, op in zip(part.tolist(), steps.ops[part].tolist(), strict=True):

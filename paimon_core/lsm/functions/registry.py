@@ -125,7 +125,9 @@ def _keytime(field: DataField, options: FieldOptions) -> Kernel:
     assert isinstance(field.type, MapType)
     name = options.text("ts-field")
     names = [f.name for f in _row(field.type.value).fields]
-    return nested.MergeMapWithKeyTime(len(names) - 1 if name is None else _place(options, "ts-field", name, names))
+    return nested.MergeMapWithKeyTime(
+        len(names) - 1 if name is None else _field_index(options, "ts-field", name, names)
+    )
 
 
 def _nested_update(field: DataField, options: FieldOptions) -> Kernel:
@@ -134,8 +136,8 @@ def _nested_update(field: DataField, options: FieldOptions) -> Kernel:
         if key is None and options.text(suffix) is not None:
             raise InvalidOptionError(f"Option {options.key(suffix)!r} needs {options.key('nested-key')!r}.")
     names = _nested_names(field)
-    places = tuple(_place(options, "nested-sequence-field", n, names) for n in sequence)
-    return nested.NestedUpdate(key, places, options.number("count-limit", 2**31 - 1))
+    indexes = tuple(_field_index(options, "nested-sequence-field", n, names) for n in sequence)
+    return nested.NestedUpdate(key, indexes, options.number("count-limit", 2**31 - 1))
 
 
 def _nested_partial_update(field: DataField, options: FieldOptions) -> Kernel:
@@ -147,9 +149,9 @@ def _nested_partial_update(field: DataField, options: FieldOptions) -> Kernel:
 
 def _nested_key(field: DataField, options: FieldOptions) -> nested.NestedKey | None:
     names = _nested_names(field)
-    places = tuple(_place(options, "nested-key", n, names) for n in options.columns("nested-key"))
+    indexes = tuple(_field_index(options, "nested-key", n, names) for n in options.columns("nested-key"))
     strategy = options.choice("nested-key-null-strategy", nested.NULL_STRATEGIES)
-    return nested.NestedKey(places, strategy) if places else None
+    return nested.NestedKey(indexes, strategy) if indexes else None
 
 
 def _nested_names(field: DataField) -> list[str]:
@@ -157,7 +159,7 @@ def _nested_names(field: DataField) -> list[str]:
     return [f.name for f in _row(field.type.element).fields]
 
 
-def _place(options: FieldOptions, suffix: str, name: str, names: list[str]) -> int:
+def _field_index(options: FieldOptions, suffix: str, name: str, names: list[str]) -> int:
     if name not in names:
         known = ", ".join(names)
         raise InvalidOptionError(f"Option {options.key(suffix)!r} cannot name {name!r}: the fields are {known}.")

@@ -19,7 +19,7 @@ Positions = NDArray[np.int64]
 # SKIP: the row is none of the column's business. ADD: its value is newer than all before. ADD_OLDER: it came later, but
 # its sequence group says it is older. RETRACT: its value is taken back. SET: its value replaces whatever was before.
 SKIP, ADD, ADD_OLDER, RETRACT, SET = range(5)
-TURNS = 32  # groups of at most so many steps are reduced step by step, all at once
+ROUNDS = 32  # groups of at most so many steps are reduced step by step, all at once
 
 
 @dataclass(frozen=True)
@@ -39,19 +39,19 @@ class Groups:
         return self.ends - self.starts + 1
 
     @cached_property
-    def turns(self) -> list[tuple[Positions, Positions]]:
+    def rounds(self) -> list[tuple[Positions, Positions]]:
         """Of the second, the third, … step: the groups that have one, and where it is."""
-        groups, turns = np.flatnonzero(self.sizes > 1), list[tuple[Positions, Positions]]()
-        while len(groups) and len(turns) < TURNS - 1:
-            turn = len(turns) + 1
-            turns.append((groups, self.starts[groups] + turn))
-            groups = groups[self.sizes[groups] > turn + 1]
-        return turns
+        groups, rounds = np.flatnonzero(self.sizes > 1), list[tuple[Positions, Positions]]()
+        while len(groups) and len(rounds) < ROUNDS - 1:
+            round_ = len(rounds) + 1
+            rounds.append((groups, self.starts[groups] + round_))
+            groups = groups[self.sizes[groups] > round_ + 1]
+        return rounds
 
     @cached_property
     def large(self) -> Positions:
-        """The groups that have more steps than `turns`."""
-        return np.flatnonzero(self.sizes > TURNS)
+        """The groups that have more steps than `rounds`."""
+        return np.flatnonzero(self.sizes > ROUNDS)
 
     @cached_property
     def numbers(self) -> NDArray[np.int32]:
@@ -121,10 +121,10 @@ class Steps:
         return replace(self, ops=np.where(ops == op, np.int8(SKIP), ops))
 
     def reduced(self, ufunc: np.ufunc, values: NDArray[Any]) -> NDArray[Any]:
-        """One value per group of those of its steps, from the first to the last (in groups of up to `TURNS` steps)."""
+        """One value per group of those of its steps, from the first to the last (in groups of up to `ROUNDS` steps)."""
         result = values.take(self.starts, mode="clip")
-        for groups, places in self.groups.turns:
-            result[groups] = ufunc(result.take(groups, mode="clip"), values.take(places, mode="clip"))
+        for groups, positions in self.groups.rounds:
+            result[groups] = ufunc(result.take(groups, mode="clip"), values.take(positions, mode="clip"))
         if len(self.groups.large):
             result[self.groups.large] = ufunc.reduceat(values, self.starts)[self.groups.large]
         return result

@@ -30,9 +30,9 @@ class Listagg:
         several = steps.counts(texts) > 1
         # a blank that replaced what was there stays while no text follows
         blank = steps.last(steps.narrowed(steps.is_op(SET, ADD_OLDER)))
-        alone = np.where(steps.last(texts) >= 0, steps.last(texts), blank)
-        alone = np.where(steps.sizes == 1, steps.starts, alone)
-        result = take_steps(column, steps, alone)
+        single = np.where(steps.last(texts) >= 0, steps.last(texts), blank)
+        single = np.where(steps.sizes == 1, steps.starts, single)
+        result = take_steps(column, steps, single)
         if not several.any():
             return result
         joined = texts & np.repeat(several, steps.sizes)
@@ -40,14 +40,16 @@ class Listagg:
         return replaced(result, several, join(column, steps, joined))
 
     def _joined(self, column: pa.Array, steps: Steps, joined: Mask) -> pa.Array:
-        places = np.flatnonzero(joined)
+        positions = np.flatnonzero(joined)
         if steps.ops is not None:
-            groups = np.repeat(np.arange(len(steps.starts)), steps.sizes)[places]
-            older = steps.is_op(ADD_OLDER)[places]
-            places = places[np.lexsort((np.where(older, -places, places), groups))]  # older texts go in front
+            groups = np.repeat(np.arange(len(steps.starts)), steps.sizes)[positions]
+            older = steps.is_op(ADD_OLDER)[positions]
+            positions = positions[
+                np.lexsort((np.where(older, -positions, positions), groups))
+            ]  # older texts go in front
         counts = steps.counts(joined)
         offsets = np.append(0, np.cumsum(counts[counts > 0])).astype(np.int32)
-        values = column.take(int64_array(steps.rows[places]))
+        values = column.take(int64_array(steps.rows[positions]))
         lists = pa.ListArray.from_arrays(pa.array(offsets, pa.int32()), values)
         return pc.binary_join(lists, self.delimiter)
 

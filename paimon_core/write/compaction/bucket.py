@@ -112,8 +112,8 @@ def is_due(store: TableStore, task: CommitMessage) -> bool:
     deletions = vectors_by_file(store, (task.partition, task.bucket), task.compact_deleted_index_files)
     if store.has_primary_key:
         expired = expired_files(store, files, record_expiry(store.options, int(time.time())))
-        worn = expired.union(deletions)
-        return pick(level_runs(files), store.options, Strategy.WRITE, wall_clock(), worn) is not None
+        outdated = expired.union(deletions)
+        return pick(level_runs(files), store.options, Strategy.WRITE, wall_clock(), outdated) is not None
     return bool(_append_groups(store, files, task.total_buckets, Strategy.WRITE, deletions))
 
 
@@ -134,12 +134,12 @@ def _append_groups(
         small=_NO_BOUND if every else int(target * store.options[SMALL_FILE_RATIO]),
         min_files=1 if every else least,
         in_order=total_buckets > 0,
-        worn=_worn(files, deletions, 0.0 if full else store.options[DELETE_RATIO]),
+        outdated=_outdated(files, deletions, 0.0 if full else store.options[DELETE_RATIO]),
         most_rows=store.options[TARGET_FILE_ROW_NUM],
     )
 
 
-def _worn(files: Sequence[DataFileMeta], deletions: Mapping[str, DeletionFile], most: float) -> frozenset[str]:
+def _outdated(files: Sequence[DataFileMeta], deletions: Mapping[str, DeletionFile], most: float) -> frozenset[str]:
     """The files of whose rows more than a share is deleted, or an unknown number."""
     marked = [(f, deletions[f.file_name].vector.cardinality) for f in files if f.file_name in deletions]
     return frozenset(f.file_name for f, deleted in marked if deleted is None or deleted > most * f.row_count)

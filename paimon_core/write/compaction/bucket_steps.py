@@ -9,10 +9,10 @@ from paimon_core.arrow.types import KEY_PREFIX
 from paimon_core.expressions.predicate import And, Compare, Predicate
 from paimon_core.io.local import LocalFileIO
 from paimon_core.io.local_copies import LocalCopies
-from paimon_core.lsm.changelog import ToldRun, merge_and_tell
+from paimon_core.lsm.changelog import ChangelogRun, merge_with_changelog
 from paimon_core.lsm.compaction import CompactUnit, LevelRun, Rewrite, Upgrade, level_runs
 from paimon_core.lsm.runs import SortedRun, in_key_order, key_range
-from paimon_core.lsm.strategy import holds_whole_rows, is_told, looks_up, newest_wins, tells_changes
+from paimon_core.lsm.strategy import holds_whole_rows, is_published, looks_up, makes_changelog, newest_wins
 from paimon_core.options import (
     CHAIN_TABLE,
     DELETION_VECTORS,
@@ -54,11 +54,13 @@ class BucketCompaction:
         # of a chain table a delete is of rows in older partitions, too
         drop_delete = (unit.drop_delete or self._marks) and not store.options[CHAIN_TABLE]
         self._spec = merge_spec(store, drop_delete=drop_delete)
-        self._tells, self._compared = tells_changes(store.options, unit), compared_columns(store)
+        self._makes_changelog, self._compared = makes_changelog(store.options, unit), compared_columns(store)
         self._looks_up = looks_up(store.options, unit)
         self._writers: list[DataFileWriter] = []
         role = FileRole(level=unit.output_level)
-        self._changes = DataFileWriter(changelog_store(store), files.bucket_dir, role) if self._tells else None
+        self._changes = (
+            DataFileWriter(changelog_store(store), files.bucket_dir, role) if self._makes_changelog else None
+        )
         self.result = CompactResult()
 
     def run(self, step: Rewrite | Upgrade) -> None:
@@ -68,7 +70,7 @@ class BucketCompaction:
         elif not self._is_news(step.file):
             self._lift(step.file)
         elif self._may_stay(step.file):
-            if self._tells:
+            if self._makes_changelog:
                 self._merge([SortedRun((step.file,))], None)
             self._mark([step.file])
             self._lift(step.file)
@@ -87,9 +89,9 @@ class BucketCompaction:
             writer.abort()
 
     def _is_news(self, file: DataFileMeta) -> bool:
-        """Whether older rows of a file's keys are to be looked up, or its changes to be told."""
-        untold = self._tells and not is_told(self._store.options, file.level, self._unit.max_level)
-        return untold or (self._looks_up and file.level == 0)
+        """Whether older rows of a file's keys are to be looked up, or its changes published."""
+        unpublished = self._makes_changelog and not is_published(self._store.options, file.level, self._unit.max_level)
+        return unpublished or (self._looks_up and file.level == 0)
 
     def _may_stay(self, file: DataFileMeta) -> bool:
         """Whether a file's rows are whole: readers of a level take the first row of a key they find."""
@@ -110,7 +112,7 @@ class BucketCompaction:
         for section in step.sections:
             files = [f for run in section for f in run.files]
             news = [f for f in files if self._is_news(f)]
-            if news and (self._tells or (self._near(news) and not newest_wins(self._store.options))):
+            if news and (self._makes_changelog or (self._near(news) and not newest_wins(self._store.options))):
                 self._merge(section, writer)
             else:
                 for batch in merge_section(self._files, section, self._spec):
@@ -134,13 +136,13 @@ class BucketCompaction:
         reader = replace(self._files, predicate=self._within(files), copies=_copies(self._store))
         whole = holds_whole_rows(self._store.options)
         older = reversed(self._near(files))
-        runs = [ToldRun(reader.read(r.files), told=True, merged=False, whole=whole) for r in older]
+        runs = [ChangelogRun(reader.read(r.files), published=True, merged=False, whole=whole) for r in older]
         for run in reversed(level_runs(files)):
-            told = not self._tells or is_told(self._store.options, run.level, self._unit.max_level)
+            published = not self._makes_changelog or is_published(self._store.options, run.level, self._unit.max_level)
             rows = self._files.read(in_key_order(run.files, self._key_types))
-            runs.append(ToldRun(rows, told=told, whole=whole and run.level > 0))
+            runs.append(ChangelogRun(rows, published=published, whole=whole and run.level > 0))
         first_stays = self._store.options[MERGE_ENGINE] == "first-row"
-        for merged in merge_and_tell(runs, self._spec, self._compared, first_stays=first_stays):
+        for merged in merge_with_changelog(runs, self._spec, self._compared, first_stays=first_stays):
             if writer is not None and merged.rows.num_rows:
                 writer.write(merged.rows)
             if self._changes is not None and merged.changes.num_rows:

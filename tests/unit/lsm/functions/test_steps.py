@@ -7,14 +7,14 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from paimon_core.lsm.functions.steps import TURNS, Groups, Steps
+from paimon_core.lsm.functions.steps import ROUNDS, Groups, Steps
 
 SIZES = {
     "all single": [1] * 5,
     "small": [1, 3, 2, 1, 1, 4, 2],
-    "one large": [1, 3, TURNS + 9, 1, 2],
-    "at the limit": [TURNS - 1, TURNS, TURNS + 1, 1],
-    "only large": [5 * TURNS],
+    "one large": [1, 3, ROUNDS + 9, 1, 2],
+    "at the limit": [ROUNDS - 1, ROUNDS, ROUNDS + 1, 1],
+    "only large": [5 * ROUNDS],
 }
 
 
