@@ -60,15 +60,15 @@ def check(step: dict[str, Any], rows: list[Any], where: str) -> None:
         assert any(same(wanted, r) for r in rows), f"{where}\nmissing {wanted} in {rows[:20]}"
     if "rows" not in step:
         return
-    wanted, left = cells(step["rows"]), list(rows)
+    wanted, unmatched = cells(step["rows"]), list(rows)
     if step.get("ordered"):
         assert same(wanted, rows), f"{where}\nexpected {wanted}, got {rows[:20]}"
         return
     for row in wanted:
-        place = next((i for i, r in enumerate(left) if same(row, r)), None)
-        assert place is not None, f"{where}\nmissing {row}, got {rows[:20]}"
-        left.pop(place)
-    assert not left, f"{where}\nnot expected {left[:20]}"
+        index = next((i for i, r in enumerate(unmatched) if same(row, r)), None)
+        assert index is not None, f"{where}\nmissing {row}, got {rows[:20]}"
+        unmatched.pop(index)
+    assert not unmatched, f"{where}\nnot expected {unmatched[:20]}"
 
 
 def same(wanted: Any, got: Any) -> bool:

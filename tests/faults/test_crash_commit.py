@@ -91,7 +91,7 @@ def test_every_call_of_a_commit(tmp_path: Path, act: Act, mode: Fault) -> None:
 
 
 @pytest.mark.parametrize("mode", [Fault.BEFORE, Fault.NO_SPACE])
-def test_a_commit_that_failed_for_certain_leaves_no_manifests(tmp_path: Path, mode: Fault) -> None:
+def test_a_failed_commit_deletes_its_manifests(tmp_path: Path, mode: Fault) -> None:
     for k in range(1, 12):
         store = prepared(tmp_path / f"{k}")
         known = {p.name for p in Path(store.paths.manifest_dir).iterdir()}

@@ -94,7 +94,7 @@ def test_damage(warehouse: Path, rows: list[Row], kind: str) -> None:
 
 @pytest.mark.parametrize("other", PATTERNS)
 @pytest.mark.parametrize("kind", PATTERNS)
-def test_a_file_in_the_place_of_another(warehouse: Path, rows: list[Row], kind: str, other: str) -> None:
+def test_a_file_replaced_by_another(warehouse: Path, rows: list[Row], kind: str, other: str) -> None:
     if kind == other:
         return
     path = latest(warehouse, PATTERNS[kind])
@@ -123,7 +123,7 @@ def test_a_data_file_of_another_table(warehouse: Path, rows: list[Row], missing:
 
 
 @pytest.mark.parametrize("kind", [-1, 4, 127])
-def test_rows_of_a_kind_that_there_is_not(warehouse: Path, rows: list[Row], kind: int) -> None:
+def test_unknown_row_kinds(warehouse: Path, rows: list[Row], kind: int) -> None:
     path = latest(warehouse, PATTERNS["data"])
     content = path.read_bytes()
     table = pq.read_table(path)
@@ -152,7 +152,7 @@ def test_hints_are_only_hints(warehouse: Path, rows: list[Row]) -> None:
         hint.write_bytes(content)
 
 
-def test_what_is_no_file_of_the_table_is_passed_over(warehouse: Path, rows: list[Row]) -> None:
+def test_files_that_are_not_the_tables_are_ignored(warehouse: Path, rows: list[Row]) -> None:
     root = warehouse / "default.db/t"
     strays = ["snapshot/snapshot-x", "snapshot/snapshot-", "snapshot/.snapshot-9.0.tmp", "snapshot/snapshot-007x"]
     strays += ["schema/schema-x", "schema/.schema-1.tmp", "manifest/nothing", "bucket-0/data-stray.parquet", "stray"]

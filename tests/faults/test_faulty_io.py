@@ -101,7 +101,7 @@ def test_every_call_of_a_query(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("kind", list(STATEMENTS))
-def test_a_full_disk_leaves_nothing(tmp_path: Path, kind: str) -> None:
+def test_a_statement_that_fails_on_a_full_disk_deletes_its_files(tmp_path: Path, kind: str) -> None:
     """Where deleting still works, a statement that failed for certain takes all its files with it."""
     prepare, statement = STATEMENTS[kind]
     prepare(str(tmp_path / "before"))

@@ -1,7 +1,7 @@
 """Every pair of operations, the second one whole before each storage call of the first, on a storage without a queue.
 
-Whatever comes between any two of its lines, afterwards the table is as one after the other leaves it, every version is
-readable, and cleaning up takes no file that one needs. A call that commutes with the second operation is passed over:
+Whatever comes between any two of its lines, afterwards the table is as if one ran after the other, every version is
+readable, and cleaning up takes no file that one needs. A call that commutes with the second operation is skipped:
 it makes no difference whether that comes before or after.
 
 `PAIMON_SQL_INTERLEAVINGS=all` tries every pair; otherwise it is those that have most to do with each other.
@@ -64,18 +64,18 @@ def on(store: TableStore, branch: str) -> TableStore:
 
 
 def write(store: TableStore, name: str, kind: str = "append", branch: str = "main") -> None:
-    """Write a file of a name and commit it: appended, or in the place of all others, or of two."""
+    """Write a file of a name and commit it: appended, or replacing all others, or two."""
     store = on(store, branch)
     live = [e.file for e in live_files(store, latest_snapshot(store)).values()]
-    new, told = (data_file(store, 1, 1, file_name=file_name(name, of)) for of in ("data", "changelog"))
+    new, changes = (data_file(store, 1, 1, file_name=file_name(name, of)) for of in ("data", "changelog"))
     folder = store.bucket_dir(message(store).partition, 0)
-    for file in (new, told):
+    for file in (new, changes):
         store.io.write_bytes(f"{folder}/{file.file_name}", b"")
     overwrite = Overwrite() if kind == "overwrite" else None
     if kind == "compact":
         written = message(store, compact_before=tuple(live[:2]), compact_after=(new,))
     else:
-        written = message(store, new, new_changelog=() if overwrite else (told,))
+        written = message(store, new, new_changelog=() if overwrite else (changes,))
     Table(store).commit_or_abort([written], info(name), overwrite)
 
 
@@ -200,8 +200,8 @@ class World:
         self._check_files(store, names)
         return names
 
-    def _check_changes(self, store: TableStore, told: str | None) -> None:
-        entries = read_entries(store, read_manifest_list(store, told)) if told is not None else ()
+    def _check_changes(self, store: TableStore, changes: str | None) -> None:
+        entries = read_entries(store, read_manifest_list(store, changes)) if changes is not None else ()
         self._check_files(store, frozenset(e.file.file_name for e in entries if e.kind is FileKind.ADD))
 
     def _check_files(self, store: TableStore, names: frozenset[str]) -> None:
@@ -220,7 +220,7 @@ ACTS["remove orphans by tasks"] = lambda store, _: in_peace(
 
 @cache
 def in_order(*names: str) -> State:
-    """What acts leave that follow one another; the first is "A", the second "B", an empty one is left out."""
+    """The state after acts that follow one another; the first is "A", the second "B", an empty one is skipped."""
     world = MADE.copy()
     for name in names:
         act, _, role = name.partition("/")
@@ -229,7 +229,7 @@ def in_order(*names: str) -> State:
 
 
 def interleaved(first: str, second: str, at: int) -> tuple[InterleavedIO, Footprint]:
-    """Do `first`, and `second` before a call of it, and check what is left."""
+    """Do `first`, and `second` before a call of it, and check the state afterwards."""
     world = MADE.copy()
     other, done = InterleavedIO(world.io), list[bool]()
     io = InterleavedIO(world.io, at, lambda: done.append(world.run(ACTS[second], "B", other)))
@@ -255,7 +255,7 @@ def shown(state: State) -> dict[str, list[str]]:
 
 
 def tried(first: str, second: str) -> Iterator[int]:
-    """Try a pair at every call where it makes a difference, and tell which these are."""
+    """Try a pair at every call where it makes a difference; returns these calls."""
     at = 1
     while True:
         io, other = interleaved(first, second, at)

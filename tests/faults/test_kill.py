@@ -1,4 +1,4 @@
-"""A writer is killed (SIGKILL) at each of its file operations in turn, those within one storage call included.
+"""A writer is killed (SIGKILL) at each of its file operations, including those within one storage call.
 
 Afterwards the table reads as before or as after, what was acknowledged is there, and the next commit works.
 """
@@ -19,7 +19,7 @@ from tests.support.stored import compact, insert, open_table, read
 
 
 def run(warehouse: str, kind: str, kill_at: int, report: Connection) -> None:
-    """Run a statement, acknowledge it, tell how many operations it took."""
+    """Run a statement, acknowledge it, report how many operations it took."""
     fuse = Fuse(kill_at)
     table = open_table(warehouse, fuse)
     fuse.count_system_calls()

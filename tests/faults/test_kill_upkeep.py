@@ -1,6 +1,6 @@
 """Upkeep killed (SIGKILL) before each system call that changes something: what is to stay reads as before.
 
-A kill before a call that only reads leaves what one before the next change leaves.
+A kill before a call that only reads has the same effect as one before the next change.
 """
 
 from __future__ import annotations
@@ -102,7 +102,7 @@ def seen(store: TableStore) -> dict[str, str]:
 
 
 def run(root: str, schema: TableSchema, act: str, kill_at: int, report: Connection) -> None:
-    """Do an act, tell how many changes it took."""
+    """Do an act, report how many changes it took."""
     fuse = Fuse(kill_at, CHANGES, only_these=True)
     os.fsync = lambda _: None
     fuse.count_system_calls()
@@ -137,7 +137,7 @@ def test_killed_at_every_change(tmp_path: Path, context: ForkServerContext, act:
         shutil.copytree(copies, first)
         assert killed_at(context, run, *act_on, k) == (None, True)
         history.check()
-        assert stay <= seen(history.fresh()).items(), f"change {k}: a version is gone that had to stay"
+        assert stay <= seen(history.fresh()).items(), f"change {k}: a version is missing that had to stay"
         assert latest_snapshot(history.fresh()) is not None, f"change {k}: the table is empty"
         with suppress(PaimonError):  # what the first try had done before it was killed
             ACTS[act](history.fresh())

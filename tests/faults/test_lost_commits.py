@@ -115,7 +115,7 @@ def test_upserts_of_disjoint_keys(tmp_path: Path, processes: ProcessPoolExecutor
 
 
 def test_upserts_of_shared_keys(tmp_path: Path, processes: ProcessPoolExecutor) -> None:
-    """Of each key one row is left, and it is the last one of its writer: an older one would have lost to it."""
+    """Each key has one row, the last one of its writer: an older one would have lost to it."""
     table, acked = upsert_while_compacting(processes, str(tmp_path), shared_keys)
     last = {(k, v.partition("/")[0]): v for mine in acked for _, rows in mine for k, v in rows}
     rows = read(table)

@@ -43,7 +43,7 @@ class SlowIO(LocalFileIO):
         return LocalFileIO.list(self, path)
 
 
-def test_all_writers_get_through(tmp_path: Path) -> None:
+def test_every_writer_commits(tmp_path: Path) -> None:
     create_table(str(tmp_path), write_only="true", commit__max_retry_wait="10 ms")  # short, as against far storages
 
     def work(writer: int) -> None:

@@ -28,7 +28,7 @@ def java(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[JavaOracle,
     """Java's connector and its warehouse."""
     oracles = find_oracles()
     if oracles is None:
-        pytest.skip("no shared/oracles/java_sql.py beside the folders above: set PAIMON_ORACLES to where it is")
+        pytest.skip("shared/oracles/java_sql.py is missing in the folders above: set PAIMON_ORACLES to its folder")
     warehouse = str(tmp_path_factory.mktemp("interop") / "warehouse")
     oracle = JavaOracle(oracles, warehouse)
     yield oracle, warehouse

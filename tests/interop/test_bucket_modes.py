@@ -1,4 +1,4 @@
-"""Tables whose buckets other rules give: each engine finds the keys of the other, and updates them where they are."""
+"""Tables of dynamic and postponed buckets: each engine finds the keys of the other, and updates them there."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ OPTIONS = {
 
 
 @pytest.mark.parametrize("kind", OPTIONS)
-def test_dynamic_buckets_written_in_turn(engines: Engines, kind: str) -> None:
+def test_dynamic_buckets_written_alternately(engines: Engines, kind: str) -> None:
     engines.run(
         "ours",
         "CREATE TABLE t (k BIGINT NOT NULL, p INT NOT NULL, v INT) PARTITIONED BY (p)"
@@ -54,9 +54,9 @@ def test_bucket_functions(engines: Engines, function: str) -> None:
         engines.both(f"SELECT * FROM {engine}")
 
 
-@pytest.mark.parametrize("waits", [True, False])
-def test_postponed_buckets_written_in_turn(engines: Engines, waits: bool) -> None:
-    options = f"'bucket' = '-2', 'postpone.batch-write-fixed-bucket' = '{str(not waits).lower()}'"
+@pytest.mark.parametrize("postponed", [True, False])
+def test_postponed_buckets_written_alternately(engines: Engines, postponed: bool) -> None:
+    options = f"'bucket' = '-2', 'postpone.batch-write-fixed-bucket' = '{str(not postponed).lower()}'"
     engines.run(
         "java",
         "CREATE TABLE t (k BIGINT NOT NULL, p INT NOT NULL, v INT) PARTITIONED BY (p)"
@@ -66,7 +66,7 @@ def test_postponed_buckets_written_in_turn(engines: Engines, waits: bool) -> Non
     for number, (engine, low, high) in enumerate((("ours", 0, 60), ("java", 40, 90), ("ours", 80, 120))):
         rows = f"SELECT id AS k, CAST(id % 2 AS INT) AS p, {number} AS v FROM range({low}, {high})"
         engines.run(engine, f"INSERT INTO t {rows}")
-        if waits:
+        if postponed:
             engines.both("SELECT k, v FROM t", [[k, v] for k, v in model.items()])
             engines.both("SELECT DISTINCT bucket FROM `t$buckets` WHERE bucket < 0", [[-2]])
             engines.both("SELECT count(*) FROM `t$files` WHERE bucket < 0", [[0]])
@@ -84,7 +84,7 @@ def test_postponed_buckets_written_in_turn(engines: Engines, waits: bool) -> Non
     ("merge_engine", "expected"),
     [("aggregation", [[1, 1, 118], [1, 2, 20], [2, 3, 35]]), ("first-row", [[1, 1, 10], [1, 2, 20], [2, 3, 30]])],
 )
-def test_keys_across_partitions_written_in_turn(engines: Engines, merge_engine: str, expected: list[Any]) -> None:
+def test_keys_across_partitions_written_alternately(engines: Engines, merge_engine: str, expected: list[Any]) -> None:
     more = ", 'fields.v.aggregate-function' = 'sum'" if merge_engine == "aggregation" else ""
     engines.run(
         "ours",

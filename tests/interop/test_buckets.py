@@ -43,9 +43,9 @@ KEYS = {
 COMPOSITE = [k for k in KEYS if k not in ("k_bool", "k_bin")]
 
 
-def literal(key: str, place: int) -> str:
+def literal(key: str, number: int) -> str:
     sql_type, values = KEYS[key]
-    return f"CAST({values[place % len(values)]} AS {sql_type})"
+    return f"CAST({values[number % len(values)]} AS {sql_type})"
 
 
 def create(table: str, keys: list[str], options: str) -> str:

@@ -1,4 +1,4 @@
-"""Changelogs that one engine wrote and the other reads, and those of both over the same table in turns."""
+"""Changelogs that one engine wrote and the other reads, and those of both writing one table alternately."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def create(engines: Engines, name: str, options: str) -> None:
 
 @pytest.mark.parametrize("producer", PRODUCERS)
 def test_each_reads_what_both_wrote(engines: Engines, producer: str) -> None:
-    """One table written by ours, one by Java, one by both in turns: the same changes in all."""
+    """One table written by ours, one by Java, one by both alternately: the same changes in all."""
     logs = []
     for name, writers in (("a", ("ours",)), ("b", ("java",)), ("c", ENGINES), ("d", ENGINES[::-1])):
         create(engines, name, PRODUCERS[producer])

@@ -1,4 +1,4 @@
-"""Rows that one engine marks as deleted or replaced are gone for the other, whoever did so before."""
+"""Rows that one engine marks as deleted or replaced are deleted for the other, whoever marked rows before."""
 
 from __future__ import annotations
 

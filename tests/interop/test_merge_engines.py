@@ -1,4 +1,4 @@
-"""Tables of every merge engine, written and compacted by the engines in turn: both read the same of each version."""
+"""Tables of every merge engine, written and compacted by the engines alternately: both read the same versions."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ from tests.interop.engines import ENGINES, Engines, other
 
 @pytest.mark.parametrize("engine", ENGINES)
 def test_overwrites_and_their_manifests(engines: Engines, engine: str) -> None:
-    """Files of an overwrite count as compacted; manifests in snappy, without the statistics of files that go."""
+    """Files of an overwrite count as compacted; manifests in snappy, without the statistics of deleted files."""
     engines.run(
         engine,
         "CREATE TABLE t (k INT, v VARIANT, p INT) PARTITIONED BY (p) TBLPROPERTIES ('primary-key' = 'p,k', "

@@ -199,7 +199,7 @@ def written(*folders: Path) -> dict[Path, int]:
 
 
 @pytest.mark.slow
-def test_every_file_of_javas_stays(engines: Engines, java: tuple[JavaOracle, str], tmp_path: Path) -> None:
+def test_no_file_of_java_is_deleted(engines: Engines, java: tuple[JavaOracle, str], tmp_path: Path) -> None:
     database = Path(java[1], f"{engines.database}.db")
 
     def filled(text: str) -> str:

@@ -1,4 +1,4 @@
-"""What one engine makes and the other cannot read or keep up: refused by name, never misread."""
+"""Tables of one engine that the other cannot read or maintain: refused by name, never misread."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tests.support.java_oracle import JavaError
 KEYED = "'primary-key' = 'k', 'bucket' = '1'"
 
 
-def test_tables_of_java_that_ask_for_what_is_not_here(engines: Engines) -> None:
+def test_tables_of_java_with_unsupported_options(engines: Engines) -> None:
     engines.run(
         "java",
         f"CREATE TABLE i (k INT, v INT) TBLPROPERTIES ({KEYED}, 'metadata.iceberg.storage' = 'table-location')",
@@ -37,7 +37,7 @@ def test_tables_of_java_that_ask_for_what_is_not_here(engines: Engines) -> None:
         ("k INT, b BINARY COMMENT '__BLOB_VIEW_FIELD'", "'write-only' = 'true'", "no blob views"),
     ],
 )
-def test_tables_of_ours_that_ask_for_it_are_not_made(engines: Engines, columns: str, options: str, says: str) -> None:
+def test_tables_with_unsupported_options_are_refused(engines: Engines, columns: str, options: str, says: str) -> None:
     with pytest.raises(PySparkException, match=says):
         engines.run("ours", f"CREATE TABLE t ({columns}) TBLPROPERTIES ({KEYED}, {options})")
 

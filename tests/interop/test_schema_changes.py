@@ -1,4 +1,4 @@
-"""One engine alters a table that the other wrote; both read all of it, filtered too, and every version of the past."""
+"""One engine alters a table that the other wrote; both read all of it, filtered too, and every earlier version."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ ROWS = (
     "(2, NULL, -9999.99, CAST(1e10 AS FLOAT), '2', '', DATE '1969-12-31', NULL, array(), map()),"
     " (3, -1, NULL, NULL, NULL, NULL, NULL, named_struct('a', NULL, 'b', NULL), NULL, NULL)",
 )
-# changes that leave each other alone, and a condition on what each changed
+# changes that do not affect each other, and a condition on what each changed
 CHANGES: dict[str, dict[str, str]] = {
     "add": {
         "ADD COLUMN z INT COMMENT 'new'": "z IS NULL",
@@ -112,7 +112,7 @@ def test_defaults_stand_in_for_null(engines: Engines, engine: str) -> None:
     engines.both("SELECT fields FROM `t$schemas`")
 
 
-def test_a_replaced_table_keeps_its_past(engines: Engines) -> None:
+def test_a_replaced_table_keeps_its_history(engines: Engines) -> None:
     engines.run("java", "CREATE TABLE t (a INT, b STRING)", "INSERT INTO t VALUES (1, 'x')")
     engines.run("ours", "CREATE OR REPLACE TABLE t AS SELECT b, a + 1 AS c FROM t")
     engines.run("java", "REFRESH TABLE t")
@@ -122,7 +122,7 @@ def test_a_replaced_table_keeps_its_past(engines: Engines) -> None:
     engines.both("SELECT * FROM t WHERE c > 2", [["y", 3]])
 
 
-def test_columns_come_with_rows(engines: Engines) -> None:
+def test_writes_add_columns(engines: Engines) -> None:
     for engine in ENGINES:
         engines.run(engine, "SET `spark.paimon.write.merge-schema` = true")
     try:

@@ -1,5 +1,5 @@
-"""Every kind of table, written by the engines in turn: after each step the other engine reads what a dictionary holds,
-and in the end both read every version of the past, which are all there were."""
+"""Every kind of table, written by the engines alternately: after each step the other engine reads what a dictionary
+holds, and in the end both read all earlier versions."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ class Scenario:
         self.model.insert(rows)
 
     def delete(self, engine: str) -> None:
-        """Java leaves rows of kind -D in files of their own."""
+        """Java keeps rows of kind -D in separate files."""
         self.engines.run(engine, "DELETE FROM t WHERE k % 4 = 1")
         self.model.remove(lambda r: r[0] % 4 == 1)
 
@@ -135,7 +135,7 @@ def values(rows: Sequence[Row]) -> str:
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("first", ENGINES)
-def test_engines_in_turn(engines: Engines, java: tuple[JavaOracle, str], first: str, kind: str) -> None:
+def test_engines_write_alternately(engines: Engines, java: tuple[JavaOracle, str], first: str, kind: str) -> None:
     keys, buckets, partitioned = KINDS[kind]
     options = {"bucket": str(buckets), "write-only": str(first == "java").lower()}
     if keys:
@@ -152,7 +152,7 @@ def test_engines_in_turn(engines: Engines, java: tuple[JavaOracle, str], first: 
 
 
 def travel(engines: Engines, history: dict[int, list[list[object]]]) -> None:
-    """Versions by number and by commit time, in turn."""
+    """Read each version by number and by commit time."""
     times = dict(engines.rows("ours", "SELECT snapshot_id, CAST(commit_time AS STRING) FROM `t$snapshots`"))
     versions = [f"TIMESTAMP AS OF '{times[n]}'" if n % 2 else f"VERSION AS OF {n}" for n in history]
     parts = [f"SELECT {n} AS n, * FROM t {version}" for n, version in zip(history, versions, strict=True)]

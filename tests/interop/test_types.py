@@ -68,8 +68,8 @@ KINDS = {"append": "", "keyed": "'primary-key' = 'id', 'bucket' = '2', "}
 
 
 def row(number: int) -> str:
-    place = number - 1 if number == 1 else number - 2
-    values = ("NULL" if number == 2 else values[place] for _, values in COLUMNS.values())
+    index = number - 1 if number == 1 else number - 2
+    values = ("NULL" if number == 2 else values[index] for _, values in COLUMNS.values())
     columns = [f"CAST({v} AS {t}) AS {n}" for v, (n, (t, _)) in zip(values, COLUMNS.items(), strict=True)]
     return f"SELECT {number} AS id, {', '.join(columns)}"
 
@@ -105,7 +105,7 @@ def test_values_and_filters(engines: Engines, writer: str, kind: str) -> None:
     for pair in (ROWS[:2], ROWS[2:4], ROWS[4:]):
         engines.run(writer, insert("t", pair))
     engines.both("SELECT * FROM t", expected)
-    if kind == "append":  # with a primary key files are left out by keys only
+    if kind == "append":  # with a primary key files are skipped by keys only
         queries = filters()
         for start in range(0, len(queries), 24):
             engines.both(" UNION ALL ".join(queries[start : start + 24]))
@@ -113,7 +113,7 @@ def test_values_and_filters(engines: Engines, writer: str, kind: str) -> None:
 
 
 def test_ancient_days(engines: Engines) -> None:
-    """Ours only: Java's connector writes another day than it is told where that is before the Gregorian calendar."""
+    """Ours only: Java's connector writes another day than the given one before the Gregorian calendar."""
     days = ("0001-01-01", "1500-02-28", "1582-10-04", "1582-10-05", "1582-10-14")
     engines.run("ours", "CREATE TABLE t (id INT, d DATE, n TIMESTAMP_NTZ)")
     for i, day in enumerate(days):
@@ -141,12 +141,12 @@ def test_columns_of_nanoseconds_hold_any_year(engines: Engines) -> None:
         engines.run("ours", f"CALL sys.compact(table => '{name}')")
         engines.both(f"SELECT * FROM {name}")
         engines.both(f"SELECT level, record_count, null_value_counts, min_value_stats FROM `{name}$files`")
-    # rows that were the same are told once
+    # rows that did not change appear once
     engines.both("SELECT sum(changelog_record_count) FROM `keyed$snapshots`", [[5 + 1 + 2]])
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_metadata_does_not_tell_who_wrote(engines: Engines, java: tuple[JavaOracle, str], kind: str) -> None:
+def test_metadata_is_equal_whoever_wrote(engines: Engines, java: tuple[JavaOracle, str], kind: str) -> None:
     for engine in ENGINES:
         engines.run(engine, create(f"by_{engine}", kind), insert(f"by_{engine}", ROWS))
     schemas = [_schema(Path(java[1]), engines, f"by_{engine}") for engine in ENGINES]

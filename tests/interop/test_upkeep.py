@@ -137,14 +137,14 @@ ELSEWHERE = {
 
 
 def test_java_reads_after_every_procedure() -> None:
-    """Of ours, and of those that Java's connector has; those that are left out have a reason."""
+    """Every procedure of ours that Java's connector has, too; skipped ones have a reason."""
     called = {m for statements in STEPS.values() for m in re.findall(r"sys\.(\w+)", "".join(statements))}
     for file, names in ELSEWHERE.items():
         text = Path(__file__).with_name(file).read_text(encoding="utf-8")
         called |= {n for n in names if f"CALL sys.{n}(" in text}
     oracles = find_oracles()
     if oracles is None:
-        pytest.skip("no shared/oracles beside the folders above, which has a list of Java's procedures beside it")
+        pytest.skip("shared/oracles, which has a list of Java's procedures, is missing")
     with (oracles.parent / "reference" / "procedures.csv").open(encoding="utf-8", newline="") as file:
         java = {row["procedure"] for row in csv.DictReader(file)}
     assert len(java) > 30 and java <= set(PROCEDURES)
@@ -152,7 +152,7 @@ def test_java_reads_after_every_procedure() -> None:
 
 
 def test_going_back_by_watermarks_and_over_gaps(engines: Engines, java: tuple[JavaOracle, str]) -> None:
-    """Marks come with streams, gaps with accidents: both are made by hand."""
+    """Watermarks come from streams, gaps from accidents: the test makes both by hand."""
     engines.run("ours", "CREATE TABLE t (k INT)", *(f"INSERT INTO t VALUES ({k})" for k in range(5)))
     folder = Path(java[1], f"{engines.database}.db", "t", "snapshot")
     for number in range(1, 6):

@@ -140,7 +140,7 @@ def test_analysis_exceptions(refusing: tuple[Any, Path], statement: str, expecte
         ("(k INT) TBLPROPERTIES ('type' = 'view')", r"'type' = 'view'"),
     ],
 )
-def test_what_create_refuses(refusing: tuple[Any, Path], definition: str, expected: str) -> None:
+def test_create_refuses(refusing: tuple[Any, Path], definition: str, expected: str) -> None:
     spark, folder = refusing
     before = files(folder)
     with pytest.raises(AnalysisException, match=f"(?s){expected}") as caught:
@@ -484,7 +484,7 @@ def test_a_full_disk(spark: Any, small_disk: Path) -> None:
     assert rows(spark, "SELECT * FROM small.default.t ORDER BY k") == [(1, "a"), (2, "b")]
 
 
-def test_a_file_in_the_place_of_a_folder(spark: Any, table: Path) -> None:
+def test_a_file_instead_of_a_folder(spark: Any, table: Path) -> None:
     (table / "p=3").write_text("")
     with pytest.raises(PySparkException, match=r"(?s)Cannot create folder .*t/p=3.*remove the file") as caught:
         spark.sql("INSERT INTO t VALUES (3, 'c', 3)")

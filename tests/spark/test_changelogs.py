@@ -127,7 +127,7 @@ def test_compaction_follows_the_write_that_makes_it_due(spark: Any) -> None:
     assert rows(spark, "SELECT count(*) FROM w$ro") == [(0,)]
 
 
-def test_overwrites_are_not_told(spark: Any) -> None:
+def test_overwrites_write_no_changelog(spark: Any) -> None:
     for number, producer in enumerate(("'input'", "'lookup'")):
         name = f"t{number}"
         create(spark, f"'bucket' = '1', 'changelog-producer' = {producer}", name)
@@ -139,7 +139,7 @@ def test_overwrites_are_not_told(spark: Any) -> None:
         assert log == [("+I", 1, "a"), ("+I", 2, "b"), ("+I", 3, "d")]
 
 
-def test_each_row_of_a_partition_is_deleted_where_the_table_says_so(spark: Any) -> None:
+def test_partitions_are_deleted_row_by_row_where_the_table_says_so(spark: Any) -> None:
     options = "'primary-key' = 'k, p', 'bucket' = '1', 'changelog-producer' = 'input'"
     for table, more in (("a", ""), ("b", ", 'delete.force-produce-changelog' = 'true'")):
         spark.sql(f"CREATE TABLE {table} (k INT, p INT) PARTITIONED BY (p) TBLPROPERTIES ({options}{more})")

@@ -70,7 +70,7 @@ def test_files_and_back(spark: Any, source: Path, tmp_path: Path) -> None:
         assert rows(spark, f"COPY INTO '{out}' FROM t FILE_FORMAT = (TYPE = {kind}) OVERWRITE = TRUE")[0][2] == 2
 
 
-def test_what_is_refused(spark: Any, source: Path, tmp_path: Path) -> None:
+def test_refused_statements(spark: Any, source: Path, tmp_path: Path) -> None:
     for statement, message in {
         f"COPY INTO t (id, nope) FROM '{source}' FILE_FORMAT = (TYPE = CSV)": "default.t has no column 'nope'",
         f"COPY INTO t (id, ID) FROM '{source}' FILE_FORMAT = (TYPE = CSV)": "duplicate column 'id'",

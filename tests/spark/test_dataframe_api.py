@@ -120,7 +120,7 @@ def test_values_are_cast_as_insert_casts_them(spark: Any, frame: Any) -> None:
     texts = spark.createDataFrame([("x", "3", "1")], "v STRING, p STRING, K STRING")
     texts.writeTo("t").append()
     texts.write.mode("append").saveAsTable("t")
-    texts.select("K", "v", "p").toDF("a", "b", "c").write.insertInto("t")  # by place
+    texts.select("K", "v", "p").toDF("a", "b", "c").write.insertInto("t")  # by position
     assert content(spark, "t") == [(1, "x", 3)] * 3
     texts.replace("3", "4").withColumn("x", F.lit(7)).writeTo("t").option("write.merge-schema", "true").append()
     assert content(spark, "t") == [(1, "x", 3, None)] * 3 + [(1, "x", 4, 7)]
@@ -178,7 +178,7 @@ def test_save_as_table_makes_the_table(spark: Any, frame: Any) -> None:
     assert spark.sql("SHOW PARTITIONS t").collect() == [("p=1",), ("p=2",)]
 
 
-def test_save_as_table_takes_options_into_the_definition_and_overwrites_rows_alone(spark: Any, frame: Any) -> None:
+def test_save_as_table_keeps_options_and_overwrites_only_rows(spark: Any, frame: Any) -> None:
     given = {"primary-key": "k,p", "bucket": "2", "target-file-size": "256MB", "write.merge-schema": "true"}
     frame.write.options(**given).partitionBy("p").saveAsTable("t")
     frame.write.mode("append").saveAsTable("t")  # the same keys
@@ -204,7 +204,7 @@ def test_options_of_a_write_cannot_be_another_tables(spark: Any, frame: Any, opt
 def test_insert_into(spark: Any, frame: Any) -> None:
     spark.sql("CREATE TABLE t (k INT, v STRING, p INT) PARTITIONED BY (p)")
     frame.write.insertInto("t")
-    frame.select("p", "v", "k").write.insertInto("t")  # columns by place
+    frame.select("p", "v", "k").write.insertInto("t")  # columns by position
     assert content(spark, "t") == [(1, "a", 1)] * 2 + [(2, "b", 2)] * 2
     spark.conf.set("spark.sql.sources.partitionOverwriteMode", "dynamic")
     rows(spark, (9, "z", 2)).write.insertInto("t", overwrite=True)
@@ -232,7 +232,7 @@ def test_data_is_copied_between_formats(spark: Any, frame: Any, tmp_path: Path) 
     assert spark.table("t").count() == 4
 
 
-def test_writes_bring_columns_where_asked(spark: Any, frame: Any) -> None:
+def test_writes_add_columns_if_the_option_says_so(spark: Any, frame: Any) -> None:
     frame.writeTo("t").create()
     more = frame.where("k = 1").selectExpr("9L AS k", "true AS x", "v")
     with pytest.raises(AnalysisException, match="x"):

@@ -131,11 +131,11 @@ def test_every_procedure(spark: Any, tmp_path: Path) -> None:
     assert {name: spark.table(name).count() for name in counts} == counts
 
 
-def _run_steps(spark: Any, places: dict[str, str]) -> None:
+def _run_steps(spark: Any, paths: dict[str, str]) -> None:
     called = set()
     for step in STEPS:
         statement, expected = (step, None) if isinstance(step, str) else step
-        for name, path in places.items():
+        for name, path in paths.items():
             statement = statement.replace(name, path)
         called |= {statement.partition("sys.")[2].partition("(")[0]}
         if expected is None:

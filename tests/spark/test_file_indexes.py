@@ -19,7 +19,7 @@ def files_of(spark: Any, query: str) -> str:
     return found[1]
 
 
-def test_files_are_left_out(spark: Any) -> None:
+def test_files_are_skipped(spark: Any) -> None:
     options = "'file-index.bloom-filter.columns' = 's,m[a]', 'file-index.bitmap.columns' = 'n', 'bucket' = '1', "
     options += "'bucket-key' = 'k', 'file-index.bloom-filter.s.items' = '100'"
     columns = "k INT, s STRING, n INT, m MAP<STRING, INT>, p STRING"

@@ -104,9 +104,9 @@ def test_binary_formats_and_values_as_folders(spark: SparkSession, warehouse: st
     assert sorted(int(r[0]) for r in plain) == [1, 3, 5, 7, 9]
 
 
-def test_what_has_no_sense_is_refused(spark: SparkSession) -> None:
+def test_senseless_statements_are_refused(spark: SparkSession) -> None:
     spark.sql("CREATE TABLE t (id INT, v STRING) USING csv")
-    for statement, told in {
+    for statement, message in {
         "CREATE TABLE x (v STRING, w STRING) USING text": "one column",
         "CREATE TABLE x (v INT) USING csv TBLPROPERTIES ('csv.quote-character' = '')": "one character",
         "CREATE TABLE x (v INT) USING csv TBLPROPERTIES ('primary-key' = 'v')": "no primary key",
@@ -118,5 +118,5 @@ def test_what_has_no_sense_is_refused(spark: SparkSession) -> None:
         "CALL sys.create_tag(table => 't', tag => 'x')": "no snapshots",
         "CREATE OR REPLACE TABLE t (id INT)": "cannot be replaced",
     }.items():
-        with pytest.raises(PySparkException, match=told):
+        with pytest.raises(PySparkException, match=message):
             spark.sql(statement).collect()

@@ -100,7 +100,7 @@ def test_an_index_of_a_column_lives(spark: Any) -> None:
     assert indexes(spark) == []
 
 
-def test_what_cannot_be_indexed(spark: Any) -> None:
+def test_columns_that_cannot_be_indexed(spark: Any) -> None:
     spark.sql("CREATE TABLE plain (k INT)")
     spark.sql("CREATE TABLE tracked (k INT) TBLPROPERTIES ('row-tracking.enabled' = 'true')")
     options = "'row-tracking.enabled' = 'true', 'data-evolution.enabled' = 'true'"

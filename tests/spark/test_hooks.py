@@ -119,7 +119,7 @@ def test_threads_of_the_jvm_share_connections(spark: Any) -> None:
     assert threading.active_count() <= before + idle
 
 
-def test_sessions_are_let_go(spark: Any) -> None:
+def test_sessions_are_released(spark: Any) -> None:
     pool = spark.sparkContext._gateway.gateway_property.pool
     for _ in range(5):
         assert rows(spark.newSession(), "SELECT 1") == [(1,)]
@@ -176,7 +176,7 @@ def test_the_class_name_of_the_java_connector(root_session: Any, warehouse: str)
     assert rows(session, "SHOW TABLES IN java.default") == [("default", "t", False)]
 
 
-def test_other_catalogs_are_left_alone(spark: Any) -> None:
+def test_other_catalogs_are_not_touched(spark: Any) -> None:
     spark.conf.set("spark.sql.catalog.foreign", "com.example.Foreign")
     with pytest.raises(Py4JJavaError, match=r"com\.example\.Foreign"):
         spark.sql("SHOW TABLES IN foreign.default")
@@ -198,7 +198,7 @@ def test_every_way_into_the_parser(spark: Any) -> None:
     assert rows(spark, "EXPLAIN CODEGEN SELECT * FROM t")
 
 
-def test_what_spark_cannot_parse_it_says_itself(spark: Any) -> None:
+def test_parse_errors_are_sparks_own(spark: Any) -> None:
     with pytest.raises(ParseException, match=r"near 'SELEKT'") as caught:
         spark.sql("SELEKT 1")
     assert "Py4J" not in str(caught.value)
@@ -213,7 +213,7 @@ def test_what_spark_cannot_parse_it_says_itself(spark: Any) -> None:
         ("CREATE CATALOG c", "(line 1, pos 15)\n\n== SQL ==\nCREATE CATALOG c"),
     ],
 )
-def test_errors_tell_the_statement_as_it_is_written(spark: Any, text: str, told: str) -> None:
+def test_parse_errors_show_the_statement_as_written(spark: Any, text: str, told: str) -> None:
     with pytest.raises(ParseException) as caught:
         spark.sql(text)
     assert told in str(caught.value)
@@ -232,7 +232,7 @@ def test_errors_tell_the_statement_as_it_is_written(spark: Any, text: str, told:
         ("SELECT ARRAY[1, 2], ?, nope FROM t$files", "line 1 pos 23"),
     ],
 )
-def test_errors_behind_the_parser_tell_places_of_what_is_written(spark: Any, text: str, place: str) -> None:
+def test_errors_after_parsing_point_into_the_text_as_written(spark: Any, text: str, place: str) -> None:
     spark.sql("CREATE TABLE t (k INT, v STRING)")
     spark.sql("INSERT INTO t VALUES (1, 'a')")
     with pytest.raises(PySparkException) as caught:
@@ -503,7 +503,7 @@ def test_filters(filtered: Any, start: int) -> None:
             assert pushed in shown if pushed else parts in ([], ["none"]), condition
 
 
-def test_filters_leave_files_out(filtered: Any) -> None:
+def test_filters_skip_files(filtered: Any) -> None:
     for table in ("keyed", "appended"):
         for condition, kept in {"k = 2": 1, "k > 100": 0, "t LIKE 'a%'": 2, "l IS NULL": 1, "t = 'zz'": 0}.items():
             assert f"files {kept}/4" in plan(filtered, f"SELECT * FROM {table} WHERE {condition}"), (table, condition)
@@ -636,7 +636,7 @@ def test_proxies_are_equal_where_they_mean_the_same(spark: Any) -> None:
     assert not spark.catalog.isCached("t")
 
 
-def test_what_never_changes_is_asked_once(spark: Any) -> None:
+def test_constant_answers_are_asked_once(spark: Any) -> None:
     asked: list[str] = []
 
     class Source(Proxy):
@@ -849,7 +849,7 @@ def test_errors_cross(spark: Any, statement: str, error: type[Exception], messag
     assert "Traceback" not in str(caught.value) and "Py4J" not in str(caught.value)
 
 
-def test_few_rows_cross_as_many_do(spark: Any) -> None:
+def test_few_rows_arrive_as_many_do(spark: Any) -> None:
     """Few rows are pickled, many go through a plan of Spark's: the rows are the same, whatever their types."""
     types = (
         "b TINYINT, s SMALLINT, l BIGINT, f FLOAT, d DOUBLE, o BOOLEAN, t STRING, z TIMESTAMP, n TIMESTAMP_NTZ, p DATE"

@@ -13,7 +13,7 @@ pytestmark = pytest.mark.spark
 _ROUNDS = 3
 
 
-def test_nothing_is_left_behind(spark: Any) -> None:
+def test_many_statements_hold_no_more_than_few(spark: Any) -> None:
     for text in SETUP:
         spark.sql(text)
     endless = statements(spark)

@@ -31,8 +31,8 @@ def test_tables_of_the_session_catalog(spark: Any, tmp_path: Path) -> None:
         before = rows(spark, query.format("spark_catalog."))
         root = Path(spark.conf.get("spark.sql.warehouse.dir").removeprefix("file:"))
         files = list(root.rglob("mig.db/p/**/*.parquet"))
-        told = rows(spark, "CALL sys.migrate_database(source_type => 'hive', database => 'mig')")
-        assert told == [("migrate database is finished, success cnt: 2 , failed cnt: 1",)]
+        answer = rows(spark, "CALL sys.migrate_database(source_type => 'hive', database => 'mig')")
+        assert answer == [("migrate database is finished, success cnt: 2 , failed cnt: 1",)]
         assert rows(spark, query.format("")) == before
         assert rows(spark, "SELECT id FROM mig.p WHERE d = DATE '2024-02-29'") == [(2,)]
         assert rows(spark, "SELECT count(*), count(d) FROM mig.p") == [(3, 2)]
@@ -63,8 +63,8 @@ def test_iceberg_tables_and_copies_by_tasks(spark: Any, tmp_path: Path, monkeypa
     evolved_table(tmp_path / "ice")
     monkeypatch.setattr(file_copies, "MANY", 1)
     monkeypatch.setattr(migration, "_MANY", 1)
-    place = f"table => '{tmp_path / 'ice'}', delete_origin => false"
-    spark.sql(f"CALL sys.migrate_table(source_type => 'iceberg', target_table => 'i', {place})")
+    arguments = f"table => '{tmp_path / 'ice'}', delete_origin => false"
+    spark.sql(f"CALL sys.migrate_table(source_type => 'iceberg', target_table => 'i', {arguments})")
     assert rows(spark, "SELECT id, title FROM i WHERE day = DATE '1970-01-01'") == [(1, "a"), (2, None)]
     assert rows(spark, "SELECT sum(id), count(s.x), count(*) FROM i") == [(15, 1, 5)]
     spark.sql("UPDATE i SET title = 'z' WHERE id = 2")
@@ -74,9 +74,9 @@ def test_iceberg_tables_and_copies_by_tasks(spark: Any, tmp_path: Path, monkeypa
     spark.conf.set("spark.sql.catalog.other.warehouse", str(tmp_path / "other"))
     spark.sql("CALL sys.copy('i', 'other.db.j', 'day IS NOT NULL AND day < current_date')")
     assert rows(spark, "SELECT id FROM other.db.j") == [(1,), (2,)]
-    with pytest.raises(PySparkException, match=r"only conditions on partition columns are supported \(day\)\.") as told:
+    with pytest.raises(PySparkException, match=r"only conditions on partition columns are supported \(day\)\.") as e:
         spark.sql("CALL sys.copy('i', 'k', 'id = 1')")
-    assert "LocalRelation" not in str(told.value) and "__row" not in str(told.value)
+    assert "LocalRelation" not in str(e.value) and "__row" not in str(e.value)
     for call, wrong in (
         ("compact('other.db.j')", "in catalog 'other', and the procedure in 'paimon'"),
         ("copy('i', 'nowhere.db.k')", "'nowhere' is none"),

@@ -56,7 +56,7 @@ def files(spark: Any, query: str) -> str:
     return found[1]
 
 
-def test_answers_are_those_of_spark_alone(spark: Any) -> None:
+def test_answers_equal_those_of_spark(spark: Any) -> None:
     spark.sql("CREATE TABLE t (a INT, s STRING, d DATE, f DOUBLE, pt VARCHAR(9), h INT) PARTITIONED BY (pt, h)")
     for rows in (ROWS, "(100, 'zz', date'2000-01-01', 1.0, 'x', 1)"):
         spark.sql(f"INSERT INTO t VALUES {rows}")
@@ -162,7 +162,7 @@ def test_workers_aggregate_what_they_merge(spark: Any) -> None:
 @pytest.mark.parametrize(
     "options", ["", "TBLPROPERTIES ('primary-key' = 'k,pt', 'bucket' = '1', 'write-only' = 'true')"]
 )
-def test_partitions_are_left_out_while_a_query_runs(spark: Any, options: str) -> None:
+def test_partitions_are_skipped_while_a_query_runs(spark: Any, options: str) -> None:
     spark.sql(f"CREATE TABLE fact (k INT, pt STRING) PARTITIONED BY (pt) {options}")
     spark.sql("CREATE TABLE dim (pt STRING, name STRING)")
     for _ in range(2):  # with a primary key there is something to merge

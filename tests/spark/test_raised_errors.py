@@ -61,7 +61,7 @@ def test_every_error_has_a_message_a_condition_and_a_state(spark: Any, kind: typ
     assert len(error.getSqlState()) == 5 and error.getSqlState() in error.getMessage()
 
 
-def test_conditions_are_told_apart() -> None:
+def test_conditions_are_distinguished() -> None:
     names = [name for name, _ in OURS.values()]
     assert len(set(names)) == len(names) and all(name.startswith("PAIMON_") for name in names)
     assert condition_of(errors.DataFileMissingError) == "PAIMON_DATA_FILE_MISSING"
@@ -94,7 +94,7 @@ def test_errors_of_workers_come_as_errors_of_the_driver(spark: Any, table: Path,
         assert caught.value.getSqlState() == "XX001", name
 
 
-def test_what_nobody_expected_says_that_it_is_a_fault_of_ours(
+def test_unexpected_errors_say_that_they_are_internal(
     spark: Any, table: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fail(*_: object) -> None:
@@ -186,7 +186,7 @@ def test_streams_are_refused(spark: Any, table: Path, tmp_path: Path) -> None:
         ),
     ],
 )
-def test_what_is_not_there_yet(spark: Any, table: Path, statement: str, kind: type[Exception], message: str) -> None:
+def test_unsupported_features(spark: Any, table: Path, statement: str, kind: type[Exception], message: str) -> None:
     spark.sql("CREATE TABLE form (k INT) USING parquet")
     with pytest.raises(kind, match=f"(?s){message}") as caught:
         spark.sql(statement).collect()

@@ -90,7 +90,7 @@ def test_two_source_rows_for_one(spark: Any, warehouse: str, table: str) -> None
     assert rows(spark) == before[1:]
 
 
-def test_columns_that_are_misspelled_in_a_merge(spark: Any, table: str) -> None:
+def test_misspelled_columns_in_a_merge(spark: Any, table: str) -> None:
     source = "(SELECT 1 AS id, 5 AS v)"
     for condition, clause in (
         ("t.id = q.paimon_in_sourc", "MATCHED THEN DELETE"),
@@ -102,7 +102,7 @@ def test_columns_that_are_misspelled_in_a_merge(spark: Any, table: str) -> None:
         assert "__paimon_in_source" not in str(caught.value)
 
 
-def test_what_is_refused_changes_nothing(spark: Any, warehouse: str, table: str) -> None:
+def test_refused_statements_change_nothing(spark: Any, warehouse: str, table: str) -> None:
     before, files = rows(spark), data_files(warehouse)
     merge = "MERGE INTO t USING (SELECT 1 AS id, 'x' AS v) s ON t.id = s.id WHEN"
     for statement, message in {
@@ -126,7 +126,7 @@ def test_what_is_refused_changes_nothing(spark: Any, warehouse: str, table: str)
 
 
 @pytest.mark.parametrize("engine", ["aggregation", "first-row"])
-def test_engines_that_replace_no_row_refuse_to(spark: Any, engine: str) -> None:
+def test_engines_that_never_replace_rows_refuse_updates(spark: Any, engine: str) -> None:
     spark.sql(
         "CREATE TABLE t (id INT, v INT) TBLPROPERTIES "
         f"('primary-key' = 'id', 'bucket' = '1', 'merge-engine' = '{engine}', 'fields.v.aggregate-function' = 'sum')"
@@ -156,7 +156,7 @@ def test_partial_update_takes_updates_and_merges(spark: Any) -> None:
     assert rows(spark) == [(1, 11), (2, 5), (3, 30)]
 
 
-def test_keys_change_only_to_what_they_are(spark: Any) -> None:
+def test_keys_may_only_be_set_to_themselves(spark: Any) -> None:
     spark.sql("CREATE TABLE t (id INT, v INT) TBLPROPERTIES ('primary-key' = 'id', 'bucket' = '1')")
     spark.sql("INSERT INTO t VALUES (1, 10), (2, 20)")
     source = "(SELECT 1 AS id, 20 AS v)"
@@ -173,7 +173,7 @@ def test_nested_fields_and_defaults(spark: Any) -> None:
     assert rows(spark, "SELECT id, p.x, p.q.y, d FROM t") == [(1, 2, 9, 7)]
 
 
-def test_whole_partitions_go_without_reading_rows(spark: Any, warehouse: str) -> None:
+def test_whole_partitions_are_deleted_without_reading_rows(spark: Any, warehouse: str) -> None:
     spark.sql("CREATE TABLE t (id INT, day DATE, hh STRING) PARTITIONED BY (day, hh)")
     days = [f"({i}, DATE'2024-01-0{i % 3 + 1}', {'NULL' if i == 5 else repr(str(i % 2))})" for i in range(9)]
     spark.sql(f"INSERT INTO t VALUES {', '.join(days)}")
@@ -201,9 +201,9 @@ def test_metadata_columns_say_where_rows_are(spark: Any, table: str) -> None:
         with pytest.raises(PySparkException, match="metadata column __paimon_file_path"):
             rows(spark, "SELECT __paimon_file_path FROM t")
         return
-    places = rows(spark, "SELECT __paimon_file_path, __paimon_row_index, id FROM t WHERE id > 1")
-    assert len({p[:2] for p in places}) == 4
-    assert all(Path(p).is_file() for p, _, _ in places)
+    stored = rows(spark, "SELECT __paimon_file_path, __paimon_row_index, id FROM t WHERE id > 1")
+    assert len({p[:2] for p in stored}) == 4
+    assert all(Path(p).is_file() for p, _, _ in stored)
 
 
 def test_histories_equal_a_model(spark: Any, table: str) -> None:

@@ -72,7 +72,7 @@ def refusing(root_session: Any, tmp_path_factory: pytest.TempPathFactory) -> Any
 
 
 @pytest.mark.parametrize("statement", REFUSED)
-def test_what_is_refused_says_why(refusing: Any, statement: str) -> None:
+def test_refused_statements_say_why(refusing: Any, statement: str) -> None:
     with pytest.raises(PySparkException, match=REFUSED[statement]):
         refusing.sql(statement)
     assert rows(refusing, "SELECT * FROM t") == [(1, 1, "a")]
@@ -140,7 +140,7 @@ def test_a_branch_has_columns_of_its_own(table: Any) -> None:
     assert "extra" not in table.table("t").columns
 
 
-def test_what_is_made_is_made_whatever_version_is_read(table: Any) -> None:
+def test_writes_ignore_the_version_that_a_session_reads(table: Any) -> None:
     table.conf.set("spark.paimon.scan.snapshot-id", "1")
     try:
         table.sql("CREATE TABLE made (a INT)")
@@ -156,7 +156,7 @@ def test_a_table_is_renamed_by_its_full_name(table: Any) -> None:
         table.sql("ALTER TABLE u RENAME TO spark_catalog.default.v")
 
 
-def test_partitions_go_together_or_not_at_all(table: Any) -> None:
+def test_partitions_are_dropped_together_or_not_at_all(table: Any) -> None:
     with pytest.raises(PySparkException, match="PARTITIONS_NOT_FOUND"):
         table.sql("ALTER TABLE t DROP PARTITION (p = 1), PARTITION (p = 9)")
     assert len(rows(table, "SELECT * FROM t")) == 2
@@ -165,7 +165,7 @@ def test_partitions_go_together_or_not_at_all(table: Any) -> None:
     assert table.sql("SELECT * FROM `t$snapshots`").count() == 2
 
 
-def test_a_statement_that_fails_brings_no_columns(spark: Any, warehouse: str) -> None:
+def test_a_failed_statement_adds_no_columns(spark: Any, warehouse: str) -> None:
     spark.sql("CREATE TABLE t (a INT)")
     spark.sql("INSERT INTO t VALUES (1)")
     spark.conf.set("spark.paimon.write.merge-schema", "true")
@@ -202,7 +202,7 @@ def test_part_of_the_keys_truncates_many_partitions(spark: Any) -> None:
     assert [r[0] for r in spark.sql("SHOW PARTITIONS t PARTITION (d = 'y')").collect()] == ["c=1/d=y", "c=null/d=y"]
 
 
-def test_rows_widen_types_where_asked(spark: Any) -> None:
+def test_writes_widen_types_if_the_option_says_so(spark: Any) -> None:
     spark.sql("CREATE TABLE t (a INT, d DECIMAL(5, 2))")
     insert = "INSERT INTO t BY NAME SELECT 5000000000 AS a, CAST(12345.5 AS DECIMAL(9, 2)) AS d, 1 AS new"
     with pytest.raises(PySparkException, match="TOO_MANY_DATA_COLUMNS"):

@@ -100,7 +100,7 @@ def test_tables_have_no_secrets_of_storages(spark: Any) -> None:
     spark.sql("ALTER TABLE t SET TBLPROPERTIES ('write-only' = 'true')")
 
 
-def test_what_the_context_knows_is_no_option(spark: Any) -> None:
+def test_settings_of_the_context_are_no_options(spark: Any) -> None:
     """Its settings are those of new sessions, too: there only the name of a secret is known."""
     key = "spark.sql.catalog.paimon.s3.secret-key"
     spark.conf.set(key, "SEEN")

@@ -335,7 +335,7 @@ def test_rename_and_drop(described: Any, warehouse: str) -> None:
         described.sql("DROP TABLE other.u")
 
 
-def test_explain_tells_what_is_read(described: Any) -> None:
+def test_explain_shows_what_is_read(described: Any) -> None:
     (text,) = rows(described, "EXPLAIN SELECT v FROM t WHERE p = DATE '2024-01-01' AND k > 0")[0]
     assert "PaimonScan[raw] default.t, snapshot 1, manifests 1/1, files 1/2" in text and "k > 0" in text
     assert rows(described, "EXPLAIN FORMATTED SELECT * FROM t")

@@ -62,7 +62,7 @@ def parts(schema: TableSchema) -> Sequence[Any]:
     return schema.fields, schema.partition_keys, schema.primary_keys, options, schema.comment
 
 
-def test_what_it_prints_makes_an_equal_table(spark: Any, warehouse: str) -> None:
+def test_the_printed_statement_makes_an_equal_table(spark: Any, warehouse: str) -> None:
     catalog, table = load_catalog({"warehouse": warehouse}), Identifier("default", "t")
 
     @settings(max_examples=12, suppress_health_check=list(HealthCheck), database=None)

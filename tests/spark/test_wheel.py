@@ -21,22 +21,22 @@ ROOT = Path(__file__).parents[2]
 IS_WHEEL = not (ROOT / "paimon_core").exists()
 
 
-def test_all_parts_come_from_one_place() -> None:
+def test_all_packages_come_from_one_installation() -> None:
     modules = (paimon_core, paimon_sql, catalog, procedures)
-    places = {Path(str(m.__file__)).parents[2 if m in (catalog, procedures) else 1] for m in modules}
+    folders = {Path(str(m.__file__)).parents[2 if m in (catalog, procedures) else 1] for m in modules}
     installed = Path(str(distribution("paimon-sql").locate_file("")))
     if IS_WHEEL:
-        assert places == {installed} and installed.name == "site-packages"
+        assert folders == {installed} and installed.name == "site-packages"
     else:
-        assert ROOT in places
+        assert ROOT in folders
 
 
 @pytest.mark.skipif(not IS_WHEEL, reason="make test-wheel installs declared packages only")
 def test_only_declared_packages_are_installed() -> None:
     extras = {re.split(r"[>=<;\[ ]", r)[0] for r in requires("paimon-sql") or () if "extra ==" in r}
     assert extras > {"fsspec", "s3fs", "pandas", "datasketches", "prompt_toolkit"}
-    absent = {"fsspec", "s3fs", "pandas", "datasketches", "prompt_toolkit"}
-    assert [name for name in absent if find_spec(name) is not None] == []
+    missing = {"fsspec", "s3fs", "pandas", "datasketches", "prompt_toolkit"}
+    assert [name for name in missing if find_spec(name) is not None] == []
 
 
 def test_workers_import_the_same_package(spark: Any) -> None:

@@ -73,7 +73,7 @@ def test_page(page: Path, spark, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr("pyspark.sql.SparkSession.getActiveSession", lambda: spark)  # of this page, not of another
     names: dict[str, object] = {"spark": spark}
     for block in _blocks(page):
-        place = f"{page.name}:{block.line}"
+        where = f"{page.name}:{block.line}"
         if block.mark == "not run":
             continue
         if block.mark == "fails":
@@ -83,9 +83,9 @@ def test_page(page: Path, spark, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
         try:
             printed = _run(spark, block, names)
         except Exception as error:
-            pytest.fail(f"{place}: {error}")
+            pytest.fail(f"{where}: {error}")
         if block.output is not None:
-            assert printed.splitlines() == [line.rstrip() for line in block.output.splitlines()], place
+            assert printed.splitlines() == [line.rstrip() for line in block.output.splitlines()], where
 
 
 def test_every_block_is_understood():

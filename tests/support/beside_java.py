@@ -1,4 +1,4 @@
-"""Commits beside Paimon's Java engine on a local disk: those that were acknowledged and are lost.
+"""Commits at the same time as Paimon's Java engine on a local disk: those that were acknowledged and are lost.
 
     python -m tests.support.beside_java [--seconds 150] [--writers 2] [--java-threads 4]
 
@@ -30,7 +30,7 @@ Published = tuple[str, str, int]  # path, uuid, epoch nanoseconds
 
 
 class NotingIO(LocalFileIO):
-    """A disk that keeps in mind which snapshots were published through it, in `noted`."""
+    """A disk that records which snapshots were published through it, in `noted`."""
 
     noted: list[Published] = []  # noqa: RUF012  of this process
 

@@ -50,7 +50,7 @@ CHANGES: st.SearchStrategy[Change] = st.one_of(
 
 @st.composite
 def damaged(draw: st.DrawFn, originals: st.SearchStrategy[bytes]) -> bytes:
-    """One of the originals, changed in up to four places."""
+    """One of the originals, changed in up to four positions."""
     data = bytearray(draw(originals))
     for change in draw(st.lists(CHANGES, min_size=1, max_size=4)):
         change(data)

@@ -56,8 +56,8 @@ def files_of(messages: Iterable[CommitMessage], live: Live | None = None) -> Liv
     result: Live = {k: list(v) for k, v in (live or {}).items()}
     for message in messages:
         files = result.setdefault((message.partition, message.bucket), [])
-        gone = {(f.file_name, f.level) for f in message.compact_before}
-        kept = [f for f in files if (f.file_name, f.level) not in gone]
+        compacted = {(f.file_name, f.level) for f in message.compact_before}
+        kept = [f for f in files if (f.file_name, f.level) not in compacted]
         files[:] = [*kept, *message.new_files, *message.compact_after]
     return result
 

@@ -1,8 +1,8 @@
 """A `FileIO` in which one call goes wrong: the storage refuses, answers too late, tears a file, is full, or we die.
 
 Every call is counted; of data files, which go through `arrow()`, opening one, and each piece written to one and its
-end. Call number `fail_at` (from 1) fails in the way `mode` says; `fail_at=0` fails never, and `moments` then tells
-which numbers there are to try.
+end. Call number `fail_at` (from 1) fails as `mode` says; `fail_at=0` never fails, and `moments` then gives the
+numbers to try.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class FaultyIO:
         return len(self._moments)
 
     def moments(self, mode: Fault) -> list[int]:
-        """The numbers of the calls that can fail in a mode: a reading one leaves nothing else behind whether it fails
+        """The numbers of the calls that can fail in a mode: a reading one has the same effect whether it fails
         before or after, and who dies before it dies before the next call that changes something."""
         return [number for number, modes in enumerate(self._moments, 1) if mode in modes]
 

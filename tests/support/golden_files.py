@@ -42,7 +42,7 @@ def manifests() -> dict[Path, tuple[ManifestEntry, ...]]:
 
 @cache
 def schemas() -> dict[tuple[str, int], TableSchema]:
-    """By table and id; tables with types that are not supported are left out."""
+    """Schemas by table and id, without tables of unsupported types."""
     found = {}
     for path in metadata_files("*/schema/schema-*"):
         try:

@@ -1,7 +1,7 @@
 """Histories of a table: versions and the files they read, checked against the storage as a new process sees it.
 
-Data files hold nothing but are there, so that it shows when one is deleted. What a version reads is known from when it
-was made, by its delta manifest list, which no other has.
+Data files are empty but exist, so that a deletion shows. What a version reads is recorded when it is made, by its delta
+manifest list, which no other version has.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class History:
     dice: random.Random
     reads: dict[str, frozenset[str]] = field(default_factory=dict)
     count: int = 0
-    changelogs: bool = False  # appends tell their changes in files that outlive snapshots
+    changelogs: bool = False  # appends write changelog files, which outlive snapshots
     partitioned: bool = False  # all is in the partition p=1
     io: FileIO | None = None  # what acts go through, where they are to fail
     decoded: CheckedCache = field(default_factory=CheckedCache)
@@ -82,8 +82,8 @@ class History:
         new = self._file(store)
         match kind:
             case "append":
-                told = (self._file(store),) if self.changelogs else ()
-                messages, overwrite = [message(store, new, p=1, new_changelog=told)], None
+                changes = (self._file(store),) if self.changelogs else ()
+                messages, overwrite = [message(store, new, p=1, new_changelog=changes)], None
             case "overwrite":
                 messages, overwrite = [message(store, new, p=1)], Overwrite()
             case _:
@@ -141,17 +141,17 @@ class History:
         for store, name, snapshot in versions(self.fresh()):
             known = self.reads.setdefault(snapshot.delta_manifest_list, _read(store, snapshot))
             assert _read(store, snapshot) == known, f"{store.name} {name}"
-        for store, _, told in told_changes(self.fresh()):
-            _require(store, _changes(store, told))
+        for store, _, changes in changelog_lists(self.fresh()):
+            _require(store, _changes(store, changes))
 
     def check_clean(self) -> None:
         """Every file is of a version."""
         fresh = self.fresh()
         needed = {f for _, _, s in versions(fresh) for f in self.reads[s.delta_manifest_list]}
-        told = list(told_changes(fresh))
-        needed |= {f for store, _, name in told for f in _changes(store, name)}
+        lists = list(changelog_lists(fresh))
+        needed |= {f for store, _, name in lists for f in _changes(store, name)}
         there = {p.name for p in Path(fresh.root).glob("**/bucket-*/*")}
-        assert needed <= there <= needed | {f for store, _, name in told for f in _named(store, name)}
+        assert needed <= there <= needed | {f for store, _, name in lists for f in _named(store, name)}
 
     def _file(self, store: TableStore) -> Any:
         self.count += 1
@@ -193,30 +193,30 @@ def versions(store: TableStore) -> Iterator[tuple[TableStore, str, Snapshot]]:
         yield from ((branch, f"tag {t.name}", t.snapshot) for t in list_tags(branch))
 
 
-def told_changes(store: TableStore) -> Iterator[tuple[TableStore, str, str]]:
-    """The manifest lists that tell changes: of snapshots and tags, and of changelogs, also those that are deltas."""
+def changelog_lists(store: TableStore) -> Iterator[tuple[TableStore, str, str]]:
+    """The manifest lists of changes: of snapshots and tags, and of changelogs, deltas included."""
     for branch, name, snapshot in versions(store):
         if snapshot.changelog_manifest_list is not None:
             yield branch, name, snapshot.changelog_manifest_list
     for name in ("main", *(b for b in branch_names(store) if branch_exists(store, b))):
         branch = open_branch(store, name)
         for changelog in list_changelogs(branch):
-            told = changelog.changelog_manifest_list or changelog.delta_manifest_list
-            yield branch, f"changelog {changelog.id}", told
+            name = changelog.changelog_manifest_list or changelog.delta_manifest_list
+            yield branch, f"changelog {changelog.id}", name
 
 
-def _changes(store: TableStore, told: str) -> frozenset[str]:
-    """The files whose rows a changelog tells."""
-    return frozenset(e.file.file_name for e in _entries(store, told) if e.kind is FileKind.ADD)
+def _changes(store: TableStore, name: str) -> frozenset[str]:
+    """The files whose rows a changelog holds."""
+    return frozenset(e.file.file_name for e in _entries(store, name) if e.kind is FileKind.ADD)
 
 
-def _named(store: TableStore, told: str) -> frozenset[str]:
-    """Those, and the files that were taken away then, which may be gone."""
-    return frozenset(e.file.file_name for e in _entries(store, told))
+def _named(store: TableStore, name: str) -> frozenset[str]:
+    """Those, and the files that were removed then, which may be missing."""
+    return frozenset(e.file.file_name for e in _entries(store, name))
 
 
-def _entries(store: TableStore, told: str) -> Iterator[ManifestEntry]:
-    return read_entries(store, read_manifest_list(store, told))
+def _entries(store: TableStore, name: str) -> Iterator[ManifestEntry]:
+    return read_entries(store, read_manifest_list(store, name))
 
 
 def _require(store: TableStore, names: frozenset[str]) -> None:

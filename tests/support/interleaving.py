@@ -1,6 +1,6 @@
 """A storage in memory, and one that lets a second operation happen whole before one of the calls of the first.
 
-There is no queue for writers, as on object stores: `create_exclusive` alone is what decides races.
+There is no queue for writers, as on object stores: only `create_exclusive` decides races.
 """
 
 from __future__ import annotations

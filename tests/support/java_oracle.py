@@ -1,6 +1,6 @@
 """Apache Paimon's Java connector for Spark as a process that answers SQL: the reference of the interop tests.
 
-It lives outside of the repository: in `shared/oracles` beside a folder above it, or where PAIMON_ORACLES says.
+It lives outside of the repository: in `shared/oracles` in one of the folders above it, or in the folder PAIMON_ORACLES.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ class JavaError(Exception):
 def find_oracles() -> Path | None:
     """The folder with the oracle, None where there is none."""
     given = os.environ.get("PAIMON_ORACLES")
-    places = [Path(given)] if given else [p / "shared" / "oracles" for p in (_ROOT, *_ROOT.parents)]
-    return next((p for p in places if (p / _SCRIPT).exists()), None)
+    folders = [Path(given)] if given else [p / "shared" / "oracles" for p in (_ROOT, *_ROOT.parents)]
+    return next((p for p in folders if (p / _SCRIPT).exists()), None)
 
 
 class JavaOracle:

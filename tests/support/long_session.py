@@ -13,7 +13,7 @@ from typing import Any
 
 from py4j.java_gateway import JavaObject
 
-_SETTLING_SECONDS = 30  # at most, until references that both sides dropped are gone
+_SETTLING_SECONDS = 30  # at most, until references that both sides dropped are collected
 
 SETUP = (
     "CREATE TABLE keyed (k INT NOT NULL, v STRING, n BIGINT) TBLPROPERTIES ('primary-key' = 'k', 'bucket' = '2', "
@@ -120,7 +120,7 @@ class Held:
 
 
 def held(spark: Any, temporary: Path | None = None) -> Held:
-    """What is held once references that nobody needs are gone."""
+    """What is held once unneeded references are collected."""
     gateway = spark.sparkContext._gateway
     bindings = JavaObject("GATEWAY_SERVER", gateway._gateway_client).getGateway().getBindings()
     jvm = spark._jvm
@@ -143,7 +143,7 @@ def held(spark: Any, temporary: Path | None = None) -> Held:
 
 
 def _settle(jvm: Any, gateway: Any, bindings: Any) -> None:
-    """Collect on both sides until nothing goes any more: each side's garbage holds some of the other's."""
+    """Collect garbage on both sides until nothing changes: each side's garbage refers to some of the other's."""
     until, before, steady = time.monotonic() + _SETTLING_SECONDS, (-1, -1), 0
     while time.monotonic() < until and steady < 2:
         gc.collect()

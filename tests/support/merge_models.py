@@ -68,7 +68,7 @@ class Collect(Function):
 
 
 def known(merge: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
-    """A function of two values that leaves NULL out."""
+    """A function of two values that ignores NULL."""
     return lambda old, new: new if old is None else old if new is None else merge(old, new)
 
 
@@ -102,8 +102,8 @@ def joined_distinct(old: Any, new: Any) -> Any:
 def without(old: Any, gone: Any) -> Any:
     if old is None or not gone:
         return old
-    left = list(gone)
-    return [e for e in old if e not in left or left.remove(e)]  # type: ignore[func-returns-value]
+    retracted = list(gone)
+    return [e for e in old if e not in retracted or retracted.remove(e)]  # type: ignore[func-returns-value]
 
 
 FUNCTIONS: Mapping[str, Callable[[], Function]] = {
@@ -131,8 +131,8 @@ FUNCTIONS: Mapping[str, Callable[[], Function]] = {
 
 
 def deduplicate(rows: Sequence[Row], ignore_delete: bool = False) -> Row | None:
-    left = [r for r in rows if not (ignore_delete and retracts(r[0]))]
-    return rows[0] if len(rows) == 1 else left[-1] if left else None
+    kept = [r for r in rows if not (ignore_delete and retracts(r[0]))]
+    return rows[0] if len(rows) == 1 else kept[-1] if kept else None
 
 
 def first_row(rows: Sequence[Row], ignore_delete: bool = False) -> Row | None:

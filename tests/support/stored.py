@@ -1,4 +1,4 @@
-"""Tables with rows in a warehouse on a local disk, through the core's own door: catalog, writer, commit, plan, read."""
+"""Tables with rows in a warehouse on a local disk, through the core: catalog, writer, commit, plan, read."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def open_table(warehouse: str, io: FileIO | None = None) -> Table:
 
 
 def write(table: Table, rows: Iterable[Row]) -> list[CommitMessage]:
-    """Write rows, in key order; nothing is left where it fails."""
+    """Write rows, in key order; deletes its files if it fails."""
     k, v = zip(*sorted(rows), strict=True)
     writer = open_writer(table.store, sequence_start=table.max_sequence_number() + 1)
     try:
@@ -57,7 +57,7 @@ def write(table: Table, rows: Iterable[Row]) -> list[CommitMessage]:
 
 
 def commit(table: Table, messages: list[CommitMessage], user: str) -> Snapshot | None:
-    """Commit; where that fails for certain the files go."""
+    """Commit; deletes the files if that fails for certain."""
     return table.commit_or_abort(messages, CommitInfo(user=user))
 
 

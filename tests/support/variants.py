@@ -57,12 +57,12 @@ def _decode(value: bytes, keys: list[str]) -> Any:
     if kind == 1:
         return value[1 : 1 + head].decode()
     offset_width, large = (head & 3) + 1, head >> (4 if kind == 2 else 2) & 1
-    id_width, place = (head >> 2 & 3) + 1 if kind == 2 else 0, 5 if large else 2
-    count = int.from_bytes(value[1:place], "little")
-    ids = [int.from_bytes(value[place + i * id_width :][:id_width], "little") for i in range(count)]
-    place += count * id_width
-    offsets = [int.from_bytes(value[place + i * offset_width :][:offset_width], "little") for i in range(count + 1)]
-    body = value[place + (count + 1) * offset_width :]
+    id_width, offset = (head >> 2 & 3) + 1 if kind == 2 else 0, 5 if large else 2
+    count = int.from_bytes(value[1:offset], "little")
+    ids = [int.from_bytes(value[offset + i * id_width :][:id_width], "little") for i in range(count)]
+    offset += count * id_width
+    offsets = [int.from_bytes(value[offset + i * offset_width :][:offset_width], "little") for i in range(count + 1)]
+    body = value[offset + (count + 1) * offset_width :]
     assert len(body) >= offsets[-1]
     members = [_decode(body[o:], keys) for o in offsets[:-1]]
     if kind == 3:

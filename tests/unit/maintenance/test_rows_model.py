@@ -54,7 +54,7 @@ from paimon_core.table import Table
 from paimon_core.write.compaction.job import NOTHING, compaction_function, encode_tasks, live_buckets
 from paimon_core.write.writer import open_writer
 from tests.support.faulty_io import FaultyIO
-from tests.support.histories import FOREVER, expire, newest, told_changes, versions
+from tests.support.histories import FOREVER, changelog_lists, expire, newest, versions
 from tests.support.tables import fields
 
 T = TypeVar("T")
@@ -231,8 +231,8 @@ class Histories(RuleBasedStateMachine):
         for store, _, snapshot in versions(self.fresh(watched)):
             read(store, snapshot)
             watched.opened |= set(beside_rows(store, snapshot))
-        for store, _, told in told_changes(self.fresh(watched)):
-            watched.opened |= set(changes(store, told))
+        for store, _, name in changelog_lists(self.fresh(watched)):
+            watched.opened |= set(changes(store, name))
         there = {f"{folder}/{name}" for folder, _, names in os.walk(self.path) for name in names}
         of_versions = {path for path in there if not any(part in path for part in METADATA)}
         assert not of_versions - watched.opened, sorted(of_versions - watched.opened)
