@@ -5,6 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
 
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
 from paimon_core.errors import InvalidOptionError, UnsupportedFeatureError
 from paimon_core.formats.avro.data_files import AvroFormat
 from paimon_core.formats.file_format import FileFormat
@@ -99,7 +104,7 @@ def block_bytes(options: TableOptions) -> int:
 
 
 def file_ending(options: TableOptions) -> str:
-    """What names of new files end with: the format, and the codec where it is to be told."""
+    """What names of new files end with: the format, and the codec where names say it."""
     extension, codec = write_format(options).extension, options[FILE_COMPRESSION].strip().lower()
     if extension in TEXTS and codec not in ("", "none"):
         return f".{extension}.{_CODEC_ENDINGS.get(codec, codec)}"
@@ -117,6 +122,13 @@ def format_name(file_name: str) -> str:
     """What a file's name says of its format: its ending, before that of a compressed text (`.csv.gz`)."""
     name, _, ending = file_name.lower().rpartition(".")
     return name.rpartition(".")[2] if ending in COMPRESSED_ENDINGS else ending
+
+
+def of_format(file_names: pa.Array, name: str) -> NDArray[np.bool_]:
+    """Which of many file names are of a format, as `format_name` says."""
+    pattern = rf"(?i)(^|\.){name}(\.({'|'.join(COMPRESSED_ENDINGS)}))?$"
+    found: NDArray[np.bool_] = pc.match_substring_regex(file_names, pattern).to_numpy(zero_copy_only=False)
+    return found
 
 
 def _named(name: str, subject: str) -> FileFormat:

@@ -26,12 +26,12 @@ from paimon_core.formats.parquet.int96 import Int96Sink, has_int96, stored_leave
 from paimon_core.formats.parquet.settings import VERIFY_CHECKSUM, writer_settings
 from paimon_core.formats.reading import conform_batch, read_errors, request_sources
 from paimon_core.formats.stats import chunk_stats, column_stats, merge_stats
+from paimon_core.formats.trusted_bounds import FLOATS, PARQUET_FOOTER
 from paimon_core.io.file_io import FileIO, storage_errors
 from paimon_core.options import TableOptions
 from paimon_core.spec.stats import UNKNOWN, ColumnStats
-from paimon_core.spec.types import DataField, Kind, StoredTimeType
+from paimon_core.spec.types import DataField, StoredTimeType
 
-_FLOATS = (Kind.FLOAT, Kind.DOUBLE)
 _FEW_GROUPS = 2
 _KEYED_GROUP_ROWS = 2**16  # few rows to decode for one key; smaller ones are slower to write
 
@@ -103,7 +103,7 @@ class ParquetFileWriter:
         self._footers: list[pq.FileMetaData] = []
         # footers would leave NaN out, and know no order of INT96; readers that trust them would lose rows
         self._measured: dict[DataField, list[tuple[ColumnStats, int]]] = {
-            f: [] for f in self._fields if f.type.kind in _FLOATS or isinstance(f.type, StoredTimeType)
+            f: [] for f in self._fields if f.type.kind in FLOATS or isinstance(f.type, StoredTimeType)
         }
         self._settings, self._options = writer_settings(options, self._schema), options
         keyed = {SEQUENCE_NUMBER, VALUE_KIND} <= {f.name for f in fields}
@@ -163,11 +163,11 @@ class ParquetFileWriter:
     def _column_stats(self, field: DataField, footer: pq.FileMetaData) -> ColumnStats:
         if field in self._measured:
             return merge_stats(self._measured[field])
-        place = _leaf_places(footer).get(field.name)
-        if place is None:
+        leaf = _leaf_indices(footer).get(field.name)
+        if leaf is None:
             return UNKNOWN
         groups = [footer.row_group(i) for i in range(footer.num_row_groups)]
-        return merge_stats((chunk_stats(field.type, g.column(place)), g.num_rows) for g in groups)
+        return merge_stats((chunk_stats(field.type, g.column(leaf)), g.num_rows) for g in groups)
 
 
 def read_groups(io: FileIO, request: ReadRequest) -> Iterator[Iterator[pa.RecordBatch]]:
@@ -210,8 +210,8 @@ def _batches(
     yield from file.iter_batches(size, row_groups=groups, columns=names, use_threads=False)
 
 
-def _leaf_places(footer: pq.FileMetaData) -> dict[str, int]:
-    """Places of the columns that are not nested, by name."""
+def _leaf_indices(footer: pq.FileMetaData) -> dict[str, int]:
+    """The index among the leaves of each column that is not nested."""
     schema = footer.schema
     paths = ((i, schema.column(i)) for i in range(footer.num_columns))
     return {c.name: i for i, c in paths if c.path == c.name and c.max_repetition_level == 0}
@@ -223,18 +223,16 @@ def _matching_groups(
     every = list(range(footer.num_row_groups))
     if request.predicate is None:
         return every
-    places, fields = _leaf_places(footer), {f.name: f for f in request.fields}
-    usable = {n: (places[s], fields[n]) for n, s in _comparable(found, request, sources).items() if s in places}
+    indices, fields = _leaf_indices(footer), {f.name: f for f in request.fields}
+    usable = {n: (indices[s], fields[n]) for n, s in _comparable(found, request, sources).items() if s in indices}
     parts = [p for p in conjuncts(request.predicate) if columns_of(p) <= usable.keys()]
 
     def matches(index: int) -> bool:
         group = footer.row_group(index)
 
         def stats(name: str) -> ColumnStats:
-            place, field = usable[name]
-            known = chunk_stats(field.type, group.column(place))
-            # footers leave NaN out, and NaN is the largest number
-            return ColumnStats(known.minimum, None, known.null_count) if isinstance(known.maximum, float) else known
+            leaf, field = usable[name]
+            return PARQUET_FOOTER.bounds(field.type, chunk_stats(field.type, group.column(leaf)))
 
         return all(may_match(p, stats, group.num_rows) for p in parts)
 

@@ -1,4 +1,4 @@
-"""Which entries of a manifest a query can leave out, told from columns: what is left is looked at one by one."""
+"""Which entries of a manifest a query can leave out, judged by columns: the remaining ones are judged one by one."""
 
 from __future__ import annotations
 
@@ -16,6 +16,8 @@ from paimon_core.arrow.binary_row_fields import RowField
 from paimon_core.arrow.columns import int64_array
 from paimon_core.expressions.predicate import Compare, In, Predicate, conjuncts
 from paimon_core.expressions.prune import rank
+from paimon_core.formats.registry import of_format
+from paimon_core.formats.trusted_bounds import FLOATS, TIMES, Mask, trusted
 from paimon_core.manifests.entries import EntryColumns, Rows
 from paimon_core.spec.schema import TableSchema
 from paimon_core.spec.types import DataType, DecimalType, Kind
@@ -23,10 +25,7 @@ from paimon_core.store.data.column_stats import names_then
 from paimon_core.store.schemas import read_schema
 from paimon_core.store.table_store import TableStore
 
-Mask = NDArray[np.bool_]
 _INTEGERS = frozenset((Kind.TINYINT, Kind.SMALLINT, Kind.INT, Kind.BIGINT, Kind.DATE, Kind.TIME))
-_TIMES = frozenset((Kind.TIMESTAMP, Kind.TIMESTAMP_LTZ))
-_FLOATS = frozenset((Kind.FLOAT, Kind.DOUBLE))
 _TEXTS = frozenset((Kind.CHAR, Kind.VARCHAR))
 _BYTES = frozenset((Kind.BINARY, Kind.VARBINARY))
 _LIMIT = 2**63
@@ -98,11 +97,11 @@ def _comparable(value: Any, data_type: DataType) -> Any:
     """The value as bounds are compared, None where they are not."""
     if data_type.kind in _INTEGERS and type(value) is int and -_LIMIT <= value < _LIMIT:
         return value
-    if data_type.kind in _TIMES and isinstance(value, tuple) and -_LIMIT <= value[0] < _LIMIT:
+    if data_type.kind in TIMES and isinstance(value, tuple) and -_LIMIT <= value[0] < _LIMIT:
         return value[0]
     if data_type.kind is Kind.BOOLEAN and isinstance(value, bool):
         return int(value)
-    if data_type.kind in _FLOATS and isinstance(value, float):
+    if data_type.kind in FLOATS and isinstance(value, float):
         return value
     if isinstance(data_type, DecimalType) and isinstance(value, Decimal) and value.is_finite():
         return value if abs(value) < 10 ** (DecimalType.MAX_PRECISION - 1 - data_type.scale) else None
@@ -144,11 +143,10 @@ def _value_groups(schema: TableSchema, columns: EntryColumns, rows: Rows) -> Ite
 def _may_hold(
     columns: EntryColumns, group: StatsGroup, bounds: tuple[pa.Array, pa.Array], name: str, wanted: Range
 ) -> Mask:
-    data_type, place, rows = group.schema.field_by_name[name].type, group.covered.index(name), int64_array(group.rows)
-    low, high = (RowField(b.take(rows), len(group.covered), place) for b in bounds)
-    if data_type.kind in _FLOATS:
-        of_orc = _known(pc.match_substring(columns.names.take(rows), ".orc", ignore_case=True))
-        return ~_floats_beyond((low, high), data_type, wanted, of_orc)
+    data_type, index, rows = group.schema.field_by_name[name].type, group.covered.index(name), int64_array(group.rows)
+    low, high = (RowField(b.take(rows), len(group.covered), index) for b in bounds)
+    if data_type.kind in FLOATS | TIMES:
+        return _numbers_may_hold((low, high), data_type, wanted, of_format(columns.names.take(rows), "orc"))
     excluded = np.zeros(len(group.rows), dtype=np.bool_)
     if wanted.high is not None:
         excluded |= _beyond(low, data_type, wanted.high, above=True)
@@ -167,22 +165,38 @@ def _beyond(bounds: RowField, data_type: DataType, end: Any, *, above: bool) -> 
         nearest = end.quantize(digit, ROUND_FLOOR if above else ROUND_CEILING, _EXACT)
         return _known(compare(found, pa.scalar(nearest, found.type)))
     numbers, valid = bounds.numbers(data_type)
-    if data_type.kind in _TIMES:
-        valid = valid & (numbers >= 0)  # bounds of ORC files before 1970 are off, by days even
     beyond: Mask = valid & (numbers > end if above else numbers < end)
     return beyond
 
 
-def _floats_beyond(bounds: tuple[RowField, RowField], data_type: DataType, wanted: Range, of_orc: Mask) -> Mask:
-    """Where bounds of floats are known to be beyond a range: NaN is above all numbers, and ORC files hide it."""
-    (low, low_valid), (high, high_valid) = (b.floats(data_type) for b in bounds)
+def _numbers_may_hold(bounds: tuple[RowField, RowField], data_type: DataType, wanted: Range, of_orc: Mask) -> Mask:
+    """Which files can hold floats, or times in epoch milliseconds, of a range, as far as their bounds are trusted."""
+    is_float = data_type.kind in FLOATS
+    (low, low_valid), (high, high_valid) = (b.floats(data_type) if is_float else b.numbers(data_type) for b in bounds)
+    low_trusted, high_trusted = trusted(data_type, low, high, of_orc)
     excluded: Mask = np.zeros(len(of_orc), dtype=np.bool_)
-    if wanted.high is not None and not np.isnan(wanted.high):
-        excluded |= low_valid & ((low.astype(np.float64) > wanted.high) | (np.isnan(low) & ~of_orc))
+    if wanted.high is not None:
+        excluded |= low_valid & low_trusted & _above(low, wanted.high)
     if wanted.low is not None:
-        below = ~np.isnan(high) if np.isnan(wanted.low) else high.astype(np.float64) < wanted.low
-        excluded |= high_valid & ~of_orc & below
-    return excluded
+        excluded |= high_valid & high_trusted & _below(high, wanted.low)
+    return ~excluded
+
+
+def _above(numbers: NDArray[Any], end: Any) -> Mask:
+    """Which numbers are larger than one; NaN is the largest."""
+    if end != end:
+        return np.zeros(len(numbers), dtype=np.bool_)
+    larger: Mask = ~(_wide(numbers) <= end)
+    return larger
+
+
+def _below(numbers: NDArray[Any], end: Any) -> Mask:
+    smaller: Mask = ~np.isnan(_wide(numbers)) if end != end else _wide(numbers) < end
+    return smaller
+
+
+def _wide(numbers: NDArray[Any]) -> NDArray[Any]:
+    return numbers.astype(np.float64) if numbers.dtype == np.float32 else numbers
 
 
 def _known(compared: pa.Array) -> Mask:

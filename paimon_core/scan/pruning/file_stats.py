@@ -8,7 +8,7 @@ from functools import cached_property
 from paimon_core.spec.manifest import DataFileMeta
 from paimon_core.spec.schema import TableSchema
 from paimon_core.spec.stats import ColumnStats
-from paimon_core.store.data.column_stats import believable, for_columns, key_stats, names_then, value_stats
+from paimon_core.store.data.column_stats import for_columns, key_stats, names_then, trusted_stats, value_stats
 from paimon_core.store.schemas import read_schema
 from paimon_core.store.table_store import TableStore
 
@@ -26,7 +26,7 @@ class FileStats:
         stats = key_stats(schema, file)
         if any(then not in stats for then in wanted.values()):
             stats = value_stats(schema, file) | stats
-        return for_columns(wanted, believable(schema, stats, file), file)
+        return for_columns(wanted, trusted_stats(schema, stats, file), file)
 
     def schema_then(self, schema_id: int) -> tuple[TableSchema, dict[str, str | None]]:
         """The schema that a file was written with, and what the columns were called in it."""

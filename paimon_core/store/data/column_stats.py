@@ -7,10 +7,11 @@ from collections.abc import Mapping, Sequence
 
 from paimon_core.errors import CorruptFileError
 from paimon_core.formats.registry import format_name
+from paimon_core.formats.trusted_bounds import BY_FORMAT, MEASURED
 from paimon_core.spec.manifest import DataFileMeta
 from paimon_core.spec.schema import TableSchema
 from paimon_core.spec.stats import EMPTY_STATS, UNKNOWN, ColumnStats, SimpleStats, decode_stats
-from paimon_core.spec.types import BIGINT, DataType, Kind
+from paimon_core.spec.types import BIGINT, DataType
 
 _SYSTEM_TYPES: dict[str, DataType] = {"_ROW_ID": BIGINT, "_SEQUENCE_NUMBER": BIGINT}
 
@@ -57,7 +58,7 @@ def for_columns(
 def _decode(
     schema: TableSchema, names: Sequence[str], stats: SimpleStats, file: DataFileMeta
 ) -> dict[str, ColumnStats]:
-    types = _SYSTEM_TYPES | {f.name: f.type for f in schema.fields}
+    types = _types(schema)
     if not names or stats == EMPTY_STATS or not all(n in types for n in names):
         return {}
     try:
@@ -66,20 +67,11 @@ def _decode(
         raise CorruptFileError(file.file_name, f"its statistics in the manifest do not decode ({e})") from e
 
 
-def believable(then: TableSchema, stats: Mapping[str, ColumnStats], file: DataFileMeta) -> dict[str, ColumnStats]:
-    """What of a file's statistics no row contradicts."""
-    if format_name(file.file_name) != "orc":
-        return dict(stats)
-    return {name: _of_orc(then.field_by_name[name].type, s) for name, s in stats.items() if name in then.field_by_name}
+def trusted_stats(then: TableSchema, stats: Mapping[str, ColumnStats], file: DataFileMeta) -> dict[str, ColumnStats]:
+    """The statistics of a file without bounds that do not hold for all of its values."""
+    trust, types = BY_FORMAT.get(format_name(file.file_name), MEASURED), _types(then)
+    return {name: trust.bounds(types[name], s) for name, s in stats.items()}
 
 
-def _of_orc(data_type: DataType, stats: ColumnStats) -> ColumnStats:
-    """What is sure of bounds from the footer of an ORC file: writers leave NaN out, or let it hide all other values,
-    and the ends of times before 1970 are off by a second or, in the Julian calendar, by days."""
-    low, high = stats.minimum, stats.maximum
-    if data_type.kind in (Kind.FLOAT, Kind.DOUBLE):
-        return ColumnStats(None if low != low else low, None, stats.null_count)
-    if data_type.kind in (Kind.TIMESTAMP, Kind.TIMESTAMP_LTZ):
-        low, high = (bound if bound is not None and bound >= (0, 0) else None for bound in (low, high))
-        return ColumnStats(low, high, stats.null_count)
-    return stats
+def _types(schema: TableSchema) -> dict[str, DataType]:
+    return _SYSTEM_TYPES | {f.name: f.type for f in schema.fields}

@@ -117,6 +117,30 @@ def test_columns_exclude_what_statistics_exclude(data: st.DataObject) -> None:
     assert kept >= {i for i, entry in enumerate(made) if files.may_match(entry)}
 
 
+@settings(max_examples=200)
+@given(st.data())
+def test_bounds_exclude_the_same_by_columns_and_one_by_one(data: st.DataObject) -> None:
+    """Where a predicate is a range, and no NULL count decides."""
+    store = make_store(Path(tempfile.gettempdir()), COLUMNS)
+    name = data.draw(st.sampled_from([n for n in COLUMNS if n != "u"]))  # columns compare milliseconds only
+    values = st.integers(-3, 6).map(lambda millis: (millis, 0)) if name == "m" else VALUES[name]
+    value = data.draw(values | ASKED.get(name, st.nothing()))
+    predicate = Compare(name, data.draw(st.sampled_from(["=", "<=", ">="])), value)
+    ends = st.tuples(values, values)
+    made = []
+    for number in range(4):
+        low, high = sorted(data.draw(ends), key=rank)
+        stats = encode_stats([COLUMNS[name]], [ColumnStats(low, high, None)])
+        file_name = f"{number}.orc.parquet" if number == 3 else f"{number}.{('parquet', 'orc', 'avro')[number]}"
+        file = data_file(store, 0, 0, value_stats_cols=(name,), rows=2, value_stats=stats, file_name=file_name)
+        made.append(ManifestEntry(kind=FileKind.ADD, partition=EMPTY_ROW, bucket=0, total_buckets=-1, file=file))
+    columns = decode_entries("f", encode_manifest(made))
+    kept = prune_entries(store, ranges(predicate, store.schema), columns, np.arange(len(made))).tolist()
+    if ranges(predicate, store.schema):
+        files = FileFilter(store, predicate)
+        assert kept == [i for i, entry in enumerate(made) if files.may_match(entry)]
+
+
 @pytest.mark.parametrize(
     ("predicate", "left"),
     [

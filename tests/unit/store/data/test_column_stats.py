@@ -11,7 +11,7 @@ from paimon_core.spec.manifest import DataFileMeta
 from paimon_core.spec.schema import TableSchema
 from paimon_core.spec.stats import ColumnStats, encode_stats
 from paimon_core.spec.types import DOUBLE, INT, DataField, DataType, Kind, TimeType
-from paimon_core.store.data.column_stats import believable, value_stats
+from paimon_core.store.data.column_stats import trusted_stats, value_stats
 
 MOMENT = TimeType(Kind.TIMESTAMP, True, 6)
 
@@ -27,7 +27,7 @@ def stats_of(file_name: str, data_type: DataType, low: Any, high: Any) -> Column
         schema_id=0,
         value_stats=encode_stats([data_type], [ColumnStats(low, high, 2)]),
     )
-    return believable(schema, value_stats(schema, file), file)["c"]
+    return trusted_stats(schema, value_stats(schema, file), file)["c"]
 
 
 @pytest.mark.parametrize(

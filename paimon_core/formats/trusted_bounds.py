@@ -1,0 +1,67 @@
+"""Which bounds of a column hold for all of its values: the one rule for every file, row group and manifest entry.
+
+Statistics in manifests are measured by the writer, or taken from the footer of the file. Footers have faults:
+
+    source of bounds                               floats                    times before 1970
+    measured (Avro, manifests of Parquet files)    NaN is the largest        exact
+    footers of Parquet                             leave NaN out             exact
+    footers of ORC, manifests of ORC files         leave NaN out, or NaN     off by a second or, in the Julian
+                                                   hides the other values    calendar, by days
+
+So an upper bound that leaves NaN out says nothing, and neither does a lower bound that is NaN. `Trust` judges bounds of
+one file, `trusted` those of many at once. Source: parquet.thrift, `Statistics`; ORC files that Java wrote.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from paimon_core.spec.stats import ColumnStats
+from paimon_core.spec.types import DataType, Kind
+
+Mask = NDArray[np.bool_]
+FLOATS = frozenset((Kind.FLOAT, Kind.DOUBLE))
+TIMES = frozenset((Kind.TIMESTAMP, Kind.TIMESTAMP_LTZ))
+_EPOCH = (0, 0)  # milliseconds, nanoseconds of the millisecond
+
+
+@dataclass(frozen=True, slots=True)
+class Trust:
+    """How far the bounds of a source hold."""
+
+    hides_nan: bool = False
+    blurs_old_times: bool = False
+
+    def bounds(self, data_type: DataType, stats: ColumnStats) -> ColumnStats:
+        """The statistics without bounds that some value may lie beyond."""
+        low, high = stats.minimum, stats.maximum
+        if self.hides_nan and data_type.kind in FLOATS:
+            return ColumnStats(None if low != low else low, None, stats.null_count)
+        if self.blurs_old_times and data_type.kind in TIMES:
+            low, high = (bound if bound is not None and bound >= _EPOCH else None for bound in (low, high))
+            return ColumnStats(low, high, stats.null_count)
+        return stats
+
+
+MEASURED = Trust()
+PARQUET_FOOTER = Trust(hides_nan=True)
+_ORC = Trust(hides_nan=True, blurs_old_times=True)
+BY_FORMAT: Mapping[str, Trust] = MappingProxyType({"orc": _ORC})  # in manifests, by format of the file; else MEASURED
+
+
+def trusted(data_type: DataType, low: NDArray[Any], high: NDArray[Any], of_orc: Mask) -> tuple[Mask, Mask]:
+    """As `Trust.bounds`, of the bounds of many files in manifests: which of the lower and of the upper ones hold.
+
+    Times are epoch milliseconds; `of_orc` says which files are ORC files. All have shape (files,)."""
+    if data_type.kind in FLOATS:
+        return ~(of_orc & np.isnan(low)), ~of_orc
+    if data_type.kind in TIMES:
+        return ~of_orc | (low >= 0), ~of_orc | (high >= 0)
+    every = np.ones(len(low), dtype=np.bool_)
+    return every, every
