@@ -9,8 +9,9 @@ from __future__ import annotations
 import os
 import shutil
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
+from itertools import groupby
 
 from paimon_core.errors import StorageError
 
@@ -21,6 +22,32 @@ def delete_below(root: str, path: str) -> None:
     """Delete a file or a link. Raises `StorageError` where a link stands between `root` and it, `OSError`."""
     with _parent(root, path) as (folder, name):
         os.unlink(name, dir_fd=folder)
+
+
+def delete_many_below(root: str, paths: Iterable[str]) -> Iterator[str]:
+    """Delete files and links as `delete_below`; the paths of those for which that failed.
+
+    The files of a folder are best given one after the other: it is opened once for them.
+    """
+    for folder, group in groupby(paths, key=lambda path: path.rpartition("/")[0]):
+        files = list(group)
+        try:
+            with _parent(root, files[0]) as (descriptor, _):
+                failed = [path for path in files if not _unlink(path[len(folder) + 1 :], descriptor)]
+        except (OSError, ValueError):
+            failed = files
+        yield from failed
+
+
+def _unlink(name: str, folder: int) -> bool:
+    """Delete a file of an open folder; whether it is not there any more."""
+    try:
+        os.unlink(name, dir_fd=folder)
+    except FileNotFoundError:
+        return True
+    except (OSError, ValueError):  # ValueError: a name with a NUL
+        return False
+    return True
 
 
 def delete_dir_below(root: str, path: str) -> None:

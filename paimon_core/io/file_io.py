@@ -19,7 +19,7 @@ from __future__ import annotations
 import errno
 import re
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from typing import Protocol
@@ -117,6 +117,12 @@ class FileIO(Protocol):
         Raises `StorageError` for these.
         """
 
+    def delete_many_below(self, root: str, paths: Sequence[str]) -> dict[str, OSError]:
+        """As `delete_below`, of many files; the errors of those that could not be deleted, by path.
+
+        Cheaper than a call for each file where the files of a folder come one after the other.
+        """
+
     def delete_dir_below(self, root: str, path: str) -> None:
         """As `delete_dir`, of a folder below the folder `root`. Raises as `delete_below`."""
 
@@ -138,6 +144,17 @@ class FileIO(Protocol):
 
     def sync(self, path: str) -> None:
         """Make a file written through `arrow()` as durable as `write_bytes` does; call it before a commit names it."""
+
+
+def delete_each_below(io: FileIO, root: str, paths: Iterable[str]) -> dict[str, OSError]:
+    """`delete_many_below` by a call for each file."""
+    errors: dict[str, OSError] = {}
+    for path in paths:
+        try:
+            io.delete_below(root, path)
+        except OSError as error:
+            errors[path] = error
+    return errors
 
 
 def temporary_name(name: str) -> str:

@@ -16,7 +16,7 @@ import os
 import re
 import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -27,7 +27,14 @@ from pyarrow import NativeFile
 from pyarrow.fs import FileSystem, FSSpecHandler, PyFileSystem
 
 from paimon_core.errors import PaimonError, StorageError, UnsafeStorageError, UnsupportedFeatureError
-from paimon_core.io.file_io import MOST_TEXT, FileStatus, storage_error, temporary_name, too_large
+from paimon_core.io.file_io import (
+    MOST_TEXT,
+    FileStatus,
+    delete_each_below,
+    storage_error,
+    temporary_name,
+    too_large,
+)
 from paimon_core.optional_packages import import_optional, install_command, missing_package
 
 OBJECT_STORES = frozenset({"s3", "s3a", "gs", "gcs", "abfs", "abfss", "az", "oss"})
@@ -128,6 +135,9 @@ class FsspecFileIO:
 
     def delete_below(self, root: str, path: str) -> None:
         self.delete(path)
+
+    def delete_many_below(self, root: str, paths: Sequence[str]) -> dict[str, OSError]:
+        return delete_each_below(self, root, paths)
 
     def delete_dir_below(self, root: str, path: str) -> None:
         self.delete_dir(path)

@@ -15,7 +15,7 @@ import os
 import shutil
 import stat
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 
@@ -23,9 +23,17 @@ from pyarrow import NativeFile
 from pyarrow.fs import FileSystem, LocalFileSystem
 
 from paimon_core.errors import StorageError, UnsafeStorageError
-from paimon_core.io.below import delete_below, delete_dir_below, delete_empty_dir_below
+from paimon_core.io.below import delete_below, delete_dir_below, delete_empty_dir_below, delete_many_below
 from paimon_core.io.failure import on_failure
-from paimon_core.io.file_io import MOST_TEXT, FileStatus, storage_error, storage_errors, temporary_name, too_large
+from paimon_core.io.file_io import (
+    MOST_TEXT,
+    FileStatus,
+    delete_each_below,
+    storage_error,
+    storage_errors,
+    temporary_name,
+    too_large,
+)
 
 _NO_HARD_LINKS = frozenset({errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS})
 _DELETE_ATTEMPTS = 5
@@ -110,6 +118,9 @@ class LocalFileIO:
     def delete_below(self, root: str, path: str) -> None:
         with storage_errors("delete", path), suppress(FileNotFoundError):
             delete_below(root, path)
+
+    def delete_many_below(self, root: str, paths: Sequence[str]) -> dict[str, OSError]:
+        return delete_each_below(self, root, delete_many_below(root, paths))  # once more, for the error
 
     def delete_dir(self, path: str) -> None:
         self._delete_dir(path, lambda: (os.unlink if os.path.islink(path) else shutil.rmtree)(path))

@@ -9,7 +9,7 @@ the files, too.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import partial
@@ -27,8 +27,8 @@ from paimon_core.store.table_store import TableStore
 Delete = Callable[[TableStore, Collection[str]], None]
 _LOG = logging.getLogger(__name__)
 _CACHED = 20_000  # entries: what is read of versions that go is of no use to others
-_MANY, _THREADS = 1000, 16  # many files are deleted by several threads: storages far away answer late
 _EACH = 50  # files that a thread deletes at a time: handing one over costs as much as deleting it
+_MANY, _THREADS = 20, 16  # many batches are deleted by several threads: remote storages answer late
 
 
 def release(
@@ -60,31 +60,36 @@ def delete_files(store: TableStore, paths: Iterable[str]) -> None:
 
     None is deleted that a symbolic link in the table's folder, or in an external path, leads to.
     """
-    ours, outside = list[tuple[str, str]](), list[str]()
+    root, below = store.root, f"{store.root}/"
+    ours, outside = list[str](), list[str]()
     for path in paths:
-        if path.startswith(f"{store.root}/"):
-            ours.append((store.root, path))
+        (ours if path.startswith(below) else outside).append(path)
+    by_root = {root: ours}
+    taken = {path: external for external, path in deletable(store, outside)}
+    for path in outside:
+        if path in taken:
+            by_root.setdefault(taken[path], []).append(path)
         else:
-            outside.append(path)
-    taken = {path: root for root, path in deletable(store, outside)}
-    ours += ((root, path) for path, root in taken.items())
-    for path in (p for p in outside if p not in taken):
-        _LOG.warning("File %s lies outside table %s and stays there.", path, store.name)
-    if len(ours) < _MANY:
-        _delete(store, ours)
+            _LOG.warning("File %s lies outside table %s and stays there.", path, store.name)
+    batches = [(r, batch) for r, files in by_root.items() for batch in _batches(sorted(files))]
+    if len(batches) < _MANY:
+        for batch in batches:
+            _delete(store, *batch)
         return
     with ThreadPoolExecutor(_THREADS) as pool:
-        for _ in pool.map(partial(_delete, store), (ours[i : i + _EACH] for i in range(0, len(ours), _EACH))):
+        for _ in pool.map(partial(_delete, store), *zip(*batches, strict=True)):
             pass
 
 
-def _delete(store: TableStore, files: Iterable[tuple[str, str]]) -> None:
-    """Delete files, each given with the folder that it lies below."""
-    for root, path in files:
-        try:
-            store.io.delete_below(root, path)
-        except OSError as error:
-            _LOG.warning("File %s of table %s stays behind: %s", path, store.name, error)
+def _batches(paths: Sequence[str]) -> Iterator[Sequence[str]]:
+    """Paths in groups, files of a folder together where the paths are sorted."""
+    return (paths[i : i + _EACH] for i in range(0, len(paths), _EACH))
+
+
+def _delete(store: TableStore, root: str, paths: Sequence[str]) -> None:
+    """Delete files below `root`."""
+    for path, error in store.io.delete_many_below(root, paths).items():
+        _LOG.warning("File %s of table %s stays behind: %s", path, store.name, error)
 
 
 def _delete_empty_folders(store: TableStore, deleted: Iterable[str]) -> None:

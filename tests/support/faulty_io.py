@@ -11,7 +11,7 @@ import enum
 import errno
 import io
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from typing import Any, TypeVar
 
@@ -19,7 +19,7 @@ import pyarrow as pa
 from pyarrow.fs import FileSystem, FileSystemHandler, PyFileSystem
 
 from paimon_core.errors import StorageError
-from paimon_core.io.file_io import MOST_TEXT, FileIO, FileStatus
+from paimon_core.io.file_io import MOST_TEXT, FileIO, FileStatus, delete_each_below
 
 T = TypeVar("T")
 
@@ -91,6 +91,9 @@ class FaultyIO:
 
     def delete_below(self, root: str, path: str) -> None:
         self.call(path, lambda: self.inner.delete_below(root, path), deletes=True)
+
+    def delete_many_below(self, root: str, paths: Sequence[str]) -> dict[str, OSError]:
+        return delete_each_below(self, root, paths)
 
     def delete_dir_below(self, root: str, path: str) -> None:
         self.call(path, lambda: self.inner.delete_dir_below(root, path), deletes=True)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import errno
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 from pyarrow import NativeFile
 from pyarrow.fs import FileSystem
 
-from paimon_core.io.file_io import FileStatus
+from paimon_core.io.file_io import FileStatus, delete_each_below
 from paimon_core.store.cache import MetadataCache, S
 
 T = TypeVar("T")
@@ -76,6 +76,9 @@ class MemoryIO:
     def delete_below(self, root: str, path: str) -> None:
         assert path.startswith(f"{root}/")
         self.delete(path)
+
+    def delete_many_below(self, root: str, paths: Sequence[str]) -> dict[str, OSError]:
+        return delete_each_below(self, root, paths)
 
     def delete_dir_below(self, root: str, path: str) -> None:
         assert path.startswith(f"{root}/")
@@ -159,6 +162,9 @@ class InterleavedIO:
 
     def arrow_path(self, path: str) -> str:
         return path
+
+    def delete_many_below(self, root: str, paths: Sequence[str]) -> dict[str, OSError]:
+        return delete_each_below(self, root, paths)
 
     def __getattr__(self, name: str) -> Any:
         act = getattr(self.inner, name)

@@ -199,6 +199,26 @@ def test_deleting_below_a_folder(tmp_path: Path) -> None:
     assert list(root.iterdir()) == []
 
 
+def test_deleting_many_files_below_a_folder(tmp_path: Path) -> None:
+    root, outside = tmp_path / "root", tmp_path / "outside"
+    for folder in (outside, root / "a", root / "b" / "c"):
+        folder.mkdir(parents=True)
+        (folder / "one").write_bytes(b"1")
+        (folder / "two").write_bytes(b"1")
+    (root / "a" / "link").symlink_to(outside)
+    (root / "a" / "to-file").symlink_to(outside / "one")
+    (root / "b" / "full").mkdir()
+    deleted = ["a/one", "a/two", "a/to-file", "a/nowhere", "nowhere/one", "b/c/one", "b/c/two"]
+    kept = {"a/link/one": "is a symbolic link", "a/link/two": "is a symbolic link", "b/full": "Is a directory"}
+    kept |= {"b/../../outside/one": "is not below", "b/..": "is not below", "b/\0": "embedded null byte"}
+    errors = IO.delete_many_below(str(root), [f"{root}/{path}" for path in (*deleted, *kept)])
+    assert {path.removeprefix(f"{root}/") for path in errors} == set(kept)
+    for path, why in kept.items():
+        assert why in str(errors[f"{root}/{path}"]) and f"{root}/{path}" in str(errors[f"{root}/{path}"])
+    assert [p.name for p in (root / "a").iterdir()] == ["link"] and list((root / "b" / "c").iterdir()) == []
+    assert (outside / "one").exists() and (outside / "two").exists()
+
+
 def test_links_to_nowhere(tmp_path: Path) -> None:
     (tmp_path / "link").symlink_to(tmp_path / "nowhere")
     assert list(IO.list(str(tmp_path))) == []
