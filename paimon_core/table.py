@@ -14,8 +14,8 @@ from paimon_core.commit.commit import abort, commit_statistics
 from paimon_core.commit.draft import CommitInfo
 from paimon_core.commit.indexed import commit_indexed
 from paimon_core.commit.publish import Publisher, publisher_for
-from paimon_core.errors import CommitUnknownError, PaimonError
 from paimon_core.expressions.predicate import Predicate
+from paimon_core.io.failure import on_certain_failure
 from paimon_core.lsm.compaction import last_level
 from paimon_core.maintenance.after_commit import keep_up
 from paimon_core.maintenance.chain_tables import drop_outdated
@@ -176,13 +176,8 @@ class Table:
         self, messages: Sequence[CommitMessage], info: CommitInfo, overwrite: Overwrite | None = None
     ) -> Snapshot | None:
         """As `commit`; the files are deleted where it is known that it failed."""
-        try:
+        with on_certain_failure(lambda: self.abort(messages)):
             return self.commit(messages, info, overwrite)
-        except CommitUnknownError:
-            raise
-        except PaimonError:
-            self.abort(messages)
-            raise
 
     def statistics(self, snapshot: Snapshot | None) -> TableStatistics | None:
         """What ANALYZE TABLE found out about a version or one before it; None for nothing."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from paimon_core.commit.draft import CommitInfo
-from paimon_core.errors import CommitUnknownError, PaimonError
 from paimon_core.format_table.migration import Adoption, adopt, give_back
+from paimon_core.io.failure import on_certain_failure
 from paimon_core.io.file_io import FileIO
 from paimon_core.io.transfer import Copy
 from paimon_core.spec.message import CommitMessage
@@ -27,10 +27,5 @@ def commit_or_delete(table: Table, messages: Sequence[CommitMessage], operation:
 def commit_adopted(source: FileIO, target: Table, adoption: Adoption, copy: Copy, *, move: bool) -> None:
     """Move files to a table, or copy them by `copy`, and commit them; where that fails, they are where they were."""
     adopt(source, target.store.io, adoption.paths, move=move, copy=copy)
-    try:
+    with on_certain_failure(lambda: give_back(source, target.store.io, adoption.paths, moved=move)):
         target.commit(adoption.messages, CommitInfo(user=target.new_commit_user()))
-    except CommitUnknownError:
-        raise
-    except PaimonError:
-        give_back(source, target.store.io, adoption.paths, moved=move)
-        raise

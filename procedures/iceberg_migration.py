@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from paimon_core.errors import CommitUnknownError, PaimonError
 from paimon_core.format_table.iceberg import read_iceberg_table
 from paimon_core.format_table.iceberg_adoption import plan_iceberg_adoption, schemas_of
+from paimon_core.io.failure import on_certain_failure
 from paimon_core.io.load import load_file_io, normalize
 from paimon_core.options import BUCKET
 from paimon_core.spec.identifier import Identifier
@@ -29,7 +29,7 @@ def migrate_iceberg(
     first, *later = schemas_of(source, {**options, BUCKET.key: "-1"})
     catalog.create_database(name.database, ignore_if_exists=True)
     catalog.create_table(name, first)
-    try:
+    with on_certain_failure(lambda: catalog.drop_table(name), FileNotFoundError):
         made = catalog.load_table(name)
         for schema in later:
             create_schema(made.store.io, made.store.root, schema)
@@ -38,10 +38,5 @@ def migrate_iceberg(
         adoption = plan_iceberg_adoption(storage, source, (first, *later), target.store)
         if adoption.messages:
             commit_adopted(storage, target, adoption, copying(context), move=delete_origin)
-    except CommitUnknownError:
-        raise  # the table may have the files
-    except (PaimonError, FileNotFoundError):
-        catalog.drop_table(name)
-        raise
     if delete_origin:
         storage.delete_dir(source.metadata)

@@ -3,23 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
 from paimon_core.commit.draft import CommitInfo
 from paimon_core.errors import (
-    CommitUnknownError,
     DatabaseNotFoundError,
     InvalidOptionError,
     InvalidSchemaError,
-    PaimonError,
     TableNotFoundError,
 )
 from paimon_core.format_table.migration import ADOPTED, ImportTask, plan_adoption
 from paimon_core.format_table.options import FORMAT_TABLE, SUPPORTED, TYPE, is_format_table
 from paimon_core.format_table.scan import FormatSplit, encode_format_split
 from paimon_core.format_table.table import FormatTable
+from paimon_core.io.failure import on_certain_failure
 from paimon_core.io.load import load_file_io, normalize
 from paimon_core.options import BUCKET, FILE_FORMAT, PARTITION_DEFAULT_NAME, PRIMARY_KEY
 from paimon_core.spec.identifier import Identifier
@@ -167,15 +167,10 @@ def _migrate(
     if made:
         _create(context, source.files, name, options)
     target = catalog.load_table(name)
-    try:
+    drop = on_certain_failure(lambda: catalog.drop_table(name), FileNotFoundError)
+    with drop if made else nullcontext():
         _check_fits(source.files, target)
         _import_rows(context, source.files, splits, target, move=delete_origin)
-    except CommitUnknownError:
-        raise  # the table may have the files
-    except (PaimonError, FileNotFoundError):
-        if made:
-            catalog.drop_table(name)
-        raise
     if delete_origin:
         source.drop()
         if source.identifier is not None and name.table == source.identifier.table + _SUFFIX:

@@ -39,6 +39,7 @@ from paimon_core.errors import (
     StorageRefusedError,
     UnsupportedFeatureError,
 )
+from paimon_core.io.failure import on_certain_failure
 from paimon_core.options import (
     DATA_EVOLUTION,
     GLOBAL_INDEX_UPDATE_ACTION,
@@ -92,10 +93,8 @@ def commit(
     for change in changes:
         try:
             made = _commit_change(store, change, info, publisher)
-        except CommitUnknownError:
-            raise
         except PaimonError as error:
-            if made is None:
+            if made is None or isinstance(error, CommitUnknownError):
                 raise
             level = logging.DEBUG if isinstance(error, CommitConflictError) else logging.WARNING
             _LOG.log(level, "Rows are committed to %s, their compaction is dropped: %s", store.name, error)
@@ -127,15 +126,9 @@ def commit_statistics(
     check_writable(store)
     _check_table(store)
     name = write_statistics(store, statistics)
-    try:
-        return _commit_change(
-            store, Change(kind=CommitKind.ANALYZE, entries=(), scope=None, statistics=name), info, publisher
-        )
-    except CommitUnknownError:
-        raise
-    except PaimonError:
-        delete_statistics(store, name)
-        raise
+    change = Change(kind=CommitKind.ANALYZE, entries=(), scope=None, statistics=name)
+    with on_certain_failure(lambda: delete_statistics(store, name)):
+        return _commit_change(store, change, info, publisher)
 
 
 def abort(store: TableStore, messages: Sequence[CommitMessage]) -> None:
@@ -183,10 +176,8 @@ def _commit_change(store: TableStore, change: Change, info: CommitInfo, publishe
             if wait is None:
                 break
             time.sleep(wait)
-    except CommitUnknownError:
-        raise
     except PaimonError as error:
-        if attempts.undecided:
+        if attempts.undecided and not isinstance(error, CommitUnknownError):
             raise _unknown(store, attempts.undecided, error) from error
         raise
     if attempts.undecided:
@@ -236,21 +227,18 @@ def _publish(store: TableStore, draft: Draft, publisher: Publisher) -> Outcome |
     except CommitUnknownError as error:
         _LOG.warning("%s", error)
         return None
-    except StorageRefusedError:
-        if not _is_absent(store, draft):  # a client that asked twice, of which the first time worked
-            return None
-        delete_manifests(store, draft.written)
-        raise
-    except PaimonError:
+    except PaimonError as error:
+        if isinstance(error, StorageRefusedError) and not _is_invisible(store, draft):
+            return None  # the client asked twice: the first request worked, the second was refused
         delete_manifests(store, draft.written)
         raise
 
 
-def _is_absent(store: TableStore, draft: Draft) -> bool:
+def _is_invisible(store: TableStore, draft: Draft) -> bool:
     """Whether it is certain that a draft is not visible."""
     try:
         if not store.io.exists(store.paths.snapshot(draft.snapshot.id)):
-            return True
+            return True  # also where a file stands where the folder should be, which the next line cannot read
         found = find_snapshot(store, draft.snapshot.id)
     except (StorageError, CorruptFileError):
         return False

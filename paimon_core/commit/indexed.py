@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Sequence
+from functools import partial
 from itertools import count
 
 from paimon_core.commit.changes import Overwrite
@@ -12,7 +13,8 @@ from paimon_core.commit.commit import abort, commit
 from paimon_core.commit.draft import CommitInfo
 from paimon_core.commit.publish import Publisher
 from paimon_core.commit.retries import RetryLimits, Tries
-from paimon_core.errors import BucketConflictError, CommitUnknownError, PaimonError
+from paimon_core.errors import BucketConflictError
+from paimon_core.io.failure import on_certain_failure
 from paimon_core.spec.message import CommitMessage
 from paimon_core.spec.snapshot import Snapshot
 from paimon_core.store.snapshots import latest_snapshot
@@ -40,14 +42,11 @@ def commit_indexed(
     for tried in count(1):
         started = time.monotonic()
         try:
-            made = _commit_once(store, current.messages, info, publisher, overwrite)
-        except CommitUnknownError:
-            raise
-        except PaimonError as error:
-            abort(store, current.written)
+            with on_certain_failure(partial(abort, store, current.written)):
+                made = _commit_once(store, current.messages, info, publisher, overwrite)
+        except BucketConflictError as error:
             now = time.monotonic()
-            tries = Tries(count=tried, seconds=now - began, last_seconds=now - started, is_known=True)
-            wait = limits.next_wait(tries) if isinstance(error, BucketConflictError) else None
+            wait = limits.next_wait(Tries(count=tried, seconds=now - began, last_seconds=now - started, is_known=True))
             if wait is None:
                 raise
             _LOG.debug("Buckets of %s are looked up again: %s", store.name, error)
@@ -67,12 +66,7 @@ def _commit_once(
     overwrite: Overwrite | None,
 ) -> Snapshot | None:
     indexes = merge_hash_indexes(store, messages)
-    try:
+    with on_certain_failure(lambda: delete_hash_indexes(store, indexes.merged)):
         made = commit(store, indexes.messages, info, publisher, overwrite)
-    except CommitUnknownError:
-        raise
-    except PaimonError:
-        delete_hash_indexes(store, indexes.merged)
-        raise
     delete_hash_indexes(store, indexes.parts)
     return made
