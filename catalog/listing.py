@@ -9,7 +9,7 @@ from typing import TypeVar
 from paimon_core.errors import DatabaseNotFoundError, PaimonError, TableNotFoundError
 from paimon_core.format_table.options import is_format_table
 from paimon_core.spec.identifier import Identifier
-from paimon_sql.catalog.base import Catalog
+from paimon_sql.catalog.base import Catalog, SupportsDatabases
 
 # manifests and files that are not there are FileNotFoundError in some places
 UNREADABLE = (PaimonError, FileNotFoundError)
@@ -22,8 +22,11 @@ T = TypeVar("T")
 def each_table(catalog: Catalog, read: Callable[[Identifier], T]) -> Iterator[tuple[str, str | None, T | Exception]]:
     """The database and the name of each table of a catalog, and what `read` makes of it, or raises.
 
-    A database whose tables cannot be listed has no name of a table. What is dropped meanwhile is left out.
+    A database whose tables cannot be listed comes with no table's name. What is dropped meanwhile is left out, and so
+    is everything in a catalog without databases.
     """
+    if not isinstance(catalog, SupportsDatabases):
+        return
     for database in catalog.list_databases():
         try:
             names = catalog.list_tables(database)
@@ -43,7 +46,7 @@ def each_table(catalog: Catalog, read: Callable[[Identifier], T]) -> Iterator[tu
                 yield database, name, found
 
 
-def tables_of(catalog: Catalog, database: str, *, formats: bool) -> list[Identifier]:
+def tables_of(catalog: SupportsDatabases, database: str, *, formats: bool) -> list[Identifier]:
     """The tables of a database, sorted: its format tables, or those with snapshots. Of what cannot be loaded nobody
     knows: it is among both, so that whoever works on them meets the error.
 

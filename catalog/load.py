@@ -7,11 +7,11 @@ from collections.abc import Callable, Mapping
 from paimon_core.errors import InvalidOptionError
 from paimon_core.io.load import check_location, load_file_io, normalize
 from paimon_core.store.external.allowed import Allowed
-from paimon_sql.catalog.base import Catalog
+from paimon_sql.catalog.base import SupportsDatabases
 from paimon_sql.catalog.filesystem import FileSystemCatalog
 
 
-def _filesystem(options: Mapping[str, str]) -> Catalog:
+def _filesystem(options: Mapping[str, str]) -> SupportsDatabases:
     warehouse = options.get("warehouse")
     if not warehouse:
         raise InvalidOptionError("A catalog needs the option 'warehouse': the folder or URI that holds its tables.")
@@ -20,10 +20,10 @@ def _filesystem(options: Mapping[str, str]) -> Catalog:
     return FileSystemCatalog(io, normalize(warehouse), dict(options), allowed=allowed)
 
 
-METASTORES: dict[str, Callable[[Mapping[str, str]], Catalog]] = {"filesystem": _filesystem}
+METASTORES: dict[str, Callable[[Mapping[str, str]], SupportsDatabases]] = {"filesystem": _filesystem}
 
 
-def load_catalog(options: Mapping[str, str]) -> Catalog:
+def load_catalog(options: Mapping[str, str]) -> SupportsDatabases:
     """The catalog that `metastore` names (default: filesystem). Raises `InvalidOptionError`."""
     metastore = options.get("metastore", "filesystem").strip().lower()
     if metastore not in METASTORES:

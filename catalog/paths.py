@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 
-from paimon_core.errors import InvalidNameError, TableNotFoundError, UnsupportedFeatureError
+from paimon_core.errors import InvalidNameError, TableNotFoundError
 from paimon_core.io.load import check_location, load_file_io, normalize
 from paimon_core.spec.identifier import Identifier, PathIdentifier
 from paimon_core.spec.schema import TableSchema
@@ -15,7 +16,7 @@ from paimon_core.store.ddl.schema_changes import SchemaChange
 from paimon_core.store.external.allowed import Allowed
 from paimon_core.table import Table
 from paimon_sql.catalog.base import StagedTable
-from paimon_sql.catalog.filesystem import FileSystemCatalog
+from paimon_sql.catalog.schema_files import SchemaFiles, check_is_table
 
 _LOCATION = re.compile(r"/|[A-Za-z][A-Za-z0-9+.-]*:/")
 
@@ -30,24 +31,11 @@ def path_identifier(location: str) -> PathIdentifier:
     return PathIdentifier(folder, parts.table, parts.branch, parts.system_table)
 
 
-class _Folder(FileSystemCatalog):
-    """A folder of tables."""
-
-    def database_exists(self, name: str) -> bool:
-        return True  # a new table makes it
-
-    def _database_dir(self, name: str) -> str:
-        return name
-
-    def _absent(self, identifier: Identifier) -> TableNotFoundError:
-        return TableNotFoundError(f"There is no table at {identifier.base}: it has no schema file.")
-
-
 @dataclass(frozen=True)
 class PathCatalog:
-    """A `Catalog` of the tables that are named by a `PathIdentifier`, of any storage. It has no databases.
+    """A catalog of the tables of any storage, which a `PathIdentifier` names. It has no databases.
 
-    `settings` are the options of storages, as a catalog takes them; asked for by each call.
+    `settings` gives the options of storages, as a catalog takes them; each call asks for them.
     """
 
     settings: Callable[[], Mapping[str, str]]
@@ -64,60 +52,53 @@ class PathCatalog:
     def identifier(self, name: str) -> Identifier:
         return path_identifier(name)
 
-    def list_databases(self) -> list[str]:
-        return []
-
-    def database_exists(self, name: str) -> bool:
-        return False
-
-    def database_properties(self, name: str) -> dict[str, str]:
-        raise _no_databases()
-
-    def create_database(
-        self, name: str, properties: Mapping[str, str] | None = None, ignore_if_exists: bool = False
-    ) -> None:
-        raise _no_databases()
-
-    def drop_database(self, name: str, cascade: bool = False) -> None:
-        raise _no_databases()
-
-    def list_tables(self, database: str) -> list[str]:
-        raise _no_databases()
-
     def table_exists(self, identifier: Identifier) -> bool:
-        return self._folder(identifier).table_exists(identifier)
+        return self._files(identifier).exists(identifier, str(identifier.base))
 
     def load_table(self, identifier: Identifier) -> Table:
-        return self._folder(identifier).load_table(identifier)
+        table = self._files(identifier).load(identifier, str(identifier.base))
+        if table is None:
+            raise _not_found(identifier)
+        return table
 
     def create_table(self, identifier: Identifier, schema: TableSchema, ignore_if_exists: bool = False) -> None:
-        self._folder(identifier).create_table(identifier, schema, ignore_if_exists)
+        check_is_table(identifier)
+        self._files(identifier).create(identifier, str(identifier), schema, ignore_if_exists)
 
     def stage_create(self, identifier: Identifier, schema: TableSchema) -> StagedTable:
-        return self._folder(identifier).stage_create(identifier, schema)
+        check_is_table(identifier)
+        return self._files(identifier).stage_create(identifier, str(identifier), schema)
 
     def stage_replace(self, identifier: Identifier, schema: TableSchema) -> StagedTable:
-        return self._folder(identifier).stage_replace(identifier, schema)
-
-    def stage_alter(self, identifier: Identifier, changes: Sequence[SchemaChange]) -> StagedTable:
-        return self._folder(identifier).stage_alter(identifier, changes)
+        check_is_table(identifier)
+        return self._files(identifier).stage_replace(self.load_table(identifier), schema)
 
     def drop_table(self, identifier: Identifier, ignore_if_not_exists: bool = False) -> None:
-        self._folder(identifier).drop_table(identifier, ignore_if_not_exists)
-
-    def rename_table(self, source: Identifier, target: Identifier) -> None:
-        raise UnsupportedFeatureError(f"The table at {source} cannot be renamed: move its folder.")
+        check_is_table(identifier)
+        files = self._files(identifier)
+        if files.exists(identifier, str(identifier)):
+            files.io.delete_dir(str(identifier))
+        elif not ignore_if_not_exists:
+            raise _not_found(identifier)
 
     def alter_table(self, identifier: Identifier, changes: Sequence[SchemaChange]) -> None:
-        self._folder(identifier).alter_table(identifier, changes)
+        self._files(identifier).alter(partial(self._altered, identifier), changes)
 
-    def _folder(self, identifier: Identifier) -> _Folder:
+    def stage_alter(self, identifier: Identifier, changes: Sequence[SchemaChange]) -> StagedTable:
+        return self._files(identifier).stage_alter(self._altered(identifier), changes)
+
+    def _altered(self, identifier: Identifier) -> Table:
+        """The table, or branch, that is to be altered."""
+        if identifier.system_table is not None:
+            check_is_table(identifier)
+        return self.load_table(identifier)
+
+    def _files(self, identifier: Identifier) -> SchemaFiles:
         if not isinstance(identifier, PathIdentifier):
             raise InvalidNameError(f"{identifier} is no path of a table.")
         options = self.settings()
-        io, allowed = load_file_io(str(identifier.base), options), Allowed.of(options)
-        return _Folder(io, identifier.database, {}, self.cache, allowed)
+        return SchemaFiles(load_file_io(str(identifier.base), options), self.cache, Allowed.of(options))
 
 
-def _no_databases() -> UnsupportedFeatureError:
-    return UnsupportedFeatureError("Tables named by their paths are in no database: name one, as `/folder/table`.")
+def _not_found(identifier: Identifier) -> TableNotFoundError:
+    return TableNotFoundError(f"There is no table at {identifier.base}: it has no schema file.")

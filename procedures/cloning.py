@@ -8,7 +8,7 @@ from typing import Any
 from paimon_core.errors import InvalidOptionError, TableNotFoundError
 from paimon_core.options import BUCKET, FILE_FORMAT
 from paimon_core.spec.identifier import Identifier
-from paimon_sql.catalog.base import SYSTEM_DATABASE, Catalog
+from paimon_sql.catalog.base import SYSTEM_DATABASE, SupportsDatabases
 from paimon_sql.catalog.listing import of_some, tables_of
 from paimon_sql.catalog.load import load_catalog
 from paimon_sql.procedures.arguments import check_parallelism, given, table_options
@@ -87,13 +87,17 @@ def _options(target_table_conf: str | None, prefer_file_format: str | None) -> d
     return {**options, FILE_FORMAT.key: form.strip().lower()}
 
 
-def _catalog(context: ProcedureContext, options: str | None) -> Catalog:
+def _catalog(context: ProcedureContext, options: str | None) -> SupportsDatabases:
     chosen: Mapping[str, str] = table_options(options or "")
     return load_catalog({**context.catalog.options, **chosen}) if chosen else context.catalog
 
 
 def _pairs(
-    source: Catalog, database: str | None, table: str | None, target_database: str | None, target_table: str | None
+    source: SupportsDatabases,
+    database: str | None,
+    table: str | None,
+    target_database: str | None,
+    target_table: str | None,
 ) -> Iterator[tuple[Identifier, Identifier]]:
     """Each table that is meant, and what it becomes. Raises `InvalidOptionError` for what does not go together."""
     if database is None:

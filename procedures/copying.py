@@ -15,7 +15,7 @@ from paimon_core.spec.snapshot import Operation
 from paimon_core.store.partitions import PartitionFilter
 from paimon_core.store.schemas import create_schema, list_schemas
 from paimon_core.table import Table
-from paimon_sql.catalog.base import Catalog
+from paimon_sql.catalog.base import SupportsDatabases
 from paimon_sql.procedures.file_copies import copying
 from paimon_sql.procedures.partition_choice import chosen_partitions
 from paimon_sql.procedures.registry import ProcedureContext, has_table, load_table, procedure
@@ -40,7 +40,7 @@ def copy(
 def copy_table(
     context: ProcedureContext,
     source: Table,
-    catalog: Catalog,
+    catalog: SupportsDatabases,
     identifier: Identifier,
     where: str | None,
     options: Mapping[str, str] | None = None,
@@ -56,7 +56,9 @@ def copy_table(
     target.commit(messages, CommitInfo(user=target.new_commit_user(), operation=Operation.WRITE))
 
 
-def create_alike(source: Table, catalog: Catalog, identifier: Identifier, options: Mapping[str, str]) -> Table:
+def create_alike(
+    source: Table, catalog: SupportsDatabases, identifier: Identifier, options: Mapping[str, str]
+) -> Table:
     """A new table with all schema versions of another, and more options; its database is made, too."""
     first, *later = (replace(s, options={**s.options, **options}) for s in list_schemas(source.store))
     catalog.create_database(identifier.database, ignore_if_exists=True)

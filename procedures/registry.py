@@ -21,7 +21,7 @@ from paimon_core.spec.message import CommitMessage
 from paimon_core.spec.types import DataField
 from paimon_core.table import Table
 from paimon_core.write.compaction.sort_job import SortJob
-from paimon_sql.catalog.base import Catalog
+from paimon_sql.catalog.base import Catalog, SupportsDatabases
 from paimon_sql.catalog.listing import tables_of
 
 _NAME_PART = re.compile(r"`(?P<quoted>(?:[^`]|``)+)`|(?P<plain>[^`.]+)")
@@ -74,12 +74,12 @@ class ProcedureContext:
     `name` is what the session calls the catalog, `other_catalog` finds another one of ours by what it is called.
     """
 
-    catalog: Catalog
+    catalog: SupportsDatabases
     database: str
     executor: Executor
     zone: tzinfo | None = None
     name: str = "paimon"
-    other_catalog: Callable[[str], Catalog | None] = lambda name: None
+    other_catalog: Callable[[str], SupportsDatabases | None] = lambda name: None
 
     def load_table(self, name: str) -> Table:
         """A table by `table`, `db.table` or `catalog.db.table`. Raises `TableNotFoundError`, `InvalidNameError`."""
@@ -102,7 +102,7 @@ class ProcedureContext:
             )
         return identifier
 
-    def place(self, name: str) -> tuple[Catalog, Identifier]:
+    def place(self, name: str) -> tuple[SupportsDatabases, Identifier]:
         """What a table name means, in any Paimon catalog of the session. Raises `InvalidNameError`."""
         name_of_catalog, identifier = self.named(name)
         if name_of_catalog in (None, self.name):
@@ -127,7 +127,7 @@ def quoted(identifier: Identifier) -> str:
     return ".".join(f"`{part.replace('`', '``')}`" for part in (identifier.database, identifier.name))
 
 
-def has_table(catalog: Catalog, identifier: Identifier) -> bool:
+def has_table(catalog: SupportsDatabases, identifier: Identifier) -> bool:
     """Whether there is such a table; not where there is no such database, either."""
     return catalog.database_exists(identifier.database) and catalog.table_exists(identifier)
 

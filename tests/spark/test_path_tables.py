@@ -62,6 +62,11 @@ def test_statements_on_paths(spark: Any, tmp_path: Path) -> None:
     spark.sql(f"ANALYZE TABLE {name} COMPUTE STATISTICS")
     assert content(spark.table(name)) == [(2, "z", None), (3, "c", 9)]
     assert spark.sql(f"SELECT count(*) FROM {name} VERSION AS OF 1").collect() == [(3,)]
+    with pytest.raises(PySparkException, match="free/t cannot be renamed: move its folder"):
+        spark.sql(f"ALTER TABLE {name} RENAME TO u")
+    with pytest.raises(PySparkException, match="in no database"):
+        spark.sql("CREATE DATABASE paimon_path.db")
+    assert spark.sql("SHOW NAMESPACES IN paimon_path").collect() == []
     spark.sql(f"DROP TABLE {name}")
     with pytest.raises(AnalysisException, match="TABLE_OR_VIEW_NOT_FOUND"):
         spark.read.format("paimon").load(f"{tmp_path}/free/t")

@@ -24,7 +24,14 @@ from paimon_core.spec.snapshot import Operation
 from paimon_core.store.ddl.new_schema import new_table_schema
 from paimon_core.system_tables.registry import SYSTEM_TABLES
 from paimon_core.table import Table
-from paimon_sql.catalog.base import DEFAULT_DATABASE, SYSTEM_DATABASE, Catalog, StagedTable
+from paimon_sql.catalog.base import (
+    DEFAULT_DATABASE,
+    SYSTEM_DATABASE,
+    Catalog,
+    StagedTable,
+    SupportsDatabases,
+    with_databases,
+)
 from paimon_sql.catalog.system_database import CATALOG_SYSTEM_TABLES
 from paimon_sql.preprocess import DECLARED_TYPES_PROPERTY, EXCLUDED_PROPERTY
 from paimon_sql.procedures import PROCEDURES, STATEMENTS
@@ -104,7 +111,7 @@ class SparkCatalog(NoViews):
         """Made when it is first used: until then its configuration may be incomplete."""
         made = self._load()
         if self._default_database != DEFAULT_DATABASE:
-            made.create_database(self._default_database, ignore_if_exists=True)
+            with_databases(made).create_database(self._default_database, ignore_if_exists=True)
         return made
 
     @property
@@ -123,7 +130,8 @@ class SparkCatalog(NoViews):
 
     # -- SupportsNamespaces -------------------------------------------------------------------------------------------
     def listNamespaces(self, namespace: Any = None) -> Any:
-        names = [] if namespace else self.catalog.list_databases()
+        catalog = self.catalog
+        names = catalog.list_databases() if isinstance(catalog, SupportsDatabases) and not namespace else []
         if namespace:
             self._database(namespace)
         return self.jvm.array("[Ljava.lang.String;", [self.jvm.strings([n]) for n in names])
@@ -131,16 +139,16 @@ class SparkCatalog(NoViews):
     def namespaceExists(self, namespace: Any) -> bool:
         parts = list(namespace)
         try:
-            return len(parts) == 1 and (parts[0] == SYSTEM_DATABASE or self.catalog.database_exists(parts[0]))
+            return len(parts) == 1 and (parts[0] == SYSTEM_DATABASE or self._has_database(parts[0]))
         except InvalidNameError:
             return False
 
     def loadNamespaceMetadata(self, namespace: Any) -> Any:
-        return self.jvm.map(self.catalog.database_properties(self._database(namespace)))
+        return self.jvm.map(self._databases.database_properties(self._database(namespace)))
 
     def createNamespace(self, namespace: Any, metadata: Any) -> None:
         properties = {k: v for k, v in python_map(metadata).items() if k not in ("owner",)}
-        self.catalog.create_database(_single(namespace), properties, ignore_if_exists=False)
+        self._databases.create_database(_single(namespace), properties, ignore_if_exists=False)
 
     def alterNamespace(self, namespace: Any, changes: Any) -> None:
         self._database(namespace)
@@ -149,7 +157,7 @@ class SparkCatalog(NoViews):
         )
 
     def dropNamespace(self, namespace: Any, cascade: bool) -> bool:
-        self.catalog.drop_database(_single(namespace), cascade=cascade)
+        self._databases.drop_database(_single(namespace), cascade=cascade)
         return True
 
     # -- TableCatalog -------------------------------------------------------------------------------------------------
@@ -176,14 +184,14 @@ class SparkCatalog(NoViews):
     def listTables(self, namespace: Any) -> Any:
         is_system = list(namespace) == [SYSTEM_DATABASE]
         database = SYSTEM_DATABASE if is_system else self._database(namespace)
-        names = sorted(CATALOG_SYSTEM_TABLES) if is_system else self.catalog.list_tables(database)
+        names = sorted(CATALOG_SYSTEM_TABLES) if is_system else self._databases.list_tables(database)
         identifiers = [self.jvm.identifier([database], t) for t in names]
         return self.jvm.array(f"{CATALOG}.Identifier", identifiers)
 
     def listTableSummaries(self, namespace: Any) -> Any:
         database = self._database(namespace)
         summary = self.jvm.java_class(f"{CATALOG}.TableSummary")
-        tables = self.catalog.list_tables(database)
+        tables = self._databases.list_tables(database)
         summaries = [summary.of(self.jvm.identifier([database], t), "MANAGED") for t in tables]
         return self.jvm.array(f"{CATALOG}.TableSummary", summaries)
 
@@ -283,7 +291,7 @@ class SparkCatalog(NoViews):
                 f"Table {self._identifier(source)} cannot become {'.'.join([*namespace, target.name()])!r}: RENAME TO "
                 f"only supports operations within the same catalog, {self.catalog_name}."
             )
-        self.catalog.rename_table(self._identifier(source), Identifier.of(namespace[-1], target.name()))
+        self._databases.rename_table(self._identifier(source), Identifier.of(namespace[-1], target.name()))
 
     # -- ProcedureCatalog ---------------------------------------------------------------------------------------------
     def loadProcedure(self, identifier: Any) -> Any:
@@ -339,7 +347,7 @@ class SparkCatalog(NoViews):
         match namespace:
             case [database, table]:
                 return Identifier.of(database, f"{table}${name}")
-            case [table] if not self.catalog.database_exists(table):
+            case [table] if not self._has_database(table):
                 return Identifier.of(self.session.current_database(), f"{table}${name}")
         return None
 
@@ -360,9 +368,17 @@ class SparkCatalog(NoViews):
         location = source.properties().get("location")  # format tables give none
         return found.schema if location in (None, found.store.root) else None
 
+    @property
+    def _databases(self) -> SupportsDatabases:
+        """The catalog, where it has databases. Raises `UnsupportedFeatureError` for tables by their paths."""
+        return with_databases(self.catalog)
+
+    def _has_database(self, name: str) -> bool:
+        return isinstance(self.catalog, SupportsDatabases) and self.catalog.database_exists(name)
+
     def _database(self, namespace: Any) -> str:
         database = _single(namespace)
-        if not self.catalog.database_exists(database):
+        if not self._has_database(database):
             raise DatabaseNotFoundError(f"Catalog {self.catalog_name} has no database {database!r}.")
         return database
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from paimon_core.errors import UnsupportedFeatureError
 from paimon_core.spec.identifier import Identifier
 from paimon_core.table import Table
 from paimon_sql.catalog.paths import path_identifier
@@ -29,6 +30,9 @@ class SparkPathCatalog(SparkCatalog):
     def loadNamespaceMetadata(self, namespace: Any) -> Any:
         """Asked for the defaults of new tables: there are none."""
         return self.jvm.map({})
+
+    def renameTable(self, source: Any, target: Any) -> None:
+        raise UnsupportedFeatureError(f"The table at {self._identifier(source)} cannot be renamed: move its folder.")
 
     def _table(self, identifier: Identifier, options: Mapping[str, str]) -> Table:
         return self.paths.with_options(options).load_table(identifier)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
 from typing import Any
 
 import pyarrow as pa
@@ -12,7 +11,7 @@ from pyspark.errors.exceptions.captured import CapturedException
 from pyspark.sql.types import DataType, StructField, StructType
 
 from paimon_core.errors import InvalidOptionError
-from paimon_sql.catalog.base import Catalog
+from paimon_sql.catalog.base import Catalog, SupportsDatabases, with_databases
 from paimon_sql.procedures import PROCEDURES, Procedure, ProcedureContext
 from paimon_sql.spark.errors.java import unchecked
 from paimon_sql.spark.jvm.gateway import CATALOG, Jvm
@@ -63,7 +62,12 @@ class SparkProcedure(Proxy):
         session = self.session
         executor, zone = SparkExecutor(session), session.time_zone()
         context = ProcedureContext(
-            self.catalog, session.current_database(), executor, zone, self.catalog_name, partial(find_catalog, session)
+            with_databases(self.catalog),
+            session.current_database(),
+            executor,
+            zone,
+            self.catalog_name,
+            self._other_catalog,
         )
         try:
             rows = self.procedure.call(context, given)
@@ -80,6 +84,10 @@ class SparkProcedure(Proxy):
         columns = [pa.array([r[i] for r in rows], _ARROW_TYPES[t]) for i, (_, t) in enumerate(self.procedure.columns)]
         content = pa.table(columns, names=names)
         return LocalScan(self.jvm, self.session, content, StructType(fields), f"CALL {self.procedure.name}")
+
+    def _other_catalog(self, name: str) -> SupportsDatabases | None:
+        found = find_catalog(self.session, name)
+        return found if isinstance(found, SupportsDatabases) else None
 
     def _argument(self, value: Any, kind: str) -> Any:
         if isinstance(value, (bool, int)):

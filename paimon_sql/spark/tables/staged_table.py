@@ -53,10 +53,10 @@ class StagedSparkTable(SparkTable):
         return builder
 
     def commitStagedChanges(self) -> None:
-        if self.replaced is not None and not (self.is_published or self.staged.is_apart):
+        if self.replaced is not None and not (self.is_published or self.staged.is_separate):
             self.replaced.truncate(CommitInfo(user=self.replaced.new_commit_user()))
         self._publish()
-        self.staged.settle()
+        self.staged.finish()
 
     def abortStagedChanges(self) -> None:
         """The writer has removed its files; what is published in its place stays, as any outcome of a commit may be

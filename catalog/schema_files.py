@@ -1,0 +1,211 @@
+"""Tables that are defined by their schema files: the part of a catalog that filesystem, JDBC and Hive ones share.
+
+A catalog knows where its tables are; `SchemaFiles` creates, loads, alters and replaces the table at a path. A table
+exists when its folder has a schema file; the file of a version is published once, so one of several writers wins.
+
+Source: specification, "Schema"; `FileSystemCatalog` and `SchemaManager` of Paimon.
+"""
+
+from __future__ import annotations
+
+import time
+import uuid
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+
+from paimon_core.commit.publish import Outcome, Publisher
+from paimon_core.errors import (
+    AlreadyExistsError,
+    CommitConflictError,
+    CommitUnknownError,
+    InvalidNameError,
+    InvalidOptionError,
+    StorageError,
+    TableExistsError,
+    UnsupportedFeatureError,
+)
+from paimon_core.format_table.options import TYPE, check_format_schema, is_format_table
+from paimon_core.io.file_io import FileIO
+from paimon_core.io.load import check_no_secrets
+from paimon_core.maintenance.done_partitions import check_report
+from paimon_core.options import PARTITION_MARK_DONE_URL, TableOptions
+from paimon_core.spec.identifier import Identifier
+from paimon_core.spec.paths import TablePaths
+from paimon_core.spec.schema import TableSchema, encode_schema
+from paimon_core.store.branches import branch_schema, check_lending_branches, open_branch
+from paimon_core.store.cache import MetadataCache
+from paimon_core.store.ddl.new_schema import check_schema, replacing_schema, same_partitions
+from paimon_core.store.ddl.schema_changes import RemoveOption, SchemaChange, SetOption, UpdateComment, apply_changes
+from paimon_core.store.external.allowed import Allowed
+from paimon_core.store.schemas import latest_schema, schema_ids
+from paimon_core.store.snapshots import latest_snapshot
+from paimon_core.store.table_store import TableStore
+from paimon_core.table import Table, storage_publisher
+from paimon_sql.catalog.base import StagedTable
+
+_ALTER_ATTEMPTS = 10
+_OPTION_CHANGES = (SetOption, RemoveOption, UpdateComment)
+
+
+@dataclass(frozen=True)
+class SchemaFiles:
+    """Creates, loads, alters and replaces tables by the paths of their folders.
+
+    `defaults` are options of every new table that does not set them, `publishing` makes what publishes schemas and
+    snapshots: a catalog with locks gives another than the storage's.
+    """
+
+    io: FileIO
+    cache: MetadataCache = field(default_factory=MetadataCache, repr=False, compare=False)
+    allowed: Allowed = field(default_factory=Allowed)
+    defaults: Mapping[str, str] = field(default_factory=dict)
+    publishing: Callable[[TableStore], Publisher] = storage_publisher
+
+    def exists(self, identifier: Identifier, path: str) -> bool:
+        """Whether there is a table at a path, and the branch that the identifier names."""
+        return bool(schema_ids(self.io, TablePaths(path, branch=identifier.branch or "").version_root))
+
+    def load(self, identifier: Identifier, path: str) -> Table | None:
+        """The table at a path, on its branch; None where there is none. Raises `BranchNotFoundError`."""
+        schema = latest_schema(self.io, path)
+        if schema is None:
+            return None
+        main = self._table(identifier.base, path, schema)
+        return main if identifier.branch is None else replace(main, store=open_branch(main.store, identifier.branch))
+
+    def create(self, identifier: Identifier, path: str, schema: TableSchema, ignore_if_exists: bool = False) -> None:
+        """Raises `TableExistsError`, also where another process creates the table meanwhile."""
+        table = self._new(identifier, path, schema)
+        exists = self.exists(identifier, path) or not _publish(table)
+        if exists and not ignore_if_exists:
+            raise TableExistsError(f"Table {identifier} already exists.")
+
+    def stage_create(self, identifier: Identifier, path: str, schema: TableSchema) -> StagedTable:
+        """A table that is created with its first rows. Raises as `create`."""
+        table = self._new(identifier, path, schema)
+        if self.exists(identifier, path):
+            raise TableExistsError(f"Table {identifier} already exists.")
+        return StagedTable(table, lambda: self.create(identifier, path, schema))
+
+    def stage_replace(self, old: Table, schema: TableSchema) -> StagedTable:
+        """A table under another schema: a new version where the partitioning stays, else a new table beside it."""
+        identifier, new = old.identifier, self._new(old.identifier, old.store.root, schema)
+        if not same_partitions(old.schema, new.schema):
+            return self._stage_beside(identifier, old.store.root, schema)
+        table = self._table(identifier, old.store.root, replacing_schema(old.schema, new.schema))
+
+        def publish() -> None:
+            if not _publish(table):
+                raise CommitConflictError(f"Table {identifier} was altered meanwhile: it was not replaced, try again.")
+
+        return StagedTable(table, publish)
+
+    def _stage_beside(self, identifier: Identifier, path: str, schema: TableSchema) -> StagedTable:
+        suffix = f"_replacing_{uuid.uuid4().hex[:8]}"
+        beside = path + suffix
+        staged = self.stage_create(replace(identifier, table=identifier.table + suffix), beside, schema)
+
+        def finish() -> None:
+            self.io.delete_dir(path)
+            self.rename(beside, path, identifier)
+
+        return replace(staged, is_separate=True, finish=finish, discard=partial(self.io.delete_dir, beside))
+
+    def rename(self, source: str, target: str, identifier: Identifier) -> None:
+        """Rename the folder of a table, which `identifier` names from then on. Raises `TableExistsError`."""
+        try:
+            self.io.rename_dir(source, target)
+        except (FileExistsError, AlreadyExistsError) as e:
+            raise TableExistsError(f"The folder of table {identifier} already exists.") from e
+
+    def alter(self, load: Callable[[], Table], changes: Sequence[SchemaChange]) -> None:
+        """Publish what changes make of the schema of a table, which is loaded again where others alter it meanwhile.
+
+        Raises `CommitConflictError` where they do so each time.
+        """
+        for _ in range(_ALTER_ATTEMPTS):
+            table = load()
+            changed = self._altered(table, changes)
+            if changed.schema is table.schema or _publish(changed):
+                return
+        raise CommitConflictError(f"Table {table.name} is being altered by others all the time: try again later.")
+
+    def stage_alter(self, table: Table, changes: Sequence[SchemaChange]) -> StagedTable:
+        """A table under its changed schema, which is published with the first rows that need it."""
+        changed = self._altered(table, changes)
+
+        def publish() -> None:
+            if changed.schema is table.schema or _publish(changed):
+                return
+            latest = branch_schema(table.store, table.store.branch)
+            if latest is None or replace(latest, time_millis=changed.schema.time_millis) != changed.schema:
+                raise CommitConflictError(f"Table {table.name} was altered meanwhile: nothing was written, try again.")
+
+        return StagedTable(changed, publish)
+
+    def _altered(self, table: Table, changes: Sequence[SchemaChange]) -> Table:
+        """A table under the schema that changes make of its own."""
+        schema, store = table.schema, table.store
+        _check_changes(table.identifier, schema, changes)
+        has_snapshots = latest_snapshot(store) is not None
+        changed = apply_changes(schema, changes, time.time_ns() // 1_000_000, has_snapshots=has_snapshots)
+        if is_format_table(changed.options):
+            check_format_schema(changed)
+        if changed is not schema:
+            check_no_secrets(table.name, dict(changed.options.items() - schema.options.items()))
+            options = TableOptions(changed.options)
+            check_lending_branches(store, options)
+            self._check_allowed(table.identifier, options)
+        return replace(table, store=store.under(changed, store.branch))
+
+    def _new(self, identifier: Identifier, path: str, schema: TableSchema) -> Table:
+        """The table that a schema, with the catalog's defaults, makes at a path."""
+        if self.defaults:
+            schema = replace(schema, options={**self.defaults, **schema.options})
+            check_schema(schema)
+        kind = schema.options.get(TYPE, "table")
+        if is_format_table(schema.options):
+            check_format_schema(schema)
+        elif kind != "table":
+            raise UnsupportedFeatureError(f"Table {identifier}: option 'type' = {kind!r} is not supported yet.")
+        check_no_secrets(str(identifier), schema.options)
+        self._check_allowed(identifier, TableOptions(schema.options))
+        if "path" in schema.options:
+            raise InvalidOptionError(f"Table {identifier} cannot have a 'path' of its own in a filesystem catalog.")
+        return self._table(identifier, path, schema)
+
+    def _table(self, identifier: Identifier, path: str, schema: TableSchema) -> Table:
+        store = TableStore.of(self.io, path, schema, self.cache, identifier=identifier)
+        return Table(replace(store, allowed=self.allowed), self.publishing)
+
+    def _check_allowed(self, identifier: Identifier, options: TableOptions) -> None:
+        """Raises `NotAllowedError` for a definition of what the catalog refuses whenever it is used."""
+        if options.values.get(PARTITION_MARK_DONE_URL.key):
+            check_report(str(identifier), options.values, options, self.allowed)
+
+
+def check_is_table(identifier: Identifier) -> None:
+    """Raises `InvalidNameError` for a branch or system table: these are not created, dropped and renamed as tables."""
+    if identifier.branch is not None or identifier.system_table is not None:
+        raise InvalidNameError(f"{identifier} is not a table of its own: name the table without '$'.")
+
+
+def _publish(table: Table) -> bool:
+    """Write the schema of a table as a new version. False where another process wrote it first."""
+    io, path, data = table.store.io, table.store.paths.schema(table.schema.id), encode_schema(table.schema)
+    try:
+        return table.publisher.publish(path, data) is Outcome.PUBLISHED
+    except CommitUnknownError as error:
+        if not io.exists(path):
+            raise StorageError(f"{path} could not be written, nothing has changed: {error.__cause__}") from error
+        return io.read_bytes(path) == data
+
+
+def _check_changes(identifier: Identifier, schema: TableSchema, changes: Sequence[SchemaChange]) -> None:
+    """A format table has the columns of its files: only its options and comment change."""
+    if is_format_table(schema.options) and not all(isinstance(c, _OPTION_CHANGES) for c in changes):
+        raise UnsupportedFeatureError(
+            f"Table {identifier} is a format table, whose columns are those of its files: only options and the comment "
+            "can be altered."
+        )
