@@ -10,7 +10,6 @@ from paimon_sql.procedures import (
     branches,
     chain_tables,
     cloning,
-    column_statements,
     compaction,
     consumers,
     copying,
@@ -23,7 +22,6 @@ from paimon_sql.procedures import (
     partitions,
     rescale,
     rollback,
-    tag_statements,
     tags,
 )
 from paimon_sql.procedures.registry import (
@@ -38,7 +36,6 @@ from paimon_sql.procedures.registry import (
 
 __all__ = [
     "PROCEDURES",
-    "STATEMENTS",
     "Executor",
     "ForeignTable",
     "Parameter",
@@ -66,5 +63,3 @@ PROCEDURES = procedures_of(
     rollback,
     tags,
 )
-# what statements become; found by name, not listed
-STATEMENTS = procedures_of(column_statements, tag_statements)

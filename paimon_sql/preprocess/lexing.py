@@ -1,25 +1,17 @@
-"""The tokens of a Spark statement.
-
-Nearly every statement is plain: one pattern splits it into tokens as sqlglot does, in a fiftieth of the time, and a
-`Token` is made only of what a rule looks at. A text with anything else in it, such as `r'…'`, `1e3` or `${x}`, goes
-through sqlglot.
-"""
+"""The tokens of a Spark statement, made by sqlglot's tokenizer: compiled code, where its wheel is installed."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
-from itertools import accumulate
 from types import MappingProxyType
-from typing import ClassVar, NamedTuple, overload
+from typing import Any, ClassVar, NamedTuple, overload
 
 from sqlglot.dialects.spark import Spark
 from sqlglot.errors import TokenError
 from sqlglot.tokens import TokenType
 
-# a pattern of comments that Spark ends where we do; hints are none
-COMMENT = r"--[^\n\\]*+\n|/\*(?!\+)(?>(?:(?!/\*|\*/).)*)\*/"
 HINT = "/*+"
 _DOLLAR_QUOTE = re.compile(r"\$[A-Za-z]*\$")  # opens a $$string$$, which the tokenizer does not know
 _CONTINUED_COMMENT = re.compile(r"--[^\r\n]*\\\n")  # Spark's comment goes on behind a backslash at its end
@@ -35,27 +27,14 @@ class SparkTokenizer(Spark.Tokenizer):  # type: ignore[misc]
     SINGLE_TOKENS: ClassVar = {symbol: kind for symbol, kind in Spark.Tokenizer.SINGLE_TOKENS.items() if symbol != "$"}
 
 
-# Tokens, in upper case, that are the same whatever stands beside them; a comment here ends where sqlglot ends it.
-_PLAIN = re.compile(
-    r"""([(),.=;<>!\[\]:*+%|&^~]|[A-Z_][\w$]*+(?!['"`])"""
-    r"""|'(?>(?:[^'\\]++|\\.)*)'|"(?>(?:[^"\\]++|\\.)*)"|`[^`]*+`(?!`)"""
-    r"""|[0-9]++(?>(?:\.[0-9]*+)?)(?![\w.$'"`])"""
-    r"""|-(?!-)|/(?!\*)|/\*\+"""
-    r"""|--[^\r\n]*+|/\*(?!\+)(?>(?:(?!/\*|\*/).)*)\*/)"""
-    r"""|\S.*+""",  # from what is not plain to the end
-    re.DOTALL,
-)
-_HAS_COMMENT = re.compile(r"--|/\*(?!\+)")
-_KINDS = MappingProxyType(
-    SparkTokenizer.SINGLE_TOKENS
-    | dict.fromkeys("0123456789", TokenType.NUMBER)
-    | {"'": TokenType.STRING, '"': TokenType.STRING, "`": TokenType.IDENTIFIER}
-)
+# what stands around the symbols of literals and quoted names, so that none is the symbol of a word
 _QUOTES = MappingProxyType(
-    {TokenType.STRING: "'", TokenType.RAW_STRING: "'", TokenType.IDENTIFIER: "`", TokenType.NUMBER: ""}
+    {TokenType.STRING: "'", TokenType.RAW_STRING: "'", TokenType.IDENTIFIER: "`"}
+    | dict.fromkeys((kind for kind in TokenType if kind.name.endswith("_STRING") and kind.name != "RAW_STRING"), "0")
 )
-_SIGNS = frozenset(SparkTokenizer.SINGLE_TOKENS) - {"`"}
-_NAME_STARTS = frozenset("`_ABCDEFGHIJKLMNOPQRSTUVWXYZ")
+_LITERALS = frozenset("'\"`0123456789")  # what the symbol of one begins with
+NAMES = (TokenType.VAR, TokenType.IDENTIFIER)
+STRINGS = (TokenType.STRING, TokenType.RAW_STRING)
 
 
 class Token(NamedTuple):
@@ -74,11 +53,13 @@ class Tokens(Sequence[Token]):
     Their symbols are in upper case: words, signs, and literals and quoted names, which begin with a digit or a quote.
     """
 
-    def __init__(self, symbols: list[str], starts: list[int], ends: list[int], make: Callable[[int], Token]):
-        self.symbols, self.starts, self.ends, self._make = symbols, starts, ends, make
+    def __init__(self, text: str, found: Sequence[Any]):
+        self._text, self._found = text, found
+        self.kinds = [token.token_type for token in found]
+        self.symbols = [_symbol(token) if token.token_type in _QUOTES else token.text.upper() for token in found]
 
     def __len__(self) -> int:
-        return len(self.symbols)
+        return len(self._found)
 
     @overload
     def __getitem__(self, index: int) -> Token: ...
@@ -88,20 +69,37 @@ class Tokens(Sequence[Token]):
 
     def __getitem__(self, index: int | slice) -> Token | list[Token]:
         if isinstance(index, slice):
-            return [self._make(i) for i in range(*index.indices(len(self)))]
-        return self._make(index if index >= 0 else index + len(self))
+            return [self._token(token) for token in self._found[index]]
+        return self._token(self._found[index])
 
     def __iter__(self) -> Iterator[Token]:
-        return map(self._make, range(len(self)))
+        return map(self._token, self._found)
+
+    def _token(self, found: Any) -> Token:
+        return Token(self._text, found.start, found.end, found.token_type, found.text)
+
+    @cached_property
+    def words(self) -> Sequence[str]:
+        """The symbols, empty ones for literals and quoted names."""
+        return ["" if symbol[0] in _LITERALS else symbol for symbol in self.symbols]
+
+    @cached_property
+    def starts(self) -> Sequence[int]:
+        """The offset of each token's first character."""
+        return [token.start for token in self._found]
+
+    @cached_property
+    def ends(self) -> Sequence[int]:
+        """The offset behind each token's last character."""
+        return [token.end + 1 for token in self._found]
 
     def is_name(self, index: int) -> bool:
-        first = self.symbols[index][0]
-        return first in _NAME_STARTS or (first not in _SIGNS and self[index].token_type is TokenType.VAR)
+        return self.kinds[index] in NAMES
 
     def is_string(self, index: int) -> bool:
-        return self.symbols[index][0] in "'\""
+        return self.kinds[index] in STRINGS
 
-    def places(self, *symbols: str) -> list[int]:
+    def indexes(self, *symbols: str) -> list[int]:
         """The indexes of the tokens with one of these symbols."""
         wanted = frozenset(symbols)
         return [index for index, symbol in enumerate(self.symbols) if symbol in wanted]
@@ -111,7 +109,7 @@ class Tokens(Sequence[Token]):
         """The index of each parenthesis that is closed, and of the one that closes it."""
         opened: list[int] = []
         found: dict[int, int] = {}
-        for index in self.places("(", ")"):
+        for index in self.indexes("(", ")"):
             if self.symbols[index] == "(":
                 opened.append(index)
             elif opened:
@@ -119,8 +117,14 @@ class Tokens(Sequence[Token]):
         return found
 
 
+def _symbol(token: Any) -> str:
+    """The symbol of a literal or a quoted name."""
+    quote = _QUOTES[token.token_type]
+    return f"{quote}{token.text.upper()}{quote}"
+
+
 def tokenize(text: str) -> Tokens | None:
-    """The tokens of a text, comments left out; None where the text has no such tokens."""
+    """The tokens of a text, comments left out; None where Spark reads the text in other tokens, or in none."""
     if "--" in text and _CONTINUED_COMMENT.search(text):
         return None
     tokens, is_whole = scan(text)
@@ -131,51 +135,8 @@ def tokenize(text: str) -> Tokens | None:
 
 def scan(text: str) -> tuple[Tokens, bool]:
     """The tokens up to the first character that begins none, such as a quote never closed; whether these are all."""
-    if (plain := _plain(text)) is not None:
-        return plain, True
     tokenizer = SparkTokenizer(dialect="spark")
     try:
-        found, is_whole = tokenizer.tokenize(text), True
+        return Tokens(text, tokenizer.tokenize(text)), True
     except TokenError:
-        found, is_whole = tokenizer.tokens, False
-    tokens = [Token(text, t.start, t.end, t.token_type, t.text) for t in found]
-    starts, ends = [token.start for token in tokens], [token.end + 1 for token in tokens]
-    return Tokens([_symbol(token) for token in tokens], starts, ends, tokens.__getitem__), is_whole
-
-
-def _plain(text: str) -> Tokens | None:
-    """The tokens of a plain text; None for others."""
-    upper = text.upper()
-    if len(upper) != len(text):
-        return None
-    pieces = _PLAIN.split(upper)  # blanks and tokens in turn
-    if None in pieces[-2:]:
-        return None
-    bounds = list(accumulate(map(len, pieces)))
-    starts, ends, symbols = bounds[::2], bounds[1::2], pieces[1::2]
-    if _HAS_COMMENT.search(text):
-        kept = [i for i, s in enumerate(symbols) if s == HINT or not s.startswith(("--", "/*"))]
-        starts, ends, symbols = [starts[i] for i in kept], [ends[i] for i in kept], [symbols[i] for i in kept]
-
-    def make(index: int) -> Token:
-        start, end = starts[index], ends[index]
-        spelled = text[start:end]
-        kind = TokenType.HINT if spelled == HINT else _KINDS.get(spelled[0], TokenType.VAR)
-        if spelled[0] in "'\"`":
-            spelled = spelled[1:-1] if "\\" not in spelled or spelled[0] == "`" else _unescaped(spelled)
-        return Token(text, start, end - 1, kind, spelled)
-
-    return Tokens(symbols, starts, ends, make)
-
-
-def _unescaped(string: str) -> str:
-    return str(SparkTokenizer(dialect="spark").tokenize(string)[0].text)
-
-
-def _symbol(token: Token) -> str:
-    if token.token_type in (TokenType.VAR, TokenType.HINT):
-        return token.text.upper()
-    if token.start == token.end and token.token_type is not TokenType.NUMBER:
-        return token.text
-    quote = _QUOTES.get(token.token_type, "0")
-    return f"{quote}{token.text.upper()}{quote}"
+        return Tokens(text, tokenizer.tokens), False

@@ -39,7 +39,7 @@ def _bounds(text: str) -> Iterator[tuple[int, int]]:
     """First character and end of each statement."""
     tokens, is_whole = scan(text)
     first = 0
-    for end in tokens.places(";"):
+    for end in tokens.indexes(";"):
         if first < end:
             yield tokens[first].start, tokens[end - 1].end + 1
         first = end + 1

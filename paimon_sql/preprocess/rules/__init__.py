@@ -1,1 +1,40 @@
-"""One module per spelling: what it looks for in a statement, and what it puts in its place."""
+"""One module per spelling: what it looks for in a statement, and what it makes of it. Both lists are in order."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from paimon_sql.preprocess.edits import Edit
+from paimon_sql.preprocess.rules.alter_columns import ALTER_COLUMNS
+from paimon_sql.preprocess.rules.catalogs import CATALOGS
+from paimon_sql.preprocess.rules.column_changes import COLUMN_CHANGES
+from paimon_sql.preprocess.rules.constructors import CONSTRUCTORS
+from paimon_sql.preprocess.rules.copy_into import COPY_INTO
+from paimon_sql.preprocess.rules.create_table import CREATE_TABLE
+from paimon_sql.preprocess.rules.dynamic_options import DYNAMIC_OPTIONS
+from paimon_sql.preprocess.rules.properties import ALTER_PROPERTIES, DATABASE_PROPERTIES
+from paimon_sql.preprocess.rules.rule import Rule
+from paimon_sql.preprocess.rules.session import CONFIGURATION, USE_CATALOG
+from paimon_sql.preprocess.rules.system_tables import SYSTEM_TABLES
+from paimon_sql.preprocess.rules.table_functions import TABLE_FUNCTIONS
+from paimon_sql.preprocess.rules.tags import SHOW_TAGS, TAGS
+from paimon_sql.preprocess.rules.unnest import UNNEST
+from paimon_sql.preprocess.statements import Value
+
+# what a statement is the value of, or None; the first one that is not None counts
+VALUES: tuple[Rule[Value | None], ...] = (CATALOGS, COPY_INTO, TAGS, COLUMN_CHANGES)
+# the edits of a statement that has these spellings; several may stand in one
+EDITS: tuple[Rule[Sequence[Edit]], ...] = (
+    CREATE_TABLE,
+    ALTER_COLUMNS,
+    ALTER_PROPERTIES,
+    DATABASE_PROPERTIES,
+    CONFIGURATION,
+    USE_CATALOG,
+    SHOW_TAGS,
+    DYNAMIC_OPTIONS,
+    CONSTRUCTORS,
+    SYSTEM_TABLES,
+    TABLE_FUNCTIONS,
+    UNNEST,
+)

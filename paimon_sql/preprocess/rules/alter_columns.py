@@ -2,26 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
 
-from paimon_sql.preprocess.lexing import Tokens
-from paimon_sql.preprocess.rules.column_changes import added_columns
+from paimon_sql.preprocess.cursor import Cursor
+from paimon_sql.preprocess.edits import Edit
 from paimon_sql.preprocess.rules.column_list import refuse_computed, refuse_watermark
 from paimon_sql.preprocess.rules.column_types import TypeRewrites, read_type
-from paimon_sql.preprocess.tokens import Cursor, Edit
+from paimon_sql.preprocess.rules.rule import Rule
 
 _NO_COLUMN = ("COLUMN", "COLUMNS", "CONSTRAINT", "IF", "PARTITION", "PRIMARY", "UNIQUE", "WATERMARK", "DISTRIBUTION")
 _NO_NEW_NAME = ("TO", "COLUMN", "TAG")
 
 
-def alter_columns(tokens: Tokens, stretches: Mapping[int, TypeRewrites]) -> list[Edit]:
+def alter_columns(cursor: Cursor) -> list[Edit]:
     """Inserts COLUMN or COLUMNS where Flink leaves it out, and puts Spark's types in the place of Flink's."""
-    cursor = Cursor(tokens)
     if not cursor.take("ALTER", "TABLE") or not cursor.take_name():
         return []
     refuse_watermark(cursor)
     if cursor.take("ADD"):
-        return _added(cursor, stretches)
+        return _added(cursor)
     if cursor.take("DROP"):
         return _dropped(cursor)
     if cursor.take("RENAME") and cursor.symbol() not in _NO_NEW_NAME and cursor.symbol(1) == "TO":
@@ -31,7 +30,7 @@ def alter_columns(tokens: Tokens, stretches: Mapping[int, TypeRewrites]) -> list
     return []
 
 
-def _added(cursor: Cursor, stretches: Mapping[int, TypeRewrites]) -> list[Edit]:
+def _added(cursor: Cursor) -> list[Edit]:
     verb, edits = cursor.last, []
     if cursor.symbol() == "(":
         edits.append(Edit.after(verb, " COLUMNS"))
@@ -42,15 +41,12 @@ def _added(cursor: Cursor, stretches: Mapping[int, TypeRewrites]) -> list[Edit]:
     types = TypeRewrites()
     opened = cursor.take("(")
     refuse_computed(cursor)
-    while (column := cursor.peek()) and (column.start in stretches or cursor.take_name()):
-        if known := stretches.get(column.start):
-            types.extend(known)
-        else:
-            read_type(cursor, (), types)
+    while cursor.take_name():
+        read_type(cursor, (), types)
         if types.declared:
-            return added_columns(cursor.tokens)
+            return []  # not understood as a list of changes
         while not cursor.at_end() and cursor.symbol() not in (",", ")"):
-            _skip(cursor)
+            cursor.skip()
         if not opened or not cursor.take(","):
             break
         refuse_computed(cursor)
@@ -76,8 +72,11 @@ def _retyped(cursor: Cursor) -> list[Edit]:
     return types.edits if types.flink_only and not types.declared else []
 
 
-def _skip(cursor: Cursor) -> None:
-    if cursor.symbol() == "(":
-        cursor.skip_parentheses()
-    else:
-        cursor.next()
+ALTER_COLUMNS = Rule(
+    alter_columns,
+    first=("alter",),
+    pattern=re.compile(
+        r"\badd(?!\s+columns?\b)|\b(?=[abdmrtvw])(?:as|drop|rename|row|bytes|multiset|varchar(?!\s*\()|watermark"
+        r"|(?:var)?binary|timestamp(?:_ntz|_ltz)?(?=\s*\()|double\s+precision)\b"
+    ),
+)

@@ -2,36 +2,17 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Mapping
-from dataclasses import dataclass
-
+from paimon_sql.preprocess.cursor import Cursor
 from paimon_sql.preprocess.errors import PreprocessError
-from paimon_sql.preprocess.lexing import tokenize
-from paimon_sql.preprocess.tokens import Cursor
-
-_FIRST_WORDS = re.compile(r"(?>(?:\s+|--[^\n]*|/\*.*?\*/)*)(?:CREATE|DROP)\s+CATALOG\b", re.I | re.S)
+from paimon_sql.preprocess.rules.rule import Rule
+from paimon_sql.preprocess.statements import CatalogStatement
 
 
-@dataclass(frozen=True, slots=True)
-class CatalogStatement:
-    """What becomes of a catalog: it is made with `options`, or dropped where these are None; `lenient` says whether
-    it may be there already, or not at all."""
-
-    name: str
-    options: Mapping[str, str] | None
-    lenient: bool
-
-
-def catalog_statement(text: str) -> CatalogStatement | None:
-    """The statement in a text; None for all others. Raises `PreprocessError` where it is not whole."""
-    if _FIRST_WORDS.match(text) is None or (tokens := tokenize(text)) is None:
+def catalog_statement(cursor: Cursor) -> CatalogStatement | None:
+    """Reads CREATE CATALOG or DROP CATALOG; None for others, and behind EXPLAIN. Raises `PreprocessError`."""
+    is_explained, creates = cursor.index > 0, cursor.take("CREATE", "CATALOG")
+    if is_explained or not (creates or cursor.take("DROP", "CATALOG")):
         return None
-    cursor = Cursor(tokens)
-    creates = cursor.take("CREATE")
-    if not creates:
-        cursor.take("DROP")
-    cursor.take("CATALOG")
     lenient = cursor.take("IF", "NOT", "EXISTS") if creates else cursor.take("IF", "EXISTS")
     if not cursor.at_name():
         raise PreprocessError.at(cursor.peek() or cursor.last, "A catalog needs a name: CREATE CATALOG name WITH (…)")
@@ -56,3 +37,6 @@ def _options(cursor: Cursor) -> dict[str, str]:
         if not cursor.take(",") and cursor.symbol() != ")":
             raise PreprocessError.at(cursor.last, "CREATE CATALOG needs commas between its options")
     return options
+
+
+CATALOGS = Rule(catalog_statement, first=("create", "drop"), words=("catalog",))

@@ -1,29 +1,39 @@
-"""ALTER TABLE of columns that Spark cannot say in one statement, as a call: MODIFY, and ADD of Flink's sized types."""
+"""ALTER TABLE of columns that Spark cannot say in one statement, as values: MODIFY, and ADD of Flink's sized types."""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Sequence
-from typing import Any
+import re
+from dataclasses import replace
 
+from paimon_sql.preprocess.cursor import Cursor
 from paimon_sql.preprocess.errors import PreprocessError
-from paimon_sql.preprocess.lexing import Token, Tokens
-from paimon_sql.preprocess.quoting import quoted_name, quoted_text
-from paimon_sql.preprocess.rules.column_list import refuse_computed
+from paimon_sql.preprocess.rules.column_list import refuse_computed, refuse_watermark
+from paimon_sql.preprocess.rules.column_types import TypeRewrites, read_type
+from paimon_sql.preprocess.rules.rule import Rule
 from paimon_sql.preprocess.rules.type_nodes import take_type
-from paimon_sql.preprocess.tokens import Cursor, Edit
+from paimon_sql.preprocess.statements import ChangeColumns, ColumnChange
 
 _NO_COLUMN = ("WATERMARK", "PRIMARY", "CONSTRAINT", "UNIQUE", "DISTRIBUTION")
 
 
-def modified_columns(tokens: Tokens) -> list[Edit]:
-    """`ALTER TABLE t MODIFY c DOUBLE NOT NULL COMMENT '…' FIRST`, or several in parentheses, to `CALL`."""
-    cursor = Cursor(tokens)
-    first, table = cursor.peek(), _take_altered_table(cursor)
-    if first is None or not table or not cursor.take("MODIFY"):
-        return []
-    if edits := _call(cursor, first, table, "modify"):
-        return edits
+def column_changes(cursor: Cursor) -> ChangeColumns | None:
+    """Reads `ALTER TABLE t MODIFY c DOUBLE NOT NULL COMMENT '…' FIRST`, or several columns in parentheses.
+
+    Of ADD only where a type has a precision or length that Spark's types have not: a list of columns that Spark can
+    say is Spark's. Raises `PreprocessError` for a MODIFY that is not understood.
+    """
+    if not cursor.take("ALTER", "TABLE") or not (table := cursor.take_parts()):
+        return None
+    refuse_watermark(cursor)
+    if cursor.take("ADD"):
+        if not _needs_values(Cursor(cursor.tokens, cursor.index)):
+            return None
+        added = _columns(cursor, adds=True)
+        return ChangeColumns(table, added) if added else None
+    if not cursor.take("MODIFY"):
+        return None
+    if changes := _columns(cursor, adds=False):
+        return ChangeColumns(table, changes)
     raise PreprocessError.at(
         cursor.peek() or cursor.last,
         "ALTER TABLE … MODIFY needs a column and its type: MODIFY column TYPE [NOT NULL] [COMMENT '…'] "
@@ -31,49 +41,38 @@ def modified_columns(tokens: Tokens) -> list[Edit]:
     )
 
 
-def added_columns(tokens: Tokens) -> list[Edit]:
-    """`ALTER TABLE t ADD (c TIMESTAMP(3), …)` to `CALL`; nothing where that is not understood."""
-    cursor = Cursor(tokens)
-    first, table = cursor.peek(), _take_altered_table(cursor)
-    return _call(cursor, first, table, "add") if first and table and cursor.take("ADD") else []
+def _needs_values(cursor: Cursor) -> bool:
+    """Whether a type of the columns that are added is more than Spark's types can say."""
+    types = TypeRewrites()
+    cursor.take_any("COLUMN", "COLUMNS")
+    cursor.take("(")
+    refuse_computed(cursor)
+    while cursor.take_name():
+        read_type(cursor, (), types)
+        if types.declared:
+            return True
+        while not cursor.at_end() and cursor.symbol() not in (",", ")"):
+            cursor.skip()
+        if not cursor.take(","):
+            break
+        refuse_computed(cursor)
+    return False
 
 
-def _take_altered_table(cursor: Cursor) -> list[str]:
-    """Reads `ALTER TABLE name` and returns the parts of the name; none where something else stands there."""
-    if not cursor.take("ALTER", "TABLE"):
-        return []
-    start = cursor.index
-    if cursor.symbol() == "IDENTIFIER" or not cursor.take_name():
-        return []
-    return cursor.names(start)
-
-
-def _call(cursor: Cursor, first: Token, table: Sequence[str], verb: str) -> list[Edit]:
-    """A call in the table's catalog, the first part of a name of three; none where a column is not understood."""
-    changes = _columns(cursor, verb)
-    if not changes:
-        return []
-    catalog = f"{quoted_name(table[0])}." if len(table) > 2 else ""
-    name = quoted_text(".".join(quoted_name(p) for p in table[-2:]))
-    text = quoted_text(json.dumps(changes, ensure_ascii=False))
-    call = f"CALL {catalog}sys.change_columns(table => {name}, changes => {text})"
-    return [Edit.replace(first, cursor.last, call)]
-
-
-def _columns(cursor: Cursor, verb: str) -> list[dict[str, Any]]:
+def _columns(cursor: Cursor, *, adds: bool) -> tuple[ColumnChange, ...]:
     """Reads one column, or several in parentheses, to the end of the statement; none where one is not understood."""
     cursor.take_any("COLUMN", "COLUMNS")
     opened = cursor.take("(")
     changes = []
-    while change := _column(cursor, verb):
+    while change := _column(cursor, adds):
         changes.append(change)
         if not opened or not cursor.take(","):
             break
     is_whole = change is not None and (not opened or cursor.take(")")) and cursor.at_end()
-    return changes if is_whole else []
+    return tuple(changes) if is_whole else ()
 
 
-def _column(cursor: Cursor, verb: str) -> dict[str, Any] | None:
+def _column(cursor: Cursor, adds: bool) -> ColumnChange | None:
     refuse_computed(cursor)
     if not cursor.at_name() or cursor.symbol() in _NO_COLUMN:
         return None
@@ -81,13 +80,20 @@ def _column(cursor: Cursor, verb: str) -> dict[str, Any] | None:
     node = take_type(cursor)
     if node is None:
         return None
-    change: dict[str, Any] = {verb: name.text, "type": node}
+    change = ColumnChange(name.text, node, adds)
     while True:
         if cursor.take("COMMENT") and (text := cursor.take_text()) is not None:
-            change["comment"] = text
+            change = replace(change, comment=text)
         elif cursor.take("FIRST"):
-            change["first"] = True
+            change = replace(change, first=True)
         elif cursor.take("AFTER") and cursor.at_name():
-            change["after"] = cursor.next().text
+            change = replace(change, after=cursor.next().text)
         else:
             return change
+
+
+COLUMN_CHANGES = Rule(
+    column_changes,
+    first=("alter",),
+    pattern=re.compile(r"\b(?=[bmtv])(?:modify|timestamp(?:_ntz|_ltz)?\s*\(|(?:var)?binary\s*\(|multiset)"),
+)

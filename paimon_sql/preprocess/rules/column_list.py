@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from paimon_sql.preprocess.cursor import Cursor
+from paimon_sql.preprocess.edits import Edit
 from paimon_sql.preprocess.errors import PreprocessError
 from paimon_sql.preprocess.lexing import Token
 from paimon_sql.preprocess.rules.column_types import TypeRewrites, read_type
-from paimon_sql.preprocess.tokens import Cursor, Edit
 
 _STORED = "a table's columns are stored. Leave it out and compute it in the query, or give it a type and insert it"
 _STREAMING = "WATERMARK is for streaming jobs of Flink, which this session does not run: leave it out"
@@ -31,28 +31,24 @@ class ColumnList:
     primary_keys: list[PrimaryKey] = field(default_factory=list)
 
 
-def read_columns(cursor: Cursor, stretches: Mapping[int, TypeRewrites]) -> ColumnList | None:
-    """Reads the list; empty where a query in parentheses or nothing stands, None where it is never closed.
-
-    The types of the columns that a string stands for are those at its place.
-    """
+def read_columns(cursor: Cursor) -> ColumnList | None:
+    """Reads the list; empty where a query in parentheses or nothing follows, None where it is never closed."""
     columns = ColumnList()
     if cursor.symbol() != "(" or cursor.symbol(1) in _QUERY_STARTS:
         return columns
-    before = cursor.next()
+    before = cursor.index
+    cursor.index += 1
     while not cursor.at_end() and cursor.symbol() != ")":
-        first = cursor.tokens[cursor.index]
+        first = cursor.index
         refuse_computed(cursor)
-        if known := stretches.get(first.start):
-            columns.types.extend(known)
-        elif key := _take_primary_key(cursor, with_columns=True):
+        if key := _take_primary_key(cursor, with_columns=True):
             columns.primary_keys.append(PrimaryKey(*key, _item_removal(cursor, before, first)))
         elif cursor.symbol(1) != "(":  # CHECK (...), UNIQUE (...)
             _read_column(cursor, columns)
         while not cursor.at_end() and cursor.symbol() not in (",", ")"):
-            _skip(cursor)
-        if cursor.symbol() == ",":
-            before = cursor.next()
+            cursor.skip()
+        if cursor.take(","):
+            before = cursor.index - 1
     return columns if cursor.take(")") else None
 
 
@@ -77,19 +73,21 @@ def _read_column(cursor: Cursor, columns: ColumnList) -> None:
     name = cursor.next()
     read_type(cursor, (name.text,), columns.types)
     while not cursor.at_end() and cursor.symbol() not in (",", ")"):
-        before = cursor.last
+        before = cursor.index - 1
         if cursor.symbol() == "METADATA":
             raise PreprocessError.at(cursor.next(), f"Column {name.text!r} cannot be METADATA: {_STORED}")
         if key := _take_primary_key(cursor, with_columns=False):
             token, _, enforced = key
-            removal = Edit(before.end + 1, cursor.last.end + 1, "")
+            removal = Edit(cursor.tokens.ends[before], cursor.last.end + 1, "")
             columns.primary_keys.append(PrimaryKey(token, (name.text,), enforced, removal))
         else:
-            _skip(cursor)
+            cursor.skip()
 
 
 def _take_primary_key(cursor: Cursor, with_columns: bool) -> tuple[Token, tuple[str, ...], bool] | None:
     """Reads [CONSTRAINT name] PRIMARY KEY [(a, b)] and its characteristics."""
+    if cursor.symbol() not in ("CONSTRAINT", "PRIMARY"):
+        return None
     named = 2 if cursor.symbol() == "CONSTRAINT" else 0
     if (cursor.symbol(named), cursor.symbol(named + 1)) != ("PRIMARY", "KEY"):
         return None
@@ -114,21 +112,13 @@ def _take_enforced(cursor: Cursor) -> bool:
     return enforced
 
 
-def _item_removal(cursor: Cursor, before: Token, first: Token) -> Edit:
-    """Removes the item just read with one comma beside it, or the whole list if it was the only item."""
-    if before.text == ",":
-        return Edit.replace(before, cursor.last, "")
-    behind = cursor.peek()
-    if behind and cursor.symbol() == ",":
-        return Edit.replace(first, behind, "")
-    if behind and cursor.symbol() == ")":
-        return Edit.replace(before, behind, "")
-    return Edit.replace(first, cursor.last, "")
-
-
-def _skip(cursor: Cursor) -> None:
-    """Past one token, or past one group in parentheses."""
-    if cursor.symbol() == "(":
-        cursor.skip_parentheses()
-    else:
-        cursor.next()
+def _item_removal(cursor: Cursor, before: int, first: int) -> Edit:
+    """Removes the item from `first` to the cursor with one comma beside it, or the whole list if it is the only item;
+    `before` is the comma or parenthesis before it."""
+    if cursor.tokens.symbols[before] == ",":
+        return cursor.replaced(before, "")
+    if cursor.symbol() == ",":
+        return Edit.at(cursor.tokens, first, "", cursor.index + 1 - first)
+    if cursor.symbol() == ")":
+        return Edit.at(cursor.tokens, before, "", cursor.index + 1 - before)
+    return cursor.replaced(first, "")

@@ -12,7 +12,8 @@ from dataclasses import dataclass, field
 
 from sqlglot.tokens import TokenType
 
-from paimon_sql.preprocess.tokens import Cursor, Edit
+from paimon_sql.preprocess.cursor import Cursor
+from paimon_sql.preprocess.edits import Edit
 
 DECLARED_TYPES_PROPERTY = "paimon-sql.declared-types"
 DEEPEST_TYPE = 100  # of types in types: what is deeper goes to Spark as it is
@@ -21,6 +22,9 @@ Path = tuple[str, ...]
 
 _SPARK_PRECISION = 6  # of a timestamp: Spark's own types have this one
 _MAX_PRECISION = 9
+# the first words of types that are Flink's, or that may hold one
+_READ = {"ARRAY", "MAP", "MULTISET", "ROW", "STRUCT", "BYTES", "BINARY", "VARBINARY", "DOUBLE", "VARCHAR"}
+_READ |= {"TIMESTAMP", "TIMESTAMP_NTZ", "TIMESTAMP_LTZ"}
 _NESTED = {"ARRAY": ("element",), "MAP": ("key", "value"), "MULTISET": ("key",)}
 
 
@@ -36,11 +40,6 @@ class TypeRewrites:
         self.edits.append(edit)
         self.flink_only = True
 
-    def extend(self, other: TypeRewrites) -> None:
-        self.edits += other.edits
-        self.declared += other.declared
-        self.flink_only |= other.flink_only
-
 
 def read_type(cursor: Cursor, path: Path, found: TypeRewrites) -> None:
     """Reads one data type from the cursor, as far as it is understood, and records its rewrites."""
@@ -48,7 +47,11 @@ def read_type(cursor: Cursor, path: Path, found: TypeRewrites) -> None:
         return
     kind = cursor.symbol()
     opened = cursor.symbol(1)
-    if kind in _NESTED and opened == "<":
+    if kind not in _READ:
+        cursor.index += 1
+        if opened == "(":
+            cursor.skip_parentheses()
+    elif kind in _NESTED and opened == "<":
         _nested(cursor, path, found)
     elif (kind in ("ROW", "STRUCT") and opened == "<") or (kind == "ROW" and opened == "("):
         _row(cursor, path, found)
@@ -147,6 +150,8 @@ def _number_in_parentheses(cursor: Cursor) -> int | None:
 
 def _skip_to_separator(cursor: Cursor, closing: str) -> None:
     """Past NOT NULL, COMMENT '...' and whatever else follows a type, up to the comma or the end of its list."""
+    if cursor.symbol() in (",", closing):
+        return
     depth = 0
     while not cursor.at_end() and not (depth == 0 and cursor.symbol() in (",", closing)):
         depth += {"(": 1, "<": 1, ")": -1, ">": -1}.get(cursor.symbol(), 0)

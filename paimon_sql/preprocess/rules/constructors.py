@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
+from paimon_sql.preprocess.cursor import Cursor
+from paimon_sql.preprocess.edits import Edit
 from paimon_sql.preprocess.lexing import Tokens
 from paimon_sql.preprocess.rules.column_types import TypeRewrites, read_type
-from paimon_sql.preprocess.tokens import Cursor, Edit
+from paimon_sql.preprocess.rules.rule import Rule
 
 _BEFORE_A_VALUE = ("(", ",", "[", "=", "SELECT", "THEN", "ELSE")
 _CASTS = ("CAST", "TRY_CAST")
@@ -14,32 +17,34 @@ _QUERY = ("SELECT", "FROM", "TABLE")
 _READ = ("(", "[", ",", ")", "]", "AS", "ROW")
 
 
-def constructors(tokens: Tokens) -> list[Edit]:
+def constructors(cursor: Cursor) -> list[Edit]:
     """Brackets to parentheses, `ROW` to `struct`, the types of casts to Spark's."""
-    symbols, start = tokens.symbols, 0
+    tokens = cursor.tokens
+    symbols, starts, ends, start = tokens.symbols, tokens.starts, tokens.ends, 0
     if {"CREATE", "REPLACE", "ALTER"} & set(symbols[:1]):  # what stands before a query are types
         start = symbols.index("SELECT") if "SELECT" in symbols else len(symbols)
     edits: list[Edit] = []
     opened: list[int] = []  # what is not closed yet
     lists: set[int] = set()  # of these and others those that have a comma
     has_columns, type_end = not _lists_rows(tokens), start
-    for index in tokens.places(*_READ):
+    for index in tokens.indexes(*_READ):
         if index < start:
             continue
         match symbols[index]:
-            case "(" | "[":
-                opened.append(index)
             case ",":
                 lists.update(opened[-1:])
+            case "(" | "[":
+                opened.append(index)
             case ")" | "]" as closing if opened:
                 opening = opened.pop()
                 is_list = not has_columns or opening in lists or opening + 1 == index
                 if closing == "]" and _makes_collection(symbols, opening, is_list):
-                    edits += Edit.at(tokens, opening, "("), Edit.at(tokens, index, ")")
+                    edits.append(Edit(starts[opening], ends[opening], "("))
+                    edits.append(Edit(starts[index], ends[index], ")"))
             case "AS" if opened and symbols[opened[-1] - 1] in _CASTS:
                 type_end = _take_type(Cursor(tokens, index + 1), edits)
             case "ROW" if index > type_end and _makes_row(symbols, index):
-                edits.append(Edit.at(tokens, index, "struct"))
+                edits.append(Edit(starts[index], ends[index], "struct"))
     return edits
 
 
@@ -67,3 +72,13 @@ def _take_type(cursor: Cursor, edits: list[Edit]) -> int:
     read_type(cursor, (), types)
     edits += types.edits if types.flink_only and not types.declared else []
     return cursor.index
+
+
+CONSTRUCTORS = Rule(
+    constructors,
+    words=("array", "map", "row", "cast"),
+    pattern=re.compile(
+        r"\b(?=[abdmrv])(?:(?:array|map)\s*\[|row\s*[(<]"
+        r"|(?:bytes|varbinary|multiset|varchar(?!\s*\()|double\s+precision)\b)"
+    ),
+)

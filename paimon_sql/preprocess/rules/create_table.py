@@ -7,16 +7,19 @@ The key becomes the table property `primary-key`, WITH becomes TBLPROPERTIES. Ta
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from paimon_sql.preprocess.cursor import Cursor
+from paimon_sql.preprocess.edits import Edit
 from paimon_sql.preprocess.errors import PreprocessError
-from paimon_sql.preprocess.lexing import Token, Tokens
+from paimon_sql.preprocess.lexing import Token
 from paimon_sql.preprocess.quoting import quoted_text
 from paimon_sql.preprocess.rules.column_list import ColumnList, PrimaryKey, read_columns
-from paimon_sql.preprocess.rules.column_types import DECLARED_TYPES_PROPERTY, TypeRewrites
+from paimon_sql.preprocess.rules.column_types import DECLARED_TYPES_PROPERTY
+from paimon_sql.preprocess.rules.rule import Rule
 from paimon_sql.preprocess.rules.table_like import refuse_columns, table_like
-from paimon_sql.preprocess.tokens import Cursor, Edit
 
 PRIMARY_KEY_PROPERTY = "primary-key"
 _READ_PROPERTIES = ("CONNECTOR", "PRIMARY-KEY")
@@ -43,16 +46,15 @@ class Clauses:
         return self.keyword is not None and self.keyword.text.upper() == "WITH"
 
 
-def create_table(tokens: Tokens, stretches: Mapping[int, TypeRewrites]) -> list[Edit]:
+def create_table(cursor: Cursor) -> list[Edit]:
     """The edits of one CREATE or REPLACE TABLE; none where nothing in it is Flink's."""
-    cursor = Cursor(tokens)
     _refuse_temporary(cursor)
     if not _take_header(cursor):
         return []
     if copied := table_like(cursor):
         return copied
     behind_name = cursor.index
-    columns = read_columns(cursor, stretches)
+    columns = read_columns(cursor)
     if columns is None:
         return []
     if cursor.index > behind_name:
@@ -158,3 +160,14 @@ def _property_edits(clauses: Clauses, properties: dict[str, str]) -> list[Edit]:
         return [Edit.replace(keyword, closing, "")]
     edits = [Edit.replace(keyword, keyword, "TBLPROPERTIES")] if clauses.is_with else []
     return [*edits, Edit.after(opening, added + ("" if clauses.is_empty else ", "))] if added else edits
+
+
+CREATE_TABLE = Rule(
+    create_table,
+    first=("create", "replace"),
+    pattern=re.compile(
+        r"\b(?=[bdlmprtvw])(?:with|primary|bytes|row|multiset|varbinary|binary|varchar(?!\s*\()"
+        r"|timestamp(?:_ntz|_ltz)?(?=\s*\()|double\s+precision|watermark|metadata|temporary"
+        r"|like(?=\s+[\w.`]+\s*\())\b|\)\s*like\s+[\w`]|[,(]\s*[\w`]+\s+as\b"
+    ),
+)

@@ -5,9 +5,13 @@ Spark has these behind `FOR SYSTEM_TIME AS OF …`, Flink before it.
 
 from __future__ import annotations
 
+import re
+
+from paimon_sql.preprocess.cursor import Cursor
+from paimon_sql.preprocess.edits import Edit
 from paimon_sql.preprocess.lexing import HINT, Tokens
 from paimon_sql.preprocess.quoting import quoted_text
-from paimon_sql.preprocess.tokens import Cursor, Edit
+from paimon_sql.preprocess.rules.rule import Rule
 
 _BEFORE_A_TABLE = {"FROM", "JOIN", "INTO", "OVERWRITE", "TABLE", "UPDATE", "USING", "STREAM", ",", "("}
 _VERSIONS = ("SYSTEM_TIME", "SYSTEM_VERSION", "TIMESTAMP", "VERSION")
@@ -15,10 +19,11 @@ _LONGEST_VERSION = 20  # tokens of an expression behind AS OF
 _OPERATORS = ("+", "-", "*", "/", "%")
 
 
-def dynamic_options(tokens: Tokens) -> list[Edit]:
+def dynamic_options(cursor: Cursor) -> list[Edit]:
     """Rewrites each OPTIONS hint that stands right behind a table's name or version, before its alias as in Flink."""
+    tokens = cursor.tokens
     edits = []
-    for index in tokens.places(HINT):
+    for index in tokens.indexes(HINT):
         if _follows_table(tokens, index):
             edits += _options_clause(tokens, index)
     return edits
@@ -87,3 +92,6 @@ def _take_operand(cursor: Cursor) -> None:
             cursor.skip_parentheses()
     elif not cursor.at_end():
         cursor.next()
+
+
+DYNAMIC_OPTIONS = Rule(dynamic_options, words=(HINT,), pattern=re.compile(r"/\*\+\s*options\b"))

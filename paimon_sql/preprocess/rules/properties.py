@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from paimon_sql.preprocess.lexing import Tokens
-from paimon_sql.preprocess.tokens import Cursor, Edit
+import re
+
+from paimon_sql.preprocess.cursor import Cursor
+from paimon_sql.preprocess.edits import Edit
+from paimon_sql.preprocess.rules.rule import Rule
 
 _NAMESPACE = ("DATABASE", "SCHEMA", "NAMESPACE")
 
 
-def alter_properties(tokens: Tokens) -> list[Edit]:
+def alter_properties(cursor: Cursor) -> list[Edit]:
     """`ALTER TABLE t SET (...)` to SET TBLPROPERTIES, `RESET (...)` to UNSET TBLPROPERTIES; databases likewise."""
-    cursor = Cursor(tokens)
     if not cursor.take("ALTER"):
         return []
     is_table = cursor.take_any("TABLE", "VIEW")
@@ -24,9 +26,8 @@ def alter_properties(tokens: Tokens) -> list[Edit]:
     return []
 
 
-def database_properties(tokens: Tokens) -> list[Edit]:
+def database_properties(cursor: Cursor) -> list[Edit]:
     """`CREATE DATABASE d ... WITH (...)` to WITH DBPROPERTIES."""
-    cursor = Cursor(tokens)
     if not (cursor.take("CREATE") and cursor.take_any(*_NAMESPACE)):
         return []
     while not cursor.at_end():
@@ -34,3 +35,7 @@ def database_properties(tokens: Tokens) -> list[Edit]:
             return [Edit.before(cursor.last, "DBPROPERTIES ")]
         cursor.next()
     return []
+
+
+ALTER_PROPERTIES = Rule(alter_properties, first=("alter",), pattern=re.compile(r"\b(?:set|reset)\s*\("))
+DATABASE_PROPERTIES = Rule(database_properties, first=("create",), pattern=re.compile(r"\bwith\s*\("))

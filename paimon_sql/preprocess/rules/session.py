@@ -4,30 +4,29 @@ from __future__ import annotations
 
 from sqlglot.tokens import TokenType
 
+from paimon_sql.preprocess.cursor import Cursor
+from paimon_sql.preprocess.edits import Edit
 from paimon_sql.preprocess.errors import PreprocessError
-from paimon_sql.preprocess.lexing import Tokens
 from paimon_sql.preprocess.quoting import quoted_name
-from paimon_sql.preprocess.tokens import Cursor, Edit
+from paimon_sql.preprocess.rules.rule import Rule
 
 _KEY_SYMBOLS = (".", "-", "*", ":")
 _OF_TABLES = ("paimon.", "scan.", "incremental-between")  # Flink's options of tables, of one or of all
 
 
-def configuration(tokens: Tokens) -> list[Edit]:
+def configuration(cursor: Cursor) -> list[Edit]:
     """`SET spark.paimon.scan.snapshot-id=1` and Flink's `SET 'k'='v'` to a key in backquotes; the same for RESET."""
-    cursor = Cursor(tokens)
     if not cursor.take_any("SET", "RESET") or cursor.at_end():
         return []
     return _string_key(cursor) if cursor.at_string() else _dashed_key(cursor)
 
 
-def use_catalog(tokens: Tokens) -> list[Edit]:
+def use_catalog(cursor: Cursor) -> list[Edit]:
     """`USE CATALOG c` to `SET CATALOG c`; `USE catalog` alone names a database."""
-    cursor = Cursor(tokens)
     if not cursor.take("USE", "CATALOG") or cursor.at_end() or cursor.symbol() == ".":
         return []
     cursor.next()
-    use = tokens[cursor.index - 3]
+    use = cursor.tokens[cursor.index - 3]
     return [Edit.replace(use, use, "SET")] if cursor.at_end() else []
 
 
@@ -74,3 +73,7 @@ def _string_key(cursor: Cursor) -> list[Edit]:
 def _in_spark(key: str) -> str:
     """The setting of a session that a key of Flink's stands for."""
     return f"spark.paimon.{key.removeprefix('paimon.')}" if key.startswith(_OF_TABLES) else key
+
+
+CONFIGURATION = Rule(configuration, first=("set", "reset"))
+USE_CATALOG = Rule(use_catalog, first=("use",), words=("catalog",))

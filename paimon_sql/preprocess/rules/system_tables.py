@@ -6,14 +6,17 @@ import re
 
 from sqlglot.tokens import TokenType
 
+from paimon_sql.preprocess.cursor import Cursor
+from paimon_sql.preprocess.edits import Edit
 from paimon_sql.preprocess.lexing import Tokens
-from paimon_sql.preprocess.tokens import Cursor, Edit
+from paimon_sql.preprocess.rules.rule import Rule
 
 _NAME = re.compile(r"\w+(?:\$\w+)+")
 
 
-def system_tables(tokens: Tokens) -> list[Edit]:
+def system_tables(cursor: Cursor) -> list[Edit]:
     """Quotes every unquoted name with a `$` inside, which no Spark statement can have; `${var}` is left to Spark."""
+    tokens = cursor.tokens
     if _takes_raw_text(Cursor(tokens)):
         return []
     return [
@@ -38,3 +41,6 @@ def _takes_raw_text(statement: Cursor) -> bool:
 def _touches_variable(tokens: Tokens, index: int) -> bool:
     """Whether the name is the rest of one that begins with a substituted variable: `${env}_t$files`."""
     return index > 0 and tokens[index - 1].text == "}" and tokens[index - 1].end + 1 == tokens[index].start
+
+
+SYSTEM_TABLES = Rule(system_tables, words=("$",), pattern=re.compile(r"\w\$\w"))

@@ -8,10 +8,12 @@ from types import MappingProxyType
 
 from sqlglot.tokens import TokenType
 
+from paimon_sql.preprocess.cursor import Cursor
+from paimon_sql.preprocess.edits import Edit
 from paimon_sql.preprocess.errors import PreprocessError
 from paimon_sql.preprocess.lexing import Tokens
 from paimon_sql.preprocess.quoting import quoted_name, quoted_text
-from paimon_sql.preprocess.tokens import Cursor, Edit
+from paimon_sql.preprocess.rules.rule import Rule
 
 # the option that says what a function reads, and how many arguments follow the table
 _FUNCTIONS: Mapping[str, tuple[str, int]] = MappingProxyType(
@@ -25,10 +27,11 @@ _NAME_PART = re.compile(r"`(?:[^`]|``)+`|[^`.]+")
 _PLAIN_PART = re.compile(r"\w+")
 
 
-def table_functions(tokens: Tokens) -> list[Edit]:
+def table_functions(cursor: Cursor) -> list[Edit]:
     """Rewrites each call. Raises PreprocessError for arguments of another number, or that are no literals."""
+    tokens = cursor.tokens
     edits = []
-    for index in tokens.places(*_FUNCTIONS):
+    for index in tokens.indexes(*_FUNCTIONS):
         if tokens.symbols[index + 1 : index + 2] == ["("]:
             edits += _call(tokens, index)
     return edits
@@ -76,3 +79,6 @@ def _part(text: str) -> str:
     if _PLAIN_PART.fullmatch(text) or text.startswith("`"):
         return text
     return quoted_name(text)
+
+
+TABLE_FUNCTIONS = Rule(table_functions, words=tuple(map(str.lower, _FUNCTIONS)))

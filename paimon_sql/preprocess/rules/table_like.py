@@ -5,10 +5,11 @@ What is not taken goes with the statement in a table property, `EXCLUDED_PROPERT
 
 from __future__ import annotations
 
+from paimon_sql.preprocess.cursor import Cursor
+from paimon_sql.preprocess.edits import Edit
 from paimon_sql.preprocess.errors import PreprocessError
 from paimon_sql.preprocess.lexing import Token
 from paimon_sql.preprocess.quoting import quoted_name, quoted_text
-from paimon_sql.preprocess.tokens import Cursor, Edit
 
 EXCLUDED_PROPERTY = "paimon-sql.excluded"
 _PARTS = ("OPTIONS", "CONSTRAINTS", "PARTITIONS")

@@ -1,97 +1,68 @@
-"""Tags as statements: SHOW TAGS, and ALTER TABLE … CREATE, REPLACE, DELETE and RENAME TAG, as queries and calls."""
+"""Tags as statements: SHOW TAGS as a query, ALTER TABLE … CREATE, REPLACE, DELETE and RENAME TAG as values."""
 
 from __future__ import annotations
 
-from sqlglot.tokens import TokenType
-
-from paimon_sql.preprocess.lexing import Token, Tokens
-from paimon_sql.preprocess.quoting import quoted_name, quoted_text
-from paimon_sql.preprocess.tokens import Cursor, Edit
+from paimon_sql.preprocess.cursor import Cursor
+from paimon_sql.preprocess.edits import Edit
+from paimon_sql.preprocess.quoting import quoted_name
+from paimon_sql.preprocess.rules.rule import Rule
+from paimon_sql.preprocess.statements import CreateTag, DeleteTags, Name, RenameTag
 
 _UNITS = ("DAYS", "HOURS", "MINUTES")
 
 
-def tag_statements(tokens: Tokens) -> list[Edit]:
-    """`SHOW TAGS t` to a query of `t$tags`, `ALTER TABLE t CREATE TAG a …` and its like to `CALL`."""
-    cursor = Cursor(tokens)
-    if cursor.take("SHOW", "TAGS"):
-        return _show(cursor, tokens[0])
-    first = cursor.peek()
-    if first is None or not cursor.take("ALTER", "TABLE"):
+def show_tags(cursor: Cursor) -> list[Edit]:
+    """`SHOW TAGS t` to a query of `t$tags`."""
+    first = cursor.index
+    if not cursor.take("SHOW", "TAGS"):
         return []
-    table = _parts(cursor)
-    text = _call(cursor, table) if table else ""
-    return [Edit.replace(first, cursor.last, text)] if text and cursor.at_end() else []
-
-
-def _show(cursor: Cursor, first: Token) -> list[Edit]:
-    table = _parts(cursor)
+    table = cursor.take_parts()
     if not table or not cursor.at_end():
         return []
     name = ".".join(quoted_name(p) for p in [*table[:-1], f"{table[-1]}$tags"])
-    return [Edit.replace(first, cursor.last, f"SELECT tag_name AS tag FROM {name}")]
+    return [cursor.replaced(first, f"SELECT tag_name AS tag FROM {name}")]
 
 
-def _call(cursor: Cursor, table: list[str]) -> str:
-    """The call for what stands behind ALTER TABLE t; empty where that is about no tag."""
+def tag_statement(cursor: Cursor) -> CreateTag | DeleteTags | RenameTag | None:
+    """Reads `ALTER TABLE t CREATE TAG a …` and its like; None for other statements."""
+    if not cursor.take("ALTER", "TABLE") or not (table := cursor.take_parts()):
+        return None
     if cursor.take("CREATE", "OR", "REPLACE", "TAG"):
-        return _create(cursor, table, "create_or_replace")
+        return _create(cursor, table, replaces=True)
     if cursor.take("REPLACE", "TAG"):
-        return _create(cursor, table, "replace")
+        return _create(cursor, table, replaces=True, must_exist=True)
     if cursor.take("CREATE", "TAG"):
-        return _create(cursor, table, "if_not_exists" if cursor.take("IF", "NOT", "EXISTS") else "create")
+        return _create(cursor, table, if_not_exists=cursor.take("IF", "NOT", "EXISTS"))
     if cursor.take("DELETE", "TAG"):
         if_exists = cursor.take("IF", "EXISTS")
         tag = _name(cursor)
-        return "" if tag is None else _statement("delete_tags", table, {"tags": tag, "if_exists": if_exists})
+        return None if tag is None else DeleteTags(table, tag, if_exists)
     if cursor.take("RENAME", "TAG"):
         tag = _name(cursor)
         target = _name(cursor) if cursor.take("TO") else None
-        return _statement("name_tag", table, {"tag": tag, "target_tag": target}) if tag and target else ""
-    return ""
+        return RenameTag(table, tag, target) if tag and target else None
+    return None
 
 
-def _create(cursor: Cursor, table: list[str], mode: str) -> str:
+def _create(
+    cursor: Cursor, table: Name, *, replaces: bool = False, must_exist: bool = False, if_not_exists: bool = False
+) -> CreateTag | None:
+    """Reads what follows CREATE TAG: the name, the snapshot, how long the tag is retained."""
     tag = _name(cursor)
-    arguments: dict[str, str | int | bool] = {"tag": tag or "", "mode": mode}
-    if cursor.take("AS", "OF", "VERSION"):
-        version = _number(cursor)
-        if version is None:
-            return ""
-        arguments["snapshot"] = int(version)
+    snapshot = retained = None
+    if cursor.take("AS", "OF", "VERSION") and (snapshot := cursor.take_number()) is None:
+        return None
     if cursor.take("RETAIN"):
-        amount, unit = _number(cursor), cursor.symbol()
+        amount, unit = cursor.take_number(), cursor.symbol()
         if amount is None or not cursor.take_any(*_UNITS):
-            return ""
-        arguments["time_retained"] = f"{amount} {unit.lower()}"
-    return "" if tag is None else _statement("make_tag", table, arguments)
-
-
-def _statement(procedure: str, table: list[str], arguments: dict[str, str | int | bool]) -> str:
-    """A call in the table's catalog: the first part of a name of three."""
-    catalog = f"{quoted_name(table[0])}." if len(table) > 2 else ""
-    named = {"table": ".".join(quoted_name(p) for p in table[-2:])} | arguments
-    return f"CALL {catalog}sys.{procedure}({', '.join(f'{k} => {_literal(v)}' for k, v in named.items())})"
-
-
-def _parts(cursor: Cursor) -> list[str]:
-    start = cursor.index
-    if cursor.symbol() == "IDENTIFIER" or not cursor.take_name():
-        return []
-    return cursor.names(start)
+            return None
+        retained = f"{amount} {unit.lower()}"
+    return None if tag is None else CreateTag(table, tag, replaces, must_exist, if_not_exists, snapshot, retained)
 
 
 def _name(cursor: Cursor) -> str | None:
     return cursor.next().text if cursor.at_name() else None
 
 
-def _number(cursor: Cursor) -> str | None:
-    token = cursor.peek()
-    is_number = token is not None and token.token_type is TokenType.NUMBER and token.text.isdigit()
-    return str(cursor.next().text) if is_number else None
-
-
-def _literal(value: str | int | bool) -> str:
-    if isinstance(value, bool | int):
-        return str(value).lower()
-    return quoted_text(value)
+SHOW_TAGS = Rule(show_tags, first=("show",), words=("tags",))
+TAGS = Rule(tag_statement, first=("alter",), words=(" tag", "\ttag", "\ntag"))

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from paimon_sql.preprocess.cursor import Cursor
 from paimon_sql.preprocess.rules.column_types import DEEPEST_TYPE
-from paimon_sql.preprocess.tokens import Cursor
 
 Node = str | dict[str, Any]
 

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import re
 from itertools import islice
 
+from paimon_sql.preprocess.cursor import Cursor
+from paimon_sql.preprocess.edits import Edit
 from paimon_sql.preprocess.lexing import Tokens
-from paimon_sql.preprocess.tokens import Cursor, Edit
+from paimon_sql.preprocess.rules.rule import Rule
 
 _LONGEST_ARGUMENTS = 200  # tokens looked at
 
 
-def unnest(tokens: Tokens) -> list[Edit]:
+def unnest(cursor: Cursor) -> list[Edit]:
     """Puts LATERAL before each UNNEST of columns; where it names several, they are the fields of rows: INLINE."""
+    tokens = cursor.tokens
     edits = []
-    for index in tokens.places("UNNEST"):
+    for index in tokens.indexes("UNNEST"):
         if index > 0 and tokens.symbols[index - 1] in (",", "JOIN"):
             edits += _lateral(tokens, index)
     return edits
@@ -41,3 +45,6 @@ def _lateral(tokens: Tokens, index: int) -> list[Edit]:
 def _has_columns(tokens: Tokens, first: int, end: int) -> bool:
     arguments = range(first, min(end - 1, first + _LONGEST_ARGUMENTS))
     return any(tokens.symbols[index + 1] not in ("(", "[") and tokens.is_name(index) for index in arguments)
+
+
+UNNEST = Rule(unnest, words=("unnest",), pattern=re.compile(r"\bunnest\s*\("))

@@ -188,7 +188,7 @@ def _as_written(jvm: Jvm, origin: Any, statement: Rewriting) -> Any:
     written = jvm.some(statement.written)
     contexts = []
     for context in origin.getQueryContext():
-        first, last = statement.place(int(context.startIndex())), statement.place(int(context.stopIndex()))
+        first, last = statement.offset(int(context.startIndex())), statement.offset(int(context.stopIndex()))
         numbers = map(jvm.some, (*statement.position_at(first), first, last))
         contexts.append(jvm.java_class(f"{SQL}.catalyst.trees.SQLQueryContext")(*numbers, written, jvm.none, jvm.none))
     parameters = origin.messageParameters()

@@ -230,6 +230,11 @@ class Jvm:
         command = self.java_class(f"{SQL}.catalyst.plans.logical.CreateNamespace")
         return command(namespace(catalog, self.seq([name]), self.empty_map), False, self.empty_map)
 
+    def resolved_procedure(self, procedure: Any, name: str) -> JavaObject:
+        """What CALL calls: a procedure in a catalog, which are one object."""
+        resolved = self.java_class(f"{SQL}.catalyst.analysis.ResolvedProcedure")
+        return resolved(procedure, self.identifier([], name), procedure)
+
     def parquet_scan_builder(
         self, session: JavaObject, paths: Iterable[str], schema: StructType, settings: Mapping[str, str]
     ) -> JavaObject:

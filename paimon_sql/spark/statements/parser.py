@@ -8,19 +8,20 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from functools import partial
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar
 
 from py4j.java_gateway import JavaObject
 from py4j.protocol import Py4JJavaError
 from pyspark.errors.exceptions.captured import CapturedException
 
-from paimon_sql.preprocess import PreprocessError, catalog_statement, rewriting
+from paimon_sql.preprocess import CatalogStatement, PaimonStatement, PreprocessError, Rewriting, preprocess
 from paimon_sql.spark.errors.java import PARSE, contradiction, of_parser
 from paimon_sql.spark.jvm.gateway import SQL, Jvm
 from paimon_sql.spark.jvm.origins import with_written_origins
 from paimon_sql.spark.proxy import Proxy
 from paimon_sql.spark.statements.catalog_registry import CatalogRegistry
 from paimon_sql.spark.statements.commands import FunctionCommand
+from paimon_sql.spark.statements.paimon_statements import planned
 from paimon_sql.spark.statements.path_views import view_of_path
 from paimon_sql.spark.tables.described_columns import install_described_columns
 from paimon_sql.spark.write.source_tasks import install_source_tasks
@@ -28,7 +29,6 @@ from paimon_sql.spark.write.source_tasks import install_source_tasks
 # words of the statements that become ours, in lower case
 _OURS = re.compile(r"\b(?=[adimu])(?:analyze|insert|delete|update|merge|drop)\b")
 _VIEW = re.compile(r"\b(?:view|table)\b.*\busing\s+`?paimon\b", re.IGNORECASE | re.DOTALL)
-_T = TypeVar("_T")
 
 
 class PaimonParser(Proxy):
@@ -57,34 +57,42 @@ class PaimonParser(Proxy):
 
     def _planned(self, text: str, parse: Callable[..., JavaObject], *context: Any) -> JavaObject:
         self._prepare(text)
-        statement = self._read(catalog_statement, text)
-        if statement is not None:
-            change = partial(self.registry.change, statement)
-            command = FunctionCommand(self.jvm, f"change of catalog {statement.name}", change)
-            return self.jvm.create_namespace(command, statement.name)
-        plan = self._parsed(text, parse, *context)
+        statement = self._preprocessed(text)
+        if isinstance(statement, PaimonStatement):
+            return self._of_paimon(statement)
+        plan = self._parsed(statement, parse, *context)
         if _VIEW.search(text) and (view := view_of_path(self.jvm, plan)) is not None:
             self.registry.register(view)
             return self.delegate.parsePlan(view)
         return self.registry.ours(plan) if _OURS.search(text.lower()) else plan
 
-    def _parsed(self, text: str, parse: Callable[..., JavaObject], *context: Any) -> JavaObject:
-        statement = self._read(rewriting, text)
+    def _of_paimon(self, statement: PaimonStatement) -> JavaObject:
+        value = statement.value
+        if not isinstance(value, CatalogStatement):
+            return planned(self.jvm, self.registry, self.delegate.parsePlan, value, statement.explain)
+        change = partial(self.registry.change, value)
+        command = FunctionCommand(self.jvm, f"change of catalog {value.name}", change)
+        return self.jvm.create_namespace(command, value.name)
+
+    def _parsed(self, statement: Rewriting, parse: Callable[..., JavaObject], *context: Any) -> JavaObject:
         try:
             plan = parse(statement.text, *context)
         except (CapturedException, Py4JJavaError) as e:
             raise of_parser(self.jvm, e, statement) from e
         return with_written_origins(self.jvm, plan, statement)
 
-    def _read(self, reader: Callable[[str], _T], text: str) -> _T:
+    def _preprocessed(self, text: str) -> Rewriting | PaimonStatement:
         try:
-            return reader(text)
+            return preprocess(text)
         except PreprocessError as e:
             raise Py4JJavaError(str(e), contradiction(self.jvm, e, text)) from e
 
     def parseQuery(self, text: str) -> Any:
         self._prepare(text)
-        return self._parsed(text, self.delegate.parseQuery)
+        statement = self._preprocessed(text)
+        return self._parsed(
+            statement if isinstance(statement, Rewriting) else Rewriting(text), self.delegate.parseQuery
+        )
 
     def parseMultipartIdentifier(self, text: str) -> Any:
         self._prepare(text)  # `spark.table` and `df.writeTo` come here without parsing a statement

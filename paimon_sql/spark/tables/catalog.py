@@ -34,7 +34,7 @@ from paimon_sql.catalog.base import (
 )
 from paimon_sql.catalog.system_database import CATALOG_SYSTEM_TABLES
 from paimon_sql.preprocess import DECLARED_TYPES_PROPERTY, EXCLUDED_PROPERTY
-from paimon_sql.procedures import PROCEDURES, STATEMENTS
+from paimon_sql.procedures import PROCEDURES
 from paimon_sql.spark.errors.java import (
     NAMESPACE_EXISTS,
     NO_SUCH_NAMESPACE,
@@ -47,7 +47,6 @@ from paimon_sql.spark.jvm.gateway import CATALOG, SQL, Jvm, python_map
 from paimon_sql.spark.read.bucket_partitions import BUCKET, BucketTransform
 from paimon_sql.spark.read.unreadable_table import UnreadableTable, is_named_only
 from paimon_sql.spark.session_bridge import SessionBridge
-from paimon_sql.spark.tables.copy_into import copy_statements
 from paimon_sql.spark.tables.declared_types import apply_declared_types
 from paimon_sql.spark.tables.format_table import FormatSparkTable, StagedFormatTable
 from paimon_sql.spark.tables.functions import FUNCTIONS, check_function, system_function
@@ -296,10 +295,7 @@ class SparkCatalog(NoViews):
     # -- ProcedureCatalog ---------------------------------------------------------------------------------------------
     def loadProcedure(self, identifier: Any) -> Any:
         namespace, name = list(identifier.namespace()), str(identifier.name())
-        known = name.lower()
-        procedure = PROCEDURES.get(known) or STATEMENTS.get(known)
-        if procedure is None:
-            procedure = copy_statements(self.session, self.catalog_name).get(name)
+        procedure = PROCEDURES.get(name.lower())
         if [n.lower() for n in namespace] != [SYSTEM_DATABASE] or procedure is None:
             return UnknownProcedure(self.jvm, ".".join([*namespace, name]))
         return SparkProcedure(self.jvm, self.session, self.catalog, self.catalog_name, procedure)

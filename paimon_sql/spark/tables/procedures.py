@@ -22,7 +22,7 @@ from paimon_sql.spark.tables.session_catalogs import find_catalog
 from paimon_sql.spark.workers.executor import SparkExecutor
 
 _ARROW_TYPES = {"string": pa.string(), "bigint": pa.int64(), "int": pa.int32(), "boolean": pa.bool_()}
-_INTERFACES = f"{CATALOG}.procedures"
+PROCEDURE_INTERFACES = f"{CATALOG}.procedures"
 
 
 class SparkProcedure(Proxy):
@@ -45,13 +45,13 @@ class SparkProcedure(Proxy):
         return False
 
     def parameters(self) -> Any:
-        parameter = self.jvm.java_class(f"{_INTERFACES}.ProcedureParameter")
+        parameter = self.jvm.java_class(f"{PROCEDURE_INTERFACES}.ProcedureParameter")
         make = getattr(parameter, "in")
         built = []
         for p in self.procedure.parameters:
             builder = make(p.name, self.jvm.data_type(_spark_type(p.type)))
             built.append((builder if p.required else builder.defaultValue("NULL")).build())
-        return self.jvm.array(f"{_INTERFACES}.ProcedureParameter", built)
+        return self.jvm.array(f"{PROCEDURE_INTERFACES}.ProcedureParameter", built)
 
     def call(self, arguments: Any) -> Any:
         given = {}
@@ -73,17 +73,7 @@ class SparkProcedure(Proxy):
             rows = self.procedure.call(context, given)
         except (CapturedException, Py4JJavaError) as e:
             raise unchecked(self.jvm, e) from e
-        scans = self.jvm.java_class("java.util.ArrayList")()
-        if self.procedure.columns:
-            scans.add(self._scan(rows))
-        return scans.iterator()
-
-    def _scan(self, rows: Sequence[tuple[Any, ...]]) -> LocalScan:
-        names = [c for c, _ in self.procedure.columns]
-        fields = [StructField(c, _spark_type(t)) for c, t in self.procedure.columns]
-        columns = [pa.array([r[i] for r in rows], _ARROW_TYPES[t]) for i, (_, t) in enumerate(self.procedure.columns)]
-        content = pa.table(columns, names=names)
-        return LocalScan(self.jvm, self.session, content, StructType(fields), f"CALL {self.procedure.name}")
+        return result_scans(session, f"CALL {self.procedure.name}", self.procedure.columns, rows)
 
     def _other_catalog(self, name: str) -> SupportsDatabases | None:
         found = find_catalog(self.session, name)
@@ -99,7 +89,7 @@ class SparkProcedure(Proxy):
         return dict(zip(keys, items, strict=True))
 
     class Java:
-        implements = [f"{_INTERFACES}.UnboundProcedure", f"{_INTERFACES}.BoundProcedure"]
+        implements = [f"{PROCEDURE_INTERFACES}.UnboundProcedure", f"{PROCEDURE_INTERFACES}.BoundProcedure"]
 
 
 class UnknownProcedure(Proxy):
@@ -120,7 +110,20 @@ class UnknownProcedure(Proxy):
         raise InvalidOptionError(f"There is no procedure {self.spelled}; there are {known}.")
 
     class Java:
-        implements = [f"{_INTERFACES}.UnboundProcedure"]
+        implements = [f"{PROCEDURE_INTERFACES}.UnboundProcedure"]
+
+
+def result_scans(
+    session: SessionBridge, title: str, columns: Sequence[tuple[str, str]], rows: Sequence[tuple[Any, ...]]
+) -> Any:
+    """A Java iterator over the scan of a call's rows; empty without columns, which are names and SQL types."""
+    scans = session.jvm.java_class("java.util.ArrayList")()
+    if columns:
+        fields = [StructField(name, _spark_type(kind)) for name, kind in columns]
+        arrays = [pa.array([row[i] for row in rows], _ARROW_TYPES[kind]) for i, (_, kind) in enumerate(columns)]
+        content = pa.table(arrays, names=[name for name, _ in columns])
+        scans.add(LocalScan(session.jvm, session, content, StructType(fields), title))
+    return scans.iterator()
 
 
 def _spark_type(name: str) -> DataType:

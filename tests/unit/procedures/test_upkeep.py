@@ -32,10 +32,10 @@ from paimon_core.store.ddl.new_schema import new_table_schema
 from paimon_core.store.ddl.schema_changes import AddColumn, SetOption, UpdateColumnType
 from paimon_core.store.manifests import data_manifests
 from paimon_core.store.snapshots import snapshot_ids
-from paimon_core.store.tags import read_tag, tag_names
+from paimon_core.store.tags import read_tag
 from paimon_core.table import Table
 from paimon_sql.catalog.load import load_catalog
-from paimon_sql.procedures import PROCEDURES, STATEMENTS, ProcedureContext, file_copies, file_removal
+from paimon_sql.procedures import PROCEDURES, ProcedureContext, file_copies, file_removal
 from tests.support import stored
 from tests.support.tables import fields
 from tests.unit.procedures.test_compaction import Tasks
@@ -60,8 +60,8 @@ def call(warehouse: str, tmp_path: Path) -> Call:
     )
 
     def run(name: str, **arguments: Any) -> Any:
-        rows = (PROCEDURES | STATEMENTS)[name].call(context, arguments)
-        assert all(len(row) == len((PROCEDURES | STATEMENTS)[name].columns) for row in rows)
+        rows = PROCEDURES[name].call(context, arguments)
+        assert all(len(row) == len(PROCEDURES[name].columns) for row in rows)
         return rows if len(rows) != 1 else rows[0] if len(rows[0]) > 1 else rows[0][0]
 
     return run
@@ -78,30 +78,6 @@ def test_tags_by_time(table: Table, call: Call) -> None:
         call("create_tag_from_timestamp", table="t", tag="b", timestamp=2**50)
     assert call("expire_tags", table="t") == "No expired tags."
     assert call("expire_tags", table="t", older_than="2999-01-01") == "a"
-
-
-def test_statements_for_tags(table: Table, call: Call) -> None:
-    def snapshot_of(tag: str) -> int:
-        found = read_tag(table.store, tag)
-        assert found is not None
-        return found.snapshot.id
-
-    assert call("make_tag", table="t", tag="a", mode="create", snapshot=1, time_retained="7 days") == []
-    call("make_tag", table="t", tag="a", mode="if_not_exists")
-    assert snapshot_of("a") == 1
-    call("make_tag", table="t", tag="a", mode="create_or_replace", snapshot=2)
-    call("make_tag", table="t", tag="b", mode="create_or_replace")
-    assert (snapshot_of("a"), snapshot_of("b")) == (2, 3)
-    for mode, tag in (("create", "a"), ("replace", "c")):
-        with pytest.raises(PaimonError):
-            call("make_tag", table="t", tag=tag, mode=mode)
-    with pytest.raises(PaimonError, match="'c'"):
-        call("delete_tags", table="t", tags="a,c", if_exists=False)
-    assert tag_names(table.store) == ["a", "b"]
-    call("delete_tags", table="t", tags="a, c", if_exists=True)
-    assert tag_names(table.store) == ["b"]
-    assert call("name_tag", table="t", tag="b", target_tag="c") == []
-    assert tag_names(table.store) == ["c"]
 
 
 def test_going_back(table: Table, call: Call) -> None:

@@ -2,19 +2,30 @@ from __future__ import annotations
 
 import pytest
 
-from paimon_sql.preprocess import PreprocessError
-from paimon_sql.preprocess.rules.catalogs import CatalogStatement, catalog_statement
+from paimon_sql.preprocess import CatalogStatement, PaimonStatement, PreprocessError, preprocess
 
 
-def test_what_is_stated() -> None:
-    created = catalog_statement("-- mine\nCREATE CATALOG `my c` WITH ('type'='paimon', 'warehouse' = '/w');")
-    assert created == CatalogStatement("my c", {"type": "paimon", "warehouse": "/w"}, False)
-    assert catalog_statement("create catalog if not exists c COMMENT 'x' with ('a'='b')") == CatalogStatement(
-        "c", {"a": "b"}, True
+def test_what_is_said() -> None:
+    created = preprocess("-- mine\nCREATE CATALOG `my c` WITH ('type'='paimon', 'warehouse' = '/w');")
+    assert created == PaimonStatement(CatalogStatement("my c", {"type": "paimon", "warehouse": "/w"}, False))
+    assert preprocess("create catalog if not exists c COMMENT 'x' with ('a'='b')") == PaimonStatement(
+        CatalogStatement("c", {"a": "b"}, True)
     )
-    assert catalog_statement("DROP CATALOG IF EXISTS c") == CatalogStatement("c", None, True)
-    for text in ("CREATE TABLE catalog (a INT)", "USE CATALOG c", "SELECT 'CREATE CATALOG c'", "DROP TABLE catalog"):
-        assert catalog_statement(text) is None
+    assert preprocess("DROP CATALOG IF EXISTS c") == PaimonStatement(CatalogStatement("c", None, True))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "CREATE TABLE catalog (a INT)",
+        "USE CATALOG c",
+        "SELECT 'CREATE CATALOG c'",
+        "DROP TABLE catalog",
+        "EXPLAIN DROP CATALOG c",
+    ],
+)
+def test_others_are_none(text: str) -> None:
+    assert not isinstance(preprocess(text), PaimonStatement)
 
 
 @pytest.mark.parametrize(
@@ -30,4 +41,4 @@ def test_what_is_stated() -> None:
 )
 def test_what_is_wrong_is_named(text: str, message: str) -> None:
     with pytest.raises(PreprocessError, match=message):
-        catalog_statement(text)
+        preprocess(text)

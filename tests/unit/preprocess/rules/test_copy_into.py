@@ -2,7 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from paimon_sql.preprocess import PreprocessError, rewrite
+from paimon_sql.preprocess import PaimonStatement, PreprocessError, preprocess, rewrite
+from paimon_sql.preprocess.statements import CopyIntoFolder, CopyIntoTable
 
 FORMAT = "FILE_FORMAT = (TYPE = CSV)"
 
@@ -30,7 +31,7 @@ FORMAT = "FILE_FORMAT = (TYPE = CSV)"
 )
 def test_what_is_wrong_is_named(statement: str, message: str) -> None:
     with pytest.raises(PreprocessError, match=message):
-        rewrite(statement)
+        preprocess(statement)
 
 
 def test_copy_in_other_places_is_a_name() -> None:
@@ -38,8 +39,42 @@ def test_copy_in_other_places_is_a_name() -> None:
         assert rewrite(text) is text
 
 
+def test_what_is_copied() -> None:
+    assert preprocess("COPY INTO db.t FROM '/data/csv' FILE_FORMAT = (TYPE = CSV);") == PaimonStatement(
+        CopyIntoTable(("db", "t"), "/data/csv", {"TYPE": "CSV"})
+    )
+    assert preprocess(
+        r"""COPY INTO cat.db.`my t` (a, `b c`)
+        FROM '/data/json'
+        FILE_FORMAT = (type = json, NULL_IF = ('NULL', '\\N', ''), MULTI_LINE = TRUE)
+        PATTERN = '.*[.]json'
+        FORCE = TRUE ON_ERROR = skip_file"""
+    ) == PaimonStatement(
+        CopyIntoTable(
+            table=("cat", "db", "my t"),
+            source="/data/json",
+            format={"TYPE": "json", "NULL_IF": ["NULL", r"\N", ""], "MULTI_LINE": "TRUE"},
+            columns=("a", "b c"),
+            pattern=".*[.]json",
+            force=True,
+            on_error="SKIP_FILE",
+        )
+    )
+    assert preprocess(
+        "EXPLAIN COPY INTO '/out' FROM t$snapshots FILE_FORMAT = (TYPE = PARQUET, COMPRESSION = gzip) OVERWRITE = TRUE"
+    ) == PaimonStatement(
+        CopyIntoFolder("/out", "TABLE `t$snapshots`", {"TYPE": "PARQUET", "COMPRESSION": "gzip"}, True), "EXPLAIN"
+    )
+    assert preprocess(
+        "COPY INTO '/out' FROM (SELECT 'a)' AS x FROM t WHERE y IN (1, 2)) FILE_FORMAT = (TYPE = CSV, SKIP_HEADER = 1)"
+    ) == PaimonStatement(
+        CopyIntoFolder("/out", "SELECT 'a)' AS x FROM t WHERE y IN (1, 2)", {"TYPE": "CSV", "SKIP_HEADER": "1"})
+    )
+
+
 def test_strings_keep_escapes_that_are_none() -> None:
     format_ = r"FILE_FORMAT = (TYPE = CSV, FIELD_DELIMITER = '\t', NULL_IF = ('\N', '\\N', 'a\'b'))"
-    call = rewrite(f"COPY INTO t FROM '/x' {format_} PATTERN = '.*\\.csv'")
-    assert r'"FIELD_DELIMITER": "\\t", "NULL_IF": ["\\\\N", "\\\\N", "a\'b"]' in call
-    assert call.endswith(r"pattern => '.*\\.csv')")
+    found = preprocess(f"COPY INTO t FROM '/x' {format_} PATTERN = '.*\\.csv'")
+    assert isinstance(found, PaimonStatement) and isinstance(found.value, CopyIntoTable)
+    assert found.value.format == {"TYPE": "CSV", "FIELD_DELIMITER": "\t", "NULL_IF": [r"\N", r"\N", "a'b"]}
+    assert found.value.pattern == r".*\.csv"

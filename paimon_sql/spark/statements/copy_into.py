@@ -1,8 +1,7 @@
-"""COPY INTO: files become rows of a table, rows become files. The preprocessor makes calls of the statements."""
+"""COPY INTO: files become rows of a table, rows become files."""
 
 from __future__ import annotations
 
-import json
 import re
 import time
 from collections.abc import Sequence
@@ -19,13 +18,23 @@ from paimon_core.io.file_io import FileStatus
 from paimon_core.store.load_history import loaded_files, record_loads
 from paimon_core.table import Table
 from paimon_sql.preprocess.quoting import quoted_name
-from paimon_sql.procedures import Procedure, ProcedureContext, procedure
+from paimon_sql.preprocess.statements import CopyIntoFolder, CopyIntoTable
 from paimon_sql.spark.errors.java import told
 from paimon_sql.spark.session_bridge import SessionBridge
-from paimon_sql.spark.tables.copy_format import CopyFormat, copy_format
+from paimon_sql.spark.statements.copy_format import CopyFormat, copy_format
 from paimon_sql.spark.types import string_types, to_struct
 
 Rows = Sequence[tuple[Any, ...]]
+# the columns of the results, by name and SQL type
+FILE_COLUMNS = (
+    ("file_name", "string"),
+    ("status", "string"),
+    ("rows_loaded", "bigint"),
+    ("rows_parsed", "bigint"),
+    ("errors_seen", "bigint"),
+    ("first_error", "string"),
+)
+FOLDER_COLUMNS = (("output_path", "string"), ("file_count", "int"), ("rows_written", "bigint"))
 _FILE, _MALFORMED, _ERROR = "__paimon_file", "__paimon_malformed", "__paimon_error"
 _ABORT, _SKIP_FILE = "ABORT_STATEMENT", "SKIP_FILE"
 _HIDDEN = ("_", ".")  # files that hold no rows for Spark, such as _SUCCESS
@@ -54,56 +63,33 @@ class _Outcome:
     first_error: str | None = None
 
 
-def copy_statements(session: SessionBridge, catalog: str) -> dict[str, Procedure]:
-    """The procedures that COPY INTO calls in a catalog of a session."""
-    spark = SparkSession(session.jvm.context, session.session)
+def copy_into_table(session: SessionBridge, table: Table, name: Sequence[str], statement: CopyIntoTable) -> Rows:
+    """Load files into a table, `name` in this session. Returns what became of each file: see `FILE_COLUMNS`."""
+    table.check_writable()
+    load = _Load(_spark(session), table, _columns(table, statement.columns), copy_format(statement.format, reads=True))
+    files = _matching(_files(session, statement.source), statement.pattern)
+    skipped = set() if statement.force else loaded_files(table.store, files)
+    new = [f for f in files if f not in skipped]
+    rows = _load_files(load, new, ".".join(map(quoted_name, name)), statement.on_error) if new else []
+    return [*rows, *((f.name, "SKIPPED", 0, 0, 0, None) for f in files if f in skipped)]
 
-    @procedure(
-        file_name="string",
-        status="string",
-        rows_loaded="bigint",
-        rows_parsed="bigint",
-        errors_seen="bigint",
-        first_error="string",
-    )
-    def copy_into_table(
-        context: ProcedureContext,
-        table: str,
-        source: str,
-        format: str,
-        columns: str | None = None,
-        pattern: str | None = None,
-        force: bool = False,
-        on_error: str = _ABORT,
-    ) -> Rows:
-        """COPY INTO a table. The result is what became of each file."""
-        target = context.load_table(table)
-        target.check_writable()
-        listed = None if columns is None else json.loads(columns)
-        load = _Load(spark, target, _columns(target, listed), copy_format(format, reads=True))
-        files = _matching(_files(session, source), pattern)
-        skipped = set() if force else loaded_files(target.store, files)
-        new = [f for f in files if f not in skipped]
-        name = ".".join(map(quoted_name, (catalog, *str(context.identifier(table)).split(".", 1))))
-        rows = _load_files(load, new, name, on_error) if new else []
-        return [*rows, *((f.name, "SKIPPED", 0, 0, 0, None) for f in files if f in skipped)]
 
-    @procedure(output_path="string", file_count="int", rows_written="bigint")
-    def copy_into_files(
-        context: ProcedureContext, target: str, query: str, format: str, overwrite: bool = False
-    ) -> Rows:
-        """COPY INTO a folder. The result is the folder, its files and their rows."""
-        frame, wanted = _query(spark, query), copy_format(format, reads=False)
-        if not overwrite and _status(session, target) is not None:
-            raise InvalidOptionError(
-                f"COPY INTO: the folder {target} exists already: write OVERWRITE = TRUE to replace it."
-            )
-        rows = frame.count()
-        frame.write.mode("overwrite").format(wanted.type).options(**wanted.spark_options).save(target)
-        parts = [f for f in _files(session, target) if f.name.startswith("part-")]
-        return [(target, len(parts), rows)]
+def copy_into_folder(session: SessionBridge, statement: CopyIntoFolder) -> Rows:
+    """Write a query's rows as files. Returns the folder, its files and their rows: see `FOLDER_COLUMNS`."""
+    target = statement.target
+    frame, wanted = _query(_spark(session), statement.query), copy_format(statement.format, reads=False)
+    if not statement.overwrite and _status(session, target) is not None:
+        raise InvalidOptionError(
+            f"COPY INTO: the folder {target} exists already: write OVERWRITE = TRUE to replace it."
+        )
+    rows = frame.count()
+    frame.write.mode("overwrite").format(wanted.type).options(**wanted.spark_options).save(target)
+    parts = [f for f in _files(session, target) if f.name.startswith("part-")]
+    return [(target, len(parts), rows)]
 
-    return {p.name: p for p in (copy_into_table, copy_into_files)}
+
+def _spark(session: SessionBridge) -> SparkSession:
+    return SparkSession(session.jvm.context, session.session)
 
 
 def _columns(table: Table, listed: Sequence[str] | None) -> tuple[str, ...]:

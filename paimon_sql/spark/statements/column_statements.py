@@ -1,11 +1,9 @@
-"""What ALTER TABLE … MODIFY becomes: called by the preprocessor's text, not shown by SHOW PROCEDURES."""
+"""ALTER TABLE … MODIFY and ADD of columns as changes of the schema."""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
-from typing import Any
 
 from paimon_core.errors import InvalidSchemaError
 from paimon_core.spec.types import CollectionType, DataType, MapType, RowType, parse_type
@@ -20,35 +18,29 @@ from paimon_core.store.ddl.schema_changes import (
     UpdateColumnPosition,
     UpdateColumnType,
 )
-from paimon_sql.procedures.registry import ProcedureContext, procedure
-
-Rows = Sequence[tuple[Any, ...]]
+from paimon_sql.preprocess.statements import ColumnChange
 
 
-@procedure()
-def change_columns(context: ProcedureContext, table: str, changes: str) -> Rows:
-    """ADD and MODIFY of columns: a JSON list of `add` or `modify` with a name, `type`, `comment`, `first`, `after`."""
-    identifier = context.identifier(table)
-    fields = context.catalog.load_table(identifier).schema.fields
-    context.catalog.alter_table(identifier, [c for change in json.loads(changes) for c in _asked(change, fields)])
-    return []
+def schema_changes_of(changes: Sequence[ColumnChange], fields: Fields) -> list[SchemaChange]:
+    """The changes of a statement as those of a schema with these fields. Raises `InvalidSchemaError`."""
+    return [made for change in changes for made in _changes(change, fields)]
 
 
-def _asked(change: Mapping[str, Any], fields: Fields) -> Iterator[SchemaChange]:
-    new = parse_type(change["type"])
-    position = Position("first") if change.get("first") else None
-    if "after" in change:
-        position = Position("after", _as_spelled(fields, change["after"]))
-    if "add" in change:
-        if any(f.name.lower() == change["add"].lower() for f in fields):
-            raise InvalidSchemaError(f"Column {change['add']!r} already exists.")
-        yield AddColumn((change["add"],), new, change.get("comment"), position)
+def _changes(change: ColumnChange, fields: Fields) -> Iterator[SchemaChange]:
+    new = parse_type(change.type)
+    position = Position("first") if change.first else None
+    if change.after is not None:
+        position = Position("after", _as_spelled(fields, change.after))
+    if change.adds:
+        if any(f.name.lower() == change.name.lower() for f in fields):
+            raise InvalidSchemaError(f"Column {change.name!r} already exists.")
+        yield AddColumn((change.name,), new, change.comment, position)
         return
-    field = fields[place_of(fields, _as_spelled(fields, change["modify"]))]
+    field = fields[place_of(fields, _as_spelled(fields, change.name))]
     path = (field.name,)
     yield from _retyped(path, field.type, new)
-    if change.get("comment", field.description) != field.description:
-        yield UpdateColumnComment(path, change["comment"])
+    if change.comment is not None and change.comment != field.description:
+        yield UpdateColumnComment(path, change.comment)
     if position is not None and not (position.place == "first" and fields[0] is field):
         yield UpdateColumnPosition(path, position)
 

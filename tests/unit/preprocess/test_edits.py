@@ -4,9 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from paimon_sql.preprocess import rewriting
-from paimon_sql.preprocess.rewriting import Rewriting
-from paimon_sql.preprocess.tokens import Edit
+from paimon_sql.preprocess import preprocess
+from paimon_sql.preprocess.edits import Edit, Rewriting
 
 
 @pytest.mark.parametrize(
@@ -20,11 +19,11 @@ from paimon_sql.preprocess.tokens import Edit
     ],
 )
 def test_what_follows_edits_is_found_where_it_is_written(text, word):
-    statement = rewriting(text)
+    statement = preprocess(text)
     assert statement.edits
-    place = statement.text.rindex(word)
-    assert statement.place(place) == text.rindex(word)
-    lines = statement.text[:place].split("\n")
+    offset = statement.text.rindex(word)
+    assert statement.offset(offset) == text.rindex(word)
+    lines = statement.text[:offset].split("\n")
     before = text[: text.rindex(word)].split("\n")
     assert statement.position((len(lines), len(lines[-1]))) == (len(before), len(before[-1]))
 
@@ -32,14 +31,14 @@ def test_what_follows_edits_is_found_where_it_is_written(text, word):
 def test_what_an_edit_put_there_is_where_the_edit_begins():
     statement = Rewriting("abc\ndef\ng", (Edit(1, 5, "XYZ"), Edit(7, 7, "??")))
     assert statement.text == "aXYZ\nef??\ng"
-    assert [statement.place(place) for place in range(11)] == [0, 1, 1, 1, 1, 5, 6, 7, 7, 7, 8]
+    assert [statement.offset(offset) for offset in range(11)] == [0, 1, 1, 1, 1, 5, 6, 7, 7, 7, 8]
 
 
 @given(st.text(alphabet="ab\n"), st.data())
-def test_places_keep_their_order(text, data):
+def test_offsets_keep_their_order(text, data):
     bounds = sorted(data.draw(st.lists(st.integers(0, len(text)), max_size=6)))
     pairs = zip(bounds[::2], bounds[1::2], strict=False)
     statement = Rewriting(text, [Edit(a, b, data.draw(st.text(alphabet="x\n", max_size=4))) for a, b in pairs])
-    places = [statement.place(place) for place in range(len(statement.text) + 1)]
-    assert places == sorted(places)
-    assert set(places) <= set(range(len(text) + 1))
+    offsets = [statement.offset(offset) for offset in range(len(statement.text) + 1)]
+    assert offsets == sorted(offsets)
+    assert set(offsets) <= set(range(len(text) + 1))

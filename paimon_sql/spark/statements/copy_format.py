@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
+from typing import Any
 
 from paimon_core.errors import InvalidOptionError
 
@@ -51,9 +51,9 @@ class CopyFormat:
     nulls: tuple[str, ...] = ()
 
 
-def copy_format(text: str, *, reads: bool) -> CopyFormat:
-    """The format that the JSON of a statement's options describes. Raises `InvalidOptionError`."""
-    options = json.loads(text)
+def copy_format(given: Mapping[str, str | list[str]], *, reads: bool) -> CopyFormat:
+    """The format that a statement's options describe. Raises `InvalidOptionError`."""
+    options: dict[str, Any] = dict(given)
     kind = str(options.pop("TYPE")).upper()
     if kind not in _OPTIONS:
         raise InvalidOptionError(f"FILE_FORMAT cannot be of TYPE {kind}: it is one of {', '.join(_OPTIONS)}.")
@@ -70,8 +70,8 @@ def copy_format(text: str, *, reads: bool) -> CopyFormat:
             options[key] = _truth(key, options[key])
     nulls = options.get("NULL_IF", [])
     empty = ("",) if options.get("EMPTY_FIELD_AS_NULL") else ()
-    given = {known[k]: str(v).lower() if isinstance(v, bool) else str(v) for k, v in options.items() if known[k]}
-    return CopyFormat(kind.lower(), given, (*([nulls] if isinstance(nulls, str) else nulls), *empty))
+    for_spark = {known[k]: str(v).lower() if isinstance(v, bool) else str(v) for k, v in options.items() if known[k]}
+    return CopyFormat(kind.lower(), for_spark, (*([nulls] if isinstance(nulls, str) else nulls), *empty))
 
 
 def _truth(key: str, value: object) -> bool:

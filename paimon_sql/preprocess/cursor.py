@@ -1,0 +1,127 @@
+"""A cursor to read the tokens of one statement."""
+
+from __future__ import annotations
+
+from sqlglot.tokens import TokenType
+
+from paimon_sql.preprocess.edits import Edit
+from paimon_sql.preprocess.lexing import NAMES, STRINGS, Token, Tokens
+
+_EXPLAIN_MODES = ("LOGICAL", "FORMATTED", "EXTENDED", "CODEGEN", "COST")
+
+
+class Cursor:
+    """A reading position in the tokens of one statement, past a leading EXPLAIN."""
+
+    def __init__(self, tokens: Tokens, index: int = 0):
+        self.tokens, self.index = tokens, index
+        self._symbols, self._words, self._kinds = tokens.symbols, tokens.words, tokens.kinds
+        if index == 0 and self.take("EXPLAIN") and self.symbol() in _EXPLAIN_MODES:
+            self.index += 1
+
+    def peek(self, ahead: int = 0) -> Token | None:
+        index = self.index + ahead
+        return self.tokens[index] if index < len(self._symbols) else None
+
+    def symbol(self, ahead: int = 0) -> str:
+        """The word in upper case or the sign; empty for literals and quoted names, and past the end."""
+        try:
+            return self._words[self.index + ahead]
+        except IndexError:
+            return ""
+
+    def at_name(self, ahead: int = 0) -> bool:
+        try:
+            return self._kinds[self.index + ahead] in NAMES
+        except IndexError:
+            return False
+
+    def at_string(self, ahead: int = 0) -> bool:
+        try:
+            return self._kinds[self.index + ahead] in STRINGS
+        except IndexError:
+            return False
+
+    def names(self, first: int) -> list[str]:
+        """The names among the tokens from one on that are read."""
+        return [self.tokens[index].text for index in range(first, self.index) if self.tokens.is_name(index)]
+
+    def replaced(self, first: int, text: str) -> Edit:
+        """The edit of the tokens from one on that are read."""
+        return Edit.at(self.tokens, first, text, self.index - first)
+
+    @property
+    def last(self) -> Token:
+        """The token just read."""
+        return self.tokens[self.index - 1]
+
+    def at_end(self) -> bool:
+        """Whether the statement ends here, with or without a `;`."""
+        return self.index >= len(self._symbols) or self._symbols[self.index] == ";"
+
+    def at_last(self) -> bool:
+        """Whether no other statement follows, either."""
+        return all(symbol == ";" for symbol in self._symbols[self.index :])
+
+    def next(self) -> Token:
+        self.index += 1
+        return self.tokens[self.index - 1]
+
+    def take(self, *symbols: str) -> bool:
+        """Reads these symbols, all or none."""
+        end = self.index + len(symbols)
+        if self.symbol() != symbols[0] or (len(symbols) > 1 and tuple(self._words[self.index : end]) != symbols):
+            return False
+        self.index = end
+        return True
+
+    def take_any(self, *symbols: str) -> bool:
+        """Reads one of these symbols."""
+        return any(self.take(candidate) for candidate in symbols)
+
+    def take_name(self) -> bool:
+        """Reads a name of one or more parts, or an IDENTIFIER(...) clause."""
+        if self.symbol() == "IDENTIFIER" and self.symbol(1) == "(":
+            self.index += 1
+            self.skip_parentheses()
+            return True
+        if not self.at_name():
+            return False
+        self.index += 1
+        while self.symbol() == "." and self.at_name(1):
+            self.index += 2
+        return True
+
+    def take_parts(self) -> tuple[str, ...]:
+        """Reads a name and returns its parts; none where something else follows, or an IDENTIFIER(...) clause."""
+        first = self.index
+        if self.symbol() == "IDENTIFIER" and self.symbol(1) == "(":
+            return ()
+        return tuple(self.names(first)) if self.take_name() else ()
+
+    def take_number(self) -> int | None:
+        """Reads a whole number."""
+        token = self.peek()
+        if token is None or token.token_type is not TokenType.NUMBER or not token.text.isdigit():
+            return None
+        return int(self.next().text)
+
+    def take_text(self) -> str | None:
+        """Reads a string; a quote doubled in it makes two tokens side by side."""
+        if not self.at_string():
+            return None
+        text = self.next().text
+        while self.at_string() and self.tokens.starts[self.index] == self.tokens.ends[self.index - 1]:
+            text += f"'{self.next().text}"
+        return text
+
+    def skip_parentheses(self) -> None:
+        """From an opening parenthesis to behind the closing one, or to the end where it is missing."""
+        self.index = self.tokens.closings.get(self.index, len(self._symbols) - 1) + 1
+
+    def skip(self) -> None:
+        """Past one token, or past one group in parentheses."""
+        if self.symbol() == "(":
+            self.skip_parentheses()
+        else:
+            self.index += 1

@@ -1,0 +1,104 @@
+"""Edits of a statement by character offset, and from offsets in the edited text back to those in the written one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from operator import itemgetter
+from typing import NamedTuple
+
+from paimon_sql.preprocess.lexing import Token, Tokens
+
+Position = tuple[int, int]  # the line, from 1, and the column, from 0
+_SPAN = itemgetter(0, 1)  # of an edit
+
+
+class Edit(NamedTuple):
+    """Replaces the characters [start, end) of a text; an insertion where both are equal."""
+
+    start: int
+    end: int
+    text: str
+
+    @classmethod
+    def replace(cls, first: Token, last: Token, text: str) -> Edit:
+        return cls(first.start, last.end + 1, text)
+
+    @classmethod
+    def at(cls, tokens: Tokens, index: int, text: str, count: int = 1) -> Edit:
+        """Replaces the token of an index, or several from there on."""
+        return cls(tokens.starts[index], tokens.ends[index + count - 1], text)
+
+    @classmethod
+    def before(cls, token: Token, text: str) -> Edit:
+        return cls(token.start, token.start, text)
+
+    @classmethod
+    def after(cls, token: Token, text: str) -> Edit:
+        return cls(token.end + 1, token.end + 1, text)
+
+
+def splice(text: str, edits: Iterable[Edit]) -> str:
+    """The text with the edits made; line breaks stay, so that the lines in Spark's messages are those of the text."""
+    pieces: list[str] = []
+    position, has_lines = 0, "\n" in text
+    for edit in sorted(edits, key=_SPAN):
+        start, end, new = edit
+        pieces += text[position:start], new
+        if has_lines and end > start:
+            pieces.append("\n" * _lost_lines(text, edit))
+        position = end
+    return "".join(pieces) + text[position:]
+
+
+def offset_before(text: str, edits: Iterable[Edit], offset: int) -> int:
+    """The offset in a text of what is at an offset of the text that `splice` makes: in an edit, where that begins."""
+    shift = 0
+    for start, end, grown in growths(text, edits):
+        if offset < start + shift:
+            break
+        if offset < start + shift + grown:
+            return start
+        shift += grown - (end - start)
+    return offset - shift
+
+
+def growths(text: str, edits: Iterable[Edit]) -> list[tuple[int, int, int]]:
+    """Each edit as the characters that it takes away, [start, end), and the number that `splice` puts there."""
+    return [(e.start, e.end, len(e.text) + _lost_lines(text, e)) for e in sorted(edits, key=_SPAN)]
+
+
+def _lost_lines(text: str, edit: Edit) -> int:
+    return max(0, text.count("\n", edit.start, edit.end) - edit.text.count("\n"))
+
+
+@dataclass(frozen=True, slots=True)
+class Rewriting:
+    """A statement and the edits to it."""
+
+    written: str
+    edits: Sequence[Edit] = ()
+
+    @property
+    def text(self) -> str:
+        """What Spark parses; the very same string where nothing has to change."""
+        return splice(self.written, self.edits) if self.edits else self.written
+
+    def offset(self, offset: int) -> int:
+        """The offset in the written statement of what Spark found at an offset of the text."""
+        return offset_before(self.written, self.edits, offset)
+
+    def growths(self) -> list[tuple[int, int, int]]:
+        """Each edit as the characters that it takes away, [start, end), and the number that it puts there."""
+        return growths(self.written, self.edits)
+
+    def position(self, position: Position) -> Position:
+        """The line and column in the written statement of those in the text."""
+        line, column = position
+        offset = sum(len(part) + 1 for part in self.text.split("\n")[: line - 1]) + column
+        return self.position_at(self.offset(offset))
+
+    def position_at(self, offset: int) -> Position:
+        """The line and column of an offset in the written statement."""
+        before = self.written[:offset]
+        return before.count("\n") + 1, len(before) - before.rfind("\n") - 1

@@ -1,0 +1,112 @@
+"""Statements that Spark's SQL has no counterpart for, as values; the bridge runs them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+Name = tuple[str, ...]  # the parts of a table's name
+TypeNode = str | dict[str, Any]  # a column's type as a Paimon schema file has it
+
+
+@dataclass(frozen=True, slots=True)
+class CatalogStatement:
+    """`CREATE CATALOG name WITH (options)`, or DROP CATALOG where `options` is None; `lenient` is IF [NOT] EXISTS."""
+
+    name: str
+    options: Mapping[str, str] | None
+    lenient: bool
+
+
+@dataclass(frozen=True, slots=True)
+class CreateTag:
+    """`ALTER TABLE table CREATE TAG tag AS OF VERSION snapshot RETAIN retained`, and REPLACE TAG.
+
+    A tag that exists is an error, unless `replaces` or `if_not_exists`; with `must_exist` a missing one is (REPLACE).
+    """
+
+    table: Name
+    tag: str
+    replaces: bool = False
+    must_exist: bool = False
+    if_not_exists: bool = False
+    snapshot: int | None = None
+    retained: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class DeleteTags:
+    """`ALTER TABLE table DELETE TAG tags`: one tag, or several with commas between them."""
+
+    table: Name
+    tags: str
+    if_exists: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class RenameTag:
+    """`ALTER TABLE table RENAME TAG tag TO target`."""
+
+    table: Name
+    tag: str
+    target: str
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnChange:
+    """A column that is added, or modified, which `adds` says; None and False are what the statement does not say."""
+
+    name: str
+    type: TypeNode
+    adds: bool = False
+    comment: str | None = None
+    first: bool = False
+    after: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ChangeColumns:
+    """`ALTER TABLE table MODIFY (changes)`, and ADD of columns whose types Spark's SQL cannot say."""
+
+    table: Name
+    changes: tuple[ColumnChange, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class CopyIntoTable:
+    """`COPY INTO table (columns) FROM 'source' FILE_FORMAT = (format) …`; None for `columns` means all of them.
+
+    Names of format options are in upper case, their values texts or lists of texts.
+    """
+
+    table: Name
+    source: str
+    format: Mapping[str, str | list[str]] = field(default_factory=dict)
+    columns: tuple[str, ...] | None = None
+    pattern: str | None = None
+    force: bool = False
+    on_error: str = "ABORT_STATEMENT"
+
+
+@dataclass(frozen=True, slots=True)
+class CopyIntoFolder:
+    """`COPY INTO 'target' FROM (query) FILE_FORMAT = (format) …`; see `CopyIntoTable`."""
+
+    target: str
+    query: str
+    format: Mapping[str, str | list[str]] = field(default_factory=dict)
+    overwrite: bool = False
+
+
+TableStatement = CreateTag | DeleteTags | RenameTag | ChangeColumns
+CopyStatement = CopyIntoTable | CopyIntoFolder
+Value = CatalogStatement | TableStatement | CopyStatement
+
+
+@dataclass(frozen=True, slots=True)
+class PaimonStatement:
+    """A statement for the bridge; `explain` is the EXPLAIN before it, empty where there is none."""
+
+    value: Value
+    explain: str = ""

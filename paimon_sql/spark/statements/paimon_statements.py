@@ -1,0 +1,151 @@
+"""Statements that Spark's SQL has no counterpart for, run as calls of procedures without a name.
+
+Spark parses `CALL`, and gets a procedure object in it that runs the statement: EXPLAIN shows it, no user can call it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any, assert_never
+
+from py4j.java_gateway import JavaObject
+from py4j.protocol import Py4JJavaError
+from pyspark.errors.exceptions.captured import CapturedException
+
+from paimon_core.errors import UnsupportedFeatureError
+from paimon_core.spec.identifier import Identifier
+from paimon_sql.preprocess.quoting import quoted_name
+from paimon_sql.preprocess.statements import (
+    ChangeColumns,
+    CopyIntoFolder,
+    CopyIntoTable,
+    CopyStatement,
+    CreateTag,
+    DeleteTags,
+    Name,
+    RenameTag,
+    TableStatement,
+)
+from paimon_sql.procedures.registry import load_table
+from paimon_sql.spark.errors.java import unchecked
+from paimon_sql.spark.jvm.gateway import CATALOG, Jvm, class_name, with_elements
+from paimon_sql.spark.proxy import Proxy
+from paimon_sql.spark.session_bridge import SessionBridge
+from paimon_sql.spark.statements.catalog_registry import CatalogRegistry
+from paimon_sql.spark.statements.column_statements import schema_changes_of
+from paimon_sql.spark.statements.copy_into import FILE_COLUMNS, FOLDER_COLUMNS, Rows, copy_into_folder, copy_into_table
+from paimon_sql.spark.statements.tag_statements import change_tags
+from paimon_sql.spark.tables.catalog import SparkCatalog
+from paimon_sql.spark.tables.procedures import PROCEDURE_INTERFACES, result_scans
+
+Runnable = TableStatement | CopyStatement
+Columns = Sequence[tuple[str, str]]
+_CALL = "CALL statement()"  # its procedure is replaced by ours
+
+
+class PaimonStatementRunner:
+    """Runs statements in one session."""
+
+    def __init__(self, registry: CatalogRegistry) -> None:
+        self.registry, self.session = registry, registry.bridge
+
+    def columns(self, statement: Runnable) -> Columns:
+        """The names and SQL types of the columns of the result."""
+        match statement:
+            case CopyIntoTable():
+                return FILE_COLUMNS
+            case CopyIntoFolder():
+                return FOLDER_COLUMNS
+            case _:
+                return ()
+
+    def run(self, statement: Runnable) -> Rows:
+        """Run it and return the rows of the result."""
+        match statement:
+            case CreateTag() | DeleteTags() | RenameTag():
+                catalog, identifier = self._table(statement.table)
+                change_tags(load_table(catalog.catalog, identifier).store, statement)
+            case ChangeColumns():
+                catalog, identifier = self._table(statement.table)
+                fields = catalog.catalog.load_table(identifier).schema.fields
+                catalog.catalog.alter_table(identifier, schema_changes_of(statement.changes, fields))
+            case CopyIntoTable():
+                catalog, identifier = self._table(statement.table)
+                table = load_table(catalog.catalog, identifier)
+                name = (catalog.catalog_name, *str(identifier).split(".", 1))
+                return copy_into_table(self.session, table, name, statement)
+            case CopyIntoFolder():
+                return copy_into_folder(self.session, statement)
+            case _:
+                assert_never(statement)
+        return []
+
+    def _table(self, name: Name) -> tuple[SparkCatalog, Identifier]:
+        spelled = ".".join(map(quoted_name, name))
+        found = self.registry.find_name(spelled)
+        if found is None:
+            raise UnsupportedFeatureError(
+                f"{spelled} is in no Paimon catalog of this session: tags, MODIFY and COPY INTO are for Paimon tables."
+            )
+        return found
+
+
+class StatementCall(Proxy):
+    """A procedure without a name and without arguments, in a catalog that has no other."""
+
+    def __init__(self, session: SessionBridge, title: str, columns: Columns, run: Callable[[], Rows]) -> None:
+        super().__init__(session.jvm)
+        self.session, self.title, self.columns, self.run = session, title, columns, run
+
+    def toString(self) -> str:
+        return self.title
+
+    def name(self) -> str:
+        return self.title
+
+    def description(self) -> str:
+        return self.title
+
+    def isDeterministic(self) -> bool:
+        return False
+
+    def parameters(self) -> Any:
+        return self.jvm.array(f"{PROCEDURE_INTERFACES}.ProcedureParameter", [])
+
+    def call(self, arguments: Any) -> Any:
+        """Run the statement: a Java iterator of scans of its result."""
+        try:
+            rows = self.run()
+        except (CapturedException, Py4JJavaError) as e:
+            raise unchecked(self.jvm, e) from e
+        return result_scans(self.session, self.title, self.columns, rows)
+
+    def initialize(self, name: str, options: Any) -> None:
+        """Nothing to configure."""
+
+    def defaultNamespace(self) -> Any:
+        return self.jvm.strings([])
+
+    def loadProcedure(self, identifier: Any) -> Any:
+        return self
+
+    def listProcedures(self, namespace: Any) -> Any:
+        return self.jvm.array(f"{CATALOG}.Identifier", [])
+
+    class Java:
+        implements = [f"{PROCEDURE_INTERFACES}.BoundProcedure", f"{CATALOG}.ProcedureCatalog"]
+
+
+def planned(
+    jvm: Jvm, registry: CatalogRegistry, parse: Callable[[str], JavaObject], statement: Runnable, explain: str
+) -> JavaObject:
+    """The plan of a statement, or of its EXPLAIN where there is one; `parse` is Spark's parser."""
+    runner = PaimonStatementRunner(registry)
+    run = partial(runner.run, statement)
+    call = StatementCall(registry.bridge, type(statement).__name__, runner.columns(statement), run)
+    plan = parse(f"{explain} {_CALL}")
+    if class_name(plan) == "Call":
+        return with_elements(jvm, plan, procedure=jvm.resolved_procedure(call, call.title))
+    called = with_elements(jvm, plan.logicalPlan(), procedure=jvm.resolved_procedure(call, call.title))
+    return with_elements(jvm, plan, logicalPlan=called)
