@@ -3,19 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import UTC, date, datetime, timedelta, tzinfo
-from decimal import Decimal, InvalidOperation
+from datetime import UTC, datetime, timedelta, tzinfo
 from typing import Any
-
-import numpy as np
 
 from paimon_core.errors import InvalidOptionError
 from paimon_core.expressions.predicate import And, Compare, IsNull, Or, Predicate
 from paimon_core.options import duration
-from paimon_core.spec.types import DataField, Kind
-
-_EPOCH_DAY = date(1970, 1, 1)
-_EPOCH = datetime(1970, 1, 1)
+from paimon_core.spec.types import DataField
+from paimon_core.spec.value_texts import value_of_text
 
 
 def partition_specs(text: str, fields: Sequence[DataField], default_name: str) -> Predicate:
@@ -101,36 +96,7 @@ def _condition(part: str, by_name: dict[str, DataField], default_name: str) -> P
 
 
 def _value(field: DataField, text: str) -> Any:
-    kind = field.type.kind
     try:
-        match kind:
-            case Kind.TINYINT | Kind.SMALLINT | Kind.INT | Kind.BIGINT | Kind.TIME:
-                return int(text)
-            case Kind.FLOAT:
-                return float(np.float32(text))
-            case Kind.DOUBLE:
-                return float(text)
-            case Kind.BOOLEAN:
-                return {"true": True, "false": False}[text.lower()]
-            case Kind.DECIMAL:
-                return _finite(Decimal(text))
-            case Kind.DATE:
-                return (date.fromisoformat(text) - _EPOCH_DAY).days
-            case Kind.TIMESTAMP | Kind.TIMESTAMP_LTZ:
-                return _millis_and_nanos(datetime.fromisoformat(text))
-            case _:
-                return text
-    except (ValueError, KeyError, OverflowError, InvalidOperation) as e:
+        return value_of_text(field.type, text)
+    except ValueError as e:
         raise InvalidOptionError(f"partitions has {field.name}={text}: that is no {field.type.sql()}.") from e
-
-
-def _finite(number: Decimal) -> Decimal:
-    if not number.is_finite():
-        raise ValueError(number)
-    return number
-
-
-def _millis_and_nanos(moment: datetime) -> tuple[int, int]:
-    naive = moment.astimezone(UTC).replace(tzinfo=None) if moment.tzinfo else moment
-    millis, micros = divmod((naive - _EPOCH) // datetime.resolution, 1000)
-    return millis, micros * 1000

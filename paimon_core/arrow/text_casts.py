@@ -1,7 +1,6 @@
-"""Values as text and back, whole columns at a time, as Paimon spells them when a column's type changes.
+"""Values as text and back, whole columns at a time: the rules of `spec.value_texts`.
 
-Numbers: FLOAT and DOUBLE in the shortest form, with an exponent below 1E-3 and from 1E7 on (`1.0E7`). DECIMAL without
-exponents. Moments: `2024-01-31 12:00:00.000000` with the digits of their precision.
+`to_text` is its `cast_text`, `iso_moments` its `iso_timestamp`; the functions `…_of_text` are CAST of a STRING.
 """
 
 from __future__ import annotations
@@ -11,14 +10,17 @@ from collections.abc import Callable
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from numpy.typing import NDArray
 
+from paimon_core.arrow.columns import fixed_array, int64_array
 from paimon_core.errors import InvalidDataError
-from paimon_core.spec.paths import float_text
 from paimon_core.spec.types import DataType, DecimalType, Kind, TimeType
+from paimon_core.spec.value_texts import float_text, iso_timestamp
 
 _INTEGER = r"^[+-]?[0-9]+(\.[0-9]*)?$"
 _NUMBER = r"^(?P<sign>-?)(?P<whole>[0-9]+)(?:\.(?P<part>[0-9]+))?(?:e(?P<exponent>[+-][0-9]+))?$"
 _TRUE, _FALSE = ("t", "true", "y", "yes", "1"), ("f", "false", "n", "no", "0")
+_FIRST_SECOND, _LAST_SECOND = -62_135_596_800, 253_402_300_799  # of the years 1 to 9999
 _SPELLED = {"nan": "NaN", "inf": "Infinity", "-inf": "-Infinity"}
 
 
@@ -40,6 +42,36 @@ def to_text(column: pa.Array, source: DataType) -> pa.Array:
     surplus = digits - source.precision
     text = pc.replace_substring_regex(text, rf"0{{0,{surplus}}}$", "") if surplus else text
     return pc.replace_substring_regex(text, r"\.$", "")
+
+
+def iso_moments(millis: NDArray[np.int64], nanos: NDArray[np.int64]) -> pa.Array:
+    """Moments in ISO form, of epoch milliseconds and the nanoseconds of the millisecond: as `iso_timestamp`."""
+    seconds, rest = np.divmod(millis, 1000)
+    fraction = rest * 1_000_000 + nanos
+    usual = (seconds >= _FIRST_SECOND) & (seconds <= _LAST_SECOND)
+    times = fixed_array(np.where(usual, seconds, 0), pa.timestamp("s")).cast(pa.string())
+    times = pc.utf8_replace_slice(times, 10, 11, "T")
+    minutes = pc.utf8_slice_codeunits(times, 0, 16)
+    whole, broken = (seconds % 60 == 0) & (fraction == 0), fraction != 0
+    texts = _replaced(times, _mask(whole), minutes.filter)
+    texts = _replaced(texts, _mask(broken), lambda rows: _with_fraction(times.filter(rows), fraction[broken]))
+    return _replaced(texts, _mask(~usual), lambda rows: _one_by_one(millis[~usual], nanos[~usual]))
+
+
+def _mask(rows: NDArray[np.bool_]) -> pa.Array:
+    return fixed_array(rows, pa.bool_())
+
+
+def _with_fraction(times: pa.Array, fraction: NDArray[np.int64]) -> pa.Array:
+    """Three, six or nine digits behind the point."""
+    nine = pc.utf8_lpad(int64_array(fraction).cast(pa.string()), 9, "0")
+    six, three = (pc.utf8_slice_codeunits(nine, 0, n) for n in (6, 3))
+    digits = np.where(fraction % 1_000_000 == 0, 0, np.where(fraction % 1000 == 0, 1, 2))
+    return pc.binary_join_element_wise(times, pc.choose(int64_array(digits), three, six, nine), ".")
+
+
+def _one_by_one(millis: NDArray[np.int64], nanos: NDArray[np.int64]) -> pa.Array:
+    return pa.array([iso_timestamp(*m) for m in zip(millis.tolist(), nanos.tolist(), strict=True)], pa.string())
 
 
 def boolean_of_text(text: pa.Array) -> pa.Array:

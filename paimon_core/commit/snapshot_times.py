@@ -6,8 +6,8 @@ meanwhile is warned.
 
 from __future__ import annotations
 
-from paimon_core.spec.paths import iso_timestamp
 from paimon_core.spec.snapshot import Snapshot
+from paimon_core.spec.value_texts import iso_timestamp
 
 _USUAL_MILLIS = 60_000  # by which clocks of hosts may differ
 

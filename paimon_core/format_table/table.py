@@ -21,8 +21,8 @@ from paimon_core.format_table.scan import FormatSplit, plan_format_table
 from paimon_core.format_table.write import StagedFile, discard
 from paimon_core.io.file_io import storage_errors
 from paimon_core.options import PARTITION_DEFAULT_NAME
-from paimon_core.spec.paths import partition_text
 from paimon_core.spec.schema import TableSchema
+from paimon_core.spec.value_texts import internal_text
 from paimon_core.store.table_store import TableStore
 
 
@@ -104,7 +104,7 @@ class FormatTable:
             if isinstance(part, IsNull):
                 named[part.column] = self.store.options[PARTITION_DEFAULT_NAME]
             elif isinstance(part, Compare) and part.op in ("=", "<=>") and part.value is not None:
-                named[part.column] = partition_text(fields[part.column], part.value)
+                named[part.column] = internal_text(fields[part.column].type, part.value)
         if named.keys() == set(self.schema.partition_keys):
             self.store.io.make_dirs(partition_folder(self.store, {k: named[k] for k in self.schema.partition_keys}))
 

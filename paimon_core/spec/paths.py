@@ -15,23 +15,15 @@ Source: specification, "Snapshot", "Schema", "Manifest", "DataFile".
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
-from decimal import Decimal
-from typing import Any
 
-import numpy as np
-
-from paimon_core.errors import CorruptFileError, InvalidDataError, InvalidNameError
-from paimon_core.spec.binary_row import decode_row
+from paimon_core.errors import CorruptFileError, InvalidNameError
 from paimon_core.spec.manifest import DataFileMeta
-from paimon_core.spec.types import DataField, Kind, TimeType
 
 _ESCAPED = frozenset(map(chr, range(0x20))) | frozenset("\"#%'*/:=?\\\x7f{}[]^")
 _LOCAL_URI = re.compile(r"file:(?://)?(?P<path>/.*)")
 _FORBIDDEN_IN_NAMES = re.compile(r"[\x00-\x1f\x7f/\\\ud800-\udfff]")
-_MILLIS_PER_DAY = 86_400_000
-_BLANK = re.compile(r"[^\S\x85\xa0\u2007\u202f]*")  # spaces that do not break a line, and NEL, are no blanks
 _SNAPSHOT = re.compile(r"snapshot-([0-9]{1,19})")
 _SCHEMA = re.compile(r"schema-([0-9]{1,19})")
 _CHANGELOG = re.compile(r"changelog-([0-9]{1,19})")
@@ -65,89 +57,6 @@ def escape_path_name(text: str) -> str:
 def unescape_path_name(text: str) -> str:
     """The reverse of `escape_path_name`."""
     return re.sub(r"%([0-9A-Fa-f]{2})", lambda m: chr(int(m[1], 16)), text)
-
-
-def partition_spec(
-    fields: Sequence[DataField], partition: bytes, default_name: str, *, legacy: bool = True
-) -> dict[str, str]:
-    """Partition columns and their values as folders spell them (not escaped); NULL and blanks are `default_name`.
-
-    `legacy` is `partition.legacy-name`: DATE as epoch days, moments in ISO form; else as a cast to STRING gives them.
-    """
-    values, spell = decode_row([f.type for f in fields], partition), partition_text if legacy else cast_text
-    texts = (None if v is None else spell(f, v) for f, v in zip(fields, values, strict=True))
-    return {f.name: default_name if t is None or _BLANK.fullmatch(t) else t for f, t in zip(fields, texts, strict=True)}
-
-
-def partition_text(field: DataField, value: Any) -> str:
-    """A partition value as folder names spell it (`partition.legacy-name`): DATE as epoch days, no casting."""
-    kind = field.type.kind
-    if kind is Kind.BOOLEAN:
-        return "true" if value else "false"
-    if kind in (Kind.TIMESTAMP, Kind.TIMESTAMP_LTZ):
-        return iso_timestamp(*value)
-    if kind in (Kind.FLOAT, Kind.DOUBLE):
-        return float_text(np.float32(value) if kind is Kind.FLOAT else np.float64(value))
-    if isinstance(value, Decimal):
-        return format(value, "f")
-    if isinstance(value, bytes):
-        raise InvalidDataError(f"Column {field.name!r} of type {field.type} cannot be a partition column.")
-    return str(value)
-
-
-def cast_text(field: DataField, value: Any) -> str:
-    """A value of a partition as a cast to STRING gives it."""
-    if field.type.kind is Kind.DATE:
-        return iso_timestamp(value * _MILLIS_PER_DAY, 0).partition("T")[0].removeprefix("+")
-    if isinstance(value, bytes):
-        return value.decode("utf-8", "replace")
-    if not isinstance(field.type, TimeType) or field.type.kind is Kind.TIME:
-        return partition_text(field, value)
-    millis, nanos = value
-    day, _, time = iso_timestamp(millis - millis % 1000, 0).partition("T")
-    digits = f"{millis % 1000 * 1_000_000 + nanos:09d}"
-    fraction = digits[: field.type.precision] + digits[field.type.precision :].rstrip("0")
-    seconds = time if len(time) == len("hh:mm:ss") else f"{time}:00"
-    return f"{day.removeprefix('+')} {seconds}" + (f".{fraction}" if fraction else "")
-
-
-def iso_timestamp(millis: int, nanos: int) -> str:
-    """Epoch milliseconds and the nanoseconds of the millisecond, with seconds where they are not zero."""
-    days, millis = divmod(millis, _MILLIS_PER_DAY)
-    year, month, day = _civil(days)
-    seconds, millis = divmod(millis, 1000)
-    fraction = millis * 1_000_000 + nanos
-    sign = "-" if year < 0 else "+" if year > 9999 else ""
-    text = f"{sign}{abs(year):04d}-{month:02d}-{day:02d}T{seconds // 3600:02d}:{seconds // 60 % 60:02d}"
-    if fraction:
-        digits = f"{fraction:09d}"
-        digits = digits[:3] if digits[3:] == "000000" else digits[:6] if digits[6:] == "000" else digits
-        return f"{text}:{seconds % 60:02d}.{digits}"
-    return f"{text}:{seconds % 60:02d}" if seconds % 60 else text
-
-
-def float_text(number: np.floating[Any]) -> str:
-    """The shortest digits, two at least, that tell the value apart; with an exponent below 1e-3 and from 1e7."""
-    if not np.isfinite(number):
-        return "NaN" if np.isnan(number) else "Infinity" if number > 0 else "-Infinity"
-    if number == 0 or 1e-3 <= abs(number) < 1e7:
-        return str(np.format_float_positional(number, unique=True, trim="0"))
-    two_digits = np.format_float_scientific(number, precision=1, unique=False)
-    same = type(number)(two_digits) == number  # the nearest of two digits: 4.9E-324, though 5E-324 is shorter
-    text = two_digits if same else np.format_float_scientific(number, unique=True, trim="0")
-    mantissa, _, exponent = text.partition("e")
-    return f"{mantissa}E{int(exponent)}"
-
-
-def _civil(days: int) -> tuple[int, int, int]:
-    """Year, month, day of epoch days, for any year (Howard Hinnant, "chrono-Compatible Low-Level Date Algorithms")."""
-    days += 719_468
-    era, doe = divmod(days, 146_097)
-    yoe = (doe - doe // 1460 + doe // 36_524 - doe // 146_096) // 365
-    doy = doe - (365 * yoe + yoe // 4 - yoe // 100)
-    mp = (5 * doy + 2) // 153
-    month = mp + 3 if mp < 10 else mp - 9
-    return yoe + era * 400 + (month <= 2), month, doy - (153 * mp + 2) // 5 + 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -262,7 +171,7 @@ def bucket_folder(bucket: int) -> str:
 
 
 def data_file_path(bucket_dir: str, file: DataFileMeta) -> str:
-    """Where a data file lies: in its bucket, unless it says another place. Raises `CorruptFileError`."""
+    """Where a data file is: in its bucket, unless it has an external path. Raises `CorruptFileError`."""
     return placed_path(bucket_dir, file.file_name, file.external_path)
 
 
@@ -273,7 +182,7 @@ def plain_path(uri: str) -> str:
 
 
 def index_file_path(bucket_dir: str, name: str) -> str:
-    """Where an index file lies that stands beside the data (`index-file-in-data-file-dir`)."""
+    """Where an index file is that stands beside the data (`index-file-in-data-file-dir`)."""
     return f"{bucket_dir}/{_inside(bucket_dir, name)}"
 
 
@@ -283,14 +192,14 @@ def data_file_paths(bucket_dir: str, file: DataFileMeta) -> list[str]:
 
 
 def paths_of(bucket_dir: str, file_name: str, external_path: str | None, extra_files: Iterable[str]) -> list[str]:
-    """As `data_file_paths`, from what a data file's metadata says of its places."""
+    """As `data_file_paths`, from the parts of a data file's metadata."""
     path = placed_path(bucket_dir, file_name, external_path)
     folder = path.rpartition("/")[0]
     return [path, *(f"{folder}/{_inside(folder, name)}" for name in extra_files)]
 
 
 def placed_path(bucket_dir: str, file_name: str, external_path: str | None) -> str:
-    """As `data_file_path`, from what metadata says of the place."""
+    """As `data_file_path`, from the parts of metadata."""
     return plain_path(external_path) if external_path else f"{bucket_dir}/{_inside(bucket_dir, file_name)}"
 
 

@@ -14,8 +14,8 @@ from paimon_core.options import (
     PARTITION_TIMESTAMP_STRICT,
 )
 from paimon_core.spec.binary_row import decode_row
-from paimon_core.spec.paths import partition_text
 from paimon_core.spec.types import DataField, Kind
+from paimon_core.spec.value_texts import internal_text
 from paimon_core.store.table_store import TableStore
 
 _FIELDS = {"y": "year", "u": "year", "M": "month", "d": "day", "H": "hour", "m": "minute", "s": "second", "S": "micro"}
@@ -79,7 +79,7 @@ def _text(field: DataField, value: object) -> str | None:
     if field.type.kind is Kind.DATE and isinstance(value, int):
         days = min(max(value, -719_162), 2_932_896)
         return (date(1970, 1, 1) + timedelta(days=days)).isoformat()
-    return partition_text(field, value)
+    return internal_text(field.type, value)
 
 
 def _filled(pattern: str, values: Mapping[str, str | None]) -> str | None:

@@ -98,7 +98,7 @@ def partition_value(fields: Sequence[DataField], bucket_dir: str, default_name: 
 
 
 def typed_texts(texts: Sequence[str | None], data_type: DataType) -> pa.Array:
-    """Values as folders spell them; a DATE may be its epoch days, see `partition_text`. Raises `InvalidDataError`."""
+    """Values as folders spell them; a DATE may be its epoch days, see `value_texts`. Raises `InvalidDataError`."""
     if data_type.kind is Kind.DATE and all(t is None or _DAYS.fullmatch(t) for t in texts):
         return pa.array([None if t is None else int(t) for t in texts], pa.int32()).cast(pa.date32())
     return cast_column(pa.array(texts, pa.string()), STRING, data_type)

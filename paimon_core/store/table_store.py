@@ -10,8 +10,9 @@ from functools import cached_property
 from paimon_core.io.file_io import FileIO
 from paimon_core.options import DATA_FILE_DIRECTORY, PARTITION_DEFAULT_NAME, PARTITION_LEGACY_NAME, TableOptions
 from paimon_core.spec.identifier import Identifier, PathIdentifier
-from paimon_core.spec.paths import TablePaths, partition_spec
+from paimon_core.spec.paths import TablePaths
 from paimon_core.spec.schema import TableSchema
+from paimon_core.spec.value_texts import partition_spec
 from paimon_core.store.cache import MetadataCache
 from paimon_core.store.external.allowed import Allowed
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from paimon_core.arrow.binary_row_fields import RowField
 from paimon_core.arrow.casts import cast_column
 from paimon_core.arrow.columns import fixed_array, int64_array
-from paimon_core.arrow.text_casts import to_text
+from paimon_core.arrow.text_casts import iso_moments, to_text
 from paimon_core.errors import InvalidDataError
 from paimon_core.manifests.entries import EntryColumns
 from paimon_core.scan.partitions import values_array
@@ -24,9 +24,9 @@ from paimon_core.spec.binary_row import decode_row, encode_row
 from paimon_core.spec.manifest import DataFileMeta
 from paimon_core.spec.schema import TableSchema
 from paimon_core.spec.types import DataField, DecimalType, Kind, TimeType
+from paimon_core.spec.value_texts import internal_text
 from paimon_core.store.data.column_stats import for_columns, names_then, value_stats
-from paimon_core.system_tables.moment_texts import moment_texts
-from paimon_core.system_tables.text import key_text, map_text, value_text
+from paimon_core.system_tables.text import key_text, map_text
 
 _INTEGERS = frozenset((Kind.TINYINT, Kind.SMALLINT, Kind.INT, Kind.BIGINT, Kind.DATE, Kind.TIME))
 _FLOATS = frozenset((Kind.FLOAT, Kind.DOUBLE))
@@ -108,7 +108,7 @@ def texts_now(now: DataField, then: DataField, values: Sequence[Any]) -> list[st
             values, then = [decode_row(types, encode_row(types, [v]))[0] for v in column.to_pylist()], now
         except InvalidDataError:
             pass
-    return [value_text(then, v) for v in values]
+    return [_NULL if v is None else internal_text(then.type, v) for v in values]
 
 
 def _bound_texts(rows: pa.Array, fields: Sequence[DataField], place: int, now: DataField) -> pa.Array:
@@ -131,7 +131,9 @@ def _texts(found: RowField, fields: Sequence[DataField]) -> pa.Array:
         return found.texts().cast(pa.string())
     if kind in _BYTES:
         coded = found.texts().dictionary_encode()
-        return pa.array([value_text(field, b) for b in coded.dictionary.to_pylist()], pa.string()).take(coded.indices)
+        return pa.array([internal_text(data_type, b) for b in coded.dictionary.to_pylist()], pa.string()).take(
+            coded.indices
+        )
     if isinstance(data_type, DecimalType):
         return to_text(found.decimals(data_type), data_type)
     if kind in _FLOATS:
@@ -143,10 +145,10 @@ def _texts(found: RowField, fields: Sequence[DataField]) -> pa.Array:
     if kind is Kind.BOOLEAN:
         return _where(valid, pc.if_else(fixed_array(numbers, pa.bool_()), "true", "false"))
     if isinstance(data_type, TimeType):
-        return _where(valid, moment_texts(numbers, found.nanos(data_type)))
+        return _where(valid, iso_moments(numbers, found.nanos(data_type)))
     types = [f.type for f in fields]
     values = (decode_row(types, row)[found.place] for row in found.rows.to_pylist())
-    return pa.array([value_text(field, v) for v in values], pa.string())
+    return pa.array([None if v is None else internal_text(data_type, v) for v in values], pa.string())
 
 
 def _where(valid: NDArray[np.bool_], texts: pa.Array) -> pa.Array:

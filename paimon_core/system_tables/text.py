@@ -8,15 +8,15 @@ from decimal import Decimal
 from typing import Any
 
 from paimon_core.spec.binary_row import decode_row
-from paimon_core.spec.paths import cast_text, partition_spec, partition_text
 from paimon_core.spec.types import DataField
+from paimon_core.spec.value_texts import cast_text, internal_text, partition_spec
 
 _ARITY = 4  # bytes in front of a row that tell its number of fields
 
 
 def row_text(fields: Sequence[DataField], row: bytes) -> str:
     """A partition as `{a, b}`; values as a cast to STRING gives them."""
-    return "{" + ", ".join("null" if v is None else cast_text(f, v) for f, v in _values(fields, row)) + "}"
+    return "{" + ", ".join("null" if v is None else cast_text(f.type, v) for f, v in _values(fields, row)) + "}"
 
 
 def partition_path(fields: Sequence[DataField], row: bytes, default_name: str) -> str:
@@ -31,21 +31,14 @@ def key_text(fields: Sequence[DataField], row: bytes) -> str | None:
         # by `pk-clustering-override` files are in the order of other columns; Java takes their values for keys
         row = len(fields).to_bytes(_ARITY, "big") + row[_ARITY:]
     values = _values(fields, row)
-    return "[" + ", ".join(value_text(f, v) for f, v in values) + "]" if values else None
+    return (
+        "[" + ", ".join("null" if v is None else internal_text(f.type, v) for f, v in values) + "]" if values else None
+    )
 
 
 def map_text(values: Mapping[str, str]) -> str:
     """`{a=1, b=2}`, by name."""
     return "{" + ", ".join(f"{name}={values[name]}" for name in sorted(values)) + "}"
-
-
-def value_text(field: DataField, value: Any) -> str:
-    """A value as its internal form prints: DATE as epoch days, moments in ISO form, bytes in hex."""
-    if value is None:
-        return "null"
-    if isinstance(value, bytes):
-        return value.hex()
-    return partition_text(field, value)
 
 
 def in_hash_order(options: Mapping[str, str]) -> dict[str, str]:

@@ -94,9 +94,7 @@ def test_errors_of_workers_come_as_errors_of_the_driver(spark: Any, table: Path,
         assert caught.value.getSqlState() == "XX001", name
 
 
-def test_unexpected_errors_say_that_they_are_internal(
-    spark: Any, table: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_unexpected_errors_say_that_they_are_internal(spark: Any, table: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(*_: object) -> None:
         raise KeyError("unheard of")
 

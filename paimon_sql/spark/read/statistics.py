@@ -10,8 +10,9 @@ from pyspark.sql.types import StructType
 
 from paimon_core.errors import PaimonError
 from paimon_core.scan.plan import Plan
-from paimon_core.spec.statistics import TableStatistics, sql_bound
+from paimon_core.spec.statistics import TableStatistics
 from paimon_core.spec.types import Kind
+from paimon_core.spec.value_texts import sql_bound
 from paimon_core.table import Table
 from paimon_sql.spark.jvm.gateway import Jvm
 from paimon_sql.spark.types import to_struct

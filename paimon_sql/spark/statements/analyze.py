@@ -10,8 +10,9 @@ from pyspark.sql import SparkSession
 from paimon_core.commit.draft import CommitInfo
 from paimon_core.errors import InvalidSchemaError, UnsupportedFeatureError
 from paimon_core.spec.schema import TableSchema
-from paimon_core.spec.statistics import TableStatistics, bound_text
+from paimon_core.spec.statistics import TableStatistics
 from paimon_core.spec.types import DataField, Kind
+from paimon_core.spec.value_texts import bound_text
 from paimon_core.table import Table
 from paimon_sql.preprocess.quoting import quoted_name
 from paimon_sql.spark.jvm.gateway import class_name

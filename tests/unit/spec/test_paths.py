@@ -1,17 +1,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from decimal import Decimal
 from pathlib import Path
-from typing import Any
 
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from paimon_core.errors import CorruptFileError, InvalidDataError, InvalidNameError
+from paimon_core.errors import CorruptFileError, InvalidNameError
 from paimon_core.options import DATA_FILE_DIRECTORY, PARTITION_DEFAULT_NAME, TableOptions
-from paimon_core.spec.binary_row import EMPTY_ROW, encode_row
 from paimon_core.spec.paths import (
     MAX_NAME_BYTES,
     TablePaths,
@@ -20,25 +17,13 @@ from paimon_core.spec.paths import (
     escape_path_name,
     parse_schema_id,
     parse_snapshot_id,
-    partition_spec,
-    partition_text,
     unescape_path_name,
 )
 from paimon_core.spec.types import (
-    BIGINT,
-    BOOLEAN,
-    BYTES,
-    DATE,
-    DOUBLE,
-    FLOAT,
-    INT,
-    STRING,
     DataField,
     DataType,
-    DecimalType,
-    Kind,
-    TimeType,
 )
+from paimon_core.spec.value_texts import partition_spec
 from tests.support.golden import GOLDEN_DATABASE
 from tests.support.golden_files import entries, metadata_files
 from tests.unit.spec.test_manifest import BARE, FULL
@@ -50,7 +35,7 @@ def column(data_type: DataType, name: str = "p") -> DataField:
     return DataField(id=0, name=name, type=data_type)
 
 
-def test_places() -> None:
+def test_paths() -> None:
     assert PATHS.schema(3) == "s3://b/w/db.db/t/schema/schema-3"
     assert PATHS.snapshot(2**60) == f"s3://b/w/db.db/t/snapshot/snapshot-{2**60}"
     assert PATHS.latest_hint == "s3://b/w/db.db/t/snapshot/LATEST"
@@ -111,75 +96,6 @@ def test_escaping_both_ways(text: str) -> None:
     escaped = escape_path_name(text)
     assert unescape_path_name(escaped) == text
     assert not set(escaped) & set("/\\=:?#*\"'{}[]^\x7f\x00\n")
-
-
-@pytest.mark.parametrize(
-    ("data_type", "value", "text"),
-    [
-        (INT, -5, "-5"),
-        (BIGINT, 2**63 - 1, "9223372036854775807"),
-        (BOOLEAN, True, "true"),
-        (BOOLEAN, False, "false"),
-        (DATE, 19_723, "19723"),
-        (STRING, "a/b", "a/b"),
-        (DecimalType(precision=10, scale=2), Decimal("1.50"), "1.50"),
-        (DecimalType(precision=38, scale=38), Decimal("1E-38"), "0." + "0" * 37 + "1"),
-        (TimeType(Kind.TIME, precision=3), 3_600_000, "3600000"),
-        (TimeType(Kind.TIMESTAMP, precision=0), (0, 0), "1970-01-01T00:00"),
-        (TimeType(Kind.TIMESTAMP, precision=3), (-1, 0), "1969-12-31T23:59:59.999"),
-        (TimeType(Kind.TIMESTAMP, precision=3), (60_000 - 1000, 0), "1970-01-01T00:00:59"),
-        (TimeType(Kind.TIMESTAMP, precision=6), (1_709_210_096_000, 1000), "2024-02-29T12:34:56.000001"),
-        (TimeType(Kind.TIMESTAMP_LTZ, precision=9), (5, 1), "1970-01-01T00:00:00.005000001"),
-        (TimeType(Kind.TIMESTAMP, precision=3), (-62_135_596_800_000, 0), "0001-01-01T00:00"),
-        (TimeType(Kind.TIMESTAMP, precision=3), (-62_167_219_200_001, 0), "-0001-12-31T23:59:59.999"),
-        (TimeType(Kind.TIMESTAMP, precision=3), (253_402_300_800_000, 0), "+10000-01-01T00:00"),
-        (FLOAT, 0.10000000149011612, "0.1"),
-        (FLOAT, 16_777_216.0, "1.6777216E7"),
-        (DOUBLE, 1.0, "1.0"),
-        (DOUBLE, 0.001, "0.001"),
-        (DOUBLE, 0.0001, "1.0E-4"),
-        (DOUBLE, 9_999_999.0, "9999999.0"),
-        (DOUBLE, -1e7, "-1.0E7"),
-        (DOUBLE, -0.0, "-0.0"),
-        (DOUBLE, 1.7976931348623157e308, "1.7976931348623157E308"),
-        (DOUBLE, 5e-324, "4.9E-324"),
-        (DOUBLE, float("nan"), "NaN"),
-        (DOUBLE, float("inf"), "Infinity"),
-        (FLOAT, float("-inf"), "-Infinity"),
-    ],
-)
-def test_values_as_folders_spell_them(data_type: DataType, value: Any, text: str) -> None:
-    assert partition_text(column(data_type), value) == text
-
-
-def test_bytes_are_text_where_names_are_not_legacy() -> None:
-    row = encode_row([BYTES], [b"2021"])
-    assert partition_spec([column(BYTES)], row, "none", legacy=False) == {"p": "2021"}
-
-
-def test_bytes_are_no_partition() -> None:
-    with pytest.raises(InvalidDataError, match="Column 'p' of type BYTES cannot be a partition column"):
-        partition_text(column(BYTES), b"x")
-
-
-@pytest.mark.parametrize("blank", [None, "", " ", "\t\n", "\u2003", "\x1f"])
-def test_null_and_blanks_have_one_folder(blank: str | None) -> None:
-    assert partition_spec([column(STRING)], encode_row([STRING], [blank]), "none") == {"p": "none"}
-
-
-@pytest.mark.parametrize("text", ["a ", "\xa0", "\u2007", "\u202f", "\x85", "\u200b", "none"])
-def test_what_is_no_blank_keeps_its_folder(text: str) -> None:
-    assert partition_spec([column(STRING)], encode_row([STRING], [text]), "none") == {"p": text}
-
-
-def test_a_partition_of_several_columns() -> None:
-    fields = [column(STRING, "a"), column(INT, "b"), column(DATE, "c")]
-    row = encode_row([f.type for f in fields], ["x", None, 5])
-    assert partition_spec(fields, row, "none") == {"a": "x", "b": "none", "c": "5"}
-    assert partition_spec(fields, row, "none", legacy=False) == {"a": "x", "b": "none", "c": "1970-01-06"}
-    assert partition_spec([], EMPTY_ROW, "none") == {}
-    with pytest.raises(ValueError, match="0 fields, 3 expected"):
-        partition_spec(fields, EMPTY_ROW, "none")
 
 
 @pytest.mark.parametrize(

@@ -15,13 +15,10 @@ from paimon_core.spec.consumer import decode_consumer, encode_consumer
 from paimon_core.spec.snapshot import encode_snapshot
 from paimon_core.spec.statistics import (
     TableStatistics,
-    bound_text,
     decode_statistics,
     encode_statistics,
-    sql_bound,
 )
 from paimon_core.spec.tag import decode_tag, encode_tag
-from paimon_core.spec.types import Kind
 from tests.support.golden import GOLDEN
 
 TABLES = GOLDEN / "warehouse" / "golden.db"
@@ -86,25 +83,3 @@ def test_damaged_statistics_are_refused(change: dict[str, Any]) -> None:
     node = {"snapshotId": 1, "schemaId": 0, "colStats": {}} | change
     with pytest.raises(CorruptFileError, match="/s/stat-1 is corrupt: it is no statistics"):
         decode_statistics("/s/stat-1", json.dumps(node).encode())
-
-
-@pytest.mark.parametrize(
-    ("kind", "text", "kept"),
-    [
-        (Kind.DATE, "1969-12-31", "-1"),
-        (Kind.TIMESTAMP_LTZ, "2024-01-31 12:00:00.250000", "2024-01-31 12:00:00.250000"),
-        (Kind.DOUBLE, "-1.5E10", "-1.5E10"),
-        (Kind.DECIMAL, "0E-10", "0E-10"),
-        (Kind.BOOLEAN, "true", "true"),
-    ],
-)
-def test_bounds_both_ways(kind: Kind, text: str, kept: str) -> None:
-    assert bound_text(kind, text) == kept
-    assert sql_bound(kind, kept) == text
-
-
-def test_bounds_that_are_none() -> None:
-    assert sql_bound(Kind.TIMESTAMP, "2024-01-31 12:00:00") == "2024-01-31 12:00:00.000000"
-    damaged = [(Kind.INT, "1; DROP"), (Kind.DATE, "9" * 30), (Kind.TIMESTAMP, "today"), (Kind.BOOLEAN, "1")]
-    damaged += [(Kind.INT, 5), (Kind.DOUBLE, "1_0"), (Kind.VARCHAR, "a"), (Kind.DECIMAL, "NaN")]
-    assert [sql_bound(kind, text) for kind, text in damaged] == [None] * len(damaged)

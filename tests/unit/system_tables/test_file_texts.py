@@ -27,8 +27,8 @@ from paimon_core.spec.types import (
     Kind,
     TimeType,
 )
+from paimon_core.spec.value_texts import internal_text
 from paimon_core.system_tables.file_texts import field_texts, texts_now
-from paimon_core.system_tables.text import value_text
 
 minutes = st.integers(-3, 3).map(lambda n: n * 60_000)
 millis = st.integers(-(2**63), 2**63 - 1) | st.integers(-(10**13), 10**13) | minutes
@@ -54,7 +54,9 @@ def test_columns_print_as_values(data_type: DataType, values: st.SearchStrategy[
     fields = [DataField(id=0, name="a", type=INT), DataField(id=1, name="x", type=data_type)]
     asked = data.draw(st.lists(values | st.none(), max_size=5))
     rows = pa.array([encode_row([INT, data_type], [7, v]) for v in asked], pa.binary())
-    assert field_texts(rows, fields, 1).to_pylist() == [value_text(fields[1], v) for v in asked]
+    assert field_texts(rows, fields, 1).to_pylist() == [
+        "null" if v is None else internal_text(data_type, v) for v in asked
+    ]
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
-from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -12,12 +11,11 @@ from paimon_core.commit.changes import Overwrite
 from paimon_core.errors import TableNotFoundError
 from paimon_core.spec.binary_row import encode_row
 from paimon_core.spec.index_manifest import DELETION_VECTORS_INDEX, DeletionVectorMeta, IndexFileMeta
-from paimon_core.spec.paths import cast_text
-from paimon_core.spec.types import DATE, DOUBLE, FLOAT, INT, STRING, DataField, DecimalType, Kind, TimeType
+from paimon_core.spec.types import INT, STRING, DataField
 from paimon_core.store.ddl.schema_changes import AddColumn, apply_changes
 from paimon_core.store.schemas import create_schema
 from paimon_core.system_tables.registry import SYSTEM_TABLES
-from paimon_core.system_tables.text import duration_text, in_hash_order, partition_path, row_text, value_text
+from paimon_core.system_tables.text import duration_text, in_hash_order, partition_path, row_text
 from paimon_core.table import Table
 from tests.support.golden import golden_checks, golden_names, golden_table, system_table_columns
 from tests.support.tables import data_file, info, message, new_store
@@ -88,35 +86,6 @@ def test_a_new_table_has_empty_system_tables(tmp_path: Path, name: str) -> None:
 def test_an_unknown_system_table_is_named_with_the_known(tmp_path: Path) -> None:
     with pytest.raises(TableNotFoundError, match=r"\$nope.*buckets, consumers, .*files, manifests"):
         Table(new_store(tmp_path)).system_table("nope")
-
-
-@pytest.mark.parametrize(
-    ("kind", "value", "internal", "cast"),
-    [
-        (INT, 5, "5", "5"),
-        (DATE, 19_782, "19782", "2024-02-29"),
-        (DOUBLE, 1e7, "1.0E7", "1.0E7"),
-        (DOUBLE, 0.001, "0.001", "0.001"),
-        (DOUBLE, -1.5e-5, "-1.5E-5", "-1.5E-5"),
-        (DOUBLE, 123456.789, "123456.789", "123456.789"),
-        (DOUBLE, float("nan"), "NaN", "NaN"),
-        (DOUBLE, float("-inf"), "-Infinity", "-Infinity"),
-        (DOUBLE, -0.0, "-0.0", "-0.0"),
-        (DOUBLE, 5e-324, "4.9E-324", "4.9E-324"),
-        (DOUBLE, 2e-323, "2.0E-323", "2.0E-323"),
-        (FLOAT, 0.1, "0.1", "0.1"),
-        (FLOAT, 1.4e-45, "1.4E-45", "1.4E-45"),
-        (DecimalType(precision=5, scale=2), Decimal("-1.50"), "-1.50", "-1.50"),
-        (TimeType(Kind.TIMESTAMP, True, 6), (0, 0), "1970-01-01T00:00", "1970-01-01 00:00:00.000000"),
-        (TimeType(Kind.TIMESTAMP, True, 0), (5000, 0), "1970-01-01T00:00:05", "1970-01-01 00:00:05"),
-        (TimeType(Kind.TIMESTAMP, True, 3), (100, 0), "1970-01-01T00:00:00.100", "1970-01-01 00:00:00.100"),
-        (DATE, -719_164, "-719164", "0000-12-30"),
-        (TimeType(Kind.TIMESTAMP, True, 6), (1, 500_000), "1970-01-01T00:00:00.001500", "1970-01-01 00:00:00.001500"),
-    ],
-)
-def test_values_as_text(kind: Any, value: Any, internal: str, cast: str) -> None:
-    field = DataField(id=0, name="x", type=kind)
-    assert (value_text(field, value), cast_text(field, value)) == (internal, cast)
 
 
 def test_an_empty_partition_value_is_not_null() -> None:

@@ -1,0 +1,229 @@
+"""Scalar values as text and back: the one rule book. `arrow.text_casts` has the same rules for whole columns.
+
+Values are in the domain of `binary_row`: a DATE is its epoch day, a TIME its millisecond of the day, a moment a pair of
+epoch milliseconds and the nanoseconds of the millisecond. Java has two texts for a value:
+
+    type             internal_text: `toString()`                cast_text: CAST(… AS STRING)
+    BOOLEAN          true, false                                the same
+    integers         digits                                     the same
+    FLOAT, DOUBLE    shortest digits, two at least; with an     the same
+                     exponent below 1E-3 and from 1.0E7
+    DECIMAL          all digits, no exponent                    the same
+    CHAR, VARCHAR    as it is                                   the same
+    BINARY, …        hex digits                                 the bytes as UTF-8
+    DATE             19723, epoch days                          2024-01-01
+    TIME             45296789, milliseconds                     12:34:56.789, no more digits than needed, but one
+    TIMESTAMP        2024-01-31T12:00, seconds and digits       2024-01-31 12:00:00.000000, digits of the precision
+                     in threes where they are not zero
+
+Where each is used:
+
+- folders of partitions: `internal_text` (`partition.legacy-name`, the default), else `cast_text`
+- `$files`: keys and bounds by `internal_text`; partitions, there and in `$partitions`, by `cast_text`
+- old files of a column that became a STRING: `cast_text`, by columns
+- `partition.timestamp-pattern`: `internal_text`, but a DATE as `cast_text`
+- bounds in `statistics/stat-…`: `bound_text`, SQL's text, but a DATE as epoch days
+- CSV and JSON files (`formats.text.values`): as `cast_text`, but bytes in base64, and floats as Arrow prints them
+- texts that become values: folders of partitions and default values by columns (`arrow.casts`), `partitions` of
+  procedures by `value_of_text`
+
+TIMESTAMP WITH LOCAL TIME ZONE is a moment in UTC in every text of a scalar, while columns are cast in the time zone of
+the process, as Java casts them in that of the JVM.
+Source: Paimon's `InternalRowPartitionComputer` and `casting` rules, files and answers of Java.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from datetime import UTC, date, datetime, timedelta
+from decimal import Decimal, InvalidOperation
+from typing import Any
+
+import numpy as np
+
+from paimon_core.errors import InvalidDataError
+from paimon_core.spec.binary_row import decode_row
+from paimon_core.spec.types import DataField, DataType, Kind, TimeType
+
+_MILLIS_PER_DAY = 86_400_000
+_EPOCH_DAY, _EPOCH = date(1970, 1, 1), datetime(1970, 1, 1)
+_BLANK = re.compile(r"[^\S\x85\xa0\u2007\u202f]*")  # spaces that do not break a line, and NEL, are no blanks
+_MOMENTS = (Kind.TIMESTAMP, Kind.TIMESTAMP_LTZ)
+_INTEGER = re.compile(r"[+-]?\d{1,19}")
+_FLOAT = re.compile(r"[+-]?(\d{1,400}(\.\d{0,400})?([eE][+-]?\d{1,4})?|Infinity|NaN)")
+_DECIMAL = re.compile(r"[+-]?\d{1,38}(\.\d{1,38})?([eE][+-]?\d{1,2})?")
+_SQL_MOMENT = re.compile(r"(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d)(?:\.(\d{1,9}))?")
+_SPELLINGS: Mapping[Kind, re.Pattern[str]] = {
+    Kind.BOOLEAN: re.compile("true|false"),
+    Kind.TINYINT: _INTEGER,
+    Kind.SMALLINT: _INTEGER,
+    Kind.INT: _INTEGER,
+    Kind.BIGINT: _INTEGER,
+    Kind.FLOAT: _FLOAT,
+    Kind.DOUBLE: _FLOAT,
+    Kind.DECIMAL: _DECIMAL,
+}
+
+
+def partition_spec(
+    fields: Sequence[DataField], partition: bytes, default_name: str, *, legacy: bool = True
+) -> dict[str, str]:
+    """Partition columns and their values as folders spell them (not escaped); NULL and blanks are `default_name`.
+
+    `legacy` is `partition.legacy-name`: as `internal_text`, else as `cast_text`. Raises `InvalidDataError` for bytes
+    where it is set."""
+    values = decode_row([f.type for f in fields], partition)
+    texts = [None if v is None else _in_folder(f, v, legacy=legacy) for f, v in zip(fields, values, strict=True)]
+    return {f.name: default_name if t is None or _BLANK.fullmatch(t) else t for f, t in zip(fields, texts, strict=True)}
+
+
+def _in_folder(field: DataField, value: Any, *, legacy: bool) -> str:
+    if legacy and isinstance(value, bytes):
+        raise InvalidDataError(f"Column {field.name!r} of type {field.type} cannot be a partition column.")
+    return internal_text(field.type, value) if legacy else cast_text(field.type, value)
+
+
+def internal_text(data_type: DataType, value: Any) -> str:
+    """A value as Java prints its internal form."""
+    kind = data_type.kind
+    if kind is Kind.BOOLEAN:
+        return "true" if value else "false"
+    if kind in _MOMENTS:
+        return iso_timestamp(*value)
+    if kind in (Kind.FLOAT, Kind.DOUBLE):
+        return float_text(np.float32(value) if kind is Kind.FLOAT else np.float64(value))
+    if isinstance(value, Decimal):
+        return format(value, "f")
+    return value.hex() if isinstance(value, bytes) else str(value)
+
+
+def cast_text(data_type: DataType, value: Any) -> str:
+    """A value as CAST to STRING gives it; moments in UTC."""
+    if data_type.kind is Kind.DATE:
+        return iso_timestamp(value * _MILLIS_PER_DAY, 0).partition("T")[0].removeprefix("+")
+    if isinstance(value, bytes):
+        return value.decode("utf-8", "replace")
+    if not isinstance(data_type, TimeType):
+        return internal_text(data_type, value)
+    if data_type.kind is Kind.TIME:
+        return _time_text(value % _MILLIS_PER_DAY, data_type.precision)
+    millis, nanos = value
+    day, _, time = iso_timestamp(millis - millis % 1000, 0).partition("T")
+    digits = f"{millis % 1000 * 1_000_000 + nanos:09d}"
+    fraction = digits[: data_type.precision] + digits[data_type.precision :].rstrip("0")
+    seconds = time if len(time) == len("hh:mm:ss") else f"{time}:00"
+    return f"{day.removeprefix('+')} {seconds}" + (f".{fraction}" if fraction else "")
+
+
+def _time_text(millis: int, precision: int) -> str:
+    seconds, millis = divmod(millis, 1000)
+    text = f"{seconds // 3600:02d}:{seconds // 60 % 60:02d}:{seconds % 60:02d}"
+    return f"{text}.{(f'{millis:03d}'.rstrip('0') or '0')[:precision]}" if precision else text
+
+
+def iso_timestamp(millis: int, nanos: int) -> str:
+    """Epoch milliseconds and the nanoseconds of the millisecond, with seconds where they are not zero."""
+    days, millis = divmod(millis, _MILLIS_PER_DAY)
+    year, month, day = _civil(days)
+    seconds, millis = divmod(millis, 1000)
+    fraction = millis * 1_000_000 + nanos
+    sign = "-" if year < 0 else "+" if year > 9999 else ""
+    text = f"{sign}{abs(year):04d}-{month:02d}-{day:02d}T{seconds // 3600:02d}:{seconds // 60 % 60:02d}"
+    if fraction:
+        digits = f"{fraction:09d}"
+        digits = digits[:3] if digits[3:] == "000000" else digits[:6] if digits[6:] == "000" else digits
+        return f"{text}:{seconds % 60:02d}.{digits}"
+    return f"{text}:{seconds % 60:02d}" if seconds % 60 else text
+
+
+def float_text(number: np.floating[Any]) -> str:
+    """The shortest digits, two at least, that no other value has; with an exponent below 1e-3 and from 1e7."""
+    if not np.isfinite(number):
+        return "NaN" if np.isnan(number) else "Infinity" if number > 0 else "-Infinity"
+    if number == 0 or 1e-3 <= abs(number) < 1e7:
+        return str(np.format_float_positional(number, unique=True, trim="0"))
+    two_digits = np.format_float_scientific(number, precision=1, unique=False)
+    same = type(number)(two_digits) == number  # the nearest of two digits: 4.9E-324, though 5E-324 is shorter
+    text = two_digits if same else np.format_float_scientific(number, unique=True, trim="0")
+    mantissa, _, exponent = text.partition("e")
+    return f"{mantissa}E{int(exponent)}"
+
+
+def _civil(days: int) -> tuple[int, int, int]:
+    """Year, month, day of epoch days, for any year (Howard Hinnant, "chrono-Compatible Low-Level Date Algorithms")."""
+    days += 719_468
+    era, doe = divmod(days, 146_097)
+    yoe = (doe - doe // 1460 + doe // 36_524 - doe // 146_096) // 365
+    doy = doe - (365 * yoe + yoe // 4 - yoe // 100)
+    mp = (5 * doy + 2) // 153
+    month = mp + 3 if mp < 10 else mp - 9
+    return yoe + era * 400 + (month <= 2), month, doy - (153 * mp + 2) // 5 + 1
+
+
+def value_of_text(data_type: DataType, text: str) -> Any:
+    """The value that a text means: numbers, `true`, `2024-01-31`, `2024-01-31 12:00:00`; a TIME is its milliseconds.
+
+    Moments without an offset are in UTC. Raises `ValueError`."""
+    match data_type.kind:
+        case Kind.TINYINT | Kind.SMALLINT | Kind.INT | Kind.BIGINT | Kind.TIME:
+            return int(text)
+        case Kind.FLOAT:
+            return float(np.float32(text))
+        case Kind.DOUBLE:
+            return float(text)
+        case Kind.BOOLEAN:
+            return _boolean(text)
+        case Kind.DECIMAL:
+            return _finite(text)
+        case Kind.DATE:
+            return (date.fromisoformat(text) - _EPOCH_DAY).days
+        case Kind.TIMESTAMP | Kind.TIMESTAMP_LTZ:
+            return _millis_and_nanos(datetime.fromisoformat(text))
+    return text
+
+
+def _boolean(text: str) -> bool:
+    if text.lower() not in ("true", "false"):
+        raise ValueError(text)
+    return text.lower() == "true"
+
+
+def _finite(text: str) -> Decimal:
+    try:
+        number = Decimal(text)
+    except InvalidOperation as e:
+        raise ValueError(text) from e
+    if not number.is_finite():
+        raise ValueError(text)
+    return number
+
+
+def _millis_and_nanos(moment: datetime) -> tuple[int, int]:
+    try:
+        naive = moment.astimezone(UTC).replace(tzinfo=None) if moment.tzinfo else moment
+    except OverflowError as e:
+        raise ValueError(str(moment)) from e
+    millis, micros = divmod((naive - _EPOCH) // datetime.resolution, 1000)
+    return millis, micros * 1000
+
+
+def bound_text(kind: Kind, sql_text: str) -> str:
+    """The text of a bound in a file of statistics, from the text that SQL has for the value."""
+    return str((date.fromisoformat(sql_text) - _EPOCH_DAY).days) if kind is Kind.DATE else sql_text
+
+
+def sql_bound(kind: Kind, text: object) -> str | None:
+    """The reverse of `bound_text`, moments with six digits; None for what is no value of that kind."""
+    if not isinstance(text, str):
+        return None
+    if kind is Kind.DATE:
+        try:
+            return (_EPOCH_DAY + timedelta(days=int(text))).isoformat()
+        except (ValueError, OverflowError):
+            return None
+    if kind in _MOMENTS:
+        moment = _SQL_MOMENT.fullmatch(text)
+        return None if moment is None else f"{moment[1]}.{(moment[2] or '').ljust(6, '0')[:6]}"
+    spelling = _SPELLINGS.get(kind)
+    return text if spelling is not None and spelling.fullmatch(text) else None
