@@ -19,7 +19,7 @@ from paimon_core.options import DATA_EVOLUTION, ROW_TRACKING
 from paimon_core.spec.index_manifest import IndexFileMeta
 from paimon_core.spec.message import CommitMessage, decode_message
 from paimon_core.spec.types import DataField
-from paimon_core.store.index_files import index_entries
+from paimon_core.store.indexes.index_files import index_entries
 from paimon_core.table import Table
 from paimon_core.write.indexes.global_index import IndexJob
 from paimon_sql.procedures.arguments import given, table_options

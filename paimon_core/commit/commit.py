@@ -61,7 +61,7 @@ from paimon_core.spec.stats import EMPTY_STATS
 from paimon_core.store.data.bucket_files import fields_of_file
 from paimon_core.store.data.snapshot_ordering import stamped
 from paimon_core.store.features import check_writable
-from paimon_core.store.index_files import delete_index_files, delete_new_indexes, index_entries
+from paimon_core.store.indexes.index_files import delete_index_files, delete_new_indexes, index_entries
 from paimon_core.store.manifests import data_manifests, delete_manifests, live_files
 from paimon_core.store.schemas import load_schema
 from paimon_core.store.snapshots import find_snapshot, latest_snapshot, write_hints

@@ -13,7 +13,7 @@ from paimon_core.commit.snapshot_times import snapshot_time
 from paimon_core.io.failure import on_failure
 from paimon_core.spec.manifest import FileKind, ManifestFileMeta
 from paimon_core.spec.snapshot import BATCH_COMMIT_IDENTIFIER, WRITER, CommitKind, Operation, Snapshot
-from paimon_core.store.index_files import write_index_manifest
+from paimon_core.store.indexes.index_files import write_index_manifest
 from paimon_core.store.manifests import (
     data_manifests,
     delete_manifests,

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from paimon_core.spec.index_manifest import GlobalIndexMeta, IndexManifestEntry
 from paimon_core.spec.manifest import DataFileMeta, FileIdentifier, FileKind, FileSource, ManifestEntry
 from paimon_core.spec.row_ranges import is_blob
-from paimon_core.store.global_indexes import RowSpan, joined, without
+from paimon_core.store.indexes.global_indexes import RowSpan, joined, without
 
 WrittenIds = Callable[[DataFileMeta], frozenset[int]]  # the ids of the columns of which a file has new values
 

@@ -15,7 +15,7 @@ from paimon_core.errors import CommitConflictError
 from paimon_core.io.presence import absent
 from paimon_core.spec.manifest import FileKind
 from paimon_core.spec.paths import data_file_paths
-from paimon_core.store.index_files import index_path
+from paimon_core.store.indexes.index_files import index_path
 from paimon_core.store.table_store import TableStore
 
 LONG_WRITE = 600.0  # seconds: no sensible clean-up takes younger files, and few writes pay for the look-ups

@@ -18,7 +18,7 @@ from paimon_core.spec.paths import data_file_paths
 from paimon_core.spec.schema import TableSchema
 from paimon_core.spec.snapshot import Snapshot
 from paimon_core.spec.types import DataType
-from paimon_core.store.index_files import index_entries, index_path
+from paimon_core.store.indexes.index_files import index_entries, index_path
 from paimon_core.store.manifests import live_files
 from paimon_core.store.partitions import PartitionFilter
 from paimon_core.store.schemas import create_schema, list_schemas

@@ -22,7 +22,7 @@ from paimon_core.spec.paths import paths_of
 from paimon_core.spec.snapshot import Snapshot
 from paimon_core.store.branches import branch_names, branch_schema
 from paimon_core.store.changelogs import list_changelogs
-from paimon_core.store.index_files import index_entries, index_path
+from paimon_core.store.indexes.index_files import index_entries, index_path
 from paimon_core.store.manifests import data_manifests, live_columns, read_columns, read_manifest_list
 from paimon_core.store.snapshots import list_snapshots
 from paimon_core.store.table_store import TableStore

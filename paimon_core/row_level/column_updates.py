@@ -28,9 +28,9 @@ from paimon_core.spec.message import CommitMessage
 from paimon_core.spec.paths import data_file_path
 from paimon_core.spec.row_ranges import RowRange, row_ranges
 from paimon_core.spec.snapshot import Snapshot
-from paimon_core.store.blob.fields import blob_file_fields
+from paimon_core.store.blob.columns import blob_file_fields
 from paimon_core.store.data.evolved_files import EvolvedFiles
-from paimon_core.store.index_files import Bucket
+from paimon_core.store.indexes.index_files import Bucket
 from paimon_core.store.manifests import live_files
 from paimon_core.store.snapshots import latest_snapshot
 from paimon_core.store.table_store import TableStore

@@ -30,8 +30,8 @@ from paimon_core.spec.manifest import DataFileMeta, FileSource
 from paimon_core.spec.message import CommitMessage, decode_message, encode_message
 from paimon_core.spec.snapshot import Snapshot
 from paimon_core.store.data.bucket_files import BucketFiles, file_fields, merge_section, merge_spec
-from paimon_core.store.data.time_forms import as_stored_times
-from paimon_core.store.index_files import vectors_by_file
+from paimon_core.store.data.time_units import as_stored_times
+from paimon_core.store.indexes.index_files import vectors_by_file
 from paimon_core.store.partitions import only_partitions
 from paimon_core.store.table_store import TableStore
 from paimon_core.write.compaction.job import live_buckets

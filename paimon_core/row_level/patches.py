@@ -39,9 +39,9 @@ from paimon_core.spec.snapshot import Snapshot
 from paimon_core.spec.stats import UNKNOWN
 from paimon_core.store.data.column_stats import value_stats as known_stats
 from paimon_core.store.data.row_tracking import tracking_fields
-from paimon_core.store.data.time_forms import as_stored_times
+from paimon_core.store.data.time_units import as_stored_times
 from paimon_core.store.external.paths import external_path
-from paimon_core.store.index_files import Bucket
+from paimon_core.store.indexes.index_files import Bucket
 from paimon_core.store.table_store import TableStore
 from paimon_core.write.clock import wall_clock
 from paimon_core.write.files.new_paths import NewPaths

@@ -31,8 +31,8 @@ from paimon_core.spec.paths import data_file_path
 from paimon_core.spec.snapshot import Snapshot
 from paimon_core.store.data.bucket_files import BucketFiles
 from paimon_core.store.data.row_tracking import rewritten_columns, tracking_fields
-from paimon_core.store.data.time_forms import as_stored_times
-from paimon_core.store.index_files import Bucket, index_entries, index_path, read_index_file
+from paimon_core.store.data.time_units import as_stored_times
+from paimon_core.store.indexes.index_files import Bucket, index_entries, index_path, read_index_file
 from paimon_core.store.manifests import live_files
 from paimon_core.store.table_store import TableStore
 from paimon_core.write.append import AppendWriter

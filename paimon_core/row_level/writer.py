@@ -6,7 +6,7 @@ from paimon_core.options import BUCKET, POSTPONED
 from paimon_core.row_level.column_updates import ColumnUpdates, EvolvedChangesWriter
 from paimon_core.row_level.patches import PatchWriter
 from paimon_core.row_level.row_changes import AppendChangesWriter
-from paimon_core.store.data.time_forms import as_stored_times
+from paimon_core.store.data.time_units import as_stored_times
 from paimon_core.store.table_store import TableStore
 from paimon_core.write.buckets.dynamic import AssignmentBase
 from paimon_core.write.buckets.postponed import PostponedWriter

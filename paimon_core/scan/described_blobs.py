@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from paimon_core.options import BLOB_AS_DESCRIPTOR
-from paimon_core.store.blob.fields import described_fields, descriptor_fields
+from paimon_core.store.blob.columns import described_fields, descriptor_fields
 from paimon_core.store.blob.values import DescribedBlobs
 from paimon_core.store.external.files import check_pack
 from paimon_core.store.table_store import TableStore

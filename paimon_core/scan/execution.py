@@ -28,7 +28,7 @@ from paimon_core.spec.paths import data_file_path
 from paimon_core.spec.schema import TableSchema
 from paimon_core.spec.split import DataSplit
 from paimon_core.spec.types import RowType, TimeType, nested_types
-from paimon_core.store.blob.fields import described_fields
+from paimon_core.store.blob.columns import described_fields
 from paimon_core.store.table_store import TableStore
 
 _LOOKUP_KEYS, _LOOKUP_FILES, _LOOKUP_BYTES = 16, 64, 2**28  # at most, of one lookup

@@ -48,7 +48,7 @@ from paimon_core.spec.row_ranges import is_blob, row_ranges
 from paimon_core.spec.snapshot import Snapshot
 from paimon_core.spec.split import DataSplit, DeletionFile, SplitKind
 from paimon_core.store.features import check_readable
-from paimon_core.store.index_files import Bucket, deletion_files
+from paimon_core.store.indexes.index_files import Bucket, deletion_files
 from paimon_core.store.manifests import data_manifests, in_partitions, live_columns
 from paimon_core.store.partitions import PartitionFilter
 from paimon_core.store.table_store import TableStore

@@ -25,7 +25,7 @@ from paimon_core.spec.paths import data_file_path
 from paimon_core.spec.split import DataSplit, DeletionFile, SplitKind
 from paimon_core.store.data.bucket_files import BucketFiles
 from paimon_core.store.data.postponed_files import arrival_order
-from paimon_core.store.index_files import Bucket
+from paimon_core.store.indexes.index_files import Bucket
 from paimon_core.store.table_store import TableStore
 
 Partitions = dict[bytes, list[ManifestEntry]]

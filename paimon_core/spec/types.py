@@ -134,7 +134,7 @@ class TimeType(DataType):
 class StoredTimeType(TimeType):
     """A time of more than 6 digits that is passed on as Parquet's INT96 has it: any year, and nothing to compute with.
 
-    Schemas do not have it; see `paimon_core.store.data.time_forms`."""
+    Schemas do not have it; see `paimon_core.store.data.time_units`."""
 
 
 @dataclass(frozen=True, slots=True)

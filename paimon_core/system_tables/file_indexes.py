@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow as pa
 
 from paimon_core.spec.paths import data_file_path
-from paimon_core.store.file_indexes import read_file_index
+from paimon_core.store.indexes.file_indexes import read_file_index
 from paimon_core.store.table_store import TableStore
 from paimon_core.system_tables.files import shown_files
 from paimon_core.system_tables.text import row_text

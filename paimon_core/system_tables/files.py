@@ -21,7 +21,7 @@ from paimon_core.scan.time_travel import is_time_travel, snapshot_of_options, st
 from paimon_core.spec.manifest import FileSource, ManifestEntry
 from paimon_core.spec.paths import placed_path
 from paimon_core.spec.snapshot import Snapshot
-from paimon_core.store.index_files import deletion_files
+from paimon_core.store.indexes.index_files import deletion_files
 from paimon_core.store.manifests import data_manifests, live_columns, live_files, read_manifest_list
 from paimon_core.store.table_store import TableStore
 from paimon_core.system_tables.file_texts import file_texts

@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from paimon_core.scan.time_travel import snapshot_of_options
 from paimon_core.spec.index_manifest import GlobalIndexMeta
-from paimon_core.store.index_files import index_entries
+from paimon_core.store.indexes.index_files import index_entries
 from paimon_core.store.table_store import TableStore
 from paimon_core.system_tables.text import row_text
 

@@ -18,7 +18,7 @@ from paimon_core.options import BUCKET, DELETION_VECTOR_BITMAP64, DELETION_VECTO
 from paimon_core.spec.index_manifest import DELETION_VECTORS_INDEX, IndexFileMeta, IndexManifestEntry
 from paimon_core.spec.message import CommitMessage
 from paimon_core.spec.snapshot import Snapshot
-from paimon_core.store.index_files import (
+from paimon_core.store.indexes.index_files import (
     Bucket,
     delete_index_files,
     delete_new_indexes,

@@ -12,7 +12,7 @@ from paimon_core.formats.registry import write_format
 from paimon_core.io.failure import on_failure
 from paimon_core.options import BUCKET, POSTPONED
 from paimon_core.spec.message import CommitMessage
-from paimon_core.store.data.time_forms import as_stored_times
+from paimon_core.store.data.time_units import as_stored_times
 from paimon_core.store.table_store import TableStore
 from paimon_core.write.append import AppendWriter
 from paimon_core.write.buckets.dynamic import AssignmentBase

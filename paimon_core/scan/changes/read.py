@@ -21,7 +21,7 @@ from paimon_core.spec.split import DataSplit, SplitKind
 from paimon_core.spec.types import DataField
 from paimon_core.store.data.bucket_files import BucketFiles
 from paimon_core.store.data.evolved_files import EvolvedFiles
-from paimon_core.store.index_files import read_deletions
+from paimon_core.store.indexes.index_files import read_deletions
 from paimon_core.store.table_store import TableStore
 
 

@@ -15,7 +15,7 @@ from paimon_core.options import FILE_INDEX_READ
 from paimon_core.spec.manifest import DataFileMeta
 from paimon_core.spec.paths import data_file_path
 from paimon_core.spec.schema import TableSchema
-from paimon_core.store.file_indexes import has_file_index, read_file_index
+from paimon_core.store.indexes.file_indexes import has_file_index, read_file_index
 from paimon_core.store.table_store import TableStore
 
 _MOST_ROWS = 2**31 - 1

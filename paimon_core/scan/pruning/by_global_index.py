@@ -33,8 +33,8 @@ from paimon_core.options import (
 from paimon_core.spec.index_manifest import IndexManifestEntry
 from paimon_core.spec.snapshot import Snapshot
 from paimon_core.spec.types import DataField
-from paimon_core.store.global_indexes import IndexInput, RowSpan, covered, kept_its_type, of_column, without
-from paimon_core.store.index_files import index_entries, index_path
+from paimon_core.store.indexes.global_indexes import IndexInput, RowSpan, covered, kept_its_type, of_column, without
+from paimon_core.store.indexes.index_files import index_entries, index_path
 from paimon_core.store.partitions import PartitionFilter
 from paimon_core.store.table_store import TableStore
 

@@ -1,4 +1,9 @@
-"""The BLOB columns of a row range: each row's value from the newest of the files that tell it."""
+"""BLOB columns: which ones have files of their own, and the values of these in a row range.
+
+A column's values are in `.blob` files, unless it is a descriptor or view column, of which data files have descriptors.
+Tables with a primary key have descriptors in their data files for all of them: the values are in `*.managed.blob`
+packs, which are `.blob` files in the folder of the bucket. `<data file>.blobref` names the packs of a data file.
+"""
 
 from __future__ import annotations
 
@@ -11,20 +16,39 @@ import pyarrow.compute as pc
 from paimon_core.arrow.types import arrow_schema
 from paimon_core.errors import CorruptFileError, DataFileMissingError
 from paimon_core.formats.blob import BlobFile
-from paimon_core.options import BLOB_AS_DESCRIPTOR
+from paimon_core.options import BLOB_AS_DESCRIPTOR, BLOB_DESCRIPTOR_FIELD, BLOB_VIEW_FIELD, TableOptions
 from paimon_core.spec.blob_descriptor import BlobDescriptor
 from paimon_core.spec.manifest import DataFileMeta
 from paimon_core.spec.paths import data_file_path
 from paimon_core.spec.row_ranges import RowRange, first_row
-from paimon_core.spec.types import DataField
+from paimon_core.spec.schema import TableSchema
+from paimon_core.spec.types import DataField, Kind
 from paimon_core.store.table_store import TableStore
+
+
+def blob_file_fields(schema: TableSchema, options: TableOptions) -> tuple[DataField, ...]:
+    """The columns whose values are in files of their own."""
+    inline = {*options[BLOB_DESCRIPTOR_FIELD], *options[BLOB_VIEW_FIELD]}
+    return tuple(f for f in schema.fields if f.type.kind is Kind.BLOB and f.name not in inline)
+
+
+def descriptor_fields(schema: TableSchema, options: TableOptions) -> tuple[DataField, ...]:
+    """The columns of which data files hold descriptors."""
+    return tuple(f for f in schema.fields if f.type.kind is Kind.BLOB and f.name in options[BLOB_DESCRIPTOR_FIELD])
+
+
+def described_fields(schema: TableSchema, options: TableOptions) -> tuple[DataField, ...]:
+    """The columns that data files have descriptors of: all of a table with a primary key, whose values are in packs."""
+    if not schema.primary_keys:
+        return descriptor_fields(schema, options)
+    return tuple(f for f in schema.fields if f.type.kind is Kind.BLOB and f.name not in options[BLOB_VIEW_FIELD])
 
 
 def blob_column(
     store: TableStore, bucket_dir: str, rows: RowRange, parts: Sequence[DataFileMeta], field: DataField
 ) -> Iterator[pa.RecordBatch]:
-    """The values of a column for all rows of a range, of which `parts` are the files; NULL where none tells one. With
-    `blob-as-descriptor` they are descriptors.
+    """The values of a column for all rows of a range: each row's from the newest of the files, `parts`, that has one,
+    NULL where none has. With `blob-as-descriptor` they are descriptors.
 
     Raises `DataFileMissingError`, `CorruptFileError`, `StorageError`.
     """
@@ -47,13 +71,13 @@ def blob_column(
 
 
 def _descriptors(file: BlobFile, start: int, count: int) -> Iterator[pa.Array]:
-    """Where the values of some rows are."""
-    places = np.stack([part[start : start + count] for part in file.places], axis=1).astype("<i8")
-    bounds = pa.py_buffer(np.arange(count + 1, dtype=np.int32) * places.itemsize * 2)
-    tails = pa.Array.from_buffers(pa.binary(), count, [None, bounds, pa.py_buffer(np.ascontiguousarray(places))])
-    head = BlobDescriptor(file.path).encode()[: -places.itemsize * 2]
+    """Descriptors of the values of some rows."""
+    spans = np.stack([part[start : start + count] for part in file.places], axis=1).astype("<i8")
+    bounds = pa.py_buffer(np.arange(count + 1, dtype=np.int32) * spans.itemsize * 2)
+    tails = pa.Array.from_buffers(pa.binary(), count, [None, bounds, pa.py_buffer(np.ascontiguousarray(spans))])
+    head = BlobDescriptor(file.path).encode()[: -spans.itemsize * 2]
     found = pc.binary_join_element_wise(pa.scalar(head, pa.binary()), tails, pa.scalar(b"", pa.binary()))
-    yield pc.if_else(pa.array(places[:, 1] >= 0), found, None)
+    yield pc.if_else(pa.array(spans[:, 1] >= 0), found, None)
 
 
 def _open(store: TableStore, path: str, row_count: int) -> BlobFile:

@@ -52,8 +52,8 @@ from paimon_core.spec.split import DeletionFile
 from paimon_core.spec.types import DataField
 from paimon_core.store.data.row_tracking import tracking_fields, with_tracking
 from paimon_core.store.data.snapshot_ordering import in_snapshot_order
-from paimon_core.store.data.time_forms import with_stored_times
-from paimon_core.store.index_files import read_deletions
+from paimon_core.store.data.time_units import with_stored_times
+from paimon_core.store.indexes.index_files import read_deletions
 from paimon_core.store.partitions import partition_value
 from paimon_core.store.schemas import read_schema
 from paimon_core.store.table_store import TableStore

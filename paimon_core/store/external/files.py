@@ -65,7 +65,7 @@ def check_data_files(store: TableStore, manifest: str, entries: EntryColumns) ->
             if not re.search(_UUID, name):
                 raise _misplaced(manifest, name)
     for root in pc.unique(found[0]).to_pylist():
-        check_place(store, root, DATA_FILE_EXTERNAL_PATHS.key)
+        check_location(store, root, DATA_FILE_EXTERNAL_PATHS.key)
 
 
 def check_index_files(store: TableStore, manifest: str, entries: Iterable[IndexManifestEntry]) -> None:
@@ -80,7 +80,7 @@ def check_index_files(store: TableStore, manifest: str, entries: Iterable[IndexM
             if last != name or not _GLOBAL_INDEX.fullmatch(name):
                 raise _misplaced(manifest, path)
             # the option is mostly one of the procedure that makes the index, and no schema has it
-            check_place(store, folder, None)
+            check_location(store, folder, None)
             continue
         found = layout.fullmatch(path)
         if (
@@ -89,7 +89,7 @@ def check_index_files(store: TableStore, manifest: str, entries: Iterable[IndexM
             or not re.search(_UUID, name)
         ):
             raise _misplaced(manifest, path)
-        check_place(store, found["root"], DATA_FILE_EXTERNAL_PATHS.key)
+        check_location(store, found["root"], DATA_FILE_EXTERNAL_PATHS.key)
 
 
 def check_pack(store: TableStore, path: str) -> None:
@@ -103,10 +103,10 @@ def check_pack(store: TableStore, path: str) -> None:
     if path.startswith(f"{store.root}/") and not _UNUSUAL.search(_parts(path)[2][1:]):
         return
     found = re.fullmatch(_layout(store), path)
-    check_place(store, found["root"] if found else path.rpartition("/")[0], DATA_FILE_EXTERNAL_PATHS.key)
+    check_location(store, found["root"] if found else path.rpartition("/")[0], DATA_FILE_EXTERNAL_PATHS.key)
 
 
-def check_place(store: TableStore, place: str, option: str | None) -> None:
+def check_location(store: TableStore, place: str, option: str | None) -> None:
     """Raises `NotAllowedError` for a folder that files of a table cannot go to, which `option` is to declare."""
     key = f"{store.root}?{option}?{place}"  # what is found holds for as long as manifests are kept that were checked
 
@@ -162,7 +162,7 @@ class _Places:
         return self._taken[key]
 
     def check(self, place: str, option: str | None) -> None:
-        """See `check_place`."""
+        """See `check_location`."""
         store, path = self.store, plain_path(place).rstrip("/")
         scheme, _, key = _parts(path)
         if _UNUSUAL.search(key[1:]) and key.strip("/"):

@@ -20,14 +20,14 @@ from paimon_core.options import (
 )
 from paimon_core.spec.hashing.murmur import murmur3_bytes
 from paimon_core.spec.paths import plain_path
-from paimon_core.store.external.files import check_place
+from paimon_core.store.external.files import check_location
 from paimon_core.store.table_store import TableStore
 
 ENTROPY = "entropy-inject"
 _LOCAL = "file"
 
 
-def place_of_new_files(store: TableStore, bucket_dir: str) -> Callable[[str], str]:
+def new_file_paths(store: TableStore, bucket_dir: str) -> Callable[[str], str]:
     """What gives a new file of a bucket its path, by its name.
 
     Raises `InvalidOptionError`, `UnsupportedFeatureError` for paths that no file of the table can go to.
@@ -61,7 +61,7 @@ def _choice(store: TableStore, roots: Sequence[str]) -> Callable[[], str]:
 
 
 def external_roots(store: TableStore) -> list[str]:
-    """The external paths of a table that are in use. Raises as `place_of_new_files` does."""
+    """The external paths of a table that are in use. Raises as `new_file_paths` does."""
     strategy = store.options[DATA_FILE_EXTERNAL_STRATEGY]
     paths = store.options[DATA_FILE_EXTERNAL_PATHS]
     if strategy == "none" or not paths:
@@ -88,7 +88,7 @@ def external_roots(store: TableStore) -> list[str]:
                 f"another storage than the table ({own}); this version writes to external paths of the same one."
             )
     for path in paths:
-        check_place(store, path, DATA_FILE_EXTERNAL_PATHS.key)
+        check_location(store, path, DATA_FILE_EXTERNAL_PATHS.key)
     return [plain_path(p).rstrip("/") for p in paths]
 
 

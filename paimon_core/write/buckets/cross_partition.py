@@ -33,7 +33,7 @@ from paimon_core.options import CROSS_PARTITION_INDEX_TTL, MERGE_ENGINE
 from paimon_core.spec.manifest import DataFileMeta
 from paimon_core.spec.message import CommitMessage
 from paimon_core.store.data.bucket_files import BucketFiles, merge_section, merge_spec
-from paimon_core.store.index_files import Bucket, deletion_files
+from paimon_core.store.indexes.index_files import Bucket, deletion_files
 from paimon_core.store.manifests import live_files
 from paimon_core.store.table_store import TableStore
 from paimon_core.write.buckets.bucketing import partition_codes, split_by

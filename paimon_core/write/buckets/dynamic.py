@@ -31,7 +31,7 @@ from paimon_core.spec.hashing.murmur import murmur3_row
 from paimon_core.spec.index_manifest import HASH_INDEX, IndexFileMeta
 from paimon_core.spec.message import CommitMessage
 from paimon_core.spec.snapshot import Snapshot
-from paimon_core.store.index_files import (
+from paimon_core.store.indexes.index_files import (
     Bucket,
     delete_new_indexes,
     index_entries,

@@ -11,7 +11,7 @@ import numpy as np
 from paimon_core.io.failure import on_failure
 from paimon_core.spec.index_manifest import HASH_INDEX, IndexFileMeta
 from paimon_core.spec.message import CommitMessage, index_base_of
-from paimon_core.store.index_files import Bucket, delete_index_files, index_entries
+from paimon_core.store.indexes.index_files import Bucket, delete_index_files, index_entries
 from paimon_core.store.snapshots import find_snapshot
 from paimon_core.store.table_store import TableStore
 from paimon_core.write.buckets.dynamic import read_hashes, write_hashes

@@ -32,7 +32,7 @@ from paimon_core.spec.manifest import DataFileMeta
 from paimon_core.spec.message import CommitMessage, decode_message, decode_messages
 from paimon_core.spec.paths import data_file_path
 from paimon_core.spec.snapshot import Snapshot
-from paimon_core.store.index_files import Bucket
+from paimon_core.store.indexes.index_files import Bucket
 from paimon_core.store.manifests import live_files
 from paimon_core.store.partitions import PartitionFilter, only_partitions
 from paimon_core.store.table_store import TableStore

@@ -19,8 +19,8 @@ from paimon_core.spec.manifest import DataFileMeta
 from paimon_core.spec.message import CommitMessage, index_base_of
 from paimon_core.spec.snapshot import Snapshot
 from paimon_core.store.data.bucket_files import BucketFiles, file_fields
-from paimon_core.store.data.time_forms import as_stored_times
-from paimon_core.store.index_files import Bucket
+from paimon_core.store.data.time_units import as_stored_times
+from paimon_core.store.indexes.index_files import Bucket
 from paimon_core.store.snapshots import find_snapshot
 from paimon_core.store.table_store import TableStore
 from paimon_core.write.bucket_writers import BucketWriters

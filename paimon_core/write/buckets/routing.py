@@ -21,8 +21,8 @@ from paimon_core.spec.manifest import DataFileMeta
 from paimon_core.spec.message import CommitMessage, decode_message, encode_message, encode_messages
 from paimon_core.store.data.bucket_files import BucketFiles, file_fields, merge_section, merge_spec
 from paimon_core.store.data.postponed_files import arrival_order
-from paimon_core.store.data.time_forms import as_stored_times
-from paimon_core.store.index_files import vectors_by_file
+from paimon_core.store.data.time_units import as_stored_times
+from paimon_core.store.indexes.index_files import vectors_by_file
 from paimon_core.store.table_store import TableStore
 from paimon_core.write.append import AppendWriter
 from paimon_core.write.key_value import KeyValueWriter

@@ -17,7 +17,7 @@ from paimon_core.spec.message import CommitMessage
 from paimon_core.spec.split import DeletionFile
 from paimon_core.store.data.bucket_files import BucketFiles, file_fields
 from paimon_core.store.data.row_tracking import rewritten_columns, tracking_fields
-from paimon_core.store.index_files import Bucket, vectors_by_file
+from paimon_core.store.indexes.index_files import Bucket, vectors_by_file
 from paimon_core.store.table_store import TableStore
 from paimon_core.write.clock import wall_clock
 from paimon_core.write.compaction.bucket_steps import BucketCompaction, CompactResult

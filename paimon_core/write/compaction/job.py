@@ -11,8 +11,8 @@ from paimon_core.options import BUCKET, DATA_EVOLUTION, POSTPONED, WRITE_ONLY
 from paimon_core.spec.manifest import DataFileMeta, ManifestEntry
 from paimon_core.spec.message import CommitMessage, decode_message, encode_message
 from paimon_core.spec.snapshot import Snapshot
-from paimon_core.store.data.time_forms import as_stored_times
-from paimon_core.store.index_files import index_entries
+from paimon_core.store.data.time_units import as_stored_times
+from paimon_core.store.indexes.index_files import index_entries
 from paimon_core.store.manifests import live_files
 from paimon_core.store.partitions import PartitionFilter, only_partitions
 from paimon_core.store.table_store import TableStore

@@ -20,9 +20,9 @@ from paimon_core.spec.manifest import DataFileMeta, FileSource
 from paimon_core.spec.message import CommitMessage
 from paimon_core.spec.row_ranges import RowRange, row_ranges
 from paimon_core.spec.split import DeletionFile
-from paimon_core.store.blob.fields import blob_file_fields
+from paimon_core.store.blob.columns import blob_file_fields
 from paimon_core.store.data.evolved_files import EvolvedFiles
-from paimon_core.store.index_files import read_deletions, vectors_by_file
+from paimon_core.store.indexes.index_files import read_deletions, vectors_by_file
 from paimon_core.store.table_store import TableStore
 from paimon_core.write.deletion import changed_vectors
 from paimon_core.write.files.data_files import DataFileWriter, FileRole, target_file_size

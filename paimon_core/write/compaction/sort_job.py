@@ -20,7 +20,7 @@ from paimon_core.spec.message import CommitMessage, decode_message, encode_messa
 from paimon_core.spec.types import DataField
 from paimon_core.store.data.bucket_files import BucketFiles
 from paimon_core.store.data.row_tracking import tracking_fields
-from paimon_core.store.index_files import vectors_by_file
+from paimon_core.store.indexes.index_files import vectors_by_file
 from paimon_core.store.table_store import TableStore
 from paimon_core.write.compaction.job import task_size
 from paimon_core.write.compaction.space_filling import hilbert, z_order

@@ -26,7 +26,7 @@ from paimon_core.options import (
 from paimon_core.spec.binary_row import EMPTY_ROW
 from paimon_core.spec.manifest import TO_BE_NUMBERED, DataFileMeta, FileSource
 from paimon_core.spec.stats import EMPTY_STATS, UNKNOWN, ColumnStats, encode_stats
-from paimon_core.store.blob.fields import blob_file_fields, descriptor_fields
+from paimon_core.store.blob.columns import blob_file_fields, descriptor_fields
 from paimon_core.store.blob.values import check_descriptors
 from paimon_core.store.data.bucket_files import file_fields
 from paimon_core.store.data.row_tracking import written_fields

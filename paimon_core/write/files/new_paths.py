@@ -6,7 +6,7 @@ import itertools
 import uuid
 
 from paimon_core.options import DATA_FILE_PREFIX
-from paimon_core.store.external.paths import place_of_new_files
+from paimon_core.store.external.paths import new_file_paths
 from paimon_core.store.table_store import TableStore
 
 
@@ -14,7 +14,7 @@ class NewPaths:
     """The paths of one writer's files, whatever they end with."""
 
     def __init__(self, store: TableStore, bucket_dir: str) -> None:
-        self._place = place_of_new_files(store, bucket_dir)
+        self._place = new_file_paths(store, bucket_dir)
         prefix = f"{store.options[DATA_FILE_PREFIX]}{uuid.uuid4()}"
         self._names = (f"{prefix}-{i}" for i in itertools.count())
 

@@ -18,7 +18,7 @@ from paimon_core.spec.paths import data_file_path
 from paimon_core.spec.schema import TableSchema
 from paimon_core.spec.types import MapType
 from paimon_core.store.data.bucket_files import BucketFiles
-from paimon_core.store.file_indexes import has_file_index
+from paimon_core.store.indexes.file_indexes import has_file_index
 from paimon_core.store.schemas import read_schema
 from paimon_core.store.table_store import TableStore
 from paimon_core.write.indexes.file_index import FileIndexBuilder, with_file_index

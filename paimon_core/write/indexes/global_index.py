@@ -41,8 +41,8 @@ from paimon_core.spec.row_ranges import RowRange, row_ranges
 from paimon_core.spec.snapshot import Snapshot
 from paimon_core.spec.types import DataField
 from paimon_core.store.data.evolved_files import EvolvedFiles
-from paimon_core.store.global_indexes import RowSpan, covered, joined, new_index_file, of_column, without
-from paimon_core.store.index_files import Bucket, index_entries, write_index_file
+from paimon_core.store.indexes.global_indexes import RowSpan, covered, joined, new_index_file, of_column, without
+from paimon_core.store.indexes.index_files import Bucket, index_entries, write_index_file
 from paimon_core.store.manifests import live_files
 from paimon_core.store.partitions import PartitionFilter
 from paimon_core.store.table_store import TableStore

@@ -33,7 +33,7 @@ from paimon_core.scan.derived_tables import DerivedTable, read_derived
 from paimon_core.scan.reduction import Reduction
 from paimon_core.spec.message import encode_message, encode_messages
 from paimon_core.spec.split import DataSplit, decode_split
-from paimon_core.store.data.time_forms import in_microseconds
+from paimon_core.store.data.time_units import in_microseconds
 from paimon_core.store.table_store import TableStore
 from paimon_core.write.buckets.dynamic import AssignmentBase
 from paimon_core.write.compaction.sort_job import SortJob

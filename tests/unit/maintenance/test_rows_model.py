@@ -43,7 +43,7 @@ from paimon_core.spec.types import INT, STRING
 from paimon_core.store.branches import branch_names, open_branch
 from paimon_core.store.cache import MetadataCache
 from paimon_core.store.ddl.new_schema import new_table_schema
-from paimon_core.store.index_files import index_entries, index_path
+from paimon_core.store.indexes.index_files import index_entries, index_path
 from paimon_core.store.manifests import live_files, read_entries, read_manifest_list
 from paimon_core.store.partitions import PartitionFilter
 from paimon_core.store.schemas import create_schema

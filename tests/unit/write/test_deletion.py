@@ -16,7 +16,7 @@ from paimon_core.commit.draft import CommitInfo
 from paimon_core.errors import CommitConflictError, CorruptFileError, InvalidDataError, UnsupportedFeatureError
 from paimon_core.spec.snapshot import CommitKind
 from paimon_core.spec.split import DataSplit, decode_split, encode_split
-from paimon_core.store.index_files import index_entries, index_path
+from paimon_core.store.indexes.index_files import index_entries, index_path
 from paimon_core.store.manifests import live_files
 from paimon_core.table import Table
 from paimon_core.write.deletion import delete_rows

@@ -14,7 +14,7 @@ from paimon_core.indexes.file_index.registry import BITMAP, decode_index
 from paimon_core.options import TableOptions
 from paimon_core.spec.manifest import DataFileMeta
 from paimon_core.store.data.bucket_files import BucketFiles
-from paimon_core.store.file_indexes import FileIndex, read_file_index
+from paimon_core.store.indexes.file_indexes import FileIndex, read_file_index
 from paimon_core.store.manifests import live_files
 from paimon_core.store.schemas import read_schema
 from paimon_core.store.table_store import TableStore

@@ -16,7 +16,7 @@ from paimon_core.commit.changes import Overwrite
 from paimon_core.commit.draft import CommitInfo
 from paimon_core.errors import CommitConflictError, InvalidDataError
 from paimon_core.spec.message import CommitMessage
-from paimon_core.store.index_files import index_entries
+from paimon_core.store.indexes.index_files import index_entries
 from paimon_core.store.manifests import live_files, read_entries, read_manifest_list
 from paimon_core.table import Table
 from paimon_core.write.buckets.dynamic import Assigners, AssignmentBase, PartitionBuckets, load_partition

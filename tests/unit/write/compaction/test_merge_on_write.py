@@ -19,7 +19,7 @@ from paimon_core.scan.read import read_split
 from paimon_core.spec.message import CommitMessage, decode_message
 from paimon_core.spec.snapshot import CommitKind, Snapshot
 from paimon_core.store.data.bucket_files import BucketFiles
-from paimon_core.store.index_files import index_entries
+from paimon_core.store.indexes.index_files import index_entries
 from paimon_core.store.manifests import live_files
 from paimon_core.store.partitions import PartitionFilter
 from paimon_core.table import Table

@@ -21,7 +21,7 @@ from paimon_core.spec.manifest import DataFileMeta
 from paimon_core.spec.message import decode_message
 from paimon_core.spec.types import BIGINT, BYTES, DOUBLE, INT, STRING, MapType
 from paimon_core.store.ddl.new_schema import new_table_schema
-from paimon_core.store.file_indexes import read_file_index
+from paimon_core.store.indexes.file_indexes import read_file_index
 from paimon_core.store.manifests import live_files
 from paimon_core.store.partitions import PartitionFilter
 from paimon_core.table import Table

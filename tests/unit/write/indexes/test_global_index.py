@@ -25,7 +25,7 @@ from paimon_core.spec.message import CommitMessage, decode_message
 from paimon_core.spec.snapshot import Snapshot
 from paimon_core.spec.types import BIGINT
 from paimon_core.store.ddl.schema_changes import UpdateColumnType
-from paimon_core.store.index_files import index_entries, index_path
+from paimon_core.store.indexes.index_files import index_entries, index_path
 from paimon_core.store.partitions import PartitionFilter
 from paimon_core.table import Table
 from paimon_core.write.indexes.global_index import IndexJob

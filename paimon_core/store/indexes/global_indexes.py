@@ -22,7 +22,7 @@ from paimon_core.options import GLOBAL_INDEX_EXTERNAL_PATH
 from paimon_core.spec.index_manifest import IndexFileMeta, IndexManifestEntry
 from paimon_core.spec.types import DataField, Kind
 from paimon_core.store.data.bucket_files import stored_fields
-from paimon_core.store.external.files import check_place
+from paimon_core.store.external.files import check_location
 from paimon_core.store.schemas import schema_ids
 from paimon_core.store.table_store import TableStore
 
@@ -97,7 +97,7 @@ def new_index_file(store: TableStore, index_type: str) -> IndexFileMeta:
             f"Option '{GLOBAL_INDEX_EXTERNAL_PATH.key}' cannot be {folder!r}: scheme should not be null; write it as "
             "s3://bucket/path or file:///path."
         )
-    check_place(store, folder.rstrip("/"), None)
+    check_location(store, folder.rstrip("/"), None)
     return replace(file, external_path=f"{folder.rstrip('/')}/{file.file_name}")
 
 

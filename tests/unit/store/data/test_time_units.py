@@ -16,7 +16,7 @@ from paimon_core.spec.types import (
     RowType,
     TimeType,
 )
-from paimon_core.store.data.time_forms import as_stored_times, in_microseconds
+from paimon_core.store.data.time_units import as_stored_times, in_microseconds
 from paimon_core.store.ddl.new_schema import new_table_schema
 from paimon_core.store.schemas import create_schema
 from paimon_core.store.table_store import TableStore
