@@ -1,7 +1,7 @@
 """The rows that a predicate may be true for, by indexes of columns: AND meets, OR joins what these answer.
 
-An answer holds every row that matches. What no index tells counts as possible, so that nothing is known of an OR with
-such a part, and an AND does without it. NOT is taken inwards, where comparisons have an opposite.
+An answer holds every row that matches. Where no index knows, every row is possible: nothing is known of an OR with such
+a part, and an AND does without it. NOT is moved inwards, where comparisons have an opposite.
 """
 
 from __future__ import annotations
@@ -194,7 +194,7 @@ def _comparison(op: Operator, value: object, data_type: DataType) -> Question[An
 
 
 def _end(op: Operator, value: object, data_type: DataType) -> End | None:
-    """The end that a comparison sets to keys, None where keys do not tell."""
+    """The end that a comparison sets to keys, None where keys do not decide it."""
     literal = literal_keys(value, data_type)
     if literal is None or not literal.ordered:
         return None

@@ -38,12 +38,12 @@ def file_indexes(store: TableStore, zone: tzinfo | None) -> Iterator[tuple[Any, 
     fields = store.schema.partition_fields
     for entry in shown_files(store, zone):
         folder, file = store.bucket_dir(entry.partition, entry.bucket), entry.file
-        index = read_file_index(store, folder, file, lambda place: False)
+        index = read_file_index(store, folder, file, lambda location: False)
         if index is None:
             continue
         shown = row_text(fields, entry.partition), entry.bucket, data_file_path(folder, file)
         counts = file.file_size, file.row_count, file.schema_id
         storage = "EMBEDDED" if index.path is None else "FILE"
-        for place in index.places:
-            kind = place.column, place.index_type, storage, index.path
-            yield (*shown, *counts, *kind, place.length, index.size, place.start is None)
+        for location in index.locations:
+            kind = location.column, location.index_type, storage, index.path
+            yield (*shown, *counts, *kind, location.length, index.size, location.start is None)

@@ -22,7 +22,7 @@ _SIGNED = {1: np.int8, 2: np.int16, 4: np.int32, 8: np.int64}
 
 @dataclass(frozen=True, slots=True)
 class KeyedRows:
-    """The keys of a column, ascending, each once, and the place of each row's key among them, -1 for NULL."""
+    """The keys of a column, ascending, each once, and the index of each row's key among them, -1 for NULL."""
 
     keys: Keys
     codes: NDArray[np.int32]
@@ -56,22 +56,22 @@ def keyed_rows(column: pa.ChunkedArray, data_type: DataType) -> KeyedRows:
 
 
 def distinct(values: NDArray[np.int64], valid: NDArray[np.bool_]) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
-    """The different valid numbers in order, and the place of each row's among them, -1 where not valid."""
-    keys, places = np.unique(values[valid], return_inverse=True)
+    """The different valid numbers in order, and the index of each row's among them, -1 where not valid."""
+    keys, inverse = np.unique(values[valid], return_inverse=True)
     codes = np.full(len(values), -1, dtype=np.int32)
-    codes[valid] = places
+    codes[valid] = inverse
     return keys, codes
 
 
 def sorted_values(column: pa.ChunkedArray) -> tuple[pa.Array, NDArray[np.int32]]:
-    """The different values of a column in order, and the place of each row's among them, -1 for NULL."""
+    """The different values of a column in order, and the index of each row's among them, -1 for NULL."""
     encoded = _one_chunk(column.dictionary_encode().unify_dictionaries())
     order = pc.sort_indices(encoded.dictionary)
     ranks = np.empty(len(order) + 1, dtype=np.int32)
     ranks[order.to_numpy()] = np.arange(len(order), dtype=np.int32)
     ranks[-1] = -1
-    places = fixed_values(encoded.indices, np.int32)
-    codes = ranks[np.where(validity(encoded.indices), places, len(order))]
+    indexes = fixed_values(encoded.indices, np.int32)
+    codes = ranks[np.where(validity(encoded.indices), indexes, len(order))]
     return encoded.dictionary.take(order), codes
 
 

@@ -54,5 +54,5 @@ class BitSlices:
 
 def slices_of(rows: NDArray[np.int64], numbers: NDArray[np.int64], count: int) -> list[Rows]:
     """The slices of numbers, 0 or more, of ascending rows; both of shape (rows,)."""
-    places = rows.astype(np.uint32)
-    return [BitMap(places[(numbers >> i & 1).astype(np.bool_)]) for i in range(count)]
+    positions = rows.astype(np.uint32)
+    return [BitMap(positions[(numbers >> i & 1).astype(np.bool_)]) for i in range(count)]

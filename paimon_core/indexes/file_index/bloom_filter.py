@@ -45,8 +45,8 @@ class BloomFilter:
     def add(self, hashes: Hashes) -> None:
         """Note values by their hashes, shape (values,)."""
         for i in range(1, self._functions + 1):
-            places = _places(hashes, i, self._size)
-            np.bitwise_or.at(self._bits, places >> 3, np.left_shift(1, places & 7).astype(np.uint8))
+            bits = _bit_numbers(hashes, i, self._size)
+            np.bitwise_or.at(self._bits, bits >> 3, np.left_shift(1, bits & 7).astype(np.uint8))
 
     def encode(self) -> bytes:
         return int32(self._functions) + self._bits.tobytes()
@@ -68,8 +68,8 @@ class BloomFilterIndex(UnknownIndex):
     def _may_hold(self, hashes: Hashes) -> NDArray[np.bool_]:
         found = np.ones(len(hashes), dtype=np.bool_)
         for i in range(1, self._functions + 1):
-            places = _places(hashes, i, 8 * len(self._bits))
-            found &= (self._bits[places >> 3] >> (places & 7).astype(np.uint8) & 1).astype(np.bool_)
+            bits = _bit_numbers(hashes, i, 8 * len(self._bits))
+            found &= (self._bits[bits >> 3] >> (bits & 7).astype(np.uint8) & 1).astype(np.bool_)
         return found
 
 
@@ -88,7 +88,7 @@ def _hashes(keys: Sequence[Key], key_type: KeyType) -> Hashes:
     return xxh64(words, lengths)
 
 
-def _places(hashes: Hashes, function: int, size: int) -> NDArray[np.int64]:
+def _bit_numbers(hashes: Hashes, function: int, size: int) -> NDArray[np.int64]:
     low, high = hashes.astype(np.uint32), (hashes >> np.uint64(32)).astype(np.uint32)
     combined = (low + np.uint32(function) * high).view(np.int32)
     return np.where(combined < 0, ~combined, combined).astype(np.int64) % size

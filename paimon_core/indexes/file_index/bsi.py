@@ -1,4 +1,4 @@
-"""`bsi`: the bit slices of numbers, those of negative ones apart.
+"""`bsi`: the bit slices of numbers, those of negative ones separately.
 
     version: 1 byte, 1 | rows: int32
     there are numbers of 0 and more: 1 byte | where there are: slices
@@ -8,7 +8,7 @@
             slices: int32 | per slice: bitmap
 
 Slices are of numbers less the smallest, which writers say is 0. Big endian; Roaring bitmaps in their portable format,
-of no told size. Source: specification, "File Index", "Bit-Slice Index Bitmap".
+whose size is not stored. Source: specification, "File Index", "Bit-Slice Index Bitmap".
 """
 
 from __future__ import annotations

@@ -19,7 +19,7 @@ from paimon_core.indexes.file_index.cursor import ADVICE, Cursor, encode_text, i
 
 MAGIC = (1493475289347502).to_bytes(8, "big")
 VERSION = 1
-PREFIX_SIZE = 16  # what tells the size of the head
+PREFIX_SIZE = 16  # bytes up to the size of the head
 INDEX_SUFFIX = ".index"
 _EMPTY = -1
 _MOST_HEAD_BYTES = 2**26
@@ -28,7 +28,7 @@ Bodies = Mapping[str, Mapping[str, bytes | None]]  # by column and index type; N
 
 
 @dataclass(frozen=True, slots=True)
-class BodyPlace:
+class BodyLocation:
     """Where the index of a column lies in a container; `start` is None for a column without any row."""
 
     column: str
@@ -44,13 +44,13 @@ def encode_container(bodies: Bodies) -> bytes:
         PREFIX_SIZE + 8 + sum(len(names[c]) + 4 + sum(len(names[t]) + 8 for t in types) for c, types in bodies.items())
     )
     head, content = [int32(len(bodies))], list[bytes]()
-    place = head_size
+    offset = head_size
     for column, types in bodies.items():
         head += [names[column], int32(len(types))]
         for index_type, body in types.items():
-            head += [names[index_type], int32(_EMPTY if body is None else place), int32(len(body or b""))]
+            head += [names[index_type], int32(_EMPTY if body is None else offset), int32(len(body or b""))]
             content.append(body or b"")
-            place += len(body or b"")
+            offset += len(body or b"")
     return b"".join([MAGIC, int32(VERSION), int32(head_size), *head, int32(0), *content])
 
 
@@ -68,8 +68,8 @@ def head_size(path: str, prefix: bytes) -> int:
     return size
 
 
-def decode_head(path: str, head: bytes) -> tuple[BodyPlace, ...]:
-    """What the head, and bytes behind it, tell of the indexes. Raises `CorruptFileError` naming `path`."""
+def decode_head(path: str, head: bytes) -> tuple[BodyLocation, ...]:
+    """Where the indexes are, from the head and any bytes behind it. Raises `CorruptFileError` naming `path`."""
     size = head_size(path, head)
     cursor = Cursor(path, head[:size], PREFIX_SIZE)
     found = []
@@ -79,10 +79,10 @@ def decode_head(path: str, head: bytes) -> tuple[BodyPlace, ...]:
             index_type, start, length = cursor.text(), cursor.number(4), cursor.number(4)
             if start != _EMPTY and (start < size or length < 0):
                 raise cursor.corrupt(f"index {index_type!r} of column {column!r} has {length} bytes at byte {start}")
-            found.append(BodyPlace(column, index_type, None if start == _EMPTY else start, max(length, 0)))
+            found.append(BodyLocation(column, index_type, None if start == _EMPTY else start, max(length, 0)))
     return tuple(found)
 
 
-def body_of(path: str, container: bytes, place: BodyPlace) -> bytes | None:
-    """The body at a place of the whole container. Raises `CorruptFileError` naming `path`."""
-    return None if place.start is None else Cursor(path, container, place.start).take(place.length)
+def body_of(path: str, container: bytes, location: BodyLocation) -> bytes | None:
+    """One body of the whole container, None for a column without any row. Raises `CorruptFileError` naming `path`."""
+    return None if location.start is None else Cursor(path, container, location.start).take(location.length)

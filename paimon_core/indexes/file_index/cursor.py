@@ -13,7 +13,7 @@ ADVICE = "rebuild it by CALL sys.rewrite_file_index, or set 'file-index.read.ena
 
 
 class Cursor:
-    """A place in bytes of `path`. Every method raises `CorruptFileError` where the bytes end or are not as expected."""
+    """A position in bytes of `path`. Methods raise `CorruptFileError` where the bytes end or are not as expected."""
 
     __slots__ = ("data", "path", "position")
 
@@ -34,7 +34,7 @@ class Cursor:
         return int.from_bytes(self.take(width), "big", signed=True)
 
     def count(self, least_bytes: int = 1) -> int:
-        """A number of things, each of which takes at least so many of the bytes that are left."""
+        """A number of things, each of which takes at least so many of the remaining bytes."""
         found = self.number(4)
         if not 0 <= found * least_bytes <= len(self.data) - self.position:
             raise self.corrupt(f"{found} entries are announced before byte {self.position}")

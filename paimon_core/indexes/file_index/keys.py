@@ -7,8 +7,8 @@
     FLOAT, DOUBLE                       4 or 8 bytes, IEEE 754, one NaN
     CHAR, VARCHAR, BINARY, VARBINARY    length: int32 | bytes
 
-All big endian. A floating key is the number of its bits, turned so that keys order like values: -0.0 before 0.0, NaN
-last. Source: specification, "File Index".
+All big endian. A floating key is the number of its bits, flipped where negative so that keys order like values: -0.0
+before 0.0, NaN last. Source: specification, "File Index".
 """
 
 from __future__ import annotations
@@ -89,13 +89,13 @@ class KeyType:
         if not self.width:
             return cursor.take(cursor.number(4))
         number = cursor.number(self.width)
-        return self.turned(number) if self.floating else number
+        return self.flipped(number) if self.floating else number
 
     def spell(self, key: Key) -> bytes:
         """The reverse of `read`."""
         if isinstance(key, bytes):
             return len(key).to_bytes(4, "big") + key
-        return (self.turned(key) if self.floating else key).to_bytes(self.width, "big", signed=True)
+        return (self.flipped(key) if self.floating else key).to_bytes(self.width, "big", signed=True)
 
     def sizes(self, keys: Keys) -> NDArray[np.int64]:
         """Bytes that each key takes."""
@@ -107,16 +107,17 @@ class KeyType:
         """The numbers that are stored for keys that are numbers."""
         if not self.floating:
             return keys
-        turned: NDArray[np.int64] = keys ^ ((keys >> 63) & np.int64(self._turn))
-        return turned
+        flipped: NDArray[np.int64] = keys ^ ((keys >> 63) & np.int64(self._other_bits))
+        return flipped
 
     @property
-    def _turn(self) -> int:
+    def _other_bits(self) -> int:
+        """All bits but the sign."""
         return (1 << (8 * self.width - 1)) - 1
 
-    def turned(self, number: int) -> int:
+    def flipped(self, number: int) -> int:
         """The key whose bits are a number, and the number that is the bits of a key."""
-        return number ^ (self._turn if number < 0 else 0)
+        return number ^ (self._other_bits if number < 0 else 0)
 
 
 def float_keys(values: NDArray[Any]) -> NDArray[np.int64]:
@@ -157,7 +158,7 @@ def slice_keys(keys: Keys, start: int, end: int) -> Keys:
 @dataclass(frozen=True, slots=True)
 class LiteralKeys:
     """The keys, ascending, of values that equal a literal. Not `exact`: the literal lies at its key or between it and
-    the next. Not `ordered`: keys do not tell what is smaller."""
+    the next. Not `ordered`: the order of keys is not that of values."""
 
     keys: tuple[Key, ...]
     exact: bool = True

@@ -38,7 +38,7 @@ CHUNK_SIZE = 16 * 2**10
 
 
 def encode_range_bitmap(key_type: KeyType, keys: Keys, codes: NDArray[np.int32], chunk_size: int) -> bytes:
-    """The index of a column. `keys` ascend, each once; `codes` tell the key of each row, -1 for NULL, shape (rows,)."""
+    """The index of a column. `keys` ascend, each once; `codes` hold the index of the key of each row, -1 for NULL."""
     ends = [_spelled(key_type, keys, 0), _spelled(key_type, keys, len(keys) - 1)] if len(keys) else []
     dictionary = _encode_dictionary(key_type, keys, chunk_size)
     head = [bytes([VERSION]), int32(len(codes)), int32(len(keys)), *ends, int32(len(dictionary))]
@@ -121,8 +121,8 @@ class _Dictionary:
         cursor = Cursor(self._path, self._data, self._chunks + start)
         cursor.version(VERSION)
         key, code = self._key_type.read(cursor), cursor.number(4)
-        place, size, first = self._keys + cursor.number(4), cursor.count(0), cursor.number(4)
-        return _Chunk(key, code, size, place, place if self._key_type.width else place + first)
+        offset, size, first = self._keys + cursor.number(4), cursor.count(0), cursor.number(4)
+        return _Chunk(key, code, size, offset, offset if self._key_type.width else offset + first)
 
     def _key(self, chunk: _Chunk, index: int) -> Key:
         width = self._key_type.width
@@ -186,7 +186,7 @@ class RangeBitmapIndex(UnknownIndex):
         end = cursor.position + 4 + cursor.count()
         cursor.version(VERSION)
         count, there, _ = cursor.take(1)[0], cursor.number(4), cursor.number(4)
-        places = [(cursor.number(4), cursor.number(4)) for _ in range(count)]
+        slices = [(cursor.number(4), cursor.number(4)) for _ in range(count)]
         rows = Cursor(cursor.path, cursor.data, end).bitmap(there)
         start = end + there
-        return BitSlices(rows, [Cursor(cursor.path, cursor.data, start + at).bitmap(size) for at, size in places])
+        return BitSlices(rows, [Cursor(cursor.path, cursor.data, start + at).bitmap(size) for at, size in slices])

@@ -53,7 +53,7 @@ INDEX_TYPES: Mapping[str, IndexType] = MappingProxyType(
 )
 
 
-POSITIONAL = INDEX_TYPES.keys() - {BLOOM_FILTER}  # those that tell rows, not only files
+POSITIONAL = INDEX_TYPES.keys() - {BLOOM_FILTER}  # those that answer by rows, not only by whole files
 
 
 def decode_index(

@@ -10,7 +10,7 @@ from paimon_core.arrow.columns import fixed_values, validity
 from paimon_core.indexes.file_index.arrow_keys import distinct, keyed_rows, sorted_values
 from paimon_core.indexes.file_index.keys import ByteKeys, KeyType
 from paimon_core.indexes.global_index.grouped_rows import GroupedRows
-from paimon_core.indexes.global_index.keys import KeyForm
+from paimon_core.indexes.global_index.keys import KeyFormat
 from paimon_core.spec.types import DataType, Kind
 from paimon_core.spec.varints import put_varints, varint_sizes
 
@@ -19,41 +19,47 @@ _PER_MILLI = {"us": 1000, "ns": 1_000_000}
 _NANOS_PER_MILLI = 1_000_000
 
 
-def grouped_rows(column: pa.ChunkedArray, data_type: DataType, form: KeyForm, rows: NDArray[np.int64]) -> GroupedRows:
+def grouped_rows(
+    column: pa.ChunkedArray, data_type: DataType, key_format: KeyFormat, rows: NDArray[np.int64]
+) -> GroupedRows:
     """The rows, numbered by `rows`, by their value in a column."""
-    keys, codes = _stored_keys(column, data_type, form)
+    keys, codes = _stored_keys(column, data_type, key_format)
     order = np.argsort(codes, kind="stable")
     starts = np.searchsorted(codes[order], np.arange(len(keys) + 1))
     ordered = rows[order]
     return GroupedRows(keys, starts - starts[0], ordered[starts[0] :], ordered[: starts[0]])
 
 
-def _stored_keys(column: pa.ChunkedArray, data_type: DataType, form: KeyForm) -> tuple[ByteKeys, NDArray[np.int32]]:
-    """The different keys in order, as they are stored, and the place of each row's key among them, -1 for NULL."""
-    if form.of_moment:
+def _stored_keys(
+    column: pa.ChunkedArray, data_type: DataType, key_format: KeyFormat
+) -> tuple[ByteKeys, NDArray[np.int32]]:
+    """The different keys in order, as they are stored, and the index of each row's key among them, -1 for NULL."""
+    if key_format.of_moment:
         moments = column.combine_chunks()
         values, codes = distinct(fixed_values(moments, np.int64), validity(moments))
         return _moments(values, _PER_MILLI[column.type.unit]), codes
-    if data_type.kind is Kind.DECIMAL and not form.width:
+    if data_type.kind is Kind.DECIMAL and not key_format.width:
         decimals, codes = sorted_values(column)
         return _shortest(fixed_values(decimals, np.dtype((np.uint8, _DECIMAL_BYTES)))[:, ::-1]), codes
     found = keyed_rows(column, data_type)
     if isinstance(found.keys, ByteKeys):
         return found.keys, found.codes
-    numbers = KeyType(form.width, form.floating).bits(found.keys).astype("<i8").view(np.uint8).reshape(-1, 8)
-    places = np.arange(len(numbers) + 1, dtype=np.int64) * form.width
-    return ByteKeys(numbers[:, : form.width].reshape(-1), places), found.codes
+    numbers = (
+        KeyType(key_format.width, key_format.floating).bits(found.keys).astype("<i8").view(np.uint8).reshape(-1, 8)
+    )
+    offsets = np.arange(len(numbers) + 1, dtype=np.int64) * key_format.width
+    return ByteKeys(numbers[:, : key_format.width].reshape(-1), offsets), found.codes
 
 
 def _moments(values: NDArray[np.int64], per_milli: int) -> ByteKeys:
     """Milliseconds, and the nanoseconds of these."""
     millis, rest = np.divmod(values, per_milli)
     nanos = rest * (_NANOS_PER_MILLI // per_milli)
-    places = np.append(0, np.cumsum(varint_sizes(nanos) + 8))
-    data = np.empty(places[-1], dtype=np.uint8)
-    data[places[:-1, None] + np.arange(8)] = millis.astype("<i8").view(np.uint8).reshape(-1, 8)
-    put_varints(data, places[:-1] + 8, nanos)
-    return ByteKeys(data, places)
+    offsets = np.append(0, np.cumsum(varint_sizes(nanos) + 8))
+    data = np.empty(offsets[-1], dtype=np.uint8)
+    data[offsets[:-1, None] + np.arange(8)] = millis.astype("<i8").view(np.uint8).reshape(-1, 8)
+    put_varints(data, offsets[:-1] + 8, nanos)
+    return ByteKeys(data, offsets)
 
 
 def _shortest(numbers: NDArray[np.uint8]) -> ByteKeys:

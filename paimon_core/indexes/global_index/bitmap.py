@@ -21,7 +21,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from paimon_core.indexes.global_index.blocks import Compress, Place, damaged, seal
+from paimon_core.indexes.global_index.blocks import BlockHandle, Compress, damaged, seal
 from paimon_core.indexes.global_index.grouped_rows import GroupedRows, encode_row_ids, row_ids
 from paimon_core.spec.varints import POSITIVE_BYTES, encode_varint, varint_at
 
@@ -34,9 +34,9 @@ _MAGIC, _VERSION = 0x42474958, 1
 class BitmapFooter:
     """Where the bitmaps of rows without and with a value are, and the index block."""
 
-    nulls: Place
-    values: Place
-    index: Place
+    nulls: BlockHandle
+    values: BlockHandle
+    index: BlockHandle
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,7 @@ class Dictionary:
     """Keys, ascending, and where what belongs to each lies."""
 
     keys: tuple[bytes, ...]
-    places: tuple[Place, ...]
+    handles: tuple[BlockHandle, ...]
 
     def __len__(self) -> int:
         return len(self.keys)
@@ -59,15 +59,15 @@ class _File:
     def __init__(self) -> None:
         self.parts, self.size = list[bytes](), 0
 
-    def add(self, part: bytes) -> Place:
-        place = Place(self.size, len(part))
+    def add(self, part: bytes) -> BlockHandle:
+        handle = BlockHandle(self.size, len(part))
         self.parts.append(part)
         self.size += len(part)
-        return place
+        return handle
 
-    def add_block(self, entries: Sequence[bytes], compress: Compress) -> Place:
+    def add_block(self, entries: Sequence[bytes], compress: Compress) -> BlockHandle:
         codec, body = compress(encode_varint(len(entries)) + b"".join(entries))
-        return Place(self.add(seal(codec, body)).start, len(body))
+        return BlockHandle(self.add(seal(codec, body)).offset, len(body))
 
 
 def encode_bitmap_index(grouped: GroupedRows, block_size: int, compress: Compress) -> bytes:
@@ -92,9 +92,9 @@ def encode_bitmap_index(grouped: GroupedRows, block_size: int, compress: Compres
     end_block()
     nulls = file.add(encode_row_ids(row_ids(grouped.nulls)))
     values = file.add(encode_row_ids(row_ids(np.sort(grouped.rows))))
-    placed = file.add_block(index, compress)
-    places = nulls.start, nulls.size, values.start, values.size, placed.start, placed.size
-    file.add(_FOOTER.pack(*places, len(grouped.keys), _VERSION, _MAGIC))
+    dictionary = file.add_block(index, compress)
+    numbers = nulls.offset, nulls.size, values.offset, values.size, dictionary.offset, dictionary.size
+    file.add(_FOOTER.pack(*numbers, len(grouped.keys), _VERSION, _MAGIC))
     return b"".join(file.parts)
 
 
@@ -102,18 +102,18 @@ def decode_footer(path: str, data: bytes) -> BitmapFooter:
     """The footer, from the last bytes of a file. Raises `CorruptFileError`."""
     if len(data) != FOOTER_SIZE:
         raise damaged(path, f"it has {len(data)} bytes where a footer of {FOOTER_SIZE} is expected")
-    *places, _, version, magic = _FOOTER.unpack(data)
+    *numbers, _, version, magic = _FOOTER.unpack(data)
     if magic != _MAGIC:
         raise damaged(path, "it does not end as a bitmap index file does")
     if version != _VERSION:
         raise damaged(path, f"it is of version {version}, known is {_VERSION}")
-    nulls, values, index = (Place(start, size) for start, size in zip(places[::2], places[1::2], strict=True))
+    nulls, values, index = (BlockHandle(start, size) for start, size in zip(numbers[::2], numbers[1::2], strict=True))
     return BitmapFooter(nulls, values, index)
 
 
 def decode_dictionary(path: str, content: bytes) -> Dictionary:
     """The entries of a block. Raises `CorruptFileError`."""
-    keys, places, at = list[bytes](), list[Place](), 0
+    keys, handles, at = list[bytes](), list[BlockHandle](), 0
     try:
         count, at = varint_at(content, at, POSITIVE_BYTES)
         for _ in range(count):
@@ -122,11 +122,11 @@ def decode_dictionary(path: str, content: bytes) -> Dictionary:
             start, at = varint_at(content, at + size, POSITIVE_BYTES)
             length, at = varint_at(content, at, POSITIVE_BYTES)
             keys.append(key)
-            places.append(Place(start, length))
+            handles.append(BlockHandle(start, length))
     except ValueError as e:
         raise damaged(path, f"a dictionary block does not decode: {e}") from e
-    return Dictionary(tuple(keys), tuple(places))
+    return Dictionary(tuple(keys), tuple(handles))
 
 
-def _entry(key: bytes, place: Place) -> bytes:
-    return encode_varint(len(key)) + key + encode_varint(place.start) + encode_varint(place.size)
+def _entry(key: bytes, handle: BlockHandle) -> bytes:
+    return encode_varint(len(key)) + key + encode_varint(handle.offset) + encode_varint(handle.size)

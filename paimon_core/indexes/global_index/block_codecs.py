@@ -13,12 +13,12 @@ import numpy as np
 import pyarrow as pa
 
 from paimon_core.errors import InvalidOptionError, UnsupportedFeatureError
-from paimon_core.indexes.global_index.blocks import ADVICE, TRAILER_SIZE, Codec, Compress, Place, damaged, unseal
+from paimon_core.indexes.global_index.blocks import ADVICE, TRAILER_SIZE, BlockHandle, Codec, Compress, damaged, unseal
 from paimon_core.spec.varints import encode_varint, varints_at
 
 _LARGEST = 2**30  # bytes of a block
 _LZ4_HEAD = struct.Struct("<ii")
-Fetch = Callable[[int, int], bytes]  # bytes of a file, from a place on
+Fetch = Callable[[int, int], bytes]  # offset and size -> bytes of a file
 
 
 def compression(option: str, name: str, level: int) -> Compress:
@@ -32,9 +32,9 @@ def compression(option: str, name: str, level: int) -> Compress:
     raise InvalidOptionError(f"Option '{option}' cannot be {name!r}: use none, zstd or lz4.")
 
 
-def read_block(path: str, fetch: Fetch, place: Place) -> bytes:
+def read_block(path: str, fetch: Fetch, handle: BlockHandle) -> bytes:
     """The content of a block. Raises `CorruptFileError`, `UnsupportedFeatureError`."""
-    codec, body = unseal(path, read_part(path, fetch, Place(place.start, place.size + TRAILER_SIZE)))
+    codec, body = unseal(path, read_part(path, fetch, BlockHandle(handle.offset, handle.size + TRAILER_SIZE)))
     if codec is Codec.NONE:
         return body
     try:
@@ -46,11 +46,11 @@ def read_block(path: str, fetch: Fetch, place: Place) -> bytes:
         raise damaged(path, f"a block does not decompress ({e})") from e
 
 
-def read_part(path: str, fetch: Fetch, place: Place) -> bytes:
+def read_part(path: str, fetch: Fetch, handle: BlockHandle) -> bytes:
     """Bytes of a file. Raises `CorruptFileError` where it does not have them."""
-    data = fetch(place.start, place.size) if place.start >= 0 and 0 <= place.size <= _LARGEST else b""
-    if len(data) != place.size:
-        raise damaged(path, f"it does not have {place.size} bytes at byte {place.start}")
+    data = fetch(handle.offset, handle.size) if handle.offset >= 0 and 0 <= handle.size <= _LARGEST else b""
+    if len(data) != handle.size:
+        raise damaged(path, f"it does not have {handle.size} bytes at byte {handle.offset}")
     return data
 
 

@@ -31,10 +31,12 @@ class Codec(IntEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
-    """Where a block or a bitmap lies in a file: `size` bytes from `start`; of a block those of its body."""
+class BlockHandle:
+    """Where a block or a bitmap lies in a file: `size` bytes from `offset`; of a block those of its body.
 
-    start: int
+    `org.apache.paimon.sst.BlockHandle`."""
+
+    offset: int
     size: int
 
 

@@ -1,6 +1,6 @@
 """The file of a `btree` global index: keys in order with their rows, in blocks, and an index of the blocks.
 
-    file: data blocks | bitmap of the rows without a value, CRC-32 of it: 4 bytes; left out without such rows
+    file: data blocks | bitmap of the rows without a value, CRC-32 of it: 4 bytes; missing without such rows
         | index block | footer
     footer: 52 bytes: bloom filter: int64 offset, int32 size, int64 entries, all 0 | index block: int64 offset, int32
         size | bitmap: the same, 0 without one | version: int32, 1 | magic: "ITBP"
@@ -26,7 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from paimon_core.indexes.file_index.keys import ByteKeys
-from paimon_core.indexes.global_index.blocks import Compress, Place, damaged, seal
+from paimon_core.indexes.global_index.blocks import BlockHandle, Compress, damaged, seal
 from paimon_core.indexes.global_index.grouped_rows import GroupedRows, RowIds, decode_row_ids, encode_row_ids, row_ids
 from paimon_core.spec.varints import decode_varints, put_varints, varint_sizes, varints_at
 
@@ -41,8 +41,8 @@ _EQUAL, _DIFFERENT = 0, 1
 class BTreeFooter:
     """Where the index block is, and the bitmap of rows without a value, None where all have one."""
 
-    index: Place
-    nulls: Place | None
+    index: BlockHandle
+    nulls: BlockHandle | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,33 +70,33 @@ class Entries:
 def encode_btree(grouped: GroupedRows, block_size: int, compress: Compress) -> bytes:
     """The bytes of a file."""
     values, starts = _values(grouped)
-    entries, places = _entries(grouped.keys, ByteKeys(values, starts))
+    entries, offsets = _entries(grouped.keys, ByteKeys(values, starts))
     parts, size = list[bytes](), 0
 
-    def add(block: bytes) -> Place:
+    def add(block: bytes) -> BlockHandle:
         nonlocal size
-        place = Place(size, len(block))
+        handle = BlockHandle(size, len(block))
         parts.append(block)
         size += len(block)
-        return place
+        return handle
 
-    def add_block(content: bytes) -> Place:
+    def add_block(content: bytes) -> BlockHandle:
         codec, body = compress(content)
-        place = add(seal(codec, body))
-        return Place(place.start, len(body))
+        handle = add(seal(codec, body))
+        return BlockHandle(handle.offset, len(body))
 
     last, handles = list[bytes](), list[tuple[int, int]]()
-    for first, end in _blocks(places, block_size):
-        handle = add_block(_block(entries[places[first] : places[end]], places[first : end + 1] - places[first]))
-        handles.append((handle.start, handle.size))
+    for first, end in _blocks(offsets, block_size):
+        handle = add_block(_block(entries[offsets[first] : offsets[end]], offsets[first : end + 1] - offsets[first]))
+        handles.append((handle.offset, handle.size))
         last.append(grouped.keys[end - 1])
     nulls = None
     if len(grouped.nulls):
         bitmap = encode_row_ids(row_ids(grouped.nulls))
-        place = add(bitmap + struct.pack("<I", crc32(bitmap)))
-        nulls = Place(place.start, len(bitmap))
-    index, places = _entries(ByteKeys.of(last), _handles(handles))
-    footer = BTreeFooter(add_block(_block(index, places)), nulls)
+        handle = add(bitmap + struct.pack("<I", crc32(bitmap)))
+        nulls = BlockHandle(handle.offset, len(bitmap))
+    index, offsets = _entries(ByteKeys.of(last), _handles(handles))
+    footer = BTreeFooter(add_block(_block(index, offsets)), nulls)
     add(_encode_footer(footer))
     return b"".join(parts)
 
@@ -110,8 +110,8 @@ def decode_footer(path: str, data: bytes) -> BTreeFooter:
         raise damaged(path, "it does not end as a btree index file does")
     if version != _VERSION:
         raise damaged(path, f"it is of version {version}, known is {_VERSION}")
-    nulls = Place(nulls_start, nulls_size) if nulls_start or nulls_size else None
-    return BTreeFooter(Place(start, size), nulls)
+    nulls = BlockHandle(nulls_start, nulls_size) if nulls_start or nulls_size else None
+    return BTreeFooter(BlockHandle(start, size), nulls)
 
 
 def decode_nulls(path: str, data: bytes) -> RowIds:
@@ -128,8 +128,8 @@ def decode_entries(path: str, content: bytes) -> Entries:
         if len(content) < _TAIL:
             raise ValueError("it has no tail")
         data = np.frombuffer(content, dtype=np.uint8)
-        number, form = struct.unpack("<iB", content[-_TAIL:])
-        starts, end = _starts(content, number, form)
+        number, layout = struct.unpack("<iB", content[-_TAIL:])
+        starts, end = _starts(content, number, layout)
         sizes, key_starts = varints_at(data[:end], starts)
         value_sizes, value_starts = varints_at(data[:end], key_starts + sizes)
         if len(starts) and int((value_starts + value_sizes).max()) > end:
@@ -139,7 +139,7 @@ def decode_entries(path: str, content: bytes) -> Entries:
     return Entries(data, (key_starts, sizes), (value_starts, value_sizes))
 
 
-def decode_handles(path: str, entries: Entries) -> list[Place]:
+def decode_handles(path: str, entries: Entries) -> list[BlockHandle]:
     """The data blocks that the entries of an index block refer to. Raises `CorruptFileError`."""
     try:
         found, ends = _gathered(entries, 0, len(entries))
@@ -148,7 +148,7 @@ def decode_handles(path: str, entries: Entries) -> list[Place]:
         raise damaged(path, f"its index does not decode: {e}") from e
     if len(numbers) != len(ends):
         raise damaged(path, "its index does not decode")
-    return [Place(start, size) for start, size in numbers.tolist()]
+    return [BlockHandle(start, size) for start, size in numbers.tolist()]
 
 
 def rows_of(path: str, entries: Entries, first: int, end: int) -> NDArray[np.int64]:
@@ -169,52 +169,52 @@ def rows_of(path: str, entries: Entries, first: int, end: int) -> NDArray[np.int
 
 
 def _encode_footer(footer: BTreeFooter) -> bytes:
-    nulls = footer.nulls or Place(0, 0)
-    places = footer.index.start, footer.index.size, nulls.start, nulls.size
-    return struct.pack("<qiqqiqiii", 0, 0, 0, *places, _VERSION, _MAGIC)
+    nulls = footer.nulls or BlockHandle(0, 0)
+    handles = footer.index.offset, footer.index.size, nulls.offset, nulls.size
+    return struct.pack("<qiqqiqiii", 0, 0, 0, *handles, _VERSION, _MAGIC)
 
 
 def _values(grouped: GroupedRows) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
     """The values of all keys end to end, and where each starts."""
     counts = np.diff(grouped.starts)
     numbers = np.insert(grouped.rows, grouped.starts[:-1], counts)
-    places = np.append(0, np.cumsum(varint_sizes(numbers)))
-    data = np.empty(places[-1], dtype=np.uint8)
-    put_varints(data, places[:-1], numbers)
-    starts: NDArray[np.int64] = places[np.append(0, np.cumsum(counts + 1))]
+    offsets = np.append(0, np.cumsum(varint_sizes(numbers)))
+    data = np.empty(offsets[-1], dtype=np.uint8)
+    put_varints(data, offsets[:-1], numbers)
+    starts: NDArray[np.int64] = offsets[np.append(0, np.cumsum(counts + 1))]
     return data, starts
 
 
 def _handles(handles: list[tuple[int, int]]) -> ByteKeys:
     numbers = np.array(handles, dtype=np.int64).reshape(-1)
-    places = np.append(0, np.cumsum(varint_sizes(numbers)))
-    data = np.empty(places[-1], dtype=np.uint8)
-    put_varints(data, places[:-1], numbers)
-    return ByteKeys(data, places[::2])
+    offsets = np.append(0, np.cumsum(varint_sizes(numbers)))
+    data = np.empty(offsets[-1], dtype=np.uint8)
+    put_varints(data, offsets[:-1], numbers)
+    return ByteKeys(data, offsets[::2])
 
 
 def _entries(keys: ByteKeys, values: ByteKeys) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
-    """Entries end to end, and where each starts; the last place is their end."""
+    """Entries end to end, and where each starts; the last offset is their end."""
     key_sizes, value_sizes = np.diff(keys.offsets), np.diff(values.offsets)
     key_heads, value_heads = varint_sizes(key_sizes), varint_sizes(value_sizes)
-    places = np.append(0, np.cumsum(key_heads + key_sizes + value_heads + value_sizes))
-    data = np.empty(places[-1], dtype=np.uint8)
+    offsets = np.append(0, np.cumsum(key_heads + key_sizes + value_heads + value_sizes))
+    data = np.empty(offsets[-1], dtype=np.uint8)
     for sizes, heads, of, starts in (
-        (key_sizes, key_heads, keys, places[:-1]),
-        (value_sizes, value_heads, values, places[:-1] + key_heads + key_sizes),
+        (key_sizes, key_heads, keys, offsets[:-1]),
+        (value_sizes, value_heads, values, offsets[:-1] + key_heads + key_sizes),
     ):
         put_varints(data, starts, sizes)
         content = of.data[of.offsets[0] : of.offsets[-1]]
         data[np.arange(len(content)) + np.repeat(starts + heads - (of.offsets[:-1] - of.offsets[0]), sizes)] = content
-    return data, places
+    return data, offsets
 
 
-def _blocks(places: NDArray[np.int64], block_size: int) -> Iterator[tuple[int, int]]:
+def _blocks(offsets: NDArray[np.int64], block_size: int) -> Iterator[tuple[int, int]]:
     """The entries of each data block, from the first to before the end."""
-    count = len(places) - 1
-    sizes = np.diff(places)
+    count = len(offsets) - 1
+    sizes = np.diff(offsets)
     changes = np.append(np.flatnonzero(np.diff(sizes)) + 1, count)  # where entries of another size begin
-    with_offsets = places + 4 * np.arange(count + 1)
+    with_offsets = offsets + 4 * np.arange(count + 1)
     first = 0
     while first < count:
         same = int(changes[np.searchsorted(changes, first, side="right")])
@@ -227,23 +227,23 @@ def _blocks(places: NDArray[np.int64], block_size: int) -> Iterator[tuple[int, i
         first = end
 
 
-def _block(entries: NDArray[np.uint8], places: NDArray[np.int64]) -> bytes:
-    """The content of a block; the last place is the end of its entries."""
-    sizes = np.diff(places)
+def _block(entries: NDArray[np.uint8], offsets: NDArray[np.int64]) -> bytes:
+    """The content of a block; the last offset is the end of its entries."""
+    sizes = np.diff(offsets)
     if len(sizes) and (sizes == sizes[0]).all():
         return entries.tobytes() + struct.pack("<iB", sizes[0], _EQUAL)
-    return entries.tobytes() + places[:-1].astype("<i4").tobytes() + struct.pack("<iB", len(sizes), _DIFFERENT)
+    return entries.tobytes() + offsets[:-1].astype("<i4").tobytes() + struct.pack("<iB", len(sizes), _DIFFERENT)
 
 
-def _starts(content: bytes, number: int, form: int) -> tuple[NDArray[np.int64], int]:
+def _starts(content: bytes, number: int, layout: int) -> tuple[NDArray[np.int64], int]:
     """Where the entries of a block start, and where the last one ends."""
     end = len(content) - _TAIL
-    if form == _EQUAL:
+    if layout == _EQUAL:
         if number <= 0 or end % number:
             raise ValueError(f"{end} bytes are no entries of {number}")
         return np.arange(0, end, number, dtype=np.int64), end
-    if form != _DIFFERENT or not 0 <= 4 * number <= end:
-        raise ValueError(f"it announces {number} entries of form {form}")
+    if layout != _DIFFERENT or not 0 <= 4 * number <= end:
+        raise ValueError(f"it announces {number} entries of layout {layout}")
     return np.frombuffer(content, "<i4", number, end - 4 * number).astype(np.int64), end - 4 * number
 
 

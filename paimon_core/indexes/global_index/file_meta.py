@@ -1,4 +1,4 @@
-"""What the index manifest tells of a sorted index file, in `_INDEX_META`: the range of its keys.
+"""What the index manifest says of a sorted index file, in `_INDEX_META`: the range of its keys.
 
     first key: int32 length, bytes | last key: int32 length, bytes | has nulls: 1 byte, 0 or 1
     version: 1 byte, 1 | flags: 1 byte: 1, there is no first key; 2, no last key        (little endian)
@@ -37,21 +37,21 @@ def decode_file_meta(path: str, data: bytes | None) -> SortedFileMeta:
     if data is None:
         raise damaged(path, "it has no range of keys in its manifest")
     try:
-        first, place = _key(data, 0)
-        last, place = _key(data, place)
-        has_nulls = data[place] == 1
+        first, offset = _key(data, 0)
+        last, offset = _key(data, offset)
+        has_nulls = data[offset] == 1
     except (struct.error, ValueError, IndexError) as e:
         raise damaged(path, f"it has a range of keys in its manifest that does not decode ({e})") from e
-    if len(data) < place + 3:
+    if len(data) < offset + 3:
         only_nulls = has_nulls and not first and not last
         return SortedFileMeta(None if only_nulls else first, None if only_nulls else last, has_nulls)
-    flags = data[place + 2] if data[place + 1] == _VERSION else 0
+    flags = data[offset + 2] if data[offset + 1] == _VERSION else 0
     return SortedFileMeta(None if flags & _NO_FIRST else first, None if flags & _NO_LAST else last, has_nulls)
 
 
-def _key(data: bytes, place: int) -> tuple[bytes, int]:
-    (size,) = struct.unpack_from("<i", data, place)
-    end = place + 4 + size
+def _key(data: bytes, offset: int) -> tuple[bytes, int]:
+    (size,) = struct.unpack_from("<i", data, offset)
+    end = offset + 4 + size
     if size < 0 or end > len(data):
         raise ValueError(f"a key of {size} bytes")
-    return data[place + 4 : end], end
+    return data[offset + 4 : end], end

@@ -32,7 +32,7 @@ class GroupedRows:
 
     @property
     def meta(self) -> SortedFileMeta:
-        """What the manifest tells of a file of them."""
+        """What the manifest says of a file of them."""
         first, last = (self.keys[0], self.keys[len(self.keys) - 1]) if len(self.keys) else (None, None)
         return SortedFileMeta(first, last, bool(len(self.nulls)))
 

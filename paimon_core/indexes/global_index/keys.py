@@ -29,7 +29,7 @@ _TEXTS = (Kind.CHAR, Kind.VARCHAR)
 
 
 @dataclass(frozen=True, slots=True)
-class KeyForm:
+class KeyFormat:
     """How the keys of a type are spelled: `width` bytes, 0 where that depends on the value."""
 
     width: int = 0
@@ -38,19 +38,19 @@ class KeyForm:
     of_moment: bool = False  # milliseconds, then nanoseconds
 
     @staticmethod
-    def of(data_type: DataType) -> KeyForm | None:
+    def of(data_type: DataType) -> KeyFormat | None:
         """None for a type that no index is made of."""
         if data_type.kind in _TEXTS:
-            return KeyForm(of_text=True)
+            return KeyFormat(of_text=True)
         if isinstance(data_type, DecimalType) and data_type.precision > SHORT_DECIMAL:
-            return KeyForm()
+            return KeyFormat()
         if isinstance(data_type, TimeType) and data_type.kind is not Kind.TIME and data_type.precision > SHORT_TIME:
-            return KeyForm(of_moment=True)
+            return KeyFormat(of_moment=True)
         same = KeyType.of(data_type)
-        return KeyForm(same.width, same.floating) if same is not None and same.width else None
+        return KeyFormat(same.width, same.floating) if same is not None and same.width else None
 
     def read(self, path: str, key: bytes) -> Key:
-        """Where the key stands among all. Raises `CorruptFileError`."""
+        """A value that orders the key among all. Raises `CorruptFileError`."""
         if self.of_text:
             return key
         if not self._least <= len(key) <= self._most:
@@ -62,7 +62,7 @@ class KeyForm:
                 raise damaged(path, f"it has a moment in which {e}") from e
             return int.from_bytes(key[:8], "little", signed=True) * 1000 + int(nanos) // 1000
         number = int.from_bytes(key, "little" if self.width else "big", signed=True)
-        return KeyType(self.width, floating=True).turned(number) if self.floating else number
+        return KeyType(self.width, floating=True).flipped(number) if self.floating else number
 
     @property
     def _least(self) -> int:

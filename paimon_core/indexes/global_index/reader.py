@@ -1,6 +1,19 @@
-"""Reading global index files: the rows of keys, of which only the blocks that are needed are read.
+"""Reading global index files: from a range of keys to the rows that have them, without reading the whole file.
 
-Rows are counted from the first that the index covers. Every method raises `CorruptFileError`, and what reading does.
+A query with a few keys should read a few blocks of an index over millions of rows. Both types of files make that
+possible in the same way: keys ascend, in blocks of some 16 or 64 KB; a small index block names a key of each block and
+where it lies; and a footer of fixed size at the end of the file says where the index block is.
+
+    btree     block: keys and the numbers of their rows. The index block has the last key of each: the first block whose
+              last key is not below the range is where a search begins
+    bitmap    dictionary block: keys, and where the bitmap of each lies. The index block has the first key of each
+
+A search reads footer, index block, blocks of the range, and for `bitmap` the bitmaps of its keys: each one read of the
+storage, which footer and index block are kept for. Keys are compared as Python values (`keys.KeyFormat.read`); only
+those of a binary search in a block are decoded.
+
+Rows are numbered from the first that the index covers: the caller adds its row id. Every method raises
+`CorruptFileError`, and what reading does. Source: `org.apache.paimon.globalindex`.
 """
 
 from __future__ import annotations
@@ -18,9 +31,9 @@ from paimon_core.indexes.file_index.column_index import End
 from paimon_core.indexes.file_index.keys import Key
 from paimon_core.indexes.global_index import bitmap, btree
 from paimon_core.indexes.global_index.block_codecs import Fetch, read_block, read_part
-from paimon_core.indexes.global_index.blocks import Place, damaged
+from paimon_core.indexes.global_index.blocks import BlockHandle, damaged
 from paimon_core.indexes.global_index.grouped_rows import RowIds, decode_row_ids, row_ids
-from paimon_core.indexes.global_index.keys import KeyForm
+from paimon_core.indexes.global_index.keys import KeyFormat
 
 
 class GlobalIndexFile(Protocol):
@@ -39,8 +52,8 @@ class GlobalIndexFile(Protocol):
 class BTreeFile:
     """A `btree` file of so many bytes."""
 
-    def __init__(self, path: str, size: int, form: KeyForm, fetch: Fetch) -> None:
-        self._path, self._size, self._form, self._fetch = path, size, form, fetch
+    def __init__(self, path: str, size: int, key_format: KeyFormat, fetch: Fetch) -> None:
+        self._path, self._size, self._key_format, self._fetch = path, size, key_format, fetch
         self._known: dict[int, btree.Entries] = {}
 
     def between(self, low: End | None, high: End | None) -> RowIds:
@@ -51,33 +64,33 @@ class BTreeFile:
         return self.between(None, None)
 
     def nulls(self) -> RowIds:
-        place = self._footer.nulls
-        if place is None:
+        handle = self._footer.nulls
+        if handle is None:
             return RowIds()
-        whole = Place(place.start, place.size + btree.CHECKSUM_SIZE)
+        whole = BlockHandle(handle.offset, handle.size + btree.CHECKSUM_SIZE)
         return btree.decode_nulls(self._path, read_part(self._path, self._fetch, whole))
 
     def _rows(self, low: End | None, high: End | None) -> Iterator[NDArray[np.int64]]:
-        index, places = self._index
-        last_keys = _Keys(self._path, self._form, index)
+        index, handles = self._index
+        last_keys = _Keys(self._path, self._key_format, index)
         first = 0 if low is None else _first(last_keys, low)
-        for i in range(first, len(places)):
-            entries = self._block(i, places[i])
-            keys = _Keys(self._path, self._form, entries)
+        for i in range(first, len(handles)):
+            entries = self._block(i, handles[i])
+            keys = _Keys(self._path, self._key_format, entries)
             start = _first(keys, low) if i == first and low is not None else 0
             end = len(keys) if high is None else _behind(keys, high)
             yield btree.rows_of(self._path, entries, start, end)
             if end < len(keys):
                 break
 
-    def _block(self, number: int, place: Place) -> btree.Entries:
+    def _block(self, number: int, handle: BlockHandle) -> btree.Entries:
         if number not in self._known:
-            content = read_block(self._path, self._fetch, place)
+            content = read_block(self._path, self._fetch, handle)
             self._known[number] = btree.decode_entries(self._path, content)
         return self._known[number]
 
     @cached_property
-    def _index(self) -> tuple[btree.Entries, list[Place]]:
+    def _index(self) -> tuple[btree.Entries, list[BlockHandle]]:
         entries = btree.decode_entries(self._path, read_block(self._path, self._fetch, self._footer.index))
         return entries, btree.decode_handles(self._path, entries)
 
@@ -89,12 +102,12 @@ class BTreeFile:
 class BitmapFile:
     """A `bitmap` file of so many bytes."""
 
-    def __init__(self, path: str, size: int, form: KeyForm, fetch: Fetch) -> None:
-        self._path, self._size, self._form, self._fetch = path, size, form, fetch
+    def __init__(self, path: str, size: int, key_format: KeyFormat, fetch: Fetch) -> None:
+        self._path, self._size, self._key_format, self._fetch = path, size, key_format, fetch
         self._known: dict[int, bitmap.Dictionary] = {}
 
     def between(self, low: End | None, high: End | None) -> RowIds:
-        found = [self._bitmap(p) for p in self._places(low, high)]
+        found = [self._bitmap(p) for p in self._handles(low, high)]
         return RowIds.union(RowIds(), *found)
 
     def values(self) -> RowIds:
@@ -103,30 +116,30 @@ class BitmapFile:
     def nulls(self) -> RowIds:
         return self._bitmap(self._footer.nulls)
 
-    def _places(self, low: End | None, high: End | None) -> Iterator[Place]:
+    def _handles(self, low: End | None, high: End | None) -> Iterator[BlockHandle]:
         """The bitmaps of the keys in a range."""
         index = self._dictionary(self._footer.index)
-        first_keys = _Keys(self._path, self._form, index)
+        first_keys = _Keys(self._path, self._key_format, index)
         first = 0 if low is None else max(bisect_right(first_keys, low.key) - 1, 0)
         if low is not None and first and first_keys[first] == low.key:
             first -= 1  # several keys may be looked up as one
-        for place in index.places[first:]:
-            block = self._dictionary(place)
-            keys = _Keys(self._path, self._form, block)
+        for handle in index.handles[first:]:
+            block = self._dictionary(handle)
+            keys = _Keys(self._path, self._key_format, block)
             start = 0 if low is None else _first(keys, low)
             end = len(keys) if high is None else _behind(keys, high)
-            yield from block.places[start:end]
+            yield from block.handles[start:end]
             if end < len(keys):
                 break
 
-    def _dictionary(self, place: Place) -> bitmap.Dictionary:
-        if place.start not in self._known:
-            content = read_block(self._path, self._fetch, place)
-            self._known[place.start] = bitmap.decode_dictionary(self._path, content)
-        return self._known[place.start]
+    def _dictionary(self, handle: BlockHandle) -> bitmap.Dictionary:
+        if handle.offset not in self._known:
+            content = read_block(self._path, self._fetch, handle)
+            self._known[handle.offset] = bitmap.decode_dictionary(self._path, content)
+        return self._known[handle.offset]
 
-    def _bitmap(self, place: Place) -> RowIds:
-        return decode_row_ids(self._path, read_part(self._path, self._fetch, place))
+    def _bitmap(self, handle: BlockHandle) -> RowIds:
+        return decode_row_ids(self._path, read_part(self._path, self._fetch, handle))
 
     @cached_property
     def _footer(self) -> bitmap.BitmapFooter:
@@ -134,7 +147,7 @@ class BitmapFile:
 
 
 BTREE, BITMAP = "btree", "bitmap"
-GLOBAL_INDEX_FILES: Mapping[str, Callable[[str, int, KeyForm, Fetch], GlobalIndexFile]] = MappingProxyType(
+GLOBAL_INDEX_FILES: Mapping[str, Callable[[str, int, KeyFormat, Fetch], GlobalIndexFile]] = MappingProxyType(
     {BTREE: BTreeFile, BITMAP: BitmapFile}
 )
 
@@ -142,27 +155,27 @@ GLOBAL_INDEX_FILES: Mapping[str, Callable[[str, int, KeyForm, Fetch], GlobalInde
 class _Keys(Sequence[Key]):
     """The keys of a block, decoded as they are asked for."""
 
-    def __init__(self, path: str, form: KeyForm, block: btree.Entries | bitmap.Dictionary) -> None:
-        self._path, self._form, self._block = path, form, block
+    def __init__(self, path: str, key_format: KeyFormat, block: btree.Entries | bitmap.Dictionary) -> None:
+        self._path, self._key_format, self._block = path, key_format, block
 
     def __len__(self) -> int:
         return len(self._block)
 
     def __getitem__(self, index: int) -> Key:  # type: ignore[override]  # no slices
-        return self._form.read(self._path, self._block.key(index))
+        return self._key_format.read(self._path, self._block.key(index))
 
 
 def _first(keys: Sequence[Key], low: End) -> int:
-    """The first place not below an end."""
+    """The index of the first key not below an end."""
     return bisect_left(keys, low.key) if low.inclusive else bisect_right(keys, low.key)
 
 
 def _behind(keys: Sequence[Key], high: End) -> int:
-    """The place behind the last one not above an end."""
+    """The index behind the last key not above an end."""
     return bisect_right(keys, high.key) if high.inclusive else bisect_left(keys, high.key)
 
 
 def _last_bytes(path: str, fetch: Fetch, size: int, count: int) -> bytes:
     if size < count:
         raise damaged(path, f"it has {size} bytes, less than a footer")
-    return read_part(path, fetch, Place(size - count, count))
+    return read_part(path, fetch, BlockHandle(size - count, count))

@@ -18,7 +18,7 @@ from paimon_core.indexes.file_index.column_index import End
 from paimon_core.indexes.file_index.keys import Key
 from paimon_core.indexes.global_index.file_meta import decode_file_meta
 from paimon_core.indexes.global_index.grouped_rows import RowIds
-from paimon_core.indexes.global_index.keys import KeyForm
+from paimon_core.indexes.global_index.keys import KeyFormat
 from paimon_core.indexes.global_index.reader import BITMAP, BTREE, GLOBAL_INDEX_FILES, GlobalIndexFile
 from paimon_core.indexes.matching_rows import IndexedColumn, matching_rows
 from paimon_core.options import (
@@ -82,19 +82,19 @@ class _Columns:
         return {}
 
     def _indexed(self, field: DataField) -> IndexedColumn[RowIds] | None:
-        form, entries = KeyForm.of(field.type), of_column(self.entries, field.id)
-        if form is None or not entries or not kept_its_type(self.store, field):
+        key_format, entries = KeyFormat.of(field.type), of_column(self.entries, field.id)
+        if key_format is None or not entries or not kept_its_type(self.store, field):
             return None
         whole = covered(e.file for e in entries) if self._is_fast else [(0, self.snapshot.next_row_id or 0)]
         by_type: dict[str, list[IndexManifestEntry]] = defaultdict(list)
         for entry in entries:
             by_type[entry.file.index_type].append(entry)
-        return IndexedColumn(field.type, [self._index(kind, form, of, whole) for kind, of in by_type.items()])
+        return IndexedColumn(field.type, [self._index(kind, key_format, of, whole) for kind, of in by_type.items()])
 
     def _index(
-        self, kind: str, form: KeyForm, entries: Sequence[IndexManifestEntry], whole: Sequence[RowSpan]
+        self, kind: str, key_format: KeyFormat, entries: Sequence[IndexManifestEntry], whole: Sequence[RowSpan]
     ) -> GlobalIndex:
-        files = [_open(self.store, e, form) for e in entries]
+        files = [_open(self.store, e, key_format) for e in entries]
         others = _of_spans(without(whole, covered(e.file for e in entries)))
         return GlobalIndex(files, others, self.store.options[_SCAN_SIZES[kind]], self.pool)
 
@@ -195,7 +195,7 @@ def _of_spans(spans: Sequence[RowSpan]) -> RowIds:
     return rows
 
 
-def _open(store: TableStore, entry: IndexManifestEntry, form: KeyForm) -> IndexedRows:
+def _open(store: TableStore, entry: IndexManifestEntry, key_format: KeyFormat) -> IndexedRows:
     """Raises `CorruptFileError`."""
     file, covers = entry.file, entry.file.global_index
     assert covers is not None
@@ -203,6 +203,6 @@ def _open(store: TableStore, entry: IndexManifestEntry, form: KeyForm) -> Indexe
     meta = decode_file_meta(path, covers.index_meta)
     keys = None
     if meta.first is not None and meta.last is not None:
-        keys = form.read(path, meta.first), form.read(path, meta.last)
-    content = GLOBAL_INDEX_FILES[file.index_type](path, file.file_size, form, IndexInput(store, path))
+        keys = key_format.read(path, meta.first), key_format.read(path, meta.last)
+    content = GLOBAL_INDEX_FILES[file.index_type](path, file.file_size, key_format, IndexInput(store, path))
     return IndexedRows(content, covers.row_range_start, file.file_size, keys, meta.has_nulls)

@@ -9,7 +9,7 @@ from paimon_core.errors import CorruptFileError, DataFileMissingError
 from paimon_core.indexes.file_index.container import (
     INDEX_SUFFIX,
     PREFIX_SIZE,
-    BodyPlace,
+    BodyLocation,
     body_of,
     decode_head,
     head_size,
@@ -33,8 +33,8 @@ class FileIndex:
 
     path: str | None
     size: int
-    places: tuple[BodyPlace, ...]
-    bodies: tuple[tuple[BodyPlace, bytes | None], ...] = ()
+    locations: tuple[BodyLocation, ...]
+    bodies: tuple[tuple[BodyLocation, bytes | None], ...] = ()
 
 
 def index_file_of(file: DataFileMeta) -> str | None:
@@ -50,7 +50,7 @@ def has_file_index(file: DataFileMeta) -> bool:
 
 
 def read_file_index(
-    store: TableStore, bucket_dir: str, file: DataFileMeta, wanted: Callable[[BodyPlace], bool]
+    store: TableStore, bucket_dir: str, file: DataFileMeta, wanted: Callable[[BodyLocation], bool]
 ) -> FileIndex | None:
     """The index of a data file with the bodies wanted, None where it has none.
 
@@ -60,14 +60,14 @@ def read_file_index(
     data_path = data_file_path(bucket_dir, file)
     if embedded is not None:
         label = f"{data_path} (file index in its manifest)"
-        places = decode_head(label, embedded)
-        bodies = tuple((p, body_of(label, embedded, p)) for p in places if wanted(p))
-        return FileIndex(None, len(embedded), places, bodies)
+        locations = decode_head(label, embedded)
+        bodies = tuple((p, body_of(label, embedded, p)) for p in locations if wanted(p))
+        return FileIndex(None, len(embedded), locations, bodies)
     name = index_file_of(file)
     return None if name is None else _read(store, index_file_path(data_path.rpartition("/")[0], name), wanted)
 
 
-def _read(store: TableStore, path: str, wanted: Callable[[BodyPlace], bool]) -> FileIndex:
+def _read(store: TableStore, path: str, wanted: Callable[[BodyLocation], bool]) -> FileIndex:
     try:
         with storage_errors("read", path), store.io.open_input(path) as file:
             size = file.size()
@@ -76,8 +76,8 @@ def _read(store: TableStore, path: str, wanted: Callable[[BodyPlace], bool]) -> 
                 return bytes(file.read_at(min(count, size - start), start)) if start < size else b""
 
             head = _head(path, read_at)
-            places = decode_head(path, head)
-            return FileIndex(path, size, places, tuple((p, _body(path, read_at, p)) for p in places if wanted(p)))
+            locations = decode_head(path, head)
+            return FileIndex(path, size, locations, tuple((p, _body(path, read_at, p)) for p in locations if wanted(p)))
     except FileNotFoundError as e:
         raise DataFileMissingError(
             f"File index {path} is missing: it was deleted, or its snapshot expired while it was read. Run the query "
@@ -91,10 +91,12 @@ def _head(path: str, read_at: _ReadAt) -> bytes:
     return first if size <= len(first) else first + read_at(len(first), size - len(first))
 
 
-def _body(path: str, read_at: _ReadAt, place: BodyPlace) -> bytes | None:
-    if place.start is None:
+def _body(path: str, read_at: _ReadAt, location: BodyLocation) -> bytes | None:
+    if location.start is None:
         return None
-    body = read_at(place.start, place.length)
-    if len(body) < place.length:
-        raise CorruptFileError(path, f"as a file index it ends within the {place.index_type} of {place.column}", ADVICE)
+    body = read_at(location.start, location.length)
+    if len(body) < location.length:
+        raise CorruptFileError(
+            path, f"as a file index it ends within the {location.index_type} of {location.column}", ADVICE
+        )
     return body

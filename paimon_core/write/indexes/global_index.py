@@ -20,7 +20,7 @@ from paimon_core.indexes.global_index.blocks import Compress
 from paimon_core.indexes.global_index.btree import encode_btree
 from paimon_core.indexes.global_index.file_meta import encode_file_meta
 from paimon_core.indexes.global_index.grouped_rows import GroupedRows
-from paimon_core.indexes.global_index.keys import KeyForm
+from paimon_core.indexes.global_index.keys import KeyFormat
 from paimon_core.indexes.global_index.reader import BITMAP, BTREE
 from paimon_core.options import (
     BITMAP_INDEX_BLOCK_SIZE,
@@ -79,7 +79,7 @@ class IndexJob:
 
     def check(self) -> None:
         """Raises `UnsupportedFeatureError` for a column without keys, `InvalidOptionError` for settings."""
-        if KeyForm.of(self.field.type) is None:
+        if KeyFormat.of(self.field.type) is None:
             raise UnsupportedFeatureError(
                 f"Column {self.field.name!r} of table {self.store.name} cannot have a {self.index_type} index: "
                 f"{self.field.type.sql()} is not supported by global index now; numbers, texts, dates, times and "
@@ -107,9 +107,9 @@ class IndexJob:
         """Write the index of a task; its message."""
         bucket, (start, end) = _decode_task(task)
         column, rows = self._values(bucket, start, end)
-        form = KeyForm.of(self.field.type)
-        assert form is not None
-        grouped = grouped_rows(column, self.field.type, form, rows)
+        key_format = KeyFormat.of(self.field.type)
+        assert key_format is not None
+        grouped = grouped_rows(column, self.field.type, key_format, rows)
         how = _FORMS[self.index_type]
         data = how.encode(grouped, self.store.options[how.block_size], self._compress())
         file = replace(

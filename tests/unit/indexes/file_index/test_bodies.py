@@ -120,13 +120,13 @@ def test_names_are_modified_utf_8(name: str) -> None:
 def test_containers_hold_what_was_put_in() -> None:
     bodies = {"a": {"bitmap": b"123", "bsi": None}, "m[k]": {"bloom-filter": b"4"}}
     container = encode_container(bodies)
-    places = decode_head("x", container)
-    assert [(p.column, p.index_type, p.length) for p in places] == [
+    locations = decode_head("x", container)
+    assert [(p.column, p.index_type, p.length) for p in locations] == [
         ("a", "bitmap", 3),
         ("a", "bsi", 0),
         ("m[k]", "bloom-filter", 1),
     ]
-    assert [body_of("x", container, p) for p in places] == [b"123", None, b"4"]
+    assert [body_of("x", container, p) for p in locations] == [b"123", None, b"4"]
     with pytest.raises(CorruptFileError, match="FILE is corrupt.*begins with.*rewrite_file_index"):
         decode_head("FILE", b"no index" * 3)
 
@@ -137,7 +137,7 @@ def test_containers_hold_what_was_put_in() -> None:
     st.booleans(),
     st.data(),
 )
-def test_damaged_bytes_are_told(kind: str, text: bool, data: st.DataObject) -> None:
+def test_damaged_bytes_are_refused(kind: str, text: bool, data: st.DataObject) -> None:
     """Whatever the bytes: an answer, or `CorruptFileError`."""
     text = text and kind != "bsi"
     index_type, _, version = kind.partition(" ")
@@ -151,8 +151,8 @@ def test_damaged_bytes_are_told(kind: str, text: bool, data: st.DataObject) -> N
     value = "value 3" if text else 3
     try:
         if kind == "container":
-            for place in decode_head("FILE", damaged):
-                body_of("FILE", damaged, place)
+            for location in decode_head("FILE", damaged):
+                body_of("FILE", damaged, location)
         else:
             for op in ("=", "!=", "<", ">="):
                 ask(Compare("c", op, value), data_type, index_type, damaged)  # type: ignore[arg-type]

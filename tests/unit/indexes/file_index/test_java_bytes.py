@@ -31,7 +31,7 @@ def files(name: str) -> Iterator[tuple[TableStore, DataFileMeta, FileIndex, pa.T
         schema = read_schema(table.store, entry.file.schema_id)
         store = replace(table.store, schema=schema, options=TableOptions(schema.options))
         folder = store.bucket_dir(entry.partition, entry.bucket)
-        index = read_file_index(store, folder, entry.file, lambda place: True)
+        index = read_file_index(store, folder, entry.file, lambda location: True)
         assert index is not None
         rows = pa.Table.from_batches(list(BucketFiles(store, folder, schema.fields).read([entry.file])))
         yield store, entry.file, index, rows
@@ -56,7 +56,7 @@ def test_bodies_are_those_of_java(name: str) -> None:
             assert one.is_null() == other.is_null() and one.is_not_null() == other.is_not_null()
         # columns and types of index come in the order of a hash table, too
         nested: dict[str, dict[str, bytes | None]] = {}
-        for place, body in index.bodies:
-            nested.setdefault(place.column, {})[place.index_type] = body
+        for location, body in index.bodies:
+            nested.setdefault(location.column, {})[location.index_type] = body
         container = encode_container(nested)
-        assert len(container) == index.size and decode_head("x", container) == index.places
+        assert len(container) == index.size and decode_head("x", container) == index.locations

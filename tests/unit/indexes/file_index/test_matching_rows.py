@@ -1,4 +1,4 @@
-"""Indexes never lose a row that matches, and bitmaps tell exactly which rows do."""
+"""Indexes never lose a row that matches, and bitmaps name exactly those that do."""
 
 from __future__ import annotations
 
@@ -111,11 +111,12 @@ def test_no_matching_row_is_lost(of: str, index_type: str, data: st.DataObject) 
 
 @settings(max_examples=100)
 @given(data=st.data())
-def test_bitmaps_of_two_columns_tell_exactly(data: st.DataObject) -> None:
+def test_bitmaps_of_two_columns_are_exact(data: st.DataObject) -> None:
     count = data.draw(st.integers(1, 8))
     of = {n: data.draw(st.sampled_from(["int", "string", "double", "boolean"])) for n in "ab"}
     columns = {n: data.draw(st.lists(st.none() | COLUMNS[of[n]][1], min_size=count, max_size=count)) for n in "ab"}
     predicate = data.draw(compound(leaves("a", of["a"]) | leaves("b", of["b"])))
+    assume("Not(" not in repr(predicate) or "StartsWith(" not in repr(predicate))  # which has no opposite
     rows = matching_rows(predicate, indexed((n, v, COLUMNS[of[n]][0], ["range-bitmap"]) for n, v in columns.items()))
     matching = {i for i in range(count) if evaluate(predicate, {n: v[i] for n, v in columns.items()})}
     assume(rows is not None)

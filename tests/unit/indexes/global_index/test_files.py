@@ -15,10 +15,10 @@ from paimon_core.indexes.file_index.column_index import End
 from paimon_core.indexes.file_index.keys import ByteKeys
 from paimon_core.indexes.global_index import bitmap, btree
 from paimon_core.indexes.global_index.block_codecs import compression, read_block
-from paimon_core.indexes.global_index.blocks import Codec, Place, seal, unseal
+from paimon_core.indexes.global_index.blocks import BlockHandle, Codec, seal, unseal
 from paimon_core.indexes.global_index.file_meta import SortedFileMeta, decode_file_meta, encode_file_meta
 from paimon_core.indexes.global_index.grouped_rows import GroupedRows
-from paimon_core.indexes.global_index.keys import KeyForm
+from paimon_core.indexes.global_index.keys import KeyFormat
 from paimon_core.indexes.global_index.reader import GLOBAL_INDEX_FILES
 from paimon_core.spec.types import BIGINT, STRING
 from tests.support.damage import damaged
@@ -96,7 +96,7 @@ def test_a_btree_has_blocks_of_its_size(entries: list[tuple[bytes, int]], block_
     assert [b.key(i) for b in found for i in range(len(b))] == keys
     assert [index.key(i) for i in range(len(index))] == [b.key(len(b) - 1) for b in found]
     assert [r for b in found for r in btree.rows_of("f", b, 0, len(b)).tolist()] == rows.tolist()
-    file = open_file("btree", content, KeyForm.of(STRING))
+    file = open_file("btree", content, KeyFormat.of(STRING))
     assert list(file.values()) == rows.tolist()
     assert list(file.nulls()) == nulls.tolist()
 
@@ -107,21 +107,21 @@ def blocks_of(content: bytes) -> tuple[list[btree.Entries], btree.Entries]:
 
     footer = btree.decode_footer("f", content[-btree.FOOTER_SIZE :])
     index = btree.decode_entries("f", read_block("f", fetch, footer.index))
-    places = btree.decode_handles("f", index)
-    return [btree.decode_entries("f", read_block("f", fetch, p)) for p in places], index
+    handles = btree.decode_handles("f", index)
+    return [btree.decode_entries("f", read_block("f", fetch, p)) for p in handles], index
 
 
-def open_file(kind: str, content: bytes, form: KeyForm | None):
-    assert form is not None
-    return GLOBAL_INDEX_FILES[kind]("f", len(content), form, lambda start, size: content[start : start + size])
+def open_file(kind: str, content: bytes, key_format: KeyFormat | None):
+    assert key_format is not None
+    return GLOBAL_INDEX_FILES[kind]("f", len(content), key_format, lambda start, size: content[start : start + size])
 
 
 @pytest.mark.parametrize(
-    ("kind", "original", "form", "key"),
-    [("btree", JAVA_BTREE, KeyForm.of(BIGINT), -3), ("bitmap", JAVA_BITMAP, KeyForm.of(STRING), b"c1  ")],
+    ("kind", "original", "key_format", "key"),
+    [("btree", JAVA_BTREE, KeyFormat.of(BIGINT), -3), ("bitmap", JAVA_BITMAP, KeyFormat.of(STRING), b"c1  ")],
 )
-def test_damage_is_told(kind: str, original: bytes, form: KeyForm, key: int | bytes) -> None:
-    file = open_file(kind, original, form)
+def test_damage_is_refused(kind: str, original: bytes, key_format: KeyFormat, key: int | bytes) -> None:
+    file = open_file(kind, original, key_format)
     rows = [list(file.between(End(key), End(key))), list(file.values()), list(file.nulls())]
     assert rows[1:] == [list(range(40)), [40, 41]]
     assert rows[0][:2] in ([3, 16], [1, 4])
@@ -130,7 +130,7 @@ def test_damage_is_told(kind: str, original: bytes, form: KeyForm, key: int | by
     @given(damaged(st.just(original)))
     def ask(content: bytes) -> None:
         try:
-            changed = open_file(kind, content, form)
+            changed = open_file(kind, content, key_format)
             changed.between(None, End(key)), changed.values(), changed.nulls()
         except CorruptFileError as e:
             assert "drop and create the index again" in str(e)
@@ -140,20 +140,20 @@ def test_damage_is_told(kind: str, original: bytes, form: KeyForm, key: int | by
 
 def test_blocks_have_checksums() -> None:
     with pytest.raises(CorruptFileError, match="checksum of a block differs"):
-        open_file("btree", JAVA_BTREE[:10] + b"\x77" + JAVA_BTREE[11:], KeyForm.of(BIGINT)).values()
+        open_file("btree", JAVA_BTREE[:10] + b"\x77" + JAVA_BTREE[11:], KeyFormat.of(BIGINT)).values()
 
 
 def test_what_is_no_index_file() -> None:
     for kind in GLOBAL_INDEX_FILES:
         for content in (b"", b"x" * 100):
             with pytest.raises(CorruptFileError, match="as a global index"):
-                open_file(kind, content, KeyForm.of(STRING)).values()
+                open_file(kind, content, KeyFormat.of(STRING)).values()
     with pytest.raises(CorruptFileError, match="version 2"):
-        open_file("btree", JAVA_BTREE[:-8] + b"\2" + JAVA_BTREE[-7:], KeyForm.of(BIGINT)).values()
+        open_file("btree", JAVA_BTREE[:-8] + b"\2" + JAVA_BTREE[-7:], KeyFormat.of(BIGINT)).values()
     with pytest.raises(CorruptFileError, match="codec 9"):
         unseal("f", seal(9, b"body"))  # type: ignore[arg-type]
     with pytest.raises(UnsupportedFeatureError, match="lzo"):
-        read_block("f", lambda start, size: seal(Codec.LZO, b"\1x"), Place(0, 2))
+        read_block("f", lambda start, size: seal(Codec.LZO, b"\1x"), BlockHandle(0, 2))
 
 
 @pytest.mark.parametrize(

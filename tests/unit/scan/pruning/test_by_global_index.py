@@ -18,7 +18,7 @@ from paimon_core.indexes.global_index.bitmap import encode_bitmap_index
 from paimon_core.indexes.global_index.block_codecs import compression
 from paimon_core.indexes.global_index.btree import encode_btree
 from paimon_core.indexes.global_index.grouped_rows import RowIds
-from paimon_core.indexes.global_index.keys import KeyForm
+from paimon_core.indexes.global_index.keys import KeyFormat
 from paimon_core.indexes.global_index.reader import GLOBAL_INDEX_FILES
 from paimon_core.indexes.matching_rows import IndexedColumn, matching_rows
 from paimon_core.scan.pruning.by_global_index import GlobalIndex, IndexedRows
@@ -29,19 +29,19 @@ from tests.unit.indexes.file_index.test_matching_rows import COLUMNS, compound, 
 
 ENCODE = {"btree": encode_btree, "bitmap": encode_bitmap_index}
 POOL = ThreadPoolExecutor(1)
-TYPES = [name for name, (data_type, _) in COLUMNS.items() if KeyForm.of(data_type) is not None]
+TYPES = [name for name, (data_type, _) in COLUMNS.items() if KeyFormat.of(data_type) is not None]
 
 
 def part(kind: str, values: Sequence[Any], data_type: DataType, first: int, block_size: int = 50) -> IndexedRows:
     """A file of the rows from id `first` on."""
-    form = KeyForm.of(data_type)
-    assert form is not None
+    key_format = KeyFormat.of(data_type)
+    assert key_format is not None
     column = pa.chunked_array([column_of(values, data_type)])
-    grouped = grouped_rows(column, data_type, form, np.arange(len(values), dtype=np.int64))
+    grouped = grouped_rows(column, data_type, key_format, np.arange(len(values), dtype=np.int64))
     content = ENCODE[kind](grouped, block_size, compression("o", "none", 1))
-    opened = GLOBAL_INDEX_FILES[kind]("f", len(content), form, lambda start, size: content[start : start + size])
+    opened = GLOBAL_INDEX_FILES[kind]("f", len(content), key_format, lambda start, size: content[start : start + size])
     meta = grouped.meta
-    keys = None if meta.first is None else (form.read("f", meta.first), form.read("f", meta.last or b""))
+    keys = None if meta.first is None else (key_format.read("f", meta.first), key_format.read("f", meta.last or b""))
     return IndexedRows(opened, first, len(content), keys, meta.has_nulls)
 
 
@@ -98,15 +98,15 @@ def test_ranges_are_looked_up_in_files_of_a_bounded_size() -> None:
 
 
 def test_files_without_the_key_are_not_read() -> None:
-    form = KeyForm.of(STRING)
-    assert form is not None
+    key_format = KeyFormat.of(STRING)
+    assert key_format is not None
 
     def fail(start: int, size: int) -> bytes:
         raise AssertionError("read")
 
     files = [
-        IndexedRows(GLOBAL_INDEX_FILES["btree"]("f", 100, form, fail), 0, 100, (b"k", b"m"), False),
-        IndexedRows(GLOBAL_INDEX_FILES["bitmap"]("f", 100, form, fail), 9, 100, None, True),
+        IndexedRows(GLOBAL_INDEX_FILES["btree"]("f", 100, key_format, fail), 0, 100, (b"k", b"m"), False),
+        IndexedRows(GLOBAL_INDEX_FILES["bitmap"]("f", 100, key_format, fail), 9, 100, None, True),
     ]
     for predicate in (Compare("c", "=", "a"), Compare("c", "<", "k"), Compare("c", ">=", "n")):
         rows = matching_rows(predicate, {"c": column(STRING, *files, others=[50])}.get)

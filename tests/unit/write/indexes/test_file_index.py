@@ -13,7 +13,7 @@ import pytest
 from paimon_core.commit.draft import CommitInfo
 from paimon_core.errors import CorruptFileError, DataFileMissingError, InvalidOptionError
 from paimon_core.expressions.predicate import And, Compare, In, IsNull, Or, Predicate
-from paimon_core.indexes.file_index.container import BodyPlace, encode_container
+from paimon_core.indexes.file_index.container import BodyLocation, encode_container
 from paimon_core.indexes.file_index.options import indexed_columns
 from paimon_core.options import TableOptions
 from paimon_core.scan.read import read_split
@@ -45,7 +45,7 @@ def indexes(table: Table) -> dict[str, list[tuple[str, str]]]:
     for entry in live_files(table.store, table.latest_snapshot()).values():
         folder = table.store.bucket_dir(entry.partition, entry.bucket)
         index = read_file_index(table.store, folder, entry.file, lambda place: False)
-        found[entry.file.file_name] = [] if index is None else [(p.column, p.index_type) for p in index.places]
+        found[entry.file.file_name] = [] if index is None else [(p.column, p.index_type) for p in index.locations]
     return found
 
 
@@ -172,7 +172,7 @@ def test_values_of_maps_have_indexes() -> None:
     assert bodies.keys() == {"m[a]", "m[b]", "k"}
     versions = {c: body[0] for c, types in bodies.items() for body in types.values() if body}
     assert versions == {"m[a]": 1, "m[b]": 2, "k": 2}
-    assert len(encode_container(bodies)) > 100 and BodyPlace("m[a]", "bitmap", 0, 0).column in bodies
+    assert len(encode_container(bodies)) > 100 and BodyLocation("m[a]", "bitmap", 0, 0).column in bodies
 
 
 @pytest.mark.parametrize(
