@@ -43,7 +43,7 @@ def compact_chain_table(
     fields, default = target.schema.partition_fields, target.store.options[PARTITION_DEFAULT_NAME]
     wanted = partition_specs(partition, fields, default)
     exists = has_full_partition(target.store, wanted)
-    splits = [] if exists and not overwrite else splits_to_fill(target.store, wanted, anew=exists)
+    splits = [] if exists and not overwrite else splits_to_fill(target.store, wanted, again=exists)
     if not splits:
         return [(False,)]
     results = context.executor.run(fill_function(target.store), fill_texts(splits), f"compact {target.name}")

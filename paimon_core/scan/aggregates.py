@@ -47,7 +47,7 @@ class Aggregate:
 def aggregate(store: TableStore, plan: Plan, groups: Sequence[str], aggregates: Sequence[Aggregate]) -> pa.Table | None:
     """A row per group: its partition columns, then the values of the aggregates. One row where there are no `groups`.
 
-    None where metadata does not tell all of it.
+    None where metadata does not answer all of it.
     """
     if plan.row_count is None or not _answerable(store, groups, aggregates):
         return None

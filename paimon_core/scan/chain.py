@@ -1,7 +1,7 @@
 """Chain tables: partitions that one branch has in full, and others made of the full one before and the changes since.
 
 A partition that only the branch of changes has is read as the latest earlier full partition (its anchor) merged with
-the changes of all partitions behind that one, up to itself. What comes before and after is told by the chain keys, the
+the changes of all partitions behind that one, up to itself. Partitions are ordered by the chain keys, the
 last partition columns (`chain-table.chain-partition-keys`); partitions that differ in others have nothing in common.
 """
 
@@ -29,7 +29,7 @@ from paimon_core.store.schemas import list_schemas
 from paimon_core.store.snapshots import latest_snapshot
 from paimon_core.store.table_store import TableStore
 
-Place = tuple[Any, ...]
+Rank = tuple[Any, ...]  # compares in the order of a chain
 
 
 def is_chain(store: TableStore) -> bool:
@@ -68,11 +68,11 @@ def is_branch_of_chain(store: TableStore, option: Option[str]) -> bool:
     return bool(store.options[CHAIN_TABLE] and store.branch) and store.options[option].lower() == store.branch.lower()
 
 
-def splits_to_fill(store: TableStore, predicate: Predicate, *, anew: bool) -> list[DataSplit]:
-    """What the partitions with changes that satisfy a predicate are made of; `anew`: also those that are there in full,
-    as if they were not. Raises as `plan_chain`."""
+def splits_to_fill(store: TableStore, predicate: Predicate, *, again: bool) -> list[DataSplit]:
+    """What the partitions with changes that satisfy a predicate are made of; `again`: also those that are there in
+    full, as if they were not. Raises as `plan_chain`."""
     wanted = PartitionFilter(store.schema.partition_fields, predicate=predicate)
-    return list(_Chain.of(store, wanted if anew else None).made(predicate))
+    return list(_Chain.of(store, wanted if again else None).made(predicate))
 
 
 def has_full_partition(store: TableStore, predicate: Predicate) -> bool:
@@ -81,12 +81,14 @@ def has_full_partition(store: TableStore, predicate: Predicate) -> bool:
     return any(map(wanted.holds, _Chain.of(store).whole))
 
 
-def needed_partition(store: TableStore, going: Set[bytes], overwritten: Sequence[ManifestEntry] = ()) -> bytes | None:
-    """Of full partitions that are to go one that changes behind it start from, with no other to start from.
+def needed_partition(
+    store: TableStore, deleted_partitions: Set[bytes], overwritten: Sequence[ManifestEntry] = ()
+) -> bytes | None:
+    """One of the full partitions to be deleted that later changes still need as their anchor, None where none is.
 
-    `overwritten` are the changes that go and come with them: what starts anew needs nothing that was before.
+    `overwritten` are the changes that the same commit deletes and adds: partitions written from scratch need no anchor.
     """
-    return _Chain.of(store).needed(going, overwritten)
+    return _Chain.of(store).needed(deleted_partitions, overwritten)
 
 
 @dataclass(frozen=True)
@@ -116,9 +118,9 @@ class _Chain:
         return _by_partition(self.changes)
 
     @cached_property
-    def places(self) -> dict[bytes, tuple[Place, Place]]:
-        """See `_place`, of all partitions."""
-        return {p: self._place(p) for p in (*self.whole, *self.changed)}
+    def ranks(self) -> dict[bytes, tuple[Rank, Rank]]:
+        """See `_rank`, of all partitions."""
+        return {p: self._rank(p) for p in (*self.whole, *self.changed)}
 
     def made(self, predicate: Predicate | None) -> Iterator[DataSplit]:
         """The splits of partitions that are not there in full."""
@@ -132,30 +134,30 @@ class _Chain:
         # versions of a row are in several partitions: only by its key they are all of interest, or none
         on_keys = only_on(predicate, schema.trimmed_primary_keys) if predicate else None
         base, later = (_splits(s, on_keys) for s in (self.full, self.changes))
-        for partition in sorted(lacking, key=self.places.__getitem__):
+        for partition in sorted(lacking, key=self.ranks.__getitem__):
             anchor, links = self._links(partition)
             yield from self._merged(partition, base.get(anchor, []), [s for p in links for s in later.get(p, [])])
 
     def _links(self, partition: bytes) -> tuple[bytes | None, list[bytes]]:
         """The full partition that one starts from, None for nothing, and those whose changes follow."""
-        group, place = self.places[partition]
-        chained = {p: at for p, (other, at) in self.places.items() if other == group and at <= place}
+        group, rank = self.ranks[partition]
+        chained = {p: at for p, (other, at) in self.ranks.items() if other == group and at <= rank}
         before = [p for p in self.whole if p in chained]  # not the partition itself, which is not there in full
         anchor = max(before, key=chained.__getitem__, default=None)
         links = [p for p in self.changed if p in chained]
         return anchor, links if anchor is None else [p for p in links if chained[p] > chained[anchor]]
 
-    def needed(self, going: Set[bytes], overwritten: Sequence[ManifestEntry]) -> bytes | None:
+    def needed(self, deleted_partitions: Set[bytes], overwritten: Sequence[ManifestEntry]) -> bytes | None:
         """See `needed_partition`."""
-        gone = {e.file.file_name for e in overwritten if e.kind is FileKind.DELETE}
-        left = [p for p, entries in self.changed.items() if any(e.file.file_name not in gone for e in entries)]
-        for partition in sorted(going & self.whole.keys(), key=self.places.__getitem__):
-            group, place = self.places[partition]
-            full = [(at, p) for p in self.whole for other, at in [self.places[p]] if other == group]
-            if any(at < place and p not in going for at, p in full):
+        deleted = {e.file.file_name for e in overwritten if e.kind is FileKind.DELETE}
+        remaining = [p for p, entries in self.changed.items() if any(e.file.file_name not in deleted for e in entries)]
+        for partition in sorted(deleted_partitions & self.whole.keys(), key=self.ranks.__getitem__):
+            group, rank = self.ranks[partition]
+            full = [(at, p) for p in self.whole for other, at in [self.ranks[p]] if other == group]
+            if any(at < rank and p not in deleted_partitions for at, p in full):
                 continue
-            end = min((at for at, _ in full if at > place), default=None)
-            behind = [at for p in left for other, at in [self.places[p]] if other == group and at > place]
+            end = min((at for at, _ in full if at > rank), default=None)
+            behind = [at for p in remaining for other, at in [self.ranks[p]] if other == group and at > rank]
             if any(end is None or at < end for at in behind):
                 return partition
         return None
@@ -166,12 +168,12 @@ class _Chain:
             by_bucket[split.bucket].append(split)
         self._check_alike(base, later)
         for bucket, splits in by_bucket.items():
-            placed = (replace(f, external_path=data_file_path(s.bucket_dir, f)) for s in splits for f in s.files)
+            files = (replace(f, external_path=data_file_path(s.bucket_dir, f)) for s in splits for f in s.files)
             yield DataSplit(
                 partition=partition,
                 bucket=bucket,
                 bucket_dir=self.store.bucket_dir(partition, bucket),
-                files=tuple(placed),
+                files=tuple(files),
                 needs_merge=True,
                 deletions=tuple(d for s in splits for d in s.deletions),
                 kind=SplitKind.CHAIN,
@@ -180,8 +182,8 @@ class _Chain:
 
     def _check_alike(self, base: Sequence[DataSplit], later: Sequence[DataSplit]) -> None:
         """Raises where files of the branches cannot be merged: keys in other buckets, full ones of other schemas."""
-        places = ((self.whole, base), (self.changed, later))
-        counts = {e.total_buckets for entries, splits in places for s in splits for e in entries[s.partition]}
+        parts = ((self.whole, base), (self.changed, later))
+        counts = {e.total_buckets for entries, splits in parts for s in splits for e in entries[s.partition]}
         ids = {f.schema_id for s in base for f in s.files}
         full, changes = ({s.id: s.fields for s in list_schemas(b) if s.id in ids} for b in (self.full, self.changes))
         if len(counts) > 1 or full != changes:
@@ -191,8 +193,8 @@ class _Chain:
                 "rescale the partitions."
             )
 
-    def _place(self, partition: bytes) -> tuple[Place, Place]:
-        """What a partition has in common with others of its chain, and where in it it is; NULL comes first."""
+    def _rank(self, partition: bytes) -> tuple[Rank, Rank]:
+        """What a partition has in common with others of its chain, and its rank among them; NULL comes first."""
         schema = self.store.schema
         values = decode_row([f.type for f in schema.partition_fields], partition)
         ordered = tuple((v is not None, v) for v in values)

@@ -22,8 +22,8 @@ def with_values(
 ) -> Iterator[pa.RecordBatch]:
     """The same rows, in smaller batches where values are large; descriptors stay with `blob-as-descriptor`.
 
-    Raises `InvalidDataError` where a value is not where its descriptor says, `NotAllowedError` for packs in places that
-    the table cannot have, `StorageError`.
+    Raises `InvalidDataError` where a value is not where its descriptor says, `NotAllowedError` for packs in folders
+    that the table cannot have, `StorageError`.
     """
     fields = () if store.options[BLOB_AS_DESCRIPTOR] else described_fields(store.schema, store.options)
     wanted = [f.name for f in fields if f.name in columns]

@@ -1,7 +1,7 @@
 """Columns that a query may ask for beside the table's own: where a row is stored, and what it is in all its versions.
 
 __paimon_file_path   STRING   the data file
-__paimon_row_index   BIGINT   the row's place in it, from 0
+__paimon_row_index   BIGINT   the row's position in it, from 0
 __paimon_partition   STRUCT   the partition columns
 __paimon_bucket      INT      the bucket
 _ROW_ID, _SEQUENCE_NUMBER     see `store.data.row_tracking`: these are read as columns are
@@ -40,7 +40,7 @@ def _as_text(field: DataField) -> DataField:
 def metadata_column(
     field: DataField, schema: TableSchema, split: DataSplit, path: str, rows: pa.RecordBatch
 ) -> pa.Array:
-    """The values of a metadata column for rows of one file, which know their places where those are asked for."""
+    """The values of a metadata column for rows of one file, which have a position where one is asked for."""
     arrow = arrow_field(field).type
     if field.name == ROW_INDEX:
         return rows.column(ROW_INDEX)

@@ -1,4 +1,4 @@
-"""The partitions of a version: as rows, and those of a plan that are left."""
+"""The partitions of a version: as rows, and a plan reduced to some of them."""
 
 from __future__ import annotations
 
@@ -59,6 +59,6 @@ def values_array(field: DataField, values: Sequence[Any]) -> pa.Array:
 
 
 def in_partitions(store: TableStore, plan: Plan, predicate: Predicate) -> Plan:
-    """The plan without splits of partitions that a predicate rules out; what it says of other columns is left out."""
+    """The plan without splits of partitions that a predicate rules out; conjuncts on other columns are ignored."""
     known = PartitionFilter(store.schema.partition_fields, predicate=only_on(predicate, store.schema.partition_keys))
     return replace(plan, splits=tuple(s for s in plan.splits if known.holds(s.partition)))

@@ -33,15 +33,15 @@ def read_split(
 ) -> Iterator[pa.RecordBatch]:
     """The rows of a split: batches of the named columns (one or more), in that order.
 
-    The conjuncts of `predicate` on these columns, BLOB ones left out, leave rows out; rows that do not match may still
+    The conjuncts of `predicate` on these columns, BLOB ones excepted, filter the rows; rows that do not match may still
     come. Raises `DataFileMissingError`, `CorruptFileError`, `StorageError`.
     """
     if split.branch:
         store = open_branch(store, split.branch)
-    return with_values(store, _placed(store, split, columns, predicate), columns)
+    return with_values(store, _with_metadata_columns(store, split, columns, predicate), columns)
 
 
-def _placed(
+def _with_metadata_columns(
     store: TableStore, split: DataSplit, columns: Sequence[str], predicate: Predicate | None
 ) -> Iterator[pa.RecordBatch]:
     """The rows, with the metadata columns among the columns."""
@@ -50,15 +50,15 @@ def _placed(
         yield from _rows(store, split, columns, predicate)
         return
     plain = [c for c in columns if c not in extra] or [store.schema.fields[0].name]
-    placed = extra.keys() & {FILE_PATH, ROW_INDEX}
-    parts = _by_file(store, split, plain) if placed else ((b, "") for b in _rows(store, split, plain, predicate))
+    by_file = extra.keys() & {FILE_PATH, ROW_INDEX}
+    parts = _by_file(store, split, plain) if by_file else ((b, "") for b in _rows(store, split, plain, predicate))
     usable = only_on(predicate, plain) if predicate else None
     condition = to_arrow(usable, arrow_schema(readable_fields(store, plain))) if usable else None
     for batch, path in parts:
         rows = batch if condition is None else batch.filter(condition)
         if rows.num_rows:
-            places = {n: metadata_column(f, store.schema, split, path, rows) for n, f in extra.items()}
-            arrays = [places[c] if c in extra else rows.column(c) for c in columns]
+            made = {n: metadata_column(f, store.schema, split, path, rows) for n, f in extra.items()}
+            arrays = [made[c] if c in extra else rows.column(c) for c in columns]
             yield pa.RecordBatch.from_arrays(arrays, names=list(columns))
 
 
@@ -69,7 +69,7 @@ def _rows(
     usable = only_on(predicate, columns) if predicate else None
     deletes = any(f.delete_row_count != 0 for f in split.files)
     batches: Iterator[pa.RecordBatch]
-    # files in another order than that of keys are compacted: what is left of a key is one row, or a delete
+    # files in another order than that of keys are compacted: all that remains of a key is one row, or a delete
     unordered = deletes and store.has_primary_key and store.options[PK_CLUSTERING_OVERRIDE]
     if unordered or split.kind in (SplitKind.CHANGES, SplitKind.DIFFERENCE):
         batches = (b.select(list(columns)) for b in read_changes(store, split, columns, usable, retracts=False))
@@ -91,20 +91,20 @@ def _reader(
     predicate: Predicate | None,
     usable: Predicate | None,
 ) -> EvolvedFiles | BucketFiles:
-    """What reads files with nothing to merge by key; of the rows those that indexes leave."""
+    """What reads files with nothing to merge by key; of the rows those that indexes keep."""
     if store.options[DATA_EVOLUTION]:
         row_ids = decode_row_ids("<split>", split.row_ids) if split.row_ids else None
         return EvolvedFiles(store, split.bucket_dir, fields, usable, split.deletions_by_file, row_ids)
     selection = None
     if predicate is not None:
-        selection = partial(FileFilter(store, predicate).rows_of, split.bucket_dir, told=True)
+        selection = partial(FileFilter(store, predicate).rows_of, split.bucket_dir, positional=True)
     return BucketFiles(store, split.bucket_dir, fields, usable, split.deletions_by_file, selection, lenient=True)
 
 
 def _by_file(store: TableStore, split: DataSplit, columns: Sequence[str]) -> Iterator[tuple[pa.RecordBatch, str]]:
-    """All rows of a split without anything to merge, with their places and the path of their file.
+    """All rows of a split without anything to merge, with their positions and the path of their file.
 
-    With data evolution the file is the one at which rows of a range are marked as deleted, and places are in the range.
+    With data evolution positions count from the first of a range; the file is its anchor, which deletion vectors name.
     """
     fields = readable_fields(store, columns)
     if store.options[DATA_EVOLUTION]:

@@ -200,7 +200,7 @@ def _check_mode(store: TableStore) -> None:
 
 def _commit_time(store: TableStore, snapshot_id: int) -> int:
     snapshot = find_snapshot(store, snapshot_id)
-    return -1 if snapshot is None else snapshot.time_millis  # expired meanwhile: older than all that are left
+    return -1 if snapshot is None else snapshot.time_millis  # expired meanwhile: older than all that remain
 
 
 def _epoch_millis(text: str, zone: tzinfo | None) -> int:

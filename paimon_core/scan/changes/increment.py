@@ -184,7 +184,7 @@ def _difference(store: TableStore, start: Snapshot, end: Snapshot) -> Increment:
     if start.id == end.id:
         return _NOTHING
     if not store.has_primary_key:
-        # a compaction between them would show old rows again: what was appended tells more than files do
+        # a compaction between them would show old rows again: what was appended says more than files do
         found = [find_snapshot(store, n) for n in range(start.id + 1, end.id + 1)]
         known = tuple(s for s in found if s is not None and s.commit_kind is not CommitKind.OVERWRITE)
         if len(known) == len(found):

@@ -104,8 +104,8 @@ def _compared(store: TableStore, increment: Increment, partitions: PartitionFilt
     old, new = (live_files(store, v, partitions) for v in versions)
     old_vectors, new_vectors = (_vectors(store, v) for v in versions)
     # the newest row of a key is all of it: where files of both versions hold none newer, they cannot differ
-    alone = not store.has_primary_key or newest_wins(store.options)
-    same = {i[:4] for i in old} & {i[:4] for i in new} if alone else set()
+    whole_rows = not store.has_primary_key or newest_wins(store.options)
+    same = {i[:4] for i in old} & {i[:4] for i in new} if whole_rows else set()
     common = {i for i in same if old_vectors[i[:2]].get(i[3]) == new_vectors[i[:2]].get(i[3])}
     buckets: dict[Bucket, tuple[list[DataFileMeta], list[DataFileMeta]]] = defaultdict(lambda: ([], []))
     for side, entries in enumerate((old, new)):
@@ -114,18 +114,18 @@ def _compared(store: TableStore, increment: Increment, partitions: PartitionFilt
             hidden = entry.file.level == 0 and skips_level_0(store)
             if identifier[:4] not in common and not hidden:
                 buckets[entry.partition, entry.bucket][side].append(entry.file)
-    for place, (before, after) in buckets.items():
+    for bucket, (before, after) in buckets.items():
         for earlier, later in _by_keys(store, before, after):
             yield DataSplit(
-                partition=place[0],
-                bucket=place[1],
-                bucket_dir=store.bucket_dir(*place),
+                partition=bucket[0],
+                bucket=bucket[1],
+                bucket_dir=store.bucket_dir(*bucket),
                 files=tuple(later),
                 needs_merge=True,
-                deletions=_of(later, new_vectors[place]),
+                deletions=_of(later, new_vectors[bucket]),
                 kind=SplitKind.DIFFERENCE,
                 before=tuple(earlier),
-                before_deletions=_of(earlier, old_vectors[place]),
+                before_deletions=_of(earlier, old_vectors[bucket]),
             )
 
 

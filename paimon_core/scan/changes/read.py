@@ -36,7 +36,7 @@ def read_changes(
     fields = store.schema.select(tuple(columns))
     if store.options[DATA_EVOLUTION]:
         evolved = EvolvedFiles(store, split.bucket_dir, fields, predicate, split.deletions_by_file)
-        batches = _told(evolved.read(split.files), fields, 0, 0)
+        batches = _with_kinds(evolved.read(split.files), fields, 0, 0)
     elif not store.has_primary_key:
         # sequence numbers, which only logs show, count every row of a file
         batches = _append_changes(store, split, fields, None if retracts else predicate)
@@ -80,22 +80,22 @@ def _newly_deleted(after: BucketFiles, before: BucketFiles, file: DataFileMeta) 
     deletion, known = after.deletions.get(file.file_name), before.deletions.get(file.file_name)
     if deletion is None:
         return
-    gone = read_deletions(after.store.io, deletion, file.row_count)
+    deleted = read_deletions(after.store.io, deletion, file.row_count)
     if known is not None:
-        gone = np.setdiff1d(gone, read_deletions(after.store.io, known, file.row_count))
+        deleted = np.setdiff1d(deleted, read_deletions(after.store.io, known, file.row_count))
     whole, start = replace(after, deletions={}, predicate=None), 0
     for batch in _numbered(whole, [file], ROW_DELETE):
-        low, high = np.searchsorted(gone, (start, start + batch.num_rows))
-        yield batch.take(int64_array(gone[low:high] - start))
+        low, high = np.searchsorted(deleted, (start, start + batch.num_rows))
+        yield batch.take(int64_array(deleted[low:high] - start))
         start += batch.num_rows
 
 
 def _numbered(files: BucketFiles, read: Sequence[DataFileMeta], kind: int) -> Iterator[pa.RecordBatch]:
     for file in read:
-        yield from _told(files.read([file]), files.fields, file.min_sequence_number, kind)
+        yield from _with_kinds(files.read([file]), files.fields, file.min_sequence_number, kind)
 
 
-def _told(
+def _with_kinds(
     batches: Iterator[pa.RecordBatch], fields: Sequence[DataField], number: int, kind: int
 ) -> Iterator[pa.RecordBatch]:
     """Rows of one kind, numbered from `number` on."""

@@ -1,4 +1,4 @@
-"""Which rows of a file its indexes leave: none where the file need not be read."""
+"""Which rows of a file its indexes keep: none where the file need not be read."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _MOST_ROWS = 2**31 - 1
 
 
 def is_worth_reading(store: TableStore, file: DataFileMeta, predicate: Predicate) -> bool:
-    """Whether a file's index may tell of a predicate: a `.index` file is opened for columns of the options only."""
+    """Whether a file's index may answer a predicate: a `.index` file is opened for columns of the options only."""
     if not store.options[FILE_INDEX_READ] or not has_file_index(file) or file.row_count > _MOST_ROWS:
         return False
     return file.embedded_file_index is not None or bool(columns(predicate) & indexed_names(store.options))
@@ -53,10 +53,10 @@ def rows_by_index(
     if index is None or not index.bodies:
         return None
     path, found = index.path or data_file_path(bucket_dir, file), defaultdict[str, list[ColumnIndex[Rows]]](list)
-    for place, body in index.bodies:
-        decoded = decode_index(path, place.index_type, fields[place.column], body, file.row_count)
+    for location, body in index.bodies:
+        decoded = decode_index(path, location.index_type, fields[location.column], body, file.row_count)
         if decoded is not None:
-            found[place.column].append(decoded)
+            found[location.column].append(decoded)
 
     def indexed(name: str) -> IndexedColumn[Rows] | None:
         stored = names.get(name)

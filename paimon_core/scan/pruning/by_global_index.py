@@ -1,4 +1,4 @@
-"""Which rows of a version its global indexes leave.
+"""Which rows of a version its global indexes keep.
 
 Rows that an index does not cover count as possible, unless `scalar-index.search-mode` is `fast`: then only rows that
 some index of a column covers are found by this column.
@@ -129,7 +129,7 @@ _Ask = Callable[[GlobalIndexFile], RowIds]
 class GlobalIndex:
     """The index of one type of a column, all of its files. `ColumnIndex`.
 
-    `others` are rows that it does not tell of. Ranges of keys are looked up in at most `scan_size` bytes of files.
+    `others` are rows that it does not cover. Ranges of keys are looked up in at most `scan_size` bytes of files.
     """
 
     files: Sequence[IndexedRows]
@@ -169,7 +169,7 @@ class GlobalIndex:
         return self._ask((f, lambda content: content.between(low, high)) for f in files)
 
     def _ask(self, questions: Iterator[tuple[IndexedRows, _Ask]]) -> RowIds:
-        """The answers of files, as ids of the table's rows, and the rows that no file tells of."""
+        """The answers of files, as ids of the table's rows, and the rows that no file covers."""
         answers = list(self.pool.map(_answer, questions))
         return RowIds.union(self.others, *answers)
 

@@ -21,7 +21,7 @@ class FileStats:
     columns: frozenset[str]
 
     def of(self, file: DataFileMeta) -> dict[str, ColumnStats]:
-        """What is sure of a file's columns; those whose type changed since are left out."""
+        """What is certain of a file's columns, without those whose type changed since."""
         schema, wanted = self.schema_then(file.schema_id)
         stats = key_stats(schema, file)
         if any(then not in stats for then in wanted.values()):

@@ -38,7 +38,7 @@ from paimon_core.store.partitions import PartitionFilter
 from paimon_core.store.table_store import TableStore
 
 _MOST_COMBINATIONS = 1000
-_FEW = 2  # rows are read one by one where at most this part of them is left: one half
+_FEW = 2  # rows are read one by one where at most this part of them is kept: one half
 _THREADS = 16  # that read file indexes
 # equal values of these types can have several spellings in a BinaryRow: 0.0 and -0.0, padded CHAR
 _MANY_SPELLINGS = frozenset((Kind.FLOAT, Kind.DOUBLE, Kind.CHAR))
@@ -47,7 +47,7 @@ _MANY_SPELLINGS = frozenset((Kind.FLOAT, Kind.DOUBLE, Kind.CHAR))
 @dataclass(frozen=True)
 class FileFilter:
     """The files that can hold rows a predicate is true for. Columns are those of the store's schema, with data
-    evolution also `_ROW_ID`. `row_ids` are those of the rows that global indexes leave, None: of all."""
+    evolution also `_ROW_ID`. `row_ids` are those of the rows that global indexes keep, None: of all."""
 
     store: TableStore
     predicate: Predicate
@@ -59,7 +59,7 @@ class FileFilter:
         return only_on(self.predicate, self.store.schema.primary_keys)
 
     def matching(self, entries: Iterable[ManifestEntry]) -> list[ManifestEntry]:
-        """The files that can hold matching rows, judged alone, also by their indexes. Raises as `indexed`."""
+        """The files that can hold matching rows, each judged by itself, also by its indexes. Raises as `indexed`."""
         return self.indexed([e for e in entries if self.may_match(e)])
 
     def indexed(self, entries: Sequence[ManifestEntry]) -> list[ManifestEntry]:
@@ -72,7 +72,7 @@ class FileFilter:
             return [e for e, keeps in zip(entries, kept, strict=True) if keeps]
 
     def may_match(self, entry: ManifestEntry) -> bool:
-        """Whether a file can hold matching rows, judged alone by metadata."""
+        """Whether a file can hold matching rows, judged by its own metadata."""
         return self._may_match(self.predicate, entry)
 
     def range_may_match(self, rows: RowRange, partition: bytes) -> bool:
@@ -88,14 +88,14 @@ class FileFilter:
         return may_match(self.predicate, lambda name: known.get(name, UNKNOWN), rows.count)
 
     def ids_of(self, files: Iterable[DataFileMeta]) -> bytes:
-        """The ids of the rows of files that global indexes leave; none where so many are left that all are read."""
+        """The ids of the rows of files that global indexes keep; none where they keep so many that all are read."""
         if self.row_ids is None:
             return b""
         rows = RowIds()
         for file in files:
             rows.add_range(first_row(file), first_row(file) + file.row_count)
-        left = rows & self.row_ids
-        return encode_row_ids(left) if len(left) * _FEW <= len(rows) else b""
+        kept = rows & self.row_ids
+        return encode_row_ids(kept) if len(kept) * _FEW <= len(rows) else b""
 
     def indexed_ranges(self, ranges: Sequence[RowRange], bucket_dir: str) -> list[RowRange]:
         """The ranges that can hold matching rows by the indexes of their files. Raises as `indexed`."""
@@ -107,19 +107,19 @@ class FileFilter:
 
     def _range_index_may_match(self, rows: RowRange, bucket_dir: str) -> bool:
         """As `range_may_match`, by indexes."""
-        left = set(self._stats.columns)
+        unseen = set(self._stats.columns)
         for file in rows.files:
-            own = left.intersection(self._held(file))
-            usable, left = only_on(self.predicate, own), left - own
+            own = unseen.intersection(self._held(file))
+            usable, unseen = only_on(self.predicate, own), unseen - own
             found = None if usable is None else self._rows_by_index(usable, bucket_dir, file, INDEX_TYPES.keys())
             if found is not None and not found:
                 return False
         return True
 
-    def rows_of(self, bucket_dir: str, file: DataFileMeta, *, told: bool = False) -> Positions | None:
-        """The positions of a file's rows that can match by its indexes, None where each can; with `told` of those
-        indexes only that tell positions. Raises as `matching`."""
-        return self._rows_by_index(self.predicate, bucket_dir, file, POSITIONAL if told else INDEX_TYPES.keys())
+    def rows_of(self, bucket_dir: str, file: DataFileMeta, *, positional: bool = False) -> Positions | None:
+        """The positions of a file's rows that can match by its indexes, None where each can; `positional`: by those
+        types of indexes only that answer by rows. Raises as `matching`."""
+        return self._rows_by_index(self.predicate, bucket_dir, file, POSITIONAL if positional else INDEX_TYPES.keys())
 
     def _rows_by_index(
         self, predicate: Predicate, bucket_dir: str, file: DataFileMeta, types: Container[str]
@@ -134,7 +134,7 @@ class FileFilter:
         return self.key_predicate is None or self._may_match(self.key_predicate, entry)
 
     def prune(self, columns: EntryColumns, rows: Rows) -> Rows:
-        """The rows of a manifest that columns do not exclude, ascending; what is left is still to be asked about."""
+        """The rows of a manifest that columns do not exclude, ascending; these are still to be looked at one by one."""
         if self._hashes is not None:
             rows = rows[self._in_buckets(columns, rows)]
         return prune_entries(self.store, self._ranges, columns, rows)
@@ -163,8 +163,8 @@ class FileFilter:
 
     @cached_property
     def _ranges(self) -> tuple[Range, ...]:
-        alone = self.key_predicate if self.store.has_primary_key else self.predicate
-        return () if alone is None else ranges(alone, self.store.schema)
+        usable = self.key_predicate if self.store.has_primary_key else self.predicate
+        return () if usable is None else ranges(usable, self.store.schema)
 
     @cached_property
     def _buckets(self) -> dict[int, frozenset[int]]:

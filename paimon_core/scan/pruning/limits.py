@@ -46,27 +46,27 @@ class _Extent:
 
 
 def first_rows(plan: Plan, count: int) -> Plan:
-    """As few files as hold `count` rows of the result; the plan itself where metadata does not tell."""
+    """As few files as hold `count` rows of the result; the plan itself where metadata does not decide."""
     if not plan.exact:
         return plan
     kept, rows = dict[int, list[DataFileMeta]](), 0
-    for place, split, file in _known_files(plan):
+    for i, split, file in _known_files(plan):
         if rows >= count:
             break
-        kept.setdefault(place, []).append(file)
+        kept.setdefault(i, []).append(file)
         rows += _rows(split, file)
     return _with_files(plan, kept) if rows >= count else plan
 
 
 def top_rows(store: TableStore, plan: Plan, order: Order, count: int) -> Plan:
-    """Without the files whose rows all come behind `count` others; the plan itself where statistics do not tell."""
+    """Without the files whose rows all come behind `count` others; the plan itself where statistics do not decide."""
     field = store.schema.field_by_name.get(order.column)
     if not plan.exact or field is None or field.type.kind not in _ORDERED or any(s.branch for s in plan.splits):
         return plan
     stats = FileStats(store, frozenset((order.column,)))
     extents = {
-        (place, file.file_name): _extent(stats.of(file).get(order.column, UNKNOWN), file, _rows(split, file), order)
-        for place, split, file in _known_files(plan)
+        (i, file.file_name): _extent(stats.of(file).get(order.column, UNKNOWN), file, _rows(split, file), order)
+        for i, split, file in _known_files(plan)
     }
     limit = _reached(extents.values(), order, count)
     if limit is None:
@@ -77,10 +77,10 @@ def top_rows(store: TableStore, plan: Plan, order: Order, count: int) -> Plan:
 
 
 def _known_files(plan: Plan) -> Iterable[tuple[int, DataSplit, DataFileMeta]]:
-    """The files whose number of rows in the result is known, and the split each is of."""
-    for place, split in enumerate(plan.splits):
+    """The files whose number of rows in the result is known, with their split and its index."""
+    for i, split in enumerate(plan.splits):
         if split.result_count is not None:
-            yield from ((place, split, file) for file in split.files)
+            yield from ((i, split, file) for file in split.files)
 
 
 def _rows(split: DataSplit, file: DataFileMeta) -> int:
