@@ -1,0 +1,1 @@
+"""Predicates (`predicate`), as Arrow expressions (`arrow`), and what statistics say of them (`prune`)."""

@@ -40,7 +40,7 @@ class _NotExpressibleError(Exception):
 
 
 def to_arrow(predicate: Predicate, schema: pa.Schema) -> pc.Expression | None:
-    """An expression that is true wherever the predicate is; conjuncts that cannot be expressed are left out.
+    """An expression that is true wherever the predicate is; without conjuncts that cannot be expressed.
 
     None where none can be expressed.
     """
@@ -98,7 +98,7 @@ def _in(column: str, values: tuple[Any, ...], arrow: pa.DataType) -> pc.Expressi
     if not values:
         return pc.scalar(False)
     if pa.types.is_floating(arrow) and 0 in known:
-        known += [0.0, -0.0]  # a set of Arrow's tells them apart, SQL does not
+        known += [0.0, -0.0]  # which a set of Arrow's distinguishes, and SQL does not
     found = pc.if_else(field.is_valid(), field.isin(pa.array([_literal(v, arrow) for v in known], arrow)), unknown)
     return found | unknown if None in values else found
 

@@ -1,4 +1,4 @@
-"""An Iceberg table as its metadata tells: the schemas it had, the partitions and data files of its current snapshot.
+"""An Iceberg table, read from its metadata: the schemas it had, the partitions and data files of its current snapshot.
 
     TABLE/metadata/version-hint.text, vN.metadata.json or 0000N-UUID.metadata.json   JSON: schemas, specs, snapshots
     snapshot -> manifest list (Avro) -> manifests (Avro) -> data files
@@ -50,7 +50,7 @@ class IcebergFile:
     """A data file of the current snapshot; `partition` has the values of the partition columns."""
 
     path: str
-    form: str
+    file_format: str
     size: int
     rows: int
     partition: tuple[Any, ...]
@@ -68,10 +68,11 @@ class IcebergTable:
     files: tuple[IcebergFile, ...]
 
 
-def read_iceberg_table(storage: FileIO, place: str) -> IcebergTable:
+def read_iceberg_table(storage: FileIO, location: str) -> IcebergTable:
     """The table in a folder, or of a metadata file. Raises `TableNotFoundError`, `CorruptFileError`,
     `UnsupportedFeatureError`."""
-    path = place if place.endswith((".metadata.json", ".metadata.json.gz")) else _latest_metadata(storage, place)
+    is_file = location.endswith((".metadata.json", ".metadata.json.gz"))
+    path = location if is_file else _latest_metadata(storage, location)
     try:
         data = storage.read_bytes(path)
     except FileNotFoundError:
@@ -186,8 +187,8 @@ def _files(storage: FileIO, path: str, snapshot: Mapping[str, Any], spec: int) -
     if "manifest-list" not in snapshot:
         raise UnsupportedFeatureError(f"The Iceberg table of {path} names manifests in its metadata: rewrite it first.")
     for manifest in _records(storage, normalize(snapshot["manifest-list"])):
-        place = normalize(manifest["manifest_path"])
-        live = [e for e in _records(storage, place) if e["status"] != _DELETED]
+        manifest_path = normalize(manifest["manifest_path"])
+        live = [e for e in _records(storage, manifest_path) if e["status"] != _DELETED]
         if live and (manifest.get("content") or any(e["data_file"].get("content") for e in live)):
             raise UnsupportedFeatureError(
                 f"The Iceberg table of {path} cannot be migrated: it has delete files or deletion vectors, which are "
@@ -202,7 +203,7 @@ def _files(storage: FileIO, path: str, snapshot: Mapping[str, Any], spec: int) -
             file = entry["data_file"]
             yield IcebergFile(
                 path=normalize(file["file_path"]),
-                form=str(file["file_format"]).lower(),
+                file_format=str(file["file_format"]).lower(),
                 size=file["file_size_in_bytes"],
                 rows=file["record_count"],
                 partition=tuple(file["partition"].values()),

@@ -63,16 +63,17 @@ def plan_iceberg_adoption(
     """How to take the files. Raises `UnsupportedFeatureError`, `InvalidSchemaError`, `CorruptFileError`."""
     paths, messages = list[tuple[str, str]](), defaultdict[bytes, list[DataFileMeta]](list)
     for file in source.files:
-        if file.form not in ADOPTED:
+        if file.file_format not in ADOPTED:
             raise UnsupportedFeatureError(
-                f"File {file.path} cannot be migrated: it is in {file.form}, and {' and '.join(ADOPTED)} files can be."
+                f"File {file.path} cannot be migrated: it is in {file.file_format}, and "
+                f"{' and '.join(ADOPTED)} files can be."
             )
     with ThreadPoolExecutor(_THREADS) as pool:
         columns = list(pool.map(partial(_columns, storage), source.files))
     for file, found in zip(source.files, columns, strict=True):
         schema = _schema_of(file, found, schemas)
         partition = _partition(target, file)
-        name = f"import-{uuid.uuid4()}-0.{file.form}"
+        name = f"import-{uuid.uuid4()}-0.{file.file_format}"
         paths.append((file.path, f"{target.bucket_dir(partition, UNAWARE_BUCKET)}/{name}"))
         messages[partition].append(replace(imported_meta(target, name, file.size, file.rows), schema_id=schema.id))
     return Adoption(
@@ -96,10 +97,10 @@ def _partition(target: TableStore, file: IcebergFile) -> bytes:
 def _columns(storage: FileIO, file: IcebergFile) -> pa.Schema:
     try:
         with (
-            read_errors(file.form, file.path),
+            read_errors(file.file_format, file.path),
             storage.open_input(file.path) as stream,
         ):
-            return po.ORCFile(stream).schema if file.form == "orc" else pq.ParquetFile(stream).schema_arrow
+            return po.ORCFile(stream).schema if file.file_format == "orc" else pq.ParquetFile(stream).schema_arrow
     except FileNotFoundError:
         raise DataFileMissingError(
             f"Data file {file.path} of the Iceberg table is not there: it may have been rewritten since. Name the "

@@ -1,4 +1,4 @@
-"""Files of a format table as the files of an append table: taken as they are where that reads the same, else rewritten.
+"""Files of a format table as files of an append table: taken over where they read the same, else rewritten.
 
 Parquet and ORC files are taken, also without their partition columns, which readers know from the folder. Files with
 field ids were written for another table, whose ids mean nothing in this one.
@@ -61,29 +61,29 @@ def plan_adoption(
         if answer == REWRITE:
             return None
         found, message = json.loads(answer)
-        paths += [(path, place) for path, place in found]
+        paths += [(path, new_path) for path, new_path in found]
         messages.append(decode_message(message))
     return Adoption(tuple(paths), tuple(messages))
 
 
 @dataclass(frozen=True, slots=True)
 class AdoptionTask:
-    """A function of the JSON of a split to where its files go and the message to commit, `REWRITE` where files have
-    to be rewritten."""
+    """A function of the JSON of a split to the new paths of its files and the message to commit, `REWRITE` where files
+    have to be rewritten."""
 
     source: TableStore
     target: TableStore
 
     def __call__(self, text: str) -> str:
-        split, form = decode_format_split(text), write_format(self.source.options).extension
+        split, format_name = decode_format_split(text), write_format(self.source.options).extension
         partition = _partition(self.source, split, self.target)
         folder = self.target.bucket_dir(partition, UNAWARE_BUCKET)
         paths, files = [], []
         for path in split.paths:
-            rows = _own_rows(self.source.io, path, form)
+            rows = _own_rows(self.source.io, path, format_name)
             if rows is None:
                 return REWRITE
-            name = f"import-{uuid.uuid4()}-0.{form}"
+            name = f"import-{uuid.uuid4()}-0.{format_name}"
             paths.append((path, f"{folder}/{name}"))
             files.append(imported_meta(self.target, name, self.source.io.status(path).size, rows))
         message = CommitMessage(partition=partition, bucket=UNAWARE_BUCKET, total_buckets=-1, new_files=tuple(files))
@@ -91,7 +91,7 @@ class AdoptionTask:
 
 
 def adopt(source: FileIO, target: FileIO, paths: Pairs, *, move: bool, copy: Copy = copy_files) -> None:
-    """Move files to their new places, or copy them by `copy`; where one fails, all are where they were.
+    """Move files to their new paths, or copy them by `copy`; where one fails, all are where they were.
 
     Raises `StorageError`, `FileNotFoundError`.
     """
@@ -110,11 +110,11 @@ def adopt(source: FileIO, target: FileIO, paths: Pairs, *, move: bool, copy: Cop
 
 def give_back(source: FileIO, target: FileIO, paths: Pairs, *, moved: bool) -> None:
     """Undo `adopt`, of files that were not committed."""
-    for path, place in paths:
+    for path, new_path in paths:
         if moved:
-            move_file(target, source, place, path)
+            move_file(target, source, new_path, path)
         else:
-            target.delete(place)
+            target.delete(new_path)
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,10 +135,10 @@ def _partition(source: TableStore, split: FormatSplit, target: TableStore) -> by
     return row_bytes(partition_batch(source, [Folder("", split.partition)], fields), 0, fields) if fields else EMPTY_ROW
 
 
-def _own_rows(io: FileIO, path: str, form: str) -> int | None:
+def _own_rows(io: FileIO, path: str, format_name: str) -> int | None:
     """The rows of a file that columns are found in by name; None where it has field ids."""
-    with read_errors(form, path), io.open_input(path) as stream:
-        if form == "orc":
+    with read_errors(format_name, path), io.open_input(path) as stream:
+        if format_name == "orc":
             orc = po.ORCFile(stream)
             return None if _has_ids(orc.schema) else int(orc.nrows)
         parquet = pq.ParquetFile(stream)

@@ -7,9 +7,9 @@ from types import MappingProxyType
 
 from paimon_core.errors import InvalidSchemaError, UnsupportedFeatureError
 from paimon_core.formats.registry import FORMATS
-from paimon_core.formats.text import csv as csv_form
-from paimon_core.formats.text import json as json_form
-from paimon_core.formats.text import lines as text_forms
+from paimon_core.formats.text import csv as csv_format
+from paimon_core.formats.text import json as json_format
+from paimon_core.formats.text import lines as text_format
 from paimon_core.options import (
     FILE_COMPRESSION,
     FILE_FORMAT,
@@ -25,15 +25,15 @@ SUPPORTED = ("csv", "json", "orc", "parquet", "text")
 _ALIASES: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
         FILE_COMPRESSION.key: ("format-table.file.compression", "compression"),
-        csv_form.FIELD_DELIMITER.key: ("field-delimiter", "seq", "delimiter", "sep"),
-        csv_form.LINE_DELIMITER.key: ("lineSep",),
-        csv_form.QUOTE.key: ("quote",),
-        csv_form.ESCAPE.key: ("escape",),
-        csv_form.HEADER.key: ("header",),
-        csv_form.NULL.key: ("nullvalue", "nullValue"),
-        csv_form.MODE.key: ("mode",),
-        text_forms.DELIMITER.key: ("lineSep",),
-        json_form.DELIMITER.key: ("lineSep",),
+        csv_format.FIELD_DELIMITER.key: ("field-delimiter", "seq", "delimiter", "sep"),
+        csv_format.LINE_DELIMITER.key: ("lineSep",),
+        csv_format.QUOTE.key: ("quote",),
+        csv_format.ESCAPE.key: ("escape",),
+        csv_format.HEADER.key: ("header",),
+        csv_format.NULL.key: ("nullvalue", "nullValue"),
+        csv_format.MODE.key: ("mode",),
+        text_format.DELIMITER.key: ("lineSep",),
+        json_format.DELIMITER.key: ("lineSep",),
     }
 )
 _CODECS: Mapping[str, str] = MappingProxyType({"parquet": "snappy", "orc": "zstd"})
@@ -46,7 +46,7 @@ def is_format_table(options: Mapping[str, str]) -> bool:
 
 def format_options(given: Mapping[str, str]) -> TableOptions:
     """The options of a format table in Paimon's spelling, with the defaults that are its own."""
-    found = {csv_form.MODE.key: "permissive", FILE_COMPRESSION.key: _CODECS.get(_format(given), "none")} | dict(given)
+    found = {csv_format.MODE.key: "permissive", FILE_COMPRESSION.key: _CODECS.get(_format(given), "none")} | dict(given)
     for key, others in _ALIASES.items():
         spelled = next((given[o] for o in others if o in given), None)
         preferred = key == FILE_COMPRESSION.key and others[0] in given
