@@ -15,7 +15,7 @@ class Cursor:
 
     def __init__(self, tokens: Tokens, index: int = 0):
         self.tokens, self.index = tokens, index
-        self._symbols, self._words, self._kinds = tokens.symbols, tokens.words, tokens.kinds
+        self._symbols, self._kinds = tokens.symbols, tokens.kinds
         if index == 0 and self.take("EXPLAIN") and self.symbol() in _EXPLAIN_MODES:
             self.index += 1
 
@@ -24,9 +24,9 @@ class Cursor:
         return self.tokens[index] if index < len(self._symbols) else None
 
     def symbol(self, ahead: int = 0) -> str:
-        """The word in upper case or the sign; empty for literals and quoted names, and past the end."""
+        """The word in upper case or the sign; a mark for literals and quoted names, empty past the end."""
         try:
-            return self._words[self.index + ahead]
+            return self._symbols[self.index + ahead]
         except IndexError:
             return ""
 
@@ -70,7 +70,7 @@ class Cursor:
     def take(self, *symbols: str) -> bool:
         """Reads these symbols, all or none."""
         end = self.index + len(symbols)
-        if self.symbol() != symbols[0] or (len(symbols) > 1 and tuple(self._words[self.index : end]) != symbols):
+        if self.symbol() != symbols[0] or (len(symbols) > 1 and tuple(self._symbols[self.index : end]) != symbols):
             return False
         self.index = end
         return True
@@ -111,7 +111,7 @@ class Cursor:
         if not self.at_string():
             return None
         text = self.next().text
-        while self.at_string() and self.tokens.starts[self.index] == self.tokens.ends[self.index - 1]:
+        while self.at_string() and self.tokens.start(self.index) == self.tokens.end(self.index - 1):
             text += f"'{self.next().text}"
         return text
 

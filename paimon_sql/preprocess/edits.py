@@ -27,7 +27,7 @@ class Edit(NamedTuple):
     @classmethod
     def at(cls, tokens: Tokens, index: int, text: str, count: int = 1) -> Edit:
         """Replaces the token of an index, or several from there on."""
-        return cls(tokens.starts[index], tokens.ends[index + count - 1], text)
+        return cls(tokens.start(index), tokens.end(index + count - 1), text)
 
     @classmethod
     def before(cls, token: Token, text: str) -> Edit:

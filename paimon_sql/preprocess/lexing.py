@@ -27,14 +27,14 @@ class SparkTokenizer(Spark.Tokenizer):  # type: ignore[misc]
     SINGLE_TOKENS: ClassVar = {symbol: kind for symbol, kind in Spark.Tokenizer.SINGLE_TOKENS.items() if symbol != "$"}
 
 
-# what stands around the symbols of literals and quoted names, so that none is the symbol of a word
-_QUOTES = MappingProxyType(
-    {TokenType.STRING: "'", TokenType.RAW_STRING: "'", TokenType.IDENTIFIER: "`"}
-    | dict.fromkeys((kind for kind in TokenType if kind.name.endswith("_STRING") and kind.name != "RAW_STRING"), "0")
-)
-_LITERALS = frozenset("'\"`0123456789")  # what the symbol of one begins with
 NAMES = (TokenType.VAR, TokenType.IDENTIFIER)
 STRINGS = (TokenType.STRING, TokenType.RAW_STRING)
+# the symbols of literals and quoted names: they are those of no word or sign
+_MARKS = MappingProxyType(
+    dict.fromkeys((kind for kind in TokenType if kind.name.endswith("_STRING")), "0")
+    | {TokenType.NUMBER: "0", TokenType.IDENTIFIER: "`"}
+    | dict.fromkeys(STRINGS, "'")
+)
 
 
 class Token(NamedTuple):
@@ -50,13 +50,14 @@ class Token(NamedTuple):
 class Tokens(Sequence[Token]):
     """The tokens of a text, each made when it is asked for.
 
-    Their symbols are in upper case: words, signs, and literals and quoted names, which begin with a digit or a quote.
+    symbols: words in upper case and signs; a mark for literals and quoted names, see `_MARKS`
+    kinds: what each token is
     """
 
     def __init__(self, text: str, found: Sequence[Any]):
         self._text, self._found = text, found
         self.kinds = [token.token_type for token in found]
-        self.symbols = [_symbol(token) if token.token_type in _QUOTES else token.text.upper() for token in found]
+        self.symbols = [_MARKS[t.token_type] if t.token_type in _MARKS else t.text.upper() for t in found]
 
     def __len__(self) -> int:
         return len(self._found)
@@ -78,20 +79,13 @@ class Tokens(Sequence[Token]):
     def _token(self, found: Any) -> Token:
         return Token(self._text, found.start, found.end, found.token_type, found.text)
 
-    @cached_property
-    def words(self) -> Sequence[str]:
-        """The symbols, empty ones for literals and quoted names."""
-        return ["" if symbol[0] in _LITERALS else symbol for symbol in self.symbols]
+    def start(self, index: int) -> int:
+        """The offset of a token's first character."""
+        return int(self._found[index].start)
 
-    @cached_property
-    def starts(self) -> Sequence[int]:
-        """The offset of each token's first character."""
-        return [token.start for token in self._found]
-
-    @cached_property
-    def ends(self) -> Sequence[int]:
-        """The offset behind each token's last character."""
-        return [token.end + 1 for token in self._found]
+    def end(self, index: int) -> int:
+        """The offset behind a token's last character."""
+        return int(self._found[index].end) + 1
 
     def is_name(self, index: int) -> bool:
         return self.kinds[index] in NAMES
@@ -115,12 +109,6 @@ class Tokens(Sequence[Token]):
             elif opened:
                 found[opened.pop()] = index
         return found
-
-
-def _symbol(token: Any) -> str:
-    """The symbol of a literal or a quoted name."""
-    quote = _QUOTES[token.token_type]
-    return f"{quote}{token.text.upper()}{quote}"
 
 
 def tokenize(text: str) -> Tokens | None:

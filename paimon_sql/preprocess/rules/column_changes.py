@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
+from typing import Any
 
 from paimon_sql.preprocess.cursor import Cursor
 from paimon_sql.preprocess.errors import PreprocessError
@@ -80,16 +80,17 @@ def _column(cursor: Cursor, adds: bool) -> ColumnChange | None:
     node = take_type(cursor)
     if node is None:
         return None
-    change = ColumnChange(name.text, node, adds)
-    while True:
-        if cursor.take("COMMENT") and (text := cursor.take_text()) is not None:
-            change = replace(change, comment=text)
-        elif cursor.take("FIRST"):
-            change = replace(change, first=True)
+    clauses: dict[str, Any] = {}
+    while cursor.symbol() in ("COMMENT", "FIRST", "AFTER"):
+        if cursor.take("FIRST"):
+            clauses["first"] = True
+        elif cursor.take("COMMENT") and (text := cursor.take_text()) is not None:
+            clauses["comment"] = text
         elif cursor.take("AFTER") and cursor.at_name():
-            change = replace(change, after=cursor.next().text)
+            clauses["after"] = cursor.next().text
         else:
-            return change
+            break
+    return ColumnChange(name.text, node, adds, **clauses)
 
 
 COLUMN_CHANGES = Rule(

@@ -78,7 +78,7 @@ def _read_column(cursor: Cursor, columns: ColumnList) -> None:
             raise PreprocessError.at(cursor.next(), f"Column {name.text!r} cannot be METADATA: {_STORED}")
         if key := _take_primary_key(cursor, with_columns=False):
             token, _, enforced = key
-            removal = Edit(cursor.tokens.ends[before], cursor.last.end + 1, "")
+            removal = Edit(cursor.tokens.end(before), cursor.last.end + 1, "")
             columns.primary_keys.append(PrimaryKey(token, (name.text,), enforced, removal))
         else:
             cursor.skip()

@@ -20,7 +20,7 @@ _READ = ("(", "[", ",", ")", "]", "AS", "ROW")
 def constructors(cursor: Cursor) -> list[Edit]:
     """Brackets to parentheses, `ROW` to `struct`, the types of casts to Spark's."""
     tokens = cursor.tokens
-    symbols, starts, ends, start = tokens.symbols, tokens.starts, tokens.ends, 0
+    symbols, start = tokens.symbols, 0
     if {"CREATE", "REPLACE", "ALTER"} & set(symbols[:1]):  # what stands before a query are types
         start = symbols.index("SELECT") if "SELECT" in symbols else len(symbols)
     edits: list[Edit] = []
@@ -39,12 +39,11 @@ def constructors(cursor: Cursor) -> list[Edit]:
                 opening = opened.pop()
                 is_list = not has_columns or opening in lists or opening + 1 == index
                 if closing == "]" and _makes_collection(symbols, opening, is_list):
-                    edits.append(Edit(starts[opening], ends[opening], "("))
-                    edits.append(Edit(starts[index], ends[index], ")"))
+                    edits += Edit.at(tokens, opening, "("), Edit.at(tokens, index, ")")
             case "AS" if opened and symbols[opened[-1] - 1] in _CASTS:
                 type_end = _take_type(Cursor(tokens, index + 1), edits)
             case "ROW" if index > type_end and _makes_row(symbols, index):
-                edits.append(Edit(starts[index], ends[index], "struct"))
+                edits.append(Edit.at(tokens, index, "struct"))
     return edits
 
 

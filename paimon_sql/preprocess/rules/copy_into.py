@@ -98,7 +98,7 @@ def _options(cursor: Cursor) -> dict[str, str | list[str]]:
         raise _wrong(cursor, "FILE_FORMAT needs options in parentheses: (TYPE = CSV)")
     while not cursor.take(")"):
         key = cursor.symbol()
-        if not key or cursor.symbol(1) != "=":
+        if not key.isidentifier() or cursor.symbol(1) != "=":
             raise _wrong(cursor, "FILE_FORMAT needs options as TYPE = CSV, with commas between them")
         if key in options:
             raise _wrong(cursor, f"Duplicate option {key} in FILE_FORMAT: give it once")

@@ -22,7 +22,6 @@ from paimon_sql.preprocess.rules.rule import Rule
 from paimon_sql.preprocess.rules.table_like import refuse_columns, table_like
 
 PRIMARY_KEY_PROPERTY = "primary-key"
-_READ_PROPERTIES = ("CONNECTOR", "PRIMARY-KEY")
 _NO_CONNECTORS = (
     "Flink's connectors are not available in this session: the table of a catalog is a Paimon table; for files and "
     "other systems use CREATE TEMPORARY VIEW … USING … OPTIONS (…)"
@@ -72,8 +71,10 @@ def create_table(cursor: Cursor) -> list[Edit]:
 
 def _refuse_temporary(cursor: Cursor) -> None:
     """Raises `PreprocessError` for a table of Flink's session, which reads another system through a connector."""
-    words = cursor.tokens.symbols[cursor.index : cursor.index + 3]
-    if words == ["CREATE", "TEMPORARY", "TABLE"] and "'CONNECTOR'" in cursor.tokens.symbols:
+    tokens = cursor.tokens
+    if tokens.symbols[cursor.index : cursor.index + 3] != ["CREATE", "TEMPORARY", "TABLE"]:
+        return
+    if any(tokens.is_string(i) and tokens[i].text.lower() == "connector" for i in range(len(tokens))):
         raise PreprocessError.at(cursor.tokens[cursor.index + 1], _NO_CONNECTORS)
 
 
@@ -115,9 +116,8 @@ def _read_properties(cursor: Cursor, clauses: Clauses) -> None:
     clauses.closing = cursor.last
     clauses.is_empty = first >= cursor.index - 1
     tokens = cursor.tokens
-    for index, symbol in enumerate(tokens.symbols[first : cursor.index - 3], first):
-        is_read = symbol.strip("'\"`") in _READ_PROPERTIES and tokens.symbols[index + 1] == "="
-        if is_read and tokens.is_string(index + 2):
+    for index in range(first, cursor.index - 3):
+        if tokens.symbols[index + 1] == "=" and tokens.is_string(index + 2):
             clauses.values[tokens[index].text] = tokens[index + 2].text
 
 

@@ -64,7 +64,7 @@ def _options_clause(tokens: Tokens, hint: int) -> list[Edit]:
         texts = [(tokens.is_string(i), tokens[i].text) for i in range(first, close)]
         spelled = "".join(quoted_text(text) if is_string else text for is_string, text in texts)
         return [whole, Edit.after(cursor.last, f" WITH ({spelled})")]
-    return [Edit.at(tokens, hint, "WITH ", 2), Edit(tokens.ends[close], whole.end, "")]
+    return [Edit.at(tokens, hint, "WITH ", 2), Edit(tokens.end(close), whole.end, "")]
 
 
 def _take_version(cursor: Cursor) -> bool:

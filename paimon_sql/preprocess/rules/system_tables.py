@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import re
 
-from sqlglot.tokens import TokenType
-
 from paimon_sql.preprocess.cursor import Cursor
 from paimon_sql.preprocess.edits import Edit
 from paimon_sql.preprocess.lexing import Tokens
@@ -20,12 +18,9 @@ def system_tables(cursor: Cursor) -> list[Edit]:
     if _takes_raw_text(Cursor(tokens)):
         return []
     return [
-        Edit.at(tokens, index, f"`{token.text}`")
+        Edit.at(tokens, index, f"`{token_text}`")
         for index, symbol in enumerate(tokens.symbols)
-        if "$" in symbol
-        and (token := tokens[index]).token_type is TokenType.VAR
-        and _NAME.fullmatch(token.text)
-        and not _touches_variable(tokens, index)
+        if "$" in symbol and _NAME.fullmatch(token_text := tokens[index].text) and not _touches_variable(tokens, index)
     ]
 
 

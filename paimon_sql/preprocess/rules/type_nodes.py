@@ -28,9 +28,10 @@ def take_type(cursor: Cursor, depth: int = 0) -> Node | None:
     """Reads a type and its NOT NULL; None where it is not understood."""
     if not cursor.at_name() or depth > DEEPEST_TYPE:
         return None
-    word = cursor.tokens.symbols[cursor.index].strip("`")
-    cursor.index += 1
+    word = cursor.next().text.upper()
     node = _parts(cursor, word, depth + 1) if cursor.symbol() == "<" or word == "ROW" else _atom(cursor, word)
+    if cursor.symbol() not in ("NOT", "NULL"):
+        return node
     if cursor.take("NOT", "NULL") and node is not None:
         return f"{node} NOT NULL" if isinstance(node, str) else node | {"type": f"{node['type']} NOT NULL"}
     cursor.take("NULL")
@@ -87,4 +88,4 @@ def _sizes(cursor: Cursor) -> str:
         return ""
     start = cursor.index
     cursor.skip_parentheses()
-    return "".join(cursor.tokens.symbols[start : cursor.index])
+    return "".join(token.text for token in cursor.tokens[start : cursor.index])
