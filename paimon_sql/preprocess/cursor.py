@@ -8,6 +8,7 @@ from paimon_sql.preprocess.edits import Edit
 from paimon_sql.preprocess.lexing import NAMES, STRINGS, Token, Tokens
 
 _EXPLAIN_MODES = ("LOGICAL", "FORMATTED", "EXTENDED", "CODEGEN", "COST")
+LIST_ENDS = (",", ")", ";", "")  # what an item of a list ends before
 
 
 class Cursor:
@@ -44,7 +45,7 @@ class Cursor:
 
     def names(self, first: int) -> list[str]:
         """The names among the tokens from one on that are read."""
-        return [self.tokens[index].text for index in range(first, self.index) if self.tokens.is_name(index)]
+        return [self.tokens.text(index) for index in range(first, self.index) if self.tokens.is_name(index)]
 
     def replaced(self, first: int, text: str) -> Edit:
         """The edit of the tokens from one on that are read."""
@@ -57,7 +58,7 @@ class Cursor:
 
     def at_end(self) -> bool:
         """Whether the statement ends here, with or without a `;`."""
-        return self.index >= len(self._symbols) or self._symbols[self.index] == ";"
+        return self.symbol() in ("", ";")
 
     def at_last(self) -> bool:
         """Whether no other statement follows, either."""
@@ -66,6 +67,10 @@ class Cursor:
     def next(self) -> Token:
         self.index += 1
         return self.tokens[self.index - 1]
+
+    def next_text(self) -> str:
+        self.index += 1
+        return self.tokens.text(self.index - 1)
 
     def take(self, *symbols: str) -> bool:
         """Reads these symbols, all or none."""
@@ -104,15 +109,15 @@ class Cursor:
         token = self.peek()
         if token is None or token.token_type is not TokenType.NUMBER or not token.text.isdigit():
             return None
-        return int(self.next().text)
+        return int(self.next_text())
 
     def take_text(self) -> str | None:
         """Reads a string; a quote doubled in it makes two tokens side by side."""
         if not self.at_string():
             return None
-        text = self.next().text
+        text = self.next_text()
         while self.at_string() and self.tokens.start(self.index) == self.tokens.end(self.index - 1):
-            text += f"'{self.next().text}"
+            text += f"'{self.next_text()}"
         return text
 
     def skip_parentheses(self) -> None:

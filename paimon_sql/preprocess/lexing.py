@@ -79,6 +79,10 @@ class Tokens(Sequence[Token]):
     def _token(self, found: Any) -> Token:
         return Token(self._text, found.start, found.end, found.token_type, found.text)
 
+    def text(self, index: int) -> str:
+        """The text of a token."""
+        return str(self._found[index].text)
+
     def start(self, index: int) -> int:
         """The offset of a token's first character."""
         return int(self._found[index].start)

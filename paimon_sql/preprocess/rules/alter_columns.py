@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from paimon_sql.preprocess.cursor import Cursor
+from paimon_sql.preprocess.cursor import LIST_ENDS, Cursor
 from paimon_sql.preprocess.edits import Edit
 from paimon_sql.preprocess.rules.column_list import refuse_computed, refuse_watermark
 from paimon_sql.preprocess.rules.column_types import TypeRewrites, read_type
@@ -45,7 +45,7 @@ def _added(cursor: Cursor) -> list[Edit]:
         read_type(cursor, (), types)
         if types.declared:
             return []  # not understood as a list of changes
-        while not cursor.at_end() and cursor.symbol() not in (",", ")"):
+        while cursor.symbol() not in LIST_ENDS:
             cursor.skip()
         if not opened or not cursor.take(","):
             break

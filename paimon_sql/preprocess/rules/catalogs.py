@@ -16,7 +16,7 @@ def catalog_statement(cursor: Cursor) -> CatalogStatement | None:
     lenient = cursor.take("IF", "NOT", "EXISTS") if creates else cursor.take("IF", "EXISTS")
     if not cursor.at_name():
         raise PreprocessError.at(cursor.peek() or cursor.last, "A catalog needs a name: CREATE CATALOG name WITH (…)")
-    name = str(cursor.next().text)
+    name = cursor.next_text()
     options = _options(cursor) if creates else None
     if not cursor.at_end():
         raise PreprocessError.at(cursor.next(), f"{cursor.last.text!r} is no part of the statement on catalog {name}")

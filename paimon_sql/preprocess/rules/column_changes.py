@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from paimon_sql.preprocess.cursor import Cursor
+from paimon_sql.preprocess.cursor import LIST_ENDS, Cursor
 from paimon_sql.preprocess.errors import PreprocessError
 from paimon_sql.preprocess.rules.column_list import refuse_computed, refuse_watermark
 from paimon_sql.preprocess.rules.column_types import TypeRewrites, read_type
@@ -51,7 +51,7 @@ def _needs_values(cursor: Cursor) -> bool:
         read_type(cursor, (), types)
         if types.declared:
             return True
-        while not cursor.at_end() and cursor.symbol() not in (",", ")"):
+        while cursor.symbol() not in LIST_ENDS:
             cursor.skip()
         if not cursor.take(","):
             break
@@ -76,7 +76,7 @@ def _column(cursor: Cursor, adds: bool) -> ColumnChange | None:
     refuse_computed(cursor)
     if not cursor.at_name() or cursor.symbol() in _NO_COLUMN:
         return None
-    name = cursor.next()
+    name = cursor.next_text()
     node = take_type(cursor)
     if node is None:
         return None
@@ -87,10 +87,10 @@ def _column(cursor: Cursor, adds: bool) -> ColumnChange | None:
         elif cursor.take("COMMENT") and (text := cursor.take_text()) is not None:
             clauses["comment"] = text
         elif cursor.take("AFTER") and cursor.at_name():
-            clauses["after"] = cursor.next().text
+            clauses["after"] = cursor.next_text()
         else:
             break
-    return ColumnChange(name.text, node, adds, **clauses)
+    return ColumnChange(name, node, adds, **clauses)
 
 
 COLUMN_CHANGES = Rule(

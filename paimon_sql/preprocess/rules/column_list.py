@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from paimon_sql.preprocess.cursor import Cursor
+from paimon_sql.preprocess.cursor import LIST_ENDS, Cursor
 from paimon_sql.preprocess.edits import Edit
 from paimon_sql.preprocess.errors import PreprocessError
 from paimon_sql.preprocess.lexing import Token
@@ -45,7 +45,7 @@ def read_columns(cursor: Cursor) -> ColumnList | None:
             columns.primary_keys.append(PrimaryKey(*key, _item_removal(cursor, before, first)))
         elif cursor.symbol(1) != "(":  # CHECK (...), UNIQUE (...)
             _read_column(cursor, columns)
-        while not cursor.at_end() and cursor.symbol() not in (",", ")"):
+        while cursor.symbol() not in LIST_ENDS:
             cursor.skip()
         if cursor.take(","):
             before = cursor.index - 1
@@ -70,16 +70,16 @@ def refuse_watermark(cursor: Cursor) -> None:
 
 
 def _read_column(cursor: Cursor, columns: ColumnList) -> None:
-    name = cursor.next()
-    read_type(cursor, (name.text,), columns.types)
-    while not cursor.at_end() and cursor.symbol() not in (",", ")"):
+    name = cursor.next_text()
+    read_type(cursor, (name,), columns.types)
+    while cursor.symbol() not in LIST_ENDS:
         before = cursor.index - 1
         if cursor.symbol() == "METADATA":
-            raise PreprocessError.at(cursor.next(), f"Column {name.text!r} cannot be METADATA: {_STORED}")
+            raise PreprocessError.at(cursor.next(), f"Column {name!r} cannot be METADATA: {_STORED}")
         if key := _take_primary_key(cursor, with_columns=False):
             token, _, enforced = key
             removal = Edit(cursor.tokens.end(before), cursor.last.end + 1, "")
-            columns.primary_keys.append(PrimaryKey(token, (name.text,), enforced, removal))
+            columns.primary_keys.append(PrimaryKey(token, (name,), enforced, removal))
         else:
             cursor.skip()
 

@@ -100,7 +100,7 @@ def _row(cursor: Cursor, path: Path, found: TypeRewrites) -> None:
         found.replace(Edit.at(cursor.tokens, first + 1, "<"))
     cursor.index += 2
     while cursor.at_name():
-        name = cursor.next().text
+        name = cursor.next_text()
         cursor.take(":")
         read_type(cursor, (*path, name), found)
         if cursor.at_string():  # Flink's comment of a field

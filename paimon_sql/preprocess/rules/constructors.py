@@ -25,19 +25,20 @@ def constructors(cursor: Cursor) -> list[Edit]:
         start = symbols.index("SELECT") if "SELECT" in symbols else len(symbols)
     edits: list[Edit] = []
     opened: list[int] = []  # what is not closed yet
-    lists: set[int] = set()  # of these and others those that have a comma
+    commas: list[bool] = []  # whether a comma stands in these
     has_columns, type_end = not _lists_rows(tokens), start
     for index in tokens.indexes(*_READ):
         if index < start:
             continue
         match symbols[index]:
-            case ",":
-                lists.update(opened[-1:])
+            case "," if commas:
+                commas[-1] = True
             case "(" | "[":
                 opened.append(index)
+                commas.append(False)
             case ")" | "]" as closing if opened:
-                opening = opened.pop()
-                is_list = not has_columns or opening in lists or opening + 1 == index
+                opening, has_comma = opened.pop(), commas.pop()
+                is_list = not has_columns or has_comma or opening + 1 == index
                 if closing == "]" and _makes_collection(symbols, opening, is_list):
                     edits += Edit.at(tokens, opening, "("), Edit.at(tokens, index, ")")
             case "AS" if opened and symbols[opened[-1] - 1] in _CASTS:

@@ -120,7 +120,7 @@ def _value(cursor: Cursor) -> str | list[str]:
     is_plain = cursor.at_string() or cursor.at_name()
     if token is None or not (is_plain or token.token_type is TokenType.NUMBER):
         raise _wrong(cursor, "An option of FILE_FORMAT needs a word, a number, a text in quotes or a list of texts")
-    return _string(cursor.next()) if cursor.at_string() else str(cursor.next().text)
+    return _string(cursor.next()) if cursor.at_string() else cursor.next_text()
 
 
 def _string(token: Token) -> str:

@@ -74,7 +74,7 @@ def _refuse_temporary(cursor: Cursor) -> None:
     tokens = cursor.tokens
     if tokens.symbols[cursor.index : cursor.index + 3] != ["CREATE", "TEMPORARY", "TABLE"]:
         return
-    if any(tokens.is_string(i) and tokens[i].text.lower() == "connector" for i in range(len(tokens))):
+    if any(tokens.is_string(i) and tokens.text(i).lower() == "connector" for i in range(len(tokens))):
         raise PreprocessError.at(cursor.tokens[cursor.index + 1], _NO_CONNECTORS)
 
 
@@ -118,7 +118,7 @@ def _read_properties(cursor: Cursor, clauses: Clauses) -> None:
     tokens = cursor.tokens
     for index in range(first, cursor.index - 3):
         if tokens.symbols[index + 1] == "=" and tokens.is_string(index + 2):
-            clauses.values[tokens[index].text] = tokens[index + 2].text
+            clauses.values[tokens.text(index)] = tokens.text(index + 2)
 
 
 def _new_properties(columns: ColumnList, clauses: Clauses) -> dict[str, str]:

@@ -61,7 +61,7 @@ def _options_clause(tokens: Tokens, hint: int) -> list[Edit]:
     if first == close:
         return [whole]
     if _take_version(cursor):
-        texts = [(tokens.is_string(i), tokens[i].text) for i in range(first, close)]
+        texts = [(tokens.is_string(i), tokens.text(i)) for i in range(first, close)]
         spelled = "".join(quoted_text(text) if is_string else text for is_string, text in texts)
         return [whole, Edit.after(cursor.last, f" WITH ({spelled})")]
     return [Edit.at(tokens, hint, "WITH ", 2), Edit(tokens.end(close), whole.end, "")]

@@ -20,7 +20,7 @@ def system_tables(cursor: Cursor) -> list[Edit]:
     return [
         Edit.at(tokens, index, f"`{token_text}`")
         for index, symbol in enumerate(tokens.symbols)
-        if "$" in symbol and _NAME.fullmatch(token_text := tokens[index].text) and not _touches_variable(tokens, index)
+        if "$" in symbol and _NAME.fullmatch(token_text := tokens.text(index)) and not _touches_variable(tokens, index)
     ]
 
 
@@ -35,7 +35,7 @@ def _takes_raw_text(statement: Cursor) -> bool:
 
 def _touches_variable(tokens: Tokens, index: int) -> bool:
     """Whether the name is the rest of one that begins with a substituted variable: `${env}_t$files`."""
-    return index > 0 and tokens[index - 1].text == "}" and tokens[index - 1].end + 1 == tokens[index].start
+    return index > 0 and tokens.text(index - 1) == "}" and tokens[index - 1].end + 1 == tokens[index].start
 
 
 SYSTEM_TABLES = Rule(system_tables, words=("$",), pattern=re.compile(r"\w\$\w"))

@@ -48,11 +48,11 @@ def _call(tokens: Tokens, index: int) -> list[Edit]:
     if not cursor.take(")"):
         raise PreprocessError.at(
             cursor.peek() or cursor.last,
-            f"{tokens[index].text} takes a table's name and {count} more arguments as literals, not as expressions",
+            f"{tokens.text(index)} takes a table's name and {count} more arguments as literals, not as expressions",
         )
     if len(arguments) != count + 1:
         raise PreprocessError.at(
-            tokens[index], f"{tokens[index].text} takes a table and {count} more, not {len(arguments)} arguments"
+            tokens[index], f"{tokens.text(index)} takes a table and {count} more, not {len(arguments)} arguments"
         )
     table, *values = arguments
     text = f"{_table_name(table)} WITH ('{option}'={quoted_text(','.join(values))})"
@@ -65,7 +65,7 @@ def _literal(cursor: Cursor) -> str | None:
     token = cursor.peek()
     if token is None or not ((cursor.at_string() and not sign) or token.token_type is TokenType.NUMBER):
         return None
-    return sign + cursor.next().text.removesuffix("L")
+    return sign + cursor.next_text().removesuffix("L")
 
 
 def _table_name(text: str) -> str:

@@ -61,7 +61,7 @@ def _create(
 
 
 def _name(cursor: Cursor) -> str | None:
-    return cursor.next().text if cursor.at_name() else None
+    return cursor.next_text() if cursor.at_name() else None
 
 
 SHOW_TAGS = Rule(show_tags, first=("show",), words=("tags",))

@@ -28,7 +28,7 @@ def take_type(cursor: Cursor, depth: int = 0) -> Node | None:
     """Reads a type and its NOT NULL; None where it is not understood."""
     if not cursor.at_name() or depth > DEEPEST_TYPE:
         return None
-    word = cursor.next().text.upper()
+    word = cursor.next_text().upper()
     node = _parts(cursor, word, depth + 1) if cursor.symbol() == "<" or word == "ROW" else _atom(cursor, word)
     if cursor.symbol() not in ("NOT", "NULL"):
         return node
@@ -43,10 +43,14 @@ def _atom(cursor: Cursor, word: str) -> str:
     if cursor.take("PRECISION"):
         word += " PRECISION"
     sizes = _sizes(cursor)
-    zone = next((f" {z}" for z in _ZONES if cursor.take(*z.split())), "") if cursor.symbol()[:4] == "WITH" else ""
+    zone = _zone(cursor) if cursor.symbol() in ("WITH", "WITHOUT") else ""
     if not sizes and not zone:
         return _BARE.get(word, word)
     return f"{word.removesuffix('_NTZ')}{sizes}{zone}"
+
+
+def _zone(cursor: Cursor) -> str:
+    return next((f" {zone}" for zone in _ZONES if cursor.take(*zone.split())), "")
 
 
 def _parts(cursor: Cursor, word: str, depth: int) -> Node | None:
@@ -88,4 +92,4 @@ def _sizes(cursor: Cursor) -> str:
         return ""
     start = cursor.index
     cursor.skip_parentheses()
-    return "".join(token.text for token in cursor.tokens[start : cursor.index])
+    return "".join(map(cursor.tokens.text, range(start, cursor.index)))

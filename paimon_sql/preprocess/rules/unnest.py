@@ -38,7 +38,7 @@ def _lateral(tokens: Tokens, index: int) -> list[Edit]:
     cursor.skip_parentheses()
     names = filter(tokens.is_name, range(first, cursor.index))
     has_several = len(list(islice(names, 2))) > 1
-    function = "INLINE" if has_several and not counts else tokens[index].text
+    function = "INLINE" if has_several and not counts else tokens.text(index)
     return [Edit.at(tokens, index, f"LATERAL {function}")]
 
 
