@@ -96,5 +96,5 @@ def _column(cursor: Cursor, adds: bool) -> ColumnChange | None:
 COLUMN_CHANGES = Rule(
     column_changes,
     first=("alter",),
-    pattern=re.compile(r"\b(?=[bmtv])(?:modify|timestamp(?:_ntz|_ltz)?\s*\(|(?:var)?binary\s*\(|multiset)"),
+    pattern=re.compile(r"(?=[bmtv])\b(?:modify|timestamp(?:_ntz|_ltz)?\s*\(|(?:var)?binary\s*\(|multiset)"),
 )

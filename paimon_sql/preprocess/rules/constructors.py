@@ -78,7 +78,7 @@ CONSTRUCTORS = Rule(
     constructors,
     words=("array", "map", "row", "cast"),
     pattern=re.compile(
-        r"\b(?=[abdmrv])(?:(?:array|map)\s*\[|row\s*[(<]"
+        r"(?=[abdmrv])\b(?:(?:array|map)\s*\[|row\s*[(<]"
         r"|(?:bytes|varbinary|multiset|varchar(?!\s*\()|double\s+precision)\b)"
     ),
 )

@@ -166,8 +166,9 @@ CREATE_TABLE = Rule(
     create_table,
     first=("create", "replace"),
     pattern=re.compile(
-        r"\b(?=[bdlmprtvw])(?:with|primary|bytes|row|multiset|varbinary|binary|varchar(?!\s*\()"
-        r"|timestamp(?:_ntz|_ltz)?(?=\s*\()|double\s+precision|watermark|metadata|temporary"
-        r"|like(?=\s+[\w.`]+\s*\())\b|\)\s*like\s+[\w`]|[,(]\s*[\w`]+\s+as\b"
+        r"(?=[bdlmprtvw,()])"  # what follows begins with one of these: most characters are passed over
+        r"(?:\b(?:with|primary|bytes|row|multiset|varbinary|binary|varchar(?!\s*\()|timestamp(?:_ntz|_ltz)?(?=\s*\()"
+        r"|double\s+precision|watermark|metadata|temporary|like(?=\s+[\w.`]+\s*\())\b"
+        r"|\)\s*like\s+[\w`]|[,(]\s*+[\w`]++\s++as\b)"
     ),
 )
