@@ -11,25 +11,21 @@ import logging
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
 from itertools import count
 
-from paimon_core.commit.chain_conflicts import check_anchors
+from paimon_core.commit.attempt import Attempt, author
 from paimon_core.commit.changes import Change, Delta, Overwrite, changes_of
 from paimon_core.commit.conflicts import find_conflict
 from paimon_core.commit.draft import CommitInfo, Draft, write_draft
-from paimon_core.commit.global_indexes import find_global_index_conflict, stale_indexes
-from paimon_core.commit.index_conflicts import find_index_conflict, hash_files, index_after
+from paimon_core.commit.global_indexes import outdated_indexes
 from paimon_core.commit.other_writers import find_carried, is_replaced
 from paimon_core.commit.publish import Outcome, Publisher
-from paimon_core.commit.range_conflicts import find_range_conflict
 from paimon_core.commit.retries import RetryLimits, Tries
 from paimon_core.commit.row_ids import grouped, number_rows
 from paimon_core.commit.snapshot_times import clock_warning
 from paimon_core.commit.withdraw import withdrawn
 from paimon_core.commit.written_files import WrittenFiles
 from paimon_core.errors import (
-    BucketConflictError,
     CommitConflictError,
     CommitUnknownError,
     CorruptFileError,
@@ -37,12 +33,9 @@ from paimon_core.errors import (
     SchemaNotFoundError,
     StorageError,
     StorageRefusedError,
-    UnsupportedFeatureError,
 )
 from paimon_core.io.failure import on_certain_failure
 from paimon_core.options import (
-    DATA_EVOLUTION,
-    GLOBAL_INDEX_UPDATE_ACTION,
     MANIFEST_DELETE_DROP_STATS,
     MANIFEST_FULL_COMPACTION_SIZE,
     MANIFEST_TARGET_FILE_SIZE,
@@ -51,14 +44,12 @@ from paimon_core.options import (
     SNAPSHOT_IGNORE_EMPTY_COMMIT,
     SNAPSHOT_ORDERING,
 )
-from paimon_core.spec.index_manifest import IndexManifestEntry
 from paimon_core.spec.manifest import DataFileMeta, FileKind, ManifestEntry
 from paimon_core.spec.message import CommitMessage
 from paimon_core.spec.paths import data_file_paths
 from paimon_core.spec.snapshot import CommitKind, Snapshot, encode_snapshot
 from paimon_core.spec.statistics import TableStatistics
 from paimon_core.spec.stats import EMPTY_STATS
-from paimon_core.store.data.bucket_files import fields_of_file
 from paimon_core.store.data.snapshot_ordering import stamped
 from paimon_core.store.features import check_writable
 from paimon_core.store.indexes.index_files import delete_index_files, delete_new_indexes, index_entries
@@ -184,7 +175,7 @@ def _commit_change(store: TableStore, change: Change, info: CommitInfo, publishe
         raise _unknown(store, attempts.undecided)
     raise CommitConflictError(
         f"Table {store.name}: {tried} commits in a row lost the race for the next snapshot; the latest "
-        f"is {_by(latest_snapshot(store))}. Nothing was committed; run the statement again, or raise "
+        f"is {author(latest_snapshot(store))}. Nothing was committed; run the statement again, or raise "
         "'commit.max-retries' and 'commit.timeout'."
     )
 
@@ -276,33 +267,12 @@ def _settle(store: TableStore, attempts: _Attempts, outcome: Outcome | None = No
 
 
 def _delta(store: TableStore, change: Change, latest: Snapshot | None) -> Delta:
-    """What to commit on top of `latest`. Raises `CommitConflictError`."""
-    check_writable(store)
-    live = {} if change.scope is None else live_files(store, latest, change.scope)
-    entries = change.against(live)
-    check_anchors(store, change.kind, entries)
-    indexed = index_entries(store, latest)
-    written = partial(_written_columns, store)
-    index = [*change.index_against(indexed), *_outdated(store, change, indexed, entries)]
-    key_types = store.schema.types(store.schema.trimmed_primary_keys) if store.has_primary_key else ()
-    if _has_new_buckets(store, change, indexed):
-        raise BucketConflictError(
-            f"Table {store.name}: another writer has given new keys their buckets since this one looked them up "
-            f"({_by(latest)}). Nothing was committed; run the statement again."
-        )
-    problem = (
-        find_conflict(live, entries, key_types)
-        or _stale_base(store, change)
-        or (find_range_conflict(live, entries, change.rows_base) if store.options[DATA_EVOLUTION] else None)
-        or find_index_conflict(indexed, index, live, entries)
-        or find_global_index_conflict(indexed, index, live, change.rows_base, written)
-    )
-    if problem is not None:
-        raise CommitConflictError(
-            f"Commit of kind {change.kind} to table {store.name} conflicts with what is in it now ({_by(latest)}): "
-            f"{problem}. Nothing was committed; run the statement again on the table as it is now."
-        )
-    next_row_id = (latest.next_row_id if latest is not None else None) or 0
+    """What to commit on top of `latest`. Raises `CommitConflictError`, `UnsupportedFeatureError`."""
+    attempt = _attempt(store, change, latest)
+    conflict = find_conflict(attempt)
+    if conflict is not None:
+        raise conflict.as_error(attempt)
+    entries, next_row_id = attempt.entries, (latest.next_row_id if latest is not None else None) or 0
     number = latest.id + 1 if latest is not None else 1
     if store.options[ROW_TRACKING]:
         ordered = grouped(entries) if store.options[ROW_TRACKING_GROUP] else entries
@@ -311,75 +281,28 @@ def _delta(store: TableStore, change: Change, latest: Snapshot | None) -> Delta:
         entries = stamped(entries, number)
     if store.options[MANIFEST_DELETE_DROP_STATS]:
         entries = [_without_stats(e) if e.kind is FileKind.DELETE else e for e in entries]
-    indexes = index_after(indexed, index) if index else None
+    indexes = attempt.indexes_after if attempt.index_entries else None
     return Delta(entries, indexes, change.changelog, change.statistics, next_row_id)
 
 
-def _outdated(
-    store: TableStore, change: Change, before: Sequence[IndexManifestEntry], entries: Sequence[ManifestEntry]
-) -> list[IndexManifestEntry]:
-    """DELETE of the global indexes of columns that are updated. Raises `UnsupportedFeatureError` where options want it
-    so."""
-    action = store.options[GLOBAL_INDEX_UPDATE_ACTION]
-    if change.replaces or action == "ignore" or not any(e.file.global_index for e in before):
-        return []
-    stale = stale_indexes(before, entries, partial(_written_columns, store))
-    if stale and action == "throw_error":
-        names = {f.id: f.name for f in store.schema.fields}
-        ids = {i for e in stale if e.file.global_index is not None for i in e.file.global_index.field_ids}
-        raise UnsupportedFeatureError(
-            f"Table {store.name} cannot be updated so: update columns contain globally indexed columns, not supported "
-            f"now ({', '.join(sorted(names[i] for i in ids if i in names))}). Drop their index by CALL "
-            f"sys.drop_global_index, or set '{GLOBAL_INDEX_UPDATE_ACTION.key}' = 'DROP_PARTITION_INDEX', which drops "
-            "the indexes of the partitions that are updated."
-        )
-    return [replace(e, kind=FileKind.DELETE) for e in stale]
-
-
-def _written_columns(store: TableStore, file: DataFileMeta) -> frozenset[int]:
-    """The ids of the columns that a file has."""
-    return frozenset(f.id for f in fields_of_file(store, file))
+def _attempt(store: TableStore, change: Change, latest: Snapshot | None) -> Attempt:
+    """The change on top of `latest`. Raises `UnsupportedFeatureError`."""
+    check_writable(store)
+    live = {} if change.scope is None else live_files(store, latest, change.scope)
+    entries, indexes = change.against(live), index_entries(store, latest)
+    return Attempt(
+        store=store,
+        change=change,
+        latest=latest,
+        live=live,
+        entries=entries,
+        indexes=indexes,
+        index_entries=[*change.index_against(indexes), *outdated_indexes(store, change, indexes, entries)],
+    )
 
 
 def _without_stats(entry: ManifestEntry) -> ManifestEntry:
     return replace(entry, file=replace(entry.file, value_stats=EMPTY_STATS, value_stats_cols=()))
-
-
-def _has_new_buckets(store: TableStore, change: Change, now: Sequence[IndexManifestEntry]) -> bool:
-    """Whether keys were given buckets since this writer looked: one of its keys could be in two buckets then."""
-    if change.index_base is None or change.scope is None or store.schema.cross_partition_update:
-        return False
-    base = find_snapshot(store, change.index_base) if change.index_base else None
-    if change.index_base and base is None:
-        return False  # `_stale_base` says more
-    return hash_files(now, change.scope) != hash_files(index_entries(store, base), change.scope)
-
-
-def _stale_base(store: TableStore, change: Change) -> str | None:
-    """Why the version in which a writer looked its keys up does not tell any more where they are."""
-    if not change.index_base and not (change.index_base == 0 and store.schema.cross_partition_update):
-        return None
-    if change.index_base and find_snapshot(store, change.index_base) is None:
-        return f"snapshot {change.index_base}, which the buckets of its keys were looked up in, has expired"
-    return _rows_since(store, change.index_base) if store.schema.cross_partition_update else None
-
-
-def _rows_since(store: TableStore, base: int) -> str | None:
-    """Whether rows were written since a snapshot: keys could be in other partitions than this writer found them in."""
-    newest = latest_snapshot(store)
-    for number in range(base + 1, (newest.id if newest else 0) + 1):
-        found = find_snapshot(store, number)
-        if found is None or found.commit_kind is not CommitKind.COMPACT:
-            return f"snapshot {number} wrote rows since this writer looked up the partitions of its keys"
-    return None
-
-
-def _by(latest: Snapshot | None) -> str:
-    if latest is None:
-        return "no snapshot"
-    return (
-        f"snapshot {latest.id}, a {latest.commit_kind} by user {latest.commit_user}, commit {latest.commit_identifier}"
-    )
 
 
 def _check_table(store: TableStore) -> None:

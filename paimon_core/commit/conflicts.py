@@ -1,39 +1,115 @@
-"""Whether a change still fits the live files it is put on: pure decisions, each a sentence or None.
+"""The rules by which a change fits the version it is put on, or conflicts with it.
 
-1. A change deletes only files that are live, and adds only files that are not.
-2. All files of a partition are of the same number of buckets.
-3. Above level 0 the files of a bucket's level share no keys.
+A commit was planned on an older version than the one it is put on. It needs no lock for that: it fits as long as every
+rule of `RULES` holds on the latest version. A rule is a function of one frozen `Attempt`; the first that finds a
+`Conflict` ends the commit, so rules whose errors callers handle, or whose messages say most, come first. The rules of
+this module read metadata only for chain tables and for keys that were looked up; those of other modules read none but
+schemas:
+
+1. No full partition of a chain table is dropped that changes start from.
+2. Keys are in the buckets and partitions that the writer looked them up in.
+3. A change deletes only files that are live, and adds only files that are not.
+4. All files of a partition are of the same number of buckets.
+5. Above level 0 the files of a bucket's level share no keys.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 
+from paimon_core.commit.attempt import Attempt, Conflict, Rule, author
+from paimon_core.commit.global_indexes import global_index_conflict
+from paimon_core.commit.index_conflicts import index_conflict
+from paimon_core.commit.range_conflicts import range_conflict
+from paimon_core.errors import BucketConflictError, UnsupportedFeatureError
 from paimon_core.lsm.runs import key_range, share_keys
+from paimon_core.options import SCAN_DELTA_BRANCH, SCAN_SNAPSHOT_BRANCH
+from paimon_core.scan.chain import is_branch_of_chain, needed_partition
+from paimon_core.spec.index_manifest import HASH_INDEX, IndexManifestEntry
 from paimon_core.spec.manifest import FileIdentifier, FileKind, ManifestEntry
+from paimon_core.spec.snapshot import CommitKind
 from paimon_core.spec.types import DataType
-
-Live = Mapping[FileIdentifier, ManifestEntry]
-
-
-def find_conflict(live: Live, delta: Sequence[ManifestEntry], key_types: Sequence[DataType]) -> str | None:
-    """What makes `delta` impossible on top of `live` (its partitions' files), None where nothing does.
-
-    `key_types` are those of the trimmed primary key; empty for append tables.
-    """
-    after = dict(live)
-    problem = _apply(after, delta)
-    if problem is None:
-        problem = _changed_buckets(after.values())
-    if problem is None and key_types and any(e.file.level > 0 for e in delta if e.kind is FileKind.ADD):
-        problem = _overlap(after.values(), delta, key_types)
-    return problem
+from paimon_core.store.indexes.index_files import index_entries
+from paimon_core.store.partitions import PartitionFilter
+from paimon_core.store.snapshots import find_snapshot, latest_snapshot
+from paimon_core.store.table_store import TableStore
 
 
-def _apply(after: dict[FileIdentifier, ManifestEntry], delta: Sequence[ManifestEntry]) -> str | None:
+def find_conflict(attempt: Attempt) -> Conflict | None:
+    """The first conflict that a rule finds, None where the change fits. Raises `StorageError`, `CorruptFileError`."""
+    return next((found for rule in RULES if (found := rule(attempt)) is not None), None)
+
+
+def chain_conflict(attempt: Attempt) -> Conflict | None:
+    """A full partition of a chain table that is dropped, or put out of date by an overwrite, and that changes need."""
+    store, entries = attempt.store, attempt.entries
+    if attempt.change.kind is not CommitKind.OVERWRITE:
+        return None
+    overwrites = is_branch_of_chain(store, SCAN_DELTA_BRANCH)
+    drops = is_branch_of_chain(store, SCAN_SNAPSHOT_BRANCH) and all(e.kind is FileKind.DELETE for e in entries)
+    if not drops and not overwrites:
+        return None
+    needed = needed_partition(store, {e.partition for e in entries}, entries if overwrites else ())
+    if needed is None:
+        return None
+    spec = ", ".join(f"{k}={v}" for k, v in store.partition_spec(needed).items())
+    return Conflict(
+        f"Snapshot partition cannot be dropped: changes behind partition {spec} of branch "
+        f"'{store.options[SCAN_SNAPSHOT_BRANCH]}' start from it, and no full one is before it. Make one of the next by "
+        f"sys.compact_chain_table, or drop the changes from '{store.options[SCAN_DELTA_BRANCH]}'.",
+        UnsupportedFeatureError,
+    )
+
+
+def lookup_conflict(attempt: Attempt) -> Conflict | None:
+    """Keys that may be in another bucket or partition by now than the writer found them in."""
+    store, change, base = attempt.store, attempt.change, attempt.change.index_base
+    if base is None:
+        return None
+    looked_up_in = find_snapshot(store, base) if base else None
+    if base and looked_up_in is None:
+        return Conflict(f"snapshot {base}, which the buckets of its keys were looked up in, has expired")
+    if store.schema.cross_partition_update:
+        return _rows_since(store, base)
+    if change.scope is None:
+        return None
+    if _hash_indexes(attempt.indexes, change.scope) == _hash_indexes(index_entries(store, looked_up_in), change.scope):
+        return None
+    return Conflict(
+        f"Table {store.name}: another writer has given new keys their buckets since this one looked them up "
+        f"({author(attempt.latest)}). Nothing was committed; run the statement again.",
+        BucketConflictError,
+    )
+
+
+def _hash_indexes(entries: Iterable[IndexManifestEntry], partitions: PartitionFilter) -> frozenset[str]:
+    hashes = (e for e in entries if e.file.index_type == HASH_INDEX)
+    return frozenset(e.file.file_name for e in hashes if partitions.holds(e.partition))
+
+
+def _rows_since(store: TableStore, base: int) -> Conflict | None:
+    """Rows written since a snapshot: their keys could be in other partitions than this writer found them in."""
+    newest = latest_snapshot(store)
+    for number in range(base + 1, (newest.id if newest else 0) + 1):
+        found = find_snapshot(store, number)
+        if found is None or found.commit_kind is not CommitKind.COMPACT:
+            return Conflict(f"snapshot {number} wrote rows since this writer looked up the partitions of its keys")
+    return None
+
+
+def file_conflict(attempt: Attempt) -> Conflict | None:
+    """Files that are deleted twice or added twice, numbers of buckets that differ, keys twice on a level."""
+    store, after = attempt.store, dict(attempt.live)
+    reason = _apply(after, attempt.entries) or _other_bucket_number(after.values())
+    if reason is None and store.has_primary_key:
+        reason = _overlap(after.values(), attempt.entries, store.schema.types(store.schema.trimmed_primary_keys))
+    return None if reason is None else Conflict(reason)
+
+
+def _apply(after: dict[FileIdentifier, ManifestEntry], entries: Sequence[ManifestEntry]) -> str | None:
     deleted = set()
-    for entry in delta:
+    for entry in entries:
         name, known = entry.file.file_name, entry.identifier in after
         if entry.kind is FileKind.DELETE:
             if not known:
@@ -47,7 +123,7 @@ def _apply(after: dict[FileIdentifier, ManifestEntry], delta: Sequence[ManifestE
     return None
 
 
-def _changed_buckets(entries: Iterable[ManifestEntry]) -> str | None:
+def _other_bucket_number(entries: Iterable[ManifestEntry]) -> str | None:
     totals: dict[bytes, int] = {}
     for entry in entries:
         total = totals.setdefault(entry.partition, entry.total_buckets)
@@ -61,17 +137,32 @@ def _changed_buckets(entries: Iterable[ManifestEntry]) -> str | None:
 
 
 def _overlap(
-    entries: Iterable[ManifestEntry], delta: Sequence[ManifestEntry], key_types: Sequence[DataType]
+    after: Iterable[ManifestEntry], entries: Sequence[ManifestEntry], key_types: Sequence[DataType]
 ) -> str | None:
-    changed = {(e.partition, e.bucket, e.file.level) for e in delta if e.kind is FileKind.ADD and e.file.level > 0}
+    """Levels above 0 that get files: two of their files that share keys."""
+    changed = {_level(e) for e in entries if e.kind is FileKind.ADD and e.file.level > 0}
     levels = defaultdict(list)
-    for entry in entries:
-        place = entry.partition, entry.bucket, entry.file.level
-        if place in changed:
-            levels[place].append(key_range(entry.file, key_types))
-    for (_, bucket, level), ranges in levels.items():
+    for entry in after if changed else ():
+        level = _level(entry)
+        if level in changed:
+            levels[level].append(key_range(entry.file, key_types))
+    for (_, bucket, number), ranges in levels.items():
         both = share_keys(ranges)
         if both is not None:
             names = " and ".join(r.file.file_name for r in both)
-            return f"files {names} share keys on level {level} of bucket {bucket}"
+            return f"files {names} share keys on level {number} of bucket {bucket}"
     return None
+
+
+def _level(entry: ManifestEntry) -> tuple[bytes, int, int]:
+    return entry.partition, entry.bucket, entry.file.level
+
+
+RULES: tuple[Rule, ...] = (
+    chain_conflict,
+    lookup_conflict,
+    file_conflict,
+    range_conflict,
+    index_conflict,
+    global_index_conflict,
+)

@@ -1,4 +1,4 @@
-"""What a change means for global indexes: pure decisions.
+"""What a change means for global indexes.
 
 1. A new index file covers rows that are there, and no rows that another file of the same type and column covers.
 2. Nobody has written the column of these rows since the version that the index was made of.
@@ -8,59 +8,78 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
+from paimon_core.commit.attempt import Attempt, Conflict
+from paimon_core.commit.changes import Change
+from paimon_core.errors import UnsupportedFeatureError
+from paimon_core.options import GLOBAL_INDEX_UPDATE_ACTION
 from paimon_core.spec.index_manifest import GlobalIndexMeta, IndexManifestEntry
-from paimon_core.spec.manifest import DataFileMeta, FileIdentifier, FileKind, FileSource, ManifestEntry
+from paimon_core.spec.manifest import DataFileMeta, FileKind, FileSource, ManifestEntry
 from paimon_core.spec.row_ranges import is_blob
+from paimon_core.store.data.bucket_files import fields_of_file
 from paimon_core.store.indexes.global_indexes import RowSpan, joined, without
+from paimon_core.store.table_store import TableStore
 
-WrittenIds = Callable[[DataFileMeta], frozenset[int]]  # the ids of the columns of which a file has new values
 
-
-def stale_indexes(
-    before: Iterable[IndexManifestEntry], entries: Iterable[ManifestEntry], written: WrittenIds
+def outdated_indexes(
+    store: TableStore, change: Change, before: Sequence[IndexManifestEntry], entries: Iterable[ManifestEntry]
 ) -> list[IndexManifestEntry]:
-    """The index files of columns that `entries` write, in the partitions where they do."""
+    """DELETE of the global indexes `before` of columns that `entries` update.
+
+    Raises `UnsupportedFeatureError` where the table's options want it so.
+    """
+    action = store.options[GLOBAL_INDEX_UPDATE_ACTION]
+    if change.replaces or action == "ignore" or not any(e.file.global_index for e in before):
+        return []
     updated: dict[bytes, set[int]] = defaultdict(set)
     for entry in entries:
         if entry.kind is FileKind.ADD and _updates(entry.file):
-            updated[entry.partition] |= written(entry.file)
-    return [
+            updated[entry.partition] |= _written_columns(store, entry.file)
+    outdated = [
         e
         for e in before
         if e.partition in updated
         and e.file.global_index is not None
         and not updated[e.partition].isdisjoint(e.file.global_index.field_ids)
     ]
+    if outdated and action == "throw_error":
+        names = {f.id: f.name for f in store.schema.fields}
+        ids = {i for e in outdated if e.file.global_index is not None for i in e.file.global_index.field_ids}
+        raise UnsupportedFeatureError(
+            f"Table {store.name} cannot be updated so: update columns contain globally indexed columns, not supported "
+            f"now ({', '.join(sorted(names[i] for i in ids if i in names))}). Drop their index by CALL "
+            f"sys.drop_global_index, or set '{GLOBAL_INDEX_UPDATE_ACTION.key}' = 'DROP_PARTITION_INDEX', which drops "
+            "the indexes of the partitions that are updated."
+        )
+    return [replace(e, kind=FileKind.DELETE) for e in outdated]
 
 
-def find_global_index_conflict(
-    before: Iterable[IndexManifestEntry],
-    delta: Sequence[IndexManifestEntry],
-    live: Mapping[FileIdentifier, ManifestEntry],
-    base: int | None,
-    written: WrittenIds,
-) -> str | None:
-    """What makes the index files that `delta` adds impossible on top of `before` and the `live` data files of their
-    partitions; `base` is the snapshot that the index was made of."""
+def global_index_conflict(attempt: Attempt) -> Conflict | None:
+    """New index files of rows that are covered already, not there, or updated since `rows_base`, the snapshot that the
+    index was made of."""
+    delta, base = attempt.index_entries, attempt.change.rows_base
     added = [(e, m) for e in delta if e.kind is FileKind.ADD and (m := e.file.global_index) is not None]
     added = [(e, m) for e, m in added if m.source_meta is None]
     if not added:
         return None
     deleted = {e.file.file_name for e in delta if e.kind is FileKind.DELETE}
-    kept = [e for e in before if e.file.file_name not in deleted]
+    kept = [e for e in attempt.indexes if e.file.file_name not in deleted]
     files: dict[bytes, list[DataFileMeta]] = defaultdict(list)
-    for data in live.values():
+    for data in attempt.live.values():
         if data.file.first_row_id is not None and not is_blob(data.file):
             files[data.partition].append(data.file)
     there = {partition: joined(map(_rows, of)) for partition, of in files.items()}
     newer = {p: [f for f in of if base is not None and f.max_sequence_number > base] for p, of in files.items()}
     for entry, meta in added:
-        problem = _covered_twice(entry, meta, kept) or _without_rows(entry, meta, there.get(entry.partition, []))
-        problem = problem or _written_since(meta, newer.get(entry.partition, []), written)
-        if problem is not None:
-            return problem
+        reason = (
+            _covered_twice(entry, meta, kept)
+            or _without_rows(entry, meta, there.get(entry.partition, []))
+            or _written_since(attempt.store, meta, newer.get(entry.partition, []))
+        )
+        if reason is not None:
+            return Conflict(reason)
     return None
 
 
@@ -85,13 +104,18 @@ def _without_rows(added: IndexManifestEntry, meta: GlobalIndexMeta, there: Seque
     return f"rows {missing[0][0]} to {missing[0][1] - 1} of index file {added.file.file_name} are no longer there"
 
 
-def _written_since(meta: GlobalIndexMeta, newer: Iterable[DataFileMeta], written: WrittenIds) -> str | None:
+def _written_since(store: TableStore, meta: GlobalIndexMeta, newer: Iterable[DataFileMeta]) -> str | None:
     start, end = _span(meta)
     for file in filter(_updates, newer):
         first, behind = _rows(file)
-        if first < end and start < behind and not written(file).isdisjoint(meta.field_ids):
+        if first < end and start < behind and not _written_columns(store, file).isdisjoint(meta.field_ids):
             return f"rows {first} to {behind - 1} were updated by another commit while their index was made"
     return None
+
+
+def _written_columns(store: TableStore, file: DataFileMeta) -> frozenset[int]:
+    """The ids of the columns that a file has. Reads the file's schema."""
+    return frozenset(f.id for f in fields_of_file(store, file))
 
 
 def _updates(file: DataFileMeta) -> bool:

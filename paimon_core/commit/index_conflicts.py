@@ -1,45 +1,33 @@
-"""Whether a change of index files fits the version it is put on: pure decisions, each a sentence or None.
+"""Whether a change of index files fits the version it is put on.
 
 1. A change deletes only index files that are there, and adds only files that are not.
 2. A bucket has one hash index; a data file has one deletion vector.
-3. Deletion vectors are added for live data files only, and go with their data file.
+3. Deletion vectors are added for live data files only, and are deleted with their data file.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 
+from paimon_core.commit.attempt import Attempt, Conflict, Live
 from paimon_core.spec.index_manifest import HASH_INDEX, IndexManifestEntry
-from paimon_core.spec.manifest import FileIdentifier, FileKind, ManifestEntry
-from paimon_core.store.partitions import PartitionFilter
+from paimon_core.spec.manifest import FileKind, ManifestEntry
 
 
-def index_after(before: Iterable[IndexManifestEntry], delta: Sequence[IndexManifestEntry]) -> list[IndexManifestEntry]:
-    """The index files of the version after: what is deleted goes, what is added comes last."""
-    deleted = {e.file.file_name for e in delta if e.kind is FileKind.DELETE}
-    kept = [e for e in before if e.file.file_name not in deleted]
-    return kept + [e for e in delta if e.kind is FileKind.ADD]
-
-
-def hash_files(entries: Iterable[IndexManifestEntry], partitions: PartitionFilter) -> frozenset[str]:
-    """The names of the hash indexes of some partitions."""
-    hashes = (e for e in entries if e.file.index_type == HASH_INDEX)
-    return frozenset(e.file.file_name for e in hashes if partitions.holds(e.partition))
-
-
-def find_index_conflict(
-    before: Sequence[IndexManifestEntry],
-    delta: Sequence[IndexManifestEntry],
-    live: Mapping[FileIdentifier, ManifestEntry],
-    entries: Sequence[ManifestEntry],
-) -> str | None:
-    """What makes `delta` impossible on top of `before`, together with the data files `entries` on top of `live`."""
+def index_conflict(attempt: Attempt) -> Conflict | None:
+    """Index files that are deleted or added twice, or whose data files are not there any more."""
+    before, delta, entries = attempt.indexes, attempt.index_entries, attempt.entries
     if not before and not delta:
         return None
-    after = index_after(before, delta)
-    problem = _apply(before, delta) or _repeated(after)
-    return problem or _without_file(delta, live, entries) or _left_behind(after, entries)
+    after = attempt.indexes_after
+    reason = (
+        _apply(before, delta)
+        or _repeated(after)
+        or _without_data_file(delta, attempt.live, entries)
+        or _without_vector(after, entries)
+    )
+    return None if reason is None else Conflict(reason)
 
 
 def _apply(before: Iterable[IndexManifestEntry], delta: Iterable[IndexManifestEntry]) -> str | None:
@@ -54,7 +42,7 @@ def _apply(before: Iterable[IndexManifestEntry], delta: Iterable[IndexManifestEn
 
 
 def _repeated(after: Sequence[IndexManifestEntry]) -> str | None:
-    hashed = Counter(e.place for e in after if e.file.index_type == HASH_INDEX)
+    hashed = Counter(e.bucket_and_type for e in after if e.file.index_type == HASH_INDEX)
     for (_, bucket, _), count in hashed.items():
         if count > 1:
             return f"bucket {bucket} would have {count} hash indexes"
@@ -65,23 +53,22 @@ def _repeated(after: Sequence[IndexManifestEntry]) -> str | None:
     return None
 
 
-def _without_file(
-    delta: Iterable[IndexManifestEntry], live: Mapping[FileIdentifier, ManifestEntry], entries: Iterable[ManifestEntry]
-) -> str | None:
-    added = [v.data_file for e in delta if e.kind is FileKind.ADD for v in e.file.dv_ranges or ()]
-    if not added:
+def _without_data_file(delta: Iterable[IndexManifestEntry], live: Live, entries: Iterable[ManifestEntry]) -> str | None:
+    marked = [v.data_file for e in delta if e.kind is FileKind.ADD for v in e.file.dv_ranges or ()]
+    if not marked:
         return None
-    names = {(e.file.file_name, e.file.level) for e in live.values()}
+    files = {(e.file.file_name, e.file.level) for e in live.values()}  # an upgrade is the same file on another level
     for entry in entries:
-        (names.add if entry.kind is FileKind.ADD else names.discard)((entry.file.file_name, entry.file.level))
-    known = {name for name, _ in names}
-    gone = next((name for name in added if name not in known), None)
-    return None if gone is None else f"data file {gone}, of which this commit deletes rows, is no longer live"
+        (files.add if entry.kind is FileKind.ADD else files.discard)((entry.file.file_name, entry.file.level))
+    names = {name for name, _ in files}
+    missing = next((name for name in marked if name not in names), None)
+    return None if missing is None else f"data file {missing}, of which this commit deletes rows, is no longer live"
 
 
-def _left_behind(after: Iterable[IndexManifestEntry], entries: Iterable[ManifestEntry]) -> str | None:
+def _without_vector(after: Iterable[IndexManifestEntry], entries: Iterable[ManifestEntry]) -> str | None:
+    """A data file that this commit deletes and that still has a deletion vector, which it has not seen."""
     added = {e.file.file_name for e in entries if e.kind is FileKind.ADD}
-    removed = {e.file.file_name for e in entries if e.kind is FileKind.DELETE} - added
+    deleted = {e.file.file_name for e in entries if e.kind is FileKind.DELETE} - added
     marked = (v.data_file for e in after for v in e.file.dv_ranges or ())
-    left = next((name for name in marked if name in removed), None)
-    return None if left is None else f"rows of data file {left}, which this commit replaces, were deleted meanwhile"
+    name = next((name for name in marked if name in deleted), None)
+    return None if name is None else f"rows of data file {name}, which this commit replaces, were deleted meanwhile"

@@ -1,4 +1,4 @@
-"""Whether files with data evolution still fit the live ones: a pure decision, a sentence or None.
+"""Whether files with data evolution still fit the live ones.
 
 1. A file of columns has the rows of a live range, and a range's files have exactly the same rows; a `.blob` file has
    rows of one.
@@ -8,41 +8,46 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 
-from paimon_core.spec.manifest import DataFileMeta, FileIdentifier, FileKind, FileSource, ManifestEntry
+from paimon_core.commit.attempt import Attempt, Conflict
+from paimon_core.options import DATA_EVOLUTION
+from paimon_core.spec.manifest import DataFileMeta, FileKind, FileSource, ManifestEntry
 from paimon_core.spec.row_ranges import is_blob
 
-Bounds = tuple[int, int]
+Bounds = tuple[int, int]  # the first row id, and the one behind the last
 
 
-def find_range_conflict(
-    live: Mapping[FileIdentifier, ManifestEntry], delta: Sequence[ManifestEntry], base: int | None
-) -> str | None:
-    """What makes `delta` impossible on top of `live` (its partitions' files); `base` is the snapshot (0: none) in
-    which the rows of its columns were read, None where it writes none."""
-    added = [e for e in delta if e.kind is FileKind.ADD and e.file.first_row_id is not None]
+def range_conflict(attempt: Attempt) -> Conflict | None:
+    """Row ranges that others have compacted, or whose columns they have written, since their rows were read.
+
+    `rows_base` of the change is the snapshot (0: none) in which the rows of its columns were read, None where it writes
+    none.
+    """
+    base, entries = attempt.change.rows_base, attempt.entries
+    if not attempt.store.options[DATA_EVOLUTION]:
+        return None
+    added = [e for e in entries if e.kind is FileKind.ADD and e.file.first_row_id is not None]
     if not added:
         return None
-    gone = {e.identifier for e in delta if e.kind is FileKind.DELETE}
-    kept = _by_partition(e for i, e in live.items() if i not in gone and e.file.first_row_id is not None)
+    deleted = {e.identifier for e in entries if e.kind is FileKind.DELETE}
+    kept = _by_partition(e for i, e in attempt.live.items() if i not in deleted and e.file.first_row_id is not None)
     for partition, new in _by_partition(added).items():
-        (files, blobs), (new_files, new_blobs) = _apart(kept.get(partition, [])), _apart(new)
-        problem = (
+        (files, blobs), (new_files, new_blobs) = _without_blobs(kept.get(partition, [])), _without_blobs(new)
+        reason = (
             _overlap([*files, *new_files])
             or _overwritten(files, new_files, base)
-            or _lost([*files, *new_files], new_blobs)
+            or _missing_rows([*files, *new_files], new_blobs)
             or _overwritten_blobs(blobs, new_blobs, base)
         )
-        if problem is not None:
-            return problem
+        if reason is not None:
+            return Conflict(reason)
     return None
 
 
-def _apart(files: Iterable[DataFileMeta]) -> tuple[list[DataFileMeta], list[DataFileMeta]]:
+def _without_blobs(files: Sequence[DataFileMeta]) -> tuple[list[DataFileMeta], list[DataFileMeta]]:
     """The files of ranges, and the `.blob` files."""
-    every = list(files)
-    return [f for f in every if not is_blob(f)], [f for f in every if is_blob(f)]
+    return [f for f in files if not is_blob(f)], [f for f in files if is_blob(f)]
 
 
 def _by_partition(entries: Iterable[ManifestEntry]) -> dict[bytes, list[DataFileMeta]]:
@@ -82,7 +87,7 @@ def _overwritten(live: Iterable[DataFileMeta], new: Iterable[DataFileMeta], base
     return None
 
 
-def _lost(files: Iterable[DataFileMeta], blobs: Iterable[DataFileMeta]) -> str | None:
+def _missing_rows(files: Iterable[DataFileMeta], blobs: Iterable[DataFileMeta]) -> str | None:
     ranges = {_bounds(f) for f in files}
     for first, end in map(_bounds, blobs):
         if not any(low <= first and end <= high for low, high in ranges):

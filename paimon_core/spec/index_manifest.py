@@ -84,8 +84,8 @@ class IndexManifestEntry:
     file: IndexFileMeta
 
     @property
-    def place(self) -> tuple[bytes, int, str]:
-        """The bucket, and the type of the index."""
+    def bucket_and_type(self) -> tuple[bytes, int, str]:
+        """Partition and bucket, and the type of the index."""
         return self.partition, self.bucket, self.file.index_type
 
 

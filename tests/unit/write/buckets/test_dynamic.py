@@ -56,7 +56,7 @@ def commit(table: Table, messages: list[CommitMessage], **more: Overwrite) -> No
 def check_index(table: Table) -> dict[int, int]:
     """Keys per bucket, where the index agrees with the files: one index file per bucket, and each hash once."""
     entries = index_entries(table.store, table.latest_snapshot())
-    assert max(Counter(e.place for e in entries).values(), default=1) == 1
+    assert max(Counter(e.bucket_and_type for e in entries).values(), default=1) == 1
     found = load_partition(table.store, table.latest_snapshot(), EMPTY)
     assert len(np.unique(found.hashes)) == len(found.hashes)
     by_bucket = Counter(found.buckets.tolist())

@@ -1,0 +1,69 @@
+"""A change put on top of a version, and what stands against it: the values that the rules of conflicts work on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from paimon_core.commit.changes import Change
+from paimon_core.errors import CommitConflictError, PaimonError
+from paimon_core.spec.index_manifest import IndexManifestEntry
+from paimon_core.spec.manifest import FileIdentifier, FileKind, ManifestEntry
+from paimon_core.spec.snapshot import Snapshot
+from paimon_core.store.table_store import TableStore
+
+Live = Mapping[FileIdentifier, ManifestEntry]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Attempt:
+    """One try of a commit: `change` on top of the snapshot `latest` (None: an empty table).
+
+    `live` are the data files of `latest` in the partitions that the change touches, `entries` what is added and deleted
+    of them; `indexes` are all index files of `latest`, `index_entries` what is added and deleted of those.
+    """
+
+    store: TableStore
+    change: Change
+    latest: Snapshot | None
+    live: Live
+    entries: Sequence[ManifestEntry]
+    indexes: Sequence[IndexManifestEntry]
+    index_entries: Sequence[IndexManifestEntry]
+
+    @property
+    def indexes_after(self) -> list[IndexManifestEntry]:
+        """The index files of the version after: those kept, then those added."""
+        deleted = {e.file.file_name for e in self.index_entries if e.kind is FileKind.DELETE}
+        kept = [e for e in self.indexes if e.file.file_name not in deleted]
+        return kept + [e for e in self.index_entries if e.kind is FileKind.ADD]
+
+
+@dataclass(frozen=True, slots=True)
+class Conflict:
+    """Why an attempt must not be published: the end of a sentence; with an `error` of its own, all of its message."""
+
+    reason: str
+    error: type[PaimonError] | None = None
+
+    def as_error(self, attempt: Attempt) -> PaimonError:
+        """The error to raise."""
+        if self.error is not None:
+            return self.error(self.reason)
+        return CommitConflictError(
+            f"Commit of kind {attempt.change.kind} to table {attempt.store.name} conflicts with what is in it now "
+            f"({author(attempt.latest)}): {self.reason}. Nothing was committed; run the statement again on the table "
+            "as it is now."
+        )
+
+
+Rule = Callable[[Attempt], Conflict | None]
+
+
+def author(latest: Snapshot | None) -> str:
+    """Which snapshot is the latest, and who made it."""
+    if latest is None:
+        return "no snapshot"
+    return (
+        f"snapshot {latest.id}, a {latest.commit_kind} by user {latest.commit_user}, commit {latest.commit_identifier}"
+    )
