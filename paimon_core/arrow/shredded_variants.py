@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from paimon_core.arrow.columns import byte_lengths, fixed_values, int64_array, stored_bytes, validity
-from paimon_core.spec import variant
+from paimon_core.spec.encodings import variant
 
 Numbers = NDArray[np.int64]
 Mask = NDArray[np.bool_]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from pyroaring import BitMap64
 
-from paimon_core.spec.roaring64 import encode_roaring64
+from paimon_core.spec.encodings.roaring64 import encode_roaring64
 from tests.interop.engines import ENGINES, Engines, other
 
 

@@ -19,7 +19,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from paimon_core.spec.varints import varint_at
+from paimon_core.spec.encodings.varints import varint_at
 
 if sys.version_info >= (3, 14):
     from compression import zstd

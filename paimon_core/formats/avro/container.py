@@ -31,7 +31,7 @@ from paimon_core.formats.avro.codecs import (
     most_content,
 )
 from paimon_core.spec.avro_types import check_schema
-from paimon_core.spec.varints import MOST_BYTES, encode_varint, unzigzag, varint_at, zigzag
+from paimon_core.spec.encodings.varints import MOST_BYTES, encode_varint, unzigzag, varint_at, zigzag
 
 MAGIC = b"Obj\x01"
 SYNC_SIZE = 16

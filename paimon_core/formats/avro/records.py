@@ -15,7 +15,7 @@ import fastavro
 from paimon_core.errors import reason
 from paimon_core.formats.avro.container import ContainerReader, recoded
 from paimon_core.spec.avro_types import check_schema
-from paimon_core.spec.varints import encode_varint, zigzag
+from paimon_core.spec.encodings.varints import encode_varint, zigzag
 
 _END_OF_ARRAY = b"\0"
 

@@ -16,7 +16,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from paimon_core.spec.varints import unzigzag, varint_at
+from paimon_core.spec.encodings.varints import unzigzag, varint_at
 
 Numbers = NDArray[np.uint64]
 _WIDE = {24: 26, 25: 28, 26: 30, 27: 32, 28: 40, 29: 48, 30: 56, 31: 64}

@@ -19,7 +19,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from paimon_core.spec.varints import varint_at
+from paimon_core.spec.encodings.varints import varint_at
 
 _TAIL_BYTES = 16 * 1024
 _CHUNK_HEADER = 3

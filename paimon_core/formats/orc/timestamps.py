@@ -29,7 +29,7 @@ from paimon_core.formats.orc.layout import (
     stored,
 )
 from paimon_core.formats.replaced_footer import ReplacedFooterFile
-from paimon_core.spec.varints import encode_varint
+from paimon_core.spec.encodings.varints import encode_varint
 
 _SECONDARY = 5
 _TIMES = (TIMESTAMP, TIMESTAMP_INSTANT)

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from paimon_core.spec.varints import encode_varint, unzigzag, varint_at, zigzag
+from paimon_core.spec.encodings.varints import encode_varint, unzigzag, varint_at, zigzag
 
 TRUE, FALSE, BYTE, I16, I32, I64, DOUBLE, BINARY, LIST, SET, MAP, STRUCT = range(1, 13)
 Fields = dict[int, tuple[int, Any]]

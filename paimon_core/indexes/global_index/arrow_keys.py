@@ -11,8 +11,8 @@ from paimon_core.indexes.file_index.arrow_keys import distinct, keyed_rows, sort
 from paimon_core.indexes.file_index.keys import ByteKeys, KeyType
 from paimon_core.indexes.global_index.grouped_rows import GroupedRows
 from paimon_core.indexes.global_index.keys import KeyFormat
+from paimon_core.spec.encodings.varints import put_varints, varint_sizes
 from paimon_core.spec.types import DataType, Kind
-from paimon_core.spec.varints import put_varints, varint_sizes
 
 _DECIMAL_BYTES = 16
 _PER_MILLI = {"us": 1000, "ns": 1_000_000}

@@ -23,7 +23,7 @@ import numpy as np
 
 from paimon_core.indexes.global_index.blocks import BlockHandle, Compress, damaged, seal
 from paimon_core.indexes.global_index.grouped_rows import GroupedRows, encode_row_ids, row_ids
-from paimon_core.spec.varints import POSITIVE_BYTES, encode_varint, varint_at
+from paimon_core.spec.encodings.varints import POSITIVE_BYTES, encode_varint, varint_at
 
 FOOTER_SIZE = 48
 _FOOTER = struct.Struct(">qiqiqiiii")

@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from paimon_core.errors import InvalidOptionError, UnsupportedFeatureError
 from paimon_core.indexes.global_index.blocks import ADVICE, TRAILER_SIZE, BlockHandle, Codec, Compress, damaged, unseal
-from paimon_core.spec.varints import encode_varint, varints_at
+from paimon_core.spec.encodings.varints import encode_varint, varints_at
 
 _LARGEST = 2**30  # bytes of a block
 _LZ4_HEAD = struct.Struct("<ii")

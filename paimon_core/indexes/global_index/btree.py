@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 from paimon_core.indexes.file_index.keys import ByteKeys
 from paimon_core.indexes.global_index.blocks import BlockHandle, Compress, damaged, seal
 from paimon_core.indexes.global_index.grouped_rows import GroupedRows, RowIds, decode_row_ids, encode_row_ids, row_ids
-from paimon_core.spec.varints import decode_varints, put_varints, varint_sizes, varints_at
+from paimon_core.spec.encodings.varints import decode_varints, put_varints, varint_sizes, varints_at
 
 FOOTER_SIZE = 52
 CHECKSUM_SIZE = 4

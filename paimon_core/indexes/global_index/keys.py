@@ -21,8 +21,8 @@ import numpy as np
 
 from paimon_core.indexes.file_index.keys import Key, KeyType
 from paimon_core.indexes.global_index.blocks import damaged
+from paimon_core.spec.encodings.varints import varints_at
 from paimon_core.spec.types import DataType, DecimalType, Kind, TimeType
-from paimon_core.spec.varints import varints_at
 
 SHORT_DECIMAL, SHORT_TIME = 18, 3  # digits that make 8 bytes
 _TEXTS = (Kind.CHAR, Kind.VARCHAR)

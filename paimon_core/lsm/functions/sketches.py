@@ -19,7 +19,7 @@ from paimon_core.arrow.columns import int64_array
 from paimon_core.errors import MergeRefusedError
 from paimon_core.lsm.functions.steps import Steps, replaced, take_steps
 from paimon_core.optional_packages import import_optional
-from paimon_core.spec.roaring64 import decode_roaring64, encode_roaring64
+from paimon_core.spec.encodings.roaring64 import decode_roaring64, encode_roaring64
 
 Union = Callable[[bytes, bytes], bytes]
 

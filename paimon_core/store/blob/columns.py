@@ -17,7 +17,7 @@ from paimon_core.arrow.types import arrow_schema
 from paimon_core.errors import CorruptFileError, DataFileMissingError
 from paimon_core.formats.blob import BlobFile
 from paimon_core.options import BLOB_AS_DESCRIPTOR, BLOB_DESCRIPTOR_FIELD, BLOB_VIEW_FIELD, TableOptions
-from paimon_core.spec.blob_descriptor import BlobDescriptor
+from paimon_core.spec.encodings.blob_descriptor import BlobDescriptor
 from paimon_core.spec.manifest import DataFileMeta
 from paimon_core.spec.paths import data_file_path
 from paimon_core.spec.row_ranges import RowRange, first_row

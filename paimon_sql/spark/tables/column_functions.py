@@ -18,7 +18,7 @@ from pyspark.sql.types import BinaryType, DataType, IntegerType, StringType
 
 from paimon_core.arrow.columns import fixed_values
 from paimon_core.errors import UnsupportedFeatureError
-from paimon_core.spec.blob_descriptor import BlobDescriptor
+from paimon_core.spec.encodings.blob_descriptor import BlobDescriptor
 from paimon_core.spec.hashing.bucket_functions import check_bucket_key
 from paimon_core.spec.types import DataField
 from paimon_core.write.buckets.bucketing import BucketFunction

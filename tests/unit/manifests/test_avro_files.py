@@ -15,8 +15,8 @@ import pytest
 from paimon_core.errors import CorruptFileError, UnsupportedVersionError
 from paimon_core.formats.avro.container import ContainerReader
 from paimon_core.manifests.record_files import decode_file, encode_avro
+from paimon_core.spec.encodings.varints import encode_varint, zigzag
 from paimon_core.spec.records import Column, Record, nullable
-from paimon_core.spec.varints import encode_varint, zigzag
 
 PATH = "db.db/t/manifest/manifest-x"
 CODECS = {"zstd": "zstandard", "snappy": "snappy", "deflate": "deflate", "null": "null"}

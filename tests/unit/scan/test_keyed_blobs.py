@@ -17,7 +17,7 @@ from paimon_core.io.local import LocalFileIO
 from paimon_core.scan import described_blobs
 from paimon_core.scan.derived_tables import DerivedTable, read_derived
 from paimon_core.scan.read import read_split
-from paimon_core.spec.blob_descriptor import BlobDescriptor
+from paimon_core.spec.encodings.blob_descriptor import BlobDescriptor
 from paimon_core.spec.types import BYTES, INT
 from paimon_core.store.ddl.new_schema import new_table_schema
 from paimon_core.store.external.allowed import Allowed

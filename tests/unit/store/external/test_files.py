@@ -17,7 +17,7 @@ from paimon_core.maintenance.orphans.search import remove_orphans
 from paimon_core.maintenance.release import delete_files
 from paimon_core.maintenance.snapshot_expiry import Retention, expire_snapshots
 from paimon_core.manifests.record_files import encode_avro
-from paimon_core.spec.blob_descriptor import BlobDescriptor
+from paimon_core.spec.encodings.blob_descriptor import BlobDescriptor
 from paimon_core.spec.manifest import ENTRY_VERSION, MANIFEST_ENTRY, ManifestEntry
 from paimon_core.store.blob.values import DescribedBlobs
 from paimon_core.store.branches import branch_schema

@@ -19,7 +19,7 @@ from paimon_core.row_level.column_updates import ColumnUpdates, EvolvedChangesWr
 from paimon_core.row_level.row_changes import changed_files, marked_rows
 from paimon_core.row_level.writer import open_changes_writer
 from paimon_core.scan.read import read_split
-from paimon_core.spec.blob_descriptor import BlobDescriptor
+from paimon_core.spec.encodings.blob_descriptor import BlobDescriptor
 from paimon_core.spec.manifest import DataFileMeta
 from paimon_core.spec.row_ranges import is_blob
 from paimon_core.spec.types import BYTES, INT

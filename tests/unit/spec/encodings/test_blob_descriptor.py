@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from paimon_core.errors import InvalidDataError
-from paimon_core.spec.blob_descriptor import DESCRIPTOR_HEADS, BlobDescriptor
+from paimon_core.spec.encodings.blob_descriptor import DESCRIPTOR_HEADS, BlobDescriptor
 
 JAVA = bytes.fromhex("0243534544424F4C42040000002F612F620000000000000000FFFFFFFFFFFFFFFF")
 

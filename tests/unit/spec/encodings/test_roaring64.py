@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pyroaring import BitMap64
 
-from paimon_core.spec.roaring64 import decode_roaring64, encode_roaring64
+from paimon_core.spec.encodings.roaring64 import decode_roaring64, encode_roaring64
 
 # what RoaringBitmap 1.3.0 writes
 JAVA: list[tuple[Iterable[int], str]] = [
