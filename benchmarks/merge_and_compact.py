@@ -25,7 +25,7 @@ from paimon_core.io.local import LocalFileIO
 from paimon_core.lsm.strategy import Strategy
 from paimon_core.scan.read import read_split
 from paimon_core.spec.manifest import DataFileMeta
-from paimon_core.spec.message import CommitMessage
+from paimon_core.spec.message import BucketState, CommitMessage
 from paimon_core.spec.paths import data_file_path
 from paimon_core.spec.split import DataSplit
 from paimon_core.spec.types import BIGINT, DOUBLE, INT, STRING, DataField
@@ -80,9 +80,7 @@ def merge(store: TableStore, files: list[DataFileMeta]) -> int:
 
 
 def compact(store: TableStore, files: list[DataFileMeta]) -> int:
-    message = compact_bucket(
-        store, partition=b"\0" * 12, bucket=0, total_buckets=1, files=files, strategy=Strategy.FULL
-    )
+    message = compact_bucket(store, BucketState(b"\0" * 12, 0, 1, tuple(files)), Strategy.FULL)
     return sum(f.row_count for f in message.compact_after) if message else 0
 
 

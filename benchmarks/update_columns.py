@@ -20,9 +20,8 @@ from memory import peak_bytes
 
 from paimon_core.arrow.types import FILE_PATH, ROW_INDEX
 from paimon_core.commit.draft import CommitInfo
-from paimon_core.row_level.patches import PatchWriter, patch_function, patch_tasks
+from paimon_core.row_level.patches import PatchWriter, patch_job
 from paimon_core.spec.identifier import Identifier
-from paimon_core.spec.message import decode_message
 from paimon_core.spec.paths import data_file_path
 from paimon_core.spec.types import BIGINT, DOUBLE, STRING, DataField
 from paimon_core.store.data.bucket_files import BucketFiles
@@ -61,8 +60,7 @@ def update(table: Table) -> None:
     writer = PatchWriter(table.store, ("c1",))
     places = {FILE_PATH: pa.array([path] * len(rows)), ROW_INDEX: pa.array(rows)}
     written(writer, [pa.RecordBatch.from_pydict(places | {"c1": pa.array(rows / 3)})])
-    (task,) = patch_tasks(table.store, table.latest_snapshot(), writer.patches)
-    decode_message(patch_function(table.store, ("c1",))(task))
+    patch_job(table.store, table.latest_snapshot(), writer.patches, ("c1",)).run_here()
 
 
 def rewrite(table: Table) -> None:

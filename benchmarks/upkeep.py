@@ -34,7 +34,7 @@ from paimon_core.store.ddl.new_schema import new_table_schema
 from paimon_core.store.schemas import create_schema
 from paimon_core.store.table_store import TableStore
 from paimon_core.table import Table
-from paimon_core.write.clock import wall_clock
+from paimon_core.write.clock import metadata_now
 
 KEPT = 100
 FOREVER = 2**62
@@ -50,7 +50,7 @@ def make_store(root: str, name: str) -> TableStore:
 
 def make_files(store: TableStore, count: int) -> tuple[DataFileMeta, ...]:
     """Empty files, and the metadata of full ones."""
-    folder, now, prefix = Path(store.bucket_dir(EMPTY_ROW, UNAWARE_BUCKET)), wall_clock(), uuid.uuid4()
+    folder, now, prefix = Path(store.bucket_dir(EMPTY_ROW, UNAWARE_BUCKET)), metadata_now(), uuid.uuid4()
     folder.mkdir(parents=True, exist_ok=True)
     names = [f"data-{prefix}-{i}.parquet" for i in range(count)]
     for name in names:

@@ -16,6 +16,7 @@ from paimon_core.commit.indexed import commit_indexed
 from paimon_core.commit.publish import Publisher, publisher_for
 from paimon_core.expressions.predicate import Predicate
 from paimon_core.io.failure import on_certain_failure
+from paimon_core.jobs import Executor
 from paimon_core.lsm.compaction import last_level
 from paimon_core.maintenance.after_commit import keep_up
 from paimon_core.maintenance.chain_tables import drop_outdated
@@ -28,7 +29,7 @@ from paimon_core.scan.partitions import partition_counts, partition_rows
 from paimon_core.scan.plan import Plan, skips_level_0
 from paimon_core.scan.time_travel import files_since, resolve_snapshot, store_at
 from paimon_core.spec.identifier import Identifier
-from paimon_core.spec.message import CommitMessage
+from paimon_core.spec.message import BucketState, CommitMessage
 from paimon_core.spec.schema import TableSchema
 from paimon_core.spec.snapshot import CommitKind, Operation, Snapshot
 from paimon_core.spec.statistics import TableStatistics
@@ -41,8 +42,8 @@ from paimon_core.store.statistics import read_statistics
 from paimon_core.store.table_store import TableStore
 from paimon_core.system_tables.registry import read_system_table, system_table_schema
 from paimon_core.write.buckets.dynamic import AssignmentBase
-from paimon_core.write.buckets.moves import BucketMoves, Runner, write_store
-from paimon_core.write.compaction.job import tasks_after_write
+from paimon_core.write.buckets.moves import BucketMoves, write_store
+from paimon_core.write.compaction.job import due_buckets
 
 
 def storage_publisher(store: TableStore) -> Publisher:
@@ -125,7 +126,7 @@ class Table:
         return max_sequence_number(self.store, latest_snapshot(self.store))
 
     def assignment_base(self, tasks: int, overwrite: Overwrite | None = None) -> AssignmentBase | None:
-        """What the tasks of a write give dynamic buckets by; None where buckets are not dynamic."""
+        """By what the tasks of a write assign dynamic buckets; None where buckets are not dynamic."""
         if not self.store.has_primary_key or self.store.options[BUCKET] != DYNAMIC:
             return None
         latest = latest_snapshot(self.store)
@@ -140,9 +141,10 @@ class Table:
         """The table as the tasks of a write see it; see `write_store`."""
         return write_store(self.store, latest_snapshot(self.store), overwrites=overwrites)
 
-    def bucket_moves(self, run: Runner) -> BucketMoves:
-        """Moves rows of the latest version into other buckets; `run` is where the work is done."""
-        return BucketMoves(self.store, latest_snapshot(self.store), self.max_sequence_number() + 1, run)
+    def bucket_moves(self, executor: Executor, description: str) -> BucketMoves:
+        """Moves rows of the latest version into other buckets; `description` is what the jobs are called."""
+        start = self.max_sequence_number() + 1
+        return BucketMoves(self.store, latest_snapshot(self.store), start, executor, description)
 
     def hides_rows(self) -> bool:
         """Whether the latest version has rows that queries see only when they are compacted."""
@@ -187,9 +189,9 @@ class Table:
         """Make statistics those of the table."""
         return commit_statistics(self.store, statistics, info, self.publisher)
 
-    def due_compactions(self, written: Sequence[CommitMessage]) -> list[CommitMessage]:
-        """The buckets that messages have written to and that are to be compacted now, with their live files."""
-        return tasks_after_write(self.store, latest_snapshot(self.store), written)
+    def due_compactions(self, written: Sequence[CommitMessage]) -> list[BucketState]:
+        """The buckets that messages have written to and that are to be compacted now."""
+        return due_buckets(self.store, latest_snapshot(self.store), written)
 
     def abort(self, messages: Sequence[CommitMessage]) -> None:
         """Delete the files of messages that were not committed."""
@@ -210,5 +212,5 @@ class Table:
 
 
 def _only_postponed(messages: Sequence[CommitMessage]) -> bool:
-    """Whether all rows are of postponed buckets: their compaction starts from no older version."""
+    """Whether all rows are postponed: no version is older than the one that their compaction is to start from."""
     return bool(messages) and all(m.bucket == POSTPONED for m in messages)

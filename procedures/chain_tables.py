@@ -10,13 +10,13 @@ from paimon_core.commit.changes import Overwrite
 from paimon_core.commit.draft import CommitInfo
 from paimon_core.errors import InvalidOptionError
 from paimon_core.lsm.strategy import Strategy
-from paimon_core.maintenance.chain_tables import fill_function, fill_texts, full_branch
+from paimon_core.maintenance.chain_tables import fill_job, full_branch
 from paimon_core.options import CHAIN_TABLE, PARTITION_DEFAULT_NAME, SCAN_DELTA_BRANCH, SCAN_SNAPSHOT_BRANCH
 from paimon_core.scan.chain import has_full_partition, is_chain, splits_to_fill
-from paimon_core.spec.message import CommitMessage, decode_message, decode_messages
+from paimon_core.spec.message import CommitMessage, written_messages
 from paimon_core.spec.snapshot import Operation
 from paimon_core.table import Table
-from paimon_core.write.compaction.job import NOTHING, compaction_function, encode_tasks
+from paimon_core.write.compaction.job import compaction_job
 from paimon_sql.procedures.arguments import partition_specs
 from paimon_sql.procedures.commits import commit_or_delete
 from paimon_sql.procedures.registry import ProcedureContext, procedure
@@ -46,12 +46,11 @@ def compact_chain_table(
     splits = [] if exists and not overwrite else splits_to_fill(target.store, wanted, again=exists)
     if not splits:
         return [(False,)]
-    results = context.executor.run(fill_function(target.store), fill_texts(splits), f"compact {target.name}")
-    full, messages = replace(target, store=full_branch(target.store)), decode_messages(results)
+    messages = written_messages(context.executor.run(fill_job(target.store, splits)))
+    full = replace(target, store=full_branch(target.store))
     _commit(full, messages, Overwrite(dynamic=True) if exists else None)
-    tasks = encode_tasks(full.due_compactions(messages))
-    merged = context.executor.run(compaction_function(full.store, Strategy.WRITE), tasks, f"compact {full.name}")
-    commit_or_delete(full, [decode_message(r) for r in merged if r != NOTHING])
+    merged = context.executor.run(compaction_job(full.store, full.due_compactions(messages), Strategy.WRITE))
+    commit_or_delete(full, written_messages(merged))
     return [(True,)]
 
 

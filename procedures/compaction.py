@@ -10,11 +10,11 @@ from paimon_core.errors import InvalidOptionError
 from paimon_core.lsm.strategy import Strategy
 from paimon_core.options import BUCKET, CLUSTERING_COLUMNS, POSTPONED, WRITE_ONLY, names
 from paimon_core.spec.identifier import Identifier
-from paimon_core.spec.message import CommitMessage, decode_message
+from paimon_core.spec.message import BucketState, CommitMessage, written_messages
 from paimon_core.store.partitions import PartitionFilter
 from paimon_core.table import Table
 from paimon_core.write.compaction.clustering import cluster_units, clustered, clustering_curve, is_clustered
-from paimon_core.write.compaction.job import NOTHING, compaction_function, encode_tasks, live_buckets
+from paimon_core.write.compaction.job import compaction_job, live_buckets
 from paimon_core.write.compaction.sort_job import Curve, check_order, replacing, sort_job
 from paimon_sql.catalog.listing import of_each
 from paimon_sql.procedures.arguments import given, idle_millis, table_options
@@ -78,9 +78,7 @@ def compact(
         messages = _compact_postponed(context, target, chosen, strategy)
     else:
         tasks = [t for t in live_buckets(target.store, snapshot, chosen) if numbers is None or t.bucket in numbers]
-        function = compaction_function(target.store, strategy)
-        results = context.executor.run(function, encode_tasks(tasks), f"compact {target.name}")
-        messages = [decode_message(r) for r in results if r != NOTHING]
+        messages = written_messages(context.executor.run(compaction_job(target.store, tasks, strategy)))
     commit_or_delete(target, messages)
     return [(True,)]
 
@@ -161,18 +159,16 @@ def _bucket_numbers(table: Table, text: str) -> frozenset[int]:
 
 
 def _cluster(
-    context: ProcedureContext, table: Table, partitions: Sequence[CommitMessage], strategy: Strategy
+    context: ProcedureContext, table: Table, partitions: Sequence[BucketState], strategy: Strategy
 ) -> list[CommitMessage]:
     units = cluster_units(table.store, partitions, full=strategy is Strategy.FULL)
     options = table.store.options
     columns = options[CLUSTERING_COLUMNS]
-    job = sort_job(table.store, [u.task for u in units], columns, clustering_curve(options))
+    job = sort_job(table.store, [u.files for u in units], columns, clustering_curve(options))
     return clustered(table.store, units, context.executor.sort(job, f"cluster {table.name}")) if units else []
 
 
 def _compact_postponed(
     context: ProcedureContext, table: Table, chosen: PartitionFilter, strategy: Strategy
 ) -> list[CommitMessage]:
-    description = f"compact {table.name}"
-    moves = table.bucket_moves(lambda function, items, size: context.executor.run(function, items, description))
-    return moves.compact(chosen, strategy)
+    return table.bucket_moves(context.executor, f"compact {table.name}").compact(chosen, strategy)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from paimon_core.maintenance import snapshot_expiry as core
-from paimon_core.maintenance.partitions import drop_partitions, expired_partitions, wall_clock
+from paimon_core.maintenance.partitions import drop_partitions, expired_partitions, local_now
 from paimon_core.maintenance.tags import delete_tags, expired_tags
 from paimon_sql.procedures.arguments import epoch_millis, given, moment, table_options
 from paimon_sql.procedures.file_removal import deleting
@@ -70,7 +70,7 @@ def expire_tags(context: ProcedureContext, table: str, older_than: str | None = 
     store = context.load_table(table).store
     older_than = given(older_than)
     before = None if older_than is None else moment("older_than", older_than, context.zone).astimezone()
-    expired = expired_tags(store, wall_clock(), before.replace(tzinfo=None) if before else None)
+    expired = expired_tags(store, local_now(), before.replace(tzinfo=None) if before else None)
     delete_tags(store, expired)
     return [(name,) for name in expired] or [("No expired tags.",)]
 
@@ -102,7 +102,7 @@ def expire_partitions(
     chosen = table_options(options or "") | {k: v for k, v in given.items() if v is not None}
     target = context.load_table(table).with_options(chosen)
     target.check_writable()
-    expired = expired_partitions(target.store, wall_clock())
+    expired = expired_partitions(target.store, local_now())
     if not expired:
         return [("No expired partitions.",)]
     drop_partitions(target.store, expired, target.new_commit_user(), target.publisher)

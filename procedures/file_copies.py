@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import json
-
 from paimon_core.io.file_io import FileIO
-from paimon_core.io.transfer import Copy, CopyTask, Pairs, copy_files
+from paimon_core.io.transfer import Copy, Pairs, copy_files, copy_job
 from paimon_sql.procedures.registry import ProcedureContext
 
 MANY = 100  # files
@@ -19,7 +17,6 @@ def copying(context: ProcedureContext) -> Copy:
         if len(pairs) < MANY:
             copy_files(source, target, pairs)
             return
-        texts = [json.dumps(pairs[i : i + _EACH]) for i in range(0, len(pairs), _EACH)]
-        context.executor.run(CopyTask(source, target), texts, f"copy {len(pairs)} files")
+        context.executor.run(copy_job(source, target, pairs, _EACH))
 
     return copy

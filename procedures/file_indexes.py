@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from paimon_core.commit.draft import CommitInfo
-from paimon_core.spec.message import decode_message
-from paimon_core.write.compaction.job import encode_tasks, live_buckets
-from paimon_core.write.indexes.file_index_job import index_function
+from paimon_core.spec.message import written_messages
+from paimon_core.write.compaction.job import live_buckets
+from paimon_core.write.indexes.file_index_job import file_index_job
 from paimon_sql.procedures.partition_choice import chosen_partitions
 from paimon_sql.procedures.registry import Int, ProcedureContext, procedure
 
@@ -24,8 +24,7 @@ def rewrite_file_index(context: ProcedureContext, table: str, where: str | None 
     target.check_writable()
     snapshot = target.latest_snapshot()
     buckets = live_buckets(target.store, snapshot, chosen_partitions(context, target, snapshot, None, where))
-    results = context.executor.run(index_function(target.store), encode_tasks(buckets), f"index {target.name}")
-    messages = [m for m in map(decode_message, results) if m.compact_after]
+    messages = written_messages(context.executor.run(file_index_job(target.store, buckets)))
     if messages:
         target.commit(messages, CommitInfo(user=target.new_commit_user()))
     return [(Int(len({m.partition for m in messages})), Int(sum(len(m.compact_after) for m in messages)))]

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Collection
 from functools import partial
 
 from paimon_core.errors import InvalidOptionError
 from paimon_core.maintenance.orphans import search as orphans
-from paimon_core.maintenance.orphans.job import DeleteTask, OrphanSearch, known_files
-from paimon_core.maintenance.release import Delete, delete_files
+from paimon_core.maintenance.orphans.job import OrphanSearch, known_files
+from paimon_core.maintenance.release import Delete, delete_files, delete_job
 from paimon_core.store.table_store import TableStore
 from paimon_sql.procedures.registry import ProcedureContext
 
@@ -25,9 +24,7 @@ def deleting(context: ProcedureContext) -> Delete:
         if len(paths) < MANY:
             delete_files(store, paths)
             return
-        known = sorted(paths)
-        texts = [json.dumps(known[i : i + _EACH]) for i in range(0, len(known), _EACH)]
-        context.executor.run(DeleteTask(store), texts, f"delete {len(known)} files of {store.name}")
+        context.executor.run(delete_job(store, paths, _EACH))
 
     return delete
 

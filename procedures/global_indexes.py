@@ -17,11 +17,11 @@ from paimon_core.errors import (
 from paimon_core.indexes.global_index.reader import GLOBAL_INDEX_FILES
 from paimon_core.options import DATA_EVOLUTION, ROW_TRACKING
 from paimon_core.spec.index_manifest import IndexFileMeta
-from paimon_core.spec.message import CommitMessage, decode_message
+from paimon_core.spec.message import CommitMessage, written_messages
 from paimon_core.spec.types import DataField
 from paimon_core.store.indexes.index_files import index_entries
 from paimon_core.table import Table
-from paimon_core.write.indexes.global_index import IndexJob
+from paimon_core.write.indexes.global_index import IndexBuild
 from paimon_sql.procedures.arguments import given, table_options
 from paimon_sql.procedures.partition_choice import chosen_partitions
 from paimon_sql.procedures.registry import ProcedureContext, procedure
@@ -53,10 +53,10 @@ def create_global_index(
     chosen = chosen_partitions(context, target, snapshot, given(partitions), None)
     if snapshot is None:
         return [(True,)]
-    job = IndexJob(target.store, fields[0], kind, snapshot)
-    job.check()
-    results = context.executor.run(job.run, job.tasks(chosen), f"global index of {target.name}")
-    _commit(target, [decode_message(r) for r in results], f"global-index-{kind}-create-{uuid.uuid4()}")
+    build = IndexBuild(target.store, fields[0], kind, snapshot)
+    build.check()
+    results = context.executor.run(build.job(chosen))
+    _commit(target, written_messages(results), f"global-index-{kind}-create-{uuid.uuid4()}")
     return [(True,)]
 
 

@@ -15,15 +15,16 @@ from paimon_core.errors import (
     InvalidSchemaError,
     TableNotFoundError,
 )
-from paimon_core.format_table.migration import ADOPTED, ImportTask, plan_adoption
+from paimon_core.format_table.migration import ADOPTED, import_job, plan_adoption
 from paimon_core.format_table.options import FORMAT_TABLE, SUPPORTED, TYPE, is_format_table
-from paimon_core.format_table.scan import FormatSplit, encode_format_split
+from paimon_core.format_table.scan import FormatSplit
 from paimon_core.format_table.table import FormatTable
 from paimon_core.io.failure import on_certain_failure
 from paimon_core.io.load import load_file_io, normalize
+from paimon_core.jobs import Executor, Job, ResultT, TaskT
 from paimon_core.options import BUCKET, FILE_FORMAT, PARTITION_DEFAULT_NAME, PRIMARY_KEY
 from paimon_core.spec.identifier import Identifier
-from paimon_core.spec.message import decode_messages
+from paimon_core.spec.message import written_messages
 from paimon_core.store.ddl.new_schema import new_table_schema
 from paimon_core.store.table_store import TableStore
 from paimon_core.table import Table
@@ -198,16 +199,20 @@ def _check_fits(source: FormatTable, target: Table) -> None:
 def _import_rows(
     context: ProcedureContext, source: FormatTable, splits: Sequence[FormatSplit], target: Table, *, move: bool
 ) -> None:
-    adoption = plan_adoption(source.store, splits, target.store, partial(_run, context, f"plan {source.name}"))
+    adoption = plan_adoption(source.store, splits, target.store, _FewHere(context.executor))
     info = CommitInfo(user=target.new_commit_user())
     if adoption is None:
-        texts = [encode_format_split(s) for s in splits]
-        results = context.executor.run(ImportTask(source.store, target.store), texts, f"migrate {source.name}")
-        target.commit(decode_messages(results), info)
+        results = context.executor.run(import_job(source.store, splits, target.store))
+        target.commit(written_messages(results), info)
         return
     commit_adopted(source.store.io, target, adoption, copying(context), move=move)
 
 
-def _run(context: ProcedureContext, description: str, task: Callable[[str], str], texts: list[str]) -> list[str]:
-    """What a task makes of texts: here, or on the executors where they are many."""
-    return list(map(task, texts)) if len(texts) < _MANY else context.executor.run(task, texts, description)
+@dataclass(frozen=True, slots=True)
+class _FewHere:
+    """Runs jobs in the driver, unless they have many tasks."""
+
+    executor: Executor
+
+    def run(self, job: Job[TaskT, ResultT]) -> list[ResultT]:
+        return job.run_here() if len(job.tasks) < _MANY else self.executor.run(job)

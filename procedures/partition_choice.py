@@ -19,7 +19,7 @@ from paimon_core.spec.snapshot import Snapshot
 from paimon_core.store.manifests import live_files
 from paimon_core.store.partitions import PartitionFilter, only_partitions
 from paimon_core.table import Table
-from paimon_core.write.clock import wall_clock
+from paimon_core.write.clock import metadata_now
 from paimon_sql.procedures.arguments import given, partition_specs
 from paimon_sql.procedures.registry import ProcedureContext
 
@@ -56,16 +56,16 @@ def lasting_partitions(table: Table, snapshot: Snapshot | None, chosen: Partitio
     if not (options[COMPACTION_SKIP_EXPIRED] and ages and chosen.fields):
         return chosen
     unbounded = table.store.with_options({PARTITION_EXPIRATION_MAX_NUM.key: str(_ALL)})
-    expired = frozenset(expired_partitions(unbounded, wall_clock().replace(tzinfo=None)))
+    expired = frozenset(expired_partitions(unbounded, metadata_now().replace(tzinfo=None)))
     known = {e.partition for e in live_files(table.store, snapshot, chosen).values()}
     return only_partitions(chosen.fields, known - expired)
 
 
 def idle_partitions(table: Table, snapshot: Snapshot | None, chosen: PartitionFilter, millis: int) -> PartitionFilter:
     """Of the partitions chosen those whose last file is older."""
-    last: dict[bytes, datetime] = defaultdict(lambda: datetime.min.replace(tzinfo=wall_clock().tzinfo))
+    last: dict[bytes, datetime] = defaultdict(lambda: datetime.min.replace(tzinfo=metadata_now().tzinfo))
     for entry in live_files(table.store, snapshot, chosen).values():
         if entry.file.creation_time is not None:
             last[entry.partition] = max(last[entry.partition], entry.file.creation_time)
-    bound = wall_clock() - timedelta(milliseconds=millis)
+    bound = metadata_now() - timedelta(milliseconds=millis)
     return only_partitions(chosen.fields, (p for p, time in last.items() if time < bound))

@@ -15,6 +15,7 @@ import pyarrow as pa
 from paimon_core.errors import InvalidNameError, InvalidOptionError
 from paimon_core.format_table.options import is_format_table
 from paimon_core.format_table.table import refuse_format_table
+from paimon_core.jobs import Executor as JobExecutor
 from paimon_core.maintenance.orphans.job import Found, OrphanSearch
 from paimon_core.spec.identifier import Identifier
 from paimon_core.spec.message import CommitMessage
@@ -40,10 +41,8 @@ class ForeignTable:
     options: Mapping[str, str] = field(default_factory=dict)
 
 
-class Executor(Protocol):
-    """Where a procedure's heavy work runs: one task per text, results in order; and who knows SQL."""
-
-    def run(self, function: Callable[[str], str], items: Sequence[str], description: str) -> list[str]: ...
+class Executor(JobExecutor, Protocol):
+    """Where a procedure's heavy work runs, and who knows SQL."""
 
     def find_orphans(self, search: OrphanSearch, parallelism: int | None, description: str) -> Found:
         """The files that a search finds and that nothing needs."""

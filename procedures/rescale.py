@@ -44,7 +44,6 @@ def rescale(
     if snapshot is None:
         raise InvalidOptionError(f"Table {target.name} has no snapshot: there is nothing to rescale.")
     chosen = chosen_partitions(context, target, snapshot, partitions, where)
-    description = f"rescale {target.name}"
-    moves = target.bucket_moves(lambda function, items, size: context.executor.run(function, items, description))
+    moves = target.bucket_moves(context.executor, f"rescale {target.name}")
     commit_or_delete(target, moves.rescale(chosen, buckets), Operation.OVERWRITE)
     return [(True,)]

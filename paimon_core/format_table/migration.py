@@ -6,10 +6,10 @@ field ids were written for another table, whose ids mean nothing in this one.
 
 from __future__ import annotations
 
-import json
 import uuid
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import pyarrow as pa
 import pyarrow.orc as po
@@ -18,22 +18,23 @@ import pyarrow.parquet as pq
 from paimon_core.arrow.binary_rows import row_bytes
 from paimon_core.arrow.types import field_id
 from paimon_core.format_table.folders import Folder, partition_batch
-from paimon_core.format_table.scan import FormatSplit, decode_format_split, encode_format_split, read_format_split
+from paimon_core.format_table.scan import FORMAT_SPLIT, FormatSplit, read_format_split
 from paimon_core.formats.reading import read_errors
 from paimon_core.formats.registry import write_format
 from paimon_core.io.failure import on_failure
 from paimon_core.io.file_io import FileIO
-from paimon_core.io.transfer import Copy, Pairs, copy_files, for_each, move_file
+from paimon_core.io.transfer import FILE_COPY, Copy, FileCopies, FileCopy, Pairs, copy_files, for_each, move_file
+from paimon_core.jobs import Executor, Job
 from paimon_core.spec.binary_row import EMPTY_ROW
 from paimon_core.spec.manifest import UNAWARE_BUCKET, DataFileMeta, FileSource
-from paimon_core.spec.message import CommitMessage, decode_message, encode_message, encode_messages
+from paimon_core.spec.message import COMMIT_MESSAGE, WRITE_RESULT, CommitMessage, WriteResult
+from paimon_core.spec.records import Column, Record
 from paimon_core.spec.stats import EMPTY_STATS
 from paimon_core.store.table_store import TableStore
-from paimon_core.write.clock import wall_clock
+from paimon_core.write.clock import metadata_now
 from paimon_core.write.writer import open_writer, written
 
 ADOPTED = ("orc", "parquet")
-REWRITE = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,46 +49,62 @@ def plan_adoption(
     source: TableStore,
     splits: Sequence[FormatSplit],
     target: TableStore,
-    run: Callable[[Callable[[str], str], list[str]], list[str]],
+    executor: Executor,
 ) -> Adoption | None:
-    """How to take the files of splits as they are, which `run` finds out of each; None where they have to be rewritten.
+    """How to take the files of splits as they are, a task for each; None where they have to be rewritten.
 
     Raises `CorruptFileError`, `StorageError`.
     """
     if write_format(source.options).extension not in ADOPTED:
         return None
     paths, messages = list[tuple[str, str]](), list[CommitMessage]()
-    for answer in run(AdoptionTask(source, target), [encode_format_split(s) for s in splits]):
-        if answer == REWRITE:
+    for adopted in executor.run(adoption_job(source, splits, target)):
+        if adopted.message is None:
             return None
-        found, message = json.loads(answer)
-        paths += [(path, new_path) for path, new_path in found]
-        messages.append(decode_message(message))
+        paths += FileCopies(adopted.files).pairs
+        messages.append(adopted.message)
     return Adoption(tuple(paths), tuple(messages))
 
 
 @dataclass(frozen=True, slots=True)
-class AdoptionTask:
-    """A function of the JSON of a split to the new paths of its files and the message to commit, `REWRITE` where files
-    have to be rewritten."""
+class AdoptedFiles:
+    """Where the files of a split go, and the message to commit, None where they have to be rewritten."""
 
-    source: TableStore
-    target: TableStore
+    files: tuple[FileCopy, ...] = ()
+    message: CommitMessage | None = None
 
-    def __call__(self, text: str) -> str:
-        split, format_name = decode_format_split(text), write_format(self.source.options).extension
-        partition = _partition(self.source, split, self.target)
-        folder = self.target.bucket_dir(partition, UNAWARE_BUCKET)
-        paths, files = [], []
-        for path in split.paths:
-            rows = _own_rows(self.source.io, path, format_name)
-            if rows is None:
-                return REWRITE
-            name = f"import-{uuid.uuid4()}-0.{format_name}"
-            paths.append((path, f"{folder}/{name}"))
-            files.append(imported_meta(self.target, name, self.source.io.status(path).size, rows))
-        message = CommitMessage(partition=partition, bucket=UNAWARE_BUCKET, total_buckets=-1, new_files=tuple(files))
-        return json.dumps([paths, encode_message(message)])
+
+ADOPTED_FILES = Record(
+    "adopted files",
+    AdoptedFiles,
+    (
+        Column("files", "files", record=FILE_COPY, repeated=True),
+        Column("message", "message", record=COMMIT_MESSAGE, optional=True),
+    ),
+)
+
+
+def adoption_job(
+    source: TableStore, splits: Sequence[FormatSplit], target: TableStore
+) -> Job[FormatSplit, AdoptedFiles]:
+    """Looks at the files of splits; none is moved."""
+    run = partial(_adopted, source, target)
+    return Job(f"plan {source.name}", run, FORMAT_SPLIT, ADOPTED_FILES, tuple(splits))
+
+
+def _adopted(source: TableStore, target: TableStore, split: FormatSplit) -> AdoptedFiles:
+    extension, partition = write_format(source.options).extension, _partition(source, split, target)
+    folder = target.bucket_dir(partition, UNAWARE_BUCKET)
+    copies, files = [], []
+    for path in split.paths:
+        rows = _own_rows(source.io, path, extension)
+        if rows is None:
+            return AdoptedFiles()
+        name = f"import-{uuid.uuid4()}-0.{extension}"
+        copies.append(FileCopy(path, f"{folder}/{name}"))
+        files.append(imported_meta(target, name, source.io.status(path).size, rows))
+    message = CommitMessage(partition=partition, bucket=UNAWARE_BUCKET, total_buckets=-1, new_files=tuple(files))
+    return AdoptedFiles(tuple(copies), message)
 
 
 def adopt(source: FileIO, target: FileIO, paths: Pairs, *, move: bool, copy: Copy = copy_files) -> None:
@@ -117,17 +134,15 @@ def give_back(source: FileIO, target: FileIO, paths: Pairs, *, moved: bool) -> N
             target.delete(new_path)
 
 
-@dataclass(frozen=True, slots=True)
-class ImportTask:
-    """A function of the JSON of a split to the JSON list of the messages of what it wrote."""
+def import_job(source: TableStore, splits: Sequence[FormatSplit], target: TableStore) -> Job[FormatSplit, WriteResult]:
+    """Writes the rows of splits into another table."""
+    run = partial(_import, source, target)
+    return Job(f"migrate {source.name}", run, FORMAT_SPLIT, WRITE_RESULT, tuple(splits))
 
-    source: TableStore
-    target: TableStore
 
-    def __call__(self, text: str) -> str:
-        names = [f.name for f in self.target.schema.fields]
-        writer = open_writer(self.target, sequence_start=0)
-        return encode_messages(written(writer, read_format_split(self.source, decode_format_split(text), names)))
+def _import(source: TableStore, target: TableStore, split: FormatSplit) -> WriteResult:
+    names = [f.name for f in target.schema.fields]
+    return WriteResult(tuple(written(open_writer(target, sequence_start=0), read_format_split(source, split, names))))
 
 
 def _partition(source: TableStore, split: FormatSplit, target: TableStore) -> bytes:
@@ -164,7 +179,7 @@ def imported_meta(target: TableStore, name: str, size: int, rows: int) -> DataFi
         max_sequence_number=rows - 1,
         schema_id=target.schema.id,
         level=0,
-        creation_time=wall_clock(),
+        creation_time=metadata_now(),
         delete_row_count=0,
         file_source=int(FileSource.APPEND),
     )

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import pyarrow as pa
 
 from paimon_core.arrow.types import arrow_schema
-from paimon_core.errors import CorruptFileError
 from paimon_core.expressions.arrow import to_arrow
 from paimon_core.expressions.predicate import Predicate, only_on
 from paimon_core.format_table.folders import Folder, data_files, partition_batch, partition_folders
@@ -17,7 +15,7 @@ from paimon_core.formats.file_format import ReadRequest
 from paimon_core.formats.registry import write_format
 from paimon_core.options import SPLIT_OPEN_FILE_COST, SPLIT_TARGET_SIZE
 from paimon_core.scan.splits import pack
-from paimon_core.spec.json_object import member
+from paimon_core.spec.records import Column, Record
 from paimon_core.spec.types import DataField
 from paimon_core.store.table_store import TableStore
 
@@ -71,16 +69,13 @@ def _with_partition(rows: pa.RecordBatch, values: pa.RecordBatch, fields: Sequen
     return pa.RecordBatch.from_arrays(arrays, schema=arrow_schema(fields))
 
 
-def encode_format_split(split: FormatSplit) -> str:
-    """The split as one JSON text."""
-    return json.dumps({"partition": split.partition, "paths": split.paths, "size": split.size})
+def _build(*, partition: Sequence[str], paths: Sequence[str], size: int) -> FormatSplit:
+    return FormatSplit(tuple(partition), tuple(paths), size)
 
 
-def decode_format_split(text: str) -> FormatSplit:
-    """The reverse of `encode_format_split`. Raises `CorruptFileError`."""
-    try:
-        node = json.loads(text)
-        partition, paths = member(node, "partition", list), member(node, "paths", list)
-        return FormatSplit(tuple(map(str, partition)), tuple(map(str, paths)), member(node, "size", int))
-    except (ValueError, TypeError, RecursionError) as e:
-        raise CorruptFileError("<split>", f"it does not decode ({e})", "run the query again") from e
+_STRINGS = {"type": "array", "items": "string"}
+FORMAT_SPLIT = Record(
+    "split",
+    _build,
+    (Column("partition", "partition", _STRINGS), Column("paths", "paths", _STRINGS), Column("size", "size", "long")),
+)

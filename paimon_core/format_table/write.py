@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import json
 import uuid
 from contextlib import suppress
 from dataclasses import dataclass
@@ -12,13 +11,12 @@ import pyarrow as pa
 
 from paimon_core.arrow.binary_rows import row_bytes
 from paimon_core.arrow.types import arrow_schema
-from paimon_core.errors import CorruptFileError
 from paimon_core.format_table.folders import partition_folder
 from paimon_core.formats.file_format import FormatWriter
 from paimon_core.formats.registry import block_bytes, file_ending, write_format
 from paimon_core.io.file_io import temporary_name
 from paimon_core.options import DATA_FILE_PREFIX
-from paimon_core.spec.json_object import member
+from paimon_core.spec.records import Column, Record
 from paimon_core.store.table_store import TableStore
 from paimon_core.write.buckets.bucketing import partition_codes, split_by
 from paimon_core.write.files.data_files import ROW_GROUP_BYTES, target_file_size
@@ -108,15 +106,12 @@ def discard(store: TableStore, files: list[StagedFile]) -> None:
             store.io.delete(file.staged_path)
 
 
-def encode_staged_files(files: list[StagedFile]) -> bytes:
-    """The files as JSON."""
-    return json.dumps([[f.folder, f.staged, f.name] for f in files]).encode()
+@dataclass(frozen=True, slots=True)
+class StagedFiles:
+    """What one task wrote."""
+
+    files: tuple[StagedFile, ...] = ()
 
 
-def decode_staged_files(data: bytes) -> list[StagedFile]:
-    """The reverse of `encode_staged_files`. Raises `CorruptFileError`."""
-    try:
-        found = member({"files": json.loads(data)}, "files", list)
-        return [StagedFile(str(folder), str(staged), str(name)) for folder, staged, name in found]
-    except (ValueError, TypeError) as e:
-        raise CorruptFileError("<message of a task>", f"it does not decode ({e})", "run the statement again") from e
+_STAGED_FILE = Record("staged file", StagedFile, tuple(Column(c, c, "string") for c in ("folder", "staged", "name")))
+STAGED_FILES = Record("staged files", StagedFiles, (Column("files", "files", record=_STAGED_FILE, repeated=True),))

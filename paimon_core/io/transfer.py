@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 
 from paimon_core.errors import StorageError
 from paimon_core.io.file_io import FileIO, storage_errors
+from paimon_core.jobs import DONE, Done, Job
+from paimon_core.spec.records import Column, Record
 
 Pairs = Sequence[tuple[str, str]]  # where each file is, and where it goes
 Copy = Callable[[FileIO, FileIO, Pairs], None]
@@ -56,13 +58,38 @@ def for_each(pairs: Pairs, act: Callable[[tuple[str, str]], None]) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class CopyTask:
-    """Copies the files that a text lists; how many there were."""
+class FileCopy:
+    """A file, and where it goes."""
 
-    source: FileIO
-    target: FileIO
+    path: str
+    target: str
 
-    def __call__(self, pairs: str) -> str:
-        wanted = [(path, place) for path, place in json.loads(pairs)]
-        copy_files(self.source, self.target, wanted)
-        return str(len(wanted))
+
+@dataclass(frozen=True, slots=True)
+class FileCopies:
+    """Files that a task copies."""
+
+    files: tuple[FileCopy, ...]
+
+    @staticmethod
+    def of(pairs: Pairs) -> FileCopies:
+        return FileCopies(tuple(FileCopy(*pair) for pair in pairs))
+
+    @property
+    def pairs(self) -> list[tuple[str, str]]:
+        return [(f.path, f.target) for f in self.files]
+
+
+FILE_COPY = Record("file copy", FileCopy, (Column("path", "path", "string"), Column("target", "target", "string")))
+FILE_COPIES = Record("file copies", FileCopies, (Column("files", "files", record=FILE_COPY, repeated=True),))
+
+
+def copy_job(source: FileIO, target: FileIO, pairs: Pairs, each: int) -> Job[FileCopies, Done]:
+    """Copies files, `each` of them by one task."""
+    tasks = tuple(FileCopies.of(pairs[i : i + each]) for i in range(0, len(pairs), each))
+    return Job(f"copy {len(pairs)} files", partial(_copy, source, target), FILE_COPIES, DONE, tasks)
+
+
+def _copy(source: FileIO, target: FileIO, task: FileCopies) -> Done:
+    copy_files(source, target, task.pairs)
+    return Done()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
 
 from paimon_core.commit.changes import Overwrite
@@ -10,13 +10,14 @@ from paimon_core.commit.commit import commit
 from paimon_core.commit.draft import CommitInfo
 from paimon_core.commit.publish import Publisher
 from paimon_core.expressions.predicate import Or, equals
+from paimon_core.jobs import Job
 from paimon_core.options import CHAIN_TABLE, SCAN_DELTA_BRANCH, SCAN_SNAPSHOT_BRANCH
 from paimon_core.scan.chain import is_branch_of_chain
 from paimon_core.scan.read import read_split
 from paimon_core.spec.binary_row import decode_row
-from paimon_core.spec.message import encode_messages
+from paimon_core.spec.message import WRITE_RESULT, WriteResult
 from paimon_core.spec.snapshot import CommitKind, Operation, Snapshot
-from paimon_core.spec.split import DataSplit, decode_split, encode_split
+from paimon_core.spec.split import DATA_SPLIT, DataSplit
 from paimon_core.store.branches import open_branch
 from paimon_core.store.manifests import max_sequence_number, read_entries, read_manifest_list
 from paimon_core.store.snapshots import latest_snapshot
@@ -30,21 +31,17 @@ def full_branch(store: TableStore) -> TableStore:
     return open_branch(store, store.options[SCAN_SNAPSHOT_BRANCH])
 
 
-def fill_texts(splits: Sequence[DataSplit]) -> list[str]:
-    """The texts of tasks, the one with most bytes first."""
-    return [encode_split(s) for s in sorted(splits, key=lambda s: -s.size)]
+def fill_job(store: TableStore, splits: Sequence[DataSplit]) -> Job[DataSplit, WriteResult]:
+    """Writes the rows of splits into the branch of full partitions."""
+    full, tasks = full_branch(store), tuple(sorted(splits, key=lambda s: -s.size))
+    run = partial(_fill, store, as_stored(full), max_sequence_number(full, latest_snapshot(full)) + 1)
+    return Job(f"compact {store.name}", run, DATA_SPLIT, WRITE_RESULT, tasks)
 
 
-def fill_function(store: TableStore) -> Callable[[str], str]:
-    """What runs a task: it writes the rows of a split into the branch of full partitions, and says which files."""
-    full = full_branch(store)
-    return partial(_fill, store, as_stored(full), max_sequence_number(full, latest_snapshot(full)) + 1)
-
-
-def _fill(store: TableStore, full: TableStore, sequence_start: int, task: str) -> str:
+def _fill(store: TableStore, full: TableStore, sequence_start: int, split: DataSplit) -> WriteResult:
     writer = open_writer(full, sequence_start=sequence_start)
-    rows = read_split(store, decode_split(task), [f.name for f in store.schema.fields])
-    return encode_messages(written(writer, rows))
+    rows = read_split(store, split, [f.name for f in store.schema.fields])
+    return WriteResult(tuple(written(writer, rows)))
 
 
 def drop_outdated(store: TableStore, made: Snapshot, publisher: Publisher) -> None:

@@ -79,6 +79,6 @@ def _equals(fields: Sequence[DataField], partition: bytes) -> Predicate:
     return equals([f.name for f in fields], decode_row([f.type for f in fields], partition))
 
 
-def wall_clock() -> datetime:
-    """Now, as the wall clock that partitions' values and files' times are compared with."""
+def local_now() -> datetime:
+    """The local wall clock, without a zone, which values of partitions and times of tags are compared with."""
     return datetime.now(UTC).astimezone().replace(tzinfo=None)

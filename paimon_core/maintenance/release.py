@@ -11,15 +11,17 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 
 import pyarrow as pa
 
 from paimon_core.errors import PaimonError
+from paimon_core.jobs import DONE, Done, Job
 from paimon_core.maintenance.references import NeededFiles, Versions
 from paimon_core.maintenance.remaining import still_needed
 from paimon_core.options import SNAPSHOT_CLEAN_EMPTY_DIRS
+from paimon_core.spec.records import Column, Record
 from paimon_core.store.cache import MetadataCache
 from paimon_core.store.external.files import deletable
 from paimon_core.store.table_store import TableStore
@@ -79,6 +81,32 @@ def delete_files(store: TableStore, paths: Iterable[str]) -> None:
     with ThreadPoolExecutor(_THREADS) as pool:
         for _ in pool.map(partial(_delete, store), *zip(*batches, strict=True)):
             pass
+
+
+@dataclass(frozen=True, slots=True)
+class FileList:
+    """Files that a task deletes."""
+
+    paths: tuple[str, ...]
+
+    @staticmethod
+    def of(paths: Iterable[str]) -> FileList:
+        return FileList(tuple(paths))
+
+
+FILE_LIST = Record("file list", FileList.of, (Column("paths", "paths", {"type": "array", "items": "string"}),))
+
+
+def delete_job(store: TableStore, paths: Iterable[str], each: int) -> Job[FileList, Done]:
+    """Deletes files, `each` of them by one task; see `delete_files`."""
+    known = sorted(paths)
+    tasks = tuple(FileList.of(known[i : i + each]) for i in range(0, len(known), each))
+    return Job(f"delete {len(known)} files of {store.name}", partial(_delete_listed, store), FILE_LIST, DONE, tasks)
+
+
+def _delete_listed(store: TableStore, task: FileList) -> Done:
+    delete_files(store, task.paths)
+    return Done()
 
 
 def _batches(paths: Sequence[str]) -> Iterator[Sequence[str]]:

@@ -283,7 +283,7 @@ class DecodedEntries:
 
     def _values(self, path: Path) -> list[Any]:
         values: list[Any] = list(self._entries)
-        record: Record | None = MANIFEST_ENTRY
+        record: Record[Any] | None = MANIFEST_ENTRY
         for name in path:
             column = next(c for c in record.columns if c.name == name) if record else MANIFEST_ENTRY.columns[0]
             values, record = [getattr(v, column.attribute) for v in values], column.record

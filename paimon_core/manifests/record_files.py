@@ -70,7 +70,7 @@ def _codec(format_name: str, name: str) -> str:
     return known_codec(MANIFEST_COMPRESSION.key, name, _CODECS[format_name], format_name)
 
 
-def encode_columns(record: Record, version: int, values: Iterable[Any], format_name: str, codec: str) -> bytes:
+def encode_columns(record: Record[Any], version: int, values: Iterable[Any], format_name: str, codec: str) -> bytes:
     """A Parquet or ORC file (`format_name`) of the values. Raises `InvalidOptionError` for a codec it does not have."""
     coded = _codec(format_name, codec)
     rows = [{_VERSION.name: version, **record.to_avro(v)} for v in values]
@@ -84,19 +84,19 @@ def encode_columns(record: Record, version: int, values: Iterable[Any], format_n
     return bytes(sink.getvalue())
 
 
-def encode_avro(record: Record, version: int, values: Iterable[Any], codec: str) -> bytes:
+def encode_avro(record: Record[Any], version: int, values: Iterable[Any], codec: str) -> bytes:
     """An Avro file of the values. Raises as `encode_columns` does."""
     schema, coded = record.avro(), _codec("avro", codec)
     schema["fields"] = [{"name": _VERSION.name, "type": "int"}, *schema["fields"]]
     return write_records(schema, ({_VERSION.name: version, **record.to_avro(v)} for v in values), coded)
 
 
-def decode_file(record: Record, version: int, path: str, data: bytes) -> Iterator[Any]:
+def decode_file(record: Record[Any], version: int, path: str, data: bytes) -> Iterator[Any]:
     """The values that a file holds, whatever its format. Raises as `decode_columns` does."""
     return (decode_columns if data.startswith(COLUMNAR) else _decode_avro)(record, version, path, data)
 
 
-def decode_columns(record: Record, version: int, path: str, data: bytes) -> Iterator[Any]:
+def decode_columns(record: Record[Any], version: int, path: str, data: bytes) -> Iterator[Any]:
     """The values that a Parquet or ORC file holds. Raises `CorruptFileError`, `UnsupportedVersionError`."""
     with _errors(record, path):
         found = _bounded_columns(data)
@@ -115,14 +115,14 @@ def decode_columns(record: Record, version: int, path: str, data: bytes) -> Iter
         yield from map(record.from_avro, table.to_pylist())
 
 
-def check_schema(record: Record, avro: Any) -> None:
+def check_schema(record: Record[Any], avro: Any) -> None:
     """Raises `ValueError` where an Avro schema is not that of a file of records."""
     record.check(avro)
     if not any(f["name"] == _VERSION.name and fits(f["type"], "int") for f in avro["fields"]):
         raise ValueError(f"column {_VERSION.name} is missing")
 
 
-def _decode_avro(record: Record, version: int, path: str, data: bytes) -> Iterator[Any]:
+def _decode_avro(record: Record[Any], version: int, path: str, data: bytes) -> Iterator[Any]:
     with _errors(record, path):
         container = ContainerReader(io.BytesIO(data))
         check_schema(record, container.schema)
@@ -131,7 +131,7 @@ def _decode_avro(record: Record, version: int, path: str, data: bytes) -> Iterat
             yield record.from_avro(node)
 
 
-def _check_version(record: Record, known: int, path: str, found: int) -> None:
+def _check_version(record: Record[Any], known: int, path: str, found: int) -> None:
     if found > known:
         cause = f"it has {record.name} version {found}, this library knows versions up to {known}"
         raise UnsupportedVersionError(path, cause, "upgrade paimon-sql")
@@ -154,7 +154,7 @@ def _bounded_columns(data: bytes) -> pa.Table:
 
 
 @contextmanager
-def _errors(record: Record, path: str) -> Iterator[None]:
+def _errors(record: Record[Any], path: str) -> Iterator[None]:
     try:
         yield
     except PaimonError:
@@ -163,7 +163,7 @@ def _errors(record: Record, path: str) -> Iterator[None]:
         raise CorruptFileError(path, f"it is no file of {record.name} ({reason(e)})") from e
 
 
-def _fields(record: Record) -> tuple[DataField, ...]:
+def _fields(record: Record[Any]) -> tuple[DataField, ...]:
     return _row(record.avro()).fields
 
 

@@ -127,7 +127,7 @@ class CodedEntries:
         except (ValueError, TypeError, KeyError, OverflowError, pa.ArrowException) as e:
             raise CorruptFileError(self._path, f"its entries do not decode ({reason(e)})") from e
 
-    def _records(self, kind: type[V], record: Record, path: Path, rows: Rows) -> list[V]:
+    def _records(self, kind: type[V], record: Record[Any], path: Path, rows: Rows) -> list[V]:
         columns = [c for c in record.columns if isinstance(c.avro, list) or self._has((*path, c.name))]
         return _frozen(kind, len(rows), {c.attribute: self._values(c, (*path, c.name), rows) for c in columns})
 

@@ -1,7 +1,8 @@
 """Row-level changes of tables with data evolution: of updated rows only the columns that change are written.
 
 The new values of a row range go to one file, with the old ones of the rows that do not change; those of a BLOB column
-to one that leaves these to older files. Rows keep their ids. Deleted rows are places, new rows go to new files.
+to one that leaves these to older files. Rows keep their ids. Deleted rows are noted by position, new rows go to new
+files.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from paimon_core.errors import CommitConflictError, InvalidDataError, SeveralMat
 from paimon_core.indexes.deletion_vector import Positions
 from paimon_core.io.failure import on_failure
 from paimon_core.lsm.rows import ROW_DELETE, concat_batches
-from paimon_core.row_level.row_changes import Removed
+from paimon_core.row_level.removed_rows import RemovedRows
 from paimon_core.spec.manifest import DataFileMeta
 from paimon_core.spec.message import CommitMessage
 from paimon_core.spec.paths import data_file_path
@@ -44,8 +45,8 @@ from paimon_core.write.rows.incoming import SEVERAL_MATCHES, conform_fields
 
 @dataclass(frozen=True, slots=True)
 class ColumnUpdates:
-    """What the tasks of one statement go by: the columns that they write, and the version of before the statement read
-    rows. Nobody else may have written these columns of the same rows since."""
+    """The columns that the tasks of one statement write, and the latest version before the statement read rows. Nobody
+    else may have written these columns of the same rows since."""
 
     columns: tuple[str, ...]
     snapshot: Snapshot | None
@@ -81,44 +82,44 @@ class _Ranges:
         for entry in live_files(self.store, snapshot).values():
             buckets.setdefault((entry.partition, entry.bucket), []).append(entry.file)
         return {
-            data_file_path(self.store.bucket_dir(*place), rows.anchor): (place, rows)
-            for place, files in buckets.items()
+            data_file_path(self.store.bucket_dir(*bucket), rows.anchor): (bucket, rows)
+            for bucket, files in buckets.items()
             for rows in row_ranges(files)
         }
 
 
 class EvolvedChangesWriter:
-    """The changes of one task: `_VALUE_KIND`, the place of the row changed and its id, and the new row.
+    """The changes of one task: `_VALUE_KIND`, file, position and id of the row changed, and the new row.
 
-    Changes come sorted by file and place, all of a range to one task. A place is the file at which deleted rows of the
-    range are marked, and the row's place in the range.
+    Changes come sorted by file and position, all of a range to one task. The file is the one at which deleted rows of
+    the range are marked, the position that of the row in the range.
     """
 
     def __init__(self, store: TableStore, updates: ColumnUpdates, once: bool):
         self._store, self._updates = store, updates
         self._new, self._ranges = AppendWriter(store, 0), _Ranges(store, updates.snapshot)
-        self._touched, self.removed = Removed(once=once), Removed(once=False)
-        self._path, self._waiting = "", list[pa.RecordBatch]()
+        self._touched, self.removed = RemovedRows(once=once), RemovedRows(once=False)
+        self._path, self._buffer = "", list[pa.RecordBatch]()
         self._finished: set[str] = set()
         self._messages: list[CommitMessage] = []
 
     def write(self, batch: pa.RecordBatch) -> None:
-        placed = batch.column(FILE_PATH).is_valid()
-        changed, new = batch.filter(placed), batch.filter(pc.invert(placed))
+        exists = batch.column(FILE_PATH).is_valid()
+        changed, new = batch.filter(exists), batch.filter(pc.invert(exists))
         if new.num_rows:
             self._new.write(new.drop_columns([VALUE_KIND, FILE_PATH, ROW_INDEX, ROW_ID]))
         if not changed.num_rows:
             return
         self._touched.add(changed.column(FILE_PATH), changed.column(ROW_INDEX))
         deletes = fixed_values(changed.column(VALUE_KIND), np.int8) == ROW_DELETE
-        gone = changed.take(int64_array(np.flatnonzero(deletes)))
-        if gone.num_rows:
-            self.removed.add(gone.column(FILE_PATH), gone.column(ROW_INDEX))
+        deleted = changed.take(int64_array(np.flatnonzero(deletes)))
+        if deleted.num_rows:
+            self.removed.add(deleted.column(FILE_PATH), deleted.column(ROW_INDEX))
         for path, rows in _by_path(changed.take(int64_array(np.flatnonzero(~deletes)))):
             if path != self._path:
                 self._flush()
                 self._path = path
-            self._waiting.append(rows.select([ROW_INDEX, *self._updates.columns]))
+            self._buffer.append(rows.select([ROW_INDEX, *self._updates.columns]))
 
     def finish(self) -> list[CommitMessage]:
         self._flush()
@@ -132,10 +133,10 @@ class EvolvedChangesWriter:
 
     def _flush(self) -> None:
         """Write the columns of the range whose changes have come."""
-        if not self._waiting:
+        if not self._buffer:
             return
         if self._path in self._finished:
-            raise InvalidDataError(f"Changes of the rows of {self._path} come apart from one another.")
+            raise InvalidDataError(f"Changes of the rows of {self._path} are not next to each other.")
         self._finished.add(self._path)
         (partition, bucket), rows = self._ranges.find(self._path)
         files = _write_columns(self._store, self._store.bucket_dir(partition, bucket), rows, self._changes())
@@ -147,10 +148,10 @@ class EvolvedChangesWriter:
     def _changes(self) -> pa.RecordBatch:
         """The changes of a range in the order of its rows. Raises `InvalidDataError` where a row changes twice."""
         fields = self._store.schema.select(self._updates.columns)
-        rows, self._waiting = concat_batches(self._waiting), []
-        places = fixed_values(rows.column(ROW_INDEX), np.int64)
-        order = np.argsort(places, kind="stable")
-        if (np.diff(places[order]) == 0).any():
+        rows, self._buffer = concat_batches(self._buffer), []
+        positions = fixed_values(rows.column(ROW_INDEX), np.int64)
+        order = np.argsort(positions, kind="stable")
+        if (np.diff(positions[order]) == 0).any():
             raise SeveralMatchesError(SEVERAL_MATCHES)
         return conform_fields(rows, fields).append_column(ROW_INDEX, rows.column(ROW_INDEX)).take(int64_array(order))
 
@@ -158,8 +159,8 @@ class EvolvedChangesWriter:
 def _write_columns(
     store: TableStore, bucket_dir: str, rows: RowRange, changes: pa.RecordBatch
 ) -> tuple[DataFileMeta, ...]:
-    """The files of a range with the columns of `changes`, which replace the values at the places `ROW_INDEX`."""
-    places = fixed_values(changes.column(ROW_INDEX), np.int64)
+    """The files of a range with the columns of `changes`, which replace the values at the positions `ROW_INDEX`."""
+    positions = fixed_values(changes.column(ROW_INDEX), np.int64)
     paths, blobs = NewPaths(store, bucket_dir), blob_file_fields(store.schema, store.options)
     target = target_file_size(store)
     changed = [BlobColumnWriter(store, f, paths, target) for f in blobs if f.name in changes.schema.names]
@@ -171,7 +172,7 @@ def _write_columns(
         if names:
             _write_merged(writer, EvolvedFiles(store, bucket_dir, store.schema.select(tuple(names))), rows, changes)
         for blob in changed:
-            _write_blobs(blob, rows, places, changes.column(blob.name))
+            _write_blobs(blob, rows, positions, changes.column(blob.name))
         columns = [writer.finished, *(blob.roll() for blob in changed)]
     return tuple(replace(f, first_row_id=first) for files in columns for f, first in _numbered(files, rows.first))
 
@@ -183,22 +184,22 @@ def _numbered(files: Sequence[DataFileMeta], first: int) -> Iterator[tuple[DataF
 
 
 def _write_merged(writer: DataFileWriter, old: EvolvedFiles, rows: RowRange, changes: pa.RecordBatch) -> None:
-    """Write columns of all rows of a range, the new values at their places."""
-    places = fixed_values(changes.column(ROW_INDEX), np.int64)
-    for batch in with_values(old.whole(rows), places, changes.select([f.name for f in old.fields])):
+    """Write columns of all rows of a range, the new values at their positions."""
+    positions = fixed_values(changes.column(ROW_INDEX), np.int64)
+    for batch in with_values(old.whole(rows), positions, changes.select([f.name for f in old.fields])):
         writer.write(batch)
     writer.roll()
 
 
-def _write_blobs(writer: BlobColumnWriter, rows: RowRange, places: Positions, values: pa.Array) -> None:
-    """Write the new values of a BLOB column at their places in a range, and nothing for the other rows."""
+def _write_blobs(writer: BlobColumnWriter, rows: RowRange, positions: Positions, values: pa.Array) -> None:
+    """Write the new values of a BLOB column at their positions in a range, and nothing for the other rows."""
     changed = np.zeros(rows.count, dtype=np.bool_)
-    changed[places] = True
+    changed[positions] = True
     writer.write(values.take(int64_array(np.cumsum(changed) - 1, changed)), changed)
 
 
 def _by_path(batch: pa.RecordBatch) -> Iterator[tuple[str, pa.RecordBatch]]:
-    """The stretches of rows of one file."""
+    """The runs of rows of one file."""
     if not batch.num_rows:
         return
     encoded = batch.column(FILE_PATH).dictionary_encode()

@@ -1,20 +1,19 @@
-"""UPDATE of append tables: files are written again with other values in the assigned columns, at the rows' places.
+"""UPDATE of append tables: files are written again with other values in the assigned columns of some rows.
 
-Tasks write the new values to patches, Arrow files of which each batch is of one data file; other tasks put them in.
-Of a Parquet file only the assigned columns are read and written then: the bytes of the others are copied.
+Tasks write the new values to Arrow files, of which each batch is a patch of one data file; other tasks apply them.
+Of a Parquet file these read and write only the assigned columns: the bytes of the others are copied.
 """
 
 from __future__ import annotations
 
-import json
 import uuid
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import groupby
-from operator import itemgetter
+from operator import attrgetter
 
 import numpy as np
 import pyarrow as pa
@@ -29,12 +28,15 @@ from paimon_core.formats.reading import read_errors
 from paimon_core.formats.registry import file_ending, format_name
 from paimon_core.formats.stats import column_modes, value_stats
 from paimon_core.indexes.deletion_vector import Positions
+from paimon_core.jobs import Job
 from paimon_core.lsm.rows import concat_batches
 from paimon_core.options import BUCKET, DATA_FILE_PREFIX, DELETION_VECTORS, FILE_FORMAT, STATS_DENSE_STORE
-from paimon_core.row_level.row_changes import changed_entries, parts_of, rewritten_bytes, rewritten_files, without_files
+from paimon_core.row_level.removed_rows import changed_entries
+from paimon_core.row_level.rewrites import bucket_of, parts_of, rewritten_bytes, rewritten_files
 from paimon_core.spec.manifest import DataFileMeta, ManifestEntry
-from paimon_core.spec.message import CommitMessage, decode_message, encode_message
+from paimon_core.spec.message import BUCKET_STATE, WRITE_RESULT, BucketState, CommitMessage, WriteResult
 from paimon_core.spec.paths import data_file_path
+from paimon_core.spec.records import Column, Record
 from paimon_core.spec.snapshot import Snapshot
 from paimon_core.spec.stats import UNKNOWN
 from paimon_core.store.data.column_stats import value_stats as known_stats
@@ -43,68 +45,72 @@ from paimon_core.store.data.time_units import as_stored_times
 from paimon_core.store.external.paths import external_path
 from paimon_core.store.indexes.index_files import Bucket
 from paimon_core.store.table_store import TableStore
-from paimon_core.write.clock import wall_clock
+from paimon_core.write.clock import metadata_now
 from paimon_core.write.files.new_paths import NewPaths
 from paimon_core.write.rows.incoming import SEVERAL_MATCHES, conform_fields
 
-_MOST_WAITING = 64 * 2**20  # bytes of new values in memory
+_MOST_BUFFERED = 64 * 2**20  # bytes of new values in memory
 _SMALL = 8  # a file of less than this share of what a task writes becomes one with others
 _CODEC = "lz4"
-Places = list[tuple[str, int]]  # a file of patches, and which of its batches
-_Patched = tuple[ManifestEntry, Places]
 
 
 def patched_columns(store: TableStore, assigned: Iterable[str]) -> tuple[str, ...] | None:
-    """The columns that an UPDATE writes into new versions of files, None where rows go another way: where they are
-    marked as deleted, found by key, have a version of their own, or move to another partition or bucket."""
+    """The columns that an UPDATE patches in new versions of files. None where it changes rows in another way: where
+    they are marked as deleted, found by key, have a version of their own, or move to another partition or bucket."""
     columns = tuple(c for c in store.schema.field_by_name if c in set(assigned))
-    placing = {*store.schema.partition_keys, *(store.schema.bucket_keys if store.options[BUCKET] > 0 else ())}
+    locating = {*store.schema.partition_keys, *(store.schema.bucket_keys if store.options[BUCKET] > 0 else ())}
     stays = not store.has_primary_key and not tracking_fields(store) and not store.options[DELETION_VECTORS]
-    return columns if stays and placing.isdisjoint(columns) else None
+    return columns if stays and locating.isdisjoint(columns) else None
 
 
-@dataclass(slots=True)
-class Patches:
-    """Where the new values of rows are, by the path of the data file that the rows are in."""
+@dataclass(frozen=True, slots=True)
+class Patch:
+    """New values of rows of the data file `file`: batch number `batch` of the Arrow file `path`."""
 
-    places: dict[str, Places] = field(default_factory=dict)
+    file: str
+    path: str
+    batch: int
 
-    def add(self, path: str, patch: str, batch: int) -> None:
-        self.places.setdefault(path, []).append((patch, batch))
 
-    @property
-    def files(self) -> set[str]:
-        """The files of patches."""
-        return {patch for places in self.places.values() for patch, _ in places}
+PATCH = Record(
+    "patch",
+    Patch,
+    (Column("file", "file", "string"), Column("path", "path", "string"), Column("batch", "batch", "int")),
+)
 
-    @staticmethod
-    def merged(parts: Iterable[Mapping[str, Places]]) -> Patches:
-        """Those of all tasks, as their JSON has them."""
-        result = Patches()
-        for part in parts:
-            for path, places in part.items():
-                for patch, batch in places:
-                    result.add(path, patch, batch)
-        return result
+
+@dataclass(frozen=True, slots=True)
+class PatchTask:
+    """Files of a bucket that become one, and their patches, which name them without their folder."""
+
+    bucket: BucketState
+    patches: tuple[Patch, ...]
+
+
+PATCH_TASK = Record(
+    "patch task",
+    PatchTask,
+    (Column("bucket", "bucket", record=BUCKET_STATE), Column("patches", "patches", record=PATCH, repeated=True)),
+)
 
 
 class PatchWriter:
-    """The new values of one task: the place of the row, and the assigned columns among the table's."""
+    """The new values of one task: the file and position of the row, and the assigned columns among the table's."""
 
     def __init__(self, store: TableStore, columns: Sequence[str]) -> None:
         self._store, self._fields = store, store.schema.select(tuple(columns))
-        self._waiting: list[pa.RecordBatch] = []
+        self._buffer: list[pa.RecordBatch] = []
         self._bytes = self._batches = 0
         self._output: OutputFile | None = None
         self._writer: pa.ipc.RecordBatchFileWriter | None = None
-        self.patches = Patches()
+        self.patches: list[Patch] = []
 
     def write(self, batch: pa.RecordBatch) -> None:
         values = conform_fields(batch, self._fields)
-        placed = values.append_column(ROW_INDEX, batch.column(ROW_INDEX))
-        self._waiting.append(placed.append_column(FILE_PATH, batch.column(FILE_PATH)))
-        self._bytes += self._waiting[-1].nbytes
-        if self._bytes > _MOST_WAITING:
+        values = values.append_column(ROW_INDEX, batch.column(ROW_INDEX))
+        self._buffer.append(values.append_column(FILE_PATH, batch.column(FILE_PATH)))
+        self._bytes += self._buffer[-1].nbytes
+        if self._bytes > _MOST_BUFFERED:
             self._flush()
 
     def finish(self) -> list[CommitMessage]:
@@ -120,22 +126,22 @@ class PatchWriter:
             self._output.abort()
 
     def _flush(self) -> None:
-        """Write the values that wait, a batch for each data file."""
+        """Write the buffered values, a batch for each data file."""
         if not self._bytes:
             return
-        rows = concat_batches(self._waiting)
-        self._waiting, self._bytes = [], 0
+        rows = concat_batches(self._buffer)
+        self._buffer, self._bytes = [], 0
         encoded = rows.column(FILE_PATH).dictionary_encode()
         codes, paths = fixed_values(encoded.indices, np.int32), encoded.dictionary.to_pylist()
         rows = rows.drop_columns([FILE_PATH]).take(int64_array(np.argsort(codes, kind="stable")))
         start = 0
         for path, count in zip(paths, np.bincount(codes, minlength=len(paths)).tolist(), strict=True):
-            patch = self._write_batch(path, rows.slice(start, count))
-            self.patches.add(path, patch, self._batches)
+            written = self._write_batch(path, rows.slice(start, count))
+            self.patches.append(Patch(path, written, self._batches))
             self._batches, start = self._batches + 1, start + count
 
     def _write_batch(self, path: str, rows: pa.RecordBatch) -> str:
-        """Write a batch; the path of the patches, which lie beside the first data file they are of."""
+        """Write a batch; the path of the Arrow file, which lies beside the first data file that it patches."""
         if self._output is None or self._writer is None:
             prefix = self._store.options[DATA_FILE_PREFIX]
             self._output = OutputFile(self._store.io, f"{path.rpartition('/')[0]}/{prefix}{uuid.uuid4()}.arrow")
@@ -145,54 +151,61 @@ class PatchWriter:
         return self._output.path
 
 
-def patch_tasks(store: TableStore, snapshot: Snapshot | None, patches: Patches) -> list[str]:
-    """Texts of tasks that write files with their patches. Small files of a bucket become one, but for tables of fixed
-    buckets. Raises `CommitConflictError` where a file is no longer live."""
-    share, tasks = rewritten_bytes(store), list[list[_Patched]]()
-    small: dict[Bucket, list[_Patched]] = defaultdict(list)
-    for path, entry in changed_entries(store, snapshot, patches.places).items():
-        one = entry, patches.places[path]
+def patch_job(
+    store: TableStore, snapshot: Snapshot | None, patches: Iterable[Patch], columns: tuple[str, ...]
+) -> Job[PatchTask, WriteResult]:
+    """Writes files with their patches. Small files of a bucket become one, except in tables with fixed buckets. Raises
+    `CommitConflictError` where a file is no longer live."""
+    by_file: dict[str, list[Patch]] = defaultdict(list)
+    for patch in patches:
+        by_file[patch.file].append(patch)
+    entries = changed_entries(store, snapshot, by_file.keys())
+    tasks = tuple(
+        PatchTask(
+            bucket_of([e for _, e in group]),
+            tuple(replace(patch, file=e.file.file_name) for path, e in group for patch in by_file[path]),
+        )
+        for group in _groups(store, entries.items())
+    )
+    name = f"update files of {store.name}"
+    return Job(name, partial(_patch, as_stored_times(store), columns), PATCH_TASK, WRITE_RESULT, tasks)
+
+
+def _groups(store: TableStore, patched: Iterable[tuple[str, ManifestEntry]]) -> list[list[tuple[str, ManifestEntry]]]:
+    """Files that a task patches together, with their paths."""
+    share, groups = rewritten_bytes(store), list[list[tuple[str, ManifestEntry]]]()
+    small: dict[Bucket, list[tuple[str, ManifestEntry]]] = defaultdict(list)
+    for path, entry in patched:
         if entry.total_buckets > 0 or entry.file.file_size * _SMALL >= share:
-            tasks.append([one])
+            groups.append([(path, entry)])
         else:
-            small[entry.partition, entry.bucket].append(one)
-    tasks += [part for group in small.values() for part in parts_of(group, lambda one: one[0].file.file_size, share)]
-    return list(map(_task, tasks))
+            small[entry.partition, entry.bucket].append((path, entry))
+    return groups + [p for group in small.values() for p in parts_of(group, lambda one: one[1].file.file_size, share)]
 
 
-def _task(group: Sequence[_Patched]) -> str:
-    message = encode_message(without_files([e for e, _ in group]))
-    return json.dumps({"files": message, "patches": {e.file.file_name: places for e, places in group}})
-
-
-def patch_function(store: TableStore, columns: tuple[str, ...]) -> Callable[[str], str]:
-    """What runs a task: its text to the text of the commit message of the new files."""
-    return partial(_patch, store, columns)
-
-
-def remove_patches(store: TableStore, patches: Patches) -> None:
+def remove_patches(store: TableStore, patches: Iterable[Patch]) -> None:
     """Delete the files of patches, as far as that is possible."""
-    for path in patches.files:
+    for path in {p.path for p in patches}:
         with suppress(OSError):
             store.io.delete(path)
 
 
-def _patch(store: TableStore, columns: tuple[str, ...], task: str) -> str:
-    node, store = json.loads(task), as_stored_times(store)
-    message = decode_message(node["files"])
-    bucket = _Bucket(store, store.bucket_dir(message.partition, message.bucket), columns)
-    changes = {name: bucket.changes(places) for name, places in node["patches"].items()}
-    if len(message.deleted_files) == 1:
-        (file,) = message.deleted_files
+def _patch(store: TableStore, columns: tuple[str, ...], task: PatchTask) -> WriteResult:
+    bucket = _Bucket(store, store.bucket_dir(*task.bucket.key), columns)
+    ordered = sorted(task.patches, key=attrgetter("file"))
+    changes = {name: bucket.changes(patches) for name, patches in groupby(ordered, key=attrgetter("file"))}
+    if len(task.bucket.files) == 1:
+        (file,) = task.bucket.files
         spliced = bucket.spliced(file, changes[file.file_name])
         if spliced is not None:
-            return encode_message(replace(message, new_files=(spliced,)))
-    return encode_message(rewritten_files(store, message, lambda file, rows: changes[file.file_name].apply(0, rows)))
+            return WriteResult((replace(task.bucket.deleted(), new_files=(spliced,)),))
+    patched = rewritten_files(store, task.bucket, (), lambda file, rows: changes[file.file_name].apply(0, rows))
+    return WriteResult((patched,))
 
 
 @dataclass(frozen=True, slots=True)
 class _Changes:
-    """New values of columns, and the ascending places of their rows in the file."""
+    """New values of columns, and the ascending positions of their rows in the file."""
 
     rows: Positions
     values: pa.RecordBatch
@@ -204,19 +217,19 @@ class _Changes:
 
 @dataclass(frozen=True, slots=True)
 class _Bucket:
-    """Where files are that get other values in some columns."""
+    """The folder of files that get other values in some columns."""
 
     store: TableStore
     directory: str
     columns: tuple[str, ...]
 
-    def changes(self, places: Places) -> _Changes:
+    def changes(self, patches: Iterable[Patch]) -> _Changes:
         """The new values of a file's rows. Raises `InvalidDataError` where a row has two."""
         batches = []
-        for patch, group in groupby(places, key=itemgetter(0)):
-            with read_errors("Arrow", patch), self._open(patch) as source:
+        for path, group in groupby(patches, key=attrgetter("path")):
+            with read_errors("Arrow", path), self._open(path) as source:
                 file = pa.ipc.open_file(source)
-                batches += [file.get_batch(number) for _, number in group]
+                batches += [file.get_batch(patch.batch) for patch in group]
         rows = concat_batches(batches)
         positions = fixed_values(rows.column(ROW_INDEX), np.int64)
         order = np.argsort(positions, kind="stable")
@@ -256,6 +269,6 @@ class _Bucket:
             file_size=written.size,
             value_stats=value,
             value_stats_cols=covered,
-            creation_time=wall_clock(),
+            creation_time=metadata_now(),
             external_path=external_path(self.store, written.path),
         )

@@ -1,17 +1,78 @@
-"""What a task of DELETE, UPDATE or MERGE INTO uses: changes in, commit messages out."""
+"""A task of DELETE, UPDATE or MERGE INTO: changes in, what it wrote out."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import pyarrow as pa
+
 from paimon_core.options import BUCKET, POSTPONED
+from paimon_core.row_level.append_changes import AppendChangesWriter
 from paimon_core.row_level.column_updates import ColumnUpdates, EvolvedChangesWriter
-from paimon_core.row_level.patches import PatchWriter
-from paimon_core.row_level.row_changes import AppendChangesWriter
+from paimon_core.row_level.key_deletes import keys_store
+from paimon_core.row_level.patches import PATCH, Patch, PatchWriter
+from paimon_core.row_level.removed_rows import FILE_ROWS, FileRows
+from paimon_core.row_level.rules import ChangeRules
+from paimon_core.spec.message import COMMIT_MESSAGE, CommitMessage
+from paimon_core.spec.records import Column, Record
 from paimon_core.store.data.time_units import as_stored_times
 from paimon_core.store.table_store import TableStore
 from paimon_core.write.buckets.dynamic import AssignmentBase
 from paimon_core.write.buckets.postponed import PostponedWriter
 from paimon_core.write.key_value import KeyValueWriter
-from paimon_core.write.writer import check_buckets
+from paimon_core.write.writer import check_buckets, written
+
+
+@dataclass(frozen=True, slots=True)
+class ChangesResult:
+    """What a task wrote: files of new rows (with `ChangeRules.by_key`, of keys), and patches; and the rows it removed
+    from files, by path."""
+
+    messages: tuple[CommitMessage, ...] = ()
+    removed: tuple[FileRows, ...] = ()
+    patches: tuple[Patch, ...] = ()
+
+
+CHANGES_RESULT = Record(
+    "changes result",
+    ChangesResult,
+    (
+        Column("messages", "messages", record=COMMIT_MESSAGE, repeated=True),
+        Column("removed", "removed", record=FILE_ROWS, repeated=True),
+        Column("patches", "patches", record=PATCH, repeated=True),
+    ),
+)
+
+
+def changes_store(store: TableStore, rules: ChangeRules) -> TableStore:
+    """The table as the tasks of a statement write it."""
+    return keys_store(store) if rules.by_key else store
+
+
+def write_changes(
+    store: TableStore,
+    rules: ChangeRules,
+    batches: Iterable[pa.RecordBatch],
+    *,
+    sequence_start: int,
+    base: AssignmentBase | None = None,
+) -> ChangesResult:
+    """Write the changes of one task; see `open_changes_writer`. No file is kept where it fails."""
+    writer = open_changes_writer(
+        store,
+        sequence_start=sequence_start,
+        once=rules.once,
+        base=base,
+        updates=rules.updates,
+        patched=rules.patched,
+    )
+    messages = tuple(written(writer, batches))
+    if isinstance(writer, PatchWriter):
+        return ChangesResult(messages, patches=tuple(writer.patches))
+    if isinstance(writer, AppendChangesWriter | EvolvedChangesWriter):
+        return ChangesResult(messages, removed=writer.removed.file_rows())
+    return ChangesResult(messages)
 
 
 def open_changes_writer(
@@ -23,11 +84,10 @@ def open_changes_writer(
     updates: ColumnUpdates | None = None,
     patched: tuple[str, ...] | None = None,
 ) -> KeyValueWriter | PostponedWriter | AppendChangesWriter | EvolvedChangesWriter | PatchWriter:
-    """A writer for one task of DELETE, UPDATE or MERGE; `once`: a row that two change is an error. `updates` is what
-    the tasks of a table with data evolution go by. `patched` are the columns that files get other values in.
+    """A writer for one task of DELETE, UPDATE or MERGE; see `ChangeRules` for `once`, `updates` and `patched`.
 
-    Its batches have `_VALUE_KIND` (int8), for append tables the place of the row replaced (`FILE_PATH`,
-    `ROW_INDEX`, with row tracking `ROW_ID`), then the table's columns. Raises as `open_writer` does.
+    Its batches have `_VALUE_KIND` (int8), for append tables the row replaced (`FILE_PATH`, `ROW_INDEX`, with row
+    tracking `ROW_ID`), then the table's columns. Raises as `open_writer` does.
     """
     check_buckets(store)
     store = as_stored_times(store)

@@ -128,14 +128,14 @@ INDEX_FILE_META = Record(
         Column("_FILE_NAME", "file_name", "string"),
         Column("_FILE_SIZE", "file_size", "long"),
         Column("_ROW_COUNT", "row_count", "long"),
-        Column("_DELETIONS_VECTORS_RANGES", "dv_ranges", record=DELETION_VECTOR_META, repeated=True),
+        Column("_DELETIONS_VECTORS_RANGES", "dv_ranges", record=DELETION_VECTOR_META, optional=True, repeated=True),
         Column("_EXTERNAL_PATH", "external_path", nullable("string")),
         Column("_GLOBAL_INDEX", "global_index", record=_GLOBAL_INDEX, optional=True),
     ),
 )
 
 
-class _Entry(Record):
+class _Entry(Record[IndexManifestEntry]):
     """The columns of the index file stand beside those of the entry."""
 
     __slots__ = ()

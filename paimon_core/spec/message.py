@@ -1,16 +1,62 @@
-"""What a writer hands to the commit: the files it wrote for one bucket. Travels as JSON, never as code."""
+"""What tasks are given of a bucket, and what they hand to the commit. Both travel as JSON, never as code.
+
+`BucketState` is a bucket as a version has it, `CommitMessage` what changes in one, `WriteResult` all that a task wrote.
+"""
 
 from __future__ import annotations
 
-import json
-from base64 import b64decode, b64encode
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from paimon_core.errors import CorruptFileError
 from paimon_core.spec.index_manifest import INDEX_FILE_META, IndexFileMeta
-from paimon_core.spec.json_object import member
 from paimon_core.spec.manifest import DATA_FILE_META, DataFileMeta
+from paimon_core.spec.records import Column, Record, nullable
+
+
+@dataclass(frozen=True, slots=True)
+class BucketState:
+    """The live files of one bucket in a version: data files, and the index files of its deletion vectors."""
+
+    partition: bytes
+    bucket: int
+    total_buckets: int
+    files: tuple[DataFileMeta, ...] = ()
+    vectors: tuple[IndexFileMeta, ...] = ()
+
+    @property
+    def key(self) -> tuple[bytes, int]:
+        """Partition and bucket."""
+        return self.partition, self.bucket
+
+    @property
+    def size(self) -> int:
+        """Bytes of its data files."""
+        return sum(f.file_size for f in self.files)
+
+    @property
+    def row_count(self) -> int:
+        """Rows of its data files, before they are merged."""
+        return sum(f.row_count for f in self.files)
+
+    def deleted(self) -> CommitMessage:
+        """The message of a write that deletes all its files."""
+        return CommitMessage(
+            partition=self.partition,
+            bucket=self.bucket,
+            total_buckets=self.total_buckets,
+            deleted_files=self.files,
+            deleted_index_files=self.vectors,
+        )
+
+    def compacted_away(self) -> CommitMessage:
+        """The message of a compaction that deletes all its files: others have their rows."""
+        return CommitMessage(
+            partition=self.partition,
+            bucket=self.bucket,
+            total_buckets=self.total_buckets,
+            compact_before=self.files,
+            compact_deleted_index_files=self.vectors,
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,16 +84,22 @@ class CommitMessage:
     index_base: int | None = None
     rows_base: int | None = None
 
+    @property
+    def key(self) -> tuple[bytes, int]:
+        """Partition and bucket."""
+        return self.partition, self.bucket
 
-_NO_BASE = -1
-_BASES = ("index_base", "rows_base")
-_FILES = ("new_files", "deleted_files", "new_changelog", "compact_before", "compact_after", "compact_changelog")
-_INDEX_FILES = (
-    "new_index_files",
-    "deleted_index_files",
-    "compact_new_index_files",
-    "compact_deleted_index_files",
-)
+
+@dataclass(frozen=True, slots=True)
+class WriteResult:
+    """What one task wrote: a message for each bucket."""
+
+    messages: tuple[CommitMessage, ...] = ()
+
+
+def written_messages(results: Iterable[WriteResult]) -> list[CommitMessage]:
+    """The messages of all tasks."""
+    return [m for r in results for m in r.messages]
 
 
 def index_base_of(messages: Iterable[CommitMessage]) -> int | None:
@@ -60,42 +112,39 @@ def rows_base_of(messages: Iterable[CommitMessage]) -> int | None:
     return min((m.rows_base for m in messages if m.rows_base is not None), default=None)
 
 
-def encode_message(message: CommitMessage) -> str:
-    """The message as one JSON text."""
-    node = {"partition": b64encode(message.partition).decode(), "bucket": message.bucket, "of": message.total_buckets}
-    files = {n: [DATA_FILE_META.to_json(f) for f in getattr(message, n)] for n in _FILES}
-    index_files = {n: [INDEX_FILE_META.to_json(f) for f in getattr(message, n)] for n in _INDEX_FILES}
-    bases = {n: _NO_BASE if (base := getattr(message, n)) is None else base for n in _BASES}
-    return json.dumps(node | files | index_files | bases)
+def _files(name: str) -> Column:
+    return Column(name, name, record=DATA_FILE_META, repeated=True)
 
 
-def encode_messages(messages: Iterable[CommitMessage]) -> str:
-    """The messages of one task as one JSON text."""
-    return json.dumps([encode_message(m) for m in messages])
+def _index_files(name: str) -> Column:
+    return Column(name, name, record=INDEX_FILE_META, repeated=True)
 
 
-def decode_messages(texts: Iterable[str | bytes]) -> list[CommitMessage]:
-    """The messages in the texts of tasks. Raises `CorruptFileError`."""
-    return [decode_message(message) for text in texts for message in json.loads(text)]
-
-
-def decode_message(text: str) -> CommitMessage:
-    """The reverse of `encode_message`. Raises `CorruptFileError`."""
-    try:
-        node = json.loads(text)
-        files = {n: tuple(DATA_FILE_META.from_json(f) for f in member(node, n, list)) for n in _FILES}
-        index_files = {n: tuple(INDEX_FILE_META.from_json(f) for f in member(node, n, list)) for n in _INDEX_FILES}
-        partition = b64decode(member(node, "partition", str), validate=True)
-        bucket, total_buckets = member(node, "bucket", int), member(node, "of", int)
-        index_base, rows_base = (None if (n := member(node, b, int)) == _NO_BASE else n for b in _BASES)
-        return CommitMessage(
-            partition=partition,
-            bucket=bucket,
-            total_buckets=total_buckets,
-            index_base=index_base,
-            rows_base=rows_base,
-            **files,
-            **index_files,
-        )
-    except (ValueError, TypeError, OverflowError, RecursionError) as e:
-        raise CorruptFileError("<commit message>", f"it does not decode ({e})", "run the statement again") from e
+_BUCKET = (
+    Column("partition", "partition", "bytes"),
+    Column("bucket", "bucket", "int"),
+    Column("total_buckets", "total_buckets", "int"),
+)
+BUCKET_STATE = Record("bucket state", BucketState, (*_BUCKET, _files("files"), _index_files("vectors")))
+COMMIT_MESSAGE = Record(
+    "commit message",
+    CommitMessage,
+    (
+        *_BUCKET,
+        _files("new_files"),
+        _files("deleted_files"),
+        _files("new_changelog"),
+        _files("compact_before"),
+        _files("compact_after"),
+        _files("compact_changelog"),
+        _index_files("new_index_files"),
+        _index_files("deleted_index_files"),
+        _index_files("compact_new_index_files"),
+        _index_files("compact_deleted_index_files"),
+        Column("index_base", "index_base", nullable("long")),
+        Column("rows_base", "rows_base", nullable("long")),
+    ),
+)
+WRITE_RESULT = Record(
+    "write result", WriteResult, (Column("messages", "messages", record=COMMIT_MESSAGE, repeated=True),)
+)

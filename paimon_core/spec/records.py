@@ -7,28 +7,32 @@ others is refused, as Java refuses it (`FieldReaderFactory.RowReader` gives NULL
 
 from __future__ import annotations
 
+import json
 from base64 import b64decode, b64encode
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import datetime
 from reprlib import repr as shortened
-from typing import Any
+from typing import Any, Generic, TypeVar
 
-from paimon_core.errors import UnsupportedFeatureError
+from paimon_core.errors import CorruptFileError, UnsupportedFeatureError
 from paimon_core.spec.avro_types import fits, without_null
+
+T = TypeVar("T")
+_JSON_TYPES = {"string": str, "boolean": bool}  # int for others
 
 
 @dataclass(frozen=True, slots=True)
 class Column:
     """One column: its Avro name and type, the attribute of the value, and the nested record where it is one.
 
-    A nested record can be `optional` (None where it is absent), or `repeated`: a tuple of records, None where absent.
+    A nested record can be `optional` (None where it is missing), or `repeated`: a tuple of records, None where missing.
     """
 
     name: str
     attribute: str
     avro: Any = None
-    record: Record | None = None
+    record: Record[Any] | None = None
     optional: bool = False
     repeated: bool = False
 
@@ -75,14 +79,14 @@ class Column:
 
 
 @dataclass(frozen=True, slots=True)
-class Record:
+class Record(Generic[T]):
     """A record type: `build` makes the value from attributes given by name.
 
     `unread` are columns of later versions that change what the others mean: a record with a value there is refused.
     """
 
     name: str
-    build: Callable[..., Any]
+    build: Callable[..., T]
     columns: tuple[Column, ...]
     unread: tuple[str, ...] = ()
 
@@ -100,10 +104,10 @@ class Record:
             elif c.required:
                 raise ValueError(f"column {c.name} is missing")
 
-    def to_avro(self, value: Any) -> dict[str, Any]:
+    def to_avro(self, value: T) -> dict[str, Any]:
         return {c.name: c.to_avro(getattr(value, c.attribute)) for c in self.columns}
 
-    def from_avro(self, node: dict[str, Any]) -> Any:
+    def from_avro(self, node: dict[str, Any]) -> T:
         for name in self.unread:
             if node.get(name) is not None:
                 raise UnsupportedFeatureError(
@@ -111,16 +115,30 @@ class Record:
                 )
         return self.build(**{c.attribute: c.from_avro(node[c.name]) for c in self.columns if c.name in node})
 
-    def to_json(self, value: Any) -> dict[str, Any]:
-        """The value as JSON takes it, absent fields left out: bytes in base64, moments in epoch milliseconds."""
+    def to_json(self, value: T) -> dict[str, Any]:
+        """The value as JSON takes it, missing fields left out: bytes in base64, moments in epoch milliseconds."""
         given = ((c, getattr(value, c.attribute)) for c in self.columns)
         return {c.name: c.to_json(v) for c, v in given if v is not None}
 
-    def from_json(self, node: Any) -> Any:
+    def from_json(self, node: Any) -> T:
         """The reverse of `to_json`. Raises `ValueError`, `TypeError` or `OverflowError` on what is no such record."""
         if not isinstance(node, dict):
             raise TypeError(f"{shortened(node)} is no object")
+        for c in self.columns:
+            if c.name not in node and (c.required or (c.repeated and not c.optional)):
+                raise ValueError(f"it has no {c.name!r}")
         return self.build(**{c.attribute: c.from_json(node[c.name]) for c in self.columns if c.name in node})
+
+    def encode(self, value: T) -> str:
+        """The value as one JSON text, which travels between the driver and its tasks."""
+        return json.dumps(self.to_json(value))
+
+    def decode(self, text: str | bytes) -> T:
+        """The reverse of `encode`. Raises `CorruptFileError`."""
+        try:
+            return self.from_json(json.loads(text))
+        except (ValueError, TypeError, OverflowError, RecursionError) as e:
+            raise CorruptFileError(f"<{self.name}>", f"it does not decode ({e})", "run the statement again") from e
 
 
 def nullable(avro: Any) -> list[Any]:
@@ -142,7 +160,7 @@ def _from_json(avro: Any, value: Any) -> Any:
         return [None if v is None else _from_json(kind["items"], v) for v in _typed(value, list)]
     if kind == "bytes":
         return b64decode(_typed(value, str), validate=True)
-    return _typed(value, str if kind == "string" else int)
+    return _typed(value, _JSON_TYPES.get(kind, int) if isinstance(kind, str) else int)
 
 
 def _typed(value: Any, kind: type) -> Any:

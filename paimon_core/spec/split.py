@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import json
-from base64 import b64decode, b64encode
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-from paimon_core.errors import CorruptFileError
 from paimon_core.spec.index_manifest import DELETION_VECTOR_META, DeletionVectorMeta
-from paimon_core.spec.json_object import member
 from paimon_core.spec.manifest import DATA_FILE_META, DataFileMeta
+from paimon_core.spec.records import Column, Record
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,48 +78,30 @@ class DataSplit:
         return sum(f.file_size for f in (*self.files, *self.before))
 
 
-def encode_split(split: DataSplit) -> str:
-    """The split as one JSON text."""
-    return json.dumps(
-        {
-            "partition": b64encode(split.partition).decode(),
-            "bucket": split.bucket,
-            "buckets": split.total_buckets,
-            "dir": split.bucket_dir,
-            "branch": split.branch,
-            "row_ids": b64encode(split.row_ids).decode(),
-            "merge": split.needs_merge,
-            "kind": split.kind,
-            "before": [DATA_FILE_META.to_json(f) for f in split.before],
-            "files": [DATA_FILE_META.to_json(f) for f in split.files],
-            "deletions": [[d.path, DELETION_VECTOR_META.to_json(d.vector)] for d in split.deletions],
-            "before_deletions": [[d.path, DELETION_VECTOR_META.to_json(d.vector)] for d in split.before_deletions],
-        }
-    )
+def _build(*, kind: str, **given: Any) -> DataSplit:
+    return DataSplit(kind=SplitKind(kind), **given)
 
 
-def decode_split(text: str) -> DataSplit:
-    """The reverse of `encode_split`. Raises `CorruptFileError`."""
-    try:
-        node = json.loads(text)
-        return DataSplit(
-            partition=b64decode(member(node, "partition", str), validate=True),
-            bucket=member(node, "bucket", int),
-            total_buckets=member(node, "buckets", int),
-            bucket_dir=member(node, "dir", str),
-            files=tuple(DATA_FILE_META.from_json(f) for f in member(node, "files", list)),
-            needs_merge=member(node, "merge", bool),
-            branch=member(node, "branch", str),
-            row_ids=b64decode(member(node, "row_ids", str), validate=True),
-            deletions=_deletions(node, "deletions"),
-            kind=SplitKind(member(node, "kind", str)),
-            before=tuple(DATA_FILE_META.from_json(f) for f in member(node, "before", list)),
-            before_deletions=_deletions(node, "before_deletions"),
-        )
-    except (ValueError, TypeError, OverflowError, RecursionError) as e:
-        raise CorruptFileError("<split>", f"it does not decode ({e})", "run the query again") from e
-
-
-def _deletions(node: Any, key: str) -> tuple[DeletionFile, ...]:
-    pairs = member(node, key, list)
-    return tuple(DeletionFile(str(path), DELETION_VECTOR_META.from_json(vector)) for path, vector in pairs)
+_DELETION_FILE = Record(
+    "deletion file",
+    DeletionFile,
+    (Column("path", "path", "string"), Column("vector", "vector", record=DELETION_VECTOR_META)),
+)
+DATA_SPLIT = Record(
+    "split",
+    _build,
+    (
+        Column("partition", "partition", "bytes"),
+        Column("bucket", "bucket", "int"),
+        Column("total_buckets", "total_buckets", "int"),
+        Column("bucket_dir", "bucket_dir", "string"),
+        Column("branch", "branch", "string"),
+        Column("row_ids", "row_ids", "bytes"),
+        Column("needs_merge", "needs_merge", "boolean"),
+        Column("kind", "kind", "string"),
+        Column("before", "before", record=DATA_FILE_META, repeated=True),
+        Column("files", "files", record=DATA_FILE_META, repeated=True),
+        Column("deletions", "deletions", record=_DELETION_FILE, repeated=True),
+        Column("before_deletions", "before_deletions", record=_DELETION_FILE, repeated=True),
+    ),
+)

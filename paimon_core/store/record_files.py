@@ -15,7 +15,7 @@ from paimon_core.spec.records import Record
 from paimon_core.store.table_store import TableStore
 
 
-def read_records(store: TableStore, record: Record, version: int, path: str) -> tuple[Any, ...]:
+def read_records(store: TableStore, record: Record[Any], version: int, path: str) -> tuple[Any, ...]:
     """The records of a file. Raises `CorruptFileError`, also where the file is not there."""
     return tuple(decode_file(record, version, path, read_named(store, path)))
 
@@ -29,7 +29,7 @@ def read_named(store: TableStore, path: str) -> bytes:
         raise CorruptFileError(path, cause, "run the statement again, or restore the file from a backup") from None
 
 
-def record_bytes(store: TableStore, record: Record, version: int, values: Iterable[Any]) -> bytes:
+def record_bytes(store: TableStore, record: Record[Any], version: int, values: Iterable[Any]) -> bytes:
     """A file of records, in the format and codec of the table. Raises `InvalidOptionError`."""
     form, codec = record_format(store.options)
     if form == "avro":

@@ -5,13 +5,13 @@ from __future__ import annotations
 import io
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 from pyspark.cloudpickle import Pickler
 
+from paimon_core.jobs import Job
 from paimon_sql.spark.session_bridge import SessionBridge
 from paimon_sql.spark.workers.executor import SparkExecutor
 
@@ -51,9 +51,9 @@ def sent(spark: Any, monkeypatch: pytest.MonkeyPatch) -> list[tuple[Any, ...]]:
         functions.append((function, result))
         return command(self, function, result)
 
-    def watch_run(self: SparkExecutor, function: Callable[[str], str], items: Any, description: str) -> list[str]:
-        functions.append((function,))
-        return run(self, function, items, description)
+    def watch_run(self: SparkExecutor, job: Job[Any, Any]) -> list[Any]:
+        functions.append((job.text_function,))
+        return run(self, job)
 
     monkeypatch.setattr(SessionBridge, "command", watch_command)
     monkeypatch.setattr(SparkExecutor, "run", watch_run)

@@ -725,7 +725,7 @@ def test_loads_of_large_files_are_not_shuffled(spark: Any, tmp_path: Path) -> No
 def test_batches_for_python_are_bounded_by_rows_during_a_write(spark: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[str | None] = []
     context = spark.sparkContext
-    before_commit = written.commit_rows
+    before_commit = written.insert_rows
     session = SessionBridge(Jvm(context), spark._jsparkSession)
     sizes = spark.range(10_000, numPartitions=1).mapInArrow(row_counts, "n int")
 
@@ -735,7 +735,7 @@ def test_batches_for_python_are_bounded_by_rows_during_a_write(spark: Any, monke
 
     session.bound_batches_by_rows()
     assert [r.n for r in sizes.collect()] == [4096, 4096, 1808]
-    monkeypatch.setattr(written, "commit_rows", noted)
+    monkeypatch.setattr(written, "insert_rows", noted)
     spark.sql("CREATE TABLE t (k INT, v INT)")
     spark.sql("INSERT INTO t VALUES (1, 1)")
     assert asked == [None]

@@ -15,6 +15,8 @@ from pyspark.errors.exceptions.base import PySparkException
 from pyspark.sql import SparkSession
 
 import paimon_sql
+from paimon_core.jobs import Job
+from paimon_core.maintenance.release import FILE_LIST, FileList
 from paimon_sql.spark.jvm.gateway import Jvm
 from paimon_sql.spark.session_bridge import SessionBridge
 from paimon_sql.spark.workers.executor import SparkExecutor
@@ -82,9 +84,10 @@ def test_workers_are_forked_with_their_imports(root_session: Any) -> None:
 def test_jobs_and_queries_have_the_same_workers(spark: Any) -> None:
     executor = SparkExecutor(SessionBridge(Jvm(spark.sparkContext), spark._jsparkSession))
     before = dict(spark.sparkContext.environment)
-    parents = executor.run(lambda _: str(os.getppid()), ["a", "b"], "ask for the parent")
+    job = Job("ask for the parent", lambda _: FileList((str(os.getppid()),)), FILE_LIST, FILE_LIST, (FileList(()),) * 2)
+    parents = executor.run(job)
     asked = spark.range(1).mapInArrow(lambda _: [pa.RecordBatch.from_pydict({"p": [str(os.getppid())]})], "p string")
-    assert set(parents) == {asked.collect()[0].p}
+    assert {p.paths[0] for p in parents} == {asked.collect()[0].p}
     assert spark.sparkContext.environment == before
 
 

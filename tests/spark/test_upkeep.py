@@ -6,6 +6,7 @@ import os
 import time
 import uuid
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -131,7 +132,7 @@ def test_jobs_are_stopped_without_harm(
     with monkeypatch.context() as patch:
         run = SparkExecutor.run
         patch.setattr(file_removal, "MANY", 1)
-        patch.setattr(SparkExecutor, "run", lambda self, f, items, about: run(self, slow(f), items, about))
+        patch.setattr(SparkExecutor, "run", lambda self, job: run(self, replace(job, function=slow(job.function))))
         for statement in (
             "CALL sys.compact('t')",
             "CALL sys.expire_snapshots(table => 't', retain_max => 1, retain_min => 1)",

@@ -44,7 +44,7 @@ class Outcome:
     megabytes: int
 
 
-def avro_bomb(record: Record, version: int, values: list[Any], codec: str, blocks: int) -> bytes:
+def avro_bomb(record: Record[Any], version: int, values: list[Any], codec: str, blocks: int) -> bytes:
     """A file of records, behind which there are blocks of zeros, 16 MB each."""
     honest = recoded(encode_avro(record, version, values, "null"), codec)
     packed, sync = compress(codec, 1, bytes(PIECE)), honest[-SYNC_SIZE:]

@@ -14,16 +14,17 @@ from paimon_core.io.local import LocalFileIO
 from paimon_core.lsm.strategy import Strategy
 from paimon_core.scan.read import read_split
 from paimon_core.spec.identifier import Identifier
-from paimon_core.spec.message import CommitMessage, decode_message
+from paimon_core.spec.message import CommitMessage
 from paimon_core.spec.snapshot import Snapshot
 from paimon_core.spec.types import INT, STRING
 from paimon_core.store.cache import MetadataCache
 from paimon_core.store.ddl.new_schema import new_table_schema
 from paimon_core.store.partitions import PartitionFilter
 from paimon_core.table import Table
-from paimon_core.write.compaction.job import NOTHING, compaction_function, encode_tasks, live_buckets
+from paimon_core.write.compaction.job import compaction_job, live_buckets
 from paimon_core.write.writer import open_writer
 from paimon_sql.catalog.load import load_catalog
+from tests.support.executors import run_job
 from tests.support.tables import fields
 
 T = Identifier("default", "t")
@@ -68,9 +69,8 @@ def insert(table: Table, rows: Iterable[Row], user: str = "tester") -> Snapshot 
 
 def compact(table: Table, user: str = "compactor") -> Snapshot | None:
     """Compact every bucket, fully; None where nothing was due."""
-    tasks = encode_tasks(live_buckets(table.store, table.latest_snapshot(), PartitionFilter(())))
-    results = map(compaction_function(table.store, Strategy.FULL), tasks)
-    return commit(table, [decode_message(r) for r in results if r != NOTHING], user)
+    buckets = live_buckets(table.store, table.latest_snapshot(), PartitionFilter(()))
+    return commit(table, run_job(compaction_job(table.store, buckets, Strategy.FULL)), user)
 
 
 def read(table: Table) -> list[Any]:

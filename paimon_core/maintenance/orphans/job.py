@@ -117,18 +117,6 @@ class OrphanSearch:
         return len(paths)
 
 
-@dataclass(frozen=True, slots=True)
-class DeleteTask:
-    """Deletes the files that a text lists; how many there were."""
-
-    store: TableStore
-
-    def __call__(self, paths: str) -> str:
-        found = json.loads(paths)
-        delete_files(self.store, found)
-        return str(len(found))
-
-
 def known_files(store: TableStore) -> int:
     """About how many files the latest version has, from its manifest lists alone."""
     latest = latest_snapshot(store)

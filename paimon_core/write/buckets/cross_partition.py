@@ -38,7 +38,7 @@ from paimon_core.store.manifests import live_files
 from paimon_core.store.table_store import TableStore
 from paimon_core.write.buckets.bucketing import partition_codes, split_by
 from paimon_core.write.buckets.dynamic import AssignmentBase, DynamicBuckets
-from paimon_core.write.clock import wall_clock
+from paimon_core.write.clock import metadata_now
 
 _NOWHERE = -1
 _MERGED_WHERE_THEY_ARE = ("partial-update", "aggregation")
@@ -201,7 +201,7 @@ class CrossPartition:
         if ttl is None:
             return False
         times = [f.creation_time for run in section for f in run.files if f.creation_time is not None]
-        return not times or max(times) < wall_clock() - timedelta(milliseconds=ttl)
+        return not times or max(times) < metadata_now() - timedelta(milliseconds=ttl)
 
     def _number(self, place: Bucket) -> int:
         if place not in self._numbers:

@@ -6,14 +6,14 @@ Each has two steps: routing (see `routing`), and where it is due the compaction 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Protocol
 
 from paimon_core.errors import InvalidOptionError
 from paimon_core.io.failure import on_failure
+from paimon_core.jobs import Executor, Job, TaskT
 from paimon_core.lsm.strategy import Strategy
 from paimon_core.options import (
     BUCKET,
@@ -29,92 +29,75 @@ from paimon_core.options import (
     Option,
 )
 from paimon_core.spec.manifest import DataFileMeta
-from paimon_core.spec.message import CommitMessage, decode_message, decode_messages
+from paimon_core.spec.message import BucketState, CommitMessage, WriteResult, written_messages
 from paimon_core.spec.paths import data_file_path
 from paimon_core.spec.snapshot import Snapshot
 from paimon_core.store.indexes.index_files import Bucket
 from paimon_core.store.manifests import live_files
 from paimon_core.store.partitions import PartitionFilter, only_partitions
 from paimon_core.store.table_store import TableStore
-from paimon_core.write.buckets.routing import encode_routes, route_function, routes
-from paimon_core.write.compaction.job import NOTHING, compaction_function, encode_tasks, live_buckets, task_size
-
-
-class Runner(Protocol):
-    """Where tasks run: one per text, results in order; `size` is how many bytes they read in all."""
-
-    def __call__(self, function: Callable[[str], str], items: Sequence[str], size: int) -> list[str]: ...
+from paimon_core.write.buckets.routing import route_job, routes
+from paimon_core.write.compaction.job import compaction_job, live_buckets
 
 
 @dataclass(frozen=True, slots=True)
 class BucketMoves:
-    """Moves rows of a version of a table; `start` is the number that the first row of a task gets."""
+    """Moves rows of a version of a table; `start` is the sequence number of the first of them, `description` what the
+    jobs of `executor` are called."""
 
     store: TableStore
     snapshot: Snapshot | None
     start: int
-    run: Runner
+    executor: Executor
+    description: str
 
-    def settle(self, staged: Sequence[CommitMessage], *, overwrites: bool) -> list[CommitMessage]:
-        """Messages of a statement whose rows are in their buckets, in the place of those that a postponed bucket got.
+    def assign(self, staged: Sequence[CommitMessage], *, overwrites: bool) -> list[CommitMessage]:
+        """Messages of a statement whose rows are in their buckets, instead of those that wrote to a postponed bucket.
 
-        Raises `InvalidOptionError`, `StorageError`: nothing is left behind then but what `staged` names.
+        Raises `InvalidOptionError`, `StorageError`: no file is kept then but those that `staged` names.
         """
-        waiting = [replace(m, new_files=(), compact_before=m.new_files) for m in staged]
-        partitions = only_partitions(self.store.schema.partition_fields, (m.partition for m in waiting))
-        known, before = dict[bytes, int](), list[CommitMessage]()
+        postponed = [BucketState(*m.key, m.total_buckets, m.new_files) for m in staged]
+        partitions = only_partitions(self.store.schema.partition_fields, (b.partition for b in postponed))
+        known, before = dict[bytes, int](), list[BucketState]()
         if not overwrites:
             known = _counts(live_buckets(self.store, self.snapshot, partitions))
             before = postponed_files(self.store, self.snapshot, partitions)
-        numbers = bucket_numbers(self.store, known, [*waiting, *before], batch=True)
-        return self._routed(self.store, waiting, numbers)
+        numbers = bucket_numbers(self.store, known, [*postponed, *before], batch=True)
+        return self._routed(self.store, postponed, numbers)
 
     def compact(self, partitions: PartitionFilter, strategy: Strategy) -> list[CommitMessage]:
         """Messages that move postponed rows of some partitions into their buckets, and compact these."""
-        waiting = postponed_files(self.store, self.snapshot, partitions)
+        postponed = postponed_files(self.store, self.snapshot, partitions)
         live = live_buckets(self.store, self.snapshot, partitions)
-        routed = self._routed(self.store, waiting, bucket_numbers(self.store, _counts(live), waiting))
+        routed = self._routed(self.store, postponed, bucket_numbers(self.store, _counts(live), postponed))
         moved = _merged(self._compacted(self.store, live, routed, strategy), as_compaction=True)
-        return [*waiting, *moved] if waiting else moved
+        return [*(b.compacted_away() for b in postponed), *moved]
 
     def rescale(self, partitions: PartitionFilter, buckets: int) -> list[CommitMessage]:
         """Messages that divide the rows of some partitions among another number of buckets; postponed rows stay."""
         live = live_buckets(self.store, self.snapshot, partitions)
         store = self._without_changelog()
-        routed = self._routed(store, live, {m.partition: buckets for m in live})
-        gone = [
-            replace(
-                m,
-                deleted_files=m.compact_before,
-                deleted_index_files=m.compact_deleted_index_files,
-                compact_before=(),
-                compact_deleted_index_files=(),
-            )
-            for m in live
-        ]
+        routed = self._routed(store, live, {b.partition: buckets for b in live})
         if store.has_primary_key and not store.options[WRITE_ONLY]:
             routed = _merged(self._compacted(store, [], routed, Strategy.WRITE), as_compaction=False)
-        return [*gone, *routed]
+        return [*(b.deleted() for b in live), *routed]
 
     def _routed(
-        self, store: TableStore, sources: Sequence[CommitMessage], buckets: Mapping[bytes, int]
+        self, store: TableStore, sources: Sequence[BucketState], buckets: Mapping[bytes, int]
     ) -> list[CommitMessage]:
-        tasks = routes(store, sources, buckets, self.start)
-        if not tasks:
-            return []
-        return decode_messages(self.run(route_function(store), encode_routes(tasks), sum(t.size for t in tasks)))
+        job = route_job(store, routes(store, sources, buckets, self.start))
+        return self._run(job) if job.tasks else []
 
     def _compacted(
-        self, store: TableStore, live: Sequence[CommitMessage], routed: Sequence[CommitMessage], strategy: Strategy
+        self, store: TableStore, live: Sequence[BucketState], routed: Sequence[CommitMessage], strategy: Strategy
     ) -> list[CommitMessage]:
         """The messages that wrote files and one for each bucket that was compacted with them."""
-        tasks = _with_routed(live, routed)
+        job = compaction_job(store, _with_routed(live, routed), strategy)
         with ExitStack() as undo:
             for message in routed:
                 files = (*message.new_files, *message.new_changelog)
                 undo.enter_context(on_failure(partial(_delete, store, message, files)))
-            done = self.run(compaction_function(store, strategy), encode_tasks(tasks), sum(map(task_size, tasks)))
-        results = [decode_message(d) for d in done if d != NOTHING]
+            results = self._run(job)
         written = {f.file_name for m in routed for f in m.new_files}
         for message in results:
             kept = {f.file_name for f in message.compact_after}
@@ -122,8 +105,11 @@ class BucketMoves:
             _delete(store, message, unused)
         return [*routed, *results]
 
+    def _run(self, job: Job[TaskT, WriteResult]) -> list[CommitMessage]:
+        return written_messages(self.executor.run(replace(job, description=self.description)))
+
     def _without_changelog(self) -> TableStore:
-        """The table where no row changes, only its place: level-0 files that readers wait for are still compacted."""
+        """The table where no row changes, only its bucket: level-0 files that readers wait for are still compacted."""
         waits = self.store.options[CHANGELOG_PRODUCER] == "lookup" or self.store.options[FORCE_UP_LEVEL_0]
         return self.store.with_options({CHANGELOG_PRODUCER.key: "none", FORCE_UP_LEVEL_0.key: str(waits).lower()})
 
@@ -131,39 +117,36 @@ class BucketMoves:
 def write_store(store: TableStore, snapshot: Snapshot | None, *, overwrites: bool) -> TableStore:
     """The table as the tasks of a statement see it: with the number of buckets, where one is known for all its rows."""
     default = store.options[POSTPONE_DEFAULT_BUCKETS]
-    if not settles(store) or default is None:
+    if not assigns_at_once(store) or default is None:
         return store
     if not overwrites and live_buckets(store, snapshot, PartitionFilter(store.schema.partition_fields)):
         return store
     return store.with_options({BUCKET.key: str(_positive(store, POSTPONE_DEFAULT_BUCKETS, default))})
 
 
-def settles(store: TableStore) -> bool:
-    """Whether statements give postponed rows their buckets."""
+def assigns_at_once(store: TableStore) -> bool:
+    """Whether statements assign postponed rows to buckets, and not only compactions."""
     return store.has_primary_key and store.options[BUCKET] == POSTPONED and store.options[POSTPONE_BATCH_FIXED]
 
 
-def postponed_files(store: TableStore, snapshot: Snapshot | None, partitions: PartitionFilter) -> list[CommitMessage]:
-    """The rows of a version that wait for a bucket: per partition a message with the files in `compact_before`."""
+def postponed_files(store: TableStore, snapshot: Snapshot | None, partitions: PartitionFilter) -> list[BucketState]:
+    """The postponed buckets of a version, one per partition."""
     found: dict[bytes, list[DataFileMeta]] = defaultdict(list)
     for entry in live_files(store, snapshot, partitions).values():
         if entry.bucket == POSTPONED:
             found[entry.partition].append(entry.file)
-    return [
-        CommitMessage(partition=p, bucket=POSTPONED, total_buckets=POSTPONED, compact_before=tuple(files))
-        for p, files in found.items()
-    ]
+    return [BucketState(p, POSTPONED, POSTPONED, tuple(files)) for p, files in found.items()]
 
 
 def bucket_numbers(
-    store: TableStore, known: Mapping[bytes, int], waiting: Iterable[CommitMessage], *, batch: bool = False
+    store: TableStore, known: Mapping[bytes, int], postponed: Iterable[BucketState], *, batch: bool = False
 ) -> dict[bytes, int]:
     """How many buckets partitions with postponed rows get: as many as they have, those of
     `postpone.default-bucket-num`, or what rows or bytes ask for; where `batch`, up to a limit."""
     numbers, rows, sizes = dict(known), defaultdict[bytes, int](int), defaultdict[bytes, int](int)
-    for message in waiting:
-        rows[message.partition] += sum(f.row_count for f in message.compact_before)
-        sizes[message.partition] += task_size(message)
+    for source in postponed:
+        rows[source.partition] += source.row_count
+        sizes[source.partition] += source.size
     default, target_rows = store.options[POSTPONE_DEFAULT_BUCKETS], store.options[POSTPONE_TARGET_ROWS]
     for partition in rows.keys() - numbers.keys():
         if default is not None:
@@ -188,19 +171,17 @@ def _positive(store: TableStore, option: Option[int] | Option[int | None], value
     return value
 
 
-def _counts(live: Iterable[CommitMessage]) -> dict[bytes, int]:
-    return {m.partition: m.total_buckets for m in live if m.total_buckets > 0}
+def _counts(live: Iterable[BucketState]) -> dict[bytes, int]:
+    return {b.partition: b.total_buckets for b in live if b.total_buckets > 0}
 
 
-def _with_routed(live: Iterable[CommitMessage], routed: Iterable[CommitMessage]) -> list[CommitMessage]:
-    """The buckets with the files they have and those they got, in `compact_before`."""
-    tasks = {(m.partition, m.bucket): m for m in live}
+def _with_routed(live: Iterable[BucketState], routed: Iterable[CommitMessage]) -> list[BucketState]:
+    """The buckets with the files they have and those they got."""
+    states = {b.key: b for b in live}
     for message in routed:
-        place = message.partition, message.bucket
-        fresh = CommitMessage(partition=place[0], bucket=place[1], total_buckets=message.total_buckets)
-        task = tasks.get(place, fresh)
-        tasks[place] = replace(task, compact_before=task.compact_before + message.new_files)
-    return list(tasks.values())
+        state = states.get(message.key, BucketState(*message.key, message.total_buckets))
+        states[message.key] = replace(state, files=state.files + message.new_files)
+    return list(states.values())
 
 
 def _merged(messages: Iterable[CommitMessage], *, as_compaction: bool) -> list[CommitMessage]:
@@ -210,30 +191,30 @@ def _merged(messages: Iterable[CommitMessage], *, as_compaction: bool) -> list[C
     """
     buckets: dict[Bucket, list[CommitMessage]] = defaultdict(list)
     for message in messages:
-        buckets[message.partition, message.bucket].append(message)
+        buckets[message.key].append(message)
     return [_one(parts, as_compaction=as_compaction) for parts in buckets.values()]
 
 
 def _one(parts: Sequence[CommitMessage], *, as_compaction: bool) -> CommitMessage:
     written = {f.file_name: f for m in parts for f in m.new_files}
     replaced = [f for m in parts for f in m.compact_before]
-    gone = {f.file_name for f in replaced}
+    deleted = {f.file_name for f in replaced}
     before = tuple(f for f in replaced if f.file_name not in written)
-    after = tuple(f for m in parts for f in m.compact_after) + tuple(f for n, f in written.items() if n not in gone)
+    after = tuple(f for m in parts for f in m.compact_after) + tuple(f for n, f in written.items() if n not in deleted)
     changelog = tuple(f for m in parts for f in (*m.new_changelog, *m.compact_changelog))
     index = tuple(f for m in parts for f in m.compact_new_index_files)
-    index_gone = tuple(f for m in parts for f in m.compact_deleted_index_files)
-    place = CommitMessage(partition=parts[0].partition, bucket=parts[0].bucket, total_buckets=parts[0].total_buckets)
+    old_index = tuple(f for m in parts for f in m.compact_deleted_index_files)
+    empty = CommitMessage(partition=parts[0].partition, bucket=parts[0].bucket, total_buckets=parts[0].total_buckets)
     if as_compaction:
         return replace(
-            place,
+            empty,
             compact_before=before,
             compact_after=after,
             compact_changelog=changelog,
             compact_new_index_files=index,
-            compact_deleted_index_files=index_gone,
+            compact_deleted_index_files=old_index,
         )
-    return replace(place, deleted_files=before, new_files=after, new_index_files=index, deleted_index_files=index_gone)
+    return replace(empty, deleted_files=before, new_files=after, new_index_files=index, deleted_index_files=old_index)
 
 
 def _delete(store: TableStore, message: CommitMessage, files: Iterable[DataFileMeta]) -> None:

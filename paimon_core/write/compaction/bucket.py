@@ -11,15 +11,14 @@ from paimon_core.lsm.compaction import CompactUnit, LevelRun, level_runs, pick_a
 from paimon_core.lsm.record_expiry import record_expiry
 from paimon_core.lsm.strategy import Strategy, looks_up, pick
 from paimon_core.options import DELETE_RATIO, FORCE_REWRITE, MIN_FILE_NUM, SMALL_FILE_RATIO, TARGET_FILE_ROW_NUM
-from paimon_core.spec.index_manifest import IndexFileMeta
 from paimon_core.spec.manifest import DataFileMeta, FileSource
-from paimon_core.spec.message import CommitMessage
+from paimon_core.spec.message import BucketState, CommitMessage
 from paimon_core.spec.split import DeletionFile
 from paimon_core.store.data.bucket_files import BucketFiles, file_fields
 from paimon_core.store.data.row_tracking import rewritten_columns, tracking_fields
-from paimon_core.store.indexes.index_files import Bucket, vectors_by_file
+from paimon_core.store.indexes.index_files import vectors_by_file
 from paimon_core.store.table_store import TableStore
-from paimon_core.write.clock import wall_clock
+from paimon_core.write.clock import metadata_now
 from paimon_core.write.compaction.bucket_steps import BucketCompaction, CompactResult
 from paimon_core.write.compaction.expired_files import expired_files
 from paimon_core.write.deletion import changed_vectors
@@ -28,30 +27,19 @@ from paimon_core.write.files.data_files import DataFileWriter, FileRole, target_
 _NO_BOUND = 2**62
 
 
-def compact_bucket(
-    store: TableStore,
-    *,
-    partition: bytes,
-    bucket: int,
-    total_buckets: int,
-    files: Sequence[DataFileMeta],
-    strategy: Strategy,
-    vectors: Sequence[IndexFileMeta] = (),
-) -> CommitMessage | None:
-    """Compact a bucket of a primary-key table; `files` are all its files, `vectors` its deletion vector files. None
-    where nothing is due.
+def compact_bucket(store: TableStore, bucket: BucketState, strategy: Strategy) -> CommitMessage | None:
+    """Compact a bucket of a primary-key table. None where nothing is due.
 
     Sequence numbers stay those of the rows. Raises `UnsupportedFeatureError`, `StorageError`, `CorruptFileError`; no
     file is left behind then.
     """
-    place, runs = (partition, bucket), level_runs(files)
-    deletions = vectors_by_file(store, place, vectors)
+    runs, deletions = level_runs(bucket.files), vectors_by_file(store, bucket.key, bucket.vectors)
     expiry = record_expiry(store.options, int(time.time()))
-    expired = expired_files(store, files, expiry)
-    unit = pick(runs, store.options, strategy, wall_clock(), expired.union(deletions))
+    expired = expired_files(store, bucket.files, expiry)
+    unit = pick(runs, store.options, strategy, metadata_now(), expired.union(deletions))
     if unit is None:
         return None
-    reader = BucketFiles(store, store.bucket_dir(*place), file_fields(store), deletions=deletions, expiry=expiry)
+    reader = BucketFiles(store, store.bucket_dir(*bucket.key), file_fields(store), deletions=deletions, expiry=expiry)
     work = BucketCompaction(reader, unit, _lookup_runs(store, runs, unit))
     with on_failure(work.abort):
         every = strategy is Strategy.FULL and store.options[FORCE_REWRITE]
@@ -60,7 +48,7 @@ def compact_bucket(
         for step in plan_rewrites(unit, key_types, small, every=every, expired=expired):
             work.run(step)
         work.finish()
-        return _message(store, place, total_buckets, work.result, vectors)
+        return _message(store, bucket, work.result)
 
 
 def _lookup_runs(store: TableStore, runs: Sequence[LevelRun], unit: CompactUnit) -> list[LevelRun]:
@@ -71,26 +59,16 @@ def _lookup_runs(store: TableStore, runs: Sequence[LevelRun], unit: CompactUnit)
     return [r for r in runs if r.level > 0 and not any(f.file_name in taken for f in r.files)]
 
 
-def compact_append(
-    store: TableStore,
-    *,
-    partition: bytes,
-    bucket: int,
-    total_buckets: int,
-    files: Sequence[DataFileMeta],
-    strategy: Strategy,
-    vectors: Sequence[IndexFileMeta] = (),
-) -> CommitMessage | None:
+def compact_append(store: TableStore, bucket: BucketState, strategy: Strategy) -> CommitMessage | None:
     """Concatenate small files of a bucket of an append table, rows in their order. None where nothing is due.
 
     A full compaction takes any two small files, else `compaction.min.file-num` of them are needed. Files with deleted
     rows are rewritten without them: all by a full one, else those with more than `compaction.delete-ratio-threshold`.
     """
-    place = partition, bucket
-    deletions = vectors_by_file(store, place, vectors)
-    groups = _append_groups(store, files, total_buckets, strategy, deletions)
+    deletions = vectors_by_file(store, bucket.key, bucket.vectors)
+    groups = _append_groups(store, bucket, strategy, deletions)
     fields, columns = (*store.schema.fields, *tracking_fields(store)), rewritten_columns(store)
-    reader = BucketFiles(store, store.bucket_dir(*place), fields, deletions=deletions)
+    reader = BucketFiles(store, store.bucket_dir(*bucket.key), fields, deletions=deletions)
     after: list[DataFileMeta] = []
     with ExitStack() as undo:
         for group in groups:
@@ -102,60 +80,55 @@ def compact_append(
             writer.roll()
             after += writer.finished
         result = CompactResult([f for g in groups for f in g], after)
-        return _message(store, place, total_buckets, result, vectors)
+        return _message(store, bucket, result)
 
 
-def is_due(store: TableStore, task: CommitMessage) -> bool:
-    """Whether a bucket, with its files and deletion vectors in `compact_before` and `compact_deleted_index_files`, is
-    to be compacted behind a write to it."""
-    files = task.compact_before
-    deletions = vectors_by_file(store, (task.partition, task.bucket), task.compact_deleted_index_files)
+def is_due(store: TableStore, bucket: BucketState) -> bool:
+    """Whether a bucket is to be compacted behind a write to it."""
+    deletions = vectors_by_file(store, bucket.key, bucket.vectors)
     if store.has_primary_key:
-        expired = expired_files(store, files, record_expiry(store.options, int(time.time())))
+        expired = expired_files(store, bucket.files, record_expiry(store.options, int(time.time())))
         outdated = expired.union(deletions)
-        return pick(level_runs(files), store.options, Strategy.WRITE, wall_clock(), outdated) is not None
-    return bool(_append_groups(store, files, task.total_buckets, Strategy.WRITE, deletions))
+        return pick(level_runs(bucket.files), store.options, Strategy.WRITE, metadata_now(), outdated) is not None
+    return bool(_append_groups(store, bucket, Strategy.WRITE, deletions))
 
 
 def _append_groups(
-    store: TableStore,
-    files: Sequence[DataFileMeta],
-    total_buckets: int,
-    strategy: Strategy,
-    deletions: Mapping[str, DeletionFile],
+    store: TableStore, bucket: BucketState, strategy: Strategy, deletions: Mapping[str, DeletionFile]
 ) -> list[tuple[DataFileMeta, ...]]:
     """The files of an append bucket to concatenate."""
+    files, fixed = bucket.files, bucket.total_buckets > 0
     target, full = target_file_size(store), strategy is Strategy.FULL
     every = full and store.options[FORCE_REWRITE]
     least = 2 if full else max(2, store.options[MIN_FILE_NUM])
     return pick_append(
-        sorted(files, key=lambda f: f.min_sequence_number) if total_buckets > 0 else files,
+        sorted(files, key=lambda f: f.min_sequence_number) if fixed else files,
         target=target,
         small=_NO_BOUND if every else int(target * store.options[SMALL_FILE_RATIO]),
         min_files=1 if every else least,
-        in_order=total_buckets > 0,
-        outdated=_outdated(files, deletions, 0.0 if full else store.options[DELETE_RATIO]),
+        in_order=fixed,
+        outdated=_mostly_deleted(files, deletions, 0.0 if full else store.options[DELETE_RATIO]),
         most_rows=store.options[TARGET_FILE_ROW_NUM],
     )
 
 
-def _outdated(files: Sequence[DataFileMeta], deletions: Mapping[str, DeletionFile], most: float) -> frozenset[str]:
-    """The files of whose rows more than a share is deleted, or an unknown number."""
+def _mostly_deleted(
+    files: Sequence[DataFileMeta], deletions: Mapping[str, DeletionFile], most: float
+) -> frozenset[str]:
+    """The files that have lost more than this share of their rows, or an unknown number of them."""
     marked = [(f, deletions[f.file_name].vector.cardinality) for f in files if f.file_name in deletions]
     return frozenset(f.file_name for f, deleted in marked if deleted is None or deleted > most * f.row_count)
 
 
-def _message(
-    store: TableStore, place: Bucket, total_buckets: int, result: CompactResult, vectors: Sequence[IndexFileMeta]
-) -> CommitMessage | None:
+def _message(store: TableStore, bucket: BucketState, result: CompactResult) -> CommitMessage | None:
     if not result.before:
         return None
-    gone = frozenset(f.file_name for f in result.before) - {f.file_name for f in result.after}
-    index = changed_vectors(store, place, vectors, result.replaced.by_file(), gone)
+    deleted = frozenset(f.file_name for f in result.before) - {f.file_name for f in result.after}
+    index = changed_vectors(store, bucket.key, bucket.vectors, result.replaced.by_file(), deleted)
     return CommitMessage(
-        partition=place[0],
-        bucket=place[1],
-        total_buckets=total_buckets,
+        partition=bucket.partition,
+        bucket=bucket.bucket,
+        total_buckets=bucket.total_buckets,
         compact_before=tuple(result.before),
         compact_after=tuple(result.after),
         compact_changelog=tuple(result.changelog),

@@ -18,7 +18,7 @@ from paimon_core.options import (
     TableOptions,
 )
 from paimon_core.spec.manifest import DataFileMeta, FileSource
-from paimon_core.spec.message import CommitMessage
+from paimon_core.spec.message import BucketState, CommitMessage
 from paimon_core.store.schemas import read_schema
 from paimon_core.store.table_store import TableStore
 from paimon_core.write.compaction.sort_job import Curve
@@ -29,9 +29,9 @@ _MOST_ZORDER_COLUMNS = 4
 
 @dataclass(frozen=True, slots=True)
 class ClusterUnit:
-    """Files of a partition to sort, in `task.compact_before`, and the level that they go to."""
+    """Files of a partition to sort, and the level that they go to."""
 
-    task: CommitMessage
+    files: BucketState
     level: int
 
 
@@ -48,34 +48,34 @@ def clustering_curve(options: TableOptions) -> Curve:
     return Curve.ORDER if count == 1 else Curve.ZORDER if count <= _MOST_ZORDER_COLUMNS else Curve.HILBERT
 
 
-def cluster_units(store: TableStore, partitions: Iterable[CommitMessage], *, full: bool) -> list[ClusterUnit]:
-    """What is to be sorted of partitions, whose live files are in `compact_before`."""
+def cluster_units(store: TableStore, partitions: Iterable[BucketState], *, full: bool) -> list[ClusterUnit]:
+    """What is to be sorted of partitions, of which each is one bucket."""
     found = []
-    for task in partitions:
-        runs = level_runs(task.compact_before)
+    for partition in partitions:
+        runs = level_runs(partition.files)
         unit = pick_full(runs, store.options) if full else pick_universal(runs, store.options)
-        if unit is None and full and _sorted_otherwise(store, task.compact_before):
+        if unit is None and full and _sorted_otherwise(store, partition.files):
             level = last_level(store.options)
-            unit = CompactUnit(files=task.compact_before, output_level=level, drop_delete=False, max_level=level)
+            unit = CompactUnit(files=partition.files, output_level=level, drop_delete=False, max_level=level)
         if unit is not None:
-            found.append(ClusterUnit(replace(task, compact_before=unit.files), unit.output_level))
+            found.append(ClusterUnit(replace(partition, files=tuple(unit.files)), unit.output_level))
     return found
 
 
 def clustered(store: TableStore, units: Iterable[ClusterUnit], written: Iterable[CommitMessage]) -> list[CommitMessage]:
-    """The messages of a compaction that puts sorted files into the place of those of the units."""
+    """The messages of a compaction that replaces the files of units by the sorted ones that were written."""
     after: dict[bytes, list[DataFileMeta]] = defaultdict(list)
     for message in written:
         after[message.partition] += message.new_files
     messages = []
     for unit in units:
-        task, source = unit.task, int(FileSource.COMPACT)
-        gone = frozenset(f.file_name for f in task.compact_before)
-        index = changed_vectors(store, (task.partition, task.bucket), task.compact_deleted_index_files, {}, gone)
-        files = (replace(f, level=unit.level, file_source=source) for f in after[task.partition])
+        bucket, source = unit.files, int(FileSource.COMPACT)
+        deleted = frozenset(f.file_name for f in bucket.files)
+        index = changed_vectors(store, bucket.key, bucket.vectors, {}, deleted)
+        files = (replace(f, level=unit.level, file_source=source) for f in after[bucket.partition])
         messages.append(
             replace(
-                task,
+                bucket.compacted_away(),
                 compact_after=tuple(files),
                 compact_new_index_files=index.new,
                 compact_deleted_index_files=index.deleted,

@@ -1,6 +1,6 @@
 """Compacting a bucket of a table with data evolution: neighbouring row ranges become one file with all columns.
 
-Rows keep their ids, so deleted ones stay in their place, marked at the new file. `.blob` files stay as they are.
+Rows keep their ids, so deleted ones are kept, and marked at the new file. `.blob` files stay as they are.
 """
 
 from __future__ import annotations
@@ -15,9 +15,8 @@ from paimon_core.indexes.deletion_vector import Positions
 from paimon_core.io.failure import on_failure
 from paimon_core.lsm.strategy import Strategy
 from paimon_core.options import MIN_FILE_NUM, SPLIT_OPEN_FILE_COST, TARGET_FILE_ROW_NUM, TARGET_FILE_SIZE
-from paimon_core.spec.index_manifest import IndexFileMeta
 from paimon_core.spec.manifest import DataFileMeta, FileSource
-from paimon_core.spec.message import CommitMessage
+from paimon_core.spec.message import BucketState, CommitMessage
 from paimon_core.spec.row_ranges import RowRange, row_ranges
 from paimon_core.spec.split import DeletionFile
 from paimon_core.store.blob.columns import blob_file_fields
@@ -30,30 +29,20 @@ from paimon_core.write.files.data_files import DataFileWriter, FileRole, target_
 ONE_FILE = {TARGET_FILE_SIZE.key: "1048576 gb", TARGET_FILE_ROW_NUM.key: str(2**48)}
 
 
-def compact_ranges(
-    store: TableStore,
-    *,
-    partition: bytes,
-    bucket: int,
-    total_buckets: int,
-    files: Sequence[DataFileMeta],
-    strategy: Strategy,
-    vectors: Sequence[IndexFileMeta] = (),
-) -> CommitMessage | None:
+def compact_ranges(store: TableStore, bucket: BucketState, strategy: Strategy) -> CommitMessage | None:
     """Put the files of neighbouring row ranges together, up to the target size; None where nothing is due.
 
     A full compaction takes any two files, else `compaction.min.file-num` of them are needed. Raises `StorageError`,
     `CorruptFileError`; no file is left behind then.
     """
-    place = partition, bucket
     least = 2 if strategy is Strategy.FULL else max(2, store.options[MIN_FILE_NUM])
-    groups = [g for g in _groups(store, row_ranges(files)) if sum(len(r.files) for r in g) >= least]
+    groups = [g for g in _groups(store, row_ranges(bucket.files)) if sum(len(r.files) for r in g) >= least]
     if not groups:
         return None
-    deletions = vectors_by_file(store, place, vectors)
+    deletions = vectors_by_file(store, bucket.key, bucket.vectors)
     blobs = blob_file_fields(store.schema, store.options)
     fields = tuple(f for f in store.schema.fields if f not in blobs)
-    reader = EvolvedFiles(store, store.bucket_dir(*place), fields)
+    reader = EvolvedFiles(store, store.bucket_dir(*bucket.key), fields)
     moved: dict[str, Positions] = {}
     after: list[DataFileMeta] = []
     with ExitStack() as undo:
@@ -61,15 +50,15 @@ def compact_ranges(
             writer = _writer(reader, columns=tuple(f.name for f in fields) if blobs else None)
             undo.enter_context(on_failure(writer.abort))
             after.append(_compact(reader, writer, group))
-            gone = _deleted(store, group, deletions)
-            if len(gone):
-                moved[after[-1].file_name] = gone
+            deleted = _deleted(store, group, deletions)
+            if len(deleted):
+                moved[after[-1].file_name] = deleted
         before = tuple(f for g in groups for r in g for f in r.files)
-        index = changed_vectors(store, place, vectors, moved, frozenset(f.file_name for f in before))
+        index = changed_vectors(store, bucket.key, bucket.vectors, moved, frozenset(f.file_name for f in before))
     return CommitMessage(
-        partition=partition,
-        bucket=bucket,
-        total_buckets=total_buckets,
+        partition=bucket.partition,
+        bucket=bucket.bucket,
+        total_buckets=bucket.total_buckets,
         compact_before=before,
         compact_after=tuple(after),
         compact_new_index_files=index.new,
@@ -115,7 +104,7 @@ def _compact(reader: EvolvedFiles, writer: DataFileWriter, group: Sequence[RowRa
 
 
 def _deleted(store: TableStore, group: Sequence[RowRange], deletions: Mapping[str, DeletionFile]) -> Positions:
-    """The places of deleted rows in the file of a group."""
+    """The positions of deleted rows in the file of a group."""
     marked = [(r, deletions[r.anchor.file_name]) for r in group if r.anchor.file_name in deletions]
     parts = [read_deletions(store.io, d, r.count) + (r.first - group[0].first) for r, d in marked]
     return np.concatenate(parts) if parts else np.zeros(0, dtype=np.int64)

@@ -1,6 +1,6 @@
 """Sort compaction of append tables: all files of some partitions become files in the order of columns, or of a curve.
 
-The sorting itself is the executor's: it is handed texts to read rows from, and hands sorted rows back to be written.
+The executor sorts: it reads the rows of parts of buckets, and hands them back sorted to be written.
 """
 
 from __future__ import annotations
@@ -16,13 +16,12 @@ from paimon_core.arrow.types import arrow_schema
 from paimon_core.errors import InvalidOptionError, UnsupportedFeatureError
 from paimon_core.options import BUCKET, DATA_EVOLUTION, SPLIT_TARGET_SIZE
 from paimon_core.spec.manifest import DataFileMeta, FileSource
-from paimon_core.spec.message import CommitMessage, decode_message, encode_message
+from paimon_core.spec.message import BUCKET_STATE, BucketState, CommitMessage
 from paimon_core.spec.types import DataField
 from paimon_core.store.data.bucket_files import BucketFiles
 from paimon_core.store.data.row_tracking import tracking_fields
 from paimon_core.store.indexes.index_files import vectors_by_file
 from paimon_core.store.table_store import TableStore
-from paimon_core.write.compaction.job import task_size
 from paimon_core.write.compaction.space_filling import hilbert, z_order
 from paimon_core.write.files.data_files import target_file_size
 from paimon_core.write.rows.incoming import as_stored
@@ -40,17 +39,22 @@ class Curve(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class SortJob:
-    """Files to sort, as texts to be read by `read`; `files` is about how many to make of them."""
+    """Parts of buckets to sort, each to be read by `read`; `files` is about how many files to make of them."""
 
     store: TableStore
     columns: tuple[str, ...]
     curve: Curve
-    texts: tuple[str, ...]
+    parts: tuple[BucketState, ...]
     files: int
 
     @property
+    def texts(self) -> list[str]:
+        """The parts as they travel."""
+        return [BUCKET_STATE.encode(p) for p in self.parts]
+
+    @property
     def fields(self) -> tuple[DataField, ...]:
-        """The columns of the rows: the table's, then what row tracking knows of them."""
+        """The columns of the rows: the table's, then those of row tracking."""
         return (*self.store.schema.fields, *tracking_fields(self.store))
 
     @property
@@ -60,13 +64,12 @@ class SortJob:
         return (*partition, *self.columns) if self.curve is Curve.ORDER else (*partition, SORT_KEY)
 
     def read(self, text: str) -> Iterator[pa.RecordBatch]:
-        """The rows of a text: the columns of `fields`, then `SORT_KEY` where rows go along a curve."""
-        task, fields = decode_message(text), self.fields
-        place = task.partition, task.bucket
-        deletions = vectors_by_file(self.store, place, task.compact_deleted_index_files)
-        reader = BucketFiles(self.store, self.store.bucket_dir(*place), fields, deletions=deletions)
+        """The rows of a part: the columns of `fields`, then `SORT_KEY` where rows go along a curve."""
+        part, fields = BUCKET_STATE.decode(text), self.fields
+        deletions = vectors_by_file(self.store, part.key, part.vectors)
+        reader = BucketFiles(self.store, self.store.bucket_dir(*part.key), fields, deletions=deletions)
         schema = arrow_schema(fields)
-        for batch in reader.read(task.compact_before):
+        for batch in reader.read(part.files):
             rows = batch.cast(schema) if batch.schema != schema else batch
             if self.curve is Curve.ORDER:
                 yield rows
@@ -76,7 +79,7 @@ class SortJob:
             yield rows.append_column(SORT_KEY, key)
 
 
-def sort_job(store: TableStore, tasks: Sequence[CommitMessage], columns: Sequence[str], curve: Curve) -> SortJob:
+def sort_job(store: TableStore, buckets: Sequence[BucketState], columns: Sequence[str], curve: Curve) -> SortJob:
     """The job of some buckets. Raises `UnsupportedFeatureError`, `InvalidOptionError` where it makes no sense."""
     if store.has_primary_key or store.options[BUCKET] != -1:
         raise UnsupportedFeatureError(
@@ -91,9 +94,9 @@ def sort_job(store: TableStore, tasks: Sequence[CommitMessage], columns: Sequenc
         raise InvalidOptionError(f"order_strategy '{curve}' needs order_by: name columns of the table.")
     store.schema.select(tuple(columns))
     check_order(store, columns)
-    total = sum(map(task_size, tasks))
-    texts = tuple(encode_message(part) for t in tasks for part in _parts(t, store.options[SPLIT_TARGET_SIZE]))
-    return SortJob(as_stored(store), tuple(columns), curve, texts, max(1, -(-total // target_file_size(store))))
+    total = sum(b.size for b in buckets)
+    parts = tuple(part for b in buckets for part in _parts(b, store.options[SPLIT_TARGET_SIZE]))
+    return SortJob(as_stored(store), tuple(columns), curve, parts, max(1, -(-total // target_file_size(store))))
 
 
 def check_order(store: TableStore, columns: Sequence[str]) -> None:
@@ -105,32 +108,22 @@ def check_order(store: TableStore, columns: Sequence[str]) -> None:
         )
 
 
-def replacing(tasks: Iterable[CommitMessage], written: Iterable[CommitMessage]) -> list[CommitMessage]:
-    """The messages that put the files written into the place of those of the tasks: an overwrite, as in Java."""
+def replacing(buckets: Iterable[BucketState], written: Iterable[CommitMessage]) -> list[CommitMessage]:
+    """The messages that replace the files of buckets by those written: an overwrite, as in Java."""
     after: dict[bytes, list[DataFileMeta]] = defaultdict(list)
     for message in written:
         after[message.partition] += (replace(f, file_source=int(FileSource.COMPACT)) for f in message.new_files)
-    return [
-        replace(
-            t,
-            new_files=tuple(after[t.partition]),
-            deleted_files=t.compact_before,
-            deleted_index_files=t.compact_deleted_index_files,
-            compact_before=(),
-            compact_deleted_index_files=(),
-        )
-        for t in tasks
-    ]
+    return [replace(b.deleted(), new_files=tuple(after[b.partition])) for b in buckets]
 
 
-def _parts(task: CommitMessage, target: int) -> Iterator[CommitMessage]:
-    """The task in pieces of about `target` bytes."""
+def _parts(bucket: BucketState, target: int) -> Iterator[BucketState]:
+    """The bucket in pieces of about `target` bytes."""
     group, size = [], 0
-    for file in task.compact_before:
+    for file in bucket.files:
         group.append(file)
         size += file.file_size
         if size >= target:
-            yield replace(task, compact_before=tuple(group))
+            yield replace(bucket, files=tuple(group))
             group, size = [], 0
     if group:
-        yield replace(task, compact_before=tuple(group))
+        yield replace(bucket, files=tuple(group))

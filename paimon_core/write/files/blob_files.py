@@ -19,7 +19,7 @@ from paimon_core.spec.types import DataField
 from paimon_core.store.blob.values import DescribedBlobs
 from paimon_core.store.external.paths import external_path
 from paimon_core.store.table_store import TableStore
-from paimon_core.write.clock import wall_clock
+from paimon_core.write.clock import metadata_now
 from paimon_core.write.files.new_paths import NewPaths
 
 _ENDING = ".blob"
@@ -100,7 +100,7 @@ class BlobColumnWriter:
             max_sequence_number=TO_BE_NUMBERED,
             schema_id=self._store.schema.id,
             level=0,
-            creation_time=wall_clock(),
+            creation_time=metadata_now(),
             delete_row_count=0,
             file_source=int(FileSource.APPEND),
             write_cols=(self.name,),

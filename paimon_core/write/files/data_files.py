@@ -32,7 +32,7 @@ from paimon_core.store.data.bucket_files import file_fields
 from paimon_core.store.data.row_tracking import written_fields
 from paimon_core.store.external.paths import external_path
 from paimon_core.store.table_store import TableStore
-from paimon_core.write.clock import wall_clock
+from paimon_core.write.clock import metadata_now
 from paimon_core.write.files.blob_files import BlobColumnWriter
 from paimon_core.write.files.new_paths import NewPaths
 from paimon_core.write.indexes.file_index import FileIndexBuilder, with_file_index
@@ -231,7 +231,7 @@ class DataFileWriter:
             max_sequence_number=TO_BE_NUMBERED if contents.unnumbered else contents.max_sequence,
             schema_id=self._store.schema.id,
             level=self._role.level,
-            creation_time=wall_clock(),
+            creation_time=metadata_now(),
             delete_row_count=contents.deletes,
             file_source=int(self._role.source),
             write_cols=self._write_cols,

@@ -1,9 +1,9 @@
-"""Rewriting the file indexes of data files as the options ask now, as a job: its tasks are buckets, each a text."""
+"""Rewriting the file indexes of data files as the options ask now, as a job: a task is a bucket."""
 
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
@@ -12,8 +12,9 @@ from paimon_core.indexes.file_index.container import INDEX_SUFFIX
 from paimon_core.indexes.file_index.options import WantedIndex, indexed_columns
 from paimon_core.indexes.file_index.registry import INDEX_TYPES
 from paimon_core.io.failure import on_failure
+from paimon_core.jobs import Job
 from paimon_core.spec.manifest import DataFileMeta
-from paimon_core.spec.message import CommitMessage, decode_message, encode_message
+from paimon_core.spec.message import BUCKET_STATE, WRITE_RESULT, BucketState, CommitMessage, WriteResult
 from paimon_core.spec.paths import data_file_path
 from paimon_core.spec.schema import TableSchema
 from paimon_core.spec.types import MapType
@@ -21,22 +22,22 @@ from paimon_core.store.data.bucket_files import BucketFiles
 from paimon_core.store.indexes.file_indexes import has_file_index
 from paimon_core.store.schemas import read_schema
 from paimon_core.store.table_store import TableStore
+from paimon_core.write.compaction.job import largest_first
 from paimon_core.write.indexes.file_index import FileIndexBuilder, with_file_index
 
 
-def index_function(store: TableStore) -> Callable[[str], str]:
-    """What runs a task, a bucket as `live_buckets` gives it: its text to that of the message that replaces the files
-    whose index changes, by themselves with another index."""
-    return partial(_run_task, store)
+def file_index_job(store: TableStore, buckets: Iterable[BucketState]) -> Job[BucketState, WriteResult]:
+    """Replaces files whose index changes by themselves with another index; other buckets have no message."""
+    tasks = largest_first(buckets)
+    return Job(f"index {store.name}", partial(_index, store), BUCKET_STATE, WRITE_RESULT, tasks)
 
 
-def _run_task(store: TableStore, task: str) -> str:
-    bucket = decode_message(task)
-    folder = store.bucket_dir(bucket.partition, bucket.bucket)
+def _index(store: TableStore, bucket: BucketState) -> WriteResult:
+    folder = store.bucket_dir(*bucket.key)
     after: list[DataFileMeta] = []
-    with on_failure(lambda: _delete_new(store, folder, bucket.compact_before, after)):
-        after.extend(_indexed(store, folder, f) for f in bucket.compact_before)
-    changed = [(old, new) for old, new in zip(bucket.compact_before, after, strict=True) if old != new]
+    with on_failure(lambda: _delete_new(store, folder, bucket.files, after)):
+        after.extend(_indexed(store, folder, f) for f in bucket.files)
+    changed = [(old, new) for old, new in zip(bucket.files, after, strict=True) if old != new]
     message = CommitMessage(
         partition=bucket.partition,
         bucket=bucket.bucket,
@@ -44,7 +45,7 @@ def _run_task(store: TableStore, task: str) -> str:
         compact_before=tuple(old for old, _ in changed),
         compact_after=tuple(new for _, new in changed),
     )
-    return encode_message(message)
+    return WriteResult((message,) if changed else ())
 
 
 def _indexed(store: TableStore, folder: str, file: DataFileMeta) -> DataFileMeta:

@@ -1,10 +1,9 @@
-"""Making a global index of a column, as a job: its tasks are spans of rows of a partition, each a text."""
+"""Making a global index of a column, as a job: a task is a range of rows of a partition."""
 
 from __future__ import annotations
 
-import json
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -22,6 +21,7 @@ from paimon_core.indexes.global_index.file_meta import encode_file_meta
 from paimon_core.indexes.global_index.grouped_rows import GroupedRows
 from paimon_core.indexes.global_index.keys import KeyFormat
 from paimon_core.indexes.global_index.reader import BITMAP, BTREE
+from paimon_core.jobs import Job
 from paimon_core.options import (
     BITMAP_INDEX_BLOCK_SIZE,
     BITMAP_INDEX_COMPRESSION,
@@ -36,8 +36,9 @@ from paimon_core.options import (
 )
 from paimon_core.spec.index_manifest import GlobalIndexMeta
 from paimon_core.spec.manifest import DataFileMeta
-from paimon_core.spec.message import CommitMessage, decode_message, encode_message
-from paimon_core.spec.row_ranges import RowRange, row_ranges
+from paimon_core.spec.message import BUCKET_STATE, WRITE_RESULT, BucketState, WriteResult
+from paimon_core.spec.records import Column, Record
+from paimon_core.spec.row_ranges import row_ranges
 from paimon_core.spec.snapshot import Snapshot
 from paimon_core.spec.types import DataField
 from paimon_core.store.data.evolved_files import EvolvedFiles
@@ -69,7 +70,23 @@ _FORMS = {
 
 
 @dataclass(frozen=True, slots=True)
-class IndexJob:
+class IndexTask:
+    """The rows with ids from `start` to before `end`, which are in the files of `bucket`."""
+
+    bucket: BucketState
+    start: int
+    end: int
+
+
+INDEX_TASK = Record(
+    "index task",
+    IndexTask,
+    (Column("bucket", "bucket", record=BUCKET_STATE), Column("start", "start", "long"), Column("end", "end", "long")),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class IndexBuild:
     """An index of a column, to be made of the rows of a version that have none."""
 
     store: TableStore
@@ -89,24 +106,28 @@ class IndexJob:
         _shared(self.store.options, GLOBAL_INDEX_ROWS)
         _shared(self.store.options, GLOBAL_INDEX_MAX_PARALLELISM)
 
-    def tasks(self, partitions: PartitionFilter) -> list[str]:
-        """The rows of some partitions that have no such index yet, as texts."""
+    def job(self, partitions: PartitionFilter) -> Job[IndexTask, WriteResult]:
+        """Indexes the rows of some partitions that have no such index yet; each task writes an index file."""
+        tasks = tuple(self._tasks(partitions))
+        return Job(f"global index of {self.store.name}", self._run, INDEX_TASK, WRITE_RESULT, tasks)
+
+    def _tasks(self, partitions: PartitionFilter) -> Iterator[IndexTask]:
         known = of_column(index_entries(self.store, self.snapshot), self.field.id)
         done = covered(e.file for e in known if e.file.index_type == self.index_type)
         buckets: dict[Bucket, list[DataFileMeta]] = defaultdict(list)
         for entry in live_files(self.store, self.snapshot, partitions).values():
             buckets[entry.partition, entry.bucket].append(entry.file)
-        return [
-            _encode_task(place, [r for r in ranges if r.first < end and start < r.first + r.count], (start, end))
-            for place, ranges in ((place, row_ranges(files)) for place, files in sorted(buckets.items()))
-            for whole in without(joined((r.first, r.first + r.count) for r in ranges), done)
-            for start, end in _pieces(self.store.options, whole)
-        ]
+        for bucket, files in sorted(buckets.items()):
+            ranges = row_ranges(files)
+            for whole in without(joined((r.first, r.first + r.count) for r in ranges), done):
+                for start, end in _pieces(self.store.options, whole):
+                    within = (r for r in ranges if r.first < end and start < r.first + r.count)
+                    state = BucketState(*bucket, -1, tuple(f for r in within for f in r.all_files))
+                    yield IndexTask(state, start, end)
 
-    def run(self, task: str) -> str:
-        """Write the index of a task; its message."""
-        bucket, (start, end) = _decode_task(task)
-        column, rows = self._values(bucket, start, end)
+    def _run(self, task: IndexTask) -> WriteResult:
+        """Write the index of a task."""
+        column, rows = self._values(task)
         key_format = KeyFormat.of(self.field.type)
         assert key_format is not None
         grouped = grouped_rows(column, self.field.type, key_format, rows)
@@ -117,32 +138,33 @@ class IndexJob:
             file_size=len(data),
             row_count=grouped.row_count,
             global_index=GlobalIndexMeta(
-                row_range_start=start,
-                row_range_end=end - 1,
+                row_range_start=task.start,
+                row_range_end=task.end - 1,
                 index_field_id=self.field.id,
                 index_meta=encode_file_meta(grouped.meta),
             ),
         )
-        written = write_index_file(self.store, (bucket.partition, bucket.bucket), file, data)
-        message = replace(bucket, compact_before=(), new_index_files=(written,), rows_base=self.snapshot.id)
-        return encode_message(message)
+        written = write_index_file(self.store, task.bucket.key, file, data)
+        empty = replace(task.bucket, files=()).deleted()
+        return WriteResult((replace(empty, new_index_files=(written,), rows_base=self.snapshot.id),))
 
     def _compress(self) -> Compress:
         how, options = _FORMS[self.index_type], self.store.options
         return compression(how.codec.key, options[how.codec], options[how.level])
 
-    def _values(self, bucket: CommitMessage, start: int, end: int) -> tuple[pa.ChunkedArray, NDArray[np.int64]]:
-        """The column of the rows from `start` to before `end`, deleted ones too, and their numbers from `start` on."""
-        reader = EvolvedFiles(self.store, self.store.bucket_dir(bucket.partition, bucket.bucket), (self.field,))
+    def _values(self, task: IndexTask) -> tuple[pa.ChunkedArray, NDArray[np.int64]]:
+        """The column of the rows of a task, deleted ones too, and their numbers from its start on."""
+        start, end, bucket = task.start, task.end, task.bucket
+        reader = EvolvedFiles(self.store, self.store.bucket_dir(*bucket.key), (self.field,))
         chunks, numbers = list[pa.Array](), list[NDArray[np.int64]]()
-        for rows in row_ranges(bucket.compact_before):
-            place = rows.first
+        for rows in row_ranges(bucket.files):
+            row_id = rows.first
             for batch in reader.whole(rows):
-                low, high = max(start, place), min(end, place + batch.num_rows)
+                low, high = max(start, row_id), min(end, row_id + batch.num_rows)
                 if low < high:
-                    chunks.append(batch.column(0).slice(low - place, high - low))
+                    chunks.append(batch.column(0).slice(low - row_id, high - low))
                     numbers.append(np.arange(low - start, high - start, dtype=np.int64))
-                place += batch.num_rows
+                row_id += batch.num_rows
         return pa.chunked_array(chunks, arrow_type(self.field.type)), np.concatenate(numbers)
 
 
@@ -162,15 +184,3 @@ def _shared(options: TableOptions, option: Option[int]) -> int:
     if found <= 0:
         raise InvalidOptionError(f"Option '{option.key}' cannot be {found}: it is 1 or more.")
     return found
-
-
-def _encode_task(place: Bucket, ranges: Sequence[RowRange], span: RowSpan) -> str:
-    partition, bucket = place
-    files = tuple(f for r in ranges for f in r.all_files)
-    message = CommitMessage(partition=partition, bucket=bucket, total_buckets=-1, compact_before=files)
-    return json.dumps([encode_message(message), *span])
-
-
-def _decode_task(task: str) -> tuple[CommitMessage, RowSpan]:
-    message, start, end = json.loads(task)
-    return decode_message(message), (start, end)

@@ -40,7 +40,7 @@ from paimon_core.scan.reduction import Reduction
 from paimon_core.scan.splits import spread
 from paimon_core.spec.paths import data_file_path
 from paimon_core.spec.snapshot import Snapshot
-from paimon_core.spec.split import encode_split
+from paimon_core.spec.split import DATA_SPLIT
 from paimon_core.spec.types import DataField, Kind
 from paimon_core.table import Table
 from paimon_sql.spark.jvm.gateway import PYTHON_SOURCE, READ, SQL, Jvm
@@ -355,7 +355,7 @@ class MergeScan(_Scan):
 
     def _batch(self, function: BatchFunction, result: StructType) -> WorkerBatch:
         splits = list(spread(self.plan.splits, self.jvm.context.defaultParallelism))
-        texts = [encode_split(s) for s in splits]
+        texts = [DATA_SPLIT.encode(s) for s in splits]
         buckets = None if self.bucket_key is None else [s.bucket for s in splits]
         return WorkerBatch(self.jvm, self.session, self.toString(), texts, function, result, buckets)
 

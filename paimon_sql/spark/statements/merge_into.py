@@ -18,14 +18,13 @@ from pyspark.sql.types import StructType, _parse_datatype_json_string
 from paimon_core.errors import InvalidDataError, UnsupportedFeatureError
 from paimon_core.lsm.rows import ROW_DELETE, ROW_INSERT, ROW_UPDATE_AFTER
 from paimon_core.options import MERGE_SCHEMA
-from paimon_core.spec.snapshot import Operation
+from paimon_core.row_level.rules import merge_rules
 from paimon_core.store.ddl.schema_changes import SchemaChange
 from paimon_core.table import Table
 from paimon_sql.preprocess.quoting import quoted_name
 from paimon_sql.spark.jvm.gateway import class_name
 from paimon_sql.spark.statements.row_level import Changes, Target, assigned_columns, assigned_name
 from paimon_sql.spark.tables.schema_evolution import schema_changes
-from paimon_sql.spark.write.changes import ChangeRules
 
 _STARS = ("UpdateStarAction", "InsertStarAction")
 _IN_TARGET, _IN_SOURCE, _ACTION = "__paimon_in_target", "__paimon_in_source", "__paimon_action"
@@ -65,13 +64,13 @@ def merged_rows(target: Target, plan: Any) -> Changes:
     number = F.lit(None).cast("int")
     for i, action in reversed(list(enumerate(actions))):
         number = F.when(action.applies, F.lit(i)).otherwise(number)
-    rules = ChangeRules(Operation.MERGE, once=merge.decides, updates=target.updates(merge.updated))
+    rules = merge_rules(target.table.store, target.before, merge.updated, once=merge.decides)
     if any(a.values is None for a in actions):
         target.check_deletable()
     acted = merge.joined.withColumn(_ACTION, number).filter(F.col(_ACTION).isNotNull())
     kind = _choose([F.lit(a.kind) for a in actions])
     deleted = merge.kept_columns if target.table.schema.primary_keys else [F.lit(None)] * len(target.columns)
-    if target.evolves:
+    if rules.updates is not None:
         actions = [_without_kept(a, target.columns, merge.updated) for a in actions]
     columns = [_choose([(a.values or deleted)[i] for a in actions]) for i in range(len(target.columns))]
     return Changes(target.changes(acted, kind, columns), rules)

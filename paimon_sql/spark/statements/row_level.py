@@ -1,13 +1,13 @@
 """DELETE, UPDATE and MERGE INTO: the parsed statement becomes a query for its changes, appended to the table at once.
 
 Spark's own rewrites need a writer of row deltas on executors, which Python cannot be. So the parser hook puts a
-command that calls us in the place of the statement, and we build the changes as a DataFrame: the row kind, where the
-row to replace is stored (tables without a primary key), and the new row.
+command that calls us instead of the statement, and we build the changes as a DataFrame: the row kind, file and position
+of the row to replace (tables without a primary key), and the new row.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,20 +18,22 @@ from pyspark.sql.types import DataType
 
 from paimon_core.arrow.types import FILE_PATH, ROW_INDEX, VALUE_KIND
 from paimon_core.commit.draft import CommitInfo
-from paimon_core.errors import ColumnNotFoundError, InvalidDataError, UnsupportedFeatureError
+from paimon_core.errors import ColumnNotFoundError, InvalidDataError
 from paimon_core.expressions.predicate import Or, equals
 from paimon_core.lsm.rows import ROW_DELETE, ROW_UPDATE_AFTER
 from paimon_core.options import (
     DATA_EVOLUTION,
-    DELETE_PRODUCES_CHANGELOG,
-    DELETION_VECTORS,
-    MERGE_ENGINE,
     READ_ALLOW_FULL_SCAN,
     SCALAR_INDEX_SEARCH_MODE,
 )
-from paimon_core.row_level.column_updates import ColumnUpdates
-from paimon_core.row_level.key_deletes import rewrites_keys
-from paimon_core.row_level.patches import patched_columns
+from paimon_core.row_level.rules import (
+    ChangeRules,
+    check_deletable,
+    delete_rules,
+    deletes_whole_partitions,
+    row_position_columns,
+    update_rules,
+)
 from paimon_core.spec.identifier import Identifier
 from paimon_core.spec.snapshot import Operation, Snapshot
 from paimon_core.table import Table
@@ -44,16 +46,16 @@ from paimon_sql.spark.tables.catalog import SparkCatalog
 from paimon_sql.spark.tables.evolved_table import EvolvedTable, named_relation
 from paimon_sql.spark.types import string_types, to_struct
 from paimon_sql.spark.write.alignment import Alignment, aligned, with_field
-from paimon_sql.spark.write.changes import ChangeRules, ChangesTable, row_location
+from paimon_sql.spark.write.changes import ChangesTable
 from paimon_sql.spark.write.store_assignment import cast_as_spark, needs_cast
 
-_PLACE_PREFIX = "__paimon_target"  # a source of MERGE INTO may have columns of the same names
+_POSITION_PREFIX = "__paimon_target"  # a source of MERGE INTO may have columns of the same names
 
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """The table a statement changes: its rows as a DataFrame (with their places where it has no primary key), and the
-    names that qualify its columns."""
+    """The table a statement changes: its rows as a DataFrame (with file and position where it has no primary key), and
+    the names that qualify its columns."""
 
     jvm: Jvm
     session: SessionBridge
@@ -61,8 +63,8 @@ class Target:
     table: Table
     frame: DataFrame
     qualifiers: tuple[tuple[str, ...], ...]
-    before: Snapshot | None  # the version of before the statement reads rows
-    publish: Callable[[], None] | None = None  # what makes columns visible that the statement brings
+    before: Snapshot | None  # the latest before the statement reads rows
+    publish: Callable[[], None] | None = None  # makes columns visible that the statement adds
 
     @property
     def columns(self) -> list[str]:
@@ -74,7 +76,7 @@ class Target:
 
     @property
     def own(self) -> list[Any]:
-        """The Catalyst attributes of the table's columns, which tell names apart that differ only in case."""
+        """The Catalyst attributes of the table's columns, which distinguish names that differ only in case."""
         return self.jvm.items(self.frame._jdf.queryExecution().analyzed().output())[: len(self.columns)]
 
     @property
@@ -93,41 +95,20 @@ class Target:
         return value
 
     def changes(self, frame: DataFrame, kind: Column | int, values: Sequence[Column]) -> DataFrame:
-        """Changes from rows of `frame`: a row kind, the place of the row replaced, and the new row."""
+        """Changes from rows of `frame`: a row kind, file and position of the row replaced, and the new row."""
         kinds = kind if isinstance(kind, Column) else F.lit(kind)
-        places = [F.col(_PLACE_PREFIX + f.name).alias(f.name) for f in row_location(self.table)]
+        positions = [F.col(_POSITION_PREFIX + c).alias(c) for c in row_position_columns(self.table.store)]
         row = [v.alias(n) for v, n in zip(values, self.columns, strict=True)]
-        return frame.select(kinds.cast("byte").alias(VALUE_KIND), *places, *row)
+        return frame.select(kinds.cast("byte").alias(VALUE_KIND), *positions, *row)
 
     @property
     def evolves(self) -> bool:
         """Whether single columns of rows are written."""
         return self.table.store.options[DATA_EVOLUTION]
 
-    def updates(self, columns: Iterable[str] = ()) -> ColumnUpdates | None:
-        """What tasks go by that write some columns. Raises `UnsupportedFeatureError` for partition columns."""
-        if not self.evolves:
-            return None
-        written = tuple(c for c in self.columns if c in set(columns))
-        if not set(written).isdisjoint(self.table.schema.partition_keys):
-            raise UnsupportedFeatureError(
-                f"Update to partition columns is not supported for data evolution tables: rows of {self.table.name} "
-                "keep their place. Delete the row and insert it into the other partition."
-            )
-        return ColumnUpdates(written, self.before)
-
     def check_deletable(self) -> None:
         """Raises `UnsupportedFeatureError` where rows cannot be deleted one by one."""
-        if self.table.store.options[MERGE_ENGINE] == "first-row" and self.table.hides_rows():
-            raise UnsupportedFeatureError(
-                f"Rows of {self.table.name} cannot be deleted before they are compacted: some cannot be seen yet. "
-                f"CALL sys.compact(table => '{self.table.name}') first."
-            )
-        if self.evolves and not self.table.store.options[DELETION_VECTORS]:
-            raise UnsupportedFeatureError(
-                "Can only perform deletion operation on data evolution tables with DeletionVector enabled: "
-                f"create {self.table.name} with '{DELETION_VECTORS.key}' = 'true'."
-            )
+        check_deletable(self.table.store, self.table.hides_rows)
 
     def command(self, changes: Changes) -> Any:
         """The command that writes the changes and commits them."""
@@ -168,13 +149,13 @@ def open_target(
     if class_name(plan) == "SubqueryAlias":
         alias = plan.alias()
         frame, qualifiers = frame.alias(alias), ((alias,),)
-    frame = frame.select("*", *(F.col(f.name).alias(_PLACE_PREFIX + f.name) for f in row_location(table)))
+    frame = frame.select("*", *(F.col(c).alias(_POSITION_PREFIX + c) for c in row_position_columns(table.store)))
     return Target(jvm, session, spark, table, frame, qualifiers, before, evolved.publish if evolved else None)
 
 
 def delete_by_metadata(target: Target, condition: Any) -> bool:
-    """`DELETE FROM t WHERE condition` where all rows of the table or of partitions go; False where rows decide."""
-    if target.table.store.options[DELETE_PRODUCES_CHANGELOG] and target.table.schema.primary_keys:
+    """`DELETE FROM t WHERE condition` where it deletes whole partitions, or all rows; False where rows decide."""
+    if not deletes_whole_partitions(target.table.store):
         return False
     matching = target.frame.filter(target.column(condition))
     if _is_true(_condition(matching)):
@@ -194,22 +175,18 @@ def deleted_rows(target: Target, condition: Any) -> Changes:
         values = [target.column(a) for a in target.own]
     else:
         values = [F.lit(None)] * len(target.columns)
-    rules = ChangeRules(Operation.DELETE, updates=target.updates(), by_key=rewrites_keys(target.table.store))
-    return Changes(target.changes(matching, ROW_DELETE, values), rules)
+    return Changes(target.changes(matching, ROW_DELETE, values), delete_rules(target.table.store, target.before))
 
 
 def updated_rows(target: Target, assignments: Sequence[Any], condition: Any | None) -> Changes:
     """`UPDATE t SET assignments WHERE condition`."""
     matching = target.frame if condition is None else target.frame.filter(target.column(condition))
     assigned = assigned_columns(target, assignments)
-    refuse_key_columns(target, assigned)
+    rules = update_rules(target.table.store, target.before, assigned.keys())
     types = matching.select(*(v.alias(c) for c, v in assigned.items())).schema
     stored = {c: target.stored(c, v, types[c].dataType) for c, v in assigned.items()}
-    patched = patched_columns(target.table.store, assigned)
-    only_assigned = target.evolves or patched is not None
-    kept = (F.lit(None) if only_assigned else target.column(a) for a in target.own)
+    kept = (target.column(a) if rules.moves_rows else F.lit(None) for a in target.own)
     values = [stored.get(c, k) for c, k in zip(target.columns, kept, strict=True)]
-    rules = ChangeRules(Operation.UPDATE, updates=target.updates(assigned), patched=patched)
     return Changes(target.changes(matching, ROW_UPDATE_AFTER, values), rules)
 
 
@@ -218,7 +195,7 @@ def assigned_columns(target: Target, assignments: Sequence[Any]) -> dict[str, Co
     assigned: dict[str, Column] = {}
     nested: set[str] = set()
     for assignment in assignments:
-        name, path = _assigned_place(target, assignment.key())
+        name, path = _assigned_column(target, assignment.key())
         if name in assigned and (not path or name not in nested):
             raise InvalidDataError(f"UPDATE of {target.table.name} assigns column {name!r} twice: name it once.")
         value = _value(target, name, assignment.value())
@@ -229,16 +206,6 @@ def assigned_columns(target: Target, assignments: Sequence[Any]) -> dict[str, Co
         else:
             assigned[name] = value
     return assigned
-
-
-def refuse_key_columns(target: Target, assigned: dict[str, Column]) -> None:
-    """Raises `UnsupportedFeatureError` where a primary key column is assigned."""
-    keys = [k for k in target.table.schema.primary_keys if k in assigned]
-    if keys:
-        raise UnsupportedFeatureError(
-            f"Table {target.table.name}: column {keys[0]!r} belongs to the primary key and cannot be updated. Delete "
-            "the row and insert it with its new key."
-        )
 
 
 def _value(target: Target, name: str, expression: Any) -> Column:
@@ -263,7 +230,7 @@ def _assigned_path(target: Target, key: Any) -> list[str]:
     return parts
 
 
-def _assigned_place(target: Target, key: Any) -> tuple[str, list[str]]:
+def _assigned_column(target: Target, key: Any) -> tuple[str, list[str]]:
     """The column that an assignment names, and the path of the field in it."""
     parts = _assigned_path(target, key)
     known_as = target.session.known_as

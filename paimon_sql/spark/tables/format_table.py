@@ -10,9 +10,9 @@ import pyarrow as pa
 from paimon_core.commit.changes import Overwrite
 from paimon_core.errors import NotFoundError, UnsupportedFeatureError
 from paimon_core.expressions.predicate import And, Or, Predicate, columns, describe
-from paimon_core.format_table.scan import encode_format_split
+from paimon_core.format_table.scan import FORMAT_SPLIT
 from paimon_core.format_table.table import FormatTable
-from paimon_core.format_table.write import StagedFile, decode_staged_files
+from paimon_core.format_table.write import STAGED_FILES, StagedFile
 from paimon_core.formats.registry import write_format
 from paimon_core.table import Table
 from paimon_sql.catalog.base import StagedTable
@@ -210,7 +210,7 @@ class FormatScan(Proxy):
 
     def toBatch(self) -> Any:
         function = read_format_function(self.table.store, self.required, self.predicate)
-        splits = [encode_format_split(s) for s in self.splits]
+        splits = [FORMAT_SPLIT.encode(s) for s in self.splits]
         return WorkerBatch(self.jvm, self.session, self.toString(), splits, function, self.required)
 
     def estimateStatistics(self) -> Any:
@@ -367,4 +367,4 @@ class FormatBatchWrite(WorkerBatchWrite):
 
 
 def _decode(messages: Any) -> list[StagedFile]:
-    return [file for m in messages for file in decode_staged_files(bytes(m.pickledMessage()))]
+    return [file for m in messages for file in STAGED_FILES.decode(bytes(m.pickledMessage())).files]

@@ -1,9 +1,9 @@
-"""SparkExecutor: how a procedure runs a function of values on Spark's executors."""
+"""SparkExecutor: how statements and procedures run jobs on Spark's executors."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
 
@@ -16,8 +16,9 @@ from pyspark.sql import SparkSession
 from pyspark.sql.types import BinaryType, StructField, StructType
 
 from paimon_core.errors import InvalidOptionError
+from paimon_core.jobs import Job, ResultT, TaskT
 from paimon_core.maintenance.orphans.job import OrphanSearch
-from paimon_core.spec.message import CommitMessage, decode_messages
+from paimon_core.spec.message import WRITE_RESULT, CommitMessage, written_messages
 from paimon_core.store.data.row_tracking import tracking_fields
 from paimon_core.write.compaction.sort_job import SORT_KEY, Curve, SortJob
 from paimon_sql.preprocess.quoting import quoted_name
@@ -37,30 +38,29 @@ _ENVIRONMENT = {"SPARK_SIMPLIFIED_TRACEBACK": "1"}
 
 
 class SparkExecutor:
-    """Runs one task per item; items and results are texts."""
+    """Runs jobs, one Spark task for each of theirs. The driver runs those that read at most `small` bytes."""
 
-    def __init__(self, session: SessionBridge) -> None:
-        self.session = session
+    def __init__(self, session: SessionBridge, small: int = -1) -> None:
+        self.session, self.small = session, small
 
-    def run(self, function: Callable[[str], str], items: Sequence[str], description: str) -> list[str]:
-        """Results in the order of `items`. A failed task is retried as Spark does, then fails the call."""
-        if not items:
+    def run(self, job: Job[TaskT, ResultT]) -> list[ResultT]:
+        """Results in the order of the tasks. A failed task is retried as Spark does, then fails the call."""
+        if job.size is not None and job.size <= self.small:
+            return job.run_here()
+        texts, run = job.texts, partial(run_text, job.text_function)
+        if not texts:
             return []
         context = self.session.jvm.context
-        context.setJobDescription(description)
+        context.setJobDescription(job.description)
         try:
             with _workers_of_sql(context):
-                return list(context.parallelize(items, len(items)).map(partial(run_text, function)).collect())
+                return list(map(job.result.decode, context.parallelize(texts, len(texts)).map(run).collect()))
         except CapturedException as error:
             raise of_worker(error) from error
         except Py4JJavaError as error:  # the job was cancelled, or lost its executors
             raise unchecked(self.session.jvm, error) from error
         finally:
             context.setJobDescription(None)
-
-    def run_sized(self, function: Callable[[str], str], items: Sequence[str], size: int, description: str) -> list[str]:
-        """See `run`; where `size` bytes are little the driver does the work itself."""
-        return [function(i) for i in items] if size <= SMALL_WORK else self.run(function, items, description)
 
     def sort(self, job: SortJob, description: str) -> list[CommitMessage]:
         """Sort the rows of a job by ranges, each of which a task writes; nothing is committed."""
@@ -73,12 +73,12 @@ class SparkExecutor:
         context.setJobDescription(description)
         self.session.bound_batches_by_rows()
         try:
-            texts = session.createDataFrame([(t,) for t in job.texts], "text string").repartition(len(job.texts))
+            texts = session.createDataFrame([(t,) for t in job.texts], "text string").repartition(len(job.parts))
             rows = map_batches(texts, sort_input_function(job, schema), schema)
             ordered = rows.repartitionByRange(job.files, *by).sortWithinPartitions(*by)
             write = write_function(job.store, 0, tracked=bool(tracking_fields(job.store)))
             written = map_batches(ordered.select(*map(quoted_name, columns.names)), write, "message binary")
-            return decode_messages(row[0] for row in written.collect())
+            return written_messages(WRITE_RESULT.decode(bytes(row[0])) for row in written.collect())
         except CapturedException as error:
             raise of_worker(error) from error
         finally:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-import json
 import os
 import socket
 import stat
@@ -22,17 +21,15 @@ from paimon_core.arrow.required_parts import with_required_parts
 from paimon_core.arrow.types import TRACKING_FIELDS, arrow_schema
 from paimon_core.errors import InternalError, PaimonError
 from paimon_core.expressions.predicate import Predicate
-from paimon_core.format_table.scan import decode_format_split, read_format_split
-from paimon_core.format_table.write import FormatTableWriter, encode_staged_files
+from paimon_core.format_table.scan import FORMAT_SPLIT, read_format_split
+from paimon_core.format_table.write import STAGED_FILES, FormatTableWriter, StagedFiles
 from paimon_core.maintenance.orphans.job import OrphanSearch
-from paimon_core.row_level.column_updates import ColumnUpdates, EvolvedChangesWriter
-from paimon_core.row_level.patches import PatchWriter
-from paimon_core.row_level.row_changes import AppendChangesWriter
-from paimon_core.row_level.writer import open_changes_writer
+from paimon_core.row_level.rules import ChangeRules
+from paimon_core.row_level.writer import CHANGES_RESULT, write_changes
 from paimon_core.scan.derived_tables import DerivedTable, read_derived
 from paimon_core.scan.reduction import Reduction
-from paimon_core.spec.message import encode_message, encode_messages
-from paimon_core.spec.split import DataSplit, decode_split
+from paimon_core.spec.message import WRITE_RESULT, WriteResult
+from paimon_core.spec.split import DATA_SPLIT, DataSplit
 from paimon_core.store.data.time_units import in_microseconds
 from paimon_core.store.table_store import TableStore
 from paimon_core.write.buckets.dynamic import AssignmentBase
@@ -73,7 +70,7 @@ def read_format_function(store: TableStore, required: StructType, predicate: Pre
 def write_function(
     store: TableStore, sequence_start: int, base: AssignmentBase | None = None, *, tracked: bool = False
 ) -> BatchFunction:
-    """A function of a task's rows to one row: the JSON list of its commit messages; see `open_writer`."""
+    """A function of a task's rows to one row: its `WriteResult` as JSON; see `open_writer`."""
     return _task(_write, store, sequence_start, base, tracked)
 
 
@@ -83,16 +80,10 @@ def write_format_function(store: TableStore) -> BatchFunction:
 
 
 def changes_function(
-    store: TableStore,
-    sequence_start: int,
-    once: bool,
-    base: AssignmentBase | None = None,
-    updates: ColumnUpdates | None = None,
-    patched: tuple[str, ...] | None = None,
+    store: TableStore, rules: ChangeRules, sequence_start: int, base: AssignmentBase | None = None
 ) -> BatchFunction:
-    """A function of a task's row-level changes to one row: JSON of its commit messages, the rows it removed and the
-    patches it wrote."""
-    return _task(_write_changes, store, sequence_start, once, base, updates, patched)
+    """A function of a task's row-level changes to one row: its `ChangesResult` as JSON."""
+    return _task(_write_changes, store, rules, sequence_start, base)
 
 
 def sort_input_function(job: SortJob, schema: StructType) -> BatchFunction:
@@ -157,7 +148,7 @@ def _read(
     derived: DerivedTable,
     partitions: Iterator[pa.RecordBatch],
 ) -> Iterator[pa.RecordBatch]:
-    split = decode_split(_only_text(partitions))
+    split = DATA_SPLIT.decode(_only_text(partitions))
     yield from split_batches(store, required, predicate, derived, split)
 
 
@@ -169,7 +160,7 @@ def _reduce(
     reduction: Reduction,
     partitions: Iterator[pa.RecordBatch],
 ) -> Iterator[pa.RecordBatch]:
-    split, store = decode_split(_only_text(partitions)), in_microseconds(store)
+    split, store = DATA_SPLIT.decode(_only_text(partitions)), in_microseconds(store)
     rows = read_derived(store, derived, split, reduction.columns(store.schema), predicate)
     yield from _for_spark(reduction.apply(store, rows), result)
 
@@ -177,7 +168,7 @@ def _reduce(
 def _read_format(
     store: TableStore, required: StructType, predicate: Predicate | None, partitions: Iterator[pa.RecordBatch]
 ) -> Iterator[pa.RecordBatch]:
-    split = decode_format_split(_only_text(partitions))
+    split = FORMAT_SPLIT.decode(_only_text(partitions))
     yield from _for_spark(read_format_split(store, split, required.fieldNames(), predicate), required)
 
 
@@ -206,31 +197,26 @@ def _write(
     schema = arrow_schema((*in_microseconds(store).schema.fields, *(TRACKING_FIELDS if tracked else ())))
     writer = open_writer(store, sequence_start=_own_sequence(sequence_start), base=base, tracked=tracked)
     messages = written(writer, (_with_types(b, schema) for b in batches))
-    yield _message(encode_messages(messages).encode())
+    yield _message(WRITE_RESULT.encode(WriteResult(tuple(messages))).encode())
 
 
 def _write_format(store: TableStore, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     schema = arrow_schema(store.schema.fields)
     staged = written(FormatTableWriter(store), (_with_types(b, schema) for b in batches))
-    yield _message(encode_staged_files(staged))
+    yield _message(STAGED_FILES.encode(StagedFiles(tuple(staged))).encode())
 
 
 def _write_changes(
     store: TableStore,
+    rules: ChangeRules,
     sequence_start: int,
-    once: bool,
     base: AssignmentBase | None,
-    updates: ColumnUpdates | None,
-    patched: tuple[str, ...] | None,
     batches: Iterator[pa.RecordBatch],
 ) -> Iterator[pa.RecordBatch]:
     schema = arrow_schema(in_microseconds(store).schema.fields)
-    start = _own_sequence(sequence_start)
-    writer = open_changes_writer(store, sequence_start=start, once=once, base=base, updates=updates, patched=patched)
-    messages = [encode_message(m) for m in written(writer, (_with_known_types(b, schema) for b in batches))]
-    removed = writer.removed.to_json() if isinstance(writer, AppendChangesWriter | EvolvedChangesWriter) else {}
-    patches = writer.patches.places if isinstance(writer, PatchWriter) else {}
-    yield _message(json.dumps({"messages": messages, "removed": removed, "patches": patches}).encode())
+    rows = (_with_known_types(b, schema) for b in batches)
+    result = write_changes(store, rules, rows, sequence_start=_own_sequence(sequence_start), base=base)
+    yield _message(CHANGES_RESULT.encode(result).encode())
 
 
 def _own_sequence(start: int) -> int:

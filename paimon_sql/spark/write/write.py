@@ -10,10 +10,11 @@ from pyspark.sql.types import BinaryType, StructField, StructType
 
 from paimon_core.commit.changes import Overwrite
 from paimon_core.commit.draft import CommitInfo
-from paimon_core.errors import CommitUnknownError, PaimonError, UnsupportedFeatureError
+from paimon_core.errors import UnsupportedFeatureError
 from paimon_core.expressions.predicate import And, Predicate, columns
+from paimon_core.insert import insert_rows
 from paimon_core.options import BUCKET, UPSERT_KEY
-from paimon_core.spec.message import CommitMessage, decode_messages
+from paimon_core.spec.message import WRITE_RESULT, CommitMessage, written_messages
 from paimon_core.spec.snapshot import Operation
 from paimon_core.store.table_store import TableStore
 from paimon_core.table import Table
@@ -23,9 +24,8 @@ from paimon_sql.spark.jvm.gateway import PYTHON_SOURCE, SQL, Jvm
 from paimon_sql.spark.proxy import Proxy
 from paimon_sql.spark.read.filters import from_connector
 from paimon_sql.spark.session_bridge import SessionBridge
+from paimon_sql.spark.workers.executor import SMALL_WORK, SparkExecutor
 from paimon_sql.spark.workers.worker import write_function
-from paimon_sql.spark.write.auto_compaction import compact_after_write
-from paimon_sql.spark.write.row_commit import commit_rows
 
 WRITE = f"{SQL}.connector.write"
 _MESSAGE = StructType([StructField("message", BinaryType())])
@@ -39,7 +39,7 @@ class PaimonWriteBuilder(Proxy):
         table.check_writable()
         self.session, self.table, self.schema = session, table, info.schema()
         self.overwritten: Overwrite | None = None
-        self.operation: Operation | None = None  # None: what it is to a table that stays
+        self.operation: Operation | None = None  # None: WRITE or OVERWRITE
         self.before_commit: Callable[[], None] | None = None  # what makes the schema of the rows visible
 
     def truncate(self) -> Any:
@@ -169,7 +169,7 @@ class WorkerBatchWrite(Proxy, ABC):
         self._commit(messages)
 
     def abort(self, messages: Any) -> None:
-        """Spark also aborts when `commit` raised: files go only where the commit is known to have failed."""
+        """Spark also aborts after `commit` raised: files are deleted only where nothing of them can be visible."""
         self.builder.session.bound_batches_by_bytes()
         if not self.may_be_visible:
             self._abort([m for m in messages if m is not None])
@@ -204,28 +204,20 @@ class PaimonBatchWrite(WorkerBatchWrite):
         return self._function(store, self.table.max_sequence_number() + 1, base)
 
     def _function(self, store: TableStore, sequence_start: int, base: AssignmentBase | None) -> Any:
-        """What a task runs; its rows are numbered from `sequence_start`, dynamic buckets go by `base`."""
+        """What a task runs; its rows get sequence numbers from `sequence_start` on, and dynamic buckets by `base`."""
         return write_function(store, sequence_start, base)
 
     def _commit(self, messages: Any) -> None:
-        self.may_be_visible = True
-        try:
-            if self.builder.before_commit is not None:
-                self.builder.before_commit()
-            overwritten = self.builder.overwritten
-            plain = Operation.WRITE if overwritten is None else Operation.OVERWRITE
-            info = CommitInfo(user=self.table.new_commit_user(), operation=self.builder.operation or plain)
-            written = commit_rows(self.builder.session, self.table, _decode(messages), info, overwritten)
-        except CommitUnknownError:
-            raise
-        except PaimonError:
-            self.may_be_visible = False
-            raise
-        compact_after_write(self.builder.session, self.table, written, overwrites=overwritten is not None)
+        written, overwritten = _decode(messages), self.builder.overwritten
+        plain = Operation.WRITE if overwritten is None else Operation.OVERWRITE
+        info = CommitInfo(user=self.table.new_commit_user(), operation=self.builder.operation or plain)
+        executor = SparkExecutor(self.builder.session, small=SMALL_WORK)
+        self.may_be_visible = True  # from here on `insert_rows` deletes files
+        insert_rows(self.table, written, info, executor, overwritten, self.builder.before_commit)
 
     def _abort(self, messages: list[Any]) -> None:
         self.table.abort(_decode(messages))
 
 
 def _decode(messages: Any) -> list[CommitMessage]:
-    return decode_messages(bytes(m.pickledMessage()) for m in messages)
+    return written_messages(WRITE_RESULT.decode(bytes(m.pickledMessage())) for m in messages)

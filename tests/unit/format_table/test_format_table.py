@@ -14,9 +14,9 @@ from paimon_core.commit.changes import Overwrite
 from paimon_core.errors import InvalidDataError, InvalidOptionError, InvalidSchemaError, UnsupportedFeatureError
 from paimon_core.expressions.predicate import And, Compare, IsNull, Or
 from paimon_core.format_table.options import check_format_schema, format_options
-from paimon_core.format_table.scan import decode_format_split, encode_format_split, read_format_split
+from paimon_core.format_table.scan import FORMAT_SPLIT, read_format_split
 from paimon_core.format_table.table import FormatTable
-from paimon_core.format_table.write import FormatTableWriter, decode_staged_files, encode_staged_files
+from paimon_core.format_table.write import STAGED_FILES, FormatTableWriter, StagedFiles
 from paimon_core.io.local import LocalFileIO
 from paimon_core.spec.schema import encode_schema
 from paimon_core.spec.types import BIGINT, INT, STRING, DataType, parse_type
@@ -42,12 +42,13 @@ def insert(target: FormatTable, rows: Rows, overwrite: Overwrite | None = None) 
     writer = FormatTableWriter(target.store)
     if rows:
         writer.write(pa.RecordBatch.from_pylist(rows, arrow_schema(target.schema.fields)))
-    target.commit(decode_staged_files(encode_staged_files(writer.finish())), overwrite)
+    staged = STAGED_FILES.encode(StagedFiles(tuple(writer.finish())))
+    target.commit(STAGED_FILES.decode(staged).files, overwrite)
 
 
 def read(target: FormatTable, predicate: Any = None, *columns: str) -> Rows:
     names = columns or tuple(f.name for f in target.schema.fields)
-    splits = [decode_format_split(encode_format_split(s)) for s in target.plan(predicate)]
+    splits = [FORMAT_SPLIT.decode(FORMAT_SPLIT.encode(s)) for s in target.plan(predicate)]
     batches = [b for s in splits for b in read_format_split(target.store, s, names, predicate)]
     return sorted((r for b in batches for r in b.to_pylist()), key=str)
 

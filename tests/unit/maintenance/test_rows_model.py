@@ -35,7 +35,7 @@ from paimon_core.maintenance.snapshot_expiry import expire_changelogs
 from paimon_core.maintenance.tags import create_tag, delete_tags, rename_tag, replace_tag
 from paimon_core.scan.read import read_split
 from paimon_core.spec.binary_row import encode_row
-from paimon_core.spec.message import CommitMessage, decode_message
+from paimon_core.spec.message import CommitMessage
 from paimon_core.spec.paths import data_file_path
 from paimon_core.spec.snapshot import Snapshot
 from paimon_core.spec.statistics import TableStatistics
@@ -51,8 +51,9 @@ from paimon_core.store.snapshots import latest_snapshot, snapshot_ids
 from paimon_core.store.table_store import TableStore
 from paimon_core.store.tags import tag_names
 from paimon_core.table import Table
-from paimon_core.write.compaction.job import NOTHING, compaction_function, encode_tasks, live_buckets
+from paimon_core.write.compaction.job import compaction_job, live_buckets
 from paimon_core.write.writer import open_writer
+from tests.support.executors import run_job
 from tests.support.faulty_io import FaultyIO
 from tests.support.histories import FOREVER, changelog_lists, expire, newest, versions
 from tests.support.tables import fields
@@ -277,8 +278,8 @@ class Histories(RuleBasedStateMachine):
 
 
 def compacted(store: TableStore, strategy: Strategy) -> list[CommitMessage]:
-    tasks = encode_tasks(live_buckets(store, latest_snapshot(store), PartitionFilter(())))
-    return [decode_message(r) for r in map(compaction_function(store, strategy), tasks) if r != NOTHING]
+    buckets = live_buckets(store, latest_snapshot(store), PartitionFilter(()))
+    return run_job(compaction_job(store, buckets, strategy))
 
 
 def read(store: TableStore, snapshot: Snapshot) -> Rows:

@@ -58,7 +58,7 @@ VALUES = [
 VERSION = {"name": "_VERSION", "type": "int"}
 
 
-def decode(data: bytes, record: Record = OUTER, version: int = 2) -> list[Any]:
+def decode(data: bytes, record: Record[Any] = OUTER, version: int = 2) -> list[Any]:
     return list(decode_file(record, version, PATH, data))
 
 

@@ -63,7 +63,7 @@ def test_damaged_manifests_by_columns(codec: str, data: st.DataObject) -> None:
 @settings(deadline=timedelta(seconds=30), max_examples=30, suppress_health_check=[HealthCheck.too_slow])
 @given(st.data())
 def test_damaged_files_of_columns(kind: str, file_format: str, data: st.DataObject) -> None:
-    records: dict[str, tuple[Record, int, list[Any]]] = {
+    records: dict[str, tuple[Record[Any], int, list[Any]]] = {
         "manifest": (MANIFEST_ENTRY, ENTRY_VERSION, SMALL),
         "manifest list": (MANIFEST_FILE_META, LIST_VERSION, LISTS),
         "index manifest": (

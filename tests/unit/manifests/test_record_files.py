@@ -54,7 +54,7 @@ def index_entries() -> list[IndexManifestEntry]:
         (INDEX_MANIFEST_ENTRY, INDEX_VERSION, index_entries),
     ],
 )
-def test_records_of_golden_tables_come_back(file_format: str, record: Record, version: int, values: Any) -> None:
+def test_records_of_golden_tables_come_back(file_format: str, record: Record[Any], version: int, values: Any) -> None:
     given = values()
     assert len(given) > 20
     data = encode_columns(record, version, given, file_format, "zstd")

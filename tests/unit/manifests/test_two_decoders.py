@@ -54,7 +54,7 @@ def one_by_one(data: bytes) -> Any:
         return REFUSED
 
 
-def avro_columns(record: Record, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Column]]:
+def avro_columns(record: Record[Any], path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Column]]:
     for column in record.columns:
         yield (*path, column.name), column
         if column.record is not None:

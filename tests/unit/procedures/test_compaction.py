@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import pickle
 import time
-from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +12,7 @@ import pytest
 
 from paimon_core.commit.draft import CommitInfo
 from paimon_core.errors import InvalidOptionError, PaimonError, TableNotFoundError, UnsupportedFeatureError
+from paimon_core.jobs import Job, ResultT, TaskT
 from paimon_core.maintenance.orphans.job import OrphanSearch
 from paimon_core.options import TableOptions
 from paimon_core.scan.read import read_split
@@ -44,11 +44,11 @@ class Tasks:
         self.descriptions: list[str] = []
         self.conditions: list[tuple[str, list[Any]]] = []
 
-    def run(self, function: Callable[[str], str], items: Sequence[str], description: str) -> list[str]:
-        self.counts.append(len(items))
-        self.descriptions.append(description)
-        travelled = pickle.loads(pickle.dumps(function))  # noqa: S301  our own bytes
-        return [travelled(str(i)) for i in items]
+    def run(self, job: Job[TaskT, ResultT]) -> list[ResultT]:
+        self.counts.append(len(job.tasks))
+        self.descriptions.append(job.description)
+        travelled = pickle.loads(pickle.dumps(job.text_function))  # noqa: S301  our own bytes
+        return [job.result.decode(travelled(text)) for text in job.texts]
 
     def find_orphans(self, search: OrphanSearch, parallelism: int | None, description: str) -> Lost:
         """As Spark's joins do."""

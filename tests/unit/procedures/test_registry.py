@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
@@ -12,6 +12,7 @@ import pyarrow as pa
 import pytest
 
 from paimon_core.errors import InvalidNameError, InvalidOptionError, TableNotFoundError
+from paimon_core.jobs import Job, ResultT, TaskT
 from paimon_core.spec.identifier import Identifier
 from paimon_core.spec.message import CommitMessage
 from paimon_core.spec.types import INT
@@ -26,8 +27,8 @@ from tests.support.tables import fields
 
 
 class NoExecutor:
-    def run(self, function: Callable[[str], str], items: Sequence[str], description: str) -> list[str]:
-        raise AssertionError(f"{description} needs no tasks")
+    def run(self, job: Job[TaskT, ResultT]) -> list[ResultT]:
+        raise AssertionError(f"{job.description} needs no tasks")
 
     def select(self, rows: pa.Table, condition: str) -> list[int]:
         raise AssertionError(f"{condition} is not to be asked")

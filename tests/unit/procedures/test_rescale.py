@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from paimon_core.errors import CommitConflictError, InvalidOptionError, PaimonError, UnsupportedFeatureError
+from paimon_core.jobs import Job, ResultT, TaskT
 from paimon_core.spec.snapshot import CommitKind, Operation
 from paimon_core.store.manifests import live_files
 from paimon_core.table import Table
@@ -98,8 +98,8 @@ def test_files_of_a_compaction_that_comes_too_late_are_deleted(warehouse: str) -
     stored.insert(table, rows(0, 9, "b"))
 
     class Slow(Tasks):
-        def run(self, function: Callable[[str], str], items: Sequence[str], description: str) -> list[str]:
-            found = super().run(function, items, description)
+        def run(self, job: Job[TaskT, ResultT]) -> list[ResultT]:
+            found = super().run(job)
             stored.compact(stored.open_table(warehouse))
             return found
 

@@ -14,7 +14,7 @@ from paimon_core.commit.draft import CommitInfo
 from paimon_core.errors import CommitConflictError, CorruptFileError, InvalidDataError, UnsupportedFeatureError
 from paimon_core.expressions.predicate import And, Compare
 from paimon_core.row_level.column_updates import ColumnUpdates, EvolvedChangesWriter
-from paimon_core.row_level.row_changes import changed_files, marked_rows
+from paimon_core.row_level.removed_rows import changed_files, marked_rows
 from paimon_core.row_level.writer import open_changes_writer
 from paimon_core.scan.read import read_split
 from paimon_core.spec.row_ranges import row_ranges

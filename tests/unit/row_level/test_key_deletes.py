@@ -13,12 +13,11 @@ from paimon_core.commit.draft import CommitInfo
 from paimon_core.errors import CorruptFileError
 from paimon_core.lsm.strategy import Strategy
 from paimon_core.options import TableOptions
-from paimon_core.row_level.key_deletes import delete_function, delete_tasks, keys_store, takes_deletes
-from paimon_core.spec.message import decode_message
+from paimon_core.row_level.key_deletes import key_delete_job, keys_store, takes_deletes
 from paimon_core.spec.snapshot import CommitKind, Snapshot
 from paimon_core.store.manifests import live_files
 from paimon_core.table import Table
-from paimon_core.write.compaction.job import encode_tasks
+from tests.support.executors import run_job
 from tests.unit.write.compaction.test_merge_on_write import (
     TABLES,
     Change,
@@ -36,8 +35,7 @@ KINDS = ("aggregation", "partial-update", "first-row", "aggregation, lookup")
 def delete(table: Table, keys: set[int]) -> Snapshot | None:
     rows: list[Change] = [((k, None, None), 3) for k in sorted(keys)]
     going = written(replace(table, store=keys_store(table.store)), rows)
-    tasks = encode_tasks(delete_tasks(table.store, table.latest_snapshot(), going))
-    replaced = [decode_message(t) for t in map(delete_function(table.store), tasks)]
+    replaced = run_job(key_delete_job(table.store, table.latest_snapshot(), going))
     made = table.commit(replaced, CommitInfo(user="deleter"))
     table.abort(going)
     return made

@@ -14,17 +14,9 @@ from hypothesis import strategies as st
 from paimon_core.commit.draft import CommitInfo
 from paimon_core.errors import CommitConflictError, InvalidDataError, PaimonError
 from paimon_core.io.local import LocalFileIO
-from paimon_core.row_level.patches import (
-    Patches,
-    PatchWriter,
-    patch_function,
-    patch_tasks,
-    patched_columns,
-    remove_patches,
-)
+from paimon_core.row_level.patches import Patch, PatchWriter, patch_job, patched_columns, remove_patches
 from paimon_core.row_level.writer import open_changes_writer
 from paimon_core.scan.read import read_split
-from paimon_core.spec.message import decode_message
 from paimon_core.spec.types import INT, STRING
 from paimon_core.store.ddl.new_schema import new_table_schema
 from paimon_core.store.ddl.schema_changes import AddColumn
@@ -32,12 +24,13 @@ from paimon_core.store.manifests import live_files
 from paimon_core.table import Table
 from paimon_core.write.writer import written
 from paimon_sql.catalog.load import load_catalog
+from tests.support.executors import run_job
 from tests.support.faulty_io import Fault, FaultyIO
 from tests.support.stored import Placed, T, compact, create_table, insert, open_table, placed_rows
 from tests.support.tables import fields
 
 
-def write_patches(table: Table, changed: dict[Placed, Any], column: str = "v") -> Patches:
+def write_patches(table: Table, changed: dict[Placed, Any], column: str = "v") -> list[Patch]:
     """The patches of a task; the new value of `column` by row."""
     writer = open_changes_writer(table.store, sequence_start=0, once=False, patched=(column,))
     assert isinstance(writer, PatchWriter)
@@ -52,14 +45,13 @@ def write_patches(table: Table, changed: dict[Placed, Any], column: str = "v") -
         for row, value in changed.items()
     ]
     assert written(writer, batches) == []
-    return Patches.merged([writer.patches.places])
+    return writer.patches
 
 
 def update(table: Table, *tasks: dict[Placed, Any], column: str = "v") -> None:
     """What UPDATE does."""
-    patches = Patches.merged(write_patches(table, task, column).places for task in tasks)
-    texts = patch_tasks(table.store, table.latest_snapshot(), patches)
-    messages = [decode_message(patch_function(table.store, (column,))(text)) for text in texts]
+    patches = [p for task in tasks for p in write_patches(table, task, column)]
+    messages = run_job(patch_job(table.store, table.latest_snapshot(), patches, (column,)))
     table.commit(messages, CommitInfo(user="u"))
     remove_patches(table.store, patches)
 
@@ -163,7 +155,7 @@ def test_a_file_that_was_replaced_meanwhile(tmp_path: Path) -> None:
     patches = write_patches(table, {placed_rows(table)[0]: "c"})
     compact(table)
     with pytest.raises(CommitConflictError, match=r"data-.*\.parquet were changed by another commit"):
-        patch_tasks(table.store, table.latest_snapshot(), patches)
+        patch_job(table.store, table.latest_snapshot(), patches, ("v",))
 
 
 def test_a_row_has_one_new_value(tmp_path: Path) -> None:
@@ -196,11 +188,10 @@ def test_faults_leave_the_table_as_it_was(tmp_path: Path, mode: Fault) -> None:
 
     def attempt(io: FaultyIO) -> None:
         faulty = open_table(str(tmp_path), io)
-        patches = Patches()
+        patches = list[Patch]()
         try:
             patches = write_patches(faulty, {rows[1]: "x"})
-            (text,) = patch_tasks(faulty.store, faulty.latest_snapshot(), patches)
-            table.abort([decode_message(patch_function(faulty.store, ("v",))(text))])
+            table.abort(run_job(patch_job(faulty.store, faulty.latest_snapshot(), patches, ("v",))))
         finally:
             remove_patches(table.store, patches)
 

@@ -9,28 +9,22 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from paimon_core.commit.draft import CommitInfo
 from paimon_core.errors import CommitConflictError, CorruptFileError, InvalidDataError
-from paimon_core.options import DELETION_VECTORS
-from paimon_core.row_level.row_changes import (
-    Removed,
-    changed_files,
-    marked_rows,
-    merged_removals,
-    rewrite_function,
-    rewrites_of,
-)
-from paimon_core.row_level.writer import open_changes_writer
-from paimon_core.spec.message import decode_message
+from paimon_core.row_level.removed_rows import FileRows
+from paimon_core.row_level.rules import ChangeRules
+from paimon_core.row_level.statement import RowLevelStatement
+from paimon_core.row_level.writer import CHANGES_RESULT, write_changes
+from paimon_core.spec.snapshot import Operation
 from paimon_core.table import Table
+from tests.support.executors import TextExecutor
 from tests.support.stored import Placed, compact, create_table, insert, open_table, placed_rows
 
 
 def change(table: Table, deleted: list[Placed], updated: list[Placed], *, once: bool = True) -> None:
     """What DELETE and UPDATE do, two tasks."""
-    parts, messages = [], []
+    rules, results = ChangeRules(Operation.UPDATE, once=once), []
     for kind, rows in ((3, deleted), (2, updated)):
-        writer = open_changes_writer(table.store, sequence_start=0, once=once)
+        batches = []
         if rows:
             k, _, paths, numbers = zip(*rows, strict=True)
             columns = {
@@ -40,18 +34,10 @@ def change(table: Table, deleted: list[Placed], updated: list[Placed], *, once: 
                 "k": pa.array(k if kind == 2 else [None] * len(rows), pa.int32()),
                 "v": pa.array(["new" if kind == 2 else None] * len(rows), pa.string()),
             }
-            writer.write(pa.RecordBatch.from_pydict(columns))
-        messages += writer.finish()
-        parts.append(Removed.from_json(writer.removed.to_json()))
-    changed = changed_files(table.store, table.latest_snapshot(), merged_removals(parts, once))
-    if table.store.options[DELETION_VECTORS] and changed:
-        messages += marked_rows(table.store, table.latest_snapshot(), changed)
-    else:
-        rewrites = rewrites_of(table.store, changed, messages)
-        rewritten = [decode_message(rewrite_function(table.store)(t)) for t in rewrites.tasks]
-        table.abort(rewrites.joined)
-        messages = [*rewrites.kept, *rewritten]
-    table.commit(messages, CommitInfo(user="u"))
+            batches.append(pa.RecordBatch.from_pydict(columns))
+        result = write_changes(table.store, rules, batches, sequence_start=0)
+        results.append(CHANGES_RESULT.decode(CHANGES_RESULT.encode(result)))
+    RowLevelStatement(table, rules, TextExecutor()).commit(results)
 
 
 @settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -111,6 +97,6 @@ def test_a_row_that_was_marked_meanwhile(tmp_path: Path) -> None:
     assert sorted(p[:2] for p in placed_rows(table)) == [(1, "new"), (3, "c")]
 
 
-def test_places_that_do_not_decode() -> None:
+def test_positions_that_do_not_decode() -> None:
     with pytest.raises(CorruptFileError, match="do not decode"):
-        Removed.from_json({"f": "????"})
+        FileRows("f", b"\xff\xff\xff").bitmap()

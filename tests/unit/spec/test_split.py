@@ -8,7 +8,7 @@ import pytest
 from paimon_core.errors import CorruptFileError
 from paimon_core.spec.binary_row import encode_row
 from paimon_core.spec.index_manifest import DeletionVectorMeta
-from paimon_core.spec.split import DataSplit, DeletionFile, SplitKind, decode_split, encode_split
+from paimon_core.spec.split import DATA_SPLIT, DataSplit, DeletionFile, SplitKind
 from paimon_core.spec.types import INT
 from tests.unit.spec.test_manifest import BARE, FULL
 from tests.unit.spec.test_message import NO_JSON, hostile
@@ -27,11 +27,11 @@ SPLIT = DataSplit(
 
 
 def test_both_ways() -> None:
-    assert decode_split(encode_split(SPLIT)) == SPLIT
+    assert DATA_SPLIT.decode(DATA_SPLIT.encode(SPLIT)) == SPLIT
     compared = replace(SPLIT, kind=SplitKind.DIFFERENCE, before=(BARE,))
-    assert decode_split(encode_split(compared)) == compared
+    assert DATA_SPLIT.decode(DATA_SPLIT.encode(compared)) == compared
     empty = DataSplit(partition=b"", bucket=0, bucket_dir="", files=())
-    assert decode_split(encode_split(empty)) == empty
+    assert DATA_SPLIT.decode(DATA_SPLIT.encode(empty)) == empty
     assert not empty.needs_merge
 
 
@@ -43,17 +43,17 @@ def test_sums() -> None:
     assert SPLIT.size == FULL.file_size + BARE.file_size == 2**40 + 1
 
 
-@pytest.mark.parametrize("text", [*NO_JSON, *hostile(json.loads(encode_split(SPLIT)))])
+@pytest.mark.parametrize("text", [*NO_JSON, *hostile(json.loads(DATA_SPLIT.encode(SPLIT)))])
 def test_what_is_no_split(text: str) -> None:
-    with pytest.raises(CorruptFileError, match="<split> is corrupt: it does not decode .*run the query again"):
-        decode_split(text)
+    with pytest.raises(CorruptFileError, match="<split> is corrupt: it does not decode .*run the statement again"):
+        DATA_SPLIT.decode(text)
 
 
 @pytest.mark.parametrize(
-    "key", ["partition", "bucket", "dir", "merge", "branch", "kind", "before", "files", "deletions", "before_deletions"]
+    "key", ["partition", "bucket", "bucket_dir", "needs_merge", "branch", "kind", "before", "files", "deletions"]
 )
 def test_a_missing_member_is_named(key: str) -> None:
-    node = json.loads(encode_split(SPLIT))
+    node = json.loads(DATA_SPLIT.encode(SPLIT))
     del node[key]
     with pytest.raises(CorruptFileError, match=f"no '{key}'"):
-        decode_split(json.dumps(node))
+        DATA_SPLIT.decode(json.dumps(node))

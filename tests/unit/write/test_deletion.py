@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from paimon_core.commit.draft import CommitInfo
 from paimon_core.errors import CommitConflictError, CorruptFileError, InvalidDataError, UnsupportedFeatureError
 from paimon_core.spec.snapshot import CommitKind
-from paimon_core.spec.split import DataSplit, decode_split, encode_split
+from paimon_core.spec.split import DATA_SPLIT, DataSplit
 from paimon_core.store.indexes.index_files import index_entries, index_path
 from paimon_core.store.manifests import live_files
 from paimon_core.table import Table
@@ -64,7 +64,7 @@ def test_deleted_rows_are_not_read(tmp_path: Path, kind: str) -> None:
     plan = table.plan(table.latest_snapshot())
     assert plan.row_count == len(left) and "deletion vectors" in plan.describe()
     for split in plan.splits:
-        assert decode_split(encode_split(split)) == split
+        assert DATA_SPLIT.decode(DATA_SPLIT.encode(split)) == split
     compact(table)
     assert read(table) == left and not index_entries(table.store, table.latest_snapshot())
 

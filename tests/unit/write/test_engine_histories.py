@@ -21,17 +21,18 @@ from paimon_core.commit.draft import CommitInfo
 from paimon_core.lsm.strategy import Strategy
 from paimon_core.scan.derived_tables import DerivedTable, read_derived
 from paimon_core.scan.read import read_split
-from paimon_core.spec.message import CommitMessage, decode_message
+from paimon_core.spec.message import CommitMessage
 from paimon_core.spec.split import DataSplit, SplitKind
 from paimon_core.spec.types import BIGINT, INT
 from paimon_core.store.ddl.new_schema import new_table_schema
 from paimon_core.store.ddl.schema_changes import AddColumn, UpdateColumnType
 from paimon_core.store.partitions import PartitionFilter
 from paimon_core.table import Table
-from paimon_core.write.compaction.job import NOTHING, compaction_function, encode_tasks, live_buckets
+from paimon_core.write.compaction.job import compaction_job, live_buckets
 from paimon_core.write.writer import open_writer
 from paimon_sql.catalog.load import load_catalog
 from tests.support import merge_models as models
+from tests.support.executors import run_job
 from tests.support.merge_models import DELETE, FUNCTIONS, INSERT, PartialUpdate, Row
 from tests.support.stored import T, open_table
 from tests.support.tables import fields
@@ -120,9 +121,8 @@ class History:
 
     def compact(self, strategy: Strategy) -> None:
         table = self.table()
-        tasks = encode_tasks(live_buckets(table.store, table.latest_snapshot(), PartitionFilter(())))
-        results = map(compaction_function(table.store, strategy), tasks)
-        messages = [decode_message(r) for r in results if r != NOTHING]
+        buckets = live_buckets(table.store, table.latest_snapshot(), PartitionFilter(()))
+        messages = run_job(compaction_job(table.store, buckets, strategy))
         if messages:
             table.commit(messages, CommitInfo(user="compactor"))
         for message in messages:

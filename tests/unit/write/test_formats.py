@@ -11,6 +11,7 @@ from paimon_core.errors import InvalidOptionError, UnsupportedFeatureError
 from paimon_core.formats.registry import format_name
 from paimon_core.lsm.strategy import Strategy
 from paimon_core.spec.manifest import DataFileMeta
+from paimon_core.spec.message import BucketState
 from paimon_core.spec.stats import ColumnStats, decode_stats
 from paimon_core.spec.types import INT, STRING, CollectionType, Kind
 from paimon_core.store.table_store import TableStore
@@ -57,9 +58,7 @@ def test_levels_have_their_format_and_codec(tmp_path: Path) -> None:
     assert only_file(live).value_stats_cols == ()
     live = written(store, [(2, "B")], live, start=2)
     ((partition, bucket), files) = next(iter(live.items()))
-    message = compact_bucket(
-        store, partition=partition, bucket=bucket, total_buckets=1, files=files, strategy=Strategy.FULL
-    )
+    message = compact_bucket(store, BucketState(partition, bucket, 1, tuple(files)), Strategy.FULL)
     assert message is not None
     live = files_of([message], live)
     assert only_file(live).file_name.endswith(".zlib.orc")

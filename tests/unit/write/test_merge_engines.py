@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from paimon_core.errors import InvalidDataError, MergeRefusedError
 from paimon_core.expressions.predicate import Compare
 from paimon_core.lsm.strategy import Strategy
+from paimon_core.spec.message import BucketState
 from paimon_core.spec.types import INT, STRING
 from paimon_core.store.table_store import TableStore
 from paimon_core.write.compaction.bucket import compact_bucket
@@ -111,12 +112,7 @@ def write(store: TableStore, rows: Sequence[tuple[Any, ...]], start: int, kinds:
 def compacted(store: TableStore, live: Live, full: bool) -> Live:
     for (partition, bucket), files in list(live.items()):
         message = compact_bucket(
-            store,
-            partition=partition,
-            bucket=bucket,
-            total_buckets=1,
-            files=files,
-            strategy=Strategy.FULL if full else Strategy.MINOR,
+            store, BucketState(partition, bucket, 1, tuple(files)), Strategy.FULL if full else Strategy.MINOR
         )
         live = live if message is None else files_of([message], live)
     return live

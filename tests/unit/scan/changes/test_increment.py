@@ -19,13 +19,13 @@ from paimon_core.maintenance.snapshot_expiry import Retention, expire_changelogs
 from paimon_core.options import TableOptions
 from paimon_core.scan.changes.increment import Increment, IncrementMode, increment_of_options, is_incremental
 from paimon_core.scan.derived_tables import DerivedTable, read_derived
-from paimon_core.spec.message import decode_message, encode_message
 from paimon_core.store.manifests import live_files
 from paimon_core.store.tag_periods import tag_period
 from paimon_core.table import Table
-from paimon_core.write.compaction.job import compaction_function
+from paimon_core.write.compaction.job import compaction_job
 from paimon_core.write.deletion import delete_rows
 from tests.support import stored
+from tests.support.executors import run_job
 
 
 def tag(table: Table, name: str, snapshot: int) -> None:
@@ -40,8 +40,7 @@ def upsert(warehouse: str, *rows: tuple[int, str]) -> None:
     table = stored.open_table(warehouse)
     messages = stored.write(table, rows)
     stored.commit(table, messages, "tester")
-    function = compaction_function(table.store, Strategy.WRITE)
-    done = [decode_message(function(encode_message(t))) for t in table.due_compactions(messages)]
+    done = run_job(compaction_job(table.store, table.due_compactions(messages), Strategy.WRITE))
     if done:
         table.commit(done, CommitInfo(user="tester"))
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pyarrow as pa
 from pyspark.sql.types import IntegerType, StructField, StructType
 
-from paimon_core.spec.split import DataSplit, encode_split
+from paimon_core.spec.split import DATA_SPLIT, DataSplit
 from paimon_core.spec.types import INT
 from paimon_core.write.writer import open_writer
 from paimon_sql.spark.workers.worker import acknowledge_input, read_function
@@ -31,7 +31,7 @@ def test_a_read_ends_its_input_so_that_spark_keeps_the_worker(tmp_path: Path) ->
         files=message.new_files,
         needs_merge=False,
     )
-    partitions = iter([pa.record_batch([[encode_split(split).encode()]], names=["partition"])])
+    partitions = iter([pa.record_batch([[DATA_SPLIT.encode(split).encode()]], names=["partition"])])
     rows = next(iter(read_function(store, REQUIRED, None)(partitions)))
     assert rows.to_pylist() == [{"a": 1}, {"a": 2}]
     assert next(partitions, "ended") == "ended"

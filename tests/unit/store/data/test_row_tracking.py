@@ -13,15 +13,16 @@ from paimon_core.commit.draft import CommitInfo
 from paimon_core.errors import InvalidDataError, InvalidOptionError, UnsupportedFeatureError
 from paimon_core.maintenance.branches import create_branch, files_to_merge
 from paimon_core.maintenance.tags import create_tag
-from paimon_core.options import DELETION_VECTORS
-from paimon_core.row_level.row_changes import changed_files, marked_rows, merged_removals, rewrite_function, rewrites_of
-from paimon_core.row_level.writer import open_changes_writer
+from paimon_core.row_level.rules import ChangeRules
+from paimon_core.row_level.statement import RowLevelStatement
+from paimon_core.row_level.writer import write_changes
 from paimon_core.scan.derived_tables import DerivedTable, derived_fields
 from paimon_core.scan.read import read_split
-from paimon_core.spec.message import decode_message
+from paimon_core.spec.snapshot import Operation
 from paimon_core.store.branches import open_branch
 from paimon_core.store.manifests import live_files
 from paimon_core.table import Table
+from tests.support.executors import TextExecutor
 from tests.support.stored import commit, compact, create_table, insert, write
 
 COLUMNS = ["k", "v", "_ROW_ID", "_SEQUENCE_NUMBER"]
@@ -46,7 +47,6 @@ def change(table: Table, deleted: set[int], updated: set[int], added: list[int],
     rows = {row[0]: row for row in tracked(table, ["_ROW_ID", "k", *PLACES])}
     gone = [rows[i] for i in sorted(deleted)]
     new = [*(rows[i] for i in sorted(updated)), *((None, k, None, None) for k in added)]
-    writer = open_changes_writer(table.store, sequence_start=0, once=True)
     columns = {
         "_VALUE_KIND": pa.array([3] * len(gone) + [2] * len(new), pa.int8()),
         "__paimon_file_path": pa.array([r[2] for r in (*gone, *new)], pa.string()),
@@ -55,18 +55,11 @@ def change(table: Table, deleted: set[int], updated: set[int], added: list[int],
         "k": pa.array([None] * len(gone) + [r[1] for r in new], pa.int32()),
         "v": pa.array([None] * len(gone) + [value] * len(new), pa.string()),
     }
-    writer.write(pa.RecordBatch.from_pydict(columns))
-    snapshot, messages = table.latest_snapshot(), writer.finish()
-    changed = changed_files(table.store, snapshot, merged_removals([writer.removed], once=True))  # type: ignore[union-attr]
-    if table.store.options[DELETION_VECTORS]:
-        messages += marked_rows(table.store, snapshot, changed)
-    else:
-        rewrites = rewrites_of(table.store, changed, messages)
-        rewritten = [decode_message(rewrite_function(table.store)(t)) for t in rewrites.tasks]
-        table.abort(rewrites.joined)
-        messages = [*rewrites.kept, *rewritten]
-    made = table.commit(messages, CommitInfo(user="u"))
-    return None if made is None else made.id
+    before, rules = table.latest_snapshot(), ChangeRules(Operation.MERGE, once=True)
+    result = write_changes(table.store, rules, [pa.RecordBatch.from_pydict(columns)], sequence_start=0)
+    RowLevelStatement(table, rules, TextExecutor()).commit([result])
+    made = table.latest_snapshot()
+    return None if made is None or made == before else made.id
 
 
 @settings(max_examples=20, suppress_health_check=[HealthCheck.function_scoped_fixture])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,14 +17,11 @@ from paimon_core.store.partitions import PartitionFilter
 from paimon_core.table import Table
 from paimon_core.write.writer import open_writer
 from paimon_sql.catalog.load import load_catalog
+from tests.support.executors import TextExecutor
 from tests.support.stored import T, open_table
 from tests.support.tables import fields
 
 INFO = CommitInfo(user="tester")
-
-
-def run(function: Callable[[str], str], items: Sequence[str], _: int) -> list[str]:
-    return [function(i) for i in items]
 
 
 def read(table: Table) -> list[Any]:
@@ -45,7 +41,7 @@ def test_counts_stay(tmp_path: Path, bucket: str) -> None:
         writer = open_writer(table.store, sequence_start=table.max_sequence_number() + 1)
         writer.write(pa.record_batch([pa.array([1, 2], pa.int32()), pa.array(values, pa.int64())], names=["k", "n"]))
         table.commit(writer.finish(), INFO)
-    moves = table.bucket_moves(run)
+    moves = table.bucket_moves(TextExecutor(), "move")
     everywhere = PartitionFilter(())
     table.commit(moves.rescale(everywhere, 3) if bucket == "2" else moves.compact(everywhere, Strategy.FULL), INFO)
     assert read(table) == [(1, 3), (2, 1)]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -19,26 +19,27 @@ from paimon_core.commit.changes import Overwrite
 from paimon_core.commit.draft import CommitInfo
 from paimon_core.errors import CommitConflictError, CorruptFileError, InvalidDataError, InvalidOptionError
 from paimon_core.expressions.predicate import And, Compare
+from paimon_core.jobs import Executor, Job, ResultT, TaskT
 from paimon_core.lsm.strategy import Strategy
 from paimon_core.row_level.writer import open_changes_writer
 from paimon_core.scan.changes.increment import Increment, IncrementMode
 from paimon_core.scan.derived_tables import DerivedTable
 from paimon_core.scan.read import read_split
-from paimon_core.spec.message import CommitMessage
+from paimon_core.spec.message import BucketState, CommitMessage
 from paimon_core.spec.snapshot import CommitKind, Snapshot
-from paimon_core.spec.split import decode_split, encode_split
+from paimon_core.spec.split import DATA_SPLIT
 from paimon_core.spec.types import INT, STRING, Kind, TimeType
 from paimon_core.store.data.postponed_files import arrival_order
 from paimon_core.store.ddl.new_schema import new_table_schema
 from paimon_core.store.manifests import live_files
 from paimon_core.store.partitions import PartitionFilter
 from paimon_core.table import Table
-from paimon_core.write.buckets.moves import bucket_numbers
+from paimon_core.write.buckets.moves import BucketMoves, bucket_numbers
 from paimon_core.write.buckets.postponed import PostponedWriter
-from paimon_core.write.buckets.routing import route_function
-from paimon_core.write.compaction import job
+from paimon_core.write.buckets.routing import ROUTE
 from paimon_core.write.writer import open_writer
 from paimon_sql.catalog.load import load_catalog
+from tests.support.executors import TextExecutor
 from tests.support.stored import T, open_table
 from tests.support.tables import fields
 
@@ -46,16 +47,21 @@ Row = tuple[int, int, str]
 _NAME = re.compile(r"data--u-[0-9a-f-]{36}-s-[0-9]+-w-[0-9a-f-]{36}-[0-9]+\.avro")
 
 
-def waiting_table(root: Path, **more: str) -> Table:
+def postponed_table(root: Path, **more: str) -> Table:
     options = {"primary-key": "p,k", "partition": "p", "bucket": "-2", "postpone.default-bucket-num": "3", **more}
     schema = new_table_schema(fields(p=INT, k=INT, v=STRING), options=options)
     load_catalog({"warehouse": str(root)}).create_table(T, schema)
     return open_table(str(root))
 
 
-def here(function: Callable[[str], str], items: Sequence[str], size: int) -> list[str]:
-    assert (size > 0) == bool(items)
-    return [function(i) for i in items]
+class Here(TextExecutor):
+    def run(self, job: Job[TaskT, ResultT]) -> list[ResultT]:
+        assert job.size is not None and (job.size > 0) == bool(job.tasks)
+        return super().run(job)
+
+
+def moves(table: Table, executor: Executor | None = None) -> BucketMoves:
+    return table.bucket_moves(executor or Here(), "move rows")
 
 
 def batch_of(rows: Sequence[Row], kinds: Sequence[int] | None = None) -> pa.RecordBatch:
@@ -78,19 +84,19 @@ def commit(table: Table, messages: Sequence[CommitMessage], overwrite: Overwrite
 def insert(table: Table, rows: Sequence[Row], overwrite: Overwrite | None = None) -> Snapshot | None:
     """As a statement does it."""
     staged = write(table, rows)
-    made = commit(table, table.bucket_moves(here).settle(staged, overwrites=overwrite is not None), overwrite)
+    made = commit(table, moves(table).assign(staged, overwrites=overwrite is not None), overwrite)
     table.abort(staged)
     return made
 
 
 def compact(table: Table, strategy: Strategy = Strategy.MINOR) -> Snapshot | None:
     everything = PartitionFilter(table.schema.partition_fields)
-    return commit(table, table.bucket_moves(here).compact(everything, strategy))
+    return commit(table, moves(table).compact(everything, strategy))
 
 
 def rescale(table: Table, buckets: int) -> Snapshot | None:
     everything = PartitionFilter(table.schema.partition_fields)
-    return commit(table, table.bucket_moves(here).rescale(everything, buckets))
+    return commit(table, moves(table).rescale(everything, buckets))
 
 
 def read(table: Table, version: Snapshot | Increment | None = None) -> list[Any]:
@@ -124,7 +130,7 @@ def test_any_history_against_a_model(
     tmp_path_factory: pytest.TempPathFactory, history: list[Any], split: str, producer: str
 ) -> None:
     root = tmp_path_factory.mktemp("waiting")
-    table = waiting_table(root, **{"source.split.target-size": split, "changelog-producer": producer})
+    table = postponed_table(root, **{"source.split.target-size": split, "changelog-producer": producer})
     seen: dict[tuple[int, int], str] = {}
     waiting: dict[tuple[int, int], str] = {}
     for number, (what, keys) in enumerate(history):
@@ -154,7 +160,7 @@ def test_any_history_against_a_model(
 
 
 def test_rows_wait_in_files_of_their_writer(tmp_path: Path) -> None:
-    table = waiting_table(tmp_path, **{"file.format": "orc"})
+    table = postponed_table(tmp_path, **{"file.format": "orc"})
     commit(table, write(table, [(1, 5, "a"), (1, 2, "b"), (1, 5, "c")]))
     assert (read(table), layout(table)) == ([], {(-2, -2)})
     (file,) = [e.file for e in live_files(table.store, table.latest_snapshot()).values()]
@@ -167,7 +173,7 @@ def test_rows_wait_in_files_of_their_writer(tmp_path: Path) -> None:
 
 def test_rows_that_wait_are_merged_by_readers_that_want_them(tmp_path: Path) -> None:
     sums = {"merge-engine": "aggregation", "fields.v.aggregate-function": "listagg", "postpone.merge-on-read": "true"}
-    table = waiting_table(tmp_path, **sums)
+    table = postponed_table(tmp_path, **sums)
     insert(table, [(1, k, "a") for k in range(5)])
     compact(table, Strategy.FULL)
     commit(table, write(table, [(1, 3, "b"), (1, 7, "c"), (1, 3, "d"), (2, 3, "e")]))
@@ -176,7 +182,7 @@ def test_rows_that_wait_are_merged_by_readers_that_want_them(tmp_path: Path) -> 
     plan = table.plan(table.latest_snapshot(), And(tuple(only)))
     assert [s.needs_merge for s in plan.splits] == [True, True] and plan.row_count is None
     (first, _) = sorted(plan.splits, key=lambda s: len(s.files), reverse=True)
-    travelled = decode_split(encode_split(first))
+    travelled = DATA_SPLIT.decode(DATA_SPLIT.encode(first))
     (batch,) = read_split(table.store, travelled, ["v", "k"], And(tuple(only)))
     assert batch.to_pylist() == [{"v": "a,b,d", "k": 3}]
     optimized = table.plan(table.latest_snapshot(), derived=DerivedTable.READ_OPTIMIZED)
@@ -196,7 +202,7 @@ def test_columns_that_avro_cannot_hold_wait_in_the_format_of_the_table(tmp_path:
 
 
 def test_a_statement_leaves_only_files_with_buckets(tmp_path: Path) -> None:
-    table = waiting_table(tmp_path)
+    table = postponed_table(tmp_path)
     made = insert(table, [(1, k, "a") for k in range(20)])
     assert made is not None and made.commit_kind is CommitKind.APPEND
     assert layout(table) == {(0, 3), (1, 3), (2, 3)}
@@ -204,7 +210,7 @@ def test_a_statement_leaves_only_files_with_buckets(tmp_path: Path) -> None:
 
 
 def test_rows_that_wait_already_count_for_the_buckets_of_a_partition(tmp_path: Path) -> None:
-    table = waiting_table(tmp_path)
+    table = postponed_table(tmp_path)
     commit(table, write(table, [(1, k, "a") for k in range(30)]))
     values = {k: v for k, v in table.store.options.values.items() if k != "postpone.default-bucket-num"}
     options = replace(table.store.options, values=values | {"postpone.target-row-num-per-bucket": "20"})
@@ -220,7 +226,7 @@ def test_rows_that_wait_already_count_for_the_buckets_of_a_partition(tmp_path: P
 def test_compactions_tell_the_changelog(tmp_path: Path) -> None:
     told = {"lookup": [(1, 1, "a")], "input": [(1, 1, "a")], "full-compaction": [(1, 1, "a")]}
     for producer, expected in told.items():
-        table = waiting_table(tmp_path / producer, **{"changelog-producer": producer})
+        table = postponed_table(tmp_path / producer, **{"changelog-producer": producer})
         commit(table, write(table, [(1, 1, "a")]))
         made = compact(table, Strategy.FULL)
         assert made is not None and made.commit_kind is CommitKind.COMPACT
@@ -232,18 +238,18 @@ def test_compactions_tell_the_changelog(tmp_path: Path) -> None:
 
 
 def test_the_number_of_buckets_of_a_new_partition(tmp_path: Path) -> None:
-    table = waiting_table(tmp_path)
-    (waiting,) = write(table, [(1, k, "a") for k in range(50)])
-    waiting = replace(waiting, compact_before=waiting.new_files, new_files=())
+    table = postponed_table(tmp_path)
+    (message,) = write(table, [(1, k, "a") for k in range(50)])
+    postponed = BucketState(*message.key, message.total_buckets, message.new_files)
 
     def number(known: int | None = None, *, batch: bool = False, **more: str) -> int:
         options = {k: v for k, v in table.store.options.values.items() if k != "postpone.default-bucket-num"}
         store = replace(table.store, options=replace(table.store.options, values=options))
         store = store.with_options({f"postpone.{k.replace('_', '-')}": v for k, v in more.items()})
-        partition = waiting.partition
-        return bucket_numbers(store, {} if known is None else {partition: known}, [waiting], batch=batch)[partition]
+        partition = postponed.partition
+        return bucket_numbers(store, {} if known is None else {partition: known}, [postponed], batch=batch)[partition]
 
-    size = sum(f.file_size for f in waiting.compact_before)
+    size = postponed.size
     assert (number(), number(5), number(default_bucket_num="7"), number(5, default_bucket_num="7")) == (1, 5, 7, 5)
     assert number(target_row_num_per_bucket="20") == 3 and number(target_row_num_per_bucket="20", batch=True) == 3
     assert number(target_size_per_bucket=f"{size // 2} b") in (2, 3)
@@ -255,7 +261,7 @@ def test_the_number_of_buckets_of_a_new_partition(tmp_path: Path) -> None:
 
 
 def test_files_are_read_in_the_order_their_rows_came(tmp_path: Path) -> None:
-    table = waiting_table(tmp_path)
+    table = postponed_table(tmp_path)
     (file,) = write(table, [(1, 1, "a")])[0].new_files
     then = datetime(2024, 1, 1, tzinfo=UTC)
     late = [replace(file, file_name=f"data--u-x-s-1-w-y-{n}.avro", creation_time=then) for n in (10, 9, 0)]
@@ -265,7 +271,7 @@ def test_files_are_read_in_the_order_their_rows_came(tmp_path: Path) -> None:
 
 
 def test_a_statement_that_changes_a_row_twice_is_refused(tmp_path: Path) -> None:
-    table = waiting_table(tmp_path)
+    table = postponed_table(tmp_path)
     writer = open_changes_writer(table.store, sequence_start=0, once=True)
     assert isinstance(writer, PostponedWriter)
     writer.write(batch_of([(1, 1, "a"), (1, 1, "b")], [2, 3]))
@@ -276,10 +282,10 @@ def test_a_statement_that_changes_a_row_twice_is_refused(tmp_path: Path) -> None
 
 
 def test_a_row_that_comes_in_between_makes_a_rescale_fail(tmp_path: Path) -> None:
-    table = waiting_table(tmp_path)
+    table = postponed_table(tmp_path)
     insert(table, [(1, k, "a") for k in range(9)])
     everything = PartitionFilter(table.schema.partition_fields)
-    messages = table.bucket_moves(here).rescale(everything, 5)
+    messages = moves(table).rescale(everything, 5)
     insert(table, [(1, 3, "b")])
     with pytest.raises(CommitConflictError, match="new bucket num 5"):
         commit(table, messages)
@@ -291,36 +297,37 @@ def test_a_row_that_comes_in_between_makes_a_rescale_fail(tmp_path: Path) -> Non
 
 
 def test_a_failed_compaction_leaves_nothing(tmp_path: Path) -> None:
-    table = waiting_table(tmp_path)
+    table = postponed_table(tmp_path)
     commit(table, write(table, [(1, k, "a") for k in range(9)]))
     before = data_files(tmp_path)
 
-    def fails_second(function: Callable[[str], str], items: Sequence[str], size: int) -> list[str]:
-        if getattr(function, "func", function).__module__ == job.__name__:
-            raise InvalidDataError("no")
-        return here(function, items, size)
+    class FailsSecond(Here):
+        def run(self, job: Job[TaskT, ResultT]) -> list[ResultT]:
+            if job.task is not ROUTE:
+                raise InvalidDataError("no")
+            return super().run(job)
 
     everything = PartitionFilter(table.schema.partition_fields)
     with pytest.raises(InvalidDataError):
-        table.bucket_moves(fails_second).compact(everything, Strategy.FULL)
+        moves(table, FailsSecond()).compact(everything, Strategy.FULL)
     assert data_files(tmp_path) == before
-    with pytest.raises(CorruptFileError, match="<task>"):
-        route_function(table.store)(json.dumps({"of": 1}))
+    with pytest.raises(CorruptFileError, match="<route>"):
+        ROUTE.decode(json.dumps({"buckets": 1}))
 
 
 def test_a_default_is_not_put_into_rows_that_were_written_before(tmp_path: Path) -> None:
-    table = waiting_table(tmp_path)
+    table = postponed_table(tmp_path)
     insert(table, [(1, 1, None)])  # type: ignore[list-item]
     columns = tuple(replace(f, default="'x'") if f.name == "v" else f for f in table.schema.fields)
     later = Table(replace(table.store, schema=replace(table.schema, fields=columns)))
-    messages = later.bucket_moves(here).rescale(PartitionFilter(table.schema.partition_fields), 1)
+    messages = moves(later).rescale(PartitionFilter(table.schema.partition_fields), 1)
     commit(table, messages)
     assert read(table) == [(1, 1, None)]
 
 
 def test_snapshots_do_not_expire_behind_rows_that_wait(tmp_path: Path) -> None:
     bounds = {"snapshot.num-retained.min": "1", "snapshot.num-retained.max": "2"}
-    table = waiting_table(tmp_path, **bounds)
+    table = postponed_table(tmp_path, **bounds)
     for n in range(4):
         commit(table, write(table, [(1, n, "a")]))
     snapshots = tmp_path / "default.db/t/snapshot"

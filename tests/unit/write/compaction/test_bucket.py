@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from random import Random
@@ -16,7 +17,7 @@ from hypothesis import strategies as st
 from paimon_core.errors import CorruptFileError, UnsupportedFeatureError
 from paimon_core.lsm.strategy import Strategy
 from paimon_core.spec.manifest import FileSource
-from paimon_core.spec.message import CommitMessage
+from paimon_core.spec.message import BucketState, CommitMessage
 from paimon_core.spec.types import INT, STRING, Kind, TimeType
 from paimon_core.store.table_store import TableStore
 from paimon_core.write.compaction.bucket import compact_append, compact_bucket
@@ -39,14 +40,7 @@ def write(store: TableStore, rows: list[Change], start: int) -> list[CommitMessa
 
 def compact_all(store: TableStore, live: Live, full: bool) -> list[CommitMessage]:
     found = [
-        compact_bucket(
-            store,
-            partition=p,
-            bucket=b,
-            total_buckets=2,
-            files=files,
-            strategy=Strategy.FULL if full else Strategy.MINOR,
-        )
+        compact_bucket(store, BucketState(p, b, 2, tuple(files)), Strategy.FULL if full else Strategy.MINOR)
         for (p, b), files in live.items()
     ]
     return [m for m in found if m is not None]
@@ -61,7 +55,7 @@ def write_rows(store: TableStore, rows: list[tuple[int, int]], start: int = 0) -
 def compact_one(store: TableStore, live: Live, strategy: Strategy) -> list[CommitMessage]:
     compact = compact_bucket if store.has_primary_key else compact_append
     found = [
-        compact(store, partition=p, bucket=b, total_buckets=1, files=files, strategy=strategy)
+        compact(store, BucketState(p, b, 1, tuple(files)), strategy)
         for (p, b), files in live.items()
     ]
     return [m for m in found if m is not None]
@@ -154,16 +148,16 @@ def test_append_files_are_concatenated_in_order(tmp_path: Path) -> None:
         messages += writer.finish()
     live = files_of(messages)
     ((partition, bucket), files) = next(iter(live.items()))
-    place = {"partition": partition, "bucket": bucket, "total_buckets": -1}
+    state = BucketState(partition, bucket, -1, tuple(files))
     before = read_rows(store, live)
-    assert compact_append(store, **place, files=files[:4], strategy=Strategy.MINOR) is None
-    message = compact_append(store, **place, files=files, strategy=Strategy.MINOR)
+    assert compact_append(store, replace(state, files=state.files[:4]), Strategy.MINOR) is None
+    message = compact_append(store, state, Strategy.MINOR)
     assert message is not None
     (file,) = message.compact_after
     assert (file.level, file.file_source, file.row_count) == (0, FileSource.COMPACT, 15)
     live = files_of([message], live)
     assert read_rows(store, live) == before
-    assert compact_append(store, **place, files=live[(partition, bucket)], strategy=Strategy.FULL) is None
+    assert compact_append(store, replace(state, files=tuple(live[(partition, bucket)])), Strategy.FULL) is None
 
 
 def test_every_file_is_written_anew_where_that_is_asked_for(tmp_path: Path) -> None:

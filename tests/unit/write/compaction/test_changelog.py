@@ -18,7 +18,7 @@ from paimon_core.lsm.strategy import Strategy
 from paimon_core.scan.derived_tables import DerivedTable, read_derived
 from paimon_core.spec.binary_row import EMPTY_ROW
 from paimon_core.spec.manifest import DataFileMeta
-from paimon_core.spec.message import CommitMessage
+from paimon_core.spec.message import BucketState, CommitMessage
 from paimon_core.spec.split import DataSplit, SplitKind
 from paimon_core.spec.types import INT, CollectionType, Kind
 from paimon_core.store.table_store import TableStore
@@ -50,7 +50,7 @@ def write(store: TableStore, rows: list[Change], start: int) -> list[CommitMessa
 
 def compact(store: TableStore, live: Live, strategy: Strategy) -> list[CommitMessage]:
     found = [
-        compact_bucket(store, partition=p, bucket=b, total_buckets=1, files=files, strategy=strategy)
+        compact_bucket(store, BucketState(p, b, 1, tuple(files)), strategy)
         for (p, b), files in live.items()
     ]
     return [m for m in found if m is not None]

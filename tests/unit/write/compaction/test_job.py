@@ -25,7 +25,7 @@ def test_buckets_with_enough_runs_of_a_size_are_due(warehouse: str, writes: int,
     table, messages = written(warehouse, writes)
     tasks = table.due_compactions(messages)
     assert len(tasks) == due
-    assert all(len(t.compact_before) == writes for t in tasks)
+    assert all(len(t.files) == writes for t in tasks)
 
 
 def test_only_buckets_written_to_are_due(warehouse: str) -> None:

@@ -16,15 +16,16 @@ from paimon_core.errors import CommitConflictError, CorruptFileError
 from paimon_core.expressions.predicate import And, Compare
 from paimon_core.lsm.strategy import Strategy, hides_level_0
 from paimon_core.scan.read import read_split
-from paimon_core.spec.message import CommitMessage, decode_message
+from paimon_core.spec.message import CommitMessage
 from paimon_core.spec.snapshot import CommitKind, Snapshot
 from paimon_core.store.data.bucket_files import BucketFiles
 from paimon_core.store.indexes.index_files import index_entries
 from paimon_core.store.manifests import live_files
 from paimon_core.store.partitions import PartitionFilter
 from paimon_core.table import Table
-from paimon_core.write.compaction.job import NOTHING, compaction_function, encode_tasks, live_buckets
+from paimon_core.write.compaction.job import compaction_job, live_buckets
 from paimon_core.write.writer import open_writer
+from tests.support.executors import run_job
 from tests.support.tables import new_store
 
 Row = tuple[int, int | None, int | None]  # k, p, n
@@ -53,8 +54,8 @@ def write(table: Table, changes: list[Change]) -> Snapshot | None:
 
 
 def compacted(table: Table, strategy: Strategy) -> list[CommitMessage]:
-    tasks = encode_tasks(live_buckets(table.store, table.latest_snapshot(), PartitionFilter(())))
-    return [decode_message(r) for r in map(compaction_function(table.store, strategy), tasks) if r != NOTHING]
+    buckets = live_buckets(table.store, table.latest_snapshot(), PartitionFilter(()))
+    return run_job(compaction_job(table.store, buckets, strategy))
 
 
 def compact(table: Table, strategy: Strategy = Strategy.WRITE) -> Snapshot | None:

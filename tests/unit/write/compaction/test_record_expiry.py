@@ -11,7 +11,7 @@ import pytest
 
 from paimon_core.errors import InvalidOptionError
 from paimon_core.lsm.strategy import Strategy
-from paimon_core.spec.message import CommitMessage
+from paimon_core.spec.message import BucketState, CommitMessage
 from paimon_core.spec.types import BIGINT, INT, STRING, DataType, Kind, TimeType
 from paimon_core.store.ddl.new_schema import new_table_schema
 from paimon_core.store.table_store import TableStore
@@ -31,7 +31,7 @@ TIMES: dict[str, tuple[DataType, Any]] = {
 
 def compact(store: TableStore, live: Live, strategy: Strategy) -> list[CommitMessage]:
     found = [
-        compact_bucket(store, partition=p, bucket=b, total_buckets=1, files=files, strategy=strategy)
+        compact_bucket(store, BucketState(p, b, 1, tuple(files)), strategy)
         for (p, b), files in live.items()
     ]
     return [m for m in found if m is not None]

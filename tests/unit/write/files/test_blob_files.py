@@ -16,7 +16,7 @@ from paimon_core.errors import CommitConflictError, InvalidDataError, Unsupporte
 from paimon_core.io.local import LocalFileIO
 from paimon_core.maintenance.copying import check_takes_files, copy_files
 from paimon_core.row_level.column_updates import ColumnUpdates, EvolvedChangesWriter
-from paimon_core.row_level.row_changes import changed_files, marked_rows
+from paimon_core.row_level.removed_rows import changed_files, marked_rows
 from paimon_core.row_level.writer import open_changes_writer
 from paimon_core.scan.read import read_split
 from paimon_core.spec.encodings.blob_descriptor import BlobDescriptor

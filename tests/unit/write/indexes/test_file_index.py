@@ -18,20 +18,20 @@ from paimon_core.indexes.file_index.options import indexed_columns
 from paimon_core.options import TableOptions
 from paimon_core.scan.read import read_split
 from paimon_core.spec.manifest import DataFileMeta
-from paimon_core.spec.message import decode_message
 from paimon_core.spec.types import BIGINT, BYTES, DOUBLE, INT, STRING, MapType
 from paimon_core.store.ddl.new_schema import new_table_schema
 from paimon_core.store.indexes.file_indexes import read_file_index
 from paimon_core.store.manifests import live_files
 from paimon_core.store.partitions import PartitionFilter
 from paimon_core.table import Table
-from paimon_core.write.compaction.job import encode_tasks, live_buckets
+from paimon_core.write.compaction.job import live_buckets
 from paimon_core.write.deletion import delete_rows
 from paimon_core.write.indexes.file_index import FileIndexBuilder
-from paimon_core.write.indexes.file_index_job import index_function
+from paimon_core.write.indexes.file_index_job import file_index_job
 from paimon_core.write.writer import open_writer
 from paimon_sql.catalog.load import load_catalog
 from tests.support import stored
+from tests.support.executors import run_job
 from tests.support.tables import fields
 
 
@@ -57,9 +57,8 @@ def kept(table: Table, predicate: Predicate, **options: str) -> int:
 def rewrite(warehouse: str, **options: str) -> Table:
     table = stored.open_table(warehouse)
     table = Table(table.store.with_options({k.replace("_", "-"): v for k, v in options.items()}))
-    tasks = encode_tasks(live_buckets(table.store, table.latest_snapshot(), PartitionFilter(())))
-    messages = [decode_message(index_function(table.store)(t)) for t in tasks]
-    table.commit([m for m in messages if m.compact_after], CommitInfo(user="tester"))
+    buckets = live_buckets(table.store, table.latest_snapshot(), PartitionFilter(()))
+    table.commit(run_job(file_index_job(table.store, buckets)), CommitInfo(user="tester"))
     return stored.open_table(warehouse)
 
 

@@ -21,15 +21,16 @@ from paimon_core.expressions.predicate import And, Compare, In, IsNull, Predicat
 from paimon_core.maintenance.orphans.search import remove_orphans
 from paimon_core.maintenance.snapshot_expiry import Retention, expire_snapshots
 from paimon_core.spec.index_manifest import IndexManifestEntry
-from paimon_core.spec.message import CommitMessage, decode_message
+from paimon_core.spec.message import CommitMessage
 from paimon_core.spec.snapshot import Snapshot
 from paimon_core.spec.types import BIGINT
 from paimon_core.store.ddl.schema_changes import UpdateColumnType
 from paimon_core.store.indexes.index_files import index_entries, index_path
 from paimon_core.store.partitions import PartitionFilter
 from paimon_core.table import Table
-from paimon_core.write.indexes.global_index import IndexJob
+from paimon_core.write.indexes.global_index import IndexBuild
 from paimon_sql.catalog.load import load_catalog
+from tests.support.executors import run_job
 from tests.support.stored import T, compact, insert, open_table
 from tests.unit.row_level.test_column_updates import change, commit, new_table, rows, staged
 
@@ -40,9 +41,9 @@ def made(table: Table, column: str = "v", kind: str = "btree", snapshot: Snapsho
     """The messages of an index of all rows that have none."""
     base = snapshot or table.latest_snapshot()
     assert base is not None
-    job = IndexJob(table.store, table.schema.field_by_name[column], kind, base)
-    job.check()
-    return [decode_message(job.run(task)) for task in job.tasks(ALL)]
+    build = IndexBuild(table.store, table.schema.field_by_name[column], kind, base)
+    build.check()
+    return run_job(build.job(ALL))
 
 
 def index(table: Table, column: str = "v", kind: str = "btree") -> None:

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
+from paimon_core import insert
 from paimon_core.errors import CommitConflictError, PaimonError, StorageError
-from paimon_sql.spark.write import auto_compaction
 
 
 @pytest.mark.parametrize(
@@ -26,7 +26,7 @@ def test_a_compaction_that_loses_its_races_is_no_warning(
 
     nobody: Any = None
     table: Any = Named()
-    monkeypatch.setattr(auto_compaction, "_compact", fail)
+    monkeypatch.setattr(insert, "_compact", fail)
     with caplog.at_level(logging.DEBUG):
-        auto_compaction.compact_after_write(nobody, table, [], overwrites=False)
+        insert.compact_after_write(table, [], nobody, overwrites=False)
     assert [r.levelno for r in caplog.records if "Rows are committed" in r.getMessage()] == [level]

@@ -1,0 +1,115 @@
+"""INSERT in the driver: the rows that tasks wrote are committed, and the buckets that they went to compacted.
+
+A task of a write holds some keys of every bucket and cannot compact any; so the driver does, after the commit. The
+statement takes that long, and succeeds whatever becomes of its compaction: the next write finds what is left to do.
+Row-level statements end in the same way.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from paimon_core.commit.changes import Overwrite
+from paimon_core.commit.draft import CommitInfo
+from paimon_core.errors import CommitConflictError, CommitUnknownError, DataFileMissingError
+from paimon_core.io.failure import on_certain_failure
+from paimon_core.jobs import Executor
+from paimon_core.lsm.strategy import Strategy
+from paimon_core.options import CHANGELOG_PRODUCER, FORCE_LOOKUP, POSTPONED
+from paimon_core.spec.message import CommitMessage, written_messages
+from paimon_core.table import Table
+from paimon_core.write.buckets.moves import assigns_at_once
+from paimon_core.write.compaction.job import compaction_job
+
+_TRIES = 3  # of a compaction that loses against another: rows may show only once they are compacted
+_LOG = logging.getLogger(__name__)
+
+
+def insert_rows(
+    table: Table,
+    written: Sequence[CommitMessage],
+    info: CommitInfo,
+    executor: Executor,
+    overwrite: Overwrite | None = None,
+    before_commit: Callable[[], None] | None = None,
+) -> None:
+    """Commit the files that tasks wrote, and compact. `before_commit` makes the schema of the rows visible.
+
+    Raises as `Table.commit`; the files are deleted then, unless the outcome is unknown.
+    """
+    with on_certain_failure(lambda: table.abort(written)):
+        if before_commit is not None:
+            before_commit()
+        committed = commit_rows(table, written, info, executor, overwrite)
+    compact_after_write(table, committed, executor, overwrites=overwrite is not None)
+
+
+def commit_rows(
+    table: Table,
+    written: Sequence[CommitMessage],
+    info: CommitInfo,
+    executor: Executor,
+    overwrite: Overwrite | None = None,
+) -> Sequence[CommitMessage]:
+    """Commit the files of messages, postponed rows after they got their buckets; the messages that were committed.
+
+    Raises as `Table.commit`: the files of `written` are the caller's to delete then.
+    """
+    postponed = [m for m in written if m.bucket == POSTPONED]
+    if not postponed or not assigns_at_once(table.store):
+        table.commit(written, info, overwrite)
+        return written
+    moves = table.bucket_moves(executor, f"give rows of {table.name} their buckets")
+    assigned = moves.assign(postponed, overwrites=overwrite is not None)
+    table.commit_or_abort(assigned, info, overwrite)
+    table.abort(postponed)
+    return assigned
+
+
+def compact_after_write(
+    table: Table, written: Sequence[CommitMessage], executor: Executor, *, overwrites: bool
+) -> None:
+    """Compact what is due of the buckets written to. Never fails: what went wrong is logged."""
+    try:
+        target = without_changelog(table) if overwrites else table
+        for more in reversed(range(_TRIES)):
+            if _compact(target, written, executor, is_last=not more):
+                break
+    except CommitUnknownError as error:
+        _LOG.warning("Rows are committed to %s; of their compaction this is known: %s", table.name, error)
+    except CommitConflictError as error:
+        _LOG.debug("Rows are committed to %s, somebody else compacts them: %s", table.name, error)
+    except Exception as error:  # whatever it is, the rows are committed
+        _LOG.warning("Rows are committed to %s, they are not compacted: %s", table.name, error)
+
+
+def without_changelog(table: Table) -> Table:
+    """The table as it is compacted after an overwrite: no changelog says which rows were replaced, so none says which
+    rows are new."""
+    producer = table.store.options[CHANGELOG_PRODUCER]
+    if producer not in ("lookup", "full-compaction"):
+        return table
+    looks_up = "true" if producer == "lookup" else "false"
+    options = {CHANGELOG_PRODUCER.key: "none", FORCE_LOOKUP.key: looks_up}
+    return replace(table, store=table.store.with_options(options))  # for this once, also where they have to stay
+
+
+def _compact(table: Table, written: Sequence[CommitMessage], executor: Executor, *, is_last: bool) -> bool:
+    """Compact what is due now; False where somebody else was faster, and it is not the last try."""
+    job, messages = compaction_job(table.store, table.due_compactions(written), Strategy.WRITE), list[CommitMessage]()
+    if not job.tasks:
+        return True
+    try:
+        messages = written_messages(executor.run(job))
+        if messages:
+            table.commit(messages, CommitInfo(user=table.new_commit_user()))
+    except CommitUnknownError:
+        raise
+    except Exception as error:
+        table.abort(messages)
+        if is_last or not isinstance(error, CommitConflictError | DataFileMissingError):
+            raise
+        return False
+    return True

@@ -1,0 +1,150 @@
+"""Rows that a statement removes from data files: which tasks removed which, and their deletion vectors.
+
+A task notes the positions of rows per path of a data file. The driver merges what its tasks noted, finds the files in
+the latest version, and marks the rows in deletion vectors where the table has them; else `rewrites` writes the files
+again.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+import pyarrow as pa
+from pyroaring import BitMap64
+
+from paimon_core.arrow.columns import fixed_values
+from paimon_core.errors import CommitConflictError, CorruptFileError, SeveralMatchesError
+from paimon_core.indexes.deletion_vector import Positions, decode_vectors
+from paimon_core.spec.manifest import ManifestEntry
+from paimon_core.spec.message import CommitMessage
+from paimon_core.spec.paths import data_file_path
+from paimon_core.spec.records import Column, Record
+from paimon_core.spec.snapshot import Snapshot
+from paimon_core.store.indexes.index_files import Bucket, index_entries, index_path, read_index_file
+from paimon_core.store.manifests import live_files
+from paimon_core.store.table_store import TableStore
+from paimon_core.write.deletion import delete_rows, vectors_of
+from paimon_core.write.rows.incoming import SEVERAL_MATCHES
+
+
+@dataclass(frozen=True, slots=True)
+class FileRows:
+    """Positions of rows of one data file, as a serialized 64-bit roaring bitmap."""
+
+    file: str
+    rows: bytes
+
+    @staticmethod
+    def of(file: str, rows: BitMap64) -> FileRows:
+        return FileRows(file, rows.serialize())
+
+    def bitmap(self) -> BitMap64:
+        """Raises `CorruptFileError`."""
+        try:
+            return BitMap64.deserialize(self.rows)
+        except (ValueError, TypeError, IndexError) as e:
+            raise CorruptFileError("<row changes>", f"they do not decode ({e})", "run the statement again") from e
+
+
+FILE_ROWS = Record("file rows", FileRows, (Column("file", "file", "string"), Column("rows", "rows", "bytes")))
+
+
+@dataclass(slots=True)
+class RemovedRows:
+    """The positions of removed rows, a bitmap per path of a data file. `once`: a row may be removed only once."""
+
+    by_path: dict[str, BitMap64] = field(default_factory=dict)
+    once: bool = True
+
+    @staticmethod
+    def merged(parts: Iterable[FileRows], once: bool) -> RemovedRows:
+        """The rows that all tasks removed. Raises `SeveralMatchesError` where two removed the same, if `once`."""
+        result = RemovedRows(once=once)
+        for part in parts:
+            rows = part.bitmap()
+            result._add(part.file, rows, len(rows))
+        return result
+
+    def add(self, paths: pa.Array, positions: pa.Array) -> None:
+        """Note rows by path and position. Raises `SeveralMatchesError` for one that is noted already, if `once`."""
+        encoded = paths.dictionary_encode()
+        files, codes = encoded.dictionary.to_pylist(), fixed_values(encoded.indices, np.int32)
+        numbers = fixed_values(positions, np.int64)
+        for code, path in enumerate(files):
+            own = numbers[codes == code]
+            self._add(path, BitMap64(own.tolist()), len(own))
+
+    def file_rows(self) -> tuple[FileRows, ...]:
+        """The rows as they travel."""
+        return tuple(FileRows.of(path, rows) for path, rows in self.by_path.items())
+
+    def _add(self, path: str, rows: BitMap64, count: int) -> None:
+        known = self.by_path.setdefault(path, BitMap64())
+        before = len(known)
+        known |= rows
+        self.by_path[path] = known
+        if self.once and len(known) != before + count:
+            raise SeveralMatchesError(SEVERAL_MATCHES)
+
+
+def positions(rows: BitMap64) -> Positions:
+    """The ascending positions of a bitmap."""
+    return np.fromiter(rows, dtype=np.int64, count=len(rows))
+
+
+def changed_files(
+    store: TableStore, snapshot: Snapshot | None, removed: RemovedRows
+) -> list[tuple[ManifestEntry, BitMap64]]:
+    """The files that have removed rows, and which. Raises `CommitConflictError` where one is no longer live."""
+    entries = changed_entries(store, snapshot, removed.by_path.keys())
+    return [(entry, removed.by_path[path]) for path, entry in entries.items()]
+
+
+def changed_entries(store: TableStore, snapshot: Snapshot | None, paths: Collection[str]) -> dict[str, ManifestEntry]:
+    """The files at these paths. Raises `CommitConflictError` where one is no longer live."""
+    found = {}
+    for entry in live_files(store, snapshot).values() if paths else ():
+        path = data_file_path(store.bucket_dir(entry.partition, entry.bucket), entry.file)
+        if path in paths:
+            found[path] = entry
+    if replaced := set(paths) - found.keys():
+        raise _replaced(store, min(replaced))
+    return found
+
+
+def _replaced(store: TableStore, file: str) -> CommitConflictError:
+    return CommitConflictError(
+        f"Table {store.name}: rows of file {file} were changed by another commit while this one changed them. Nothing "
+        "was committed; run the statement again."
+    )
+
+
+def marked_rows(
+    store: TableStore, snapshot: Snapshot | None, changed: Iterable[tuple[ManifestEntry, BitMap64]]
+) -> list[CommitMessage]:
+    """Messages that mark the rows as deleted, for a table with deletion vectors.
+
+    Raises `CommitConflictError` where another commit has marked one of them since it was read, else as `delete_rows`.
+    """
+    deletions: dict[Bucket, dict[str, Positions]] = defaultdict(dict)
+    for entry, rows in changed:
+        deletions[entry.partition, entry.bucket][entry.file.file_name] = positions(rows)
+    _check_unmarked(store, snapshot, deletions)
+    return delete_rows(store, snapshot, deletions)
+
+
+def _check_unmarked(
+    store: TableStore, snapshot: Snapshot | None, deletions: Mapping[Bucket, Mapping[str, Positions]]
+) -> None:
+    known = index_entries(store, snapshot) if deletions else ()
+    for bucket, rows in deletions.items():
+        for file in vectors_of(known, bucket):
+            ranges = [v for v in file.dv_ranges or () if v.data_file in rows]
+            path = index_path(store, *bucket, file)
+            marked = decode_vectors(path, read_index_file(store, path), ranges) if ranges else {}
+            for name, found in marked.items():
+                if np.isin(rows[name], found).any():
+                    raise _replaced(store, name)

@@ -1,0 +1,154 @@
+"""Data files written again without the rows that a statement removed, as a job: a task makes one new file."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TypeVar
+
+import pyarrow as pa
+from pyroaring import BitMap64
+
+from paimon_core.arrow.columns import without_rows
+from paimon_core.io.failure import on_failure
+from paimon_core.jobs import Job
+from paimon_core.row_level.removed_rows import FILE_ROWS, FileRows, positions
+from paimon_core.spec.manifest import DATA_FILE_META, DataFileMeta, ManifestEntry
+from paimon_core.spec.message import BUCKET_STATE, WRITE_RESULT, BucketState, CommitMessage, WriteResult
+from paimon_core.spec.records import Column, Record
+from paimon_core.store.data.bucket_files import BucketFiles
+from paimon_core.store.data.row_tracking import rewritten_columns, tracking_fields
+from paimon_core.store.data.time_units import as_stored_times
+from paimon_core.store.indexes.index_files import Bucket
+from paimon_core.store.table_store import TableStore
+from paimon_core.write.files.data_files import DataFileWriter, FileRole, target_file_size
+
+T = TypeVar("T")
+Remaining = Callable[[DataFileMeta, Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]
+_TASKS_PER_FILE = 4  # side by side they take less time than one task that writes a whole file
+
+
+@dataclass(frozen=True, slots=True)
+class RewriteTask:
+    """Files of a bucket, the rows that each loses (by file name), and files of new rows that are written with them."""
+
+    bucket: BucketState
+    removed: tuple[FileRows, ...]
+    joined: tuple[DataFileMeta, ...] = ()
+
+
+REWRITE_TASK = Record(
+    "rewrite task",
+    RewriteTask,
+    (
+        Column("bucket", "bucket", record=BUCKET_STATE),
+        Column("removed", "removed", record=FILE_ROWS, repeated=True),
+        Column("joined", "joined", record=DATA_FILE_META, repeated=True),
+    ),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Rewrites:
+    """The tasks that rewrite files, and the messages of new rows: those of rows that tasks write with the others, whose
+    own files are deleted after that, and the rest."""
+
+    tasks: tuple[RewriteTask, ...]
+    joined: tuple[CommitMessage, ...]
+    kept: tuple[CommitMessage, ...]
+
+
+def rewrites_of(
+    store: TableStore, changed: Iterable[tuple[ManifestEntry, BitMap64]], written: Sequence[CommitMessage]
+) -> Rewrites:
+    """How files lose their removed rows: each is rewritten, or, without buckets, as many as make a quarter of a file
+    become one, with the rows that replace those removed where there is room."""
+    buckets: dict[Bucket, list[tuple[ManifestEntry, BitMap64]]] = defaultdict(list)
+    for entry, rows in changed:
+        buckets[entry.partition, entry.bucket].append((entry, rows))
+    columns, share = rewritten_columns(store), rewritten_bytes(store)
+    new_rows: dict[Bucket, list[CommitMessage]] = defaultdict(list)
+    tasks, joined, kept = [], list[CommitMessage](), list[CommitMessage]()
+    for message in written:
+        fits = all(f.write_cols == columns for f in message.new_files)
+        (new_rows[message.key] if fits else kept).append(message)
+    for bucket, group in buckets.items():
+        if group[0][0].total_buckets > 0:
+            tasks += [_task([one]) for one in group]
+            continue
+        new, parts = new_rows.pop(bucket, []), parts_of(group, lambda one: one[0].file.file_size, share)
+        room = share - _size(e.file for e, _ in parts[-1]) - _size(f for m in new for f in m.new_files)
+        (joined if room >= 0 else kept).extend(new)
+        tasks += [_task(part) for part in parts[:-1]] + [_task(parts[-1], new if room >= 0 else ())]
+    kept += (m for unjoined in new_rows.values() for m in unjoined)
+    return Rewrites(tuple(tasks), tuple(joined), tuple(kept))
+
+
+def rewrite_job(store: TableStore, tasks: Sequence[RewriteTask]) -> Job[RewriteTask, WriteResult]:
+    """Replaces files by others without the removed rows."""
+    name, run = f"rewrite files of {store.name}", partial(_rewrite, as_stored_times(store))
+    return Job(name, run, REWRITE_TASK, WRITE_RESULT, tuple(tasks))
+
+
+def rewritten_bytes(store: TableStore) -> int:
+    """How many bytes of files a task writes again."""
+    return target_file_size(store) // _TASKS_PER_FILE
+
+
+def parts_of(group: Iterable[T], size: Callable[[T], int], share: int) -> list[list[T]]:
+    """Files in parts of up to `share` bytes, one file at least."""
+    parts: list[list[T]] = [[]]
+    filled = 0
+    for one in group:
+        if parts[-1] and filled + size(one) > share:
+            parts.append([])
+            filled = 0
+        parts[-1].append(one)
+        filled += size(one)
+    return parts
+
+
+def bucket_of(entries: Sequence[ManifestEntry]) -> BucketState:
+    """Some files of one bucket."""
+    first = entries[0]
+    return BucketState(first.partition, first.bucket, first.total_buckets, tuple(e.file for e in entries))
+
+
+def rewritten_files(
+    store: TableStore, bucket: BucketState, joined: Sequence[DataFileMeta], remaining: Remaining
+) -> CommitMessage:
+    """The message that replaces the files of a bucket by new ones: of the `remaining` rows of each, and of the rows of
+    the `joined` files."""
+    directory = store.bucket_dir(*bucket.key)
+    start = min(f.min_sequence_number for f in bucket.files)
+    writer = DataFileWriter(store, directory, FileRole(sequence_start=start, columns=rewritten_columns(store)))
+    reader = BucketFiles(store, directory, (*store.schema.fields, *tracking_fields(store)))
+    with on_failure(writer.abort):
+        for file in bucket.files:
+            for batch in remaining(file, reader.read([file])):
+                writer.write(batch)
+        for batch in reader.read_as_written(joined):
+            writer.write(batch)
+        writer.roll()
+    return replace(bucket.deleted(), new_files=tuple(writer.finished))
+
+
+def _size(files: Iterable[DataFileMeta]) -> int:
+    return sum(f.file_size for f in files)
+
+
+def _task(group: Sequence[tuple[ManifestEntry, BitMap64]], new: Iterable[CommitMessage] = ()) -> RewriteTask:
+    removed = tuple(FileRows.of(e.file.file_name, rows) for e, rows in group)
+    return RewriteTask(bucket_of([e for e, _ in group]), removed, tuple(f for m in new for f in m.new_files))
+
+
+def _rewrite(store: TableStore, task: RewriteTask) -> WriteResult:
+    removed = {r.file: r.bitmap() for r in task.removed}
+
+    def remaining(file: DataFileMeta, rows: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        deleted = removed[file.file_name]
+        return without_rows(rows, positions(deleted)) if len(deleted) < file.row_count else iter(())
+
+    return WriteResult((rewritten_files(store, task.bucket, task.joined, remaining),))

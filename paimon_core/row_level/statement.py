@@ -1,0 +1,99 @@
+"""DELETE, UPDATE and MERGE INTO in the driver: what the tasks of a statement wrote becomes one commit.
+
+A statement runs in three steps:
+
+1. Tasks write the changes (`write_changes`). What a `ChangesResult` means is in the statement's `ChangeRules`: files of
+   new rows, and the positions of rows that these replace or that are deleted; files with single columns of row ranges;
+   patches with new values; or files of keys to delete.
+2. The driver finds the files that lose or change rows in the latest version. A file that is no longer live, or whose
+   row somebody else deleted, is a conflict. It marks removed rows in deletion vectors, or has the files written again
+   by a job: without the removed rows, with the patches applied, or without the keys.
+3. One commit adds and deletes all these files. The commit itself finds conflicts with what came after step 2. Files
+   that only step 2 read are deleted, and the buckets of new rows are compacted.
+
+Where a step fails, the files of all steps are deleted, unless it is unknown whether the commit happened.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from paimon_core.commit.draft import CommitInfo
+from paimon_core.insert import commit_rows, compact_after_write
+from paimon_core.io.failure import on_certain_failure, on_failure
+from paimon_core.jobs import Executor, Job, TaskT
+from paimon_core.options import DELETION_VECTORS
+from paimon_core.row_level.key_deletes import key_delete_job
+from paimon_core.row_level.patches import patch_job, remove_patches
+from paimon_core.row_level.removed_rows import RemovedRows, changed_files, marked_rows
+from paimon_core.row_level.rewrites import rewrite_job, rewrites_of
+from paimon_core.row_level.rules import ChangeRules
+from paimon_core.row_level.writer import ChangesResult
+from paimon_core.spec.message import CommitMessage, WriteResult, written_messages
+from paimon_core.table import Table
+
+
+@dataclass(frozen=True, slots=True)
+class _Prepared:
+    """What is to be committed: files with `new` rows, and `changed` files with those that replace them. Of `unused`
+    files the rows are in others, or were keys."""
+
+    new: list[CommitMessage]
+    changed: list[CommitMessage]
+    unused: list[CommitMessage]
+
+
+@dataclass(frozen=True, slots=True)
+class RowLevelStatement:
+    """The changes of one statement to a table."""
+
+    table: Table
+    rules: ChangeRules
+    executor: Executor
+
+    def commit(self, results: Sequence[ChangesResult], before_commit: Callable[[], None] | None = None) -> None:
+        """Commit what tasks wrote; `before_commit` makes columns visible that the statement adds.
+
+        Raises `CommitConflictError`, `SeveralMatchesError`, and as `Table.commit`; the files of the tasks are deleted
+        then, unless the outcome is unknown.
+        """
+        with on_failure(lambda: self.abort(results)):
+            prepared = self._prepare(results)
+        info = CommitInfo(user=self.table.new_commit_user(), operation=self.rules.operation)
+        with (
+            on_certain_failure(lambda: self.abort(results)),
+            on_certain_failure(lambda: self.table.abort(prepared.changed)),
+        ):
+            if before_commit is not None:
+                before_commit()
+            committed = commit_rows(self.table, [*prepared.new, *prepared.changed], info, self.executor)
+        self.table.abort(prepared.unused)
+        remove_patches(self.table.store, (p for r in results for p in r.patches))
+        # that a file lost rows is no reason to compact its bucket
+        compact_after_write(
+            self.table, [m for m in committed if m not in prepared.changed], self.executor, overwrites=False
+        )
+
+    def abort(self, results: Sequence[ChangesResult]) -> None:
+        """Delete what tasks wrote, as far as that is possible."""
+        self.table.abort([m for r in results for m in r.messages])
+        remove_patches(self.table.store, (p for r in results for p in r.patches))
+
+    def _prepare(self, results: Sequence[ChangesResult]) -> _Prepared:
+        store, snapshot = self.table.store, self.table.latest_snapshot()
+        written = [m for r in results for m in r.messages]
+        if self.rules.by_key:
+            return _Prepared([], self._run(key_delete_job(store, snapshot, written)), written)
+        if self.rules.patched is not None:
+            patches = [p for r in results for p in r.patches]
+            return _Prepared(written, self._run(patch_job(store, snapshot, patches, self.rules.patched)), [])
+        removed = RemovedRows.merged((f for r in results for f in r.removed), self.rules.once)
+        changed = changed_files(store, snapshot, removed)
+        if store.options[DELETION_VECTORS] and not store.has_primary_key:
+            return _Prepared(written, marked_rows(store, snapshot, changed), [])
+        rewrites = rewrites_of(store, changed, written)
+        return _Prepared(list(rewrites.kept), self._run(rewrite_job(store, rewrites.tasks)), list(rewrites.joined))
+
+    def _run(self, job: Job[TaskT, WriteResult]) -> list[CommitMessage]:
+        return written_messages(self.executor.run(job)) if job.tasks else []
