@@ -45,7 +45,7 @@ def write_changelog(store: TableStore, snapshot: Snapshot) -> None:
 def reset_changelog_hints(store: TableStore) -> None:
     """Say which changelogs are the earliest and the latest, after some came or went. Never fails.
 
-    A hint that names one that is gone stops Java's rollbacks and expiry of changelogs.
+    A hint that names a deleted one stops Java's rollbacks and expiry of changelogs.
     """
     with suppress(StorageError, FileNotFoundError):
         ids = changelog_ids(store) or [-1]

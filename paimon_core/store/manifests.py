@@ -206,8 +206,8 @@ def _in_order(store: TableStore, entries: list[ManifestEntry]) -> list[ManifestE
         raise InvalidOptionError(
             f"Option '{MANIFEST_SORT_FIELD.key}' cannot be {name!r}: the partition columns are {', '.join(keys)}."
         )
-    types, place = store.schema.types(keys), keys.index(name)
-    values = {p: decode_row(types, p)[place] for p in {e.partition for e in entries}}
+    types, index = store.schema.types(keys), keys.index(name)
+    values = {p: decode_row(types, p)[index] for p in {e.partition for e in entries}}
     empty = [e for e in entries if values[e.partition] is None]
     others = (e for e in entries if values[e.partition] is not None)
     return empty + sorted(others, key=lambda e: bound_order(values[e.partition]))

@@ -36,8 +36,8 @@ def time_of_partition(store: TableStore, partition: bytes) -> tuple[Mapping[str,
 def check_partition_time(store: TableStore, partition: bytes) -> None:
     """Raises `InvalidDataError` for a partition that stands for no moment, where options say that each does."""
     options = store.options
-    told = options[PARTITION_TIMESTAMP_PATTERN] or options[PARTITION_TIMESTAMP_FORMATTER]
-    if not (options[PARTITION_TIMESTAMP_STRICT] and told and store.schema.partition_keys):
+    means_time = options[PARTITION_TIMESTAMP_PATTERN] or options[PARTITION_TIMESTAMP_FORMATTER]
+    if not (options[PARTITION_TIMESTAMP_STRICT] and means_time and store.schema.partition_keys):
         return
     values, found = time_of_partition(store, partition)
     if found is None:

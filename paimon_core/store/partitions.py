@@ -116,5 +116,5 @@ def _within(values: tuple[Any, ...], columns: tuple[ColumnStats, ...]) -> bool:
 def _between(value: Any, column: ColumnStats) -> bool:
     if value is None:
         return column.null_count != 0
-    low, high, place = column.minimum, column.maximum, bound_order(value)
-    return (low is None or bound_order(low) <= place) and (high is None or place <= bound_order(high))
+    low, high, order = column.minimum, column.maximum, bound_order(value)
+    return (low is None or bound_order(low) <= order) and (high is None or order <= bound_order(high))

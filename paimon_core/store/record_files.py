@@ -1,6 +1,6 @@
 """Files of metadata records through a table's storage: Avro, or the columnar formats that `manifest.format` names.
 
-A file is read as what it begins like: the option tells of new ones.
+The first bytes of a file say how it is read; the option is for new files.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def read_named(store: TableStore, path: str) -> bytes:
 
 def record_bytes(store: TableStore, record: Record[Any], version: int, values: Iterable[Any]) -> bytes:
     """A file of records, in the format and codec of the table. Raises `InvalidOptionError`."""
-    form, codec = record_format(store.options)
-    if form == "avro":
+    name, codec = record_format(store.options)
+    if name == "avro":
         return encode_avro(record, version, values, codec)
-    return encode_columns(record, version, values, form, codec)
+    return encode_columns(record, version, values, name, codec)

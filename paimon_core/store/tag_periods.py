@@ -15,13 +15,13 @@ _HOURLY = {"with_dashes": "%Y-%m-%d %H", "without_dashes": "%Y%m%d %H", "without
 
 @dataclass(frozen=True, slots=True)
 class TagPeriod:
-    """How time is cut into tags: `length`, and how a period's begin names its tag (`form`).
+    """How time is divided into tags: the `length` of a period, and the `strftime` pattern of a tag's name.
 
-    `hours_may_follow`: what stands behind a blank in a name does not count.
+    `hours_may_follow`: what follows a blank in a name is ignored.
     """
 
     length: timedelta
-    form: str
+    pattern: str
     hours_may_follow: bool = False
 
     def last_complete(self, moment: datetime) -> datetime:
@@ -29,13 +29,13 @@ class TagPeriod:
         return _EPOCH + ((moment - _EPOCH) // self.length - 1) * self.length
 
     def name(self, begin: datetime) -> str:
-        return begin.strftime(self.form)
+        return begin.strftime(self.pattern)
 
     def begin(self, name: str) -> datetime | None:
-        """The reverse of `name`; None for a name of another form."""
+        """The reverse of `name`; None for a name of another pattern."""
         text = name.partition(" ")[0] if self.hours_may_follow else name
         try:
-            begin = datetime.strptime(text, self.form)
+            begin = datetime.strptime(text, self.pattern)
         except ValueError:
             return None
         return begin if self.name(begin) == text else None
@@ -47,6 +47,6 @@ def tag_period(options: TableOptions) -> TagPeriod:
     if length is not None:
         return TagPeriod(timedelta(milliseconds=max(1, length)), "%Y%m%d%H%M")
     kind = options[TAG_CREATION_PERIOD]
-    forms = {"daily": _DAILY, "hourly": _HOURLY}.get(kind)
-    form = forms[options[TAG_PERIOD_FORMATTER]] if forms else _HOURLY["with_dashes"]
-    return TagPeriod(_PERIODS[kind], form, hours_may_follow=kind == "daily")
+    patterns = {"daily": _DAILY, "hourly": _HOURLY}.get(kind)
+    pattern = patterns[options[TAG_PERIOD_FORMATTER]] if patterns else _HOURLY["with_dashes"]
+    return TagPeriod(_PERIODS[kind], pattern, hours_may_follow=kind == "daily")

@@ -19,7 +19,7 @@ from paimon_core.io.file_io import FileStatus
 from paimon_core.maintenance.orphans.file_kinds import FolderKind, may_be_orphan
 from paimon_core.maintenance.references import NeededFiles, branch_stores, versions_of
 from paimon_core.maintenance.release import delete_files
-from paimon_core.store.external.files import searched_places
+from paimon_core.store.external.files import searched_folders
 from paimon_core.store.table_store import TableStore
 
 T = TypeVar("T")
@@ -111,7 +111,7 @@ def _metadata_folders(store: TableStore) -> Iterator[Folder]:
 
 def _data_folders(store: TableStore) -> Iterator[Folder]:
     levels = len(store.schema.partition_keys)
-    for root in (store.paths.data_root, *searched_places(store)):
+    for root in (store.paths.data_root, *searched_folders(store)):
         yield from _bucket_folders(store, root, levels)
 
 

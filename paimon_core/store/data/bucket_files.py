@@ -63,13 +63,13 @@ _LOG = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class BucketFiles:
-    """Where the files of a bucket lie, for reading some of their columns; deleted rows are left out, and rows for which
-    `predicate` is not true: for a merge it must be on keys.
+    """Reads some columns of the files of a bucket, without deleted rows and rows for which `predicate` is not true: for
+    a merge it must be on keys.
 
     `deletions` are the deletion vectors by the names of the data files that have one. `selection` gives the positions
-    of the rows that are of interest, None where all are. `expiry` leaves out rows as well. `unread` are columns that
+    of the rows that are of interest, None where all are. `expiry` omits expired rows. `unread` are columns that
     files must have although nobody reads them. Where there are `copies`, they are read. A `lenient` reader passes over
-    files that are lost or damaged where options say so: what is read to be written again must not be less.
+    files that are lost or damaged where options say so; rows that are rewritten must never be lost that way.
     """
 
     store: TableStore
@@ -94,17 +94,17 @@ class BucketFiles:
     def _undeleted(self, files: Sequence[DataFileMeta]) -> Iterator[pa.RecordBatch]:
         condition = None if self.predicate is None else to_arrow(self.predicate, arrow_schema(self.fields))
         for file in files:
-            for batch in self._left(file):
+            for batch in self._live(file):
                 rows = batch if condition is None else batch.filter(condition)
                 if rows.num_rows:
                     yield rows
 
     def read_as_written(self, files: Sequence[DataFileMeta]) -> Iterator[pa.RecordBatch]:
-        """The rows of files that are not committed yet: what the commit is to tell is NULL. Raises as `read`."""
+        """The rows of files that are not committed yet: columns that the commit fills are NULL. Raises as `read`."""
         for file in files:
             yield from self._read(file, None)
 
-    def _left(self, file: DataFileMeta) -> Iterator[pa.RecordBatch]:
+    def _live(self, file: DataFileMeta) -> Iterator[pa.RecordBatch]:
         """The rows that are not deleted, without some that are of no interest."""
         deletion = self.deletions.get(file.file_name)
         deleted = None if deletion is None else read_deletions(self.store.io, deletion, file.row_count)
@@ -118,7 +118,7 @@ class BucketFiles:
         return self._whole(file) if deleted is None else without_rows(self._whole(file), deleted)
 
     def read_numbered(self, file: DataFileMeta) -> Iterator[pa.RecordBatch]:
-        """All rows of a file, with their places in it from 0 as a last column, `ROW_INDEX`. Raises as `read`."""
+        """All rows of a file, with their positions in it from 0 as a last column, `ROW_INDEX`. Raises as `read`."""
         deletion = self.deletions.get(file.file_name)
         batches = numbered(self._whole(file))
         if deletion is None:
@@ -130,7 +130,7 @@ class BucketFiles:
         return bool(tracking_fields(self.store)) and any(f.name in TRACKING_NAMES for f in self.fields)
 
     def _whole(self, file: DataFileMeta) -> Iterator[pa.RecordBatch]:
-        """All rows of a file, in order: places count each of them."""
+        """All rows of a file, in order, so that positions count each of them."""
         batches = self._read(file, None)
         return with_tracking(batches, file) if self._tracks else batches
 
@@ -184,7 +184,7 @@ class BucketFiles:
 
 
 def numbered(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """The batches with the places of their rows, from 0, as a last column, `ROW_INDEX`."""
+    """The batches with the positions of their rows, from 0, as a last column, `ROW_INDEX`."""
     start = 0
     for batch in batches:
         numbers = np.arange(start, start + batch.num_rows, dtype=np.int64)
@@ -202,12 +202,12 @@ def merge_section(
 ) -> Iterator[pa.RecordBatch]:
     """Merge the runs of a section, whose columns include keys, sequence numbers and row kinds.
 
-    `values_only`: nobody asks for sequence numbers and row kinds; where they decide nothing, they are not even read.
-    `chained`: the files are of several partitions, where levels tell nothing.
+    `values_only`: sequence numbers and row kinds are not part of the result; they are read only where the merge needs
+    them. `chained`: the files are of several partitions, so levels do not order them.
     """
     oldest_first, whole = _oldest_first(files.store, section, chained=chained)
-    told = _told_by_metadata(oldest_first) if values_only else frozenset()
-    reader = replace(files, fields=tuple(f for f in files.fields if f.name not in told), unread=told)
+    skipped = _unneeded(oldest_first) if values_only else frozenset()
+    reader = replace(files, fields=tuple(f for f in files.fields if f.name not in skipped), unread=skipped)
     try:
         yield from merge_runs([reader.read(run) for run in oldest_first], spec, whole=whole)
     except MergeRefusedError:
@@ -217,17 +217,17 @@ def merge_section(
         raise CorruptFileError(f"{files.bucket_dir}/{names}", f"it is not what metadata says ({e})") from e
 
 
-def _told_by_metadata(oldest_first: Sequence[Sequence[DataFileMeta]]) -> frozenset[str]:
-    """The system columns that decide nothing in a merge of runs: sequence numbers where all rows of a run are younger
-    than those of the runs before it, and row kinds where none is a delete. Only Parquet files tell, unread, that they
-    have them."""
+def _unneeded(oldest_first: Sequence[Sequence[DataFileMeta]]) -> frozenset[str]:
+    """The system columns that a merge of runs does without: sequence numbers where metadata shows that all rows of a
+    run are younger than those of the runs before it, and row kinds where it counts no deletes. Only for Parquet files,
+    whose footers show that they have these columns."""
     if any(format_name(f.file_name) != "parquet" for run in oldest_first for f in run):
         return frozenset()
     oldest = [min(f.min_sequence_number for f in run) for run in oldest_first]
     newest = [max(f.max_sequence_number for f in run) for run in oldest_first]
-    in_turn = all(before < after for before, after in zip(newest, oldest[1:], strict=False))
+    is_ordered = all(before < after for before, after in zip(newest, oldest[1:], strict=False))
     no_deletes = all(f.delete_row_count == 0 for run in oldest_first for f in run)
-    return frozenset(([SEQUENCE_NUMBER] if in_turn else []) + ([VALUE_KIND] if no_deletes else []))
+    return frozenset(([SEQUENCE_NUMBER] if is_ordered else []) + ([VALUE_KIND] if no_deletes else []))
 
 
 def _oldest_first(

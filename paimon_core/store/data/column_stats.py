@@ -48,9 +48,9 @@ def for_columns(
     names: Mapping[str, str | None], stats: Mapping[str, ColumnStats], file: DataFileMeta
 ) -> dict[str, ColumnStats]:
     """Statistics by the names that columns have now; one that is not in the file is NULL throughout."""
-    absent, there = ColumnStats(None, None, file.row_count), file.write_cols
+    missing, written = ColumnStats(None, None, file.row_count), file.write_cols
     return {
-        now: absent if then is None or (there is not None and then not in there) else stats.get(then, UNKNOWN)
+        now: missing if then is None or (written is not None and then not in written) else stats.get(then, UNKNOWN)
         for now, then in names.items()
     }
 

@@ -31,7 +31,7 @@ from paimon_core.store.table_store import TableStore
 
 @dataclass(frozen=True, slots=True)
 class EvolvedFiles:
-    """Where the files of a bucket lie, for reading some of their columns; deleted rows are left out.
+    """Where the files of a bucket lie, for reading some of their columns; deleted rows are omitted.
 
     `deletions` are the deletion vectors by the names of the anchors of ranges that have one. `read` gives only the rows
     with these `row_ids`, and possibly others; None: all.
@@ -51,7 +51,7 @@ class EvolvedFiles:
             if rows.is_plain:
                 plain = BucketFiles(self.store, self.bucket_dir, self.fields, self.predicate, self.deletions)
                 if chosen is not None:
-                    plain = replace(plain, selection=partial(_same_places, Rows(chosen.astype(np.uint32))))
+                    plain = replace(plain, selection=partial(_same_positions, Rows(chosen.astype(np.uint32))))
                 yield from plain.read(rows.files)
             elif chosen is None:
                 yield from self._undeleted(rows, self.whole(rows))
@@ -59,40 +59,41 @@ class EvolvedFiles:
                 yield from self.whole(rows, np.setdiff1d(chosen, self._deleted(rows), assume_unique=True))
 
     def read_numbered(self, rows: RowRange) -> Iterator[pa.RecordBatch]:
-        """The rows of a range, with their places in it from 0 as a last column, `ROW_INDEX`. Raises as `read`."""
+        """The rows of a range, with their positions in it from 0 as a last column, `ROW_INDEX`. Raises as `read`."""
         return self._undeleted(rows, numbered(self.whole(rows)))
 
-    def whole(self, rows: RowRange, places: Positions | None = None) -> Iterator[pa.RecordBatch]:
-        """All rows of a range in their order, those that are deleted too; or those at some places in it, ascending."""
+    def whole(self, rows: RowRange, positions: Positions | None = None) -> Iterator[pa.RecordBatch]:
+        """All rows of a range in their order, also deleted ones; or only those at ascending `positions` in it."""
         own = [f for f in self.fields if f.name not in TRACKING_NAMES]
         blobs = [(f, own_parts) for f in own if (own_parts := [p for p in rows.parts if holds(self.store, p, f)])]
         held = _newest_holders(self.store, rows.files, [f for f in own if f not in [b for b, _ in blobs]])
         version = (held[0][0] if held else rows.anchor if own else rows.files[0]).max_sequence_number
         sources = held or [(rows.anchor, fields_of_file(self.store, rows.anchor)[:1])]
-        chosen = None if places is None else partial(_same_places, Rows(places.astype(np.uint32)))
+        chosen = None if positions is None else partial(_same_positions, Rows(positions.astype(np.uint32)))
         readers = ((BucketFiles(self.store, self.bucket_dir, of, selection=chosen), file) for file, of in sources)
         streams = [reader.read([file]) for reader, file in readers]
         values = (blob_column(self.store, self.bucket_dir, rows, files, field) for field, files in blobs)
-        streams += values if places is None else (rows_at(v, places) for v in values)
+        streams += values if positions is None else (rows_at(v, positions) for v in values)
         target, start = arrow_schema(self.fields), 0
-        for parts in _side_by_side(streams, rows, rows.count if places is None else len(places)):
+        for parts in _side_by_side(streams, rows, rows.count if positions is None else len(positions)):
             found = {name: part.column(name) for part in parts for name in part.schema.names}
             count = parts[0].num_rows
-            at = np.arange(start, start + count, dtype=np.int64) if places is None else places[start : start + count]
+            part = slice(start, start + count)
+            at = np.arange(part.start, part.stop, dtype=np.int64) if positions is None else positions[part]
             found[ROW_ID] = int64_array(rows.first + at)
             found[SEQUENCE_NUMBER] = int64_array(np.full(count, version, dtype=np.int64))
-            arrays = [found[f.name] if f.name in found else self._absent(f, count) for f in target]
+            arrays = [found[f.name] if f.name in found else self._missing(f, count) for f in target]
             yield pa.RecordBatch.from_arrays(arrays, schema=target)
             start += count
 
-    def _absent(self, column: pa.Field, count: int) -> pa.Array:
-        """A column that no file has: those that changes write lack the partition's."""
+    def _missing(self, column: pa.Field, count: int) -> pa.Array:
+        """A column that no file has: files of changed columns lack the partition columns."""
         keys, default = self.store.schema.partition_fields, self.store.options[PARTITION_DEFAULT_NAME]
         value = partition_value(keys, self.bucket_dir, default, column.name)
         return absent_column(value, count, column.type)
 
     def _undeleted(self, rows: RowRange, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        return without_rows(batches, gone) if len(gone := self._deleted(rows)) else batches
+        return without_rows(batches, deleted) if len(deleted := self._deleted(rows)) else batches
 
     def _deleted(self, rows: RowRange) -> Positions:
         deletion = self.deletions.get(rows.anchor.file_name)
@@ -101,7 +102,7 @@ class EvolvedFiles:
         return read_deletions(self.store.io, deletion, rows.count)
 
     def _chosen(self, rows: RowRange) -> Positions | None:
-        """The places in a range of the rows of interest, None where all are."""
+        """The positions in a range of the rows of interest, None where all are."""
         if self.row_ids is None:
             return None
         within = RowIds()
@@ -109,8 +110,8 @@ class EvolvedFiles:
         return np.asarray((within & self.row_ids).to_array()).astype(np.int64) - rows.first
 
 
-def _same_places(places: Rows, _: DataFileMeta) -> Rows:
-    return places
+def _same_positions(positions: Rows, _: DataFileMeta) -> Rows:
+    return positions
 
 
 def holds(store: TableStore, file: DataFileMeta, column: DataField) -> bool:
@@ -121,13 +122,13 @@ def holds(store: TableStore, file: DataFileMeta, column: DataField) -> bool:
 def _newest_holders(
     store: TableStore, files: Iterable[DataFileMeta], wanted: Iterable[DataField]
 ) -> list[tuple[DataFileMeta, tuple[DataField, ...]]]:
-    """The files, newest first, that count for some of the columns, and these columns."""
-    left, found = list(wanted), []
+    """The files, newest first, that the columns are read from, and the columns of each."""
+    pending, found = list(wanted), []
     for file in files:
-        own = tuple(f for f in left if holds(store, file, f))
+        own = tuple(f for f in pending if holds(store, file, f))
         if own:
             found.append((file, own))
-            left = [f for f in left if f not in own]
+            pending = [f for f in pending if f not in own]
     return found
 
 

@@ -1,9 +1,9 @@
-"""Files of rows that wait for a bucket (`'bucket' = '-2'`), and the order in which their rows came.
+"""Files of postponed buckets (`'bucket' = '-2'`), and the order in which their rows came.
 
     TABLE/[KEY=VALUE/…]bucket-postpone/data--u-USER-s-NUMBER-w-UUID-N.avro   what one writer wrote
 
 The records are key-value rows, neither sorted nor merged; their sequence numbers mean nothing beyond their file.
-Source: Paimon's page "Data Distribution"; names as other engines take them apart.
+Source: Paimon's page "Data Distribution"; names as other engines parse them.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Row tracking: every row has an id, which it keeps in whatever file it is, and a version.
 
-_ROW_ID           BIGINT   as the file says, else the file's `_FIRST_ROW_ID` + the row's place in it
+_ROW_ID           BIGINT   as the file says, else the file's `_FIRST_ROW_ID` + the row's position in it
 _SEQUENCE_NUMBER  BIGINT   as the file says, else the file's `_MAX_SEQUENCE_NUMBER`: the snapshot that wrote it
 
 A file of new rows has neither column: the commit knows both. Source: documentation, "Row tracking".
@@ -40,7 +40,7 @@ def readable_fields(store: TableStore, names: Iterable[str]) -> tuple[DataField,
 
 
 def rewritten_columns(store: TableStore) -> tuple[str, ...] | None:
-    """The columns of a file of rows that were in the table before, where they are not the table's alone."""
+    """The columns of a file of rewritten rows, None for those of the table: such rows keep their ids and versions."""
     return (*store.schema.field_by_name, *TRACKING_NAMES) if tracking_fields(store) else None
 
 
@@ -59,17 +59,17 @@ def with_tracking(batches: Iterable[pa.RecordBatch], file: DataFileMeta) -> Iter
 
 
 def _with_row_id(batch: pa.RecordBatch, file: DataFileMeta, start: int) -> pa.RecordBatch:
-    place = batch.schema.get_field_index(ROW_ID)
-    if place < 0 or file.first_row_id is None or not batch.column(place).null_count:
+    index = batch.schema.get_field_index(ROW_ID)
+    if index < 0 or file.first_row_id is None or not batch.column(index).null_count:
         return batch
     first = file.first_row_id + start
     derived = int64_array(np.arange(first, first + batch.num_rows, dtype=np.int64))
-    return batch.set_column(place, batch.schema.field(place), pc.coalesce(batch.column(place), derived))
+    return batch.set_column(index, batch.schema.field(index), pc.coalesce(batch.column(index), derived))
 
 
 def _with_sequence_number(batch: pa.RecordBatch, file: DataFileMeta) -> pa.RecordBatch:
-    place = batch.schema.get_field_index(SEQUENCE_NUMBER)
-    if place < 0 or not batch.column(place).null_count:
+    index = batch.schema.get_field_index(SEQUENCE_NUMBER)
+    if index < 0 or not batch.column(index).null_count:
         return batch
-    known = pc.fill_null(batch.column(place), file.max_sequence_number)
-    return batch.set_column(place, batch.schema.field(place), known)
+    known = pc.fill_null(batch.column(index), file.max_sequence_number)
+    return batch.set_column(index, batch.schema.field(index), known)

@@ -1,7 +1,7 @@
-"""`sequence.snapshot-ordering`: of the rows of a key that of the latest snapshot is the newest, whoever wrote it.
+"""`sequence.snapshot-ordering`: the newest row of a key is that of the latest snapshot, whoever wrote it.
 
-Files of new rows tell the snapshot that brought them in place of the numbers their writers gave; the rows in them keep
-those, and are read with the snapshot's. Compactions write what they read.
+The metadata of a file of new rows has the id of their snapshot as its sequence numbers. The rows in the file keep the
+numbers that their writer gave, and are read with the snapshot's. Compactions write what they read.
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ def _stamped(entry: ManifestEntry, snapshot_id: int) -> ManifestEntry:
 
 
 def _numbered(batch: pa.RecordBatch, number: int) -> pa.RecordBatch:
-    place = batch.schema.get_field_index(SEQUENCE_NUMBER)
-    if place < 0:
+    index = batch.schema.get_field_index(SEQUENCE_NUMBER)
+    if index < 0:
         return batch
     numbers = int64_array(np.full(batch.num_rows, number, dtype=np.int64))
-    return batch.set_column(place, batch.schema.field(place), numbers)
+    return batch.set_column(index, batch.schema.field(index), numbers)

@@ -1,7 +1,7 @@
-"""Times of more than 6 digits in other forms than nanoseconds, which reach only the years 1678 to 2261.
+"""Columns of times with more than 6 digits in other units than nanoseconds, which reach only the years 1678 to 2261.
 
-Readers that have no more get microseconds; writers pass on what Parquet stores. Columns that decide between rows, or
-about them, stay as they are: two keys may differ by a nanosecond.
+Readers without nanoseconds get microseconds; writers pass on times as Parquet stores them. Keys and sequence columns
+keep their nanoseconds: two keys may differ by one.
 """
 
 from __future__ import annotations
@@ -31,30 +31,30 @@ _GROUP = ".sequence-group"
 
 def in_microseconds(store: TableStore) -> TableStore:
     """The table for a reader of microseconds."""
-    return _with_form(store, _deciding(store), lambda t: replace(t, precision=_MICROSECONDS))
+    return _with_unit(store, _deciding(store), lambda t: replace(t, precision=_MICROSECONDS))
 
 
 def as_stored_times(store: TableStore) -> TableStore:
     """The table for a writer, with times of any year where it writes Parquet only."""
     if formats_to_write(store.options) != {"parquet"} or DEFAULT_FUNCTION in store.options.values:
         return store
-    return _with_form(store, _deciding(store) | _named(store.options, store.schema.field_by_name), _stored)
+    return _with_unit(store, _deciding(store) | _named(store.options, store.schema.field_by_name), _stored)
 
 
 def with_stored_times(fields: Iterable[DataField]) -> tuple[DataField, ...]:
     """Columns with times of any year."""
-    return tuple(replace(f, type=_in_form(f.type, _stored)) for f in fields)
+    return tuple(replace(f, type=_with_times(f.type, _stored)) for f in fields)
 
 
-def _with_form(store: TableStore, but: frozenset[str], form: Callable[[TimeType], TimeType]) -> TableStore:
-    fields = tuple(f if f.name in but else replace(f, type=_in_form(f.type, form)) for f in store.schema.fields)
+def _with_unit(store: TableStore, but: frozenset[str], convert: Callable[[TimeType], TimeType]) -> TableStore:
+    fields = tuple(f if f.name in but else replace(f, type=_with_times(f.type, convert)) for f in store.schema.fields)
     if fields == store.schema.fields:
         return store
     return replace(store, schema=replace(store.schema, fields=fields))
 
 
 def _deciding(store: TableStore) -> frozenset[str]:
-    """The columns that tell which row is meant, or newer."""
+    """The columns that identify a row, or decide which of two is newer."""
     keys = {*store.schema.primary_keys, *store.schema.partition_keys, *store.options[SEQUENCE_FIELD]}
     return frozenset(keys) | sequence_group_columns(store.options)
 
@@ -70,16 +70,16 @@ def _stored(data_type: TimeType) -> TimeType:
     return StoredTimeType(data_type.kind, data_type.nullable, data_type.precision)
 
 
-def _in_form(data_type: DataType, form: Callable[[TimeType], TimeType]) -> DataType:
+def _with_times(data_type: DataType, convert: Callable[[TimeType], TimeType]) -> DataType:
     if not any(isinstance(t, TimeType) and t.precision > _MICROSECONDS for t in nested_types(data_type)):
         return data_type
     match data_type:
         case TimeType():
-            return form(data_type)
+            return convert(data_type)
         case RowType(fields=fields):
-            return replace(data_type, fields=tuple(replace(f, type=_in_form(f.type, form)) for f in fields))
+            return replace(data_type, fields=tuple(replace(f, type=_with_times(f.type, convert)) for f in fields))
         case MapType(key=key, value=value):
-            return replace(data_type, key=_in_form(key, form), value=_in_form(value, form))
+            return replace(data_type, key=_with_times(key, convert), value=_with_times(value, convert))
         case CollectionType(element=element):
-            return replace(data_type, element=_in_form(element, form))
+            return replace(data_type, element=_with_times(element, convert))
     return data_type

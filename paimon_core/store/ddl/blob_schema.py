@@ -1,7 +1,7 @@
 """BLOB columns in definitions of tables: binaries that a comment or an option makes BLOB, and what no table can have.
 
-A comment begins with `__BLOB_FIELD` or `__BLOB_DESCRIPTOR_FIELD`, alone or before `; the real comment`, and the column
-is then named by the option too. Source: documentation, "Blob Storage".
+A comment begins with `__BLOB_FIELD` or `__BLOB_DESCRIPTOR_FIELD`, by itself or before `; the real comment`, and the
+option then names the column, too. Source: documentation, "Blob Storage".
 """
 
 from __future__ import annotations

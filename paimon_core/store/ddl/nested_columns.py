@@ -6,7 +6,7 @@ The steps below a column are names of fields of a ROW, `element` of an ARRAY or 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from paimon_core.errors import InvalidSchemaError
@@ -14,7 +14,14 @@ from paimon_core.spec.types import CollectionType, DataField, DataType, MapType,
 
 Fields = tuple[DataField, ...]
 Path = tuple[str, ...]
-Place = Literal["first", "last", "before", "after"]
+
+
+@dataclass(frozen=True, slots=True)
+class Position:
+    """Where a column goes among its siblings; `reference` is the one it goes before or after."""
+
+    side: Literal["first", "last", "before", "after"]
+    reference: str | None = None
 
 
 def edit_siblings(fields: Fields, path: Path, edit: Callable[[Fields], Fields]) -> Fields:
@@ -24,7 +31,7 @@ def edit_siblings(fields: Fields, path: Path, edit: Callable[[Fields], Fields]) 
     """
     if len(path) == 1:
         return edit(fields)
-    at = place_of(fields, path[0])
+    at = index_of(fields, path[0])
     return _with(fields, at, replace(fields[at], type=_edit_below(fields[at], path[1:], edit)))
 
 
@@ -32,7 +39,7 @@ def edit_field(fields: Fields, path: Path, edit: Callable[[DataField], DataField
     """The columns with one field changed. Raises `InvalidSchemaError` for an unknown one."""
 
     def change(siblings: Fields) -> Fields:
-        at = place_of(siblings, path[-1])
+        at = index_of(siblings, path[-1])
         return _with(siblings, at, edit(siblings[at]))
 
     return edit_siblings(fields, path, change)
@@ -46,17 +53,23 @@ def find_field(fields: Fields, path: Path) -> DataField | None:
     return next((f for f in fields if f.name == path[-1]), None)
 
 
-def insert_at(siblings: Fields, field: DataField, place: Place, reference: str | None) -> Fields:
-    """The list with a field added; `reference` names the one it goes `before` or `after`."""
-    if place in ("first", "last"):
-        at = 0 if place == "first" else len(siblings)
+def insert_at(siblings: Fields, field: DataField, position: Position) -> Fields:
+    """The list with a field added. Raises `InvalidSchemaError` for a reference that is not in it."""
+    if position.side in ("first", "last"):
+        at = 0 if position.side == "first" else len(siblings)
     else:
-        at = place_of(siblings, reference or "") + (place == "after")
+        at = index_of(siblings, position.reference or "") + (position.side == "after")
     return (*siblings[:at], field, *siblings[at:])
 
 
-def place_of(siblings: Fields, name: str) -> int:
-    """Where a field stands. Raises `InvalidSchemaError` naming those that there are."""
+def without_field(siblings: Fields, name: str) -> tuple[DataField, Fields]:
+    """A field, and the others. Raises `InvalidSchemaError`."""
+    at = index_of(siblings, name)
+    return siblings[at], siblings[:at] + siblings[at + 1 :]
+
+
+def index_of(siblings: Fields, name: str) -> int:
+    """The index of a field. Raises `InvalidSchemaError` naming those that there are."""
     for i, field in enumerate(siblings):
         if field.name == name:
             return i

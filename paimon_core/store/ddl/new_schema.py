@@ -81,7 +81,7 @@ def new_table_schema(
 
 
 def same_partitions(old: TableSchema, new: TableSchema) -> bool:
-    """Whether manifests of one can be read with the other: a partition is stored by place and type of its keys."""
+    """Whether manifests of one can be read with the other: a partition is stored by the order and types of its keys."""
     then, now = ([(f.name, f.type.with_nullable(True)) for f in s.partition_fields] for s in (old, new))
     return then == now
 
@@ -286,7 +286,7 @@ def _check_expiry(schema: TableSchema, options: TableOptions) -> None:
     column = options[RECORD_TIME_FIELD]
     if options[RECORD_EXPIRE_TIME] is not None and not column:
         raise InvalidOptionError(
-            f"Option '{RECORD_EXPIRE_TIME.key}' needs '{RECORD_TIME_FIELD.key}', the column that tells rows' time."
+            f"Option '{RECORD_EXPIRE_TIME.key}' needs '{RECORD_TIME_FIELD.key}', the column with the time of each row."
         )
     if column and _named(schema, RECORD_TIME_FIELD.key, (column,))[0].type.kind not in _TIMES:
         raise InvalidOptionError(

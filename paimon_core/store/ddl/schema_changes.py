@@ -1,7 +1,7 @@
 """Changes of a table's schema, and the next version that they lead to: pure.
 
-A change names a column by its path, see `nested_columns`. Field ids stay with their columns for ever, and are never
-given again: that is what old files are read by. Source: Paimon's pages "Altering Tables" and "Schema".
+A change names a column by its path, see `nested_columns`. A column keeps its field id for ever, and no other column
+gets it: old files are read by field ids. Source: Paimon's pages "Altering Tables" and "Schema".
 """
 
 from __future__ import annotations
@@ -16,7 +16,15 @@ from paimon_core.spec.casts import can_cast
 from paimon_core.spec.schema import TableSchema, highest_field_id
 from paimon_core.spec.types import DataField, DataType
 from paimon_core.store.ddl.blob_schema import check_not_renamed, with_directive, without_blob
-from paimon_core.store.ddl.nested_columns import Fields, Path, Place, edit_field, edit_siblings, insert_at, place_of
+from paimon_core.store.ddl.nested_columns import (
+    Fields,
+    Path,
+    Position,
+    edit_field,
+    edit_siblings,
+    insert_at,
+    without_field,
+)
 from paimon_core.store.ddl.new_schema import check_schema, numbered
 from paimon_core.store.ddl.option_changes import KEY_OPTIONS, check_option_removed, check_option_set, rename_in_options
 from paimon_core.store.features import check_definable
@@ -38,14 +46,6 @@ class UpdateComment:
     """None removes the comment."""
 
     comment: str | None
-
-
-@dataclass(frozen=True, slots=True)
-class Position:
-    """Where a column goes among its siblings; `reference` is the one it goes before or after."""
-
-    place: Place
-    reference: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +103,7 @@ class UpdateColumnDefault:
     default: str | None
 
 
-ColumnChange = (
+_ColumnChange = (
     AddColumn
     | RenameColumn
     | DropColumn
@@ -113,7 +113,7 @@ ColumnChange = (
     | UpdateColumnPosition
     | UpdateColumnDefault
 )
-SchemaChange = SetOption | RemoveOption | UpdateComment | ColumnChange
+SchemaChange = SetOption | RemoveOption | UpdateComment | _ColumnChange
 
 
 def apply_changes(
@@ -179,7 +179,7 @@ def _add(schema: TableSchema, change: AddColumn) -> TableSchema:
 
     def insert(siblings: Fields) -> Fields:
         _check_new(siblings, name, change.path)
-        return insert_at(siblings, field, position.place, position.reference)
+        return insert_at(siblings, field, position)
 
     fields = edit_siblings(schema.fields, change.path, insert)
     return replace(schema, fields=fields, highest_field_id=highest_field_id((field,)), options=options)
@@ -196,10 +196,10 @@ def _rename(schema: TableSchema, change: RenameColumn) -> TableSchema:
     old, new = change.path[-1], change.new_name
 
     def rename(siblings: Fields) -> Fields:
-        at = place_of(siblings, old)
-        check_not_renamed(siblings[at])
-        _check_new(siblings[:at] + siblings[at + 1 :], new, (*change.path[:-1], new))
-        return (*siblings[:at], replace(siblings[at], name=new), *siblings[at + 1 :])
+        field, others = without_field(siblings, old)
+        check_not_renamed(field)
+        _check_new(others, new, (*change.path[:-1], new))
+        return tuple(replace(f, name=new) if f is field else f for f in siblings)
 
     fields = edit_siblings(schema.fields, change.path, rename)
     if len(change.path) > 1:
@@ -213,23 +213,22 @@ def _rename(schema: TableSchema, change: RenameColumn) -> TableSchema:
 
 
 def _moved(siblings: Fields, name: str, position: Position) -> Fields:
-    at = place_of(siblings, name)
+    field, others = without_field(siblings, name)
     if position.reference == name:
-        raise InvalidSchemaError(f"Column {name!r} cannot be moved {position.place} itself.")
-    rest = siblings[:at] + siblings[at + 1 :]
-    if position.place == "first" and at == 0:
+        raise InvalidSchemaError(f"Column {name!r} cannot be moved {position.side} itself.")
+    if position.side == "first" and field is siblings[0]:
         raise InvalidSchemaError(f"Column {name!r} cannot be moved to the front: it is the first column.")
-    return insert_at(rest, siblings[at], position.place, position.reference)
+    return insert_at(others, field, position)
 
 
 def _without(siblings: Fields, path: Path) -> Fields:
-    at = place_of(siblings, path[-1])
-    if len(siblings) == 1 and len(path) > 1:  # of a table: REPLACE COLUMNS adds others behind
+    _, others = without_field(siblings, path[-1])
+    if not others and len(path) > 1:  # a table may be empty in between: REPLACE COLUMNS adds its new columns later
         raise InvalidSchemaError(f"Column {_dotted(path)} cannot be dropped: it is the only one in its struct.")
-    return siblings[:at] + siblings[at + 1 :]
+    return others
 
 
-def _edited(schema: TableSchema, field: DataField, change: ColumnChange) -> DataField:
+def _edited(schema: TableSchema, field: DataField, change: _ColumnChange) -> DataField:
     match change:
         case UpdateColumnType(path, new):
             _check_not_key(schema, path, "given another type", schema.partition_keys + schema.primary_keys)

@@ -1,7 +1,7 @@
-"""Files that metadata says lie outside of the table: which are believed, and which may be deleted.
+"""Files that metadata says are outside of the table: which are read, and which may be deleted.
 
 A schema and a manifest are files that others may have written, and what they name is read and deleted with the rights
-of whoever uses the table. So a file outside is one only where writers put it: in an external path that the table
+of whoever uses the table. So such a file is accepted only where writers put it: in an external path that the table
 declares, or the catalog allows, in the folder of its entry's bucket, under its entry's name, which holds a UUID. No
 such path is a whole storage, unless the catalog says so, or in the folder of another table.
 
@@ -41,7 +41,7 @@ _ALIKE = {"s3a": "s3", "gcs": "gs", "abfss": "abfs"}
 
 def check_data_files(store: TableStore, manifest: str, entries: EntryColumns) -> None:
     """Raises `CorruptFileError` where the entries of a manifest name files outside of the table that no writer puts
-    there, `NotAllowedError` for those in places that the table cannot have."""
+    there, `NotAllowedError` for those in folders that the table cannot have."""
     paths = entries.external_paths
     rows = np.flatnonzero(pc.greater(pc.fill_null(pc.binary_length(paths), 0), 0).to_numpy(zero_copy_only=False))
     if not rows.size:
@@ -69,7 +69,7 @@ def check_data_files(store: TableStore, manifest: str, entries: EntryColumns) ->
 
 
 def check_index_files(store: TableStore, manifest: str, entries: Iterable[IndexManifestEntry]) -> None:
-    """The same of the entries of an index manifest."""
+    """As `check_data_files`, for the entries of an index manifest."""
     layout = re.compile(_layout(store))
     for entry in entries:
         path, name = entry.file.external_path, entry.file.file_name
@@ -94,7 +94,7 @@ def check_index_files(store: TableStore, manifest: str, entries: Iterable[IndexM
 
 def check_pack(store: TableStore, path: str) -> None:
     """Raises for a file that a descriptor says has BLOBs of a keyed table: `InvalidDataError` where it is no pack,
-    `NotAllowedError` where it lies in a place that the table cannot have."""
+    `NotAllowedError` where it lies in a folder that the table cannot have."""
     if not path.endswith(_PACK):
         raise InvalidDataError(
             f"A BLOB of table {store.name} is said to be in {path}, which is not one of the files '*{_PACK}' that "
@@ -106,80 +106,77 @@ def check_pack(store: TableStore, path: str) -> None:
     check_location(store, found["root"] if found else path.rpartition("/")[0], DATA_FILE_EXTERNAL_PATHS.key)
 
 
-def check_location(store: TableStore, place: str, option: str | None) -> None:
+def check_location(store: TableStore, folder: str, option: str | None) -> None:
     """Raises `NotAllowedError` for a folder that files of a table cannot go to, which `option` is to declare."""
-    key = f"{store.root}?{option}?{place}"  # what is found holds for as long as manifests are kept that were checked
+    key = f"{store.root}?{option}?{folder}"  # kept in the cache for as long as the manifests that were checked
 
     def look() -> tuple[str]:
-        _Places(store).check(place, option)
-        return (place,)
+        _ExternalFolders(store).check(folder, option)
+        return (folder,)
 
     store.cache.get(key, look)
 
 
 def deletable(store: TableStore, paths: Iterable[str]) -> Iterator[tuple[str, str]]:
-    """Those of files outside of the table that may be deleted: named as writers name them, where the table may have
-    them. Each comes behind the folder, an external path, that it lies below."""
-    places, layout = _Places(store), re.compile(_layout(store))
+    """The external path and the path of each file outside of the table that may be deleted: it is named as writers name
+    files, and in a folder that the table may have."""
+    external, layout = _ExternalFolders(store), re.compile(_layout(store))
     for path in paths:
         folder, _, name = path.rpartition("/")
         found = layout.fullmatch(path) if re.search(_UUID, name) else None
-        place, option = (found["root"], DATA_FILE_EXTERNAL_PATHS) if found else (folder, GLOBAL_INDEX_EXTERNAL_PATH)
-        if (found or _GLOBAL_INDEX.fullmatch(name)) and places.takes(place, option.key, folder):
-            yield place, path
+        root, option = (found["root"], DATA_FILE_EXTERNAL_PATHS) if found else (folder, GLOBAL_INDEX_EXTERNAL_PATH)
+        if (found or _GLOBAL_INDEX.fullmatch(name)) and external.takes(root, option.key, folder):
+            yield root, path
 
 
-def searched_places(store: TableStore) -> list[str]:
+def searched_folders(store: TableStore) -> list[str]:
     """The external paths of a table in which orphans may be looked for: only those that the catalog allows, since
     another table may have the same."""
     if store.allowed.external_paths is None:
         return []
-    found, places = _Places(store), list[str]()
-    for path in store.options[DATA_FILE_EXTERNAL_PATHS]:
-        place = plain_path(path).rstrip("/")
-        if found.takes(place, DATA_FILE_EXTERNAL_PATHS.key, place):
-            places.append(place)
-    return places
+    external = _ExternalFolders(store)
+    roots = [plain_path(path).rstrip("/") for path in store.options[DATA_FILE_EXTERNAL_PATHS]]
+    return [root for root in roots if external.takes(root, DATA_FILE_EXTERNAL_PATHS.key, root)]
 
 
 @dataclass(frozen=True, slots=True)
-class _Places:
+class _ExternalFolders:
     """What is known of folders outside of a table, each looked up once."""
 
     store: TableStore
     _taken: dict[tuple[str, str | None, str], bool] = field(default_factory=dict)
     _tables: dict[str, bool] = field(default_factory=dict)
 
-    def takes(self, place: str, option: str, folder: str) -> bool:
-        """Whether files of a folder in a place are the table's to delete."""
-        key = place, option, folder
+    def takes(self, root: str, option: str, folder: str) -> bool:
+        """Whether the files of a folder in the external path `root` are the table's to delete."""
+        key = root, option, folder
         if key not in self._taken:
             try:
-                self.check(place, option)
+                self.check(root, option)
                 self._taken[key] = self._table_above(folder) is None
             except NotAllowedError:
                 self._taken[key] = False
         return self._taken[key]
 
-    def check(self, place: str, option: str | None) -> None:
+    def check(self, folder: str, option: str | None) -> None:
         """See `check_location`."""
-        store, path = self.store, plain_path(place).rstrip("/")
+        store, path = self.store, plain_path(folder).rstrip("/")
         scheme, _, key = _parts(path)
         if _UNUSUAL.search(key[1:]) and key.strip("/"):
-            raise self._refused(place, "is not spelled as paths are")
+            raise self._refused(folder, "is not spelled as paths are")
         own = _parts(store.root)[0]
         if _ALIKE.get(scheme, scheme) != _ALIKE.get(own, own):
-            raise self._refused(place, f"is on another storage than the table ({own or 'a local disk'})")
+            raise self._refused(folder, f"is on another storage than the table ({own or 'a local disk'})")
         allowed = store.allowed.external_paths
         if allowed is not None and not store.allowed.takes_path(path):
-            raise self._refused(place, f"is in none of the locations that '{EXTERNAL_PATHS}' names")
+            raise self._refused(folder, f"is in none of the locations that '{EXTERNAL_PATHS}' names")
         if allowed is None and not key.strip("/"):
-            raise self._refused(place, "is a whole storage")
+            raise self._refused(folder, "is a whole storage")
         if allowed is None and option is not None and path not in self._declared(option):
-            raise self._refused(place, f"is not declared by its '{option}'")
+            raise self._refused(folder, f"is not declared by its '{option}'")
         data_folder = store.options[DATA_FILE_DIRECTORY]
         if (other := self._table_above(f"{path}/{data_folder}" if data_folder else path)) is not None:
-            raise self._refused(place, f"is in the folder of another table, {other}")
+            raise self._refused(folder, f"is in the folder of another table, {other}")
 
     def _declared(self, option: str) -> Iterator[str]:
         yield from _declared(self.store.options, option)
@@ -203,9 +200,9 @@ class _Places:
                 self._tables[folder] = False
         return self._tables[folder]
 
-    def _refused(self, place: str, why: str) -> NotAllowedError:
+    def _refused(self, folder: str, why: str) -> NotAllowedError:
         return NotAllowedError(
-            f"Table {self.store.name} cannot have files in {without_secrets(place)}: it {why}. Who trusts the table "
+            f"Table {self.store.name} cannot have files in {without_secrets(folder)}: it {why}. Who trusts the table "
             f"with it sets the catalog's option '{EXTERNAL_PATHS}' to the locations that files of tables may lie in."
         )
 

@@ -1,6 +1,6 @@
 """External paths: folders outside of a table that its new data files go to, `PATH/[PARTITION/]bucket-N`; with
 `entropy-inject` into folders there that the 20 lowest bits of a hash of their name spell, `0110/1010/0001/11001011`,
-so that object stores spread them.
+so that object stores distribute them.
 
 Metadata keeps the whole path of such a file, in `_EXTERNAL_PATH`. Source: configuration page, options of that name.
 """
@@ -28,7 +28,7 @@ _LOCAL = "file"
 
 
 def new_file_paths(store: TableStore, bucket_dir: str) -> Callable[[str], str]:
-    """What gives a new file of a bucket its path, by its name.
+    """A function from the name of a new file of a bucket to its path.
 
     Raises `InvalidOptionError`, `UnsupportedFeatureError` for paths that no file of the table can go to.
     """
@@ -56,8 +56,8 @@ def _choice(store: TableStore, roots: Sequence[str]) -> Callable[[], str]:
             )
         return lambda: random.choices(roots, weights)[0]
     start = random.randrange(len(roots))  # so that tasks of one file each do not all choose the same
-    turns = islice(cycle(roots), start, None)
-    return lambda: next(turns)
+    order = islice(cycle(roots), start, None)
+    return lambda: next(order)
 
 
 def external_roots(store: TableStore) -> list[str]:
@@ -93,7 +93,7 @@ def external_roots(store: TableStore) -> list[str]:
 
 
 def external_path(store: TableStore, path: str) -> str | None:
-    """What metadata says of the place of a file, None where it lies in the table."""
+    """The path of a file as metadata has it, None where the file lies in the table."""
     if path.startswith(f"{store.root}/"):
         return None
     return path if _scheme(path) else f"{_LOCAL}:{path}"

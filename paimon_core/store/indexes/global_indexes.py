@@ -1,7 +1,7 @@
 """The global indexes of a version: which rows they cover, and their files.
 
 An index of a column may have several files, each of rows `row_range_start` to `row_range_end`; several of one range
-have different keys of it. Those of a type that is not known here count as not there.
+have different keys of it. Files of a type that is not known here are passed over.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ RowSpan = tuple[int, int]  # from the first row to before the end
 
 
 def of_column(entries: Iterable[IndexManifestEntry], field_id: int) -> list[IndexManifestEntry]:
-    """The files of indexes of one column alone that can be read."""
+    """The files of the indexes of only this column that can be read."""
     return [
         e
         for e in entries
@@ -58,14 +58,14 @@ def joined(spans: Iterable[RowSpan]) -> list[RowSpan]:
     return result
 
 
-def without(spans: Sequence[RowSpan], gone: Sequence[RowSpan]) -> list[RowSpan]:
-    """The rows of `spans` that are not in `gone`; both in order, without overlap."""
+def without(spans: Sequence[RowSpan], excluded: Sequence[RowSpan]) -> list[RowSpan]:
+    """The rows of `spans` that are not `excluded`; both in order, without overlap."""
     result: list[RowSpan] = []
     first = 0
     for start, end in spans:
-        while first < len(gone) and gone[first][1] <= start:
+        while first < len(excluded) and excluded[first][1] <= start:
             first += 1
-        for low, high in islice(gone, first, None):
+        for low, high in islice(excluded, first, None):
             if low >= end:
                 break
             if start < low:
@@ -77,7 +77,7 @@ def without(spans: Sequence[RowSpan], gone: Sequence[RowSpan]) -> list[RowSpan]:
 
 
 def kept_its_type(store: TableStore, field: DataField) -> bool:
-    """Whether a column never had another type. Else keys of an index may be of that one, which nothing tells."""
+    """Whether a column never had another type. Else an index may have keys of that type, and nothing in it says so."""
     versions = schema_ids(store.io, store.paths.version_root) if store.schema.id else ()
     then = (f.type for v in versions for f in stored_fields(store, v) if f.id == field.id)
     now = field.type
@@ -85,7 +85,7 @@ def kept_its_type(store: TableStore, field: DataField) -> bool:
 
 
 def new_index_file(store: TableStore, index_type: str) -> IndexFileMeta:
-    """The name and place of a file that is to be written. Raises `InvalidOptionError`, `NotAllowedError`."""
+    """The name and path of a new file. Raises `InvalidOptionError`, `NotAllowedError`."""
     file = IndexFileMeta(
         index_type=index_type, file_name=f"{index_type}-global-index-{uuid.uuid4()}.index", file_size=0, row_count=0
     )
@@ -102,7 +102,7 @@ def new_index_file(store: TableStore, index_type: str) -> IndexFileMeta:
 
 
 class IndexInput:
-    """Reads an index file from any place, as many bytes as there are. Raises `DataFileMissingError`, `StorageError`."""
+    """Reads a range of bytes of an index file, as many as there are. Raises `DataFileMissingError`, `StorageError`."""
 
     def __init__(self, store: TableStore, path: str) -> None:
         self._store, self._path = store, path

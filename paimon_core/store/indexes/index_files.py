@@ -31,7 +31,7 @@ from paimon_core.store.external.files import check_index_files
 from paimon_core.store.record_files import read_records, record_bytes
 from paimon_core.store.table_store import TableStore
 
-Bucket = tuple[bytes, int]
+Bucket = tuple[bytes, int]  # the partition, encoded, and the number of the bucket in it
 
 
 def index_entries(store: TableStore, snapshot: Snapshot | None) -> tuple[IndexManifestEntry, ...]:
@@ -58,7 +58,7 @@ def write_index_manifest(store: TableStore, entries: Sequence[IndexManifestEntry
 
 
 def index_path(store: TableStore, partition: bytes, bucket: int, file: IndexFileMeta) -> str:
-    """Where an index file of a bucket lies; a global index is of no bucket."""
+    """The path of an index file of a bucket; a global index belongs to none."""
     if file.external_path:
         return plain_path(file.external_path)
     if store.options[INDEX_FILE_IN_DATA_DIR] and file.global_index is None:
@@ -71,9 +71,9 @@ def new_index_name() -> str:
     return f"index-{uuid.uuid4()}-0"
 
 
-def write_index_file(store: TableStore, place: Bucket, file: IndexFileMeta, data: bytes) -> IndexFileMeta:
+def write_index_file(store: TableStore, bucket: Bucket, file: IndexFileMeta, data: bytes) -> IndexFileMeta:
     """Write the bytes of an index file; its metadata. Raises `StorageError`."""
-    store.io.write_bytes(index_path(store, *place, file), data)
+    store.io.write_bytes(index_path(store, *bucket, file), data)
     return file
 
 
@@ -86,14 +86,14 @@ def read_index_file(store: TableStore, path: str) -> bytes:
 
 
 def delete_index_files(store: TableStore, partition: bytes, bucket: int, files: Iterable[IndexFileMeta]) -> None:
-    """Remove index files that no snapshot names; what cannot be removed stays as an orphan."""
+    """Remove index files that no snapshot names; what cannot be removed remains as an orphan."""
     for file in files:
         with suppress(OSError):
             store.io.delete(index_path(store, partition, bucket, file))
 
 
 def delete_new_indexes(store: TableStore, messages: Iterable[CommitMessage]) -> None:
-    """The same of the index files that messages name as new."""
+    """As `delete_index_files`, for the new index files of messages."""
     for message in messages:
         delete_index_files(store, message.partition, message.bucket, message.new_index_files)
 
@@ -103,14 +103,14 @@ def deletion_files(store: TableStore, snapshot: Snapshot | None) -> defaultdict[
     found: defaultdict[Bucket, dict[str, DeletionFile]] = defaultdict(dict)
     for entry in index_entries(store, snapshot):
         if entry.file.index_type == DELETION_VECTORS_INDEX:
-            place = entry.partition, entry.bucket
-            found[place].update(vectors_by_file(store, place, [entry.file]))
+            bucket = entry.partition, entry.bucket
+            found[bucket].update(vectors_by_file(store, bucket, [entry.file]))
     return found
 
 
-def vectors_by_file(store: TableStore, place: Bucket, files: Iterable[IndexFileMeta]) -> dict[str, DeletionFile]:
+def vectors_by_file(store: TableStore, bucket: Bucket, files: Iterable[IndexFileMeta]) -> dict[str, DeletionFile]:
     """The deletion vectors in index files of a bucket, by the names of the data files."""
-    paths = [(index_path(store, *place, f), f) for f in files]
+    paths = [(index_path(store, *bucket, f), f) for f in files]
     return {v.data_file: DeletionFile(path, v) for path, f in paths for v in f.dv_ranges or ()}
 
 

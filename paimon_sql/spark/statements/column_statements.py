@@ -7,11 +7,10 @@ from itertools import pairwise
 
 from paimon_core.errors import InvalidSchemaError
 from paimon_core.spec.types import CollectionType, DataType, MapType, RowType, parse_type
-from paimon_core.store.ddl.nested_columns import Fields, Path, place_of
+from paimon_core.store.ddl.nested_columns import Fields, Path, Position, without_field
 from paimon_core.store.ddl.schema_changes import (
     AddColumn,
     DropColumn,
-    Position,
     SchemaChange,
     UpdateColumnComment,
     UpdateColumnNullability,
@@ -36,12 +35,12 @@ def _changes(change: ColumnChange, fields: Fields) -> Iterator[SchemaChange]:
             raise InvalidSchemaError(f"Column {change.name!r} already exists.")
         yield AddColumn((change.name,), new, change.comment, position)
         return
-    field = fields[place_of(fields, _as_spelled(fields, change.name))]
+    field, _ = without_field(fields, _as_spelled(fields, change.name))
     path = (field.name,)
     yield from _retyped(path, field.type, new)
     if change.comment is not None and change.comment != field.description:
         yield UpdateColumnComment(path, change.comment)
-    if position is not None and not (position.place == "first" and fields[0] is field):
+    if position is not None and not (position.side == "first" and fields[0] is field):
         yield UpdateColumnPosition(path, position)
 
 

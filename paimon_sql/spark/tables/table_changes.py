@@ -7,11 +7,10 @@ from typing import Any
 
 from paimon_core.errors import InvalidOptionError, InvalidSchemaError, UnsupportedFeatureError
 from paimon_core.spec.identifier import Identifier
-from paimon_core.store.ddl.nested_columns import Path
+from paimon_core.store.ddl.nested_columns import Path, Position
 from paimon_core.store.ddl.schema_changes import (
     AddColumn,
     DropColumn,
-    Position,
     RemoveOption,
     RenameColumn,
     SchemaChange,

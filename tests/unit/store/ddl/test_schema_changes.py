@@ -24,11 +24,11 @@ from paimon_core.spec.types import (
     RowType,
     nested_fields,
 )
+from paimon_core.store.ddl.nested_columns import Position
 from paimon_core.store.ddl.new_schema import new_table_schema, replacing_schema, same_partitions
 from paimon_core.store.ddl.schema_changes import (
     AddColumn,
     DropColumn,
-    Position,
     RemoveOption,
     RenameColumn,
     SchemaChange,
@@ -126,7 +126,7 @@ class Model:
                     return False
                 if position.reference is not None and position.reference not in known:
                     return False
-                if position.place == "first" and known[0] == name:
+                if position.side == "first" and known[0] == name:
                     return False
                 column = self.columns.pop(known.index(name))
                 return self._insert(column, position)
@@ -138,10 +138,10 @@ class Model:
         known = [n for n, _ in self.columns]
         if position.reference is not None and position.reference not in known:
             return False
-        places = {"first": 0, "last": len(known)}
+        sides = {"first": 0, "last": len(known)}
         if position.reference is not None:
-            places |= {"before": known.index(position.reference), "after": known.index(position.reference) + 1}
-        self.columns.insert(places[position.place], column)
+            sides |= {"before": known.index(position.reference), "after": known.index(position.reference) + 1}
+        self.columns.insert(sides[position.side], column)
         return True
 
 
