@@ -4,7 +4,7 @@ Pure text to text: only what Spark cannot parse is edited, in place and by chara
 comes back as the same string. Statements that Spark's SQL has no counterpart for become values, which the bridge runs.
 One exception: PRIMARY KEY constraints, which Spark parses, always become the table property `primary-key`.
 
-`rules/` has a module for each spelling. Below this folder stands `paimon_core`; nothing here knows Spark's classes.
+`rules/` has a module for each spelling. This folder may import `paimon_core` and sqlglot, and nothing of Spark.
 """
 
 from __future__ import annotations

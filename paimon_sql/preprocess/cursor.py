@@ -74,10 +74,12 @@ class Cursor:
 
     def take(self, *symbols: str) -> bool:
         """Reads these symbols, all or none."""
-        end = self.index + len(symbols)
-        if self.symbol() != symbols[0] or (len(symbols) > 1 and tuple(self._symbols[self.index : end]) != symbols):
+        if self.symbol() != symbols[0]:
             return False
-        self.index = end
+        count = len(symbols)
+        if count > 1 and tuple(self._symbols[self.index : self.index + count]) != symbols:
+            return False
+        self.index += count
         return True
 
     def take_any(self, *symbols: str) -> bool:

@@ -26,7 +26,7 @@ class Edit(NamedTuple):
 
     @classmethod
     def at(cls, tokens: Tokens, index: int, text: str, count: int = 1) -> Edit:
-        """Replaces the token of an index, or several from there on."""
+        """Replaces `count` tokens from an index on."""
         return cls(tokens.start(index), tokens.end(index + count - 1), text)
 
     @classmethod
@@ -64,7 +64,7 @@ def offset_before(text: str, edits: Iterable[Edit], offset: int) -> int:
 
 
 def growths(text: str, edits: Iterable[Edit]) -> list[tuple[int, int, int]]:
-    """Each edit as the characters that it takes away, [start, end), and the number that `splice` puts there."""
+    """Each edit as the characters that it removes, [start, end), and how many `splice` writes instead."""
     return [(e.start, e.end, len(e.text) + _lost_lines(text, e)) for e in sorted(edits, key=_SPAN)]
 
 
@@ -89,7 +89,7 @@ class Rewriting:
         return offset_before(self.written, self.edits, offset)
 
     def growths(self) -> list[tuple[int, int, int]]:
-        """Each edit as the characters that it takes away, [start, end), and the number that it puts there."""
+        """Each edit as the characters that it removes, [start, end), and how many it writes instead."""
         return growths(self.written, self.edits)
 
     def position(self, position: Position) -> Position:

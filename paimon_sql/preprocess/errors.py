@@ -1,4 +1,4 @@
-"""The one error the preprocessor raises itself; everything else is left for Spark to report."""
+"""The only error that the preprocessor raises; Spark reports all others."""
 
 from __future__ import annotations
 
@@ -15,6 +15,6 @@ class PreprocessError(PaimonError, ValueError):
 
     @classmethod
     def at(cls, token: Token, message: str) -> PreprocessError:
-        """The error, placed at the first character of a token."""
+        """The error at the first character of a token."""
         before = token.source[: token.start]
         return cls(message, before.count("\n") + 1, token.start - before.rfind("\n"))

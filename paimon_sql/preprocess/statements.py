@@ -106,7 +106,7 @@ Value = CatalogStatement | TableStatement | CopyStatement
 
 @dataclass(frozen=True, slots=True)
 class PaimonStatement:
-    """A statement for the bridge; `explain` is the EXPLAIN before it, empty where there is none."""
+    """A statement for the bridge; `explain` is the EXPLAIN before it, empty without one."""
 
     value: Value
     explain: str = ""

@@ -1,4 +1,4 @@
-"""What an exception tells its reader, in one message."""
+"""Exceptions as one message for people."""
 
 from __future__ import annotations
 

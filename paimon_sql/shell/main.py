@@ -43,7 +43,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return _run(shell, scripts, interactive=arguments.interactive or not scripts)
     except KeyboardInterrupt:
         return _INTERRUPTED
-    except BrokenPipeError:  # the reader of the output has left; keep Python from flushing into the closed pipe
+    except BrokenPipeError:  # nobody reads the output any more; keep Python from flushing into the closed pipe
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
     finally:

@@ -1,4 +1,4 @@
-"""Runs statements on a session and prints what comes of them."""
+"""Runs statements on a session and prints their results."""
 
 from __future__ import annotations
 
@@ -38,8 +38,8 @@ class Shell:
     def run_script(self, text: str, name: str = "") -> int:
         """Runs the statements up to the first that fails; the exit status.
 
-        A script with a name reads as a story: its comments, statements and results are printed in turn, and messages
-        say where in it they arose.
+        Of a script with a name the comments, statements and results are printed one after the other, and errors name
+        its line.
         """
         for statement in split_statements(text):
             if not self.run(statement, name):
@@ -47,7 +47,10 @@ class Shell:
         return 0
 
     def run(self, statement: ScriptStatement, name: str = "") -> bool:
-        """Runs one statement and prints its result, or its error. KeyboardInterrupt where the user cancelled it."""
+        """Runs one statement and prints its result, or its error; whether it succeeded.
+
+        Raises KeyboardInterrupt where the user cancelled it.
+        """
         if name and self.options.echo and self.options.is_for_people:
             comment = statement.comment + "\n" if statement.comment else ""
             self._print(f"{comment}{statement.text};\n")
@@ -64,12 +67,12 @@ class Shell:
             raise KeyboardInterrupt
         return True
 
-    def report(self, error: BaseException, place: str = "") -> None:
-        """Prints an error in one message, or all of it."""
+    def report(self, error: BaseException, where: str = "") -> None:
+        """Prints an error in one message behind `where` it arose, or with its stack trace (`debug`)."""
         self.out.flush()
         if self.options.debug:
             self.err.writelines(traceback.format_exception(error))
-        self.err.write(f"error: {place}{describe(error)}\n")
+        self.err.write(f"error: {where}{describe(error)}\n")
         self.err.flush()
 
     def _execute(self, text: str, started: float) -> None:

@@ -74,7 +74,7 @@ class TerminalReader:
 
 
 def history_file() -> Path:
-    """The user's history, in the directory of the XDG convention, made if it is not there."""
+    """The user's history, in the directory of the XDG convention, created if it is missing."""
     state = os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state"
     path = Path(state) / "paimon-sql" / "history"
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)

@@ -23,7 +23,7 @@ from paimon_sql.preprocess.statements import Value
 
 # what a statement is the value of, or None; the first one that is not None counts
 VALUES: tuple[Rule[Value | None], ...] = (CATALOGS, COPY_INTO, TAGS, COLUMN_CHANGES)
-# the edits of a statement that has these spellings; several may stand in one
+# the edits of a statement that has these spellings; it may have several
 EDITS: tuple[Rule[Sequence[Edit]], ...] = (
     CREATE_TABLE,
     ALTER_COLUMNS,

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 
-from paimon_sql.preprocess.cursor import LIST_ENDS, Cursor
+from paimon_sql.preprocess.cursor import Cursor
 from paimon_sql.preprocess.edits import Edit
-from paimon_sql.preprocess.rules.column_list import refuse_computed, refuse_watermark
+from paimon_sql.preprocess.rules.column_list import read_added_types, refuse_watermark
 from paimon_sql.preprocess.rules.column_types import TypeRewrites, read_type
 from paimon_sql.preprocess.rules.rule import Rule
 
@@ -15,7 +15,7 @@ _NO_NEW_NAME = ("TO", "COLUMN", "TAG")
 
 
 def alter_columns(cursor: Cursor) -> list[Edit]:
-    """Inserts COLUMN or COLUMNS where Flink leaves it out, and puts Spark's types in the place of Flink's."""
+    """Inserts COLUMN or COLUMNS where Flink leaves it out, and replaces Flink's types by Spark's."""
     if not cursor.take("ALTER", "TABLE") or not cursor.take_name():
         return []
     refuse_watermark(cursor)
@@ -38,18 +38,9 @@ def _added(cursor: Cursor) -> list[Edit]:
         if cursor.symbol() in _NO_COLUMN:
             return []
         edits.append(Edit.after(verb, " COLUMN"))
-    types = TypeRewrites()
-    opened = cursor.take("(")
-    refuse_computed(cursor)
-    while cursor.take_name():
-        read_type(cursor, (), types)
-        if types.declared:
-            return []  # not understood as a list of changes
-        while cursor.symbol() not in LIST_ENDS:
-            cursor.skip()
-        if not opened or not cursor.take(","):
-            break
-        refuse_computed(cursor)
+    types = read_added_types(cursor)
+    if types.declared:
+        return []  # `column_changes` did not understand it
     return [*edits, *types.edits] if types.flink_only else edits
 
 

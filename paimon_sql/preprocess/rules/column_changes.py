@@ -5,10 +5,9 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from paimon_sql.preprocess.cursor import LIST_ENDS, Cursor
+from paimon_sql.preprocess.cursor import Cursor
 from paimon_sql.preprocess.errors import PreprocessError
-from paimon_sql.preprocess.rules.column_list import refuse_computed, refuse_watermark
-from paimon_sql.preprocess.rules.column_types import TypeRewrites, read_type
+from paimon_sql.preprocess.rules.column_list import read_added_types, refuse_computed, refuse_watermark
 from paimon_sql.preprocess.rules.rule import Rule
 from paimon_sql.preprocess.rules.type_nodes import take_type
 from paimon_sql.preprocess.statements import ChangeColumns, ColumnChange
@@ -26,9 +25,8 @@ def column_changes(cursor: Cursor) -> ChangeColumns | None:
         return None
     refuse_watermark(cursor)
     if cursor.take("ADD"):
-        if not _needs_values(Cursor(cursor.tokens, cursor.index)):
-            return None
-        added = _columns(cursor, adds=True)
+        types = read_added_types(Cursor(cursor.tokens, cursor.index))
+        added = _columns(cursor, adds=True) if types.declared else ()
         return ChangeColumns(table, added) if added else None
     if not cursor.take("MODIFY"):
         return None
@@ -39,24 +37,6 @@ def column_changes(cursor: Cursor) -> ChangeColumns | None:
         "ALTER TABLE … MODIFY needs a column and its type: MODIFY column TYPE [NOT NULL] [COMMENT '…'] "
         "[FIRST | AFTER column]",
     )
-
-
-def _needs_values(cursor: Cursor) -> bool:
-    """Whether a type of the columns that are added is more than Spark's types can say."""
-    types = TypeRewrites()
-    cursor.take_any("COLUMN", "COLUMNS")
-    cursor.take("(")
-    refuse_computed(cursor)
-    while cursor.take_name():
-        read_type(cursor, (), types)
-        if types.declared:
-            return True
-        while cursor.symbol() not in LIST_ENDS:
-            cursor.skip()
-        if not cursor.take(","):
-            break
-        refuse_computed(cursor)
-    return False
 
 
 def _columns(cursor: Cursor, *, adds: bool) -> tuple[ColumnChange, ...]:

@@ -1,4 +1,4 @@
-"""The column list of CREATE TABLE: its types, and the primary keys declared in it."""
+"""The column lists of CREATE TABLE and ALTER TABLE … ADD: their types, and the primary keys declared in them."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from paimon_sql.preprocess.rules.column_types import TypeRewrites, read_type
 
 _STORED = "a table's columns are stored. Leave it out and compute it in the query, or give it a type and insert it"
 _STREAMING = "WATERMARK is for streaming jobs of Flink, which this session does not run: leave it out"
+_KEY_STARTS = ("PRIMARY", "CONSTRAINT")
 _QUERY_STARTS = ("(", "SELECT", "WITH", "FROM", "VALUES", "TABLE")
 
 
@@ -38,10 +39,10 @@ def read_columns(cursor: Cursor) -> ColumnList | None:
         return columns
     before = cursor.index
     cursor.index += 1
-    while not cursor.at_end() and cursor.symbol() != ")":
+    while cursor.symbol() not in (")", ";", ""):
         first = cursor.index
         refuse_computed(cursor)
-        if key := _take_primary_key(cursor, with_columns=True):
+        if cursor.symbol() in _KEY_STARTS and (key := _take_primary_key(cursor, with_columns=True)):
             columns.primary_keys.append(PrimaryKey(*key, _item_removal(cursor, before, first)))
         elif cursor.symbol(1) != "(":  # CHECK (...), UNIQUE (...)
             _read_column(cursor, columns)
@@ -52,11 +53,29 @@ def read_columns(cursor: Cursor) -> ColumnList | None:
     return columns if cursor.take(")") else None
 
 
+def read_added_types(cursor: Cursor) -> TypeRewrites:
+    """Reads the types behind `ALTER TABLE t ADD`: of one column, or of several in parentheses, up to the first type
+    that Spark has no words for (`declared`)."""
+    types = TypeRewrites()
+    cursor.take_any("COLUMN", "COLUMNS")
+    opened = cursor.take("(")
+    refuse_computed(cursor)
+    while cursor.take_name():
+        read_type(cursor, (), types)
+        while cursor.symbol() not in LIST_ENDS:
+            cursor.skip()
+        if types.declared or not opened or not cursor.take(","):
+            break
+        refuse_computed(cursor)
+    return types
+
+
 def refuse_computed(cursor: Cursor) -> None:
     """Raises `PreprocessError` where the next item of a list is one that Flink computes and no table stores."""
-    if cursor.symbol() == "WATERMARK" and cursor.symbol(1) == "FOR":
+    second = cursor.symbol(1)
+    if second == "FOR" and cursor.symbol() == "WATERMARK":
         raise PreprocessError.at(cursor.next(), _STREAMING)
-    if cursor.symbol(1) == "AS" and cursor.at_name():
+    if second == "AS" and cursor.at_name():
         name = cursor.next()
         raise PreprocessError.at(name, f"Column {name.text!r} cannot be computed: {_STORED}")
 
@@ -76,7 +95,7 @@ def _read_column(cursor: Cursor, columns: ColumnList) -> None:
         before = cursor.index - 1
         if cursor.symbol() == "METADATA":
             raise PreprocessError.at(cursor.next(), f"Column {name!r} cannot be METADATA: {_STORED}")
-        if key := _take_primary_key(cursor, with_columns=False):
+        if cursor.symbol() in _KEY_STARTS and (key := _take_primary_key(cursor, with_columns=False)):
             token, _, enforced = key
             removal = Edit(cursor.tokens.end(before), cursor.last.end + 1, "")
             columns.primary_keys.append(PrimaryKey(token, (name,), enforced, removal))
@@ -86,8 +105,6 @@ def _read_column(cursor: Cursor, columns: ColumnList) -> None:
 
 def _take_primary_key(cursor: Cursor, with_columns: bool) -> tuple[Token, tuple[str, ...], bool] | None:
     """Reads [CONSTRAINT name] PRIMARY KEY [(a, b)] and its characteristics."""
-    if cursor.symbol() not in ("CONSTRAINT", "PRIMARY"):
-        return None
     named = 2 if cursor.symbol() == "CONSTRAINT" else 0
     if (cursor.symbol(named), cursor.symbol(named + 1)) != ("PRIMARY", "KEY"):
         return None

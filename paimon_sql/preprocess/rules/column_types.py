@@ -22,10 +22,11 @@ Path = tuple[str, ...]
 
 _SPARK_PRECISION = 6  # of a timestamp: Spark's own types have this one
 _MAX_PRECISION = 9
-# the first words of types that are Flink's, or that may hold one
-_READ = {"ARRAY", "MAP", "MULTISET", "ROW", "STRUCT", "BYTES", "BINARY", "VARBINARY", "DOUBLE", "VARCHAR"}
-_READ |= {"TIMESTAMP", "TIMESTAMP_NTZ", "TIMESTAMP_LTZ"}
+# the first words of types; `_READ` has those that are Flink's, or that may hold one of Flink's
 _NESTED = {"ARRAY": ("element",), "MAP": ("key", "value"), "MULTISET": ("key",)}
+_BINARY = ("BYTES", "BINARY", "VARBINARY")
+_TIMESTAMP = ("TIMESTAMP", "TIMESTAMP_NTZ", "TIMESTAMP_LTZ")
+_READ = frozenset([*_NESTED, "ROW", "STRUCT", *_BINARY, "DOUBLE", "VARCHAR", *_TIMESTAMP])
 
 
 @dataclass(slots=True)
@@ -55,7 +56,7 @@ def read_type(cursor: Cursor, path: Path, found: TypeRewrites) -> None:
         _nested(cursor, path, found)
     elif (kind in ("ROW", "STRUCT") and opened == "<") or (kind == "ROW" and opened == "("):
         _row(cursor, path, found)
-    elif kind in ("BYTES", "BINARY", "VARBINARY"):
+    elif kind in _BINARY:
         _binary(cursor, path, found)
     elif kind == "DOUBLE" and opened == "PRECISION":
         cursor.index += 2
@@ -63,7 +64,7 @@ def read_type(cursor: Cursor, path: Path, found: TypeRewrites) -> None:
     elif kind == "VARCHAR" and opened != "(":
         cursor.index += 1
         found.replace(cursor.replaced(cursor.index - 1, "STRING"))
-    elif kind in ("TIMESTAMP", "TIMESTAMP_NTZ", "TIMESTAMP_LTZ") and opened == "(":
+    elif kind in _TIMESTAMP and opened == "(":
         _timestamp(cursor, path, found)
     else:
         cursor.index += 1

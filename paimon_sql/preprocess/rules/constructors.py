@@ -21,11 +21,11 @@ def constructors(cursor: Cursor) -> list[Edit]:
     """Brackets to parentheses, `ROW` to `struct`, the types of casts to Spark's."""
     tokens = cursor.tokens
     symbols, start = tokens.symbols, 0
-    if {"CREATE", "REPLACE", "ALTER"} & set(symbols[:1]):  # what stands before a query are types
+    if {"CREATE", "REPLACE", "ALTER"} & set(symbols[:1]):  # before a query there are only types
         start = symbols.index("SELECT") if "SELECT" in symbols else len(symbols)
     edits: list[Edit] = []
-    opened: list[int] = []  # what is not closed yet
-    commas: list[bool] = []  # whether a comma stands in these
+    opened: list[int] = []  # the brackets that are not closed yet
+    commas: list[bool] = []  # whether these have a comma
     has_columns, type_end = not _lists_rows(tokens), start
     for index in tokens.indexes(*_READ):
         if index < start:
@@ -67,7 +67,7 @@ def _makes_row(symbols: Sequence[str], index: int) -> bool:
 
 
 def _take_type(cursor: Cursor, edits: list[Edit]) -> int:
-    """Reads a cast's type, left to Spark where it cannot say its precision or length; where the type ends."""
+    """Reads a cast's type and returns the index of its end. No edits where Spark has no such precision or length."""
     types = TypeRewrites()
     read_type(cursor, (), types)
     edits += types.edits if types.flink_only and not types.declared else []

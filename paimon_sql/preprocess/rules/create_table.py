@@ -1,7 +1,7 @@
 """CREATE TABLE in Flink's style: WITH ('k'='v'), PRIMARY KEY (...) NOT ENFORCED, Flink's types.
 
 The key becomes the table property `primary-key`, WITH becomes TBLPROPERTIES. Tables of another provider
-(`USING parquet`, `STORED AS orc`) are left alone.
+(`USING parquet`, `STORED AS orc`) stay as they are.
 """
 
 from __future__ import annotations

@@ -20,7 +20,7 @@ _OPERATORS = ("+", "-", "*", "/", "%")
 
 
 def dynamic_options(cursor: Cursor) -> list[Edit]:
-    """Rewrites each OPTIONS hint that stands right behind a table's name or version, before its alias as in Flink."""
+    """Rewrites each OPTIONS hint right behind a table's name or version, before its alias as in Flink."""
     tokens = cursor.tokens
     edits = []
     for index in tokens.indexes(HINT):
@@ -39,7 +39,7 @@ def _follows_table(tokens: Tokens, hint: int) -> bool:
 
 
 def _version_before(tokens: Tokens, end: int) -> int:
-    """Where the version that ends before a token begins; the token itself where there is none."""
+    """The index of the first token of the version that ends before `end`; `end` where there is none."""
     symbols, longest = tokens.symbols, max(0, end - _LONGEST_VERSION)
     if "OF" not in symbols[longest:end]:
         return end

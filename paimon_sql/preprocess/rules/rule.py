@@ -41,6 +41,6 @@ class Rule(Generic[T_co]):
 
 
 def first_word(lower: str) -> str:
-    """The first word of a statement in lower case; empty where something else stands there."""
+    """The first word of a statement in lower case; empty where it begins with something else."""
     found = _HEAD.match(lower)
     return found[1] if found else ""

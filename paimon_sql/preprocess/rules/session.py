@@ -22,7 +22,7 @@ def configuration(cursor: Cursor) -> list[Edit]:
 
 
 def use_catalog(cursor: Cursor) -> list[Edit]:
-    """`USE CATALOG c` to `SET CATALOG c`; `USE catalog` alone names a database."""
+    """`USE CATALOG c` to `SET CATALOG c`; `USE catalog` without a name means a database."""
     if not cursor.take("USE", "CATALOG") or cursor.at_end() or cursor.symbol() == ".":
         return []
     cursor.next()
@@ -71,7 +71,7 @@ def _string_key(cursor: Cursor) -> list[Edit]:
 
 
 def _in_spark(key: str) -> str:
-    """The setting of a session that a key of Flink's stands for."""
+    """The setting of a session that does what a key of Flink's does."""
     return f"spark.paimon.{key.removeprefix('paimon.')}" if key.startswith(_OF_TABLES) else key
 
 

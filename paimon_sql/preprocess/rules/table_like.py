@@ -17,8 +17,8 @@ _NOT_STORED = ("DISTRIBUTION", "GENERATED", "METADATA", "WATERMARKS")  # Flink's
 
 
 def table_like(cursor: Cursor) -> list[Edit]:
-    """The edits of `[WITH (…)] LIKE source [(EXCLUDING OPTIONS …)]` behind a new table's name; none where Spark takes
-    what is there, or something else is."""
+    """The edits of `[WITH (…)] LIKE source [(EXCLUDING OPTIONS …)]` behind a new table's name; none where Spark
+    takes it as it is, or something else follows."""
     name, start = cursor.last, cursor.index
     options = _take_options(cursor)
     like, source = cursor.peek(), cursor.index + 1

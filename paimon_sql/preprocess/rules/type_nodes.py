@@ -9,7 +9,7 @@ from paimon_sql.preprocess.rules.column_types import DEEPEST_TYPE
 
 Node = str | dict[str, Any]
 
-# what a session means by a bare name: TIMESTAMP alone is an instant, no length is no limit
+# what a name means without precision or length: TIMESTAMP is an instant, no length is no limit
 _BARE = {
     "TIMESTAMP": "TIMESTAMP_LTZ",
     "TIMESTAMP_NTZ": "TIMESTAMP",
@@ -39,7 +39,7 @@ def take_type(cursor: Cursor, depth: int = 0) -> Node | None:
 
 
 def _atom(cursor: Cursor, word: str) -> str:
-    """The words of a type without parts; whether there is such a type is for their reader to say."""
+    """The words of a type without parts; whether there is such a type is checked where they are read."""
     if cursor.take("PRECISION"):
         word += " PRECISION"
     sizes = _sizes(cursor)
@@ -87,7 +87,7 @@ def _fields(cursor: Cursor, closing: str, depth: int) -> list[dict[str, Any]] | 
 
 
 def _sizes(cursor: Cursor) -> str:
-    """What stands in parentheses behind a type's name, with these."""
+    """Reads what follows a type's name in parentheses, and returns it with them."""
     if cursor.symbol() != "(":
         return ""
     start = cursor.index

@@ -1,4 +1,4 @@
-"""FILE_FORMAT of COPY INTO: its options, and Spark's options that they stand for."""
+"""FILE_FORMAT of COPY INTO: its options, and those of Spark that do the same."""
 
 from __future__ import annotations
 

@@ -55,7 +55,7 @@ class _Load:
 
 
 @dataclass(frozen=True, slots=True)
-class _Outcome:
+class _FileReport:
     """What was found in a file."""
 
     parsed: int = 0
@@ -124,7 +124,7 @@ def _files(session: SessionBridge, path: str) -> list[FileStatus]:
 
 
 def _status(session: SessionBridge, path: str) -> Any | None:
-    """What Hadoop's file system says of a folder's entries, None where there is no such folder or file."""
+    """Hadoop's `FileStatus` of each entry of a folder, or of a file; None where the path is missing."""
     hadoop = session.jvm.java_class("org.apache.hadoop.fs.Path")(path)
     storage = hadoop.getFileSystem(session.session.sessionState().newHadoopConf())
     return storage.listStatus(hadoop) if storage.exists(hadoop) else None
@@ -156,8 +156,8 @@ def _load_files(load: _Load, files: Sequence[FileStatus], name: str, on_error: s
         return [(f.name, "LOADED", 0, 0, 0, None) for f in files]
     rows = _checked(load, _read(load, readable)).persist()
     try:
-        found = _outcomes(rows)
-        bad = [f for f in files if found.get(f.name, _Outcome()).errors]
+        found = _file_reports(rows)
+        bad = [f for f in files if found.get(f.name, _FileReport()).errors]
         if bad and on_error == _ABORT:
             raise InvalidDataError(
                 f"COPY INTO {load.table.name}: file {bad[0].path}: {found[bad[0].name].first_error}. Nothing was "
@@ -170,12 +170,12 @@ def _load_files(load: _Load, files: Sequence[FileStatus], name: str, on_error: s
         rows.unpersist()
     results, loaded = [], {}
     for file in files:
-        outcome = found.get(file.name, _Outcome())
-        count = 0 if file.name in left_out else outcome.parsed - outcome.errors
-        if count or not outcome.errors:
+        report = found.get(file.name, _FileReport())
+        count = 0 if file.name in left_out else report.parsed - report.errors
+        if count or not report.errors:
             loaded[file] = count
-        status = "LOADED" if not outcome.errors else "PARTIALLY_LOADED" if count else "LOAD_FAILED"
-        results.append((file.name, status, count, outcome.parsed, outcome.errors, outcome.first_error))
+        status = "LOADED" if not report.errors else "PARTIALLY_LOADED" if count else "LOAD_FAILED"
+        results.append((file.name, status, count, report.parsed, report.errors, report.first_error))
     snapshot = load.table.latest_snapshot()
     record_loads(load.table.store, loaded, 0 if snapshot is None else snapshot.id, time.time_ns() // 1_000_000)
     return results
@@ -223,6 +223,6 @@ def _values(load: _Load) -> list[Column]:
     ]
 
 
-def _outcomes(rows: DataFrame) -> dict[str, _Outcome]:
+def _file_reports(rows: DataFrame) -> dict[str, _FileReport]:
     counted = rows.groupBy(_FILE).agg(F.count("*"), F.count(_ERROR), F.first(_ERROR, ignorenulls=True))
-    return {name: _Outcome(parsed, errors, first) for name, parsed, errors, first in counted.collect()}
+    return {name: _FileReport(parsed, errors, first) for name, parsed, errors, first in counted.collect()}
