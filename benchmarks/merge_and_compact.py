@@ -98,7 +98,7 @@ class Figure:
 
 
 def measured(work: Work, store: TableStore, files: list[DataFileMeta]) -> tuple[float, int, int]:
-    """Seconds, rows out, peak resident bytes: in a process of its own, so that the peak is of this work alone."""
+    """Seconds, rows out, peak resident bytes: in a process of its own, so that the peak is of this work only."""
     with multiprocessing.get_context("spawn").Pool(1) as pool:
         return pool.apply(_measure, (work, store, files))
 

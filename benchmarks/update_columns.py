@@ -37,7 +37,7 @@ T = Identifier("default", "t")
 
 
 def make_table(warehouse: str, columns: int, rows: int) -> Table:
-    """A table of one file, whose columns are numbers and texts in turn."""
+    """A table of one file, whose columns are alternately numbers and texts."""
     fields = [DataField(id=i, name=f"c{i}", type=KINDS[i % 3]) for i in range(columns)]
     catalog = load_catalog({"warehouse": warehouse})
     catalog.create_table(T, new_table_schema(fields, options={}))
@@ -58,8 +58,8 @@ def update(table: Table) -> None:
     path = data_file_path(table.store.bucket_dir(entry.partition, entry.bucket), entry.file)
     rows = np.arange(0, entry.file.row_count, 1000)
     writer = PatchWriter(table.store, ("c1",))
-    places = {FILE_PATH: pa.array([path] * len(rows)), ROW_INDEX: pa.array(rows)}
-    written(writer, [pa.RecordBatch.from_pydict(places | {"c1": pa.array(rows / 3)})])
+    positions = {FILE_PATH: pa.array([path] * len(rows)), ROW_INDEX: pa.array(rows)}
+    written(writer, [pa.RecordBatch.from_pydict(positions | {"c1": pa.array(rows / 3)})])
     patch_job(table.store, table.latest_snapshot(), writer.patches, ("c1",)).run_here()
 
 

@@ -150,7 +150,7 @@ def test_one_of_several(engine: str) -> None:
     assert TableOptions({"merge-engine": engine})[options.MERGE_ENGINE] == engine.strip().lower()
 
 
-def test_what_is_none_of_several_is_told_which_there_are() -> None:
+def test_an_error_names_the_values_there_are() -> None:
     for text in ("", "dedup", "deduplicate,first-row"):
         with pytest.raises(InvalidOptionError, match="one of deduplicate, partial-update, aggregation, first-row"):
             TableOptions({"merge-engine": text})[options.MERGE_ENGINE]

@@ -1,4 +1,21 @@
-"""`merge-engine = partial-update`: NULL does not overwrite, and sequence groups order their columns by themselves."""
+"""`merge-engine = partial-update`: NULL does not overwrite, and sequence groups order their columns by themselves.
+
+A row of this engine says something of some columns only, and each column is merged by itself:
+
+    in no sequence group     the newest value that is not NULL, or an aggregate function
+    in a sequence group      the group's own columns say which row is newer, whatever was written first:
+        its sequence columns     the largest so far
+        protected columns        the value beside the largest sequence, NULL too
+        aggregated columns       a function over all rows that know something of the group, older ones as such
+
+So the merge of a window is a sequence of steps per column (`lsm.functions.steps`). `RowSteps` says what rows do to all
+columns: they are added, ignored, taken back, or they replace the row, as the first row of a key and a delete that
+removes the row do. `group_steps` narrows that for each group: which rows know something of it, and which are the newest
+so far. Columns of a group share these, so a group costs one sort key and one running maximum, not one for each column.
+
+A delete that is a key's first row gives the values that later rows are merged into, and takes back its groups then: it
+becomes two steps. Source: Paimon's page "Partial Update"; `PartialUpdateMergeFunction`.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +28,7 @@ from numpy.typing import NDArray
 
 from paimon_core.errors import MergeRefusedError
 from paimon_core.lsm.engines.groups import merged, ordered_kinds, rows_taken, steps_of
-from paimon_core.lsm.engines.sequence_groups import Course, GroupCourse, SequenceGroup, group_course, known_rows
+from paimon_core.lsm.engines.sequence_groups import GroupSteps, RowSteps, SequenceGroup, group_steps, known_rows
 from paimon_core.lsm.functions.registry import FieldFunction
 from paimon_core.lsm.functions.steps import Groups, Mask, Steps
 from paimon_core.lsm.rows import ROW_DELETE, ROW_INSERT, KeyedRows, is_retract
@@ -45,19 +62,19 @@ class PartialUpdate:
         deleted = np.zeros(len(steps.starts), dtype=np.bool_)
         if not (retract & ~single).any():
             nothing = np.zeros(len(single), dtype=np.bool_)
-            course = Course(steps, single if self.groups or retract.any() else nothing, nothing, nothing)
+            row_steps = RowSteps(steps, single if self.groups or retract.any() else nothing, nothing, nothing)
         else:
             self.check_retract()
-            course = self._course(rows.batch, steps, given, single)
-            last = course.steps.ends
-            deleted = course.sets[last] & (given[newest] == ROW_DELETE) & (not self.ignore_delete)
+            row_steps = self._row_steps(rows.batch, steps, given, single)
+            last = row_steps.steps.ends
+            deleted = row_steps.sets[last] & (given[newest] == ROW_DELETE) & (not self.ignore_delete)
             deleted |= ~steps.any(~retract)
             if self.ignore_delete:
                 kept = steps.last(~retract)
                 newest = np.where(kept < 0, steps.starts, kept)
         kinds = np.where(deleted, np.int8(ROW_DELETE), np.int8(ROW_INSERT))
         kinds = np.where(steps.sizes == 1, given[steps.starts], kinds)
-        values = _Values(self.functions, self._group_of, rows.batch, course)
+        values = _Values(self.functions, self._group_of, rows.batch, row_steps)
         return merged(rows.batch, rows.order[newest], kinds, values.value_of, drop_delete)
 
     def check_retract(self) -> None:
@@ -80,7 +97,7 @@ class PartialUpdate:
                 for name in group.aggregated:
                     self.functions[name].check_retract()
 
-    def _course(self, batch: pa.RecordBatch, steps: Steps, kinds: NDArray[np.int8], single: Mask) -> Course:
+    def _row_steps(self, batch: pa.RecordBatch, steps: Steps, kinds: NDArray[np.int8], single: Mask) -> RowSteps:
         """What becomes of the rows where some delete. Groups keep their number, and may get one step more."""
         retract = is_retract(kinds)
         begin = np.zeros(len(kinds), dtype=np.bool_)
@@ -89,10 +106,10 @@ class PartialUpdate:
         nothing = np.zeros(len(kinds), dtype=np.bool_)
         if self.ignore_delete:
             sets = begin | single
-            return Course(steps, sets, nothing, retract & ~sets)
+            return RowSteps(steps, sets, nothing, retract & ~sets)
         if not self.groups:
             sets = begin | single | (kinds == ROW_DELETE)
-            return Course(steps, sets, nothing, retract & ~sets)
+            return RowSteps(steps, sets, nothing, retract & ~sets)
         # a first delete has two steps: its values are set, then its groups are taken back
         begin &= ~single
         origin = np.repeat(np.arange(len(kinds)), 1 + begin)
@@ -100,29 +117,29 @@ class PartialUpdate:
         starts = steps.starts + np.cumsum(begin)[steps.starts] - begin[steps.starts]
         sets = again | single[origin]
         wide = Steps(steps.rows[origin], Groups(starts, len(origin)))
-        course = Course(wide, sets, retract[origin] & ~sets, nothing[origin])
-        return self._with_removals(batch, course, (kinds == ROW_DELETE)[origin])
+        row_steps = RowSteps(wide, sets, retract[origin] & ~sets, nothing[origin])
+        return self._with_removals(batch, row_steps, (kinds == ROW_DELETE)[origin])
 
-    def _with_removals(self, batch: pa.RecordBatch, course: Course, deletes: Mask) -> Course:
-        """The course with the deletes that remove the row among its `sets`."""
+    def _with_removals(self, batch: pa.RecordBatch, row_steps: RowSteps, deletes: Mask) -> RowSteps:
+        """The steps with the deletes that remove the row among their `sets`."""
         removing = [g for g in self.groups if g.removes]
         while removing:
             found = np.zeros(len(deletes), dtype=np.bool_)
             for group in removing:
-                seen = group_course(batch, group, course)
+                seen = group_steps(batch, group, row_steps)
                 found |= seen.known & seen.newest
-            found &= deletes & course.retracts
+            found &= deletes & row_steps.retracts
             if not found.any():
                 break
             if len(removing) > 1:  # a removal changes what the other groups go by: one per key and round
-                first = course.steps.first(found)
+                first = row_steps.steps.first(found)
                 found[:] = False
                 found[first[first < len(found)]] = True
-            sets = course.sets | found
-            course = replace(course, sets=sets, retracts=course.retracts & ~sets)
+            sets = row_steps.sets | found
+            row_steps = replace(row_steps, sets=sets, retracts=row_steps.retracts & ~sets)
             if len(removing) == 1:
                 break
-        return course
+        return row_steps
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,8 +149,8 @@ class _Values:
     functions: Mapping[str, FieldFunction]
     group_of: Mapping[str, SequenceGroup]
     batch: pa.RecordBatch
-    course: Course
-    _courses: dict[tuple[str, ...], GroupCourse] = field(default_factory=dict)
+    row_steps: RowSteps
+    _group_steps: dict[tuple[str, ...], GroupSteps] = field(default_factory=dict)
 
     def value_of(self, name: str, column: pa.Array) -> pa.Array | None:
         function = self.functions.get(name)
@@ -141,10 +158,10 @@ class _Values:
             return None
         group = self.group_of.get(name)
         if group is None:
-            return function(column, self.course.ungrouped)
-        seen = self._courses.get(group.sequence)
+            return function(column, self.row_steps.ungrouped)
+        seen = self._group_steps.get(group.sequence)
         if seen is None:
-            seen = self._courses[group.sequence] = group_course(self.batch, group, self.course)
+            seen = self._group_steps[group.sequence] = group_steps(self.batch, group, self.row_steps)
         if name in group.sequence:
             return function(column, seen.of_sequence)
         return function(column, seen.of_protected if name in group.protected else seen.of_aggregated)

@@ -1,5 +1,10 @@
 """The merge engines by the name that `merge-engine` gives them, made for a table.
 
+An engine is a function: it gets the rows of a merge window, ordered by key and age (`lsm.rows.KeyedRows`), and whether
+keys whose row is a delete are dropped, and returns a batch of one row per key, in key order, of the same columns. It
+gives the same rows however those of a key are divided among merges: compactions merge some, and reads merge the outcome
+again. A delete therefore stays until no older row of its key can remain.
+
 Source: Paimon's pages "Merge Engines", "Partial Update", "Aggregation", "First Row".
 """
 

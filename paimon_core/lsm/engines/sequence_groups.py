@@ -34,7 +34,7 @@ class SequenceGroup:
 
 
 @dataclass(frozen=True)
-class Course:
+class RowSteps:
     """What the rows of all keys are, step by step: `sets` replace the row, `retracts` take values back (and are none of
     `sets`), `ignored` are no rows; the others are added. Shapes (steps,)."""
 
@@ -63,29 +63,29 @@ class Course:
 
 
 @dataclass(frozen=True)
-class GroupCourse:
-    """A course as one sequence group sees it: rows it knows something of, and those that are the newest so far."""
+class GroupSteps:
+    """The steps as one sequence group sees them: rows it knows something of, and those that are the newest so far."""
 
-    course: Course
+    row_steps: RowSteps
     known: Mask
     newest: Mask
 
     @cached_property
     def of_sequence(self) -> Steps:
         """The steps of a sequence column."""
-        return self.course.with_ops(np.where(self.known & self.newest, _ADD, _SKIP))
+        return self.row_steps.with_ops(np.where(self.known & self.newest, _ADD, _SKIP))
 
     @cached_property
     def of_protected(self) -> Steps:
         """The steps of a column without a function."""
-        ops = np.where(self.course.retracts, _RETRACT, _ADD)
-        return self.course.with_ops(np.where(self.known & self.newest, ops, _SKIP))
+        ops = np.where(self.row_steps.retracts, _RETRACT, _ADD)
+        return self.row_steps.with_ops(np.where(self.known & self.newest, ops, _SKIP))
 
     @cached_property
     def of_aggregated(self) -> Steps:
         """The steps of a column with a function: older rows count as well."""
-        ops = np.where(self.course.retracts, _RETRACT, np.where(self.newest, _ADD, _ADD_OLDER))
-        return self.course.with_ops(np.where(self.known, ops, _SKIP))
+        ops = np.where(self.row_steps.retracts, _RETRACT, np.where(self.newest, _ADD, _ADD_OLDER))
+        return self.row_steps.with_ops(np.where(self.known, ops, _SKIP))
 
 
 def known_rows(batch: pa.RecordBatch, group: SequenceGroup) -> Mask:
@@ -94,15 +94,15 @@ def known_rows(batch: pa.RecordBatch, group: SequenceGroup) -> Mask:
     return known
 
 
-def group_course(batch: pa.RecordBatch, group: SequenceGroup, course: Course) -> GroupCourse:
-    """The course as a group sees it."""
+def group_steps(batch: pa.RecordBatch, group: SequenceGroup, row_steps: RowSteps) -> GroupSteps:
+    """The steps as a group sees them."""
     columns = [batch.column(n) for n in group.sequence]
-    rows = course.steps.rows
-    known = known_rows(batch, group)[rows] & ~course.ignored
-    counts = known | course.sets
-    begins = course.sets.copy()
-    begins[course.steps.starts] = True
+    rows = row_steps.steps.rows
+    known = known_rows(batch, group)[rows] & ~row_steps.ignored
+    counts = known | row_steps.sets
+    begins = row_steps.sets.copy()
+    begins[row_steps.steps.starts] = True
     key = key_words(columns)
     order = fold([np.cumsum(begins), *(w[rows] for w in flatten(key, widths([key])))])
     highest = np.maximum.accumulate(np.where(counts, order, np.iinfo(np.int64).min))
-    return GroupCourse(course, known, order >= highest)
+    return GroupSteps(row_steps, known, order >= highest)

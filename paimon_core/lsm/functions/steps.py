@@ -1,4 +1,19 @@
-"""Steps: what happens to a column while the rows of each key are merged, and how rows are picked from them."""
+"""Steps: what happens to a column while the rows of each key are merged, and how rows are picked from them.
+
+Aggregate functions are defined row by row: each row of a key adds its value to what the older ones made. Looping over
+rows would take a microsecond for each. Instead all rows of a window are steps, group after group (a group is a key),
+and a function is a few numpy calls over all of them:
+
+    rows     the row number of each step                     [0 3 1 4 2 5]
+    starts   where each group begins                         [0   2   4 5]
+    ops      what each step does: ADD, RETRACT, SET …        None: all ADD
+
+Most functions pick one step per group (`first`, `last`) and take its value, or reduce numbers (`reduced`). Groups are
+small, as a rule two or three rows, where `ufunc.reduceat` pays for each group. So groups of up to `ROUNDS` steps are
+reduced in rounds: round `i` combines the `i`-th step of every group that has one, in one call. Only larger groups go
+through `reduceat`. Functions whose outcome depends on each step before (`picks.first_non_null_value` with older rows,
+lists, sketches) loop over the groups that need it, and put the results in by `replaced`.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +31,7 @@ from paimon_core.arrow.columns import int64_array, taken, validity
 Mask = NDArray[np.bool_]
 Positions = NDArray[np.int64]
 
-# SKIP: the row is none of the column's business. ADD: its value is newer than all before. ADD_OLDER: it came later, but
+# SKIP: the row says nothing of the column. ADD: its value is newer than all before. ADD_OLDER: it came later, but
 # its sequence group says it is older. RETRACT: its value is taken back. SET: its value replaces whatever was before.
 SKIP, ADD, ADD_OLDER, RETRACT, SET = range(5)
 ROUNDS = 32  # groups of at most so many steps are reduced step by step, all at once

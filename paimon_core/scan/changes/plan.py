@@ -103,7 +103,7 @@ def _compared(store: TableStore, increment: Increment, partitions: PartitionFilt
     versions = increment.start, increment.end
     old, new = (live_files(store, v, partitions) for v in versions)
     old_vectors, new_vectors = (_vectors(store, v) for v in versions)
-    # the newest row of a key is all of it: where files of both versions hold none newer, they cannot differ
+    # where the newest row of a key replaces the older ones, files that both versions have make no difference
     whole_rows = not store.has_primary_key or newest_wins(store.options)
     same = {i[:4] for i in old} & {i[:4] for i in new} if whole_rows else set()
     common = {i for i in same if old_vectors[i[:2]].get(i[3]) == new_vectors[i[:2]].get(i[3])}

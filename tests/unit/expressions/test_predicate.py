@@ -1,4 +1,4 @@
-"""Taking predicates apart."""
+"""Parts of predicates."""
 
 from __future__ import annotations
 

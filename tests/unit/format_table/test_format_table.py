@@ -112,7 +112,7 @@ def test_an_aborted_write_leaves_nothing(tmp_path: Path) -> None:
 
 
 def test_an_overwrite_that_dies_loses_no_rows(tmp_path: Path) -> None:
-    """Before its files are in their places the old rows are all there; then the new ones are."""
+    """Until its files have their final paths all old rows are there, then all new ones."""
     old, new = ([{"k": k, "p": p} for k, p in rows] for rows in ([(1, 1), (2, 2)], [(3, 1), (4, 3)]))
     seen, calls = set(), 0
     while True:

@@ -95,12 +95,12 @@ def unit_of(*files: DataFileMeta) -> CompactUnit:
 
 def test_only_overlaps_and_small_files_are_rewritten() -> None:
     overlap = [file(0, 100, sequence=i, keys=(0, 5)) for i in range(2)]
-    alone, small = file(3, 100, keys=(6, 7)), [file(3, 1, keys=(k, k)) for k in (8, 9)]
+    single, small = file(3, 100, keys=(6, 7)), [file(3, 1, keys=(k, k)) for k in (8, 9)]
     there = file(5, 100, keys=(10, 20))
-    steps = plan_rewrites(unit_of(*overlap, alone, *small, there), [INT], small=50)
+    steps = plan_rewrites(unit_of(*overlap, single, *small, there), [INT], small=50)
     assert [type(s) for s in steps] == [Rewrite, Upgrade, Rewrite]
     assert steps[0].files == tuple(overlap)  # type: ignore[union-attr]
-    assert steps[1] == Upgrade(alone)
+    assert steps[1] == Upgrade(single)
     assert steps[2].files == tuple(small)  # type: ignore[union-attr]
 
 

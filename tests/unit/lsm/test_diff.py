@@ -62,6 +62,6 @@ def test_windows_hold_each_key_once_per_run(runs: list[list[State]]) -> None:
         keys = [(a.encode(), b) for _, part in window for _, (a, b), _ in log(part)]
         assert last is None or min(keys) > last
         last = max(keys)
-        for place, part in window:
-            seen[place] += [key for _, key, _ in log(part)]
+        for run, part in window:
+            seen[run] += [key for _, key, _ in log(part)]
     assert [sorted(keys) for keys in seen.values()] == [sorted(state) for state in merged]

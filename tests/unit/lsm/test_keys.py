@@ -40,16 +40,16 @@ def test_folded_words_order_rows_as_keys_do(data: st.DataObject) -> None:
 @given(st.data())
 def test_upper_bound_counts_rows_up_to_a_key_of_another_batch(data_type: DataType, data: st.DataObject) -> None:
     values = physical_values(data_type)
-    left = sorted(data.draw(st.lists(values, min_size=1)))
+    ordered = sorted(data.draw(st.lists(values, min_size=1)))
     bound = data.draw(values)
-    keys = [key_words([column(data_type, v)]) for v in (left, [bound])]
+    keys = [key_words([column(data_type, v)]) for v in (ordered, [bound])]
     columns = widths(keys)
     target = last_row(flatten(keys[1], columns))
     found = upper_bound(flatten(keys[0], columns), target)
-    order = [key_order([v]) for v in left]
+    order = [key_order([v]) for v in ordered]
     words = flatten(keys[0], columns)
     sorted_rows = np.lexsort(words[::-1])
-    if list(sorted_rows) == list(range(len(left))):  # -0.0 and 0.0 are one value to Python's sort
+    if list(sorted_rows) == list(range(len(ordered))):  # -0.0 and 0.0 are one value to Python's sort
         assert found == sum(o <= key_order([bound]) for o in order)
 
 

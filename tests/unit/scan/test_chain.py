@@ -125,7 +125,7 @@ def test_all_partitions_are_one_chain_without_chain_keys(store: TableStore) -> N
     assert found == [("B", 11, 1, "other"), ("B", 11, 9, "newer")]
 
 
-def test_deleted_rows_are_in_the_log_and_full_partitions_alone_are_compacted(store: TableStore) -> None:
+def test_deleted_rows_are_in_the_log_and_only_full_partitions_are_compacted(store: TableStore) -> None:
     table, log = Table(store.with_options(CHAIN)), []
     for split in table.plan(None, Compare("day", "=", 12), DerivedTable.AUDIT_LOG).splits:
         for batch in read_derived(table.store, DerivedTable.AUDIT_LOG, split, ["rowkind", "day", "k"]):

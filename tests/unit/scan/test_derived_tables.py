@@ -116,7 +116,7 @@ def test_half_an_update_is_a_row(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("derived", [DerivedTable.AUDIT_LOG, DerivedTable.BINLOG])
-def test_row_kinds_alone(tmp_path: Path, derived: DerivedTable) -> None:
+def test_only_row_kinds(tmp_path: Path, derived: DerivedTable) -> None:
     store = keyed(tmp_path)
     split = split_of(store, [(1, "a", 0), (2, "b", 3)])
     assert rows(store, derived, split, "rowkind") == [("+I",), ("-D",)]

@@ -115,18 +115,18 @@ def test_partitions_are_pruned_by_manifest_and_by_entry(tmp_path: Path) -> None:
 
 def test_keyed_files_are_merged_where_they_overlap(tmp_path: Path) -> None:
     store = new_store(tmp_path, **KEYED)
-    alone, low, high, deleting = (
+    single, low, high, deleting = (
         data_file(store, 1, 5, rows=5),
         data_file(store, 10, 20),
         data_file(store, 15, 30),
         data_file(store, 40, 50, delete_row_count=1),
     )
-    Table(store).commit([message(store, alone, low, high, deleting)], info())
+    Table(store).commit([message(store, single, low, high, deleting)], info())
     plan = planned(Table(store))
     merged = {n for s in plan.splits if s.needs_merge for n in names(*s.files)}
-    assert merged == names(low, high, deleting) and read(plan) - merged == names(alone)
+    assert merged == names(low, high, deleting) and read(plan) - merged == names(single)
     assert plan.row_count is None
-    assert planned(Table(store), Compare("k", "<", 6)).splits[0].files == (alone,)
+    assert planned(Table(store), Compare("k", "<", 6)).splits[0].files == (single,)
 
 
 def test_an_older_version_does_not_surface(tmp_path: Path) -> None:

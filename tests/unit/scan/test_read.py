@@ -35,8 +35,8 @@ def written(store: TableStore, *tasks: list[tuple[Any, ...]]) -> Live:
 
 
 def only_path(store: TableStore, live: Live) -> Path:
-    ((place, (file,)),) = live.items()
-    return Path(store.bucket_dir(*place)) / file.file_name
+    ((bucket, (file,)),) = live.items()
+    return Path(store.bucket_dir(*bucket)) / file.file_name
 
 
 def test_projection_and_order_of_columns(tmp_path: Path) -> None:
@@ -69,7 +69,7 @@ def test_filters_never_lose_a_match(tmp_path: Path, predicate: Predicate, data: 
             assert repr(tuple(row[n] for n in types)) in found
 
 
-def test_most_rows_that_do_not_match_are_left_out(tmp_path: Path) -> None:
+def test_most_rows_that_do_not_match_are_filtered(tmp_path: Path) -> None:
     store = make_store(tmp_path, {"a": INT, "b": STRING})
     live = written(store, [(i, str(i)) for i in range(100)])
     both = And((Compare("a", ">=", 98), Compare("b", "!=", "99")))
@@ -123,15 +123,15 @@ def test_a_missing_file_names_itself_and_the_table(tmp_path: Path) -> None:
 def test_lost_and_damaged_files_are_passed_over_where_asked(tmp_path: Path, keys: list[str]) -> None:
     store = make_store(tmp_path, {"a": INT}, keys=keys, bucket="1", bucket_key="a")
     live = written(store, [(1,)], [(2,)], [(3,)])
-    ((place, files),) = live.items()
-    lost, damaged, _ = (Path(store.bucket_dir(*place), f.file_name) for f in files)
+    ((bucket, files),) = live.items()
+    lost, damaged, _ = (Path(store.bucket_dir(*bucket), f.file_name) for f in files)
     lost.unlink()
     damaged.write_bytes(b"PAR1")
     tolerant = store.with_options({"scan.ignore-lost-files": "true", "scan.ignore-corrupt-files": "true"})
     assert read_rows(tolerant, live) == [(3,)]
     with pytest.raises(CorruptFileError, match=damaged.name):
         read_rows(store.with_options({"scan.ignore-lost-files": "true"}), live)
-    reader = BucketFiles(tolerant, store.bucket_dir(*place), store.schema.fields)  # as compactions read
+    reader = BucketFiles(tolerant, store.bucket_dir(*bucket), store.schema.fields)  # as compactions read
     with pytest.raises(DataFileMissingError):
         list(reader.read(files))
 
@@ -162,13 +162,15 @@ def test_deletes_are_dropped_even_where_nothing_overlaps(tmp_path: Path) -> None
     writer = open_writer(store, sequence_start=0)
     kinds = pa.array([0, 3], pa.int8())
     writer.write(make_batch(store, [(1,), (2,)]).append_column("_VALUE_KIND", kinds))
-    ((place, files),) = files_of(writer.finish()).items()
-    split = DataSplit(partition=place[0], bucket=0, bucket_dir=store.bucket_dir(*place), files=tuple(files))
+    ((bucket, files),) = files_of(writer.finish()).items()
+    split = DataSplit(partition=bucket[0], bucket=0, bucket_dir=store.bucket_dir(*bucket), files=tuple(files))
     assert [b.to_pydict() for b in read_split(store, split, ["k"])] == [{"k": [1]}]
 
 
-@pytest.mark.parametrize(("start", "told"), [(3, True), (2, False)])
-def test_sequence_numbers_are_read_where_metadata_does_not_tell_ages(tmp_path: Path, start: int, told: bool) -> None:
+@pytest.mark.parametrize(("start", "ordered"), [(3, True), (2, False)])
+def test_sequence_numbers_are_read_where_metadata_does_not_order_rows(
+    tmp_path: Path, start: int, ordered: bool
+) -> None:
     store = make_store(tmp_path, {"k": INT, "v": INT}, keys=["k"], bucket="1")
     messages = []
     for sequence, rows in ((0, [(1, 10), (2, 20), (3, 30)]), (start, [(3, 31), (2, 21)])):
@@ -182,5 +184,5 @@ def test_sequence_numbers_are_read_where_metadata_does_not_tell_ages(tmp_path: P
         (batch,) = merge_section(bucket, section, spec, values_only=values_only)
         assert batch.column("v").to_pylist() == [10, 21, 31]
         numbers = batch.to_pydict().get("_SEQUENCE_NUMBER")
-        assert numbers == (None if values_only and told else [0, start + 1, start])
+        assert numbers == (None if values_only and ordered else [0, start + 1, start])
         assert ("_VALUE_KIND" in batch.schema.names) != values_only

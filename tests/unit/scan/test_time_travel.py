@@ -119,7 +119,7 @@ def test_files_written_since_a_moment(tmp_path: Path) -> None:
     assert read(scan_creation_time_millis=second, scan_snapshot_id="1") == sorted(names)
 
 
-def test_a_statement_says_alone_what_version_it_reads() -> None:
+def test_a_statement_overrides_what_version_is_read() -> None:
     session = {"scan.snapshot-id": "1", "scan.mode": "from-snapshot", "read.batch-size": "7"}
     assert overridden(session, {"write-only": "true"}) == session | {"write-only": "true"}
     assert overridden(session, {"scan.tag-name": "t"}) == {"scan.tag-name": "t", "read.batch-size": "7"}

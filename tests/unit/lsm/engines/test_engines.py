@@ -1,4 +1,4 @@
-"""Engines equal their models for any rows of any keys: every function, deletes in any place, sequence groups."""
+"""Engines equal their models for any rows of any keys: every function, deletes at any position, sequence groups."""
 
 from __future__ import annotations
 

@@ -196,13 +196,13 @@ def test_a_changelog_without_its_manifest_is_named(history: str) -> None:
     table = stored.open_table(history)
     path = Path(table.store.paths.snapshot(2))
     node = json.loads(path.read_text(encoding="utf-8"))
-    node["changelogManifestList"] = "gone"
+    node["changelogManifestList"] = "missing"
     path.write_text(json.dumps(node), encoding="utf-8")
-    with pytest.raises(PaimonError, match="gone is corrupt: it is not there"):
+    with pytest.raises(PaimonError, match="missing is corrupt: it is not there"):
         log(history, incremental_between="0,2")
 
 
-def test_rows_marked_as_deleted_are_told_by_a_difference(warehouse: str) -> None:
+def test_rows_marked_as_deleted_are_in_a_difference(warehouse: str) -> None:
     table = stored.create_table(warehouse, deletion_vectors__enabled="true")
     stored.insert(table, [(1, "a"), (2, "b"), (3, "c"), (4, "d")])
     for positions in ([0], [0, 2]):

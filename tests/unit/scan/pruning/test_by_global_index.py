@@ -1,4 +1,4 @@
-"""Global indexes never lose a row that matches, of any type of column, and tell exactly where they cover all rows."""
+"""Global indexes never lose a row that matches, of any type of column, and are exact where they cover all rows."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def test_no_matching_row_is_lost(of: str, kind: str, data: st.DataObject) -> Non
 @pytest.mark.parametrize("kind", ENCODE)
 @settings(max_examples=60)
 @given(data=st.data())
-def test_simple_types_are_told_exactly(kind: str, data: st.DataObject) -> None:
+def test_simple_types_are_exact(kind: str, data: st.DataObject) -> None:
     of = data.draw(st.sampled_from(["int", "string", "double", "boolean", "micros", "long decimal"]))
     data_type, domain = COLUMNS[of]
     values = data.draw(st.lists(st.none() | domain, min_size=1, max_size=20))

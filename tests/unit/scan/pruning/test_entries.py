@@ -142,7 +142,7 @@ def test_bounds_exclude_the_same_by_columns_and_one_by_one(data: st.DataObject) 
 
 
 @pytest.mark.parametrize(
-    ("predicate", "left"),
+    ("predicate", "kept"),
     [
         (Compare("i", "=", 5), [1]),
         (Compare("i", "<", 1), [0]),
@@ -165,7 +165,7 @@ def test_bounds_exclude_the_same_by_columns_and_one_by_one(data: st.DataObject) 
         (In("w", (Decimal("1e-30"), Decimal("4e-30"))), [1]),
     ],
 )
-def test_what_is_left(predicate: Predicate, left: list[int]) -> None:
+def test_what_is_kept(predicate: Predicate, kept: list[int]) -> None:
     store = make_store(Path(tempfile.gettempdir()), COLUMNS)
     made = []
     for number, (low, high) in enumerate(((0, 3), (5, 9), (10, 2**31 - 1))):
@@ -187,7 +187,7 @@ def test_what_is_left(predicate: Predicate, left: list[int]) -> None:
         file = data_file(store, 0, 0, value_stats_cols=None, value_stats=stats)
         made.append(ManifestEntry(kind=FileKind.ADD, partition=EMPTY_ROW, bucket=0, total_buckets=-1, file=file))
     columns = decode_entries("f", encode_manifest(made))
-    assert prune_entries(store, ranges(predicate, store.schema), columns, np.arange(3)).tolist() == left
+    assert prune_entries(store, ranges(predicate, store.schema), columns, np.arange(3)).tolist() == kept
 
 
 def test_how_many_keys_are_asked_for() -> None:

@@ -58,7 +58,7 @@ def test_the_top_rows_are_in_the_files_kept(tmp_path: Path, descending: bool, nu
     assert left_out > 5
 
 
-def test_without_statistics_nothing_is_left_out(tmp_path: Path) -> None:
+def test_without_statistics_all_files_are_read(tmp_path: Path) -> None:
     store = new_store(tmp_path)
     unknown = data_file(store, 0, 0, rows=9, value_stats=EMPTY_STATS, value_stats_cols=None)
     Table(store).commit([message(store, unknown, data_file(store, 5, 5), data_file(store, 9, 9))], info())
