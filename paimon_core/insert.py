@@ -1,7 +1,7 @@
 """INSERT in the driver: the rows that tasks wrote are committed, and the buckets that they went to compacted.
 
 A task of a write holds some keys of every bucket and cannot compact any; so the driver does, after the commit. The
-statement takes that long, and succeeds whatever becomes of its compaction: the next write finds what is left to do.
+statement takes that long, and succeeds whatever becomes of its compaction: the next write finds what is still due.
 Row-level statements end in the same way.
 """
 

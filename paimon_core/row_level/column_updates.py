@@ -24,14 +24,13 @@ from paimon_core.indexes.deletion_vector import Positions
 from paimon_core.io.failure import on_failure
 from paimon_core.lsm.rows import ROW_DELETE, concat_batches
 from paimon_core.row_level.removed_rows import RemovedRows
-from paimon_core.spec.manifest import DataFileMeta
+from paimon_core.spec.manifest import BucketKey, DataFileMeta
 from paimon_core.spec.message import CommitMessage
 from paimon_core.spec.paths import data_file_path
 from paimon_core.spec.row_ranges import RowRange, row_ranges
 from paimon_core.spec.snapshot import Snapshot
 from paimon_core.store.blob.columns import blob_file_fields
 from paimon_core.store.data.evolved_files import EvolvedFiles
-from paimon_core.store.indexes.index_files import Bucket
 from paimon_core.store.manifests import live_files
 from paimon_core.store.snapshots import latest_snapshot
 from paimon_core.store.table_store import TableStore
@@ -59,7 +58,7 @@ class _Ranges:
     store: TableStore
     snapshot: Snapshot | None
 
-    def find(self, path: str) -> tuple[Bucket, RowRange]:
+    def find(self, path: str) -> tuple[BucketKey, RowRange]:
         """Raises `CommitConflictError` where no version has such a range."""
         found = self._before.get(path) or self._latest.get(path)  # a compaction may have come before rows were read
         if found is None:
@@ -70,15 +69,15 @@ class _Ranges:
         return found
 
     @cached_property
-    def _before(self) -> dict[str, tuple[Bucket, RowRange]]:
+    def _before(self) -> dict[str, tuple[BucketKey, RowRange]]:
         return self._by_path(self.snapshot)
 
     @cached_property
-    def _latest(self) -> dict[str, tuple[Bucket, RowRange]]:
+    def _latest(self) -> dict[str, tuple[BucketKey, RowRange]]:
         return self._by_path(latest_snapshot(self.store))
 
-    def _by_path(self, snapshot: Snapshot | None) -> dict[str, tuple[Bucket, RowRange]]:
-        buckets: dict[Bucket, list[DataFileMeta]] = {}
+    def _by_path(self, snapshot: Snapshot | None) -> dict[str, tuple[BucketKey, RowRange]]:
+        buckets: dict[BucketKey, list[DataFileMeta]] = {}
         for entry in live_files(self.store, snapshot).values():
             buckets.setdefault((entry.partition, entry.bucket), []).append(entry.file)
         return {

@@ -33,7 +33,7 @@ from paimon_core.lsm.rows import concat_batches
 from paimon_core.options import BUCKET, DATA_FILE_PREFIX, DELETION_VECTORS, FILE_FORMAT, STATS_DENSE_STORE
 from paimon_core.row_level.removed_rows import changed_entries
 from paimon_core.row_level.rewrites import bucket_of, parts_of, rewritten_bytes, rewritten_files
-from paimon_core.spec.manifest import DataFileMeta, ManifestEntry
+from paimon_core.spec.manifest import BucketKey, DataFileMeta, ManifestEntry
 from paimon_core.spec.message import BUCKET_STATE, WRITE_RESULT, BucketState, CommitMessage, WriteResult
 from paimon_core.spec.paths import data_file_path
 from paimon_core.spec.records import Column, Record
@@ -43,7 +43,6 @@ from paimon_core.store.data.column_stats import value_stats as known_stats
 from paimon_core.store.data.row_tracking import tracking_fields
 from paimon_core.store.data.time_units import as_stored_times
 from paimon_core.store.external.paths import external_path
-from paimon_core.store.indexes.index_files import Bucket
 from paimon_core.store.table_store import TableStore
 from paimon_core.write.clock import metadata_now
 from paimon_core.write.files.new_paths import NewPaths
@@ -174,7 +173,7 @@ def patch_job(
 def _groups(store: TableStore, patched: Iterable[tuple[str, ManifestEntry]]) -> list[list[tuple[str, ManifestEntry]]]:
     """Files that a task patches together, with their paths."""
     share, groups = rewritten_bytes(store), list[list[tuple[str, ManifestEntry]]]()
-    small: dict[Bucket, list[tuple[str, ManifestEntry]]] = defaultdict(list)
+    small: dict[BucketKey, list[tuple[str, ManifestEntry]]] = defaultdict(list)
     for path, entry in patched:
         if entry.total_buckets > 0 or entry.file.file_size * _SMALL >= share:
             groups.append([(path, entry)])

@@ -18,12 +18,12 @@ from pyroaring import BitMap64
 from paimon_core.arrow.columns import fixed_values
 from paimon_core.errors import CommitConflictError, CorruptFileError, SeveralMatchesError
 from paimon_core.indexes.deletion_vector import Positions, decode_vectors
-from paimon_core.spec.manifest import ManifestEntry
+from paimon_core.spec.manifest import BucketKey, ManifestEntry
 from paimon_core.spec.message import CommitMessage
 from paimon_core.spec.paths import data_file_path
 from paimon_core.spec.records import Column, Record
 from paimon_core.spec.snapshot import Snapshot
-from paimon_core.store.indexes.index_files import Bucket, index_entries, index_path, read_index_file
+from paimon_core.store.indexes.index_files import index_entries, index_path, read_index_file
 from paimon_core.store.manifests import live_files
 from paimon_core.store.table_store import TableStore
 from paimon_core.write.deletion import delete_rows, vectors_of
@@ -31,15 +31,15 @@ from paimon_core.write.rows.incoming import SEVERAL_MATCHES
 
 
 @dataclass(frozen=True, slots=True)
-class FileRows:
+class FilePositions:
     """Positions of rows of one data file, as a serialized 64-bit roaring bitmap."""
 
     file: str
     rows: bytes
 
     @staticmethod
-    def of(file: str, rows: BitMap64) -> FileRows:
-        return FileRows(file, rows.serialize())
+    def of(file: str, rows: BitMap64) -> FilePositions:
+        return FilePositions(file, rows.serialize())
 
     def bitmap(self) -> BitMap64:
         """Raises `CorruptFileError`."""
@@ -49,7 +49,9 @@ class FileRows:
             raise CorruptFileError("<row changes>", f"they do not decode ({e})", "run the statement again") from e
 
 
-FILE_ROWS = Record("file rows", FileRows, (Column("file", "file", "string"), Column("rows", "rows", "bytes")))
+FILE_POSITIONS = Record(
+    "file positions", FilePositions, (Column("file", "file", "string"), Column("rows", "rows", "bytes"))
+)
 
 
 @dataclass(slots=True)
@@ -60,7 +62,7 @@ class RemovedRows:
     once: bool = True
 
     @staticmethod
-    def merged(parts: Iterable[FileRows], once: bool) -> RemovedRows:
+    def merged(parts: Iterable[FilePositions], once: bool) -> RemovedRows:
         """The rows that all tasks removed. Raises `SeveralMatchesError` where two removed the same, if `once`."""
         result = RemovedRows(once=once)
         for part in parts:
@@ -77,9 +79,9 @@ class RemovedRows:
             own = numbers[codes == code]
             self._add(path, BitMap64(own.tolist()), len(own))
 
-    def file_rows(self) -> tuple[FileRows, ...]:
+    def file_positions(self) -> tuple[FilePositions, ...]:
         """The rows as they travel."""
-        return tuple(FileRows.of(path, rows) for path, rows in self.by_path.items())
+        return tuple(FilePositions.of(path, rows) for path, rows in self.by_path.items())
 
     def _add(self, path: str, rows: BitMap64, count: int) -> None:
         known = self.by_path.setdefault(path, BitMap64())
@@ -129,7 +131,7 @@ def marked_rows(
 
     Raises `CommitConflictError` where another commit has marked one of them since it was read, else as `delete_rows`.
     """
-    deletions: dict[Bucket, dict[str, Positions]] = defaultdict(dict)
+    deletions: dict[BucketKey, dict[str, Positions]] = defaultdict(dict)
     for entry, rows in changed:
         deletions[entry.partition, entry.bucket][entry.file.file_name] = positions(rows)
     _check_unmarked(store, snapshot, deletions)
@@ -137,7 +139,7 @@ def marked_rows(
 
 
 def _check_unmarked(
-    store: TableStore, snapshot: Snapshot | None, deletions: Mapping[Bucket, Mapping[str, Positions]]
+    store: TableStore, snapshot: Snapshot | None, deletions: Mapping[BucketKey, Mapping[str, Positions]]
 ) -> None:
     known = index_entries(store, snapshot) if deletions else ()
     for bucket, rows in deletions.items():

@@ -14,14 +14,13 @@ from pyroaring import BitMap64
 from paimon_core.arrow.columns import without_rows
 from paimon_core.io.failure import on_failure
 from paimon_core.jobs import Job
-from paimon_core.row_level.removed_rows import FILE_ROWS, FileRows, positions
-from paimon_core.spec.manifest import DATA_FILE_META, DataFileMeta, ManifestEntry
+from paimon_core.row_level.removed_rows import FILE_POSITIONS, FilePositions, positions
+from paimon_core.spec.manifest import DATA_FILE_META, BucketKey, DataFileMeta, ManifestEntry
 from paimon_core.spec.message import BUCKET_STATE, WRITE_RESULT, BucketState, CommitMessage, WriteResult
 from paimon_core.spec.records import Column, Record
 from paimon_core.store.data.bucket_files import BucketFiles
 from paimon_core.store.data.row_tracking import rewritten_columns, tracking_fields
 from paimon_core.store.data.time_units import as_stored_times
-from paimon_core.store.indexes.index_files import Bucket
 from paimon_core.store.table_store import TableStore
 from paimon_core.write.files.data_files import DataFileWriter, FileRole, target_file_size
 
@@ -35,7 +34,7 @@ class RewriteTask:
     """Files of a bucket, the rows that each loses (by file name), and files of new rows that are written with them."""
 
     bucket: BucketState
-    removed: tuple[FileRows, ...]
+    removed: tuple[FilePositions, ...]
     joined: tuple[DataFileMeta, ...] = ()
 
 
@@ -44,7 +43,7 @@ REWRITE_TASK = Record(
     RewriteTask,
     (
         Column("bucket", "bucket", record=BUCKET_STATE),
-        Column("removed", "removed", record=FILE_ROWS, repeated=True),
+        Column("removed", "removed", record=FILE_POSITIONS, repeated=True),
         Column("joined", "joined", record=DATA_FILE_META, repeated=True),
     ),
 )
@@ -65,11 +64,11 @@ def rewrites_of(
 ) -> Rewrites:
     """How files lose their removed rows: each is rewritten, or, without buckets, as many as make a quarter of a file
     become one, with the rows that replace those removed where there is room."""
-    buckets: dict[Bucket, list[tuple[ManifestEntry, BitMap64]]] = defaultdict(list)
+    buckets: dict[BucketKey, list[tuple[ManifestEntry, BitMap64]]] = defaultdict(list)
     for entry, rows in changed:
         buckets[entry.partition, entry.bucket].append((entry, rows))
     columns, share = rewritten_columns(store), rewritten_bytes(store)
-    new_rows: dict[Bucket, list[CommitMessage]] = defaultdict(list)
+    new_rows: dict[BucketKey, list[CommitMessage]] = defaultdict(list)
     tasks, joined, kept = [], list[CommitMessage](), list[CommitMessage]()
     for message in written:
         fits = all(f.write_cols == columns for f in message.new_files)
@@ -140,7 +139,7 @@ def _size(files: Iterable[DataFileMeta]) -> int:
 
 
 def _task(group: Sequence[tuple[ManifestEntry, BitMap64]], new: Iterable[CommitMessage] = ()) -> RewriteTask:
-    removed = tuple(FileRows.of(e.file.file_name, rows) for e, rows in group)
+    removed = tuple(FilePositions.of(e.file.file_name, rows) for e, rows in group)
     return RewriteTask(bucket_of([e for e, _ in group]), removed, tuple(f for m in new for f in m.new_files))
 
 

@@ -12,7 +12,7 @@ from paimon_core.row_level.append_changes import AppendChangesWriter
 from paimon_core.row_level.column_updates import ColumnUpdates, EvolvedChangesWriter
 from paimon_core.row_level.key_deletes import keys_store
 from paimon_core.row_level.patches import PATCH, Patch, PatchWriter
-from paimon_core.row_level.removed_rows import FILE_ROWS, FileRows
+from paimon_core.row_level.removed_rows import FILE_POSITIONS, FilePositions
 from paimon_core.row_level.rules import ChangeRules
 from paimon_core.spec.message import COMMIT_MESSAGE, CommitMessage
 from paimon_core.spec.records import Column, Record
@@ -30,7 +30,7 @@ class ChangesResult:
     from files, by path."""
 
     messages: tuple[CommitMessage, ...] = ()
-    removed: tuple[FileRows, ...] = ()
+    removed: tuple[FilePositions, ...] = ()
     patches: tuple[Patch, ...] = ()
 
 
@@ -39,7 +39,7 @@ CHANGES_RESULT = Record(
     ChangesResult,
     (
         Column("messages", "messages", record=COMMIT_MESSAGE, repeated=True),
-        Column("removed", "removed", record=FILE_ROWS, repeated=True),
+        Column("removed", "removed", record=FILE_POSITIONS, repeated=True),
         Column("patches", "patches", record=PATCH, repeated=True),
     ),
 )
@@ -71,7 +71,7 @@ def write_changes(
     if isinstance(writer, PatchWriter):
         return ChangesResult(messages, patches=tuple(writer.patches))
     if isinstance(writer, AppendChangesWriter | EvolvedChangesWriter):
-        return ChangesResult(messages, removed=writer.removed.file_rows())
+        return ChangesResult(messages, removed=writer.removed.file_positions())
     return ChangesResult(messages)
 
 

@@ -43,12 +43,12 @@ from paimon_core.scan.postponed import partitions_with_postponed_rows, postponed
 from paimon_core.scan.pruning.by_global_index import rows_by_global_index
 from paimon_core.scan.pruning.files import FileFilter
 from paimon_core.scan.splits import key_sections, pack_files, pack_ranges, pack_sections
-from paimon_core.spec.manifest import DataFileMeta, ManifestEntry
+from paimon_core.spec.manifest import BucketKey, DataFileMeta, ManifestEntry
 from paimon_core.spec.row_ranges import is_blob, row_ranges
 from paimon_core.spec.snapshot import Snapshot
 from paimon_core.spec.split import DataSplit, DeletionFile, SplitKind
 from paimon_core.store.features import check_readable
-from paimon_core.store.indexes.index_files import Bucket, deletion_files
+from paimon_core.store.indexes.index_files import deletion_files
 from paimon_core.store.manifests import data_manifests, in_partitions, live_columns
 from paimon_core.store.partitions import PartitionFilter
 from paimon_core.store.table_store import TableStore
@@ -152,7 +152,7 @@ def _entries(
     files: FileFilter | None,
     level: int | None,
     since: int | None,
-) -> tuple[dict[Bucket, list[ManifestEntry]], int]:
+) -> tuple[dict[BucketKey, list[ManifestEntry]], int]:
     """The live files that are not pruned one by one, per bucket, and how many there were."""
     found, total = list[ManifestEntry](), 0
     evolves = store.options[DATA_EVOLUTION]
@@ -168,7 +168,7 @@ def _entries(
         for entry in manifest.entries(rows if one_by_one is None else one_by_one.prune(manifest, rows)):
             if _keeps(store, entry, one_by_one) and (since is None or _written_at(entry.file) >= since):
                 found.append(entry)
-    groups: dict[Bucket, list[ManifestEntry]] = defaultdict(list)
+    groups: dict[BucketKey, list[ManifestEntry]] = defaultdict(list)
     for entry in found if one_by_one is None or store.has_primary_key else one_by_one.indexed(found):
         if not (evolves and is_blob(entry.file)):
             check_format(store, entry.file)

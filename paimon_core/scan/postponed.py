@@ -20,12 +20,11 @@ from paimon_core.lsm.merge import MergeSpec, merge_rows, merge_runs
 from paimon_core.lsm.rows import concat_batches
 from paimon_core.lsm.runs import SortedRun, sections
 from paimon_core.options import BUCKET, POSTPONE_MERGE_ON_READ, POSTPONED
-from paimon_core.spec.manifest import ManifestEntry
+from paimon_core.spec.manifest import BucketKey, ManifestEntry
 from paimon_core.spec.paths import data_file_path
 from paimon_core.spec.split import DataSplit, DeletionFile, SplitKind
 from paimon_core.store.data.bucket_files import BucketFiles
 from paimon_core.store.data.postponed_files import arrival_order
-from paimon_core.store.indexes.index_files import Bucket
 from paimon_core.store.table_store import TableStore
 
 Partitions = dict[bytes, list[ManifestEntry]]
@@ -42,7 +41,7 @@ def partitions_with_postponed_rows(store: TableStore, live: Iterable[ManifestEnt
 
 
 def postponed_splits(
-    store: TableStore, partitions: Partitions, vectors: Mapping[Bucket, Mapping[str, DeletionFile]]
+    store: TableStore, partitions: Partitions, vectors: Mapping[BucketKey, Mapping[str, DeletionFile]]
 ) -> Iterator[DataSplit]:
     """A split per partition: `before` are the files of postponed rows, `files` all others, with their whole paths."""
     for partition, entries in partitions.items():

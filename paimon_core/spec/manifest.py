@@ -29,6 +29,7 @@ ENTRY_VERSION = 2
 LIST_VERSION = 2
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 TO_BE_NUMBERED = 0  # sequence number of rows with row tracking that the commit gives the number of its snapshot
+BucketKey = tuple[bytes, int]  # a partition, and the number of a bucket in it
 FileIdentifier = tuple[bytes, int, int, str, tuple[str, ...], bytes | None, str | None]
 UNAWARE_BUCKET = 0  # files of append tables without buckets (`bucket = -1`) all say bucket 0
 

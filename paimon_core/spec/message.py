@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from paimon_core.spec.index_manifest import INDEX_FILE_META, IndexFileMeta
-from paimon_core.spec.manifest import DATA_FILE_META, DataFileMeta
+from paimon_core.spec.manifest import DATA_FILE_META, BucketKey, DataFileMeta
 from paimon_core.spec.records import Column, Record, nullable
 
 
@@ -24,7 +24,7 @@ class BucketState:
     vectors: tuple[IndexFileMeta, ...] = ()
 
     @property
-    def key(self) -> tuple[bytes, int]:
+    def key(self) -> BucketKey:
         """Partition and bucket."""
         return self.partition, self.bucket
 
@@ -62,7 +62,7 @@ class BucketState:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CommitMessage:
     """Changes of one bucket: files a write added or replaced, files a compaction replaced, the index files of both, and
-    the changelog of both, which tells readers what changed.
+    the changelog of both, which says what changed.
 
     `index_base` is the snapshot (0: none) whose hash indexes a writer gave buckets by: no other may follow it.
     `rows_base` is the one in which a writer read the rows whose columns it wrote: nobody may have written these since.
@@ -85,7 +85,7 @@ class CommitMessage:
     rows_base: int | None = None
 
     @property
-    def key(self) -> tuple[bytes, int]:
+    def key(self) -> BucketKey:
         """Partition and bucket."""
         return self.partition, self.bucket
 

@@ -41,8 +41,8 @@ class AppendWriter:
         self._writers = BucketWriters(store, role, buckets)
 
     def write(self, batch: pa.RecordBatch) -> None:
-        place = batch.schema.get_field_index(VALUE_KIND)
-        if place >= 0 and fixed_values(batch.column(place), np.int8).any():
+        index = batch.schema.get_field_index(VALUE_KIND)
+        if index >= 0 and fixed_values(batch.column(index), np.int8).any():
             raise InvalidDataError("A table without a primary key takes inserted rows only.")
         rows = conform(batch, self._schema)
         for name in self._tracking:

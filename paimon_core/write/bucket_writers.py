@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 import pyarrow as pa
 
+from paimon_core.spec.manifest import BucketKey
 from paimon_core.spec.message import CommitMessage
 from paimon_core.store.partition_times import check_partition_time
 from paimon_core.store.table_store import TableStore
@@ -14,19 +15,18 @@ from paimon_core.write.files.data_files import DataFileWriter, FileRole
 
 MAX_OPEN_WRITERS = 64
 MAX_BUFFERED_BYTES = 256 * 2**20
-Place = tuple[bytes, int]
 
 
 @dataclass(slots=True)
 class BucketWriters:
     """The writers of a task: at most `MAX_OPEN_WRITERS` (or one per bucket) of them have an open file, and at most
-    `MAX_BUFFERED_BYTES` wait to be written."""
+    `MAX_BUFFERED_BYTES` are buffered."""
 
     store: TableStore
     role: FileRole
     total_buckets: int
-    _writers: dict[Place, DataFileWriter] = field(default_factory=dict)
-    _open: OrderedDict[Place, DataFileWriter] = field(default_factory=OrderedDict)
+    _writers: dict[BucketKey, DataFileWriter] = field(default_factory=dict)
+    _open: OrderedDict[BucketKey, DataFileWriter] = field(default_factory=OrderedDict)
 
     def write(self, partition: bytes, bucket: int, batch: pa.RecordBatch) -> None:
         """Hand rows to the bucket's writer."""
@@ -36,15 +36,15 @@ class BucketWriters:
 
     def writer(self, partition: bytes, bucket: int) -> DataFileWriter:
         """The bucket's writer, made where it is new, with room for its file among the open ones."""
-        place = (partition, bucket)
-        if place not in self._writers:
+        key = (partition, bucket)
+        if key not in self._writers:
             check_partition_time(self.store, partition)
-            self._writers[place] = DataFileWriter(self.store, self.store.bucket_dir(partition, bucket), self.role)
-        self._open[place] = self._writers[place]
-        self._open.move_to_end(place)
+            self._writers[key] = DataFileWriter(self.store, self.store.bucket_dir(partition, bucket), self.role)
+        self._open[key] = self._writers[key]
+        self._open.move_to_end(key)
         if len(self._open) > max(MAX_OPEN_WRITERS, self.total_buckets):
             self._open.popitem(last=False)[1].roll()
-        return self._writers[place]
+        return self._writers[key]
 
     def roll(self) -> None:
         """End all open files."""

@@ -1,6 +1,6 @@
 """Deleting rows of append tables by deletion vectors: positions of rows in, commit messages with new index files out.
 
-The vectors that a commit changes are merged with those there are, and their index files are replaced. A bucket has one
+A commit merges new vectors with those of the version before it, and replaces their index files. A bucket has one
 index file where buckets are fixed, else files that end at `deletion-vector.index-file.target-size`.
 """
 
@@ -16,10 +16,10 @@ from paimon_core.indexes.deletion_vector import Positions, decode_vectors, encod
 from paimon_core.io.failure import on_failure
 from paimon_core.options import BUCKET, DELETION_VECTOR_BITMAP64, DELETION_VECTOR_FILE_SIZE, DELETION_VECTORS
 from paimon_core.spec.index_manifest import DELETION_VECTORS_INDEX, IndexFileMeta, IndexManifestEntry
+from paimon_core.spec.manifest import BucketKey
 from paimon_core.spec.message import CommitMessage
 from paimon_core.spec.snapshot import Snapshot
 from paimon_core.store.indexes.index_files import (
-    Bucket,
     delete_index_files,
     delete_new_indexes,
     index_entries,
@@ -35,19 +35,19 @@ _NO_BOUND = 2**62
 
 @dataclass(frozen=True, slots=True)
 class IndexChange:
-    """Index files of a bucket that come, and those that go."""
+    """Index files that a commit adds to a bucket, and those that it deletes."""
 
     new: tuple[IndexFileMeta, ...] = ()
     deleted: tuple[IndexFileMeta, ...] = ()
 
 
 def delete_rows(
-    store: TableStore, snapshot: Snapshot | None, deletions: Mapping[Bucket, Mapping[str, Positions]]
+    store: TableStore, snapshot: Snapshot | None, deletions: Mapping[BucketKey, Mapping[str, Positions]]
 ) -> list[CommitMessage]:
     """Messages that delete rows of an append table: per (partition, bucket), per data file, ascending row positions.
 
     Positions count the rows of the file as it is on disk, from 0; those deleted already may be among them. `snapshot`
-    is the version that was read. Nothing is left behind where it fails; `abort` takes the messages back. Raises
+    is the version that was read. No file is kept where it fails; `abort` deletes those of the messages. Raises
     `UnsupportedFeatureError` where the table has no deletion vectors, `CorruptFileError`, `StorageError`.
     """
     if store.has_primary_key or not store.options[DELETION_VECTORS]:
@@ -58,21 +58,22 @@ def delete_rows(
     known = index_entries(store, snapshot)
     messages: list[CommitMessage] = []
     with on_failure(lambda: delete_new_indexes(store, messages)):
-        for place, vectors in deletions.items():
-            change = changed_vectors(store, place, vectors_of(known, place), vectors)
+        for bucket, vectors in deletions.items():
+            change = changed_vectors(store, bucket, vectors_of(known, bucket), vectors)
             if change.new or change.deleted:
-                messages.append(_message(store, place, change))
+                messages.append(_message(store, bucket, change))
     return messages
 
 
-def vectors_of(entries: Iterable[IndexManifestEntry], place: Bucket) -> list[IndexFileMeta]:
+def vectors_of(entries: Iterable[IndexManifestEntry], bucket: BucketKey) -> list[IndexFileMeta]:
     """The deletion vector files of a bucket."""
-    return [e.file for e in entries if (e.partition, e.bucket) == place and e.file.index_type == DELETION_VECTORS_INDEX]
+    own = (e.file for e in entries if (e.partition, e.bucket) == bucket)
+    return [f for f in own if f.index_type == DELETION_VECTORS_INDEX]
 
 
 def changed_vectors(
     store: TableStore,
-    place: Bucket,
+    bucket: BucketKey,
     files: Sequence[IndexFileMeta],
     added: Mapping[str, Positions],
     removed: frozenset[str] = frozenset(),
@@ -85,20 +86,20 @@ def changed_vectors(
     touched = [f for f in files if (single and vectors) or any(v.data_file in changing for v in f.dv_ranges or ())]
     kept: dict[str, Positions] = {}
     for file in touched:
-        path = index_path(store, *place, file)
+        path = index_path(store, *bucket, file)
         stay = [v for v in file.dv_ranges or () if v.data_file not in removed]
         kept |= decode_vectors(path, read_index_file(store, path), stay)
     for name, positions in vectors.items():
         kept[name] = np.union1d(kept[name], positions) if name in kept else positions
-    return IndexChange(_write(store, place, kept, single=single), tuple(touched))
+    return IndexChange(_write(store, bucket, kept, single=single), tuple(touched))
 
 
 def _write(
-    store: TableStore, place: Bucket, vectors: Mapping[str, Positions], *, single: bool
+    store: TableStore, bucket: BucketKey, vectors: Mapping[str, Positions], *, single: bool
 ) -> tuple[IndexFileMeta, ...]:
     target = _NO_BOUND if single else store.options[DELETION_VECTOR_FILE_SIZE]
     written: list[IndexFileMeta] = []
-    with on_failure(lambda: delete_index_files(store, *place, written)):
+    with on_failure(lambda: delete_index_files(store, *bucket, written)):
         for data, metas in encode_vectors(
             vectors, bitmap64=store.options[DELETION_VECTOR_BITMAP64], target_size=target
         ):
@@ -109,7 +110,7 @@ def _write(
                 row_count=len(metas),
                 dv_ranges=metas,
             )
-            written.append(write_index_file(store, place, file, data))
+            written.append(write_index_file(store, bucket, file, data))
     return tuple(written)
 
 
@@ -120,11 +121,10 @@ def _ascending(name: str, positions: Positions) -> Positions:
     return found
 
 
-def _message(store: TableStore, place: Bucket, change: IndexChange) -> CommitMessage:
-    partition, bucket = place
+def _message(store: TableStore, bucket: BucketKey, change: IndexChange) -> CommitMessage:
     return CommitMessage(
-        partition=partition,
-        bucket=bucket,
+        partition=bucket[0],
+        bucket=bucket[1],
         total_buckets=store.options[BUCKET],
         new_index_files=change.new,
         deleted_index_files=change.deleted,

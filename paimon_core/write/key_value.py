@@ -31,10 +31,10 @@ from paimon_core.write.rows.write_buffer import WriteBuffer
 class KeyValueWriter:
     """`TableWriter` of primary-key tables.
 
-    Rows wait in a buffer of `write-buffer-size`; when it is full they are sorted, merged and spilled to the
-    local disk, and all that was spilled is merged into files in the end. Without room there it is merged at once, and
-    the files end. Sequence numbers count rows as they come: the last row of a key wins. `once`: no row is changed by
-    two, which a MERGE must not do. `base` is what dynamic buckets go by: None is right, but fills buckets worse.
+    Rows are kept in a buffer of `write-buffer-size`; when it is full they are sorted, merged and spilled to the
+    local disk, and all that was spilled is merged into files in the end. Where the disk is full it is merged at once,
+    and the files end. Sequence numbers count rows as they come: the last row of a key wins. `once`: no row is changed
+    by two, which a MERGE must not do. `base` is what dynamic buckets are assigned by: without it they fill worse.
     `counted`: see `FileRows`.
     """
 
@@ -77,8 +77,8 @@ class KeyValueWriter:
         self._flush(self._sorted(more=False))
         messages = self._writers.finish()
         if self._changelog is not None:
-            told = {(m.partition, m.bucket): m.new_files for m in self._changelog.finish()}
-            messages = [replace(m, new_changelog=told.get((m.partition, m.bucket), ())) for m in messages]
+            changes = {m.key: m.new_files for m in self._changelog.finish()}
+            messages = [replace(m, new_changelog=changes.get(m.key, ())) for m in messages]
         return messages if self._dynamic is None else self._dynamic.finish(messages)
 
     def abort(self) -> None:
@@ -110,7 +110,7 @@ class KeyValueWriter:
             self._spilled.add(rows)
 
     def _sorted(self, *, more: bool) -> pa.RecordBatch | None:
-        """The rows of the buffer, which `more` follow, one per key, in key order. The changelog gets all there were."""
+        """The rows of the buffer, which `more` follow, one per key, in key order. The changelog gets all rows."""
         drained = self._buffer.drain()
         if drained is None:
             return None
@@ -127,8 +127,8 @@ class KeyValueWriter:
         """Write what was spilled and then these rows; their files end."""
         runs = self._spilled.runs() if rows is None else [*self._spilled.runs(), iter([rows])]
         merged = merge_runs(runs, replace(self._spec, key_names=self._order)) if len(runs) > 1 else chain(*runs)
-        told = self._changelog if isinstance(self._dynamic, CrossPartition) else None
-        self._divide(merged, [self._writers] if told is None else [self._writers, told])
+        changes = self._changelog if isinstance(self._dynamic, CrossPartition) else None
+        self._divide(merged, [self._writers] if changes is None else [self._writers, changes])
         self._spilled.clear()
 
     def _divide(self, batches: Iterable[pa.RecordBatch], writers: Sequence[BucketWriters]) -> None:

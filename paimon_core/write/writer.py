@@ -24,7 +24,7 @@ T_co = TypeVar("T_co", covariant=True)
 
 
 class Writer(Protocol[T_co]):
-    """One task's rows, written so that something tells what."""
+    """Writes the rows of one task; `finish` says what it wrote."""
 
     def write(self, batch: pa.RecordBatch) -> None: ...
 
@@ -49,7 +49,7 @@ class TableWriter(Protocol):
 
 
 def written(writer: Writer[T], batches: Iterable[pa.RecordBatch]) -> T:
-    """What the writer made of all batches; nothing is left of it where one fails."""
+    """What the writer made of all batches; no file of it is kept where one fails."""
     with on_failure(writer.abort):
         for batch in batches:
             writer.write(batch)

@@ -12,15 +12,14 @@ from paimon_core.arrow.types import arrow_schema
 from paimon_core.expressions.predicate import Predicate
 from paimon_core.io.local import LocalFileIO
 from paimon_core.scan.read import read_split
-from paimon_core.spec.manifest import DataFileMeta
+from paimon_core.spec.manifest import BucketKey, DataFileMeta
 from paimon_core.spec.message import CommitMessage
 from paimon_core.spec.schema import TableSchema, highest_field_id
 from paimon_core.spec.split import DataSplit
 from paimon_core.spec.types import DataField, DataType
 from paimon_core.store.table_store import TableStore
 
-Bucket = tuple[bytes, int]
-Live = dict[Bucket, list[DataFileMeta]]
+Live = dict[BucketKey, list[DataFileMeta]]
 
 
 def make_store(
@@ -64,7 +63,7 @@ def files_of(messages: Iterable[CommitMessage], live: Live | None = None) -> Liv
 
 def read_rows(
     store: TableStore,
-    live: Mapping[Bucket, Sequence[DataFileMeta]],
+    live: Mapping[BucketKey, Sequence[DataFileMeta]],
     columns: Sequence[str] | None = None,
     predicate: Predicate | None = None,
 ) -> list[tuple[Any, ...]]:

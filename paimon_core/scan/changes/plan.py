@@ -17,7 +17,7 @@ from paimon_core.scan.changes.increment import Increment, IncrementMode
 from paimon_core.scan.plan import Plan, are_read, check_format, skips_level_0
 from paimon_core.scan.pruning.files import FileFilter
 from paimon_core.scan.splits import pack_files, pack_ranges
-from paimon_core.spec.manifest import DataFileMeta, FileKind, ManifestEntry
+from paimon_core.spec.manifest import BucketKey, DataFileMeta, FileKind, ManifestEntry
 from paimon_core.spec.row_ranges import is_blob, row_ranges
 from paimon_core.spec.snapshot import Snapshot
 from paimon_core.spec.split import DataSplit, DeletionFile, SplitKind
@@ -26,8 +26,6 @@ from paimon_core.store.indexes.index_files import deletion_files
 from paimon_core.store.manifests import live_files, read_entries, read_manifest_list
 from paimon_core.store.partitions import PartitionFilter
 from paimon_core.store.table_store import TableStore
-
-Bucket = tuple[bytes, int]
 
 
 def plan_increment(store: TableStore, increment: Increment, predicate: Predicate | None = None) -> Plan:
@@ -66,7 +64,7 @@ def _changes(
     store: TableStore, increment: Increment, partitions: PartitionFilter, files: FileFilter | None
 ) -> Iterator[DataSplit]:
     """Files whose rows are changes: of each snapshot its delta, or its changelog."""
-    groups: dict[Bucket, list[DataFileMeta]] = defaultdict(list)
+    groups: dict[BucketKey, list[DataFileMeta]] = defaultdict(list)
     evolves = store.options[DATA_EVOLUTION]
     for snapshot in increment.snapshots:
         is_delta = increment.mode is IncrementMode.DELTA
@@ -107,7 +105,7 @@ def _compared(store: TableStore, increment: Increment, partitions: PartitionFilt
     whole_rows = not store.has_primary_key or newest_wins(store.options)
     same = {i[:4] for i in old} & {i[:4] for i in new} if whole_rows else set()
     common = {i for i in same if old_vectors[i[:2]].get(i[3]) == new_vectors[i[:2]].get(i[3])}
-    buckets: dict[Bucket, tuple[list[DataFileMeta], list[DataFileMeta]]] = defaultdict(lambda: ([], []))
+    buckets: dict[BucketKey, tuple[list[DataFileMeta], list[DataFileMeta]]] = defaultdict(lambda: ([], []))
     for side, entries in enumerate((old, new)):
         read = are_read(store, np.array([e.bucket for e in entries.values()], dtype=np.int32))
         for identifier, entry in compress(entries.items(), read):
@@ -129,7 +127,7 @@ def _compared(store: TableStore, increment: Increment, partitions: PartitionFilt
             )
 
 
-def _vectors(store: TableStore, snapshot: Snapshot | None) -> defaultdict[Bucket, dict[str, DeletionFile]]:
+def _vectors(store: TableStore, snapshot: Snapshot | None) -> defaultdict[BucketKey, dict[str, DeletionFile]]:
     return defaultdict(dict) if snapshot is None else deletion_files(store, snapshot)
 
 

@@ -23,6 +23,7 @@ from paimon_core.spec.index_manifest import (
     IndexFileMeta,
     IndexManifestEntry,
 )
+from paimon_core.spec.manifest import BucketKey
 from paimon_core.spec.message import CommitMessage
 from paimon_core.spec.paths import index_file_path, plain_path
 from paimon_core.spec.snapshot import Snapshot
@@ -30,8 +31,6 @@ from paimon_core.spec.split import DeletionFile
 from paimon_core.store.external.files import check_index_files
 from paimon_core.store.record_files import read_records, record_bytes
 from paimon_core.store.table_store import TableStore
-
-Bucket = tuple[bytes, int]  # the partition, encoded, and the number of the bucket in it
 
 
 def index_entries(store: TableStore, snapshot: Snapshot | None) -> tuple[IndexManifestEntry, ...]:
@@ -71,7 +70,7 @@ def new_index_name() -> str:
     return f"index-{uuid.uuid4()}-0"
 
 
-def write_index_file(store: TableStore, bucket: Bucket, file: IndexFileMeta, data: bytes) -> IndexFileMeta:
+def write_index_file(store: TableStore, bucket: BucketKey, file: IndexFileMeta, data: bytes) -> IndexFileMeta:
     """Write the bytes of an index file; its metadata. Raises `StorageError`."""
     store.io.write_bytes(index_path(store, *bucket, file), data)
     return file
@@ -98,9 +97,9 @@ def delete_new_indexes(store: TableStore, messages: Iterable[CommitMessage]) -> 
         delete_index_files(store, message.partition, message.bucket, message.new_index_files)
 
 
-def deletion_files(store: TableStore, snapshot: Snapshot | None) -> defaultdict[Bucket, dict[str, DeletionFile]]:
+def deletion_files(store: TableStore, snapshot: Snapshot | None) -> defaultdict[BucketKey, dict[str, DeletionFile]]:
     """Per bucket the deletion vectors of its data files, by the names of these."""
-    found: defaultdict[Bucket, dict[str, DeletionFile]] = defaultdict(dict)
+    found: defaultdict[BucketKey, dict[str, DeletionFile]] = defaultdict(dict)
     for entry in index_entries(store, snapshot):
         if entry.file.index_type == DELETION_VECTORS_INDEX:
             bucket = entry.partition, entry.bucket
@@ -108,7 +107,7 @@ def deletion_files(store: TableStore, snapshot: Snapshot | None) -> defaultdict[
     return found
 
 
-def vectors_by_file(store: TableStore, bucket: Bucket, files: Iterable[IndexFileMeta]) -> dict[str, DeletionFile]:
+def vectors_by_file(store: TableStore, bucket: BucketKey, files: Iterable[IndexFileMeta]) -> dict[str, DeletionFile]:
     """The deletion vectors in index files of a bucket, by the names of the data files."""
     paths = [(index_path(store, *bucket, f), f) for f in files]
     return {v.data_file: DeletionFile(path, v) for path, f in paths for v in f.dv_ranges or ()}

@@ -3,9 +3,9 @@
 No index says where a key is: the keys of the table are read for each buffer of rows. What becomes of a row whose key is
 in another partition depends on the merge engine:
 
-    deduplicate                   it moves: a delete with its new values goes there, the row itself here
-    partial-update, aggregation   it is merged there: its partition columns become those of the old row
-    first-row                     it is left out, as it is where the key is in the same partition
+    deduplicate                   it moves: the old partition gets a delete with its new values, the new one the row
+    partial-update, aggregation   it is merged into the old row: its partition columns become those of the old row
+    first-row                     it is dropped, as it is where the key is in the same partition
 """
 
 from __future__ import annotations
@@ -30,27 +30,27 @@ from paimon_core.lsm.keys import Words, flatten, fold, key_words, widths
 from paimon_core.lsm.rows import ROW_DELETE, concat_batches, is_retract
 from paimon_core.lsm.runs import SortedRun, sections
 from paimon_core.options import CROSS_PARTITION_INDEX_TTL, MERGE_ENGINE
-from paimon_core.spec.manifest import DataFileMeta
+from paimon_core.spec.manifest import BucketKey, DataFileMeta
 from paimon_core.spec.message import CommitMessage
 from paimon_core.store.data.bucket_files import BucketFiles, merge_section, merge_spec
-from paimon_core.store.indexes.index_files import Bucket, deletion_files
+from paimon_core.store.indexes.index_files import deletion_files
 from paimon_core.store.manifests import live_files
 from paimon_core.store.table_store import TableStore
 from paimon_core.write.buckets.bucketing import partition_codes, split_by
 from paimon_core.write.buckets.dynamic import AssignmentBase, DynamicBuckets
 from paimon_core.write.clock import metadata_now
 
-_NOWHERE = -1
+_NONE = -1  # no bucket, or no row
 _MERGED_WHERE_THEY_ARE = ("partial-update", "aggregation")
 Numbers = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
 class _Keys:
-    """Rows with key and partition columns, and the number of the bucket each is in; `_NOWHERE` for a deleted one."""
+    """Rows with key and partition columns, and the number of the bucket each is in; `_NONE` for a deleted one."""
 
     rows: pa.RecordBatch
-    places: Numbers
+    buckets: Numbers
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +59,7 @@ class _Part:
 
     numbers: Numbers
     rows: pa.RecordBatch
-    places: Numbers
+    buckets: Numbers
 
 
 class CrossPartition:
@@ -71,8 +71,8 @@ class CrossPartition:
         schema, self._engine = store.schema, store.options[MERGE_ENGINE]
         self._key_fields = schema.select(schema.primary_keys)
         self._names = tuple(dict.fromkeys(schema.primary_keys + schema.partition_keys))
-        self._buckets: list[Bucket] = []
-        self._numbers: dict[Bucket, int] = {}
+        self._buckets: list[BucketKey] = []
+        self._numbers: dict[BucketKey, int] = {}
         self._partitions: dict[bytes, int] = {}
         self._counts: dict[bytes, dict[int, int]] | None = {} if base.overwrites else None
         self._written: list[_Keys] = []
@@ -84,39 +84,39 @@ class CrossPartition:
         parts = self._moved(rows) if self._engine == "deduplicate" else self._kept(rows)
         order = np.argsort(np.concatenate([p.numbers for p in parts]), kind="stable")
         routed = concat_batches([p.rows for p in parts]).take(int64_array(order))
-        for number, share in split_by(routed, np.concatenate([p.places for p in parts])[order]):
+        for number, share in split_by(routed, np.concatenate([p.buckets for p in parts])[order]):
             yield *self._buckets[number], share
 
     def _moved(self, rows: pa.RecordBatch) -> list[_Part]:
         """The rows where their partition columns say, and deletes of those that were elsewhere."""
         hashes = self._hashes(rows)
         old, known = self._find(rows, hashes)
-        old_places = np.where(old >= 0, known.places[old], _NOWHERE) if len(known.places) else old
+        old_buckets = np.where(old >= 0, known.buckets[old], _NONE) if len(known.buckets) else old
         retract = is_retract(fixed_values(rows.column(VALUE_KIND), np.int8))
         partitions = self._partition_numbers(rows)
-        stays = (old_places >= 0) & (self._partitions_of(old_places) == partitions)
-        moves = (old_places >= 0) & ~stays
-        places = np.where(stays, old_places, np.int64(_NOWHERE))
+        stays = (old_buckets >= 0) & (self._partitions_of(old_buckets) == partitions)
+        moves = (old_buckets >= 0) & ~stays
+        buckets = np.where(stays, old_buckets, np.int64(_NONE))
         fresh = ~stays & ~retract
-        places[fresh] = self._new_places(partitions[fresh], hashes[fresh])
-        self._written.append(_Keys(rows.select(self._names), np.where(retract, _NOWHERE, places)))
-        kept, gone = np.flatnonzero(places >= 0), np.flatnonzero(moves)
-        deletes = self._in_old_partitions(rows.take(int64_array(gone)), known.rows, old[gone])
-        deletes = with_kinds(deletes, np.full(len(gone), ROW_DELETE, dtype=np.int8))
-        return [_Part(kept, rows.take(int64_array(kept)), places[kept]), _Part(gone, deletes, old_places[gone])]
+        buckets[fresh] = self._new_buckets(partitions[fresh], hashes[fresh])
+        self._written.append(_Keys(rows.select(self._names), np.where(retract, _NONE, buckets)))
+        kept, moved = np.flatnonzero(buckets >= 0), np.flatnonzero(moves)
+        deletes = self._in_old_partitions(rows.take(int64_array(moved)), known.rows, old[moved])
+        deletes = with_kinds(deletes, np.full(len(moved), ROW_DELETE, dtype=np.int8))
+        return [_Part(kept, rows.take(int64_array(kept)), buckets[kept]), _Part(moved, deletes, old_buckets[moved])]
 
     def _kept(self, rows: pa.RecordBatch) -> list[_Part]:
         """Rows of new keys where their partition columns say; the others go to the old row, or nowhere."""
         hashes = self._hashes(rows)
         old, known = self._find(rows, hashes)
-        places = np.where(old >= 0, known.places[old], _NOWHERE) if len(known.places) else old.copy()
-        fresh, others = np.flatnonzero(places < 0), np.flatnonzero(places >= 0)
-        places[fresh] = self._new_places(self._partition_numbers(rows)[fresh], hashes[fresh])
-        parts = [_Part(fresh, rows.take(int64_array(fresh)), places[fresh])]
+        buckets = np.where(old >= 0, known.buckets[old], _NONE) if len(known.buckets) else old.copy()
+        fresh, others = np.flatnonzero(buckets < 0), np.flatnonzero(buckets >= 0)
+        buckets[fresh] = self._new_buckets(self._partition_numbers(rows)[fresh], hashes[fresh])
+        parts = [_Part(fresh, rows.take(int64_array(fresh)), buckets[fresh])]
         if self._engine != "first-row":
             merged = self._in_old_partitions(rows.take(int64_array(others)), known.rows, old[others])
-            parts.append(_Part(others, merged, places[others]))
-        self._written += [_Keys(p.rows.select(self._names), p.places) for p in parts]
+            parts.append(_Part(others, merged, buckets[others]))
+        self._written += [_Keys(p.rows.select(self._names), p.buckets) for p in parts]
         return parts
 
     def finish(self, messages: Iterable[CommitMessage]) -> list[CommitMessage]:
@@ -132,13 +132,13 @@ class CrossPartition:
         """Raises `InvalidDataError` where the key of a row is in a partition that the overwrite keeps."""
         old, known = self._match(rows, self._hashes(rows), self._stored())
         found = np.flatnonzero(old >= 0)
-        there, replaced = self._partitions_of(known.places[old[found]]), self._base.replaced
+        partitions, replaced = self._partitions_of(known.buckets[old[found]]), self._base.replaced
         if replaced is None:
-            kept = there != self._partition_numbers(rows)[found]
+            kept = partitions != self._partition_numbers(rows)[found]
         else:
-            kept = ~np.array([replaced.holds(p) for p in self._partitions], dtype=np.bool_)[there]
+            kept = ~np.array([replaced.holds(p) for p in self._partitions], dtype=np.bool_)[partitions]
         if kept.any():
-            partition = list(self._partitions)[int(there[kept][0])]
+            partition = list(self._partitions)[int(partitions[kept][0])]
             key = rows.select(self._store.schema.primary_keys).slice(int(found[kept][0]), 1).to_pylist()[0]
             raise InvalidDataError(
                 f"Key {key} of table {self._store.name} is in partition {self._store.partition_spec(partition)}, which "
@@ -157,10 +157,10 @@ class CrossPartition:
         for keys in sources:
             hits = np.flatnonzero(np.isin(self._hashes(keys.rows), hashes))
             if len(hits):
-                near.append(_Keys(keys.rows.take(int64_array(hits)), keys.places[hits]))
+                near.append(_Keys(keys.rows.take(int64_array(hits)), keys.buckets[hits]))
         if not near:
-            return np.full(rows.num_rows, _NOWHERE), _Keys(rows.select(self._names).slice(0, 0), np.empty(0, np.int64))
-        known = _Keys(concat_batches([k.rows for k in near]), np.concatenate([k.places for k in near]))
+            return np.full(rows.num_rows, _NONE), _Keys(rows.select(self._names).slice(0, 0), np.empty(0, np.int64))
+        known = _Keys(concat_batches([k.rows for k in near]), np.concatenate([k.buckets for k in near]))
         wanted, found = ([batch.column(f.name) for f in self._key_fields] for batch in (rows, known.rows))
         sides = [key_words(wanted), key_words(found)]
         columns = widths(sides)
@@ -170,12 +170,12 @@ class CrossPartition:
         order = np.argsort(theirs, kind="stable")
         last = np.searchsorted(theirs[order], ours, side="right") - 1  # the newest of a key
         match = (last >= 0) & (theirs[order][last] == ours)
-        return np.where(match, order[last], _NOWHERE), known
+        return np.where(match, order[last], _NONE), known
 
     def _stored(self) -> Iterator[_Keys]:
         """The keys of the table, bucket by bucket. The first time they are counted."""
         counts, counting = defaultdict[bytes, dict[int, int]](dict), self._counts is None
-        buckets: dict[Bucket, list[DataFileMeta]] = defaultdict(list)
+        buckets: dict[BucketKey, list[DataFileMeta]] = defaultdict(list)
         for entry in live_files(self._store, self._base.snapshot).values():
             if entry.bucket >= 0:
                 buckets[entry.partition, entry.bucket].append(entry.file)
@@ -183,15 +183,15 @@ class CrossPartition:
         schema, spec = self._store.schema, merge_spec(self._store, drop_delete=True)
         wanted = columns_to_merge(schema, self._store.options, frozenset(self._names))
         fields = key_value_fields(tuple(f for f in schema.fields if f.name in wanted), schema.key_fields)
-        for place, files in buckets.items():
-            reader = BucketFiles(self._store, self._store.bucket_dir(*place), fields, deletions=vectors[place])
+        for key, files in buckets.items():
+            reader = BucketFiles(self._store, self._store.bucket_dir(*key), fields, deletions=vectors[key])
             for section in sections(files, [f.type for f in schema.key_fields]):
                 if self._is_forgotten(section):
                     continue
                 for batch in merge_section(reader, section, spec):
-                    partition, bucket = place
+                    partition, bucket = key
                     counts[partition][bucket] = counts[partition].get(bucket, 0) + batch.num_rows
-                    yield _Keys(batch.select(self._names), np.full(batch.num_rows, self._number(place)))
+                    yield _Keys(batch.select(self._names), np.full(batch.num_rows, self._number(key)))
         if counting:
             self._counts = counts
 
@@ -203,12 +203,12 @@ class CrossPartition:
         times = [f.creation_time for run in section for f in run.files if f.creation_time is not None]
         return not times or max(times) < metadata_now() - timedelta(milliseconds=ttl)
 
-    def _number(self, place: Bucket) -> int:
-        if place not in self._numbers:
-            self._numbers[place] = len(self._buckets)
-            self._buckets.append(place)
-            self._partitions.setdefault(place[0], len(self._partitions))
-        return self._numbers[place]
+    def _number(self, key: BucketKey) -> int:
+        if key not in self._numbers:
+            self._numbers[key] = len(self._buckets)
+            self._buckets.append(key)
+            self._partitions.setdefault(key[0], len(self._partitions))
+        return self._numbers[key]
 
     def _partition_numbers(self, rows: pa.RecordBatch) -> Numbers:
         _, first, codes = np.unique(
@@ -217,11 +217,11 @@ class CrossPartition:
         partitions = [row_bytes(rows, int(i), self._store.schema.partition_fields) for i in first]
         return np.array([self._partitions.setdefault(p, len(self._partitions)) for p in partitions])[codes]
 
-    def _partitions_of(self, places: Numbers) -> Numbers:
-        known = np.array([*(self._partitions[p] for p, _ in self._buckets), _NOWHERE], dtype=np.int64)
-        return known[places]
+    def _partitions_of(self, buckets: Numbers) -> Numbers:
+        known = np.array([*(self._partitions[p] for p, _ in self._buckets), _NONE], dtype=np.int64)
+        return known[buckets]
 
-    def _new_places(self, partitions: Numbers, hashes: NDArray[np.int32]) -> Numbers:
+    def _new_buckets(self, partitions: Numbers, hashes: NDArray[np.int32]) -> Numbers:
         counts = {} if self._counts is None else self._counts
         names, result = list(self._partitions), np.empty(len(hashes), dtype=np.int64)
         for number in np.unique(partitions).tolist():

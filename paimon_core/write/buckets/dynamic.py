@@ -29,10 +29,10 @@ from paimon_core.options import (
 )
 from paimon_core.spec.hashing.murmur import murmur3_row
 from paimon_core.spec.index_manifest import HASH_INDEX, IndexFileMeta
+from paimon_core.spec.manifest import BucketKey
 from paimon_core.spec.message import CommitMessage
 from paimon_core.spec.snapshot import Snapshot
 from paimon_core.store.indexes.index_files import (
-    Bucket,
     delete_new_indexes,
     index_entries,
     index_path,
@@ -50,9 +50,9 @@ Hashes = NDArray[np.int32]
 
 @dataclass(frozen=True, slots=True)
 class AssignmentBase:
-    """What the tasks of a write know in common: the version whose hash indexes hold, and how many tasks there are.
+    """What all tasks of a write know: the version whose hash indexes are valid, and how many tasks there are.
 
-    `snapshot` is None for a new table, and for an overwrite, where no key is left in its old bucket; `tasks` is 0 where
+    `snapshot` is None for a new table, and for an overwrite, where no key keeps its old bucket; `tasks` is 0 where
     their number is not known. Where keys can be in any partition, an overwrite of some has a `snapshot`, which has the
     keys of the others; `replaced` are those that it replaces, None: those that get rows.
     """
@@ -100,8 +100,8 @@ class PartitionBuckets:
         """The bucket of each hash, -1 for a new one."""
         if not len(self.hashes):
             return np.full(len(hashes), -1, dtype=np.int32)
-        places = np.minimum(np.searchsorted(self.hashes, hashes), len(self.hashes) - 1)
-        return np.where(self.hashes[places] == hashes, self.buckets[places], np.int32(-1))
+        indices = np.minimum(np.searchsorted(self.hashes, hashes), len(self.hashes) - 1)
+        return np.where(self.hashes[indices] == hashes, self.buckets[indices], np.int32(-1))
 
     def add(self, hashes: Hashes, buckets: NDArray[np.int32]) -> None:
         """Take new hashes, in any order."""
@@ -137,7 +137,7 @@ class DynamicBuckets:
         return buckets
 
     def finish(self, messages: Iterable[CommitMessage]) -> list[CommitMessage]:
-        """The messages of the buckets written, with index files of the hashes that are new there."""
+        """The messages of the buckets written, with index files of the hashes that are new in them."""
         latest = self._base.snapshot
         base = None if self._base.overwrites else 0 if latest is None else latest.id
         finished: list[CommitMessage] = []
@@ -149,8 +149,7 @@ class DynamicBuckets:
     def _index_files(self, message: CommitMessage) -> tuple[IndexFileMeta, ...]:
         known = self._partitions.get(message.partition)
         added = known.added.get(message.bucket, []) if known else []
-        place = message.partition, message.bucket
-        return (write_hashes(self._store, place, np.concatenate(added)),) if added else ()
+        return (write_hashes(self._store, message.key, np.concatenate(added)),) if added else ()
 
     def new_buckets(self, partition: bytes, hashes: Hashes, counts: dict[int, int]) -> NDArray[np.int32]:
         """Buckets of a partition for hashes it does not have; `counts`, of the keys it has, are kept up."""
@@ -164,17 +163,17 @@ class DynamicBuckets:
     def _fill(self, slot: int, hashes: Hashes, counts: dict[int, int]) -> NDArray[np.int32]:
         """Buckets of an assigner for new hashes: bucket after bucket where nobody else writes, else all into one."""
         step, most = self._assigners.count, self._assigners.most_buckets
-        alone = self._base.tasks == 1
+        only_task = self._base.tasks == 1
         result = np.empty(len(hashes), dtype=np.int32)
         done = 0
         for bucket in range(slot, most, step):
             room = self._target - counts.get(bucket, 0)
             if room <= 0:
                 continue
-            taken = min(room, len(hashes) - done) if alone else len(hashes)
+            taken = min(room, len(hashes) - done) if only_task else len(hashes)
             result[done : done + taken] = bucket
             done += taken
-            if alone:
+            if only_task:
                 counts[bucket] = counts.get(bucket, 0) + taken
             if done == len(hashes):
                 return result
@@ -202,14 +201,14 @@ def load_partition(store: TableStore, snapshot: Snapshot | None, partition: byte
     return PartitionBuckets(hashes[order], buckets[order], {bucket: len(h) for bucket, h in parts})
 
 
-def read_hashes(store: TableStore, place: Bucket, file: IndexFileMeta) -> Hashes:
+def read_hashes(store: TableStore, bucket: BucketKey, file: IndexFileMeta) -> Hashes:
     """The hashes of an index file. Raises `CorruptFileError`, `DataFileMissingError`, `StorageError`."""
-    path = index_path(store, *place, file)
+    path = index_path(store, *bucket, file)
     return decode_hashes(path, read_index_file(store, path), file.row_count)
 
 
-def write_hashes(store: TableStore, place: Bucket, hashes: Hashes) -> IndexFileMeta:
+def write_hashes(store: TableStore, bucket: BucketKey, hashes: Hashes) -> IndexFileMeta:
     """Write an index file of hashes, each once."""
     data = encode_hashes(hashes)
     file = IndexFileMeta(index_type=HASH_INDEX, file_name=new_index_name(), file_size=len(data), row_count=len(hashes))
-    return write_index_file(store, place, file, data)
+    return write_index_file(store, bucket, file, data)

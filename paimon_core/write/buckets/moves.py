@@ -28,11 +28,10 @@ from paimon_core.options import (
     WRITE_ONLY,
     Option,
 )
-from paimon_core.spec.manifest import DataFileMeta
+from paimon_core.spec.manifest import BucketKey, DataFileMeta
 from paimon_core.spec.message import BucketState, CommitMessage, WriteResult, written_messages
 from paimon_core.spec.paths import data_file_path
 from paimon_core.spec.snapshot import Snapshot
-from paimon_core.store.indexes.index_files import Bucket
 from paimon_core.store.manifests import live_files
 from paimon_core.store.partitions import PartitionFilter, only_partitions
 from paimon_core.store.table_store import TableStore
@@ -109,9 +108,9 @@ class BucketMoves:
         return written_messages(self.executor.run(replace(job, description=self.description)))
 
     def _without_changelog(self) -> TableStore:
-        """The table where no row changes, only its bucket: level-0 files that readers wait for are still compacted."""
-        waits = self.store.options[CHANGELOG_PRODUCER] == "lookup" or self.store.options[FORCE_UP_LEVEL_0]
-        return self.store.with_options({CHANGELOG_PRODUCER.key: "none", FORCE_UP_LEVEL_0.key: str(waits).lower()})
+        """The table where no row changes, only its bucket: level-0 files that no reader sees are still compacted."""
+        hides = self.store.options[CHANGELOG_PRODUCER] == "lookup" or self.store.options[FORCE_UP_LEVEL_0]
+        return self.store.with_options({CHANGELOG_PRODUCER.key: "none", FORCE_UP_LEVEL_0.key: str(hides).lower()})
 
 
 def write_store(store: TableStore, snapshot: Snapshot | None, *, overwrites: bool) -> TableStore:
@@ -185,11 +184,11 @@ def _with_routed(live: Iterable[BucketState], routed: Iterable[CommitMessage]) -
 
 
 def _merged(messages: Iterable[CommitMessage], *, as_compaction: bool) -> list[CommitMessage]:
-    """One message per bucket for files written and their compaction, without files that were there only in between.
+    """One message per bucket for files written and their compaction, without files that one wrote and another replaced.
 
     The change is a compaction, or else a write.
     """
-    buckets: dict[Bucket, list[CommitMessage]] = defaultdict(list)
+    buckets: dict[BucketKey, list[CommitMessage]] = defaultdict(list)
     for message in messages:
         buckets[message.key].append(message)
     return [_one(parts, as_compaction=as_compaction) for parts in buckets.values()]

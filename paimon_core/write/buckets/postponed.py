@@ -1,4 +1,4 @@
-"""Writing postponed buckets (`'bucket' = '-2'`): rows wait in the order they came, and get their buckets later.
+"""Writing postponed buckets (`'bucket' = '-2'`): rows are kept in their order, a compaction assigns buckets.
 
 Files are in Avro where that holds the columns, and each writer has a number by which its files belong together.
 """
@@ -34,7 +34,7 @@ from paimon_core.write.rows.write_buffer import WriteBuffer
 
 
 class PostponedWriter:
-    """`TableWriter` of rows that wait for their buckets. `once`: no row is changed by two."""
+    """`TableWriter` of postponed rows. `once`: two changes of a row are an error."""
 
     def __init__(self, store: TableStore, sequence_start: int, once: bool = False):
         self._schema = store.schema

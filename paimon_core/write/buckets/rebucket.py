@@ -20,7 +20,6 @@ from paimon_core.spec.message import CommitMessage, index_base_of
 from paimon_core.spec.snapshot import Snapshot
 from paimon_core.store.data.bucket_files import BucketFiles, file_fields
 from paimon_core.store.data.time_units import as_stored_times
-from paimon_core.store.indexes.index_files import Bucket
 from paimon_core.store.snapshots import find_snapshot
 from paimon_core.store.table_store import TableStore
 from paimon_core.write.bucket_writers import BucketWriters
@@ -38,7 +37,7 @@ from paimon_core.write.files.data_files import FileRole
 
 @dataclass(frozen=True, slots=True)
 class Rebucketed:
-    """`messages` to commit on top of a version; of them `written` are new, in the place of `replaced`."""
+    """`messages` to commit on top of a version; of them `written` are new and replace `replaced`."""
 
     messages: Sequence[CommitMessage]
     written: Sequence[CommitMessage] = ()
@@ -46,8 +45,8 @@ class Rebucketed:
 
 
 def rebucket(store: TableStore, messages: Sequence[CommitMessage], latest: Snapshot | None) -> Rebucketed:
-    """The messages with buckets as of `latest`. Raises `CommitConflictError` where keys that were there before are in
-    other buckets now, `StorageError`, `CorruptFileError`; nothing is left behind then."""
+    """The messages with buckets as of `latest`. Raises `CommitConflictError` where keys of before are in
+    other buckets now, `StorageError`, `CorruptFileError`; no file is kept then."""
     base = index_base_of(messages)
     before = find_snapshot(store, base) if base else None
     if base and before is None:
@@ -77,12 +76,11 @@ def rebucket(store: TableStore, messages: Sequence[CommitMessage], latest: Snaps
 
 def _is_moved(store: TableStore, message: CommitMessage, now: PartitionBuckets | None) -> bool:
     """Whether the table has one of a message's new keys in another bucket."""
-    place = message.partition, message.bucket
     files = [f for f in message.new_index_files if f.index_type == HASH_INDEX]
     if now is None or not files:
         return False
-    there = now.find(np.concatenate([read_hashes(store, place, f) for f in files]))
-    return bool(((there >= 0) & (there != message.bucket)).any())
+    found = now.find(np.concatenate([read_hashes(store, message.key, f) for f in files]))
+    return bool(((found >= 0) & (found != message.bucket)).any())
 
 
 def _divided(store: TableStore, messages: Sequence[CommitMessage], latest: Snapshot | None) -> list[CommitMessage]:
@@ -90,11 +88,11 @@ def _divided(store: TableStore, messages: Sequence[CommitMessage], latest: Snaps
     store = as_stored_times(store)
     assign = DynamicBuckets(store, AssignmentBase(latest, tasks=1))
     rows = BucketWriters(store, FileRole(), store.options[BUCKET])
-    told = BucketWriters(changelog_store(store), FileRole(), store.options[BUCKET])
-    with on_failure(rows.abort), on_failure(told.abort):
+    changes = BucketWriters(changelog_store(store), FileRole(), store.options[BUCKET])
+    with on_failure(rows.abort), on_failure(changes.abort):
         _divide(store, messages, lambda m: m.new_files, assign, rows)
-        _divide(store, messages, lambda m: m.new_changelog, assign, told)
-        changelog = {(m.partition, m.bucket): m.new_files for m in told.finish()}
+        _divide(store, messages, lambda m: m.new_changelog, assign, changes)
+        changelog = {m.key: m.new_files for m in changes.finish()}
         found = [replace(m, new_changelog=changelog.get((m.partition, m.bucket), ())) for m in rows.finish()]
         return assign.finish(found)
 
@@ -107,8 +105,7 @@ def _divide(
     writers: BucketWriters,
 ) -> None:
     for message in messages:
-        place: Bucket = message.partition, message.bucket
-        reader = BucketFiles(store, store.bucket_dir(*place), file_fields(store))
+        reader = BucketFiles(store, store.bucket_dir(*message.key), file_fields(store))
         for file in files_of(message):  # each is sorted by key, and so are its parts
             for batch in reader.read([file]):
                 for bucket, share in split_by(batch, assign(message.partition, batch)):

@@ -31,7 +31,7 @@ def compact_bucket(store: TableStore, bucket: BucketState, strategy: Strategy) -
     """Compact a bucket of a primary-key table. None where nothing is due.
 
     Sequence numbers stay those of the rows. Raises `UnsupportedFeatureError`, `StorageError`, `CorruptFileError`; no
-    file is left behind then.
+    file is kept then.
     """
     runs, deletions = level_runs(bucket.files), vectors_by_file(store, bucket.key, bucket.vectors)
     expiry = record_expiry(store.options, int(time.time()))

@@ -35,7 +35,7 @@ _ORDERED = frozenset((Kind.TINYINT, Kind.SMALLINT, Kind.INT, Kind.BIGINT, Kind.D
 
 @dataclass(frozen=True, slots=True)
 class CompactResult:
-    """Files replaced, the files in their place, those that tell what changed, and rows of other files replaced."""
+    """Files replaced, the files that replace them, changelog files, and rows of other files that were replaced."""
 
     before: list[DataFileMeta] = field(default_factory=list)
     after: list[DataFileMeta] = field(default_factory=list)
@@ -131,7 +131,7 @@ class BucketCompaction:
             self.result.replaced.note(keys, [SortedRun(r.files) for r in level_runs(news)], older)
 
     def _merge(self, section: Sequence[SortedRun], writer: DataFileWriter | None) -> None:
-        """Merge a section and tell its changes; rows go to `writer`, or stay where they are."""
+        """Merge a section and tell its changes; rows go to `writer`; without one they stay in their files."""
         files = [f for run in section for f in run.files]
         reader = replace(self._files, predicate=self._within(files), copies=_copies(self._store))
         whole = holds_whole_rows(self._store.options)
@@ -162,7 +162,7 @@ class BucketCompaction:
         return found
 
     def _within(self, files: Sequence[DataFileMeta]) -> Predicate | None:
-        """What rows of older files satisfy that have keys of these: by it row groups are left out."""
+        """A range of the first key column that holds the keys of these files: older files are pruned by it."""
         first = self._store.schema.key_fields[0]
         if first.type.kind not in _ORDERED:
             return None

@@ -1,4 +1,4 @@
-"""Which files hold rows that have expired: told by the least time in their statistics."""
+"""Which files hold rows that have expired, known from the least time in their statistics."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from paimon_core.store.table_store import TableStore
 
 
 def expired_files(store: TableStore, files: Iterable[DataFileMeta], expiry: RecordExpiry | None) -> frozenset[str]:
-    """The names of the files with an expired row; those that do not tell are left out."""
+    """The names of the files with an expired row; files without statistics are not among them."""
     if expiry is None:
         return frozenset()
     wanted = store.schema.field_by_name[expiry.column].id

@@ -21,7 +21,7 @@ _FILE = "__paimon_file"
 
 @dataclass(slots=True)
 class ReplacedRows:
-    """Places of rows in the files of a bucket; 8 bytes for each."""
+    """Positions of rows in the files of a bucket; 8 bytes for each."""
 
     _found: defaultdict[str, list[Positions]] = field(default_factory=lambda: defaultdict(list))
 
@@ -32,11 +32,11 @@ class ReplacedRows:
         """
         names = tuple(f.name for f in keys.fields)
         streams = [_numbered(keys, run) for run in older]
-        for place, rows in rows_with_keys(streams, [keys.read(run.files) for run in newer], names):
+        for run, rows in rows_with_keys(streams, [keys.read(r.files) for r in newer], names):
             files = fixed_values(rows.column(_FILE), np.int32)
             positions = fixed_values(rows.column(ROW_INDEX), np.int64)
             for number in np.unique(files).tolist():
-                self._found[older[place].files[number].file_name].append(positions[files == number])
+                self._found[older[run].files[number].file_name].append(positions[files == number])
 
     def by_file(self) -> dict[str, Positions]:
         """The ascending positions per data file."""
@@ -44,7 +44,7 @@ class ReplacedRows:
 
 
 def _numbered(keys: BucketFiles, run: SortedRun) -> Iterator[pa.RecordBatch]:
-    """The rows of a run with the number of their file and their place in it."""
+    """The rows of a run with the number of their file and their position in it."""
     for number, file in enumerate(run.files):
         for batch in keys.read_numbered(file):
             yield batch.append_column(_FILE, pa.array(np.full(batch.num_rows, number, dtype=np.int32)))

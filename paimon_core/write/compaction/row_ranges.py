@@ -33,7 +33,7 @@ def compact_ranges(store: TableStore, bucket: BucketState, strategy: Strategy) -
     """Put the files of neighbouring row ranges together, up to the target size; None where nothing is due.
 
     A full compaction takes any two files, else `compaction.min.file-num` of them are needed. Raises `StorageError`,
-    `CorruptFileError`; no file is left behind then.
+    `CorruptFileError`; no file is kept then.
     """
     least = 2 if strategy is Strategy.FULL else max(2, store.options[MIN_FILE_NUM])
     groups = [g for g in _groups(store, row_ranges(bucket.files)) if sum(len(r.files) for r in g) >= least]

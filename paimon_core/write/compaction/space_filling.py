@@ -46,7 +46,7 @@ def _hilbert_bytes(columns: Sequence[pa.Array]) -> NDArray[np.uint8]:
 
 
 def _transposed(axes: list[Words]) -> list[Words]:
-    """Coordinates to the bits of their place on the curve, spread over as many words."""
+    """Coordinates to the bits of their distance along the curve, spread over as many words."""
     x = [a.copy() for a in axes]
     for bit in _from_high_bit():
         below = bit - np.uint64(1)
@@ -68,7 +68,7 @@ def _from_high_bit() -> Iterator[np.uint64]:
 
 
 def _ordered(column: pa.Array) -> Words:
-    """A word per value that compares as the values do, as far as 64 bits tell; 0 for NULL."""
+    """A word per value that compares as the values do, as far as its 64 bits can; 0 for NULL."""
     if pa.types.is_string(column.type) or pa.types.is_binary(column.type):
         return np.ascontiguousarray(byte_words(column, 1)[:, 0].byteswap()).astype(np.uint64)
     if pa.types.is_nested(column.type):

@@ -45,7 +45,7 @@ class BlobColumnWriter:
         return self._field.name
 
     def write(self, values: pa.Array, written: NDArray[np.bool_] | None = None) -> None:
-        """Take the values of rows; those not `written` are left to older files. Raises `InvalidDataError`."""
+        """Take the values of rows; those not `written` stay in older files. Raises `InvalidDataError`."""
         values = self._blobs.resolved(values)
         while len(values):
             file = self._open()

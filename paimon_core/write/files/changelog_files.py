@@ -24,7 +24,7 @@ from paimon_core.store.table_store import TableStore
 
 
 def changelog_store(store: TableStore) -> TableStore:
-    """The store as writers of changelog files see it: options of theirs take the place of those of data files, and
+    """The store as writers of changelog files see it: their options replace those of data files, and
     they get no file index."""
     options = for_changelog(store.options)
     own = {DATA_FILE_PREFIX.key: options[CHANGELOG_FILE_PREFIX]}
@@ -32,7 +32,7 @@ def changelog_store(store: TableStore) -> TableStore:
 
 
 def takes_input(store: TableStore) -> bool:
-    """Whether writers tell the rows they get as changes."""
+    """Whether writers write the rows they get to the changelog, too."""
     return store.has_primary_key and store.options[CHANGELOG_PRODUCER] == "input"
 
 

@@ -87,7 +87,7 @@ class DataFileWriter:
     """The files of one bucket. Rows come as batches of `file_fields`, in key order where the table has a primary key.
 
     BLOB columns go to files of their own, which stand behind their data file in `finished`, the files that are done.
-    `buffered` is the size in bytes of the rows that wait for a row group to fill.
+    `buffered` is the size in bytes of the rows that do not fill a row group yet.
     """
 
     def __init__(self, store: TableStore, bucket_dir: str, role: FileRole):
@@ -111,8 +111,8 @@ class DataFileWriter:
         self._pending: list[pa.RecordBatch] = []
         self._pending_rows = self.buffered = 0
         self._room = self._most_rows = store.options[TARGET_FILE_ROW_NUM]
-        there = {f.name for f in self._columns}
-        self._indexed = [c for c in indexed_columns(store.options, store.schema) if c.field.name in there]
+        names = {f.name for f in self._columns}
+        self._indexed = [c for c in indexed_columns(store.options, store.schema) if c.field.name in names]
         self._index: FileIndexBuilder | None = None
         self._file: FormatWriter | None = None
         self._contents: _Contents | None = None
@@ -140,7 +140,7 @@ class DataFileWriter:
                 self.flush()
 
     def flush(self) -> None:
-        """Write the rows that wait as a row group, and end the file where it is large enough."""
+        """Write the buffered rows as a row group, and end the file where it is large enough."""
         self._write_pending()
         if self._file is not None and self._file.size >= self._target:
             self._close()
@@ -163,7 +163,7 @@ class DataFileWriter:
         self._pending, self._pending_rows, self.buffered, self.finished = [], 0, 0, []
 
     def _without_blobs(self, part: pa.RecordBatch) -> pa.RecordBatch:
-        """The columns of the data file; the others are written at once, so that they do not wait in memory."""
+        """The columns of the data file; the others are written at once, so that they are not buffered."""
         for field in self._described:
             check_descriptors(field.name, part.column(field.name))
         for blob in self._blobs:

@@ -1,1 +1,1 @@
-"""Indexes made while files are written, and by jobs for files that are there."""
+"""Indexes of files while they are written, and jobs that index files of a version."""

@@ -35,7 +35,7 @@ from paimon_core.options import (
     TableOptions,
 )
 from paimon_core.spec.index_manifest import GlobalIndexMeta
-from paimon_core.spec.manifest import DataFileMeta
+from paimon_core.spec.manifest import BucketKey, DataFileMeta
 from paimon_core.spec.message import BUCKET_STATE, WRITE_RESULT, BucketState, WriteResult
 from paimon_core.spec.records import Column, Record
 from paimon_core.spec.row_ranges import row_ranges
@@ -43,7 +43,7 @@ from paimon_core.spec.snapshot import Snapshot
 from paimon_core.spec.types import DataField
 from paimon_core.store.data.evolved_files import EvolvedFiles
 from paimon_core.store.indexes.global_indexes import RowSpan, covered, joined, new_index_file, of_column, without
-from paimon_core.store.indexes.index_files import Bucket, index_entries, write_index_file
+from paimon_core.store.indexes.index_files import index_entries, write_index_file
 from paimon_core.store.manifests import live_files
 from paimon_core.store.partitions import PartitionFilter
 from paimon_core.store.table_store import TableStore
@@ -114,7 +114,7 @@ class IndexBuild:
     def _tasks(self, partitions: PartitionFilter) -> Iterator[IndexTask]:
         known = of_column(index_entries(self.store, self.snapshot), self.field.id)
         done = covered(e.file for e in known if e.file.index_type == self.index_type)
-        buckets: dict[Bucket, list[DataFileMeta]] = defaultdict(list)
+        buckets: dict[BucketKey, list[DataFileMeta]] = defaultdict(list)
         for entry in live_files(self.store, self.snapshot, partitions).values():
             buckets[entry.partition, entry.bucket].append(entry.file)
         for bucket, files in sorted(buckets.items()):

@@ -1,6 +1,6 @@
 """ChangedKeys: that a statement changes each row once, over all buffers of a task.
 
-Each buffer is checked in memory. The keys of one that more will follow wait on the local disk, sorted; in the end all
+Each buffer is checked in memory. The keys of all but the last are sorted and kept on the local disk; in the end all
 are merged, which shows those that two buffers have.
 """
 
@@ -32,8 +32,8 @@ class ChangedKeys:
     def add(self, rows: pa.RecordBatch, key: Words, *, more: bool) -> None:
         """Take the rows of a buffer with the words of their keys; `more` will follow. Raises `InvalidDataError` where
         two rows change one key."""
-        places = np.flatnonzero(fixed_values(rows.column(VALUE_KIND), np.int8) != ROW_INSERT)
-        order = places[np.argsort(key[places], kind="stable")]
+        changed = np.flatnonzero(fixed_values(rows.column(VALUE_KIND), np.int8) != ROW_INSERT)
+        order = changed[np.argsort(key[changed], kind="stable")]
         ordered = key[order]
         if (ordered[1:] == ordered[:-1]).any():
             raise SeveralMatchesError(SEVERAL_MATCHES)

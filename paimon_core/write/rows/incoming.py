@@ -47,10 +47,10 @@ def as_stored(store: TableStore) -> TableStore:
 
 
 def _column(batch: pa.RecordBatch, field: DataField) -> pa.Array:
-    place = batch.schema.get_field_index(field.name)
-    if place < 0:
+    index = batch.schema.get_field_index(field.name)
+    if index < 0:
         raise InvalidDataError(f"The rows to write have no column {field.name!r}.")
-    column, wanted = batch.column(place), arrow_field(field).type
+    column, wanted = batch.column(index), arrow_field(field).type
     if column.type.equals(wanted):
         return column
     try:

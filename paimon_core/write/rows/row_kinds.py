@@ -1,4 +1,4 @@
-"""Row kinds of incoming rows: given with them, or told by the column that `rowkind.field` names."""
+"""Row kinds of incoming rows: given with them, or values of the column that `rowkind.field` names."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ def with_row_kinds(batch: pa.RecordBatch, options: TableOptions, engine: MergeEn
         dropped = is_retract(kinds)
     elif options[IGNORE_UPDATE_BEFORE]:
         dropped = kinds == ROW_UPDATE_BEFORE
-    place = batch.schema.get_field_index(VALUE_KIND)
-    rows = batch if place < 0 else batch.remove_column(place)
+    index = batch.schema.get_field_index(VALUE_KIND)
+    rows = batch if index < 0 else batch.remove_column(index)
     if dropped.any():
         kept = np.flatnonzero(~dropped)
         rows, kinds = rows.take(int64_array(kept)), kinds[kept]
@@ -41,17 +41,17 @@ def with_row_kinds(batch: pa.RecordBatch, options: TableOptions, engine: MergeEn
 
 def _kinds(batch: pa.RecordBatch, column: str) -> NDArray[np.int8]:
     """The kinds by the column where there is one; a statement that deletes or updates says so with the rows."""
-    place = batch.schema.get_field_index(VALUE_KIND)
-    given = fixed_values(batch.column(place), np.int8) if place >= 0 else np.zeros(batch.num_rows, dtype=np.int8)
+    index = batch.schema.get_field_index(VALUE_KIND)
+    given = fixed_values(batch.column(index), np.int8) if index >= 0 else np.zeros(batch.num_rows, dtype=np.int8)
     if not column:
         return given
     if batch.schema.get_field_index(column) < 0:
         raise InvalidDataError(f"The rows to write have no column {column!r}, which '{ROW_KIND_FIELD.key}' names.")
     texts = batch.column(column)
-    told = pc.index_in(texts, value_set=_SPELLINGS.cast(texts.type))
-    if told.null_count:
-        wrong = texts.filter(told.is_null())[0].as_py()
+    codes = pc.index_in(texts, value_set=_SPELLINGS.cast(texts.type))
+    if codes.null_count:
+        wrong = texts.filter(codes.is_null())[0].as_py()
         raise InvalidDataError(
             f"Column {column!r} ('{ROW_KIND_FIELD.key}') holds {wrong!r}: it is one of +I, -U, +U and -D."
         )
-    return np.where(given != ROW_INSERT, given, fixed_values(told, np.int32)).astype(np.int8)
+    return np.where(given != ROW_INSERT, given, fixed_values(codes, np.int32)).astype(np.int8)

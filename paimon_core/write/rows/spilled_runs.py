@@ -1,6 +1,6 @@
 """SpilledRuns: sorted runs of a task that do not fit into its memory, on a local disk until they are merged into files.
 
-A run is a stream of Arrow record batches, compressed, in a file without a name: it is gone with the process, however
+A run is a stream of Arrow record batches, compressed, in a file without a name: it is deleted with the process, however
 that ends.
 """
 
@@ -53,8 +53,8 @@ class SpilledRuns:
             self._bytes += file.tell()
         except OSError as e:
             raise StorageError(
-                f"Rows that wait to be sorted could not be spilled to {tempfile.gettempdir()} ({e}). "
-                f"Free space there, or set '{WRITE_BUFFER_SPILLABLE.key}' = 'false' on the table."
+                f"Rows could not be spilled to {tempfile.gettempdir()} ({e}). "
+                f"Free space on that disk, or set '{WRITE_BUFFER_SPILLABLE.key}' = 'false' on the table."
             ) from e
 
     def runs(self) -> list[Iterator[pa.RecordBatch]]:

@@ -1,4 +1,4 @@
-"""WriteBuffer: the rows of a task that wait to be sorted and written, the memtable of the LSM tree."""
+"""WriteBuffer: the rows of a task that are to be sorted and written, the memtable of the LSM tree."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class WriteBuffer:
         self._bytes = self._row_count = 0
 
     def offer(self, rows: pa.RecordBatch) -> bool:
-        """Take rows; False where there is no room left. An empty buffer takes any."""
+        """Take rows; False where it is full. An empty buffer takes any."""
         key = key_words([rows.column(n) for n in self._key_names])
         columns = tuple(map(max, widths([key]), self._columns or widths([key])))
         key_bytes = (self._row_count + rows.num_rows) * (sum(columns) + len(columns)) * _WORD_BYTES

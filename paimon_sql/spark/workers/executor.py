@@ -123,9 +123,9 @@ class SparkExecutor:
             matching = session.createDataFrame(numbered).where(condition).select(_ROW_NUMBER)
             found = matching.collect() if rows.num_rows else []
         except AnalysisException as error:
-            known, told = ", ".join(rows.column_names), _ECHO.sub("", str(error)).strip()
+            known, cause = ", ".join(rows.column_names), _ECHO.sub("", str(error)).strip()
             raise InvalidOptionError(
-                f"where cannot be {condition!r}: only conditions on partition columns are supported ({known}). {told}"
+                f"where cannot be {condition!r}: only conditions on partition columns are supported ({known}). {cause}"
             ) from error
         return sorted(row[0] for row in found)
 

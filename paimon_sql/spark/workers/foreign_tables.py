@@ -1,4 +1,4 @@
-"""Tables of the session's own catalog, and folders of files, as migration is told of them."""
+"""Tables of the session's own catalog, and folders of files, as migration sees them."""
 
 from __future__ import annotations
 

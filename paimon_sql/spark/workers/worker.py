@@ -92,7 +92,7 @@ def sort_input_function(job: SortJob, schema: StructType) -> BatchFunction:
 
 
 def found_function(search: OrphanSearch) -> BatchFunction:
-    """A function of places, folders of a table, to the old files in them."""
+    """A function of folders of a table to the old files in them."""
     return _task(_each_text, search.found_in)
 
 
@@ -221,7 +221,7 @@ def _write_changes(
 
 def _own_sequence(start: int) -> int:
     """Where the sequence numbers of this task start: where tasks have ranges of their own, metadata says which of two
-    files is younger, and a merge need not read the numbers. Tasks of more rows overlap, which costs that alone."""
+    files is younger, and a merge need not read the numbers. Tasks of more rows overlap, which costs only that."""
     task = TaskContext.get()
     return start + (task.partitionId() if task is not None else 0) * _SEQUENCES_PER_TASK
 

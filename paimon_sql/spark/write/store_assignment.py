@@ -1,7 +1,7 @@
 """Values as a table's columns take them: by CAST, where Spark's assignment of values refuses what CAST can do.
 
 Spark stores no STRING in an INT column; Paimon casts it, and a text that is no number is an error then. What Spark
-assigns itself is left to it, and so is everything where `spark.sql.storeAssignmentPolicy` asks for another policy.
+assigns itself stays its own, and so is everything where `spark.sql.storeAssignmentPolicy` asks for another policy.
 """
 
 from __future__ import annotations
@@ -67,12 +67,12 @@ def _by_name(
     ]
     if all(t is None or has_same_names(f.dataType, t) for f, t in zip(fields, known, strict=True)):
         return frame, known
-    places = [f"c{i}" for i in range(len(fields))]  # names may occur twice
+    names = [f"c{i}" for i in range(len(fields))]  # names may occur twice
     values = (
-        F.col(p) if t is None else aligned(F.col(p), f.dataType, t, Alignment(table.name, f.name))
-        for p, f, t in zip(places, fields, known, strict=True)
+        F.col(c) if t is None else aligned(F.col(c), f.dataType, t, Alignment(table.name, f.name))
+        for c, f, t in zip(names, fields, known, strict=True)
     )
-    return frame.toDF(*places).select(*(v.alias(f.name) for v, f in zip(values, fields, strict=True))), known
+    return frame.toDF(*names).select(*(v.alias(f.name) for v, f in zip(values, fields, strict=True))), known
 
 
 def castable(jvm: Jvm, session: SessionBridge, frame: DataFrame, targets: Sequence[DataType | None]) -> DataFrame:
@@ -83,11 +83,11 @@ def castable(jvm: Jvm, session: SessionBridge, frame: DataFrame, targets: Sequen
     ]
     if not any(wanted):
         return frame
-    places = [f"c{i}" for i in range(len(wanted))]  # names may occur twice
+    names = [f"c{i}" for i in range(len(wanted))]  # names may occur twice
     values = [
-        F.col(p) if t is None else cast_as_spark(jvm, session, F.col(p), t) for p, t in zip(places, wanted, strict=True)
+        F.col(c) if t is None else cast_as_spark(jvm, session, F.col(c), t) for c, t in zip(names, wanted, strict=True)
     ]
-    return frame.toDF(*places).select(*(v.alias(n) for v, n in zip(values, frame.columns, strict=True)))
+    return frame.toDF(*names).select(*(v.alias(n) for v, n in zip(values, frame.columns, strict=True)))
 
 
 def _casts(session: SessionBridge) -> bool:

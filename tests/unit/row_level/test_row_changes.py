@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from paimon_core.errors import CommitConflictError, CorruptFileError, InvalidDataError
-from paimon_core.row_level.removed_rows import FileRows
+from paimon_core.row_level.removed_rows import FilePositions
 from paimon_core.row_level.rules import ChangeRules
 from paimon_core.row_level.statement import RowLevelStatement
 from paimon_core.row_level.writer import CHANGES_RESULT, write_changes
@@ -99,4 +99,4 @@ def test_a_row_that_was_marked_meanwhile(tmp_path: Path) -> None:
 
 def test_positions_that_do_not_decode() -> None:
     with pytest.raises(CorruptFileError, match="do not decode"):
-        FileRows("f", b"\xff\xff\xff").bitmap()
+        FilePositions("f", b"\xff\xff\xff").bitmap()
