@@ -41,7 +41,7 @@ class FarIO(LocalFileIO):
     latency = 0.0
 
     @contextmanager
-    def turn(self, path: str) -> Iterator[bool]:
+    def writer_slot(self, path: str) -> Iterator[bool]:
         yield False
 
     def read_bytes(self, path: str, most: int = MOST_TEXT) -> bytes:

@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 
-from paimon_core.commit.publish import Outcome, Publisher
+from paimon_core.commit.publish import Publisher, PublishOutcome
 from paimon_core.errors import (
     AlreadyExistsError,
     CommitConflictError,
@@ -195,7 +195,7 @@ def _publish(table: Table) -> bool:
     """Write the schema of a table as a new version. False where another process wrote it first."""
     io, path, data = table.store.io, table.store.paths.schema(table.schema.id), encode_schema(table.schema)
     try:
-        return table.publisher.publish(path, data) is Outcome.PUBLISHED
+        return table.publisher.publish(path, data) is PublishOutcome.PUBLISHED
     except CommitUnknownError as error:
         if not io.exists(path):
             raise StorageError(f"{path} could not be written, nothing has changed: {error.__cause__}") from error

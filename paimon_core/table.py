@@ -18,7 +18,7 @@ from paimon_core.expressions.predicate import Predicate
 from paimon_core.io.failure import on_certain_failure
 from paimon_core.jobs import Executor
 from paimon_core.lsm.compaction import last_level
-from paimon_core.maintenance.after_commit import keep_up
+from paimon_core.maintenance.after_commit import maintain
 from paimon_core.maintenance.chain_tables import drop_outdated
 from paimon_core.options import BUCKET, COMMIT_UNSAFE_STORAGE, COMMIT_USER_PREFIX, DYNAMIC, POSTPONED
 from paimon_core.scan.changes.increment import Increment
@@ -171,7 +171,7 @@ class Table:
             drop_outdated(self.store, made, publisher)
         if made is not None and not _only_postponed(messages):
             is_write = made.commit_kind is not CommitKind.COMPACT
-            keep_up(self.store, made, publisher, {m.partition for m in messages} if is_write else ())
+            maintain(self.store, made, publisher, {m.partition for m in messages} if is_write else ())
         return made
 
     def commit_or_abort(

@@ -1,4 +1,4 @@
-"""From what writers hand in to what a snapshot changes: manifest entries, and the live files they replace."""
+"""What a snapshot changes: commit messages of writers as manifest entries, and the live files that these replace."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ class Overwrite:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Change:
     """What one snapshot changes: `entries` and `index`, and where `replaces`, DELETE of all that is in `scope`;
-    `changelog` are the files that tell what rows changed.
+    `changelog` are the files with the changed rows and their row kinds.
 
-    `scope` are the partitions whose live files decide about conflicts; None: none do. `index_base` is the snapshot
+    `scope` are the partitions whose live files are checked for conflicts, None: none are. `index_base` is the snapshot
     (0: none) whose hash indexes have to be those of the latest one, `rows_base` the one since which nobody may have
-    written the columns of the same rows; None where that does not matter. `statistics` names the statistics file of the
-    version, None: that of the one before.
+    written the columns of the same rows; None where there is nothing to check. `statistics` names the statistics file
+    of the snapshot, None: it keeps that of the one before.
     """
 
     kind: CommitKind
@@ -58,14 +58,14 @@ class Change:
         """ADD and DELETE of index files, given those of the version before."""
         if not self.replaces or self.scope is None:
             return list(self.index)
-        gone = [e for e in before if self.scope.holds(e.partition)]
-        return [*(replace(e, kind=FileKind.DELETE) for e in gone), *self.index]
+        replaced = [e for e in before if self.scope.holds(e.partition)]
+        return [*(replace(e, kind=FileKind.DELETE) for e in replaced), *self.index]
 
 
 @dataclass(frozen=True, slots=True)
 class Delta:
     """What a snapshot adds to and takes from the one before; `index` are all its index files, None: the same.
-    `changelog` are the files that tell what rows changed, `statistics` names a new statistics file. `next_row_id` is
+    `changelog` are the files with the changed rows, `statistics` names a new statistics file. `next_row_id` is
     the first id that no row has, with row tracking."""
 
     entries: Sequence[ManifestEntry]
@@ -86,8 +86,8 @@ def changes_of(store: TableStore, messages: Sequence[CommitMessage], overwrite: 
     if overwrite is None:
         first = _append(store, written, index, index_base_of(messages))
         if first is not None:
-            told = _changelog(messages, "new_changelog")
-            first = replace(first, changelog=told, rows_base=rows_base_of(messages))
+            changelog = _changelog(messages, "new_changelog")
+            first = replace(first, changelog=changelog, rows_base=rows_base_of(messages))
     else:
         first = _overwrite(store, written, index, overwrite)
         if first is not None:
@@ -106,7 +106,7 @@ def _append(
 ) -> Change | None:
     if not entries and not index:
         return None
-    # rows taken away are an overwrite to readers of the log
+    # to readers of the log, a commit that deletes rows is an overwrite
     removes = any(e.kind is FileKind.DELETE for e in entries)
     removes = removes or any(e.file.index_type == DELETION_VECTORS_INDEX for e in index)
     checked = removes or bool(index) or index_base is not None or any(e.total_buckets > 0 for e in entries)
@@ -152,7 +152,7 @@ def _overwrite(
 
 
 def _upgraded(store: TableStore, entries: tuple[ManifestEntry, ...]) -> tuple[ManifestEntry, ...]:
-    """The new files on the last level: nothing is left for a compaction where the files of a bucket share no keys."""
+    """The new files on the last level, in buckets whose files share no keys: a compaction would merge nothing there."""
     options, keyed = store.options, store.has_primary_key and not store.options[PK_CLUSTERING_OVERRIDE]
     if not keyed or not options[OVERWRITE_UPGRADE] or any(e.file.level > 0 or e.bucket < 0 for e in entries):
         return entries
@@ -160,10 +160,10 @@ def _upgraded(store: TableStore, entries: tuple[ManifestEntry, ...]) -> tuple[Ma
     buckets = defaultdict[tuple[bytes, int], list[KeyRange]](list)
     for entry in entries:
         buckets[entry.partition, entry.bucket].append(key_range(entry.file, key_types))
-    apart = {place for place, keys in buckets.items() if not share_keys(keys)}
+    distinct = {bucket for bucket, keys in buckets.items() if not share_keys(keys)}
     level = last_level(options)
     return tuple(
-        replace(e, file=replace(e.file, level=level)) if (e.partition, e.bucket) in apart else e for e in entries
+        replace(e, file=replace(e.file, level=level)) if (e.partition, e.bucket) in distinct else e for e in entries
     )
 
 

@@ -1,8 +1,28 @@
-"""The commit: changes, latest snapshot -> conflicts? -> new manifests -> publish, again until it is decided.
+"""The commit: a change becomes the next snapshot of a table, or fails and leaves nothing behind.
 
-A lost race is tried again on top of everything committed since; writers of one machine take turns, which makes races
-rare. A publish call of unknown outcome is settled by reading the snapshot back: its `uuid` says whose it is. Until that
-is settled nothing that was written is deleted.
+    latest snapshot + change -> conflicts? -> new manifests -> publish snapshot-N -> read snapshot-N back
+
+Nothing is locked while rows are written. A commit reads the latest snapshot, checks that its change still fits
+(`conflicts.py`), writes the manifests of the next snapshot (`draft.py`) and publishes its file under the next number
+(`publish.py`). That is the one atomic step: the file appears whole, or not at all, and only where the number is free.
+What becomes of the call:
+
+- Published. The snapshot is read back all the same, as no storage reports a foreign writer that renames its file over
+  ours (`other_writers.py`). Its `uuid` says whose it is; commit user and identifier do not, since two tries of one
+  commit share them. A snapshot of ours that was replaced is committed again, unless the one that replaced it is built
+  on ours.
+- Lost race. Another writer has the number. The draft's manifests are deleted, and the change is put on top of what was
+  committed since, until the limits say that it is enough (`retries.py`).
+- Unknown. The call failed, and the file may be there now or, by a request that is still under way, later. The draft
+  stays open, and the next try has the same number: so at most one of them ever becomes visible. Each try first reads
+  that number back, and finds one of its open drafts, which ends the commit, or another's snapshot, which ends the
+  drafts.
+
+What a draft names is deleted only when it is certain that the draft is lost. Where that is not certain in the end,
+`CommitUnknownError` says so, and callers keep their files (`on_certain_failure`).
+
+Writers of one machine queue for the table (`FileIO.writer_slot`), which makes races rare and keeps rollbacks out. Where
+there is no queue, a snapshot may be published onto a history that was cut off meanwhile (`withdraw.py`).
 """
 
 from __future__ import annotations
@@ -19,7 +39,7 @@ from paimon_core.commit.conflicts import find_conflict
 from paimon_core.commit.draft import CommitInfo, Draft, write_draft
 from paimon_core.commit.global_indexes import outdated_indexes
 from paimon_core.commit.other_writers import find_carried, is_replaced
-from paimon_core.commit.publish import Outcome, Publisher
+from paimon_core.commit.publish import Publisher, PublishOutcome
 from paimon_core.commit.retries import RetryLimits, Tries
 from paimon_core.commit.row_ids import grouped, number_rows
 from paimon_core.commit.snapshot_times import clock_warning
@@ -69,7 +89,7 @@ def commit(
     publisher: Publisher,
     overwrite: Overwrite | None = None,
 ) -> Snapshot | None:
-    """Make the messages' files visible; the last snapshot made, None where there was nothing to commit.
+    """Make the messages' files visible: the last snapshot made, None where there was nothing to commit.
 
     Written and compacted files become two snapshots; where the first is published and the second conflicts, its
     compaction is dropped. Raises `CommitConflictError`, `UnsupportedFeatureError`, `StorageError`: nothing is visible
@@ -90,7 +110,7 @@ def commit(
             level = logging.DEBUG if isinstance(error, CommitConflictError) else logging.WARNING
             _LOG.log(level, "Rows are committed to %s, their compaction is dropped: %s", store.name, error)
             _delete_compacted(store, messages)
-    if overwrite is not None:  # what an overwrite replaces is told by no changelog
+    if overwrite is not None:  # a changelog does not say which rows an overwrite replaced
         _delete_files(store, [(m, f) for m in messages for f in m.new_changelog])
     warning = None if made is None else clock_warning(store.name, made, time.time_ns() // 1_000_000)
     if warning is not None:
@@ -131,8 +151,8 @@ def abort(store: TableStore, messages: Sequence[CommitMessage]) -> None:
 
 @dataclass(slots=True)
 class _Attempts:
-    """What became of the tries of a change that is not decided yet: `open` are drafts whose publish call has no known
-    outcome, all for one snapshot id; `replaced` were visible until another engine put its own in their place."""
+    """The tries of a change that is neither committed nor failed yet: `open` are drafts whose publish call has no known
+    outcome, all for one snapshot id; `replaced` are snapshots that were visible until another engine replaced them."""
 
     open: list[Draft] = field(default_factory=list)
     replaced: list[Snapshot] = field(default_factory=list)
@@ -149,12 +169,12 @@ def _commit_change(store: TableStore, change: Change, info: CommitInfo, publishe
     try:
         for tried in count(1):
             files.check()
-            with store.io.turn(store.root) as alone:
+            with store.io.writer_slot(store.root) as is_exclusive:
                 started = time.monotonic()
                 landed = find_carried(store, attempts.replaced)
                 if landed is not None:
                     return landed
-                landed = _try(store, change, info, publisher, attempts, merge=tried == 1, alone=alone)
+                landed = _try(store, change, info, publisher, attempts, merge=tried == 1, is_exclusive=is_exclusive)
             if landed is not None and not is_replaced(store, landed):
                 write_hints(store, landed.id)
                 return landed
@@ -188,13 +208,13 @@ def _try(
     attempts: _Attempts,
     *,
     merge: bool,
-    alone: bool,
+    is_exclusive: bool,
 ) -> Snapshot | None:
-    """Put the change on the latest snapshot and publish it: the snapshot made, None for a lost race, or where the
-    outcome is unknown and stands in `attempts`. `alone`: nobody can roll back meanwhile."""
+    """Put the change on the latest snapshot and publish it: the snapshot made, None for a lost race, or for an unknown
+    outcome, which `attempts` then has. `is_exclusive`: nobody can roll back meanwhile."""
     latest = latest_snapshot(store)
     if attempts.open and latest is not None and latest.id >= attempts.open[0].snapshot.id:
-        landed = _settle(store, attempts)
+        landed = _resolve(store, attempts)
         if landed is not None:
             return landed
         if attempts.open:
@@ -202,8 +222,8 @@ def _try(
     draft = write_draft(store, latest, _delta(store, change, latest), change.kind, info, merge=merge)
     outcome = _publish(store, draft, publisher)
     attempts.open.append(draft)
-    landed = _settle(store, attempts, outcome)
-    return None if landed is not None and not alone and withdrawn(store, latest, landed) else landed
+    landed = _resolve(store, attempts, outcome)
+    return None if landed is not None and not is_exclusive and withdrawn(store, latest, landed) else landed
 
 
 def _note_replaced(store: TableStore, attempts: _Attempts, snapshot: Snapshot) -> None:
@@ -211,7 +231,7 @@ def _note_replaced(store: TableStore, attempts: _Attempts, snapshot: Snapshot) -
     attempts.replaced.append(snapshot)
 
 
-def _publish(store: TableStore, draft: Draft, publisher: Publisher) -> Outcome | None:
+def _publish(store: TableStore, draft: Draft, publisher: Publisher) -> PublishOutcome | None:
     """None where the outcome is not known. Any error means that nothing is visible."""
     try:
         return publisher.publish(store.paths.snapshot(draft.snapshot.id), encode_snapshot(draft.snapshot))
@@ -236,29 +256,29 @@ def _is_invisible(store: TableStore, draft: Draft) -> bool:
     return found is None or found.uuid != draft.snapshot.uuid
 
 
-def _settle(store: TableStore, attempts: _Attempts, outcome: Outcome | None = None) -> Snapshot | None:
+def _resolve(store: TableStore, attempts: _Attempts, outcome: PublishOutcome | None = None) -> Snapshot | None:
     """Read the snapshot back: the one of the open drafts that became visible, or None.
 
-    Drafts that are known to be lost are no longer open, and their manifests are deleted. The read also shows a
-    snapshot that a foreign writer put in the place of ours, which storage calls cannot.
+    Closes drafts that are known to be lost, and deletes their manifests. `outcome` is that of the last draft, None
+    where it is unknown.
     """
     drafts, last = attempts.open, attempts.open[-1].snapshot
     try:
         found = find_snapshot(store, last.id)
     except (StorageError, CorruptFileError) as error:
-        if outcome is Outcome.PUBLISHED:
+        if outcome is PublishOutcome.PUBLISHED:
             return last
-        if outcome is Outcome.LOST_RACE and len(drafts) == 1:
+        if outcome is PublishOutcome.LOST_RACE and len(drafts) == 1:
             found = None
         else:
             raise _unknown(store, attempts.undecided, error) from error
     if found is None:
-        if outcome is Outcome.PUBLISHED:
+        if outcome is PublishOutcome.PUBLISHED:
             return last  # expired or rolled back by others within moments
         if outcome is None or len(drafts) > 1:
-            return None
+            return None  # a request under way may still make it visible
     ours = found is not None and any(d.snapshot.uuid == found.uuid for d in drafts)
-    if outcome is Outcome.PUBLISHED and not ours:
+    if outcome is PublishOutcome.PUBLISHED and not ours:
         _note_replaced(store, attempts, drafts.pop().snapshot)  # somebody may have seen it: its manifests stay
     lost = [d for d in drafts if found is None or d.snapshot.uuid != found.uuid]
     delete_manifests(store, [name for d in lost for name in d.written])
@@ -330,8 +350,7 @@ def _unknown(store: TableStore, undecided: Sequence[Snapshot], cause: PaimonErro
 
 
 def _delete_compacted(store: TableStore, messages: Sequence[CommitMessage]) -> None:
-    """Delete what compactions wrote; a file that only changed its level or its index is among those before, and
-    stays."""
+    """Delete what compactions wrote, but for files that only changed their level or their index: they are live."""
     for message in messages:
         kept = frozenset(
             n for f in (*message.compact_before, *message.new_files) for n in (f.file_name, *f.extra_files)
@@ -344,7 +363,7 @@ def _delete_compacted(store: TableStore, messages: Sequence[CommitMessage]) -> N
 def _delete_files(
     store: TableStore, files: Sequence[tuple[CommitMessage, DataFileMeta]], kept: frozenset[str] = frozenset()
 ) -> None:
-    """Delete data files and those that go with them, but those with a name to be kept."""
+    """Delete data files with their extra files, except those whose names are `kept`."""
     folders = ((store.bucket_dir(m.partition, m.bucket), f) for m, f in files)
     for path in (p for folder, file in folders for p in data_file_paths(folder, file)):
         if path.rpartition("/")[2] in kept:

@@ -73,8 +73,8 @@ def write_draft(
         written += _names(base, before)
         added = write_manifests(store, delta.entries)
         written += _names(added, ())
-        told = write_manifests(store, delta.changelog)
-        written += _names(told, ())
+        changelog = write_manifests(store, delta.changelog)
+        written += _names(changelog, ())
         base_list = write_manifest_list(store, base)
         written.append(base_list[0])
         delta_list = write_manifest_list(store, added)
@@ -84,8 +84,8 @@ def write_draft(
             index = write_index_manifest(store, delta.index)
             written += [index] if index else []
         changelog_list: tuple[str | None, int | None] = (None, None)
-        if told:
-            changelog_list = write_manifest_list(store, told)
+        if changelog:
+            changelog_list = write_manifest_list(store, changelog)
             written += [name for name in changelog_list[:1] if name is not None]
         schema_id = _last_schema_id(store)
     lists = _Lists(base_list, delta_list, changelog_list)

@@ -1,8 +1,8 @@
 """What a change means for global indexes.
 
-1. A new index file covers rows that are there, and no rows that another file of the same type and column covers.
+1. A new index file covers rows that exist, and none that another file of the same type and column covers.
 2. Nobody has written the column of these rows since the version that the index was made of.
-3. Where the column of rows that are there is written, the indexes of the partition are out of date.
+3. Where the column of existing rows is written, the indexes of the partition are outdated.
 """
 
 from __future__ import annotations

@@ -39,7 +39,7 @@ def other_writer(latest: Snapshot | None, now: int) -> Mapping[str, str]:
 
 
 def is_replaced(store: TableStore, ours: Snapshot) -> bool:
-    """Whether another engine has put a snapshot in the place of ours; takes a moment where others write."""
+    """Whether another engine has replaced our snapshot; takes `_LOOK_AFTER` seconds where another one writes."""
     if OTHER_WRITER not in (ours.properties or {}):
         return False
     try:
@@ -50,10 +50,10 @@ def is_replaced(store: TableStore, ours: Snapshot) -> bool:
 
 
 def find_carried(store: TableStore, replaced: list[Snapshot]) -> Snapshot | None:
-    """The one of our replaced snapshots whose files the next version has all the same: its writer had seen it.
+    """The one of our replaced snapshots whose files the next version has nevertheless: its writer had read it.
 
-    Those that the next version does not have are taken out of `replaced`. Raises `CommitUnknownError` where that cannot
-    be told any more.
+    Removes those from `replaced` that the next version does not have. Raises `CommitUnknownError` where manifests do
+    not show whether it has them.
     """
     for ours in list(replaced):
         while (successor := find_snapshot(store, ours.id + 1)) is not None:
@@ -81,7 +81,7 @@ def _stays(store: TableStore, snapshot: Snapshot) -> bool:
 
 
 def _is_built_on(store: TableStore, successor: Snapshot, ours: Snapshot, theirs: Snapshot) -> bool | None:
-    """Whether a version comes from ours and not from theirs of the same number; None where manifests do not tell."""
+    """Whether a version is built on ours and not on theirs of the same number; None where manifests do not show it."""
     base = {m.file_name for m in read_manifest_list(store, successor.base_manifest_list)}
     ours_only, theirs_only = ({m.file_name for m in data_manifests(store, s)} for s in (ours, theirs))
     if ours_only == theirs_only:

@@ -1,8 +1,8 @@
 """The atomic step of a commit: a snapshot file appears under its number once, whole, or not at all.
 
 A race is decided by the storage's `create_exclusive`, or under the catalog's lock where the storage has no such step.
-Losing it is an outcome; not knowing is `CommitUnknownError`, which the commit loop resolves by reading the snapshot's
-commit user and identifier back.
+Losing it is an outcome; not knowing is `CommitUnknownError`, which the commit resolves by reading the snapshot back:
+its `uuid` says whose it is.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from paimon_core.errors import CommitUnknownError, StorageRefusedError, UnsafeSt
 from paimon_core.io.file_io import FileIO
 
 
-class Outcome(enum.Enum):
+class PublishOutcome(enum.Enum):
     """What became of a publish call."""
 
     PUBLISHED = "published"
@@ -28,7 +28,7 @@ class Outcome(enum.Enum):
 class Publisher(Protocol):
     """Makes one file visible under a name that must be free."""
 
-    def publish(self, path: str, data: bytes) -> Outcome:
+    def publish(self, path: str, data: bytes) -> PublishOutcome:
         """Publish `data` as `path`; LOST_RACE where the name is taken.
 
         Raises `CommitUnknownError` where the call failed and the file may or may not be visible; `StorageRefusedError`
@@ -37,7 +37,7 @@ class Publisher(Protocol):
 
 
 class CatalogLock(Protocol):
-    """A table's lock, held by one writer of all catalogs at a time; can be entered again after it was left.
+    """A table's lock, held by one writer of all catalogs at a time; it can be entered again.
 
     Entering raises a `PaimonError` where the lock cannot be had; leaving raises `StorageError` where it was lost.
     """
@@ -55,7 +55,7 @@ class AtomicPublisher:
 
     io: FileIO
 
-    def publish(self, path: str, data: bytes) -> Outcome:
+    def publish(self, path: str, data: bytes) -> PublishOutcome:
         with _unknown_outcome(path):
             return _outcome(self.io.create_exclusive(path, data))
 
@@ -67,7 +67,7 @@ class LockedPublisher:
     io: FileIO
     lock: CatalogLock
 
-    def publish(self, path: str, data: bytes) -> Outcome:
+    def publish(self, path: str, data: bytes) -> PublishOutcome:
         held = ExitStack()
         held.enter_context(self.lock)  # outside: without the lock nothing was tried
         with _unknown_outcome(path), held:
@@ -83,13 +83,14 @@ class UnsafePublisher:
 
     io: FileIO
 
-    def publish(self, path: str, data: bytes) -> Outcome:
+    def publish(self, path: str, data: bytes) -> PublishOutcome:
         with _unknown_outcome(path):
             return _outcome(create_new(self.io, path, data))
 
 
 def publisher_for(io: FileIO, lock: CatalogLock | None, allow_unsafe: bool) -> Publisher:
-    """The safest publisher a storage allows. Raises `UnsafeStorageError` where there is none and no risk was named."""
+    """The safest publisher a storage allows. Raises `UnsafeStorageError` where there is none and the user has not
+    accepted the risk."""
     if lock is not None:
         return LockedPublisher(io, lock)
     if allow_unsafe:
@@ -104,9 +105,9 @@ def publisher_for(io: FileIO, lock: CatalogLock | None, allow_unsafe: bool) -> P
 
 
 def create_new(io: FileIO, path: str, data: bytes) -> bool:
-    """Whether the file was made, False where it exists: atomically where the storage can, else look and write.
+    """Create a file; False where it exists. Atomic where the storage can, else a look-up and a write.
 
-    For callers that hold a lock or named the risk, and for files where losing a race costs nothing.
+    For callers that hold a lock or have accepted the risk, and for files where losing a race costs nothing.
     """
     try:
         return io.create_exclusive(path, data)
@@ -117,8 +118,8 @@ def create_new(io: FileIO, path: str, data: bytes) -> bool:
         return True
 
 
-def _outcome(created: bool) -> Outcome:
-    return Outcome.PUBLISHED if created else Outcome.LOST_RACE
+def _outcome(created: bool) -> PublishOutcome:
+    return PublishOutcome.PUBLISHED if created else PublishOutcome.LOST_RACE
 
 
 @contextmanager

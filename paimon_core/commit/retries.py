@@ -1,8 +1,8 @@
 """How long a commit waits before it tries again, and when it gives up: decisions without a clock.
 
 A lost race means that somebody else committed, so the next try comes soon, and the sooner the more races were lost:
-up to twice the time that the last try took, then half as long each time. Who comes last lets those pass that wait
-already. That goes on for five minutes, or as `commit.max-retries` and `commit.timeout` say. A publish call of unknown
+up to twice the time that the last try took, then half as long each time: newcomers let those pass that have waited
+longer. That goes on for five minutes, or as `commit.max-retries` and `commit.timeout` say. A publish call of unknown
 outcome means that the storage is in trouble: the waits double, and `commit.max-retries` counts in any case.
 """
 

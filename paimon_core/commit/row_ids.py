@@ -1,4 +1,4 @@
-"""What a commit to a table with row tracking gives the rows of its files: ids, and its snapshot as their version."""
+"""Row tracking: a commit numbers the rows of its new files, and gives them its snapshot id as their version."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from paimon_core.spec.row_ranges import first_row, is_blob
 def number_rows(
     entries: Iterable[ManifestEntry], snapshot_id: int, next_row_id: int
 ) -> tuple[list[ManifestEntry], int]:
-    """The entries of a snapshot with ids for their new rows, from `next_row_id` up, and the first id that is left.
+    """The entries of a snapshot with ids for their new rows, from `next_row_id` up, and the first id that no row has.
 
     A file of rows that were in the table before has their ids in a column, or knows the first of them, as do files of
     another table, whose ids are then given to no others. `.blob` files follow the data file whose rows they have, those

@@ -1,7 +1,7 @@
-"""The time that a snapshot is given: never before that of the one before it, as time travel searches by bisection.
+"""The time of a snapshot: never earlier than that of the one before it, as time travel searches by bisection.
 
-So one commit by a host whose clock is ahead dates all that follow, until the true time has caught up: whoever commits
-meanwhile is warned.
+So one commit by a host whose clock is ahead gives its time to all that follow, until the true time has caught up:
+whoever commits meanwhile is warned.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ def snapshot_time(latest: Snapshot | None, now: int) -> int:
 
 
 def clock_warning(table: str, made: Snapshot, now: int) -> str | None:
-    """What to tell who made a snapshot `now` (epoch milliseconds) that had to be given a later time; None where it had
-    not, or where clocks usually differ as much."""
+    """The warning that a snapshot made `now` (epoch milliseconds) has got a later time; None where it is no later than
+    clocks usually differ."""
     ahead = made.time_millis - now
     if ahead <= _USUAL_MILLIS:
         return None

@@ -1,8 +1,9 @@
 """Snapshots that were published onto a history that a rollback cut off meanwhile.
 
-Where writers do not queue, a rollback, a fast-forward or the end of a branch can come between reading the latest
-snapshot and publishing the next. That would bring back what was rolled back. Who cuts a history looks behind it for
-snapshots that came meanwhile; who publishes looks behind it for the snapshot that it built on: so one sees the other.
+Where writers do not queue, a rollback, a fast-forward or the deletion of a branch can come between reading the latest
+snapshot and publishing the next, which would bring back what was rolled back. Who cuts a history looks afterwards for
+snapshots that were published meanwhile; who publishes looks afterwards for the snapshot that it is built on. So at
+least one of them sees the other.
 """
 
 from __future__ import annotations
@@ -17,8 +18,8 @@ from paimon_core.store.table_store import TableStore
 def withdrawn(store: TableStore, base: Snapshot | None, made: Snapshot) -> bool:
     """Whether the history of `base` was cut off before `made` was published onto it, which is then removed.
 
-    It stays where others have built on it. Its manifests stay, for those who read it. Raises `CommitUnknownError` where
-    it cannot be removed, and where its branch has gone: with it, or renamed.
+    It stays where others have built on it. Its manifests always stay, for those who read it. Raises
+    `CommitUnknownError` where it cannot be removed, and where its branch was deleted or renamed.
     """
     try:
         deleted = bool(store.branch) and not schema_ids(store.io, store.paths.version_root)

@@ -1,7 +1,7 @@
-"""Whether the files of a long write are still there when it is committed.
+"""Whether the files of a long write still exist when it is committed.
 
-A clean-up takes files that no snapshot references yet for those of a writer that died once they are old enough, or
-once its clock says so. What it has deleted must not become part of a version that then cannot be read.
+A clean-up deletes files that no snapshot references once they are old enough by its clock: it takes them for those of a
+writer that died. A file that it has deleted must not become part of a version, which nobody could read.
 """
 
 from __future__ import annotations
@@ -12,38 +12,38 @@ from dataclasses import dataclass
 
 from paimon_core.commit.changes import Change
 from paimon_core.errors import CommitConflictError
-from paimon_core.io.presence import absent
+from paimon_core.io.file_io import missing_paths
 from paimon_core.spec.manifest import FileKind
 from paimon_core.spec.paths import data_file_paths
 from paimon_core.store.indexes.index_files import index_path
 from paimon_core.store.table_store import TableStore
 
-LONG_WRITE = 600.0  # seconds: no sensible clean-up takes younger files, and few writes pay for the look-ups
+LONG_WRITE = 600.0  # seconds: sensible clean-ups keep younger files, and few writes pay for the look-ups
 
 
 @dataclass(slots=True)
 class WrittenFiles:
-    """The files that a change adds; `known` is when all of them were there, or were still to be written (epoch seconds
-    by this host's clock)."""
+    """The files that a change adds; at `known` all of them existed, or were yet to be written (epoch seconds by this
+    host's clock)."""
 
     store: TableStore
     change: Change
     known: float
 
     def check(self) -> None:
-        """Look the files up where that was long ago; each of them costs a request.
+        """Look the files up where `known` is long ago; each of them costs a request.
 
-        Raises `CommitConflictError` where one is gone, `StorageError`.
+        Raises `CommitConflictError` where one was deleted, `StorageError`.
         """
         age = time.time() - self.known
         if 0 <= age < LONG_WRITE:
             return
         now, paths = time.time(), list(self._paths())
-        gone = absent(self.store.io, paths)
-        if gone:
+        missing = missing_paths(self.store.io, paths)
+        if missing:
             raise CommitConflictError(
-                f"Table {self.store.name}: {len(gone)} of {len(paths)} files of this write are no longer there, the "
-                f"first is {gone[0]}. A clean-up deleted them before they were committed: by this host's clock "
+                f"Table {self.store.name}: {len(missing)} of {len(paths)} files of this write are no longer there, the "
+                f"first is {missing[0]}. A clean-up deleted them before they were committed: by this host's clock "
                 f"the write took {age:.0f} seconds, and the clean-up goes by a smaller age, or by a wrong clock. "
                 "Nothing was committed; run the statement again, and clean-ups with an age above the longest write."
             )

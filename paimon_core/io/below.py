@@ -1,7 +1,9 @@
 """Deleting what lies below a folder of a local disk, and never what a symbolic link leads to.
 
-A path is walked by descriptors from the folder on, so that a link that takes a folder's name meanwhile is not followed
-either. The folder itself, and what is above it, may be links.
+Metadata names files, and metadata may be hostile: `root/link/file` must not delete a file elsewhere. Checking the path
+before deleting would not do, as a folder may be replaced by a link in between. So a path is opened folder by folder
+(`openat` with `O_NOFOLLOW`), and the file is deleted by its name in the open folder. The root itself, and what is above
+it, may be links. That costs several calls more than one `unlink`: many files are deleted folder by folder.
 """
 
 from __future__ import annotations
@@ -89,8 +91,8 @@ def _open_folder(parent: int, name: str, folder: str, path: str) -> int:
         if not _is_link(parent, name):
             raise
         raise StorageError(
-            f"Cannot delete {path}: {folder} is a symbolic link, and what it leads to is not ours to delete. Put "
-            "the folder itself in the place of the link."
+            f"Cannot delete {path}: {folder} is a symbolic link, and what it leads to is not ours to delete. "
+            "Replace the link by the folder itself."
         ) from error
 
 

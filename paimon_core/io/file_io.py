@@ -1,4 +1,4 @@
-"""The storage door: every byte that paimon_core reads or writes goes through a `FileIO`.
+"""The protocol of storages: every byte that paimon_core reads or writes goes through a `FileIO`.
 
 Paths are absolute: plain (`/warehouse/db.db/t`) for local disks, `scheme://bucket/key` elsewhere; no trailing slash.
 Contract, for every backend:
@@ -20,6 +20,7 @@ import errno
 import re
 import uuid
 from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from typing import Protocol
@@ -33,6 +34,7 @@ from paimon_core.secrets import without_secrets
 MOST_HINT = 2**10  # bytes of a file that holds a number
 MOST_TEXT = 2**26  # of one that holds JSON
 MOST_METADATA = 2**30  # of a manifest, or an index that is read as a whole
+_THREADS = 16  # for look-ups: remote storages answer late
 _TEMPORARY = re.compile(r"\..+\.[0-9a-f-]{32,36}\.tmp")
 _ADVICE = {
     errno.ENOSPC: "free space on it, then run the statement again",
@@ -79,7 +81,7 @@ class FileIO(Protocol):
         """The whole content of a file of at most so many bytes. Raises `CorruptFileError` for a larger one."""
 
     def open_input(self, path: str) -> NativeFile:
-        """A data file, to be read from any place and closed. What the storage refuses is as `arrow()` raises it."""
+        """A data file, to be read from any offset and closed. What the storage refuses is as `arrow()` raises it."""
 
     def write_bytes(self, path: str, data: bytes) -> None:
         """Create or replace a file (not atomic against other writers: used for files of unique names and hints)."""
@@ -87,10 +89,11 @@ class FileIO(Protocol):
     def create_exclusive(self, path: str, data: bytes) -> bool:
         """Create a file that must not exist. False where it exists."""
 
-    def turn(self, path: str) -> AbstractContextManager[bool]:
-        """Queue for a folder with the other writers of this machine, for half a minute at most; whether it is ours now.
+    def writer_slot(self, path: str) -> AbstractContextManager[bool]:
+        """Queue for a folder with the other writers of this machine, for half a minute at most; whether we hold it.
 
-        Spares those that would lose a race their work; promises nothing, and does nothing where there is no queue.
+        It spares writers work that a lost race would waste. Nothing may depend on it: where there is no queue, it does
+        nothing and gives False.
         """
 
     def exists(self, path: str) -> bool:
@@ -130,8 +133,8 @@ class FileIO(Protocol):
         """Delete a folder with everything below it, never following a link out of it; fine where it does not exist."""
 
     def delete_empty_dir_below(self, root: str, path: str) -> bool:
-        """Delete a folder below the folder `root` that has nothing in it; whether that was so. False where there is
-        none, where a link below `root` leads to it, and on storages whose folders are no things of their own."""
+        """Delete an empty folder below the folder `root`; whether it was deleted. False where there is no such folder,
+        where it is not empty, where a link below `root` leads to it, and on storages without folders of their own."""
 
     def rename_dir(self, source: str, target: str) -> None:
         """Move a folder. Raises `FileExistsError` where the target exists. Not atomic on object stores."""
@@ -155,6 +158,12 @@ def delete_each_below(io: FileIO, root: str, paths: Iterable[str]) -> dict[str, 
         except OSError as error:
             errors[path] = error
     return errors
+
+
+def missing_paths(io: FileIO, paths: Sequence[str]) -> list[str]:
+    """Those of the paths that do not exist, looked up by several threads. Raises `StorageError`."""
+    with ThreadPoolExecutor(_THREADS) as pool:
+        return [path for path, exists in zip(paths, pool.map(io.exists, paths), strict=True) if not exists]
 
 
 def temporary_name(name: str) -> str:

@@ -97,7 +97,7 @@ class FsspecFileIO:
                 )
             return created
 
-    def turn(self, path: str) -> AbstractContextManager[bool]:
+    def writer_slot(self, path: str) -> AbstractContextManager[bool]:
         return nullcontext(False)
 
     def exists(self, path: str) -> bool:

@@ -1,4 +1,4 @@
-"""From a location and a catalog's options to a `FileIO`."""
+"""The `FileIO` of a location, made by the options of its catalog."""
 
 from __future__ import annotations
 
@@ -72,12 +72,12 @@ def check_location(uri: str) -> None:
 
 
 def is_storage_option(key: str) -> bool:
-    """Whether an option tells how to reach a storage: it belongs to a catalog, and may be a secret."""
+    """Whether an option is for reaching a storage: it belongs to a catalog, and may be a secret."""
     return key.lower().startswith((_PASSTHROUGH, *(p for prefixes in _PREFIXES.values() for p in prefixes)))
 
 
 def normalize(uri: str) -> str:
-    """A location in its one spelling: absolute, no trailing slash; local ones are plain paths, nothing is unescaped.
+    """A location as it is compared: absolute, no trailing slash; local ones are plain paths, nothing is unescaped.
 
     `wh`, `/wh/`, `file:/wh` and `file:///wh` are local paths; `scheme://bucket/key/` keeps its scheme.
     """
@@ -95,7 +95,7 @@ def normalize(uri: str) -> str:
         scheme, rest = match[1].lower(), match[2].rstrip("/")
         if not rest:
             raise InvalidOptionError(
-                f"Location {without_secrets(uri)!r} names no place: write it as {scheme}://bucket/path."
+                f"Location {without_secrets(uri)!r} names no bucket: write it as {scheme}://bucket/path."
             )
         return f"{scheme}://{rest}"
     if re.match(r"[^/]*:/|file:", uri, re.IGNORECASE):

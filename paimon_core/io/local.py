@@ -37,7 +37,7 @@ from paimon_core.io.file_io import (
 
 _NO_HARD_LINKS = frozenset({errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS})
 _DELETE_ATTEMPTS = 5
-_TURN_PATIENCE, _TURN_POLL = 30.0, 0.002  # seconds
+_SLOT_PATIENCE, _SLOT_POLL = 30.0, 0.002  # seconds
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +79,7 @@ class LocalFileIO:
             return created
 
     @contextmanager
-    def turn(self, path: str) -> Iterator[bool]:
+    def writer_slot(self, path: str) -> Iterator[bool]:
         descriptor = _queue(path)
         try:
             yield descriptor is not None
@@ -130,7 +130,7 @@ class LocalFileIO:
 
     def _delete_dir(self, path: str, remove: Callable[[], None]) -> None:
         with storage_errors("delete folder", path):
-            for _ in range(_DELETE_ATTEMPTS):  # rmtree stumbles over what another deleter took first
+            for _ in range(_DELETE_ATTEMPTS):  # rmtree fails on what another process deletes first
                 with suppress(FileNotFoundError):
                     remove()
                 if not os.path.lexists(path):
@@ -186,7 +186,7 @@ def _check_regular(path: str, mode: int) -> None:
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), path)
     if not stat.S_ISREG(mode):
         raise StorageError(
-            f"Cannot read {path}: it is a pipe, a socket or a device; put the file that belongs there in its place."
+            f"Cannot read {path}: it is a pipe, a socket or a device; replace it by the file that belongs there."
         )
 
 
@@ -196,7 +196,7 @@ def _status(path: str, found: os.stat_result, *, is_link: bool = False) -> FileS
 
 
 def _write_temporary(path: str, data: bytes) -> str:
-    """The bytes, on the disk, in a hidden file beside `path`; nothing is left behind when this fails."""
+    """The bytes, on the disk, in a hidden file beside `path`, which is deleted when this fails."""
     parent, name = os.path.split(path)
     _make_dirs(parent)
     temporary = f"{parent}/{temporary_name(name)}"
@@ -232,13 +232,13 @@ def _queue(folder: str) -> int | None:
         descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     except OSError:
         return None
-    deadline = time.monotonic() + _TURN_PATIENCE
+    deadline = time.monotonic() + _SLOT_PATIENCE
     while time.monotonic() < deadline:
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
             return descriptor
         except BlockingIOError:
-            time.sleep(_TURN_POLL)
+            time.sleep(_SLOT_POLL)
         except OSError:  # a file system without locks
             break
     os.close(descriptor)

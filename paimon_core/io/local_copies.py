@@ -1,4 +1,4 @@
-"""LocalCopies: files of a remote storage that are read again and again, on a local disk, within bounds of size and age.
+"""Copies on the local disk of files of a remote storage that are read repeatedly, within bounds of size and age.
 
 For data files: they never change, and no name is used twice. The processes of a machine and of a user share the copies,
 in a folder that nobody else can write to; who adds one removes those that are old, then those used least recently.
@@ -18,7 +18,7 @@ from paimon_core.io.file_io import FileIO, temporary_name
 from paimon_core.io.local import LocalFileIO
 from paimon_core.io.transfer import copy_file
 
-_IN_USE = 60  # seconds in which a copy is opened that was asked for
+_IN_USE = 60  # seconds within which a reader opens the copy that it asked for
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,8 +30,8 @@ class LocalCopies:
     retention: int
 
     def copy_of(self, path: str, size: int) -> str | None:
-        """Where a copy of a file of `size` bytes is, made where there was none. None where there can be none: the file
-        is then read where it is, which tells what is wrong with it."""
+        """The path of a copy of a file of `size` bytes, which is made where there is none. None where it cannot be
+        made: the caller then reads the file itself, and gets the error of that."""
         if size > self.most_bytes:
             return None
         try:
@@ -58,18 +58,18 @@ class LocalCopies:
                 os.unlink(partial)
 
     def _make_room(self, folder: str, size: int) -> None:
-        """Remove what is old, then what was used least recently; what was asked for just now stays."""
+        """Remove old copies, then those used least recently; those used within `_IN_USE` seconds stay."""
         now, found = time.time(), []
         for entry in os.scandir(folder):
             with suppress(FileNotFoundError):
                 found.append((entry.stat().st_mtime, entry.stat().st_size, entry.path))
-        left = sum(length for _, length, _ in found)
+        kept = sum(length for _, length, _ in found)
         for used, length, path in sorted(found):
             is_old = now - used > max(self.retention / 1000, _IN_USE)
-            if is_old or (left + size > self.most_bytes and now - used > _IN_USE):
+            if is_old or (kept + size > self.most_bytes and now - used > _IN_USE):
                 with suppress(FileNotFoundError):
                     os.unlink(path)
-                left -= length
+                kept -= length
 
 
 def _is_whole(copy: str, size: int) -> bool:

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from paimon_core.io.file_io import FileIO, storage_errors
 
-_GAP = 4096  # bytes between two parts that are read along rather than asked for apart
+_GAP = 4096  # bytes between two parts up to which both are read by one request
 
 
 def read_ranges(io: FileIO, path: str, starts: NDArray[np.int64], lengths: NDArray[np.int64]) -> pa.Array:

@@ -52,7 +52,7 @@ _LOG = logging.getLogger(__name__)
 Step = tuple[str, Callable[[], object]]
 
 
-def keep_up(store: TableStore, made: Snapshot, publisher: Publisher, written: Collection[bytes] = ()) -> None:
+def maintain(store: TableStore, made: Snapshot, publisher: Publisher, written: Collection[bytes] = ()) -> None:
     """Expire partitions, tag, expire tags, consumers, snapshots and changelogs, mark the partitions `written` as done,
     each where the options say so."""
     steps: list[Step] = [] if store.options[WRITE_ONLY] else _upkeep(store, made, publisher)

@@ -50,7 +50,7 @@ def create_branch(store: TableStore, name: str, tag: str | None = None) -> None:
     Raises `BranchExistsError`, `InvalidNameError`, `TagNotFoundError`.
     """
     check_branch_name(name)
-    with store.io.turn(store.root):
+    with store.io.writer_slot(store.root):
         if branch_exists(store, name):
             known = ", ".join(branch_names(store))
             raise BranchExistsError(
@@ -98,7 +98,7 @@ def delete_branch(store: TableStore, name: str) -> None:
             f"Branch {name!r} cannot be deleted: table {store.identifier} reads it where it has no rows of its own. "
             "Unset 'scan.fallback-branch' first."
         )
-    with store.io.turn(store.root):
+    with store.io.writer_slot(store.root):
         _remove(branch)
 
 
@@ -117,7 +117,7 @@ def rename_branch(store: TableStore, name: str, target: str) -> None:
     branch = open_branch(store, check_branch_name(name))
     if check_branch_name(target) in branch_names(store):
         raise BranchExistsError(f"Branch {target!r} of table {store.identifier} already exists: choose another name.")
-    with store.io.turn(store.root):
+    with store.io.writer_slot(store.root):
         store.io.rename_dir(branch.paths.version_root, replace(branch, branch=target).paths.version_root)
 
 

@@ -51,7 +51,7 @@ def fast_forward(store: TableStore, name: str) -> None:
     The branch stays. Raises `BranchNotFoundError`, `SnapshotNotFoundError` where it has no snapshot.
     """
     branch, main = open_branch(store, check_branch_name(name)), open_branch(store, MAIN_BRANCH)
-    with store.io.turn(store.root):
+    with store.io.writer_slot(store.root):
         new, old = _History.of(branch), _History.of(main)
         if not new.snapshots:
             raise SnapshotNotFoundError(f"Branch {branch.name} cannot be the table: it has no snapshot yet.")

@@ -34,7 +34,7 @@ def roll_back(store: TableStore, *, snapshot_id: int | None = None, tag: str | N
 
     Raises `SnapshotNotFoundError`, `TagNotFoundError` saying what exists; nothing has changed then.
     """
-    with store.io.turn(store.root):
+    with store.io.writer_slot(store.root):
         latest = latest_snapshot(store)
         if latest is None:
             raise SnapshotNotFoundError(f"Table {store.name} cannot be rolled back: it has no snapshots yet.")

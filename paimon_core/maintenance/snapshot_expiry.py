@@ -122,7 +122,7 @@ def _expire(store: TableStore, retention: Retention, now: int, delete: Delete | 
         return 0
 
     def remove() -> None:
-        with store.io.turn(store.root) as alone:  # a rollback to one of those that go would leave nothing
+        with store.io.writer_slot(store.root) as alone:  # a rollback to one of those that go would leave nothing
             if latest is None or find_snapshot(store, latest.id) != latest:
                 raise CommitConflictError(
                     f"Table {store.name} was rolled back while its snapshots expired; none was removed. Run it again."

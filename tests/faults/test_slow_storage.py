@@ -19,7 +19,7 @@ WRITERS, COMMITS, LATENCY = 8, 6, 0.005  # seconds
 class SlowIO(LocalFileIO):
     """A disk as far away as an object store."""
 
-    def turn(self, path: str) -> AbstractContextManager[bool]:
+    def writer_slot(self, path: str) -> AbstractContextManager[bool]:
         return nullcontext(False)
 
     def read_bytes(self, path: str, most: int = MOST_TEXT) -> bytes:

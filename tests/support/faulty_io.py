@@ -71,8 +71,8 @@ class FaultyIO:
     def create_exclusive(self, path: str, data: bytes) -> bool:
         return self.call(path, lambda: self.inner.create_exclusive(path, data), writes=True)
 
-    def turn(self, path: str) -> AbstractContextManager[bool]:
-        return self.inner.turn(path)
+    def writer_slot(self, path: str) -> AbstractContextManager[bool]:
+        return self.inner.writer_slot(path)
 
     def exists(self, path: str) -> bool:
         return self.call(path, lambda: self.inner.exists(path))

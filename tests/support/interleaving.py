@@ -45,7 +45,7 @@ class MemoryIO:
         self.write_bytes(path, data)
         return True
 
-    def turn(self, path: str) -> AbstractContextManager[bool]:
+    def writer_slot(self, path: str) -> AbstractContextManager[bool]:
         return nullcontext(False)
 
     def exists(self, path: str) -> bool:
@@ -154,7 +154,7 @@ class InterleavedIO:
     def atomic_create(self) -> bool:
         return True
 
-    def turn(self, path: str) -> AbstractContextManager[bool]:
+    def writer_slot(self, path: str) -> AbstractContextManager[bool]:
         return nullcontext(False)
 
     def arrow(self) -> FileSystem:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from paimon_core.io.presence import absent
+from paimon_core.io.file_io import missing_paths
 from paimon_core.spec.manifest import ManifestEntry
 from paimon_core.spec.message import CommitMessage
 from paimon_core.spec.paths import data_file_path
@@ -17,7 +17,7 @@ def missing_files(store: TableStore) -> dict[str, ManifestEntry]:
     """The files of the latest snapshot that are not there, by path."""
     entries = live_files(store, latest_snapshot(store)).values()
     paths = {data_file_path(store.bucket_dir(e.partition, e.bucket), e.file): e for e in entries}
-    return {path: paths[path] for path in absent(store.io, list(paths))}
+    return {path: paths[path] for path in missing_paths(store.io, list(paths))}
 
 
 def drop_missing(entries: Iterable[ManifestEntry]) -> list[CommitMessage]:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from paimon_core.commit.publish import AtomicPublisher, Outcome
+from paimon_core.commit.publish import AtomicPublisher, PublishOutcome
 from paimon_core.errors import (
     BranchNotFoundError,
     DatabaseExistsError,
@@ -59,7 +59,7 @@ def test_a_table_knows_its_identifier_and_what_publishes_it(catalog: Catalog) ->
     table, published = catalog.load_table(T), list[str]()
 
     class Noting(AtomicPublisher):
-        def publish(self, path: str, data: bytes) -> Outcome:
+        def publish(self, path: str, data: bytes) -> PublishOutcome:
             published.append(path)
             return super().publish(path, data)
 

@@ -14,7 +14,7 @@ import pytest
 
 from paimon_core.commit.changes import Overwrite
 from paimon_core.commit.commit import abort, commit
-from paimon_core.commit.publish import AtomicPublisher, Outcome
+from paimon_core.commit.publish import AtomicPublisher, PublishOutcome
 from paimon_core.errors import (
     CommitConflictError,
     CommitUnknownError,
@@ -226,7 +226,7 @@ def test_threads_lose_nothing(tmp_path: Path) -> None:
 class Unqueued(LocalFileIO):
     """A disk whose writers do not take turns."""
 
-    def turn(self, path: str) -> AbstractContextManager[bool]:
+    def writer_slot(self, path: str) -> AbstractContextManager[bool]:
         return nullcontext(False)
 
 
@@ -237,7 +237,7 @@ class Racing:
     store: TableStore
     others: list[Callable[[], object]]
 
-    def publish(self, path: str, data: bytes) -> Outcome:
+    def publish(self, path: str, data: bytes) -> PublishOutcome:
         while self.others:
             self.others.pop(0)()
         return AtomicPublisher(self.store.io).publish(path, data)
@@ -288,11 +288,11 @@ class Scripted:
     script: list[str]
     calls: list[str] = field(default_factory=list)
 
-    def publish(self, path: str, data: bytes) -> Outcome:
+    def publish(self, path: str, data: bytes) -> PublishOutcome:
         self.calls.append(path)
         step = self.script.pop(0) if self.script else "publish"
         if step in ("unknown after", "refused after", "publish", "usurped"):
-            assert AtomicPublisher(self.store.io).publish(path, data) is Outcome.PUBLISHED
+            assert AtomicPublisher(self.store.io).publish(path, data) is PublishOutcome.PUBLISHED
         if step == "usurped":  # a writer that renames over what is there
             before = read_snapshot(self.store, latest(self.store).id - 1)
             theirs = replace(before, id=before.id + 1, uuid="theirs", commit_user="other")
@@ -303,7 +303,7 @@ class Scripted:
             raise StorageRefusedError("permission denied")
         if step == "unsafe":
             raise UnsafeStorageError("no atomic create")
-        return Outcome.LOST_RACE if step == "lost" else Outcome.PUBLISHED
+        return PublishOutcome.LOST_RACE if step == "lost" else PublishOutcome.PUBLISHED
 
 
 def scripted(tmp_path: Path, *script: str) -> tuple[TableStore, Scripted]:
@@ -387,7 +387,7 @@ def test_a_late_landing_is_ours_once(tmp_path: Path) -> None:
     class Late:
         pending: list[tuple[str, bytes]] = field(default_factory=list)
 
-        def publish(self, path: str, data: bytes) -> Outcome:
+        def publish(self, path: str, data: bytes) -> PublishOutcome:
             if not self.pending:
                 self.pending.append((path, data))
                 raise CommitUnknownError("timeout")

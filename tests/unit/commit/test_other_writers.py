@@ -28,7 +28,7 @@ class Unqueued(LocalFileIO):
     """A disk as others use it, who do not queue with us."""
 
     @contextmanager
-    def turn(self, path: str) -> Iterator[None]:
+    def writer_slot(self, path: str) -> Iterator[None]:
         yield
 
 

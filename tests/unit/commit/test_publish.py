@@ -12,8 +12,8 @@ import pytest
 from paimon_core.commit.publish import (
     AtomicPublisher,
     LockedPublisher,
-    Outcome,
     Publisher,
+    PublishOutcome,
     UnsafePublisher,
     publisher_for,
 )
@@ -76,10 +76,10 @@ def path(tmp_path: Path) -> str:
 
 
 def test_the_first_one_is_published(publisher: Publisher, path: str) -> None:
-    assert publisher.publish(path, b"first") is Outcome.PUBLISHED
-    assert publisher.publish(path, b"second") is Outcome.LOST_RACE
+    assert publisher.publish(path, b"first") is PublishOutcome.PUBLISHED
+    assert publisher.publish(path, b"second") is PublishOutcome.LOST_RACE
     assert Path(path).read_bytes() == b"first"
-    assert publisher.publish(path.replace("-1", "-2"), b"second") is Outcome.PUBLISHED
+    assert publisher.publish(path.replace("-1", "-2"), b"second") is PublishOutcome.PUBLISHED
 
 
 @pytest.mark.parametrize("kind", PUBLISHERS)
@@ -128,8 +128,8 @@ def test_the_lock_is_held_and_given_back(path: str, io: FileIO) -> None:
             return super().call(*args, **named)  # type: ignore[arg-type]
 
     publisher = LockedPublisher(Watching(io), lock)
-    assert publisher.publish(path, b"first") is Outcome.PUBLISHED
-    assert publisher.publish(path, b"second") is Outcome.LOST_RACE
+    assert publisher.publish(path, b"first") is PublishOutcome.PUBLISHED
+    assert publisher.publish(path, b"second") is PublishOutcome.LOST_RACE
     assert seen
     assert all(seen)
     assert lock.diary == ["enter", "exit"] * 2

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from paimon_core.commit import written_files
-from paimon_core.commit.publish import Outcome
+from paimon_core.commit.publish import PublishOutcome
 from paimon_core.commit.written_files import LONG_WRITE
 from paimon_core.errors import CommitConflictError, CommitUnknownError
 from paimon_core.io.local import LocalFileIO
@@ -112,9 +112,9 @@ def test_files_are_looked_up_again_where_tries_take_long(store: TableStore, monk
     clock = [time.time()]
     monkeypatch.setattr(written_files.time, "time", lambda: clock[0])
     file = file_there(store)
-    tries = iter([Outcome.LOST_RACE, Outcome.LOST_RACE])
+    tries = iter([PublishOutcome.LOST_RACE, PublishOutcome.LOST_RACE])
 
-    def publish(*_: Any) -> Outcome:
+    def publish(*_: Any) -> PublishOutcome:
         clock[0] += LONG_WRITE / 2 + 1
         Path(store.root, "bucket-0", file.file_name).unlink(missing_ok=True)
         return next(tries)
@@ -131,7 +131,7 @@ def test_an_unknown_outcome_stays_unknown(store: TableStore, monkeypatch: pytest
     monkeypatch.setattr(written_files.time, "time", lambda: clock[0])
     file = file_there(store)
 
-    def publish(*_: Any) -> Outcome:
+    def publish(*_: Any) -> PublishOutcome:
         clock[0] += LONG_WRITE + 1
         Path(store.root, "bucket-0", file.file_name).unlink(missing_ok=True)
         raise CommitUnknownError("the answer got lost")

@@ -53,8 +53,8 @@ def test_relative_paths_start_here() -> None:
         ("file:wh", "not a URI"),
         ("hdfs:/wh", "not a URI"),
         ("simplecache::s3://bucket/wh", "not a URI"),
-        ("s3://", "names no place"),
-        ("s3:///", "names no place"),
+        ("s3://", "names no bucket"),
+        ("s3:///", "names no bucket"),
     ],
 )
 def test_locations_that_are_none(uri: str, cause: str) -> None:

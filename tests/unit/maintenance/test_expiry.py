@@ -10,7 +10,7 @@ import pytest
 from paimon_core.commit.changes import Overwrite
 from paimon_core.errors import InvalidOptionError
 from paimon_core.maintenance import snapshot_expiry
-from paimon_core.maintenance.after_commit import keep_up
+from paimon_core.maintenance.after_commit import maintain
 from paimon_core.maintenance.release import release
 from paimon_core.maintenance.rollback import cut_history, roll_back
 from paimon_core.maintenance.snapshot_expiry import (
@@ -126,7 +126,7 @@ def test_commits_expire_and_do_not_fail_when_that_fails(tmp_path: Path, caplog: 
     broken = store.with_options({"snapshot.num-retained.max": "1"})
     made = Table(broken).commit([message(store, data_file(store, 9, 9))], info())
     assert made is not None and "expire snapshots failed: retain_max (1)" in caplog.text
-    keep_up(store.with_options({"write-only": "true", "snapshot.num-retained.max": "1"}), made, None)  # type: ignore[arg-type]
+    maintain(store.with_options({"write-only": "true", "snapshot.num-retained.max": "1"}), made, None)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("clean", [True, False])

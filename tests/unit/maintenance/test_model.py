@@ -94,7 +94,7 @@ def write_all(path: str) -> None:
             Table(store).commit([made], info("writer"))
 
 
-def keep_up(path: str, name: str, done: Event) -> None:
+def maintain(path: str, name: str, done: Event) -> None:
     """Tags, branches, expiry, orphans, while other processes write and do the same."""
     for count in itertools.count():
         if done.is_set():
@@ -147,7 +147,10 @@ def test_processes_that_go_back(tmp_path: Path) -> None:
     history.write()
     root, done = history.store.root, spawn.Event()
     writer = spawn.Process(target=write_all, args=(root,))
-    others = [spawn.Process(target=go_back, args=(root, done)), spawn.Process(target=keep_up, args=(root, "one", done))]
+    others = [
+        spawn.Process(target=go_back, args=(root, done)),
+        spawn.Process(target=maintain, args=(root, "one", done)),
+    ]
     for process in (*others, writer):
         process.start()
     writer.join(120)
@@ -168,7 +171,7 @@ def test_processes_side_by_side(tmp_path: Path) -> None:
     root = history.store.root
     done = spawn.Event()
     writer = spawn.Process(target=write_all, args=(root,))
-    keepers = [spawn.Process(target=keep_up, args=(root, name, done)) for name in ("one", "two")]
+    keepers = [spawn.Process(target=maintain, args=(root, name, done)) for name in ("one", "two")]
     for process in (*keepers, writer):
         process.start()
     writer.join(120)

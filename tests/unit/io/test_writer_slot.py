@@ -1,4 +1,4 @@
-"""Writers of one machine take turns at a folder: a courtesy that saves work, never a condition of being right."""
+"""Writers of one machine queue for a folder: that saves work, and nothing depends on it."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def test_one_at_a_time(tmp_path: Path) -> None:
 
     def enter(_: int) -> None:
         nonlocal inside, most
-        with IO.turn(str(tmp_path)):
+        with IO.writer_slot(str(tmp_path)):
             with lock:
                 inside += 1
                 most = max(most, inside)
@@ -38,41 +38,41 @@ def test_one_at_a_time(tmp_path: Path) -> None:
 
 
 def test_a_holder_that_stands_still_stops_nobody(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(local, "_TURN_PATIENCE", 0.05)
-    with IO.turn(str(tmp_path)):
+    monkeypatch.setattr(local, "_SLOT_PATIENCE", 0.05)
+    with IO.writer_slot(str(tmp_path)):
         started = time.monotonic()
-        with IO.turn(str(tmp_path)):
+        with IO.writer_slot(str(tmp_path)):
             assert 0.05 <= time.monotonic() - started < 2
     started = time.monotonic()
-    with IO.turn(str(tmp_path)):
+    with IO.writer_slot(str(tmp_path)):
         assert time.monotonic() - started < 0.05
 
 
-def test_a_child_process_inherits_no_turn(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(local, "_TURN_PATIENCE", 10)
-    with IO.turn(str(tmp_path)):
+def test_a_child_process_inherits_no_slot(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(local, "_SLOT_PATIENCE", 10)
+    with IO.writer_slot(str(tmp_path)):
         child = os.fork()
         if not child:
             time.sleep(30)
             os._exit(0)
     try:
         started = time.monotonic()
-        with IO.turn(str(tmp_path)):
+        with IO.writer_slot(str(tmp_path)):
             assert time.monotonic() - started < 5
     finally:
         os.kill(child, 9)
         os.waitpid(child, 0)
 
 
-def test_errors_pass_and_give_the_turn_back(tmp_path: Path) -> None:
-    with pytest.raises(KeyError), IO.turn(str(tmp_path)):
+def test_errors_pass_and_give_the_slot_back(tmp_path: Path) -> None:
+    with pytest.raises(KeyError), IO.writer_slot(str(tmp_path)):
         raise KeyError
-    with IO.turn(str(tmp_path)):
+    with IO.writer_slot(str(tmp_path)):
         pass
 
 
 def test_where_there_is_nothing_to_queue_at(tmp_path: Path) -> None:
     descriptors = len(os.listdir("/proc/self/fd")) if os.path.isdir("/proc/self/fd") else 0
-    with IO.turn(f"{tmp_path}/none"), FsspecFileIO("memory").turn("memory://none"):
+    with IO.writer_slot(f"{tmp_path}/none"), FsspecFileIO("memory").writer_slot("memory://none"):
         pass
     assert not descriptors or len(os.listdir("/proc/self/fd")) == descriptors
