@@ -6,23 +6,20 @@ A new one needs no more than that; a new module is imported and listed below.
 from __future__ import annotations
 
 from paimon_sql.procedures import (
-    absent,
     branches,
     chain_tables,
     cloning,
     compaction,
     consumers,
-    copying,
     expiry,
-    file_indexes,
     files,
-    global_indexes,
+    indexes,
     manifests,
     migration,
     partitions,
-    rescale,
     rollback,
     tags,
+    unsupported,
 )
 from paimon_sql.procedures.registry import (
     Executor,
@@ -45,21 +42,18 @@ __all__ = [
 ]
 
 PROCEDURES = procedures_of(
-    absent,
     branches,
     chain_tables,
     cloning,
     compaction,
     consumers,
-    copying,
     expiry,
-    file_indexes,
     files,
-    global_indexes,
+    indexes,
     manifests,
     migration,
     partitions,
-    rescale,
     rollback,
     tags,
+    unsupported,
 )

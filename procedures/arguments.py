@@ -34,7 +34,7 @@ def table_options(text: str) -> dict[str, str]:
 
 
 def given(text: str | None) -> str | None:
-    """A text argument; None where it is blank: that is as good as none, for those that may be left out."""
+    """A text argument; None where it is blank, as for an optional argument that is not given."""
     return text if text is not None and text.strip() else None
 
 

@@ -23,7 +23,7 @@ Rows = Sequence[tuple[Any, ...]]
 def create_branch(
     context: ProcedureContext, table: str, branch: str, tag: str | None = None, ignoreIfExists: str | None = None
 ) -> Rows:
-    """Branch off from a tag with its rows, or with the schema alone; `table` may be a branch itself. The branch is read
+    """Branch off from a tag with its rows, or with only the schema; `table` may be a branch itself. The branch is read
     and written as `table$branch_NAME`. The result is true."""
     store = context.load_table(table).store
     if _boolean("ignoreIfExists", ignoreIfExists) and core.branch_exists(store, branch):
@@ -61,7 +61,7 @@ def rename_branch(context: ProcedureContext, table: str, from_branch: str, to_br
 
 @procedure(result="boolean")
 def fast_forward(context: ProcedureContext, table: str, branch: str) -> Rows:
-    """Let the table be what a branch is: snapshots and tags since the branch's first are replaced by its own.
+    """Make the table what a branch is: snapshots and tags since the branch's first are replaced by its own.
 
     The result is true.
     """

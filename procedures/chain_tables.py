@@ -18,7 +18,6 @@ from paimon_core.spec.snapshot import Operation
 from paimon_core.table import Table
 from paimon_core.write.compaction.job import compaction_job
 from paimon_sql.procedures.arguments import partition_specs
-from paimon_sql.procedures.commits import commit_or_delete
 from paimon_sql.procedures.registry import ProcedureContext, procedure
 
 
@@ -50,7 +49,9 @@ def compact_chain_table(
     full = replace(target, store=full_branch(target.store))
     _commit(full, messages, Overwrite(dynamic=True) if exists else None)
     merged = context.executor.run(compaction_job(full.store, full.due_compactions(messages), Strategy.WRITE))
-    commit_or_delete(full, written_messages(merged))
+    messages = written_messages(merged)
+    if messages:
+        full.commit_or_abort(messages, CommitInfo(user=full.new_commit_user()))
     return [(True,)]
 
 

@@ -1,18 +1,27 @@
-"""`CALL sys.clone`: tables, databases and whole catalogs as tables of another one."""
+"""`CALL sys.clone` and `sys.copy`: tables, databases and whole catalogs as tables of another one, file by file."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
+from paimon_core.commit.changes import Overwrite
+from paimon_core.commit.draft import CommitInfo
 from paimon_core.errors import InvalidOptionError, TableNotFoundError
+from paimon_core.maintenance.copying import adopt_schemas, check_takes_files, copy_files
 from paimon_core.options import BUCKET, FILE_FORMAT
 from paimon_core.spec.identifier import Identifier
+from paimon_core.spec.snapshot import Operation
+from paimon_core.store.partitions import PartitionFilter
+from paimon_core.store.schemas import create_schema, list_schemas
+from paimon_core.table import Table
 from paimon_sql.catalog.base import SYSTEM_DATABASE, SupportsDatabases
 from paimon_sql.catalog.listing import of_some, tables_of
 from paimon_sql.catalog.load import load_catalog
 from paimon_sql.procedures.arguments import check_parallelism, given, table_options
-from paimon_sql.procedures.copying import copy_table, create_alike
+from paimon_sql.procedures.file_tasks import copying
+from paimon_sql.procedures.partition_choice import chosen_partitions
 from paimon_sql.procedures.registry import Int, ProcedureContext, has_table, load_table, procedure
 
 _FORMATS = ("parquet", "orc", "avro")
@@ -43,10 +52,10 @@ def clone(
 
     Both catalogs are this one, unless `catalog_conf` or `target_catalog_conf` (`warehouse=/elsewhere`) are options of
     another. Of several tables those in `included_tables` (`db.a,db.b`; default: all) and not in `excluded_tables` are
-    cloned, with the rows of the partitions that satisfy `where`; with `meta_only` without rows. Tables that are there
-    are left alone with `clone_if_exists => false`. Tables that are made have the options `target_table_conf`
-    (`key=value`), and write new files in `prefer_file_format`. The result says how many tables were cloned, and how
-    many were left alone. Of several, those that cannot be cloned are counted, and logged with the reason.
+    cloned, with the rows of the partitions that satisfy `where`; with `meta_only` without rows. Tables that
+    exist are skipped with `clone_if_exists => false`. New tables have the options `target_table_conf` (`key=value`),
+    and write new files in `prefer_file_format`. The result says how many tables were cloned, and how many were skipped.
+    Of several, those that cannot be cloned are counted, and logged with the reason.
     """
     check_parallelism(parallelism)
     if clone_from.strip().lower() != "paimon":
@@ -79,12 +88,12 @@ def clone(
 
 def _options(target_table_conf: str | None, prefer_file_format: str | None) -> dict[str, str]:
     options = {k: v for k, v in table_options(target_table_conf or "").items() if k not in _FIXED}
-    form = given(prefer_file_format)
-    if form is None:
+    text = given(prefer_file_format)
+    if text is None:
         return options
-    if form.strip().lower() not in _FORMATS:
-        raise InvalidOptionError(f"prefer_file_format cannot be {form!r}: it is one of {', '.join(_FORMATS)}.")
-    return {**options, FILE_FORMAT.key: form.strip().lower()}
+    if text.strip().lower() not in _FORMATS:
+        raise InvalidOptionError(f"prefer_file_format cannot be {text!r}: it is one of {', '.join(_FORMATS)}.")
+    return {**options, FILE_FORMAT.key: text.strip().lower()}
 
 
 def _catalog(context: ProcedureContext, options: str | None) -> SupportsDatabases:
@@ -99,7 +108,7 @@ def _pairs(
     target_database: str | None,
     target_table: str | None,
 ) -> Iterator[tuple[Identifier, Identifier]]:
-    """Each table that is meant, and what it becomes. Raises `InvalidOptionError` for what does not go together."""
+    """Each table to clone, and what it becomes. Raises `InvalidOptionError` for arguments that exclude each other."""
     if database is None:
         if table or target_database or target_table:
             raise InvalidOptionError(
@@ -130,3 +139,65 @@ def _chosen(
     if unknown:
         raise TableNotFoundError(f"There is no table {unknown[0]!r} to clone; there are {', '.join(sorted(known))}.")
     return [p for p in pairs if (not included or str(p[0]) in included) and str(p[0]) not in excluded]
+
+
+@procedure(result="boolean")
+def copy(
+    context: ProcedureContext, source_table: str, target_table: str, where: str | None = None
+) -> Sequence[tuple[Any, ...]]:
+    """Make a new table of the rows of another: its schema, options and files, without its history. In a table that
+    exists, the partitions that get rows are replaced; it must have the other's keys, buckets and columns.
+
+    Both may be of any Paimon catalog of the session (`catalog.database.table`). `where` takes conditions on partition
+    columns only, as `dt >= '2024-01-01' AND hh = 10`. The result is true.
+    """
+    source = load_table(*context.find(source_table))
+    catalog, identifier = context.find(target_table)
+    copy_table(context, source, catalog, identifier, where)
+    return [(True,)]
+
+
+def copy_table(
+    context: ProcedureContext,
+    source: Table,
+    catalog: SupportsDatabases,
+    identifier: Identifier,
+    where: str | None,
+    options: Mapping[str, str] | None = None,
+) -> None:
+    """See `copy`; a new table has the source's options and `options`."""
+    which = chosen_partitions(context, source, source.latest_snapshot(), None, where)
+    if has_table(catalog, identifier):
+        _replace(context, source, load_table(catalog, identifier), which)
+        return
+    target = create_alike(source, catalog, identifier, options or {})
+    target.check_writable()
+    messages = copy_files(source.store, source.latest_snapshot(), target.store, which, None, copying(context))
+    target.commit(messages, CommitInfo(user=target.new_commit_user(), operation=Operation.WRITE))
+
+
+def create_alike(
+    source: Table, catalog: SupportsDatabases, identifier: Identifier, options: Mapping[str, str]
+) -> Table:
+    """A new table with all schema versions of another, and more options; its database is made, too."""
+    first, *later = (replace(s, options={**s.options, **options}) for s in list_schemas(source.store))
+    catalog.create_database(identifier.database, ignore_if_exists=True)
+    catalog.create_table(identifier, first)
+    target = catalog.load_table(identifier)
+    for schema in later:
+        create_schema(target.store.io, target.store.root, schema)
+    return catalog.load_table(identifier)
+
+
+def _replace(context: ProcedureContext, source: Table, target: Table, which: PartitionFilter) -> None:
+    """Replace partitions of a table by those of another."""
+    if source.store.root == target.store.root:
+        raise InvalidOptionError(f"Table {source.name} cannot be copied into itself.")
+    target.check_writable()
+    check_takes_files(source.store, target.store)
+    snapshot = source.latest_snapshot()
+    schemas = adopt_schemas(source.store, snapshot, target.store)
+    messages = copy_files(source.store, snapshot, target.store, which, schemas, copying(context))
+    if messages:
+        info = CommitInfo(user=target.new_commit_user(), operation=Operation.OVERWRITE)
+        target.commit(messages, info, Overwrite(dynamic=True))

@@ -1,4 +1,4 @@
-"""`CALL sys.compact` and `CALL sys.compact_database`: rewrite sorted runs, or small files, as one task per bucket."""
+"""`CALL sys.compact`, `sys.compact_database` and `sys.rescale`: rewrite the rows of a table, as one task per bucket."""
 
 from __future__ import annotations
 
@@ -6,11 +6,13 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from paimon_core.errors import InvalidOptionError
+from paimon_core.commit.draft import CommitInfo
+from paimon_core.errors import InvalidOptionError, UnsupportedFeatureError
 from paimon_core.lsm.strategy import Strategy
 from paimon_core.options import BUCKET, CLUSTERING_COLUMNS, POSTPONED, WRITE_ONLY, names
 from paimon_core.spec.identifier import Identifier
 from paimon_core.spec.message import BucketState, CommitMessage, written_messages
+from paimon_core.spec.snapshot import Operation
 from paimon_core.store.partitions import PartitionFilter
 from paimon_core.table import Table
 from paimon_core.write.compaction.clustering import cluster_units, clustered, clustering_curve, is_clustered
@@ -18,9 +20,8 @@ from paimon_core.write.compaction.job import compaction_job, live_buckets
 from paimon_core.write.compaction.sort_job import Curve, check_order, replacing, sort_job
 from paimon_sql.catalog.listing import of_each
 from paimon_sql.procedures.arguments import given, idle_millis, table_options
-from paimon_sql.procedures.commits import commit_or_delete
 from paimon_sql.procedures.partition_choice import chosen_partitions, idle_partitions, lasting_partitions
-from paimon_sql.procedures.registry import ProcedureContext, procedure, quoted
+from paimon_sql.procedures.registry import Int, ProcedureContext, procedure, quoted
 
 _RANGE = re.compile(r"([0-9]{1,9})(?:\s*-\s*([0-9]{1,9}))?")
 STRATEGIES = ("full", "minor")
@@ -45,7 +46,7 @@ def compact(
     `compact_strategy` is `full` (everything becomes one sorted run, or few files) or `minor` (only what the table's
     `num-sorted-run.compaction-trigger` and size ratios ask for); it is `full` by default, `minor` for postponed
     buckets, whose rows get their buckets here, and for `clustering.incremental`, which sorts. `options`
-    (`key=value,…`) are those of the table for this call. `buckets` (`0-9,12`) are those that are meant of a table with
+    (`key=value,…`) are those of the table for this call. `buckets` (`0-9,12`) restricts it to these, for a table of
     fixed buckets.
 
     In append tables `order_strategy` sorts the rows of the partitions by `order_by` (`a,b`): `order` by one column
@@ -79,7 +80,8 @@ def compact(
     else:
         tasks = [t for t in live_buckets(target.store, snapshot, chosen) if numbers is None or t.bucket in numbers]
         messages = written_messages(context.executor.run(compaction_job(target.store, tasks, strategy)))
-    commit_or_delete(target, messages)
+    if messages:
+        target.commit_or_abort(messages, CommitInfo(user=target.new_commit_user()))
     return [(True,)]
 
 
@@ -120,7 +122,7 @@ def _pattern(argument: str, text: str) -> re.Pattern[str]:
 
 
 def _curve(table: Table, strategy: str | None, order_by: str | None) -> Curve | None:
-    """How to sort, None where nothing is said of it."""
+    """The order to sort by, None where none is asked for."""
     strategy = given(strategy)
     if strategy is None and given(order_by) is not None:
         raise InvalidOptionError("order_by needs an order_strategy: order, zorder or hilbert.")
@@ -172,3 +174,42 @@ def _compact_postponed(
     context: ProcedureContext, table: Table, chosen: PartitionFilter, strategy: Strategy
 ) -> list[CommitMessage]:
     return table.bucket_moves(context.executor, f"compact {table.name}").compact(chosen, strategy)
+
+
+@procedure(result="boolean")
+def rescale(
+    context: ProcedureContext,
+    table: str,
+    bucket_num: Int | None = None,
+    partitions: str | None = None,
+    where: str | None = None,
+) -> Sequence[tuple[Any, ...]]:
+    """Divide the rows of a table among `bucket_num` buckets (default: the table's option `bucket`), or those of some
+    partitions: those named (`dt=2024-01-01;dt=2024-01-02`), or those that satisfy `where`.
+
+    It is one commit, an overwrite of the same rows; one that comes in between makes it fail. The result is true.
+    """
+    target = context.load_table(table)
+    target.check_writable()
+    own = target.store.options[BUCKET]
+    if bucket_num is None and own == POSTPONED:
+        raise InvalidOptionError(
+            f"Table {target.name} has postponed buckets: you must provide the resulting bucket number, bucket_num."
+        )
+    buckets = own if bucket_num is None else int(bucket_num)
+    if own < 1 and own != POSTPONED:
+        raise UnsupportedFeatureError(
+            f"Table {target.name} cannot be rescaled: 'bucket' = '{own}' fixes no number of buckets."
+        )
+    if buckets < 1:
+        raise InvalidOptionError(f"bucket_num cannot be {buckets}: it is 1 or more.")
+    snapshot = target.latest_snapshot()
+    if snapshot is None:
+        raise InvalidOptionError(f"Table {target.name} has no snapshot: there is nothing to rescale.")
+    chosen = chosen_partitions(context, target, snapshot, partitions, where)
+    moves = target.bucket_moves(context.executor, f"rescale {target.name}")
+    messages = moves.rescale(chosen, buckets)
+    if messages:
+        info = CommitInfo(user=target.new_commit_user(), operation=Operation.OVERWRITE)
+        target.commit_or_abort(messages, info)
+    return [(True,)]

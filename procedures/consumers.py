@@ -1,4 +1,4 @@
-"""`CALL sys.*` for consumers: readers that come back."""
+"""`CALL sys.*` for consumers: readers whose progress the table keeps."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Rows = Sequence[tuple[Any, ...]]
 
 @procedure(result="boolean")
 def reset_consumer(context: ProcedureContext, table: str, consumerId: str, nextSnapshotId: int | None = None) -> Rows:
-    """Let a consumer go on at a snapshot; without `nextSnapshotId` it is forgotten.
+    """Set the snapshot at which a consumer goes on; without `nextSnapshotId` the consumer is deleted.
 
     The result is true.
     """
@@ -28,7 +28,7 @@ def clear_consumers(
     includingConsumers: str | None = None,
     excludingConsumers: str | None = None,
 ) -> Rows:
-    """Forget the consumers whose whole ids match one regular expression (default: all), and not the other.
+    """Delete the consumers whose whole ids match one regular expression (default: all), and not the other.
 
     The result is true.
     """

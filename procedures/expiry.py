@@ -1,4 +1,4 @@
-"""`CALL sys.expire_*`: snapshots, changelogs, tags and partitions whose time is over."""
+"""`CALL sys.expire_*`: snapshots, changelogs, tags and partitions."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from paimon_core.maintenance import snapshot_expiry as core
 from paimon_core.maintenance.partitions import drop_partitions, expired_partitions, local_now
 from paimon_core.maintenance.tags import delete_tags, expired_tags
 from paimon_sql.procedures.arguments import epoch_millis, given, moment, table_options
-from paimon_sql.procedures.file_removal import deleting
+from paimon_sql.procedures.file_tasks import deleting
 from paimon_sql.procedures.registry import Int, ProcedureContext, procedure
 
 Rows = Sequence[tuple[Any, ...]]
@@ -28,10 +28,10 @@ def expire_snapshots(
 ) -> Rows:
     """Remove snapshots, and the files that nothing else needs; what tags, branches and consumers need is kept.
 
-    At least `retain_min` and at most `retain_max` snapshots stay, and within these the ones newer than `older_than`
-    (`2024-01-31 12:00:00`); `max_deletes` go at a time. The defaults are the table's `snapshot.num-retained.min`,
-    `snapshot.num-retained.max`, `snapshot.time-retained` and `snapshot.expire.limit`, which `options` overrides
-    (`key=value,key=value`). The result is how many snapshots went.
+    At least `retain_min` and at most `retain_max` snapshots are kept, and within these the ones newer than `older_than`
+    (`2024-01-31 12:00:00`); `max_deletes` are removed at a time. The defaults are the table's
+    `snapshot.num-retained.min`, `snapshot.num-retained.max`, `snapshot.time-retained` and `snapshot.expire.limit`;
+    `options` (`key=value,key=value`) overrides them. The result is how many snapshots were removed.
     """
     target = context.load_table(table).with_options(table_options(options or ""))
     now = _now()
@@ -51,7 +51,7 @@ def expire_changelogs(
     delete_all: bool = False,
 ) -> Rows:
     """Remove changelogs that outlived their snapshots, and their files, as `expire_snapshots` does with snapshots;
-    all of them where `delete_all`. The result is how many changelogs went."""
+    all of them where `delete_all`. The result is how many changelogs were removed."""
     store, now = context.load_table(table).store, _now()
     if delete_all:
         every = core.Retention(least=1, most=1, older_than=2**62, limit=2**31 - 1)
@@ -63,7 +63,7 @@ def expire_changelogs(
 
 @procedure(expired_tags="string")
 def expire_tags(context: ProcedureContext, table: str, older_than: str | None = None) -> Rows:
-    """Remove the tags whose time is over, and those made before `older_than` (`2024-01-31 12:00:00`).
+    """Remove the tags that have expired, and those made before `older_than` (`2024-01-31 12:00:00`).
 
     The result is their names.
     """
@@ -89,7 +89,7 @@ def expire_partitions(
     """Drop the partitions older than `expiration_time` (`7 d`), in one commit.
 
     `expire_strategy` is `values-time` (the time in a partition's values, which `timestamp_pattern` and
-    `timestamp_formatter` tell how to read: `$dt`, `yyyyMMdd`) or `update-time` (when its last file was written). The
+    `timestamp_formatter` say how to read: `$dt`, `yyyyMMdd`) or `update-time` (when its last file was written). The
     defaults are the table's `partition.*` options, which `options` overrides. The result is the partitions.
     """
     given = {

@@ -1,4 +1,4 @@
-"""`CALL sys.*` for files that should not be there, and files that should."""
+"""`CALL sys.*` for orphan files, missing files, and all files of a table."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from paimon_core.spec.identifier import Identifier
 from paimon_core.store.table_store import TableStore
 from paimon_sql.catalog.listing import of_some
 from paimon_sql.procedures.arguments import check_parallelism, epoch_millis, given
-from paimon_sql.procedures.file_removal import remove_orphans
+from paimon_sql.procedures.file_tasks import remove_orphans
 from paimon_sql.procedures.registry import Int, ProcedureContext, load_table, procedure
 
 Rows = Sequence[tuple[Any, ...]]
@@ -57,7 +57,7 @@ def remove_orphan_files(
 def remove_unexisting_files(
     context: ProcedureContext, table: str, dry_run: bool = False, parallelism: Int | None = None
 ) -> Rows:
-    """Forget the data files that the latest snapshot names and that are not there, so that the rest can be read.
+    """Drop the entries of data files that do not exist from the table, so that the rest can be read.
 
     Their rows are lost. With `dry_run` nothing changes. The result is the files' paths.
     """
@@ -102,7 +102,7 @@ def _now(store: TableStore, *, dry: bool) -> int:
     except StorageError:
         if not dry:
             raise
-        return time.time_ns() // 1_000_000  # who may only read may still look
+        return time.time_ns() // 1_000_000  # a reader without rights to write may still look
 
 
 def _tables(context: ProcedureContext, name: str) -> list[Identifier]:

@@ -1,4 +1,4 @@
-"""`CALL sys.migrate_table` and `sys.migrate_database`: files of other tables as append tables of Paimon."""
+"""`CALL sys.migrate_table` and `sys.migrate_database`: tables of other kinds, Iceberg among them, as append tables."""
 
 from __future__ import annotations
 
@@ -15,27 +15,31 @@ from paimon_core.errors import (
     InvalidSchemaError,
     TableNotFoundError,
 )
-from paimon_core.format_table.migration import ADOPTED, import_job, plan_adoption
+from paimon_core.format_table.iceberg import read_iceberg_table
+from paimon_core.format_table.iceberg_adoption import plan_iceberg_adoption, schemas_of
+from paimon_core.format_table.migration import ADOPTED, Adoption, adopt, give_back, import_job, plan_adoption
 from paimon_core.format_table.options import FORMAT_TABLE, SUPPORTED, TYPE, is_format_table
 from paimon_core.format_table.scan import FormatSplit
 from paimon_core.format_table.table import FormatTable
 from paimon_core.io.failure import on_certain_failure
+from paimon_core.io.file_io import FileIO
 from paimon_core.io.load import load_file_io, normalize
+from paimon_core.io.transfer import Copy
 from paimon_core.jobs import Executor, Job, ResultT, TaskT
 from paimon_core.options import BUCKET, FILE_FORMAT, PARTITION_DEFAULT_NAME, PRIMARY_KEY
 from paimon_core.spec.identifier import Identifier
 from paimon_core.spec.message import written_messages
 from paimon_core.store.ddl.new_schema import new_table_schema
+from paimon_core.store.schemas import create_schema
 from paimon_core.store.table_store import TableStore
 from paimon_core.table import Table
 from paimon_sql.catalog.listing import of_each, tables_of
 from paimon_sql.procedures.arguments import check_parallelism, table_options
-from paimon_sql.procedures.commits import commit_adopted
-from paimon_sql.procedures.file_copies import copying
-from paimon_sql.procedures.iceberg_migration import ICEBERG, migrate_iceberg
+from paimon_sql.procedures.file_tasks import copying
 from paimon_sql.procedures.registry import ForeignTable, Int, ProcedureContext, has_table, procedure, quoted
 
 Rows = Sequence[tuple[Any, ...]]
+_ICEBERG = "iceberg"
 _TABLES = ("hive", "spark")
 _SESSION_CATALOG = "spark_catalog"
 _SUFFIX = "_paimon_"
@@ -78,10 +82,10 @@ def migrate_table(
     chosen = table_options(options or "") | (options_map or {})
     if PRIMARY_KEY.key in chosen:
         raise InvalidOptionError("Migrated tables are append tables: a primary key cannot be among the options.")
-    if source_type.strip().lower() == ICEBERG:
+    if source_type.strip().lower() == _ICEBERG:
         if target_table is None:
             raise InvalidOptionError(_NAMELESS)
-        migrate_iceberg(context, table, context.identifier(target_table), chosen, delete_origin=delete_origin)
+        _migrate_iceberg(context, table, context.identifier(target_table), chosen, delete_origin=delete_origin)
         return [(True,)]
     source = _find_source(context, source_type.strip().lower(), table, chosen)
     _migrate(context, source, _target_name(context, source, table, target_table), chosen, delete_origin=delete_origin)
@@ -125,7 +129,7 @@ def _find_source(context: ProcedureContext, kind: str, name: str, options: Mappi
     if kind in SUPPORTED:
         return _of_foreign(context, context.executor.folder_of_files(kind, name, options), lambda: None)
     if kind not in _TABLES:
-        known = ", ".join((*_TABLES, ICEBERG, *SUPPORTED))
+        known = ", ".join((*_TABLES, _ICEBERG, *SUPPORTED))
         raise InvalidOptionError(f"source_type cannot be {kind!r}: it is one of {known}.")
     catalog, identifier = context.named(name)
     if catalog != _SESSION_CATALOG and has_table(context.catalog, context.identifier(name)):
@@ -179,8 +183,8 @@ def _migrate(
 
 
 def _create(context: ProcedureContext, source: FormatTable, name: Identifier, options: Mapping[str, str]) -> None:
-    form = source.store.options[FILE_FORMAT]
-    given = ({FILE_FORMAT.key: form} if form in ADOPTED else {}) | dict(options) | {BUCKET.key: "-1"}
+    kind = source.store.options[FILE_FORMAT]
+    given = ({FILE_FORMAT.key: kind} if kind in ADOPTED else {}) | dict(options) | {BUCKET.key: "-1"}
     schema = new_table_schema(source.schema.fields, source.schema.partition_keys, given, source.schema.comment)
     context.catalog.create_table(name, schema)
 
@@ -205,7 +209,7 @@ def _import_rows(
         results = context.executor.run(import_job(source.store, splits, target.store))
         target.commit(written_messages(results), info)
         return
-    commit_adopted(source.store.io, target, adoption, copying(context), move=move)
+    _commit_adopted(source.store.io, target, adoption, copying(context), move=move)
 
 
 @dataclass(frozen=True, slots=True)
@@ -216,3 +220,34 @@ class _FewHere:
 
     def run(self, job: Job[TaskT, ResultT]) -> list[ResultT]:
         return job.run_here() if len(job.tasks) < _MANY else self.executor.run(job)
+
+
+def _migrate_iceberg(
+    context: ProcedureContext, location: str, name: Identifier, options: Mapping[str, str], *, delete_origin: bool
+) -> None:
+    """Make a table of the current snapshot of the Iceberg table at a path, with all its schemas. With `delete_origin`
+    its files are moved and its metadata is deleted, else they are copied."""
+    location, catalog = normalize(location), context.catalog
+    storage = load_file_io(location, catalog.options)
+    source = read_iceberg_table(storage, location)
+    first, *later = schemas_of(source, {**options, BUCKET.key: "-1"})
+    catalog.create_database(name.database, ignore_if_exists=True)
+    catalog.create_table(name, first)
+    with on_certain_failure(lambda: catalog.drop_table(name), FileNotFoundError):
+        made = catalog.load_table(name)
+        for schema in later:
+            create_schema(made.store.io, made.store.root, schema)
+        target = catalog.load_table(name)
+        target.check_writable()
+        adoption = plan_iceberg_adoption(storage, source, (first, *later), target.store)
+        if adoption.messages:
+            _commit_adopted(storage, target, adoption, copying(context), move=delete_origin)
+    if delete_origin:
+        storage.delete_dir(source.metadata)
+
+
+def _commit_adopted(source: FileIO, target: Table, adoption: Adoption, copy: Copy, *, move: bool) -> None:
+    """Move files to a table, or copy them by `copy`, and commit them; where that fails, they are where they were."""
+    adopt(source, target.store.io, adoption.paths, move=move, copy=copy)
+    with on_certain_failure(lambda: give_back(source, target.store.io, adoption.paths, moved=move)):
+        target.commit(adoption.messages, CommitInfo(user=target.new_commit_user()))

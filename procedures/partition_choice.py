@@ -1,4 +1,4 @@
-"""Which partitions a procedure is about: those named, those that satisfy a condition, those that were left in peace."""
+"""The partitions of a procedure: those named, those that satisfy a condition, those not written to for some time."""
 
 from __future__ import annotations
 

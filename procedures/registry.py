@@ -1,4 +1,4 @@
-"""What a procedure is: a typed function whose signature and docstring are all that `CALL` and the docs need."""
+"""What a procedure is: a typed function; its signature and docstring are all that `CALL` and the docs need."""
 
 from __future__ import annotations
 
@@ -59,8 +59,8 @@ class Executor(JobExecutor, Protocol):
     def drop_foreign_table(self, database: str, name: str) -> None:
         """Drop a table of the session's own catalog."""
 
-    def folder_of_files(self, form: str, location: str, options: Mapping[str, str]) -> ForeignTable:
-        """Files of one format as a table, whose columns are those that the files and folders tell."""
+    def folder_of_files(self, file_format: str, location: str, options: Mapping[str, str]) -> ForeignTable:
+        """Files of one format as a table, with the columns that the files and folders have."""
 
     def sort(self, job: SortJob, description: str) -> list[CommitMessage]:
         """Sort the rows of a job and write them; nothing is committed."""
@@ -101,8 +101,8 @@ class ProcedureContext:
             )
         return identifier
 
-    def place(self, name: str) -> tuple[SupportsDatabases, Identifier]:
-        """What a table name means, in any Paimon catalog of the session. Raises `InvalidNameError`."""
+    def find(self, name: str) -> tuple[SupportsDatabases, Identifier]:
+        """The catalog and the table of a name, in any Paimon catalog of the session. Raises `InvalidNameError`."""
         name_of_catalog, identifier = self.named(name)
         if name_of_catalog in (None, self.name):
             return self.catalog, identifier
@@ -112,7 +112,7 @@ class ProcedureContext:
         return catalog, identifier
 
     def named(self, name: str) -> tuple[str | None, Identifier]:
-        """The catalog that a table name names, None for none, and the table. Raises `InvalidNameError`."""
+        """The catalog in a table name, None where it has none, and the table. Raises `InvalidNameError`."""
         parts = list(_NAME_PART.finditer(name))
         if ".".join(p[0] for p in parts) != name or not 1 <= len(parts) <= 3:
             raise InvalidNameError(f"{name!r} is no table name: write it as table, or as database.table.")
@@ -161,7 +161,7 @@ class Procedure:
     body: Callable[..., Sequence[tuple[Any, ...]]]
 
     def call(self, context: ProcedureContext, arguments: Mapping[str, Any]) -> Sequence[tuple[Any, ...]]:
-        """Run it; arguments left out take their defaults. Returns the result's rows.
+        """Run it; arguments that are not given take their defaults. Returns the result's rows.
 
         Raises `InvalidOptionError` where one is missing, or NULL, that has none.
         """

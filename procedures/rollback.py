@@ -62,9 +62,9 @@ def rollback_to_watermark(context: ProcedureContext, table: str, watermark: int)
 
 @procedure(result="boolean")
 def repair(context: ProcedureContext, database_or_table: str) -> Rows:
-    """Let the catalog know what is on the storage: of a table, or of every table of a database.
+    """Bring the catalog in line with the storage, for a table or every table of a database.
 
-    A filesystem catalog looks there each time; hints that name other snapshots than there are, are written anew.
+    A filesystem catalog reads the storage each time; hints to snapshots that do not exist are written anew.
     Of several tables, one that cannot be read is logged with the reason. The result is true.
     """
     of_some(_tables(context, database_or_table), partial(_repair, context.catalog), "repaired")
@@ -84,7 +84,7 @@ def repair_earliest_snapshot(context: ProcedureContext, table: str, snapshot_id:
     if lost:
         raise SnapshotNotFoundError(
             f"Snapshot {snapshot_id} of table {store.name} cannot be the earliest: snapshot {lost[-1]} behind it is "
-            f"gone. Take {lost[-1] + 1}."
+            f"missing. Take {lost[-1] + 1}."
         )
     if snapshot_id - 1 in ids and _is_whole(store, snapshot_id - 1):
         raise InvalidOptionError(

@@ -22,9 +22,9 @@ Rows = Sequence[tuple[Any, ...]]
 def create_tag(
     context: ProcedureContext, table: str, tag: str, snapshot: int | None = None, time_retained: str | None = None
 ) -> Rows:
-    """Name a snapshot (default: the latest), so that its rows can be read when it has expired.
+    """Name a snapshot (default: the latest), so that its rows can be read after it has expired.
 
-    `time_retained` (`1 d`) limits the tag's life. The result is true.
+    `time_retained` (`1 d`) limits how long the tag is kept. The result is true.
     """
     target = context.load_table(table)
     retained = time_to_live("time_retained", time_retained)
@@ -50,7 +50,7 @@ def create_tag_from_timestamp(
 def replace_tag(
     context: ProcedureContext, table: str, tag: str, snapshot: int | None = None, time_retained: str | None = None
 ) -> Rows:
-    """Let a tag name another snapshot (default: the latest), from now on for `time_retained`.
+    """Make a tag name another snapshot (default: the latest), from now on for `time_retained`.
 
     The result is true.
     """
@@ -72,7 +72,7 @@ def rename_tag(context: ProcedureContext, table: str, tag: str, target_tag: str)
 
 @procedure(result="boolean")
 def delete_tag(context: ProcedureContext, table: str, tag: str) -> Rows:
-    """Remove tags (`one` or `one,two`), with the files that nothing else needs; unknown ones are passed over.
+    """Remove tags (`one` or `one,two`), with the files that nothing else needs; unknown ones are ignored.
 
     The result is true.
     """

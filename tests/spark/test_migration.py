@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from pyspark.errors import PySparkException
 
-from paimon_sql.procedures import file_copies, migration
+from paimon_sql.procedures import file_tasks, migration
 from tests.support.iceberg import evolved_table
 
 pytestmark = pytest.mark.spark
@@ -61,7 +61,7 @@ def test_tables_of_the_session_catalog(spark: Any, tmp_path: Path) -> None:
 
 def test_iceberg_tables_and_copies_by_tasks(spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     evolved_table(tmp_path / "ice")
-    monkeypatch.setattr(file_copies, "MANY", 1)
+    monkeypatch.setattr(file_tasks, "MANY_COPIES", 1)
     monkeypatch.setattr(migration, "_MANY", 1)
     arguments = f"table => '{tmp_path / 'ice'}', delete_origin => false"
     spark.sql(f"CALL sys.migrate_table(source_type => 'iceberg', target_table => 'i', {arguments})")

@@ -15,7 +15,7 @@ from pyspark import InheritableThread
 from pyspark.errors import PySparkException
 
 from paimon_core.maintenance.orphans.job import OrphanSearch
-from paimon_sql.procedures import PROCEDURES, file_removal
+from paimon_sql.procedures import PROCEDURES, file_tasks
 from paimon_sql.spark.workers import orphan_frames
 from paimon_sql.spark.workers.executor import SparkExecutor
 
@@ -70,7 +70,7 @@ def test_files_are_looked_for_and_deleted_by_tasks(spark: Any, warehouse: str, m
     assert not any(p.exists() for p in lost) and young.exists()
     assert rows(spark, "SELECT count(*) FROM t") == [(6,)]
     spark.sql("INSERT OVERWRITE t VALUES (9, 'a')")
-    monkeypatch.setattr(file_removal, "MANY", 1)
+    monkeypatch.setattr(file_tasks, "MANY_DELETIONS", 1)
     assert rows(spark, "CALL sys.expire_snapshots(table => 't', retain_max => 1, retain_min => 1)") == [(3,)]
     assert rows(spark, "SELECT count(*) FROM t VERSION AS OF 'kept'") == [(2,)]
     assert len(list(root.glob("dt=*/bucket-0/data-*"))) == 3
@@ -131,7 +131,7 @@ def test_jobs_are_stopped_without_harm(
     root, count = Path(warehouse, "default.db", "t"), "SELECT count(*), sum(v) FROM t"
     with monkeypatch.context() as patch:
         run = SparkExecutor.run
-        patch.setattr(file_removal, "MANY", 1)
+        patch.setattr(file_tasks, "MANY_DELETIONS", 1)
         patch.setattr(SparkExecutor, "run", lambda self, job: run(self, replace(job, function=slow(job.function))))
         for statement in (
             "CALL sys.compact('t')",

@@ -22,7 +22,7 @@ from paimon_core.store.ddl.new_schema import new_table_schema
 from paimon_core.store.manifests import live_files
 from paimon_core.table import Table
 from paimon_sql.catalog.load import load_catalog
-from paimon_sql.procedures import PROCEDURES, ForeignTable, ProcedureContext, file_copies, migration
+from paimon_sql.procedures import PROCEDURES, ForeignTable, ProcedureContext, file_tasks, migration
 from tests.support.tables import fields
 from tests.unit.procedures.test_compaction import Tasks
 
@@ -112,7 +112,7 @@ def test_files_are_copied_where_the_old_table_stays(
 ) -> None:
     arguments = {"source_type": "parquet", "table": str(folder), "target_table": "default.t", "delete_origin": False}
     assert call("migrate_table", **arguments) is True
-    monkeypatch.setattr(file_copies, "MANY", 1)
+    monkeypatch.setattr(file_tasks, "MANY_COPIES", 1)
     monkeypatch.setattr(migration, "_MANY", 1)
     assert call("migrate_table", **arguments) is True  # adds to what is there, in tasks
     assert [d.split()[0] for d in executor.descriptions] == ["plan", "copy"]

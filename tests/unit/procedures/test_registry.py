@@ -21,7 +21,7 @@ from paimon_core.write.compaction.sort_job import SortJob
 from paimon_sql import procedures
 from paimon_sql.catalog.base import Catalog
 from paimon_sql.catalog.load import load_catalog
-from paimon_sql.procedures import PROCEDURES, STATEMENTS, Parameter, Procedure, ProcedureContext, procedure
+from paimon_sql.procedures import PROCEDURES, Parameter, Procedure, ProcedureContext, procedure
 from paimon_sql.procedures.registry import procedures_of
 from tests.support.tables import fields
 
@@ -79,7 +79,7 @@ def test_a_procedure_is_made_of_its_signature() -> None:
 
 def test_the_procedures_of_every_module_are_registered() -> None:
     modules = [import_module(f"{procedures.__name__}.{m.name}") for m in iter_modules(procedures.__path__)]
-    assert procedures_of(*modules) == PROCEDURES | STATEMENTS
+    assert procedures_of(*modules) == PROCEDURES
     twin = ModuleType("twin")
     twin.tag = replace(PROCEDURES["create_tag"], body=lambda context: [])  # type: ignore[attr-defined]
     twin.tag.body.__module__ = "twin"  # type: ignore[attr-defined]

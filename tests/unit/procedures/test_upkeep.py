@@ -35,7 +35,7 @@ from paimon_core.store.snapshots import snapshot_ids
 from paimon_core.store.tags import read_tag
 from paimon_core.table import Table
 from paimon_sql.catalog.load import load_catalog
-from paimon_sql.procedures import PROCEDURES, ProcedureContext, file_copies, file_removal
+from paimon_sql.procedures import PROCEDURES, ProcedureContext, file_tasks
 from tests.support import stored
 from tests.support.tables import fields
 from tests.unit.procedures.test_compaction import Tasks
@@ -96,7 +96,7 @@ def test_a_history_with_a_gap_begins_behind_it(table: Table, call: Call) -> None
     with pytest.raises(InvalidOptionError, match="2 of table default.t follows no gap.*expire_snapshots"):
         call("repair_earliest_snapshot", table="t", snapshot_id=2)
     Path(table.store.paths.snapshot(2)).unlink()
-    with pytest.raises(PaimonError, match="snapshot 2 behind it is gone. Take 3"):
+    with pytest.raises(PaimonError, match="snapshot 2 behind it is missing. Take 3"):
         call("repair_earliest_snapshot", table="t", snapshot_id=1)
     with pytest.raises(PaimonError, match="no snapshot 9"):
         call("repair_earliest_snapshot", table="t", snapshot_id=9)
@@ -149,7 +149,7 @@ def test_many_files_are_found_and_deleted_by_tasks(
     os.utime(lost, (1, 1))
     assert call("remove_orphan_files", table="t", mode="Distributed", dry_run=True, parallelism=2) == (1, 3)
     assert lost.exists()
-    monkeypatch.setattr(file_removal, "MANY", 3)
+    monkeypatch.setattr(file_tasks, "MANY_DELETIONS", 3)
     assert call("remove_orphan_files", table="t") == (1, 3)
     assert not lost.exists() and len(stored.read(table)) == 3
     tasks = Tasks()
@@ -165,7 +165,7 @@ def test_many_files_are_found_and_deleted_by_tasks(
 DAYS = 3 * 86_400
 
 
-@pytest.mark.parametrize("mode", file_removal.MODES)
+@pytest.mark.parametrize("mode", file_tasks.MODES)
 @pytest.mark.parametrize("wrong", ["host ahead", "storage behind"])
 def test_age_is_by_the_clock_of_the_storage(
     table: Table, call: Call, monkeypatch: pytest.MonkeyPatch, wrong: str, mode: str
@@ -342,7 +342,7 @@ def test_a_copy_is_a_table_of_its_own(warehouse: str, call: Call) -> None:
 def test_a_copy_may_go_to_another_catalog(
     table: Table, call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(file_copies, "MANY", 2)  # in tasks
+    monkeypatch.setattr(file_tasks, "MANY_COPIES", 2)  # in tasks
     call("copy", source_table="t", target_table="other.db.u")
     copied = load_catalog({"warehouse": str(tmp_path / "other")}).load_table(Identifier("db", "u"))
     assert stored.read(copied) == stored.read(table)

@@ -1,4 +1,4 @@
-"""`CALL sys.*` for what a filesystem catalog does not have: functions, views, object tables."""
+"""`CALL sys.*` for what only REST and Hive catalogs have: functions, views, object tables."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def create_function(
 
     The result is true.
     """
-    raise _absent("functions", function)
+    raise _unsupported("functions", function)
 
 
 @procedure(result="boolean")
@@ -34,7 +34,7 @@ def alter_function(context: ProcedureContext, function: str, change: str) -> Row
 
     The result is true.
     """
-    raise _absent("functions", function)
+    raise _unsupported("functions", function)
 
 
 @procedure(result="boolean")
@@ -43,7 +43,7 @@ def drop_function(context: ProcedureContext, function: str) -> Rows:
 
     The result is true.
     """
-    raise _absent("functions", function)
+    raise _unsupported("functions", function)
 
 
 @procedure(result="boolean")
@@ -54,7 +54,7 @@ def alter_view_dialect(
 
     The result is true.
     """
-    raise _absent("views", view)
+    raise _unsupported("views", view)
 
 
 @procedure(result="boolean")
@@ -63,10 +63,10 @@ def refresh_object_table(context: ProcedureContext, table: str) -> Rows:
 
     The result is true.
     """
-    raise _absent("object tables", table)
+    raise _unsupported("object tables", table)
 
 
-def _absent(kind: str, name: str) -> PaimonError:
+def _unsupported(kind: str, name: str) -> PaimonError:
     return UnsupportedFeatureError(
         f"{name!r} cannot be used: a filesystem catalog has no {kind}. They need a REST or Hive catalog, which this "
         "version does not reach."

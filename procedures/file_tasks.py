@@ -1,4 +1,4 @@
-"""Deleting files, and looking for them, here or over Spark's executors."""
+"""Copying and deleting files, and looking for orphans: in this process, or as tasks where there are many."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ from collections.abc import Collection
 from functools import partial
 
 from paimon_core.errors import InvalidOptionError
+from paimon_core.io.file_io import FileIO
+from paimon_core.io.transfer import Copy, Pairs, copy_files, copy_job
 from paimon_core.maintenance.orphans import search as orphans
 from paimon_core.maintenance.orphans.job import OrphanSearch, known_files
 from paimon_core.maintenance.release import Delete, delete_files, delete_job
@@ -13,18 +15,32 @@ from paimon_core.store.table_store import TableStore
 from paimon_sql.procedures.registry import ProcedureContext
 
 MODES = ("local", "distributed")
-MANY = 100_000  # files: the names of more are not for one process
-_EACH = 1000  # files of a task
+MANY_DELETIONS = 100_000  # files: the names of more are too much for one process
+_DELETIONS = 1000  # of a task
+MANY_COPIES = 100
+_COPIES = 10  # of a task
+
+
+def copying(context: ProcedureContext) -> Copy:
+    """A function that copies files, as tasks where they are many."""
+
+    def copy(source: FileIO, target: FileIO, pairs: Pairs) -> None:
+        if len(pairs) < MANY_COPIES:
+            copy_files(source, target, pairs)
+            return
+        context.executor.run(copy_job(source, target, pairs, _COPIES))
+
+    return copy
 
 
 def deleting(context: ProcedureContext) -> Delete:
-    """What deletes the files that versions leave: here, or as tasks where they are many."""
+    """A function that deletes files that no version needs, as tasks where they are many."""
 
     def delete(store: TableStore, paths: Collection[str]) -> None:
-        if len(paths) < MANY:
+        if len(paths) < MANY_DELETIONS:
             delete_files(store, paths)
             return
-        context.executor.run(delete_job(store, paths, _EACH))
+        context.executor.run(delete_job(store, paths, _DELETIONS))
 
     return delete
 
@@ -41,7 +57,7 @@ def remove_orphans(
     """Delete the orphans of a table, or only find them; how many, and their bytes. Raises as `find_orphans`."""
     if mode is not None and mode.strip().lower() not in MODES:
         raise InvalidOptionError(f"mode cannot be {mode!r}: it is one of {', '.join(MODES)}.")
-    distributed = known_files(store) >= MANY if mode is None else mode.strip().lower() == "distributed"
+    distributed = known_files(store) >= MANY_DELETIONS if mode is None else mode.strip().lower() == "distributed"
     if not distributed:
         found = (orphans.find_orphans if dry else orphans.remove_orphans)(store, older_than)
         return len(found.paths), found.size
