@@ -1,0 +1,53 @@
+from __future__ import annotations
+
+import pytest
+
+from paimon_core.errors import PaimonError
+from paimon_core.spec.types import DataField, parse_type
+from paimon_core.store.ddl.schema_changes import (
+    AddColumn,
+    Position,
+    UpdateColumnComment,
+    UpdateColumnNullability,
+    UpdateColumnPosition,
+    UpdateColumnType,
+)
+from paimon_sql.preprocess.statements import ColumnChange
+from paimon_sql.spark.statements.column_statements import schema_changes_of
+
+ROW = {"type": "ROW", "fields": [{"id": 2, "name": "x", "type": "INT"}, {"id": 3, "name": "y", "type": "INT"}]}
+FIELDS = (
+    DataField(id=0, name="a", type=parse_type("INT")),
+    DataField(id=1, name="b", type=parse_type(ROW)),
+)
+
+
+def test_what_is_as_it_was_changes_nothing() -> None:
+    assert schema_changes_of([ColumnChange("A", "INT", first=True)], FIELDS) == []
+
+
+def test_one_column_may_change_in_all_its_parts() -> None:
+    change = ColumnChange("A", "BIGINT NOT NULL", comment="new", after="B")
+    assert schema_changes_of([change], FIELDS) == [
+        UpdateColumnType(("a",), parse_type("BIGINT NOT NULL")),
+        UpdateColumnNullability(("a",), False),
+        UpdateColumnComment(("a",), "new"),
+        UpdateColumnPosition(("a",), Position("after", "b")),
+    ]
+
+
+def test_rows_change_field_by_field() -> None:
+    new = {"type": "ROW", "fields": [{"id": 0, "name": "z", "type": "DATE"}, {"id": 1, "name": "x", "type": "BIGINT"}]}
+    changes = [type(change).__name__ for change in schema_changes_of([ColumnChange("b", new)], FIELDS)]
+    assert changes == ["AddColumn", "UpdateColumnType", "DropColumn", "UpdateColumnPosition", "UpdateColumnPosition"]
+
+
+def test_added_columns_are_new() -> None:
+    added = ColumnChange("c", "TIMESTAMP(3)", adds=True, comment="x", after="A")
+    assert schema_changes_of([added], FIELDS) == [
+        AddColumn(("c",), parse_type("TIMESTAMP(3)"), "x", Position("after", "a"))
+    ]
+    with pytest.raises(PaimonError, match="Column 'B' already exists"):
+        schema_changes_of([ColumnChange("B", "INT", adds=True)], FIELDS)
+    with pytest.raises(PaimonError, match="nope"):
+        schema_changes_of([ColumnChange("nope", "INT")], FIELDS)
