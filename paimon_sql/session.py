@@ -16,8 +16,10 @@ from paimon_sql.spark.dataframes.new_sessions import install_new_sessions
 from paimon_sql.spark.dataframes.path_tables import install_path_tables
 from paimon_sql.spark.dataframes.streams import install_streams
 from paimon_sql.spark.dataframes.writers import install_writers
+from paimon_sql.spark.errors.conditions import install_conditions
 from paimon_sql.spark.errors.raised import install_raised_errors
-from paimon_sql.spark.jvm.gateway import Jvm
+from paimon_sql.spark.jvm.gateway import jvm_of
+from paimon_sql.spark.jvm.sessions import fork_workers_from, java_session, run_workers_with
 from paimon_sql.spark.redaction import DEFAULT, PATTERN, extended
 from paimon_sql.spark.session_bridge import CATALOG_CLASSES, CATALOG_PREFIX
 from paimon_sql.spark.statements.parser import install_parser
@@ -56,11 +58,12 @@ def install(spark: SparkSession) -> SparkSession:
         )
     if context.master.startswith("local") and context.pythonExec in ("", "python", "python3"):
         # workers started by bare name may be another Python, without our packages
-        context.pythonExec = sys.executable
-    jvm = Jvm(context)
+        run_workers_with(context, sys.executable)
+    jvm = jvm_of(context)
     if context.master.startswith("local") and _is_installed_for(context.pythonExec):
-        jvm.fork_workers_from("paimon_sql.spark.workers.daemon")
-    install_parser(jvm, spark._jsparkSession)
+        fork_workers_from(jvm, "paimon_sql.spark.workers.daemon")
+    install_conditions(jvm)
+    install_parser(jvm, java_session(spark))
     install_writers()
     install_path_tables()
     install_new_sessions()

@@ -18,6 +18,7 @@ from pyspark.errors.exceptions.captured import CapturedException
 
 from paimon_core.errors import InternalError, PaimonError
 from paimon_sql.spark.errors.java import java_exception
+from paimon_sql.spark.jvm import connector
 from paimon_sql.spark.jvm.gateway import Jvm
 
 
@@ -32,19 +33,20 @@ class Proxy:
         self.jvm = jvm
 
     def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
         for name, member in list(vars(cls).items()):
             if isinstance(member, FunctionType) and not name.startswith("_"):
                 setattr(cls, name, _crossing(member, cls.CARRIERS.get(name)))
 
     def toString(self) -> str:
-        """What it is. Proxies that say the same are equal: an override tells everything that makes a difference."""
+        """What it is. Proxies that say the same are equal: an override names everything that makes a difference."""
         return f"{type(self).__name__}@{id(self):x}"
 
     def hashCode(self) -> int:
         return hash(self.toString()) % 2**31
 
     def equals(self, other: Any) -> bool:
-        # Java hands back another object for a proxy each time: only asking it tells which one it stands for
+        # Java hands back another object for a proxy each time: what it says of itself is all that identifies it
         return other is self or (isinstance(other, JavaObject) and str(other.toString()) == self.toString())
 
 
@@ -64,3 +66,26 @@ def _crossing(method: Callable[..., Any], carrier: str | None) -> Callable[..., 
             raise Py4JJavaError(str(failure), java_exception(self.jvm, failure, carrier)) from e
 
     return call
+
+
+class WithoutMetrics(Proxy):
+    """A table, a scan or a write that counts nothing for Spark's UI."""
+
+    def supportedCustomMetrics(self) -> Any:
+        return connector.no_metrics(self.jvm)
+
+    def reportDriverMetrics(self) -> Any:
+        return connector.no_task_metrics(self.jvm)
+
+
+class TableProxy(WithoutMetrics):
+    """What all tables answer alike: a name is all that identifies them."""
+
+    def id(self) -> None:
+        return None
+
+    def version(self) -> None:
+        return None
+
+    def constraints(self) -> Any:
+        return connector.no_constraints(self.jvm)

@@ -1,7 +1,7 @@
 """What Spark leaves out of its event log, its UI and the answer of SET.
 
 Spark redacts settings by one pattern, `spark.redaction.regex`, which is looked for in their names and values. Of what
-jobs carry with them it redacts those alone that its context knows.
+jobs carry with them it redacts only those that its context knows.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from py4j.java_gateway import JavaObject
 
 from paimon_core.secrets import REDACTED, SECRET_NAMES, is_secret, without_secrets
 from paimon_sql.spark.jvm.gateway import Jvm
+from paimon_sql.spark.jvm.sessions import context_settings, settings_of
 from paimon_sql.spark.session_bridge import CATALOG_PREFIX
 
 PATTERN = "spark.redaction.regex"
@@ -31,7 +32,7 @@ def extended(pattern: str) -> str:
 def redact(jvm: Jvm, session: JavaObject, settings: Iterable[str]) -> None:
     """Have the pattern extended in a session and its context, and the context know those of `settings`, each
     `spark.sql.catalog.NAME.OPTION=VALUE`, that are secrets: by their names, as new sessions have its settings, too."""
-    context, own = jvm.context_settings, session.sessionState().conf()
+    context, own = context_settings(jvm), settings_of(session)
     context.set(PATTERN, extended(str(context.get(PATTERN, DEFAULT))))
     own.setConfString(PATTERN, extended(str(own.getConfString(PATTERN, DEFAULT))))
     for name, _, value in (setting.partition("=") for setting in settings):

@@ -9,18 +9,20 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 from py4j.java_gateway import JavaObject
-from pyspark.serializers import CloudPickleSerializer
+from pyspark.sql import SparkSession
 from pyspark.sql.types import StructType
 
 from paimon_core.secrets import REDACTED
 from paimon_core.spec.identifier import Identifier
-from paimon_sql.spark.jvm.gateway import PYTHON_SOURCE, Jvm, python_map
+from paimon_sql.spark.jvm.collections import python_map
+from paimon_sql.spark.jvm.gateway import Jvm
+from paimon_sql.spark.jvm.rows import internal_rows
+from paimon_sql.spark.jvm.sessions import current_namespace, name_parts, python_session, settings_of
 
 OPTION_PREFIX = "spark.paimon."
 CATALOG_PREFIX = "spark.sql.catalog."
 CATALOG_CLASSES = ("paimon_sql.SparkCatalog", "org.apache.paimon.spark.SparkCatalog")
 GENERIC_CLASSES = ("paimon_sql.SparkGenericCatalog", "org.apache.paimon.spark.SparkGenericCatalog")
-SESSION_CATALOG = "spark_catalog"  # what Spark calls its own
 _BATCH_BYTES = "spark.sql.execution.arrow.maxBytesPerBatch"
 _BATCH_ROWS = "spark.sql.execution.arrow.maxRecordsPerBatch"
 _UNBOUNDED = 2**31 - 1  # the one bound of bytes for which Spark measures nothing
@@ -28,7 +30,7 @@ _ROWS = 4096
 
 
 class SessionBridge:
-    """One JVM session: its settings, and the pieces of plans that run Python on executors.
+    """One JVM session: its settings, and what depends on them.
 
     The session refers to its parser and its catalogs, which refer to this: a reference back that keeps it alive would
     keep both forever, as no collector sees the cycle across two processes. Whoever calls us holds the session.
@@ -41,10 +43,15 @@ class SessionBridge:
     def session(self) -> JavaObject:
         return self._reference.get()
 
+    @property
+    def python_session(self) -> SparkSession:
+        """The session as PySpark's."""
+        return python_session(self.jvm, self.session)
+
     @cached_property
     def _conf(self) -> Any:
         """The session's settings, which change in place."""
-        return self.session.sessionState().conf()
+        return settings_of(self.session)
 
     @cached_property
     def _all_settings(self) -> Any:
@@ -54,11 +61,11 @@ class SessionBridge:
         return str(self._conf.getConfString(key, default))
 
     def settings_text(self) -> str:
-        """All that is set, as one text: one crossing tells whether there is anything of a kind, mostly not."""
+        """All that is set, as one text: one crossing shows whether there is anything of a kind, mostly not."""
         return str(self._all_settings.toString())
 
     def settings(self, prefix: str) -> dict[str, str]:
-        """The session's settings below a prefix, without it; not those of which the context knows the names alone."""
+        """The session's settings below a prefix, without it; not those of which the context knows only the names."""
         if prefix not in self.settings_text():
             return {}
         found = python_map(self._all_settings).items()
@@ -84,38 +91,30 @@ class SessionBridge:
         return {k: v for k, v in settings.items() if not pattern.fullmatch(k)} | exact
 
     def overwrites_partitions(self) -> bool:
-        """Whether an overwrite replaces the partitions of its rows alone."""
+        """Whether an overwrite replaces only the partitions of its rows."""
         return self.conf("spark.sql.sources.partitionOverwriteMode", "static").lower() == "dynamic"
 
-    def tells_case(self) -> bool:
+    def is_case_sensitive(self) -> bool:
         """Whether `id` and `ID` are two columns."""
         return bool(self._conf.caseSensitiveAnalysis())
 
     @property
     def known_as(self) -> Callable[[str], str]:
         """What makes of a column's name the one that it is compared by."""
-        return str if self.tells_case() else str.lower
+        return str if self.is_case_sensitive() else str.lower
 
     def time_zone(self) -> ZoneInfo:
         return ZoneInfo(self.conf("spark.sql.session.timeZone", "UTC"))
 
     def current_database(self) -> str:
-        return str(self.session.sessionState().catalogManager().currentNamespace()[0])
+        return current_namespace(self.session)
 
     def name_parts(self, text: str) -> list[str]:
         """The parts of a name as SQL spells it."""
-        return [str(p) for p in self.jvm.items(self.session.sessionState().sqlParser().parseMultipartIdentifier(text))]
+        return name_parts(self.session, text)
 
     def default_source(self) -> str:
         return self.conf("spark.sql.sources.default", "parquet").lower()
-
-    def python_source(self) -> Any:
-        """The JVM object that runs our Python functions on executors."""
-        function = self.jvm.python_function()
-        return self.jvm.java_class(f"{PYTHON_SOURCE}.UserDefinedPythonDataSource")(function)
-
-    def command(self, function: Any, result: StructType) -> bytearray:
-        return bytearray(CloudPickleSerializer().dumps((function, result)))
 
     def bound_batches_by_rows(self) -> None:
         """Until `bound_batches_by_bytes`, jobs of this thread hand rows to Python in batches of so many rows.
@@ -134,7 +133,7 @@ class SessionBridge:
             self.jvm.context.setLocalProperty(key, None)
 
     def local_rows(self, table: Any, schema: StructType) -> Any:
-        return self.jvm.rows(self.session, table, schema)
+        return internal_rows(self.jvm, self.session, table, schema)
 
 
 def _scoped(catalog: str, identifier: Identifier) -> re.Pattern[str]:

@@ -25,8 +25,12 @@ import paimon_sql
 from paimon_core.errors import InvalidOptionError
 from paimon_sql import spark as bridge
 from paimon_sql.spark.jvm.gateway import Jvm
+from paimon_sql.spark.jvm.rows import internal_rows
+from paimon_sql.spark.jvm.sessions import java_session
 from paimon_sql.spark.proxy import Proxy
 from paimon_sql.spark.session_bridge import SessionBridge
+from paimon_sql.spark.statements.parser import registry_of
+from paimon_sql.spark.workers.executor import SparkExecutor
 from paimon_sql.spark.write import write as written
 from tests.support.long_session import held
 
@@ -129,6 +133,44 @@ def test_sessions_are_released(spark: Any) -> None:
         assert rows(spark.newSession(), "SELECT 1") == [(1,)]
     held(spark)
     assert sum(type(p).__name__ == "PaimonParser" for p in list(pool.dict.values())) <= before
+
+
+def test_a_session_has_one_registry_of_catalogs(spark: Any) -> None:
+    registry = registry_of(spark)
+    assert registry is not None and registry_of(spark) is registry
+    spark.sql("CREATE TABLE t (k INT)")
+    spark.range(1).selectExpr("CAST(id AS INT) AS k").writeTo("t").append()
+    assert registry_of(spark) is registry, "writes of DataFrames make no other"
+    assert registry_of(spark.newSession()) is not registry
+
+
+def test_statements_leave_the_settings_of_the_session(spark: Any) -> None:
+    """Fields that nested columns lack are NULL without the setting by which Spark fills them."""
+    spark.sql("CREATE TABLE t (k INT, s STRUCT<a: INT, b: INT>)")
+    spark.conf.set("spark.paimon.write.merge-schema", "true")
+    before = spark.sql("SET").collect()
+    spark.sql("INSERT INTO t BY NAME SELECT 1 AS k, named_struct('b', 2) AS s")
+    spark.sql("INSERT INTO t BY NAME SELECT 2 AS k, named_struct('b', 3, 'c', 4) AS s")
+    assert spark.sql("SET").collect() == before
+    spark.conf.unset("spark.paimon.write.merge-schema")
+    before = spark.sql("SET").collect()
+    more = spark.sql("SELECT 3 AS k, named_struct('c', 5) AS s")
+    more.writeTo("t").option("write.merge-schema", "true").append()
+    assert spark.sql("SET").collect() == before
+    expected = [(1, None, 2, None), (2, None, 3, 4), (3, None, None, 5)]
+    assert rows(spark, "SELECT k, s.a, s.b, s.c FROM t ORDER BY k") == expected
+
+
+def test_jobs_leave_the_environment_of_the_context(spark: Any) -> None:
+    registry, before = registry_of(spark), dict(spark.sparkContext.environment)
+    assert registry is not None
+    assert SparkExecutor(registry.bridge).run(traceback_setting, ["a", "b"], "a test") == ["a1", "b1"]
+    assert spark.sparkContext.environment == before
+
+
+def traceback_setting(text: str) -> str:
+    """The setting that the workers of scans and writes have, of which the context knows nothing."""
+    return text + os.environ.get("SPARK_SIMPLIFIED_TRACEBACK", "none")
 
 
 def test_a_catalog_configured_after_install(spark: Any, tmp_path: Path) -> None:
@@ -868,11 +910,14 @@ def test_few_rows_arrive_as_many_do(spark: Any) -> None:
         to_arrow_schema(schema, timezone="UTC"),
     )
     jvm = Jvm(spark.sparkContext)
-    struct, session = jvm.struct_type(schema), spark._jsparkSession
+    struct, session = jvm.struct_type(schema), java_session(spark)
 
     def told(rows: Any) -> list[str]:
         return [str(r.toSeq(struct).toString()) for r in rows]
 
-    few, many = jvm.rows(session, table, schema), jvm.rows(session, pa.concat_tables([table] * 400), schema)
+    few, many = (
+        internal_rows(jvm, session, table, schema),
+        internal_rows(jvm, session, pa.concat_tables([table] * 400), schema),
+    )
     assert len(many) == 1200
     assert told(few) == [str(many[i].toSeq(struct).toString()) for i in range(3)]

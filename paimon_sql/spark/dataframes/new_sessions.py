@@ -11,22 +11,24 @@ from typing import Any
 from pyspark.sql import SparkSession
 
 from paimon_sql.spark.dataframes.pyspark_methods import ask_first
-from paimon_sql.spark.jvm.gateway import Jvm
-from paimon_sql.spark.session_bridge import CATALOG_PREFIX, SessionBridge
-from paimon_sql.spark.statements.parser import has_parser
+from paimon_sql.spark.jvm.hooks import hook
+from paimon_sql.spark.jvm.sessions import new_session
+from paimon_sql.spark.session_bridge import CATALOG_PREFIX
+from paimon_sql.spark.statements.parser import registry_of
 
 
+@hook("PySpark's `SparkSession.newSession`", "catalogs in sessions made from another")
 def install_new_sessions() -> None:
     """Let PySpark's `newSession` ask here first. Does nothing where it does."""
     ask_first(SparkSession, "newSession", _new_session)
 
 
 def _new_session(session: Any) -> Any:
-    if not has_parser(session._jsparkSession):
+    registry = registry_of(session)
+    if registry is None:
         return NotImplemented
-    made = type(session)(session._sc, session._jsparkSession.newSession())
-    settings = SessionBridge(Jvm(session.sparkContext), session._jsparkSession).settings(CATALOG_PREFIX)
-    for name, value in settings.items():
+    made = new_session(session)
+    for name, value in registry.bridge.settings(CATALOG_PREFIX).items():
         made.conf.set(f"{CATALOG_PREFIX}{name}", value)
     made.sql("SELECT 1")  # the hook makes the catalogs: Spark's catalog API would not find them before a statement
     return made

@@ -6,20 +6,28 @@ catalog of paths, or with the options `catalog`, `database` and `table` one of a
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
-from pyspark.sql import DataFrame, DataFrameReader, DataFrameWriter
+from pyspark.sql import DataFrameReader, DataFrameWriter
 
 from paimon_sql.spark.dataframes.pyspark_methods import ask_first
-from paimon_sql.spark.jvm.gateway import Jvm, scala_map_of
+from paimon_sql.spark.jvm.frame_io import (
+    read_table,
+    reader_options,
+    reader_source,
+    refuse_schema,
+    without_options,
+    writer_options,
+    writer_source,
+)
+from paimon_sql.spark.jvm.hooks import hook
 from paimon_sql.spark.tables.catalog import PROVIDER
 from paimon_sql.spark.tables.path_names import LOCATORS, table_name
 
 _READ_CHANGELOG = "read.changelog"
 
 
+@hook("methods of PySpark's `DataFrameReader`, `DataFrameWriter`", '`format("paimon")` with `load` and `save`')
 def install_path_tables() -> None:
     """Let PySpark's `load` and `save` ask here first. Does nothing where they do."""
     ask_first(DataFrameReader, "load", _load)
@@ -27,52 +35,31 @@ def install_path_tables() -> None:
 
 
 def _load(reader: Any, path: Any = None, format: str | None = None, schema: Any = None, **options: Any) -> Any:
-    if not _is_ours(format or reader._jreader.source()):
+    if not _is_ours(format or reader_source(reader)):
         return NotImplemented
     reader.options(**options)
     if schema is not None:
         reader.schema(schema)
-    session = reader._spark
-    given = _options(Jvm(session.sparkContext), reader._jreader)
-    reader._jreader.assertNoSpecifiedSchema("load")
+    given = reader_options(reader)
+    refuse_schema(reader)
     rest = {k: v for k, v in given.items() if k.lower() not in LOCATORS}
     changelog = rest.pop(_READ_CHANGELOG, "false").lower() == "true"
-    name = table_name(given, path, "$audit_log" if changelog else "")
-    return DataFrame(session._jsparkSession.read().options(rest).table(name), session)
+    return read_table(reader, table_name(given, path, "$audit_log" if changelog else ""), rest)
 
 
 def _save(
     writer: Any, path: Any = None, format: str | None = None, mode: Any = None, partitionBy: Any = None, **options: Any
 ) -> Any:
-    if not _is_ours(format or writer._jwrite.source()):
+    if not _is_ours(format or writer_source(writer)):
         return NotImplemented
     writer.mode(mode).options(**options)
     if partitionBy is not None:
         writer.partitionBy(partitionBy)
     writer.format(PROVIDER)
-    given = _options(Jvm(writer._spark.sparkContext), writer._jwrite)
-    with _without(writer._jwrite, [k for k in given if k.lower() in LOCATORS]):
+    given = writer_options(writer)
+    with without_options(writer, [k for k in given if k.lower() in LOCATORS]):
         return writer.saveAsTable(table_name(given, path))
 
 
-def _is_ours(source: object) -> bool:
-    return str(source).lower() == PROVIDER
-
-
-def _options(jvm: Jvm, owner: Any) -> dict[str, str]:
-    """The options of a Java reader or writer."""
-    return {k: v for k, v in scala_map_of(jvm, owner.extraOptions()).items() if v is not None}
-
-
-@contextmanager
-def _without(writer: Any, names: list[str]) -> Iterator[None]:
-    """A Java writer without some of its options, which it gets back afterwards."""
-    before = kept = writer.extraOptions()
-    for name in names:
-        kept = getattr(kept, "$minus")(name)
-    set_options = getattr(writer, "extraOptions_$eq")
-    set_options(kept)
-    try:
-        yield
-    finally:
-        set_options(before)
+def _is_ours(source: str) -> bool:
+    return source.lower() == PROVIDER

@@ -1,15 +1,17 @@
-"""Structured streaming, which this version does not have: Spark would look for a class, or tell what a table is not."""
+"""Structured streaming, which this version does not have: Spark would look for a class, or say what a table is not."""
 
 from __future__ import annotations
 
 from functools import partial
 from typing import Any
 
+from pyspark.sql import SparkSession
 from pyspark.sql.streaming import DataStreamReader, DataStreamWriter
 
 from paimon_core.errors import UnsupportedFeatureError
 from paimon_sql.spark.dataframes.pyspark_methods import ask_first
-from paimon_sql.spark.statements.catalog_registry import session_registry
+from paimon_sql.spark.jvm.hooks import hook
+from paimon_sql.spark.statements.parser import registry_of
 from paimon_sql.spark.tables.catalog import PROVIDER
 
 _READ = (
@@ -22,6 +24,7 @@ _WRITE = (
 )
 
 
+@hook("methods of PySpark's `DataStreamReader`, `DataStreamWriter`", "the message that refuses streams")
 def install_streams() -> None:
     """Have PySpark's streaming readers and writers refuse tables of ours. Does nothing where they do."""
     ask_first(DataStreamReader, "format", partial(_source, _READ))
@@ -41,8 +44,13 @@ def _path(message: str, _: Any, path: Any = None, format: Any = None, *more: Any
 
 
 def _table(message: str, stream: Any, tableName: str, format: Any = None, *more: Any, **named: Any) -> Any:
-    is_ours = str(format).lower() == PROVIDER or session_registry(stream._spark).find_name(tableName) is not None
+    is_ours = str(format).lower() == PROVIDER or _is_in_catalog_of_ours(stream._spark, tableName)
     return _refused(message, is_ours)
+
+
+def _is_in_catalog_of_ours(session: SparkSession, name: str) -> bool:
+    registry = registry_of(session)
+    return registry is not None and registry.find_name(name) is not None
 
 
 def _refused(message: str, is_ours: bool) -> Any:

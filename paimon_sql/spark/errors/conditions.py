@@ -1,4 +1,4 @@
-"""The error conditions of our errors: their names, SQL states, and what Spark needs to tell their messages.
+"""The error conditions of our errors: their names, SQL states, and what Spark needs for their messages.
 
 Spark makes the text of `getMessage()` anew, of a condition's template and of parameters. Conditions that Spark knows
 get the parameters that their templates ask for; ours are added to those that Spark's reader knows.
@@ -36,9 +36,8 @@ from paimon_core.errors import (
     UnsupportedFeatureError,
     UnsupportedVersionError,
 )
+from paimon_sql.spark.jvm.exceptions import add_conditions, template_parameters
 from paimon_sql.spark.jvm.gateway import Jvm
-
-_HELPER = "org.apache.spark.SparkThrowableHelper"
 
 # those that Spark's documentation has, which users look for
 SPARKS: Mapping[type[PaimonError], str] = {
@@ -82,23 +81,16 @@ def condition_of(kind: type[PaimonError]) -> str:
     return next(name for known, (name, _) in OURS.items() if issubclass(kind, known))
 
 
+def install_conditions(jvm: Jvm) -> None:
+    """Make our conditions known to Spark, once."""
+    if template_parameters(jvm, condition_of(PaimonError)) is None:
+        add_conditions(jvm, dict(OURS.values()))
+
+
 def parameters(jvm: Jvm, condition: str, message: str) -> dict[str, str]:
     """What the template of a condition needs to become a message; of ours that is the message itself."""
-    reader = jvm.scala_object(_HELPER).errorReader()
-    if not reader.isValidErrorClass(condition):
-        _add_ours(jvm, reader)
+    asked = template_parameters(jvm, condition) or ()
     named = _NAMED.search(message)
     thing = (named[1] or named[2]) if named else message
-    asked = [str(name) for name in jvm.items(reader.getMessageParameters(condition))]
     of_template = {"message": message, "searchPath": "", "proposal": ""}
     return {name: of_template.get(name, f"`{thing}`") for name in asked}
-
-
-def _add_ours(jvm: Jvm, reader: object) -> None:
-    """Make our conditions known to Spark's reader, which has those of one file, in this driver alone."""
-    field = reader.getClass().getDeclaredField("errorInfoMap")  # type: ignore[attr-defined]
-    field.setAccessible(True)
-    made, known = jvm.java_class("org.apache.spark.ErrorInfo"), field.get(reader)
-    for name, state in OURS.values():
-        known = known.updated(name, made(jvm.seq(["<message>"]), jvm.none, jvm.some(state), jvm.none))
-    field.set(reader, known)

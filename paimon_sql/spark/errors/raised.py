@@ -16,10 +16,12 @@ from pyspark.errors.exceptions.captured import CapturedException, PythonExceptio
 
 from paimon_core.errors import PaimonError, UnsupportedFeatureError
 from paimon_sql.spark.errors.java import OF_WORKER, java_exception, of_worker
-from paimon_sql.spark.jvm.gateway import Jvm
+from paimon_sql.spark.jvm.exceptions import as_pyspark_raises, missing_provider
+from paimon_sql.spark.jvm.gateway import jvm_of
+from paimon_sql.spark.jvm.hooks import hook
 
 _PATCHED = "_knows_errors_of_paimon_sql"
-_NO_SOURCE = "org.apache.spark.SparkClassNotFoundException"
+_PROVIDER = "paimon"
 _ONLY_IN_CATALOGS = (
     "Paimon tables are in Paimon catalogs, and Spark's own catalog spark_catalog keeps none: set "
     "spark.sql.catalog.NAME to paimon_sql.SparkCatalog and spark.sql.catalog.NAME.warehouse to a folder, and name the "
@@ -27,6 +29,7 @@ _ONLY_IN_CATALOGS = (
 )
 
 
+@hook("PySpark's `captured._convert_exception`", "errors of Python workers are raised as texts with stack traces")
 def install_raised_errors() -> None:
     """Have PySpark raise what errors of ours say. Does nothing where it does."""
     original = captured._convert_exception
@@ -41,7 +44,7 @@ def install_raised_errors() -> None:
         if isinstance(converted, UnknownException):
             if hasattr(converted._cause, OF_WORKER):
                 return converted._cause
-            if _looks_for_a_class(origin):
+            if str(missing_provider(origin)).lower() == _PROVIDER:
                 return raised(UnsupportedFeatureError(_ONLY_IN_CATALOGS))
         return converted
 
@@ -51,8 +54,7 @@ def install_raised_errors() -> None:
 
 def raised(error: PaimonError, trace: str = "") -> CapturedException:
     """An error as PySpark raises it; `trace` is what its cause says."""
-    jvm = Jvm(SparkContext._active_spark_context)
-    return captured._convert_exception(java_exception(jvm, error, None, trace))
+    return as_pyspark_raises(java_exception(jvm_of(SparkContext._active_spark_context), error, None, trace))
 
 
 def _of_worker(error: PythonException) -> CapturedException:
@@ -62,10 +64,3 @@ def _of_worker(error: PythonException) -> CapturedException:
     converted = raised(said, str(error))
     setattr(converted, OF_WORKER, said)
     return converted
-
-
-def _looks_for_a_class(origin: Any) -> bool:
-    """Whether Spark looked for the class of a data source of our name."""
-    if str(origin.getClass().getName()) != _NO_SOURCE:
-        return False
-    return str(origin.getMessageParameters().get("provider")).lower() == "paimon"

@@ -1,20 +1,80 @@
-"""Origins of a plan's nodes as positions in the statement that was written.
+"""Positions in a statement: those that Spark found in the text it parsed, as positions in the statement as written.
 
-What Spark's analyzer and its tasks say later is found where the user wrote it, and shown in the user's words."""
+What Spark's parser, its analyzer and its tasks say is found where the user wrote it, and shown in the user's words.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from py4j.java_gateway import JavaObject
 
 from paimon_sql.preprocess import Rewriting
+from paimon_sql.spark.jvm import classes
 from paimon_sql.spark.jvm.gateway import Jvm
+from paimon_sql.spark.jvm.hooks import hook
 
 
+@hook("`TreeNode.origin`, private fields of `Origin`", "errors of rewritten statements show the text that Spark parsed")
 def with_written_origins(jvm: Jvm, plan: JavaObject, statement: Rewriting) -> Any:
     """The plan of a rewriting's text, the origins of its nodes moved to what was written."""
     if not statement.edits:
         return plan
     numbers = " ".join(f"{start} {end} {grown}" for start, end, grown in statement.growths())
     return jvm.compiled("StatementOrigins").moved(plan, statement.text, statement.written, numbers)
+
+
+def position_text(expression: JavaObject) -> str:
+    """Where an expression stands in the statement, as Spark's messages say it."""
+    found = expression.origin()
+    if found.line().isEmpty() or found.startPosition().isEmpty():
+        return ""
+    return f"; line {found.line().get()} pos {found.startPosition().get()}"
+
+
+@hook(
+    "`ParseException.start`, `SQLQueryContext`", "syntax errors of rewritten statements show the text that Spark parsed"
+)
+def with_written_position(jvm: Jvm, error: JavaObject, statement: Rewriting) -> JavaObject:
+    """A ParseException about the text of a rewriting as one about the statement that was written."""
+    start = error.start()
+    if error.getCondition() is None or start.line().isEmpty():
+        return error
+    line, column = statement.position((int(start.line().get()), int(start.startPosition().get())))
+    contexts = []
+    for context in error.getQueryContext():
+        first, last = statement.offset(int(context.startIndex())), statement.offset(int(context.stopIndex()))
+        numbers = map(jvm.some, (*statement.position_at(first), first, last))
+        made = jvm.java_class(classes.SQL_QUERY_CONTEXT)
+        contexts.append(made(*numbers, jvm.some(statement.written), jvm.none, jvm.none))
+    return _parse_exception(
+        jvm, statement.written, (line, column), error.getCondition(), error.messageParameters(), contexts
+    )
+
+
+def parse_exception_at(
+    jvm: Jvm, written: str, position: tuple[int, int], condition: str, parameters: Mapping[str, str]
+) -> JavaObject:
+    """A ParseException about a line and column of a statement."""
+    return _parse_exception(jvm, written, position, condition, jvm.scala_map(parameters), [])
+
+
+@hook("`Origin`", "every syntax error of ours")
+def origin(jvm: Jvm, *position: int) -> JavaObject:
+    """A position in a statement by line and column, or none."""
+    given = [jvm.some(number) for number in position]
+    return jvm.java_class(classes.ORIGIN)(*given, *(jvm.none for _ in range(10 - len(given))))
+
+
+def _parse_exception(
+    jvm: Jvm,
+    written: str,
+    position: tuple[int, int],
+    condition: str,
+    parameters: JavaObject,
+    contexts: list[JavaObject],
+) -> JavaObject:
+    found = jvm.array(classes.QUERY_CONTEXT, contexts)
+    made = jvm.java_class(classes.PARSE_EXCEPTION)
+    return made(jvm.some(written), origin(jvm, *position), condition, parameters, found)

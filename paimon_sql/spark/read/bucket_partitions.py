@@ -13,8 +13,9 @@ from paimon_core.options import BUCKET_FUNCTION
 from paimon_core.scan.plan import Plan
 from paimon_core.spec.split import SplitKind
 from paimon_core.store.table_store import TableStore
-from paimon_sql.preprocess.quoting import quoted_name
-from paimon_sql.spark.jvm.gateway import CATALOG, READ, SQL, Jvm
+from paimon_sql.spark.jvm import classes, connector
+from paimon_sql.spark.jvm.gateway import Jvm
+from paimon_sql.spark.jvm.workers import bucket_function, partitions_by_bucket
 from paimon_sql.spark.proxy import Proxy
 
 BUCKET = "bucket"
@@ -31,22 +32,12 @@ def bucket_key(store: TableStore, plan: Plan, columns: Sequence[str]) -> tuple[s
     return (keys[0], total) if usable and 0 < total <= _MOST_BUCKETS else None
 
 
-def compiled(jvm: Jvm) -> Any:
-    """The maker of partitions with keys."""
-    return jvm.compiled("BucketPartitions")
-
-
 def partitioning(jvm: Jvm, key: tuple[str, int] | None, partitions: int) -> Any:
     """What a scan reports: `bucket(n, column)`, or nothing."""
-    package = f"{READ}.partitioning"
     if key is None:
-        return jvm.java_class(f"{package}.UnknownPartitioning")(0)
+        return connector.unknown_partitioning(jvm)
     column, buckets = key
-    transform = jvm.java_class(f"{SQL}.connector.expressions.Expressions").bucket(
-        buckets, jvm.strings([quoted_name(column)])
-    )
-    expressions = jvm.array(f"{SQL}.connector.expressions.Expression", [transform])
-    return jvm.java_class(f"{package}.KeyGroupedPartitioning")(expressions, partitions)
+    return connector.bucket_partitioning(jvm, column, buckets, partitions)
 
 
 class BucketedBatch(Proxy):
@@ -57,13 +48,13 @@ class BucketedBatch(Proxy):
         self.batch, self.bucket_of_file = batch, bucket_of_file
 
     def planInputPartitions(self) -> Any:
-        return compiled(self.jvm).ofFiles(self.batch.planInputPartitions(), self.jvm.map(self.bucket_of_file))
+        return partitions_by_bucket(self.jvm, self.batch.planInputPartitions(), self.bucket_of_file)
 
     def createReaderFactory(self) -> Any:
         return self.batch.createReaderFactory()
 
     class Java:
-        implements = [f"{READ}.Batch"]
+        implements = [classes.BATCH]
 
 
 class BucketTransform(Proxy):
@@ -76,9 +67,7 @@ class BucketTransform(Proxy):
         return "bucket(n, column): the bucket of a row"
 
     def bind(self, inputs: Any) -> Any:
-        return compiled(self.jvm).bucket(
-            self.jvm.array(f"{SQL}.types.DataType", [f.dataType() for f in inputs.fields()])
-        )
+        return bucket_function(self.jvm, connector.data_types(self.jvm, [f.dataType() for f in inputs.fields()]))
 
     class Java:
-        implements = [f"{CATALOG}.functions.UnboundFunction"]
+        implements = [classes.UNBOUND_FUNCTION]

@@ -1,10 +1,11 @@
-"""Spark's pushed filters as predicates of the core. What cannot be translated is left to Spark alone."""
+"""Spark's pushed filters as predicates of the core. What cannot be translated only Spark evaluates."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import UTC, date, datetime
 from decimal import Decimal
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -23,49 +24,42 @@ from paimon_core.expressions.predicate import (
 )
 from paimon_core.indexes.file_index.options import value_name
 from paimon_core.spec.types import DataField, Kind
-from paimon_sql.spark.jvm.gateway import SQL, Jvm, class_name
+from paimon_sql.spark.jvm.collections import items
+from paimon_sql.spark.jvm.expressions import with_map_values
+from paimon_sql.spark.jvm.gateway import Jvm
+from paimon_sql.spark.jvm.pushdown import Call, LiteralValue, Reference, Term, translated
 
 _COMPARE: dict[str, Operator] = {"=": "=", "<": "<", "<=": "<=", ">": ">", ">=": ">=", "<>": "!=", "<=>": "<=>"}
 _MIRRORED: dict[Operator, Operator] = {"=": "=", "!=": "!=", "<=>": "<=>", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
-_REFERENCE = "FieldReference"
-_VALUE_OF_KEY = ("GetMapValue", "ElementAt")
 _TIMESTAMPS = (Kind.TIMESTAMP, Kind.TIMESTAMP_LTZ)
 _GREGORIAN = -141_427  # 1582-10-15 as epoch days
 
 
 def translate_all(
-    jvm: Jvm, expressions: Any, fields: Mapping[str, DataField], values: Mapping[str, DataField]
+    jvm: Jvm, filters: Any, fields: Mapping[str, DataField], values: Mapping[str, DataField]
 ) -> list[tuple[Any, Predicate | None]]:
     """The Catalyst expressions of a Scala Seq with their core predicates, None for those without a translation.
 
     `values` are those of keys in MAPs that predicates may name, see `indexed_values`.
     """
-    translated: list[tuple[Any, Predicate | None]] = []
-    for i in range(expressions.size()):
-        expression = expressions.apply(i)
-        found = _translate(jvm, expression, fields)
+    pairs: list[tuple[Any, Predicate | None]] = []
+    for expression in items(filters):
+        found = _predicate(jvm, expression, fields)
         if found is None and values:
-            found = _translate(jvm, _with_values(jvm, expression, values), {**fields, **values})
-        translated.append((expression, found))
-    return translated
+            named = with_map_values(jvm, expression, partial(_name_of_value, values))
+            found = _predicate(jvm, named, {**fields, **values})
+        pairs.append((expression, found))
+    return pairs
 
 
-def _translate(jvm: Jvm, expression: Any, fields: Mapping[str, DataField]) -> Predicate | None:
-    strategy = jvm.scala_object(f"{SQL}.execution.datasources.v2.DataSourceV2Strategy")
-    option = strategy.translateFilterV2(expression)
-    return from_connector(option.get(), fields) if option.isDefined() else None
+def _predicate(jvm: Jvm, expression: Any, fields: Mapping[str, DataField]) -> Predicate | None:
+    term = translated(jvm, expression)
+    return None if term is None else from_connector(term, fields)
 
 
-def _with_values(jvm: Jvm, expression: Any, values: Mapping[str, DataField]) -> Any:
-    """The expression over columns of their own for `m['key']`: connector predicates know no other terms."""
-    children = jvm.items(expression.children())
-    kinds = [class_name(c) for c in children[:2]]
-    if class_name(expression) in _VALUE_OF_KEY and kinds == ["AttributeReference", "Literal"]:
-        whole, key = children[0], children[1].value()
-        name = None if key is None else value_name(whole.name(), str(key.toString()))
-        return whole.withName(name).withDataType(expression.dataType()) if name in values else expression
-    replaced = [_with_values(jvm, c, values) for c in children]
-    return expression.withNewChildren(jvm.seq(replaced)) if children else expression
+def _name_of_value(values: Mapping[str, DataField], column: str, key: str) -> str | None:
+    name = value_name(column, key)
+    return name if name in values else None
 
 
 def spark_prunes_soundly(predicate: Predicate, fields: Mapping[str, DataField]) -> bool:
@@ -93,25 +87,27 @@ def spark_prunes_soundly(predicate: Predicate, fields: Mapping[str, DataField]) 
     return kind not in (Kind.FLOAT, Kind.DOUBLE)
 
 
-def from_connector(node: Any, fields: Mapping[str, DataField]) -> Predicate | None:
+def from_connector(term: Term, fields: Mapping[str, DataField]) -> Predicate | None:
     """The core's predicate for a connector predicate, None where there is none. `fields` are the table's by name."""
-    name, children = node.name(), list(node.children())
+    if not isinstance(term, Call):
+        return None
+    name, terms = term.name, term.terms
     if name in ("AND", "OR", "NOT"):
-        parts = [from_connector(c, fields) for c in children]
-        if any(p is None for p in parts):
-            return None
+        parts = [from_connector(t, fields) for t in terms]
         known = tuple(p for p in parts if p is not None)
+        if len(known) < len(parts):
+            return None
         return Not(known[0]) if name == "NOT" else And(known) if name == "AND" else Or(known)
     if name in _COMPARE:
-        return _comparison(_COMPARE[name], children, fields)
-    column = _column(children[0], fields) if children else None
+        return _comparison(_COMPARE[name], terms, fields)
+    column = _column(terms[0], fields) if terms else None
     if column is None:
         return None
     if name == "IS_NULL":
         return IsNull(column.name)
     if name == "IS_NOT_NULL":
         return IsNotNull(column.name)
-    values = [_value(c, column) for c in children[1:]]
+    values = [_value(t, column) for t in terms[1:]]
     if any(v is None for v in values):
         return None
     if name == "IN":
@@ -121,8 +117,8 @@ def from_connector(node: Any, fields: Mapping[str, DataField]) -> Predicate | No
     return None
 
 
-def _comparison(op: Operator, children: list[Any], fields: Mapping[str, DataField]) -> Predicate | None:
-    left, right = children
+def _comparison(op: Operator, terms: Sequence[Term], fields: Mapping[str, DataField]) -> Predicate | None:
+    left, right = terms
     column, literal = _column(left, fields), right
     if column is None:
         column, literal, op = _column(right, fields), left, _MIRRORED[op]
@@ -130,16 +126,13 @@ def _comparison(op: Operator, children: list[Any], fields: Mapping[str, DataFiel
     return None if column is None or value is None else Compare(column.name, op, value)
 
 
-def _column(node: Any, fields: Mapping[str, DataField]) -> DataField | None:
-    if class_name(node) != _REFERENCE:
-        return None
-    names = list(node.fieldNames())
-    return fields.get(names[0]) if len(names) == 1 else None
+def _column(term: Term, fields: Mapping[str, DataField]) -> DataField | None:
+    return fields.get(term.path[0]) if isinstance(term, Reference) and len(term.path) == 1 else None
 
 
-def _value(node: Any, field: DataField) -> Any:
+def _value(term: Term, field: DataField) -> Any:
     """The value of a literal, see `core_value`; None for what is no literal."""
-    return core_value(node.value(), field) if class_name(node) == "LiteralValue" else None
+    return core_value(term.value, field) if isinstance(term, LiteralValue) else None
 
 
 def core_value(value: Any, field: DataField) -> Any:
@@ -149,7 +142,7 @@ def core_value(value: Any, field: DataField) -> Any:
         if kind in _TIMESTAMPS and isinstance(value, int):
             millis, micros = divmod(value, 1000)
             return millis, micros * 1000
-        # a float crosses as the shortest text that tells it from other floats
+        # a float crosses as the shortest text that no other float has
         return float(np.float32(value)) if kind is Kind.FLOAT and value is not None else value
     if kind in (Kind.CHAR, Kind.VARCHAR):
         return str(value.toString())

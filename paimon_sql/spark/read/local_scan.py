@@ -8,14 +8,15 @@ import pyarrow as pa
 from pyspark.sql.types import StructType
 
 from paimon_core.scan.aggregates import aggregate_rows
-from paimon_sql.spark.jvm.gateway import READ, SQL, Jvm
-from paimon_sql.spark.proxy import Proxy
+from paimon_sql.spark.jvm import classes, connector
+from paimon_sql.spark.jvm.gateway import Jvm
+from paimon_sql.spark.proxy import Proxy, WithoutMetrics
 from paimon_sql.spark.read.pushdown import aggregates_of
 from paimon_sql.spark.session_bridge import SessionBridge
 from paimon_sql.spark.types import from_arrow, read_struct
 
 
-class LocalScan(Proxy):
+class LocalScan(WithoutMetrics):
     """System tables, results of procedures, counts. Its own scan builder, to which nothing is pushed down."""
 
     def __init__(self, jvm: Jvm, session: SessionBridge, content: pa.Table, schema: StructType, about: str) -> None:
@@ -35,16 +36,10 @@ class LocalScan(Proxy):
         return self.about
 
     def columnarSupportMode(self) -> Any:
-        return self.jvm.constant(f"{READ}.Scan$ColumnarSupportMode", "UNSUPPORTED")
-
-    def supportedCustomMetrics(self) -> Any:
-        return self.jvm.array(f"{SQL}.connector.metric.CustomMetric", [])
-
-    def reportDriverMetrics(self) -> Any:
-        return self.jvm.array(f"{SQL}.connector.metric.CustomTaskMetric", [])
+        return connector.not_columnar(self.jvm)
 
     class Java:
-        implements = [f"{READ}.LocalScan", f"{READ}.ScanBuilder"]
+        implements = [classes.LOCAL_SCAN, classes.SCAN_BUILDER]
 
 
 class LocalScanBuilder(Proxy):
@@ -77,4 +72,4 @@ class LocalScanBuilder(Proxy):
         return LocalScan(self.jvm, self.session, self.content, self.local_schema, self.about)
 
     class Java:
-        implements = [f"{READ}.SupportsPushDownRequiredColumns", f"{READ}.SupportsPushDownAggregates"]
+        implements = [classes.SUPPORTS_PUSH_DOWN_REQUIRED_COLUMNS, classes.SUPPORTS_PUSH_DOWN_AGGREGATES]

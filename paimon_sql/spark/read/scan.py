@@ -1,5 +1,5 @@
 """Reading: pruning and filters arrive while Spark optimizes, the plan is made here from manifests, then one of
-four executions: Spark's own Parquet scan over the files that are left, Python workers that merge (and, for aggregates,
+four executions: Spark's own Parquet scan over the files that remain, Python workers that merge (and, for aggregates,
 reduce), a lookup of a few keys in the driver, or rows that metadata already answers.
 """
 
@@ -43,19 +43,24 @@ from paimon_core.spec.snapshot import Snapshot
 from paimon_core.spec.split import DATA_SPLIT
 from paimon_core.spec.types import DataField, Kind
 from paimon_core.table import Table
-from paimon_sql.spark.jvm.gateway import PYTHON_SOURCE, READ, SQL, Jvm
-from paimon_sql.spark.proxy import Proxy
-from paimon_sql.spark.read.bucket_partitions import BucketedBatch, bucket_key, compiled, partitioning
+from paimon_sql.spark.jvm import classes, connector
+from paimon_sql.spark.jvm.files import parquet_scan_builder
+from paimon_sql.spark.jvm.gateway import Jvm
+from paimon_sql.spark.jvm.pushdown import read_term
+from paimon_sql.spark.jvm.sessions import is_described
+from paimon_sql.spark.jvm.workers import partitions, reader_factory
+from paimon_sql.spark.proxy import Proxy, WithoutMetrics
+from paimon_sql.spark.read.bucket_partitions import BucketedBatch, bucket_key, partitioning
 from paimon_sql.spark.read.filters import from_connector, spark_prunes_soundly, translate_all
 from paimon_sql.spark.read.local_scan import LocalScan
 from paimon_sql.spark.read.pushdown import aggregates_of, is_answered_by_partitions, order_of
 from paimon_sql.spark.read.statistics import scan_statistics
-from paimon_sql.spark.read.unreadable_table import UnreadableScan, is_described
+from paimon_sql.spark.read.unreadable_table import UnreadableScan
 from paimon_sql.spark.session_bridge import SessionBridge
 from paimon_sql.spark.types import read_struct, string_types, to_struct
 from paimon_sql.spark.workers.worker import BatchFunction, read_function, reduce_function, split_batches
 
-_REPORTS = [f"{READ}.SupportsReportStatistics", f"{READ}.SupportsReportPartitioning"]
+_REPORTS = [classes.SUPPORTS_REPORT_STATISTICS, classes.SUPPORTS_REPORT_PARTITIONING]
 _JOINS_BUCKETS = "spark.sql.sources.v2.bucketing.enabled"
 _MOST_VALUES = 1000  # of a filter made while a query runs: to hand over more costs more than partitions save
 
@@ -93,14 +98,14 @@ class PaimonScanBuilder(Proxy):
     def pushFilters(self, filters: Any) -> Any:
         """Files and row groups are pruned; Spark evaluates the rows, but for what partitions answer."""
         pairs = translate_all(self.jvm, filters, self._filtered, self._filtered_values)
-        left = [(e, p) for e, p in pairs if p is None or not self._is_answered(p)]
+        remaining = [(e, p) for e, p in pairs if p is None or not self._is_answered(p)]
         self.pruning = tuple(p for _, p in pairs if p is not None)
-        self.of_rows = [(e, p) for e, p in left if p is not None and ROW_ID not in columns(p)]
-        self.filters_rows = bool(left)
-        return filters if len(left) == len(pairs) else self.jvm.seq([e for e, _ in left])
+        self.of_rows = [(e, p) for e, p in remaining if p is not None and ROW_ID not in columns(p)]
+        self.filters_rows = bool(remaining)
+        return filters if len(remaining) == len(pairs) else self.jvm.seq([e for e, _ in remaining])
 
     def pushedFilters(self) -> Any:
-        return self.jvm.array(f"{SQL}.connector.expressions.filter.Predicate", [])
+        return connector.no_predicates(self.jvm)
 
     @property
     def _filtered(self) -> Mapping[str, DataField]:
@@ -122,9 +127,14 @@ class PaimonScanBuilder(Proxy):
 
     def pushAggregation(self, aggregation: Any) -> bool:
         reduction = self._reduction_of(aggregation)
-        if reduction is not None and (self._answer(reduction) is not None or self._workers_reduce(reduction)):
-            self.reduction = reduction
-        return self.reduction is not None
+        if reduction is None:
+            return False
+        if self._answer(reduction) is None:
+            if not self._workers_reduce(reduction):
+                return False
+            self.required = StructType([self.required[c] for c in reduction.columns(self.table.schema)])
+        self.reduction = reduction
+        return True
 
     def pushLimit(self, limit: int) -> bool:
         if self.filters_rows or self.reduction is not None or not self._is_version:
@@ -205,11 +215,9 @@ class PaimonScanBuilder(Proxy):
 
     def _workers_reduce(self, reduction: Reduction) -> bool:
         """Whether rows have to pass Python workers, which may as well aggregate them."""
-        schema, plan = self.table.schema, self._plan
-        if not reduction.is_possible(schema) or not plan.splits or self._execution(plan) is not Execution.MERGE:
-            return False
-        self.required = StructType([self.required[c] for c in reduction.columns(schema)])
-        return True
+        plan = self._plan
+        is_possible = reduction.is_possible(self.table.schema) and bool(plan.splits)
+        return is_possible and self._execution(plan) is Execution.MERGE
 
     def _answer(self, reduction: Reduction) -> pa.Table | None:
         """What metadata says, kept: Spark asks whether there is an answer, and asks again, before it takes it."""
@@ -247,15 +255,15 @@ class PaimonScanBuilder(Proxy):
 
     class Java:
         implements = [
-            f"{READ}.SupportsPushDownRequiredColumns",
-            f"{READ}.SupportsPushDownAggregates",
-            f"{READ}.SupportsPushDownLimit",
-            f"{READ}.SupportsPushDownTopN",
-            f"{SQL}.internal.connector.SupportsPushDownCatalystFilters",
+            classes.SUPPORTS_PUSH_DOWN_REQUIRED_COLUMNS,
+            classes.SUPPORTS_PUSH_DOWN_AGGREGATES,
+            classes.SUPPORTS_PUSH_DOWN_LIMIT,
+            classes.SUPPORTS_PUSH_DOWN_TOP_N,
+            classes.SUPPORTS_PUSH_DOWN_CATALYST_FILTERS,
         ]
 
 
-class _Scan(Proxy):
+class _Scan(WithoutMetrics):
     """What scans answer alike. Equal when they read the same rows: Spark then reads once where a query asks twice."""
 
     CACHED = frozenset(("description", "columnarSupportMode", "readSchema", "supportedCustomMetrics", "toString"))
@@ -299,19 +307,14 @@ class _Scan(Proxy):
     def reflectsFullyPushedDownFilters(self) -> bool:
         return True
 
-    def supportedCustomMetrics(self) -> Any:
-        return self.jvm.array(f"{SQL}.connector.metric.CustomMetric", [])
-
-    def reportDriverMetrics(self) -> Any:
-        return self.jvm.array(f"{SQL}.connector.metric.CustomTaskMetric", [])
-
 
 class RawScan(_Scan):
     """Nothing to merge: Spark's vectorized Parquet scan over the files of the plan."""
 
     def __init__(self, jvm: Jvm, session: SessionBridge, table: Table, plan: Plan, builder: PaimonScanBuilder) -> None:
         super().__init__(jvm, session, table, plan, builder)
-        inner = jvm.parquet_scan_builder(
+        inner = parquet_scan_builder(
+            jvm,
             session.session,
             [data_file_path(s.bucket_dir, f) for s in plan.splits for f in s.files],
             to_struct(table.schema.fields),
@@ -334,7 +337,7 @@ class RawScan(_Scan):
         return BucketedBatch(self.jvm, self.inner.toBatch(), buckets)
 
     def columnarSupportMode(self) -> Any:
-        return self.jvm.constant(f"{READ}.Scan$ColumnarSupportMode", "PARTITION_DEFINED")
+        return connector.columnar_by_partition(self.jvm)
 
     class Java:
         implements = _REPORTS
@@ -347,7 +350,7 @@ class MergeScan(_Scan):
         return f"PaimonScan[merge] {self.about}"
 
     def columnarSupportMode(self) -> Any:
-        return self.jvm.constant(f"{READ}.Scan$ColumnarSupportMode", "PARTITION_DEFINED")
+        return connector.columnar_by_partition(self.jvm)
 
     def toBatch(self) -> Any:
         function = read_function(self.table.store, self.required, self.predicate, self.derived)
@@ -393,20 +396,19 @@ class _RuntimeFiltered(_Scan):
     """Partitions are left out while the query runs, by what the other side of a join turned out to have."""
 
     def filterAttributes(self) -> Any:
-        reference = self.jvm.java_class(f"{SQL}.connector.expressions.FieldReference").column
-        keys = [reference(k) for k in self.table.schema.partition_keys if k in self.required.names]
-        return self.jvm.array(f"{SQL}.connector.expressions.NamedReference", keys)
+        keys = [k for k in self.table.schema.partition_keys if k in self.required.names]
+        return connector.references(self.jvm, keys)
 
     def filter(self, predicates: Any) -> None:
         fields = {f.name: f for f in self.table.schema.partition_fields}
-        found = [from_connector(p, fields) for p in predicates if len(p.children()) <= _MOST_VALUES]
+        found = [from_connector(read_term(p), fields) for p in predicates if len(p.children()) <= _MOST_VALUES]
         known = conjunction(p for p in found if p is not None)
         if known is not None:
             # of all that was planned: a scan that stands twice in a query is filtered twice
             self._read(in_partitions(self.table.store, self.planned, known))
 
     def pushedPredicates(self) -> Any:
-        return self.jvm.array(f"{SQL}.connector.expressions.filter.Predicate", [])
+        return connector.no_predicates(self.jvm)
 
     def supportsIterativePushdown(self) -> bool:
         return False
@@ -419,14 +421,14 @@ class PartitionedRawScan(_RuntimeFiltered, RawScan):
         self.plan, self.inner = plan, RawScan(self.jvm, self.session, self.table, plan, self.builder).inner
 
     class Java:
-        implements = [*_REPORTS, f"{READ}.SupportsRuntimeV2Filtering"]
+        implements = [*_REPORTS, classes.SUPPORTS_RUNTIME_FILTERING]
 
 
 class PartitionedMergeScan(_RuntimeFiltered, MergeScan):
     """A `MergeScan` of a table with partitions."""
 
     class Java:
-        implements = [*_REPORTS, f"{READ}.SupportsRuntimeV2Filtering"]
+        implements = [*_REPORTS, classes.SUPPORTS_RUNTIME_FILTERING]
 
 
 class WorkerBatch(Proxy):
@@ -450,26 +452,13 @@ class WorkerBatch(Proxy):
         return f"WorkerBatch of {self.about}"
 
     def planInputPartitions(self) -> Any:
-        texts = [bytearray(s.encode()) for s in self.splits]
-        if self.buckets is None:
-            partition = self.jvm.java_class(f"{PYTHON_SOURCE}.PythonInputPartition")
-            splits = [partition(i, text) for i, text in enumerate(texts)]
-        else:
-            made = compiled(self.jvm).ofSplit
-            splits = [made(i, text, b) for i, (text, b) in enumerate(zip(texts, self.buckets, strict=True))]
-        return self.jvm.array(f"{READ}.InputPartition", splits)
+        return partitions(self.jvm, [s.encode() for s in self.splits], self.buckets)
 
     def createReaderFactory(self) -> Any:
-        return self.jvm.java_class(f"{PYTHON_SOURCE}.PythonPartitionReaderFactory")(
-            self.session.python_source(),
-            self.session.command(self.function, self.required),
-            self.jvm.struct_type(self.required),
-            self.jvm.none,
-            self.jvm.none,
-        )
+        return reader_factory(self.jvm, self.function, self.required)
 
     class Java:
-        implements = [f"{READ}.Batch"]
+        implements = [classes.BATCH]
 
 
 class LookupScan(LocalScan):
@@ -490,4 +479,4 @@ class LookupScan(LocalScan):
         return self.session.local_rows(found, self.local_schema)
 
     class Java:
-        implements = [f"{READ}.LocalScan"]
+        implements = [classes.LOCAL_SCAN]

@@ -1,4 +1,4 @@
-"""What a scan tells Spark's optimizer: bytes and rows, and per column what ANALYZE TABLE found out."""
+"""What a scan says to Spark's optimizer: bytes and rows, and of columns what ANALYZE TABLE found."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from paimon_core.spec.statistics import TableStatistics
 from paimon_core.spec.types import Kind
 from paimon_core.spec.value_texts import sql_bound
 from paimon_core.table import Table
+from paimon_sql.spark.jvm import statistics as jvm_statistics
 from paimon_sql.spark.jvm.gateway import Jvm
 from paimon_sql.spark.types import to_struct
 
@@ -48,7 +49,9 @@ def scan_statistics(jvm: Jvm, table: Table, plan: Plan, read: StructType) -> Any
     else:
         lengths = {name: c["avgLen"] for name, c in known.columns.items() if isinstance(c.get("avgLen"), int)}
         size = rows * row_width(read, lengths)
-    return jvm.statistics(max(size, rows), rows, {} if known is None else _columns(table, known, read), read)
+    return jvm_statistics.scan_statistics(
+        jvm, max(size, rows), rows, {} if known is None else _columns(table, known, read), read
+    )
 
 
 def row_width(schema: StructType, lengths: Mapping[str, int]) -> int:

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from pyspark.sql import SparkSession
-
 from paimon_core.commit.draft import CommitInfo
 from paimon_core.errors import InvalidSchemaError, UnsupportedFeatureError
 from paimon_core.spec.schema import TableSchema
@@ -15,7 +13,8 @@ from paimon_core.spec.types import DataField, Kind
 from paimon_core.spec.value_texts import bound_text
 from paimon_core.table import Table
 from paimon_sql.preprocess.quoting import quoted_name
-from paimon_sql.spark.jvm.gateway import class_name
+from paimon_sql.spark.jvm.plans import AnalyzeColumns, AnalyzeTable
+from paimon_sql.spark.jvm.statistics import column_statistics
 from paimon_sql.spark.statements.commands import TableCommand
 
 _WITHOUT_STATISTICS = (Kind.ARRAY, Kind.MAP, Kind.MULTISET, Kind.ROW, Kind.VARIANT)
@@ -26,15 +25,17 @@ _ORDER = ("colId", "distinctCount", "min", "max", "nullCount", "avgLen", "maxLen
 class AnalyzeStatement(TableCommand):
     """`ANALYZE TABLE t COMPUTE STATISTICS [FOR COLUMNS … | FOR ALL COLUMNS]`."""
 
-    def _run(self, plan: Any, table: Table) -> None:
-        fields = list(self._fields(plan, table.schema))
+    plan: AnalyzeTable | AnalyzeColumns
+
+    def _run(self, table: Table) -> None:
+        fields = list(self._fields(table.schema))
         snapshot = table.latest_snapshot()
         if snapshot is None:
             return
         table.check_writable()
         names = (self.catalog.catalog_name, self.identifier.database, self.identifier.table)
-        frame = SparkSession(self.jvm.context, self.session.session).table(".".join(map(quoted_name, names)))
-        rows, columns = self.jvm.column_statistics(frame._jdf, [f.name for f in fields])
+        frame = self.session.python_session.table(".".join(map(quoted_name, names)))
+        rows, columns = column_statistics(self.jvm, frame, [f.name for f in fields])
         size = sum(s.size for s in table.plan(snapshot).splits)
         statistics = TableStatistics(
             snapshot_id=snapshot.id,
@@ -45,21 +46,18 @@ class AnalyzeStatement(TableCommand):
         )
         table.commit_statistics(statistics, CommitInfo(user=table.new_commit_user()))
 
-    def _fields(self, plan: Any, schema: TableSchema) -> Iterator[DataField]:
+    def _fields(self, schema: TableSchema) -> Iterator[DataField]:
         """The columns to look at. Raises where the statement cannot be followed."""
-        if class_name(plan) == "AnalyzeTable":
-            if not plan.partitionSpec().isEmpty():
+        if isinstance(self.plan, AnalyzeTable):
+            if self.plan.names_partition:
                 raise UnsupportedFeatureError(
                     "Analyze table partition is not supported: statistics are of a whole table. Leave PARTITION out."
                 )
-            if plan.noScan():
+            if self.plan.no_scan:
                 raise UnsupportedFeatureError("NOSCAN is ineffective with paimon: leave it out, to count the rows.")
             return
-        if plan.allColumns():
-            names = [f.name for f in schema.fields]
-        else:
-            names = [str(n) for n in self.jvm.items(plan.columnNames().get())]
-        exactly = self.session.tells_case()
+        names = [f.name for f in schema.fields] if self.plan.columns is None else self.plan.columns
+        exactly = self.session.is_case_sensitive()
         for name in dict.fromkeys(names):
             field = next((f for f in schema.fields if f.name == name), None)
             if field is None and not exactly:

@@ -1,7 +1,7 @@
 """A parsed statement as a command of Spark that calls us once.
 
 Of the interfaces that commands call, that of CREATE NAMESPACE is one that lets an analysis exception out; that of a
-procedure does not. So a statement is a catalog in which Spark is told to create a namespace.
+procedure does not. So a statement is a catalog in which Spark creates a namespace.
 """
 
 from __future__ import annotations
@@ -14,8 +14,11 @@ from pyspark.errors.exceptions.captured import CapturedException
 from paimon_core.scan.time_travel import without_version
 from paimon_core.spec.identifier import Identifier
 from paimon_core.table import Table
-from paimon_sql.spark.errors.java import NAMESPACE_EXISTS, declared
-from paimon_sql.spark.jvm.gateway import CATALOG, Jvm
+from paimon_sql.spark.errors.java import declared
+from paimon_sql.spark.jvm import classes, connector
+from paimon_sql.spark.jvm.classes import NAMESPACE_EXISTS
+from paimon_sql.spark.jvm.gateway import Jvm
+from paimon_sql.spark.jvm.plans import ParsedStatement
 from paimon_sql.spark.proxy import Proxy
 from paimon_sql.spark.session_bridge import SessionBridge
 from paimon_sql.spark.tables.catalog import SparkCatalog
@@ -42,7 +45,7 @@ class Command(Proxy):
         return self.jvm.strings([])
 
     def listNamespaces(self, namespace: Any = None) -> Any:
-        return self.jvm.array("[Ljava.lang.String;", [])
+        return connector.namespaces(self.jvm, [])
 
     def loadNamespaceMetadata(self, namespace: Any) -> Any:
         return self.jvm.map({})
@@ -61,17 +64,19 @@ class Command(Proxy):
             raise declared(self.jvm, e, NAMESPACE_EXISTS) from e
 
     class Java:
-        implements = [f"{CATALOG}.SupportsNamespaces"]
+        implements = [classes.SUPPORTS_NAMESPACES]
 
 
 class TableCommand(Command):
     """One statement on one table of a catalog; subclasses say in `_run` what it does."""
 
-    def __init__(self, jvm: Jvm, session: SessionBridge, catalog: SparkCatalog, name: Identifier, plan: Any) -> None:
+    def __init__(
+        self, jvm: Jvm, session: SessionBridge, catalog: SparkCatalog, name: Identifier, plan: ParsedStatement
+    ) -> None:
         super().__init__(jvm)
         self.session, self.catalog, self.identifier, self.plan = session, catalog, name, plan
 
-    def _run(self, plan: Any, table: Table) -> None:
+    def _run(self, table: Table) -> None:
         """Run the parsed statement on its table."""
 
     def applies(self) -> bool:
@@ -82,13 +87,13 @@ class TableCommand(Command):
         return self.catalog.catalog_name
 
     def toString(self) -> str:
-        return f"{self.plan.nodeName()} {self.name()}.{self.identifier}"
+        return f"{self.plan.name} {self.name()}.{self.identifier}"
 
     def _execute(self) -> None:
-        self._run(self.plan, self._load())
+        self._run(self._load())
 
     def _load(self) -> Table:
-        """The table as it is now: what version to read, the session's settings tell queries."""
+        """The table as it is now: settings of the session that name a version are for queries."""
         options = without_version(self.session.table_options(self.catalog.catalog_name, self.identifier))
         table = self.catalog.catalog.load_table(self.identifier)
         return table.with_options(options) if options else table

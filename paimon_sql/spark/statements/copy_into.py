@@ -19,7 +19,8 @@ from paimon_core.store.load_history import loaded_files, record_loads
 from paimon_core.table import Table
 from paimon_sql.preprocess.quoting import quoted_name
 from paimon_sql.preprocess.statements import CopyIntoFolder, CopyIntoTable
-from paimon_sql.spark.errors.java import told
+from paimon_sql.spark.errors.java import first_line
+from paimon_sql.spark.jvm.files import hadoop_status
 from paimon_sql.spark.session_bridge import SessionBridge
 from paimon_sql.spark.statements.copy_format import CopyFormat, copy_format
 from paimon_sql.spark.types import string_types, to_struct
@@ -66,7 +67,9 @@ class _FileReport:
 def copy_into_table(session: SessionBridge, table: Table, name: Sequence[str], statement: CopyIntoTable) -> Rows:
     """Load files into a table, `name` in this session. Returns what became of each file: see `FILE_COLUMNS`."""
     table.check_writable()
-    load = _Load(_spark(session), table, _columns(table, statement.columns), copy_format(statement.format, reads=True))
+    load = _Load(
+        session.python_session, table, _columns(table, statement.columns), copy_format(statement.format, reads=True)
+    )
     files = _matching(_files(session, statement.source), statement.pattern)
     skipped = set() if statement.force else loaded_files(table.store, files)
     new = [f for f in files if f not in skipped]
@@ -77,8 +80,8 @@ def copy_into_table(session: SessionBridge, table: Table, name: Sequence[str], s
 def copy_into_folder(session: SessionBridge, statement: CopyIntoFolder) -> Rows:
     """Write a query's rows as files. Returns the folder, its files and their rows: see `FOLDER_COLUMNS`."""
     target = statement.target
-    frame, wanted = _query(_spark(session), statement.query), copy_format(statement.format, reads=False)
-    if not statement.overwrite and _status(session, target) is not None:
+    frame, wanted = _query(session.python_session, statement.query), copy_format(statement.format, reads=False)
+    if not statement.overwrite and hadoop_status(session.jvm, session.session, target) is not None:
         raise InvalidOptionError(
             f"COPY INTO: the folder {target} exists already: write OVERWRITE = TRUE to replace it."
         )
@@ -86,10 +89,6 @@ def copy_into_folder(session: SessionBridge, statement: CopyIntoFolder) -> Rows:
     frame.write.mode("overwrite").format(wanted.type).options(**wanted.spark_options).save(target)
     parts = [f for f in _files(session, target) if f.name.startswith("part-")]
     return [(target, len(parts), rows)]
-
-
-def _spark(session: SessionBridge) -> SparkSession:
-    return SparkSession(session.jvm.context, session.session)
 
 
 def _columns(table: Table, listed: Sequence[str] | None) -> tuple[str, ...]:
@@ -114,20 +113,13 @@ def _columns(table: Table, listed: Sequence[str] | None) -> tuple[str, ...]:
 
 def _files(session: SessionBridge, path: str) -> list[FileStatus]:
     """The files of a folder, not of those in it; or the file of this path."""
-    found = _status(session, path)
+    found = hadoop_status(session.jvm, session.session, path)
     if found is None:
         raise NotFoundError(f"COPY INTO: there is no file or folder {path}.")
     statuses = [
         FileStatus(str(s.getPath().toString()), s.getLen(), False, s.getModificationTime()) for s in found if s.isFile()
     ]
     return sorted(statuses, key=lambda s: s.path)
-
-
-def _status(session: SessionBridge, path: str) -> Any | None:
-    """Hadoop's `FileStatus` of each entry of a folder, or of a file; None where the path is missing."""
-    hadoop = session.jvm.java_class("org.apache.hadoop.fs.Path")(path)
-    storage = hadoop.getFileSystem(session.session.sessionState().newHadoopConf())
-    return storage.listStatus(hadoop) if storage.exists(hadoop) else None
 
 
 def _matching(files: Sequence[FileStatus], pattern: str | None) -> list[FileStatus]:
@@ -145,7 +137,7 @@ def _query(spark: SparkSession, query: str) -> DataFrame:
         if e.getCondition() != "PARSE_SYNTAX_ERROR":
             raise
         raise InvalidOptionError(
-            f"COPY INTO a folder takes a table or a query that only reads, in parentheses: {told(e)}"
+            f"COPY INTO a folder takes a table or a query that only reads, in parentheses: {first_line(e)}"
         ) from e
 
 

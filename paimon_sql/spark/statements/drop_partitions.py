@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import reduce
 from operator import and_, or_
-from typing import Any
 
 from pyspark.sql import Column
 from pyspark.sql import functions as F
@@ -13,33 +13,33 @@ from paimon_core.errors import InvalidSchemaError, UnsupportedFeatureError
 from paimon_core.format_table.options import is_format_table
 from paimon_core.table import Table
 from paimon_sql.preprocess.quoting import quoted_name
-from paimon_sql.spark.jvm.gateway import scala_map_of
+from paimon_sql.spark.jvm.plans import DropPartitions
 from paimon_sql.spark.statements.commands import TableCommand
 from paimon_sql.spark.statements.row_level import delete_partitions, open_target
 
 
-class DropPartitions(TableCommand):
+class DropPartitionsStatement(TableCommand):
     """Drops all partitions that begin with given values."""
+
+    plan: DropPartitions
 
     def applies(self) -> bool:
         """Whether some columns are left out; Spark does the others, and format tables have no snapshots."""
         schema = self.catalog.catalog.load_table(self.identifier).schema
-        sizes = (p.spec().size() for p in self.jvm.items(self.plan.parts()))
-        return not is_format_table(schema.options) and min(sizes) < len(schema.partition_keys)
+        return not is_format_table(schema.options) and min(map(len, self.plan.specs)) < len(schema.partition_keys)
 
-    def _run(self, plan: Any, table: Table) -> None:
+    def _run(self, table: Table) -> None:
         table.check_writable()
-        if plan.purge():
+        if self.plan.purges:
             raise UnsupportedFeatureError(
                 f"Table {table.name}: snapshots keep the files of a dropped partition: leave PURGE out."
             )
-        specs = [scala_map_of(self.jvm, p.spec()) for p in self.jvm.items(plan.parts())]
-        target = open_target(self.catalog, table, self.identifier, plan)
-        matching = target.frame.filter(reduce(or_, (_condition(table, s) for s in specs)))
+        target = open_target(self.catalog, table, self.identifier, self.plan)
+        matching = target.frame.filter(reduce(or_, (_condition(table, s) for s in self.plan.specs)))
         delete_partitions(target, matching)  # of those that begin so there may be any number
 
 
-def _condition(table: Table, spec: dict[str, str | None]) -> Column:
+def _condition(table: Table, spec: Mapping[str, str | None]) -> Column:
     """Whether a row is in a partition that begins with some values. Raises `InvalidSchemaError`."""
     keys = table.schema.partition_keys
     given = {k.lower(): v for k, v in spec.items()}

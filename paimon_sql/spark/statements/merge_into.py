@@ -13,7 +13,7 @@ from typing import Any
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
-from pyspark.sql.types import StructType, _parse_datatype_json_string
+from pyspark.sql.types import StructType
 
 from paimon_core.errors import InvalidDataError, UnsupportedFeatureError
 from paimon_core.lsm.rows import ROW_DELETE, ROW_INSERT, ROW_UPDATE_AFTER
@@ -22,11 +22,12 @@ from paimon_core.row_level.rules import merge_rules
 from paimon_core.store.ddl.schema_changes import SchemaChange
 from paimon_core.table import Table
 from paimon_sql.preprocess.quoting import quoted_name
-from paimon_sql.spark.jvm.gateway import class_name
+from paimon_sql.spark.jvm.expressions import canonical_text, data_type_of, equal_pairs
+from paimon_sql.spark.jvm.frames import bound, frame
+from paimon_sql.spark.jvm.plans import Merge, MergeAction
 from paimon_sql.spark.statements.row_level import Changes, Target, assigned_columns, assigned_name
 from paimon_sql.spark.tables.schema_evolution import schema_changes
 
-_STARS = ("UpdateStarAction", "InsertStarAction")
 _IN_TARGET, _IN_SOURCE, _ACTION = "__paimon_in_target", "__paimon_in_source", "__paimon_action"
 
 
@@ -39,27 +40,25 @@ class _Action:
     values: tuple[Column, ...] | None
 
 
-def brings_columns(table: Table, plan: Any) -> bool:
-    """Whether a parsed `MergeIntoTable` brings new columns with it."""
-    return bool(plan.withSchemaEvolution()) or table.store.options[MERGE_SCHEMA]
+def brings_columns(table: Table, plan: Merge) -> bool:
+    """Whether a parsed MERGE INTO brings new columns with it."""
+    return plan.evolves or table.store.options[MERGE_SCHEMA]
 
 
-def new_columns(target: Target, plan: Any) -> list[SchemaChange]:
+def new_columns(target: Target, plan: Merge) -> list[SchemaChange]:
     """What has to change in the target's schema before a merge that evolves it: columns of the source that `*` stands
     for, or that are assigned and not there."""
-    actions = [*target.jvm.items(plan.matchedActions()), *target.jvm.items(plan.notMatchedActions())]
+    actions = [*plan.matched, *plan.not_matched]
     source, known_as = _source(target, plan).schema.toNullable(), target.session.known_as
-    if not any(class_name(a) in _STARS for a in actions):
-        assigning = [a for a in actions if class_name(a) != "DeleteAction"]
-        keys = [assigned_name(target, k.key()) for a in assigning for k in target.jvm.items(a.assignments())]
-        named = {known_as(k) for k in keys}
+    if not any(a.is_star for a in actions):
+        named = {known_as(assigned_name(target, given)) for a in actions for given in a.assignments}
         source = StructType([f for f in source.fields if known_as(f.name) in named])
     return schema_changes(target.table.store, source, known_as)
 
 
-def merged_rows(target: Target, plan: Any) -> Changes:
-    """The changes of a parsed `MergeIntoTable`."""
-    merge = _Merge(target, plan)
+def merged_rows(target: Target, plan: Merge) -> Changes:
+    """The changes of a parsed MERGE INTO."""
+    merge = _JoinedSides(target, plan)
     actions = merge.actions()
     number = F.lit(None).cast("int")
     for i, action in reversed(list(enumerate(actions))):
@@ -76,8 +75,8 @@ def merged_rows(target: Target, plan: Any) -> Changes:
     return Changes(target.changes(acted, kind, columns), rules)
 
 
-def _source(target: Target, plan: Any) -> DataFrame:
-    return DataFrame(target.jvm.frame(target.session.session, plan.sourceTable()), target.spark)
+def _source(target: Target, plan: Merge) -> DataFrame:
+    return frame(target.jvm, target.session.session, plan.source)
 
 
 def _without_kept(action: _Action, columns: Sequence[str], updated: Collection[str]) -> _Action:
@@ -96,40 +95,38 @@ def _choose(values: Sequence[Column]) -> Column:
     return chosen
 
 
-def _told_apart(*expressions: Any) -> set[str]:
+def _texts(*expressions: Any) -> set[str]:
     """Texts that are the same for the same value, however the statement spells its columns."""
-    return {str(e.canonicalized().toString()) for e in expressions}
+    return set(map(canonical_text, expressions))
 
 
-class _Merge:
+class _JoinedSides:
     """The sides of a MERGE and their join."""
 
-    def __init__(self, target: Target, plan: Any) -> None:
-        self.target, self.plan, self.jvm = target, plan, target.jvm
+    def __init__(self, target: Target, plan: Merge) -> None:
+        self.target, self.plan = target, plan
         self.fills = brings_columns(target.table, plan)
         source = _source(target, plan)
         self.given = set(map(target.session.known_as, source.columns))
         self.left, self.right = target.frame, source
-        self.matched = self.jvm.items(plan.matchedActions())
-        self.unmatched = self.jvm.items(plan.notMatchedActions())
-        self.sourceless = self.jvm.items(plan.notMatchedBySourceActions())
         how = {(False, False): "inner", (True, False): "right", (False, True): "left", (True, True): "full"}
-        condition = target.column(plan.mergeCondition())
+        condition = target.column(plan.condition)
         # the statement is resolved without the marks, which no message should suggest
         self.both = self.left.join(self.right, condition)
         left, right = self.left.withColumn(_IN_TARGET, F.lit(True)), self.right.withColumn(_IN_SOURCE, F.lit(True))
-        self.joined = left.join(right, condition, how[bool(self.unmatched), bool(self.sourceless)])
+        self.joined = left.join(right, condition, how[bool(plan.not_matched), bool(plan.not_matched_by_source)])
         self.kept = target.own
         self.updated: set[str] = set()  # columns that some action assigns
         self.in_target, self.in_source = self._columns(
-            [*self._bind(left, [F.col(_IN_TARGET)]), *self._bind(right, [F.col(_IN_SOURCE)])]
+            [*bound(left, [F.col(_IN_TARGET)]), *bound(right, [F.col(_IN_SOURCE)])]
         )
 
     @property
     def decides(self) -> bool:
         """Whether it matters that several source rows match one of the target: not where all that match are deleted."""
-        only_delete = len(self.matched) == 1 and class_name(self.matched[0]) == "DeleteAction"
-        return bool(self.matched) and not (only_delete and self.matched[0].condition().isEmpty())
+        matched = self.plan.matched
+        deletes_all = len(matched) == 1 and matched[0].kind == "delete" and matched[0].condition is None
+        return bool(matched) and not deletes_all
 
     @property
     def kept_columns(self) -> list[Column]:
@@ -140,41 +137,41 @@ class _Merge:
         """The clauses in their order."""
         both = self.in_target.isNotNull() & self.in_source.isNotNull()
         inserts = self.in_target.isNull() & self.in_source.isNotNull()
-        alone = self.in_target.isNotNull() & self.in_source.isNull()
+        sourceless = self.in_target.isNotNull() & self.in_source.isNull()
         return [
-            *(self._action(a, self.both, both, self._updated) for a in self.matched),
-            *(self._action(a, self.right, inserts, self._inserted) for a in self.unmatched),
-            *(self._action(a, self.left, alone, self._updated) for a in self.sourceless),
+            *(self._action(a, self.both, both, self._updated) for a in self.plan.matched),
+            *(self._action(a, self.right, inserts, self._inserted) for a in self.plan.not_matched),
+            *(self._action(a, self.left, sourceless, self._updated) for a in self.plan.not_matched_by_source),
         ]
 
     def _action(
-        self, action: Any, seen: DataFrame, where: Column, new: Callable[[Any, DataFrame], tuple[Column, ...]]
+        self,
+        action: MergeAction,
+        seen: DataFrame,
+        where: Column,
+        new: Callable[[MergeAction, DataFrame], tuple[Column, ...]],
     ) -> _Action:
-        condition = action.condition()
         applies = where
-        if condition.isDefined():
-            (stated,) = self._columns(self._bind(seen, [self.target.column(condition.get())]))
+        if action.condition is not None:
+            (stated,) = self._columns(bound(seen, [self.target.column(action.condition)]))
             applies = where & stated
-        if class_name(action) == "DeleteAction":
+        if action.kind == "delete":
             return _Action(applies, ROW_DELETE, None)
-        return _Action(
-            applies, ROW_INSERT if class_name(action).startswith("Insert") else ROW_UPDATE_AFTER, new(action, seen)
-        )
+        return _Action(applies, ROW_INSERT if action.kind == "insert" else ROW_UPDATE_AFTER, new(action, seen))
 
-    def _updated(self, action: Any, seen: DataFrame) -> tuple[Column, ...]:
-        is_star = class_name(action) == "UpdateStarAction"
-        values = self._starred() if is_star else self._assigned(action, seen)
+    def _updated(self, action: MergeAction, seen: DataFrame) -> tuple[Column, ...]:
+        values = self._starred() if action.is_star else self._assigned(action, seen)
         self._check_keys(values)
         self.updated |= values.keys()
         kept = dict(zip(self.target.columns, self.kept_columns, strict=True))
         return tuple(
-            self._stored(c, values[c], kept[c] if is_star and self.fills else None) if c in values else kept[c]
+            self._stored(c, values[c], kept[c] if action.is_star and self.fills else None) if c in values else kept[c]
             for c in self.target.columns
         )
 
-    def _inserted(self, action: Any, seen: DataFrame) -> tuple[Column, ...]:
+    def _inserted(self, action: MergeAction, seen: DataFrame) -> tuple[Column, ...]:
         columns, fields = self.target.columns, self.target.table.schema.field_by_name
-        values = self._starred() if class_name(action) == "InsertStarAction" else self._assigned(action, seen)
+        values = self._starred() if action.is_star else self._assigned(action, seen)
         defaults = {c: F.lit(None) if (d := fields[c].default) is None else F.expr(d) for c in columns}
         return tuple(self._stored(c, values[c]) if c in values else defaults[c] for c in columns)
 
@@ -188,15 +185,14 @@ class _Merge:
                 f"MERGE INTO {self.target.table.name}: '*' stands for all columns of the table, and the source has no "
                 f"{missing[0]!r}. Name the columns to write, or set 'write.merge-schema'."
             )
-        return dict(zip(columns, self._bind(self.right, self._named(columns)), strict=True))
+        return dict(zip(columns, bound(self.right, self._named(columns)), strict=True))
 
     def _stored(self, name: str, expression: Any, kept: Column | None = None) -> Column:
-        source = _parse_datatype_json_string(str(expression.dataType().json()))
-        return self.target.stored(name, self.target.column(expression), source, self.fills, kept)
+        return self.target.stored(name, self.target.column(expression), data_type_of(expression), self.fills, kept)
 
-    def _assigned(self, action: Any, seen: DataFrame) -> dict[str, Any]:
-        assigned = assigned_columns(self.target, self.jvm.items(action.assignments()))
-        return dict(zip(assigned, self._bind(seen, list(assigned.values())), strict=True))
+    def _assigned(self, action: MergeAction, seen: DataFrame) -> dict[str, Any]:
+        assigned = assigned_columns(self.target, action.assignments)
+        return dict(zip(assigned, bound(seen, list(assigned.values())), strict=True))
 
     def _named(self, columns: Iterable[str]) -> list[Column]:
         return [F.col(quoted_name(c)) for c in columns]
@@ -205,7 +201,7 @@ class _Merge:
         """A key column may only be assigned what the ON condition says it is already."""
         kept = dict(zip(self.target.columns, self.kept, strict=True))
         for key in self.target.table.schema.primary_keys:
-            pair = _told_apart(kept[key], values.get(key, kept[key]))
+            pair = _texts(kept[key], values.get(key, kept[key]))
             if len(pair) > 1 and pair not in self._equal_columns:
                 raise UnsupportedFeatureError(
                     f"Table {self.target.table.name}: column {key!r} belongs to the primary key and cannot be updated, "
@@ -215,23 +211,8 @@ class _Merge:
     @cached_property
     def _equal_columns(self) -> list[set[str]]:
         """Pairs of columns that the ON condition says are equal."""
-        found = []
-        waiting = self._bind(self.both, [self.target.column(self.plan.mergeCondition())])
-        while waiting:
-            expression = waiting.pop()
-            if class_name(expression) == "And":
-                waiting += [expression.left(), expression.right()]
-            elif class_name(expression) in ("EqualTo", "EqualNullSafe"):
-                found.append(_told_apart(expression.left(), expression.right()))
-        return found
+        (condition,) = bound(self.both, [self.target.column(self.plan.condition)])
+        return [_texts(*pair) for pair in equal_pairs(condition)]
 
     def _columns(self, expressions: Iterable[Any]) -> list[Column]:
         return [self.target.column(e) for e in expressions]
-
-    def _bind(self, seen: DataFrame, columns: Sequence[Column]) -> list[Any]:
-        """Catalyst expressions of columns as `seen` has them; they stay valid in a join of it."""
-        if not columns:
-            return []
-        named = [c.alias(f"c{i}") for i, c in enumerate(columns)]
-        projected = seen.select(*named)._jdf.queryExecution().analyzed()
-        return [e.child() for e in self.jvm.items(projected.projectList())]

@@ -29,7 +29,9 @@ from paimon_sql.preprocess.statements import (
 )
 from paimon_sql.procedures.registry import load_table
 from paimon_sql.spark.errors.java import unchecked
-from paimon_sql.spark.jvm.gateway import CATALOG, Jvm, class_name, with_elements
+from paimon_sql.spark.jvm import classes, connector
+from paimon_sql.spark.jvm.commands import calling
+from paimon_sql.spark.jvm.gateway import Jvm
 from paimon_sql.spark.proxy import Proxy
 from paimon_sql.spark.session_bridge import SessionBridge
 from paimon_sql.spark.statements.catalog_registry import CatalogRegistry
@@ -37,7 +39,7 @@ from paimon_sql.spark.statements.column_statements import schema_changes_of
 from paimon_sql.spark.statements.copy_into import FILE_COLUMNS, FOLDER_COLUMNS, Rows, copy_into_folder, copy_into_table
 from paimon_sql.spark.statements.tag_statements import change_tags
 from paimon_sql.spark.tables.catalog import SparkCatalog
-from paimon_sql.spark.tables.procedures import PROCEDURE_INTERFACES, result_scans
+from paimon_sql.spark.tables.procedures import result_scans
 
 Runnable = TableStatement | CopyStatement
 Columns = Sequence[tuple[str, str]]
@@ -111,7 +113,7 @@ class StatementCall(Proxy):
         return False
 
     def parameters(self) -> Any:
-        return self.jvm.array(f"{PROCEDURE_INTERFACES}.ProcedureParameter", [])
+        return connector.parameters(self.jvm, [])
 
     def call(self, arguments: Any) -> Any:
         """Run the statement: a Java iterator of scans of its result."""
@@ -131,10 +133,10 @@ class StatementCall(Proxy):
         return self
 
     def listProcedures(self, namespace: Any) -> Any:
-        return self.jvm.array(f"{CATALOG}.Identifier", [])
+        return connector.identifiers(self.jvm, "", [])
 
     class Java:
-        implements = [f"{PROCEDURE_INTERFACES}.BoundProcedure", f"{CATALOG}.ProcedureCatalog"]
+        implements = [classes.BOUND_PROCEDURE, classes.PROCEDURE_CATALOG]
 
 
 def planned(
@@ -144,8 +146,4 @@ def planned(
     runner = PaimonStatementRunner(registry)
     run = partial(runner.run, statement)
     call = StatementCall(registry.bridge, type(statement).__name__, runner.columns(statement), run)
-    plan = parse(f"{explain} {_CALL}")
-    if class_name(plan) == "Call":
-        return with_elements(jvm, plan, procedure=jvm.resolved_procedure(call, call.title))
-    called = with_elements(jvm, plan.logicalPlan(), procedure=jvm.resolved_procedure(call, call.title))
-    return with_elements(jvm, plan, logicalPlan=called)
+    return calling(jvm, parse(f"{explain} {_CALL}"), call, call.title)

@@ -9,37 +9,48 @@ import re
 from collections.abc import Callable
 from functools import partial
 from typing import Any, ClassVar
+from weakref import WeakValueDictionary
 
 from py4j.java_gateway import JavaObject
 from py4j.protocol import Py4JJavaError
 from pyspark.errors.exceptions.captured import CapturedException
+from pyspark.sql import SparkSession
 
 from paimon_sql.preprocess import CatalogStatement, PaimonStatement, PreprocessError, Rewriting, preprocess
-from paimon_sql.spark.errors.java import PARSE, contradiction, of_parser
-from paimon_sql.spark.jvm.gateway import SQL, Jvm
+from paimon_sql.spark.errors.java import contradiction, of_parser
+from paimon_sql.spark.jvm import classes
+from paimon_sql.spark.jvm.classes import PARSE_EXCEPTION
+from paimon_sql.spark.jvm.commands import create_namespace
+from paimon_sql.spark.jvm.gateway import Jvm
 from paimon_sql.spark.jvm.origins import with_written_origins
+from paimon_sql.spark.jvm.plans import TemporaryView, read_statement
+from paimon_sql.spark.jvm.sessions import inject_parser, java_session, parser_of, replace_parser
 from paimon_sql.spark.proxy import Proxy
 from paimon_sql.spark.statements.catalog_registry import CatalogRegistry
 from paimon_sql.spark.statements.commands import FunctionCommand
 from paimon_sql.spark.statements.paimon_statements import planned
 from paimon_sql.spark.statements.path_views import view_of_path
+from paimon_sql.spark.statements.rewrites import StatementRewriter
 from paimon_sql.spark.tables.described_columns import install_described_columns
 from paimon_sql.spark.write.source_tasks import install_source_tasks
 
 # words of the statements that become ours, in lower case
 _OURS = re.compile(r"\b(?=[adimu])(?:analyze|insert|delete|update|merge|drop)\b")
 _VIEW = re.compile(r"\b(?:view|table)\b.*\busing\s+`?paimon\b", re.IGNORECASE | re.DOTALL)
+# the parsers of running sessions by what they say of themselves: the JVM, which keeps them, hands no Python object back
+_PARSERS: WeakValueDictionary[str, PaimonParser] = WeakValueDictionary()
 
 
 class PaimonParser(Proxy):
     """Spark's parser with the preprocessor in front."""
 
-    CARRIERS: ClassVar = {"parsePlan": PARSE, "parsePlanWithParameters": PARSE, "parseQuery": PARSE}
+    CARRIERS: ClassVar = dict.fromkeys(("parsePlan", "parsePlanWithParameters", "parseQuery"), PARSE_EXCEPTION)
 
     def __init__(self, jvm: Jvm, registry: CatalogRegistry, delegate: JavaObject) -> None:
         super().__init__(jvm)
-        self.registry, self.delegate = registry, delegate
+        self.registry, self.delegate, self.rewriter = registry, delegate, StatementRewriter(registry)
         self.is_new = True
+        _PARSERS[self.toString()] = self
 
     def parsePlan(self, text: str) -> Any:
         return self._planned(text, self.delegate.parsePlan)
@@ -61,10 +72,12 @@ class PaimonParser(Proxy):
         if isinstance(statement, PaimonStatement):
             return self._of_paimon(statement)
         plan = self._parsed(statement, parse, *context)
-        if _VIEW.search(text) and (view := view_of_path(self.jvm, plan)) is not None:
-            self.registry.register(view)
-            return self.delegate.parsePlan(view)
-        return self.registry.ours(plan) if _OURS.search(text.lower()) else plan
+        if _VIEW.search(text) and isinstance(parsed := read_statement(plan), TemporaryView):
+            view = view_of_path(parsed)
+            if view is not None:
+                self.registry.register(view)
+                return self.delegate.parsePlan(view)
+        return self.rewriter.rewritten(plan) if _OURS.search(text.lower()) else plan
 
     def _of_paimon(self, statement: PaimonStatement) -> JavaObject:
         value = statement.value
@@ -72,7 +85,7 @@ class PaimonParser(Proxy):
             return planned(self.jvm, self.registry, self.delegate.parsePlan, value, statement.explain)
         change = partial(self.registry.change, value)
         command = FunctionCommand(self.jvm, f"change of catalog {value.name}", change)
-        return self.jvm.create_namespace(command, value.name)
+        return create_namespace(self.jvm, command, value.name)
 
     def _parsed(self, statement: Rewriting, parse: Callable[..., JavaObject], *context: Any) -> JavaObject:
         try:
@@ -124,7 +137,7 @@ class PaimonParser(Proxy):
         return self.delegate.splitStatements(text)
 
     class Java:
-        implements = [f"{SQL}.catalyst.parser.ParserInterface"]
+        implements = [classes.PARSER_INTERFACE]
 
 
 class _Function1(Proxy):
@@ -138,31 +151,35 @@ class _Function1(Proxy):
         return self.function(*arguments)
 
     class Java:
-        implements = ["scala.Function1"]
+        implements = [classes.FUNCTION_1]
 
 
 class _Function2(_Function1):
     """A `scala.Function2` of a Python function."""
 
     class Java:
-        implements = ["scala.Function2"]
+        implements = [classes.FUNCTION_2]
+
+
+def registry_of(spark: SparkSession) -> CatalogRegistry | None:
+    """The catalogs of ours in a session, as its parser knows them; None where the hook is not in it."""
+    parser = _PARSERS.get(str(parser_of(java_session(spark)).toString()))
+    if parser is not None:
+        parser.registry.register()
+    return None if parser is None else parser.registry
 
 
 def has_parser(session: JavaObject) -> bool:
     """Whether the hook is in a session."""
-    return str(session.sessionState().sqlParser().toString()).startswith(PaimonParser.__name__)
+    return str(parser_of(session).toString()).startswith(PaimonParser.__name__)
 
 
 def install_parser(jvm: Jvm, session: JavaObject) -> None:
     """Put the hook into a running session and into those made from it later. Does nothing where it is there."""
     if has_parser(session):
         return
-    state = session.sessionState()
-    parser = _parser(jvm, session, state.sqlParser())
-    field = state.getClass().getDeclaredField("sqlParser")
-    field.setAccessible(True)
-    field.set(state, parser)
-    session.extensions().injectParser(_Function2(jvm, lambda s, delegate: _parser(jvm, s, delegate)))
+    replace_parser(session, _parser(jvm, session, parser_of(session)))
+    inject_parser(session, _Function2(jvm, lambda s, delegate: _parser(jvm, s, delegate)))
 
 
 def _parser(jvm: Jvm, session: JavaObject, delegate: JavaObject) -> PaimonParser:

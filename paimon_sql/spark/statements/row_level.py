@@ -11,8 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from py4j.protocol import Py4JJavaError
-from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.types import DataType
 
@@ -38,8 +37,11 @@ from paimon_core.spec.identifier import Identifier
 from paimon_core.spec.snapshot import Operation, Snapshot
 from paimon_core.table import Table
 from paimon_sql.preprocess.quoting import quoted_name
-from paimon_sql.spark.errors.java import place_of
-from paimon_sql.spark.jvm.gateway import Jvm, class_name
+from paimon_sql.spark.jvm.commands import append
+from paimon_sql.spark.jvm.expressions import column, deciding_columns, is_true
+from paimon_sql.spark.jvm.frames import analyzed, attributes, filter_condition, frame
+from paimon_sql.spark.jvm.gateway import Jvm
+from paimon_sql.spark.jvm.plans import Assignment, Merge, ParsedStatement
 from paimon_sql.spark.read.filters import core_of_python
 from paimon_sql.spark.session_bridge import SessionBridge
 from paimon_sql.spark.tables.catalog import SparkCatalog
@@ -59,7 +61,6 @@ class Target:
 
     jvm: Jvm
     session: SessionBridge
-    spark: SparkSession
     table: Table
     frame: DataFrame
     qualifiers: tuple[tuple[str, ...], ...]
@@ -72,12 +73,12 @@ class Target:
 
     def column(self, expression: Any) -> Column:
         """A Catalyst expression as a Column."""
-        return Column(self.jvm.column(expression))
+        return column(self.jvm, expression)
 
     @property
     def own(self) -> list[Any]:
         """The Catalyst attributes of the table's columns, which distinguish names that differ only in case."""
-        return self.jvm.items(self.frame._jdf.queryExecution().analyzed().output())[: len(self.columns)]
+        return attributes(self.frame)[: len(self.columns)]
 
     @property
     def types(self) -> dict[str, DataType]:
@@ -118,7 +119,7 @@ class Target:
             path, spread = F.col(FILE_PATH), F.spark_partition_id().cast("string")
             frame = frame.repartition(F.coalesce(path, spread)).sortWithinPartitions(FILE_PATH, ROW_INDEX)
         sink = ChangesTable(self.jvm, self.session, self.table, changes.rules, self.publish)
-        return self.jvm.append(sink, frame._jdf.queryExecution().analyzed())
+        return append(self.jvm, sink, analyzed(frame))
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,27 +131,27 @@ class Changes:
 
 
 def open_target(
-    catalog: SparkCatalog, table: Table, name: Identifier, statement: Any, evolved: EvolvedTable | None = None
+    catalog: SparkCatalog,
+    table: Table,
+    name: Identifier,
+    statement: ParsedStatement,
+    evolved: EvolvedTable | None = None,
 ) -> Target:
     """The target of a parsed statement: a relation, perhaps under an alias. `evolved` is the table with the columns
     that the statement brings."""
-    merges = class_name(statement) == "MergeIntoTable"
-    plan = statement.targetTable() if merges else statement.table()
-    jvm, session = catalog.jvm, catalog.session
-    spark, before = SparkSession(jvm.context, session.session), table.latest_snapshot()
+    jvm, session, before = catalog.jvm, catalog.session, table.latest_snapshot()
     full = (catalog.catalog_name, name.database, name.name)
     # no row to change may be left out
     options = {SCALAR_INDEX_SEARCH_MODE.key: "full"} if table.store.options[DATA_EVOLUTION] else {}
-    if not merges:
+    if not isinstance(statement, Merge):
         options[READ_ALLOW_FULL_SCAN.key] = "true"  # that is asked of queries, and of those that a MERGE joins
     relation = named_relation(catalog, name, evolved or catalog.changed(name, table), options)
-    frame = DataFrame(jvm.frame(session.session, relation), spark)
+    rows = frame(jvm, session.session, relation)
     qualifiers: tuple[tuple[str, ...], ...] = (full, full[1:], full[2:])
-    if class_name(plan) == "SubqueryAlias":
-        alias = plan.alias()
-        frame, qualifiers = frame.alias(alias), ((alias,),)
-    frame = frame.select("*", *(F.col(c).alias(_POSITION_PREFIX + c) for c in row_position_columns(table.store)))
-    return Target(jvm, session, spark, table, frame, qualifiers, before, evolved.publish if evolved else None)
+    if statement.table is not None and statement.table.alias is not None:
+        rows, qualifiers = rows.alias(statement.table.alias), ((statement.table.alias,),)
+    rows = rows.select("*", *(F.col(c).alias(_POSITION_PREFIX + c) for c in row_position_columns(table.store)))
+    return Target(jvm, session, table, rows, qualifiers, before, evolved.publish if evolved else None)
 
 
 def delete_by_metadata(target: Target, condition: Any) -> bool:
@@ -158,7 +159,7 @@ def delete_by_metadata(target: Target, condition: Any) -> bool:
     if not deletes_whole_partitions(target.table.store):
         return False
     matching = target.frame.filter(target.column(condition))
-    if _is_true(_condition(matching)):
+    if is_true(filter_condition(matching)):
         target.table.truncate(CommitInfo(user=target.table.new_commit_user(), operation=Operation.TRUNCATE))
         return True
     if not target.table.schema.partition_keys or not _only_partitions(target, matching):
@@ -178,7 +179,7 @@ def deleted_rows(target: Target, condition: Any) -> Changes:
     return Changes(target.changes(matching, ROW_DELETE, values), delete_rules(target.table.store, target.before))
 
 
-def updated_rows(target: Target, assignments: Sequence[Any], condition: Any | None) -> Changes:
+def updated_rows(target: Target, assignments: Sequence[Assignment], condition: Any | None) -> Changes:
     """`UPDATE t SET assignments WHERE condition`."""
     matching = target.frame if condition is None else target.frame.filter(target.column(condition))
     assigned = assigned_columns(target, assignments)
@@ -190,15 +191,15 @@ def updated_rows(target: Target, assignments: Sequence[Any], condition: Any | No
     return Changes(target.changes(matching, ROW_UPDATE_AFTER, values), rules)
 
 
-def assigned_columns(target: Target, assignments: Sequence[Any]) -> dict[str, Column]:
+def assigned_columns(target: Target, assignments: Sequence[Assignment]) -> dict[str, Column]:
     """The new value per column that is assigned, whole or a field of it. Raises `InvalidDataError`."""
     assigned: dict[str, Column] = {}
     nested: set[str] = set()
     for assignment in assignments:
-        name, path = _assigned_column(target, assignment.key())
+        name, path = _assigned_column(target, assignment)
         if name in assigned and (not path or name not in nested):
             raise InvalidDataError(f"UPDATE of {target.table.name} assigns column {name!r} twice: name it once.")
-        value = _value(target, name, assignment.value())
+        value = _value(target, name, assignment)
         if path:
             nested.add(name)
             whole = assigned.get(name, target.column(target.own[target.columns.index(name)]))
@@ -208,21 +209,21 @@ def assigned_columns(target: Target, assignments: Sequence[Any]) -> dict[str, Co
     return assigned
 
 
-def _value(target: Target, name: str, expression: Any) -> Column:
-    if _is_default(expression):
+def _value(target: Target, name: str, assignment: Assignment) -> Column:
+    if assignment.is_default:
         default = target.table.schema.field_by_name[name].default
         return F.lit(None) if default is None else F.expr(default)
-    return target.column(expression)
+    return target.column(assignment.value)
 
 
-def assigned_name(target: Target, key: Any) -> str:
+def assigned_name(target: Target, assignment: Assignment) -> str:
     """The column that an assignment names, there or not."""
-    return _assigned_path(target, key)[0]
+    return _assigned_path(target, assignment)[0]
 
 
-def _assigned_path(target: Target, key: Any) -> list[str]:
+def _assigned_path(target: Target, assignment: Assignment) -> Sequence[str]:
     """The name of an assigned column and the steps to a field in it, without the table's name."""
-    parts = [str(p) for p in target.jvm.items(key.nameParts())]
+    parts = assignment.parts
     for qualifier in target.qualifiers:
         own = [p.lower() for p in parts[: len(qualifier)]]
         if len(parts) > len(qualifier) and own == [q.lower() for q in qualifier]:
@@ -230,52 +231,28 @@ def _assigned_path(target: Target, key: Any) -> list[str]:
     return parts
 
 
-def _assigned_column(target: Target, key: Any) -> tuple[str, list[str]]:
+def _assigned_column(target: Target, assignment: Assignment) -> tuple[str, Sequence[str]]:
     """The column that an assignment names, and the path of the field in it."""
-    parts = _assigned_path(target, key)
+    parts = _assigned_path(target, assignment)
     known_as = target.session.known_as
     named = [c for c in target.columns if known_as(c) == known_as(parts[0])]
     if len(named) > 1:
         raise InvalidDataError(
             f"Column {parts[0]!r} of {target.table.name} is ambiguous, it could be {' or '.join(named)}: set "
-            f"spark.sql.caseSensitive to tell them apart{place_of(key)}."
+            f"spark.sql.caseSensitive to tell them apart{assignment.position}."
         )
     if not named:
         raise ColumnNotFoundError(
             f"Table {target.table.name} has no column {parts[0]!r} to assign; its columns are "
-            f"{', '.join(target.columns)}{place_of(key)}."
+            f"{', '.join(target.columns)}{assignment.position}."
         )
     return named[0], parts[1:]
 
 
-def _condition(matching: DataFrame) -> Any:
-    plan = matching._jdf.queryExecution().analyzed()
-    while class_name(plan) == "Project":  # takes away what only the condition looks at
-        plan = plan.child()
-    return plan.condition()
-
-
-def _is_true(condition: Any) -> bool:
-    """Whether a condition is true of every row, as `1 = 1` is."""
-    try:
-        return bool(condition.foldable()) and condition.eval(None) is True
-    except Py4JJavaError:  # `current_date()` has a value only while a query runs
-        return False
-
-
-def _is_default(expression: Any) -> bool:
-    if class_name(expression) != "UnresolvedAttribute" or expression.nameParts().size() != 1:
-        return False
-    return str(expression.nameParts().apply(0)).upper() == "DEFAULT"
-
-
 def _only_partitions(target: Target, matching: DataFrame) -> bool:
     """Whether partition columns alone decide which rows match."""
-    found = _condition(matching)
-    if not found.deterministic():
-        return False
-    names = {str(a.name()) for a in target.jvm.items(found.references().toSeq())}
-    return names <= set(target.table.schema.partition_keys)
+    found = deciding_columns(filter_condition(matching))
+    return found is not None and found <= set(target.table.schema.partition_keys)
 
 
 def delete_partitions(target: Target, matching: DataFrame) -> bool:

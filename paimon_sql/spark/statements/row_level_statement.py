@@ -8,7 +8,8 @@ from pyspark.errors.exceptions.captured import CapturedException
 
 from paimon_core.row_level.rules import check_changeable
 from paimon_core.table import Table
-from paimon_sql.spark.jvm.gateway import class_name
+from paimon_sql.spark.jvm.frames import run
+from paimon_sql.spark.jvm.plans import Delete, Merge, Update
 from paimon_sql.spark.statements.commands import TableCommand
 from paimon_sql.spark.statements.merge_into import brings_columns, merged_rows, new_columns
 from paimon_sql.spark.statements.row_level import (
@@ -21,44 +22,42 @@ from paimon_sql.spark.statements.row_level import (
 )
 from paimon_sql.spark.tables.evolved_table import EvolvedTable, evolved_table
 
-# statements that replace rows by others, which not every merge engine does
-_REPLACING = {"UpdateTable": "UPDATE", "MergeIntoTable": "MERGE INTO"}
-
 
 class RowLevelStatement(TableCommand):
     """Changes rows of one table."""
 
+    plan: Delete | Update | Merge
+
     def explained(self) -> Any:
         """The plan that EXPLAIN shows: the rows that change, and the write of them. Nothing is changed."""
         try:
-            target = self._target(self.plan, self._load())
-            return target.command(self._changes(self.plan, target))
+            target = self._target(self._load())
+            return target.command(self._changes(target))
         except CapturedException:
-            return self.plan  # Spark says what is wrong
+            return self.plan.node  # Spark says what is wrong
 
-    def _run(self, plan: Any, table: Table) -> None:
-        target = self._target(plan, table)
-        if class_name(plan) == "MergeIntoTable" and brings_columns(table, plan):
-            changes = new_columns(target, plan)
+    def _run(self, table: Table) -> None:
+        target = self._target(table)
+        if isinstance(self.plan, Merge) and brings_columns(table, self.plan):
+            changes = new_columns(target, self.plan)
             if changes:
                 evolved = evolved_table(self.catalog, self.identifier, changes)
-                target = self._target(plan, evolved.table, evolved)
-        if class_name(plan) == "DeleteFromTable" and delete_by_metadata(target, plan.condition()):
+                target = self._target(evolved.table, evolved)
+        if isinstance(self.plan, Delete) and delete_by_metadata(target, self.plan.condition):
             return
-        self.jvm.frame(self.session.session, target.command(self._changes(plan, target)))
+        run(self.jvm, self.session.session, target.command(self._changes(target)))
 
-    def _target(self, plan: Any, table: Table, evolved: EvolvedTable | None = None) -> Target:
+    def _target(self, table: Table, evolved: EvolvedTable | None = None) -> Target:
         table.check_writable()
-        check_changeable(table.store, replacing=_REPLACING.get(class_name(plan)))
-        return open_target(self.catalog, table, self.identifier, plan, evolved)
+        replacing = {Update: "UPDATE", Merge: "MERGE INTO"}.get(type(self.plan))
+        check_changeable(table.store, replacing=replacing)
+        return open_target(self.catalog, table, self.identifier, self.plan, evolved)
 
-    def _changes(self, plan: Any, target: Target) -> Changes:
-        kind = class_name(plan)
-        if kind == "DeleteFromTable":
-            return deleted_rows(target, plan.condition())
-        if kind == "UpdateTable":
-            condition = plan.condition()
-            return updated_rows(
-                target, self.jvm.items(plan.assignments()), condition.get() if condition.isDefined() else None
-            )
-        return merged_rows(target, plan)
+    def _changes(self, target: Target) -> Changes:
+        match self.plan:
+            case Delete(condition=condition):
+                return deleted_rows(target, condition)
+            case Update(assignments=assignments, condition=condition):
+                return updated_rows(target, assignments, condition)
+            case Merge():
+                return merged_rows(target, self.plan)

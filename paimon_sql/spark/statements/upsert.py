@@ -4,26 +4,29 @@ from __future__ import annotations
 
 from typing import Any
 
-from pyspark.sql import DataFrame, SparkSession, Window
+from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
 from paimon_core.options import SEQUENCE_FIELD, UPSERT_KEY
 from paimon_core.table import Table
 from paimon_sql.preprocess.quoting import quoted_name
-from paimon_sql.spark.jvm.gateway import SQL, Jvm, with_elements
+from paimon_sql.spark.jvm.commands import merge_of
+from paimon_sql.spark.jvm.frames import analyzed, frame
+from paimon_sql.spark.jvm.gateway import Jvm
+from paimon_sql.spark.jvm.plans import Insert
 from paimon_sql.spark.session_bridge import SessionBridge
-from paimon_sql.spark.write.insert_columns import inserted_columns, static_partition
+from paimon_sql.spark.write.insert_columns import inserted_columns
 
 _SOURCE, _TARGET, _RANK = "__paimon_new", "__paimon_old", "__paimon_rank"
 
 
-def upserts(table: Table, insert: Any) -> bool:
+def upserts(table: Table, insert: Insert) -> bool:
     """Whether a parsed INSERT replaces rows of equal keys."""
-    return bool(table.store.options[UPSERT_KEY]) and not insert.overwrite()
+    return bool(table.store.options[UPSERT_KEY]) and not insert.overwrites
 
 
-def upsert(jvm: Jvm, session: SessionBridge, table: Table, insert: Any) -> Any:
-    """The parsed MERGE INTO that a parsed INSERT INTO such a table stands for.
+def upsert(jvm: Jvm, session: SessionBridge, table: Table, relation: Any, insert: Insert) -> Any:
+    """The parsed MERGE INTO that a parsed INSERT INTO such a table stands for; `relation` names the table in it.
 
     With a `sequence.field`, rows that have a larger one stay: of the new ones of a key, and of a new and an old one.
     """
@@ -34,21 +37,18 @@ def upsert(jvm: Jvm, session: SessionBridge, table: Table, insert: Any) -> Any:
         ranked = rows.withColumn(_RANK, F.row_number().over(newest_first))
         rows = ranked.filter(F.col(_RANK) == 1).drop(_RANK)
     newer = "".join(f" AND {_both(c, '<=')}" for c in order)
-    merge = jvm.java_class(f"{SQL}.execution.SparkSqlParser")().parsePlan(
+    text = (
         f"MERGE INTO t AS {_TARGET} USING s AS {_SOURCE} ON {' AND '.join(_both(k, '<=>') for k in keys)} "
         f"WHEN MATCHED{newer} THEN UPDATE SET * WHEN NOT MATCHED THEN INSERT *"
     )
-    target = with_elements(jvm, merge.targetTable(), child=insert.table())
-    return with_elements(
-        jvm, merge, targetTable=target, sourceTable=rows.alias(_SOURCE)._jdf.queryExecution().analyzed()
-    )
+    return merge_of(jvm, text, relation, analyzed(rows.alias(_SOURCE)))
 
 
-def _rows(jvm: Jvm, session: SessionBridge, table: Table, insert: Any) -> DataFrame:
+def _rows(jvm: Jvm, session: SessionBridge, table: Table, insert: Insert) -> DataFrame:
     """The rows to insert, with all columns of the table."""
-    query = DataFrame(jvm.frame(session.session, insert.query()), SparkSession(jvm.context, session.session))
-    columns = inserted_columns(jvm, table.schema, insert, query.columns)
-    static = {k.lower(): v for k, v in static_partition(insert).items()}
+    query = frame(jvm, session.session, insert.query)
+    columns = inserted_columns(table.schema, insert, query.columns)
+    static = {k.lower(): v for k, v in insert.static_partition.items()}
     given = query.toDF(*(c.lower() for c in columns))
     values = []
     for field in table.schema.fields:

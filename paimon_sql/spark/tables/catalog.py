@@ -35,17 +35,15 @@ from paimon_sql.catalog.base import (
 from paimon_sql.catalog.system_database import CATALOG_SYSTEM_TABLES
 from paimon_sql.preprocess import DECLARED_TYPES_PROPERTY, EXCLUDED_PROPERTY
 from paimon_sql.procedures import PROCEDURES
-from paimon_sql.spark.errors.java import (
-    NAMESPACE_EXISTS,
-    NO_SUCH_NAMESPACE,
-    NO_SUCH_TABLE,
-    TABLE_EXISTS,
-    no_such_function,
-    no_such_table,
-)
-from paimon_sql.spark.jvm.gateway import CATALOG, SQL, Jvm, python_map
+from paimon_sql.spark.errors.java import no_such_function, no_such_table
+from paimon_sql.spark.jvm import classes, connector
+from paimon_sql.spark.jvm.classes import NAMESPACE_EXISTS, NO_SUCH_NAMESPACE, NO_SUCH_TABLE, TABLE_EXISTS
+from paimon_sql.spark.jvm.collections import python_map
+from paimon_sql.spark.jvm.gateway import Jvm
+from paimon_sql.spark.jvm.sessions import is_named_only
+from paimon_sql.spark.proxy import WithoutMetrics
 from paimon_sql.spark.read.bucket_partitions import BUCKET, BucketTransform
-from paimon_sql.spark.read.unreadable_table import UnreadableTable, is_named_only
+from paimon_sql.spark.read.unreadable_table import UnreadableTable
 from paimon_sql.spark.session_bridge import SessionBridge
 from paimon_sql.spark.tables.declared_types import apply_declared_types
 from paimon_sql.spark.tables.format_table import FormatSparkTable, StagedFormatTable
@@ -75,7 +73,7 @@ _VERSIONS = frozenset((SCAN_VERSION, SCAN_TIMESTAMP_MILLIS.key, SCAN_TIMESTAMP.k
 _NOT_THERE = (TableNotFoundError, DatabaseNotFoundError, InvalidNameError)
 
 
-class SparkCatalog(NoViews):
+class SparkCatalog(NoViews, WithoutMetrics):
     """One configured catalog in one Spark session."""
 
     CACHED = frozenset(("name", "defaultNamespace", "tableStateOptionKeys"))
@@ -94,7 +92,7 @@ class SparkCatalog(NoViews):
         "renameTable": NO_SUCH_TABLE,
         "stageCreate": TABLE_EXISTS,
         "stageCreateOrReplace": NO_SUCH_NAMESPACE,
-        "stageReplace": NO_SUCH_NAMESPACE,  # what is declared, too, would be told as a table that is not there
+        "stageReplace": NO_SUCH_NAMESPACE,  # the other one that it declares says that the table is missing
     }
 
     def __init__(self, jvm: Jvm, session: SessionBridge, name: str, load: Callable[[], Catalog]) -> None:
@@ -133,7 +131,7 @@ class SparkCatalog(NoViews):
         names = catalog.list_databases() if isinstance(catalog, SupportsDatabases) and not namespace else []
         if namespace:
             self._database(namespace)
-        return self.jvm.array("[Ljava.lang.String;", [self.jvm.strings([n]) for n in names])
+        return connector.namespaces(self.jvm, names)
 
     def namespaceExists(self, namespace: Any) -> bool:
         parts = list(namespace)
@@ -161,14 +159,14 @@ class SparkCatalog(NoViews):
 
     # -- TableCatalog -------------------------------------------------------------------------------------------------
     def capabilities(self) -> Any:
-        return self.jvm.constants(f"{CATALOG}.TableCatalogCapability", "SUPPORT_COLUMN_DEFAULT_VALUE")
+        return connector.catalog_capabilities(self.jvm, "SUPPORT_COLUMN_DEFAULT_VALUE")
 
     def tableStateOptionKeys(self) -> Any:
         """The options of a query that come with `loadTable`: those by which a table's columns differ."""
         return self._state_options
 
     def changelogStateOptionKeys(self) -> Any:
-        return self.jvm.constant("java.util.Collections", "EMPTY_SET")
+        return connector.empty_set(self.jvm)
 
     def loadChangelog(self, identifier: Any, context: Any, options: Any) -> Any:
         name = ".".join([*identifier.namespace(), identifier.name()])
@@ -184,15 +182,11 @@ class SparkCatalog(NoViews):
         is_system = list(namespace) == [SYSTEM_DATABASE]
         database = SYSTEM_DATABASE if is_system else self._database(namespace)
         names = sorted(CATALOG_SYSTEM_TABLES) if is_system else self._databases.list_tables(database)
-        identifiers = [self.jvm.identifier([database], t) for t in names]
-        return self.jvm.array(f"{CATALOG}.Identifier", identifiers)
+        return connector.identifiers(self.jvm, database, names)
 
     def listTableSummaries(self, namespace: Any) -> Any:
         database = self._database(namespace)
-        summary = self.jvm.java_class(f"{CATALOG}.TableSummary")
-        tables = self._databases.list_tables(database)
-        summaries = [summary.of(self.jvm.identifier([database], t), "MANAGED") for t in tables]
-        return self.jvm.array(f"{CATALOG}.TableSummary", summaries)
+        return connector.table_summaries(self.jvm, database, self._databases.list_tables(database))
 
     def loadTable(self, identifier: Any, *context: Any) -> Any:
         """(ident), (ident, version), (ident, micros), (ident, privileges) or (ident, TableContext, options)."""
@@ -219,8 +213,8 @@ class SparkCatalog(NoViews):
             if ours.system_table is not None:
                 return SparkSystemTable(self.jvm, self.session, table, ours, options)
             # what the session's settings ask for matters to those who read: ALTER TABLE and DESCRIBE do not
-            told = says_version(given)
-            return SparkTable(self.jvm, self.session, self.catalog_name, table, options, must_exist=told)
+            must_exist = says_version(given)
+            return SparkTable(self.jvm, self.session, self.catalog_name, table, options, must_exist=must_exist)
         except _NOT_THERE as e:
             # a name that cannot be ours may be another source's: parquet.`/path`
             raise no_such_table(self.jvm, e) from e
@@ -264,9 +258,6 @@ class SparkCatalog(NoViews):
         exists = self.catalog.table_exists(ours)
         return self._stage(ours, info, Operation.CREATE_OR_REPLACE_TABLE_AS_SELECT, replaces=exists)
 
-    def supportedCustomMetrics(self) -> Any:
-        return self.jvm.array(f"{SQL}.connector.metric.CustomMetric", [])
-
     def alterTable(self, identifier: Any, changes: Any) -> Any:
         ours = self._identifier(identifier)
         self.catalog.alter_table(ours, schema_changes(ours, changes))
@@ -302,16 +293,15 @@ class SparkCatalog(NoViews):
 
     def listProcedures(self, namespace: Any) -> Any:
         names = sorted(PROCEDURES) if list(namespace) == [SYSTEM_DATABASE] else []
-        identifiers = [self.jvm.identifier([SYSTEM_DATABASE], n) for n in names]
-        return self.jvm.array(f"{CATALOG}.Identifier", identifiers)
+        return connector.identifiers(self.jvm, SYSTEM_DATABASE, names)
 
     # -- FunctionCatalog ----------------------------------------------------------------------------------------------
     def listFunctions(self, namespace: Any) -> Any:
         names = FUNCTIONS if list(namespace) == [SYSTEM_DATABASE] else ()
-        return self.jvm.array(f"{CATALOG}.Identifier", [self.jvm.identifier([SYSTEM_DATABASE], n) for n in names])
+        return connector.identifiers(self.jvm, SYSTEM_DATABASE, names)
 
     def functionExists(self, identifier: Any) -> bool:
-        # Spark asks this first, and what it would say of an unknown one tells none of those that are there
+        # Spark asks this first; its own message about an unknown one would not list those that there are
         return list(identifier.namespace()) == [SYSTEM_DATABASE] and bool(check_function(str(identifier.name())))
 
     def loadFunction(self, identifier: Any) -> Any:
@@ -323,11 +313,11 @@ class SparkCatalog(NoViews):
 
     class Java:
         implements = [
-            f"{CATALOG}.StagingTableCatalog",
-            f"{CATALOG}.SupportsNamespaces",
-            f"{CATALOG}.ProcedureCatalog",
-            f"{CATALOG}.FunctionCatalog",
-            f"{CATALOG}.ViewCatalog",
+            classes.STAGING_TABLE_CATALOG,
+            classes.SUPPORTS_NAMESPACES,
+            classes.PROCEDURE_CATALOG,
+            classes.FUNCTION_CATALOG,
+            classes.VIEW_CATALOG,
         ]
 
     # -- ours ---------------------------------------------------------------------------------------------------------
@@ -388,9 +378,9 @@ class SparkCatalog(NoViews):
             return self._format_table(table, identifier, {})
         return SparkTable(self.jvm, self.session, self.catalog_name, table, {})
 
-    def changed(self, identifier: Identifier, table: Table) -> SparkTable:
-        """A table whose rows a statement changes: as it is now, under the other settings of the session."""
-        options = without_version(self.session.table_options(self.catalog_name, identifier))
+    def changed(self, identifier: Identifier, table: Table, more: Mapping[str, str] | None = None) -> SparkTable:
+        """A table whose rows a statement changes: as it is now, under the other settings of the session, and more."""
+        options = without_version(self.session.table_options(self.catalog_name, identifier)) | dict(more or {})
         return SparkTable(self.jvm, self.session, self.catalog_name, table, options)
 
     def _stage(self, identifier: Identifier, info: Any, operation: Operation, *, replaces: bool) -> Any:

@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from pyspark.sql import Column
 from pyspark.sql import functions as F
 from pyspark.sql.types import BinaryType, DataType, IntegerType, StringType
 
@@ -22,7 +21,10 @@ from paimon_core.spec.encodings.blob_descriptor import BlobDescriptor
 from paimon_core.spec.hashing.bucket_functions import check_bucket_key
 from paimon_core.spec.types import DataField
 from paimon_core.write.buckets.bucketing import BucketFunction
-from paimon_sql.spark.jvm.gateway import SQL, Jvm
+from paimon_sql.spark.jvm.classes import FUNCTION_1
+from paimon_sql.spark.jvm.collections import items
+from paimon_sql.spark.jvm.expressions import column, constant_of, expression, expression_function, literal
+from paimon_sql.spark.jvm.gateway import Jvm
 from paimon_sql.spark.proxy import Proxy
 from paimon_sql.spark.types import from_spark
 
@@ -94,30 +96,27 @@ class _Call(Proxy):
         self.name, self.function = name, COLUMN_FUNCTIONS[name]
 
     def apply(self, arguments: Any) -> Any:
-        expressions = self.jvm.items(arguments)
+        expressions = items(arguments)
         types = [str(e.dataType().json()) for e in expressions]
         if not self.function.takes(types):
             given = ", ".join(str(e.dataType().sql()) for e in expressions)
             raise UnsupportedFeatureError(f"Function sys.{self.name} takes {self.function.usage}, not ({given}).")
         make, result = self.function.make(types), self.function.result
         if len(types) == 1 and expressions[0].foldable():  # VALUES takes what is known before any query runs
-            return self.jvm.literal(_constant(make, expressions[0]), result)
-        columns = [Column(self.jvm.column(e)) for e in expressions]
-        return self.jvm.expression(F.arrow_udf(make, result, F.ArrowUDFType.SCALAR)(*columns)._jc)
+            return literal(self.jvm, _constant(make, constant_of(expressions[0])), result)
+        columns = [column(self.jvm, e) for e in expressions]
+        return expression(self.jvm, F.arrow_udf(make, result, F.ArrowUDFType.SCALAR)(*columns))
 
     class Java:
-        implements = ["scala.Function1"]
+        implements = [FUNCTION_1]
 
 
-def _constant(function: Arrays, expression: Any) -> Any:
-    """The value of a function of one text or binary that does not depend on rows."""
-    value = expression.eval(None)
-    given = value if value is None or isinstance(value, bytes | bytearray) else str(value.toString())
+def _constant(function: Arrays, given: str | bytes | None) -> Any:
+    """The value of a function of one text or binary."""
     kind = pa.string() if isinstance(given, str) else pa.binary()
     return function(pa.array([given], kind))[0].as_py()
 
 
 def column_function(jvm: Jvm, name: str) -> Any:
     """What Spark's analyzer takes for the function."""
-    info = jvm.java_class(f"{SQL}.catalyst.expressions.ExpressionInfo")("org.apache.paimon", "sys", name)
-    return jvm.scala_object(f"{SQL}.internal.connector.V1Function").apply(info, _Call(jvm, name))
+    return expression_function(jvm, name, _Call(jvm, name))

@@ -12,9 +12,10 @@ from paimon_core.scan.time_travel import without_version
 from paimon_core.spec.identifier import Identifier
 from paimon_core.store.ddl.schema_changes import SchemaChange
 from paimon_sql.catalog.base import StagedTable
-from paimon_sql.spark.jvm.gateway import SQL
+from paimon_sql.spark.jvm import commands
 from paimon_sql.spark.tables.catalog import SparkCatalog
 from paimon_sql.spark.tables.table import SparkTable
+from paimon_sql.spark.write.write import PaimonWriteBuilder, WriteRules
 
 
 class EvolvedTable(SparkTable):
@@ -25,31 +26,27 @@ class EvolvedTable(SparkTable):
         self.publish = staged.publish
 
     def newWriteBuilder(self, info: Any) -> Any:
-        builder = super().newWriteBuilder(info)
-        builder.before_commit = self.publish
-        return builder
+        table = self._with_options(info.options())
+        return PaimonWriteBuilder(self.jvm, self.session, table, info, WriteRules(before_commit=self.publish))
 
     class Java:
         implements = SparkTable.Java.implements
 
 
-def evolved_table(catalog: SparkCatalog, name: Identifier, changes: list[SchemaChange]) -> EvolvedTable:
-    """The table of a statement that brings changes of its schema."""
-    staged = catalog.catalog.stage_alter(name, changes)
-    return EvolvedTable(catalog, staged, without_version(catalog.session.table_options(catalog.catalog_name, name)))
+def evolved_table(
+    catalog: SparkCatalog, name: Identifier, changes: list[SchemaChange], more: Mapping[str, str] | None = None
+) -> EvolvedTable:
+    """The table of a statement that brings changes of its schema, with `more` options than those of the session."""
+    options = without_version(catalog.session.table_options(catalog.catalog_name, name)) | dict(more or {})
+    return EvolvedTable(catalog, catalog.catalog.stage_alter(name, changes), options)
 
 
 def named_relation(catalog: SparkCatalog, name: Identifier, table: SparkTable, options: Mapping[str, str]) -> Any:
     """The relation of a table to be read, columns to be qualified by its full name."""
-    alias = catalog.jvm.scala_object(f"{SQL}.catalyst.plans.logical.SubqueryAlias")
-    full = catalog.jvm.seq((catalog.catalog_name, name.database, name.name))
-    return alias.apply(full, relation(catalog, name, table, options))
+    full = (catalog.catalog_name, name.database, name.name)
+    return commands.qualified(catalog.jvm, relation(catalog, name, table, options), full)
 
 
 def relation(catalog: SparkCatalog, name: Identifier, table: SparkTable, options: Mapping[str, str]) -> Any:
     """A table as a relation of a plan, which Spark need not look up."""
-    jvm = catalog.jvm
-    make = jvm.java_class(f"{SQL}.execution.datasources.v2.DataSourceV2Relation").create
-    given = jvm.java_class(f"{SQL}.util.CaseInsensitiveStringMap")(jvm.map(options))
-    identifier = jvm.identifier([name.database], name.name)
-    return make(table, jvm.some(catalog), jvm.some(identifier), given, jvm.none)
+    return commands.relation(catalog.jvm, catalog, name.database, name.name, table, options)

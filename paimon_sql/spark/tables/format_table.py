@@ -7,28 +7,29 @@ from typing import Any
 
 import pyarrow as pa
 
-from paimon_core.commit.changes import Overwrite
-from paimon_core.errors import NotFoundError, UnsupportedFeatureError
-from paimon_core.expressions.predicate import And, Or, Predicate, columns, describe
+from paimon_core.errors import NotFoundError
+from paimon_core.expressions.predicate import And, Or, Predicate, describe
 from paimon_core.format_table.scan import FORMAT_SPLIT
 from paimon_core.format_table.table import FormatTable
 from paimon_core.format_table.write import STAGED_FILES, StagedFile
 from paimon_core.formats.registry import write_format
 from paimon_core.table import Table
 from paimon_sql.catalog.base import StagedTable
-from paimon_sql.preprocess.quoting import quoted_name
-from paimon_sql.spark.jvm.gateway import CATALOG, READ, SQL, Jvm, python_map
-from paimon_sql.spark.proxy import Proxy
-from paimon_sql.spark.read.filters import from_connector, translate_all
+from paimon_sql.spark.jvm import classes, connector
+from paimon_sql.spark.jvm.collections import python_map
+from paimon_sql.spark.jvm.gateway import Jvm
+from paimon_sql.spark.jvm.workers import message_bytes
+from paimon_sql.spark.proxy import Proxy, TableProxy, WithoutMetrics
+from paimon_sql.spark.read.filters import translate_all
 from paimon_sql.spark.read.scan import WorkerBatch
 from paimon_sql.spark.session_bridge import SessionBridge
 from paimon_sql.spark.tables.partitions import PartitionManagement
 from paimon_sql.spark.types import read_struct, string_types, to_struct
 from paimon_sql.spark.workers.worker import read_format_function, write_format_function
-from paimon_sql.spark.write.write import WRITE, WorkerBatchWrite
+from paimon_sql.spark.write.write import DistributedWrite, OverwritingBuilder, WorkerBatchWrite
 
 
-class FormatSparkTable(PartitionManagement):
+class FormatSparkTable(PartitionManagement, TableProxy):
     """A folder of files: read as it is when a scan is built, without versions."""
 
     def __init__(self, jvm: Jvm, session: SessionBridge, catalog: str, table: Table, options: dict[str, str]) -> None:
@@ -43,15 +44,6 @@ class FormatSparkTable(PartitionManagement):
     def name(self) -> str:
         return f"{self.catalog}.{self.table.name}"
 
-    def id(self) -> None:
-        return None
-
-    def version(self) -> None:
-        return None
-
-    def constraints(self) -> Any:
-        return self.jvm.array(f"{CATALOG}.constraints.Constraint", [])
-
     def schema(self) -> Any:
         return self.jvm.struct_type(to_struct(self.table.schema.fields))
 
@@ -59,9 +51,7 @@ class FormatSparkTable(PartitionManagement):
         return self.jvm.columns(to_struct(self.table.schema.fields))
 
     def partitioning(self) -> Any:
-        expressions = self.jvm.java_class(f"{SQL}.connector.expressions.Expressions")
-        keys = [expressions.identity(quoted_name(k)) for k in self.table.schema.partition_keys]
-        return self.jvm.array(f"{SQL}.connector.expressions.Transform", keys)
+        return connector.partitioning(self.jvm, self.table.schema.partition_keys)
 
     def properties(self) -> Any:
         schema = self.table.schema
@@ -71,19 +61,13 @@ class FormatSparkTable(PartitionManagement):
 
     def capabilities(self) -> Any:
         writes = ("BATCH_WRITE", "TRUNCATE", "OVERWRITE_BY_FILTER", "OVERWRITE_DYNAMIC")
-        return self.jvm.constants(f"{CATALOG}.TableCapability", "BATCH_READ", *writes)
+        return connector.capabilities(self.jvm, "BATCH_READ", *writes)
 
     def newScanBuilder(self, options: Any) -> Any:
         return FormatScanBuilder(self.jvm, self.session, self._with_options(options))
 
     def newWriteBuilder(self, info: Any) -> Any:
         return FormatWriteBuilder(self.jvm, self.session, self._with_options(info.options()), info)
-
-    def supportedCustomMetrics(self) -> Any:
-        return self.jvm.array(f"{SQL}.connector.metric.CustomMetric", [])
-
-    def reportDriverMetrics(self) -> Any:
-        return self.jvm.array(f"{SQL}.connector.metric.CustomTaskMetric", [])
 
     # -- TruncatableTable, partitions ---------------------------------------------------------------------------------
     def truncateTable(self, options: Any = None) -> bool:
@@ -117,10 +101,10 @@ class FormatSparkTable(PartitionManagement):
 
     class Java:
         implements = [
-            f"{CATALOG}.SupportsRead",
-            f"{CATALOG}.SupportsWrite",
-            f"{CATALOG}.TruncatableTable",
-            f"{CATALOG}.SupportsAtomicPartitionManagement",
+            classes.SUPPORTS_READ,
+            classes.SUPPORTS_WRITE,
+            classes.TRUNCATABLE_TABLE,
+            classes.SUPPORTS_ATOMIC_PARTITION_MANAGEMENT,
         ]
 
 
@@ -135,9 +119,8 @@ class StagedFormatTable(FormatSparkTable):
         self.staged, self.replaced, self.is_published = staged, replaced, False
 
     def newWriteBuilder(self, info: Any) -> Any:
-        builder = super().newWriteBuilder(info)
-        builder.before_commit, builder.replaced = self._publish, self.replaced
-        return builder
+        files = self._with_options(info.options())
+        return FormatWriteBuilder(self.jvm, self.session, files, info, self._publish, self.replaced)
 
     def commitStagedChanges(self) -> None:
         if not self.is_published:
@@ -153,7 +136,7 @@ class StagedFormatTable(FormatSparkTable):
         """The writer has removed its files."""
 
     class Java:
-        implements = [*FormatSparkTable.Java.implements, f"{CATALOG}.StagedTable"]
+        implements = [*FormatSparkTable.Java.implements, classes.STAGED_TABLE]
 
 
 class FormatScanBuilder(Proxy):
@@ -174,20 +157,20 @@ class FormatScanBuilder(Proxy):
         return filters
 
     def pushedFilters(self) -> Any:
-        return self.jvm.array(f"{SQL}.connector.expressions.filter.Predicate", [])
+        return connector.no_predicates(self.jvm)
 
     def build(self) -> Any:
         return FormatScan(self)
 
     class Java:
         implements = [
-            f"{READ}.SupportsPushDownRequiredColumns",
-            f"{SQL}.internal.connector.SupportsPushDownCatalystFilters",
+            classes.SUPPORTS_PUSH_DOWN_REQUIRED_COLUMNS,
+            classes.SUPPORTS_PUSH_DOWN_CATALYST_FILTERS,
         ]
 
 
-class FormatScan(Proxy):
-    """The files of the partitions that are left."""
+class FormatScan(WithoutMetrics):
+    """The files of the partitions that filters keep."""
 
     def __init__(self, builder: FormatScanBuilder) -> None:
         super().__init__(builder.jvm)
@@ -206,7 +189,7 @@ class FormatScan(Proxy):
         return self.jvm.struct_type(self.required)
 
     def columnarSupportMode(self) -> Any:
-        return self.jvm.constant(f"{READ}.Scan$ColumnarSupportMode", "PARTITION_DEFINED")
+        return connector.columnar_by_partition(self.jvm)
 
     def toBatch(self) -> Any:
         function = read_format_function(self.table.store, self.required, self.predicate)
@@ -222,14 +205,8 @@ class FormatScan(Proxy):
     def reflectsFullyPushedDownFilters(self) -> bool:
         return False
 
-    def supportedCustomMetrics(self) -> Any:
-        return self.jvm.array(f"{SQL}.connector.metric.CustomMetric", [])
-
-    def reportDriverMetrics(self) -> Any:
-        return self.jvm.array(f"{SQL}.connector.metric.CustomTaskMetric", [])
-
     class Java:
-        implements = [f"{READ}.SupportsReportStatistics"]
+        implements = [classes.SUPPORTS_REPORT_STATISTICS]
 
 
 class FormatStatistics(Proxy):
@@ -240,59 +217,42 @@ class FormatStatistics(Proxy):
         self.size = size
 
     def sizeInBytes(self) -> Any:
-        return self.jvm.java_class("java.util.OptionalLong").of(self.size)
+        return connector.optional_long(self.jvm, self.size)
 
     def numRows(self) -> Any:
-        return self.jvm.java_class("java.util.OptionalLong").empty()
+        return connector.optional_long(self.jvm, None)
 
     def columnStats(self) -> Any:
         return self.jvm.map({})
 
     class Java:
-        implements = [f"{READ}.Statistics"]
+        implements = [classes.STATISTICS]
 
 
-class FormatWriteBuilder(Proxy):
-    """Append by default; Spark calls one of the others for INSERT OVERWRITE."""
+class FormatWriteBuilder(OverwritingBuilder[FormatTable]):
+    """Builds the write of rows to a folder of files."""
 
-    def __init__(self, jvm: Jvm, session: SessionBridge, table: FormatTable, info: Any) -> None:
+    def __init__(
+        self,
+        jvm: Jvm,
+        session: SessionBridge,
+        table: FormatTable,
+        info: Any,
+        before_commit: Callable[[], None] | None = None,
+        replaced: FormatTable | None = None,
+    ) -> None:
         super().__init__(jvm)
         self.session, self.table, self.schema = session, table, info.schema()
-        self.overwritten: Overwrite | None = None
-        self.before_commit: Callable[[], None] | None = None
-        self.replaced: FormatTable | None = None
-
-    def truncate(self) -> Any:
-        self.overwritten = Overwrite()
-        return self
-
-    def overwriteDynamicPartitions(self) -> Any:
-        self.overwritten = Overwrite(dynamic=True)
-        return self
-
-    def canOverwrite(self, predicates: Any) -> bool:
-        return True  # `overwrite` says why not
-
-    def overwrite(self, predicates: Any) -> Any:
-        keys, fields = set(self.table.schema.partition_keys), self.table.schema.field_by_name
-        parts = [from_connector(p, fields) for p in predicates]
-        known = tuple(p for p in parts if p is not None and columns(p) <= keys)
-        if len(known) < len(parts):
-            raise UnsupportedFeatureError(
-                f"Table {self.table.name}: INSERT OVERWRITE replaces whole partitions; filter by partition columns"
-                f" only ({', '.join(self.table.schema.partition_keys) or 'it has none'})."
-            )
-        self.overwritten = Overwrite(predicate=And(known) if known else None)
-        return self
+        self.before_commit, self.replaced = before_commit, replaced
 
     def build(self) -> Any:
         return FormatWrite(self)
 
     class Java:
-        implements = [f"{WRITE}.SupportsOverwriteV2", f"{WRITE}.SupportsDynamicOverwrite"]
+        implements = [classes.SUPPORTS_OVERWRITE, classes.SUPPORTS_DYNAMIC_OVERWRITE]
 
 
-class FormatWrite(Proxy):
+class FormatWrite(DistributedWrite):
     """Asks for the rows of a partition together, so that a task has one file open."""
 
     def __init__(self, builder: FormatWriteBuilder) -> None:
@@ -309,39 +269,13 @@ class FormatWrite(Proxy):
         return FormatBatchWrite(self.builder)
 
     def requiredDistribution(self) -> Any:
-        distributions = self.jvm.java_class(f"{SQL}.connector.distributions.Distributions")
-        keys = self._keys()
-        if not keys:
-            return distributions.unspecified()
-        return distributions.clustered(self.jvm.array(f"{SQL}.connector.expressions.Expression", keys))
+        return connector.clustered(self.jvm, self.builder.table.schema.partition_keys)
 
     def requiredOrdering(self) -> Any:
-        expressions = self.jvm.java_class(f"{SQL}.connector.expressions.Expressions")
-        ascending = self.jvm.constant(f"{SQL}.connector.expressions.SortDirection", "ASCENDING")
-        order = [expressions.sort(k, ascending) for k in self._keys()]
-        return self.jvm.array(f"{SQL}.connector.expressions.SortOrder", order)
-
-    def requiredNumPartitions(self) -> int:
-        return 0
-
-    def advisoryPartitionSizeInBytes(self) -> int:
-        return 0
-
-    def distributionStrictlyRequired(self) -> bool:
-        return False
-
-    def supportedCustomMetrics(self) -> Any:
-        return self.jvm.array(f"{SQL}.connector.metric.CustomMetric", [])
-
-    def reportDriverMetrics(self) -> Any:
-        return self.jvm.array(f"{SQL}.connector.metric.CustomTaskMetric", [])
-
-    def _keys(self) -> list[Any]:
-        reference = self.jvm.java_class(f"{SQL}.connector.expressions.FieldReference")
-        return [reference.column(k) for k in self.builder.table.schema.partition_keys]
+        return connector.ascending(self.jvm, self.builder.table.schema.partition_keys)
 
     class Java:
-        implements = [f"{WRITE}.RequiresDistributionAndOrdering"]
+        implements = [classes.REQUIRES_DISTRIBUTION_AND_ORDERING]
 
 
 class FormatBatchWrite(WorkerBatchWrite):
@@ -367,4 +301,4 @@ class FormatBatchWrite(WorkerBatchWrite):
 
 
 def _decode(messages: Any) -> list[StagedFile]:
-    return [file for m in messages for file in STAGED_FILES.decode(bytes(m.pickledMessage())).files]
+    return [file for m in messages for file in STAGED_FILES.decode(message_bytes(m)).files]

@@ -1,7 +1,8 @@
 """The functions of `sys`, and the one that is of tables: `sys.max_pt('table')`, the largest value of a table's first
 partition column.
 
-That is of the table's name alone: Spark works it out in the driver while it optimizes, filters by it prune partitions.
+It depends only on the table's name: Spark computes it in the driver while it optimizes, and filters by it prune
+partitions.
 """
 
 from __future__ import annotations
@@ -17,7 +18,8 @@ from paimon_core.format_table.table import FormatTable
 from paimon_core.spec.identifier import Identifier
 from paimon_core.table import Table
 from paimon_sql.catalog.base import Catalog
-from paimon_sql.spark.jvm.gateway import CATALOG, SQL, Jvm
+from paimon_sql.spark.jvm import classes, connector
+from paimon_sql.spark.jvm.gateway import Jvm
 from paimon_sql.spark.proxy import Proxy
 from paimon_sql.spark.session_bridge import SessionBridge
 from paimon_sql.spark.tables.column_functions import COLUMN_FUNCTIONS, column_function
@@ -64,7 +66,7 @@ class MaxPartition(Proxy):
         return self
 
     def inputTypes(self) -> Any:
-        return self.jvm.array(f"{SQL}.types.DataType", [self.jvm.data_type(StringType())])
+        return connector.data_types(self.jvm, [self.jvm.data_type(StringType())])
 
     def resultType(self) -> Any:
         return self.jvm.data_type(StringType())
@@ -82,7 +84,7 @@ class MaxPartition(Proxy):
         if row.isNullAt(0):
             raise InvalidOptionError(f"{MAX_PT}: the name of a table cannot be NULL.")
         text = _largest(self.catalog.load_table(self._identifier(str(row.getString(0)))))
-        return self.jvm.java_class("org.apache.spark.unsafe.types.UTF8String").fromString(text)
+        return connector.utf8(self.jvm, text)
 
     def _identifier(self, text: str) -> Identifier:
         parts = self.session.name_parts(text)
@@ -93,7 +95,7 @@ class MaxPartition(Proxy):
         return Identifier.of(parts[0] if len(parts) == 2 else self.session.current_database(), parts[-1])
 
     class Java:
-        implements = [f"{CATALOG}.functions.UnboundFunction", f"{CATALOG}.functions.ScalarFunction"]
+        implements = [classes.UNBOUND_FUNCTION, classes.SCALAR_FUNCTION]
 
 
 def _largest(table: Table) -> str:

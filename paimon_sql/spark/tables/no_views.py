@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from paimon_core.errors import UnsupportedFeatureError
-from paimon_sql.spark.errors.java import NO_SUCH_NAMESPACE, no_such_view
-from paimon_sql.spark.jvm.gateway import CATALOG
+from paimon_sql.spark.errors.java import no_such_view
+from paimon_sql.spark.jvm import connector
+from paimon_sql.spark.jvm.classes import NO_SUCH_NAMESPACE
 from paimon_sql.spark.proxy import Proxy
 
 
@@ -17,7 +18,7 @@ class NoViews(Proxy):
     CARRIERS: ClassVar[Mapping[str, str]] = {"createView": NO_SUCH_NAMESPACE, "createOrReplaceView": NO_SUCH_NAMESPACE}
 
     def listViews(self, namespace: Any) -> Any:
-        return self.jvm.array(f"{CATALOG}.Identifier", [])
+        return connector.identifiers(self.jvm, "", [])
 
     def loadView(self, identifier: Any) -> Any:
         raise no_such_view(self.jvm, identifier)

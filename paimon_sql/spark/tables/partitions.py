@@ -12,7 +12,7 @@ from paimon_core.errors import UnsupportedFeatureError
 from paimon_core.expressions.predicate import Or, Predicate, equals
 from paimon_core.spec.snapshot import Snapshot
 from paimon_core.table import Table
-from paimon_sql.spark.jvm.gateway import SQL
+from paimon_sql.spark.jvm import connector
 from paimon_sql.spark.proxy import Proxy
 from paimon_sql.spark.read.filters import core_value
 from paimon_sql.spark.session_bridge import SessionBridge
@@ -43,9 +43,9 @@ class PartitionManagement(Proxy):
         rows = self.session.local_rows(self.partition_rows(), schema)
         if not wanted:
             return rows
-        places = {n: schema.fieldNames().index(n) for n in wanted}
-        kept = [r for r in rows if all(str(r.get(places[n], types[n])) == str(v) for n, v in wanted.items())]
-        return self.jvm.array(f"{SQL}.catalyst.InternalRow", kept)
+        indexes = {n: schema.fieldNames().index(n) for n in wanted}
+        kept = [r for r in rows if all(str(r.get(indexes[n], types[n])) == str(v) for n, v in wanted.items())]
+        return connector.internal_rows(self.jvm, kept)
 
     def partitionExists(self, identifier: Any) -> bool:
         names = self.jvm.strings(self.at.schema.partition_keys[: identifier.numFields()])

@@ -23,15 +23,15 @@ def table_name(options: Mapping[str, str], path: object, suffix: str = "") -> st
             f"{', '.join(kept)}: options of a storage are settings of the session, as "
             f"spark.sql.catalog.{PATHS}.{kept[0]}; those of a reader or a writer may end up in the table's definition."
         )
-    place = {k.lower(): v for k, v in options.items() if k.lower() in LOCATORS}
-    given = [p for p in (*(path if isinstance(path, list) else [path]), place.get("path")) if p is not None]
-    catalog = place.get("catalog")
-    if len(given) != 1 and not (catalog and "database" in place and "table" in place and not given):
+    locators = {k.lower(): v for k, v in options.items() if k.lower() in LOCATORS}
+    given = [p for p in (*(path if isinstance(path, list) else [path]), locators.get("path")) if p is not None]
+    catalog = locators.get("catalog")
+    if len(given) != 1 and not (catalog and "database" in locators and "table" in locators and not given):
         found = "no path" if not given else f"{len(given)} paths ({', '.join(map(str, given))})"
         raise InvalidOptionError(f'format("{PROVIDER}") reads and writes one table at one path, not {found}.')
     location = normalize(str(given[0])) if given else ""
     if catalog is None:
         return f"{PATHS}.{quoted_name(location + suffix)}"
     folder, _, name = location.rpartition("/")
-    database = place.get("database", folder.rpartition("/")[2].removesuffix(".db"))
-    return ".".join(map(quoted_name, (catalog, database, place.get("table", name) + suffix)))
+    database = locators.get("database", folder.rpartition("/")[2].removesuffix(".db"))
+    return ".".join(map(quoted_name, (catalog, database, locators.get("table", name) + suffix)))

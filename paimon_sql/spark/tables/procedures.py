@@ -14,7 +14,8 @@ from paimon_core.errors import InvalidOptionError
 from paimon_sql.catalog.base import Catalog, SupportsDatabases, with_databases
 from paimon_sql.procedures import PROCEDURES, Procedure, ProcedureContext
 from paimon_sql.spark.errors.java import unchecked
-from paimon_sql.spark.jvm.gateway import CATALOG, Jvm
+from paimon_sql.spark.jvm import classes, connector
+from paimon_sql.spark.jvm.gateway import Jvm
 from paimon_sql.spark.proxy import Proxy
 from paimon_sql.spark.read.local_scan import LocalScan
 from paimon_sql.spark.session_bridge import SessionBridge
@@ -22,7 +23,6 @@ from paimon_sql.spark.tables.session_catalogs import find_catalog
 from paimon_sql.spark.workers.executor import SparkExecutor
 
 _ARROW_TYPES = {"string": pa.string(), "bigint": pa.int64(), "int": pa.int32(), "boolean": pa.bool_()}
-PROCEDURE_INTERFACES = f"{CATALOG}.procedures"
 
 
 class SparkProcedure(Proxy):
@@ -45,13 +45,11 @@ class SparkProcedure(Proxy):
         return False
 
     def parameters(self) -> Any:
-        parameter = self.jvm.java_class(f"{PROCEDURE_INTERFACES}.ProcedureParameter")
-        make = getattr(parameter, "in")
-        built = []
-        for p in self.procedure.parameters:
-            builder = make(p.name, self.jvm.data_type(_spark_type(p.type)))
-            built.append((builder if p.required else builder.defaultValue("NULL")).build())
-        return self.jvm.array(f"{PROCEDURE_INTERFACES}.ProcedureParameter", built)
+        found = self.procedure.parameters
+        return connector.parameters(
+            self.jvm,
+            [connector.parameter(self.jvm, p.name, _spark_type(p.type), required=p.required) for p in found],
+        )
 
     def call(self, arguments: Any) -> Any:
         given = {}
@@ -89,11 +87,11 @@ class SparkProcedure(Proxy):
         return dict(zip(keys, items, strict=True))
 
     class Java:
-        implements = [f"{PROCEDURE_INTERFACES}.UnboundProcedure", f"{PROCEDURE_INTERFACES}.BoundProcedure"]
+        implements = [classes.UNBOUND_PROCEDURE, classes.BOUND_PROCEDURE]
 
 
 class UnknownProcedure(Proxy):
-    """A name that is no procedure. Spark hides why loading one fails; why binding fails it tells."""
+    """A name that is no procedure. Spark hides why loading one fails, and shows why binding fails."""
 
     def __init__(self, jvm: Jvm, spelled: str) -> None:
         super().__init__(jvm)
@@ -110,20 +108,20 @@ class UnknownProcedure(Proxy):
         raise InvalidOptionError(f"There is no procedure {self.spelled}; there are {known}.")
 
     class Java:
-        implements = [f"{PROCEDURE_INTERFACES}.UnboundProcedure"]
+        implements = [classes.UNBOUND_PROCEDURE]
 
 
 def result_scans(
     session: SessionBridge, title: str, columns: Sequence[tuple[str, str]], rows: Sequence[tuple[Any, ...]]
 ) -> Any:
     """A Java iterator over the scan of a call's rows; empty without columns, which are names and SQL types."""
-    scans = session.jvm.java_class("java.util.ArrayList")()
+    scans = []
     if columns:
         fields = [StructField(name, _spark_type(kind)) for name, kind in columns]
         arrays = [pa.array([row[i] for row in rows], _ARROW_TYPES[kind]) for i, (_, kind) in enumerate(columns)]
         content = pa.table(arrays, names=[name for name, _ in columns])
-        scans.add(LocalScan(session.jvm, session, content, StructType(fields), title))
-    return scans.iterator()
+        scans.append(LocalScan(session.jvm, session, content, StructType(fields), title))
+    return session.jvm.array_list(scans).iterator()
 
 
 def _spark_type(name: str) -> DataType:

@@ -17,17 +17,8 @@ from paimon_core.spec.types import DataField, DataType, DecimalType, LengthType,
 from paimon_core.store.ddl.nested_columns import Path, children, find_field
 from paimon_core.store.ddl.schema_changes import AddColumn, SchemaChange, UpdateColumnType
 from paimon_core.store.table_store import TableStore
-from paimon_sql.spark.jvm.gateway import Jvm, with_elements
 from paimon_sql.spark.tables.table_changes import schema_change
 from paimon_sql.spark.types import from_struct
-
-INSERT = "InsertIntoStatement"
-NESTED_COERCION = "spark.sql.insertNestedTypeCoercion.enabled"
-
-
-def asking_for_evolution(jvm: Jvm, insert: Any) -> Any:
-    """A parsed INSERT BY NAME that evolves its table."""
-    return with_elements(jvm, insert, withSchemaEvolution=True)
 
 
 def takes_change(store: TableStore, change: Any) -> bool:

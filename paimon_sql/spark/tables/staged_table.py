@@ -10,12 +10,14 @@ from paimon_core.commit.draft import CommitInfo
 from paimon_core.spec.snapshot import Operation
 from paimon_core.table import Table
 from paimon_sql.catalog.base import StagedTable
-from paimon_sql.spark.jvm.gateway import CATALOG, Jvm, option_map
+from paimon_sql.spark.jvm import classes
+from paimon_sql.spark.jvm.collections import option_map
+from paimon_sql.spark.jvm.gateway import Jvm
 from paimon_sql.spark.session_bridge import SessionBridge
 from paimon_sql.spark.tables.table import SparkTable
-from paimon_sql.spark.write.write import PaimonWriteBuilder
+from paimon_sql.spark.write.write import PaimonWriteBuilder, WriteRules
 
-_OF_WRITES = "write."  # options of a write alone, `write-only` is the table's
+_OF_WRITES = "write."  # options only of a write; `write-only` is the table's
 
 
 class StagedSparkTable(SparkTable):
@@ -46,11 +48,8 @@ class StagedSparkTable(SparkTable):
         if defining:
             self.staged = self.stage(defining)
             self.table = self.staged.table
-        builder = PaimonWriteBuilder(self.jvm, self.session, self.table.with_options(options), info)
-        builder.before_commit, builder.operation = self._publish, self.operation
-        if self.replaced is not None:
-            builder.overwritten = Overwrite()
-        return builder
+        rules = WriteRules(None if self.replaced is None else Overwrite(), self.operation, self._publish)
+        return PaimonWriteBuilder(self.jvm, self.session, self.table.with_options(options), info, rules)
 
     def commitStagedChanges(self) -> None:
         if self.replaced is not None and not (self.is_published or self.staged.is_separate):
@@ -59,8 +58,7 @@ class StagedSparkTable(SparkTable):
         self.staged.finish()
 
     def abortStagedChanges(self) -> None:
-        """The writer has removed its files; what is published in its place stays, as any outcome of a commit may be
-        unknown."""
+        """The writer has removed its files; what is published stays, as the outcome of a commit may be unknown."""
         self.staged.discard()
 
     def _publish(self) -> None:
@@ -69,4 +67,4 @@ class StagedSparkTable(SparkTable):
             self.is_published = True
 
     class Java:
-        implements = [*SparkTable.Java.implements, f"{CATALOG}.StagedTable"]
+        implements = [*SparkTable.Java.implements, classes.STAGED_TABLE]

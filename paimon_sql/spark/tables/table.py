@@ -22,12 +22,15 @@ from paimon_core.table import Table
 from paimon_sql.catalog.base import SYSTEM_DATABASE, Catalog
 from paimon_sql.catalog.system_database import catalog_system_table, read_catalog_system_table
 from paimon_sql.preprocess import DECLARED_TYPES_PROPERTY
-from paimon_sql.preprocess.quoting import quoted_name
-from paimon_sql.spark.jvm.gateway import CATALOG, SQL, Jvm, class_name, option_map
-from paimon_sql.spark.proxy import Proxy
+from paimon_sql.spark.jvm import classes, connector
+from paimon_sql.spark.jvm.collections import option_map
+from paimon_sql.spark.jvm.gateway import Jvm
+from paimon_sql.spark.jvm.pushdown import read_time_travel
+from paimon_sql.spark.jvm.sessions import is_described
+from paimon_sql.spark.proxy import Proxy, TableProxy
 from paimon_sql.spark.read.local_scan import LocalScanBuilder
 from paimon_sql.spark.read.scan import PaimonScanBuilder
-from paimon_sql.spark.read.unreadable_table import UnreadableScan, is_described
+from paimon_sql.spark.read.unreadable_table import UnreadableScan
 from paimon_sql.spark.session_bridge import SessionBridge
 from paimon_sql.spark.tables.declared_types import declared_types
 from paimon_sql.spark.tables.partitions import PartitionManagement
@@ -54,12 +57,12 @@ def statement_options(context: Sequence[Any]) -> dict[str, str]:
     if len(context) == 1:  # privileges
         return {}
     options = option_map(context[1])
-    travel = first.timeTravel().orElse(None)
+    travel = read_time_travel(first)
     if travel is None:
         return options
-    if class_name(travel) == "AsOfVersion":
-        return options | {SCAN_VERSION: travel.version()}
-    return options | {SCAN_TIMESTAMP_MILLIS.key: str(travel.micros() // 1000)}
+    if travel.version is not None:
+        return options | {SCAN_VERSION: travel.version}
+    return options | ({} if travel.micros is None else {SCAN_TIMESTAMP_MILLIS.key: str(travel.micros // 1000)})
 
 
 def is_written(context: Sequence[Any]) -> bool:
@@ -69,20 +72,7 @@ def is_written(context: Sequence[Any]) -> bool:
     return len(context) == 1 or not context[0].writePrivileges().isEmpty()
 
 
-class _AnyTable(Proxy):
-    """What all tables answer alike."""
-
-    def id(self) -> None:
-        return None
-
-    def version(self) -> None:
-        return None
-
-    def constraints(self) -> Any:
-        return self.jvm.array(f"{CATALOG}.constraints.Constraint", [])
-
-
-class _BridgedTable(_AnyTable):
+class _BridgedTable(TableProxy):
     """A table under the options of a statement."""
 
     def __init__(self, jvm: Jvm, session: SessionBridge, table: Table, options: dict[str, str]) -> None:
@@ -129,18 +119,17 @@ class _DataTable(_BridgedTable):
     at: Table
 
     def partitioning(self) -> Any:
-        expressions = self.jvm.java_class(f"{CATALOG[:-8]}.expressions.Expressions")
-        keys = [expressions.identity(quoted_name(k)) for k in self.at.schema.partition_keys]
-        return self.jvm.array(f"{SQL}.connector.expressions.Transform", keys)
+        return connector.partitioning(self.jvm, self.at.schema.partition_keys)
 
     def properties(self) -> Any:
         return self.jvm.map(self._properties())
 
     def _properties(self) -> dict[str, str]:
-        place = {"location": self.table.store.root, "is_managed_location": "true"}  # told, but not as a LOCATION clause
+        # shown, but not as a LOCATION clause
+        location = {"location": self.table.store.root, "is_managed_location": "true"}
         comment = self.table.schema.comment
         about = {} if comment is None else {"comment": comment}
-        return dict(self.table.schema.options) | place | {"provider": "paimon"} | about
+        return dict(self.table.schema.options) | location | {"provider": "paimon"} | about
 
 
 class SparkTable(_DataTable, PartitionManagement):
@@ -188,7 +177,7 @@ class SparkTable(_DataTable, PartitionManagement):
 
     def capabilities(self) -> Any:
         writes = ("BATCH_WRITE", "TRUNCATE", "OVERWRITE_BY_FILTER", "OVERWRITE_DYNAMIC", "AUTOMATIC_SCHEMA_EVOLUTION")
-        return self.jvm.constants(f"{CATALOG}.TableCapability", "BATCH_READ", *writes)
+        return connector.capabilities(self.jvm, "BATCH_READ", *writes)
 
     def supportsColumnChange(self, change: Any) -> bool:
         return takes_change(self.table.store, change)
@@ -212,7 +201,7 @@ class SparkTable(_DataTable, PartitionManagement):
     def metadataColumns(self) -> Any:
         fields = (*metadata_fields(self.at.schema), *tracking_fields(self.at.store))
         columns = (MetadataColumn(self.jvm, f.name, to_spark(f.type)) for f in fields)
-        return self.jvm.cached_array(f"{CATALOG}.MetadataColumn", columns)
+        return connector.metadata_columns(self.jvm, columns)
 
     def canRenameConflictingMetadataColumns(self) -> bool:
         return False
@@ -226,20 +215,14 @@ class SparkTable(_DataTable, PartitionManagement):
         self.table.truncate(CommitInfo(user=self.table.new_commit_user()))
         return True
 
-    def supportedCustomMetrics(self) -> Any:
-        return self.jvm.array(f"{SQL}.connector.metric.CustomMetric", [])
-
-    def reportDriverMetrics(self) -> Any:
-        return self.jvm.array(f"{SQL}.connector.metric.CustomTaskMetric", [])
-
     class Java:
         implements = [
-            f"{CATALOG}.SupportsRead",
-            f"{CATALOG}.SupportsWrite",
-            f"{CATALOG}.TruncatableTable",
-            f"{CATALOG}.SupportsAtomicPartitionManagement",
-            f"{CATALOG}.SupportsMetadataColumns",
-            f"{CATALOG}.SupportsSchemaEvolution",
+            classes.SUPPORTS_READ,
+            classes.SUPPORTS_WRITE,
+            classes.TRUNCATABLE_TABLE,
+            classes.SUPPORTS_ATOMIC_PARTITION_MANAGEMENT,
+            classes.SUPPORTS_METADATA_COLUMNS,
+            classes.SUPPORTS_SCHEMA_EVOLUTION,
         ]
 
 
@@ -277,10 +260,10 @@ class MetadataColumn(Proxy):
         return None
 
     class Java:
-        implements = [f"{CATALOG}.MetadataColumn"]
+        implements = [classes.METADATA_COLUMN]
 
 
-class _ReadOnlyTable(_AnyTable):
+class _ReadOnlyTable(TableProxy):
     """A table that is no data table; `spark_schema` are its columns."""
 
     spark_schema: StructType
@@ -292,13 +275,13 @@ class _ReadOnlyTable(_AnyTable):
         return self.jvm.columns(self.spark_schema)
 
     def partitioning(self) -> Any:
-        return self.jvm.array(f"{SQL}.connector.expressions.Transform", [])
+        return connector.partitioning(self.jvm)
 
     def properties(self) -> Any:
         return self.jvm.map({})
 
     def capabilities(self) -> Any:
-        return self.jvm.constants(f"{CATALOG}.TableCapability", "BATCH_READ")
+        return connector.capabilities(self.jvm, "BATCH_READ")
 
 
 class SparkDerivedTable(_DataTable, PartitionManagement, _ReadOnlyTable):
@@ -323,7 +306,7 @@ class SparkDerivedTable(_DataTable, PartitionManagement, _ReadOnlyTable):
         raise self._refusal(f"partitions are dropped in the table itself, not in {self.identifier}")
 
     class Java:
-        implements = [f"{CATALOG}.SupportsRead", f"{CATALOG}.SupportsAtomicPartitionManagement"]
+        implements = [classes.SUPPORTS_READ, classes.SUPPORTS_ATOMIC_PARTITION_MANAGEMENT]
 
 
 class SparkSystemTable(_BridgedTable, _ReadOnlyTable):
@@ -345,7 +328,7 @@ class SparkSystemTable(_BridgedTable, _ReadOnlyTable):
         return LocalScanBuilder(self.jvm, self.session, content, self.spark_schema, about)
 
     class Java:
-        implements = [f"{CATALOG}.SupportsRead"]
+        implements = [classes.SUPPORTS_READ]
 
 
 class SparkCatalogSystemTable(_ReadOnlyTable):
@@ -364,4 +347,4 @@ class SparkCatalogSystemTable(_ReadOnlyTable):
         return LocalScanBuilder(self.jvm, self.session, content, self.spark_schema, f"PaimonSystemTable {self.name()}")
 
     class Java:
-        implements = [f"{CATALOG}.SupportsRead"]
+        implements = [classes.SUPPORTS_READ]

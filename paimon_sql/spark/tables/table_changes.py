@@ -22,7 +22,7 @@ from paimon_core.store.ddl.schema_changes import (
     UpdateColumnType,
     UpdateComment,
 )
-from paimon_sql.spark.jvm.gateway import class_name
+from paimon_sql.spark.jvm.pushdown import ChangeKind, change_kind, column_before
 from paimon_sql.spark.types import from_spark
 
 _COMMENT, _LOCATION, _PRIMARY_KEY = "comment", "location", "primary-key"
@@ -41,8 +41,8 @@ def schema_changes(identifier: Identifier, changes: Iterable[Any]) -> list[Schem
 
 def schema_change(change: Any) -> SchemaChange:
     """The change that a Java `TableChange` asks for. Raises `UnsupportedFeatureError` naming what there is not."""
-    kind = class_name(change)
-    translate = _TRANSLATIONS.get(kind)
+    kind = change_kind(change)
+    translate = _TRANSLATIONS.get(kind) if isinstance(kind, ChangeKind) else None
     if translate is None:
         raise UnsupportedFeatureError(f"ALTER TABLE with {kind} is not supported: Paimon tables have no such thing.")
     return translate(change)
@@ -77,24 +77,23 @@ def _add_column(change: Any) -> SchemaChange:
 
 
 def _position(position: Any) -> Position:
-    if class_name(position) == "First":
-        return Position("first")
-    return Position("after", str(position.column()))
+    column = column_before(position)
+    return Position("first") if column is None else Position("after", column)
 
 
 def _path(change: Any) -> Path:
     return tuple(str(name) for name in change.fieldNames())
 
 
-_TRANSLATIONS: dict[str, Callable[[Any], SchemaChange]] = {
-    "SetProperty": _set_property,
-    "RemoveProperty": _remove_property,
-    "AddColumn": _add_column,
-    "RenameColumn": lambda c: RenameColumn(_path(c), str(c.newName())),
-    "DeleteColumn": lambda c: DropColumn(_path(c)),
-    "UpdateColumnType": lambda c: UpdateColumnType(_path(c), from_spark(c.newDataType().json())),
-    "UpdateColumnNullability": lambda c: UpdateColumnNullability(_path(c), bool(c.nullable())),
-    "UpdateColumnComment": lambda c: UpdateColumnComment(_path(c), c.newComment()),
-    "UpdateColumnPosition": lambda c: UpdateColumnPosition(_path(c), _position(c.position())),
-    "UpdateColumnDefaultValue": lambda c: UpdateColumnDefault(_path(c), c.newDefaultValue() or None),
+_TRANSLATIONS: dict[ChangeKind, Callable[[Any], SchemaChange]] = {
+    ChangeKind.SET_PROPERTY: _set_property,
+    ChangeKind.REMOVE_PROPERTY: _remove_property,
+    ChangeKind.ADD_COLUMN: _add_column,
+    ChangeKind.RENAME_COLUMN: lambda c: RenameColumn(_path(c), str(c.newName())),
+    ChangeKind.DELETE_COLUMN: lambda c: DropColumn(_path(c)),
+    ChangeKind.UPDATE_COLUMN_TYPE: lambda c: UpdateColumnType(_path(c), from_spark(c.newDataType().json())),
+    ChangeKind.UPDATE_COLUMN_NULLABILITY: lambda c: UpdateColumnNullability(_path(c), bool(c.nullable())),
+    ChangeKind.UPDATE_COLUMN_COMMENT: lambda c: UpdateColumnComment(_path(c), c.newComment()),
+    ChangeKind.UPDATE_COLUMN_POSITION: lambda c: UpdateColumnPosition(_path(c), _position(c.position())),
+    ChangeKind.UPDATE_COLUMN_DEFAULT: lambda c: UpdateColumnDefault(_path(c), c.newDefaultValue() or None),
 }

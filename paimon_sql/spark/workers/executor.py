@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from functools import partial
 
 import pyarrow as pa
 from py4j.protocol import Py4JJavaError
-from pyspark import SparkContext
 from pyspark.errors import AnalysisException
 from pyspark.errors.exceptions.captured import CapturedException
-from pyspark.sql import SparkSession
 from pyspark.sql.types import BinaryType, StructField, StructType
 
 from paimon_core.errors import InvalidOptionError
@@ -24,17 +21,19 @@ from paimon_core.write.compaction.sort_job import SORT_KEY, Curve, SortJob
 from paimon_sql.preprocess.quoting import quoted_name
 from paimon_sql.procedures import ForeignTable
 from paimon_sql.spark.errors.java import of_worker, unchecked
+from paimon_sql.spark.jvm.workers import map_batches, run_tasks
 from paimon_sql.spark.session_bridge import SessionBridge
 from paimon_sql.spark.types import string_types, to_struct
 from paimon_sql.spark.workers import foreign_tables, orphan_frames
-from paimon_sql.spark.workers.arrow_frames import map_batches
 from paimon_sql.spark.workers.orphan_frames import FoundFrame
 from paimon_sql.spark.workers.worker import run_text, sort_input_function, write_function
 
 SMALL_WORK = 16 * 2**20  # bytes that the driver reads faster than a job starts
 _ROW_NUMBER = "__row"
 _ECHO = re.compile(r" Did you mean .*?\]\.|; line \d.*|\n.*", re.DOTALL)  # of an error in a condition: the plan
-_ENVIRONMENT = {"SPARK_SIMPLIFIED_TRACEBACK": "1"}
+# what workers that serve scans and writes have in their environment: workers of another come from another process to
+# fork them, which starts first
+_WORKERS_OF_SQL = {"SPARK_SIMPLIFIED_TRACEBACK": "1"}
 
 
 class SparkExecutor:
@@ -53,8 +52,7 @@ class SparkExecutor:
         context = self.session.jvm.context
         context.setJobDescription(job.description)
         try:
-            with _workers_of_sql(context):
-                return list(map(job.result.decode, context.parallelize(texts, len(texts)).map(run).collect()))
+            return list(map(job.result.decode, run_tasks(self.session.jvm, run, texts, _WORKERS_OF_SQL)))
         except CapturedException as error:
             raise of_worker(error) from error
         except Py4JJavaError as error:  # the job was cancelled, or lost its executors
@@ -64,7 +62,7 @@ class SparkExecutor:
 
     def sort(self, job: SortJob, description: str) -> list[CommitMessage]:
         """Sort the rows of a job by ranges, each of which a task writes; nothing is committed."""
-        session = SparkSession(self.session.jvm.context, self.session.session)
+        session = self.session.python_session
         columns = string_types(to_struct(job.fields))
         curved = StructType([*columns.fields, StructField(SORT_KEY, BinaryType())])
         schema = columns if job.curve is Curve.ORDER else curved
@@ -90,7 +88,7 @@ class SparkExecutor:
         context = self.session.jvm.context
         context.setJobDescription(description)
         try:
-            return orphan_frames.find_orphans(SparkSession(context, self.session.session), search, parallelism)
+            return orphan_frames.find_orphans(self.session.python_session, search, parallelism)
         except CapturedException as error:
             raise of_worker(error) from error
         finally:
@@ -118,7 +116,7 @@ class SparkExecutor:
         Raises `InvalidOptionError` for one that it cannot resolve.
         """
         numbered = rows.append_column(_ROW_NUMBER, pa.array(range(rows.num_rows), pa.int64()))
-        session = SparkSession(self.session.jvm.context, self.session.session)
+        session = self.session.python_session
         try:
             matching = session.createDataFrame(numbered).where(condition).select(_ROW_NUMBER)
             found = matching.collect() if rows.num_rows else []
@@ -128,16 +126,3 @@ class SparkExecutor:
                 f"where cannot be {condition!r}: only conditions on partition columns are supported ({known}). {cause}"
             ) from error
         return sorted(row[0] for row in found)
-
-
-@contextmanager
-def _workers_of_sql(context: SparkContext) -> Iterator[None]:
-    """Jobs run in the workers that serve scans and writes. They have this in their environment, and workers of another
-    environment come from another process to fork them, which starts first."""
-    before = dict(context.environment)
-    context.environment.update(_ENVIRONMENT)
-    try:
-        yield
-    finally:
-        context.environment.clear()
-        context.environment.update(before)

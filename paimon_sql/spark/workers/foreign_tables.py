@@ -3,60 +3,50 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 from pyspark.errors import AnalysisException
-from pyspark.sql import SparkSession
 
 from paimon_core.errors import TableNotFoundError, UnsupportedFeatureError
 from paimon_core.format_table.options import SUPPORTED
 from paimon_core.io.load import normalize
 from paimon_sql.preprocess.quoting import quoted_name
 from paimon_sql.procedures import ForeignTable
-from paimon_sql.spark.errors.java import told
-from paimon_sql.spark.jvm.gateway import SQL, scala_map_of
+from paimon_sql.spark.errors.java import first_line
+from paimon_sql.spark.jvm.frames import partition_columns
+from paimon_sql.spark.jvm.session_tables import SESSION_CATALOG, session_table, session_tables
 from paimon_sql.spark.session_bridge import SessionBridge
-from paimon_sql.spark.types import from_struct, read_struct
-
-_SPARK_CATALOG = "spark_catalog"
+from paimon_sql.spark.types import from_struct
 
 
 def foreign_table(session: SessionBridge, database: str, name: str) -> ForeignTable | None:
     """A table of files of Spark's session catalog; None for none. Raises `UnsupportedFeatureError` for other kinds."""
-    catalog, identifier = session.session.sessionState().catalog(), _identifier(session, database, name)
-    if not catalog.tableExists(identifier):
+    found = session_table(session.jvm, session.session, database, name)
+    if found is None:
         return None
-    found = catalog.getTableMetadata(identifier)
-    provider = str(found.provider().get()).lower() if found.provider().isDefined() else "none"
-    storage = found.storage()
-    serde = str(storage.serde().get()).lower() if storage.serde().isDefined() else ""
+    provider, serde = (found.provider or "none").lower(), found.serde.lower()
     form = next((f for f in SUPPORTED if f == provider or (provider == "hive" and f in serde)), None)
-    if form is None or str(found.tableType().name()) == "VIEW":
+    if form is None or found.kind == "VIEW":
         raise UnsupportedFeatureError(
-            f"Table {database}.{name} cannot be migrated: it is {provider} ({found.tableType().name()}); tables of "
+            f"Table {database}.{name} cannot be migrated: it is {provider} ({found.kind}); tables of "
             f"{', '.join(SUPPORTED)} files can."
         )
-    options = {k: v for k, v in scala_map_of(session.jvm, storage.properties()).items() if v is not None}
     return ForeignTable(
         format=form,
-        location=str(found.location().toString()),
-        fields=from_struct(read_struct(found.schema().json())),
-        partition_keys=tuple(str(k) for k in session.jvm.items(found.partitionColumnNames())),
-        options={k: v for k, v in options.items() if k not in ("path", "serialization.format")},
+        location=found.location,
+        fields=from_struct(found.schema),
+        partition_keys=found.partition_columns,
+        options={k: v for k, v in found.options.items() if k not in ("path", "serialization.format")},
     )
 
 
 def foreign_tables(session: SessionBridge, database: str) -> list[str] | None:
     """The names of the tables of a database of Spark's session catalog; None where there is no such database."""
-    catalog = session.session.sessionState().catalog()
-    if not catalog.databaseExists(database):
-        return None
-    return sorted(str(t.table()) for t in session.jvm.items(catalog.listTables(database)))
+    return session_tables(session.session, database)
 
 
 def drop_foreign_table(session: SessionBridge, database: str, name: str) -> None:
     """Drop a table of Spark's session catalog; the files of an external one stay."""
-    names = ".".join(quoted_name(n) for n in (_SPARK_CATALOG, database, name))
+    names = ".".join(quoted_name(n) for n in (SESSION_CATALOG, database, name))
     session.session.sql(f"DROP TABLE {names}")
 
 
@@ -65,18 +55,15 @@ def folder_of_files(session: SessionBridge, form: str, location: str, options: M
 
     Raises `TableNotFoundError` where there are no such files.
     """
-    spark = SparkSession(session.jvm.context, session.session)
+    spark = session.python_session
     try:
         found = spark.read.format(form).options(**dict(options)).load(normalize(location))
     except AnalysisException as e:
-        raise TableNotFoundError(f"{location} has no {form} files whose columns are known: {told(e)}") from e
-    files = found._jdf.queryExecution().analyzed().relation()
-    keys = tuple(str(n) for n in files.partitionSchema().fieldNames())
+        raise TableNotFoundError(f"{location} has no {form} files whose columns are known: {first_line(e)}") from e
     return ForeignTable(
-        format=form, location=location, fields=from_struct(found.schema), partition_keys=keys, options=dict(options)
+        format=form,
+        location=location,
+        fields=from_struct(found.schema),
+        partition_keys=partition_columns(found),
+        options=dict(options),
     )
-
-
-def _identifier(session: SessionBridge, database: str, name: str) -> Any:
-    jvm = session.jvm
-    return jvm.java_class(f"{SQL}.catalyst.TableIdentifier")(name, jvm.some(database), jvm.some(_SPARK_CATALOG))

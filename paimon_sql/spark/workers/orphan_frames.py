@@ -11,7 +11,7 @@ from pyspark.sql import functions as F
 
 from paimon_core.maintenance.orphans.job import OrphanSearch
 from paimon_sql.spark.errors.java import of_worker
-from paimon_sql.spark.workers.arrow_frames import map_batches
+from paimon_sql.spark.jvm.workers import map_batches
 from paimon_sql.spark.workers.worker import delete_function, found_function, needed_function
 
 _SHUFFLE = "spark.sql.shuffle.partitions"

@@ -84,21 +84,21 @@ def with_field(value: Column, data_type: DataType, path: Sequence[str], new: Col
     return F.struct(*(part.alias(f.name) for part, f in zip(parts, fields, strict=True)))
 
 
-def has_same_fields(source: DataType, target: DataType) -> bool:
-    """Whether nested fields have the same names, in whatever order; each once."""
+def has_same_fields(source: DataType, target: DataType, *, some: bool = False) -> bool:
+    """Whether nested fields have the same names, each once, in any order. With `some`, the source may lack some."""
     match source, target:
         case StructType(), StructType():
             given = {f.name.lower(): f.dataType for f in source.fields}
             wanted = {f.name.lower(): f.dataType for f in target.fields}
             return (
                 len(given) == len(source.fields)
-                and given.keys() == wanted.keys()
-                and all(has_same_fields(given[n], wanted[n]) for n in wanted)
+                and (given.keys() <= wanted.keys() if some else given.keys() == wanted.keys())
+                and all(has_same_fields(given[n], wanted[n], some=some) for n in given)
             )
         case ArrayType(), ArrayType():
-            return has_same_fields(source.elementType, target.elementType)
+            return has_same_fields(source.elementType, target.elementType, some=some)
         case MapType(), MapType():
-            return has_same_fields(source.valueType, target.valueType)
+            return has_same_fields(source.valueType, target.valueType, some=some)
     return True
 
 

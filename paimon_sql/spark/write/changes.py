@@ -18,13 +18,15 @@ from paimon_core.row_level.writer import CHANGES_RESULT, ChangesResult, changes_
 from paimon_core.store.table_store import TableStore
 from paimon_core.table import Table
 from paimon_core.write.buckets.dynamic import AssignmentBase
-from paimon_sql.spark.jvm.gateway import CATALOG, SQL, Jvm
-from paimon_sql.spark.proxy import Proxy
+from paimon_sql.spark.jvm import classes, connector
+from paimon_sql.spark.jvm.gateway import Jvm
+from paimon_sql.spark.jvm.workers import message_bytes
+from paimon_sql.spark.proxy import TableProxy
 from paimon_sql.spark.session_bridge import SessionBridge
 from paimon_sql.spark.types import to_struct
 from paimon_sql.spark.workers.executor import SMALL_WORK, SparkExecutor
 from paimon_sql.spark.workers.worker import changes_function
-from paimon_sql.spark.write.write import PaimonBatchWrite, PaimonWrite, PaimonWriteBuilder
+from paimon_sql.spark.write.write import PaimonBatchWrite, PaimonWrite, PaimonWriteBuilder, WriteRules
 
 _POSITION_TYPES = {FILE_PATH: StringType(), ROW_INDEX: LongType(), ROW_ID: LongType()}
 
@@ -36,7 +38,7 @@ def change_schema(table: Table) -> StructType:
     return StructType([StructField(VALUE_KIND, ByteType()), *position, *own])
 
 
-class ChangesTable(Proxy):
+class ChangesTable(TableProxy):
     """The changes of a table, write only."""
 
     def __init__(
@@ -53,12 +55,6 @@ class ChangesTable(Proxy):
     def name(self) -> str:
         return self.table.name
 
-    def id(self) -> None:
-        return None
-
-    def version(self) -> None:
-        return None
-
     def schema(self) -> Any:
         return self.jvm.struct_type(change_schema(self.table))
 
@@ -66,31 +62,29 @@ class ChangesTable(Proxy):
         return self.jvm.columns(change_schema(self.table))
 
     def partitioning(self) -> Any:
-        return self.jvm.array(f"{SQL}.connector.expressions.Transform", [])
+        return connector.partitioning(self.jvm)
 
     def properties(self) -> Any:
         return self.jvm.map({})
 
-    def constraints(self) -> Any:
-        return self.jvm.array(f"{CATALOG}.constraints.Constraint", [])
-
     def capabilities(self) -> Any:
-        return self.jvm.constants(f"{CATALOG}.TableCapability", "BATCH_WRITE")
+        return connector.capabilities(self.jvm, "BATCH_WRITE")
 
     def newWriteBuilder(self, info: Any) -> Any:
-        builder = ChangesWriteBuilder(self.jvm, self.session, self.table, info, self.rules)
-        builder.before_commit = self.before_commit
-        return builder
+        rules = WriteRules(before_commit=self.before_commit)
+        return ChangesWriteBuilder(self.jvm, self.session, self.table, info, rules, self.rules)
 
     class Java:
-        implements = [f"{CATALOG}.SupportsWrite"]
+        implements = [classes.SUPPORTS_WRITE]
 
 
 class ChangesWriteBuilder(PaimonWriteBuilder):
     """Builds the write of row-level changes."""
 
-    def __init__(self, jvm: Jvm, session: SessionBridge, table: Table, info: Any, rules: ChangeRules) -> None:
-        super().__init__(jvm, session, table, info)
+    def __init__(
+        self, jvm: Jvm, session: SessionBridge, table: Table, info: Any, write: WriteRules, rules: ChangeRules
+    ) -> None:
+        super().__init__(jvm, session, table, info, write)
         self.rules = rules
 
     def build(self) -> Any:
@@ -111,12 +105,12 @@ class ChangesWrite(PaimonWrite):
     def requiredDistribution(self) -> Any:
         if self.builder.rules.moves_rows:
             return super().requiredDistribution()
-        return self.jvm.java_class(f"{SQL}.connector.distributions.Distributions").unspecified()
+        return connector.any_distribution(self.jvm)
 
     def requiredOrdering(self) -> Any:
         if self.builder.rules.moves_rows:
             return super().requiredOrdering()
-        return self.jvm.array(f"{SQL}.connector.expressions.SortOrder", [])
+        return connector.ascending(self.jvm, [])
 
     def toBatch(self) -> Any:
         return ChangesBatchWrite(self.builder)
@@ -144,4 +138,4 @@ class ChangesBatchWrite(PaimonBatchWrite):
         return RowLevelStatement(self.table, self.builder.rules, executor)
 
     def _results(self, messages: Any) -> list[ChangesResult]:
-        return [CHANGES_RESULT.decode(bytes(m.pickledMessage())) for m in messages]
+        return [CHANGES_RESULT.decode(message_bytes(m)) for m in messages]

@@ -3,27 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from pyspark.sql.types import StructField, StructType
 
 from paimon_core.options import HIVE_PARTITION_ORDER, TableOptions
 from paimon_core.spec.schema import TableSchema
-from paimon_sql.spark.jvm.gateway import Jvm, python_options, with_elements
+from paimon_sql.spark.jvm.commands import with_columns
+from paimon_sql.spark.jvm.gateway import Jvm
+from paimon_sql.spark.jvm.plans import Insert
 
 
-def inserted_columns(jvm: Jvm, schema: TableSchema, insert: Any, names: Sequence[str]) -> list[str]:
+def inserted_columns(schema: TableSchema, insert: Insert, names: Sequence[str]) -> list[str]:
     """The column that each column of the query goes to, by its name in the statement."""
-    if insert.byName():
+    if insert.by_name:
         return list(names)
-    listed = [str(c) for c in jvm.items(insert.userSpecifiedCols())]
-    static = {k.lower() for k in static_partition(insert)}
-    return listed or [f.name for f in schema.fields if f.name.lower() not in static]
+    static = {k.lower() for k in insert.static_partition}
+    return list(insert.columns) or [f.name for f in schema.fields if f.name.lower() not in static]
 
 
-def fills_rows(insert: Any) -> bool:
+def fills_rows(insert: Insert) -> bool:
     """Whether the columns of the query go to those of the table in their order, no list or partition saying else."""
-    return bool(insert.userSpecifiedCols().isEmpty() and insert.partitionSpec().isEmpty())
+    return not insert.columns and not insert.partition
 
 
 def by_position(schema: TableSchema, given: StructType) -> StructType:
@@ -33,20 +33,15 @@ def by_position(schema: TableSchema, given: StructType) -> StructType:
     return StructType([*renamed, *given.fields[len(names) :]])
 
 
-def static_partition(insert: Any) -> dict[str, str]:
-    """The partition columns that the statement gives a value."""
-    return {k: v for k, v in python_options(insert.partitionSpec()).items() if v is not None}
-
-
-def in_hive_order(jvm: Jvm, schema: TableSchema, options: TableOptions, insert: Any, names: Sequence[str]) -> Any:
+def in_hive_order(jvm: Jvm, schema: TableSchema, options: TableOptions, insert: Insert, names: Sequence[str]) -> Insert:
     """A parsed `INSERT … PARTITION (dt, hr)` with its columns listed as Hive has them, those of partitions last, if its
     query has these names in it.
 
     With the option, a query of other names is in Hive's order too, but for one that has the table's.
     """
-    spec = {k.lower(): v for k, v in python_options(insert.partitionSpec()).items()}
+    spec = {k.lower(): v for k, v in insert.partition.items()}
     dynamic = {k for k, v in spec.items() if v is None}
-    if not dynamic or insert.byName() or not insert.userSpecifiedCols().isEmpty():
+    if not dynamic or insert.by_name or insert.columns:
         return insert
     columns = [f.name for f in schema.fields if spec.get(f.name.lower()) is None]
     last = [k for k in schema.partition_keys if k.lower() in dynamic]
@@ -55,5 +50,5 @@ def in_hive_order(jvm: Jvm, schema: TableSchema, options: TableOptions, insert: 
     if len(given) != len(columns) or given == [c.lower() for c in columns]:
         return insert
     if options[HIVE_PARTITION_ORDER] or given == [c.lower() for c in ordered]:
-        return with_elements(jvm, insert, userSpecifiedCols=jvm.seq(ordered))
+        return with_columns(jvm, insert, ordered)
     return insert

@@ -12,10 +12,13 @@ from typing import Any
 
 from py4j.java_gateway import JavaObject
 
-from paimon_sql.spark.jvm.gateway import Jvm, class_name
+from paimon_sql.spark.jvm import classes
+from paimon_sql.spark.jvm.files import file_relation
+from paimon_sql.spark.jvm.gateway import Jvm
+from paimon_sql.spark.jvm.sessions import add_last_optimization
+from paimon_sql.spark.jvm.statistics import estimated_size
 from paimon_sql.spark.proxy import Proxy
 
-_FORMATS = ("ParquetFileFormat", "OrcFileFormat")  # what Spark divides as it likes
 _LEAST_BYTES = 4 * 2**20  # for a file, as Spark estimates rows: where there is less, a shuffle makes fewer
 
 
@@ -26,20 +29,16 @@ class SourceTasks(Proxy):
         """`files` is what a task writes, see `PaimonWrite`; `source` is the query, of columns of `relation` only."""
         if not files:
             return False
-        if class_name(relation) != "HadoopFsRelation" or class_name(relation.location()) != "InMemoryFileIndex":
+        found = file_relation(self.jvm, relation)
+        if found is None:
             return False
-        if class_name(relation.fileFormat()) not in _FORMATS:
-            return False
-        session, size = relation.sparkSession(), int(source.stats().sizeInBytes())
-        tasks = self.jvm.file_tasks(session, relation.location())
-        most = int(session.sessionState().conf().numShufflePartitions())
-        return tasks <= most and size >= tasks * files * _LEAST_BYTES
+        return found.tasks <= found.most_tasks and estimated_size(source) >= found.tasks * files * _LEAST_BYTES
 
     class Java:
-        implements = ["scala.Function3"]
+        implements = [classes.FUNCTION_3]
 
 
 def install_source_tasks(jvm: Jvm, session: JavaObject) -> None:
     """Put the rule into a running session."""
     rule = jvm.compiled("SourceTasks").rule(SourceTasks(jvm))
-    jvm.add_last_optimization(session, rule)
+    add_last_optimization(jvm, session, rule)

@@ -7,16 +7,19 @@ assigns itself stays its own, and so is everything where `spark.sql.storeAssignm
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from pyspark.errors.exceptions.captured import CapturedException
-from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.types import DataType
 
 from paimon_core.options import TableOptions
 from paimon_core.table import Table
-from paimon_sql.spark.jvm.gateway import SQL, Jvm, with_elements
+from paimon_sql.spark.jvm import expressions
+from paimon_sql.spark.jvm.commands import with_query
+from paimon_sql.spark.jvm.frames import analyzed, frame
+from paimon_sql.spark.jvm.gateway import Jvm
+from paimon_sql.spark.jvm.plans import Insert
 from paimon_sql.spark.session_bridge import SessionBridge
 from paimon_sql.spark.types import string_types, to_struct
 from paimon_sql.spark.write.alignment import Alignment, aligned, has_same_fields, has_same_names
@@ -25,19 +28,19 @@ from paimon_sql.spark.write.insert_columns import in_hive_order, inserted_column
 _POLICY = "spark.sql.storeAssignmentPolicy"
 
 
-def with_casts(jvm: Jvm, session: SessionBridge, table: Table, options: TableOptions, insert: Any) -> Any:
+def with_casts(jvm: Jvm, session: SessionBridge, table: Table, options: TableOptions, insert: Insert) -> Insert:
     """A parsed INSERT INTO a table, with the options of the statement, its query casting what Spark would refuse.
 
     The query is analyzed to know its types, and stays so: files whose schema Spark infers are opened once.
     """
     try:
-        query = DataFrame(jvm.frame(session.session, insert.query()), SparkSession(jvm.context, session.session))
+        query = frame(jvm, session.session, insert.query)
     except CapturedException:
         return insert  # Spark says what is wrong, and knows what DEFAULT means in it
     insert = in_hive_order(jvm, table.schema, options, insert, query.columns)
-    columns = inserted_columns(jvm, table.schema, insert, query.columns)
-    stored = as_stored(jvm, session, table, query, columns, by_name=insert.byName())
-    return with_elements(jvm, insert, query=stored._jdf.queryExecution().analyzed())
+    columns = inserted_columns(table.schema, insert, query.columns)
+    stored = as_stored(jvm, session, table, query, columns, by_name=insert.by_name)
+    return with_query(jvm, insert, analyzed(stored))
 
 
 def as_stored(
@@ -67,12 +70,36 @@ def _by_name(
     ]
     if all(t is None or has_same_names(f.dataType, t) for f, t in zip(fields, known, strict=True)):
         return frame, known
+    return _aligned(table, frame, known), known
+
+
+def with_null_fields(session: SessionBridge, table: Table, query: DataFrame) -> DataFrame:
+    """A query whose columns go to those of a table by name; fields that nested ones lack are NULL. The very same where
+    they lack none."""
+    known_as = session.known_as
+    types = {known_as(f.name): f.dataType for f in string_types(to_struct(table.schema.fields)).fields}
+    fields = query.schema.fields
+    targets = [types.get(known_as(f.name)) for f in fields]
+    lacking = [
+        t
+        if t is not None and not has_same_fields(f.dataType, t) and has_same_fields(f.dataType, t, some=True)
+        else None
+        for f, t in zip(fields, targets, strict=True)
+    ]
+    if not any(lacking):
+        return query
+    return _aligned(table, query, lacking, fills=True)
+
+
+def _aligned(table: Table, frame: DataFrame, targets: Sequence[DataType | None], *, fills: bool = False) -> DataFrame:
+    """The frame with the nested fields of its columns as their targets have them; see `Alignment` for `fills`."""
+    fields = frame.schema.fields
     names = [f"c{i}" for i in range(len(fields))]  # names may occur twice
     values = (
-        F.col(c) if t is None else aligned(F.col(c), f.dataType, t, Alignment(table.name, f.name))
-        for c, f, t in zip(names, fields, known, strict=True)
+        F.col(c) if t is None else aligned(F.col(c), f.dataType, t, Alignment(table.name, f.name, fills))
+        for c, f, t in zip(names, fields, targets, strict=True)
     )
-    return frame.toDF(*names).select(*(v.alias(f.name) for v, f in zip(values, fields, strict=True))), known
+    return frame.toDF(*names).select(*(v.alias(f.name) for v, f in zip(values, fields, strict=True)))
 
 
 def castable(jvm: Jvm, session: SessionBridge, frame: DataFrame, targets: Sequence[DataType | None]) -> DataFrame:
@@ -98,16 +125,12 @@ def needs_cast(jvm: Jvm, session: SessionBridge, source: DataType, target: DataT
     """Whether a value can be stored in a column only by CAST."""
     if source == target or not _casts(session):
         return False
-    cast = jvm.java_class(f"{SQL}.catalyst.expressions.Cast")
-    types = jvm.data_type(source), jvm.data_type(target)
-    if cast.canANSIStoreAssign(*types):
-        return False
-    return bool(cast.canAnsiCast(*types) if _is_ansi(session) else cast.canCast(*types))
+    return expressions.needs_cast(jvm, source, target, ansi=_is_ansi(session))
 
 
 def cast_as_spark(jvm: Jvm, session: SessionBridge, value: Column, target: DataType) -> Column:
     """A value as CAST(… AS …) makes it in this session."""
-    return Column(jvm.cast(value._jc, target, ansi=_is_ansi(session)))
+    return expressions.cast(jvm, value, target, ansi=_is_ansi(session))
 
 
 def _is_ansi(session: SessionBridge) -> bool:

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
 
 from pyspark.sql.types import BinaryType, StructField, StructType
 
 from paimon_core.commit.changes import Overwrite
 from paimon_core.commit.draft import CommitInfo
 from paimon_core.errors import UnsupportedFeatureError
-from paimon_core.expressions.predicate import And, Predicate, columns
+from paimon_core.expressions.predicate import And, columns
+from paimon_core.format_table.table import FormatTable
 from paimon_core.insert import insert_rows
 from paimon_core.options import BUCKET, UPSERT_KEY
 from paimon_core.spec.message import WRITE_RESULT, CommitMessage, written_messages
@@ -20,27 +22,35 @@ from paimon_core.store.table_store import TableStore
 from paimon_core.table import Table
 from paimon_core.write.buckets.dynamic import AssignmentBase
 from paimon_core.write.layout import clustering_columns, may_spread, must_cluster, range_columns, sort_columns
-from paimon_sql.spark.jvm.gateway import PYTHON_SOURCE, SQL, Jvm
-from paimon_sql.spark.proxy import Proxy
+from paimon_sql.spark.jvm import classes, connector
+from paimon_sql.spark.jvm.gateway import Jvm
+from paimon_sql.spark.jvm.pushdown import read_term
+from paimon_sql.spark.jvm.workers import message_bytes, writer_factory
+from paimon_sql.spark.proxy import Proxy, WithoutMetrics
 from paimon_sql.spark.read.filters import from_connector
 from paimon_sql.spark.session_bridge import SessionBridge
 from paimon_sql.spark.workers.executor import SMALL_WORK, SparkExecutor
 from paimon_sql.spark.workers.worker import write_function
 
-WRITE = f"{SQL}.connector.write"
+_Table = TypeVar("_Table", Table, FormatTable)
 _MESSAGE = StructType([StructField("message", BinaryType())])
 
 
-class PaimonWriteBuilder(Proxy):
-    """Append by default; Spark calls one of the others for INSERT OVERWRITE."""
+@dataclass(frozen=True, slots=True)
+class WriteRules:
+    """What a write is besides its rows: what it replaces, the operation that it is committed as (None: what it is to a
+    table that stays), and what makes the schema of its rows visible."""
 
-    def __init__(self, jvm: Jvm, session: SessionBridge, table: Table, info: Any) -> None:
-        super().__init__(jvm)
-        table.check_writable()
-        self.session, self.table, self.schema = session, table, info.schema()
-        self.overwritten: Overwrite | None = None
-        self.operation: Operation | None = None  # None: WRITE or OVERWRITE
-        self.before_commit: Callable[[], None] | None = None  # what makes the schema of the rows visible
+    overwritten: Overwrite | None = None
+    operation: Operation | None = None
+    before_commit: Callable[[], None] | None = None
+
+
+class OverwritingBuilder(Proxy, Generic[_Table]):
+    """Appends by default; Spark calls one of the others for INSERT OVERWRITE."""
+
+    table: _Table
+    overwritten: Overwrite | None = None
 
     def truncate(self) -> Any:
         self.overwritten = Overwrite()
@@ -54,14 +64,48 @@ class PaimonWriteBuilder(Proxy):
         return True  # `overwrite` says why not
 
     def overwrite(self, predicates: Any) -> Any:
-        found = self._partition_filter(predicates)
-        if found is None:
+        keys, fields = self.table.schema.partition_keys, self.table.schema.field_by_name
+        parts = [from_connector(read_term(p), fields) for p in predicates]
+        known = tuple(p for p in parts if p is not None and columns(p) <= set(keys))
+        if len(known) < len(parts):
             raise UnsupportedFeatureError(
                 f"Table {self.table.name}: INSERT OVERWRITE replaces whole partitions; filter by partition columns"
-                f" only ({', '.join(self.table.schema.partition_keys) or 'it has none'})."
+                f" only ({', '.join(keys) or 'it has none'})."
             )
-        self.overwritten = Overwrite(predicate=found)
+        self.overwritten = Overwrite(predicate=And(known) if known else None)
         return self
+
+
+class DistributedWrite(WithoutMetrics):
+    """A write whose rows Spark shuffles and sorts before tasks get them; any distribution, unless a subclass asks."""
+
+    def requiredDistribution(self) -> Any:
+        return connector.clustered(self.jvm, [])
+
+    def requiredOrdering(self) -> Any:
+        return connector.ascending(self.jvm, [])
+
+    def requiredNumPartitions(self) -> int:
+        return 0
+
+    def advisoryPartitionSizeInBytes(self) -> int:
+        return 0
+
+    def distributionStrictlyRequired(self) -> bool:
+        return False
+
+
+_APPEND = WriteRules()
+
+
+class PaimonWriteBuilder(OverwritingBuilder[Table]):
+    """Builds the write of rows to a table."""
+
+    def __init__(self, jvm: Jvm, session: SessionBridge, table: Table, info: Any, rules: WriteRules = _APPEND) -> None:
+        super().__init__(jvm)
+        table.check_writable()
+        self.session, self.table, self.schema = session, table, info.schema()
+        self.overwritten, self.operation, self.before_commit = rules.overwritten, rules.operation, rules.before_commit
 
     def build(self) -> Any:
         if self.table.store.options[UPSERT_KEY] and self.overwritten is None and self.operation is None:
@@ -71,18 +115,11 @@ class PaimonWriteBuilder(Proxy):
             )
         return PaimonWrite(self)
 
-    def _partition_filter(self, predicates: Any) -> Predicate | None:
-        fields = self.table.schema.field_by_name
-        parts = [from_connector(p, fields) for p in predicates]
-        keys = set(self.table.schema.partition_keys)
-        known = tuple(p for p in parts if p is not None and columns(p) <= keys)
-        return And(known) if len(known) == len(parts) else None
-
     class Java:
-        implements = [f"{WRITE}.SupportsOverwriteV2", f"{WRITE}.SupportsDynamicOverwrite"]
+        implements = [classes.SUPPORTS_OVERWRITE, classes.SUPPORTS_DYNAMIC_OVERWRITE]
 
 
-class PaimonWrite(Proxy):
+class PaimonWrite(DistributedWrite):
     """Asks for rows clustered by the columns that decide the file, sorted by key: losers are then neighbours."""
 
     def __init__(self, builder: PaimonWriteBuilder) -> None:
@@ -103,41 +140,18 @@ class PaimonWrite(Proxy):
         return PaimonBatchWrite(self.builder)
 
     def requiredDistribution(self) -> Any:
-        distributions = self.jvm.java_class(f"{SQL}.connector.distributions.Distributions")
         if range_columns(self.table.store):
-            return distributions.ordered(self.requiredOrdering())
-        clustering = [self._column(c) for c in clustering_columns(self.table.store)]
-        if not clustering:
-            return distributions.unspecified()
-        return distributions.clustered(self.jvm.array(f"{SQL}.connector.expressions.Expression", clustering))
+            return connector.ordered(self.jvm, self.requiredOrdering())
+        return connector.clustered(self.jvm, clustering_columns(self.table.store))
 
     def requiredOrdering(self) -> Any:
-        expressions = self.jvm.java_class(f"{SQL}.connector.expressions.Expressions")
-        ascending = self.jvm.constant(f"{SQL}.connector.expressions.SortDirection", "ASCENDING")
-        order = [expressions.sort(self._column(c), ascending) for c in sort_columns(self.table.store)]
-        return self.jvm.array(f"{SQL}.connector.expressions.SortOrder", order)
-
-    def requiredNumPartitions(self) -> int:
-        return 0
-
-    def advisoryPartitionSizeInBytes(self) -> int:
-        return 0
+        return connector.ascending(self.jvm, sort_columns(self.table.store))
 
     def distributionStrictlyRequired(self) -> bool:
         return must_cluster(self.table.store)
 
-    def supportedCustomMetrics(self) -> Any:
-        return self.jvm.array(f"{SQL}.connector.metric.CustomMetric", [])
-
-    def reportDriverMetrics(self) -> Any:
-        return self.jvm.array(f"{SQL}.connector.metric.CustomTaskMetric", [])
-
-    def _column(self, name: str) -> Any:
-        reference = self.jvm.java_class(f"{SQL}.connector.expressions.FieldReference")
-        return reference.column(name)
-
     class Java:
-        implements = [f"{WRITE}.RequiresDistributionAndOrdering", "java.util.function.IntSupplier"]
+        implements = [classes.REQUIRES_DISTRIBUTION_AND_ORDERING, classes.INT_SUPPLIER]
 
 
 class WorkerBatchWrite(Proxy, ABC):
@@ -152,11 +166,9 @@ class WorkerBatchWrite(Proxy, ABC):
 
     def createBatchWriterFactory(self, info: Any) -> Any:
         session = self.builder.session
-        command = session.command(self._task(info), _MESSAGE)
+        task = self._task(info)
         session.bound_batches_by_rows()
-        return self.jvm.java_class(f"{PYTHON_SOURCE}.PythonBatchWriterFactory")(
-            session.python_source(), command, self.builder.schema, self.jvm.none, self.jvm.none
-        )
+        return writer_factory(self.jvm, task, _MESSAGE, self.builder.schema)
 
     def useCommitCoordinator(self) -> bool:
         return True  # of the attempts at a task, retried or speculative, one may commit
@@ -187,7 +199,7 @@ class WorkerBatchWrite(Proxy, ABC):
         """Delete what the tasks wrote."""
 
     class Java:
-        implements = [f"{WRITE}.BatchWrite"]
+        implements = [classes.BATCH_WRITE]
 
 
 class PaimonBatchWrite(WorkerBatchWrite):
@@ -220,4 +232,4 @@ class PaimonBatchWrite(WorkerBatchWrite):
 
 
 def _decode(messages: Any) -> list[CommitMessage]:
-    return written_messages(WRITE_RESULT.decode(bytes(m.pickledMessage())) for m in messages)
+    return written_messages(WRITE_RESULT.decode(message_bytes(m)) for m in messages)

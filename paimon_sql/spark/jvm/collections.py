@@ -1,0 +1,53 @@
+"""Java's and Scala's collections as Python's. What is made of Python's is made by `Jvm`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from py4j.java_gateway import JavaObject
+
+
+def items(sequence: JavaObject) -> list[Any]:
+    """The members of a Scala Seq."""
+    return [sequence.apply(i) for i in range(sequence.size())]
+
+
+def texts(sequence: JavaObject) -> tuple[str, ...]:
+    """The members of a Scala Seq of strings."""
+    return tuple(str(item) for item in items(sequence))
+
+
+def product_items(product: JavaObject) -> list[Any]:
+    """The members of a Scala tuple or case class."""
+    return [product.productElement(i) for i in range(product.productArity())]
+
+
+def value_of(option: JavaObject) -> Any | None:
+    """What a Scala Option holds, None for nothing."""
+    return option.get() if option.isDefined() else None
+
+
+def python_map(java_map: Any) -> dict[str, str]:
+    """A Java map of strings. Through an array: the end of a Java iterator is an exception, which costs 70 ms."""
+    return {str(e.getKey()): str(e.getValue()) for e in java_map.entrySet().toArray()}
+
+
+def option_map(options: Any) -> dict[str, str]:
+    """The options of a statement, a `CaseInsensitiveStringMap`, names as typed. Most statements have none."""
+    return {} if options.isEmpty() else python_map(options.asCaseSensitiveMap())
+
+
+def scala_map(entries: Any) -> dict[str, str | None]:
+    """A Scala map of strings, some of them null."""
+    return {str(e._1()): None if e._2() is None else str(e._2()) for e in items(entries.toSeq())}
+
+
+def values_of(entries: Any) -> dict[str, str]:
+    """A Scala map of strings without those that are null."""
+    return {key: value for key, value in scala_map(entries).items() if value is not None}
+
+
+def scala_options(entries: Any) -> dict[str, str | None]:
+    """A Scala map to Options of strings."""
+    pairs = ((e._1(), value_of(e._2())) for e in items(entries.toSeq()))
+    return {str(key): None if value is None else str(value) for key, value in pairs}

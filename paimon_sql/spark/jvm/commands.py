@@ -1,0 +1,101 @@
+"""Nodes of Spark's plans, made here: relations, commands that call us, statements with other parts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any, TypeVar
+
+from py4j.java_gateway import JavaObject
+
+from paimon_sql.spark.jvm import classes, connector
+from paimon_sql.spark.jvm.gateway import Jvm, simple_name
+from paimon_sql.spark.jvm.hooks import hook
+from paimon_sql.spark.jvm.plans import Explain, Insert, Rows
+
+_Rows = TypeVar("_Rows", bound=Rows)
+
+
+@hook("`CreateNamespace`, `ResolvedNamespace`", "every statement that is run by us")
+def create_namespace(jvm: Jvm, catalog: Any, name: str) -> JavaObject:
+    """The command that creates a namespace."""
+    resolved = jvm.java_class(classes.RESOLVED_NAMESPACE)(catalog, jvm.seq([name]), jvm.empty_map)
+    return jvm.java_class(classes.CREATE_NAMESPACE)(resolved, False, jvm.empty_map)
+
+
+@hook("`AppendData.byPosition`", "DELETE, UPDATE and MERGE INTO")
+def append(jvm: Jvm, table: Any, query: JavaObject) -> JavaObject:
+    """The command that appends a query's rows to a connector table, by position."""
+    target = jvm.java_class(classes.DATA_SOURCE_RELATION).create(table, jvm.none, jvm.none)
+    return jvm.java_class(classes.APPEND_DATA).byPosition(target, query, jvm.empty_map, False)
+
+
+@hook("`DataSourceV2Relation.create`", "rows that bring columns; DELETE, UPDATE and MERGE INTO")
+def relation(jvm: Jvm, catalog: Any, database: str, name: str, table: Any, options: Mapping[str, str]) -> JavaObject:
+    """A table of a catalog as a relation of a plan, which Spark need not look up."""
+    make = jvm.java_class(classes.DATA_SOURCE_RELATION).create
+    identifier = jvm.some(connector.identifier(jvm, [database], name))
+    return make(table, jvm.some(catalog), identifier, connector.string_map(jvm, options), jvm.none)
+
+
+@hook("`SubqueryAlias`", "DELETE, UPDATE and MERGE INTO")
+def qualified(jvm: Jvm, found: JavaObject, full: Sequence[str]) -> JavaObject:
+    """A relation whose columns may be qualified by a full name."""
+    return jvm.scala_object(classes.SUBQUERY_ALIAS).apply(jvm.seq(full), found)
+
+
+@hook("`SparkSqlParser`", "INSERT INTO tables with `upsert-key`")
+def parsed_by_spark(jvm: Jvm, text: str) -> JavaObject:
+    """A statement as Spark parses it, without us."""
+    return jvm.java_class(classes.SPARK_SQL_PARSER)().parsePlan(text)
+
+
+def merge_of(jvm: Jvm, text: str, target: JavaObject, source: JavaObject) -> JavaObject:
+    """The parsed MERGE INTO of a text, with other tables; the target under the alias that the text gives it."""
+    merge = parsed_by_spark(jvm, text)
+    named = _with_elements(jvm, merge.targetTable(), child=target)
+    return _with_elements(jvm, merge, targetTable=named, sourceTable=source)
+
+
+@hook("`Call`, `ResolvedProcedure`", "TAG, MODIFY and COPY INTO statements")
+def calling(jvm: Jvm, parsed: JavaObject, procedure: Any, name: str) -> JavaObject:
+    """A parsed CALL, or EXPLAIN of one, that calls a procedure in a catalog, which are one object."""
+    if simple_name(parsed) == "ExplainCommand":
+        return _with_elements(jvm, parsed, logicalPlan=calling(jvm, parsed.logicalPlan(), procedure, name))
+    resolved = jvm.java_class(classes.RESOLVED_PROCEDURE)(procedure, connector.identifier(jvm, [], name), procedure)
+    return _with_elements(jvm, parsed, procedure=resolved)
+
+
+def explaining(jvm: Jvm, statement: Explain, explained: JavaObject) -> JavaObject:
+    """EXPLAIN of another plan."""
+    return _with_elements(jvm, statement.node, logicalPlan=explained)
+
+
+def with_query(jvm: Jvm, write: _Rows, query: JavaObject) -> _Rows:
+    """A write of the rows of another query."""
+    return replace(write, node=_with_elements(jvm, write.node, query=query), query=query)
+
+
+def with_target(jvm: Jvm, write: _Rows, target: JavaObject, query: JavaObject) -> _Rows:
+    """A write of the rows of another query to another relation, that of the same table."""
+    return replace(write, node=_with_elements(jvm, write.node, table=target, query=query), query=query)
+
+
+def with_columns(jvm: Jvm, insert: Insert, columns: Sequence[str]) -> Insert:
+    """An INSERT that lists columns."""
+    listed = _with_elements(jvm, insert.node, userSpecifiedCols=jvm.seq(columns))
+    return replace(insert, node=listed, columns=tuple(columns))
+
+
+@hook("`withSchemaEvolution` of writes", "`write.merge-schema`")
+def evolving(jvm: Jvm, write: _Rows) -> _Rows:
+    """A write that asks for the evolution of its table's schema."""
+    return replace(write, node=_with_elements(jvm, write.node, withSchemaEvolution=True), evolves=True)
+
+
+@hook("`TreeNode.makeCopy`, names of the members of plans", "INSERT, and EXPLAIN of statements of ours")
+def _with_elements(jvm: Jvm, plan: JavaObject, **elements: Any) -> JavaObject:
+    """A copy of a logical plan, some of its constructor's arguments, by name, replaced."""
+    known = [str(plan.productElementName(i)) for i in range(plan.productArity())]
+    arguments = [elements[name] if name in elements else plan.productElement(i) for i, name in enumerate(known)]
+    return plan.makeCopy(jvm.array(classes.OBJECT, arguments))

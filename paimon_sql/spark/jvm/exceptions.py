@@ -1,0 +1,127 @@
+"""Java exceptions: made of our errors, and what those that Spark raises say."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from py4j.java_gateway import JavaObject
+from py4j.protocol import Py4JJavaError
+from pyspark.errors.exceptions import captured
+from pyspark.errors.exceptions.captured import CapturedException
+
+from paimon_sql.spark.jvm import classes
+from paimon_sql.spark.jvm.collections import texts
+from paimon_sql.spark.jvm.gateway import Jvm, accessible_field, declared_constructors
+from paimon_sql.spark.jvm.hooks import hook
+
+
+@dataclass(frozen=True, slots=True)
+class ExceptionText:
+    """What a Java exception says: its message, its condition and the parameters of that, and what its cause says."""
+
+    message: str
+    condition: str | None
+    parameters: Mapping[str, str] = field(default_factory=dict)
+    cause: str = ""
+
+
+def analysis_exception(jvm: Jvm, class_name: str, text: ExceptionText) -> JavaObject:
+    """A checked exception of Spark's analyzer."""
+    # NamespaceAlreadyExistsException takes no cause
+    cause = [] if class_name == classes.NAMESPACE_EXISTS else [_cause(jvm, text)]
+    parameters = jvm.scala_map(text.parameters)
+    return _constructed(jvm, class_name, text.message, *cause, jvm.option(text.condition), parameters)
+
+
+def unchecked_exception(jvm: Jvm, class_name: str, text: ExceptionText) -> JavaObject:
+    """An exception that any method may raise."""
+    condition, parameters = jvm.option(text.condition), jvm.scala_map(text.parameters)
+    contexts = jvm.array(classes.QUERY_CONTEXT, [])
+    return _constructed(jvm, class_name, text.message, _cause(jvm, text), condition, parameters, contexts, jvm.none)
+
+
+def unsupported_exception(jvm: Jvm, text: ExceptionText) -> JavaObject:
+    condition, parameters = jvm.option(text.condition), jvm.scala_map(text.parameters)
+    return _constructed(jvm, classes.UNSUPPORTED, text.message, condition, parameters, jvm.none)
+
+
+def missing(jvm: Jvm, class_name: str, identifier: JavaObject) -> JavaObject:
+    """What says that a function or a view does not exist."""
+    return jvm.java_class(class_name)(identifier)
+
+
+def parse_exception(jvm: Jvm, message: str, condition: str, origin: JavaObject) -> JavaObject:
+    """A ParseException of a message that is made already."""
+    contexts = jvm.array(classes.QUERY_CONTEXT, [])
+    return _constructed(
+        jvm, classes.PARSE_EXCEPTION, jvm.none, message, origin, jvm.some(condition), jvm.empty_map, contexts
+    )
+
+
+def java_exception_of(error: CapturedException | Py4JJavaError) -> JavaObject:
+    """The Java exception behind one that came out of the JVM."""
+    return error._origin if isinstance(error, CapturedException) else error.java_exception
+
+
+@hook("PySpark's `captured._convert_exception`", "the classes of errors that PySpark raises")
+def as_pyspark_raises(java_exception: JavaObject) -> CapturedException:
+    """The exception that PySpark raises for a Java exception."""
+    return captured._convert_exception(java_exception)
+
+
+def is_parse_exception(jvm: Jvm, origin: JavaObject) -> bool:
+    return jvm.is_instance(origin, classes.PARSE_EXCEPTION)
+
+
+def is_unchecked(jvm: Jvm, origin: JavaObject) -> bool:
+    """Whether a method may raise an exception that does not declare it."""
+    return jvm.is_instance(origin, classes.RUNTIME_EXCEPTION)
+
+
+def condition_of_exception(jvm: Jvm, origin: JavaObject) -> str | None:
+    """The error condition of a Java exception, None for one without."""
+    condition = origin.getCondition() if jvm.is_instance(origin, classes.THROWABLE) else None
+    return None if condition is None else str(condition)
+
+
+def missing_provider(origin: JavaObject) -> str | None:
+    """The data source whose class Spark found missing; None where another exception says something else."""
+    if str(origin.getClass().getName()) != classes.CLASS_NOT_FOUND:
+        return None
+    return str(origin.getMessageParameters().get("provider"))
+
+
+@hook("`SparkThrowableHelper.errorReader`", "messages of errors that have conditions of Spark's")
+def template_parameters(jvm: Jvm, condition: str) -> tuple[str, ...] | None:
+    """What the template of a condition asks for; None for a condition that Spark does not know."""
+    reader = jvm.scala_object(classes.THROWABLE_HELPER).errorReader()
+    return texts(reader.getMessageParameters(condition)) if reader.isValidErrorClass(condition) else None
+
+
+@hook("the private field `ErrorClassesJsonReader.errorInfoMap`, `ErrorInfo`", "`getMessage` of errors of ours")
+def add_conditions(jvm: Jvm, states: Mapping[str, str]) -> None:
+    """Make conditions with their SQL states known to Spark's reader, which has those of one file, in this driver."""
+    reader = jvm.scala_object(classes.THROWABLE_HELPER).errorReader()
+    entries = accessible_field(reader, "errorInfoMap")
+    made, known = jvm.java_class(classes.ERROR_INFO), entries.get(reader)
+    for name, state in states.items():
+        known = known.updated(name, made(jvm.seq(["<message>"]), jvm.none, jvm.some(state), jvm.none))
+    entries.set(reader, known)
+
+
+def _cause(jvm: Jvm, text: ExceptionText) -> JavaObject:
+    return jvm.some(jvm.java_class(classes.RUNTIME_EXCEPTION)(text.cause)) if text.cause else jvm.none
+
+
+@hook("the private constructors of Spark's exceptions", "messages of ours: an error comes as a RuntimeException")
+def _constructed(jvm: Jvm, class_name: str, *arguments: Any) -> JavaObject:
+    """Call the private constructor that takes a message as it is; the public ones want a template known to Spark."""
+    private = jvm.java_class(classes.MODIFIER).isPrivate
+    for constructor in declared_constructors(jvm, class_name):
+        if constructor.getParameterCount() == len(arguments) and private(constructor.getModifiers()):
+            constructor.setAccessible(True)
+            return constructor.newInstance(jvm.array(classes.OBJECT, arguments))
+    message = next(argument for argument in arguments if isinstance(argument, str))
+    return jvm.java_class(classes.RUNTIME_EXCEPTION)(message)

@@ -1,0 +1,117 @@
+"""Catalyst expressions: to and from PySpark's Columns, made of values, and what they say."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from py4j.java_gateway import JavaObject
+from py4j.protocol import Py4JJavaError
+from pyspark.sql import Column
+from pyspark.sql.types import DataType, _parse_datatype_json_string
+
+from paimon_sql.spark.jvm import classes
+from paimon_sql.spark.jvm.collections import items
+from paimon_sql.spark.jvm.gateway import Jvm, simple_name
+from paimon_sql.spark.jvm.hooks import hook
+
+
+@hook("`ExpressionUtils.column`", "DELETE, UPDATE and MERGE INTO; casts of INSERT")
+def column(jvm: Jvm, expression: JavaObject) -> Column:
+    """The Column of a Catalyst expression."""
+    return Column(jvm.java_class(classes.EXPRESSION_UTILS).column(expression))
+
+
+@hook("`ExpressionUtils.expression`", "functions of `sys`, casts of INSERT")
+def expression(jvm: Jvm, value: Column) -> JavaObject:
+    """The Catalyst expression of a Column."""
+    return jvm.java_class(classes.EXPRESSION_UTILS).expression(value._jc)
+
+
+@hook("`Literal.create`", "functions of `sys` of constants")
+def literal(jvm: Jvm, value: str | bytes | None, data_type: DataType) -> JavaObject:
+    return jvm.scala_object(classes.LITERAL).create(value, jvm.data_type(data_type))
+
+
+@hook("`Cast`", "values that are cast as the table's columns")
+def cast(jvm: Jvm, value: Column, data_type: DataType, *, ansi: bool) -> Column:
+    """A Column cast to a type. PySpark's own `cast` puts a line of our sources into Spark's messages."""
+    made = jvm.scala_object(classes.CAST).apply(expression(jvm, value), jvm.data_type(data_type), ansi)
+    return column(jvm, made)
+
+
+@hook("`Cast.canANSIStoreAssign`, `canAnsiCast`, `canCast`", "which values INSERT casts")
+def needs_cast(jvm: Jvm, source: DataType, target: DataType, *, ansi: bool) -> bool:
+    """Whether a value can be stored as another type only by CAST; not where it cannot be cast either."""
+    casts, types = jvm.java_class(classes.CAST), (jvm.data_type(source), jvm.data_type(target))
+    if casts.canANSIStoreAssign(*types):
+        return False
+    return bool(casts.canAnsiCast(*types) if ansi else casts.canCast(*types))
+
+
+@hook("`V1Function`, `ExpressionInfo`", "functions of `sys` of columns")
+def expression_function(jvm: Jvm, name: str, make: Any) -> JavaObject:
+    """What Spark's analyzer takes for a function whose calls become the expressions that `make` gives."""
+    info = jvm.java_class(classes.EXPRESSION_INFO)("org.apache.paimon", "sys", name)
+    return jvm.scala_object(classes.V1_FUNCTION).apply(info, make)
+
+
+def data_type_of(found: JavaObject) -> DataType:
+    """The type of an expression's values."""
+    return _parse_datatype_json_string(str(found.dataType().json()))
+
+
+def constant_of(found: JavaObject) -> str | bytes | None:
+    """The value of an expression of a text or of bytes that does not depend on rows."""
+    value = found.eval(None)
+    if isinstance(value, bytes | bytearray):
+        return bytes(value)
+    return None if value is None else str(value.toString())
+
+
+@hook("`Expression.foldable`, `eval`", "DELETE of all rows reads them")
+def is_true(condition: JavaObject) -> bool:
+    """Whether a condition is true of every row, as `1 = 1` is."""
+    try:
+        return bool(condition.foldable()) and condition.eval(None) is True
+    except Py4JJavaError:  # `current_date()` has a value only while a query runs
+        return False
+
+
+@hook("`Expression.deterministic`, `references`", "DELETE of whole partitions reads their rows")
+def deciding_columns(condition: JavaObject) -> frozenset[str] | None:
+    """The columns that decide a condition; None where something else does too, as `rand()`."""
+    if not condition.deterministic():
+        return None
+    return frozenset(str(a.name()) for a in items(condition.references().toSeq()))
+
+
+def canonical_text(found: JavaObject) -> str:
+    """The same text for expressions of the same value, however the statement spells its columns."""
+    return str(found.canonicalized().toString())
+
+
+@hook("`And`, `EqualTo`, `EqualNullSafe`", "MERGE INTO that assigns a key what ON says it equals")
+def equal_pairs(condition: JavaObject) -> list[tuple[JavaObject, JavaObject]]:
+    """The pairs of expressions that a condition says are equal, all of which it demands."""
+    found, pending = [], [condition]
+    while pending:
+        part = pending.pop()
+        if simple_name(part) == "And":
+            pending += [part.left(), part.right()]
+        elif simple_name(part) in ("EqualTo", "EqualNullSafe"):
+            found.append((part.left(), part.right()))
+    return found
+
+
+@hook("`GetMapValue`, `ElementAt`, `AttributeReference`", "file indexes of values in MAPs are not used")
+def with_map_values(jvm: Jvm, found: JavaObject, name_of: Callable[[str, str], str | None]) -> JavaObject:
+    """An expression over columns of their own in place of `m['key']`; `name_of` gives their names for `m` and `key`."""
+    children = items(found.children())
+    kinds = [simple_name(c) for c in children[:2]]
+    if simple_name(found) in ("GetMapValue", "ElementAt") and kinds == ["AttributeReference", "Literal"]:
+        whole, key = children[0], children[1].value()
+        name = None if key is None else name_of(str(whole.name()), str(key.toString()))
+        return found if name is None else whole.withName(name).withDataType(found.dataType())
+    replaced = [with_map_values(jvm, c, name_of) for c in children]
+    return found.withNewChildren(jvm.seq(replaced)) if children else found

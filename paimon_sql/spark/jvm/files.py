@@ -1,0 +1,72 @@
+"""Spark's own scans of files, and the folders that Hadoop's file systems list."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+from py4j.java_gateway import JavaObject
+from pyspark.sql.types import StructType
+
+from paimon_sql.spark.jvm import classes, connector
+from paimon_sql.spark.jvm.gateway import Jvm, simple_name
+from paimon_sql.spark.jvm.hooks import hook
+from paimon_sql.spark.jvm.sessions import settings_of
+
+_DIVIDED = ("ParquetFileFormat", "OrcFileFormat")  # what Spark divides as it likes
+
+
+@hook("`ParquetScanBuilder`, `InMemoryFileIndex`", "scans without a merge, which read Parquet in the JVM")
+def parquet_scan_builder(
+    jvm: Jvm, session: JavaObject, paths: Iterable[str], schema: StructType, settings: Mapping[str, str]
+) -> JavaObject:
+    """Spark's own scan of Parquet files, with Hadoop settings for it only. It lists them when it is made: the paths of
+    files that are missing are passed over."""
+    index = jvm.java_class(classes.IN_MEMORY_FILE_INDEX)(
+        session, jvm.paths(paths), jvm.empty_map, jvm.none, *_nothing_known(jvm), jvm.none
+    )
+    columns = jvm.struct_type(schema.toNullable())
+    # names of files are names, no patterns
+    options = connector.string_map(jvm, {"__globPaths__": "false", **settings})
+    return jvm.java_class(classes.PARQUET_SCAN_BUILDER)(session, index, columns, columns, options)
+
+
+@lru_cache(1)
+def _nothing_known(jvm: Jvm) -> tuple[JavaObject, JavaObject]:
+    """No cache of listings, and no partition columns: these are never taken from paths."""
+    return jvm.scala_object(classes.NOOP_CACHE), jvm.some(jvm.scala_object(classes.PARTITION_SPEC).emptySpec())
+
+
+@dataclass(frozen=True, slots=True)
+class FileRelation:
+    """Files that Spark reads itself: about how many tasks read them, and how many tasks a shuffle has at most."""
+
+    tasks: int
+    most_tasks: int
+
+
+@hook(
+    "`HadoopFsRelation`, `FilePartition.maxSplitBytes`", "loads of large files are shuffled although they need not be"
+)
+def file_relation(jvm: Jvm, relation: JavaObject) -> FileRelation | None:
+    """A relation of files that Spark divides into tasks as it likes; None for another."""
+    if simple_name(relation) != "HadoopFsRelation" or simple_name(relation.location()) != "InMemoryFileIndex":
+        return None
+    if simple_name(relation.fileFormat()) not in _DIVIDED:
+        return None
+    session, index = relation.sparkSession(), relation.location()
+    settings = settings_of(session)
+    listed = index.listFiles(jvm.empty_seq, jvm.empty_seq)
+    most = int(jvm.scala_object(classes.FILE_PARTITION).maxSplitBytes(session, listed))
+    opening = len(index.inputFiles()) * int(settings.filesOpenCostInBytes())
+    tasks = -(-(int(index.sizeInBytes()) + opening) // most)  # Spark divides large files, and packs small ones
+    return FileRelation(tasks, int(settings.numShufflePartitions()))
+
+
+def hadoop_status(jvm: Jvm, session: JavaObject, path: str) -> Any | None:
+    """What Hadoop's file system says of a folder's entries; None where there is no such folder or file."""
+    hadoop = jvm.java_class(classes.HADOOP_PATH)(path)
+    storage = hadoop.getFileSystem(session.sessionState().newHadoopConf())
+    return storage.listStatus(hadoop) if storage.exists(hadoop) else None

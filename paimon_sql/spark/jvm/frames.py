@@ -1,0 +1,60 @@
+"""DataFrames and the plans behind them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from py4j.java_gateway import JavaObject
+from pyspark.sql import Column, DataFrame
+
+from paimon_sql.spark.jvm import classes
+from paimon_sql.spark.jvm.collections import items
+from paimon_sql.spark.jvm.gateway import Jvm, simple_name
+from paimon_sql.spark.jvm.hooks import hook
+from paimon_sql.spark.jvm.sessions import python_session
+
+
+@hook("`Dataset.ofRows`", "INSERT, DELETE, UPDATE and MERGE INTO")
+def frame(jvm: Jvm, session: JavaObject, plan: JavaObject) -> DataFrame:
+    """The DataFrame of a logical plan; a command runs at once."""
+    return DataFrame(jvm.java_class(classes.DATASET).ofRows(session, plan), python_session(jvm, session))
+
+
+def run(jvm: Jvm, session: JavaObject, command: JavaObject) -> None:
+    """Run a command."""
+    frame(jvm, session, command)
+
+
+@hook("`QueryExecution.analyzed`", "INSERT, DELETE, UPDATE and MERGE INTO")
+def analyzed(found: DataFrame) -> JavaObject:
+    """The analyzed plan of a DataFrame."""
+    return found._jdf.queryExecution().analyzed()
+
+
+def attributes(found: DataFrame) -> list[JavaObject]:
+    """The Catalyst attributes of a DataFrame's columns, which distinguish names that differ only in case."""
+    return items(analyzed(found).output())
+
+
+@hook("`Project.projectList`", "MERGE INTO")
+def bound(found: DataFrame, columns: Sequence[Column]) -> list[JavaObject]:
+    """Catalyst expressions of columns as a DataFrame has them; they stay valid in a join of it."""
+    if not columns:
+        return []
+    named = [c.alias(f"c{i}") for i, c in enumerate(columns)]
+    return [e.child() for e in items(analyzed(found.select(*named)).projectList())]
+
+
+@hook("`Filter.condition` below `Project`", "DELETE of whole partitions reads their rows")
+def filter_condition(filtered: DataFrame) -> JavaObject:
+    """The condition of a DataFrame that was filtered last."""
+    plan = analyzed(filtered)
+    while simple_name(plan) == "Project":  # takes away what only the condition looks at
+        plan = plan.child()
+    return plan.condition()
+
+
+@hook("`HadoopFsRelation.partitionSchema`", "partition columns of tables that are migrated")
+def partition_columns(read: DataFrame) -> tuple[str, ...]:
+    """The columns that a DataFrame of files takes from their folders."""
+    return tuple(str(n) for n in analyzed(read).relation().partitionSchema().fieldNames())

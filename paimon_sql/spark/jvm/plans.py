@@ -1,0 +1,299 @@
+"""Parsed statements and commands of Spark, read once into frozen values.
+
+Their nodes, and expressions and queries in them, stay Java objects, for Spark to go on with. Nothing outside of this
+folder looks at what class a node is of.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from py4j.java_gateway import JavaObject
+
+from paimon_sql.spark.jvm.collections import items, option_map, scala_map, scala_options, texts, value_of, values_of
+from paimon_sql.spark.jvm.gateway import simple_name
+from paimon_sql.spark.jvm.hooks import hook
+from paimon_sql.spark.jvm.origins import position_text
+
+_PRIVILEGES = "__required_write_privileges__"  # an option that Spark takes away when it looks a relation up
+_UNRESOLVED = ("UnresolvedRelation", "UnresolvedTable", "UnresolvedTableOrView")
+
+
+@dataclass(frozen=True, slots=True)
+class TableReference:
+    """A table that a plan names: `parts` as written, or `catalog`, `parts` below it, where Spark has loaded it."""
+
+    node: JavaObject
+    parts: tuple[str, ...]
+    catalog: str | None = None
+    alias: str | None = None
+
+    def options(self) -> dict[str, str]:
+        """The options that the statement gives it."""
+        return {k: v for k, v in option_map(self.node.options()).items() if k != _PRIVILEGES}
+
+
+@dataclass(frozen=True, slots=True)
+class ParsedStatement:
+    """A statement on one table; `table` is None where it is on something else, a query for example."""
+
+    node: JavaObject
+    name: str  # that of its node
+    table: TableReference | None
+
+
+@dataclass(frozen=True, slots=True)
+class Explain(ParsedStatement):
+    """EXPLAIN of a statement."""
+
+    explained: JavaObject
+
+
+@dataclass(frozen=True, slots=True)
+class Rows(ParsedStatement):
+    """A write of the rows of a query; `evolves` where it may change the schema of its table."""
+
+    query: JavaObject
+    by_name: bool
+    evolves: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Insert(Rows):
+    """INSERT INTO, and INSERT OVERWRITE. `columns` are those listed, `partition` the values of partition columns, None
+    for those that come with the rows."""
+
+    overwrites: bool
+    columns: tuple[str, ...]
+    partition: Mapping[str, str | None]
+
+    @property
+    def static_partition(self) -> dict[str, str]:
+        """The partition columns that the statement gives a value."""
+        return {k: v for k, v in self.partition.items() if v is not None}
+
+
+@dataclass(frozen=True, slots=True)
+class FrameWrite(Rows):
+    """What a DataFrameWriter appends or overwrites; `options` are the writer's."""
+
+    options: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Assignment:
+    """`column = value`: the parts of the column's name and where it stands, the value's expression."""
+
+    parts: tuple[str, ...]
+    position: str
+    value: JavaObject
+    is_default: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Delete(ParsedStatement):
+    """DELETE FROM."""
+
+    condition: JavaObject
+
+
+@dataclass(frozen=True, slots=True)
+class Update(ParsedStatement):
+    """UPDATE."""
+
+    assignments: tuple[Assignment, ...]
+    condition: JavaObject | None
+
+
+@dataclass(frozen=True, slots=True)
+class MergeAction:
+    """What a WHEN clause does; with `is_star` it assigns all columns."""
+
+    kind: Literal["delete", "update", "insert"]
+    condition: JavaObject | None
+    assignments: tuple[Assignment, ...] = ()
+    is_star: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Merge(ParsedStatement):
+    """MERGE INTO: actions for rows that match, for those of the source that do not, and for those of the target."""
+
+    source: JavaObject
+    condition: JavaObject
+    matched: tuple[MergeAction, ...]
+    not_matched: tuple[MergeAction, ...]
+    not_matched_by_source: tuple[MergeAction, ...]
+    evolves: bool
+
+
+@dataclass(frozen=True, slots=True)
+class AnalyzeTable(ParsedStatement):
+    """ANALYZE TABLE … COMPUTE STATISTICS."""
+
+    names_partition: bool
+    no_scan: bool
+
+
+@dataclass(frozen=True, slots=True)
+class AnalyzeColumns(ParsedStatement):
+    """ANALYZE TABLE … FOR COLUMNS; `columns` is None for ALL COLUMNS."""
+
+    columns: tuple[str, ...] | None
+
+
+@dataclass(frozen=True, slots=True)
+class DropPartitions(ParsedStatement):
+    """ALTER TABLE … DROP PARTITION: the values of each partition."""
+
+    specs: tuple[Mapping[str, str | None], ...]
+    purges: bool
+
+
+@dataclass(frozen=True, slots=True)
+class TemporaryView(ParsedStatement):
+    """CREATE TEMPORARY VIEW … USING."""
+
+    view: str
+    provider: str
+    options: Mapping[str, str]
+    has_columns: bool
+    replaces: bool
+    is_global: bool
+
+
+@hook(
+    "classes of catalyst's parsed statements and commands, and their members",
+    "INSERT, DELETE, UPDATE, MERGE, ANALYZE …",
+)
+def read_statement(plan: JavaObject) -> ParsedStatement | None:
+    """A parsed statement of those that may become ours; None for others."""
+    name = simple_name(plan)
+    return _READERS[name](plan, name) if name in _READERS else None
+
+
+@hook("`UnresolvedRelation` and its kin, `DataSourceV2Relation`, `SubqueryAlias`", "which table a statement is on")
+def read_reference(node: JavaObject) -> TableReference | None:
+    """A table that a plan names, parsed or loaded, perhaps under an alias; None for something else."""
+    kind = simple_name(node)
+    if kind == "SubqueryAlias":
+        named = read_reference(node.child())
+        return None if named is None else replace(named, alias=str(node.alias()))
+    if kind in _UNRESOLVED:
+        return TableReference(node, texts(node.multipartIdentifier()))
+    if kind != "DataSourceV2Relation" or node.catalog().isEmpty() or node.identifier().isEmpty():
+        return None
+    identifier = node.identifier().get()
+    parts = (*map(str, identifier.namespace()), str(identifier.name()))
+    return TableReference(node, parts, catalog=str(node.catalog().get().name()))
+
+
+def _explain(plan: JavaObject, name: str) -> Explain:
+    return Explain(plan, name, None, plan.logicalPlan())
+
+
+def _insert(plan: JavaObject, name: str) -> Insert:
+    return Insert(
+        plan,
+        name,
+        read_reference(plan.table()),
+        query=plan.query(),
+        by_name=bool(plan.byName()),
+        overwrites=bool(plan.overwrite()),
+        evolves=bool(plan.withSchemaEvolution()),
+        columns=texts(plan.userSpecifiedCols()),
+        partition=scala_options(plan.partitionSpec()),
+    )
+
+
+def _frame_write(plan: JavaObject, name: str) -> FrameWrite:
+    options = values_of(plan.writeOptions())
+    evolves = bool(plan.withSchemaEvolution())
+    return FrameWrite(plan, name, read_reference(plan.table()), plan.query(), bool(plan.isByName()), evolves, options)
+
+
+def _delete(plan: JavaObject, name: str) -> Delete:
+    return Delete(plan, name, read_reference(plan.table()), plan.condition())
+
+
+def _update(plan: JavaObject, name: str) -> Update:
+    assignments = tuple(map(_assignment, items(plan.assignments())))
+    return Update(plan, name, read_reference(plan.table()), assignments, value_of(plan.condition()))
+
+
+def _merge(plan: JavaObject, name: str) -> Merge:
+    return Merge(
+        plan,
+        name,
+        read_reference(plan.targetTable()),
+        source=plan.sourceTable(),
+        condition=plan.mergeCondition(),
+        matched=tuple(map(_action, items(plan.matchedActions()))),
+        not_matched=tuple(map(_action, items(plan.notMatchedActions()))),
+        not_matched_by_source=tuple(map(_action, items(plan.notMatchedBySourceActions()))),
+        evolves=bool(plan.withSchemaEvolution()),
+    )
+
+
+def _action(node: JavaObject) -> MergeAction:
+    kind, condition = simple_name(node), value_of(node.condition())
+    if kind == "DeleteAction":
+        return MergeAction("delete", condition)
+    done: Literal["insert", "update"] = "insert" if kind.startswith("Insert") else "update"
+    if kind in ("UpdateStarAction", "InsertStarAction"):
+        return MergeAction(done, condition, is_star=True)
+    return MergeAction(done, condition, tuple(map(_assignment, items(node.assignments()))))
+
+
+def _assignment(node: JavaObject) -> Assignment:
+    key, value = node.key(), node.value()
+    is_name = simple_name(value) == "UnresolvedAttribute" and value.nameParts().size() == 1
+    is_default = is_name and str(value.nameParts().apply(0)).upper() == "DEFAULT"
+    return Assignment(texts(key.nameParts()), position_text(key), value, is_default)
+
+
+def _analyze_table(plan: JavaObject, name: str) -> AnalyzeTable:
+    names_partition = not plan.partitionSpec().isEmpty()
+    return AnalyzeTable(plan, name, read_reference(plan.child()), names_partition, bool(plan.noScan()))
+
+
+def _analyze_columns(plan: JavaObject, name: str) -> AnalyzeColumns:
+    columns = None if plan.allColumns() else texts(plan.columnNames().get())
+    return AnalyzeColumns(plan, name, read_reference(plan.child()), columns)
+
+
+def _drop_partitions(plan: JavaObject, name: str) -> DropPartitions:
+    specs = tuple(scala_map(part.spec()) for part in items(plan.parts()))
+    return DropPartitions(plan, name, read_reference(plan.table()), specs, bool(plan.purge()))
+
+
+def _temporary_view(plan: JavaObject, name: str) -> TemporaryView:
+    return TemporaryView(
+        plan,
+        name,
+        None,
+        view=str(plan.tableIdent().table()),
+        provider=str(plan.provider()),
+        options=values_of(plan.options()),
+        has_columns=bool(plan.userSpecifiedSchema().isDefined()),
+        replaces=bool(plan.replace()),
+        is_global=bool(getattr(plan, "global")()),
+    )
+
+
+_READERS: Mapping[str, Callable[[JavaObject, str], ParsedStatement]] = {
+    "AnalyzeColumn": _analyze_columns,
+    "AnalyzeTable": _analyze_table,
+    "AppendData": _frame_write,
+    "CreateTempViewUsing": _temporary_view,
+    "DeleteFromTable": _delete,
+    "DropPartitions": _drop_partitions,
+    "ExplainCommand": _explain,
+    "InsertIntoStatement": _insert,
+    "MergeIntoTable": _merge,
+    "OverwriteByExpression": _frame_write,
+    "OverwritePartitionsDynamic": _frame_write,
+    "UpdateTable": _update,
+}

@@ -1,0 +1,157 @@
+"""Sessions of Spark: their settings, catalogs, parser, rules, and what they are doing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from py4j.java_gateway import JavaObject
+from pyspark import SparkContext
+from pyspark.sql import SparkSession
+
+from paimon_sql.spark.jvm.collections import items, texts
+from paimon_sql.spark.jvm.gateway import Jvm, accessible_field, stack_names
+from paimon_sql.spark.jvm.hooks import hook
+
+# methods and classes of Spark that are under way while it loads a table, or plans a scan, for a statement about it
+_NAMES_TABLES = ("lookupTableOrView", "ShowTablesExtendedExec")
+_DESCRIBES = ("DescribeTableExec",)
+
+
+@hook("PySpark's `SparkSession._jsparkSession`", "everything that PySpark's own methods ask first")
+def java_session(spark: SparkSession) -> JavaObject:
+    return spark._jsparkSession
+
+
+def python_session(jvm: Jvm, session: JavaObject) -> SparkSession:
+    return SparkSession(jvm.context, session)
+
+
+def new_session(spark: SparkSession) -> SparkSession:
+    """As PySpark's `newSession`, of the same class."""
+    return type(spark)(spark._sc, java_session(spark).newSession())
+
+
+# -- settings ---------------------------------------------------------------------------------------------------------
+@hook("`SessionState.conf`", "every setting of ours")
+def settings_of(session: JavaObject) -> JavaObject:
+    """The session's settings, which change in place."""
+    return session.sessionState().conf()
+
+
+@hook(
+    "`SparkContext.conf`: `getConf` gives copies", "redaction of secrets, and the process that workers are forked from"
+)
+def context_settings(jvm: Jvm) -> JavaObject:
+    """The settings of the context, those in force."""
+    return jvm.context._jsc.sc().conf()
+
+
+@hook("PySpark's `SparkContext.pythonExec`", "workers on this machine run another Python, without our packages")
+def run_workers_with(context: SparkContext, python: str) -> None:
+    """Have workers started by an interpreter of this path."""
+    context.pythonExec = python
+
+
+def fork_workers_from(jvm: Jvm, module: str) -> None:
+    """Have this machine's Python workers forked from a module's process, unless the user has set one."""
+    context_settings(jvm).setIfMissing("spark.python.daemon.module", module)
+
+
+# -- names and catalogs -----------------------------------------------------------------------------------------------
+@hook("`SessionState.catalogManager`", "names without a catalog or database")
+def current_namespace(session: JavaObject) -> str:
+    return str(session.sessionState().catalogManager().currentNamespace()[0])
+
+
+def current_catalog(session: JavaObject) -> str:
+    return str(session.sessionState().catalogManager().currentCatalog().name())
+
+
+def is_catalog(session: JavaObject, name: str) -> bool:
+    """Whether a catalog is configured or loaded."""
+    return bool(session.sessionState().catalogManager().isCatalogRegistered(name))
+
+
+def is_temporary_view(session: JavaObject, name: str) -> bool:
+    return bool(session_catalog(session).getTempView(name).isDefined())
+
+
+@hook("`SessionState.catalog`", "temporary views, and the tables that procedures migrate")
+def session_catalog(session: JavaObject) -> JavaObject:
+    """Spark's own catalog, of its tables and views."""
+    return session.sessionState().catalog()
+
+
+def session_catalog_plugin(session: JavaObject) -> JavaObject:
+    """The same as a catalog that statements name, `spark_catalog`."""
+    return session.sessionState().catalogManager().defaultSessionCatalog()
+
+
+@hook(
+    "the private field `CatalogManager.catalogs`", "every catalog of ours: Spark loads catalogs by class, and has none"
+)
+def loaded_catalogs(session: JavaObject) -> JavaObject:
+    """The session's catalogs that are loaded by name, a mutable Scala map."""
+    manager = session.sessionState().catalogManager()
+    return accessible_field(manager, "catalogs").get(manager)
+
+
+def name_parts(session: JavaObject, text: str) -> list[str]:
+    """The parts of a name as SQL spells it."""
+    return list(texts(parser_of(session).parseMultipartIdentifier(text)))
+
+
+# -- parser and rules -------------------------------------------------------------------------------------------------
+@hook("`SessionState.sqlParser`", "whether the parser hook is there")
+def parser_of(session: JavaObject) -> JavaObject:
+    return session.sessionState().sqlParser()
+
+
+@hook("the private field `SessionState.sqlParser`", "statements of ours in a session that runs already")
+def replace_parser(session: JavaObject, parser: Any) -> None:
+    state = session.sessionState()
+    accessible_field(state, "sqlParser").set(state, parser)
+
+
+@hook("`SparkSession.extensions` of a running session", "statements of ours in sessions made from this one")
+def inject_parser(session: JavaObject, make: Any) -> None:
+    """Have the sessions that are made from this one use the parser that `make` gives for a session and its parser."""
+    session.extensions().injectParser(make)
+
+
+@hook("`SparkSession.experimental.extraOptimizations`", "loads of large files are shuffled although they need not be")
+def add_last_optimization(jvm: Jvm, session: JavaObject, rule: JavaObject) -> None:
+    """Put an optimizer's rule behind those of a running session, once."""
+    methods = session.experimental()
+    rules = items(methods.extraOptimizations())
+    if rule.ruleName() not in [r.ruleName() for r in rules]:
+        getattr(methods, "extraOptimizations_$eq")(jvm.seq([*rules, rule]))
+
+
+@hook("`SparkSession.experimental.extraStrategies`", "the section of NOT NULL columns in DESCRIBE EXTENDED")
+def add_strategy(jvm: Jvm, session: JavaObject, strategy: JavaObject) -> None:
+    """Put a planner's strategy before those of a running session, once; its name is its text."""
+    methods = session.experimental()
+    strategies = items(methods.extraStrategies())
+    if str(strategy.toString()) not in [str(s.toString()) for s in strategies]:
+        getattr(methods, "extraStrategies_$eq")(jvm.seq([*strategies, strategy]))
+
+
+# -- what is under way ------------------------------------------------------------------------------------------------
+@hook("names of methods and classes on the stack", "a damaged table hides others in SHOW TABLE EXTENDED, and its error")
+def is_named_only(jvm: Jvm) -> bool:
+    """Whether Spark loads a table for a command about it, not to read or write its rows. A look at the stack costs: it
+    is for answers that are errors otherwise."""
+    return _is_under_way(jvm, _NAMES_TABLES)
+
+
+@hook("names of classes on the stack", "DESCRIBE of a table whose files are damaged fails")
+def is_described(jvm: Jvm) -> bool:
+    """Whether Spark plans a scan only for its statistics; see `is_named_only`."""
+    return _is_under_way(jvm, _DESCRIBES)
+
+
+def _is_under_way(jvm: Jvm, wanted: Iterable[str]) -> bool:
+    found = stack_names(jvm)
+    return any(name in found for name in wanted)

@@ -1,0 +1,68 @@
+"""Spark's statistics of columns, as the texts that it stores, and those of a scan made of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from functools import lru_cache
+
+from py4j.java_gateway import JavaObject
+from pyspark.sql import DataFrame
+from pyspark.sql.types import StructType
+
+from paimon_sql.spark.jvm import classes
+from paimon_sql.spark.jvm.collections import items, product_items, python_map
+from paimon_sql.spark.jvm.gateway import Jvm, declared_constructors
+from paimon_sql.spark.jvm.hooks import hook
+
+_CACHED = 16  # asked for several times in a statement, and others after the next commit
+_Texts = tuple[tuple[str, tuple[tuple[str, str], ...]], ...]
+
+
+@hook("`CommandUtils.computeColumnStats`, `ColumnStat.toCatalogColumnStat`", "ANALYZE TABLE … FOR COLUMNS")
+def column_statistics(jvm: Jvm, frame: DataFrame, wanted: Iterable[str]) -> tuple[int, dict[str, dict[str, str]]]:
+    """The rows of a DataFrame, and of columns what Spark's statistics say, as the texts it stores."""
+    plan, asked = frame._jdf.queryExecution().analyzed(), set(wanted)
+    attributes = jvm.seq([a for a in items(plan.output()) if a.name() in asked])
+    compute = jvm.scala_object(classes.COMMAND_UTILS).computeColumnStats
+    rows, columns = product_items(compute(frame._jdf.sparkSession(), plan, attributes))
+    found: dict[str, dict[str, str]] = {}
+    for attribute in items(attributes):
+        name = str(attribute.name())
+        stored = columns.apply(attribute).toCatalogColumnStat(name, attribute.dataType()).toMap(name)
+        found[name] = {k.removeprefix(f"{name}."): v for k, v in python_map(jvm.as_java(stored)).items()}
+    return int(rows), found
+
+
+def scan_statistics(
+    jvm: Jvm, size: int, rows: int, columns: Mapping[str, Mapping[str, str]], schema: StructType
+) -> JavaObject:
+    """A connector's `Statistics`: bytes, rows, and of columns what `column_statistics` gives."""
+    texts = tuple((name, tuple(known.items())) for name, known in columns.items())
+    return _made(jvm, size, rows, texts, schema.json())
+
+
+@lru_cache(_CACHED)
+@hook(
+    "`CatalogColumnStat.fromMap`, `CatalogStatistics`, `DataSourceV2Relation.v1StatsToV2Stats`",
+    "the sizes of tables that joins are planned by",
+)
+def _made(jvm: Jvm, size: int, rows: int, columns: _Texts, schema_json: str) -> JavaObject:
+    # Scala's BigInt does not cross to Python: numbers travel as texts, and in collections
+    numbers = ((("distinctCount", str(size)),), (("distinctCount", str(rows)),))
+    every = (*zip(("", " "), numbers, strict=True), *columns)
+    texts = jvm.scala_map({f"{n}.{k}": v for n, known in every for k, v in (*known, ("version", "2"))})
+    read = jvm.java_class(classes.CATALOG_COLUMN_STAT).fromMap
+    found = {name: read("", name, texts).get() for name, _ in every}
+    members = jvm.array_list([])
+    members.addAll(jvm.as_java(found.pop("").distinctCount().toList()))
+    members.add(found.pop(" ").distinctCount())
+    members.add(jvm.scala_map(found))
+    made = declared_constructors(jvm, classes.CATALOG_STATISTICS)[0].newInstance(members.toArray())
+    relation = jvm.java_class(classes.DATA_SOURCE_RELATION)
+    return relation.v1StatsToV2Stats(made, jvm.java_class(classes.DATA_TYPE).fromJson(schema_json))
+
+
+@hook("`LogicalPlan.stats`", "loads of large files are shuffled although they need not be")
+def estimated_size(plan: JavaObject) -> int:
+    """The bytes of an optimized plan's rows, as Spark estimates them."""
+    return int(plan.stats().sizeInBytes())

@@ -1,0 +1,110 @@
+"""What Spark needs to run Python functions of ours on executors: sources, partitions, factories, jobs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from py4j.java_collections import JavaArray
+from py4j.java_gateway import JavaObject
+from pyspark import RDD
+from pyspark.core.rdd import _prepare_for_python_RDD
+from pyspark.serializers import CloudPickleSerializer
+from pyspark.sql import DataFrame
+from pyspark.sql.types import StructType
+from pyspark.sql.udf import UserDefinedFunction
+from pyspark.util import PythonEvalType
+
+from paimon_sql.preprocess.quoting import quoted_name
+from paimon_sql.spark.jvm import classes
+from paimon_sql.spark.jvm.gateway import Jvm
+from paimon_sql.spark.jvm.hooks import hook
+
+
+@hook("`SimplePythonFunction`, PySpark's `_prepare_for_python_RDD`", "every task of ours")
+def python_function(jvm: Jvm, function: Any, environment: Mapping[str, str] | None = None) -> JavaObject:
+    """A function as executors get it, with the interpreter, the files and the environment that they use, and more."""
+    context = jvm.context
+    command, broadcasts, env, includes = _prepare_for_python_RDD(context, function)
+    env = {**env, **(environment or {})}
+    make = jvm.java_class(classes.PYTHON_FUNCTION)
+    python, version, accumulator = context.pythonExec, context.pythonVer, context._javaAccumulator
+    return make(bytearray(command), env, includes, python, version, broadcasts, accumulator)
+
+
+@hook("`UserDefinedPythonDataSource`", "every scan and write in Python workers")
+def python_source(jvm: Jvm) -> JavaObject:
+    """What runs functions for scans and writes; the functions come with their factories."""
+    return jvm.java_class(classes.PYTHON_DATA_SOURCE)(python_function(jvm, int))
+
+
+def task_command(function: Any, result: StructType) -> bytearray:
+    """A function of batches and the schema of its results, as factories take it."""
+    return bytearray(CloudPickleSerializer().dumps((function, result)))
+
+
+@hook("`PythonPartitionReaderFactory`", "scans in Python workers")
+def reader_factory(jvm: Jvm, function: Any, schema: StructType) -> JavaObject:
+    """Makes the readers of partitions whose rows a function gives."""
+    make = jvm.java_class(classes.PYTHON_READER_FACTORY)
+    return make(python_source(jvm), task_command(function, schema), jvm.struct_type(schema), jvm.none, jvm.none)
+
+
+@hook("`PythonBatchWriterFactory`", "every write")
+def writer_factory(jvm: Jvm, function: Any, result: StructType, rows: JavaObject) -> JavaObject:
+    """Makes the writers of tasks that hand rows of a Java schema to a function."""
+    make = jvm.java_class(classes.PYTHON_WRITER_FACTORY)
+    return make(python_source(jvm), task_command(function, result), rows, jvm.none, jvm.none)
+
+
+def message_bytes(message: JavaObject) -> bytes:
+    """What the task of a `writer_factory` returned."""
+    return bytes(message.pickledMessage())
+
+
+@hook("`PythonInputPartition`", "scans in Python workers")
+def partitions(jvm: Jvm, splits: Sequence[bytes], buckets: Sequence[int] | None = None) -> JavaArray:
+    """Partitions that carry splits to Python workers; with `buckets`, they are Spark's partitions by bucket."""
+    contents = [bytearray(split) for split in splits]
+    if buckets is None:
+        make = jvm.java_class(classes.PYTHON_INPUT_PARTITION)
+        return jvm.array(classes.INPUT_PARTITION, [make(i, content) for i, content in enumerate(contents)])
+    of_split = jvm.compiled("BucketPartitions").ofSplit
+    found = [of_split(i, content, b) for i, (content, b) in enumerate(zip(contents, buckets, strict=True))]
+    return jvm.array(classes.INPUT_PARTITION, found)
+
+
+@hook(
+    "`FilePartition`, `HasPartitionKey` of partitions that are subclasses", "joins of equal buckets without a shuffle"
+)
+def partitions_by_bucket(jvm: Jvm, file_partitions: JavaArray, bucket_of_file: Mapping[str, int]) -> JavaArray:
+    """The partitions of a scan of files, divided by bucket."""
+    return jvm.compiled("BucketPartitions").ofFiles(file_partitions, jvm.map(bucket_of_file))
+
+
+def bucket_function(jvm: Jvm, types: JavaArray) -> JavaObject:
+    """The function `bucket` of values of some types, bound."""
+    return jvm.compiled("BucketPartitions").bucket(types)
+
+
+@hook("PySpark's `PythonRDD` and the parts of a `PipelinedRDD`", "jobs of procedures and compactions on executors")
+def run_tasks(
+    jvm: Jvm, function: Callable[[str], str], items: Sequence[str], environment: Mapping[str, str]
+) -> list[str]:
+    """Results in the order of `items`, a task for each; its worker has `environment` beside that of the context."""
+    source = jvm.context.parallelize(items, len(items))
+    mapped = source.map(function)
+    command = mapped.func, None, mapped._prev_jrdd_deserializer, mapped._jrdd_deserializer
+    task = python_function(jvm, command, environment)
+    rdd = jvm.java_class(classes.PYTHON_RDD)(source._jrdd.rdd(), task, False, False)
+    return list(RDD(rdd.asJavaRDD(), jvm.context, mapped._jrdd_deserializer).collect())
+
+
+@hook("`Dataset.mapInArrow`, the UDF type of PySpark's `mapInArrow`", "sort compaction, the search for orphans")
+def map_batches(frame: DataFrame, function: Any, schema: StructType | str) -> DataFrame:
+    """As `frame.mapInArrow(function, schema)`, which wants pandas, that neither it nor its workers use."""
+    mapped = UserDefinedFunction(
+        function, returnType=schema, name="map_batches", evalType=PythonEvalType.SQL_MAP_ARROW_ITER_UDF
+    )
+    column = mapped(*(frame[quoted_name(name)] for name in frame.columns))
+    return DataFrame(frame._jdf.mapInArrow(column._jc, False, None), frame.sparkSession)

@@ -1,0 +1,127 @@
+"""Parsed statements on tables of ours as what runs them: commands that call us, writes that cast as Paimon does."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TypeVar
+
+from py4j.java_gateway import JavaObject
+from pyspark.errors.exceptions.captured import CapturedException
+
+from paimon_core.errors import UnsupportedFeatureError
+from paimon_core.options import MERGE_SCHEMA, TableOptions
+from paimon_core.scan.time_travel import without_version
+from paimon_core.table import Table
+from paimon_sql.spark.jvm import plans
+from paimon_sql.spark.jvm.commands import create_namespace, evolving, explaining, with_query, with_target
+from paimon_sql.spark.jvm.frames import analyzed, frame
+from paimon_sql.spark.jvm.plans import Explain, Insert, ParsedStatement, Rows, read_statement
+from paimon_sql.spark.jvm.sessions import is_temporary_view
+from paimon_sql.spark.statements.analyze import AnalyzeStatement
+from paimon_sql.spark.statements.catalog_registry import CatalogRegistry, Located
+from paimon_sql.spark.statements.commands import TableCommand
+from paimon_sql.spark.statements.drop_partitions import DropPartitionsStatement
+from paimon_sql.spark.statements.row_level_statement import RowLevelStatement
+from paimon_sql.spark.statements.upsert import upsert, upserts
+from paimon_sql.spark.tables.evolved_table import evolved_table, relation
+from paimon_sql.spark.tables.schema_evolution import schema_changes
+from paimon_sql.spark.write.insert_columns import by_position, fills_rows
+from paimon_sql.spark.write.store_assignment import with_casts, with_null_fields
+
+_Rows = TypeVar("_Rows", bound=Rows)
+_COMMANDS: Mapping[type[ParsedStatement], type[TableCommand]] = {
+    plans.AnalyzeColumns: AnalyzeStatement,
+    plans.AnalyzeTable: AnalyzeStatement,
+    plans.Delete: RowLevelStatement,
+    plans.DropPartitions: DropPartitionsStatement,
+    plans.Merge: RowLevelStatement,
+    plans.Update: RowLevelStatement,
+}
+
+
+class StatementRewriter:
+    """Rewrites the parsed statements of one session."""
+
+    def __init__(self, registry: CatalogRegistry) -> None:
+        self.registry, self.jvm = registry, registry.jvm
+
+    def rewritten(self, plan: JavaObject) -> JavaObject:
+        """A parsed statement as what Spark goes on with; the same where it is not on a table of ours."""
+        parsed = read_statement(plan)
+        if isinstance(parsed, Explain):
+            return explaining(self.jvm, parsed, self._explained(parsed.explained))
+        parsed = self._insert(parsed) if isinstance(parsed, Insert) else parsed
+        command = self.command(parsed)
+        if command is not None:
+            return create_namespace(self.jvm, command, command.plan.name)
+        return plan if parsed is None else parsed.node
+
+    def command(self, parsed: ParsedStatement | None) -> TableCommand | None:
+        """What runs a parsed statement on a table of ours, None for others."""
+        made = None if parsed is None else _COMMANDS.get(type(parsed))
+        if parsed is None or made is None:
+            return None
+        found = self.registry.find(parsed.table)
+        if found is None:
+            self._check_no_view(parsed)
+            return None
+        catalog, identifier = found
+        if identifier.system_table is not None or not catalog.catalog.table_exists(identifier):
+            return None  # Spark says what is wrong
+        command = made(self.jvm, catalog.session, catalog, identifier, parsed)
+        return command if command.applies() else None
+
+    def evolved(self, found: Located, table: Table, write: _Rows, asked: Mapping[str, str]) -> _Rows:
+        """A write of a query's rows to the table with the columns that these bring with them; `asked` are options of
+        the write that say so. With `write.merge-schema`, fields that nested columns of the query lack are NULL."""
+        try:
+            query = frame(self.jvm, self.registry.session, write.query)
+        except CapturedException:
+            return write  # Spark says what is wrong
+        brought = query.schema.toNullable()
+        is_positional = isinstance(write, Insert) and not write.by_name
+        given = by_position(table.schema, brought) if is_positional else brought
+        catalog, name = found
+        changes = schema_changes(table.store, given, self.registry.bridge.known_as)
+        options = without_version(catalog.session.table_options(catalog.catalog_name, name)) | dict(asked)
+        evolved = evolved_table(catalog, name, changes, asked) if changes else None
+        if write.by_name and TableOptions(options)[MERGE_SCHEMA]:
+            query = with_null_fields(self.registry.bridge, table if evolved is None else evolved.table, query)
+        if write.table is None or not (evolved or asked):
+            return with_query(self.jvm, write, analyzed(query))
+        target = relation(catalog, name, evolved or catalog.changed(name, table, asked), write.table.options())
+        return with_target(self.jvm, write, target, analyzed(query))
+
+    def _explained(self, plan: JavaObject) -> JavaObject:
+        """A parsed statement to be explained; one that changes rows of a table of ours as the plan of its changes."""
+        parsed = read_statement(plan)
+        parsed = self._insert(parsed) if isinstance(parsed, Insert) else parsed
+        command = self.command(parsed)
+        if isinstance(command, RowLevelStatement):
+            return command.explained()
+        return plan if parsed is None else parsed.node
+
+    def _insert(self, insert: Insert) -> ParsedStatement | None:
+        """INSERT INTO a table of ours casts as Paimon does, brings columns with it where it asks for that or
+        `write.merge-schema` is set, and with `upsert-key` it is a MERGE INTO."""
+        found = self.registry.find(insert.table)
+        table = self.registry.table_of(found)
+        if found is None or table is None or insert.table is None:
+            return insert
+        catalog, identifier = found
+        if upserts(table, insert):
+            return read_statement(upsert(self.jvm, catalog.session, table, insert.table.node, insert))
+        options = TableOptions(catalog.session.table_options(catalog.catalog_name, identifier))
+        if options[MERGE_SCHEMA] and insert.by_name:
+            insert = evolving(self.jvm, insert)
+        if insert.evolves and (insert.by_name or fills_rows(insert)):
+            insert = self.evolved(found, table.with_options(options.values), insert, {})
+        return with_casts(self.jvm, catalog.session, table, options, insert)
+
+    def _check_no_view(self, parsed: ParsedStatement) -> None:
+        """Raises `UnsupportedFeatureError` for a DELETE from a temporary view, for which Spark has no words."""
+        if not isinstance(parsed, plans.Delete) or parsed.table is None or len(parsed.table.parts) != 1:
+            return
+        name = parsed.table.parts[0]
+        if is_temporary_view(self.registry.session, name):
+            raise UnsupportedFeatureError(f"DELETE FROM temporary view {name} is not supported: name the table.")
