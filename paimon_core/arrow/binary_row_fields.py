@@ -27,11 +27,11 @@ _NARROW = {
 
 @dataclass(frozen=True, slots=True)
 class RowField:
-    """Field number `place` of rows of `arity` fields, each with its leading field count; `rows` have no NULLs."""
+    """Field number `index` of rows of `arity` fields, each with its leading field count; `rows` have no NULLs."""
 
     rows: pa.Array
     arity: int
-    place: int
+    index: int
 
     def fits(self) -> Valid:
         """Which rows have as many fields as are expected, and room for them; shape (rows,)."""
@@ -79,7 +79,7 @@ class RowField:
         """As `numbers`, strings or bytes: a binary column."""
         slots, valid = self._slots()
         inline = slots >> np.uint64(63) == 1
-        at = header_size(self.arity) + 8 * self.place
+        at = header_size(self.arity) + 8 * self.index
         offsets = np.where(inline, at, (slots >> np.uint64(32)).astype(np.int64))
         lengths = np.where(inline, slots >> np.uint64(56) & np.uint64(0x7F), slots & _LOW_WORD).astype(np.int64)
         valid &= (offsets + lengths <= self._sizes()) & (~inline | (lengths <= _INLINE_BYTES))
@@ -91,9 +91,9 @@ class RowField:
 
     def _slots(self) -> tuple[NDArray[np.uint64], Valid]:
         header, valid = header_size(self.arity), self.fits()
-        word, bit = divmod(self.place + 8, 64)
+        word, bit = divmod(self.index + 8, 64)
         valid &= self._words(8 * word) >> np.uint64(bit) & np.uint64(1) == 0
-        return self._words(header + 8 * self.place), valid
+        return self._words(header + 8 * self.index), valid
 
     def _words(self, offsets: NDArray[np.int64] | int) -> NDArray[np.uint64]:
         """The eight bytes behind offsets into the rows, shape (rows,); others where a row does not reach so far."""

@@ -59,8 +59,8 @@ def changelog(
     found = align(before, after, key_names)
     old, new = found.before, found.after
     if compared is not None and len(old):
-        left, right = before.take(int64_array(old)), after.take(int64_array(new))
-        differ = ~rows_equal(left, right, compared)
+        old_rows, new_rows = before.take(int64_array(old)), after.take(int64_array(new))
+        differ = ~rows_equal(old_rows, new_rows, compared)
         old, new = old[differ], new[differ]
     parts = [(found.only_before, ROW_DELETE), (old, ROW_UPDATE_BEFORE)]
     later = [(found.only_after, ROW_INSERT), (new, ROW_UPDATE_AFTER)]

@@ -9,8 +9,8 @@ rows they keep from each column once, in the end.
     last     F T F T T T         the newest row of each key; a group of equal keys ends here
 
 Age is the sequence number where rows have it, else the position: rows of a younger run stand behind those of an older
-one. A stable sort by key keeps positions in order, so sequence numbers are compared only where that sort left two rows
-of one key the wrong way around, which `sequence.field` and concurrent writers may do, and then sorted in one call.
+one. A stable sort by key keeps positions in order, so sequence numbers are compared only where that puts two rows of
+one key the wrong way around, which `sequence.field` and concurrent writers may do, and then sorted in one call.
 
 Sorting dominates, so it depends on the data: a few long runs are merged by numpy's stable sort, a Timsort; mixed keys
 that span few enough bits are packed with the position into one word, and a sort of plain numbers takes a third of the

@@ -89,8 +89,8 @@ def _level_0_is_due(runs: Sequence[LevelRun], options: TableOptions) -> bool:
 
 def waits_for_compaction(options: TableOptions) -> bool:
     """Whether readers see the rows of level 0, or their changes, only once a compaction has looked up older ones."""
-    waits = hides_level_0(options) or options[DELETION_VECTORS]
-    return options[CHANGELOG_PRODUCER] == "lookup" or waits or options[FORCE_LOOKUP]
+    hidden = hides_level_0(options) or options[DELETION_VECTORS]
+    return hidden or options[CHANGELOG_PRODUCER] == "lookup" or options[FORCE_LOOKUP]
 
 
 def hides_level_0(options: TableOptions) -> bool:

@@ -161,9 +161,7 @@ DELETE_RATIO = _option(
     "Share of deleted rows that makes a file worth rewriting.",
     least=0,
 )
-FORCE_REWRITE = _option(
-    "compaction.force-rewrite-all-files", boolean, False, "A full compaction writes every file anew."
-)
+FORCE_REWRITE = _option("compaction.force-rewrite-all-files", boolean, False, "A full compaction rewrites every file.")
 FORCE_UP_LEVEL_0 = _option("compaction.force-up-level-0", boolean, False, "Compactions take all level-0 files.")
 INCREMENTAL_SIZE_THRESHOLD = _option(
     "compaction.incremental-size-threshold", memory_size, 0, "Bytes above the last level that merge all."
@@ -225,7 +223,7 @@ DATA_FILE_DIRECTORY = _option(
 DATA_FILE_PREFIX = _option("data-file.prefix", str, "data-", "What names of data files begin with.")
 DATA_FILE_THIN = _option("data-file.thin-mode", boolean, False, "Data files repeat no key columns.")
 DELETE_PRODUCES_CHANGELOG = _option(
-    "delete.force-produce-changelog", boolean, False, "Delete each row, even where metadata alone could."
+    "delete.force-produce-changelog", boolean, False, "Delete each row, even where metadata would do."
 )
 DELETION_VECTOR_FILE_SIZE = _option(
     "deletion-vector.index-file.target-size", memory_size, 2 * 2**20, "Size at which files of deletion vectors roll."

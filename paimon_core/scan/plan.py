@@ -73,7 +73,7 @@ class Plan:
 
     @property
     def reads_all(self) -> bool:
-        """Whether no file is left out."""
+        """Whether every file is read."""
         return self.manifests_read == self.manifests_total and self.files_kept == self.files_total
 
     @property
@@ -245,7 +245,7 @@ def _groups(
         )
     parts = key_sections((e.file for e in entries), store.schema.types(store.schema.trimmed_primary_keys))
     if files is not None:
-        # an older version of a row must not surface: a section is left out as a whole or not at all. Where the merge
+        # an older version of a row must not surface: a section is dropped as a whole or not at all. Where the merge
         # engine makes one row of several, values of a file say nothing of its section, unless no other is in it
         whole_rows = keeps_rows(store.options)
         names = {e.file.file_name for e in files.matching(entries)}

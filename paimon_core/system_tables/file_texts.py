@@ -53,30 +53,30 @@ def single_texts(now: TableSchema, then: TableSchema, file: DataFileMeta) -> Fil
     )
 
 
-def told_by_columns(manifest: EntryColumns, group: StatsGroup) -> NDArray[np.bool_]:
-    """For which files of a group `column_texts` tells: those whose keys and statistics are whole; shape (files,)."""
+def have_whole_stats(manifest: EntryColumns, group: StatsGroup) -> NDArray[np.bool_]:
+    """Which files of a group have whole keys and statistics, as `column_texts` needs them; shape (files,)."""
     keys, known = len(group.schema.key_fields), group.schema.field_by_name
-    told = np.full(len(group.rows), all(name in known for name in group.covered))
+    whole = np.full(len(group.rows), all(name in known for name in group.covered))
     for rows, arity in (
         *((b, keys) for b in manifest.key_bounds()),
         *((b, len(group.covered)) for b in manifest.bounds("_VALUE_STATS")),
     ):
-        told &= RowField(rows.take(int64_array(group.rows)), arity, 0).fits()
-    return told
+        whole &= RowField(rows.take(int64_array(group.rows)), arity, 0).fits()
+    return whole
 
 
 def file_texts(now: TableSchema, manifest: EntryColumns, groups: Iterable[StatsGroup]) -> list[pa.Array]:
     """The texts of the files of groups in the order of their rows, a column each: see `FileTexts`."""
     rows, parts = [np.zeros(0, dtype=np.int64)], [[pa.array([], pa.string())] * _COLUMNS]
     for group in groups:
-        told = told_by_columns(manifest, group)
-        rest = group.rows[~told]
+        whole = have_whole_stats(manifest, group)
+        rest = group.rows[~whole]
         one_by_one = [single_texts(now, group.schema, e.file) for e in manifest.entries(rest)]
         rows.append(rest)
         parts.append([pa.array([texts[i] for texts in one_by_one], pa.string()) for i in range(_COLUMNS)])
-        if told.any():
-            rows.append(group.rows[told])
-            parts.append(column_texts(now, manifest, replace(group, rows=group.rows[told])))
+        if whole.any():
+            rows.append(group.rows[whole])
+            parts.append(column_texts(now, manifest, replace(group, rows=group.rows[whole])))
     order = int64_array(np.argsort(np.concatenate(rows)))
     return [pa.concat_arrays([p[i] for p in parts]).take(order) for i in range(_COLUMNS)]
 
@@ -86,14 +86,14 @@ def column_texts(now: TableSchema, manifest: EntryColumns, group: StatsGroup) ->
     names, taken = names_then(now, group.schema, same_type=False), int64_array(group.rows)
     covered = tuple(group.schema.field_by_name[name] for name in group.covered)
     there = {n: group.covered.index(then) for n, then in names.items() if then in group.covered}
-    absent = {n for n, then in names.items() if group.lacks(then)}
+    missing = {n for n, then in names.items() if group.lacks(then)}
     rows = int64_array(manifest.row_counts[group.rows]).cast(pa.string())
     codes, counts = manifest.null_counts()
-    nulls = {n: _counts(codes[group.rows], counts, place) for n, place in there.items()} | dict.fromkeys(absent, rows)
+    nulls = {n: _counts(codes[group.rows], counts, index) for n, index in there.items()} | dict.fromkeys(missing, rows)
     maps = [_maps({n: nulls.get(n, _NULL) for n in names}, len(rows))]
     for bounds in manifest.bounds("_VALUE_STATS"):
         rows_of = partial(_bound_texts, bounds.take(taken), covered)
-        texts = {n: rows_of(place, now.field_by_name[n]) for n, place in there.items() if n not in absent}
+        texts = {n: rows_of(index, now.field_by_name[n]) for n, index in there.items() if n not in missing}
         maps.append(_maps({n: texts.get(n, _NULL) for n in names}, len(rows)))
     keys = (_keys(k.take(taken), group.schema.key_fields) for k in manifest.key_bounds())
     return [*keys, *maps]
@@ -111,21 +111,21 @@ def texts_now(now: DataField, then: DataField, values: Sequence[Any]) -> list[st
     return [_NULL if v is None else internal_text(then.type, v) for v in values]
 
 
-def _bound_texts(rows: pa.Array, fields: Sequence[DataField], place: int, now: DataField) -> pa.Array:
-    if now.type.with_nullable(True) == fields[place].type.with_nullable(True):
-        return field_texts(rows, fields, place)
+def _bound_texts(rows: pa.Array, fields: Sequence[DataField], index: int, now: DataField) -> pa.Array:
+    if now.type.with_nullable(True) == fields[index].type.with_nullable(True):
+        return field_texts(rows, fields, index)
     types = [f.type for f in fields]
-    return pa.array(texts_now(now, fields[place], [decode_row(types, r)[place] for r in rows.to_pylist()]), pa.string())
+    return pa.array(texts_now(now, fields[index], [decode_row(types, r)[index] for r in rows.to_pylist()]), pa.string())
 
 
-def field_texts(rows: pa.Array, fields: Sequence[DataField], place: int) -> pa.Array:
+def field_texts(rows: pa.Array, fields: Sequence[DataField], index: int) -> pa.Array:
     """A field of BinaryRows, all of which are of these fields, as texts."""
-    return pc.fill_null(_texts(RowField(rows, len(fields), place), fields), _NULL)
+    return pc.fill_null(_texts(RowField(rows, len(fields), index), fields), _NULL)
 
 
 def _texts(found: RowField, fields: Sequence[DataField]) -> pa.Array:
     """As `field_texts`, NULL for NULL."""
-    field = fields[found.place]
+    field = fields[found.index]
     data_type, kind = field.type, field.type.kind
     if kind in _TEXTS:
         return found.texts().cast(pa.string())
@@ -147,7 +147,7 @@ def _texts(found: RowField, fields: Sequence[DataField]) -> pa.Array:
     if isinstance(data_type, TimeType):
         return _where(valid, iso_moments(numbers, found.nanos(data_type)))
     types = [f.type for f in fields]
-    values = (decode_row(types, row)[found.place] for row in found.rows.to_pylist())
+    values = (decode_row(types, row)[found.index] for row in found.rows.to_pylist())
     return pa.array([None if v is None else internal_text(data_type, v) for v in values], pa.string())
 
 
@@ -162,8 +162,8 @@ def _keys(rows: pa.Array, fields: Sequence[DataField]) -> pa.Array:
     return pc.binary_join_element_wise("[", texts, "]", "")
 
 
-def _counts(codes: NDArray[np.int64], lists: Sequence[Sequence[int | None]], place: int) -> pa.Array:
-    texts = [str(counts[place]) if place < len(counts) and counts[place] is not None else _NULL for counts in lists]
+def _counts(codes: NDArray[np.int64], lists: Sequence[Sequence[int | None]], index: int) -> pa.Array:
+    texts = [str(counts[index]) if index < len(counts) and counts[index] is not None else _NULL for counts in lists]
     return pa.array([*texts, _NULL], pa.string()).take(int64_array(codes % (len(lists) + 1)))
 
 

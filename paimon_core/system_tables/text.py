@@ -11,7 +11,7 @@ from paimon_core.spec.binary_row import decode_row
 from paimon_core.spec.types import DataField
 from paimon_core.spec.value_texts import cast_text, internal_text, partition_spec
 
-_ARITY = 4  # bytes in front of a row that tell its number of fields
+_ARITY = 4  # bytes in front of a row with its number of fields
 
 
 def row_text(fields: Sequence[DataField], row: bytes) -> str:

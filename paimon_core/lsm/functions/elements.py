@@ -37,7 +37,7 @@ class Span:
 
 
 def merge_elements(column: pa.Array, steps: Steps, merge_of: Callable[[Span], Merge], nulls_matter: bool) -> pa.Array:
-    """Merge the elements of each group of several steps, in a loop over those groups; one step is left as it is.
+    """Merge the elements of each group of several steps, in a loop over those groups; a single step stays as it is.
 
     `nulls_matter`: a step of NULL counts among several.
     """

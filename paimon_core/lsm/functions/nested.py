@@ -130,7 +130,7 @@ class NestedKey:
     null_strategy: str = MERGE_NULL_KEYS
 
     def codes(self, rows: pa.Array) -> list[int | None]:
-        """A number per row, equal where the keys are; None for rows that are left out."""
+        """A number per row, equal where the keys are; None for rows to ignore."""
         keys = [rows.field(i) for i in self.fields]
         codes: list[int | None] = list(fold([element_codes(k) for k in keys]).tolist()) if len(rows) else []
         present = validity(rows)

@@ -160,7 +160,7 @@ def _snapshots(store: TableStore, first: int, last: int) -> Increment:
     begin = min(outlived, default=earliest.id)
     if first < begin - 1 or last > latest.id:
         raise SnapshotNotFoundError(
-            f"Table {store.name} cannot tell the changes after snapshot {first} up to {last}: it has the snapshots "
+            f"Table {store.name} does not have the changes after snapshot {first} up to {last}: it has the snapshots "
             f"{earliest.id} to {latest.id}" + (f", and changelogs from {begin} on." if outlived else ".")
         )
     start = read_snapshot(store, first) if first >= earliest.id else outlived.get(first)

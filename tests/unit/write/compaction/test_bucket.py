@@ -54,10 +54,7 @@ def write_rows(store: TableStore, rows: list[tuple[int, int]], start: int = 0) -
 
 def compact_one(store: TableStore, live: Live, strategy: Strategy) -> list[CommitMessage]:
     compact = compact_bucket if store.has_primary_key else compact_append
-    found = [
-        compact(store, BucketState(p, b, 1, tuple(files)), strategy)
-        for (p, b), files in live.items()
-    ]
+    found = [compact(store, BucketState(p, b, 1, tuple(files)), strategy) for (p, b), files in live.items()]
     return [m for m in found if m is not None]
 
 

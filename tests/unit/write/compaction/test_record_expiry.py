@@ -30,10 +30,7 @@ TIMES: dict[str, tuple[DataType, Any]] = {
 
 
 def compact(store: TableStore, live: Live, strategy: Strategy) -> list[CommitMessage]:
-    found = [
-        compact_bucket(store, BucketState(p, b, 1, tuple(files)), strategy)
-        for (p, b), files in live.items()
-    ]
+    found = [compact_bucket(store, BucketState(p, b, 1, tuple(files)), strategy) for (p, b), files in live.items()]
     return [m for m in found if m is not None]
 
 
