@@ -141,7 +141,7 @@ class DatabaseNotEmptyError(PaimonError):
 
 
 class CorruptFileError(PaimonError):
-    """A file whose bytes are not what its place says: truncated, foreign or damaged."""
+    """A file whose bytes are not what its path says: truncated, foreign or damaged."""
 
     def __init__(self, path: str, cause: str, advice: str = "restore the file from a backup, or roll back past it"):
         super().__init__(path, cause, advice)  # what a copy is made of

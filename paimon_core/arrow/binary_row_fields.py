@@ -83,11 +83,11 @@ class RowField:
         offsets = np.where(inline, at, (slots >> np.uint64(32)).astype(np.int64))
         lengths = np.where(inline, slots >> np.uint64(56) & np.uint64(0x7F), slots & _LOW_WORD).astype(np.int64)
         valid &= (offsets + lengths <= self._sizes()) & (~inline | (lengths <= _INLINE_BYTES))
-        places, lengths = self._starts() + np.where(valid, offsets, 0), np.where(valid, lengths, 0)
-        ends = np.empty(2 * len(places) + 1, dtype=np.int32)
-        ends[:-1:2], ends[1::2], ends[-1] = places, places + lengths, (places + lengths)[-1] if len(places) else 0
-        spaced = pa.Array.from_buffers(pa.binary(), 2 * len(places), [None, pa.py_buffer(ends), self.rows.buffers()[2]])
-        return spaced.take(int64_array(np.arange(0, 2 * len(places), 2), valid))
+        starts, lengths = self._starts() + np.where(valid, offsets, 0), np.where(valid, lengths, 0)
+        ends = np.empty(2 * len(starts) + 1, dtype=np.int32)
+        ends[:-1:2], ends[1::2], ends[-1] = starts, starts + lengths, (starts + lengths)[-1] if len(starts) else 0
+        spaced = pa.Array.from_buffers(pa.binary(), 2 * len(starts), [None, pa.py_buffer(ends), self.rows.buffers()[2]])
+        return spaced.take(int64_array(np.arange(0, 2 * len(starts), 2), valid))
 
     def _slots(self) -> tuple[NDArray[np.uint64], Valid]:
         header, valid = header_size(self.arity), self.fits()

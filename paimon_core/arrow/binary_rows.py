@@ -91,8 +91,8 @@ def _append(body: NDArray[np.uint8], ends: NDArray[np.int64], tail: NDArray[np.u
     if ends.min() == ends.max():
         body[:, ends[0] : ends[0] + tail.shape[1]] = tail
         return
-    places = ends[:, None] + np.arange(tail.shape[1])
-    np.put_along_axis(body, places, tail, axis=1)
+    offsets = ends[:, None] + np.arange(tail.shape[1])
+    np.put_along_axis(body, offsets, tail, axis=1)
 
 
 def _spilled(column: pa.Array, data_type: DataType) -> NDArray[np.int64]:
@@ -144,9 +144,9 @@ def _decimal_field(column: pa.Array, data_type: DecimalType) -> _Field:
     # a leading byte is superfluous where it repeats the sign that the next byte shows as well
     idle = (big[:, :-1] == sign) & ((big[:, 1:] & 0x80) == (sign & 0x80))
     leading = np.cumprod(idle, axis=1).sum(axis=1)
-    places = leading[:, None] + np.arange(16)
-    shifted = np.take_along_axis(big, np.minimum(places, 15), axis=1)
-    tail = np.where(places < 16, shifted, 0).astype(np.uint8)
+    sources = leading[:, None] + np.arange(16)
+    shifted = np.take_along_axis(big, np.minimum(sources, 15), axis=1)
+    tail = np.where(sources < 16, shifted, 0).astype(np.uint8)
     valid = validity(column)
     tail[~valid] = 0
     slots = np.where(valid, 16 - leading, 0).astype(np.uint64)

@@ -158,8 +158,8 @@ def with_values(
             picked = np.arange(batch.num_rows, dtype=np.int64)
             picked[rows[low:high] - start] = batch.num_rows + np.arange(high - low)
             for name in values.schema.names:
-                place = batch.schema.get_field_index(name)
-                both = pa.concat_arrays([batch.column(place), values.column(name).slice(low, high - low)])
-                batch = batch.set_column(place, batch.schema.field(place), taken(both, picked))
+                index = batch.schema.get_field_index(name)
+                both = pa.concat_arrays([batch.column(index), values.column(name).slice(low, high - low)])
+                batch = batch.set_column(index, batch.schema.field(index), taken(both, picked))
         yield batch
         start += batch.num_rows

@@ -34,7 +34,7 @@ def default_value(field: DataField) -> pa.Array:
 
 
 def fill_default(column: pa.Array, field: DataField) -> pa.Array:
-    """The column with its default in place of NULL."""
+    """The column with its default instead of NULL."""
     if field.default is None or column.null_count == 0:
         return column
     value = default_value(field)[0]
@@ -42,8 +42,8 @@ def fill_default(column: pa.Array, field: DataField) -> pa.Array:
         return column
     if not pa.types.is_nested(column.type):
         return pc.fill_null(column, value)
-    places = pc.if_else(column.is_valid(), pa.array(range(len(column)), pa.int64()), len(column))
-    return pa.concat_arrays([column, pa.array([value], column.type)]).take(places)
+    indices = pc.if_else(column.is_valid(), pa.array(range(len(column)), pa.int64()), len(column))
+    return pa.concat_arrays([column, pa.array([value], column.type)]).take(indices)
 
 
 def _value(text: str, data_type: DataType) -> pa.Array:

@@ -66,12 +66,12 @@ def _elements(
     """The elements of the chosen lists, one list after the other."""
     starts, lengths = spans[0][chosen], spans[1][chosen]
     before = np.cumsum(lengths) - lengths
-    places = np.arange(int(lengths.sum())) + np.repeat(starts - before, lengths)
+    indices = np.arange(int(lengths.sum())) + np.repeat(starts - before, lengths)
     if pa.types.is_map(column.type):
         elements = pa.StructArray.from_arrays([column.keys, column.items], ["key", "value"])
     else:
         elements = column.values
-    return elements.take(int64_array(places))
+    return elements.take(int64_array(indices))
 
 
 def _flags(column: pa.Array) -> Flags:

@@ -114,10 +114,10 @@ def _cast_times(column: pa.Array, target: pa.DataType) -> pa.Array:
 
 def _struct(column: pa.StructArray, target: pa.StructType, nulls: pa.BooleanArray | None) -> pa.StructArray:
     fields = list(target)
-    places = {f.name: i for i, f in enumerate(column.type)}
+    indices = {f.name: i for i, f in enumerate(column.type)}
     names = sources_of(list(column.type), [(f.name, field_id(f)) for f in fields])
     children = [
-        pa.nulls(len(column), f.type) if name is None else conform(column.field(places[name]), f.type)
+        pa.nulls(len(column), f.type) if name is None else conform(column.field(indices[name]), f.type)
         for name, f in zip(names, fields, strict=True)
     ]
     return pa.StructArray.from_arrays(children, fields=fields, mask=nulls)

@@ -94,12 +94,12 @@ def evolve_column(column: pa.Array, then: DataType, now: DataType) -> pa.Array:
 def _evolve_struct(
     column: pa.StructArray, old: Sequence[DataField], new: Sequence[DataField], nulls: pa.BooleanArray | None
 ) -> pa.StructArray:
-    places = {f.id: (i, f.type) for i, f in enumerate(old)}
+    indices = {f.id: (i, f.type) for i, f in enumerate(old)}
     children = []
     for field in new:
-        if field.id in places:
-            place, then = places[field.id]
-            children.append(evolve_column(column.field(place), then, field.type))
+        if field.id in indices:
+            index, then = indices[field.id]
+            children.append(evolve_column(column.field(index), then, field.type))
         else:
             children.append(pa.nulls(len(column), arrow_type(field.type)))
     return pa.StructArray.from_arrays(children, names=[f.name for f in new], mask=nulls)

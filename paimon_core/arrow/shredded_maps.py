@@ -1,4 +1,4 @@
-"""MAPs whose keys share columns of their own in a file, put together again. A file has a struct in place of such a MAP:
+"""MAPs whose keys share columns of their own in a file, put together again. A file has a struct instead of such a MAP:
 
     __field_mapping: ARRAY<INT>   per column the number of the key whose value it has in this row, -1 for none
     __col_N                       values, N from 0
@@ -56,13 +56,13 @@ def whole_maps(column: pa.StructArray, metadata: Mapping[bytes, bytes] | None) -
     valid, rows = validity(column), len(column)
     columns = sum(f.name.startswith(_COLUMN) for f in column.type)
     mapped = _mapping(column.field(_MAPPING), valid, columns)
-    row, place = np.nonzero(mapped >= 0)
-    used = np.unique(place)
+    row, index = np.nonzero(mapped >= 0)
+    used = np.unique(index)
     overflow = column.field(_OVERFLOW)
-    more_row, more_place = _entries(overflow, valid)
+    more_row, more_index = _entries(overflow, valid)
     pool = pa.concat_arrays([*(column.field(f"{_COLUMN}{n}") for n in used), overflow.items])
-    places = np.concatenate([np.searchsorted(used, place) * rows + row, len(used) * rows + more_place])
-    numbers = np.concatenate([mapped[row, place], fixed_values(overflow.keys, np.int32)[more_place]])
+    indices = np.concatenate([np.searchsorted(used, index) * rows + row, len(used) * rows + more_index])
+    numbers = np.concatenate([mapped[row, index], fixed_values(overflow.keys, np.int32)[more_index]])
     owners = np.concatenate([row, more_row])
     order = np.argsort(owners, kind="stable")  # in a row what has columns comes before the rest
     known = np.searchsorted(ids, numbers[order])
@@ -72,7 +72,7 @@ def whole_maps(column: pa.StructArray, metadata: Mapping[bytes, bytes] | None) -
     return pa.MapArray.from_arrays(
         pa.array(offsets, pa.int32()),
         names.take(int64_array(known)),
-        pool.take(int64_array(places[order])),
+        pool.take(int64_array(indices[order])),
         mask=None if valid.all() else pa.array(~valid),
     )
 

@@ -73,8 +73,8 @@ class _Keys:
         data, _ = stored_bytes(metadata)
         ends = np.concatenate([[0], np.cumsum(keys.ends - keys.starts)])
         owner = np.repeat(np.arange(len(metadata)), keys.counts)
-        places = np.arange(ends[-1]) + np.repeat(keys.starts - ends[:-1], keys.ends - keys.starts)
-        texts = pa.concat_arrays([_binary(variant.Values(data[places], ends)), names]).dictionary_encode()
+        offsets = np.arange(ends[-1]) + np.repeat(keys.starts - ends[:-1], keys.ends - keys.starts)
+        texts = pa.concat_arrays([_binary(variant.Values(data[offsets], ends)), names]).dictionary_encode()
         ranks = np.empty(len(texts.dictionary), dtype=np.int64)
         ranks[pc.array_sort_indices(texts.dictionary).to_numpy()] = np.arange(len(ranks))
         ranks = ranks[texts.indices.to_numpy()]
@@ -158,8 +158,8 @@ def _slices(values: variant.Values, starts: Numbers, sizes: Numbers, rows: Numbe
     lengths = np.zeros(count, dtype=np.int64)
     lengths[rows] = sizes
     ends = np.concatenate([[0], np.cumsum(sizes)])
-    places = np.arange(ends[-1]) + np.repeat(starts - ends[:-1], sizes)
-    return _binary(variant.Values(values.data[places], np.concatenate([[0], np.cumsum(lengths)])))
+    offsets = np.arange(ends[-1]) + np.repeat(starts - ends[:-1], sizes)
+    return _binary(variant.Values(values.data[offsets], np.concatenate([[0], np.cumsum(lengths)])))
 
 
 def _arrays(typed: pa.ListArray, there: Mask, owner: Numbers, keys: _Keys) -> pa.BinaryArray:

@@ -66,16 +66,16 @@ class BlobFile:
 
     @property
     def written(self) -> NDArray[np.bool_]:
-        """The rows whose value this file tells."""
+        """The rows whose value this file has."""
         return np.not_equal(self.lengths, _NOT_WRITTEN)
 
     @property
-    def places(self) -> tuple[Lengths, Lengths]:
-        """Per row where its value starts, and its length, -1 for no value."""
+    def spans(self) -> tuple[Lengths, Lengths]:
+        """Per row the offset of its value, and its length, -1 for no value; in bytes."""
         return self.offsets + _HEAD, np.where(self.lengths > 0, self.lengths - _HEAD - _TAIL, -1)
 
     def read(self, start: int, count: int) -> Iterator[pa.Array]:
-        """The values of some rows, in pieces; NULL for those that the file does not tell."""
+        """The values of some rows, in pieces; NULL for those that the file does not have."""
         while count:
             ends = self.offsets[start : start + count] + np.maximum(self.lengths[start : start + count], 0)
             rows = max(1, int(np.searchsorted(ends - self.offsets[start], _MOST_BYTES, side="right")))
@@ -102,8 +102,8 @@ class BlobFile:
         heads = pieces.take(pa.array(first[stored]))
         if not pc.all(pc.equal(heads, _MAGIC), min_count=0).as_py():
             raise CorruptFileError(self.path, "its values are not where its index says")
-        places = pa.array(first + 1, mask=~stored)
-        return pieces.take(places).cast(pa.binary())
+        indices = pa.array(first + 1, mask=~stored)
+        return pieces.take(indices).cast(pa.binary())
 
 
 class BlobFileWriter:

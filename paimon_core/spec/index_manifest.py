@@ -141,8 +141,8 @@ class _Entry(Record[IndexManifestEntry]):
     __slots__ = ()
 
     def to_avro(self, value: IndexManifestEntry) -> dict[str, Any]:
-        place = {"_KIND": int(value.kind), "_PARTITION": value.partition, "_BUCKET": value.bucket}
-        return place | INDEX_FILE_META.to_avro(value.file)
+        own = {"_KIND": int(value.kind), "_PARTITION": value.partition, "_BUCKET": value.bucket}
+        return own | INDEX_FILE_META.to_avro(value.file)
 
 
 INDEX_MANIFEST_ENTRY = _Entry(

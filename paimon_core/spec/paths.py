@@ -1,4 +1,4 @@
-"""Every path of a table, built and parsed in one place, and the gate for names that become paths.
+"""Every path of a table, built and parsed in this module only, and the gate for names that become paths.
 
     TABLE/schema/schema-N
     TABLE/snapshot/{snapshot-N,EARLIEST,LATEST}
@@ -172,7 +172,7 @@ def bucket_folder(bucket: int) -> str:
 
 def data_file_path(bucket_dir: str, file: DataFileMeta) -> str:
     """Where a data file is: in its bucket, unless it has an external path. Raises `CorruptFileError`."""
-    return placed_path(bucket_dir, file.file_name, file.external_path)
+    return resolved_path(bucket_dir, file.file_name, file.external_path)
 
 
 def plain_path(uri: str) -> str:
@@ -193,12 +193,12 @@ def data_file_paths(bucket_dir: str, file: DataFileMeta) -> list[str]:
 
 def paths_of(bucket_dir: str, file_name: str, external_path: str | None, extra_files: Iterable[str]) -> list[str]:
     """As `data_file_paths`, from the parts of a data file's metadata."""
-    path = placed_path(bucket_dir, file_name, external_path)
+    path = resolved_path(bucket_dir, file_name, external_path)
     folder = path.rpartition("/")[0]
     return [path, *(f"{folder}/{_inside(folder, name)}" for name in extra_files)]
 
 
-def placed_path(bucket_dir: str, file_name: str, external_path: str | None) -> str:
+def resolved_path(bucket_dir: str, file_name: str, external_path: str | None) -> str:
     """As `data_file_path`, from the parts of metadata."""
     return plain_path(external_path) if external_path else f"{bucket_dir}/{_inside(bucket_dir, file_name)}"
 

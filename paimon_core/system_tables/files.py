@@ -19,7 +19,7 @@ from paimon_core.scan.plan import are_read
 from paimon_core.scan.pruning.entries import value_groups
 from paimon_core.scan.time_travel import is_time_travel, snapshot_of_options, store_at
 from paimon_core.spec.manifest import FileSource, ManifestEntry
-from paimon_core.spec.paths import placed_path
+from paimon_core.spec.paths import resolved_path
 from paimon_core.spec.snapshot import Snapshot
 from paimon_core.store.indexes.index_files import deletion_files
 from paimon_core.store.manifests import data_manifests, live_columns, live_files, read_manifest_list
@@ -163,7 +163,7 @@ def _file_columns(store: TableStore, manifest: EntryColumns, rows: Rows) -> list
     return [
         pa.array(partitions, STRING).take(int64_array(manifest.partition_codes[rows])),
         int64_array(manifest.buckets[rows]).cast(INT),
-        pa.array([outside or placed_path(bucket_dir(p, b), name, None) for p, b, name, outside, _ in files], STRING),
+        pa.array([outside or resolved_path(bucket_dir(p, b), name, None) for p, b, name, outside, _ in files], STRING),
         pa.array([format_name(file[2]) for file in files], STRING),
         number("_SCHEMA_ID"),
         number("_LEVEL", INT),

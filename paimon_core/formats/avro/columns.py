@@ -1,7 +1,7 @@
 """Arrow columns as the plain values that Avro records hold, and back.
 
 Plain values are numbers, texts, bytes, lists and records: a decimal is its unscaled number in big-endian bytes, a map a
-list of records of key and value. Records have fields `f0`, `f1`, … by place, as `avro_schema.plain_record` calls them.
+list of records of key and value. Records have fields `f0`, `f1`, … by index, as `schema.plain_record` names them.
 """
 
 from __future__ import annotations
@@ -55,9 +55,9 @@ def plain_type(data_type: DataType, avro: Any) -> pa.DataType:
         case CollectionType(element=element):
             return pa.list_(plain_type(element, _expect(avro, "array")["items"]))
         case RowType(fields=fields):
-            places = record_places(_expect(avro, "record"))
-            found = ((*places[f.name], f.type) for f in fields if f.name in places)
-            return pa.struct([(f"f{place}", plain_type(t, a)) for place, a, t in found])
+            indices = record_indices(_expect(avro, "record"))
+            found = ((*indices[f.name], f.type) for f in fields if f.name in indices)
+            return pa.struct([(f"f{index}", plain_type(t, a)) for index, a, t in found])
         case TimeType(kind=Kind.TIMESTAMP | Kind.TIMESTAMP_LTZ):
             logical = avro.get("logicalType", "") if isinstance(avro, dict) else ""
             default = arrow_type(data_type)
@@ -90,18 +90,18 @@ def row_from_plain(
     column: pa.StructArray, data_type: RowType, avro: Any, target: pa.StructType, nulls: pa.Array | None = None
 ) -> pa.StructArray:
     """As `from_plain`, of records; a field that they lack is NULL."""
-    places, children = record_places(avro), []
+    indices, children = record_indices(avro), []
     for field, arrow in zip(data_type.fields, target, strict=True):
-        if field.name in places:
-            place, found = places[field.name]
-            children.append(from_plain(column.field(f"f{place}"), field.type, found, arrow.type))
+        if field.name in indices:
+            index, found = indices[field.name]
+            children.append(from_plain(column.field(f"f{index}"), field.type, found, arrow.type))
         else:
             children.append(pa.nulls(len(column), arrow.type))
     return pa.StructArray.from_arrays(children, fields=list(target), mask=nulls)
 
 
-def record_places(avro: Any) -> dict[str, tuple[int, Any]]:
-    """Place and Avro type of the fields of a record by name."""
+def record_indices(avro: Any) -> dict[str, tuple[int, Any]]:
+    """Index and Avro type of the fields of a record by name."""
     return {f["name"]: (i, f["type"]) for i, f in enumerate(avro["fields"])}
 
 
@@ -137,10 +137,10 @@ def _decimals(column: pa.Array, target: pa.DataType) -> pa.Array:
     lengths = byte_lengths(column)
     if lengths.max(initial=0) > _DECIMAL_BYTES:
         raise pa.ArrowInvalid("a decimal has more than 16 bytes")
-    left = padded_bytes(column, _DECIMAL_BYTES)
-    sign = np.where(left[:, :1] >= 0x80, 0xFF, 0).astype(np.uint8)
-    places = np.arange(_DECIMAL_BYTES) - (_DECIMAL_BYTES - lengths[:, None])
-    big = np.where(places >= 0, np.take_along_axis(left, np.maximum(places, 0), axis=1), sign)
+    padded = padded_bytes(column, _DECIMAL_BYTES)
+    sign = np.where(padded[:, :1] >= 0x80, 0xFF, 0).astype(np.uint8)
+    sources = np.arange(_DECIMAL_BYTES) - (_DECIMAL_BYTES - lengths[:, None])
+    big = np.where(sources >= 0, np.take_along_axis(padded, np.maximum(sources, 0), axis=1), sign)
     little = np.ascontiguousarray(big[:, ::-1])
     valid = pc.is_valid(column).buffers()[1] if column.null_count else None
     decimals = pa.Array.from_buffers(target, len(column), [valid, pa.py_buffer(little)])

@@ -67,7 +67,7 @@ def map_types(data_type: DataType) -> tuple[DataType, DataType] | None:
 def plain_record(avro: Any) -> Any:
     """The schema that decodes the same bytes without logical types.
 
-    Fields are called `f0`, `f1`, … by place; maps are arrays of records (f0: key, f1: value), which are the same bytes.
+    Fields are called `f0`, `f1`, … by index; maps are arrays of records (f0: key, f1: value), which are the same bytes.
     """
     return _plain(avro, count())
 

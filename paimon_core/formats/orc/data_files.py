@@ -151,9 +151,9 @@ def _children(column: pa.Array) -> list[pa.Array]:
 
 def _settings(options: TableOptions, schema: pa.Schema) -> dict[str, Any]:
     """Arguments of `po.ORCWriter`. Raises `InvalidOptionError`."""
-    filtered, places = options[_BLOOM_COLUMNS], _places(schema)
+    filtered, numbers = options[_BLOOM_COLUMNS], _column_numbers(schema)
     for name in filtered:
-        if name not in places:
+        if name not in numbers:
             raise InvalidOptionError(f"Option '{_BLOOM_COLUMNS.key}' cannot name {name!r}: there is no such column.")
     for option in (_DICTIONARY, _BLOOM_FPP):
         if not 0 <= options[option] <= 1:
@@ -163,7 +163,7 @@ def _settings(options: TableOptions, schema: pa.Schema) -> dict[str, Any]:
         "compression": codec(options, CODECS, "ORC", _COMPRESS),
         # of levels pyarrow has no more than these two
         "compression_strategy": options[_STRATEGY] or ("speed" if levels <= 1 else "compression"),
-        "bloom_filter_columns": [places[name] for name in filtered] or None,
+        "bloom_filter_columns": [numbers[name] for name in filtered] or None,
         "bloom_filter_fpp": options[_BLOOM_FPP],
         "stripe_size": options[FILE_BLOCK_SIZE] or options[_STRIPE_SIZE],
         "compression_block_size": options[_COMPRESS_SIZE],
@@ -172,7 +172,7 @@ def _settings(options: TableOptions, schema: pa.Schema) -> dict[str, Any]:
     }
 
 
-def _places(schema: pa.Schema) -> dict[str, int]:
+def _column_numbers(schema: pa.Schema) -> dict[str, int]:
     """The numbers of columns in a file, which counts nested ones too; 0 is the row."""
     sizes = [_size(f.type) for f in schema]
     return {f.name: 1 + sum(sizes[:i]) for i, f in enumerate(schema)}

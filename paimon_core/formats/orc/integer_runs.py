@@ -25,40 +25,40 @@ _FIXED = (*range(1, 25), 26, 28, 30, 32, 40, 48, 56, 64)
 
 def decode_runs(data: bytes) -> Numbers:
     """All numbers of a stream. Raises `ValueError`, `IndexError` for bytes that are no runs."""
-    runs, place = [np.zeros(0, dtype=np.uint64)], 0
-    while place < len(data):
-        run, place = (_short_repeat, _direct, _patched, _delta)[data[place] >> 6](data, place)
+    runs, offset = [np.zeros(0, dtype=np.uint64)], 0
+    while offset < len(data):
+        run, offset = (_short_repeat, _direct, _patched, _delta)[data[offset] >> 6](data, offset)
         runs.append(run)
-    if place > len(data):
+    if offset > len(data):
         raise ValueError("a run is cut off")
     return np.concatenate(runs)
 
 
-def _short_repeat(data: bytes, place: int) -> tuple[Numbers, int]:
-    width, count = (data[place] >> 3 & 7) + 1, (data[place] & 7) + 3
-    end = place + 1 + width
-    return np.full(count, int.from_bytes(data[place + 1 : end], "big"), dtype=np.uint64), end
+def _short_repeat(data: bytes, offset: int) -> tuple[Numbers, int]:
+    width, count = (data[offset] >> 3 & 7) + 1, (data[offset] & 7) + 3
+    end = offset + 1 + width
+    return np.full(count, int.from_bytes(data[offset + 1 : end], "big"), dtype=np.uint64), end
 
 
-def _direct(data: bytes, place: int) -> tuple[Numbers, int]:
-    return _packed(data, place + 2, _width(data[place] >> 1 & 31), _count(data, place))
+def _direct(data: bytes, offset: int) -> tuple[Numbers, int]:
+    return _packed(data, offset + 2, _width(data[offset] >> 1 & 31), _count(data, offset))
 
 
-def _patched(data: bytes, place: int) -> tuple[Numbers, int]:
-    base_width, patch_width = (data[place + 2] >> 5) + 1, _width(data[place + 2] & 31)
-    gap_width, patches = (data[place + 3] >> 5) + 1, data[place + 3] & 31
-    width, start = _width(data[place] >> 1 & 31), place + 4 + base_width
-    base = int.from_bytes(data[place + 4 : start], "big")
-    numbers, end = _packed(data, start, width, _count(data, place))
+def _patched(data: bytes, offset: int) -> tuple[Numbers, int]:
+    base_width, patch_width = (data[offset + 2] >> 5) + 1, _width(data[offset + 2] & 31)
+    gap_width, patches = (data[offset + 3] >> 5) + 1, data[offset + 3] & 31
+    width, start = _width(data[offset] >> 1 & 31), offset + 4 + base_width
+    base = int.from_bytes(data[offset + 4 : start], "big")
+    numbers, end = _packed(data, start, width, _count(data, offset))
     pairs, end = _packed(data, end, next(w for w in _FIXED if w >= gap_width + patch_width), patches)
-    places = np.cumsum(pairs >> np.uint64(patch_width))  # a patch of zero only lengthens the gap
-    numbers[places.astype(np.int64)] |= (pairs & np.uint64((1 << patch_width) - 1)) << np.uint64(width)
+    positions = np.cumsum(pairs >> np.uint64(patch_width))  # a patch of zero only lengthens the gap
+    numbers[positions.astype(np.int64)] |= (pairs & np.uint64((1 << patch_width) - 1)) << np.uint64(width)
     return numbers + np.uint64(base), end
 
 
-def _delta(data: bytes, place: int) -> tuple[Numbers, int]:
-    code, count = data[place] >> 1 & 31, _count(data, place)
-    base, at = varint_at(data, place + 2)
+def _delta(data: bytes, offset: int) -> tuple[Numbers, int]:
+    code, count = data[offset] >> 1 & 31, _count(data, offset)
+    base, at = varint_at(data, offset + 2)
     code_of_first, at = varint_at(data, at)
     first = unzigzag(code_of_first)
     deltas = np.full(max(count - 1, 0), abs(first), dtype=np.uint64)
@@ -83,5 +83,5 @@ def _width(code: int) -> int:
     return _WIDE.get(code, code + 1)
 
 
-def _count(data: bytes, place: int) -> int:
-    return ((data[place] & 1) << 8 | data[place + 1]) + 1
+def _count(data: bytes, offset: int) -> int:
+    return ((data[offset] & 1) << 8 | data[offset + 1]) + 1

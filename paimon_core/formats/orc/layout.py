@@ -30,11 +30,11 @@ LONG, TIMESTAMP, LIST, MAP, STRUCT, TIMESTAMP_INSTANT = 4, 9, 10, 11, 12, 18
 
 @dataclass(frozen=True, slots=True)
 class ColumnType:
-    """A column: its kind, the columns below it, and where in the footer the kind stands."""
+    """A column: its kind, the columns below it, and the offset of the kind in the footer."""
 
     kind: int
     below: tuple[int, ...]
-    kind_place: int
+    kind_offset: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +57,7 @@ class Stream:
 
 @dataclass(frozen=True, slots=True)
 class OrcTail:
-    """What the end of an ORC file says; `footer` is unpacked, `footer_start` its place in the file."""
+    """What the end of an ORC file says; `footer` is unpacked, `footer_start` its offset in the file."""
 
     codec: str | None
     block_size: int
@@ -69,25 +69,25 @@ class OrcTail:
 
 
 def messages(data: bytes) -> Iterator[tuple[int, Any, int]]:
-    """Field number, value (a number, or bytes) and place of the value of each field of a protobuf message."""
-    place = 0
-    while place < len(data):
-        key, place = varint_at(data, place)
+    """Field number, value (a number, or bytes) and offset of the value of each field of a protobuf message."""
+    offset = 0
+    while offset < len(data):
+        key, offset = varint_at(data, offset)
         number, wire = key >> 3, key & 7
         if wire == 0:
-            value, end = varint_at(data, place)
-            yield number, value, place
+            value, end = varint_at(data, offset)
+            yield number, value, offset
         elif wire == 2:
-            size, place = varint_at(data, place)
-            end = place + size
+            size, offset = varint_at(data, offset)
+            end = offset + size
             if end > len(data):
                 raise ValueError("a message is cut off")
-            yield number, data[place:end], place
+            yield number, data[offset:end], offset
         elif wire in (1, 5):
-            end = place + (8 if wire == 1 else 4)
+            end = offset + (8 if wire == 1 else 4)
         else:
             raise ValueError("a message is damaged")
-        place = end
+        offset = end
 
 
 def read_tail(source: pa.NativeFile) -> OrcTail:
@@ -103,11 +103,11 @@ def read_tail(source: pa.NativeFile) -> OrcTail:
     block = found.get(3, 0)
     footer = unpacked(_CODECS[codec], block, _read(source, start, length))
     types, stripes = [], []
-    for number, value, place in messages(footer):
+    for number, value, offset in messages(footer):
         if number == 3:
             stripes.append(_stripe(value))
         elif number == 4:
-            types.append(_type(value, place))
+            types.append(_type(value, offset))
     return OrcTail(_CODECS[codec], block, footer, start, postscript, tuple(types), tuple(stripes))
 
 
@@ -136,12 +136,12 @@ def unpacked(codec: str | None, block_size: int, data: bytes) -> bytes:
     """The content of chunks. Raises `ValueError`."""
     if codec is None:
         return data
-    parts, place = [], 0
-    while place < len(data):
-        header = int.from_bytes(data[place : place + _CHUNK_HEADER], "little")
-        place += _CHUNK_HEADER
-        chunk = data[place : place + (header >> 1)]
-        place += header >> 1
+    parts, offset = [], 0
+    while offset < len(data):
+        header = int.from_bytes(data[offset : offset + _CHUNK_HEADER], "little")
+        offset += _CHUNK_HEADER
+        chunk = data[offset : offset + (header >> 1)]
+        offset += header >> 1
         parts.append(chunk if header & 1 else _unpacked_chunk(codec, block_size, chunk))
     return b"".join(parts)
 
@@ -176,10 +176,10 @@ def _stripe(data: bytes) -> Stripe:
 
 
 def _type(data: bytes, start: int) -> ColumnType:
-    kind, kind_place, below = 0, -1, list[int]()
-    for number, value, place in messages(data):
+    kind, kind_offset, below = 0, -1, list[int]()
+    for number, value, offset in messages(data):
         if number == 1:
-            kind, kind_place = value, start + place
+            kind, kind_offset = value, start + offset
         elif number == 2 and isinstance(value, int):
             below.append(value)
         elif number == 2:
@@ -187,7 +187,7 @@ def _type(data: bytes, start: int) -> ColumnType:
             while at < len(value):
                 subtype, at = varint_at(value, at)
                 below.append(subtype)
-    return ColumnType(kind, tuple(below), kind_place)
+    return ColumnType(kind, tuple(below), kind_offset)
 
 
 def _read(source: pa.NativeFile, start: int, size: int) -> bytes:

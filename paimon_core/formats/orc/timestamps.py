@@ -58,10 +58,10 @@ class StripeTimes:
             arrays, schema=pa.schema([f.with_type(a.type) for f, a in zip(fields, arrays, strict=True)])
         )
 
-    def _column(self, column: pa.Array, wanted: pa.DataType, place: int) -> pa.Array:
-        kind, below = self.tail.types[place].kind, self.tail.types[place].below
+    def _column(self, column: pa.Array, wanted: pa.DataType, index: int) -> pa.Array:
+        kind, below = self.tail.types[index].kind, self.tail.types[index].below
         if kind in _TIMES:
-            return self._times(column, place, instant=kind == TIMESTAMP_INSTANT)
+            return self._times(column, index, instant=kind == TIMESTAMP_INSTANT)
         if not below:
             return column
         nulls = column.is_null() if column.null_count else None
@@ -78,10 +78,10 @@ class StripeTimes:
         target = pa.list_(wanted.value_field.with_type(values.type))
         return pa.ListArray.from_arrays(column.offsets, values, type=target, mask=nulls)
 
-    def _times(self, column: pa.Array, place: int, *, instant: bool) -> pa.Array:
+    def _times(self, column: pa.Array, index: int, *, instant: bool) -> pa.Array:
         valid, zone = validity(column), "UTC" if instant else self.zone
         nanos = np.zeros(len(column), dtype=np.int64)
-        found = self.nanos.get(place, nanos[:0])
+        found = self.nanos.get(index, nanos[:0])
         if len(found) != valid.sum():
             raise ValueError(f"it has {len(found)} times where {valid.sum()} should be")
         nanos[valid] = found
@@ -115,7 +115,7 @@ def _tail_of_numbers(tail: OrcTail) -> bytes:
     footer = bytearray(tail.footer)
     for column in tail.types:
         if column.kind in _TIMES:
-            footer[column.kind_place] = LONG
+            footer[column.kind_offset] = LONG
     content = stored(tail.codec, tail.block_size, bytes(footer))
     rest = b"".join(tail.postscript[a:b] for a, b in _spans_behind_length(tail.postscript))
     postscript = b"\x08" + encode_varint(len(content)) + rest
@@ -124,7 +124,7 @@ def _tail_of_numbers(tail: OrcTail) -> bytes:
 
 def _spans_behind_length(postscript: bytes) -> list[tuple[int, int]]:
     """The postscript without its first field, the footer's length."""
-    first = next(place for number, _, place in messages(postscript) if number == 1)
+    first = next(offset for number, _, offset in messages(postscript) if number == 1)
     after = first
     while postscript[after] >= 0x80:
         after += 1

@@ -44,7 +44,7 @@ def with_bytes(source: pa.NativeFile) -> ReplacedFooterFile:
 
 
 class Int96Sink(io.RawIOBase):
-    """Where a Parquet file is written to whose columns of 12 bytes become INT96. `leaves` are the places of these.
+    """Where a Parquet file is written to whose columns of 12 bytes become INT96. `leaves` are their indices.
 
     What comes behind `hold` is the end of the file, with its footer, and is written by `release`.
     """
@@ -76,7 +76,7 @@ class Int96Sink(io.RawIOBase):
 
 
 def stored_leaves(schema: pa.Schema) -> tuple[list[int], int]:
-    """The places of columns of such bytes among the leaves of all columns, and how many leaves there are."""
+    """The indices of columns of such bytes among the leaves of all columns, and how many leaves there are."""
     found = leaves(schema)
     return [i for i, (_, arrow) in enumerate(found) if arrow.equals(STORED_TIME)], len(found)
 
@@ -91,12 +91,12 @@ def _to_bytes(file: Fields) -> None:
 
 
 def _to_int96(file: Fields, leaves: frozenset[int], count: int) -> None:
-    for place, element in enumerate(e for e in schema_elements(file) if _TYPE in e):
-        if place in leaves:
+    for leaf, element in enumerate(e for e in schema_elements(file) if _TYPE in e):
+        if leaf in leaves:
             element[_TYPE] = _INT96
             del element[_LENGTH]
-    for place, chunk in enumerate(_chunks(file)):
-        if place % count in leaves:
+    for leaf, chunk in enumerate(_chunks(file)):
+        if leaf % count in leaves:
             chunk[_TYPE] = _INT96
 
 

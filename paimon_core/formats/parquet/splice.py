@@ -1,6 +1,6 @@
 """Parquet files with other values in some columns: what other columns have is copied, byte for byte.
 
-A column of a row group is a chunk, which holds no place of itself; places are in the footer and in the index of a
+A column of a row group is a chunk, which does not know its own offset; offsets are in the footer and in the index of a
 chunk's pages, which are corrected. Source: parquet-format, `parquet.thrift`.
 """
 
@@ -45,7 +45,7 @@ _GROUP_BYTES, _ROWS, _SORTED, _GROUP_START, _GROUP_STORED = 2, 3, 4, 5, 6  # Row
 _CHUNK_START, _CRYPTO = 2, 8  # ColumnChunk
 _OFFSET_INDEX, _COLUMN_INDEX = (4, 5), (6, 7)  # ColumnChunk: where it is, and its length
 _PATH, _BYTES, _STORED, _DATA_PAGE, _INDEX_PAGE, _DICTIONARY, _BLOOM = 3, 6, 7, 9, 10, 11, 14  # ColumnMetaData
-_PAGES, _PAGE_PLACE = 1, 1  # OffsetIndex, PageLocation
+_PAGES, _PAGE_OFFSET = 1, 1  # OffsetIndex, PageLocation
 
 
 def replace_columns(io: FileIO, request: ReadRequest, target: str, change: Change) -> WrittenFile | None:
@@ -109,17 +109,17 @@ class _Splice:
     """A file that is put together of the chunks of others."""
 
     sink: pa.NativeFile
-    place: int = 0
+    offset: int = 0
     indexes: list[tuple[Fields, tuple[int, int], bytes]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self._add(MAGIC)
 
     def add_group(self, group: Fields, source: pa.NativeFile, part: _Part) -> None:
-        """Add a row group: the chunks of the part, and those that the source alone has."""
+        """Add a row group: the chunks of the part, and those that only the source has."""
         of_part = pa.BufferReader(part.content)
         new = {_path(c): c for c in column_chunks(row_groups(part.footer)[0])}
-        start, chunks = self.place, []
+        start, chunks = self.offset, []
         for chunk in column_chunks(group):
             replaced = new.get(_path(chunk))
             chunks.append(chunk if replaced is None else replaced)
@@ -134,36 +134,36 @@ class _Splice:
     def finish(self, footer: Fields) -> None:
         """Write the indexes of pages and the footer."""
         for kind in (_COLUMN_INDEX, _OFFSET_INDEX):
-            for chunk, place, content in self.indexes:
-                if place == kind:
-                    chunk[place[0]] = I64, self.place
-                    chunk[place[1]] = I32, len(content)
+            for chunk, kept_kind, content in self.indexes:
+                if kept_kind == kind:
+                    chunk[kind[0]] = I64, self.offset
+                    chunk[kind[1]] = I32, len(content)
                     self._add(content)
         self._add(file_end(footer))
 
     def _add_chunk(self, source: pa.NativeFile, chunk: Fields) -> None:
         start, end = _extent(chunk_metadata(chunk))
-        step = self.place - start
+        step = self.offset - start
         for kind in (_COLUMN_INDEX, _OFFSET_INDEX):
             if kind[0] in chunk:
                 content = bytes_at(source, chunk[kind[0]][1], chunk[kind[1]][1])
                 self.indexes.append((chunk, kind, _moved_pages(content, step) if kind == _OFFSET_INDEX else content))
-        for place in range(start, end, _PIECE):
-            self._add(bytes_at(source, place, min(_PIECE, end - place)))
+        for offset in range(start, end, _PIECE):
+            self._add(bytes_at(source, offset, min(_PIECE, end - offset)))
         meta = chunk_metadata(chunk)
-        for fields, place in ((chunk, _CHUNK_START), (meta, _DATA_PAGE), (meta, _DICTIONARY)):
-            if place in fields and fields[place][1]:  # 0 says nothing
-                fields[place] = I64, fields[place][1] + step
+        for fields, key in ((chunk, _CHUNK_START), (meta, _DATA_PAGE), (meta, _DICTIONARY)):
+            if key in fields and fields[key][1]:  # 0 says nothing
+                fields[key] = I64, fields[key][1] + step
 
     def _add(self, content: bytes) -> None:
         self.sink.write(content)
-        self.place += len(content)
+        self.offset += len(content)
 
 
 def _moved_pages(offset_index: bytes, step: int) -> bytes:
     index = decode(offset_index)
     for page in index[_PAGES][1].values:
-        page[_PAGE_PLACE] = I64, page[_PAGE_PLACE][1] + step
+        page[_PAGE_OFFSET] = I64, page[_PAGE_OFFSET][1] + step
     return encode(index)
 
 
@@ -182,7 +182,7 @@ def _extent(meta: Fields) -> tuple[int, int]:
     """Where the pages of a chunk begin and end."""
     first_data: int = meta[_DATA_PAGE][1]
     dictionary = meta[_DICTIONARY][1] if _DICTIONARY in meta else 0
-    start = min(dictionary or first_data, first_data)  # writers of old leave 0 for none
+    start = min(dictionary or first_data, first_data)  # old writers write 0 for none
     return start, start + meta[_STORED][1]
 
 
@@ -201,10 +201,10 @@ def _columns(file: Fields) -> dict[bytes, list[Fields]]:
     for _ in range(root[_CHILDREN][1]):
         first = next(elements)
         columns[first[_NAME][1]] = own = [first]
-        left = _children(first)
-        while left:
+        missing = _children(first)
+        while missing:
             own.append(next(elements))
-            left += _children(own[-1]) - 1
+            missing += _children(own[-1]) - 1
     return columns
 
 

@@ -72,8 +72,8 @@ class BlobDescriptor:
 
     def text(self) -> str:
         """As `sys.descriptor_to_string` shows it."""
-        place = f"uri='{self.uri}', offset={self.offset}, length={self.length}"
-        return f"BlobDescriptor{{version={self.version}, {place}}}"
+        span = f"uri='{self.uri}', offset={self.offset}, length={self.length}"
+        return f"BlobDescriptor{{version={self.version}, {span}}}"
 
 
 def _invalid(why: str) -> InvalidDataError:

@@ -50,13 +50,13 @@ class _Source:
     """Bytes that are read one after the other. Raises `ValueError` where there are no more."""
 
     def __init__(self, data: bytes):
-        self._data, self.place = data, 0
+        self._data, self._offset = data, 0
 
     def take(self, count: int) -> bytes:
-        part = self._data[self.place : self.place + count]
+        part = self._data[self._offset : self._offset + count]
         if count < 0 or len(part) < count:
             raise ValueError("it ends too early")
-        self.place += count
+        self._offset += count
         return part
 
     def number(self, count: int) -> int:
@@ -71,10 +71,10 @@ def decode_roaring64(data: bytes) -> BitMap64:
     leaves = _leaves(source)
     slots = _slots(source)
     found = []
-    for key, place in sorted(leaves):
-        container = slots.get(place)
+    for key, slot in sorted(leaves):
+        container = slots.get(slot)
         if container is None:
-            raise ValueError(f"it has no container {place}")
+            raise ValueError(f"it has no container {slot}")
         found.append(_Container(key, *container))
     portable = [(high, list(members)) for high, members in groupby(found, attrgetter("high"))]
     parts = [struct.pack("<Q", len(portable)), *(struct.pack("<I", h) + _portable(members) for h, members in portable)]
@@ -99,22 +99,22 @@ def encode_roaring64(numbers: BitMap64) -> bytes:
 def _leaves(source: _Source) -> list[tuple[int, int]]:
     """The key and the container of each leaf."""
     source.number(8)
-    found, waiting = [], 1
-    while waiting:
+    found, pending = [], 1
+    while pending:
         kind, children, prefix = source.number(1), source.number(2), source.number(1)
-        waiting -= 1
+        pending -= 1
         if kind == _LEAF:
             found.append((int.from_bytes(source.take(6), "big"), source.number(8)))
         elif kind < _LEAF:
             source.take(prefix + _BODIES[kind])
-            waiting += children
+            pending += children
         else:
             raise ValueError(f"it has a node of kind {kind}")
     return found
 
 
 def _slots(source: _Source) -> dict[int, tuple[int, int, bytes]]:
-    """The containers by their places."""
+    """The containers by array and slot, as leaves name them."""
     found = {}
     for array in range(source.number(4)):
         source.take(1)
@@ -136,8 +136,8 @@ def _container(source: _Source) -> tuple[int, int, bytes]:
     bits = source.take(_BITS_BYTES)
     if cardinality > _SMALL:
         return kind, cardinality, bits
-    places = np.flatnonzero(np.unpackbits(np.frombuffer(bits, np.uint8), bitorder="little"))
-    return _NUMBERS, len(places), places.astype("<u2").tobytes()
+    numbers = np.flatnonzero(np.unpackbits(np.frombuffer(bits, np.uint8), bitorder="little"))
+    return _NUMBERS, len(numbers), numbers.astype("<u2").tobytes()
 
 
 def _portable(containers: Sequence[_Container]) -> bytes:
@@ -184,7 +184,7 @@ def _from_portable(high: int, source: _Source) -> list[_Container]:
 
 
 def _branch(keys: Sequence[bytes], first: int, depth: int) -> bytes:
-    """The node of ascending keys that agree up to `depth`, and all below; `first` is the place of its first key."""
+    """The node of ascending keys that agree up to `depth`, and all below; `first` is the index of its first key."""
     if len(keys) == 1:
         return struct.pack("<bhb", _LEAF, 0, 0) + keys[0] + struct.pack("<q", first)
     low, high = keys[0], keys[-1]

@@ -1,4 +1,4 @@
-"""Values of VARIANT, many at a time: bytes one after the other, and the places where each value begins and ends.
+"""Values of VARIANT, many at a time: bytes one after the other, and the offsets at which each value begins and ends.
 
     metadata: header: 1 byte, version 1 in bits 0 to 3, width - 1 in bits 6 and 7 | keys: width
         | offsets of keys, one more than keys: width each | the keys, UTF-8                            (little endian)
@@ -76,8 +76,8 @@ def read_keys(metadata: Values) -> Keys:
     first = starts + 1 + width
     texts = first + (counts + 1) * width
     _check(texts <= ends)
-    owner, place = _spread(counts)
-    at = first[owner] + place * width[owner]
+    owner, index = _spread(counts)
+    at = first[owner] + index * width[owner]
     begin, end = (texts[owner] + _read(data, at + step * width[owner], width[owner]) for step in (0, 1))
     _check((begin <= end) & (end <= ends[owner]))
     return Keys(counts, begin, end)
@@ -88,7 +88,7 @@ def read_objects(values: Values) -> Fields:
     data, starts, ends = _padded(values.data), values.starts, values.ends[1:]
     headers = data[starts].astype(np.int64)
     if (headers & 3 != _OBJECT).any() or (starts == ends).any():
-        raise ValueError("what is left of a VARIANT object is no object")
+        raise ValueError("the rest of a VARIANT object is no object")
     offset_width, id_width = (headers >> 2 & 3) + 1, (headers >> 4 & 3) + 1
     count_width = np.where(headers >> 6 & 1, 4, 1)
     counts = _read(data, starts + 1, count_width)
@@ -98,11 +98,11 @@ def read_objects(values: Values) -> Fields:
     _check(bodies <= ends)
     sizes = _read(data, offsets + counts * offset_width, offset_width)
     _check(bodies + sizes <= ends)
-    owner, place = _spread(counts)
+    owner, index = _spread(counts)
     return Fields(
         counts,
-        _read(data, ids[owner] + place * id_width[owner], id_width[owner]),
-        _read(data, offsets[owner] + place * offset_width[owner], offset_width[owner]),
+        _read(data, ids[owner] + index * id_width[owner], id_width[owner]),
+        _read(data, offsets[owner] + index * offset_width[owner], offset_width[owner]),
         bodies,
         sizes,
     )
@@ -111,7 +111,7 @@ def read_objects(values: Values) -> Fields:
 def heads(counts: Numbers, offsets: Numbers, sizes: Numbers, ids: Numbers | None = None) -> Values:
     """What objects, or without `ids` arrays, have before the bytes of their values: `counts` and `sizes` of each body,
     and of all their values, one object after the other, the offsets and the ids."""
-    owner, place = _spread(counts)
+    owner, index = _spread(counts)
     large, offset_width = counts > _MOST_OF_ONE_BYTE, _width(sizes)
     count_width, id_width = np.where(large, 4, 1), np.zeros(len(counts), dtype=np.int64)
     headers = _ARRAY | (offset_width - 1) << 2 | large << 4
@@ -126,8 +126,8 @@ def heads(counts: Numbers, offsets: Numbers, sizes: Numbers, ids: Numbers | None
     data[starts] = headers
     _write(data, starts + 1, counts, count_width)
     if ids is not None:
-        _write(data, (starts + 1 + count_width)[owner] + place * id_width[owner], ids, id_width[owner])
-    _write(data, (starts + first)[owner] + place * offset_width[owner], offsets, offset_width[owner])
+        _write(data, (starts + 1 + count_width)[owner] + index * id_width[owner], ids, id_width[owner])
+    _write(data, (starts + first)[owner] + index * offset_width[owner], offsets, offset_width[owner])
     _write(data, starts + first + counts * offset_width, sizes, offset_width)
     return Values(data, ends)
 
@@ -176,7 +176,7 @@ def little_endian(values: NDArray[np.int64]) -> Bytes:
 
 
 def _spread(counts: Numbers) -> tuple[Numbers, Numbers]:
-    """Of all members of groups the group, and the place in it."""
+    """Of all members of groups the group, and the index in it."""
     owner = np.repeat(np.arange(len(counts)), counts)
     return owner, np.arange(len(owner)) - _ends(counts)[owner]
 
@@ -195,17 +195,17 @@ def _padded(data: Bytes) -> Bytes:
     return np.concatenate([data, np.zeros(16, dtype=np.uint8)])
 
 
-def _read(data: Bytes, places: Numbers, widths: Numbers) -> Numbers:
-    places, found = np.minimum(places, len(data) - 4), np.zeros(len(places), dtype=np.int64)
+def _read(data: Bytes, offsets: Numbers, widths: Numbers) -> Numbers:
+    offsets, found = np.minimum(offsets, len(data) - 4), np.zeros(len(offsets), dtype=np.int64)
     for i in range(4):
-        found |= np.where(widths > i, data[places + i], 0).astype(np.int64) << 8 * i
+        found |= np.where(widths > i, data[offsets + i], 0).astype(np.int64) << 8 * i
     return found
 
 
-def _write(data: Bytes, places: Numbers, numbers: Numbers, widths: Numbers) -> None:
+def _write(data: Bytes, offsets: Numbers, numbers: Numbers, widths: Numbers) -> None:
     for i in range(4):
         used = widths > i
-        data[places[used] + i] = numbers[used] >> 8 * i & 255
+        data[offsets[used] + i] = numbers[used] >> 8 * i & 255
 
 
 def _check(holds: NDArray[np.bool_]) -> None:

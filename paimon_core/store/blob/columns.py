@@ -72,7 +72,7 @@ def blob_column(
 
 def _descriptors(file: BlobFile, start: int, count: int) -> Iterator[pa.Array]:
     """Descriptors of the values of some rows."""
-    spans = np.stack([part[start : start + count] for part in file.places], axis=1).astype("<i8")
+    spans = np.stack([part[start : start + count] for part in file.spans], axis=1).astype("<i8")
     bounds = pa.py_buffer(np.arange(count + 1, dtype=np.int32) * spans.itemsize * 2)
     tails = pa.Array.from_buffers(pa.binary(), count, [None, bounds, pa.py_buffer(np.ascontiguousarray(spans))])
     head = BlobDescriptor(file.path).encode()[: -spans.itemsize * 2]

@@ -37,7 +37,7 @@ def pack(folder: Path, name: str, *values: bytes) -> list[bytes]:
     writer.write(pa.array(values, pa.binary()))
     writer.close()
     file = BlobFile.open(LocalFileIO(), str(folder / name))
-    parts = zip(*(part.tolist() for part in file.places), strict=True)
+    parts = zip(*(part.tolist() for part in file.spans), strict=True)
     return [BlobDescriptor(str(folder / name), start, length).encode() for start, length in parts]
 
 
