@@ -34,7 +34,7 @@ IO = LocalFileIO()
 TYPES = {"id": BIGINT, "amount": DOUBLE, "kind": INT, "name": STRING, "text": STRING}
 FIELDS = tuple(DataField(id=i, name=n, type=t) for i, (n, t) in enumerate(TYPES.items()))
 WRITE, VERIFY = "parquet.page.write-checksum.enabled", "parquet.page.verify-checksum.enabled"
-FORMS = {"zstd": {}, "none": {"file.compression": "none"}}
+COMPRESSIONS = {"zstd": {}, "none": {"file.compression": "none"}}
 
 
 def rows_of(count: int) -> pa.Table:
@@ -126,8 +126,8 @@ def main() -> None:
     parser.add_argument("--damages", type=int, default=1700)
     given = parser.parse_args()
     with tempfile.TemporaryDirectory() as name:
-        for form, options in FORMS.items():
-            print(f"compression {form}")
+        for compression, options in COMPRESSIONS.items():
+            print(f"compression {compression}")
             for checks in ("false", "true"):
                 ends = damages(Path(name), given.damages, options | {WRITE: checks, VERIFY: checks})
                 print(f"  {given.damages} bytes changed, checksums {checks}: {dict(sorted(ends.items()))}")

@@ -18,8 +18,8 @@ def import_optional(package: str, purpose: str, extra: str) -> ModuleType:
 
 def missing_package(package: str, purpose: str, command: str, error: ImportError) -> UnsupportedFeatureError:
     """What to say where `purpose` needs a package whose import failed with `error`."""
-    is_absent = isinstance(error, ModuleNotFoundError) and error.name == package
-    cause = "which is not installed" if is_absent else f"which cannot be imported: {error}"
+    is_missing = isinstance(error, ModuleNotFoundError) and error.name == package
+    cause = "which is not installed" if is_missing else f"which cannot be imported: {error}"
     return UnsupportedFeatureError(f"{purpose} needs the package {package}, {cause}. Run: {command}")
 
 

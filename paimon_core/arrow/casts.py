@@ -1,7 +1,7 @@
 """Values of one Paimon type as another: what a column whose type changed shows of its old files.
 
 Numbers that do not fit wrap around as integers do, round half up as decimals, and are NULL where a decimal has too few
-digits. Text that does not parse is an error. Instants turn local in the time zone of the process.
+digits. Text that does not parse is an error. Instants become local in the time zone of the process.
 Source: Paimon's casting rules.
 """
 

@@ -1,4 +1,4 @@
-"""Columns of a file as the table has them now: nested fields found by id, values cast, absent ones NULL.
+"""Columns of a file as the table has them now: nested fields found by id, values cast, missing ones NULL.
 
 A file without field ids (Avro, files of other writers) goes by the names its columns had when it was written.
 """
@@ -57,13 +57,13 @@ def has_known_kinds(kinds: pa.Array) -> bool:
     return not len(numbers) or bool(numbers.min() >= 0 and numbers.max() < _KINDS)
 
 
-def absent_column(value: pa.Scalar | None, rows: int, target: pa.DataType) -> pa.Array:
+def missing_column(value: pa.Scalar | None, rows: int, target: pa.DataType) -> pa.Array:
     """A column that a file lacks: NULL, or a value."""
     return pa.nulls(rows, target) if value is None else pa.repeat(value.cast(target), rows)
 
 
 def have_names_only(found: Iterable[pa.Field]) -> bool:
-    """Whether the columns of a file tell no field ids."""
+    """Whether the columns of a file have no field ids."""
     return all(field_id(f) is None for f in found)
 
 

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from paimon_core.arrow.casts import cast_column
-from paimon_core.arrow.evolution import absent_column
+from paimon_core.arrow.evolution import missing_column
 from paimon_core.arrow.types import arrow_schema, arrow_type
 from paimon_core.errors import InvalidDataError
 from paimon_core.expressions.predicate import Predicate, only_on, renamed
@@ -27,7 +27,7 @@ class Evolution:
     then: tuple[DataField, ...]
     now: tuple[DataField, ...]
     trims: bool = False  # whether the file holds CHAR without its padding
-    absent: Callable[[str], pa.Scalar | None] = lambda _: None  # what a column is that the file lacks, None for NULL
+    missing: Callable[[str], pa.Scalar | None] = lambda _: None  # what a column is that the file lacks, None for NULL
 
     @cached_property
     def sources(self) -> tuple[DataField | None, ...]:
@@ -56,7 +56,7 @@ class Evolution:
         arrays = []
         for field, source, wanted in zip(self.now, self.sources, target, strict=True):
             if source is None:
-                arrays.append(absent_column(self.absent(field.name), batch.num_rows, wanted.type))
+                arrays.append(missing_column(self.missing(field.name), batch.num_rows, wanted.type))
                 continue
             try:
                 column = next(columns)

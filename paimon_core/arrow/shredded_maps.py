@@ -99,16 +99,16 @@ def _entries(maps: pa.MapArray, valid: NDArray[np.bool_]) -> tuple[Numbers, Numb
 def _key_names(metadata: Mapping[bytes, bytes]) -> tuple[Numbers, pa.Array]:
     """The numbers of keys, ascending, and their names."""
 
-    def told(name: str, default: str = "") -> str:
+    def entry(name: str, default: str = "") -> str:
         return metadata.get(f"{_PREFIX}{name}".encode(), default.encode()).decode()
 
-    if told("version") != _VERSION:
+    if entry("version") != _VERSION:
         raise UnsupportedFeatureError(
             f"MAPs whose keys have columns of their own are read where that is of version {_VERSION}, not "
-            f"{told('version')!r}."
+            f"{entry('version')!r}."
         )
-    data, codec = told("field-dict").encode("latin-1"), told("field-dict-compression", "zstd")
-    size = int(told("field-dict-original-size"))
+    data, codec = entry("field-dict").encode("latin-1"), entry("field-dict-compression", "zstd")
+    size = int(entry("field-dict-original-size"))
     if codec not in _CODECS or not 0 <= size <= _MOST_BYTES:
         raise UnsupportedFeatureError(f"The names of keys of a MAP are {size} bytes in {codec!r}, which is not read.")
     if codec != "none":

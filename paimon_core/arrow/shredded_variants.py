@@ -3,7 +3,7 @@
     a VARIANT: metadata, value, typed_value; parts of it: value, typed_value
     typed_value: of one type | LIST of parts, for arrays | a group of parts by name, for objects
 
-An object has fields of both, other values are in one of the two; a field that is in neither is absent. All is done for
+An object has fields of both, other values are in one of the two; a field that is in neither is missing. All is done for
 whole columns. Source: parquet-format, "Variant Shredding".
 """
 
@@ -103,7 +103,7 @@ def _names_of_part(part: pa.DataType) -> Iterator[bytes]:
 
 
 def _value(part: pa.StructArray, there: Mask, owner: Numbers, keys: _Keys) -> pa.BinaryArray:
-    """The bytes of values from their parts, NULL for absent ones; `owner` is the metadata of each.
+    """The bytes of values from their parts, NULL for missing ones; `owner` is the metadata of each.
 
     `there`: whether there is what they are parts of; Arrow may note values where there is not.
     """

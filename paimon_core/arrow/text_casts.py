@@ -45,7 +45,7 @@ def to_text(column: pa.Array, source: DataType) -> pa.Array:
 
 
 def iso_moments(millis: NDArray[np.int64], nanos: NDArray[np.int64]) -> pa.Array:
-    """Moments in ISO form, of epoch milliseconds and the nanoseconds of the millisecond: as `iso_timestamp`."""
+    """Moments as `iso_timestamp` spells them, of epoch milliseconds and the nanoseconds of the millisecond."""
     seconds, rest = np.divmod(millis, 1000)
     fraction = rest * 1_000_000 + nanos
     usual = (seconds >= _FIRST_SECOND) & (seconds <= _LAST_SECOND)
@@ -103,7 +103,7 @@ def decimals_of_text(text: pa.Array, scale: int) -> pa.Array:
 
 
 def times_of_text(text: pa.Array, target: pa.DataType) -> pa.Array:
-    """Days, times and local moments; text of digits alone counts in the type's own unit. Raises `InvalidDataError`."""
+    """Days, times and local moments; text of digits only counts in the type's own unit. Raises `InvalidDataError`."""
     numeric = pc.match_substring_regex(text, "^[0-9]+$")
     counted = pc.if_else(numeric, text, pa.scalar(None, pa.string())).cast(pa.int64())
     spelled = pc.if_else(numeric, pa.scalar(None, pa.string()), pc.utf8_trim_whitespace(text))
@@ -135,7 +135,7 @@ def _check(text: pa.Array, good: pa.Array, kind: str) -> None:
 
 
 def _plain_decimals(column: pa.Array, source: DecimalType) -> pa.Array:
-    """Through the digits alone: small values would be spelled with an exponent."""
+    """Through the digits only: small values would be spelled with an exponent."""
     if source.scale == 0:
         return column.cast(pa.string())
     unscaled = pa.decimal128(source.precision, 0)

@@ -120,7 +120,7 @@ class BlobFileWriter:
         return min(len(values), int(np.searchsorted(ends, target)) + 1)
 
     def write(self, values: pa.Array, written: NDArray[np.bool_] | None = None) -> None:
-        """Append values; those not `written` are left to older files."""
+        """Append values; those not `written` are in older files."""
         lengths = _entry_lengths(values)
         stored = values.drop_null().cast(pa.large_binary())
         sizes = lengths[lengths > 0].astype("<i8")
@@ -130,8 +130,8 @@ class BlobFileWriter:
         with storage_errors("write", self._file.path):
             self._file.sink.write(entries.buffers()[2].slice(0, size) if size else b"")
         self.size += size
-        absent = np.full(len(values), _NULL) if written is None else np.where(written, _NULL, _NOT_WRITTEN)
-        self._lengths.append(np.where(lengths > 0, lengths, absent))
+        empty = np.full(len(values), _NULL) if written is None else np.where(written, _NULL, _NOT_WRITTEN)
+        self._lengths.append(np.where(lengths > 0, lengths, empty))
         self.row_count += len(values)
 
     def close(self) -> int:

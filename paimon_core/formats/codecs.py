@@ -11,18 +11,20 @@ from paimon_core.options import FILE_COMPRESSION, Option, TableOptions
 T = TypeVar("T")
 
 
-def codec(options: TableOptions, known: Mapping[str, T], form: str, own: Option[str] | None = None) -> T:
+def codec(options: TableOptions, known: Mapping[str, T], format_name: str, own: Option[str] | None = None) -> T:
     """What the name of the codec stands for; `own` is the format's option, before that of all formats.
 
     Raises `InvalidOptionError`."""
     special = own is not None and options[own].strip()
     option = own if own is not None and special else FILE_COMPRESSION
-    return known_codec(option.key, options[option], known, form)
+    return known_codec(option.key, options[option], known, format_name)
 
 
-def known_codec(option: str, name: str, known: Mapping[str, T], form: str) -> T:
+def known_codec(option: str, name: str, known: Mapping[str, T], format_name: str) -> T:
     """What a name stands for that an option gives. Raises `InvalidOptionError`."""
     plain = name.strip().lower() or "none"
     if plain not in known:
-        raise InvalidOptionError(f"Option {option!r} cannot be {name!r} for {form}. It is one of {', '.join(known)}.")
+        raise InvalidOptionError(
+            f"Option {option!r} cannot be {name!r} for {format_name}. It is one of {', '.join(known)}."
+        )
     return known[plain]

@@ -22,9 +22,9 @@ def _nothing(name: str) -> None:
 @dataclass(frozen=True, slots=True)
 class ReadRequest:
     """Which columns of a file to read: by field id, else by name, or `by_name` only. Those that it lacks are what
-    `absent` says of their names, NULL where that is None.
+    `missing` says of their names, NULL where that is None.
 
-    `stored` gives the file's columns as the schema it was written with has them, for files that tell names only.
+    `stored` gives the file's columns as the schema it was written with has them, for files that have names only.
     `predicate` (over `fields`) may skip parts of the file that hold no match; matching rows are never skipped.
     `unread` are columns that a file must have although nobody reads them: one that lacks them is of another table.
     `options` are the table's, for formats that need some to read. `max_rows` and `max_bytes` bound a batch.
@@ -37,7 +37,7 @@ class ReadRequest:
     options: TableOptions = TableOptions({})
     by_name: bool = False
     unread: frozenset[str] = frozenset()
-    absent: Callable[[str], pa.Scalar | None] = _nothing
+    missing: Callable[[str], pa.Scalar | None] = _nothing
     max_rows: int = 128 * 1024
     max_bytes: int = 64 * 2**20
 

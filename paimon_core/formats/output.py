@@ -55,7 +55,7 @@ class OutputFile:
         return self._io.status(self.path).size if size is None else size
 
     def abort(self) -> None:
-        """Delete the file, as far as that is possible: the error to tell is the one before."""
+        """Delete the file, as far as that is possible: the error to report is the one before."""
         with suppress(Exception):
             self.sink.close()
         with suppress(OSError):

@@ -9,10 +9,10 @@ import pyarrow as pa
 
 from paimon_core.arrow.evolution import (
     OutOfReachError,
-    absent_column,
     conform,
     has_known_kinds,
     have_names_only,
+    missing_column,
     sources_of,
 )
 from paimon_core.arrow.shredded_maps import is_shredded_map, whole_maps
@@ -51,7 +51,7 @@ def conform_batch(batch: pa.RecordBatch, sources: Sequence[str | None], request:
     stored = {f.name: f for f in arrow_schema(request.stored())} if have_names_only(batch.schema) else {}
     for source, field in zip(sources, target, strict=True):
         if source is None:
-            array = absent_column(request.absent(field.name), batch.num_rows, field.type)
+            array = missing_column(request.missing(field.name), batch.num_rows, field.type)
         else:
             index = batch.schema.get_field_index(source)
             column = batch.column(index)

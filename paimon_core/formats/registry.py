@@ -16,10 +16,10 @@ from paimon_core.formats.file_format import FileFormat
 from paimon_core.formats.orc.data_files import OrcFormat
 from paimon_core.formats.parquet.data_files import ParquetFormat
 from paimon_core.formats.parquet.settings import BLOCK_SIZE
-from paimon_core.formats.text.csv import CsvForm
+from paimon_core.formats.text.csv import CsvLayout
 from paimon_core.formats.text.data_files import TextFormat
-from paimon_core.formats.text.json import JsonForm
-from paimon_core.formats.text.lines import LinesForm
+from paimon_core.formats.text.json import JsonLayout
+from paimon_core.formats.text.lines import LinesLayout
 from paimon_core.options import (
     CHANGELOG_FILE_COMPRESSION,
     CHANGELOG_FILE_FORMAT,
@@ -36,7 +36,7 @@ from paimon_core.options import (
 )
 from paimon_core.spec.types import DataField
 
-_TEXTS = (TextFormat(CsvForm()), TextFormat(JsonForm()), TextFormat(LinesForm()))
+_TEXTS = (TextFormat(CsvLayout()), TextFormat(JsonLayout()), TextFormat(LinesLayout()))
 _ALL: tuple[FileFormat, ...] = (ParquetFormat(), OrcFormat(), AvroFormat(), *_TEXTS)
 _PER_LEVEL = (
     (FILE_FORMAT, FILE_FORMAT_PER_LEVEL),
@@ -72,7 +72,7 @@ def check_formats(fields: Sequence[DataField], options: TableOptions) -> None:
             if what == FILE_FORMAT.key:
                 raise
             codecs = what.replace("format", "compression")
-            raise InvalidOptionError(f"Files of which '{what}' and '{codecs}' tell cannot be written: {e}") from e
+            raise InvalidOptionError(f"Files of '{what}' and '{codecs}' cannot be written: {e}") from e
 
 
 def _roles(options: TableOptions) -> Iterator[tuple[str, TableOptions]]:

@@ -200,7 +200,7 @@ MANIFEST_FILE_META = Record(
 
 
 def live_entries(entries: Iterable[ManifestEntry]) -> dict[FileIdentifier, ManifestEntry]:
-    """What is left when each DELETE cancels its ADD; a DELETE whose ADD stands elsewhere stays."""
+    """What remains when each DELETE cancels its ADD; a DELETE whose ADD stands elsewhere stays."""
     live: dict[FileIdentifier, ManifestEntry] = {}
     for entry in entries:
         if entry.kind is FileKind.DELETE and entry.identifier in live:

@@ -56,7 +56,7 @@ def row_ranges(files: Iterable[DataFileMeta]) -> list[RowRange]:
 
 
 def first_row(file: DataFileMeta) -> int:
-    """The id of a file's first row. Raises `CorruptFileError` where metadata does not tell."""
+    """The id of a file's first row. Raises `CorruptFileError` where metadata does not say."""
     if file.first_row_id is None:
         raise CorruptFileError(file.file_name, "its metadata has no first row id, which data evolution needs")
     return file.first_row_id

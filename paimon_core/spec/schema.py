@@ -4,8 +4,8 @@
      "highestFieldId", "partitionKeys": [name], "primaryKeys": [name], "options": {text: text}, "comment",
      "timeMillis": epoch ms}
 
-Version 1 (also: none told) means one bucket and version 2 ORC where the options say nothing of them; a newer one than 3
-is refused. Source: specification, "Schema".
+Version 1 (or none) means one bucket, and version 2 ORC, where the options say nothing of them; a newer one than 3 is
+refused. Source: specification, "Schema".
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class TableSchema:
 
     @cached_property
     def trimmed_primary_keys(self) -> tuple[str, ...]:
-        """The primary key without partition columns: what files are sorted by. The whole key where nothing is left."""
+        """The primary key without partition columns, by which files are sorted; the whole key where none remains."""
         rest = tuple(k for k in self.primary_keys if k not in self.partition_keys)
         return rest or self.primary_keys
 

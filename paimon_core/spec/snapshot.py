@@ -7,7 +7,7 @@
      "totalRecordCount": rows, "deltaRecordCount": rows, "changelogRecordCount": rows,
      "watermark": epoch ms, "statistics": file name, "properties": {text: text}, "nextRowId", "operation"}
 
-What does not apply is left out. Versions 1 (also: none told) and 2 may lack the record counts; a newer one than 3 is
+What does not apply is left out. Versions 1 (also: no version) and 2 may lack the record counts; a newer one than 3 is
 refused. Source: specification, "Snapshot".
 """
 
@@ -109,7 +109,7 @@ _OLD_DEFAULTS = {"version": 1, "total_record_count": 0, "delta_record_count": 0}
 
 
 def encode_snapshot(snapshot: Snapshot) -> bytes:
-    """The file's bytes: indented JSON, absent fields left out."""
+    """The file's bytes: indented JSON, missing fields left out."""
     fields = {key: getattr(snapshot, name) for name, key, _, _ in _FIELDS}
     return json.dumps({k: v for k, v in fields.items() if v is not None}, indent=2).encode()
 

@@ -39,7 +39,7 @@ class DataSplit:
     with their deletion vectors, whose rows those of `files` are compared to, for `DIFFERENCE`; for `POSTPONED`
     those of rows without a bucket, oldest first. `branch` names the branch they are of, "": the table's own. Of rows
     with ids only those in `row_ids` (a Roaring bitmap of 64 bits) are of interest, b"": all. `total_buckets` is how
-    many buckets there were when the files were written, 0 where that is not told.
+    many buckets there were when the files were written, 0 where that is not known.
     """
 
     partition: bytes
@@ -62,7 +62,7 @@ class DataSplit:
 
     @property
     def result_count(self) -> int | None:
-        """Rows of the result, where metadata tells."""
+        """Rows of the result, where metadata says."""
         deleted = [d.vector.cardinality for d in self.deletions]
         known = [n for n in deleted if n is not None]
         return None if self.needs_merge or len(known) < len(deleted) else self.row_count - sum(known)

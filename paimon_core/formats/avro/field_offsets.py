@@ -14,7 +14,7 @@ taken as a beginning, and all of these candidates are followed field by field in
 each an end. The records are the candidates that are reached from offset 0 by going from end to beginning; `_reached`
 finds them by doubling the steps. False candidates are few, and are dropped with what was found for them.
 
-Invariants: offsets stay within the content, `sound` tells which candidates still make sense, and a candidate that does
+Invariants: offsets stay within the content, `sound` says which candidates still make sense, and a candidate that does
 not ends at -1, so that nothing is reached through it. The records must cover the content exactly and be as many as the
 blocks say. Whatever is legal Avro but not seen in manifests (unions of three types, maps, arrays of several blocks)
 raises `UnusualError`, and the caller decodes record by record: this module may give up, but not give other values.

@@ -89,7 +89,7 @@ class OrcFileWriter:
         self._output = OutputFile(io, path)
         self._writer = po.ORCWriter(self._output.sink, **settings)
         self._started = False
-        self._flushed = self._waiting = 0
+        self._flushed = self._unflushed = 0
 
     def write(self, rows: pa.Table) -> None:
         for name, column in zip(self._schema.names, rows.columns, strict=True):
@@ -103,13 +103,13 @@ class OrcFileWriter:
         with storage_errors("write", self._output.path):
             self._writer.write(pa.Table.from_arrays(columns, schema=self._schema))
         self._started = True
-        self._waiting += rows.nbytes
+        self._unflushed += rows.nbytes
         if self._output.size != self._flushed:
-            self._flushed, self._waiting = self._output.size, 0
+            self._flushed, self._unflushed = self._output.size, 0
 
     @property
     def size(self) -> int:
-        return self._output.size + self._waiting // _ENCODED_SHARE
+        return self._output.size + self._unflushed // _ENCODED_SHARE
 
     def close(self) -> WrittenFile:
         with storage_errors("write", self._output.path):

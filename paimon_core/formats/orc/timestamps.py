@@ -1,7 +1,7 @@
 """Times of ORC files in microseconds, for those that pyarrow's nanoseconds do not reach.
 
 A time is a number of seconds since 2015-01-01 of the writer's clock, in stream DATA, and its nanoseconds in stream
-SECONDARY: the last three bits tell how many zeros were cut off (n: n + 1 zeros, none for 0). Whole seconds are read by
+SECONDARY: the last three bits are how many zeros were cut off (n: n + 1 zeros, none for 0). Whole seconds are read by
 pyarrow, from the same file in which the columns of times are said to be numbers. Source: ORC specification v1.
 """
 

@@ -70,7 +70,7 @@ class ParquetFormat:
                 raise CorruptFileError(request.path, f"its index knows a row {rows[-1]}, it has {sum(sizes)} rows")
             group_of = np.searchsorted(ends, rows, side="right")
             groups = np.unique(group_of)
-            # positions among the rows of these groups alone
+            # positions among the rows of these groups only
             left_out = (ends - np.array(sizes)) - (np.cumsum(np.isin(np.arange(len(sizes)), groups) * sizes) - sizes)
             for batch in rows_at(_batches(file, request, groups.tolist(), sources), rows - left_out[group_of]):
                 yield conform_batch(batch, sources, request)
@@ -155,7 +155,7 @@ class ParquetFileWriter:
         return WrittenFile(self._output.path, size, footer.num_rows, stats)
 
     def abort(self) -> None:
-        with suppress(Exception):  # what failed fails again, in other words: the first error is the one to tell
+        with suppress(Exception):  # what failed fails again, in other words: the first error is the one to report
             if self._writer is not None:
                 self._writer.close()
         self._output.abort()
@@ -171,7 +171,7 @@ class ParquetFileWriter:
 
 
 def read_groups(io: FileIO, request: ReadRequest) -> Iterator[Iterator[pa.RecordBatch]]:
-    """The rows of each row group in turn, all of them, as `ParquetFormat.read` has them."""
+    """The rows of each row group, one group after the other, as `ParquetFormat.read` has them."""
     with read_errors("Parquet", request.path), _open(io, request) as file:
         sources = request_sources(list(file.schema_arrow), request)
         for group in range(file.metadata.num_row_groups):

@@ -3,8 +3,8 @@
 Values that repeat have a dictionary. With Parquet's second version, integers that follow one another closely (keys in
 order, sequence numbers, times) are DELTA_BINARY_PACKED: blocks of 128 differences in as many bits as the widest of 32
 takes. They are decoded twice as fast as plain values and are a fifth to a half smaller. It is not the default: Paimon
-before 1.1 knows no such columns, and Java's reader of 2.0 loses its position in them where it skips rows, as file indexes
-and limits let it. Source: the encodings page of the Parquet format.
+before 1.1 knows no such columns, and Java's reader of 2.0 loses its position in them where it skips rows, as it does
+with file indexes and limits. Source: the encodings page of the Parquet format.
 """
 
 from __future__ import annotations

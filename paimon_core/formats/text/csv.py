@@ -43,8 +43,8 @@ _MALFORMED = {"permissive": Malformed.NULL_TO_END, "dropmalformed": Malformed.NO
 _STANDS_IN = "\ue000"  # for a line feed within a line that ends otherwise
 
 
-class CsvForm:
-    """`TextForm` of CSV."""
+class CsvLayout:
+    """`TextLayout` of CSV."""
 
     name = "csv"
 

@@ -23,7 +23,7 @@ from paimon_core.formats.codecs import codec
 from paimon_core.formats.file_format import ReadRequest, WrittenFile
 from paimon_core.formats.output import OutputFile
 from paimon_core.formats.reading import conform_batch, read_errors, request_sources
-from paimon_core.formats.text.lines import Malformed, TextForm
+from paimon_core.formats.text.lines import Malformed, TextLayout
 from paimon_core.formats.text.values import from_text, text_type, to_text, value_of_text
 from paimon_core.io.file_io import FileIO, storage_errors
 from paimon_core.options import TableOptions
@@ -37,25 +37,25 @@ _UNREADABLE = ("deflate", "snappy", "lz4")
 class TextFormat:
     """`file.format = csv`, `json` and `text`."""
 
-    def __init__(self, form: TextForm) -> None:
-        self._form, self.extension = form, form.name
+    def __init__(self, layout: TextLayout) -> None:
+        self._layout, self.extension = layout, layout.name
 
     def check(self, fields: Sequence[DataField], options: TableOptions) -> None:
-        self._form.check(fields, options)
+        self._layout.check(fields, options)
         codec(options, CODECS, "text")
 
     def open_writer(self, io: FileIO, path: str, fields: Sequence[DataField], options: TableOptions) -> TextFileWriter:
         self.check(fields, options)  # before there is a file
-        return TextFileWriter(self._form, OutputFile(io, path), fields, options)
+        return TextFileWriter(self._layout, OutputFile(io, path), fields, options)
 
     def read(self, io: FileIO, request: ReadRequest) -> Iterator[pa.RecordBatch]:
         stored = tuple(request.stored()) or request.fields
         schema, target = pa.schema([(f.name, text_type(f.type)) for f in stored]), arrow_schema(stored)
         with _read_errors(self.extension, request.path), _open(io, request.path) as stream:
             sources = request_sources(list(target), request)
-            for batch in self._form.decode(stream, schema, request.options):
+            for batch in self._layout.decode(stream, schema, request.options):
                 wanted = [i for i, f in enumerate(stored) if f.name in sources] or [0]  # rows of none are not counted
-                found = _values(batch, stored, wanted, self._form.malformed(request.options))
+                found = _values(batch, stored, wanted, self._layout.malformed(request.options))
                 if found.num_rows:
                     yield conform_batch(found, sources, request)
 
@@ -63,18 +63,20 @@ class TextFormat:
 class TextFileWriter:
     """One CSV, JSON or text file."""
 
-    def __init__(self, form: TextForm, output: OutputFile, fields: Sequence[DataField], options: TableOptions) -> None:
-        self._form, self._output, self._fields, self._options = form, output, tuple(fields), options
+    def __init__(
+        self, layout: TextLayout, output: OutputFile, fields: Sequence[DataField], options: TableOptions
+    ) -> None:
+        self._layout, self._output, self._fields, self._options = layout, output, tuple(fields), options
         name, self.row_count = codec(options, CODECS, "text"), 0
         self._stream = pa.CompressedOutputStream(output.sink, name) if name else output.sink
         with storage_errors("write", output.path):
-            self._stream.write(form.header([f.name for f in fields], options))
+            self._stream.write(layout.header([f.name for f in fields], options))
 
     def write(self, rows: pa.Table) -> None:
         self.row_count += rows.num_rows
         for batch in rows.to_batches():
             texts = [to_text(c, f.type) for c, f in zip(batch.columns, self._fields, strict=True)]
-            content = self._form.encode(
+            content = self._layout.encode(
                 pa.RecordBatch.from_arrays(texts, [f.name for f in self._fields]), self._options
             )
             with storage_errors("write", self._output.path):

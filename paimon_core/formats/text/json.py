@@ -26,8 +26,8 @@ _BOOLEANS = {True: "true", False: "false"}
 T = TypeVar("T")
 
 
-class JsonForm:
-    """`TextForm` of JSON; keys of maps are texts."""
+class JsonLayout:
+    """`TextLayout` of JSON; keys of maps are texts."""
 
     name = "json"
 

@@ -1,4 +1,4 @@
-"""How rows become lines of text and lines rows, for plain text; see `csv_form` and `json_form` for the others."""
+"""How rows become lines of text and lines rows, for plain text; see `csv` and `json` for the others."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Malformed(Enum):
     NO_ROW = auto()
 
 
-class TextForm(Protocol):
+class TextLayout(Protocol):
     """How rows become lines and lines rows."""
 
     @property
@@ -57,7 +57,7 @@ class TextForm(Protocol):
         """Columns of texts from lines."""
 
 
-class LinesForm:
+class LinesLayout:
     """One column of texts, a line each; NULL is an empty line, which is an empty text."""
 
     name = "text"

@@ -25,7 +25,7 @@ _SPECIAL_FLOATS = {"nan": "NaN", "inf": "Infinity", "-inf": "-Infinity"}
 
 
 def to_text(column: pa.Array, data_type: DataType) -> pa.Array:
-    """A column of texts; nested ones keep their form, of texts."""
+    """A column of texts; nested ones keep their shape, of texts."""
     pair, nulls = map_types(data_type), column.is_null() if column.null_count else None
     if pair is not None:
         keys, items = to_text(column.keys, pair[0]), to_text(column.items, pair[1])

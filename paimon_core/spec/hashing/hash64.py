@@ -71,13 +71,13 @@ def _rest(words: Words, stripes: NDArray[np.int64], rest: NDArray[np.int64], sta
     for i in range(3):
         mixed = _rotate(state ^ _round(np.uint64(0), word(4 * stripes + i)), 27) * _P1 + _P4
         state = np.where(i < rest // 8, mixed, state)
-    tail, left = word(4 * stripes + rest // 8), rest % 8
+    tail, remaining = word(4 * stripes + rest // 8), rest % 8
     mixed = _rotate(state ^ ((tail & np.uint64(0xFFFFFFFF)) * _P1), 23) * _P2 + _P3
-    state = np.where(left >= 4, mixed, state)
-    tail = np.where(left >= 4, tail >> np.uint64(32), tail)
+    state = np.where(remaining >= 4, mixed, state)
+    tail = np.where(remaining >= 4, tail >> np.uint64(32), tail)
     for i in range(3):
         byte = tail >> np.uint64(8 * i) & np.uint64(0xFF)
-        state = np.where(i < left % 4, _rotate(state ^ (byte * _P5), 11) * _P1, state)
+        state = np.where(i < remaining % 4, _rotate(state ^ (byte * _P5), 11) * _P1, state)
     return state
 
 

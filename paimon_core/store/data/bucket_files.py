@@ -167,13 +167,13 @@ class BucketFiles:
         copy = None if self.copies is None else self.copies.copy_of(path, file.file_size)
         io = self.store.io if copy is None else LocalFileIO()
         request = ReadRequest(
-            copy or path, self.fields, predicate, stored, self.store.options, absent=absent, unread=self.unread
+            copy or path, self.fields, predicate, stored, self.store.options, missing=absent, unread=self.unread
         )
         if file.schema_id == self.store.schema.id:
             yield from read(file_format, io, request)
             return
         then = with_stored_times(stored())
-        evolution = Evolution(then, self.fields, trims=file_format.extension == "orc", absent=absent)
+        evolution = Evolution(then, self.fields, trims=file_format.extension == "orc", missing=absent)
         wanted = evolution.predicate_then(predicate)
         request = replace(request, fields=evolution.stored, predicate=wanted, stored=lambda: then)
         for batch in read(file_format, io, request):

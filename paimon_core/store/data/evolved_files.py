@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from paimon_core.arrow.columns import int64_array, rows_at, without_rows
-from paimon_core.arrow.evolution import absent_column
+from paimon_core.arrow.evolution import missing_column
 from paimon_core.arrow.types import ROW_ID, SEQUENCE_NUMBER, TRACKING_NAMES, arrow_schema
 from paimon_core.errors import CorruptFileError
 from paimon_core.expressions.predicate import Predicate
@@ -90,7 +90,7 @@ class EvolvedFiles:
         """A column that no file has: files of changed columns lack the partition columns."""
         keys, default = self.store.schema.partition_fields, self.store.options[PARTITION_DEFAULT_NAME]
         value = partition_value(keys, self.bucket_dir, default, column.name)
-        return absent_column(value, count, column.type)
+        return missing_column(value, count, column.type)
 
     def _undeleted(self, rows: RowRange, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         return without_rows(batches, deleted) if len(deleted := self._deleted(rows)) else batches

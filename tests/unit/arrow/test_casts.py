@@ -121,7 +121,7 @@ def test_instants_turn_local_in_the_zone_of_the_process(monkeypatch: pytest.Monk
 @pytest.mark.parametrize("source", KEY_TYPES, ids=str)
 @pytest.mark.parametrize("target", KEY_TYPES, ids=str)
 def test_every_pair_that_is_allowed_is_read(source: DataType, target: DataType) -> None:
-    """None of them fails for its type alone."""
+    """None of them fails for its type only."""
     if not can_cast(source, target):
         return
     values = ["1", None] if source.kind in (Kind.CHAR, Kind.VARCHAR) else [None, None]

@@ -17,8 +17,8 @@ ROW = {"n": 1, "s": None, "v": ONE}
 
 def noted(rows: list[object], data_type: pa.DataType) -> pa.Array:
     """The rows, NULLs noted for the parts of NULL as well, in a slice."""
-    places = [None, *(None if r is None else i for i, r in enumerate(rows))]
-    return pa.array(rows, data_type).take(pa.array(places, pa.int64())).slice(1)
+    indices = [None, *(None if r is None else i for i, r in enumerate(rows))]
+    return pa.array(rows, data_type).take(pa.array(indices, pa.int64())).slice(1)
 
 
 @pytest.mark.parametrize(

@@ -47,29 +47,29 @@ def keys_of(document: Any) -> set[str]:
 
 
 def shredded(documents: list[Any], shape: Any) -> pa.Array:
-    """The documents as a file has them; "absent" for NULL."""
+    """The documents as a file has them; "missing" for NULL."""
     rows: list[Any] = []
     for i, document in enumerate(documents):
         keys = sorted(keys_of(document))
         random.Random(i).shuffle(keys)
         parts = shred(document, shape, keys)
-        rows.append(None if document == "absent" else {"metadata": encode_metadata(keys), **parts})
+        rows.append(None if document == "missing" else {"metadata": encode_metadata(keys), **parts})
     fields = [pa.field("metadata", pa.binary(), nullable=False), *shredded_type(shape)]
     return pa.array(rows, pa.struct(fields))
 
 
 def decoded(column: pa.Array) -> list[Any]:
     column.validate(full=True)
-    return ["absent" if v is None else decode(v["value"], v["metadata"]) for v in column.to_pylist()]
+    return ["missing" if v is None else decode(v["value"], v["metadata"]) for v in column.to_pylist()]
 
 
-@given(st.lists(DOCUMENTS | st.just("absent"), max_size=8), st.sampled_from([SHAPE, [SHAPE], pa.int64()]))
+@given(st.lists(DOCUMENTS | st.just("missing"), max_size=8), st.sampled_from([SHAPE, [SHAPE], pa.int64()]))
 def test_whole_columns_are_as_value_by_value(documents: list[Any], shape: Any) -> None:
-    column = shredded(["absent", *documents], shape)
-    assert decoded(conform(column, V)) == ["absent", *documents]
+    column = shredded(["missing", *documents], shape)
+    assert decoded(conform(column, V)) == ["missing", *documents]
     assert decoded(conform(column.slice(1), V)) == documents
     lists = pa.ListArray.from_arrays(pa.array([0, len(column)], pa.int32()), column)
-    assert decoded(conform(lists, pa.list_(V)).flatten()) == ["absent", *documents]
+    assert decoded(conform(lists, pa.list_(V)).flatten()) == ["missing", *documents]
 
 
 def test_values_of_every_type() -> None:
@@ -136,8 +136,8 @@ def test_changed_bytes_never_hang_nor_crash(data: st.DataObject) -> None:
     document = {"a": 1, "rest": {"x": [1, "a"]}, "z": "text"}
     row = shredded([document], {"a": pa.int64()}).to_pylist()[0]
     for part in ("metadata", "value"):
-        place = data.draw(st.integers(0, len(row[part]) - 1))
-        row[part] = row[part][:place] + bytes([data.draw(st.integers(0, 255))]) + row[part][place + 1 :]
+        offset = data.draw(st.integers(0, len(row[part]) - 1))
+        row[part] = row[part][:offset] + bytes([data.draw(st.integers(0, 255))]) + row[part][offset + 1 :]
     column = pa.array([row], shredded([document], {"a": pa.int64()}).type)
     with suppress(ValueError):
         conform(column, V).validate(full=True)

@@ -28,7 +28,7 @@ Maps = list[dict[str, int | None] | None]
 maps = st.lists(st.none() | st.dictionaries(st.sampled_from(KEYS), st.none() | st.integers(0, 9)), max_size=9)
 
 
-def shredded(values: Maps, columns: int, places: st.DataObject | None = None, **more: str) -> pa.RecordBatch:
+def shredded(values: Maps, columns: int, indices: st.DataObject | None = None, **more: str) -> pa.RecordBatch:
     """The maps as a file has them: each key in a column that is free, or in the overflow."""
     item = pa.int64()
     ids = {key: number for number, key in enumerate(KEYS)}
@@ -39,20 +39,20 @@ def shredded(values: Maps, columns: int, places: st.DataObject | None = None, **
         overflow = []
         for key, number in (value or {}).items():
             free = [n for n in range(columns) if mapping[n] < 0]
-            place = (free[0] if places is None else places.draw(st.sampled_from([*free, -1]))) if free else -1
-            if place < 0:
+            index = (free[0] if indices is None else indices.draw(st.sampled_from([*free, -1]))) if free else -1
+            if index < 0:
                 overflow.append((ids[key], number))
             else:
-                mapping[place], row[f"__col_{place}"] = ids[key], number
+                mapping[index], row[f"__col_{index}"] = ids[key], number
         whole = {"__field_mapping": mapping, **row, "__overflow": overflow or None}
         physical.append(None if value is None else whole)
     fields = [("__field_mapping", pa.list_(pa.int32())), *((f"__col_{n}", item) for n in range(columns))]
     arrow = pa.struct([*fields, ("__overflow", pa.map_(pa.int32(), item))])
-    schema = pa.schema([pa.field("m", arrow, metadata={"PARQUET:field_id": "7", **told(ids, **more)})])
+    schema = pa.schema([pa.field("m", arrow, metadata={"PARQUET:field_id": "7", **layout_metadata(ids, **more)})])
     return pa.RecordBatch.from_arrays([pa.array(physical, arrow)], schema=schema)
 
 
-def told(ids: Mapping[str, int], codec: str = "zstd", **more: str) -> dict[str, str]:
+def layout_metadata(ids: Mapping[str, int], codec: str = "zstd", **more: str) -> dict[str, str]:
     """The field's metadata."""
     names = json.dumps(ids, ensure_ascii=False).encode()
     data = names if codec == "none" else pa.compress(names, {"lz4": "lz4_raw"}.get(codec, codec), asbytes=True)
@@ -70,8 +70,8 @@ def read(path: Path, max_rows: int = 100) -> list[Any]:
 
 @settings(max_examples=40)
 @given(maps, st.integers(0, 4), st.sampled_from(["zstd", "lz4", "none"]), st.integers(0, 3), st.data())
-def test_maps_come_back(values: Maps, columns: int, codec: str, skipped: int, places: st.DataObject) -> None:
-    batch = shredded(values, columns, places, codec=codec).slice(skipped)
+def test_maps_come_back(values: Maps, columns: int, codec: str, skipped: int, indices: st.DataObject) -> None:
+    batch = shredded(values, columns, indices, codec=codec).slice(skipped)
     found = whole_maps(batch.column(0), batch.schema.field(0).metadata)
     found.validate(full=True)
     assert [None if v is None else dict(v) for v in found.to_pylist()] == values[skipped:]
@@ -90,7 +90,7 @@ def test_files_may_tell_it_of_all_fields_at_once() -> None:
     known = shredded([], 1).schema
     found = pa.schema([known.field(0).with_metadata({"paimon.id": "7"}), pa.field("k", pa.int32())])
     assert not field_metadata(found)
-    encoded = base64.b64encode(known.append(pa.field("gone", pa.int32(), metadata={"a": "b"})).serialize())
+    encoded = base64.b64encode(known.append(pa.field("dropped", pa.int32(), metadata={"a": "b"})).serialize())
     described = field_metadata(found.with_metadata({"ARROW:schema": encoded}))
     assert described == {"m": {**known.field(0).metadata, b"paimon.id": b"7"}}
 

@@ -287,8 +287,8 @@ def test_batches_of_long_values_are_small(tmp_path: Path) -> None:
 
 def flips(data: bytes) -> list[Callable[[], bytes]]:
     random = np.random.default_rng(7)
-    places = random.integers(0, len(data), 150)
-    return [lambda p=int(p): data[:p] + bytes([data[p] ^ (1 << (p % 8))]) + data[p + 1 :] for p in places]
+    offsets = random.integers(0, len(data), 150)
+    return [lambda p=int(p): data[:p] + bytes([data[p] ^ (1 << (p % 8))]) + data[p + 1 :] for p in offsets]
 
 
 @pytest.mark.parametrize("name", ["orc", "avro"])

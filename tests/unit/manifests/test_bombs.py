@@ -88,9 +88,9 @@ def test_columns_that_unpack_to_far_more() -> None:
     pq.write_table(many, sink, compression="zstd")
     with pytest.raises(CorruptFileError, match="claims .* rows in"):
         list(decode_columns(MANIFEST_ENTRY, ENTRY_VERSION, "f", bytes(sink.getvalue())))
-    place = honest.schema.get_field_index("_PARTITION")
-    assert place >= 0
-    large = honest.slice(0, 1).set_column(place, honest.schema.field(place), [pa.array([bytes(PIECE)], pa.binary())])
+    index = honest.schema.get_field_index("_PARTITION")
+    assert index >= 0
+    large = honest.slice(0, 1).set_column(index, honest.schema.field(index), [pa.array([bytes(PIECE)], pa.binary())])
     sink = pa.BufferOutputStream()
     pq.write_table(pa.concat_tables([large] * 4), sink, compression="zstd")
     packed = bytes(sink.getvalue())

@@ -115,9 +115,9 @@ def test_columns_of_later_versions_are_left_out_while_they_say_nothing(made: lis
     nothing: list[list[int] | None] = [None] * len(made)
     data = with_later_column(made, nothing)
     assert every(decode_entries("f", data)) == made == list(decode_file(MANIFEST_ENTRY, ENTRY_VERSION, "f", data))
-    told = with_later_column(made, [*nothing[1:], [4, 5]])
+    later = with_later_column(made, [*nothing[1:], [4, 5]])
     with pytest.raises(UnsupportedFeatureError, match="_WRITE_COLS_SEQUENCES.*later version"):
-        decode_entries("f", told)
+        decode_entries("f", later)
 
 
 @pytest.mark.parametrize("folder", sorted({f.parent.parent.name for f in AVRO}))
@@ -154,7 +154,7 @@ def test_a_file_is_the_same_beside_longer_names() -> None:
     assert [r.tolist() for r in live_rows(columns)] == [[], [0]]
 
 
-def test_files_of_one_name_lie_in_several_places() -> None:
+def test_files_of_one_name_are_in_several_folders() -> None:
     here = added("one")
     there, index, extra = (
         replace(here, file=replace(here.file, **{name: value}))
@@ -165,7 +165,7 @@ def test_files_of_one_name_lie_in_several_places() -> None:
 
 
 @pytest.mark.parametrize("same", ["hash", "beginning"])
-def test_numbers_that_collide_are_told_apart(monkeypatch: pytest.MonkeyPatch, same: str) -> None:
+def test_numbers_that_collide_are_distinguished(monkeypatch: pytest.MonkeyPatch, same: str) -> None:
     adds = [added(f"{'long' * 20}-{number}") for number in range(3)]
     made = [*adds, *(replace(add, kind=FileKind.DELETE) for add in adds[:2])]
     if same == "hash":

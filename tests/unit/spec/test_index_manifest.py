@@ -82,9 +82,9 @@ def test_newer_versions_and_other_files_are_refused() -> None:
 )
 def test_vectors_of_other_types_are_refused(wrong: Any) -> None:
     schema, records = avro(encode_index_manifest([BARE], "null"))
-    (place,) = [f for f in schema["fields"] if f["name"] == "_DELETIONS_VECTORS_RANGES"]
-    place["type"], sample = wrong, {"string": "x", "array": [], "map": {}}
-    place.pop("default")
+    (column,) = [f for f in schema["fields"] if f["name"] == "_DELETIONS_VECTORS_RANGES"]
+    column["type"], sample = wrong, {"string": "x", "array": [], "map": {}}
+    column.pop("default")
     value = sample[wrong if isinstance(wrong, str) else wrong["type"] if isinstance(wrong, dict) else "map"]
     out = io.BytesIO()
     fastavro.writer(out, fastavro.parse_schema(schema), [records[0] | {"_DELETIONS_VECTORS_RANGES": value}])

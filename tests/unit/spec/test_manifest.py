@@ -156,8 +156,8 @@ def test_manifests_of_old_writers_lack_columns(column: str | None) -> None:
     path = next(p for p in manifest_files() if table_of(p) == "part_pk")
     drop = tuple(OPTIONAL_FILE_COLUMNS) if column is None else (column,)
     old = rewritten(path.read_bytes(), lambda r: r, drop=drop)
-    absent: dict[str, Any] = {OPTIONAL_FILE_COLUMNS[c]: None for c in drop}
-    expected = [replace(e, file=replace(e.file, **absent)) for e in manifests()[path]]
+    missing: dict[str, Any] = {OPTIONAL_FILE_COLUMNS[c]: None for c in drop}
+    expected = [replace(e, file=replace(e.file, **missing)) for e in manifests()[path]]
     assert list(decode_manifest(PATH, old)) == expected
 
 
@@ -165,8 +165,8 @@ def test_lists_of_old_writers_lack_ranges() -> None:
     path = next(p for p in manifest_list_files() if table_of(p) == "part_pk" and manifest_lists()[p])
     names = tuple(f"_{end}_{what}" for end in ("MIN", "MAX") for what in ("BUCKET", "LEVEL", "ROW_ID"))
     old = rewritten(path.read_bytes(), lambda r: r, drop=names)
-    absent: dict[str, Any] = {n[1:].lower(): None for n in names}
-    expected = [replace(m, **absent) for m in manifest_lists()[path]]
+    missing: dict[str, Any] = {n[1:].lower(): None for n in names}
+    expected = [replace(m, **missing) for m in manifest_lists()[path]]
     assert list(decode_manifest_list(PATH, old)) == expected
 
 
@@ -211,10 +211,10 @@ def test_every_truncation_is_noticed() -> None:
 
 def test_a_delete_cancels_its_add() -> None:
     a, b = entry(FULL), entry(BARE)
-    gone, elsewhere = replace(a, kind=FileKind.DELETE), entry(replace(FULL, file_name="z"), FileKind.DELETE)
-    assert list(live_entries([a, b, gone]).values()) == [b]
+    deleted, elsewhere = replace(a, kind=FileKind.DELETE), entry(replace(FULL, file_name="z"), FileKind.DELETE)
+    assert list(live_entries([a, b, deleted]).values()) == [b]
     assert list(live_entries([elsewhere, b]).values()) == [elsewhere, b]
     upgraded = replace(a, file=replace(FULL, level=6))
-    assert list(live_entries([a, gone, upgraded]).values()) == [upgraded]
-    assert list(live_entries([a, replace(gone, bucket=1)]).values()) == [a, replace(gone, bucket=1)]
-    assert live_entries([a, gone, a]) == {a.identifier: a}
+    assert list(live_entries([a, deleted, upgraded]).values()) == [upgraded]
+    assert list(live_entries([a, replace(deleted, bucket=1)]).values()) == [a, replace(deleted, bucket=1)]
+    assert live_entries([a, deleted, a]) == {a.identifier: a}

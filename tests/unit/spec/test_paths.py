@@ -70,7 +70,7 @@ def test_golden_ids() -> None:
 
 
 def test_golden_files_lie_where_they_should() -> None:
-    """Entries may name files that are gone, but every file lies where one says."""
+    """Entries may name files that are deleted, but every file is where one says."""
     expected = set()
     for table, schema, e in entries():
         options = TableOptions(schema.options)

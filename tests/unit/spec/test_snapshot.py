@@ -85,11 +85,11 @@ def test_every_member_both_ways() -> None:
 
 
 @given(st.sets(st.sampled_from(sorted(OPTIONAL))))
-def test_what_is_absent_stays_absent(absent: set[str]) -> None:
-    node = REQUIRED | {k: v for k, v in OPTIONAL.items() if k not in absent}
+def test_what_is_missing_stays_missing(missing: set[str]) -> None:
+    node = REQUIRED | {k: v for k, v in OPTIONAL.items() if k not in missing}
     defaults = {"version": 1, "totalRecordCount": 0, "deltaRecordCount": 0}
     assert json.loads(encode_snapshot(decode(node))) == defaults | node
-    assert decode(node | dict.fromkeys(absent)) == decode(node)
+    assert decode(node | dict.fromkeys(missing)) == decode(node)
 
 
 @pytest.mark.parametrize("path", metadata_files("*/snapshot/snapshot-*"), ids=lambda p: f"{table_of(p)}/{p.name}")

@@ -67,8 +67,8 @@ def test_damage_is_named(tmp_path: Path) -> None:
     path, random = tmp_path / "f.orc", np.random.default_rng(3)
     po.write_table(rows([*FAR, None]), path)
     data = path.read_bytes()
-    for place in random.integers(0, len(data), 200).tolist():
-        path.write_bytes(data[:place] + bytes([data[place] ^ (1 << place % 8)]) + data[place + 1 :])
+    for offset in random.integers(0, len(data), 200).tolist():
+        path.write_bytes(data[:offset] + bytes([data[offset] ^ (1 << offset % 8)]) + data[offset + 1 :])
         try:
             list(OrcFormat().read(LocalFileIO(), ReadRequest(str(path), tuple(FIELDS))))
         except PaimonError as error:

@@ -308,9 +308,9 @@ def test_int96_is_read_of_any_year(nested: bool, dictionary: bool, tmp_path: Pat
     pq.write_table(table, path, use_deprecated_int96_timestamps=True, use_dictionary=dictionary)
     assert read(path, [DataField(id=1, name="c", type=declared)])["c"].to_pylist() == stored.to_pylist()
     content = path.read_bytes()
-    for place in range(len(content) - 1, len(content) - 300, -1):  # the footer
+    for offset in range(len(content) - 1, len(content) - 300, -1):  # the footer
         with suppress(ValueError):
-            with_bytes(pa.BufferReader(content[:place] + bytes([content[place] ^ 0x5C]) + content[place + 1 :]))
+            with_bytes(pa.BufferReader(content[:offset] + bytes([content[offset] ^ 0x5C]) + content[offset + 1 :]))
 
 
 def test_int96_may_have_negative_nanoseconds_of_a_day(tmp_path: Path) -> None:

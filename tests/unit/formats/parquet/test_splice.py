@@ -148,7 +148,7 @@ def test_a_file_can_change_again_and_again(tmp_path: Path) -> None:
         expected = pa.Table.from_batches(list(batches))
         assert read(tmp_path / f"{i + 1}.parquet") == expected
     sizes = [(tmp_path / f"{i}.parquet").stat().st_size for i in (0, 6)]
-    assert sizes[1] < sizes[0] * 1.2  # nothing is left of values that were replaced
+    assert sizes[1] < sizes[0] * 1.2  # nothing remains of values that were replaced
 
 
 def test_files_that_cannot_be_taken_as_they_are(tmp_path: Path) -> None:
@@ -174,8 +174,8 @@ def test_damaged_files_leave_nothing_behind(tmp_path: Path) -> None:
     with pytest.raises(CorruptFileError, match=r"old\.parquet"):
         replaced(path, target, np.array([1]), values)
     length = int.from_bytes(content[-8:-4], "little")
-    for place in range(len(content) - length - 1500, len(content), 7):
-        path.write_bytes(content[:place] + bytes([content[place] ^ 0x55]) + content[place + 1 :])
+    for offset in range(len(content) - length - 1500, len(content), 7):
+        path.write_bytes(content[:offset] + bytes([content[offset] ^ 0x55]) + content[offset + 1 :])
         try:
             replaced(path, target, np.array([1]), values)
         except PaimonError:

@@ -176,8 +176,8 @@ def test_damage_is_named(name: str, tmp_path: Path) -> None:
     codec = "zstd" if name.endswith("zst") else "none"
     write(path, fields, pa.table([[1, 2] * 20, ["a", "b"] * 20], schema=arrow_schema(fields)), file__compression=codec)
     data = path.read_bytes()
-    for place in random.integers(0, len(data), 100).tolist():
-        path.write_bytes(data[:place] + bytes([data[place] ^ (1 << place % 8)]) + data[place + 1 :])
+    for offset in random.integers(0, len(data), 100).tolist():
+        path.write_bytes(data[:offset] + bytes([data[offset] ^ (1 << offset % 8)]) + data[offset + 1 :])
         try:
             read(path, fields)
         except PaimonError as error:

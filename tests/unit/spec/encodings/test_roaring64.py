@@ -81,10 +81,10 @@ def test_branches_of_every_size(count: int) -> None:
 
 
 @given(st.binary(max_size=60), st.integers(0, 200), st.integers(0, 255))
-def test_damaged_bytes_are_refused_or_read(noise: bytes, place: int, value: int) -> None:
+def test_damaged_bytes_are_refused_or_read(noise: bytes, offset: int, value: int) -> None:
     data = bytearray(encode_roaring64(BitMap64([1, 2, 3, 1 << 20, 1 << 40])))
-    data[place % len(data)] = value
-    for broken in (bytes(data), bytes(data[: place % len(data)]), b"\1" + noise):
+    data[offset % len(data)] = value
+    for broken in (bytes(data), bytes(data[: offset % len(data)]), b"\1" + noise):
         try:
             decode_roaring64(broken)
         except (ValueError, struct.error):

@@ -27,9 +27,9 @@ def decimal_hash(unscaled: int, scale: int) -> int:
     """The hash of a decimal by the book, one at a time."""
     while scale and unscaled % 10 == 0 and unscaled:
         unscaled, scale = unscaled // 10, scale - 1
-    number, left, words = 0, abs(unscaled), list[int]()
-    while left:
-        words, left = [left & 0xFFFFFFFF, *words], left >> 32
+    number, rest, words = 0, abs(unscaled), list[int]()
+    while rest:
+        words, rest = [rest & 0xFFFFFFFF, *words], rest >> 32
     for word in words:
         number = as_int32(31 * number + word)
     return as_int32(31 * (-number if unscaled < 0 else number) + (scale if unscaled else 0))
