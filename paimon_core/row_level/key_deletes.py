@@ -27,7 +27,7 @@ from paimon_core.options import (
     SEQUENCE_FIELD,
     TableOptions,
 )
-from paimon_core.spec.manifest import DATA_FILE_META, DataFileMeta, FileSource
+from paimon_core.spec.manifest import DATA_FILE_META, BucketKey, DataFileMeta, FileSource
 from paimon_core.spec.message import BUCKET_STATE, WRITE_RESULT, BucketState, CommitMessage, WriteResult
 from paimon_core.spec.records import Column, Record
 from paimon_core.spec.snapshot import Snapshot
@@ -82,7 +82,9 @@ def key_delete_job(
     store: TableStore, snapshot: Snapshot | None, keys: Iterable[CommitMessage]
 ) -> Job[KeyDeletes, WriteResult]:
     """Replaces the files of a version that hold one of the keys, whose files are in `new_files` of messages."""
-    deleted = {m.key: m.new_files for m in keys if m.new_files}
+    deleted: dict[BucketKey, tuple[DataFileMeta, ...]] = {}
+    for message in (m for m in keys if m.new_files):  # several tasks may have keys of a bucket
+        deleted[message.key] = deleted.get(message.key, ()) + message.new_files
     partitions = only_partitions(store.schema.partition_fields, (p for p, _ in deleted))
     live = largest_first(live_buckets(store, snapshot, partitions) if deleted else [])
     tasks = tuple(KeyDeletes(b, deleted[b.key]) for b in live if b.key in deleted)
