@@ -1,23 +1,22 @@
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import pytest
 
 from paimon_core.errors import InvalidOptionError
-from paimon_sql.spark.tables.copy_format import CopyFormat, copy_format
+from paimon_sql.spark.statements.copy_format import CopyFormat, copy_format
 
 
 def reads(**options: Any) -> CopyFormat:
-    return copy_format(json.dumps(options), reads=True)
+    return copy_format(options, reads=True)
 
 
 def test_options_become_sparks() -> None:
     found = reads(TYPE="csv", FIELD_DELIMITER="|", SKIP_HEADER="1", NULL_IF=["NULL", "-"], EMPTY_FIELD_AS_NULL="true")
     assert found == CopyFormat("csv", {"sep": "|", "header": "true"}, ("NULL", "-", ""))
     assert reads(TYPE="JSON", MULTI_LINE="FALSE", NULL_IF="x") == CopyFormat("json", {"multiLine": "false"}, ("x",))
-    written = copy_format('{"TYPE": "PARQUET", "COMPRESSION": "GZIP"}', reads=False)
+    written = copy_format({"TYPE": "PARQUET", "COMPRESSION": "GZIP"}, reads=False)
     assert written == CopyFormat("parquet", {"compression": "GZIP"})
 
 
