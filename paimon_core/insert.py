@@ -102,14 +102,12 @@ def _compact(table: Table, written: Sequence[CommitMessage], executor: Executor,
     if not job.tasks:
         return True
     try:
-        messages = written_messages(executor.run(job))
-        if messages:
-            table.commit(messages, CommitInfo(user=table.new_commit_user()))
-    except CommitUnknownError:
-        raise
-    except Exception as error:
-        table.abort(messages)
-        if is_last or not isinstance(error, CommitConflictError | DataFileMissingError):
+        with on_certain_failure(lambda: table.abort(messages), Exception):
+            messages = written_messages(executor.run(job))
+            if messages:
+                table.commit(messages, CommitInfo(user=table.new_commit_user()))
+    except (CommitConflictError, DataFileMissingError):
+        if is_last:
             raise
         return False
     return True

@@ -107,9 +107,9 @@ def _without_rows(added: IndexManifestEntry, meta: GlobalIndexMeta, there: Seque
 def _written_since(store: TableStore, meta: GlobalIndexMeta, newer: Iterable[DataFileMeta]) -> str | None:
     start, end = _span(meta)
     for file in filter(_updates, newer):
-        first, behind = _rows(file)
-        if first < end and start < behind and not _written_columns(store, file).isdisjoint(meta.field_ids):
-            return f"rows {first} to {behind - 1} were updated by another commit while their index was made"
+        first, last = _rows(file)[0], _rows(file)[1] - 1
+        if first < end and start <= last and not _written_columns(store, file).isdisjoint(meta.field_ids):
+            return f"rows {first} to {last} were updated by another commit while their index was made"
     return None
 
 

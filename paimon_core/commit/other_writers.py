@@ -27,7 +27,7 @@ _LOG = logging.getLogger(__name__)
 
 
 def other_writer(latest: Snapshot | None, now: int) -> Mapping[str, str]:
-    """The property of a snapshot behind `latest`: when another engine committed last; none where that is a day ago."""
+    """The property of the snapshot after `latest`: when another engine committed last, empty after a day."""
     if latest is None:
         return {}
     if latest.writer_version != WRITER:

@@ -26,7 +26,7 @@ def clock_warning(table: str, made: Snapshot, now: int) -> str | None:
     return (
         f"Snapshot {made.id} of {table} is dated {_text(made.time_millis)}, {ahead // 1000} seconds from now: "
         "an earlier one was made by a host whose clock is ahead, or this host's clock is behind. Until then all "
-        "snapshots get this time: TIMESTAMP AS OF does not tell them apart, and 'snapshot.time-retained' keeps them "
+        "snapshots get this time: TIMESTAMP AS OF does not distinguish them, and 'snapshot.time-retained' keeps them "
         f"longer. Set that clock right; `{table}$snapshots` shows by commit_user who made the first of this time."
     )
 

@@ -9,9 +9,9 @@ Contract, for every backend:
 - `create_exclusive` is the one atomic step of the format: at most one caller ever gets True for a path, no reader sees
   a part of the content, and False leaves the existing file as it is. A backend that cannot promise this has
   `atomic_create = False`; where that, or this one folder, cannot promise it, the call raises `UnsafeStorageError`
-  and leaves nothing behind;
+  and creates nothing;
 - `create_exclusive` may also raise `StorageError` when it does not know whether the file was created. A
-  `StorageRefusedError` of any call says that the storage did not do it, as far as its answer tells.
+  `StorageRefusedError` of any call means that the storage answered that it did not do it.
 """
 
 from __future__ import annotations

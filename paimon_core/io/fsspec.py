@@ -150,7 +150,7 @@ class FsspecFileIO:
             self._fs().rm(literal, recursive=True)
 
     def delete_empty_dir_below(self, root: str, path: str) -> bool:
-        return False  # fsspec tells no call that would leave a folder in which a file has just been made
+        return False  # fsspec has no call that would keep a folder in which a file has just been made
 
     def rename_dir(self, source: str, target: str) -> None:
         if self.exists(target):
@@ -224,7 +224,7 @@ def _file_system_class(scheme: str) -> Any:
     fsspec = import_optional("fsspec", purpose, extra)
     try:
         return fsspec.get_filesystem_class(scheme)
-    except ImportError as error:  # fsspec says what it takes for the reason, which its cause tells
+    except ImportError as error:  # fsspec guesses the reason; the cause has the true one
         cause = error.__cause__ if isinstance(error.__cause__, ImportError) else error
         needed = package or cause.name or "that fsspec names"
         command = install_command(extra) if extra == "s3" else f"{install_command(extra)} {needed}"

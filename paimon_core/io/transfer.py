@@ -18,30 +18,30 @@ _CHUNK = 8 * 2**20  # bytes
 _THREADS = 8
 
 
-def copy_file(source: FileIO, target: FileIO, path: str, place: str) -> None:
+def copy_file(source: FileIO, target: FileIO, path: str, target_path: str) -> None:
     """Copy a file, and make it durable. Raises `StorageError`, `FileNotFoundError`."""
-    target.make_dirs(place.rpartition("/")[0])
+    target.make_dirs(target_path.rpartition("/")[0])
     with (
         storage_errors("copy", path),
         source.open_input(path) as reader,
-        target.arrow().open_output_stream(target.arrow_path(place), compression=None) as writer,
+        target.arrow().open_output_stream(target.arrow_path(target_path), compression=None) as writer,
     ):
         while chunk := reader.read(_CHUNK):
             writer.write(chunk)
-    target.sync(place)
-    if target.status(place).size != source.status(path).size:
+    target.sync(target_path)
+    if target.status(target_path).size != source.status(path).size:
         raise StorageError(f"{path} changed while it was copied: run the statement again.")
 
 
-def move_file(source: FileIO, target: FileIO, path: str, place: str) -> None:
+def move_file(source: FileIO, target: FileIO, path: str, target_path: str) -> None:
     """Move a file. Raises `StorageError`, `FileNotFoundError`."""
     if source == target:
-        target.make_dirs(place.rpartition("/")[0])
-        with storage_errors(f"rename {path} to", place):
-            source.arrow().move(source.arrow_path(path), target.arrow_path(place))
-        target.sync(place)
+        target.make_dirs(target_path.rpartition("/")[0])
+        with storage_errors(f"rename {path} to", target_path):
+            source.arrow().move(source.arrow_path(path), target.arrow_path(target_path))
+        target.sync(target_path)
         return
-    copy_file(source, target, path, place)
+    copy_file(source, target, path, target_path)
     source.delete(path)
 
 

@@ -1,6 +1,6 @@
 """What a commit does for the table's upkeep once its snapshot is visible, as the options say.
 
-Tables that are `write-only` leave it to others, but for what tells that rows were written: tags of batches and done
+Tables that are `write-only` leave it to others, except what says that rows were written: tags of batches and done
 partitions. A commit that succeeded does not fail because its upkeep does.
 """
 
@@ -70,8 +70,8 @@ def maintain(store: TableStore, made: Snapshot, publisher: Publisher, written: C
 
 
 def _is_race(store: TableStore, made: Snapshot, error: Exception) -> bool:
-    """Whether another writer did the same at the same time. One that finds files missing counts only where others
-    have committed since: what is missing for good is met again by the last of them."""
+    """Whether another writer did the same at the same time. An error of missing files counts only where others
+    have committed since: if they are missing for good, the last of them gets the same error."""
     if isinstance(error, CommitConflictError | AlreadyExistsError):
         return True
     if not isinstance(error, NotFoundError | FileNotFoundError | CorruptFileError):

@@ -45,7 +45,7 @@ def check_branch_name(name: str) -> str:
 
 
 def create_branch(store: TableStore, name: str, tag: str | None = None) -> None:
-    """Branch off: from a tag with its rows, without one with the schema alone.
+    """Branch off: from a tag with its rows, without one with the schema only.
 
     Raises `BranchExistsError`, `InvalidNameError`, `TagNotFoundError`.
     """
@@ -58,7 +58,7 @@ def create_branch(store: TableStore, name: str, tag: str | None = None) -> None:
             )
         start = None if tag is None else require_tag(store, tag)
         if name in branch_names(store):
-            _remove(_any_branch(store, name))  # what is left of one that was made, or deleted, halfway
+            _remove(_any_branch(store, name))  # one that was made, or deleted, halfway
         branch = replace(store, branch=name)
         if start is not None:
             _start_at(branch, start)
@@ -160,7 +160,7 @@ def _check_only_grew(side: TableStore) -> None:
     history = [*_before(side, own[0]), *own]
     if [s.id for s in history] != list(range(1, own[-1].id + 1)):
         raise InvalidDataError(
-            f"Branch {side.name} cannot be merged: snapshots of it are gone, and rows may have been replaced or "
+            f"Branch {side.name} cannot be merged: snapshots of it have expired, and rows may have been replaced or "
             "compacted in them."
         )
     if any(s.commit_kind not in (CommitKind.APPEND, CommitKind.ANALYZE) for s in history):

@@ -1,4 +1,4 @@
-"""Chain tables: full partitions made of older ones and the changes since, and those that changes put out of date."""
+"""Chain tables: full partitions made of older ones and the changes since, and those that changes make outdated."""
 
 from __future__ import annotations
 
@@ -45,17 +45,17 @@ def _fill(store: TableStore, full: TableStore, sequence_start: int, split: DataS
 
 
 def drop_outdated(store: TableStore, made: Snapshot, publisher: Publisher) -> None:
-    """Behind an overwrite of changes: the full partitions of the same values are what was before, and go.
+    """After an overwrite of changes: remove the full partitions of the same values, which are outdated.
 
     Raises as `commit`.
     """
     if made.commit_kind is not CommitKind.OVERWRITE or not is_branch_of_chain(store, SCAN_DELTA_BRANCH):
         return
-    # that they may go was asked before the overwrite
+    # `chain_conflict` has checked before the overwrite that they may be removed
     full = full_branch(store).with_options({CHAIN_TABLE.key: "false"})
     changed = {e.partition for e in read_entries(store, read_manifest_list(store, made.delta_manifest_list))}
     fields = full.schema.partition_fields
-    gone = [equals(full.schema.partition_keys, decode_row([f.type for f in fields], p)) for p in changed]
-    if gone:
+    outdated = [equals(full.schema.partition_keys, decode_row([f.type for f in fields], p)) for p in changed]
+    if outdated:
         info = CommitInfo(user=made.commit_user, operation=Operation.TRUNCATE)
-        commit(full, (), info, publisher, Overwrite(predicate=Or(tuple(gone))))
+        commit(full, (), info, publisher, Overwrite(predicate=Or(tuple(outdated))))

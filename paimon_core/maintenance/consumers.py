@@ -1,4 +1,4 @@
-"""Setting back, forgetting and expiring consumers."""
+"""Resetting, removing and expiring consumers."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def reset_consumer(store: TableStore, consumer_id: str, next_snapshot: int | Non
 
 
 def clear_consumers(store: TableStore, including: str | None, excluding: str | None) -> list[str]:
-    """Forget the consumers whose ids match one regular expression and not the other; which they were."""
+    """Forget the consumers whose ids match one regular expression and not the other; returns their ids."""
     keep = _pattern("excludingConsumers", excluding) if excluding and excluding.strip() else None
     take = _pattern("includingConsumers", including) if including and including.strip() else re.compile(".*")
     cleared = [c for c in consumer_files(store) if take.fullmatch(c) and not (keep and keep.fullmatch(c))]

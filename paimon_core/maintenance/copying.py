@@ -84,7 +84,7 @@ def copy_files(
     """Copy the files of the partitions meant, by `copy`; what to commit to `target`.
 
     Its schemas are those of `source`; or there are `schemas`, and the files get new names, as it may have theirs.
-    Raises `StorageError`, `FileNotFoundError`; what was copied by then lies in the target's folders, in no snapshot.
+    Raises `StorageError`, `FileNotFoundError`; files copied by then stay in the target's folders as orphans.
     """
     data: dict[tuple[bytes, int, int], list[DataFileMeta]] = defaultdict(list)
     index: dict[tuple[bytes, int], list[IndexFileMeta]] = defaultdict(list)
@@ -107,19 +107,19 @@ def copy_files(
         file = replace(found.file, external_path=None)
         if schemas is not None:
             file = replace(file, file_name=_new_name(file.file_name), dv_ranges=_renamed(file.dv_ranges, names))
-        place = found.partition, found.bucket
-        paths.append((index_path(source, *place, found.file), index_path(target, *place, file)))
-        index[place].append(file)
+        bucket = found.partition, found.bucket
+        paths.append((index_path(source, *bucket, found.file), index_path(target, *bucket, file)))
+        index[bucket].append(file)
     copy(source.io, target.io, paths)
     return [
         CommitMessage(
             partition=partition,
-            bucket=bucket,
+            bucket=number,
             total_buckets=total,
             new_files=tuple(files),
-            new_index_files=tuple(index.get((partition, bucket), ())),
+            new_index_files=tuple(index.get((partition, number), ())),
         )
-        for (partition, bucket, total), files in data.items()
+        for (partition, number, total), files in data.items()
     ]
 
 
@@ -130,5 +130,5 @@ def _renamed(
 
 
 def _new_name(name: str) -> str:
-    """Another name of the same kind: what stands behind the first dot tells the format."""
+    """Another name of the same kind: what follows the first dot says which format."""
     return f"copy-{uuid.uuid4()}{''.join(name.partition('.')[1:])}"

@@ -38,7 +38,7 @@ def mark_done(store: TableStore, specs: Sequence[Mapping[str, str]]) -> None:
     """Take the table's actions for each partition, given as folders spell it.
 
     Raises `UnsupportedFeatureError` for an action that needs what this library or a catalog without a metastore does
-    not have, `InvalidOptionError`, `StorageError`; before anything is done where that can be told.
+    not have, `InvalidOptionError`, `StorageError`; before anything is done, where that is known by then.
     """
     actions = [_action(store, name) for name in store.options[PARTITION_MARK_DONE_ACTION]]
     for spec in specs:

@@ -1,7 +1,7 @@
-"""Fast forward: the table becomes what one of its branches is.
+"""Fast forward: make the table what one of its branches is.
 
 The branch's snapshots are copied into the table's history. Where writers do not queue, others may delete, expire or
-roll back either meanwhile: it is looked at again behind the copies, and what they cannot stand for goes again.
+roll back either meanwhile: so both are read again after copying, and copies whose files nobody keeps are removed.
 """
 
 from __future__ import annotations
@@ -37,16 +37,18 @@ class _History:
 
     @staticmethod
     def of(store: TableStore) -> _History:
-        """Raises `CommitConflictError` where snapshots come and go all the time."""
+        """Raises `CommitConflictError` where snapshots are made and removed all the time."""
         for _ in range(_LOOKS):
             ids, snapshots = snapshot_ids(store), list_snapshots(store)
             if [s.id for s in snapshots] == ids:
                 return _History(tuple(snapshots), tuple(list_tags(store)), tuple(list_schemas(store)))
-        raise CommitConflictError(f"Snapshots of {store.name} come and go all the time. Run the statement again.")
+        raise CommitConflictError(
+            f"Snapshots of {store.name} are made and removed all the time. Run the statement again."
+        )
 
 
 def fast_forward(store: TableStore, name: str) -> None:
-    """Let the table be what a branch is: its history from the branch's first snapshot on is the branch's.
+    """Make the table what a branch is: its history from the branch's first snapshot on is the branch's.
 
     The branch stays. Raises `BranchNotFoundError`, `SnapshotNotFoundError` where it has no snapshot.
     """
@@ -85,7 +87,7 @@ def _common(ours: Sequence[Snapshot], theirs: Sequence[Snapshot]) -> int:
 
 
 def _check_source(branch: TableStore, main: TableStore, new: _History, old: _History, same: int) -> None:
-    """Remove copies that nobody keeps the files of. Raises `BranchNotFoundError`: the table is as it was then."""
+    """Remove copies whose files nobody keeps. Raises `BranchNotFoundError`: the table is as it was before then."""
     copies, last = new.snapshots[same:], new.snapshots[-1]
     if branch_schema(branch, branch.branch) is None or find_snapshot(branch, last.id) != last:
         for snapshot in reversed(copies):
@@ -101,9 +103,9 @@ def _check_source(branch: TableStore, main: TableStore, new: _History, old: _His
             f"Branch {branch.name} was deleted, renamed or rolled back meanwhile; the table stays as it is."
         )
     known = {s.id for s in old.snapshots if s in new.snapshots}
-    there = snapshot_ids(branch)
+    remaining = snapshot_ids(branch)
     for snapshot in new.snapshots:
-        if there and snapshot.id < there[0] and snapshot.id not in known:  # it expired there
+        if remaining and snapshot.id < remaining[0] and snapshot.id not in known:  # it expired there
             main.delete(main.paths.snapshot(snapshot.id))
     ids = snapshot_ids(main)
     gap = next((n for n in ids[1:] if n - 1 not in ids), None)
@@ -120,6 +122,6 @@ def _copy_tags(branch: TableStore, main: TableStore, tags: Sequence[Tag]) -> Non
 
 
 def _replace_schemas(main: TableStore, schemas: Sequence[TableSchema], first: int) -> None:
-    """The branch's schemas in the place of the table's; one version is there at any moment."""
+    """Replace the table's schemas by the branch's; a version exists at any moment."""
     for schema in (s for s in schemas if s.id >= first or branch_schema(main, "") is None):
         main.io.write_bytes(main.paths.schema(schema.id), encode_schema(schema))

@@ -32,8 +32,8 @@ _LOG = logging.getLogger(__name__)
 def expired_partitions(store: TableStore, now: datetime) -> list[bytes]:
     """The partitions older than `partition.expiration-time`, the oldest first, `partition.expiration-max-num` at most.
 
-    By `partition.expiration-strategy` a partition's age is that of its values, or of its newest file. `now` is a wall
-    clock. Raises `InvalidOptionError` where there is no such time, or no partition.
+    By `partition.expiration-strategy` a partition's age is that of its values, or of its newest file. `now` is a local
+    time. Raises `InvalidOptionError` where there is no such time, or no partition.
     """
     kept = store.options[PARTITION_EXPIRATION_TIME]
     if kept is None or not store.schema.partition_keys:

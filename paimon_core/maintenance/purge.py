@@ -1,4 +1,4 @@
-"""Purging an empty table: everything but its schema and its last snapshot goes."""
+"""Purging an empty table: everything is deleted but its schema and its last snapshot."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from paimon_core.store.tags import tag_names
 
 
 def purge(store: TableStore, now: int) -> None:
-    """Delete branches, tags, consumers, changelogs, snapshots but the latest, and all files they leave.
+    """Delete branches, tags, consumers, changelogs, snapshots but the latest, and all files that are orphans then.
 
     `now` in epoch milliseconds: files made before it are deleted, also of writers at work.
     """

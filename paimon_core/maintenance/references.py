@@ -1,8 +1,8 @@
-"""Which files a version of a table needs: what may be deleted is what no version left needs.
+"""Which files a version of a table needs: files that no remaining version needs may be deleted.
 
 A version is a snapshot, a tag or a long-lived changelog, of any branch. Of versions that follow one another only what
-each adds is read. That one follows another is told by its manifests: after a rollback numbers are used again, and a tag
-may be of the history that was cut off.
+each adds is read. Manifests show that one follows another, numbers do not: after a rollback they are used again, and a
+tag may be of the history that was cut off.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class Versions:
 
     @property
     def names(self) -> frozenset[str]:
-        """What tells these versions from others, also from one that takes the number of another again."""
+        """What distinguishes these versions from others, also from one that takes the number of another again."""
         return frozenset(
             [f"{self.store.branch}/snapshot/{s.delta_manifest_list}" for s in self.snapshots]
             + [f"{self.store.branch}/changelog/{s.delta_manifest_list}" for s in self.changelogs]
@@ -49,7 +49,7 @@ class Versions:
 
     @property
     def changelog_lists(self) -> Iterator[str]:
-        """The manifest lists that tell changes."""
+        """The manifest lists of changelogs."""
         for snapshot in distinct(self.snapshots):
             if snapshot.changelog_manifest_list is not None:
                 yield snapshot.changelog_manifest_list
@@ -76,7 +76,7 @@ def in_chains(store: TableStore, snapshots: Iterable[Snapshot]) -> Iterator[tupl
 
 
 def _manifests(store: TableStore, name: str) -> list[str] | None:
-    """The manifests of a list, None where it cannot be read: who needs it says why."""
+    """The manifests of a list, None where it cannot be read: reading what it names raises the error."""
     try:
         return [m.file_name for m in read_manifest_list(store, name)]
     except CorruptFileError:
@@ -97,8 +97,8 @@ def branch_stores(store: TableStore) -> list[TableStore]:
 
 @dataclass(frozen=True, slots=True)
 class NeededFiles:
-    """The paths of the files that versions need. Where `tolerant`, manifests may be missing: of versions that go,
-    whose files another clean-up has deleted before. `among` are the names of the data files that are asked for, None:
+    """The paths of the files that versions need. Where `tolerant`, manifests may be missing: those of versions to be
+    removed, whose files another clean-up has deleted before. `among` are the names of the data files to find, None:
     all. `data_files` are the names of those that were found."""
 
     tolerant: bool = False
@@ -117,7 +117,7 @@ class NeededFiles:
             yield from self.paths(store, partial(self._all, store, name))
 
     def metadata(self, store: TableStore, snapshot: Snapshot) -> Iterator[str]:
-        """What a snapshot needs beside data files."""
+        """What a snapshot needs besides data files."""
         for name in (snapshot.base_manifest_list, snapshot.delta_manifest_list):
             yield from self.listed(store, name)
         if snapshot.index_manifest is not None:
@@ -134,7 +134,7 @@ class NeededFiles:
             yield store.paths.manifest(manifest.file_name)
 
     def paths(self, store: TableStore, read: Callable[[], list[FileLocation]]) -> Iterator[str]:
-        """The files at the places that are read."""
+        """The paths of the data files that `read` gives, with their extra files."""
         for partition, bucket, name, external, extra in self._try(read):
             folder = self._folders.get((partition, bucket))
             if folder is None:
@@ -152,7 +152,7 @@ class NeededFiles:
 
     def _live(self, store: TableStore, snapshot: Snapshot) -> list[FileLocation]:
         found = live_columns(store, data_manifests(store, snapshot))
-        return [place for columns, rows in found for place in self._places(columns, rows)]
+        return [file for columns, rows in found for file in self._files(columns, rows)]
 
     def _added(self, store: TableStore, snapshot: Snapshot) -> list[FileLocation]:
         return self._listed(store, snapshot.delta_manifest_list, lambda columns: np.flatnonzero(columns.added))
@@ -161,11 +161,11 @@ class NeededFiles:
         return self._listed(store, name, lambda columns: np.arange(len(columns)))
 
     def _listed(self, store: TableStore, name: str, rows: Callable[[EntryColumns], Rows]) -> list[FileLocation]:
-        """The places of some rows of the manifests of a list."""
+        """The data files of some entries of the manifests of a list."""
         found = (read_columns(store, m.file_name) for m in read_manifest_list(store, name))
-        return [place for columns in found for place in self._places(columns, rows(columns))]
+        return [file for columns in found for file in self._files(columns, rows(columns))]
 
-    def _places(self, columns: EntryColumns, rows: Rows) -> list[FileLocation]:
+    def _files(self, columns: EntryColumns, rows: Rows) -> list[FileLocation]:
         if self.among is not None:
             meant = pc.is_in(columns.names, value_set=self.among).to_numpy(zero_copy_only=False)
             rows = rows[meant[rows]]

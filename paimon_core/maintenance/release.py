@@ -1,9 +1,16 @@
-"""Removing versions, and the files that nothing else needs, in an order that leaves every version there is readable.
+"""Removing versions of a table, and deleting the files that no other version needs.
 
-What the versions that go need is read first; then they are removed, so that nobody can tag them or branch off any
-more; only then is looked up what all others need, and the rest is deleted. Killed anywhere, this leaves files that
-`remove_orphan_files` finds, and never a version without its files. Where others change versions all the time it leaves
-the files, too.
+No file knows which versions need it; only manifests do. So who removes versions has to read what they need, and what
+all the others need, while others commit, tag, branch, roll back and expire. `release` does it in this order:
+
+1. Read which files the versions need that are to be removed.
+2. Remove the versions: delete their snapshot files, tags or schemas. From now on nobody can tag them or branch off.
+3. Read which of those files the remaining versions need (`remaining.py`).
+4. Delete the others.
+
+A process that is killed on the way leaves files that no version names, which `remove_orphan_files` finds, and never a
+version without its files. Where the versions cannot be read, or change all the time, the files stay in the same way.
+Two of these at work at the same time may both delete a file, which does no harm.
 """
 
 from __future__ import annotations
@@ -28,7 +35,7 @@ from paimon_core.store.table_store import TableStore
 
 Delete = Callable[[TableStore, Collection[str]], None]
 _LOG = logging.getLogger(__name__)
-_CACHED = 20_000  # entries: what is read of versions that go is of no use to others
+_CACHED = 20_000  # entries: others do not need what is read of removed versions
 _EACH = 50  # files that a thread deletes at a time: handing one over costs as much as deleting it
 _MANY, _THREADS = 20, 16  # many batches are deleted by several threads: remote storages answer late
 
@@ -36,10 +43,11 @@ _MANY, _THREADS = 20, 16  # many batches are deleted by several threads: remote 
 def release(
     removed: Versions, remove: Callable[[], None], delete: Delete | None = None, *, oldest: bool = False
 ) -> None:
-    """Call `remove`, and delete what only the versions needed that it removes (default: `delete_files`).
+    """Call `remove`, which removes the versions `removed`, and delete the files that only they needed by `delete`
+    (default: `delete_files`).
 
-    `oldest`: they are the first of the branch's history. Raises `StorageError`, and what `remove` does: nothing is
-    deleted then. What cannot be deleted behind it stays as an orphan.
+    `oldest`: they are the first of the branch's history. Raises `StorageError`, and what `remove` raises: no file is
+    deleted then. Files that cannot be deleted stay as orphans.
     """
     store = replace(removed.store, cache=MetadataCache(_CACHED))
     removed = replace(removed, store=store)

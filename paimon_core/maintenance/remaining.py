@@ -1,9 +1,19 @@
-"""What versions that remain need of the files of removed ones, while others commit, tag, branch, roll back and expire.
+"""What remaining versions need of the files of removed ones, while others commit, tag, branch, roll back and expire.
 
-A reference can move while it is looked for: a snapshot becomes a tag, a tag a branch, a branch the table. So everything
-is listed, the versions are read, and everything is listed again, until nothing has come but what commits add; a version
-that goes while it is read means looking again. Who makes a version looks behind it whether what it was made from is
-still there: so either we see it, or it sees us.
+Versions cannot be listed at one moment: branches, snapshots, tags and changelogs are in folders of their own. And what
+keeps a file can move meanwhile: a snapshot becomes a tag, a tag a branch, a branch the table. A single look could miss
+it in both folders. So `still_needed` looks like this:
+
+1. List the names of all versions of all branches, in the order in which they can move.
+2. Read what these versions need. Where one is removed while it is read, start again.
+3. List the names again. Snapshots that commits have added are read too. Where anything else is new, start again.
+
+This is enough because who makes a version from another (a tag, a branch, a rollback, a fast-forward) looks afterwards
+whether the other is still there, and takes its own back if not. So either the second listing shows the new version, or
+its maker sees that the old one was removed.
+
+Reading everything would cost too much: in a history that was not cut off, a file of a removed snapshot that any other
+needs is needed by a neighbour. `_wanted` picks those.
 """
 
 from __future__ import annotations
@@ -26,7 +36,7 @@ _LOOKS = 20
 
 
 class _LookAgainError(Exception):
-    """A version went while it was looked at."""
+    """A version was removed while it was read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,19 +48,19 @@ class _Listing:
     changelogs: frozenset[int]
 
     def newer(self, before: _Listing) -> frozenset[int] | None:
-        """The snapshots that commits have added since; None where anything else has come."""
+        """The snapshots that commits have added since; None where anything else is new."""
         added, latest = self.snapshots - before.snapshots, max(before.snapshots, default=0)
         others = self.tags - before.tags or self.changelogs - before.changelogs or any(n < latest for n in added)
         return None if others else added
 
 
 def still_needed(removed: Versions, needed: NeededFiles, *, oldest: bool) -> Iterator[str]:
-    """What versions need that are there after `removed` have gone; a path may come several times.
+    """The paths that versions need that exist after `removed` were removed; a path may come several times.
 
-    `oldest`: they were the first of the branch's history. Raises `CommitConflictError` where versions come and go all
-    the time, `CorruptFileError` where one cannot be read.
+    `oldest`: they were the first of the branch's history. Raises `CommitConflictError` where versions are made and
+    removed all the time, `CorruptFileError` where one cannot be read.
     """
-    store, asked = removed.store, set[str]()
+    store, done = removed.store, set[str]()
     failure: PaimonError | None = None
     for _ in range(_LOOKS):
         listed = _list(store)
@@ -59,11 +69,11 @@ def still_needed(removed: Versions, needed: NeededFiles, *, oldest: bool) -> Ite
                 branch = _branch(store, name)
                 own = name == store.branch
                 wanted = _wanted(branch, listing, removed, oldest) if own else _all(branch, listing)
-                yield from _ask(needed, wanted, asked)
+                yield from _needed_by(needed, wanted, done)
             newer = _newer(_list(store), listed)
             for name, ids in (newer or {}).items():
                 branch = _branch(store, name)
-                yield from _ask(needed, Versions(branch, _snapshots(branch, ids)), asked)
+                yield from _needed_by(needed, Versions(branch, _snapshots(branch, ids)), done)
             if newer is not None:
                 return
         except _LookAgainError:
@@ -72,13 +82,13 @@ def still_needed(removed: Versions, needed: NeededFiles, *, oldest: bool) -> Ite
             if _list(store) == listed:
                 raise
             failure = error
-    raise CommitConflictError(f"Versions of table {store.name} come and go all the time.") from failure
+    raise CommitConflictError(f"Versions of table {store.name} are made and removed all the time.") from failure
 
 
 def _list(store: TableStore) -> dict[str, _Listing]:
-    """What each branch has, main last: a branch may become the table, and go.
+    """The versions of each branch, main last: a branch may become the table, and be deleted.
 
-    Of each the snapshots first: they become tags and changelogs, and go.
+    The snapshots of a branch come first: they become tags and changelogs, and are deleted.
     """
     branches = (replace(store, branch=name) for name in (*branch_names(store), ""))
     return {
@@ -88,7 +98,7 @@ def _list(store: TableStore) -> dict[str, _Listing]:
 
 
 def _newer(now: Mapping[str, _Listing], before: Mapping[str, _Listing]) -> dict[str, frozenset[int]] | None:
-    """Of each branch the snapshots that commits have added; None where anything else has come."""
+    """The snapshots that commits have added to each branch; None where anything else is new."""
     found = {name: listing.newer(before[name]) for name, listing in now.items() if name in before}
     if len(found) < len(now):
         return None
@@ -102,65 +112,66 @@ def _all(store: TableStore, listing: _Listing) -> Versions:
 
 
 def _wanted(store: TableStore, listing: _Listing, removed: Versions, oldest: bool) -> Versions:
-    """The versions of the branch that `removed` were of which may need files of these that no other needs.
+    """The versions of the removed ones' branch that may need their files: together these need all that any needs.
 
-    Of a history that is not cut off those between them and the next ones need what any needs; the latest is asked all
-    the same. Tags of snapshots that have gone may be of one that was cut off: expiry asks the nearest.
+    In a history that was not cut off these are the snapshots among the removed ones and the next ones on either side;
+    the latest is added for safety. Tags whose snapshots were removed may be of a history that was cut off: expiry adds
+    the nearest.
     """
     ids, tagged = sorted(listing.snapshots), _tagged(store, listing)
     numbers = [s.id for s in (*removed.snapshots, *removed.changelogs)]
     low, high = min(numbers, default=0), max(numbers, default=0)
-    if not oldest and any(_left_history(store, s, ids) for s in removed.snapshots):
+    if not oldest and any(_is_cut_off(store, s, ids) for s in removed.snapshots):
         return Versions(store, (*_snapshots(store, ids), *tagged), _changelogs(store, listing))
     wanted = {n for n in ids if low <= n <= high} | set(ids[-1:])
     wanted |= {*[n for n in ids if n < low][-1:], *[n for n in ids if n > high][:1]}
     if oldest:
         before = max((s.id for s in tagged if s.id < low), default=low)
-        first = ids[0] if ids else None  # what stands before it is of the history as far as anybody knows
+        first = ids[0] if ids else None  # older ones belong to the history, as far as anybody knows
         tagged = [
             s
             for s in tagged
-            if s.id >= before and (s.id <= high or first is None or s.id < first or _left_history(store, s, ids))
+            if s.id >= before and (s.id <= high or first is None or s.id < first or _is_cut_off(store, s, ids))
         ]
     return Versions(store, (*_snapshots(store, wanted), *tagged), _changelogs(store, listing))
 
 
-def _left_history(store: TableStore, tagged: Snapshot, ids: Sequence[int]) -> bool:
-    """Whether a tag is of a history that a rollback cut off, as far as the snapshots `ids` tell."""
+def _is_cut_off(store: TableStore, tagged: Snapshot, ids: Sequence[int]) -> bool:
+    """Whether a tag is of a history that a rollback cut off, as far as the snapshots `ids` show."""
     if not ids or tagged.id < ids[0]:
         return False
     now = find_snapshot(store, tagged.id)
     return now is None or now.delta_manifest_list != tagged.delta_manifest_list
 
 
-def _ask(needed: NeededFiles, versions: Versions, asked: set[str]) -> list[str]:
-    """What versions need that have not been `asked`, which are noted there."""
-    snapshots = tuple(s for s in versions.snapshots if f"snapshot {s.delta_manifest_list}" not in asked)
-    changelogs = tuple(c for c in versions.changelogs if f"changelog {c.delta_manifest_list}" not in asked)
+def _needed_by(needed: NeededFiles, versions: Versions, done: set[str]) -> list[str]:
+    """The paths that versions need, without those versions in `done`, to which they are added."""
+    snapshots = tuple(s for s in versions.snapshots if f"snapshot {s.delta_manifest_list}" not in done)
+    changelogs = tuple(c for c in versions.changelogs if f"changelog {c.delta_manifest_list}" not in done)
     paths = list(needed.of(Versions(versions.store, snapshots, changelogs)))
-    asked.update(f"snapshot {s.delta_manifest_list}" for s in snapshots)
-    asked.update(f"changelog {c.delta_manifest_list}" for c in changelogs)
+    done.update(f"snapshot {s.delta_manifest_list}" for s in snapshots)
+    done.update(f"changelog {c.delta_manifest_list}" for c in changelogs)
     return paths
 
 
 def _branch(store: TableStore, name: str) -> TableStore:
-    """A branch, which may have no schema yet, or no more."""
+    """The store of a branch, which may have no schema yet, or no longer."""
     return replace(store, branch=name, schema=branch_schema(store, name) or store.schema)
 
 
 def _snapshots(store: TableStore, ids: Iterable[int]) -> tuple[Snapshot, ...]:
-    return tuple(_there(find_snapshot(store, n)) for n in sorted(ids))
+    return tuple(_existing(find_snapshot(store, n)) for n in sorted(ids))
 
 
 def _changelogs(store: TableStore, listing: _Listing) -> tuple[Snapshot, ...]:
-    return tuple(_there(find_changelog(store, n)) for n in sorted(listing.changelogs))
+    return tuple(_existing(find_changelog(store, n)) for n in sorted(listing.changelogs))
 
 
 def _tagged(store: TableStore, listing: _Listing) -> list[Snapshot]:
-    return [_there(read_tag(store, name)).snapshot for name in sorted(listing.tags)]
+    return [_existing(read_tag(store, name)).snapshot for name in sorted(listing.tags)]
 
 
-def _there(found: T | None) -> T:
+def _existing(found: T | None) -> T:
     if found is None:
         raise _LookAgainError
     return found

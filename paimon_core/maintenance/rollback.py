@@ -1,8 +1,8 @@
-"""Rollback: the table is as it was at a snapshot or tag; later snapshots, changelogs and tags are gone.
+"""Rollback: make the table what it was at a snapshot or tag, and remove later snapshots, changelogs and tags.
 
 Their data files stay: a commit in flight may be based on them, and `remove_orphan_files` deletes them when they are
-old. Snapshots go from the latest downwards, so that what is there is a history at any moment, and tags behind them, so
-that none is left that was made meanwhile.
+old. Snapshots are removed from the latest downwards, so that the rest is a history at any moment, and tags after them,
+so that none remains that was made meanwhile.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def _bring_back(store: TableStore, target: Snapshot) -> None:
 
 
 def cut_history(store: TableStore, last: Snapshot | None, kept_tags: Collection[Tag] = ()) -> None:
-    """Remove every version after snapshot `last` (None: all), but the tags that stay.
+    """Remove every version after snapshot `last` (None: all) except `kept_tags`.
 
     Raises `SnapshotNotFoundError` where that expired meanwhile: the snapshots are as they were then.
     """
@@ -73,13 +73,13 @@ def cut_history(store: TableStore, last: Snapshot | None, kept_tags: Collection[
         store.delete(store.paths.changelog(changelog))
     if changelogs:
         reset_changelog_hints(store)
-    for tag in list_tags(store):  # behind the snapshots: who makes a tag looks then whether its snapshot is there
+    for tag in list_tags(store):  # after the snapshots: who makes a tag then looks whether its snapshot exists
         if tag.snapshot.id > number and tag not in kept_tags:
             store.delete(store.paths.tag(tag.name))
 
 
 def _cut_snapshots(store: TableStore, last: Snapshot | None) -> None:
-    """From the latest downwards, until there are none: commits may bring some meanwhile."""
+    """Remove the later snapshots from the latest downwards, until there are none: commits may add some meanwhile."""
     cut: list[Snapshot] = []
     for _ in range(_LOOKS):
         later = [n for n in snapshot_ids(store) if last is None or n > last.id]
@@ -96,8 +96,8 @@ def _cut_snapshots(store: TableStore, last: Snapshot | None) -> None:
 
 
 def _check_subsumed(store: TableStore, last: Snapshot, cut: list[Snapshot]) -> None:
-    """Where the snapshot to go back to is no longer there: another rollback may have gone further. Else it expired, and
-    what was cut comes back: who expires looks for later snapshots, which they found."""
+    """The snapshot to go back to was removed meanwhile. Where another rollback went further back, all is well. Else it
+    expired, and the snapshots that were cut are restored: expiry has seen them, and counts on them."""
     ids = snapshot_ids(store)
     if ids and ids[0] < last.id:
         return

@@ -1,4 +1,10 @@
-"""Snapshot expiry: which snapshots are kept (a pure decision), and removing the others."""
+"""Expiry of snapshots and of long-lived changelogs: which are kept, a pure decision, and the removal of the others.
+
+The oldest snapshots expire first, so that what remains is a history without gaps. They are removed in ascending order
+before any of their files is deleted (`release.py`). Where writers do not queue, a rollback may come between: to a
+snapshot that is just being removed, or to one whose number is then used again. So the latest snapshot is compared
+before the first is removed, each snapshot before its own removal, and afterwards one has to remain.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +39,7 @@ _ATTEMPTS = 3
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Retention:
     """How many versions are kept: at least `least`, at most `most`, and within these what is newer than `older_than`
-    (epoch milliseconds); `limit` is how many go at a time."""
+    (epoch milliseconds); `limit` is how many are removed at a time."""
 
     least: int
     most: int
@@ -74,7 +80,7 @@ def retention_of(options: TableOptions, now: int, given: Mapping[str, int | None
 
 
 def overridden(retention: Retention, given: Mapping[str, int | None]) -> Retention:
-    """The retention with what is given in its place."""
+    """The retention with the values of `given` that are not None."""
     return replace(retention, **{k: v for k, v in given.items() if v is not None})
 
 
@@ -116,36 +122,36 @@ def _expire(store: TableStore, retention: Retention, now: int, delete: Delete | 
         return 0
     consumers = () if store.options[CONSUMER_CHANGELOG_ONLY] else list_consumers(store).values()
     first = retention.first_kept(ids, lambda n: _time(store, n), min(consumers, default=None))
-    gone = tuple(s for n in ids if n < first and (s := find_snapshot(store, n)) is not None)
+    expired = tuple(s for n in ids if n < first and (s := find_snapshot(store, n)) is not None)
     latest = find_snapshot(store, ids[-1])
-    if not gone:
+    if not expired:
         return 0
 
     def remove() -> None:
-        with store.io.writer_slot(store.root) as alone:  # a rollback to one of those that go would leave nothing
+        with store.io.writer_slot(store.root) as is_exclusive:  # keeps rollbacks to expired snapshots out
             if latest is None or find_snapshot(store, latest.id) != latest:
                 raise CommitConflictError(
                     f"Table {store.name} was rolled back while its snapshots expired; none was removed. Run it again."
                 )
             if changelog_retention_of(store.options, now) is not None:
-                for snapshot in gone:
+                for snapshot in expired:
                     write_changelog(store, snapshot)
                 reset_changelog_hints(store)
-            for snapshot in gone:
-                if alone or find_snapshot(store, snapshot.id) in (
+            for snapshot in expired:
+                if is_exclusive or find_snapshot(store, snapshot.id) in (
                     None,
                     snapshot,
                 ):  # else its number is another's by now
                     store.delete(store.paths.snapshot(snapshot.id))
-            _check_any_left(store, gone)
+            _check_any_remains(store, expired)
         reset_hints(store, first, ids[-1])
 
-    release(Versions(store, gone), remove, delete, oldest=True)
-    return len(gone)
+    release(Versions(store, expired), remove, delete, oldest=True)
+    return len(expired)
 
 
-def _check_any_left(store: TableStore, removed: Sequence[Snapshot]) -> None:
-    """Bring the latest one back where a rollback to it, elsewhere, has left no other. Raises `CommitConflictError`."""
+def _check_any_remains(store: TableStore, removed: Sequence[Snapshot]) -> None:
+    """Restore the latest one where a rollback to it has meanwhile removed the others. Raises `CommitConflictError`."""
     if snapshot_ids(store):
         return
     hint = hinted_latest(store)
@@ -168,17 +174,17 @@ def expire_changelogs(store: TableStore, retention: Retention, delete: Delete | 
     together = sorted({*ids, *snapshots})
     times = {c.id: c.time_millis for c in list_changelogs(store)}
     first = retention.first_kept(together, lambda n: times.get(n) or _time(store, n), first_read)
-    gone = tuple(c for c in list_changelogs(store) if c.id < first)
-    if not gone:
+    expired = tuple(c for c in list_changelogs(store) if c.id < first)
+    if not expired:
         return 0
 
     def remove() -> None:
-        for changelog in gone:
+        for changelog in expired:
             store.delete(store.paths.changelog(changelog.id))
         reset_changelog_hints(store)
 
-    release(Versions(store, changelogs=gone), remove, delete, oldest=True)
-    return len(gone)
+    release(Versions(store, changelogs=expired), remove, delete, oldest=True)
+    return len(expired)
 
 
 def _time(store: TableStore, snapshot_id: int) -> int | None:

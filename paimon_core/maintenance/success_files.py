@@ -1,4 +1,4 @@
-"""Files that say that something is there: `{"creationTime": ms, "modificationTime": ms}`."""
+"""Files that say that a tag or a partition is complete: `{"creationTime": ms, "modificationTime": ms}`."""
 
 from __future__ import annotations
 

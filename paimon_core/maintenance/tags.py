@@ -44,7 +44,7 @@ def create_tag(store: TableStore, name: str, snapshot: Snapshot, retained: timed
     if not is_kept(store, tag):
         store.delete(path)
         raise _expired(store, snapshot)
-    _tell(store, name)
+    _write_success(store, name)
 
 
 def replace_tag(
@@ -53,7 +53,7 @@ def replace_tag(
     """Let a tag name another snapshot (None: the same), from now on for `retained`. Raises `TagNotFoundError`."""
     old, path = require_tag(store, name), store.paths.tag(name)
     new = _tag(name, snapshot or old.snapshot, retained)
-    # another tag keeps the files of the new snapshot until this one does: that may expire meanwhile
+    # a second tag keeps the files of the new snapshot until this one does: the snapshot may expire meanwhile
     holder = replace(new, name=f"{name}-{uuid.uuid4().hex}")
     store.io.write_bytes(store.paths.tag(holder.name), encode_tag(holder))
     if not is_kept(store, holder):
@@ -69,7 +69,7 @@ def replace_tag(
         release(Versions(store, (old.snapshot,)), overwrite)
     finally:
         store.delete(store.paths.tag(holder.name))
-    _tell(store, name)
+    _write_success(store, name)
 
 
 def rename_tag(store: TableStore, name: str, target: str) -> None:
@@ -85,11 +85,11 @@ def rename_tag(store: TableStore, name: str, target: str) -> None:
         store.delete(path)
         raise _changed(store, name)
     store.delete(store.paths.tag(old.name))
-    _tell(store, target, instead_of=name)
+    _write_success(store, target, instead_of=name)
 
 
 def delete_tags(store: TableStore, names: Sequence[str]) -> list[str]:
-    """Remove tags, with the files that nothing else needs; names that are no tags are passed over."""
+    """Remove tags, with the files that nothing else needs; names that are no tags are ignored."""
     tags = [tag for name in dict.fromkeys(names) if (tag := read_tag(store, name)) is not None]
 
     def delete() -> None:
@@ -105,7 +105,7 @@ def delete_tags(store: TableStore, names: Sequence[str]) -> list[str]:
 
 
 def expired_tags(store: TableStore, now: datetime, older_than: datetime | None = None) -> list[str]:
-    """The tags whose time is over, and those made before `older_than`, by name. Both are wall clocks."""
+    """The names of the tags whose time is over, and of those made before `older_than`. Both are local times."""
     expired = []
     for tag in list_tags(store):
         created = tag.created
@@ -122,8 +122,8 @@ def _tag(name: str, snapshot: Snapshot, retained: timedelta | None) -> Tag:
     return Tag(name=name, snapshot=snapshot, created=None if retained is None else datetime.now(), retained=retained)
 
 
-def _tell(store: TableStore, name: str, instead_of: str | None = None) -> None:
-    """Those who wait for a tag that it is there, where the table has an option for that."""
+def _write_success(store: TableStore, name: str, instead_of: str | None = None) -> None:
+    """Write the success file of a tag, for those who wait for it, where the table has an option for that."""
     if store.options[TAG_CREATE_SUCCESS_FILE]:
         write_success_file(store.io, store.paths.tag_success(name))
         if instead_of is not None:

@@ -1,7 +1,8 @@
 """The search for orphans as a job, for tables whose files are too many to be named in one process.
 
-Tasks list folders, and tasks read manifests; who runs them takes the files needed off the files found. A file is needed
-where its weights have a positive sum in any chain of versions: 1 where a manifest adds it, -1 where one takes it away.
+Tasks list folders, and tasks read manifests; who runs them subtracts the files needed from the files found. A file is
+needed where its weights have a positive sum in any chain of versions: 1 where a manifest adds it, -1 where one deletes
+it.
 """
 
 from __future__ import annotations
@@ -44,7 +45,7 @@ class Found(Protocol):
 
 
 class _Taken(IntEnum):
-    """Which entries of a manifest count."""
+    """Which entries of a manifest are read."""
 
     PATHS = 0  # it is no manifest, but the paths themselves
     ADDED = 1
@@ -70,7 +71,7 @@ class OrphanSearch:
         return pa.record_batch([[f.path for f in files], [f.size for f in files]], schema=FOUND)
 
     def sources(self) -> Iterator[str]:
-        """What tells the files that versions need, one task each. Raises `CorruptFileError`."""
+        """What names the files that versions need, one task each. Raises `CorruptFileError`."""
         chain, needed, metadata = 0, NeededFiles(), set[str]()
         for branch in branch_stores(self.store):
             versions = versions_of(branch)
@@ -92,7 +93,7 @@ class OrphanSearch:
             yield json.dumps([_Taken.PATHS, 0, paths[i : i + _TOGETHER]])
 
     def needed_by(self, source: str) -> pa.RecordBatch:
-        """The files that a source tells, as `NEEDED`. Raises `CorruptFileError`."""
+        """The files that a source names, as `NEEDED`. Raises `CorruptFileError`."""
         taken, chain, content = json.loads(source)
         paths, weights = (content, [1] * len(content)) if taken == _Taken.PATHS else self._weights(content, taken)
         names = [path.rpartition("/")[2] for path in paths]
@@ -118,6 +119,6 @@ class OrphanSearch:
 
 
 def known_files(store: TableStore) -> int:
-    """About how many files the latest version has, from its manifest lists alone."""
+    """About how many files the latest version has, read from its manifest lists."""
     latest = latest_snapshot(store)
     return sum(m.num_added_files for m in data_manifests(store, latest)) if latest is not None else 0

@@ -1,4 +1,4 @@
-"""Data files that a snapshot names and that are not there."""
+"""Data files that a snapshot names and that are missing."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from paimon_core.store.table_store import TableStore
 
 
 def missing_files(store: TableStore) -> dict[str, ManifestEntry]:
-    """The files of the latest snapshot that are not there, by path."""
+    """The files of the latest snapshot that are missing, by path."""
     entries = live_files(store, latest_snapshot(store)).values()
     paths = {data_file_path(store.bucket_dir(e.partition, e.bucket), e.file): e for e in entries}
     return {path: paths[path] for path in missing_paths(store.io, list(paths))}

@@ -1,9 +1,9 @@
-"""Orphans: files in the table's folders that no version needs, left by writers that died and by rollbacks.
+"""Orphans: files in the table's folders that no version needs, made by writers that died, or cut off by rollbacks.
 
-A commit in flight names its files only when it is published: what is younger than an age is left alone, and the
-versions are looked up again until none has come or gone while their files were read. Only files of kinds that versions
-reference are orphans (`file_kinds.py`); they are compared by name alone, which no two files share, as the folder of a
-file may be spelled differently by now.
+A commit in flight names its files only when it is published: files younger than an age are never orphans, and the
+versions are listed again until none was made or removed while their files were read. Only files of kinds that versions
+reference are orphans (`file_kinds.py`); they are compared by name, which no two files share, and not by path, as
+the folder of a file may be spelled differently by now.
 """
 
 from __future__ import annotations
@@ -38,14 +38,14 @@ class Orphans:
 def find_orphans(store: TableStore, older_than: int) -> Orphans:
     """The orphans last modified before `older_than` (epoch milliseconds).
 
-    Raises `CorruptFileError` where a version cannot be read whole: nothing can be told then; `CommitConflictError`
-    where versions come and go all the time.
+    Raises `CorruptFileError` where a version cannot be read whole: then nobody knows which files it needs;
+    `CommitConflictError` where versions are made and removed all the time.
     """
     return in_peace(store, lambda: _look(store, older_than))
 
 
 def in_peace(store: TableStore, look: Callable[[], T]) -> T:
-    """What is seen of the files while no version comes or goes. Raises `CommitConflictError` where they always do."""
+    """What `look` gives while no version is made or removed. Raises `CommitConflictError` where that never works."""
     for _ in range(_ATTEMPTS):
         before = _names(store)
         found = look()
@@ -74,8 +74,8 @@ def _look(store: TableStore, older_than: int) -> Orphans:
     for branch in branch_stores(store) if old else ():
         for path in needed.of(versions_of(branch)):
             old.pop(path.rpartition("/")[2], None)
-    lost = {f.path: f.size for files in old.values() for f in files}
-    return Orphans(tuple(sorted(lost)), sum(lost.values()))
+    orphans = {f.path: f.size for files in old.values() for f in files}
+    return Orphans(tuple(sorted(orphans)), sum(orphans.values()))
 
 
 def _names(store: TableStore) -> frozenset[str]:

@@ -110,7 +110,7 @@ def test_rows_of_a_branch_are_merged_once(history: History) -> None:
     with pytest.raises(SnapshotNotFoundError):
         files_to_merge(history.fresh(branch="empty"), main)
     expire(history.fresh(), 1)  # what happened before is no longer known
-    with pytest.raises(InvalidDataError, match="snapshots of it are gone"):
+    with pytest.raises(InvalidDataError, match="snapshots of it have expired"):
         files_to_merge(history.fresh(branch="b"), history.fresh())
     history.write("b", "overwrite")
     with pytest.raises(InvalidDataError, match="replaced or compacted"):

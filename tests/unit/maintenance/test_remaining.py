@@ -74,7 +74,7 @@ def test_files_stay_where_versions_come_all_the_time(history: History, caplog: p
 
     assert expire(history.fresh(Tagging()), 1) == 5
     history.check()
-    assert "stay behind" in caplog.text and "come and go all the time" in caplog.text
+    assert "stay behind" in caplog.text and "are made and removed all the time" in caplog.text
     assert len(find_orphans(history.fresh(), FOREVER).paths) > 5
 
 
