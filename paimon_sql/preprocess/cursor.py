@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from sqlglot.tokens import TokenType
-
 from paimon_sql.preprocess.edits import Edit
-from paimon_sql.preprocess.lexing import NAMES, STRINGS, Token, Tokens
+from paimon_sql.preprocess.lexing import NO_NAMES, NUMBER, QUOTED_NAME, STRING, Token, Tokens
 
 _EXPLAIN_MODES = ("LOGICAL", "FORMATTED", "EXTENDED", "CODEGEN", "COST")
 LIST_ENDS = (",", ")", ";", "")  # what an item of a list ends before
@@ -16,7 +14,7 @@ class Cursor:
 
     def __init__(self, tokens: Tokens, index: int = 0):
         self.tokens, self.index = tokens, index
-        self._symbols, self._kinds = tokens.symbols, tokens.kinds
+        self._symbols = tokens.symbols
         if index == 0 and self.take("EXPLAIN") and self.symbol() in _EXPLAIN_MODES:
             self.index += 1
 
@@ -32,16 +30,17 @@ class Cursor:
             return ""
 
     def at_name(self, ahead: int = 0) -> bool:
-        try:
-            return self._kinds[self.index + ahead] in NAMES
-        except IndexError:
-            return False
+        return self.symbol(ahead) not in NO_NAMES
 
     def at_string(self, ahead: int = 0) -> bool:
-        try:
-            return self._kinds[self.index + ahead] in STRINGS
-        except IndexError:
-            return False
+        return self.symbol(ahead) == STRING
+
+    def at_word(self) -> bool:
+        """Whether a name without backquotes follows."""
+        return self.symbol() not in NO_NAMES and self.symbol() != QUOTED_NAME
+
+    def at_number(self) -> bool:
+        return self.symbol() == NUMBER
 
     def names(self, first: int) -> list[str]:
         """The names among the tokens from one on that are read."""
@@ -108,10 +107,8 @@ class Cursor:
 
     def take_number(self) -> int | None:
         """Reads a whole number."""
-        token = self.peek()
-        if token is None or token.token_type is not TokenType.NUMBER or not token.text.isdigit():
-            return None
-        return int(self.next_text())
+        is_whole = self.at_number() and self.tokens.text(self.index).isdigit()
+        return int(self.next_text()) if is_whole else None
 
     def take_text(self) -> str | None:
         """Reads a string; a quote doubled in it makes two tokens side by side."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
-from types import MappingProxyType
 from typing import Any, ClassVar, NamedTuple, overload
 
 from sqlglot.dialects.spark import Spark
@@ -27,14 +26,17 @@ class SparkTokenizer(Spark.Tokenizer):  # type: ignore[misc]
     SINGLE_TOKENS: ClassVar = {symbol: kind for symbol, kind in Spark.Tokenizer.SINGLE_TOKENS.items() if symbol != "$"}
 
 
-NAMES = (TokenType.VAR, TokenType.IDENTIFIER)
-STRINGS = (TokenType.STRING, TokenType.RAW_STRING)
-# the symbols of literals and quoted names: they are those of no word or sign
-_MARKS = MappingProxyType(
-    dict.fromkeys((kind for kind in TokenType if kind.name.endswith("_STRING")), "0")
-    | {TokenType.NUMBER: "0", TokenType.IDENTIFIER: "`"}
-    | dict.fromkeys(STRINGS, "'")
-)
+# the symbols of literals and of names in backquotes
+STRING, NUMBER, QUOTED_NAME, _OTHER = "'", "0", "`", "X''"
+_MARKS = {
+    **{kind: _OTHER for kind in TokenType if kind.name.endswith("_STRING")},
+    TokenType.NUMBER: NUMBER,
+    TokenType.STRING: STRING,
+    TokenType.RAW_STRING: STRING,
+    TokenType.IDENTIFIER: QUOTED_NAME,
+}
+# the symbols of all but words and names in backquotes, and of what follows the end
+NO_NAMES = frozenset({*SparkTokenizer.SINGLE_TOKENS, HINT, STRING, NUMBER, _OTHER, ""} - {QUOTED_NAME})
 
 
 class Token(NamedTuple):
@@ -43,20 +45,17 @@ class Token(NamedTuple):
     source: str
     start: int
     end: int
-    token_type: TokenType
     text: str
 
 
 class Tokens(Sequence[Token]):
     """The tokens of a text, each made when it is asked for.
 
-    symbols: words in upper case and signs; a mark for literals and quoted names, see `_MARKS`
-    kinds: what each token is
+    Their `symbols` are words in upper case, signs, and one mark each for strings, quoted names and other literals.
     """
 
     def __init__(self, text: str, found: Sequence[Any]):
         self._text, self._found = text, found
-        self.kinds = [token.token_type for token in found]
         self.symbols = [_MARKS[t.token_type] if t.token_type in _MARKS else t.text.upper() for t in found]
 
     def __len__(self) -> int:
@@ -77,7 +76,7 @@ class Tokens(Sequence[Token]):
         return map(self._token, self._found)
 
     def _token(self, found: Any) -> Token:
-        return Token(self._text, found.start, found.end, found.token_type, found.text)
+        return Token(self._text, found.start, found.end, found.text)
 
     def text(self, index: int) -> str:
         """The text of a token."""
@@ -92,10 +91,10 @@ class Tokens(Sequence[Token]):
         return int(self._found[index].end) + 1
 
     def is_name(self, index: int) -> bool:
-        return self.kinds[index] in NAMES
+        return self.symbols[index] not in NO_NAMES
 
     def is_string(self, index: int) -> bool:
-        return self.kinds[index] in STRINGS
+        return self.symbols[index] == STRING
 
     def indexes(self, *symbols: str) -> list[int]:
         """The indexes of the tokens with one of these symbols."""

@@ -10,10 +10,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from sqlglot.tokens import TokenType
-
 from paimon_sql.preprocess.cursor import Cursor
 from paimon_sql.preprocess.edits import Edit
+from paimon_sql.preprocess.lexing import NO_NAMES, NUMBER
 
 DECLARED_TYPES_PROPERTY = "paimon-sql.declared-types"
 DEEPEST_TYPE = 100  # of types in types: what is deeper goes to Spark as it is
@@ -44,16 +43,15 @@ class TypeRewrites:
 
 def read_type(cursor: Cursor, path: Path, found: TypeRewrites) -> None:
     """Reads one data type from the cursor, as far as it is understood, and records its rewrites."""
-    if not cursor.at_name() or len(path) > DEEPEST_TYPE:
+    kind, opened = cursor.symbol(), cursor.symbol(1)
+    if kind in NO_NAMES or len(path) > DEEPEST_TYPE:
         return
-    kind = cursor.symbol()
-    opened = cursor.symbol(1)
     if kind not in _READ:
         cursor.index += 1
         if opened == "(":
             cursor.skip_parentheses()
     elif kind in _NESTED and opened == "<":
-        _nested(cursor, path, found)
+        _nested(cursor, kind, path, found)
     elif (kind in ("ROW", "STRUCT") and opened == "<") or (kind == "ROW" and opened == "("):
         _row(cursor, path, found)
     elif kind in _BINARY:
@@ -72,20 +70,20 @@ def read_type(cursor: Cursor, path: Path, found: TypeRewrites) -> None:
             cursor.skip_parentheses()
 
 
-def _nested(cursor: Cursor, path: Path, found: TypeRewrites) -> None:
+def _nested(cursor: Cursor, word: str, path: Path, found: TypeRewrites) -> None:
     """ARRAY<t>, MAP<k, v>, and MULTISET<t>, which becomes MAP<t, INT>."""
-    word = cursor.symbol()
-    cursor.index += 1
     is_multiset = word == "MULTISET"
     if is_multiset:
-        found.replace(cursor.replaced(cursor.index - 1, "MAP"))
+        found.replace(Edit.at(cursor.tokens, cursor.index, "MAP"))
         found.declared.append((path, "MULTISET"))
-    cursor.index += 1
+    cursor.index += 2
     for step in _NESTED[word]:
         read_type(cursor, (*path, step), found)
-        _skip_to_separator(cursor, ">")
-        if not cursor.take(","):
+        if cursor.symbol() not in (",", ">"):
+            _skip_to_separator(cursor, ">")
+        if cursor.symbol() != ",":
             break
+        cursor.index += 1
     if is_multiset and cursor.symbol() == ">":
         found.replace(Edit.after(cursor.last, ", INT"))
     cursor.take(">")
@@ -142,17 +140,15 @@ def _timestamp(cursor: Cursor, path: Path, found: TypeRewrites) -> None:
 
 
 def _number_in_parentheses(cursor: Cursor) -> int | None:
-    number = cursor.peek(1) if cursor.symbol() == "(" and cursor.symbol(2) == ")" else None
-    if number is None or number.token_type is not TokenType.NUMBER:
+    if (cursor.symbol(), cursor.symbol(1), cursor.symbol(2)) != ("(", NUMBER, ")"):
         return None
+    text = cursor.tokens.text(cursor.index + 1)
     cursor.index += 3
-    return int(number.text) if number.text.isdigit() else None
+    return int(text) if text.isdigit() else None
 
 
 def _skip_to_separator(cursor: Cursor, closing: str) -> None:
     """Past NOT NULL, COMMENT '...' and whatever else follows a type, up to the comma or the end of its list."""
-    if cursor.symbol() in (",", closing):
-        return
     depth = 0
     while not cursor.at_end() and not (depth == 0 and cursor.symbol() in (",", closing)):
         depth += {"(": 1, "<": 1, ")": -1, ">": -1}.get(cursor.symbol(), 0)

@@ -11,8 +11,6 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from sqlglot.tokens import TokenType
-
 from paimon_sql.preprocess.cursor import Cursor
 from paimon_sql.preprocess.errors import PreprocessError
 from paimon_sql.preprocess.lexing import Token
@@ -116,9 +114,7 @@ def _value(cursor: Cursor) -> str | list[str]:
         first = cursor.index
         cursor.skip_parentheses()
         return [_string(cursor.tokens[i]) for i in range(first, cursor.index) if cursor.tokens.is_string(i)]
-    token = cursor.peek()
-    is_plain = cursor.at_string() or cursor.at_name()
-    if token is None or not (is_plain or token.token_type is TokenType.NUMBER):
+    if not (cursor.at_string() or cursor.at_name() or cursor.at_number()):
         raise _wrong(cursor, "An option of FILE_FORMAT needs a word, a number, a text in quotes or a list of texts")
     return _string(cursor.next()) if cursor.at_string() else cursor.next_text()
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from sqlglot.tokens import TokenType
-
 from paimon_sql.preprocess.cursor import Cursor
 from paimon_sql.preprocess.edits import Edit
 from paimon_sql.preprocess.errors import PreprocessError
@@ -32,9 +30,9 @@ def use_catalog(cursor: Cursor) -> list[Edit]:
 
 def _dashed_key(cursor: Cursor) -> list[Edit]:
     """Quotes a key that has a character Spark's bare keys may not have."""
-    first = cursor.next()
-    if first.token_type is not TokenType.VAR:
+    if not cursor.at_word():
         return []
+    first = cursor.next()
     key = [first]
     while (token := cursor.peek()) and token.start == key[-1].end + 1 and _in_key(cursor):
         key.append(cursor.next())
@@ -45,10 +43,7 @@ def _dashed_key(cursor: Cursor) -> list[Edit]:
 
 
 def _in_key(cursor: Cursor) -> bool:
-    token = cursor.peek()
-    return token is not None and (
-        token.token_type in (TokenType.VAR, TokenType.NUMBER) or cursor.symbol() in _KEY_SYMBOLS
-    )
+    return cursor.at_word() or cursor.at_number() or cursor.symbol() in _KEY_SYMBOLS
 
 
 def _string_key(cursor: Cursor) -> list[Edit]:

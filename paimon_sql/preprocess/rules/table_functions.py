@@ -6,8 +6,6 @@ import re
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from sqlglot.tokens import TokenType
-
 from paimon_sql.preprocess.cursor import Cursor
 from paimon_sql.preprocess.edits import Edit
 from paimon_sql.preprocess.errors import PreprocessError
@@ -62,8 +60,7 @@ def _call(tokens: Tokens, index: int) -> list[Edit]:
 def _literal(cursor: Cursor) -> str | None:
     """The value of a string, or of a whole number with its sign; None where there is neither."""
     sign = "-" if cursor.take("-") else ""
-    token = cursor.peek()
-    if token is None or not ((cursor.at_string() and not sign) or token.token_type is TokenType.NUMBER):
+    if not (cursor.at_number() or (cursor.at_string() and not sign)):
         return None
     return sign + cursor.next_text().removesuffix("L")
 

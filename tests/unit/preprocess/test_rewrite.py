@@ -18,7 +18,7 @@ def test_rewrites(written, expected):
 
 
 @pytest.mark.parametrize("expected", [expected for _, expected in PAIRS])
-def test_a_rewritten_statement_is_left_alone(expected):
+def test_a_rewritten_statement_stays_as_it_is(expected):
     assert rewrite(expected) is expected
 
 
@@ -84,7 +84,7 @@ def test_what_is_neither_goes_to_spark_as_it_is(text):
         ("CREATE TABLE t (a MULTISET<INT, b BYTES)", "CREATE TABLE t (a MAP<INT, b BYTES)"),
     ],
 )
-def test_what_is_not_understood_is_left_for_spark_to_report(written, expected):
+def test_spark_reports_what_is_not_understood(written, expected):
     assert re.sub(r" TBLPROPERTIES \('paimon-sql.*", "", rewrite(written)) == expected
 
 
@@ -119,7 +119,7 @@ def test_what_only_flink_does_is_refused_by_name(text, words):
 @given(st.text(alphabet=st.characters(exclude_characters="$")))
 @example("\x00")
 @example("\ud800'")
-def test_text_without_a_trigger_comes_back_as_the_same_string(noise):
+def test_text_without_a_spelling_of_ours_comes_back_as_the_same_string(noise):
     text = "SELECT " + noise.replace("/*+", "")
     assert rewrite(text) is text
 
@@ -152,7 +152,7 @@ def test_a_second_pass_changes_nothing(start, words):
         ("CREATE TABLE t (k INT, CONSTRAINT c PRIMARY KEY (k) RELY ENFORCED)", 1, 37, ["NOT ENFORCED"]),
     ],
 )
-def test_contradictions_are_refused_with_their_place(text, line, column, words):
+def test_contradictions_are_refused_by_line_and_column(text, line, column, words):
     with pytest.raises(PreprocessError) as caught:
         rewrite(text)
     assert (caught.value.line, caught.value.column) == (line, column)

@@ -34,7 +34,7 @@ def test_what_is_wrong_is_named(statement: str, message: str) -> None:
         preprocess(statement)
 
 
-def test_copy_in_other_places_is_a_name() -> None:
+def test_copy_may_be_a_name() -> None:
     for text in ("SELECT copy FROM copy", "CALL sys.copy('a', 'b')"):
         assert rewrite(text) is text
 
