@@ -17,7 +17,7 @@ from enum import StrEnum
 
 from paimon_core.arrow.types import FILE_PATH, ROW_INDEX
 from paimon_core.errors import CorruptFileError, DataFileMissingError, UnsupportedFeatureError
-from paimon_core.expressions.predicate import Predicate
+from paimon_core.expressions.predicate import Predicate, columns
 from paimon_core.formats.registry import format_name
 from paimon_core.options import DATA_FILE_PREFIX, READ_ALLOW_FULL_SCAN, SCAN_IGNORE_CORRUPT, SCAN_IGNORE_LOST
 from paimon_core.options.support import may_be_shredded
@@ -27,11 +27,17 @@ from paimon_core.scan.pruning.files import keys_asked_for
 from paimon_core.spec.paths import data_file_path
 from paimon_core.spec.schema import TableSchema
 from paimon_core.spec.split import DataSplit
-from paimon_core.spec.types import RowType, TimeType, nested_types
+from paimon_core.spec.types import Kind, RowType, TimeType, nested_types
 from paimon_core.store.blob.columns import described_fields
 from paimon_core.store.table_store import TableStore
 
 _LOOKUP_KEYS, _LOOKUP_FILES, _LOOKUP_BYTES = 16, 64, 2**28  # at most, of one lookup
+
+
+# values of partitions that are compared here as SQL does
+_COMPARED_EXACTLY = frozenset(
+    (Kind.BOOLEAN, Kind.TINYINT, Kind.SMALLINT, Kind.INT, Kind.BIGINT, Kind.DATE, Kind.DECIMAL, Kind.VARCHAR)
+)
 
 
 class Execution(StrEnum):
@@ -71,14 +77,20 @@ def check_full_scan(store: TableStore, plan: Plan) -> None:
         )
 
 
-def check_row_positions(store: TableStore, plan: Plan, columns: Iterable[str]) -> None:
-    """Raises `UnsupportedFeatureError` where columns name files and positions of rows that are merged of several."""
-    positions = [c for c in columns if c in (FILE_PATH, ROW_INDEX)]
+def check_row_positions(store: TableStore, plan: Plan, names: Iterable[str]) -> None:
+    """Raises `UnsupportedFeatureError` where files or positions are asked for of rows merged from several files."""
+    positions = [n for n in names if n in (FILE_PATH, ROW_INDEX)]
     if positions and store.schema.primary_keys and not all(map(_is_compacted, plan.splits)):
         raise UnsupportedFeatureError(
             f"Table {store.name} has rows that are merged from several files: the metadata column {positions[0]} "
             "is known for append tables, and for primary-key tables that are fully compacted."
         )
+
+
+def is_answered_by_partitions(predicate: Predicate, schema: TableSchema) -> bool:
+    """Whether the partitions that a plan keeps hold exactly the rows a predicate is true for."""
+    kinds = {f.name: f.type.kind for f in schema.partition_fields}
+    return all(kinds.get(c) in _COMPARED_EXACTLY for c in columns(predicate))
 
 
 def has_case_twins(schema: TableSchema) -> bool:

@@ -4,17 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from paimon_core.expressions.predicate import Predicate, columns
 from paimon_core.scan.aggregates import Aggregate
 from paimon_core.scan.pruning.limits import Order
-from paimon_core.spec.schema import TableSchema
-from paimon_core.spec.types import Kind
 from paimon_sql.spark.jvm.pushdown import AggregateCall, Reference, Term, read_aggregates, read_order
-
-# a partition's values of these types are compared as SQL does
-_COMPARED_EXACTLY = frozenset(
-    (Kind.BOOLEAN, Kind.TINYINT, Kind.SMALLINT, Kind.INT, Kind.BIGINT, Kind.DATE, Kind.DECIMAL, Kind.VARCHAR)
-)
 
 
 def aggregates_of(aggregation: Any) -> tuple[tuple[str, ...], tuple[Aggregate, ...]] | None:
@@ -31,12 +23,6 @@ def order_of(orders: Any) -> Order | None:
     first = read_order(orders[0])
     column = _column(first.term)
     return None if column is None else Order(column, descending=first.descending, nulls_first=first.nulls_first)
-
-
-def is_answered_by_partitions(predicate: Predicate, schema: TableSchema) -> bool:
-    """Whether the partitions that a plan keeps hold exactly the rows a predicate is true for."""
-    fields = {f.name: f.type.kind for f in schema.partition_fields}
-    return all(fields.get(c) in _COMPARED_EXACTLY for c in columns(predicate))
 
 
 def _column(term: Term | None) -> str | None:

@@ -32,6 +32,7 @@ from paimon_core.scan.execution import (
     check_sizes,
     choose_execution,
     has_case_twins,
+    is_answered_by_partitions,
 )
 from paimon_core.scan.partitions import in_partitions
 from paimon_core.scan.plan import Plan
@@ -53,7 +54,7 @@ from paimon_sql.spark.proxy import Proxy, WithoutMetrics
 from paimon_sql.spark.read.bucket_partitions import BucketedBatch, bucket_key, partitioning
 from paimon_sql.spark.read.filters import from_connector, spark_prunes_soundly, translate_all
 from paimon_sql.spark.read.local_scan import LocalScan
-from paimon_sql.spark.read.pushdown import aggregates_of, is_answered_by_partitions, order_of
+from paimon_sql.spark.read.pushdown import aggregates_of, order_of
 from paimon_sql.spark.read.statistics import scan_statistics
 from paimon_sql.spark.read.unreadable_table import UnreadableScan
 from paimon_sql.spark.session_bridge import SessionBridge

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from paimon_core.errors import CorruptFileError, DataFileMissingError, UnsupportedFeatureError
-from paimon_core.expressions.predicate import Compare, In, Predicate
+from paimon_core.expressions.predicate import And, Compare, In, Predicate
 from paimon_core.scan.derived_tables import DerivedTable
 from paimon_core.scan.execution import (
     Execution,
@@ -19,6 +19,7 @@ from paimon_core.scan.execution import (
     check_sizes,
     choose_execution,
     has_case_twins,
+    is_answered_by_partitions,
 )
 from paimon_core.scan.plan import Plan
 from paimon_core.spec.binary_row import EMPTY_ROW
@@ -180,6 +181,16 @@ def test_row_positions_are_those_of_compacted_rows(tmp_path: Path) -> None:
     compacted = plan_of(store, data_file(store, 0, 9, level=5), data_file(store, 10, 19, level=5))
     check_row_positions(store, compacted, ["__paimon_file_path"])
     check_row_positions(make_store(tmp_path, COLUMNS), merged, ["__paimon_file_path"])
+
+
+def test_partitions_answer_predicates_on_columns_that_compare_exactly(tmp_path: Path) -> None:
+    columns = COLUMNS | {"p": INT, "q": parse_type("DOUBLE")}
+    schema = make_store(tmp_path, columns, partitions=("p", "q")).schema
+    one = Compare("p", "=", 1)
+    assert is_answered_by_partitions(one, schema)
+    assert is_answered_by_partitions(And((one, In("p", (1, 2)))), schema)
+    for other in (Compare("k", "=", 1), Compare("q", "=", 1.0), And((one, Compare("k", "=", 1)))):
+        assert not is_answered_by_partitions(other, schema)
 
 
 def test_files_are_there_and_whole(tmp_path: Path) -> None:
