@@ -21,7 +21,8 @@ pytestmark = pytest.mark.spark
 
 HERE = Path(__file__).parent
 NOT_YET = frozenset((HERE / "not_yet.txt").read_text().split())
-CASES = {c["id"]: c for f in sorted((HERE / "cases").glob("*.yaml")) for c in yaml.safe_load(f.read_text("utf-8"))}
+_YAML = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+CASES = {c["id"]: c for f in sorted((HERE / "cases").glob("*.yaml")) for c in yaml.load(f.read_text("utf-8"), _YAML)}
 # what Spark adds around a message: classes, frames, the plan, the statement
 _ECHO = re.compile(
     r"\n?== SQL.*|; line \d+ pos \d+;?\n.*|\nJVM stacktrace:.*|\[INTERNAL_ERROR\].*?SQLSTATE: XX000"

@@ -10,7 +10,7 @@ import pytest
 from tests.support.long_session import KINDS, SETUP, held, statements
 
 pytestmark = pytest.mark.spark
-_ROUNDS = 3
+_ROUNDS = 2
 
 
 def test_many_statements_hold_no_more_than_few(spark: Any) -> None:

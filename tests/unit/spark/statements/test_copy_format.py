@@ -31,6 +31,6 @@ def test_options_become_sparks() -> None:
         ({"TYPE": "JSON", "MULTI_LINE": "1"}, "MULTI_LINE of FILE_FORMAT cannot be '1'"),
     ],
 )
-def test_what_is_no_option_is_named(options: dict[str, str], message: str) -> None:
+def test_unknown_options_are_refused_by_name(options: dict[str, str], message: str) -> None:
     with pytest.raises(InvalidOptionError, match=message):
         reads(**options)
