@@ -1,4 +1,4 @@
-"""Every table of a database or a catalog, and what goes wrong with some: one that cannot be read hides no other."""
+"""Every table of a database or a catalog: one that cannot be read does not hide the others."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from paimon_core.format_table.options import is_format_table
 from paimon_core.spec.identifier import Identifier
 from paimon_sql.catalog.base import Catalog, SupportsDatabases
 
-# manifests and files that are not there are FileNotFoundError in some places
+# a missing manifest or file is a FileNotFoundError in some readers
 UNREADABLE = (PaimonError, FileNotFoundError)
 _LOG = logging.getLogger(__name__)
-_ABSENT = (DatabaseNotFoundError, TableNotFoundError)
+_NOT_FOUND = (DatabaseNotFoundError, TableNotFoundError)
 K = TypeVar("K")
 T = TypeVar("T")
 
@@ -30,7 +30,7 @@ def each_table(catalog: Catalog, read: Callable[[Identifier], T]) -> Iterator[tu
     for database in catalog.list_databases():
         try:
             names = catalog.list_tables(database)
-        except _ABSENT:
+        except _NOT_FOUND:
             continue
         except UNREADABLE as error:
             yield database, None, error
@@ -38,7 +38,7 @@ def each_table(catalog: Catalog, read: Callable[[Identifier], T]) -> Iterator[tu
         for name in names:
             try:
                 found = read(Identifier(database, name))
-            except _ABSENT:
+            except _NOT_FOUND:
                 continue
             except UNREADABLE as error:
                 yield database, name, error
@@ -47,8 +47,8 @@ def each_table(catalog: Catalog, read: Callable[[Identifier], T]) -> Iterator[tu
 
 
 def tables_of(catalog: SupportsDatabases, database: str, *, formats: bool) -> list[Identifier]:
-    """The tables of a database, sorted: its format tables, or those with snapshots. Of what cannot be loaded nobody
-    knows: it is among both, so that whoever works on them meets the error.
+    """The tables of a database, sorted: its format tables, or those with snapshots. A table that
+    cannot be loaded is among both, so that its error is raised where it is used.
 
     Raises `DatabaseNotFoundError`.
     """
@@ -65,8 +65,8 @@ def _is(catalog: Catalog, identifier: Identifier, formats: bool) -> bool:
 
 
 def of_each(items: Iterable[K], act: Callable[[K], T], what: str) -> tuple[list[T], list[Exception]]:
-    """What `act` gives for each table or database, and how it fails for others. Failures are logged: `what` says what
-    could not be done with it."""
+    """The results of `act` for each table or database, and its errors for others, which are logged; `what` is the verb
+    of the log, as in "could not be compacted"."""
     done: list[T] = []
     errors: list[Exception] = []
     for item in items:

@@ -19,7 +19,7 @@ from tests.support import stored
 from tests.support.tables import fields
 from tests.unit.procedures.test_compaction import Tasks
 
-ABSENT = ("create_function", "alter_function", "drop_function", "alter_view_dialect", "refresh_object_table")
+UNSUPPORTED = ("create_function", "alter_function", "drop_function", "alter_view_dialect", "refresh_object_table")
 _VALUES = {"string": "x=y", "bigint": 1, "int": 1, "boolean": True}
 
 
@@ -124,10 +124,10 @@ WRONG: list[tuple[str, dict[str, Any], str]] = [
 
 def test_what_is_wrong_is_told_and_changes_nothing(calls: Calls) -> None:
     before = calls.files()
-    for name, arguments, told in WRONG:
+    for name, arguments, message in WRONG:
         given = {k: v for k, v in ({"table": "t"} | arguments).items() if v is not None}
         try:
-            with pytest.raises(PaimonError, match=told):
+            with pytest.raises(PaimonError, match=message):
                 calls(name, **given)
         except BaseException as error:
             raise AssertionError(f"{name} {arguments}") from error
@@ -135,7 +135,7 @@ def test_what_is_wrong_is_told_and_changes_nothing(calls: Calls) -> None:
 
 
 def test_tables_that_are_none(calls: Calls) -> None:
-    for name in sorted(set(PROCEDURES) - {*ABSENT, "clone", "migrate_table"}):
+    for name in sorted(set(PROCEDURES) - {*UNSUPPORTED, "clone", "migrate_table"}):
         parameters = PROCEDURES[name].parameters
         named = next((p.name for p in parameters if p.name in ("table", "source_table", "database_or_table")), None)
         others = {p.name: _VALUES[p.type] for p in parameters if p.required and p.name != named}

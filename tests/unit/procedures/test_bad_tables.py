@@ -1,4 +1,4 @@
-"""A table that is damaged, or not supported, is told of beside the others, which are listed and worked on."""
+"""A table that is damaged, or not supported, is reported beside the others, which are listed and worked on."""
 
 from __future__ import annotations
 
@@ -124,15 +124,15 @@ def test_system_tables_list_it(catalog: FileSystemCatalog, kind: str) -> None:
 
 
 def test_procedures_do_the_rest(catalog: FileSystemCatalog, kind: str, caplog: pytest.LogCaptureFixture) -> None:
-    (told,) = call(catalog, "compact_database")
-    assert told == "Compact database finished. Success: 2, Failed: 1"
+    (result,) = call(catalog, "compact_database")
+    assert result == "Compact database finished. Success: 2, Failed: 1"
     assert len(stored.read(open_table(catalog.warehouse, "good"))) == 2
     assert [r.getMessage() for r in caplog.records if r.getMessage().startswith("default.bad could not be compacted: ")]
     assert call(catalog, "remove_orphan_files", table="default.*", older_than=OLD) == (0, 0)
     assert call(catalog, "remove_orphan_files", table="default.*")[0] == 1
     assert call(catalog, "repair", database_or_table="default") == (True,)
-    (told,) = call(catalog, "clone", database="default", target_database="copies")
-    assert told.startswith("Clone finished. Success: " + ("3" if kind == "wrong option" else "2"))
+    (result,) = call(catalog, "clone", database="default", target_database="copies")
+    assert result.startswith("Clone finished. Success: " + ("3" if kind == "wrong option" else "2"))
     assert {"a_good", "good"} <= set(catalog.list_tables("copies"))
 
 

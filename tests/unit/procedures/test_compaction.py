@@ -208,12 +208,12 @@ def test_a_condition_needs_partitions(warehouse: str) -> None:
         call(warehouse, where="k = 1")
 
 
-@pytest.mark.parametrize(("idle", "left"), [("1 d", 2), ("0 ms", 1)])
-def test_partitions_that_rest(warehouse: str, idle: str, left: int) -> None:
+@pytest.mark.parametrize(("idle", "kept"), [("1 d", 2), ("0 ms", 1)])
+def test_partitions_that_rest(warehouse: str, idle: str, kept: int) -> None:
     partitioned(warehouse)
     time.sleep(0.01)
     call(warehouse, partition_idle_time=idle)
-    assert files_per_partition(warehouse) == {"1": left, "2": left, "none": left}
+    assert files_per_partition(warehouse) == {"1": kept, "2": kept, "none": kept}
     with pytest.raises(InvalidOptionError, match="partition_idle_time cannot be 'soon'"):
         call(warehouse, partition_idle_time="soon")
 
@@ -321,9 +321,9 @@ def test_clustering_keeps_the_vectors_of_other_files(warehouse: str) -> None:
     stored.insert(table, [(1000, "b"), (1001, "b")])
     stored.insert(table, [(2000, "c")])
     live = live_files(table.store, table.latest_snapshot()).values()
-    gone = {e.file.file_name: np.array([0], np.uint32) for e in live if e.file.row_count > 1}
-    place = next(iter(live)).partition, next(iter(live)).bucket
-    stored.commit(table, delete_rows(table.store, table.latest_snapshot(), {place: gone}), "deleter")
+    deleted = {e.file.file_name: np.array([0], np.uint32) for e in live if e.file.row_count > 1}
+    bucket = next(iter(live)).partition, next(iter(live)).bucket
+    stored.commit(table, delete_rows(table.store, table.latest_snapshot(), {bucket: deleted}), "deleter")
     before = stored.read(table)
     call(warehouse)
     assert stored.read(table) == before and len(before) == 901

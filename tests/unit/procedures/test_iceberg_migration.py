@@ -36,8 +36,8 @@ ROWS = [(1, "a", DAY, None), (2, None, DAY, None), (3, "c", None, None), (4, "d"
 def migrate(warehouse: str) -> Migrate:
     catalog = load_catalog({"warehouse": warehouse})
 
-    def call(place: Path, **arguments: Any) -> Table:
-        given = {"source_type": "Iceberg", "table": str(place), "target_table": "t"} | arguments
+    def call(folder: Path, **arguments: Any) -> Table:
+        given = {"source_type": "Iceberg", "table": str(folder), "target_table": "t"} | arguments
         context = ProcedureContext(catalog, "default", Tasks())
         assert PROCEDURES["migrate_table"].call(context, given) == [(True,)]
         return catalog.load_table(Identifier("default", "t"))
@@ -101,7 +101,7 @@ def test_an_empty_table(migrate: Migrate, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("schema", "spec", "manifest", "told"),
+    ("schema", "spec", "manifest", "message"),
     [
         (OLD, [BY_DAY[0] | {"transform": "day"}], {}, "partitioned by day of 'day'"),
         (OLD, BY_DAY, {"content": 1}, "delete files"),
@@ -114,14 +114,14 @@ def test_an_empty_table(migrate: Migrate, tmp_path: Path) -> None:
     ],
 )
 def test_what_is_refused_changes_nothing(
-    migrate: Migrate, tmp_path: Path, warehouse: str, schema: Any, spec: Any, manifest: Any, told: str
+    migrate: Migrate, tmp_path: Path, warehouse: str, schema: Any, spec: Any, manifest: Any, message: str
 ) -> None:
     root = tmp_path / "ice"
     day = pa.scalar(0, pa.date32()).as_py()
     content = pa.table({"id": pa.array([1], pa.int32()), "name": ["a"], "day": [day]})
     write_table(root, [schema], spec, [data_file(root, "0.parquet", content, [1, 2, 3], {"day": day})], **manifest)
     before = {p: p.read_bytes() for p in root.rglob("*") if p.is_file()}
-    with pytest.raises(PaimonError, match=told):
+    with pytest.raises(PaimonError, match=message):
         migrate(root)
     assert {p: p.read_bytes() for p in root.rglob("*") if p.is_file()} == before
     assert load_catalog({"warehouse": warehouse}).list_tables("default") == []

@@ -46,7 +46,7 @@ class Foreign(Tasks):
     def drop_foreign_table(self, database: str, name: str) -> None:
         self.dropped.append(name)
 
-    def folder_of_files(self, form: str, location: str, options: Mapping[str, str]) -> ForeignTable:
+    def folder_of_files(self, file_format: str, location: str, options: Mapping[str, str]) -> ForeignTable:
         return self.tables[location.rpartition("/")[2]]
 
 
@@ -124,8 +124,8 @@ def test_files_are_copied_where_the_old_table_stays(
 
 def test_a_format_table_becomes_a_table_of_its_name(warehouse: str, call: Call) -> None:
     catalog, name = load_catalog({"warehouse": warehouse}), Identifier("default", "c")
-    for form in ("csv", "orc"):
-        options = {"type": "format-table", "file.format": form}
+    for file_format in ("csv", "orc"):
+        options = {"type": "format-table", "file.format": file_format}
         catalog.create_table(name, new_table_schema(fields(k=INT, v=STRING, p=BIGINT), ["p"], options))
         files = FormatTable.of(catalog.load_table(name).store)
         writer = FormatTableWriter(files.store)
@@ -144,14 +144,14 @@ def test_a_format_table_becomes_a_table_of_its_name(warehouse: str, call: Call) 
 def test_a_database_is_migrated(warehouse: str, executor: Foreign, call: Call, folder: Path) -> None:
     executor.tables["bad"] = ForeignTable(format="parquet", location=str(folder), fields=fields(k=STRING, k2=INT))
     (folder / "p=7" / "broken.parquet").write_bytes(b"PAR1")
-    told = call("migrate_database", source_type="spark", database="default")
-    assert told == "migrate database is finished, success cnt: 0 , failed cnt: 2"
+    result = call("migrate_database", source_type="spark", database="default")
+    assert result == "migrate database is finished, success cnt: 0 , failed cnt: 2"
     assert load_catalog({"warehouse": warehouse}).list_tables("default") == []
     assert len(list(folder.rglob("*.parquet"))) == 3  # where they were
     (folder / "p=7" / "broken.parquet").unlink()
     del executor.tables["bad"]
-    told = call("migrate_database", source_type="hive", database="default", options="file.format=orc")
-    assert told == "migrate database is finished, success cnt: 1 , failed cnt: 0"
+    result = call("migrate_database", source_type="hive", database="default", options="file.format=orc")
+    assert result == "migrate database is finished, success cnt: 1 , failed cnt: 0"
     assert read(table(warehouse, "files")) == ROWS
 
 

@@ -45,7 +45,7 @@ Call = Callable[..., Any]
 
 @pytest.fixture
 def table(warehouse: str) -> Table:
-    """Three commits of a row each, whose upkeep is left to procedures."""
+    """Three commits of a row each, whose upkeep is done by procedures."""
     table = stored.create_table(warehouse, bucket="-1", write_only="true")
     for k in range(3):
         stored.insert(stored.open_table(warehouse), [(k, "x")])
@@ -230,17 +230,17 @@ def test_dry_runs_tell_what_then_happens(table: Table, call: Call, warehouse: st
             path.write_text("x" * number)
             os.utime(path, (1, 1))
         before = there()
-        told = call("remove_orphan_files", table="t", mode=mode, dry_run=True)
-        assert there() == before and told == (3, 3)
-        assert call("remove_orphan_files", table="t", mode=mode) == told
-        gone = before.keys() - there().keys()
-        assert (len(gone), sum(before[p] for p in gone)) == told
+        result = call("remove_orphan_files", table="t", mode=mode, dry_run=True)
+        assert there() == before and result == (3, 3)
+        assert call("remove_orphan_files", table="t", mode=mode) == result
+        deleted = before.keys() - there().keys()
+        assert (len(deleted), sum(before[p] for p in deleted)) == result
     sorted((root / "bucket-0").glob("data-*"))[0].unlink()
     for name, arguments in DRY.items():
         before = there()
-        told = call(name, table="t", dry_run=True, **arguments)
+        result = call(name, table="t", dry_run=True, **arguments)
         assert there() == before, name
-        assert call(name, table="t", **arguments) == told, name
+        assert call(name, table="t", **arguments) == result, name
     assert call("remove_unexisting_files", table="t") == []
     assert len(stored.read(stored.open_table(warehouse))) == 2
 
@@ -377,7 +377,7 @@ def test_clones(table: Table, call: Call, warehouse: str, tmp_path: Path) -> Non
     assert stored.read(target.load_table(Identifier("new", "q"))) == [(2, "b")]
     assert call("clone", database="db", target_database="new", included_tables="db.p").startswith("Clone finished")
     assert stored.read(source.load_table(Identifier("new", "p"))) == [(1, "a"), (2, "b")]
-    for wrong, told in (
+    for wrong, message in (
         ({"table": "t"}, "whole catalog"),
         ({"database": "db"}, "target_database"),
         ({"database": "db", "target_database": "x", "table": "p"}, "go together"),
@@ -387,7 +387,7 @@ def test_clones(table: Table, call: Call, warehouse: str, tmp_path: Path) -> Non
         (one | {"prefer_file_format": "csv"}, "prefer_file_format"),
         (one | {"parallelism": 0}, "parallelism"),
     ):
-        with pytest.raises(PaimonError, match=told):
+        with pytest.raises(PaimonError, match=message):
             call("clone", **wrong)
 
 

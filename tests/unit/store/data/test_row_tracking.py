@@ -26,7 +26,7 @@ from tests.support.executors import TextExecutor
 from tests.support.stored import commit, compact, create_table, insert, write
 
 COLUMNS = ["k", "v", "_ROW_ID", "_SEQUENCE_NUMBER"]
-PLACES = ["__paimon_file_path", "__paimon_row_index"]
+POSITIONS = ["__paimon_file_path", "__paimon_row_index"]
 State = dict[int, tuple[int, str, int]]  # row id: k, v, sequence number
 
 
@@ -44,16 +44,16 @@ def state(table: Table) -> State:
 
 def change(table: Table, deleted: set[int], updated: set[int], added: list[int], value: str) -> int | None:
     """What MERGE INTO does, in one task: rows go, others get a value, new ones come. The snapshot, None for none."""
-    rows = {row[0]: row for row in tracked(table, ["_ROW_ID", "k", *PLACES])}
-    gone = [rows[i] for i in sorted(deleted)]
+    rows = {row[0]: row for row in tracked(table, ["_ROW_ID", "k", *POSITIONS])}
+    removed = [rows[i] for i in sorted(deleted)]
     new = [*(rows[i] for i in sorted(updated)), *((None, k, None, None) for k in added)]
     columns = {
-        "_VALUE_KIND": pa.array([3] * len(gone) + [2] * len(new), pa.int8()),
-        "__paimon_file_path": pa.array([r[2] for r in (*gone, *new)], pa.string()),
-        "__paimon_row_index": pa.array([r[3] for r in (*gone, *new)], pa.int64()),
-        "_ROW_ID": pa.array([r[0] for r in (*gone, *new)], pa.int64()),
-        "k": pa.array([None] * len(gone) + [r[1] for r in new], pa.int32()),
-        "v": pa.array([None] * len(gone) + [value] * len(new), pa.string()),
+        "_VALUE_KIND": pa.array([3] * len(removed) + [2] * len(new), pa.int8()),
+        "__paimon_file_path": pa.array([r[2] for r in (*removed, *new)], pa.string()),
+        "__paimon_row_index": pa.array([r[3] for r in (*removed, *new)], pa.int64()),
+        "_ROW_ID": pa.array([r[0] for r in (*removed, *new)], pa.int64()),
+        "k": pa.array([None] * len(removed) + [r[1] for r in new], pa.int32()),
+        "v": pa.array([None] * len(removed) + [value] * len(new), pa.string()),
     }
     before, rules = table.latest_snapshot(), ChangeRules(Operation.MERGE, once=True)
     result = write_changes(table.store, rules, [pa.RecordBatch.from_pydict(columns)], sequence_start=0)

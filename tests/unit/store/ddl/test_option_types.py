@@ -1,4 +1,4 @@
-"""Every option of Paimon's tables takes values of its type alone, when a table is made and when it is altered."""
+"""Every option of Paimon's tables takes only values of its type, when a table is made and when it is altered."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from tests.support.tables import fields
 COLUMNS = fields(k=INT, v=INT)
 KEYED = {"primary-key": "k", "bucket": "1"}
 # Parquet itself takes a flag where the page says a number; the type of a table is looked at before its options
-APART = ("parquet.enable.dictionary", "type")
-TYPED = [o for o in paimon_options() if o.kind != "String" and o.key not in APART]
+UNTYPED = ("parquet.enable.dictionary", "type")
+TYPED = [o for o in paimon_options() if o.kind != "String" and o.key not in UNTYPED]
 WRONG = {
     "Boolean": ("x", "", "1"),
     "Double": ("x", "", "nan", "inf"),

@@ -1,4 +1,4 @@
-"""docs/options.md tells of every option of Paimon's tables, and truly whether it has an effect."""
+"""docs/options.md has every option of Paimon's tables, and says correctly whether it has an effect."""
 
 from __future__ import annotations
 

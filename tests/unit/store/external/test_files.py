@@ -32,9 +32,9 @@ UUID = "2f263ef1-16cf-4371-aff6-a7507dc21b42"
 ROOTS, STRATEGY = "data-file.external-paths", "data-file.external-paths.strategy"
 
 
-def external(home: Path, place: str | None = None, **more: str) -> Table:
+def external(home: Path, path: str | None = None, **more: str) -> Table:
     """A table with files outside of it, in `home/ext`."""
-    paths = place or f"file://{home}/ext"
+    paths = path or f"file://{home}/ext"
     return create_table(str(home / "wh"), **{ROOTS: paths, STRATEGY: "round-robin"}, **more)
 
 
@@ -82,7 +82,7 @@ def let_victims_work(home: Path) -> list[PaimonError]:
 
 
 def test_files_in_external_paths_are_expired_with_their_version(tmp_path: Path) -> None:
-    table = external(tmp_path, place=f"file:///{str(tmp_path / 'ext').lstrip('/')}/, file:{tmp_path}/ext2")
+    table = external(tmp_path, path=f"file:///{str(tmp_path / 'ext').lstrip('/')}/, file:{tmp_path}/ext2")
     for k in range(3):
         insert(table, [(k, "a")])
     before = set(tmp_path.glob("ext*/bucket-0/data-*"))
@@ -97,7 +97,7 @@ def test_files_in_external_paths_are_expired_with_their_version(tmp_path: Path) 
 
 
 @pytest.mark.parametrize(
-    ("options", "place"),
+    ("options", "path"),
     [
         ({}, "/home/secret.csv"),
         ({ROOTS: "/"}, "/home/secret.csv"),
@@ -114,7 +114,7 @@ def test_files_in_external_paths_are_expired_with_their_version(tmp_path: Path) 
         ({ROOTS: "HOME/wh", "data-file.path-directory": "default.db/u"}, "VICTIM"),
     ],
 )
-def test_hostile_tables(options: dict[str, str], place: str, tmp_path: Path) -> None:
+def test_hostile_tables(options: dict[str, str], path: str, tmp_path: Path) -> None:
     table = create_table(str(tmp_path / "wh"))
     insert(table, [(1, "a")])
     warehouse = load_catalog({"warehouse": str(tmp_path / "wh")})
@@ -122,8 +122,8 @@ def test_hostile_tables(options: dict[str, str], place: str, tmp_path: Path) -> 
     victim = warehouse.load_table(replace(T, table="u"))
     insert(victim, [(2, "b")])
     (live,) = Path(victim.store.root).glob("bucket-0/data-*")
-    target = Path(f"{tmp_path}{place}") if place.startswith(("/home", "/ext", "/wh")) else Path(place)
-    target = live if place == "VICTIM" else target
+    target = Path(f"{tmp_path}{path}") if path.startswith(("/home", "/ext", "/wh")) else Path(path)
+    target = live if path == "VICTIM" else target
     forge(table, at(str(target)))
     declare(table, **{k: v.replace("HOME", f"file:{tmp_path}") for k, v in options.items()}, **{STRATEGY: "none"})
     if target.is_relative_to(tmp_path) and target != live:
@@ -134,13 +134,13 @@ def test_hostile_tables(options: dict[str, str], place: str, tmp_path: Path) -> 
     assert raised and all(isinstance(e, NotAllowedError | CorruptFileError) for e in raised), raised
     assert not target.is_relative_to(tmp_path) or target.exists()
     assert read(victim) == [(2, "b")]
-    if "/bucket-1/" not in place:  # which is wrong for its entry alone
+    if "/bucket-1/" not in path:  # which is wrong only for its entry
         delete_files(open_table(str(tmp_path / "wh")).store, [str(target)])
     assert not target.is_relative_to(tmp_path) or target.exists(), "what is to be deleted is looked at once more"
 
 
 def test_rows_do_not_go_into_other_tables(tmp_path: Path) -> None:
-    table = external(tmp_path, place=f"file:{tmp_path}/wh/default.db/u")
+    table = external(tmp_path, path=f"file:{tmp_path}/wh/default.db/u")
     load_catalog({"warehouse": str(tmp_path / "wh")}).create_table(replace(T, table="u"), table.schema)
     with pytest.raises(
         NotAllowedError, match=r"default\.t cannot have files in .*folder of another table.*" + EXTERNAL_PATHS
@@ -258,18 +258,18 @@ def test_reports_are_refused_where_they_are_defined(tmp_path: Path) -> None:
 
 def test_files_that_blobs_name(tmp_path: Path) -> None:
     store = create_table(str(tmp_path / "wh")).store
-    places = [Path(store.root, "f"), tmp_path / "ext" / "f", tmp_path / "other" / "f"]
-    for place in places:
-        place.parent.mkdir(exist_ok=True)
-        place.write_bytes(b"bytes")
+    paths = [Path(store.root, "f"), tmp_path / "ext" / "f", tmp_path / "other" / "f"]
+    for path in paths:
+        path.parent.mkdir(exist_ok=True)
+        path.write_bytes(b"bytes")
 
     def found(allowed: Allowed) -> list[bool]:
         blobs, results = DescribedBlobs.of(replace(store, allowed=allowed)), []
-        for place in places:
+        for path in paths:
             try:
-                results.append(blobs.read(BlobDescriptor(f"file:{place}")) == b"bytes")
+                results.append(blobs.read(BlobDescriptor(f"file:{path}")) == b"bytes")
             except NotAllowedError as error:
-                assert str(place) in str(error) and EXTERNAL_PATHS in str(error)
+                assert str(path) in str(error) and EXTERNAL_PATHS in str(error)
                 results.append(False)
         return results
 
