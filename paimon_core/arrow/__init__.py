@@ -1,2 +1,4 @@
-"""Arrow columns: Paimon types as Arrow types, casts, text, equality, and columns of older schemas as the newest has
-them. Knows no files."""
+"""Arrow columns: Paimon types as Arrow types, casts, text, equality, columns of older schemas as the newest.
+
+May import `spec`, `errors`; knows no files.
+"""

@@ -4,8 +4,14 @@
     __col_N                       values, N from 0
     __overflow: MAP<INT, value>   by number, the values that found no column
 
-The field's metadata has the names of the numbers, as JSON. Source: Java's Paimon 2.0, `fields.X.map.storage-layout` =
-shared-shredding.
+The field's metadata has the names of the numbers, as JSON. Columns are shared: a key is in another column in another
+row.
+
+To put MAPs together, all values are first one pool: the columns that are used, one after the other, and the items of
+`__overflow` behind them. Each entry of a MAP is then three numbers, found by numpy for all rows at once: its row, its
+key's number, and its index in the pool (column * rows + row, or behind all columns). Sorting the entries by row, with
+one `take` of the pool and one of the names, gives the MAPs. Entries whose number has no name are left out.
+Source: Java's Paimon 2.0, `fields.X.map.storage-layout` = shared-shredding.
 """
 
 from __future__ import annotations

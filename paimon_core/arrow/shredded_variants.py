@@ -1,10 +1,25 @@
-"""Shredded VARIANTs put together: parts of the values are columns of their own, what these cannot hold is in `value`.
+"""Shredded VARIANTs put together: parts of values are columns of their own, `value` has what these cannot hold.
 
     a VARIANT: metadata, value, typed_value; parts of it: value, typed_value
     typed_value: of one type | LIST of parts, for arrays | a group of parts by name, for objects
 
-An object has fields of both, other values are in one of the two; a field that is in neither is missing. All is done for
-whole columns. Source: parquet-format, "Variant Shredding".
+An object has fields of both, other values are in one of the two; a field that is in neither is missing. Shredding
+lets readers of one path read one column; whoever wants the VARIANT has to put it together again, which is done here.
+
+The bytes of a value contain the bytes of its parts, so that values are built from the leaves upwards, a column for each
+level of the type (`_value`): leaves become primitives (`_leaves`), elements are joined to the arrays of their rows
+(`_arrays`), fields to objects (`_objects`). Joining is one `binary_join_element_wise` of heads and bodies; the heads
+(counts, ids, offsets) are computed for all rows at once by `spec.encodings.variant`. No step loops over rows.
+
+Fields of an object are in the order of their keys, and name a key by its number in the row's metadata. Few different
+metadata occur in a column, so that these are dictionary-encoded: `_Keys` reads the keys of each different one once,
+ranks all keys that occur in the order of their bytes, and knows for every shredded name its number in each metadata.
+The fields of `value` and of the columns are then one list of (row, rank), sorted once (`lexsort`). A name that
+metadata lacks, or that comes twice, makes the file corrupt.
+
+NULL is of three kinds: no VARIANT, a VARIANT whose part is missing, and a VARIANT null, which is a value. `there` says
+of each level where a value exists at all, since Arrow may have anything below a NULL.
+Source: parquet-format, "Variant Shredding".
 """
 
 from __future__ import annotations

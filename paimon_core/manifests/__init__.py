@@ -1,1 +1,4 @@
-"""Manifests as columns: the vectorized reader of their entries, and metadata records as files."""
+"""Manifests as columns: the vectorized reader of their entries, and metadata records as files.
+
+May import `formats`, `arrow`, `spec`; bytes in, values out: where the files are is for `store`.
+"""

@@ -1,1 +1,4 @@
-"""Avro: the container format in every codec, data files, and the vectorized decoder that manifests use."""
+"""Avro: containers and codecs, records as Python values, data files, and the fields of records found by columns.
+
+`container` is the only reader of Avro files; `records` and `field_offsets` decode what its blocks hold.
+"""

@@ -1,1 +1,1 @@
-"""ORC data files, and what pyarrow does not read of them: times that nanoseconds do not reach."""
+"""ORC data files by pyarrow, and what it does not read of them: times that nanoseconds do not reach."""

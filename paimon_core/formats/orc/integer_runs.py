@@ -1,6 +1,7 @@
 """Runs of whole numbers in ORC files (run length encoding, version 2), not negative.
 
-The first two bits of a run say how it is written:
+A stream of integers is a sequence of runs, each with a head that says how its numbers are written and how many there
+are; a run ends where its numbers do, so that runs are decoded one after the other. The first two bits of a head:
 
     00 short repeat   3 bits width in bytes - 1, 3 bits count - 3; the number, big endian
     01 direct         5 bits width code, 9 bits count - 1; the numbers, packed
@@ -8,7 +9,17 @@ The first two bits of a run say how it is written:
                       - 1, 5 bits count of patches; base; the numbers less the base, packed; gaps and patches, packed
     11 delta          as direct (width 0: one delta for all); base and first delta as varints; the other deltas, packed
 
-Source: ORC specification v1, "Run Length Encoding".
+"Packed" is big endian by bits, whatever the width (`_packed`): the bits of a whole run become a matrix of one number a
+row, padded in front to 64 columns, and eight columns at a time become a byte. So a run of up to 512 numbers costs a few
+numpy calls, and Python loops over runs only.
+
+- Patched base: most numbers are narrow and a few are wide. The wide ones are stored without their high bits; a patch is
+  those bits, with the distance (gap) from the number patched before. The sum of gaps is the position of each.
+- Delta: after the base, the first delta keeps its sign and the others are sizes in its direction, so that the numbers
+  are one running sum. All sums are modulo 2**64, as unsigned words: this is what lets large numbers through.
+
+Each decoder takes the offset of a head, in bytes, and gives the numbers and the offset behind the run.
+Source: ORC specification v1, "Run Length Encoding", "Integer Run Length Encoding, version 2".
 """
 
 from __future__ import annotations
@@ -69,7 +80,7 @@ def _delta(data: bytes, offset: int) -> tuple[Numbers, int]:
 
 
 def _packed(data: bytes, start: int, width: int, count: int) -> tuple[Numbers, int]:
-    """Numbers of `width` bits, big endian, one after the other."""
+    """`count` numbers of `width` bits, big endian, from the byte at `start` on, and the offset behind them."""
     end = start + (width * count + 7) // 8
     content = np.frombuffer(data[start:end], dtype=np.uint8)
     if len(content) < end - start:

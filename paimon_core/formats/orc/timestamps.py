@@ -2,7 +2,7 @@
 
 A time is a number of seconds since 2015-01-01 of the writer's clock, in stream DATA, and its nanoseconds in stream
 SECONDARY: the last three bits are how many zeros were cut off (n: n + 1 zeros, none for 0). Whole seconds are read by
-pyarrow, from the same file in which the columns of times are said to be numbers. Source: ORC specification v1.
+pyarrow, from the same file with a footer that calls the columns of times numbers. Source: ORC specification v1.
 """
 
 from __future__ import annotations

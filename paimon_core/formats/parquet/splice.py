@@ -1,7 +1,18 @@
 """Parquet files with other values in some columns: what other columns have is copied, byte for byte.
 
-A column of a row group is a chunk, which does not know its own offset; offsets are in the footer and in the index of a
-chunk's pages, which are corrected. Source: parquet-format, `parquet.thrift`.
+An UPDATE of one column would decode and encode all others. They need not be touched: a column of a row group is a
+chunk, consecutive pages that do not know their own offset. Offsets are in two structures only, the footer and the
+index of a chunk's pages (OffsetIndex).
+
+So a new file is put together: of each row group the changed columns are written as a small Parquet file in memory
+(`_Part`), whose chunks are copied, and those of the other columns are copied from the old file, in the order of the
+schema. Each chunk moves by a step, new offset less old, which is added to every offset that its metadata and its index
+have (`_add_chunk`, `_moved_pages`). Footers are Thrift trees in which only these numbers change (`thrift`), so that
+fields of later versions survive. Indexes are written behind all row groups, where Parquet wants them.
+
+This holds where nothing else in the file knows offsets, which `_is_plain` makes sure of: no encryption, no bloom
+filters, no index pages. And the new columns must be of the same types as the old (`_is_alike`).
+Source: parquet-format, `parquet.thrift`.
 """
 
 from __future__ import annotations

@@ -8,6 +8,18 @@
             | fields: 1 byte, 4 if large | ids of keys by the order of keys | offsets, one more than fields | values
         kind 3, array: offset width - 1: 2 bits, large: 1 bit | elements: 1 byte, 4 if large | offsets | values
 
+A VARIANT is two byte strings for each row, the keys (metadata) and the value, and both are full of counts, ids and
+offsets of one to four bytes, whose width each value chooses for itself. `Values` is a column of such byte strings: all
+bytes in one array, and where each ends. To read column by column nevertheless, a number is read for all rows in one
+call, each at its own offset and of its own width (`_read`), and members of all rows (keys, fields, elements) stand in
+one flat array beside the `counts` of each row; `_spread` says of each member which row it is of, and its index there.
+
+- Reading never fails half way: zeros are padded behind the end, an offset beyond it reads the last of them, and
+  `_check` refuses the whole column when the offsets that were found do not fit.
+- Writing gives heads only (`heads`, `text_heads`, …): what stands before the values of an object, or before the bytes
+  of a text. The caller joins heads and bodies as Arrow columns, so that values are copied once, by Arrow.
+- Each value takes the narrowest widths and the smallest kind of number that hold it (`integers`, `decimals`, `_width`).
+
 Source: parquet-format, "Variant Binary Encoding".
 """
 
@@ -66,7 +78,7 @@ class Fields:
 
 
 def read_keys(metadata: Values) -> Keys:
-    """Raises `ValueError`."""
+    """The keys that each metadata knows. Raises `ValueError` for another version, and where one ends too early."""
     data, starts, ends = _padded(metadata.data), metadata.starts, metadata.ends[1:]
     headers = data[starts]
     if (headers & 15 != _VERSION).any() or (starts == ends).any():
@@ -84,7 +96,7 @@ def read_keys(metadata: Values) -> Keys:
 
 
 def read_objects(values: Values) -> Fields:
-    """Raises `ValueError` where one is no object."""
+    """The fields of objects, one value a row. Raises `ValueError` where one is no object, or ends too early."""
     data, starts, ends = _padded(values.data), values.starts, values.ends[1:]
     headers = data[starts].astype(np.int64)
     if (headers & 3 != _OBJECT).any() or (starts == ends).any():
@@ -196,6 +208,7 @@ def _padded(data: Bytes) -> Bytes:
 
 
 def _read(data: Bytes, offsets: Numbers, widths: Numbers) -> Numbers:
+    """The numbers at offsets of padded bytes, each of its own width, 0 to 4 bytes."""
     offsets, found = np.minimum(offsets, len(data) - 4), np.zeros(len(offsets), dtype=np.int64)
     for i in range(4):
         found |= np.where(widths > i, data[offsets + i], 0).astype(np.int64) << 8 * i
