@@ -8,6 +8,7 @@ import re
 import subprocess
 import sys
 import tomllib
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -19,7 +20,7 @@ IMPORT_NAMES = {"paimon_core": "paimon_core", "paimon_sql": "paimon_sql"} | {
     "procedures": "paimon_sql.procedures",
 }
 MODULES = sorted(path for folder in IMPORT_NAMES for path in (ROOT / folder).rglob("*.py"))
-MAX_MODULE_LINES, MAX_FUNCTION_LINES, MAX_PARAMETERS = 600, 60, 7
+MAX_MODULE_LINES, MAX_FUNCTION_LINES, MAX_PARAMETERS, MAX_FOLDER_MODULES = 600, 60, 7, 20
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
@@ -70,6 +71,18 @@ def test_one_module_alone_knows_the_gateway_to_the_jvm():
     gateway = re.compile(r"\._jvm\b|\._gateway\b")
     users = [str(path.relative_to(ROOT)) for path in MODULES if gateway.search(path.read_text(encoding="utf-8"))]
     assert users == ["paimon_sql/spark/jvm/gateway.py"]
+
+
+def test_no_folder_has_too_many_modules():
+    counts = Counter(str(path.parent.relative_to(ROOT)) for path in MODULES if path.name != "__init__.py")
+    assert {folder: count for folder, count in counts.items() if count > MAX_FOLDER_MODULES} == {}
+
+
+def test_unit_tests_mirror_the_folders_of_the_code():
+    unit = ROOT / "tests" / "unit"
+    folders = sorted(path.parent.relative_to(unit) for path in unit.rglob("__init__.py"))
+    code = [ROOT, ROOT / "paimon_core", ROOT / "paimon_sql"]
+    assert [str(folder) for folder in folders if not any((root / folder).is_dir() for root in code)] == []
 
 
 def test_importing_the_package_imports_no_pyspark(tmp_path: Path):
