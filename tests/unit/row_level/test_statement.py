@@ -51,9 +51,7 @@ class Located:
 
 def located(table: Table) -> list[Located]:
     names = list(row_position_columns(table.store))
-    batches = (
-        b for s in table.plan(table.latest_snapshot()).splits for b in read_split(table.store, s, ["k", *names])
-    )
+    batches = (b for s in table.plan(table.latest_snapshot()).splits for b in read_split(table.store, s, ["k", *names]))
     rows = [row for b in batches for row in zip(*(c.to_pylist() for c in b.columns), strict=True)]
     return [Located(k, position) for k, *position in sorted(rows, key=lambda r: r[1:])]
 
