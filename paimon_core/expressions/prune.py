@@ -147,7 +147,7 @@ def _starts_with(prefix: str, column: ColumnStats) -> Truth:
 
 
 def rank(value: Any) -> tuple[bool, Any]:
-    """What orders values as bounds are ordered: NaN last."""
+    """A value that sorts as bounds do: NaN last."""
     return (True, 0) if value != value else (False, value)
 
 

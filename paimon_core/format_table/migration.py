@@ -165,7 +165,7 @@ def _has_ids(schema: pa.Schema) -> bool:
 
 
 def imported_meta(target: TableStore, name: str, size: int, rows: int) -> DataFileMeta:
-    """A file of other origin as one of the table, whose columns nothing is known of."""
+    """Metadata of a file from elsewhere as a file of the table, without statistics of its columns."""
     return DataFileMeta(
         file_name=name,
         file_size=size,

@@ -98,7 +98,7 @@ class FormatTable:
         return [f.path for folder in folders for f in data_files(self.store, folder)]
 
     def _make_named_folder(self, predicate: Predicate) -> None:
-        """The folder of the partition that an overwrite names is there even if it got no rows."""
+        """Make the folder of the partition that an overwrite names, even where it got no rows."""
         fields, named = self.schema.field_by_name, {}
         for part in conjuncts(predicate):
             if isinstance(part, IsNull):
@@ -110,7 +110,7 @@ class FormatTable:
 
 
 def refuse_format_table(name: str) -> UnsupportedFeatureError:
-    """The error of what needs snapshots, asked of a format table."""
+    """The error for what needs snapshots, on a format table."""
     return UnsupportedFeatureError(
         f"Table {name} is a folder of files ('type' = '{FORMAT_TABLE}'): it has no snapshots, system tables or "
         "procedures."

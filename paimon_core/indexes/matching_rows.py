@@ -1,4 +1,4 @@
-"""The rows that a predicate may be true for, by indexes of columns: AND meets, OR joins what these answer.
+"""The rows that a predicate may be true for, by indexes of columns: AND intersects and OR unites their answers.
 
 An answer holds every row that matches. Where no index knows, every row is possible: nothing is known of an OR with such
 a part, and an AND does without it. NOT is moved inwards, where comparisons have an opposite.
@@ -80,7 +80,7 @@ def _matching(predicate: Predicate | _Range, columns: Columns[R]) -> R | None:
 
 
 def _with_ranges(parts: Sequence[Predicate]) -> Iterator[Predicate | _Range]:
-    """The parts, of which those that bound a column from both sides become one."""
+    """The parts; two that bound a column from both sides become one range."""
     bounds = {(p.column, p.op[0]): p for p in parts if isinstance(p, Compare) and p.op in _ORDERED}
     paired = {c for c, side in bounds if side == "<" and (c, ">") in bounds}
     used = [p for (c, _), p in bounds.items() if c in paired]

@@ -94,8 +94,8 @@ def waits_for_compaction(options: TableOptions) -> bool:
 
 
 def hides_level_0(options: TableOptions) -> bool:
-    """Whether batch scans of a table with a primary key see compacted rows only, each key once: those of level 0 have
-    not marked the rows they replace yet, or not made way for first rows."""
+    """Whether batch scans of a table with a primary key skip level 0. Its rows are not compared with older ones yet:
+    deletion vectors do not mark the rows they replace, and they may not be the first ones of their keys."""
     if options[DELETION_VECTORS]:
         return not options[DELETION_VECTOR_MERGE_ON_READ]
     return options[MERGE_ENGINE] == "first-row"
@@ -107,13 +107,13 @@ def looks_up(options: TableOptions, unit: CompactUnit) -> bool:
 
 
 def holds_whole_rows(options: TableOptions) -> bool:
-    """Whether a row above level 0 is all there is to its key on its level and the older ones: compactions looked these
-    up, so that merging them once more would count them twice."""
+    """Whether a row above level 0 includes all older rows of its key: compactions looked these up, so that merging them
+    again would count them twice."""
     return waits_for_compaction(options) and not newest_wins(options)
 
 
 def newest_wins(options: TableOptions) -> bool:
-    """Whether the newest row of a key is all there is to it, whatever older rows hold."""
+    """Whether the newest row of a key replaces all older ones, whatever these hold."""
     return options[MERGE_ENGINE] == "deduplicate" and not options[SEQUENCE_FIELD]
 
 

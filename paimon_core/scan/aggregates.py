@@ -35,7 +35,7 @@ Function = Literal["count", "min", "max", "sum"]
 
 @dataclass(frozen=True, slots=True)
 class Aggregate:
-    """One function over the rows of a group; `column` None: of rows, whatever is in them."""
+    """One function over the rows of a group; `column` None: over whole rows."""
 
     function: Function
     column: str | None = None
@@ -76,8 +76,8 @@ def result_fields(store: TableStore, groups: Sequence[str], aggregates: Sequence
 
 
 def aggregate_rows(content: pa.Table, groups: Sequence[str], aggregates: Sequence[Aggregate]) -> pa.Table | None:
-    """As `aggregate`, of rows in memory. None where values have an order of SQL's own, or none, or their sum is not
-    certain to be a number of their kind."""
+    """As `aggregate`, over rows in memory. None for floats and nested values, which SQL orders in its own way, and
+    where a sum may overflow."""
     compared = [a.column for a in aggregates if a.column is not None and a.function in ("min", "max")]
     types = [content.schema.field(c).type for c in (*groups, *compared)]
     if any(pa.types.is_floating(t) or pa.types.is_nested(t) for t in types):

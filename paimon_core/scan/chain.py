@@ -33,7 +33,7 @@ Rank = tuple[Any, ...]  # compares in the order of a chain
 
 
 def is_chain(store: TableStore) -> bool:
-    """Whether partitions are read from branches: they are named, and this is none of them."""
+    """Whether partitions are read from branches: options name both, and the store is none of them."""
     named = store.options[SCAN_SNAPSHOT_BRANCH] and store.options[SCAN_DELTA_BRANCH]
     return bool(store.options[CHAIN_TABLE] and named and not store.branch)
 

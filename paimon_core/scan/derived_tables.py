@@ -37,7 +37,7 @@ _KINDS = pa.array(["+I", "-U", "+U", "-D"])
 
 
 class DerivedTable(StrEnum):
-    """Which table is read of a table's files: its own rows, or those of a derived table by its name."""
+    """What is read from a table's files: its own rows, or a derived table, by name."""
 
     ROWS = ""
     READ_OPTIMIZED = "ro"

@@ -1,4 +1,4 @@
-"""Rows with what the descriptors in their BLOB columns stand for."""
+"""Rows with the values that descriptors in BLOB columns refer to."""
 
 from __future__ import annotations
 

@@ -49,7 +49,7 @@ class Execution(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ScanRequest:
-    """What a query asks for: which rows of the table, the names of the columns, and what the plan was pruned by."""
+    """What a query asks for: columns of a table or of one derived from it, and the predicate that pruned the plan."""
 
     columns: tuple[str, ...]
     derived: DerivedTable = DerivedTable.ROWS

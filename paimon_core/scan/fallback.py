@@ -49,7 +49,7 @@ def plan_with_fallback(
 
 
 def partition_files(store: TableStore, snapshot: Snapshot | None) -> list[ManifestEntry]:
-    """The files of the partitions that a query of a version sees, wherever they come from."""
+    """The files of the partitions that a query of a version sees, of branches too."""
     own = list(live_files(store, snapshot).values())
     name = store.options[SCAN_FALLBACK_BRANCH] or store.options[SCAN_PRIMARY_BRANCH]
     if is_chain(store):
@@ -69,7 +69,7 @@ def _partitions(store: TableStore, snapshot: Snapshot | None) -> set[bytes]:
 
 
 def _filled(plan: Plan, other: Plan, taken: set[bytes]) -> Plan:
-    """A plan with what another has of partitions that are not taken."""
+    """A plan with the splits that another has of partitions that are not `taken`."""
     return replace(
         plan,
         splits=plan.splits + tuple(s for s in other.splits if s.partition not in taken),

@@ -66,7 +66,7 @@ def pack_sections(
 
 
 def spread(splits: Iterable[DataSplit], tasks: int) -> Iterator[DataSplit]:
-    """The splits, cut where some of that many tasks would have nothing to do; only files that need no merge part."""
+    """The splits, divided where some of so many tasks would have nothing to do; those that need a merge stay whole."""
     known = list(splits)
     share = max(_LEAST_SHARE, math.ceil(sum(s.size for s in known) / tasks))
     for split in known:

@@ -1,4 +1,4 @@
-"""What `$files` prints of keys and statistics, of all files at once where they are laid out alike."""
+"""The texts of keys and statistics in `$files`, made for all files of one layout at once."""
 
 from __future__ import annotations
 

@@ -42,7 +42,7 @@ def map_text(values: Mapping[str, str]) -> str:
 
 
 def in_hash_order(options: Mapping[str, str]) -> dict[str, str]:
-    """Options as Java's `HashMap` lists them, into which they were put in this order."""
+    """Options in the order in which Java's `HashMap` lists them once they were put in, in the given order."""
     capacity = 16
     while len(options) > capacity * 3 // 4:
         capacity *= 2

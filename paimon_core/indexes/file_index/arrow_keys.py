@@ -29,8 +29,8 @@ class KeyedRows:
 
 
 def number_keys(column: pa.Array, data_type: DataType) -> NDArray[np.int64]:
-    """The keys of a column of fixed width, NULL as any number; shape (rows,). Raises `OverflowError` for decimals that
-    do not fit in."""
+    """The keys of a column of fixed width, NULL being any number; shape (rows,). Raises `OverflowError` for decimals
+    that do not fit in."""
     if isinstance(data_type, DecimalType):
         halves = fixed_values(column, _DECIMAL)  # little endian
         if (halves[:, 1] != halves[:, 0] >> 63).any():

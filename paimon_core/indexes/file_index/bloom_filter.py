@@ -29,7 +29,7 @@ Hashes = NDArray[np.uint64]
 
 
 class BloomFilter:
-    """A filter for `items` different values, of which a share of `fpp` seems to be there without being it."""
+    """A filter for `items` different values; of other values a share of `fpp` seems to be in it."""
 
     def __init__(self, items: int, fpp: float):
         if items < 1 or not 0 < fpp < 1:

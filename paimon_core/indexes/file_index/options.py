@@ -85,7 +85,7 @@ def indexed_values(options: TableOptions, schema: TableSchema) -> dict[str, Want
 
 
 def indexed_names(options: TableOptions) -> frozenset[str]:
-    """The columns that the options name, also in ways that are none."""
+    """The columns that the options name, valid or not."""
     given = (v for k, v in options.values.items() if k.startswith(PREFIX) and k.endswith(_COLUMNS))
     return frozenset(name.strip() for text in given for name in text.split(","))
 

@@ -41,7 +41,7 @@ class BitmapFooter:
 
 @dataclass(frozen=True, slots=True)
 class Dictionary:
-    """Keys, ascending, and where what belongs to each lies."""
+    """Keys, ascending, and the handle of what belongs to each."""
 
     keys: tuple[bytes, ...]
     handles: tuple[BlockHandle, ...]

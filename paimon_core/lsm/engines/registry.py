@@ -65,8 +65,8 @@ def keeps_rows(options: TableOptions) -> bool:
 
 
 def replaces_rows(schema: TableSchema, options: TableOptions) -> bool:
-    """Whether a new row, of the values of the old one and some others, is the row of its key: engines that keep the old
-    one, or add up both, make something else of it."""
+    """Whether a row with the values of the old one, some of them changed, becomes the row of its key: engines that keep
+    the old row, or add both, make another."""
     if options[MERGE_ENGINE] != "partial-update":
         return options[MERGE_ENGINE] == "deduplicate"
     return not any(f.name in ADDING for f in _partial_update(schema, options).functions.values())

@@ -76,7 +76,7 @@ def element_codes(column: pa.Array) -> NDArray[np.int64]:
 
 
 def _several(steps: Steps, known: Mask) -> Mask:
-    """The groups where a value is more than taken over: several steps, or one that does not set it."""
+    """The groups whose result is not the value of one step: those of several steps, or of one that takes back."""
     counts = steps.counts(known)
     result: Mask = counts > 1
     if steps.ops is not None:

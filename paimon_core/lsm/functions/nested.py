@@ -144,7 +144,7 @@ class NestedKey:
 
 @dataclass(frozen=True, slots=True)
 class NestedUpdate:
-    """The rows of nested tables: all of them, or the newest of each nested key; not more than `limit` by adding."""
+    """The rows of nested tables: all of them, or the newest of each nested key; adding stops at `limit` rows."""
 
     key: NestedKey | None
     sequence_fields: tuple[int, ...]

@@ -55,7 +55,7 @@ class Groups:
 
     @cached_property
     def rounds(self) -> list[tuple[Positions, Positions]]:
-        """Of the second, the third, … step: the groups that have one, and where it is."""
+        """For the second step of groups, the third, …: the groups that have one, and the number of that step."""
         groups, rounds = np.flatnonzero(self.sizes > 1), list[tuple[Positions, Positions]]()
         while len(groups) and len(rounds) < ROUNDS - 1:
             round_ = len(rounds) + 1

@@ -63,8 +63,8 @@ class FileFilter:
         return self.indexed([e for e in entries if self.may_match(e)])
 
     def indexed(self, entries: Sequence[ManifestEntry]) -> list[ManifestEntry]:
-        """The files that can hold matching rows by their indexes, which are read here, where every kind of scan gains
-        by them, Spark's own included. Raises `CorruptFileError`, `DataFileMissingError`, `StorageError`."""
+        """The files that can hold matching rows by their indexes. These are read while planning, so that every
+        execution gains by them. Raises `CorruptFileError`, `DataFileMissingError`, `StorageError`."""
         if not any(e.file.extra_files for e in entries):
             return [e for e in entries if self._index_may_match(e)]
         with ThreadPoolExecutor(_THREADS) as pool:
@@ -176,12 +176,12 @@ class FileFilter:
 
     @cached_property
     def _maps(self) -> frozenset[str]:
-        """The MAPs of whose values the predicate asks."""
+        """The MAP columns whose values the predicate names."""
         values = indexed_values(self.store.options, self.store.schema)
         return frozenset(values[c].field.name for c in columns(self.predicate) if c in values)
 
     def _hashed_as_now(self, schema_id: int) -> bool:
-        """Whether the bucket keys had their types when a file was written: values of another hash otherwise."""
+        """Whether a file was written with the present types of the bucket keys: others hash otherwise."""
         schema = self.store.schema
         if schema_id == schema.id:
             return True

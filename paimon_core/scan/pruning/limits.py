@@ -1,4 +1,4 @@
-"""Which files a query reads that wants some rows only: any of them, or the first in an order."""
+"""The files that a LIMIT needs: enough for any rows, or those with the first rows in an order."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def _extent(stats: ColumnStats, file: DataFileMeta, rows: int, order: Order) -> 
 
 
 def _reached(extents: Iterable[_Extent], order: Order, count: int) -> Any:
-    """A value that `count` rows do not come behind, None where that is not known of any."""
+    """A value that `count` rows do not come after, None where statistics show none."""
     known = sorted((e for e in extents if e.last is not None), key=lambda e: e.last, reverse=order.descending)
     for extent in known:
         count -= extent.rows
@@ -113,7 +113,7 @@ def _comes_after(extent: _Extent, limit: Any, order: Order) -> bool:
 
 
 def _with_files(plan: Plan, kept: Mapping[int, Sequence[DataFileMeta]]) -> Plan:
-    """The plan with those files of its splits only."""
+    """The plan with only those files of its splits."""
     splits = ((s, kept.get(i, ())) for i, s in enumerate(plan.splits))
     return replace(plan, splits=tuple(_with(s, files) for s, files in splits if files))
 
