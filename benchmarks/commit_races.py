@@ -2,7 +2,7 @@
 
     commit_races.py [--writers 8] [--seconds 60] [--latency 0.03] [--bucket -1] [--primary-key k] [--same-keys]
 
-Prints commits, those that failed and why, and how long they took; the ceiling is one writer alone, in the same time.
+Prints commits, those that failed and why, and how long they took; the ceiling is a single writer, in the same time.
 With `--primary-key k` buckets are dynamic; `--same-keys` lets all writers write keys of one range.
 """
 
@@ -134,8 +134,8 @@ def main() -> None:
     parser.add_argument("--same-keys", action="store_true")
     arguments = parser.parse_args()
     FarIO.latency = arguments.latency
-    alone, together = measure(1, arguments), measure(arguments.writers, arguments)
-    print(f"ratio to one writer alone: {together / max(alone, 1):.2f}")
+    single, together = measure(1, arguments), measure(arguments.writers, arguments)
+    print(f"ratio to a single writer: {together / max(single, 1):.2f}")
 
 
 if __name__ == "__main__":

@@ -78,9 +78,9 @@ def make_files(store: TableStore, count: int) -> tuple[DataFileMeta, ...]:
 
 
 def commit(store: TableStore, new: tuple[DataFileMeta, ...], old: tuple[DataFileMeta, ...] = ()) -> None:
-    """New files, or new ones in the place of old ones."""
-    place = CommitMessage(partition=EMPTY_ROW, bucket=UNAWARE_BUCKET, total_buckets=-1)
-    message = replace(place, compact_before=old, compact_after=new) if old else replace(place, new_files=new)
+    """New files, or new ones that replace old ones."""
+    bucket = CommitMessage(partition=EMPTY_ROW, bucket=UNAWARE_BUCKET, total_buckets=-1)
+    message = replace(bucket, compact_before=old, compact_after=new) if old else replace(bucket, new_files=new)
     Table(store).commit([message], CommitInfo(user="bench"))
 
 
@@ -121,8 +121,8 @@ def delete_files(store: TableStore) -> int:
     return len(names)
 
 
-def apart(function: Callable[..., Any], *arguments: Any) -> Any:
-    """The result of a call in a process of its own, so that the peak of memory is of this work alone."""
+def in_own_process(function: Callable[..., Any], *arguments: Any) -> Any:
+    """The result of a call in a process of its own, so that the peak of memory is of this work only."""
     with multiprocessing.get_context("spawn").Pool(1) as pool:
         return pool.apply(function, arguments)
 
@@ -141,17 +141,17 @@ def main() -> None:
     given = parser.parse_args()
     with tempfile.TemporaryDirectory() as root:
         history, many, plain = (make_store(root, name) for name in ("history", "many", "plain"))
-        apart(make_history, history, given.snapshots, given.files)
-        apart(make_orphans, many, given.files)
+        in_own_process(make_history, history, given.snapshots, given.files)
+        in_own_process(make_orphans, many, given.files)
         print(f"{'work':28s} {'files':>8s} {'seconds':>8s} {'files/s':>9s} {'peak MiB':>9s} {'x system':>9s}")
-        gone = given.files // given.snapshots * (given.snapshots - KEPT)
-        apart(make_files, plain, gone)
+        expired = given.files // given.snapshots * (given.snapshots - KEPT)
+        in_own_process(make_files, plain, expired)
         for name, files, work, store, ceiling in (
-            (f"expire {given.snapshots - KEPT:,} snapshots", gone, expire, history, (delete_files, plain)),
+            (f"expire {given.snapshots - KEPT:,} snapshots", expired, expire, history, (delete_files, plain)),
             ("look for orphans", 2 * given.files, look_for_orphans, many, (list_files, many)),
         ):
-            least = apart(measured, *ceiling)[0]
-            seconds, _, peak = apart(measured, work, store)
+            least = in_own_process(measured, *ceiling)[0]
+            seconds, _, peak = in_own_process(measured, work, store)
             print(f"{name:28s} {files:8,d} {seconds:8.2f} {files / seconds:9,.0f} {peak:9.0f} {seconds / least:9.1f}")
 
 

@@ -241,7 +241,7 @@ def interleaved(first: str, second: str, at: int) -> tuple[InterleavedIO, Footpr
     allowed += [] if done[0] else [in_order(a)]  # the second failed
     allowed += [] if done[1] else [in_order(b)]
     state = world.state()
-    assert state in allowed, f"{done} left {shown(state)}, in order it is {[shown(s) for s in allowed]}"
+    assert state in allowed, f"{done} resulted in {shown(state)}, in order it is {[shown(s) for s in allowed]}"
     world.clean()
     cleaned = world.state()
     assert cleaned == state

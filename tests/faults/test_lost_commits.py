@@ -35,23 +35,23 @@ def do_not_wait_for_the_disk() -> None:
     os.fsync = lambda _: None
 
 
-def own_key(writer: int, turn: int) -> list[Row]:
+def own_key(writer: int, number: int) -> list[Row]:
     """A row of a key that nobody else writes."""
-    return [(writer * COMMITS + turn, f"{writer}/{turn}")]
+    return [(writer * COMMITS + number, f"{writer}/{number}")]
 
 
-def shared_keys(writer: int, turn: int) -> list[Row]:
+def shared_keys(writer: int, number: int) -> list[Row]:
     """Rows of keys that everybody writes."""
-    return [(k, f"{writer}/{turn}") for k in range(turn % 3, KEYS, 3)]
+    return [(k, f"{writer}/{number}") for k in range(number % 3, KEYS, 3)]
 
 
-def keep_writing(warehouse: str, rows: Callable[[int, int], list[Row]], turns: int, writer: int) -> Acked:
+def keep_writing(warehouse: str, rows: Callable[[int, int], list[Row]], rounds: int, writer: int) -> Acked:
     """Commit again and again; what was acknowledged, as (snapshot, rows)."""
     table, acked = open_table(warehouse), []
-    for turn in range(turns):
-        snapshot = insert(table, rows(writer, turn), user=f"writer-{writer}")
+    for number in range(rounds):
+        snapshot = insert(table, rows(writer, number), user=f"writer-{writer}")
         assert snapshot is not None
-        acked.append((snapshot.id, rows(writer, turn)))
+        acked.append((snapshot.id, rows(writer, number)))
     return acked
 
 
@@ -64,23 +64,23 @@ def keep_compacting(warehouse: str) -> int:
 
 
 def write_all(
-    pool: ProcessPoolExecutor, warehouse: str, rows: Callable[[int, int], list[Row]], turns: int
+    pool: ProcessPoolExecutor, warehouse: str, rows: Callable[[int, int], list[Row]], rounds: int
 ) -> list[Acked]:
     """What each writer had acknowledged."""
-    futures = [pool.submit(keep_writing, warehouse, rows, turns, n) for n in range(WRITERS)]
+    futures = [pool.submit(keep_writing, warehouse, rows, rounds, n) for n in range(WRITERS)]
     return [f.result(120) for f in futures]
 
 
-def check_snapshots(table: Table, acked: list[Acked], turns: int) -> None:
+def check_snapshots(table: Table, acked: list[Acked], rounds: int) -> None:
     """Every acknowledged snapshot is there, once, in order, and its writer's."""
     snapshots = list_snapshots(table.store)
     assert [s.id for s in snapshots] == list(range(1, len(snapshots) + 1))
     users = {s.id: s.commit_user for s in snapshots}
     for writer, mine in enumerate(acked):
-        assert [users[i] for i, _ in mine] == [f"writer-{writer}"] * turns
+        assert [users[i] for i, _ in mine] == [f"writer-{writer}"] * rounds
         assert [i for i, _ in mine] == sorted({i for i, _ in mine})
     committed = Counter(user for user in users.values() if user.startswith("writer"))
-    assert committed == {f"writer-{n}": turns for n in range(WRITERS)}
+    assert committed == {f"writer-{n}": rounds for n in range(WRITERS)}
 
 
 @pytest.mark.parametrize("attempt", range(3))

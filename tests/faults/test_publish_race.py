@@ -19,11 +19,11 @@ def race(worker: int, folder: str, gate: Barrier, results: multiprocessing.Simpl
     """Report the rounds this worker won, and the winner it read in every round (-1 where the file was not whole)."""
     io, won, seen = LocalFileIO(), list[int](), list[int]()
     whole = {content(other): other for other in range(PROCESSES)}
-    for turn in range(ROUNDS):
+    for number in range(ROUNDS):
         gate.wait(PATIENCE)
-        if io.create_exclusive(f"{folder}/snapshot-{turn}", content(worker)):
-            won.append(turn)
-        seen.append(whole.get(io.read_bytes(f"{folder}/snapshot-{turn}"), -1))
+        if io.create_exclusive(f"{folder}/snapshot-{number}", content(worker)):
+            won.append(number)
+        seen.append(whole.get(io.read_bytes(f"{folder}/snapshot-{number}"), -1))
     results.put((worker, won, seen))
 
 
@@ -38,9 +38,9 @@ def test_every_round_has_exactly_one_winner(tmp_path: Path) -> None:
     assert [racer.exitcode for racer in racers] == [0] * PROCESSES
 
     reports = [results.get() for _ in racers]
-    winners = {turn: [worker for worker, won, _ in reports if turn in won] for turn in range(ROUNDS)}
-    assert {turn: found for turn, found in winners.items() if len(found) != 1} == {}
+    winners = {number: [worker for worker, won, _ in reports if number in won] for number in range(ROUNDS)}
+    assert {number: found for number, found in winners.items() if len(found) != 1} == {}
     for worker, _, seen in reports:
-        assert seen == [winners[turn][0] for turn in range(ROUNDS)], f"worker {worker} read what no winner wrote"
-    assert {path.name for path in tmp_path.iterdir()} == {f"snapshot-{turn}" for turn in range(ROUNDS)}
+        assert seen == [winners[number][0] for number in range(ROUNDS)], f"worker {worker} read what no winner wrote"
+    assert {path.name for path in tmp_path.iterdir()} == {f"snapshot-{number}" for number in range(ROUNDS)}
     assert len({found[0] for found in winners.values()}) > 1, "no contest: one process won every round"

@@ -104,11 +104,11 @@ def test_written_and_compacted_files_are_two_snapshots(tmp_path: Path) -> None:
 
 def test_a_compaction_that_conflicts_does_not_take_the_rows_with_it(tmp_path: Path) -> None:
     store = new_store(tmp_path, primary_key="k", bucket="1")
-    new, gone, output = data_file(store, 1, 2), data_file(store, 1, 2), data_file(store, 1, 2, level=5)
+    new, removed, output = data_file(store, 1, 2), data_file(store, 1, 2), data_file(store, 1, 2, level=5)
     written = Path(store.bucket_dir(message(store).partition, 0)) / output.file_name
     written.parent.mkdir(parents=True)
     written.write_bytes(b"rows")
-    made = Table(store).commit([message(store, new, compact_before=(gone,), compact_after=(output,))], info())
+    made = Table(store).commit([message(store, new, compact_before=(removed,), compact_after=(output,))], info())
     assert made is not None and made.commit_kind is CommitKind.APPEND
     assert live(store) == names(new)
     assert not written.exists()
@@ -132,7 +132,7 @@ def test_overwrites_replace_what_they_say(tmp_path: Path) -> None:
     assert made is not None and (made.total_record_count, live(store)) == (0, set())
 
 
-def test_a_file_that_is_gone_cannot_be_compacted(tmp_path: Path) -> None:
+def test_a_deleted_file_cannot_be_compacted(tmp_path: Path) -> None:
     store = new_store(tmp_path)
     a, b = data_file(store, 1, 1), data_file(store, 2, 2)
     table = Table(store)
@@ -224,7 +224,7 @@ def test_threads_lose_nothing(tmp_path: Path) -> None:
 
 
 class Unqueued(LocalFileIO):
-    """A disk whose writers do not take turns."""
+    """A disk whose writers do not queue."""
 
     def writer_slot(self, path: str) -> AbstractContextManager[bool]:
         return nullcontext(False)
@@ -263,8 +263,8 @@ def test_pairs_of_operations(tmp_path: Path, ahead: str, behind: str) -> None:
         return [message(store, file)], Overwrite() if operation == "overwrite" else None
 
     def after(operation: str, file: DataFileMeta) -> set[str]:
-        gone = {"insert": set(), "overwrite": expected, "compact": names(a, b), "update": names(a)}[operation]
-        return expected - gone | names(file)
+        removed = {"insert": set(), "overwrite": expected, "compact": names(a, b), "update": names(a)}[operation]
+        return expected - removed | names(file)
 
     messages, overwrite = prepared(ahead, new)
     first = partial(Table(store).commit, messages, info(), overwrite)
@@ -337,7 +337,7 @@ def test_a_commit_that_loses_many_races_goes_on(tmp_path: Path) -> None:
         (["lost", "unknown after"], 2),
     ],
 )
-def test_unknown_outcomes_are_settled_without_duplicates(tmp_path: Path, script: list[str], calls: int) -> None:
+def test_unknown_outcomes_are_resolved_without_duplicates(tmp_path: Path, script: list[str], calls: int) -> None:
     store, publisher = scripted(tmp_path, *script)
     a = data_file(store, 1, 1)
     made = commit(store, [message(store, a)], info(), publisher)
@@ -452,7 +452,7 @@ def test_a_folder_that_cannot_be_written_fails_the_commit_at_once(tmp_path: Path
     Table(store).commit([message(store, data_file(store, 1, 1))], info())
 
 
-def test_a_file_in_the_place_of_the_snapshots_fails_the_commit_at_once(tmp_path: Path) -> None:
+def test_a_file_named_like_the_snapshot_folder_fails_the_commit_at_once(tmp_path: Path) -> None:
     store = new_store(tmp_path)
     Path(store.paths.snapshot_dir).write_bytes(b"")
     with pytest.raises(StorageRefusedError, match="remove the file that stands where a folder is needed"):

@@ -54,10 +54,10 @@ def test_a_conflict_is_the_error_that_callers_handle(attempt: Attempt) -> None:
 
 
 def test_the_first_rule_that_does_not_hold_is_named(attempt: Attempt) -> None:
-    gone = ManifestEntry(
+    deleted = ManifestEntry(
         kind=FileKind.DELETE, partition=EMPTY_ROW, bucket=0, total_buckets=1, file=data_file(attempt.store, 1, 5)
     )
-    expired = replace(attempt, change=replace(attempt.change, index_base=7), entries=[gone])
+    expired = replace(attempt, change=replace(attempt.change, index_base=7), entries=[deleted])
     conflict = find_conflict(expired)
     assert conflict is not None
     error = conflict.as_error(expired)

@@ -93,7 +93,7 @@ def test_a_failing_call_is_an_unknown_outcome(path: str, kind: str, mode: Fault)
 
 
 @pytest.mark.parametrize(
-    ("fail_at", "mode", "left"),
+    ("fail_at", "mode", "content"),
     [
         (1, Fault.BEFORE, None),
         (2, Fault.BEFORE, None),
@@ -103,12 +103,12 @@ def test_a_failing_call_is_an_unknown_outcome(path: str, kind: str, mode: Fault)
         (3, Fault.AFTER, b"mine"),
     ],
 )
-def test_check_then_write_never_loses_track(path: str, fail_at: int, mode: Fault, left: bytes | None) -> None:
+def test_check_then_write_never_loses_track(path: str, fail_at: int, mode: Fault, content: bytes | None) -> None:
     """Its calls are: create (refused), exists, write. Whichever fails, neither success nor a lost race is reported."""
     io = FaultyIO(NOT_ATOMIC, fail_at=fail_at, mode=mode)
     with pytest.raises(CommitUnknownError):
         UnsafePublisher(io).publish(path, b"mine")
-    assert (Path(path).read_bytes() if Path(path).exists() else None) == left
+    assert (Path(path).read_bytes() if Path(path).exists() else None) == content
 
 
 def test_a_crash_is_not_caught(path: str) -> None:

@@ -17,7 +17,9 @@ IDS = ("k", "_ROW_ID", "_SEQUENCE_NUMBER")
 
 @settings(max_examples=50, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
-    kinds=st.lists(st.tuples(st.sampled_from(["new", "rewritten", "partial", "compacted", "gone"]), st.integers(1, 9))),
+    kinds=st.lists(
+        st.tuples(st.sampled_from(["new", "rewritten", "partial", "compacted", "deleted"]), st.integers(1, 9))
+    ),
     start=st.integers(14, 100),  # above those that the files know
 )
 def test_new_rows_get_ids_without_gaps(kinds: list[tuple[str, int]], start: int, tmp_path: Path) -> None:
@@ -27,11 +29,11 @@ def test_new_rows_get_ids_without_gaps(kinds: list[tuple[str, int]], start: int,
         "rewritten": {"min_sequence_number": 3, "max_sequence_number": 0, "write_cols": IDS},
         "partial": {"min_sequence_number": 0, "max_sequence_number": 0, "write_cols": ("v",), "first_row_id": 5},
         "compacted": {"min_sequence_number": 3, "max_sequence_number": 4, "write_cols": IDS, "file_source": 1},
-        "gone": {"min_sequence_number": 1, "max_sequence_number": 1, "first_row_id": 1},
+        "deleted": {"min_sequence_number": 1, "max_sequence_number": 1, "first_row_id": 1},
     }
     entries = [
         ManifestEntry(
-            kind=FileKind.DELETE if kind == "gone" else FileKind.ADD,
+            kind=FileKind.DELETE if kind == "deleted" else FileKind.ADD,
             partition=EMPTY_ROW,
             bucket=0,
             total_buckets=-1,
@@ -43,9 +45,9 @@ def test_new_rows_get_ids_without_gaps(kinds: list[tuple[str, int]], start: int,
     assert [e.identifier for e in numbered] == [e.identifier for e in entries]
     expected = start
     for (kind, rows), entry in zip(kinds, numbered, strict=True):
-        ids = {"new": expected, "partial": 5, "gone": 1}.get(kind)
+        ids = {"new": expected, "partial": 5, "deleted": 1}.get(kind)
         assert entry.file.first_row_id == ids
-        versions = {"new": (9, 9), "partial": (9, 9), "rewritten": (3, 9), "compacted": (3, 4), "gone": (1, 1)}
+        versions = {"new": (9, 9), "partial": (9, 9), "rewritten": (3, 9), "compacted": (3, 4), "deleted": (1, 1)}
         assert (entry.file.min_sequence_number, entry.file.max_sequence_number) == versions[kind]
         expected += rows if kind == "new" else 0
     assert end == expected

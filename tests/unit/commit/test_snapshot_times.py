@@ -28,14 +28,14 @@ def test_a_clock_that_was_ahead_is_told_of(
     for number in (2, 3):
         caplog.clear()
         table.commit([message(table.store, data_file(table.store, 1, 1))], info())
-        told = [r.getMessage() for r in caplog.records]
+        warnings = [r.getMessage() for r in caplog.records]
         if ahead < DAY:
-            assert told == []
+            assert warnings == []
         else:
-            assert len(told) == 1
-            assert f"Snapshot {number} of db.t is dated " in told[0]
-            assert "whose clock is ahead" in told[0] and "`db.t$snapshots`" in told[0]
-            assert 3 * DAY - 600 < int(re.findall(r"(\d+) seconds from now", told[0])[0]) <= 3 * DAY
+            assert len(warnings) == 1
+            assert f"Snapshot {number} of db.t is dated " in warnings[0]
+            assert "whose clock is ahead" in warnings[0] and "`db.t$snapshots`" in warnings[0]
+            assert 3 * DAY - 600 < int(re.findall(r"(\d+) seconds from now", warnings[0])[0]) <= 3 * DAY
     times = [s.time_millis for s in list_snapshots(table.store)]
     assert times == sorted(times)
 

@@ -126,7 +126,7 @@ def test_files_are_looked_up_again_where_tries_take_long(store: TableStore, monk
 
 
 def test_an_unknown_outcome_stays_unknown(store: TableStore, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The files may be gone because the snapshot was published, and has expired."""
+    """The files may be missing because the snapshot was published, and has expired."""
     clock = [time.time()]
     monkeypatch.setattr(written_files.time, "time", lambda: clock[0])
     file = file_there(store)

@@ -70,7 +70,7 @@ def test_write_creates_parents_and_replaces(storage: Storage) -> None:
     assert io.read_bytes(f"{root}/a/b/file") == b""
     io.write_bytes(f"{root}/a/b/file", b"\x00two")
     assert io.read_bytes(f"{root}/a/b/file") == b"\x00two"
-    assert names(io, f"{root}/a/b") == ["file"], "nothing else is left behind"
+    assert names(io, f"{root}/a/b") == ["file"], "nothing else was written"
 
 
 def test_create_exclusive_keeps_what_is_there(storage: Storage) -> None:
@@ -85,7 +85,7 @@ def test_create_exclusive_keeps_what_is_there(storage: Storage) -> None:
     assert io.create_exclusive(path, b"second") is False
     try:
         assert io.create_exclusive(path, b"first") is False
-    except StorageError as error:  # a client that repeats requests by itself cannot tell
+    except StorageError as error:  # a client that repeats requests by itself cannot know
         assert "not known" in str(error)
     assert io.read_bytes(path) == b"first"
     assert names(io, f"{root}/snapshot") == ["snapshot-1"]
@@ -101,16 +101,16 @@ def test_create_exclusive_has_one_winner_among_threads(storage: Storage) -> None
     sys.setswitchinterval(1e-6)
     try:
         with ThreadPoolExecutor(8) as pool:
-            for turn in range(25):
+            for number in range(25):
                 gate = threading.Barrier(8)
 
-                def create(worker: int, path: str = f"{root}/{turn}", gate: threading.Barrier = gate) -> bool:
+                def create(worker: int, path: str = f"{root}/{number}", gate: threading.Barrier = gate) -> bool:
                     gate.wait()
                     return io.create_exclusive(path, b"%d" % worker)
 
                 won = list(pool.map(create, range(8)))
                 assert won.count(True) == 1
-                assert io.read_bytes(f"{root}/{turn}") == b"%d" % won.index(True)
+                assert io.read_bytes(f"{root}/{number}") == b"%d" % won.index(True)
     finally:
         sys.setswitchinterval(interval)
 

@@ -85,7 +85,7 @@ def test_conditional_put(bucket: str, fault: str) -> None:
     assert io.create_exclusive(f"{bucket}/snapshot/snapshot-1", b"1") is True
     assert io.create_exclusive(f"{bucket}/snapshot/snapshot-1", b"2") is False
     assert io.read_bytes(f"{bucket}/snapshot/snapshot-1") == b"1"
-    assert [entry.name for entry in io.list(f"{bucket}/snapshot")] == ["snapshot-1"], "the trial object is gone"
+    assert [entry.name for entry in io.list(f"{bucket}/snapshot")] == ["snapshot-1"], "the trial object is deleted"
 
 
 def test_a_storage_that_drops_the_condition_is_refused(bucket: str) -> None:
@@ -116,9 +116,9 @@ def test_folders_of_an_object_store(bucket: str) -> None:
     assert not io.exists(f"{bucket}/new.db")
 
 
-@pytest.mark.parametrize("place", ["an option", "an option of the client"])
-def test_no_secret_is_shown(bucket: str, place: str) -> None:
-    secret = {"secret": "hunter2"} if place == "an option" else {"client_kwargs": {"aws_session_token": "hunter2"}}
+@pytest.mark.parametrize("given_as", ["an option", "an option of the client"])
+def test_no_secret_is_shown(bucket: str, given_as: str) -> None:
+    secret = {"secret": "hunter2"} if given_as == "an option" else {"client_kwargs": {"aws_session_token": "hunter2"}}
     io = FsspecFileIO("s3", {"fault": "denied", "said": "hunter2", **secret})
     with pytest.raises(StorageError) as caught:
         io.write_bytes(f"{bucket}/file", b"1")

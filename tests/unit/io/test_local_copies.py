@@ -64,7 +64,7 @@ def test_copies_stay_within_their_bounds(tmp_path: Path) -> None:
 def test_what_cannot_be_copied_is_read_where_it_is(tmp_path: Path) -> None:
     kept = LocalCopies(LocalFileIO(), 1000, HOUR)
     path, size = file(tmp_path, "a")
-    assert kept.copy_of(str(tmp_path / "gone"), 10) is None
+    assert kept.copy_of(str(tmp_path / "missing"), 10) is None
     assert kept.copy_of(path, size + 1) is None  # not what metadata says
     assert LocalCopies(FaultyIO(LocalFileIO(), fail_at=1), 1000, HOUR).copy_of(path, size) is None
     assert not copies(tmp_path)

@@ -1,5 +1,5 @@
-"""A table against its model: each version, tag and changelog reads what it told when it was made, whatever is done to
-the table and wherever it is killed; and when all is cleaned up nothing is left that nobody needs."""
+"""A table against its model: each version, tag and changelog reads the same as when it was made, whatever is done to
+the table and wherever it is killed; and after a clean-up no file remains that nobody needs."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ def maintain(path: str, name: str, done: Event) -> None:
         delete_tags(opened(path), [t for t in tag_names(opened(path)) if t.startswith(name)][:-3])
         for branch in [b for b in branch_names(opened(path)) if b.startswith(name)][:-1]:
             delete_branch(opened(path), branch)
-        with suppress(CommitConflictError):  # versions come and go all the time
+        with suppress(CommitConflictError):  # versions are made and removed all the time
             remove_orphans(opened(path), time.time_ns() // 1_000_000 - DEFAULT_AGE)
 
 
@@ -124,7 +124,7 @@ def go_back(path: str, done: Event) -> None:
         latest, ids = latest_snapshot(store), snapshot_ids(store)
         branches = [b for b in branch_names(store) if b.startswith("back")]
         tags = [t for t in tag_names(store) if t.startswith("back")]
-        with suppress(PaimonError):  # what was found may be gone
+        with suppress(PaimonError):  # what was found may be deleted by now
             if act == "roll back":
                 roll_back(store, snapshot_id=ids[-2:][0])
             elif act == "manifests":
@@ -141,7 +141,7 @@ def go_back(path: str, done: Event) -> None:
 
 
 def test_processes_that_go_back(tmp_path: Path) -> None:
-    """What writers commit may be undone at once: what is left is whole."""
+    """What writers commit may be undone at once: what remains is whole."""
     spawn = multiprocessing.get_context("spawn")
     history = History(tmp_path, random.Random(1))
     history.write()

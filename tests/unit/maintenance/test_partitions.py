@@ -108,19 +108,19 @@ def test_writes_mark_partitions_done_and_tag_batches_where_asked(
 
 
 class Listener(BaseHTTPRequestHandler):
-    """Keeps what it is told, and answers what it is to answer."""
+    """Keeps the requests that it gets, and answers as it is set to."""
 
-    told: ClassVar[list[dict[str, Any]]] = []
+    requests: ClassVar[list[dict[str, Any]]] = []
     answer: ClassVar[bytes] = b'{"result": "success", "more": 1}'
 
     def do_POST(self) -> None:
-        self.told.append(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
+        self.requests.append(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
         self.send_response(200)
         self.end_headers()
         self.wfile.write(self.answer)
 
     def log_message(self, format: str, *args: Any) -> None:
-        """Nothing to tell."""
+        """No output."""
 
 
 def test_done_partitions_are_reported(tmp_path: Path) -> None:
@@ -132,13 +132,13 @@ def test_done_partitions_are_reported(tmp_path: Path) -> None:
         store = new_store(tmp_path, **actions, **given)
         with pytest.raises(NotAllowedError, match=rf"{url}.*allowed-mark-done-urls"):
             mark_done(store, [{"p": "a b"}])
-        assert Listener.told == [] and not Path(store.root, "p=a b").exists()
+        assert Listener.requests == [] and not Path(store.root, "p=a b").exists()
         own = replace(store.schema, options={**store.schema.options, url: "http://127.0.0.1:1/other"})
         mark_done(replace(store, schema=own), [{"p": "c"}])  # the session's own address
-        assert Listener.told.pop()["partition"] == "p=c/"
+        assert Listener.requests.pop()["partition"] == "p=c/"
         store = replace(store, allowed=Allowed.of({MARK_DONE_URLS: f"http://127.0.0.1:{server.server_port}"}))
         mark_done(store, [{"p": "a b"}])
-        assert Listener.told == [{"params": "mine", "table": "db.t", "path": store.root, "partition": "p=a b/"}]
+        assert Listener.requests == [{"params": "mine", "table": "db.t", "path": store.root, "partition": "p=a b/"}]
         assert Path(store.root, "p=a b", "_SUCCESS").exists()
         for answer in (b'{"result": "no"}', b"[]", b"what"):
             Listener.answer = answer

@@ -1,4 +1,4 @@
-"""Versions that come and go while files are released."""
+"""Versions that are made and removed while files are released."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def test_files_stay_where_versions_come_all_the_time(history: History, caplog: p
     assert len(find_orphans(history.fresh(), FOREVER).paths) > 5
 
 
-def leave_tag(history: History, name: str, number: int, back_to: int) -> None:
+def tag_and_cut_off(history: History, name: str, number: int, back_to: int) -> None:
     """A tag of a snapshot that a rollback cuts off, which was made while that ran."""
     tag = Tag(name=name, snapshot=read_snapshot(history.fresh(), number), created=None, retained=None)
     roll_back(history.fresh(), snapshot_id=back_to)
@@ -87,11 +87,11 @@ def leave_tag(history: History, name: str, number: int, back_to: int) -> None:
 
 @pytest.mark.parametrize("deleted", ["before", "after"])
 def test_a_tag_that_outlived_a_rollback(history: History, deleted: str) -> None:
-    """Of the tags of another history one does not tell what the other needs, whatever their numbers are."""
+    """Tags of a history that was cut off need different files, whatever their numbers are."""
     for kind in ("append", "append", "append", "overwrite"):
         history.write(kind=kind)
     create_tag(history.fresh(), "before", read_snapshot(history.fresh(), 2))
-    leave_tag(history, "left", 4, back_to=3)
+    tag_and_cut_off(history, "cut-off", 4, back_to=3)
     for kind in ("append", "append", "overwrite", "append"):
         history.write(kind=kind)
     create_tag(history.fresh(), "after", read_snapshot(history.fresh(), 5))
@@ -107,12 +107,12 @@ def test_a_tag_that_outlived_a_rollback(history: History, deleted: str) -> None:
 def test_a_deleted_tag_that_outlived_a_rollback(history: History) -> None:
     for kind in ("append", "append", "append", "append", "append", "append"):
         history.write(kind=kind)
-    leave_tag(history, "left", 6, back_to=2)
+    tag_and_cut_off(history, "cut-off", 6, back_to=2)
     for kind in ("append", "overwrite", "append", "append", "append"):
         history.write(kind=kind)
     for tag, number in (("three", 3), ("four", 4)):
         create_tag(history.fresh(), tag, read_snapshot(history.fresh(), number))
-    delete_tags(history.fresh(), ["left"])
+    delete_tags(history.fresh(), ["cut-off"])
     history.check()
     history.check_clean()
 
@@ -121,11 +121,11 @@ def test_numbers_do_not_make_a_history(history: History) -> None:
     """A snapshot whose number follows that of a tag of another history needs more than it adds to that."""
     for kind in ("append", "append", "append", "overwrite"):
         history.write(kind=kind)
-    leave_tag(history, "left", 4, back_to=3)
+    tag_and_cut_off(history, "cut-off", 4, back_to=3)
     history.write()
     history.write()
     expire(history.fresh(), 1)  # 4, which the tag is not of; 5 stays
-    assert require_tag(history.fresh(), "left").snapshot.id == 4 and snapshot_ids(history.fresh()) == [5]
+    assert require_tag(history.fresh(), "cut-off").snapshot.id == 4 and snapshot_ids(history.fresh()) == [5]
     assert find_orphans(history.fresh(), FOREVER).paths == ()
     remove_orphans(history.fresh(), FOREVER)
     history.check()

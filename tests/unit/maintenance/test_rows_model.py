@@ -1,7 +1,7 @@
 """Random histories of a table with rows: every snapshot, tag and branch reads the rows it had when it was made.
 
-A model keeps the rows of each version. At the end all is cleaned up: what is left in the folders is what the readers
-of the versions left open, and nothing else.
+A model keeps the rows of each version. At the end all is cleaned up: the folders then hold the files that reads of
+the remaining versions opened, and nothing else.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ pick = st.randoms(use_true_random=False)
 
 
 class Watched(FaultyIO):
-    """A `FileIO` that tells which paths were gone to."""
+    """A `FileIO` that records which paths were used."""
 
     def __init__(self) -> None:
         super().__init__(LocalFileIO())
@@ -118,10 +118,10 @@ class Histories(RuleBasedStateMachine):
     def delete(self, dice: Any) -> None:
         store = self.somewhere(dice)
         before = self.latest(store)
-        gone = {key: before[key] for key in list(before)[:2]}
-        if gone:
-            left = {k: v for k, v in before.items() if k not in gone}
-            self.commit(store, self.written(store, gone, kind=3), left)
+        deleted = {key: before[key] for key in list(before)[:2]}
+        if deleted:
+            kept = {k: v for k, v in before.items() if k not in deleted}
+            self.commit(store, self.written(store, deleted, kind=3), kept)
 
     @rule(new=rows, dice=pick)
     def overwrite(self, new: Rows, dice: Any) -> None:
@@ -151,9 +151,9 @@ class Histories(RuleBasedStateMachine):
     @rule(dice=pick)
     def drop_partition(self, dice: Any) -> None:
         store, day = self.somewhere(dice), dice.choice(DAYS)
-        left = {key: v for key, v in self.latest(store).items() if key[0] != day}
+        kept = {key: v for key, v in self.latest(store).items() if key[0] != day}
         drop_partitions(store, [encode_row([STRING], [day])], "u", AtomicPublisher(store.io))
-        self.learn(store, left)
+        self.learn(store, kept)
 
     # -- upkeep -----------------------------------------------------------------------------------------------------
 
@@ -220,7 +220,7 @@ class Histories(RuleBasedStateMachine):
     @invariant()
     def every_version_reads_its_rows(self) -> None:
         for store, name, snapshot in versions(self.fresh()):
-            found = read(store, snapshot)  # a snapshot that changed no rows, or the first of two, is told by no step
+            found = read(store, snapshot)  # no step has a snapshot that changed no rows, or the first of two
             assert found == self.reads.setdefault(snapshot.delta_manifest_list, found), f"{store.name} {name}"
 
     def clean_up(self) -> None:
@@ -307,10 +307,10 @@ def beside_rows(store: TableStore, snapshot: Snapshot) -> Iterator[str]:
     return iter(found)
 
 
-def changes(store: TableStore, told: str) -> Iterator[str]:
-    """The files whose rows a changelog tells, which are there, and those that it says were taken away."""
-    yield store.paths.manifest(told)
-    for entry in read_entries(store, read_manifest_list(store, told)):
+def changes(store: TableStore, changelog: str) -> Iterator[str]:
+    """The files of a changelog: those that it adds, and those that it deletes."""
+    yield store.paths.manifest(changelog)
+    for entry in read_entries(store, read_manifest_list(store, changelog)):
         yield data_file_path(store.bucket_dir(entry.partition, entry.bucket), entry.file)
 
 

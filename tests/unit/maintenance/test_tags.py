@@ -123,15 +123,15 @@ def test_batch_tags_are_moved_and_counted(store: TableStore) -> None:
 
 
 def test_files_say_that_tags_are_there(store: TableStore) -> None:
-    told = store.with_options({"tag.create-success-file": "true"})
-    create_tag(told, "a", taggable_snapshot(told, 1))
-    create_tag(told, "b", taggable_snapshot(told, 2))
-    replace_tag(told, "a", taggable_snapshot(told, 2))
-    rename_tag(told, "b", "c")
+    with_success = store.with_options({"tag.create-success-file": "true"})
+    create_tag(with_success, "a", taggable_snapshot(with_success, 1))
+    create_tag(with_success, "b", taggable_snapshot(with_success, 2))
+    replace_tag(with_success, "a", taggable_snapshot(with_success, 2))
+    rename_tag(with_success, "b", "c")
     folder = Path(store.root, "tag", "tag-success-file")
     assert sorted(p.name for p in folder.iterdir()) == ["a_SUCCESS", "c_SUCCESS"]
     found = json.loads((folder / "a_SUCCESS").read_text("utf-8"))
     assert 0 < found["creationTime"] <= found["modificationTime"]
     assert tag_names(store) == ["a", "c"]
-    delete_tags(told, ["a", "c"])
+    delete_tags(with_success, ["a", "c"])
     assert list(folder.iterdir()) == []

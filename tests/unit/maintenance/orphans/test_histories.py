@@ -1,4 +1,4 @@
-"""Random histories: whatever is done to a table, each version left reads what it read when it was made."""
+"""Random histories: whatever is done to a table, each remaining version reads the same as when it was made."""
 
 from __future__ import annotations
 

@@ -123,7 +123,7 @@ def test_all_of_many_files_are_deleted(history: History) -> None:
     many = [folder / f"data-{number}.parquet" for number in range(1111)]
     for path in many:
         path.touch()
-    delete_files(store, [*map(str, many), f"{folder}/data-gone.parquet"])
+    delete_files(store, [*map(str, many), f"{folder}/data-missing.parquet"])
     assert not any(p.exists() for p in many)
 
 
@@ -143,7 +143,7 @@ def test_files_are_needed_wherever_their_folder_is_looked_for(tmp_path: Path) ->
 
 
 def test_java_deletes_what_changelogs_without_changes_name(history: History) -> None:
-    """Of a table with a changelog producer: snapshots that tell no changes leave changelogs that name nothing."""
+    """Of a table with a changelog producer: snapshots without changes become changelogs that name no files."""
     history.write()
     store = history.fresh()
     first = find_snapshot(store, 1)
