@@ -1,0 +1,1 @@
+"""Rows in, data files and commit messages out; compaction of buckets. Uses store, lsm and formats; commits nothing."""

@@ -1,4 +1,20 @@
-"""Writing primary-key tables: rows become sorted level-0 files that hold each key once."""
+"""Writing primary-key tables: rows become sorted level-0 files that hold each key once.
+
+Rows come in any order, as Arrow batches, and more than memory holds. They pass four stages:
+
+1. `FileRows` gives each row its key columns, row kind and sequence number (they count up: the age of rows of a key).
+2. `WriteBuffer` collects batches up to `write-buffer-size`. It keeps the keys as words beside them, numpy arrays that
+   compare as the keys do (`lsm/keys.py`), so a full buffer is sorted by one `argsort`.
+3. A full buffer is merged: the merge engine makes one row of those of a key. The result is a sorted run. Where more
+   rows follow it is spilled to the local disk (`SpilledRuns`): a task writes a file per bucket, not one per buffer.
+4. In the end the runs are merged as files are by a read, from old to young, and each merged batch is divided by
+   partition and bucket among `BucketWriters`.
+
+The buffer is ordered by partition, then key, so at stage 4 one partition follows the other and its files end with it.
+With `changelog-producer` = `input` all rows of a buffer, sorted but not merged, go to changelog files, too.
+Where keys may move between partitions (`CrossPartition`) each buffer is written at once: which partition a key is in
+is looked up a buffer at a time, in the table and in what this task wrote before.
+"""
 
 from __future__ import annotations
 

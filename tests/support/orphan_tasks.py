@@ -5,7 +5,7 @@ from __future__ import annotations
 import pickle
 from collections import Counter
 
-from paimon_core.maintenance.orphans.job import OrphanSearch
+from paimon_core.maintenance.orphans.job import FOLDER, SOURCE, OrphanSearch
 
 
 class Lost:
@@ -15,10 +15,11 @@ class Lost:
         self.search: OrphanSearch = pickle.loads(pickle.dumps(search)) if travels else search  # noqa: S301  our own
         needed = Counter[tuple[int, str]]()
         for source in search.sources():
-            for row in self.search.needed_by(source).to_pylist():
+            for row in self.search.needed_by(SOURCE.decode(SOURCE.encode(source))).to_pylist():
                 needed[row["chain"], row["name"]] += row["weight"]
         kept = {name for (_, name), weight in needed.items() if weight > 0}
-        found = [row for folder in search.folders() for row in self.search.found_in(folder).to_pylist()]
+        folders = (FOLDER.decode(FOLDER.encode(folder)) for folder in search.folders())
+        found = [row for folder in folders for row in self.search.found_in(folder).to_pylist()]
         self.files = {f["path"]: f["size"] for f in found if f["path"].rpartition("/")[2] not in kept}
         self.count, self.size = len(self.files), sum(self.files.values())
 

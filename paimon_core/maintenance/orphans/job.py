@@ -1,16 +1,14 @@
 """The search for orphans as a job, for tables whose files are too many to be named in one process.
 
-Tasks list folders, and tasks read manifests; who runs them subtracts the files needed from the files found. A file is
-needed where its weights have a positive sum in any chain of versions: 1 where a manifest adds it, -1 where one deletes
-it.
+Some tasks list folders, others read manifests; who runs them takes the needed files off those found. A file is needed
+where its weights have a positive sum in any chain of versions: 1 where a manifest adds it, -1 where one deletes it.
 """
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from enum import IntEnum
+from enum import StrEnum
 from functools import partial
 from typing import Protocol
 
@@ -22,6 +20,7 @@ from paimon_core.maintenance.orphans.search import Folder, files_in, folders
 from paimon_core.maintenance.references import NeededFiles, branch_stores, in_chains, versions_of
 from paimon_core.maintenance.release import delete_files
 from paimon_core.manifests.entries import FileLocation
+from paimon_core.spec.records import Column, Record
 from paimon_core.store.manifests import data_manifests, read_columns, read_manifest_list
 from paimon_core.store.snapshots import latest_snapshot
 from paimon_core.store.table_store import TableStore
@@ -44,13 +43,42 @@ class Found(Protocol):
         """Delete them; what cannot be deleted stays."""
 
 
-class _Taken(IntEnum):
-    """Which entries of a manifest are read."""
+class Entries(StrEnum):
+    """Which entries of a manifest count."""
 
-    PATHS = 0  # it is no manifest, but the paths themselves
-    ADDED = 1
-    ALL = 2
-    LIVE = 3  # what is added, less what is taken away
+    NONE = "none"  # `names` are those of needed files themselves
+    ADDED = "added"
+    ALL = "all"
+    LIVE = "live"  # added files, less the deleted ones
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A manifest, or names of needed files; sums of weights are made for each `chain`."""
+
+    entries: Entries
+    chain: int
+    names: tuple[str, ...]
+
+
+def _folder(*, path: str, kind: str) -> Folder:
+    return Folder(path, FolderKind(kind))
+
+
+def _source(*, entries: str, chain: int, names: Sequence[str]) -> Source:
+    return Source(Entries(entries), chain, tuple(names))
+
+
+FOLDER = Record("folder", _folder, (Column("path", "path", "string"), Column("kind", "kind", "string")))
+SOURCE = Record(
+    "source of needed files",
+    _source,
+    (
+        Column("entries", "entries", "string"),
+        Column("chain", "chain", "long"),
+        Column("names", "names", {"type": "array", "items": "string"}),
+    ),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,17 +88,16 @@ class OrphanSearch:
     store: TableStore
     older_than: int
 
-    def folders(self) -> list[str]:
+    def folders(self) -> Iterator[Folder]:
         """The folders to be listed, one task each."""
-        return [json.dumps([f.path, f.kind]) for f in folders(self.store)]
+        return folders(self.store)
 
-    def found_in(self, folder: str) -> pa.RecordBatch:
+    def found_in(self, folder: Folder) -> pa.RecordBatch:
         """The old files of a folder, as `FOUND`."""
-        path, kind = json.loads(folder)
-        files = [f for f in files_in(self.store, Folder(path, FolderKind(kind))) if f.modified < self.older_than]
+        files = [f for f in files_in(self.store, folder) if f.modified < self.older_than]
         return pa.record_batch([[f.path for f in files], [f.size for f in files]], schema=FOUND)
 
-    def sources(self) -> Iterator[str]:
+    def sources(self) -> Iterator[Source]:
         """What names the files that versions need, one task each. Raises `CorruptFileError`."""
         chain, needed, metadata = 0, NeededFiles(), set[str]()
         for branch in branch_stores(self.store):
@@ -79,30 +106,33 @@ class OrphanSearch:
                 metadata |= set(needed.metadata(branch, snapshot))
                 chain += not in_order
                 if in_order:
-                    parts, taken = read_manifest_list(branch, snapshot.delta_manifest_list), _Taken.ADDED
+                    parts, taken = read_manifest_list(branch, snapshot.delta_manifest_list), Entries.ADDED
                 else:
-                    parts, taken = data_manifests(branch, snapshot), _Taken.LIVE
+                    parts, taken = data_manifests(branch, snapshot), Entries.LIVE
                 for manifest in parts:
-                    yield json.dumps([taken, 0 if in_order else chain, manifest.file_name])
+                    yield Source(taken, 0 if in_order else chain, (manifest.file_name,))
             for name in versions.changelog_lists:
                 metadata |= set(needed.listed(branch, name))
                 for manifest in read_manifest_list(branch, name):
-                    yield json.dumps([_Taken.ALL, 0, manifest.file_name])
+                    yield Source(Entries.ALL, 0, (manifest.file_name,))
         paths = sorted(metadata)
         for i in range(0, len(paths), _TOGETHER):
-            yield json.dumps([_Taken.PATHS, 0, paths[i : i + _TOGETHER]])
+            yield Source(Entries.NONE, 0, tuple(paths[i : i + _TOGETHER]))
 
-    def needed_by(self, source: str) -> pa.RecordBatch:
+    def needed_by(self, source: Source) -> pa.RecordBatch:
         """The files that a source names, as `NEEDED`. Raises `CorruptFileError`."""
-        taken, chain, content = json.loads(source)
-        paths, weights = (content, [1] * len(content)) if taken == _Taken.PATHS else self._weights(content, taken)
+        if source.entries is Entries.NONE:
+            paths, weights = list(source.names), [1] * len(source.names)
+        else:
+            (manifest,) = source.names
+            paths, weights = self._weights(manifest, source.entries)
         names = [path.rpartition("/")[2] for path in paths]
-        return pa.record_batch([[chain] * len(paths), names, weights], schema=NEEDED)
+        return pa.record_batch([[source.chain] * len(paths), names, weights], schema=NEEDED)
 
-    def _weights(self, manifest: str, taken: int) -> tuple[list[str], list[int]]:
+    def _weights(self, manifest: str, entries: Entries) -> tuple[list[str], list[int]]:
         columns, paths, weights = read_columns(self.store, manifest), list[str](), list[int]()
-        rows = {1: np.arange(len(columns))} if taken == _Taken.ALL else {1: np.flatnonzero(columns.added)}
-        if taken == _Taken.LIVE:
+        rows = {1: np.arange(len(columns))} if entries is Entries.ALL else {1: np.flatnonzero(columns.added)}
+        if entries is Entries.LIVE:
             rows[-1] = np.flatnonzero(~columns.added)
         needed = NeededFiles()
         for weight, which in rows.items():

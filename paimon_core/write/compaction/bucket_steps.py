@@ -1,4 +1,20 @@
-"""The steps of compacting one bucket: files rewritten or lifted to their level, and the changelog of what changes."""
+"""The steps of compacting one bucket: files are rewritten or upgraded, and the changelog of what changes is made.
+
+`lsm/compaction.py` picks a unit of files and plans its steps. A step either rewrites sections (runs whose key ranges
+overlap) as one new file of the output level, or upgrades a file, which gets the level without being read.
+
+Two kinds of tables need more than the merge of the unit. A file is *news* there if readers or the changelog have not
+seen its rows yet:
+
+- `changelog-producer` = `lookup` or `full-compaction`: the changelog is the difference of each key's row before and
+  after. Both are merges of the same rows (`lsm/changelog.py`), so rows of news are merged once for both. Of a
+  `lookup` the older rows of a key lie in runs below the unit, which are read as far as their key ranges reach.
+- deletion vectors: readers merge nothing, so of a key only the newest row may be unmarked. The positions of older rows
+  of the keys of news are collected (`ReplacedRows`), and the message marks them.
+
+A file of news may be upgraded if each of its rows is already the whole row of its key: nothing older is below it, or
+the merge engine replaces rows rather than combining them.
+"""
 
 from __future__ import annotations
 
@@ -68,12 +84,12 @@ class BucketCompaction:
         if isinstance(step, Rewrite):
             self._rewrite(step)
         elif not self._is_news(step.file):
-            self._lift(step.file)
-        elif self._may_stay(step.file):
+            self._upgrade(step.file)
+        elif self._may_upgrade(step.file):
             if self._makes_changelog:
                 self._merge([SortedRun((step.file,))], None)
             self._mark([step.file])
-            self._lift(step.file)
+            self._upgrade(step.file)
         else:
             self._rewrite(Rewrite(((SortedRun((step.file,)),),)))
 
@@ -93,7 +109,7 @@ class BucketCompaction:
         unpublished = self._makes_changelog and not is_published(self._store.options, file.level, self._unit.max_level)
         return unpublished or (self._looks_up and file.level == 0)
 
-    def _may_stay(self, file: DataFileMeta) -> bool:
+    def _may_upgrade(self, file: DataFileMeta) -> bool:
         """Whether a file's rows are whole: readers of a level take the first row of a key they find."""
         if self._marks and file.delete_row_count != 0:
             return False
@@ -101,7 +117,7 @@ class BucketCompaction:
             return True
         return newest_wins(self._store.options)
 
-    def _lift(self, file: DataFileMeta) -> None:
+    def _upgrade(self, file: DataFileMeta) -> None:
         self.result.before.append(file)
         self.result.after.append(replace(file, level=self._unit.output_level))
 
@@ -131,7 +147,7 @@ class BucketCompaction:
             self.result.replaced.note(keys, [SortedRun(r.files) for r in level_runs(news)], older)
 
     def _merge(self, section: Sequence[SortedRun], writer: DataFileWriter | None) -> None:
-        """Merge a section and tell its changes; rows go to `writer`; without one they stay in their files."""
+        """Merge a section and write its changelog; rows go to `writer`, without one they stay in their files."""
         files = [f for run in section for f in run.files]
         reader = replace(self._files, predicate=self._within(files), copies=_copies(self._store))
         whole = holds_whole_rows(self._store.options)

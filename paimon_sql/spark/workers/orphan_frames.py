@@ -9,7 +9,7 @@ from pyspark.errors.exceptions.captured import CapturedException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from paimon_core.maintenance.orphans.job import OrphanSearch
+from paimon_core.maintenance.orphans.job import FOLDER, SOURCE, OrphanSearch
 from paimon_sql.spark.errors.java import of_worker
 from paimon_sql.spark.jvm.workers import map_batches
 from paimon_sql.spark.workers.worker import delete_function, found_function, needed_function
@@ -42,9 +42,9 @@ class FoundFrame:
 def find_orphans(spark: SparkSession, search: OrphanSearch, parallelism: int | None) -> FoundFrame:
     """The files that a search finds and no version needs."""
     tasks = parallelism or max(spark.sparkContext.defaultParallelism, int(spark.conf.get(_SHUFFLE) or 1))
-    needed = map_batches(_texts(spark, search.sources(), tasks), needed_function(search), _NEEDED)
+    needed = map_batches(_texts(spark, map(SOURCE.encode, search.sources()), tasks), needed_function(search), _NEEDED)
     weighed = needed.groupBy("chain", "name").agg(F.sum("weight").alias("weight")).where("weight > 0")
-    found = map_batches(_texts(spark, search.folders(), tasks), found_function(search), _FOUND)
+    found = map_batches(_texts(spark, map(FOLDER.encode, search.folders()), tasks), found_function(search), _FOUND)
     named = found.withColumn("name", F.substring_index("path", "/", -1))
     files = named.join(weighed.select("name"), "name", "left_anti").select("path", "size").localCheckpoint()
     count, size = files.agg(F.count("path"), F.coalesce(F.sum("size"), F.lit(0))).collect()[0]

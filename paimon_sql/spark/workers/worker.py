@@ -10,6 +10,7 @@ import tempfile
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from functools import cache, partial
+from typing import TypeVar
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -23,12 +24,13 @@ from paimon_core.errors import InternalError, PaimonError
 from paimon_core.expressions.predicate import Predicate
 from paimon_core.format_table.scan import FORMAT_SPLIT, read_format_split
 from paimon_core.format_table.write import STAGED_FILES, FormatTableWriter, StagedFiles
-from paimon_core.maintenance.orphans.job import OrphanSearch
+from paimon_core.maintenance.orphans.job import FOLDER, SOURCE, OrphanSearch
 from paimon_core.row_level.rules import ChangeRules
 from paimon_core.row_level.writer import CHANGES_RESULT, write_changes
 from paimon_core.scan.derived_tables import DerivedTable, read_derived
 from paimon_core.scan.reduction import Reduction
 from paimon_core.spec.message import WRITE_RESULT, WriteResult
+from paimon_core.spec.records import Record
 from paimon_core.spec.split import DATA_SPLIT, DataSplit
 from paimon_core.store.data.time_units import in_microseconds
 from paimon_core.store.table_store import TableStore
@@ -36,6 +38,7 @@ from paimon_core.write.buckets.dynamic import AssignmentBase
 from paimon_core.write.compaction.sort_job import SortJob
 from paimon_core.write.writer import open_writer, written
 
+T = TypeVar("T")
 BatchFunction = Callable[[Iterator[pa.RecordBatch]], Iterable[pa.RecordBatch]]
 _SEQUENCES_PER_TASK = 2**24
 
@@ -93,12 +96,12 @@ def sort_input_function(job: SortJob, schema: StructType) -> BatchFunction:
 
 def found_function(search: OrphanSearch) -> BatchFunction:
     """A function of folders of a table to the old files in them."""
-    return _task(_each_text, search.found_in)
+    return _task(_each_of, FOLDER, search.found_in)
 
 
 def needed_function(search: OrphanSearch) -> BatchFunction:
     """A function of sources, mostly manifests, to the files that versions need."""
-    return _task(_each_text, search.needed_by)
+    return _task(_each_of, SOURCE, search.needed_by)
 
 
 def delete_function(search: OrphanSearch) -> BatchFunction:
@@ -172,9 +175,11 @@ def _read_format(
     yield from _for_spark(read_format_split(store, split, required.fieldNames(), predicate), required)
 
 
-def _each_text(function: Callable[[str], pa.RecordBatch], texts: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+def _each_of(
+    record: Record[T], function: Callable[[T], pa.RecordBatch], texts: Iterator[pa.RecordBatch]
+) -> Iterator[pa.RecordBatch]:
     for batch in texts:
-        yield from map(function, batch.column(0).to_pylist())
+        yield from (function(record.decode(text)) for text in batch.column(0).to_pylist())
 
 
 def _delete(search: OrphanSearch, files: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
