@@ -21,9 +21,9 @@ from paimon_core.io.file_io import FileIO
 from paimon_core.spec.identifier import Identifier
 from paimon_core.spec.paths import check_name
 from paimon_core.spec.schema import TableSchema
+from paimon_core.store.allowed import Allowed
 from paimon_core.store.cache import MetadataCache
 from paimon_core.store.ddl.schema_changes import SchemaChange
-from paimon_core.store.external.allowed import Allowed
 from paimon_core.store.schemas import schema_ids
 from paimon_core.table import Table
 from paimon_sql.catalog.base import DEFAULT_DATABASE, SYSTEM_DATABASE, StagedTable

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 
 from paimon_core.errors import InvalidOptionError
 from paimon_core.io.load import check_location, load_file_io, normalize
-from paimon_core.store.external.allowed import Allowed
+from paimon_core.store.allowed import Allowed
 from paimon_sql.catalog.base import SupportsDatabases
 from paimon_sql.catalog.filesystem import FileSystemCatalog
 

@@ -11,9 +11,9 @@ from paimon_core.errors import InvalidNameError, TableNotFoundError
 from paimon_core.io.load import check_location, load_file_io, normalize
 from paimon_core.spec.identifier import Identifier, PathIdentifier
 from paimon_core.spec.schema import TableSchema
+from paimon_core.store.allowed import Allowed
 from paimon_core.store.cache import MetadataCache
 from paimon_core.store.ddl.schema_changes import SchemaChange
-from paimon_core.store.external.allowed import Allowed
 from paimon_core.table import Table
 from paimon_sql.catalog.base import StagedTable
 from paimon_sql.catalog.schema_files import SchemaFiles, check_is_table

@@ -33,11 +33,11 @@ from paimon_core.options import PARTITION_MARK_DONE_URL, TableOptions
 from paimon_core.spec.identifier import Identifier
 from paimon_core.spec.paths import TablePaths
 from paimon_core.spec.schema import TableSchema, encode_schema
+from paimon_core.store.allowed import Allowed
 from paimon_core.store.branches import branch_schema, check_lending_branches, open_branch
 from paimon_core.store.cache import MetadataCache
 from paimon_core.store.ddl.new_schema import check_schema, replacing_schema, same_partitions
 from paimon_core.store.ddl.schema_changes import RemoveOption, SchemaChange, SetOption, UpdateComment, apply_changes
-from paimon_core.store.external.allowed import Allowed
 from paimon_core.store.schemas import latest_schema, schema_ids
 from paimon_core.store.snapshots import latest_snapshot
 from paimon_core.store.table_store import TableStore

@@ -18,7 +18,7 @@ from paimon_core.options import GLOBAL_INDEX_UPDATE_ACTION
 from paimon_core.spec.index_manifest import GlobalIndexMeta, IndexManifestEntry
 from paimon_core.spec.manifest import DataFileMeta, FileKind, FileSource, ManifestEntry
 from paimon_core.spec.row_ranges import is_blob
-from paimon_core.store.data.bucket_files import fields_of_file
+from paimon_core.store.file_fields import fields_of_file
 from paimon_core.store.indexes.global_indexes import RowSpan, joined, without
 from paimon_core.store.table_store import TableStore
 

@@ -24,7 +24,7 @@ from paimon_core.options import (
 from paimon_core.secrets import without_secrets
 from paimon_core.spec.json_object import decode_json_object
 from paimon_core.spec.paths import escape_path_name
-from paimon_core.store.external.allowed import MARK_DONE_URLS, Allowed
+from paimon_core.store.allowed import MARK_DONE_URLS, Allowed
 from paimon_core.store.table_store import TableStore
 
 Action = Callable[[TableStore, str], None]

@@ -31,8 +31,9 @@ from paimon_core.spec.manifest import DATA_FILE_META, BucketKey, DataFileMeta, F
 from paimon_core.spec.message import BUCKET_STATE, WRITE_RESULT, BucketState, CommitMessage, WriteResult
 from paimon_core.spec.records import Column, Record
 from paimon_core.spec.snapshot import Snapshot
-from paimon_core.store.data.bucket_files import BucketFiles, file_fields, merge_section, merge_spec
+from paimon_core.store.data.bucket_files import BucketFiles, merge_section, merge_spec
 from paimon_core.store.data.time_units import as_stored_times
+from paimon_core.store.file_fields import file_fields
 from paimon_core.store.indexes.index_files import vectors_by_file
 from paimon_core.store.partitions import only_partitions
 from paimon_core.store.table_store import TableStore

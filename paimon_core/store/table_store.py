@@ -13,8 +13,8 @@ from paimon_core.spec.identifier import Identifier, PathIdentifier
 from paimon_core.spec.paths import TablePaths
 from paimon_core.spec.schema import TableSchema
 from paimon_core.spec.value_texts import partition_spec
+from paimon_core.store.allowed import Allowed
 from paimon_core.store.cache import MetadataCache
-from paimon_core.store.external.allowed import Allowed
 
 
 @dataclass(frozen=True)

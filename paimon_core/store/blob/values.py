@@ -17,7 +17,7 @@ from paimon_core.io.load import load_file_io, normalize
 from paimon_core.io.ranges import read_ranges
 from paimon_core.secrets import without_secrets
 from paimon_core.spec.encodings.blob_descriptor import DESCRIPTOR_HEADS, TAIL_SIZE, BlobDescriptor
-from paimon_core.store.external.allowed import EXTERNAL_PATHS, Allowed
+from paimon_core.store.allowed import EXTERNAL_PATHS, Allowed
 from paimon_core.store.table_store import TableStore
 
 _UNKNOWN_SIZE = 4 * 2**20  # bytes a value is taken for that reaches to the end of its file

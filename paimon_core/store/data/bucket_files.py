@@ -16,11 +16,9 @@ from paimon_core.arrow.types import (
     KEY_PREFIX,
     ROW_INDEX,
     SEQUENCE_NUMBER,
-    TRACKING_FIELDS,
     TRACKING_NAMES,
     VALUE_KIND,
     arrow_schema,
-    key_value_fields,
 )
 from paimon_core.errors import CorruptFileError, DataFileMissingError, InvalidDataError, MergeRefusedError
 from paimon_core.expressions.arrow import to_arrow
@@ -47,15 +45,14 @@ from paimon_core.options import (
 )
 from paimon_core.spec.manifest import DataFileMeta
 from paimon_core.spec.paths import data_file_path
-from paimon_core.spec.schema import TableSchema
 from paimon_core.spec.split import DeletionFile
 from paimon_core.spec.types import DataField
 from paimon_core.store.data.row_tracking import tracking_fields, with_tracking
 from paimon_core.store.data.snapshot_ordering import in_snapshot_order
 from paimon_core.store.data.time_units import with_stored_times
+from paimon_core.store.file_fields import fields_of_file
 from paimon_core.store.indexes.index_files import read_deletions
 from paimon_core.store.partitions import partition_value
-from paimon_core.store.schemas import read_schema
 from paimon_core.store.table_store import TableStore
 
 _LOG = logging.getLogger(__name__)
@@ -255,31 +252,3 @@ def merge_spec(store: TableStore, *, drop_delete: bool) -> MergeSpec:
         descending=store.options[SEQUENCE_ORDER] == "descending",
         drop_delete=drop_delete,
     )
-
-
-def file_fields(store: TableStore) -> tuple[DataField, ...]:
-    """The columns of the table's data files."""
-    return fields_of(store.schema)
-
-
-def fields_of(schema: TableSchema) -> tuple[DataField, ...]:
-    """The columns of data files that are written with a schema."""
-    return key_value_fields(schema.fields, schema.key_fields) if schema.primary_keys else schema.fields
-
-
-def stored_fields(store: TableStore, schema_id: int) -> tuple[DataField, ...]:
-    """The columns of a file that was written with a version of the schema, which is read once."""
-    if schema_id == store.schema.id:
-        return file_fields(store)
-    # a table that is dropped and made again has other schemas at these paths
-    version = f"{store.paths.schema(schema_id)} below schema {store.schema.id} of {store.schema.time_millis}"
-    return store.cache.get(version, lambda: fields_of(read_schema(store, schema_id)))
-
-
-def fields_of_file(store: TableStore, file: DataFileMeta) -> tuple[DataField, ...]:
-    """The columns of a file, in its order."""
-    fields = stored_fields(store, file.schema_id)
-    if file.write_cols is None:
-        return fields
-    known = {f.name: f for f in (*fields, *TRACKING_FIELDS)}
-    return tuple(known[n] for n in file.write_cols if n in known)

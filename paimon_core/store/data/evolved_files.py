@@ -23,7 +23,8 @@ from paimon_core.spec.row_ranges import RowRange, row_ranges
 from paimon_core.spec.split import DeletionFile
 from paimon_core.spec.types import DataField
 from paimon_core.store.blob.columns import blob_column
-from paimon_core.store.data.bucket_files import BucketFiles, fields_of_file, numbered
+from paimon_core.store.data.bucket_files import BucketFiles, numbered
+from paimon_core.store.file_fields import fields_of_file
 from paimon_core.store.indexes.index_files import read_deletions
 from paimon_core.store.partitions import partition_value
 from paimon_core.store.table_store import TableStore

@@ -26,7 +26,7 @@ from paimon_core.options import DATA_FILE_DIRECTORY, DATA_FILE_EXTERNAL_PATHS, G
 from paimon_core.secrets import without_secrets
 from paimon_core.spec.index_manifest import IndexManifestEntry
 from paimon_core.spec.paths import bucket_folder, escape_path_name, plain_path
-from paimon_core.store.external.allowed import EXTERNAL_PATHS
+from paimon_core.store.allowed import EXTERNAL_PATHS
 from paimon_core.store.schemas import list_schemas, schema_ids
 from paimon_core.store.table_store import TableStore
 

@@ -21,8 +21,8 @@ from paimon_core.io.file_io import storage_errors
 from paimon_core.options import GLOBAL_INDEX_EXTERNAL_PATH
 from paimon_core.spec.index_manifest import IndexFileMeta, IndexManifestEntry
 from paimon_core.spec.types import DataField, Kind
-from paimon_core.store.data.bucket_files import stored_fields
 from paimon_core.store.external.files import check_location
+from paimon_core.store.file_fields import stored_fields
 from paimon_core.store.schemas import schema_ids
 from paimon_core.store.table_store import TableStore
 

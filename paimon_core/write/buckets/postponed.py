@@ -23,7 +23,8 @@ from paimon_core.options import (
     WRITE_BUFFER_SIZE,
 )
 from paimon_core.spec.message import CommitMessage
-from paimon_core.store.data.bucket_files import file_fields, merge_spec
+from paimon_core.store.data.bucket_files import merge_spec
+from paimon_core.store.file_fields import file_fields
 from paimon_core.store.table_store import TableStore
 from paimon_core.write.bucket_writers import BucketWriters
 from paimon_core.write.buckets.bucketing import partition_codes, split_by

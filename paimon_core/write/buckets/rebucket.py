@@ -18,8 +18,9 @@ from paimon_core.spec.index_manifest import HASH_INDEX
 from paimon_core.spec.manifest import DataFileMeta
 from paimon_core.spec.message import CommitMessage, index_base_of
 from paimon_core.spec.snapshot import Snapshot
-from paimon_core.store.data.bucket_files import BucketFiles, file_fields
+from paimon_core.store.data.bucket_files import BucketFiles
 from paimon_core.store.data.time_units import as_stored_times
+from paimon_core.store.file_fields import file_fields
 from paimon_core.store.snapshots import find_snapshot
 from paimon_core.store.table_store import TableStore
 from paimon_core.write.bucket_writers import BucketWriters

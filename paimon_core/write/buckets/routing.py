@@ -18,9 +18,10 @@ from paimon_core.options import BUCKET, POSTPONED, SPLIT_TARGET_SIZE
 from paimon_core.spec.manifest import DataFileMeta
 from paimon_core.spec.message import BUCKET_STATE, WRITE_RESULT, BucketState, WriteResult
 from paimon_core.spec.records import Column, Record
-from paimon_core.store.data.bucket_files import BucketFiles, file_fields, merge_section, merge_spec
+from paimon_core.store.data.bucket_files import BucketFiles, merge_section, merge_spec
 from paimon_core.store.data.postponed_files import arrival_order
 from paimon_core.store.data.time_units import as_stored_times
+from paimon_core.store.file_fields import file_fields
 from paimon_core.store.indexes.index_files import vectors_by_file
 from paimon_core.store.table_store import TableStore
 from paimon_core.write.append import AppendWriter

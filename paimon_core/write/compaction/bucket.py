@@ -14,8 +14,9 @@ from paimon_core.options import DELETE_RATIO, FORCE_REWRITE, MIN_FILE_NUM, SMALL
 from paimon_core.spec.manifest import DataFileMeta, FileSource
 from paimon_core.spec.message import BucketState, CommitMessage
 from paimon_core.spec.split import DeletionFile
-from paimon_core.store.data.bucket_files import BucketFiles, file_fields
+from paimon_core.store.data.bucket_files import BucketFiles
 from paimon_core.store.data.row_tracking import rewritten_columns, tracking_fields
+from paimon_core.store.file_fields import file_fields
 from paimon_core.store.indexes.index_files import vectors_by_file
 from paimon_core.store.table_store import TableStore
 from paimon_core.write.clock import metadata_now

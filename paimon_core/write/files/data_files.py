@@ -28,9 +28,9 @@ from paimon_core.spec.manifest import TO_BE_NUMBERED, DataFileMeta, FileSource
 from paimon_core.spec.stats import EMPTY_STATS, UNKNOWN, ColumnStats, encode_stats
 from paimon_core.store.blob.columns import blob_file_fields, descriptor_fields
 from paimon_core.store.blob.values import check_descriptors
-from paimon_core.store.data.bucket_files import file_fields
 from paimon_core.store.data.row_tracking import written_fields
 from paimon_core.store.external.paths import external_path
+from paimon_core.store.file_fields import file_fields
 from paimon_core.store.table_store import TableStore
 from paimon_core.write.clock import metadata_now
 from paimon_core.write.files.blob_files import BlobColumnWriter

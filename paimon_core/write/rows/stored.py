@@ -8,7 +8,7 @@ import pyarrow as pa
 from paimon_core.arrow.columns import fixed_values, int64_array
 from paimon_core.arrow.types import VALUE_KIND, arrow_schema
 from paimon_core.lsm.engines.registry import MergeEngine, with_counts
-from paimon_core.store.data.bucket_files import file_fields
+from paimon_core.store.file_fields import file_fields
 from paimon_core.store.table_store import TableStore
 from paimon_core.write.rows.incoming import conform
 from paimon_core.write.rows.row_kinds import with_row_kinds

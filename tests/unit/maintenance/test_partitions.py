@@ -13,7 +13,7 @@ import pytest
 from paimon_core.errors import InvalidOptionError, NotAllowedError, PaimonError, StorageError
 from paimon_core.maintenance.done_partitions import mark_done
 from paimon_core.maintenance.partitions import expired_partitions
-from paimon_core.store.external.allowed import MARK_DONE_URLS, Allowed
+from paimon_core.store.allowed import MARK_DONE_URLS, Allowed
 from paimon_core.store.manifests import live_files
 from paimon_core.store.partition_times import partition_time
 from paimon_core.store.snapshots import latest_snapshot

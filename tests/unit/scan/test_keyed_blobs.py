@@ -19,8 +19,8 @@ from paimon_core.scan.derived_tables import DerivedTable, read_derived
 from paimon_core.scan.read import read_split
 from paimon_core.spec.encodings.blob_descriptor import BlobDescriptor
 from paimon_core.spec.types import BYTES, INT
+from paimon_core.store.allowed import Allowed
 from paimon_core.store.ddl.new_schema import new_table_schema
-from paimon_core.store.external.allowed import Allowed
 from paimon_core.table import Table
 from paimon_core.write.writer import open_writer
 from paimon_sql.catalog.load import load_catalog

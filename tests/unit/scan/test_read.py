@@ -17,7 +17,8 @@ from paimon_core.lsm.runs import sections
 from paimon_core.scan.read import read_split
 from paimon_core.spec.split import DataSplit
 from paimon_core.spec.types import BIGINT, BOOLEAN, DOUBLE, INT, STRING, DataField, RowType
-from paimon_core.store.data.bucket_files import BucketFiles, file_fields, merge_section, merge_spec
+from paimon_core.store.data.bucket_files import BucketFiles, merge_section, merge_spec
+from paimon_core.store.file_fields import file_fields
 from paimon_core.store.schemas import create_schema
 from paimon_core.store.table_store import TableStore
 from paimon_core.write.writer import open_writer

@@ -19,10 +19,10 @@ from paimon_core.maintenance.snapshot_expiry import Retention, expire_snapshots
 from paimon_core.manifests.record_files import encode_avro
 from paimon_core.spec.encodings.blob_descriptor import BlobDescriptor
 from paimon_core.spec.manifest import ENTRY_VERSION, MANIFEST_ENTRY, ManifestEntry
+from paimon_core.store.allowed import EXTERNAL_PATHS, MARK_DONE_URLS, Allowed
 from paimon_core.store.blob.values import DescribedBlobs
 from paimon_core.store.branches import branch_schema
 from paimon_core.store.ddl.schema_changes import SetOption
-from paimon_core.store.external.allowed import EXTERNAL_PATHS, MARK_DONE_URLS, Allowed
 from paimon_core.store.manifests import data_manifests, live_files, read_manifest
 from paimon_core.table import Table
 from paimon_sql.catalog.load import load_catalog
