@@ -1,0 +1,1 @@
+"""Paimon tables on any storage. Knows neither Spark nor SQL nor catalogs."""
