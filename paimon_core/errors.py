@@ -188,7 +188,7 @@ class InternalError(PaimonError):
 
     @classmethod
     def of(cls, error: Exception) -> InternalError:
-        """What an exception that nobody expected is for users; it carries the stack trace as a note."""
+        """An unexpected exception as users see it; it carries the stack trace as a note."""
         made = cls(
             f"Unexpected {type(error).__name__}: {error}. This is a fault of paimon-sql: please report it with the "
             "stack trace."

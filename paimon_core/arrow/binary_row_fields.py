@@ -42,7 +42,7 @@ class RowField:
 
     def numbers(self, data_type: DataType) -> tuple[NDArray[np.int64], Valid]:
         """Integers, 0 and 1, days or epoch milliseconds, and which rows have one; shapes (rows,). A row that is NULL
-        there, or none of `arity` fields, has none."""
+        there, or has another number of fields, has none."""
         slots, valid = self._slots()
         if isinstance(data_type, TimeType) and not is_stored_inline(data_type):
             offsets = (slots >> np.uint64(32)).astype(np.int64)
@@ -96,7 +96,7 @@ class RowField:
         return self._words(header + 8 * self.index), valid
 
     def _words(self, offsets: NDArray[np.int64] | int) -> NDArray[np.uint64]:
-        """The eight bytes behind offsets into the rows, shape (rows,); others where a row does not reach so far."""
+        """The eight bytes behind offsets into the rows, shape (rows,); meaningless where a row ends before."""
         data = self.rows.buffers()[2]
         if data is None or data.size < 8:
             return np.zeros(len(self.rows), dtype=np.uint64)

@@ -85,7 +85,7 @@ def _hash(columns: Sequence[pa.Array], types: Sequence[DataType]) -> NDArray[np.
 
 
 def _append(body: NDArray[np.uint8], ends: NDArray[np.int64], tail: NDArray[np.uint8]) -> None:
-    """Write each row's variable part at its end. What lies behind the end is overwritten by the next one."""
+    """Write each row's variable part at its end. Bytes behind the end are overwritten by the next one."""
     if not len(body):
         return
     if ends.min() == ends.max():

@@ -30,7 +30,7 @@ _DECIMAL_LIMIT = 1e38
 
 
 def cast_column(column: pa.Array, source: DataType, target: DataType) -> pa.Array:
-    """A column of one type as another, for the pairs that `can_cast` names. Raises `InvalidDataError`."""
+    """Cast a column from one type to another, for the pairs that `can_cast` allows. Raises `InvalidDataError`."""
     if source.with_nullable(True) == target.with_nullable(True):
         return column
     if isinstance(target, StoredTimeType) and source.kind is target.kind:
@@ -170,7 +170,7 @@ def _to_time(column: pa.Array, source: DataType, target: TimeType) -> pa.Array:
 
 
 def _to_precision(moments: pa.Array, precision: int) -> pa.Array:
-    """The moments with so many digits of a second, the others cut off."""
+    """The moments with `precision` digits of a second; further digits are cut off."""
     have = DIGITS[moments.type.unit]
     if precision >= have:
         return moments

@@ -134,7 +134,7 @@ def _offsets(column: pa.Array) -> NDArray[Any]:
 
 
 def without_rows(batches: Iterator[pa.RecordBatch], deleted: NDArray[np.int64]) -> Iterator[pa.RecordBatch]:
-    """The rows of a file, all of which `batches` are in order, but those at the ascending positions `deleted`."""
+    """The rows of a file (`batches`, in order) without those at the ascending positions `deleted`."""
     start = 0
     for batch in batches:
         low, high = np.searchsorted(deleted, (start, start + batch.num_rows))

@@ -94,7 +94,7 @@ def _joined(values: list[pa.Array], data_type: DataType) -> pa.Array:
 
 
 def _parts(text: str, function: str, bracket: str) -> list[str]:
-    """What stands between commas in `function(…)` or in brackets."""
+    """The parts between commas in `function(…)` or in brackets."""
     match = re.fullmatch(rf"{function}\s*\((.*)\)", text, re.I | re.S)
     if match is None and text[:1] == bracket and text[-1:] == _CLOSING[_OPENING.index(bracket)]:
         return list(_split(text[1:-1]))

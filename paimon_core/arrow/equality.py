@@ -29,7 +29,7 @@ def values_equal(one: pa.Array, other: pa.Array) -> Flags:
 
 
 def _present_equal(one: pa.Array, other: pa.Array) -> Flags:
-    """As `values_equal` where both have a value; anything elsewhere."""
+    """As `values_equal` where both have a value; meaningless elsewhere."""
     if pa.types.is_struct(one.type):
         same = np.ones(len(one), dtype=np.bool_)
         for left, right in zip(one.flatten(), other.flatten(), strict=True):

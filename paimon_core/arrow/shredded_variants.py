@@ -49,7 +49,7 @@ _PLAIN = {
 
 
 def is_shredded(found: pa.DataType) -> bool:
-    """Whether a column of a file is a VARIANT of which parts are columns of their own."""
+    """Whether a column of a file is a VARIANT whose parts are columns of their own."""
     return pa.types.is_struct(found) and {"metadata", _TYPED} <= {f.name for f in found}
 
 
@@ -120,7 +120,7 @@ def _names_of_part(part: pa.DataType) -> Iterator[bytes]:
 def _value(part: pa.StructArray, there: Mask, owner: Numbers, keys: _Keys) -> pa.BinaryArray:
     """The bytes of values from their parts, NULL for missing ones; `owner` is the metadata of each.
 
-    `there`: whether there is what they are parts of; Arrow may note values where there is not.
+    `there`: whether what they are parts of exists; where it does not, Arrow may have values nevertheless.
     """
     value, typed = (part.field(n) if part.type.get_field_index(n) >= 0 else None for n in ("value", _TYPED))
     value = pa.nulls(len(part), pa.binary()) if value is None else pc.if_else(pa.array(there), value, None)
@@ -137,7 +137,7 @@ def _value(part: pa.StructArray, there: Mask, owner: Numbers, keys: _Keys) -> pa
 
 
 def _objects(typed: pa.StructArray, value: pa.BinaryArray, there: Mask, owner: Numbers, keys: _Keys) -> pa.BinaryArray:
-    """Objects of the parts and of the fields that `value` has; anything where there is no object."""
+    """Objects of the parts and of the fields that `value` has; meaningless where there is no object."""
     rest_of = np.flatnonzero(there & validity(value))
     rest = _values(value.take(int64_array(rest_of)))
     fields = variant.read_objects(rest)
@@ -178,7 +178,7 @@ def _slices(values: variant.Values, starts: Numbers, sizes: Numbers, rows: Numbe
 
 
 def _arrays(typed: pa.ListArray, there: Mask, owner: Numbers, keys: _Keys) -> pa.BinaryArray:
-    """Arrays of the elements; anything where there is no array."""
+    """Arrays of the elements; meaningless where there is no array."""
     counts = fixed_values(typed.value_lengths(), np.int32).astype(np.int64)
     there = np.repeat(there, counts)
     elements = _value(typed.flatten(), there, np.repeat(owner, counts), keys)
@@ -193,7 +193,7 @@ def _arrays(typed: pa.ListArray, there: Mask, owner: Numbers, keys: _Keys) -> pa
 
 
 def _leaves(typed: pa.Array) -> pa.BinaryArray:
-    """Values of one type; anything for NULL."""
+    """Values of one type; meaningless for NULL."""
     found = typed.type
     if pa.types.is_integer(found):
         return _binary(variant.integers(fixed_values(typed, f"i{found.bit_width // 8}").astype(np.int64)))

@@ -25,7 +25,7 @@ _SPELLED = {"nan": "NaN", "inf": "Infinity", "-inf": "-Infinity"}
 
 
 def to_text(column: pa.Array, source: DataType) -> pa.Array:
-    """The values of a type as strings; moments are to be local ones."""
+    """The values of a type as strings, as CAST gives them; moments have to be local ones."""
     if source.kind in (Kind.FLOAT, Kind.DOUBLE):
         return _floats(column)
     if isinstance(source, DecimalType):
@@ -75,7 +75,7 @@ def _one_by_one(millis: NDArray[np.int64], nanos: NDArray[np.int64]) -> pa.Array
 
 
 def boolean_of_text(text: pa.Array) -> pa.Array:
-    """Raises `InvalidDataError` for what is neither."""
+    """TRUE and FALSE in their spellings. Raises `InvalidDataError` for other texts."""
     lower = pc.utf8_lower(text)
     yes, no = (pc.is_in(lower, pa.array(words)) for words in (_TRUE, _FALSE))
     _check(text, pc.or_(yes, no), "BOOLEAN")
@@ -93,12 +93,12 @@ def integers_of_text(text: pa.Array, target: pa.DataType) -> pa.Array:
 
 
 def floats_of_text(text: pa.Array, target: pa.DataType) -> pa.Array:
-    """Raises `InvalidDataError`."""
+    """Floating point numbers, blanks around them allowed. Raises `InvalidDataError`."""
     return _parsed(pc.utf8_trim_whitespace(text), target)
 
 
 def decimals_of_text(text: pa.Array, scale: int) -> pa.Array:
-    """With so many digits behind the point at least. Raises `InvalidDataError`."""
+    """Decimals with at least `scale` digits behind the point. Raises `InvalidDataError`."""
     return _parsed(pc.utf8_trim_whitespace(text), pa.decimal256(75, max(36, scale)))
 
 
@@ -162,7 +162,7 @@ def _floats(column: pa.Array) -> pa.Array:
 
 
 def _replaced(text: pa.Array, where: pa.Array, made: Callable[[pa.Array], pa.Array]) -> pa.Array:
-    """The texts, but those that are made of rows `where` these are."""
+    """The texts, with those in rows `where` replaced by what is made of these rows."""
     rows = pc.fill_null(where, False)
     return pc.replace_with_mask(text, rows, made(rows)) if pc.any(rows).as_py() else text
 

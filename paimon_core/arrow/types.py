@@ -39,7 +39,7 @@ STORED_TIME = pa.binary(12)
 DIGITS = {"s": 0, "ms": 3, "us": 6, "ns": 9}  # of a second, by the unit of a timestamp
 _IDS_PER_FIELD = 1024
 _BIGINT_NOT_NULL = DataType(Kind.BIGINT, nullable=False)
-# what tables with row tracking know of a row beside its columns; NULL in a file where metadata has it
+# what tables with row tracking know of a row beside its columns; NULL in a file when metadata has them
 TRACKING_FIELDS = (
     DataField(id=SYSTEM_FIELD_ID_START - 5, name=ROW_ID, type=BIGINT),
     DataField(id=SYSTEM_FIELD_ID_START - 1, name=SEQUENCE_NUMBER, type=BIGINT),

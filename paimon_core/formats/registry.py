@@ -104,7 +104,7 @@ def block_bytes(options: TableOptions) -> int:
 
 
 def file_ending(options: TableOptions) -> str:
-    """What names of new files end with: the format, and the codec where names say it."""
+    """The ending of names of new files: the format, and the codec where names say it."""
     extension, codec = write_format(options).extension, options[FILE_COMPRESSION].strip().lower()
     if extension in TEXTS and codec not in ("", "none"):
         return f".{extension}.{_CODEC_ENDINGS.get(codec, codec)}"

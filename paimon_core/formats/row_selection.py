@@ -18,7 +18,7 @@ from paimon_core.io.file_io import FileIO
 def read_rows(
     file_format: FileFormat, io: FileIO, request: ReadRequest, rows: NDArray[np.int64] | None
 ) -> Iterator[pa.RecordBatch]:
-    """What a request asks for of the rows at ascending positions, whatever its predicate; of all rows for None.
+    """The columns of a request in the rows at ascending positions, whatever its predicate; in all rows for None.
 
     Parquet leaves out row groups without any of them. Raises as `FileFormat.read`.
     """
@@ -33,7 +33,7 @@ def read_rows(
 def read_others(
     file_format: FileFormat, io: FileIO, request: ReadRequest, rows: NDArray[np.int64]
 ) -> Iterator[pa.RecordBatch]:
-    """What a request asks for of all rows but those at ascending positions.
+    """The columns of a request in all rows except those at ascending positions.
 
     Parquet leaves out row groups that hold no match. Raises as `FileFormat.read`.
     """

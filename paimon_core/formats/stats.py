@@ -188,7 +188,7 @@ def _rounded_up(value: Any, length: int) -> Any:
 
 
 def _next_text(text: str) -> str | None:
-    """The least text of that many code points or fewer that is above all texts beginning with `text`."""
+    """The least text, not longer than `text`, that is above all texts beginning with it; None where there is none."""
     for i in range(len(text) - 1, -1, -1):
         following = ord(text[i]) + 1
         if following in _SURROGATES:

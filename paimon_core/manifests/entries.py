@@ -201,7 +201,7 @@ def decode_entries(path: str, data: bytes) -> EntryColumns:
 
 
 def live_rows(manifests: Sequence[EntryColumns]) -> list[Rows]:
-    """Of each manifest the rows of the files that remain when each DELETE cancels its ADD, ascending."""
+    """For each manifest, the rows of the files that remain when each DELETE cancels its ADD, ascending."""
     identities = np.concatenate([np.zeros(0, dtype=np.uint64), *(m.identities for m in manifests)])
     order, last = _last_of_each(identities)
     if _collide(manifests, order, ~last):

@@ -43,7 +43,7 @@ class InflatedError(ValueError):
 
 
 def most_content(packed: int) -> int:
-    """The most bytes that so many may unpack to: more than honest files do, and never more than a gigabyte."""
+    """The most bytes that `packed` bytes may unpack to: more than in honest files, and at most a gigabyte."""
     return min(_MOST_CONTENT, _ANY_CONTENT + _MOST_RATIO * packed)
 
 
@@ -70,7 +70,7 @@ def compress(codec: str, level: int, content: bytes) -> bytes:
 
 
 def decompress(codec: str, packed: bytes, most: int = _MOST_CONTENT) -> bytes:
-    """The reverse of `compress`. Raises `ValueError` for what is no such data, `InflatedError` for more bytes than
+    """The reverse of `compress`. Raises `ValueError` for bytes of no such codec, `InflatedError` for more than
     `most`; no more than that are unpacked."""
     with _unpacking(codec):
         content = _unpacked(codec, packed, most)

@@ -42,9 +42,9 @@ def to_plain(column: pa.Array, data_type: DataType) -> pa.Array:
 
 
 def plain_type(data_type: DataType, avro: Any) -> pa.DataType:
-    """The Arrow type that plain values of a Paimon type come as, decoded by an Avro type.
+    """The Arrow type of plain values of a Paimon type, decoded by an Avro type.
 
-    Raises `ValueError` where the Avro type is that of other values."""
+    Raises `ValueError` where the Avro type does not hold values of the Paimon type."""
     avro, pair = branch_of(avro), map_types(data_type)
     if pair is not None:
         children = zip(pair, _entry(avro), strict=True)

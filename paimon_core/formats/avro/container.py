@@ -41,13 +41,13 @@ _READ_STEP = 2**24  # some sources allocate what is asked for, whether it is the
 
 
 class Source(Protocol):
-    """Where a container is read from."""
+    """What a container is read from: bytes in order."""
 
     def read(self, size: int = -1, /) -> bytes: ...
 
 
 class ContainerReader:
-    """The blocks of a container. Raises `ValueError` for bytes that are none, or have a schema that is none."""
+    """The blocks of a container. Raises `ValueError` where the bytes are no container or it has no Avro schema."""
 
     def __init__(self, source: Source) -> None:
         self._source = source
@@ -61,8 +61,7 @@ class ContainerReader:
         self._sync = _exactly(source, SYNC_SIZE)
 
     def __iter__(self) -> Iterator[tuple[int, bytes]]:
-        """Record count and content of each block, a gigabyte at most: for data files, of which one at a time is in
-        memory."""
+        """Record count and content of each block, a gigabyte at most: for data files, one block at a time in memory."""
         for count, packed in self._packed():
             yield count, decompress(self.codec, packed)
 
@@ -121,7 +120,7 @@ def block_header(count: int, size: int) -> bytes:
 
 
 def recoded(data: bytes, codec: str) -> bytes:
-    """A container with its blocks, bounded, in another codec. Raises `ValueError` for bytes that are none."""
+    """The container with its blocks, bounded, in another codec. Raises `ValueError` for bytes that are no container."""
     reader, sink = ContainerReader(io.BytesIO(data)), io.BytesIO()
     if reader.codec == codec:
         return data
@@ -163,7 +162,7 @@ def _read_bytes(source: Source, most: int) -> bytes:
 
 
 def _read_number(source: Source, first: bytes = b"") -> int:
-    """The next number, of which the first byte may have been read."""
+    """The next number; `first` is its first byte where that was read already."""
     coded = first or source.read(1)
     while coded[-1:] >= b"\x80" and len(coded) < MOST_BYTES and (byte := source.read(1)):
         coded += byte

@@ -87,7 +87,7 @@ class AvroFileWriter:
 
 
 class _BlockDecoder:
-    """Decodes blocks of one file; `sources` are the columns that a request is answered from."""
+    """Decodes blocks of one file; `sources` are the columns of the file that answer the request."""
 
     def __init__(self, avro: Any, request: ReadRequest) -> None:
         record = branch_of(avro)  # of the columns of a row Java makes a union of record and null

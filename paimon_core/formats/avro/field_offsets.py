@@ -48,7 +48,7 @@ _SEVEN, _ONE = np.uint64(7), np.uint64(1)
 
 
 class UnusualError(Exception):
-    """The records are legal perhaps, but not to be followed in step: they are to be decoded one by one."""
+    """The records may be legal, but cannot be followed in step: they have to be decoded one by one."""
 
 
 class Coded:

@@ -91,7 +91,7 @@ def messages(data: bytes) -> Iterator[tuple[int, Any, int]]:
 
 
 def read_tail(source: pa.NativeFile) -> OrcTail:
-    """Raises `ValueError` for what is no ORC file."""
+    """The tail of an ORC file. Raises `ValueError` where it is no ORC file."""
     size = source.size()
     end = _read(source, max(0, size - _TAIL_BYTES), min(size, _TAIL_BYTES))
     postscript = end[-1 - end[-1] : -1]

@@ -43,7 +43,7 @@ def times_as_numbers(source: pa.NativeFile, tail: OrcTail) -> ReplacedFooterFile
 
 @dataclass(frozen=True, slots=True)
 class StripeTimes:
-    """What puts the times of one stripe together: nanoseconds by column, and the writer's time zone."""
+    """What the times of one stripe are made of besides seconds: nanoseconds by column, the writer's time zone."""
 
     tail: OrcTail
     nanos: dict[int, NDArray[np.int64]]

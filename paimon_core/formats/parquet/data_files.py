@@ -242,7 +242,7 @@ def _matching_groups(
 def _with_matches(
     file: pq.ParquetFile, request: ReadRequest, groups: list[int], sources: Sequence[str | None]
 ) -> list[int]:
-    """Of the few groups that a value may be in, those that have it: the others' columns need not be decoded."""
+    """The groups that have a value, of the few that may: columns of the others need not be decoded."""
     usable = _comparable(file.schema_arrow, request, sources)
     known = None if request.predicate is None else only_on(request.predicate, usable)
     if known is None or len(groups) > _FEW_GROUPS or not any(map(_asks_for_values, conjuncts(known))):

@@ -22,7 +22,7 @@ def read_footer(source: pa.NativeFile) -> tuple[Fields, int]:
 
 
 def bytes_at(source: pa.NativeFile, start: int, length: int) -> bytes:
-    """Bytes behind the first of a file. Raises `ValueError` where it has not that many."""
+    """Bytes of a file behind its first ones, `MAGIC`. Raises `ValueError` where the file is too short."""
     if start < len(MAGIC) or length < 0 or start + length > source.size():
         raise ValueError("it names offsets outside of the file")
     return bytes(source.read_at(length, start))

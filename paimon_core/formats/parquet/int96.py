@@ -44,7 +44,7 @@ def with_bytes(source: pa.NativeFile) -> ReplacedFooterFile:
 
 
 class Int96Sink(io.RawIOBase):
-    """Where a Parquet file is written to whose columns of 12 bytes become INT96. `leaves` are their indices.
+    """The sink of a Parquet file whose columns of 12 bytes become INT96. `leaves` are their indices.
 
     What comes behind `hold` is the end of the file, with its footer, and is written by `release`.
     """

@@ -1,7 +1,7 @@
 """Thrift structures in the compact protocol, as Parquet's footers and page indexes are, as trees to look at and change.
 
 A structure is `Fields`: the kind and the value of each field by its id. Values are numbers, bytes (of texts and doubles
-as well), booleans, structures, and what is in lists, sets and maps. Fields that nobody here knows survive a change of
+as well), booleans, structures, and what is in lists, sets and maps. Unknown fields survive a change of
 others. Source: Thrift, "compact protocol".
 """
 
@@ -32,7 +32,7 @@ class Items:
 
 
 def decode(data: bytes) -> Fields:
-    """The structure that the bytes begin with. Raises `ValueError` where they are none."""
+    """The structure that the bytes begin with. Raises `ValueError` where there is no structure."""
     return _Decoder(data).structure(0)
 
 
@@ -45,7 +45,7 @@ def encode(fields: Fields) -> bytes:
 
 @contextmanager
 def checked_structure() -> Iterator[None]:
-    """Raise `ValueError` where structures lack what the block looks for in them."""
+    """Raise `ValueError` where structures lack what the code in the `with` block looks for."""
     try:
         yield
     except (LookupError, TypeError, AttributeError, StopIteration) as e:

@@ -51,7 +51,7 @@ class TextLayout(Protocol):
         """Lines of columns of texts."""
 
     def header(self, names: Sequence[str], options: TableOptions) -> bytes:
-        """What a file begins with."""
+        """The first lines of a file."""
 
     def decode(self, stream: pa.NativeFile, schema: pa.Schema, options: TableOptions) -> Iterator[pa.RecordBatch]:
         """Columns of texts from lines."""
@@ -83,7 +83,7 @@ class LinesLayout:
 
 
 def joined(lines: pa.StringArray) -> bytes:
-    """The texts of a column, one after the other."""
+    """The texts of a column as one text, one after the other."""
     return bytes(
         pc.binary_join(pa.ListArray.from_arrays(pa.array([0, len(lines)], pa.int32()), lines), "")[0].as_buffer()
     )

@@ -76,7 +76,7 @@ def from_text(
         keys = from_text(column.keys, pair[0], target.key_type, parse)
         items = from_text(column.items, pair[1], target.item_type, parse)
         offsets = _offsets(column)
-        if keys.null_count:  # entries without a key are none
+        if keys.null_count:  # entries without a key are dropped
             known = keys.is_valid()
             before = np.append(0, np.cumsum(known.to_numpy(zero_copy_only=False)))
             keys, items, offsets = keys.filter(known), items.filter(known), pa.array(before[offsets], pa.int32())
@@ -94,7 +94,7 @@ def from_text(
 
 
 def value_of_text(column: pa.Array, data_type: DataType, target: pa.DataType) -> pa.Array:
-    """As `from_text`, of what is not nested. Raises `pa.ArrowInvalid`, `ValueError` for what is no value."""
+    """As `from_text`, for a type that is not nested. Raises `pa.ArrowInvalid`, `ValueError` for texts of no value."""
     if data_type.kind in _BYTES:
         return pa.array([None if v is None else b64decode(v, validate=True) for v in column.to_pylist()], target)
     if isinstance(data_type, StoredTimeType):

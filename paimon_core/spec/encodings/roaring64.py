@@ -75,7 +75,7 @@ class _Source:
 
 
 def decode_roaring64(data: bytes) -> BitMap64:
-    """The set. Raises `ValueError` for bytes that are none."""
+    """The set. Raises `ValueError` for bytes that are not such a set."""
     source = _Source(data)
     if source.number(1) == 0:
         return BitMap64()
