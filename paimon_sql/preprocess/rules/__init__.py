@@ -1,4 +1,7 @@
-"""One module per spelling: what it looks for in a statement, and what it makes of it. Both lists are in order."""
+"""One module per spelling: which statements may have it, and what becomes of them. Both lists are in order.
+
+`column_list`, `column_types` and `type_nodes` read columns and types for several rules.
+"""
 
 from __future__ import annotations
 

@@ -65,4 +65,4 @@ def _name(cursor: Cursor) -> str | None:
 
 
 SHOW_TAGS = Rule(show_tags, first=("show",), words=("tags",))
-TAGS = Rule(tag_statement, first=("alter",), words=(" tag", "\ttag", "\ntag"))
+TAGS = Rule(tag_statement, first=("alter",), words=("tag",))

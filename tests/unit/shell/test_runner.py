@@ -75,7 +75,7 @@ def test_the_first_error_ends_a_script_and_names_its_line():
     assert shell.err.getvalue() == "error: dir/s.sql:4: [X] no column `b` (line 2, pos 2)\n"
 
 
-def test_errors_of_the_command_line_have_no_place():
+def test_errors_of_the_command_line_name_no_line():
     shell = shell_on(FakeSession({"SELECT": ValueError("bad")}))
     assert shell.run_script("SELECT") == 1
     assert shell.err.getvalue() == "error: bad\n"
