@@ -23,8 +23,11 @@ from paimon_sql.spark.jvm.gateway import Jvm
 
 
 class Proxy:
-    """A Java object implemented in Python. `CARRIERS` names, per method, the checked exception it declares,
-    `CACHED` methods without arguments whose answers never change."""
+    """A Java object implemented in Python: its public methods are Java's, and what they return crosses.
+
+    `CARRIERS` names, per method, the checked exception it declares, `CACHED` the methods without arguments whose
+    answers never change.
+    """
 
     CARRIERS: ClassVar[Mapping[str, str]] = {}
     CACHED: ClassVar[frozenset[str]] = frozenset()

@@ -1,7 +1,7 @@
 """`MERGE INTO target USING source ON …`: one join, in whose rows the first action that applies decides.
 
 Each expression is resolved where the statement may see it: those of WHEN MATCHED over both sides, those of NOT MATCHED
-over the source alone, those of NOT MATCHED BY SOURCE over the target alone.
+over the source only, those of NOT MATCHED BY SOURCE over the target only.
 """
 
 from __future__ import annotations

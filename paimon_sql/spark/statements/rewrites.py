@@ -23,7 +23,7 @@ from paimon_sql.spark.statements.commands import TableCommand
 from paimon_sql.spark.statements.drop_partitions import DropPartitionsStatement
 from paimon_sql.spark.statements.row_level_statement import RowLevelStatement
 from paimon_sql.spark.statements.upsert import upsert, upserts
-from paimon_sql.spark.tables.evolved_table import evolved_table, relation
+from paimon_sql.spark.tables.evolved_table import evolved_table, latest_table, relation
 from paimon_sql.spark.tables.schema_evolution import schema_changes
 from paimon_sql.spark.write.insert_columns import by_position, fills_rows
 from paimon_sql.spark.write.store_assignment import with_casts, with_null_fields
@@ -89,7 +89,7 @@ class StatementRewriter:
             query = with_null_fields(self.registry.bridge, table if evolved is None else evolved.table, query)
         if write.table is None or not (evolved or asked):
             return with_query(self.jvm, write, analyzed(query))
-        target = relation(catalog, name, evolved or catalog.changed(name, table, asked), write.table.options())
+        target = relation(catalog, name, evolved or latest_table(catalog, name, table, asked), write.table.options())
         return with_target(self.jvm, write, target, analyzed(query))
 
     def _explained(self, plan: JavaObject) -> JavaObject:

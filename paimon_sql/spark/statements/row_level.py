@@ -45,7 +45,7 @@ from paimon_sql.spark.jvm.plans import Assignment, Merge, ParsedStatement
 from paimon_sql.spark.read.filters import core_of_python
 from paimon_sql.spark.session_bridge import SessionBridge
 from paimon_sql.spark.tables.catalog import SparkCatalog
-from paimon_sql.spark.tables.evolved_table import EvolvedTable, named_relation
+from paimon_sql.spark.tables.evolved_table import EvolvedTable, latest_table, named_relation
 from paimon_sql.spark.types import string_types, to_struct
 from paimon_sql.spark.write.alignment import Alignment, aligned, with_field
 from paimon_sql.spark.write.changes import ChangesTable
@@ -145,7 +145,7 @@ def open_target(
     options = {SCALAR_INDEX_SEARCH_MODE.key: "full"} if table.store.options[DATA_EVOLUTION] else {}
     if not isinstance(statement, Merge):
         options[READ_ALLOW_FULL_SCAN.key] = "true"  # that is asked of queries, and of those that a MERGE joins
-    relation = named_relation(catalog, name, evolved or catalog.changed(name, table), options)
+    relation = named_relation(catalog, name, evolved or latest_table(catalog, name, table), options)
     rows = frame(jvm, session.session, relation)
     qualifiers: tuple[tuple[str, ...], ...] = (full, full[1:], full[2:])
     if statement.table is not None and statement.table.alias is not None:
@@ -239,7 +239,7 @@ def _assigned_column(target: Target, assignment: Assignment) -> tuple[str, Seque
     if len(named) > 1:
         raise InvalidDataError(
             f"Column {parts[0]!r} of {target.table.name} is ambiguous, it could be {' or '.join(named)}: set "
-            f"spark.sql.caseSensitive to tell them apart{assignment.position}."
+            f"spark.sql.caseSensitive to distinguish them{assignment.position}."
         )
     if not named:
         raise ColumnNotFoundError(
@@ -250,18 +250,17 @@ def _assigned_column(target: Target, assignment: Assignment) -> tuple[str, Seque
 
 
 def _only_partitions(target: Target, matching: DataFrame) -> bool:
-    """Whether partition columns alone decide which rows match."""
+    """Whether only partition columns decide which rows match."""
     found = deciding_columns(filter_condition(matching))
     return found is not None and found <= set(target.table.schema.partition_keys)
 
 
-def delete_partitions(target: Target, matching: DataFrame) -> bool:
-    """Remove the partitions that match, by metadata alone; whether there is any."""
+def delete_partitions(target: Target, matching: DataFrame) -> None:
+    """Remove the partitions of rows that match, by metadata only."""
     schema = target.table.schema
     rows = matching.select(*map(quoted_name, schema.partition_keys)).distinct().collect()
     if not rows:
-        return False
+        return
     partitions = (map(core_of_python, row, schema.partition_fields) for row in rows)
     info = CommitInfo(user=target.table.new_commit_user(), operation=Operation.TRUNCATE)
     target.table.truncate(info, Or(tuple(equals(schema.partition_keys, p) for p in partitions)))
-    return True

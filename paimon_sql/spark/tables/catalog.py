@@ -378,11 +378,6 @@ class SparkCatalog(NoViews, WithoutMetrics):
             return self._format_table(table, identifier, {})
         return SparkTable(self.jvm, self.session, self.catalog_name, table, {})
 
-    def changed(self, identifier: Identifier, table: Table, more: Mapping[str, str] | None = None) -> SparkTable:
-        """A table whose rows a statement changes: as it is now, under the other settings of the session, and more."""
-        options = without_version(self.session.table_options(self.catalog_name, identifier)) | dict(more or {})
-        return SparkTable(self.jvm, self.session, self.catalog_name, table, options)
-
     def _stage(self, identifier: Identifier, info: Any, operation: Operation, *, replaces: bool) -> Any:
         schema = self._new_schema(identifier, info, staged=True)
         replaced = self.catalog.load_table(identifier) if replaces else None

@@ -11,6 +11,7 @@ from typing import Any
 from paimon_core.scan.time_travel import without_version
 from paimon_core.spec.identifier import Identifier
 from paimon_core.store.ddl.schema_changes import SchemaChange
+from paimon_core.table import Table
 from paimon_sql.catalog.base import StagedTable
 from paimon_sql.spark.jvm import commands
 from paimon_sql.spark.tables.catalog import SparkCatalog
@@ -33,12 +34,22 @@ class EvolvedTable(SparkTable):
         implements = SparkTable.Java.implements
 
 
+def latest_table(
+    catalog: SparkCatalog, name: Identifier, table: Table, more: Mapping[str, str] | None = None
+) -> SparkTable:
+    """A table whose rows a statement changes: as it is now, under the other settings of the session, and more."""
+    return SparkTable(catalog.jvm, catalog.session, catalog.catalog_name, table, _options(catalog, name, more))
+
+
 def evolved_table(
     catalog: SparkCatalog, name: Identifier, changes: list[SchemaChange], more: Mapping[str, str] | None = None
 ) -> EvolvedTable:
     """The table of a statement that brings changes of its schema, with `more` options than those of the session."""
-    options = without_version(catalog.session.table_options(catalog.catalog_name, name)) | dict(more or {})
-    return EvolvedTable(catalog, catalog.catalog.stage_alter(name, changes), options)
+    return EvolvedTable(catalog, catalog.catalog.stage_alter(name, changes), _options(catalog, name, more))
+
+
+def _options(catalog: SparkCatalog, name: Identifier, more: Mapping[str, str] | None) -> dict[str, str]:
+    return without_version(catalog.session.table_options(catalog.catalog_name, name)) | dict(more or {})
 
 
 def named_relation(catalog: SparkCatalog, name: Identifier, table: SparkTable, options: Mapping[str, str]) -> Any:
@@ -49,4 +60,5 @@ def named_relation(catalog: SparkCatalog, name: Identifier, table: SparkTable, o
 
 def relation(catalog: SparkCatalog, name: Identifier, table: SparkTable, options: Mapping[str, str]) -> Any:
     """A table as a relation of a plan, which Spark need not look up."""
-    return commands.relation(catalog.jvm, catalog, name.database, name.name, table, options)
+    found = catalog.jvm.with_cached_answers(table)
+    return commands.relation(catalog.jvm, catalog, name.database, name.name, found, options)

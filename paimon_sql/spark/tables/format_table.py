@@ -21,7 +21,7 @@ from paimon_sql.spark.jvm.gateway import Jvm
 from paimon_sql.spark.jvm.workers import message_bytes
 from paimon_sql.spark.proxy import Proxy, TableProxy, WithoutMetrics
 from paimon_sql.spark.read.filters import translate_all
-from paimon_sql.spark.read.scan import WorkerBatch
+from paimon_sql.spark.read.worker_batch import WorkerBatch
 from paimon_sql.spark.session_bridge import SessionBridge
 from paimon_sql.spark.tables.partitions import PartitionManagement
 from paimon_sql.spark.types import read_struct, string_types, to_struct
@@ -194,7 +194,7 @@ class FormatScan(WithoutMetrics):
     def toBatch(self) -> Any:
         function = read_format_function(self.table.store, self.required, self.predicate)
         splits = [FORMAT_SPLIT.encode(s) for s in self.splits]
-        return WorkerBatch(self.jvm, self.session, self.toString(), splits, function, self.required)
+        return WorkerBatch(self.jvm, self.toString(), splits, function, self.required)
 
     def estimateStatistics(self) -> Any:
         return FormatStatistics(self.jvm, sum(s.size for s in self.splits))

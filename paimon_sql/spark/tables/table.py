@@ -29,7 +29,7 @@ from paimon_sql.spark.jvm.pushdown import read_time_travel
 from paimon_sql.spark.jvm.sessions import is_described
 from paimon_sql.spark.proxy import Proxy, TableProxy
 from paimon_sql.spark.read.local_scan import LocalScanBuilder
-from paimon_sql.spark.read.scan import PaimonScanBuilder
+from paimon_sql.spark.read.scan_builder import PaimonScanBuilder
 from paimon_sql.spark.read.unreadable_table import UnreadableScan
 from paimon_sql.spark.session_bridge import SessionBridge
 from paimon_sql.spark.tables.declared_types import declared_types

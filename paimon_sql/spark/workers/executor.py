@@ -106,9 +106,9 @@ class SparkExecutor:
         """See `foreign_tables.drop_foreign_table`."""
         foreign_tables.drop_foreign_table(self.session, database, name)
 
-    def folder_of_files(self, form: str, location: str, options: Mapping[str, str]) -> ForeignTable:
+    def folder_of_files(self, file_format: str, location: str, options: Mapping[str, str]) -> ForeignTable:
         """See `foreign_tables.folder_of_files`."""
-        return foreign_tables.folder_of_files(self.session, form, location, options)
+        return foreign_tables.folder_of_files(self.session, file_format, location, options)
 
     def select(self, rows: pa.Table, condition: str) -> list[int]:
         """The numbers of the rows that satisfy an SQL condition, which Spark resolves against their columns.

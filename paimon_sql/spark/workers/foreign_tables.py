@@ -24,14 +24,14 @@ def foreign_table(session: SessionBridge, database: str, name: str) -> ForeignTa
     if found is None:
         return None
     provider, serde = (found.provider or "none").lower(), found.serde.lower()
-    form = next((f for f in SUPPORTED if f == provider or (provider == "hive" and f in serde)), None)
-    if form is None or found.kind == "VIEW":
+    file_format = next((f for f in SUPPORTED if f == provider or (provider == "hive" and f in serde)), None)
+    if file_format is None or found.kind == "VIEW":
         raise UnsupportedFeatureError(
             f"Table {database}.{name} cannot be migrated: it is {provider} ({found.kind}); tables of "
             f"{', '.join(SUPPORTED)} files can."
         )
     return ForeignTable(
-        format=form,
+        format=file_format,
         location=found.location,
         fields=from_struct(found.schema),
         partition_keys=found.partition_columns,
@@ -50,18 +50,22 @@ def drop_foreign_table(session: SessionBridge, database: str, name: str) -> None
     session.session.sql(f"DROP TABLE {names}")
 
 
-def folder_of_files(session: SessionBridge, form: str, location: str, options: Mapping[str, str]) -> ForeignTable:
+def folder_of_files(
+    session: SessionBridge, file_format: str, location: str, options: Mapping[str, str]
+) -> ForeignTable:
     """A folder as Spark reads it: columns of its files, partition columns of the folders in it.
 
     Raises `TableNotFoundError` where there are no such files.
     """
     spark = session.python_session
     try:
-        found = spark.read.format(form).options(**dict(options)).load(normalize(location))
+        found = spark.read.format(file_format).options(**dict(options)).load(normalize(location))
     except AnalysisException as e:
-        raise TableNotFoundError(f"{location} has no {form} files whose columns are known: {first_line(e)}") from e
+        raise TableNotFoundError(
+            f"{location} has no {file_format} files whose columns are known: {first_line(e)}"
+        ) from e
     return ForeignTable(
-        format=form,
+        format=file_format,
         location=location,
         fields=from_struct(found.schema),
         partition_keys=partition_columns(found),

@@ -1,0 +1,256 @@
+"""Reading: columns, filters, aggregates and limits arrive while Spark optimizes; then the plan is made from manifests,
+and the core chooses how it is executed: see `scan.py`, or rows that metadata already answers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import cached_property
+from typing import Any
+
+import pyarrow as pa
+from pyspark.sql.types import StructType
+
+from paimon_core.arrow.types import ROW_ID, TRACKING_FIELDS
+from paimon_core.errors import PaimonError
+from paimon_core.expressions.predicate import Predicate, columns, conjunction, describe
+from paimon_core.indexes.file_index.options import indexed_values
+from paimon_core.options import DATA_EVOLUTION
+from paimon_core.scan.aggregates import aggregate
+from paimon_core.scan.changes.increment import Increment
+from paimon_core.scan.derived_tables import DerivedTable, derived_fields
+from paimon_core.scan.execution import (
+    Execution,
+    ScanRequest,
+    check_full_scan,
+    check_row_positions,
+    choose_execution,
+    has_case_twins,
+    is_answered_by_partitions,
+)
+from paimon_core.scan.plan import Plan
+from paimon_core.scan.pruning.limits import Order, first_rows, top_rows
+from paimon_core.scan.reduction import Reduction
+from paimon_core.spec.snapshot import Snapshot
+from paimon_core.spec.types import DataField, Kind
+from paimon_core.table import Table
+from paimon_sql.spark.jvm import classes, connector
+from paimon_sql.spark.jvm.gateway import Jvm
+from paimon_sql.spark.jvm.sessions import is_described
+from paimon_sql.spark.proxy import Proxy
+from paimon_sql.spark.read.filters import spark_prunes_soundly, translate_all
+from paimon_sql.spark.read.local_scan import LocalScan
+from paimon_sql.spark.read.pushdown import aggregates_of, order_of
+from paimon_sql.spark.read.scan import (
+    LookupScan,
+    MergeScan,
+    PaimonScan,
+    PartitionedMergeScan,
+    PartitionedRawScan,
+    PushedRequest,
+    RawScan,
+    ReducingScan,
+)
+from paimon_sql.spark.read.unreadable_table import UnreadableScan
+from paimon_sql.spark.session_bridge import SessionBridge
+from paimon_sql.spark.types import read_struct, string_types, to_struct
+
+
+class PaimonScanBuilder(Proxy):
+    """Collects what Spark pushes down; `build` plans once."""
+
+    def __init__(
+        self,
+        jvm: Jvm,
+        session: SessionBridge,
+        table: Table,
+        version: Snapshot | Increment | None,
+        derived: DerivedTable = DerivedTable.ROWS,
+    ) -> None:
+        super().__init__(jvm)
+        self.session, self.table, self.version, self.derived = session, table, version, derived
+        self.fields = derived_fields(table.store, derived)
+        self.required = string_types(to_struct(self.fields))
+        self.pruning: tuple[Predicate, ...] = ()
+        self.of_rows: list[tuple[Any, Predicate]] = []  # those of them that Spark evaluates, too
+        self.filters_rows = False  # whether Spark takes rows away after the scan
+        self.reduction: Reduction | None = None
+        self._asked: tuple[Any, Reduction | None] = None, None
+        self.limit = 0
+        self.order: Order | None = None
+
+    def pruneColumns(self, required: Any) -> None:
+        # rows without columns would lose their number on the way: count(*) over a scan reads the first column
+        self.required = read_struct(required.json()) or string_types(to_struct(self.fields[:1]))
+        if has_case_twins(self.table.schema):  # Spark gives such a column the parts of another
+            whole = {f.name: f for f in string_types(to_struct(self.fields))}
+            self.required = StructType([whole.get(f.name, f) for f in self.required])
+
+    def pushFilters(self, filters: Any) -> Any:
+        """Files and row groups are pruned; Spark evaluates the rows, but for what partitions answer."""
+        pairs = translate_all(self.jvm, filters, self._filtered, self._filtered_values)
+        remaining = [(e, p) for e, p in pairs if p is None or not self._is_answered(p)]
+        self.pruning = tuple(p for _, p in pairs if p is not None)
+        self.of_rows = [(e, p) for e, p in remaining if p is not None and ROW_ID not in columns(p)]
+        self.filters_rows = bool(remaining)
+        return filters if len(remaining) == len(pairs) else self.jvm.seq([e for e, _ in remaining])
+
+    def pushedFilters(self) -> Any:
+        return connector.no_predicates(self.jvm)
+
+    @property
+    def _filtered(self) -> Mapping[str, DataField]:
+        """The columns whose values files hold as the derived table shows them."""
+        held = self.table.schema.field_by_name if self.derived is not DerivedTable.BINLOG else {}
+        if self._is_version and self.table.store.options[DATA_EVOLUTION]:
+            held = {**held, ROW_ID: TRACKING_FIELDS[0]}  # which only metadata is asked for
+        return {name: field for name, field in held.items() if field.type.kind is not Kind.BLOB}
+
+    @property
+    def _filtered_values(self) -> Mapping[str, DataField]:
+        """The values of keys in MAPs that file indexes know."""
+        values = indexed_values(self.table.store.options, self.table.schema) if self._filtered else {}
+        return {name: replace(v.field, name=name, type=v.type) for name, v in values.items()}
+
+    def supportCompletePushDown(self, aggregation: Any) -> bool:
+        reduction = self._reduction_of(aggregation)
+        return reduction is not None and self._answer(reduction) is not None
+
+    def pushAggregation(self, aggregation: Any) -> bool:
+        reduction = self._reduction_of(aggregation)
+        if reduction is None:
+            return False
+        if self._answer(reduction) is None:
+            if not self._workers_reduce(reduction):
+                return False
+            self.required = StructType([self.required[c] for c in reduction.columns(self.table.schema)])
+        self.reduction = reduction
+        return True
+
+    def pushLimit(self, limit: int) -> bool:
+        if self.filters_rows or self.reduction is not None or not self._is_version:
+            return False
+        self.limit = limit
+        return True
+
+    def pushTopN(self, orders: Any, limit: int) -> bool:
+        order = order_of(orders)
+        if order is None or not self.pushLimit(limit):
+            return False
+        self.order = order
+        return True
+
+    def isPartiallyPushed(self) -> bool:
+        return True
+
+    def build(self) -> Any:
+        try:
+            return self._scan()
+        except PaimonError as e:
+            if not is_described(self.jvm):
+                raise
+            return UnreadableScan(self.jvm, self.required, e)
+
+    def _scan(self) -> Any:
+        plan, store = self._plan, self.table.store
+        execution = self._execution(plan)
+        if self.reduction is not None and execution is Execution.METADATA:
+            return self._local_scan(self.reduction)
+        check_full_scan(store, plan)
+        if self.limit:
+            plan = first_rows(plan, self.limit) if self.order is None else top_rows(store, plan, self.order, self.limit)
+            execution = self._execution(plan)
+        check_row_positions(store, plan, self.required.fieldNames())
+        if self.reduction is not None:
+            return ReducingScan(self.jvm, self.session, self._request, plan, self.reduction)
+        if execution is Execution.LOOKUP:
+            return LookupScan(self.jvm, self.session, self._request, plan)
+        by_partitions = self._is_version and any(k in self.required.names for k in self.table.schema.partition_keys)
+        if execution is Execution.RAW:
+            scan: type[PaimonScan] = PartitionedRawScan if by_partitions else RawScan
+        else:
+            scan = PartitionedMergeScan if by_partitions else MergeScan
+        return scan(self.jvm, self.session, self._request, plan)
+
+    def _describe(self, plan: Plan) -> str:
+        filters = ", ".join(map(describe, self.pruning)) or "none"
+        seen = f"{self.derived.value} of " if self.derived.value else ""
+        changes = f", {self.version.describe()}" if isinstance(self.version, Increment) else ""
+        limit = f", limit {self.limit}" if self.limit else ""
+        limit = limit if self.order is None else f", top {self.limit} by {self.order.describe()}"
+        return f"{seen}{plan.describe()}{changes}, pushed filters: {filters}{limit}"
+
+    @cached_property
+    def _plan(self) -> Plan:
+        """Asked for once all filters are known."""
+        return self.table.plan(self.version, conjunction(self.pruning), self.derived)
+
+    def _is_answered(self, predicate: Predicate) -> bool:
+        return self._is_version and is_answered_by_partitions(predicate, self.table.schema)
+
+    @property
+    def _is_version(self) -> bool:
+        """Whether rows of a version are read, not changes."""
+        return not self.derived.is_log and not isinstance(self.version, Increment)
+
+    def _reduction_of(self, aggregation: Any) -> Reduction | None:
+        """What of an aggregation can be done here, all of it or none."""
+        if self.filters_rows or not self._is_version:
+            return None
+        asked, found = self._asked
+        if asked is None or not asked.equals(aggregation):  # it comes twice, and reading it takes 50 crossings
+            parts = aggregates_of(aggregation)
+            found = None if parts is None else Reduction(*parts)
+            self._asked = aggregation, found
+        return found
+
+    def _workers_reduce(self, reduction: Reduction) -> bool:
+        """Whether rows have to pass Python workers, which may as well aggregate them."""
+        plan = self._plan
+        is_possible = reduction.is_possible(self.table.schema) and bool(plan.splits)
+        return is_possible and self._execution(plan) is Execution.MERGE
+
+    def _answer(self, reduction: Reduction) -> pa.Table | None:
+        """What metadata says, kept: Spark asks whether there is an answer, and asks again, before it takes it."""
+        if reduction not in self._answers:
+            self._answers[reduction] = aggregate(self.table.store, self._plan, reduction.groups, reduction.aggregates)
+        return self._answers[reduction]
+
+    @cached_property
+    def _answers(self) -> dict[Reduction, pa.Table | None]:
+        return {}
+
+    def _local_scan(self, reduction: Reduction) -> LocalScan:
+        schema = string_types(to_struct(reduction.fields(self.table.store)))
+        about = f"PaimonScan[metadata] {reduction.describe()} of {self._describe(self._plan)}"
+        return LocalScan(self.jvm, self.session, self._answer(reduction), schema, about)
+
+    @property
+    def _request(self) -> PushedRequest:
+        fields = self.table.schema.field_by_name
+        known = ((e, p) for e, p in self.of_rows if columns(p) <= fields.keys())
+        return PushedRequest(
+            table=self.table,
+            derived=self.derived,
+            required=self.required,
+            predicate=conjunction(p for _, p in self.of_rows),
+            parquet_filters=tuple(e for e, p in known if spark_prunes_soundly(p, fields)),
+            describe=self._describe,
+        )
+
+    def _execution(self, plan: Plan) -> Execution:
+        request = ScanRequest(tuple(self.required.fieldNames()), self.derived, conjunction(self.pruning))
+        answered = self.reduction is not None and self._answer(self.reduction) is not None
+        return choose_execution(
+            self.table.store, plan, request, is_answered=answered, opens_unicode=self.jvm.opens_unicode_names
+        )
+
+    class Java:
+        implements = [
+            classes.SUPPORTS_PUSH_DOWN_REQUIRED_COLUMNS,
+            classes.SUPPORTS_PUSH_DOWN_AGGREGATES,
+            classes.SUPPORTS_PUSH_DOWN_LIMIT,
+            classes.SUPPORTS_PUSH_DOWN_TOP_N,
+            classes.SUPPORTS_PUSH_DOWN_CATALYST_FILTERS,
+        ]
