@@ -8,7 +8,7 @@ from pathlib import Path
 from paimon_core.options import TABLE_OPTIONS
 from tests.support.paimon_options import paimon_options
 
-PAGE = Path(__file__).parents[4] / "docs" / "options.md"
+PAGE = Path(__file__).parents[3] / "docs" / "options.md"
 
 
 def named(text: str) -> set[str]:

@@ -1,0 +1,77 @@
+"""The registry of all options: their types, when they may change, and values that do not work."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import pytest
+
+from paimon_core.errors import InvalidOptionError
+from paimon_core.options import TABLE_OPTIONS, Change, TableOptions
+from paimon_core.options.support import (
+    NEW,
+    OPTIONS,
+    READ,
+    WRITE,
+    Feature,
+    change_of,
+    check_option_types,
+    may_be_shredded,
+    unsupported_values,
+)
+
+
+def refused(features: Iterable[Feature], *, keyed: bool = False, **options: str) -> list[tuple[str, str]]:
+    spelled = {k.replace("__", ".").replace("_", "-"): v for k, v in options.items()}
+    return [(key, value) for key, value, _ in unsupported_values(features, spelled, keyed=keyed)]
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "meant"),
+    [
+        ("bucket", "many", "a whole number"),
+        ("read.batch-size", "1.5", "a whole number"),
+        ("page-size", "0", "a size in bytes of 1 or more"),
+        ("sort-engine", "quick", "one of min-heap, loser-tree"),
+        ("lookup.cache.high-priority-pool-ratio", "1", "a number from 0 to below 1"),
+        ("write.compaction-skip", "perhaps", "true or false"),
+    ],
+)
+def test_values_of_another_type_are_refused(key: str, value: str, meant: str) -> None:
+    check_option_types(TableOptions({}))
+    with pytest.raises(InvalidOptionError, match=f"^Option '{key}' cannot be '{value}': it is {meant}"):
+        check_option_types(TableOptions({"unknown": "?", key: value}))
+
+
+def test_options_of_other_engines_have_types_only() -> None:
+    others = [o for o in OPTIONS.values() if not o.supported]
+    assert len(others) > 80 and not {o.key for o in others} & {o.key for o in TABLE_OPTIONS}
+    with pytest.raises(InvalidOptionError, match="it is true or false\\.$"):
+        TableOptions({"auto-create": "?"})[OPTIONS["auto-create"]]
+
+
+def test_when_options_change() -> None:
+    known = {
+        "path": Change.NEVER,
+        "bucket-key": Change.EMPTY,
+        "ignore-delete": Change.ONE_WAY,
+        "write-only": Change.FREE,
+    }
+    assert {key: change_of(key) for key in known} == known
+    assert change_of("no option") is Change.FREE
+    assert {o.key for o in TABLE_OPTIONS if o.change is Change.NEVER} == {"partition", "path", "primary-key", "type"}
+
+
+def test_values_that_do_not_work() -> None:
+    assert refused(READ, type="view") == [("type", "view")] == refused(WRITE, type="View ")
+    assert refused(NEW, type="view") == []
+    assert refused(WRITE, file__format="avro", bucket="3") == [] == refused(READ, file__format="lance")
+    assert refused(WRITE, file__format="lance") == [("file.format", "lance")]
+    assert refused(READ, primary_key__nullable="true") == []
+    assert refused(READ, keyed=True, primary_key__nullable="true") == [("primary-key.nullable", "true")]
+    assert refused(READ, fields__m__map__storage_layout="columns") == [("fields.m.map.storage-layout", "columns")]
+
+
+def test_shredded_maps() -> None:
+    assert may_be_shredded(TableOptions({"fields.m.map.storage-layout": " Shared-Shredding"}))
+    assert not may_be_shredded(TableOptions({"fields.m.map.storage-layout": "default"}))
