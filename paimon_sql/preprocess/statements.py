@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 Name = tuple[str, ...]  # the parts of a table's name
 TypeNode = str | dict[str, Any]  # a column's type as a Paimon schema file has it
@@ -53,8 +53,7 @@ class RenameTag:
     target: str
 
 
-@dataclass(frozen=True, slots=True)
-class ColumnChange:
+class ColumnChange(NamedTuple):  # made in a third of the time of a frozen dataclass: a statement may have hundreds
     """A column that is added, or modified, which `adds` says; None and False are what the statement does not say."""
 
     name: str
