@@ -99,12 +99,13 @@ class LocalFileIO:
             return _status(path, os.stat(path))
 
     def list(self, path: str) -> Iterator[FileStatus]:
-        found: list[FileStatus] = []
+        found, below = list[FileStatus](), f"{path.rstrip('/')}/"
         with storage_errors("list", path), suppress(FileNotFoundError, NotADirectoryError), os.scandir(path) as entries:
             for entry in entries:
-                with suppress(FileNotFoundError):  # deleted since the listing began, or a link to nowhere
-                    child = f"{path.rstrip('/')}/{entry.name}"
-                    found.append(_status(child, entry.stat(), is_link=entry.is_symlink()))
+                try:
+                    found.append(_status(below + entry.name, entry.stat(), is_link=entry.is_symlink()))
+                except FileNotFoundError:  # deleted since the listing began, or a link to nowhere
+                    continue
         return iter(found)
 
     def make_dirs(self, path: str) -> None:

@@ -49,4 +49,4 @@ _REFERENCED: Mapping[FolderKind, re.Pattern[str]] = MappingProxyType(
 
 def may_be_orphan(kind: FolderKind, name: str) -> bool:
     """Whether a file in a folder is of a kind that is an orphan where no version references it."""
-    return is_temporary(name) or _REFERENCED[kind].fullmatch(name) is not None
+    return _REFERENCED[kind].fullmatch(name) is not None or is_temporary(name)

@@ -16,7 +16,7 @@ import numpy as np
 import pyarrow as pa
 
 from paimon_core.maintenance.orphans.file_kinds import FolderKind
-from paimon_core.maintenance.orphans.search import Folder, files_in, folders
+from paimon_core.maintenance.orphans.search import Folder, folders, old_files
 from paimon_core.maintenance.references import NeededFiles, branch_stores, in_chains, versions_of
 from paimon_core.maintenance.release import delete_files
 from paimon_core.manifests.entries import FileLocation
@@ -94,7 +94,7 @@ class OrphanSearch:
 
     def found_in(self, folder: Folder) -> pa.RecordBatch:
         """The old files of a folder, as `FOUND`."""
-        files = [f for f in files_in(self.store, folder) if f.modified < self.older_than]
+        files = list(old_files(self.store, folder, self.older_than))
         return pa.record_batch([[f.path for f in files], [f.size for f in files]], schema=FOUND)
 
     def sources(self) -> Iterator[Source]:

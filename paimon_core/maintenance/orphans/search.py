@@ -67,9 +67,8 @@ def remove_orphans(store: TableStore, older_than: int) -> Orphans:
 def _look(store: TableStore, older_than: int) -> Orphans:
     old = defaultdict[str, list[FileStatus]](list)
     for folder in folders(store):
-        for file in files_in(store, folder):
-            if file.modified < older_than:
-                old[file.name].append(file)
+        for file in old_files(store, folder, older_than):
+            old[file.name].append(file)
     needed = NeededFiles()
     for branch in branch_stores(store) if old else ():
         for path in needed.of(versions_of(branch)):
@@ -115,10 +114,11 @@ def _data_folders(store: TableStore) -> Iterator[Folder]:
         yield from _bucket_folders(store, root, levels)
 
 
-def files_in(store: TableStore, folder: Folder) -> Iterator[FileStatus]:
-    """The files of a folder that are orphans where no version needs them."""
+def old_files(store: TableStore, folder: Folder, older_than: int) -> Iterator[FileStatus]:
+    """The files of a folder, last modified before `older_than`, that are orphans where no version needs them."""
     for file in store.io.list(folder.path):
-        if not file.is_dir and not file.is_link and may_be_orphan(folder.kind, file.name):
+        is_old_file = file.modified < older_than and not file.is_dir and not file.is_link
+        if is_old_file and may_be_orphan(folder.kind, file.name):
             yield file
 
 
