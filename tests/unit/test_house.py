@@ -78,6 +78,11 @@ def test_no_folder_has_too_many_modules():
     assert {folder: count for folder, count in counts.items() if count > MAX_FOLDER_MODULES} == {}
 
 
+def test_every_folder_says_what_lives_there():
+    packages = [path for path in MODULES if path.name == "__init__.py"]
+    assert [str(p.relative_to(ROOT)) for p in packages if not ast.get_docstring(ast.parse(p.read_text("utf-8")))] == []
+
+
 def test_unit_tests_mirror_the_folders_of_the_code():
     unit = ROOT / "tests" / "unit"
     folders = sorted(path.parent.relative_to(unit) for path in unit.rglob("__init__.py"))
