@@ -134,6 +134,6 @@ def _column_updates(store: TableStore, snapshot: Snapshot | None, assigned: Coll
     if not set(written).isdisjoint(store.schema.partition_keys):
         raise UnsupportedFeatureError(
             f"Update to partition columns is not supported for data evolution tables: rows of {store.name} "
-            "keep their place. Delete the row and insert it into the other partition."
+            "keep their partition. Delete the row and insert it into the other partition."
         )
     return ColumnUpdates(written, snapshot)

@@ -66,10 +66,10 @@ def test_merge_takes_the_first_clause_that_applies(spark: Any, table: str) -> No
         WHEN MATCHED THEN UPDATE SET v = t.v + q.v
         WHEN NOT MATCHED AND v > 750 THEN INSERT (s, id) VALUES (lower(s), id)
         WHEN NOT MATCHED THEN INSERT *
-        WHEN NOT MATCHED BY SOURCE AND v = 20 THEN UPDATE SET s = 'alone'
+        WHEN NOT MATCHED BY SOURCE AND v = 20 THEN UPDATE SET s = 'only'
         WHEN NOT MATCHED BY SOURCE AND v = 50 THEN DELETE
     """)
-    assert rows(spark) == [(1, 110, "a"), (2, 20, "alone"), (4, 40, "d"), (7, 700, "G"), (8, None, "h")]
+    assert rows(spark) == [(1, 110, "a"), (2, 20, "only"), (4, 40, "d"), (7, 700, "G"), (8, None, "h")]
     operations = rows(spark, "SELECT operation FROM `t$snapshots` ORDER BY snapshot_id")
     assert operations == [("WRITE",), ("WRITE",), ("MERGE",)]
 
@@ -214,8 +214,8 @@ def test_histories_equal_a_model(spark: Any, table: str) -> None:
         match chance.randrange(4):
             case 0:
                 spark.sql(f"DELETE FROM t WHERE id BETWEEN {low} AND {high} AND v % 2 = 0")
-                gone = [k for k, r in model.items() if low <= k <= high and r[1] is not None and r[1] % 2 == 0]
-                model = {k: r for k, r in model.items() if k not in gone}
+                deleted = [k for k, r in model.items() if low <= k <= high and r[1] is not None and r[1] % 2 == 0]
+                model = {k: r for k, r in model.items() if k not in deleted}
             case 1:
                 spark.sql(f"UPDATE t SET v = id + {low} WHERE id > {high} OR s IS NULL")
                 model |= {k: (k, k + low, r[2]) for k, r in model.items() if k > high or r[2] is None}

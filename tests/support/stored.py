@@ -29,7 +29,7 @@ from tests.support.tables import fields
 
 T = Identifier("default", "t")
 Row = tuple[int, str]
-Placed = tuple[int, str, str, int]  # a row, the path of its file and its position there
+LocatedRow = tuple[int, str, str, int]  # a row, the path of its file and its position there
 
 
 def create_table(warehouse: str, **options: str) -> Table:
@@ -79,9 +79,9 @@ def read(table: Table) -> list[Any]:
     return sorted(tuple(row.values()) for batch in batches for row in batch.to_pylist())
 
 
-def placed_rows(table: Table) -> list[Placed]:
-    """The rows of the latest version and where they are."""
-    found: list[Placed] = []
+def located_rows(table: Table) -> list[LocatedRow]:
+    """The rows of the latest version, with file and position."""
+    found: list[LocatedRow] = []
     for split in table.plan(table.latest_snapshot()).splits:
         for batch in read_split(table.store, split, ["k", "v", "__paimon_file_path", "__paimon_row_index"]):
             found += zip(*(c.to_pylist() for c in batch.columns), strict=True)

@@ -141,7 +141,7 @@ def open_target(
     that the statement brings."""
     jvm, session, before = catalog.jvm, catalog.session, table.latest_snapshot()
     full = (catalog.catalog_name, name.database, name.name)
-    # no row to change may be left out
+    # a query for rows to change may skip none
     options = {SCALAR_INDEX_SEARCH_MODE.key: "full"} if table.store.options[DATA_EVOLUTION] else {}
     if not isinstance(statement, Merge):
         options[READ_ALLOW_FULL_SCAN.key] = "true"  # that is asked of queries, and of those that a MERGE joins

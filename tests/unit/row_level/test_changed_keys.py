@@ -1,4 +1,4 @@
-"""A MERGE that changes a row twice is refused, however many buffers of a task the two changes are apart."""
+"""A MERGE that changes a row twice is refused, however many buffers of a task are between the two changes."""
 
 from __future__ import annotations
 

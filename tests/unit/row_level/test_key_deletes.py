@@ -1,4 +1,4 @@
-"""DELETE by key from tables whose engines take no deletes: what is left is what a plain model says."""
+"""DELETE by key from tables whose engines take no deletes: the remaining rows are those of a plain model."""
 
 from __future__ import annotations
 
@@ -34,15 +34,15 @@ KINDS = ("aggregation", "partial-update", "first-row", "aggregation, lookup")
 
 def delete(table: Table, keys: set[int]) -> Snapshot | None:
     rows: list[Change] = [((k, None, None), 3) for k in sorted(keys)]
-    going = written(replace(table, store=keys_store(table.store)), rows)
-    replaced = run_job(key_delete_job(table.store, table.latest_snapshot(), going))
+    keys_written = written(replace(table, store=keys_store(table.store)), rows)
+    replaced = run_job(key_delete_job(table.store, table.latest_snapshot(), keys_written))
     made = table.commit(replaced, CommitInfo(user="deleter"))
-    table.abort(going)
+    table.abort(keys_written)
     return made
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_rows_that_are_left(tmp_path: Path, kind: str) -> None:
+def test_remaining_rows(tmp_path: Path, kind: str) -> None:
     options, merge, _ = TABLES[kind]
     count = 0
     steps = st.lists(
@@ -90,7 +90,7 @@ def test_only_files_with_the_keys_are_replaced(tmp_path: Path) -> None:
     assert len(before.keys() - after.keys()) == 3 and len(before.keys() & after.keys()) > 1
     assert not marked(table) and len(read(table)) == 4997
     assert delete(table, {70_000}) is None
-    assert {p.name for p in tmp_path.rglob("data-*")} == stored | after.keys(), "the files of the keys are gone"
+    assert {p.name for p in tmp_path.rglob("data-*")} == stored | after.keys(), "the files of the keys are deleted"
 
 
 def test_a_broken_file_leaves_no_output(tmp_path: Path) -> None:

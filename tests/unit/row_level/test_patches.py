@@ -1,4 +1,4 @@
-"""UPDATE of append tables in place: rows keep their order, any file takes new values, nothing is left over."""
+"""UPDATE of append tables by patches: rows keep their order, any file takes new values, no patch is kept."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ from paimon_core.write.writer import written
 from paimon_sql.catalog.load import load_catalog
 from tests.support.executors import run_job
 from tests.support.faulty_io import Fault, FaultyIO
-from tests.support.stored import Placed, T, compact, create_table, insert, open_table, placed_rows
+from tests.support.stored import LocatedRow, T, compact, create_table, insert, located_rows, open_table
 from tests.support.tables import fields
 
 
-def write_patches(table: Table, changed: dict[Placed, Any], column: str = "v") -> list[Patch]:
+def write_patches(table: Table, changed: dict[LocatedRow, Any], column: str = "v") -> list[Patch]:
     """The patches of a task; the new value of `column` by row."""
     writer = open_changes_writer(table.store, sequence_start=0, once=False, patched=(column,))
     assert isinstance(writer, PatchWriter)
@@ -48,7 +48,7 @@ def write_patches(table: Table, changed: dict[Placed, Any], column: str = "v") -
     return writer.patches
 
 
-def update(table: Table, *tasks: dict[Placed, Any], column: str = "v") -> None:
+def update(table: Table, *tasks: dict[LocatedRow, Any], column: str = "v") -> None:
     """What UPDATE does."""
     patches = [p for task in tasks for p in write_patches(table, task, column)]
     messages = run_job(patch_job(table.store, table.latest_snapshot(), patches, (column,)))
@@ -56,7 +56,7 @@ def update(table: Table, *tasks: dict[Placed, Any], column: str = "v") -> None:
     remove_patches(table.store, patches)
 
 
-def by_file(rows: list[Placed]) -> list[list[int]]:
+def by_file(rows: list[LocatedRow]) -> list[list[int]]:
     """The keys of each file in the order of its rows."""
     found: dict[str, list[int]] = {}
     for k, _, path, _ in rows:
@@ -78,14 +78,14 @@ def test_rows_change_where_they_are(
     table = create_table(str(warehouse), file__format=file_format, **keyed)
     for start in range(0, 10 * data.draw(st.integers(1, 3)), 10):
         insert(table, [(k, f"v{k}") for k in range(start, start + 10)])
-    model = {p[0]: p[1] for p in placed_rows(table)}
+    model = {p[0]: p[1] for p in located_rows(table)}
     for step in range(3):
-        now = placed_rows(table)
-        tasks: list[dict[Placed, str]] = [{}, {}]
+        now = located_rows(table)
+        tasks: list[dict[LocatedRow, str]] = [{}, {}]
         for row in data.draw(st.lists(st.sampled_from(now), unique=True)):
             tasks[data.draw(st.integers(0, 1))][row] = model[row[0]] = f"{step}"
         update(table, *tasks)
-        rows = placed_rows(table)
+        rows = located_rows(table)
         assert {p[0]: p[1] for p in rows} == model
         if bucket != "-1":  # whose rows are in an order
             assert by_file(rows) == by_file(now)
@@ -97,7 +97,7 @@ def test_metadata_is_that_of_the_rows(tmp_path: Path) -> None:
     table = create_table(str(tmp_path))
     insert(table, [(k, f"{k}") for k in range(10)])
     (before,) = live_files(table.store, table.latest_snapshot()).values()
-    rows = placed_rows(table)
+    rows = located_rows(table)
     update(table, {rows[0]: "zz", rows[5]: None})
     (after,) = live_files(table.store, table.latest_snapshot()).values()
     assert after.file.file_name != before.file.file_name
@@ -113,22 +113,22 @@ def test_metadata_is_that_of_the_rows(tmp_path: Path) -> None:
         "null_value_counts": "{k=0, v=1}",
     }
     names = {p.name for p in tmp_path.rglob("bucket-0/*")}
-    assert names == {before.file.file_name, after.file.file_name}  # no patches are left
+    assert names == {before.file.file_name, after.file.file_name}  # no patches remain
 
 
 def test_small_files_become_one(tmp_path: Path) -> None:
     table = create_table(str(tmp_path))
     for k in range(5):
         insert(table, [(k, "old")])
-    update(table, dict.fromkeys(placed_rows(table)[:4], "new"))
+    update(table, dict.fromkeys(located_rows(table)[:4], "new"))
     assert sorted(e.file.row_count for e in live_files(table.store, table.latest_snapshot()).values()) == [1, 4]
-    assert sorted(p[:2] for p in placed_rows(table)) == [*((k, "new") for k in range(4)), (4, "old")]
+    assert sorted(p[:2] for p in located_rows(table)) == [*((k, "new") for k in range(4)), (4, "old")]
 
 
 def test_files_from_before_a_column_came(tmp_path: Path) -> None:
     table = create_table(str(tmp_path))
     insert(table, [(1, "a"), (2, "b")])
-    rows = placed_rows(table)
+    rows = located_rows(table)
     load_catalog({"warehouse": str(tmp_path)}).alter_table(T, [AddColumn(("w",), STRING)])
     table = open_table(str(tmp_path))
     update(table, {rows[1]: "new"}, column="w")
@@ -142,8 +142,8 @@ def test_files_outside_of_the_table(tmp_path: Path) -> None:
     options = {"data-file__external-paths": f"file://{outside}", "data-file__external-paths__strategy": "round-robin"}
     table = create_table(str(tmp_path / "wh"), **options)
     insert(table, [(1, "a"), (2, "b")])
-    update(table, {placed_rows(table)[0]: "new"})
-    assert [p[:2] for p in placed_rows(table)] == [(1, "new"), (2, "b")]
+    update(table, {located_rows(table)[0]: "new"})
+    assert [p[:2] for p in located_rows(table)] == [(1, "new"), (2, "b")]
     assert {p.parent for p in tmp_path.rglob("data-*")} == {outside / "bucket-0"}
     assert not list(tmp_path.rglob("*.arrow"))
 
@@ -152,7 +152,7 @@ def test_a_file_that_was_replaced_meanwhile(tmp_path: Path) -> None:
     table = create_table(str(tmp_path))
     insert(table, [(1, "a")])
     insert(table, [(2, "b")])
-    patches = write_patches(table, {placed_rows(table)[0]: "c"})
+    patches = write_patches(table, {located_rows(table)[0]: "c"})
     compact(table)
     with pytest.raises(CommitConflictError, match=r"data-.*\.parquet were changed by another commit"):
         patch_job(table.store, table.latest_snapshot(), patches, ("v",))
@@ -161,7 +161,7 @@ def test_a_file_that_was_replaced_meanwhile(tmp_path: Path) -> None:
 def test_a_row_has_one_new_value(tmp_path: Path) -> None:
     table = create_table(str(tmp_path))
     insert(table, [(1, "a")])
-    (row,) = placed_rows(table)
+    (row,) = located_rows(table)
     before = stored_files(tmp_path)
     with pytest.raises(InvalidDataError, match="several source rows match one row"):
         update(table, {row: "b"}, {row: "c"})
@@ -175,7 +175,7 @@ def test_null_is_refused_where_the_column_is(tmp_path: Path) -> None:
     table = open_table(str(tmp_path))
     insert(table, [(1, "a")])
     with pytest.raises(InvalidDataError, match="'v' is NOT NULL"):
-        write_patches(table, {placed_rows(table)[0]: None})
+        write_patches(table, {located_rows(table)[0]: None})
     assert not [n for n in stored_files(tmp_path) if n.endswith(".arrow")]
 
 
@@ -184,7 +184,7 @@ def test_faults_leave_the_table_as_it_was(tmp_path: Path, mode: Fault) -> None:
     """Each call to the storage by either kind of task fails once."""
     table = create_table(str(tmp_path))
     insert(table, [(1, "a"), (2, "b")])
-    rows, before = placed_rows(table), stored_files(tmp_path)
+    rows, before = located_rows(table), stored_files(tmp_path)
 
     def attempt(io: FaultyIO) -> None:
         faulty = open_table(str(tmp_path), io)
@@ -200,7 +200,7 @@ def test_faults_leave_the_table_as_it_was(tmp_path: Path, mode: Fault) -> None:
     for moment in probe.moments(mode):
         with suppress(PaimonError, OSError, pa.ArrowException):
             attempt(FaultyIO(LocalFileIO(), moment, mode))
-        assert placed_rows(open_table(str(tmp_path))) == rows
+        assert located_rows(open_table(str(tmp_path))) == rows
         assert stored_files(tmp_path) == before
 
 

@@ -1,4 +1,4 @@
-"""Row-level changes of append tables: new rows, places taken away, files rewritten without them."""
+"""Row-level changes of append tables: new rows, removed positions, files rewritten without them."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from paimon_core.row_level.writer import CHANGES_RESULT, write_changes
 from paimon_core.spec.snapshot import Operation
 from paimon_core.table import Table
 from tests.support.executors import TextExecutor
-from tests.support.stored import Placed, compact, create_table, insert, open_table, placed_rows
+from tests.support.stored import LocatedRow, compact, create_table, insert, located_rows, open_table
 
 
-def change(table: Table, deleted: list[Placed], updated: list[Placed], *, once: bool = True) -> None:
+def change(table: Table, deleted: list[LocatedRow], updated: list[LocatedRow], *, once: bool = True) -> None:
     """What DELETE and UPDATE do, two tasks."""
     rules, results = ChangeRules(Operation.UPDATE, once=once), []
     for kind, rows in ((3, deleted), (2, updated)):
@@ -50,7 +50,7 @@ def test_rows_change_as_in_a_list(tmp_path_factory: pytest.TempPathFactory, data
         insert(table, [(k, "old") for k in range(start, start + 10)])
         model |= dict.fromkeys(range(start, start + 10), "old")
     for _ in range(3):
-        now = placed_rows(table)
+        now = located_rows(table)
         deleted = data.draw(st.lists(st.sampled_from(now), unique=True)) if now else []
         updated = [p for p in now if p not in deleted and data.draw(st.booleans())]
         change(table, deleted, updated)
@@ -58,43 +58,43 @@ def test_rows_change_as_in_a_list(tmp_path_factory: pytest.TempPathFactory, data
         model |= dict.fromkeys((p[0] for p in updated), "new")
         if data.draw(st.booleans()):
             compact(table)
-        assert {p[0]: p[1] for p in placed_rows(table)} == model
+        assert {p[0]: p[1] for p in located_rows(table)} == model
     files = {p.name for p in Path(warehouse).rglob("data-*") if p.is_file()}
-    assert {Path(p[2]).name for p in placed_rows(table)} <= files
+    assert {Path(p[2]).name for p in located_rows(table)} <= files
 
 
 def test_a_row_is_changed_by_one(tmp_path: Path) -> None:
     table = create_table(str(tmp_path))
     insert(table, [(1, "a"), (2, "b")])
-    row = placed_rows(table)[0]
+    row = located_rows(table)[0]
     with pytest.raises(InvalidDataError, match="several source rows match one row"):
         change(table, [row], [row])
     with pytest.raises(InvalidDataError, match="several source rows match one row"):
         change(table, [row, row], [])
     change(table, [row, row], [], once=False)
-    assert [p[0] for p in placed_rows(table)] == [2]
+    assert [p[0] for p in located_rows(table)] == [2]
 
 
 def test_a_file_that_was_replaced_meanwhile(tmp_path: Path) -> None:
     table = create_table(str(tmp_path))
     insert(table, [(1, "a")])
     insert(table, [(2, "b")])
-    before = placed_rows(table)
+    before = located_rows(table)
     compact(table)
     with pytest.raises(CommitConflictError, match=r"data-.*\.parquet were changed by another commit"):
         change(open_table(str(tmp_path)), before[:1], [])
-    assert [p[0] for p in placed_rows(table)] == [1, 2]
+    assert [p[0] for p in located_rows(table)] == [1, 2]
 
 
 def test_a_row_that_was_marked_meanwhile(tmp_path: Path) -> None:
     table = create_table(str(tmp_path), deletion_vectors__enabled="true")
     insert(table, [(1, "a"), (2, "b"), (3, "c")])
-    rows = placed_rows(table)
+    rows = located_rows(table)
     change(table, [], rows[:1])
     with pytest.raises(CommitConflictError, match="were changed by another commit"):
         change(open_table(str(tmp_path)), [], rows[:2])
     change(open_table(str(tmp_path)), rows[1:2], [])
-    assert sorted(p[:2] for p in placed_rows(table)) == [(1, "new"), (3, "c")]
+    assert sorted(p[:2] for p in located_rows(table)) == [(1, "new"), (3, "c")]
 
 
 def test_positions_that_do_not_decode() -> None:

@@ -59,14 +59,14 @@ def test_deleted_rows_are_not_read(tmp_path: Path, kind: str) -> None:
     made = delete(table, {2, 3, 12})
     assert made.commit_kind is CommitKind.OVERWRITE and made.total_record_count == 14
     delete(table, {3, 9, 13})
-    left = [(k, f"v{k}") for k in range(14) if k not in {2, 3, 9, 12, 13}]
-    assert read(table) == left == read(open_table(str(tmp_path)))
+    kept = [(k, f"v{k}") for k in range(14) if k not in {2, 3, 9, 12, 13}]
+    assert read(table) == kept == read(open_table(str(tmp_path)))
     plan = table.plan(table.latest_snapshot())
-    assert plan.row_count == len(left) and "deletion vectors" in plan.describe()
+    assert plan.row_count == len(kept) and "deletion vectors" in plan.describe()
     for split in plan.splits:
         assert DATA_SPLIT.decode(DATA_SPLIT.encode(split)) == split
     compact(table)
-    assert read(table) == left and not index_entries(table.store, table.latest_snapshot())
+    assert read(table) == kept and not index_entries(table.store, table.latest_snapshot())
 
 
 steps = st.one_of(
@@ -119,7 +119,7 @@ def test_of_two_deletes_in_the_same_file_one_fails(tmp_path: Path) -> None:
         base = table.latest_snapshot()
     assert [k for k, _ in read(table)] == [0, 3]
     names = {p.name for p in (tmp_path / "default.db/t/index").iterdir()}
-    assert len(names) == 2, "the index files of failed commits are gone"
+    assert len(names) == 2, "the index files of failed commits are deleted"
 
 
 def test_a_compaction_does_not_bring_deleted_rows_back(tmp_path: Path) -> None:
@@ -166,11 +166,11 @@ def test_appends_carry_the_vectors_on(tmp_path: Path) -> None:
 def test_what_is_refused(tmp_path: Path) -> None:
     table = dv_table(tmp_path)
     insert(table, [(k, "v") for k in range(4)])
-    ((place, vectors),) = positions_of(table, {1, 2}).items()
+    ((bucket, vectors),) = positions_of(table, {1, 2}).items()
     for wrong in (np.array([2, 1]), np.array([1, 1]), np.array([-1])):
         with pytest.raises(InvalidDataError, match="do not ascend"):
-            delete_rows(table.store, table.latest_snapshot(), {place: dict.fromkeys(vectors, wrong)})
-    assert delete_rows(table.store, None, {place: dict.fromkeys(vectors, np.array([], dtype=np.int64))}) == []
+            delete_rows(table.store, table.latest_snapshot(), {bucket: dict.fromkeys(vectors, wrong)})
+    assert delete_rows(table.store, None, {bucket: dict.fromkeys(vectors, np.array([], dtype=np.int64))}) == []
     for other in (table.with_options({}), create_table(str(tmp_path / "pk"), primary_key="k", bucket="1")):
         plain = other.store.with_options({"deletion-vectors.enabled": "false"})
         with pytest.raises(UnsupportedFeatureError, match=r"deletion-vectors\.enabled"):

@@ -1,6 +1,6 @@
 """Histories of tables of every merge engine: writes with deletes, compactions, new columns, wider types, a new process
 for each step. What is read is what a model of plain Python says, and the changelog of each producer, applied to what
-was known before, gives what is known after, each change told once.
+was known before, gives what is known after, each change published once.
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ class History:
     engine: Engine
     rows: dict[int, list[Row]] = field(default_factory=dict)
     known: dict[int, tuple[Any, ...]] = field(default_factory=dict)
-    told: list[tuple[Any, ...]] = field(default_factory=list)
+    published: list[tuple[Any, ...]] = field(default_factory=list)
 
     def table(self) -> Table:
         return open_table(self.warehouse)
@@ -102,7 +102,7 @@ class History:
     def write(self, given: Sequence[tuple[int, tuple[int | None, ...], bool]]) -> None:
         table = self.table()
         schema, names = arrow_schema(table.schema.fields), self.names(table)
-        kinds = [DELETE if gone and self.engine.deletes else INSERT for _, _, gone in given]
+        kinds = [DELETE if deletes and self.engine.deletes else INSERT for _, _, deletes in given]
         columns = [[k for k, _, _ in given], *([v[COLUMNS.index(n)] for _, v, _ in given] for n in names)]
         arrays = [pa.array(c, f.type) for c, f in zip(columns, schema, strict=True)]
         loose = pa.schema([pa.field(f.name, f.type) for f in schema])
@@ -117,7 +117,7 @@ class History:
             row = {n: values[i] if n in names else None for i, n in enumerate(COLUMNS)}
             self.rows.setdefault(k, []).append((kind, row))
         for message in messages:
-            self.told += self.log(table, message, message.new_changelog)
+            self.published += self.log(table, message, message.new_changelog)
 
     def compact(self, strategy: Strategy) -> None:
         table = self.table()
@@ -142,11 +142,10 @@ class History:
 
     def log(self, table: Table, message: CommitMessage, files: Sequence[Any]) -> list[tuple[Any, ...]]:
         """Changelog files as $audit_log shows them."""
-        place = message.partition, message.bucket
         split = DataSplit(
-            partition=place[0],
-            bucket=place[1],
-            bucket_dir=table.store.bucket_dir(*place),
+            partition=message.partition,
+            bucket=message.bucket,
+            bucket_dir=table.store.bucket_dir(*message.key),
             files=tuple(files),
             kind=SplitKind.CHANGES,
         )
@@ -167,8 +166,8 @@ class History:
 
     def expected(self, names: Sequence[str]) -> dict[int, tuple[Any, ...]]:
         merged = {k: self.engine.model(rows) for k, rows in self.rows.items()}
-        left = {k: r for k, r in merged.items() if r is not None and r[0] != DELETE}
-        return {k: tuple(r[1][n] for n in names) for k, r in left.items()}
+        kept = {k: r for k, r in merged.items() if r is not None and r[0] != DELETE}
+        return {k: tuple(r[1][n] for n in names) for k, r in kept.items()}
 
     def read(self, table: Table) -> dict[int, tuple[Any, ...]]:
         splits = table.plan(table.latest_snapshot()).splits
@@ -198,7 +197,7 @@ def test_every_step_shows_what_the_model_says(tmp_path: Path, name: str, produce
             options.pop("fields.c.aggregate-function")
         schema = new_table_schema(fields(k=INT, a=INT, b=INT), options=options)
         load_catalog({"warehouse": lived.warehouse}).create_table(T, schema)
-        waiting = False  # whether rows are not compacted: of first-row tables these are not shown
+        uncompacted = False  # whether rows are not compacted: of first-row tables these are not shown
         for step, given_rows in [*history, ("full", [])]:
             match step:
                 case "write":
@@ -209,13 +208,13 @@ def test_every_step_shows_what_the_model_says(tmp_path: Path, name: str, produce
                     lived.alter(step)
             table = lived.table()
             now = lived.expected(lived.names(table))
-            waiting = step == "write" or (waiting and step not in ("minor", "full"))
-            if not (name == "first-row" and waiting):
+            uncompacted = step == "write" or (uncompacted and step not in ("minor", "full"))
+            if not (name == "first-row" and uncompacted):
                 assert lived.read(table) == now, step
             if step == "full" and producer in ("lookup", "full-compaction"):
                 assert lived.known == now
         if producer == "input":
             log = [(("+I", "-U", "+U", "-D")[kind], k) for k, rows in lived.rows.items() for kind, _ in rows]
-            assert Counter(row[:2] for row in lived.told) == Counter(log)
+            assert Counter(row[:2] for row in lived.published) == Counter(log)
 
     check()

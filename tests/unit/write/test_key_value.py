@@ -182,11 +182,11 @@ def test_what_is_spilled_is_merged_as_files_are(tmp_path: Path, monkeypatch: pyt
 
 
 def test_a_disk_that_takes_nothing_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "gone"))
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "missing"))
     store = make_store(tmp_path, {"k": INT}, keys=["k"], bucket="1", write_buffer_size="1 b")
     writer = open_writer(store, sequence_start=0)
     writer.write(make_batch(store, [(1,)]))
-    with pytest.raises(StorageError, match="gone.*'write-buffer-spillable' = 'false'"):
+    with pytest.raises(StorageError, match="missing.*'write-buffer-spillable' = 'false'"):
         writer.write(make_batch(store, [(2,)]))
     writer.abort()
 

@@ -61,9 +61,9 @@ def counted_in_group(rows: Sequence[Row]) -> Row:
 
 def newest_by_sequence(rows: Sequence[Row]) -> Row:
     """`sequence.field` = a, b in descending order, NULL the oldest."""
-    place = range(len(rows))
+    indices = range(len(rows))
     ranks = [[(v is not None, -(v or 0)) for v in (r[1]["a"], r[1]["b"])] for r in rows]
-    return rows[max(place, key=lambda i: (ranks[i], i))]
+    return rows[max(indices, key=lambda i: (ranks[i], i))]
 
 
 ENGINES: Mapping[str, tuple[Mapping[str, str], Callable[[Sequence[Row]], Row | None]]] = {
@@ -104,8 +104,8 @@ def write(store: TableStore, rows: Sequence[tuple[Any, ...]], start: int, kinds:
     if kinds:
         batch = batch.append_column("_VALUE_KIND", pa.array(kinds, pa.int8()))
     writer = open_writer(store, sequence_start=start)
-    for place in range(0, len(rows), 4):  # a buffer of a byte spills each of them
-        writer.write(batch.slice(place, 4))
+    for offset in range(0, len(rows), 4):  # a buffer of a byte spills each of them
+        writer.write(batch.slice(offset, 4))
     return writer.finish()
 
 
@@ -140,12 +140,12 @@ def test_reads_are_one_merge_of_all_rows(tmp_path: Path, engine: str, steps: lis
 
 def test_deletes_take_back_remove_and_are_ignored(tmp_path: Path) -> None:
     rows = [(1, 5, 5, 5, "x"), (2, 5, 5, 5, "y")]
-    gone = [(1, 3, 3, 3, "x")]
+    deleted = [(1, 3, 3, 3, "x")]
 
-    def left(**options: str) -> list[Any]:
+    def remaining(**options: str) -> list[Any]:
         store = make_store(tmp_path, COLUMNS, keys=["k"], bucket="1", **options)
         live = files_of(write(store, rows, 0))
-        live = files_of(write(store, gone, 10, [3]), live)
+        live = files_of(write(store, deleted, 10, [3]), live)
         before = read_rows(store, live)
         assert read_rows(store, compacted(store, live, full=True)) == before
         return before
@@ -155,14 +155,14 @@ def test_deletes_take_back_remove_and_are_ignored(tmp_path: Path) -> None:
         "fields__default_aggregate_function": "sum",
         "fields__t__ignore_retract": "true",
     }
-    assert left(**sums, fields__t__aggregate_function="max") == [(1, 2, 2, 2, "x"), rows[1]]
-    assert left(merge_engine="aggregation", aggregation__remove_record_on_delete="true") == rows[1:]
-    assert left(merge_engine="partial-update", partial_update__remove_record_on_delete="true") == rows[1:]
-    assert left(merge_engine="partial-update", fields__g__sequence_group="a") == rows
-    assert left(merge_engine="partial-update", ignore_delete="true") == rows
-    assert left(merge_engine="first-row", first_row__ignore_delete="true") == rows
-    assert left(deduplicate__ignore_delete="true") == rows
-    assert left() == rows[1:]
+    assert remaining(**sums, fields__t__aggregate_function="max") == [(1, 2, 2, 2, "x"), rows[1]]
+    assert remaining(merge_engine="aggregation", aggregation__remove_record_on_delete="true") == rows[1:]
+    assert remaining(merge_engine="partial-update", partial_update__remove_record_on_delete="true") == rows[1:]
+    assert remaining(merge_engine="partial-update", fields__g__sequence_group="a") == rows
+    assert remaining(merge_engine="partial-update", ignore_delete="true") == rows
+    assert remaining(merge_engine="first-row", first_row__ignore_delete="true") == rows
+    assert remaining(deduplicate__ignore_delete="true") == rows
+    assert remaining() == rows[1:]
 
 
 counted_rows = st.tuples(st.integers(0, 2), st.sampled_from([0, 0, 0, 2, 1, 3]), small)

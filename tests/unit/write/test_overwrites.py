@@ -25,8 +25,8 @@ def levels(table: Table) -> list[int]:
 def test_files_that_share_no_keys_are_compacted(warehouse: str, options: dict[str, str], expected: list[int]) -> None:
     table = stored.create_table(warehouse, primary_key="k", bucket="1", **options)
     stored.insert(table, [(1, "a")])
-    apart = [*stored.write(table, [(1, "b"), (3, "c")]), *stored.write(table, [(4, "d")])]
-    table.commit(apart, INFO, Overwrite())
+    messages = [*stored.write(table, [(1, "b"), (3, "c")]), *stored.write(table, [(4, "d")])]
+    table.commit(messages, INFO, Overwrite())
     assert levels(table) == expected and stored.read(table) == [(1, "b"), (3, "c"), (4, "d")]
 
 

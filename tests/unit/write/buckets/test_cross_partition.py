@@ -145,8 +145,8 @@ def test_buckets_fill_one_after_the_other(tmp_path: Path) -> None:
     commit(table, write(table, [("a", k, "v") for k in range(5)]))
     commit(table, write(table, [("a", 3, "w"), ("a", 7, "w"), ("a", 8, "w"), ("b", 0, "w")]))
     live = live_files(table.store, table.latest_snapshot()).values()
-    places = {(table.store.partition_spec(e.partition)["p"], e.bucket) for e in live}
-    assert places == {("a", 0), ("a", 1), ("a", 2), ("b", 0)}
+    buckets = {(table.store.partition_spec(e.partition)["p"], e.bucket) for e in live}
+    assert buckets == {("a", 0), ("a", 1), ("a", 2), ("b", 0)}
 
 
 def test_of_two_writers_one_fails(tmp_path: Path) -> None:
@@ -192,8 +192,8 @@ def test_changes_are_told_where_rows_went(tmp_path: Path) -> None:
     table = moving_table(tmp_path, **{"changelog-producer": "input"})
     commit(table, write(table, [("a", 1, "v"), ("a", 2, "v")]))
     messages = write(table, [("b", 1, "w"), ("a", 2, "w")])
-    told = [(f.row_count, f.delete_row_count) for m in messages for f in m.new_changelog]
-    assert sorted(told) == [(1, 0), (2, 1)]
+    counts = [(f.row_count, f.delete_row_count) for m in messages for f in m.new_changelog]
+    assert sorted(counts) == [(1, 0), (2, 1)]
 
 
 def test_without_dynamic_buckets_nothing_looks_a_key_up(tmp_path: Path) -> None:

@@ -43,8 +43,8 @@ def write(table: Table, rows: list[Row], tasks: int, base: AssignmentBase | None
         if share:
             k, v = zip(*share, strict=True)
             batch = pa.record_batch([pa.array(k, pa.int32()), pa.array(v)], names=["k", "v"])
-            for place in range(0, len(share), 20):  # a buffer of a byte spills each of them
-                writer.write(batch.slice(place, 20))
+            for offset in range(0, len(share), 20):  # a buffer of a byte spills each of them
+                writer.write(batch.slice(offset, 20))
         messages += writer.finish()
     return messages
 
@@ -205,7 +205,7 @@ def test_an_overwrite_in_between_is_a_conflict(tmp_path: Path) -> None:
 
 
 def check_files(table: Table) -> None:
-    """No file is left of what commits have replaced."""
+    """No file is kept of what commits have replaced."""
     latest = table.latest_snapshot()
     assert latest is not None
     versions = [table.snapshot(str(s)) for s in range(1, latest.id + 1)]

@@ -1,4 +1,4 @@
-"""Postponed buckets against a dictionary: rows wait, get their buckets later, and the last one of a key wins."""
+"""Postponed buckets against a dictionary: rows get their buckets later, and the last one of a key wins."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ def data_files(root: Path) -> set[str]:
 
 steps = st.one_of(
     st.tuples(
-        st.sampled_from(["wait", "insert", "overwrite"]),
+        st.sampled_from(["postpone", "insert", "overwrite"]),
         st.lists(st.tuples(st.integers(0, 1), st.integers(0, 9)), min_size=1, max_size=9),
     ),
     st.tuples(st.sampled_from(["compact", "full"]), st.just([])),
@@ -129,32 +129,32 @@ steps = st.one_of(
 def test_any_history_against_a_model(
     tmp_path_factory: pytest.TempPathFactory, history: list[Any], split: str, producer: str
 ) -> None:
-    root = tmp_path_factory.mktemp("waiting")
+    root = tmp_path_factory.mktemp("postponed")
     table = postponed_table(root, **{"source.split.target-size": split, "changelog-producer": producer})
     seen: dict[tuple[int, int], str] = {}
-    waiting: dict[tuple[int, int], str] = {}
+    postponed: dict[tuple[int, int], str] = {}
     for number, (what, keys) in enumerate(history):
         rows = [(p, k, f"v{number}.{i}") for i, (p, k) in enumerate(keys)]
         new = {(p, k): v for p, k, v in rows}
-        if what == "wait":
+        if what == "postpone":
             commit(table, write(table, rows))
-            waiting |= new
+            postponed |= new
         elif what == "insert":
             insert(table, rows)
             seen |= new
         elif what == "overwrite":
             insert(table, rows, Overwrite(dynamic=True))
-            gone = {p for p, _ in new}
-            seen = {key: v for key, v in seen.items() if key[0] not in gone} | new
-            waiting = {key: v for key, v in waiting.items() if key[0] not in gone}
+            replaced = {p for p, _ in new}
+            seen = {key: v for key, v in seen.items() if key[0] not in replaced} | new
+            postponed = {key: v for key, v in postponed.items() if key[0] not in replaced}
         elif what == "rescale":
             rescale(table, keys[0][0])
         else:
             compact(table, Strategy.FULL if what == "full" else Strategy.MINOR)
-            seen, waiting = seen | waiting, {}
+            seen, postponed = seen | postponed, {}
         assert read(table) == sorted((p, k, v) for (p, k), v in seen.items())
         eager = table.with_options({"postpone.merge-on-read": "true"})
-        assert read(eager) == sorted((p, k, v) for (p, k), v in (seen | waiting).items())
+        assert read(eager) == sorted((p, k, v) for (p, k), v in (seen | postponed).items())
     live = {e.file.file_name for e in live_files(table.store, table.latest_snapshot()).values()}
     assert live <= data_files(root)
 
@@ -224,8 +224,8 @@ def test_rows_that_wait_already_count_for_the_buckets_of_a_partition(tmp_path: P
 
 
 def test_compactions_tell_the_changelog(tmp_path: Path) -> None:
-    told = {"lookup": [(1, 1, "a")], "input": [(1, 1, "a")], "full-compaction": [(1, 1, "a")]}
-    for producer, expected in told.items():
+    published = {"lookup": [(1, 1, "a")], "input": [(1, 1, "a")], "full-compaction": [(1, 1, "a")]}
+    for producer, expected in published.items():
         table = postponed_table(tmp_path / producer, **{"changelog-producer": producer})
         commit(table, write(table, [(1, 1, "a")]))
         made = compact(table, Strategy.FULL)

@@ -1,4 +1,4 @@
-"""The changelog law: applied to the state that readers know it gives the state of the table, each change told once."""
+"""The changelog law: applied to the state that readers know it gives that of the table, each change published once."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def compact(store: TableStore, live: Live, strategy: Strategy) -> list[CommitMes
     return [m for m in found if m is not None]
 
 
-def told(store: TableStore, files: tuple[DataFileMeta, ...]) -> list[tuple[Any, ...]]:
+def published(store: TableStore, files: tuple[DataFileMeta, ...]) -> list[tuple[Any, ...]]:
     """The rows of changelog files as $audit_log shows them."""
     split = DataSplit(
         partition=EMPTY_ROW, bucket=0, bucket_dir=store.bucket_dir(EMPTY_ROW, 0), files=files, kind=SplitKind.CHANGES
@@ -96,14 +96,14 @@ def test_the_law(tmp_path: Path, producer: str, deduplicate: str) -> None:
                 compacted = compact(store, live, Strategy(strategy))
                 live = files_of(compacted, live)
                 for message in compacted:
-                    apply(known, told(store, message.compact_changelog), strictly_news=deduplicate == "true")
+                    apply(known, published(store, message.compact_changelog), strictly_news=deduplicate == "true")
                 files = [f for bucket in live.values() for f in bucket]
                 last = {f.level for f in files} <= {3}
                 assert known == model or not (last if producer == "full-compaction" else all(f.level for f in files))
             assert sorted(read_rows(store, live)) == sorted(model.items())
         compacted = compact(store, live, Strategy.FULL)
         for message in compacted:
-            apply(known, told(store, message.compact_changelog), strictly_news=deduplicate == "true")
+            apply(known, published(store, message.compact_changelog), strictly_news=deduplicate == "true")
         assert known == model
 
     check()
@@ -112,7 +112,7 @@ def test_the_law(tmp_path: Path, producer: str, deduplicate: str) -> None:
 def test_input_is_told_as_it_came(tmp_path: Path) -> None:
     store = table(tmp_path, "input")
     (message,) = write(store, [(2, 5, 0), (1, 5, 0), (1, 6, 0), (2, 5, 3)], 0)
-    assert told(store, message.new_changelog) == [("+I", 1, 5), ("+I", 1, 6), ("+I", 2, 5), ("-D", 2, 5)]
+    assert published(store, message.new_changelog) == [("+I", 1, 5), ("+I", 1, 6), ("+I", 2, 5), ("-D", 2, 5)]
     assert sorted(f.row_count for f in message.new_files) == [2]
     (file,) = message.new_changelog
     assert (file.file_name[:10], file.level, file.row_count, file.delete_row_count) == ("changelog-", 0, 4, 1)
@@ -124,7 +124,7 @@ def test_level_0_goes_up_where_readers_wait_for_it(tmp_path: Path) -> None:
     live = files_of(compact(store, live, Strategy.WRITE), live)
     live = files_of(write(store, [(7, None, 3), (8, 0, 0), (2000, 1, 0)], 1000), live)
     (message,) = compact(store, live, Strategy.WRITE)
-    assert told(store, message.compact_changelog) == [
+    assert published(store, message.compact_changelog) == [
         ("-D", 7, 7),
         ("-U", 8, 8),
         ("+U", 8, 0),
@@ -146,7 +146,7 @@ def test_nested_values_are_compared(tmp_path: Path) -> None:
         live = files_of(writer.finish(), live)
         (message,) = compact(store, live, Strategy.WRITE)
         live = files_of([message], live)
-        logs.append(told(store, message.compact_changelog))
+        logs.append(published(store, message.compact_changelog))
     assert logs == [[("+I", 1, [1, 2])], [], [("-U", 1, [1, 2]), ("+U", 1, [1, 3])]]
 
 
@@ -165,7 +165,7 @@ def test_ignored_columns_are_no_reason(tmp_path: Path) -> None:
         live = files_of(writer.finish(), live)
         (message,) = compact(store, live, Strategy.FULL)
         live = files_of([message], live)
-        logs.append([row[0] for row in told(store, message.compact_changelog)])
+        logs.append([row[0] for row in published(store, message.compact_changelog)])
     assert logs == [["+I"], [], ["-U", "+U"]]
     assert read_rows(store, live) == [(1, 2, 2)]
 
@@ -187,7 +187,7 @@ def test_changelog_files_have_options_of_their_own(tmp_path: Path) -> None:
     (told_file,), (file,) = message.new_changelog, message.new_files
     assert told_file.file_name.startswith("log-") and told_file.file_name.endswith(".avro")
     assert file.file_name.startswith("data-") and file.file_name.endswith(".orc")
-    assert told(store, message.new_changelog) == [("+I", 1, 5), ("+I", 1, 6)]
+    assert published(store, message.new_changelog) == [("+I", 1, 5), ("+I", 1, 6)]
 
 
 @pytest.mark.parametrize("most", ["1 mb", "0 b"])
@@ -211,5 +211,5 @@ def test_rows_of_remote_files_are_looked_up_in_copies(
                 compact(store, live, Strategy.WRITE)
             return
         (message,) = compact(store, live, Strategy.WRITE)
-        assert told(store, message.compact_changelog) == [("-U", k, k), ("+U", k, -1)]
+        assert published(store, message.compact_changelog) == [("-U", k, k), ("+U", k, -1)]
         assert base in (live := files_of([message], live))[EMPTY_ROW, 0]

@@ -164,19 +164,19 @@ def test_reads_are_what_the_model_says(tmp_path: Path, kind: str) -> None:
         write(table, start)
         compact(table, Strategy.FULL)
         live: dict[int, Change] = {change[0][0]: change for change in start}
-        waiting: list[Change] = []
+        unmerged: list[Change] = []
         for changes, strategy in history:
             news = [(row, kind if deletes else 0) for row, kind in changes]
             write(table, news)
-            waiting += news
+            unmerged += news
             merged = dict(live)
-            for key in {row[0] for row, _ in waiting}:
+            for key in {row[0] for row, _ in unmerged}:
                 known = [live[key]] if key in live else []
-                merged[key] = merge(known + [c for c in waiting if c[0][0] == key])
+                merged[key] = merge(known + [c for c in unmerged if c[0][0] == key])
             merged = {k: c for k, c in merged.items() if c[1] == 0}
             if strategy:
                 compact(table, Strategy(strategy))
-                live, waiting = merged, []
+                live, unmerged = merged, []
                 assert all(e.file.level > 0 for e in live_files(table.store, table.latest_snapshot()).values())
             hidden = live if hides_level_0(table.store.options) else merged
             assert read(table) == sorted(row for row, _ in hidden.values())
@@ -224,11 +224,11 @@ def test_a_full_compaction_rewrites_marked_files_of_the_last_level(tmp_path: Pat
     write(table, [((1, 1, 1), 0), ((4999, 1, 1), 0)])
     compact(table)
     assert len(names) > 2 and marked(table).keys() < names
-    worn = marked(table).keys()
+    with_deletes = marked(table).keys()
     for _ in range(2):
         compact(table, Strategy.FULL)
-    left = {e.file.file_name for e in live_files(table.store, table.latest_snapshot()).values()}
-    assert not marked(table) and not worn & left
+    kept = {e.file.file_name for e in live_files(table.store, table.latest_snapshot()).values()}
+    assert not marked(table) and not with_deletes & kept
     assert [r for r in read(table) if r[1] == 1] == [(1, 1, 1), (4999, 1, 1)]
 
 

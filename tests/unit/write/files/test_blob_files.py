@@ -136,8 +136,8 @@ def test_rows_change_as_in_a_model(
         for i, v in read(described, "_ROW_ID", "v"):
             assert (v is None) == (model[i][1] is None)
             if v is not None:
-                place = BlobDescriptor.decode(v)
-                assert Path(place.uri).read_bytes()[place.offset :][: place.length] == model[i][1]
+                descriptor = BlobDescriptor.decode(v)
+                assert Path(descriptor.uri).read_bytes()[descriptor.offset :][: descriptor.length] == model[i][1]
 
 
 def test_files_and_their_row_ids(tmp_path: Path) -> None:
@@ -163,7 +163,7 @@ def test_files_and_their_row_ids(tmp_path: Path) -> None:
 
 
 def test_updates_at_the_same_time(tmp_path: Path) -> None:
-    """Of other columns both count; of the same one the second is refused, and where the rows are gone."""
+    """Of other columns both count; of the same one the second is refused, and where the rows are deleted."""
     table = new_table(tmp_path)
     insert(table, [(1, b"1", None), (2, b"2", None)])
     first, second = (staged(table, {i: (0, b"n", None)}, ("v",), set()) for i in (0, 1))

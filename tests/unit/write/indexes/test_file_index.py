@@ -44,7 +44,7 @@ def indexes(table: Table) -> dict[str, list[tuple[str, str]]]:
     found = {}
     for entry in live_files(table.store, table.latest_snapshot()).values():
         folder = table.store.bucket_dir(entry.partition, entry.bucket)
-        index = read_file_index(table.store, folder, entry.file, lambda place: False)
+        index = read_file_index(table.store, folder, entry.file, lambda _: False)
         found[entry.file.file_name] = [] if index is None else [(p.column, p.index_type) for p in index.locations]
     return found
 
@@ -200,11 +200,11 @@ def test_rows_that_bitmaps_leave_without_the_deleted_ones(warehouse: str) -> Non
     stored.insert(stored.open_table(warehouse), [(n % 5, f"{n}") for n in range(20)])
     table = stored.open_table(warehouse)
     (entry,) = live_files(table.store, table.latest_snapshot()).values()
-    places = {(entry.partition, entry.bucket): {entry.file.file_name: np.array([0, 1])}}
-    table.commit(delete_rows(table.store, table.latest_snapshot(), places), CommitInfo(user="tester"))
+    positions = {(entry.partition, entry.bucket): {entry.file.file_name: np.array([0, 1])}}
+    table.commit(delete_rows(table.store, table.latest_snapshot(), positions), CommitInfo(user="tester"))
     (split,) = table.plan(table.latest_snapshot()).splits
     rows = [b.to_pylist() for b in read_split(table.store, split, ["v"], Compare("k", "=", 0))]
-    # k is not read: the index alone chooses; the rows at 0 and 1, "0" and "10", are deleted
+    # k is not read: only the index chooses; the rows at 0 and 1, "0" and "10", are deleted
     assert rows == [[{"v": "15"}, {"v": "5"}]]
     whole = read_split(table.store, split, ["v"], Compare("k", "<=>", 9))
     assert list(whole) == []

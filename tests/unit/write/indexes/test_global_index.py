@@ -112,9 +112,9 @@ def test_scans_find_the_same_with_and_without(tmp_path_factory: pytest.TempPathF
             there = [r[0] for r in rows(table, ["_ROW_ID"])]
             chosen = data.draw(st.lists(st.sampled_from(there), max_size=3, unique=True)) if there else []
             option = {"global-index.column-update-action": "drop_partition_index"}
-            gone = frozenset(chosen) if step == "delete" else frozenset[int]()
+            deleted = frozenset(chosen) if step == "delete" else frozenset[int]()
             if chosen:
-                change(table.with_options(option), "k", {} if gone else dict.fromkeys(chosen, 50), gone)
+                change(table.with_options(option), "k", {} if deleted else dict.fromkeys(chosen, 50), deleted)
     off = table.with_options({"global-index.enabled": "false"})
     for predicate in (Compare("v", "=", "v1"), Compare("v", "!=", "v1"), Compare("k", ">", 4), Compare("k", "=", 50)):
         assert ids(table, predicate) == ids(off, predicate)
