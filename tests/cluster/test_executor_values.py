@@ -12,7 +12,7 @@ import pytest
 from pyspark.cloudpickle import Pickler
 
 from paimon_core.jobs import Job
-from paimon_sql.spark.session_bridge import SessionBridge
+from paimon_sql.spark.jvm import workers
 from paimon_sql.spark.workers.executor import SparkExecutor
 
 pytestmark = pytest.mark.spark
@@ -45,17 +45,17 @@ class Watching(Pickler):
 def sent(spark: Any, monkeypatch: pytest.MonkeyPatch) -> list[tuple[Any, ...]]:
     """What statements of every kind send to executors."""
     functions: list[tuple[Any, ...]] = []
-    command, run = SessionBridge.command, SparkExecutor.run
+    command, run = workers.task_command, SparkExecutor.run
 
-    def watch_command(self: SessionBridge, function: Any, result: Any) -> bytearray:
+    def watch_command(function: Any, result: Any) -> bytearray:
         functions.append((function, result))
-        return command(self, function, result)
+        return command(function, result)
 
     def watch_run(self: SparkExecutor, job: Job[Any, Any]) -> list[Any]:
         functions.append((job.text_function,))
         return run(self, job)
 
-    monkeypatch.setattr(SessionBridge, "command", watch_command)
+    monkeypatch.setattr(workers, "task_command", watch_command)
     monkeypatch.setattr(SparkExecutor, "run", watch_run)
     keys = "TBLPROPERTIES ('primary-key' = 'k,p', 'bucket' = '2')"
     spark.sql(f"CREATE TABLE t (k INT, v STRING, p INT) PARTITIONED BY (p) {keys}")
