@@ -384,7 +384,7 @@ PARTITION_EXPIRATION_TIME = _option(
     "partition.expiration-time", optional(duration), None, "How long partitions stay, ms."
 )
 PARTITION_LEGACY_NAME = _option(
-    "partition.legacy-name", boolean, True, "DATE in folders as days, moments in ISO form.", change=Change.EMPTY
+    "partition.legacy-name", boolean, True, "DATE in folders as days, moments as ISO 8601.", change=Change.EMPTY
 )
 PARTITION_MARK_DONE_ACTION = _option(
     "partition.mark-done-action", names, DONE_ACTIONS, "What marking a partition done does."

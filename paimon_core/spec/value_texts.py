@@ -85,7 +85,7 @@ def _in_folder(field: DataField, value: Any, *, legacy: bool) -> str:
 
 
 def internal_text(data_type: DataType, value: Any) -> str:
-    """A value as Java prints its internal form."""
+    """A value as Java prints its internal value."""
     kind = data_type.kind
     if kind is Kind.BOOLEAN:
         return "true" if value else "false"

@@ -160,17 +160,17 @@ class BucketFiles:
     ) -> Iterator[pa.RecordBatch]:
         file_format, stored = format_of_file(file.file_name), partial(fields_of_file, self.store, file)
         keys, default = self.store.schema.partition_fields, self.store.options[PARTITION_DEFAULT_NAME]
-        absent = partial(partition_value, keys, self.bucket_dir, default)
+        missing = partial(partition_value, keys, self.bucket_dir, default)
         copy = None if self.copies is None else self.copies.copy_of(path, file.file_size)
         io = self.store.io if copy is None else LocalFileIO()
         request = ReadRequest(
-            copy or path, self.fields, predicate, stored, self.store.options, missing=absent, unread=self.unread
+            copy or path, self.fields, predicate, stored, self.store.options, missing=missing, unread=self.unread
         )
         if file.schema_id == self.store.schema.id:
             yield from read(file_format, io, request)
             return
         then = with_stored_times(stored())
-        evolution = Evolution(then, self.fields, trims=file_format.extension == "orc", missing=absent)
+        evolution = Evolution(then, self.fields, trims=file_format.extension == "orc", missing=missing)
         wanted = evolution.predicate_then(predicate)
         request = replace(request, fields=evolution.stored, predicate=wanted, stored=lambda: then)
         for batch in read(file_format, io, request):

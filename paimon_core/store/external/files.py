@@ -58,12 +58,12 @@ def check_data_files(store: TableStore, manifest: str, entries: EntryColumns) ->
     right = pc.and_(pc.equal(found[1], expected), pc.equal(found[2], names))
     right = pc.fill_null(pc.and_(right, pc.match_substring_regex(names, _UUID)), False)
     if not pc.all(right).as_py():
-        raise _misplaced(manifest, texts.filter(pc.invert(right))[0].as_py())
+        raise _outside(manifest, texts.filter(pc.invert(right))[0].as_py())
     codes, extra = entries.lists("_EXTRA_FILES")
     for code in np.unique(codes[rows]).tolist():
         for name in extra[code] if code >= 0 else ():
             if not re.search(_UUID, name):
-                raise _misplaced(manifest, name)
+                raise _outside(manifest, name)
     for root in pc.unique(found[0]).to_pylist():
         check_location(store, root, DATA_FILE_EXTERNAL_PATHS.key)
 
@@ -78,7 +78,7 @@ def check_index_files(store: TableStore, manifest: str, entries: Iterable[IndexM
         if entry.file.global_index is not None:
             folder, _, last = path.rpartition("/")
             if last != name or not _GLOBAL_INDEX.fullmatch(name):
-                raise _misplaced(manifest, path)
+                raise _outside(manifest, path)
             # the option is mostly one of the procedure that makes the index, and no schema has it
             check_location(store, folder, None)
             continue
@@ -88,7 +88,7 @@ def check_index_files(store: TableStore, manifest: str, entries: Iterable[IndexM
             or (found["bucket"], found["name"]) != (bucket_folder(entry.bucket), name)
             or not re.search(_UUID, name)
         ):
-            raise _misplaced(manifest, path)
+            raise _outside(manifest, path)
         check_location(store, found["root"], DATA_FILE_EXTERNAL_PATHS.key)
 
 
@@ -226,7 +226,7 @@ def _parts(path: str) -> tuple[str, str, str]:
     return (match[1].lower(), match[2], match[3]) if match else ("", "", path)
 
 
-def _misplaced(manifest: str, path: str) -> CorruptFileError:
+def _outside(manifest: str, path: str) -> CorruptFileError:
     return CorruptFileError(
         manifest,
         f"it names {path} as a file outside of the table, and no writer puts one there",

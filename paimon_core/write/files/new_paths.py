@@ -14,9 +14,9 @@ class NewPaths:
     """The paths of one writer's files, whatever they end with."""
 
     def __init__(self, store: TableStore, bucket_dir: str) -> None:
-        self._place = new_file_paths(store, bucket_dir)
+        self._path = new_file_paths(store, bucket_dir)
         prefix = f"{store.options[DATA_FILE_PREFIX]}{uuid.uuid4()}"
         self._names = (f"{prefix}-{i}" for i in itertools.count())
 
     def next(self, ending: str) -> str:
-        return self._place(f"{next(self._names)}{ending}")
+        return self._path(f"{next(self._names)}{ending}")
