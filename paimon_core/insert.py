@@ -98,14 +98,13 @@ def without_changelog(table: Table) -> Table:
 
 def _compact(table: Table, written: Sequence[CommitMessage], executor: Executor, *, is_last: bool) -> bool:
     """Compact what is due now; False where somebody else was faster, and it is not the last try."""
-    job, messages = compaction_job(table.store, table.due_compactions(written), Strategy.WRITE), list[CommitMessage]()
+    job = compaction_job(table.store, table.due_compactions(written), Strategy.WRITE)
     if not job.tasks:
         return True
     try:
-        with on_certain_failure(lambda: table.abort(messages), Exception):
-            messages = written_messages(executor.run(job))
-            if messages:
-                table.commit(messages, CommitInfo(user=table.new_commit_user()))
+        messages = written_messages(executor.run(job))
+        if messages:
+            table.commit_or_abort(messages, CommitInfo(user=table.new_commit_user()))
     except (CommitConflictError, DataFileMissingError):
         if is_last:
             raise

@@ -164,7 +164,10 @@ class Table:
     def commit(
         self, messages: Sequence[CommitMessage], info: CommitInfo, overwrite: Overwrite | None = None
     ) -> Snapshot | None:
-        """Make the files of messages visible, see `commit_indexed`; then the upkeep that the options ask for."""
+        """Make the files of messages visible, see `commit_indexed`; then the upkeep that the options ask for.
+
+        Raises as `commit_indexed`; `CommitUnknownError`, too, where the files are visible and `drop_outdated` fails.
+        """
         publisher = self.publisher
         made = commit_indexed(self.store, messages, info, publisher, overwrite)
         if made is not None:

@@ -9,6 +9,7 @@ from paimon_core.commit.changes import Overwrite
 from paimon_core.commit.commit import commit
 from paimon_core.commit.draft import CommitInfo
 from paimon_core.commit.publish import Publisher
+from paimon_core.errors import CommitUnknownError, PaimonError
 from paimon_core.expressions.predicate import Or, equals
 from paimon_core.jobs import Job
 from paimon_core.options import CHAIN_TABLE, SCAN_DELTA_BRANCH, SCAN_SNAPSHOT_BRANCH
@@ -47,10 +48,21 @@ def _fill(store: TableStore, full: TableStore, sequence_start: int, split: DataS
 def drop_outdated(store: TableStore, made: Snapshot, publisher: Publisher) -> None:
     """After an overwrite of changes: remove the full partitions of the same values, which are outdated.
 
-    Raises as `commit`.
+    Raises `CommitUnknownError` where that fails: the overwrite is committed, so nobody may delete its files.
     """
     if made.commit_kind is not CommitKind.OVERWRITE or not is_branch_of_chain(store, SCAN_DELTA_BRANCH):
         return
+    try:
+        _drop_full(store, made, publisher)
+    except PaimonError as error:
+        raise CommitUnknownError(
+            f"Snapshot {made.id} of {store.name} is committed, but full partitions of the same values, which hide its "
+            f"changes, could not be removed from branch '{store.options[SCAN_SNAPSHOT_BRANCH]}': {error} Run the "
+            "statement again."
+        ) from error
+
+
+def _drop_full(store: TableStore, made: Snapshot, publisher: Publisher) -> None:
     # `chain_conflict` has checked before the overwrite that they may be removed
     full = full_branch(store).with_options({CHAIN_TABLE.key: "false"})
     changed = {e.partition for e in read_entries(store, read_manifest_list(store, made.delta_manifest_list))}

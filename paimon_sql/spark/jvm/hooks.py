@@ -1,6 +1,6 @@
 """What of Spark's internals the bridge uses: each use is a function of this folder, marked with what it relies on.
 
-`docs/ARCHITECTURE.md` lists them; `tests/unit/sparkbridge/test_hook_list.py` holds the list to the code.
+`docs/ARCHITECTURE.md` lists them; `tests/unit/spark/jvm/test_hook_list.py` keeps the list complete.
 """
 
 from __future__ import annotations

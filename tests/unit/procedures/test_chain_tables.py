@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 
 from paimon_core.commit.changes import Overwrite
-from paimon_core.errors import InvalidOptionError, UnsupportedFeatureError
+from paimon_core.errors import CommitUnknownError, InvalidOptionError, StorageError, UnsupportedFeatureError
 from paimon_core.expressions.predicate import Compare
+from paimon_core.maintenance import chain_tables
 from paimon_core.maintenance.branches import create_branch
 from paimon_core.scan.read import read_split
 from paimon_core.spec.identifier import Identifier
@@ -130,6 +131,24 @@ def test_an_overwrite_of_changes_puts_the_full_partition_out_of_date(chain: Chai
     chain.write("delta", [("A", "20250812", 1, "anew", 1), ("A", "20250813", 4, "anew", 1)], overwrite=Overwrite())
     assert chain.rows("full") == []
     assert [r[1:4] for r in chain.rows(day="20250813")] == [("20250813", 1, "anew"), ("20250813", 4, "anew")]
+
+
+def test_an_overwrite_keeps_its_files_where_the_full_partition_cannot_be_dropped(
+    chain: Chain, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    chain.fill("day=20250812")
+    table = chain.table("delta")
+    writer = open_writer(table.store, sequence_start=table.max_sequence_number() + 1)
+    writer.write(make_batch(table.store, [("A", "20250812", 9, "over", 1, "+I")]))
+
+    def refuse(*_: object) -> None:
+        raise StorageError("the storage refuses")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(chain_tables, "commit", refuse)
+        with pytest.raises(CommitUnknownError, match="is committed, but full partitions.*the storage refuses"):
+            table.commit_or_abort(writer.finish(), info(), Overwrite(dynamic=True))
+    assert [r[2:] for r in chain.rows("delta", day="20250812")] == [(9, "over")]
 
 
 def test_full_partitions_that_changes_start_from_stay(chain: Chain) -> None:
