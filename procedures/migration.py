@@ -249,5 +249,5 @@ def _migrate_iceberg(
 def _commit_adopted(source: FileIO, target: Table, adoption: Adoption, copy: Copy, *, move: bool) -> None:
     """Move files to a table, or copy them by `copy`, and commit them; where that fails, they are where they were."""
     adopt(source, target.store.io, adoption.paths, move=move, copy=copy)
-    with on_certain_failure(lambda: give_back(source, target.store.io, adoption.paths, moved=move)):
+    with on_certain_failure(lambda: give_back(source, target.store.io, adoption.paths, moved=move), FileNotFoundError):
         target.commit(adoption.messages, CommitInfo(user=target.new_commit_user()))

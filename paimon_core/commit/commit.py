@@ -9,8 +9,8 @@ What becomes of the call:
 
 - Published. The snapshot is read back all the same, as no storage reports a foreign writer that renames its file over
   ours (`other_writers.py`). Its `uuid` says whose it is; commit user and identifier do not, since two tries of one
-  commit share them. A snapshot of ours that was replaced is committed again, unless the one that replaced it is built
-  on ours.
+  commit share them. A snapshot of ours that was replaced is committed again, unless the next one is built on
+  ours.
 - Lost race. Another writer has the number. The draft's manifests are deleted, and the change is put on top of what was
   committed since, until the limits say that it is enough (`retries.py`).
 - Unknown. The call failed, and the file may be there now or, by a request that is still under way, later. The draft

@@ -17,6 +17,7 @@ import pyarrow.parquet as pq
 
 from paimon_core.arrow.binary_rows import row_bytes
 from paimon_core.arrow.types import field_id
+from paimon_core.errors import CommitUnknownError, PaimonError
 from paimon_core.format_table.folders import Folder, partition_batch
 from paimon_core.format_table.scan import FORMAT_SPLIT, FormatSplit, read_format_split
 from paimon_core.formats.reading import read_errors
@@ -126,12 +127,26 @@ def adopt(source: FileIO, target: FileIO, paths: Pairs, *, move: bool, copy: Cop
 
 
 def give_back(source: FileIO, target: FileIO, paths: Pairs, *, moved: bool) -> None:
-    """Undo `adopt`, of files that were not committed."""
-    for path, new_path in paths:
-        if moved:
-            move_file(target, source, new_path, path)
-        else:
+    """Undo `adopt`, of files that were not committed.
+
+    Raises `CommitUnknownError` where moved files cannot be moved back: they are nowhere else, so the target must stay.
+    """
+    if not moved:
+        for _, new_path in paths:
             target.delete(new_path)
+        return
+    failed: list[tuple[str, Exception]] = []
+    for path, new_path in paths:
+        try:
+            move_file(target, source, new_path, path)
+        except (PaimonError, OSError) as error:
+            failed.append((f"{new_path} to {path}", error))
+    if failed:
+        example, cause = failed[0]
+        raise CommitUnknownError(
+            f"The migration failed, and {len(failed)} of its files could not be moved back: {example}: {cause}. The "
+            "new table is not dropped, as they are in its folder. Move them back before you try again."
+        ) from cause
 
 
 def import_job(source: TableStore, splits: Sequence[FormatSplit], target: TableStore) -> Job[FormatSplit, WriteResult]:

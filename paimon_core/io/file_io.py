@@ -92,8 +92,8 @@ class FileIO(Protocol):
     def writer_slot(self, path: str) -> AbstractContextManager[bool]:
         """Queue for a folder with the other writers of this machine, for half a minute at most; whether we hold it.
 
-        It spares writers work that a lost race would waste. Nothing may depend on it: where there is no queue, it does
-        nothing and gives False.
+        It spares writers work that a lost race would waste. True promises that no other writer and no rollback of the
+        table is at work until the block ends; False, where there is no queue or it took too long, promises nothing.
         """
 
     def exists(self, path: str) -> bool:

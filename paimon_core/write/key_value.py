@@ -48,10 +48,10 @@ class KeyValueWriter:
     """`TableWriter` of primary-key tables.
 
     Rows are kept in a buffer of `write-buffer-size`; when it is full they are sorted, merged and spilled to the
-    local disk, and all that was spilled is merged into files in the end. Where the disk is full it is merged at once,
-    and the files end. Sequence numbers count rows as they come: the last row of a key wins. `once`: no row is changed
-    by two, which a MERGE must not do. `base` is what dynamic buckets are assigned by: without it they fill worse.
-    `counted`: see `FileRows`.
+    local disk, and all that was spilled is merged into files in the end. Where the options let no more be spilled it
+    is merged at once, and the files end. Sequence numbers count rows as they come: the last row of a key wins. `once`:
+    no row is changed by two, which a MERGE must not do. `base` is what dynamic buckets are assigned by: without it
+    they fill worse. `counted`: see `FileRows`.
     """
 
     def __init__(

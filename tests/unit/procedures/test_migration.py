@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -11,10 +12,19 @@ import pyarrow.orc as po
 import pyarrow.parquet as pq
 import pytest
 
-from paimon_core.errors import InvalidOptionError, InvalidSchemaError, PaimonError, TableNotFoundError
+from paimon_core.errors import (
+    CommitConflictError,
+    CommitUnknownError,
+    InvalidOptionError,
+    InvalidSchemaError,
+    PaimonError,
+    StorageError,
+    TableNotFoundError,
+)
 from paimon_core.expressions.predicate import IsNull, Predicate
 from paimon_core.format_table.table import FormatTable
 from paimon_core.format_table.write import FormatTableWriter
+from paimon_core.io.transfer import move_file
 from paimon_core.scan.read import read_split
 from paimon_core.spec.identifier import Identifier
 from paimon_core.spec.types import BIGINT, INT, STRING
@@ -120,6 +130,26 @@ def test_files_are_copied_where_the_old_table_stays(
     assert executor.dropped == [] and len(list(folder.rglob("*.parquet"))) == 2
     with pytest.raises(InvalidOptionError, match="target_table"):
         call("migrate_table", source_type="parquet", table=str(folder))
+
+
+def test_files_that_cannot_be_moved_back_keep_the_new_table(
+    warehouse: str, folder: Path, call: Call, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    moves = count(1)
+
+    def move(*arguments: Any) -> None:
+        if next(moves) > 2:
+            raise StorageError("the storage refuses")
+        move_file(*arguments)
+
+    def refuse(*_: object) -> None:
+        raise CommitConflictError("somebody else")
+
+    monkeypatch.setattr("paimon_core.format_table.migration.move_file", move)
+    monkeypatch.setattr(Table, "commit", refuse)
+    with pytest.raises(CommitUnknownError, match="2 of its files could not be moved back: .*the storage refuses"):
+        call("migrate_table", source_type="hive", table="files")
+    assert not list(folder.rglob("*.parquet")) and len(list(Path(warehouse).rglob("import-*.parquet"))) == 2
 
 
 def test_a_format_table_becomes_a_table_of_its_name(warehouse: str, call: Call) -> None:
