@@ -23,6 +23,8 @@ from pyspark.sql.types import IntegerType, StringType, StructField, StructType, 
 
 import paimon_sql
 from paimon_core.errors import InvalidOptionError
+from paimon_core.jobs import Job
+from paimon_core.maintenance.release import FILE_LIST, FileList
 from paimon_sql import spark as bridge
 from paimon_sql.spark.jvm.gateway import Jvm
 from paimon_sql.spark.jvm.rows import internal_rows
@@ -164,13 +166,15 @@ def test_statements_leave_the_settings_of_the_session(spark: Any) -> None:
 def test_jobs_leave_the_environment_of_the_context(spark: Any) -> None:
     registry, before = registry_of(spark), dict(spark.sparkContext.environment)
     assert registry is not None
-    assert SparkExecutor(registry.bridge).run(traceback_setting, ["a", "b"], "a test") == ["a1", "b1"]
+    tasks = FileList(("a",)), FileList(("b",))
+    job = Job("ask for the setting", with_traceback_setting, FILE_LIST, FILE_LIST, tasks)
+    assert SparkExecutor(registry.bridge).run(job) == [FileList(("a", "1")), FileList(("b", "1"))]
     assert spark.sparkContext.environment == before
 
 
-def traceback_setting(text: str) -> str:
-    """The setting that the workers of scans and writes have, of which the context knows nothing."""
-    return text + os.environ.get("SPARK_SIMPLIFIED_TRACEBACK", "none")
+def with_traceback_setting(task: FileList) -> FileList:
+    """The task and the setting that the workers of scans and writes have, of which the context knows nothing."""
+    return FileList((*task.paths, os.environ.get("SPARK_SIMPLIFIED_TRACEBACK", "none")))
 
 
 def test_a_catalog_configured_after_install(spark: Any, tmp_path: Path) -> None:

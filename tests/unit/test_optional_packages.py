@@ -30,6 +30,9 @@ def without(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
         for name in [m for m in sys.modules if m == package or m.startswith(f"{package}.")]:
             monkeypatch.delitem(sys.modules, name)
         monkeypatch.setitem(sys.modules, package, None)
+        known = getattr(sys.modules.get("fsspec.registry"), "_registry", {})  # storages that other tests have opened
+        for protocol in [p for p, storage in known.items() if storage.__module__.partition(".")[0] == package]:
+            monkeypatch.delitem(known, protocol)
         monkeypatch.setattr(sys, "meta_path", [_Refusing(package), *sys.meta_path])
 
     return block
