@@ -26,6 +26,7 @@ REWRITTEN = {
     "columns added": ("ALTER TABLE t ADD (", "c{i} DECIMAL(10, 2) COMMENT 'the {i}, column'", ")"),
     "columns of Flink's types": ("CREATE TABLE t (", "c{i} TIMESTAMP(3), d{i} BYTES", ", e INT) WITH ('a' = 'b')"),
     "columns of ROW": ("CREATE TABLE t (", "c{i} ROW<a INT, b STRING> NOT NULL", ", e INT) WITH ('a' = 'b')"),
+    "columns of ROW of ARRAY": ("CREATE TABLE t (", "c{i} ROW<a INT, b ARRAY<TIMESTAMP(3)>>", ") WITH ('a' = 'b')"),
     "columns of ARRAY, MAP": (
         "CREATE TABLE t (",
         "c{i} ARRAY<INT>, d{i} MAP<STRING, INT>",
@@ -55,6 +56,12 @@ UNCHANGED = {
     "columns added": ("ALTER TABLE t ADD COLUMNS (", "c{i} DECIMAL(10, 2) COMMENT 'the {i}, column'", ")"),
     "options": ("ALTER TABLE t SET TBLPROPERTIES (", "'key.{i}' = 'value {i}'", ")"),
     "assignments": ("MERGE INTO t USING s ON t.a = s.a WHEN MATCHED THEN UPDATE SET ", "t.c{i} = s.c{i}", ""),
+    "a table of columns": ("CREATE TABLE t AS SELECT ", "c{i} AS d{i}", " FROM s"),
+    "a view": ("CREATE OR REPLACE VIEW v AS SELECT ", "c{i} AS d{i}", " FROM s"),
+    "a temporary view": ("CREATE TEMPORARY VIEW v AS SELECT ", "c{i} AS d{i}", " FROM s"),
+    "partitions dropped": ("ALTER TABLE t DROP ", "PARTITION (dt = '2026-01-{i}')", ""),
+    "elements": ("SELECT ", "array[i] AS n{i}", " FROM t"),
+    "comments": ("CREATE TABLE t (", "c{i} DECIMAL(10, 2) COMMENT 'the {i}' /* x */", ") USING paimon"),
     "keys behind IN": ("SELECT * FROM t WHERE a IN (", "'key-{i}'", ")"),
 }
 

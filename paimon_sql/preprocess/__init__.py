@@ -20,7 +20,7 @@ from paimon_sql.preprocess.errors import PreprocessError
 from paimon_sql.preprocess.lexing import Tokens, tokenize
 from paimon_sql.preprocess.rules import EDITS, VALUES
 from paimon_sql.preprocess.rules.column_types import DECLARED_TYPES_PROPERTY
-from paimon_sql.preprocess.rules.rule import first_word
+from paimon_sql.preprocess.rules.rule import first_word, without_comments
 from paimon_sql.preprocess.rules.table_like import EXCLUDED_PROPERTY
 from paimon_sql.preprocess.scripts import ScriptStatement, is_terminated, split_statements
 from paimon_sql.preprocess.statements import CatalogStatement, PaimonStatement
@@ -46,7 +46,7 @@ def preprocess(text: str) -> Rewriting | PaimonStatement:
     Raises PreprocessError where a statement in Flink's style contradicts itself, or a value is not whole. A text that
     cannot be tokenized stays as it is: Spark reports what is wrong with it.
     """
-    lower = text.lower()
+    lower = without_comments(text.lower())
     first = first_word(lower)
     values = [rule for rule in VALUES if rule.may_apply(first, lower)]
     spellings = [rule for rule in EDITS if rule.may_apply(first, lower)]

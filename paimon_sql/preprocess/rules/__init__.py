@@ -11,9 +11,9 @@ from paimon_sql.preprocess.edits import Edit
 from paimon_sql.preprocess.rules.alter_columns import ALTER_COLUMNS
 from paimon_sql.preprocess.rules.catalogs import CATALOGS
 from paimon_sql.preprocess.rules.column_changes import COLUMN_CHANGES
-from paimon_sql.preprocess.rules.constructors import CONSTRUCTORS
+from paimon_sql.preprocess.rules.constructors import CONSTRUCTORS, INSERTED_CONSTRUCTORS
 from paimon_sql.preprocess.rules.copy_into import COPY_INTO
-from paimon_sql.preprocess.rules.create_table import CREATE_TABLE
+from paimon_sql.preprocess.rules.create_table import COMPUTED_COLUMNS, CREATE_TABLE
 from paimon_sql.preprocess.rules.dynamic_options import DYNAMIC_OPTIONS
 from paimon_sql.preprocess.rules.properties import ALTER_PROPERTIES, DATABASE_PROPERTIES
 from paimon_sql.preprocess.rules.rule import Rule
@@ -29,6 +29,7 @@ VALUES: tuple[Rule[Value | None], ...] = (CATALOGS, COPY_INTO, TAGS, COLUMN_CHAN
 # the edits of a statement that has these spellings; it may have several
 EDITS: tuple[Rule[Sequence[Edit]], ...] = (
     CREATE_TABLE,
+    COMPUTED_COLUMNS,
     ALTER_COLUMNS,
     ALTER_PROPERTIES,
     DATABASE_PROPERTIES,
@@ -37,6 +38,7 @@ EDITS: tuple[Rule[Sequence[Edit]], ...] = (
     SHOW_TAGS,
     DYNAMIC_OPTIONS,
     CONSTRUCTORS,
+    INSERTED_CONSTRUCTORS,
     SYSTEM_TABLES,
     TABLE_FUNCTIONS,
     UNNEST,

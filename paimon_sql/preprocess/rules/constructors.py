@@ -74,11 +74,25 @@ def _take_type(cursor: Cursor, edits: list[Edit]) -> int:
     return cursor.index
 
 
+def _if_not_inserted(cursor: Cursor) -> list[Edit]:
+    return [] if cursor.symbol() == "INSERT" else constructors(cursor)
+
+
+def _if_inserted(cursor: Cursor) -> list[Edit]:
+    return constructors(cursor) if cursor.symbol() == "INSERT" else []
+
+
+_OTHERS = r"|row\s*[(<]|(?:bytes|varbinary|multiset|varchar(?!\s*\()|double\s+precision)\b)"
+_WORDS = ("array", "map", "row", "cast")
+# `array[i]` of one word is an element, but in inserted rows
 CONSTRUCTORS = Rule(
-    constructors,
-    words=("array", "map", "row", "cast"),
-    pattern=re.compile(
-        r"(?=[abdmrv])\b(?:(?:array|map)\s*\[|row\s*[(<]"
-        r"|(?:bytes|varbinary|multiset|varchar(?!\s*\()|double\s+precision)\b)"
-    ),
+    _if_not_inserted,
+    words=_WORDS,
+    pattern=re.compile(r"(?=[abdmrv])\b(?:(?:array|map)\s*\[(?!\s*+(?!row\b)[\w.]++\s*+\])" + _OTHERS),
+)
+INSERTED_CONSTRUCTORS = Rule(
+    _if_inserted,
+    first=("insert",),
+    words=_WORDS,
+    pattern=re.compile(r"(?=[abdmrv])\b(?:(?:array|map)\s*\[" + _OTHERS),
 )

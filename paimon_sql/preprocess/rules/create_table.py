@@ -69,6 +69,13 @@ def create_table(cursor: Cursor) -> list[Edit]:
     return edits + _property_edits(clauses, _new_properties(columns, clauses))
 
 
+def computed_columns(cursor: Cursor) -> list[Edit]:
+    """Raises `PreprocessError` for a new table with a column that is computed."""
+    if _take_header(cursor):
+        read_columns(cursor)
+    return []
+
+
 def _refuse_temporary(cursor: Cursor) -> None:
     """Raises `PreprocessError` for a table of Flink's session, which reads another system through a connector."""
     tokens = cursor.tokens
@@ -166,9 +173,17 @@ CREATE_TABLE = Rule(
     create_table,
     first=("create", "replace"),
     pattern=re.compile(
-        r"(?=[bdlmprtvw,()])"  # what follows begins with one of these: most characters are passed over
+        r"(?=[bdlmprtvw)])"  # what follows begins with one of these: most characters are passed over
         r"(?:\b(?:with|primary|bytes|row|multiset|varbinary|binary|varchar(?!\s*\()|timestamp(?:_ntz|_ltz)?(?=\s*\()"
         r"|double\s+precision|watermark|metadata|temporary|like(?=\s+[\w.`]+\s*\())\b"
-        r"|\)\s*like\s+[\w`]|[,(]\s*+[\w`]++\s++as\b)"
+        r"|\)\s*like\s+[\w`])"
+    ),
+)
+COMPUTED_COLUMNS = Rule(
+    computed_columns,
+    first=("create", "replace"),
+    # an item of the list that begins with a name and AS, before any query
+    pattern=re.compile(
+        r"\A(?:(?!\b(?:as|select)\b)[^(])*+\((?:(?:[^,(s]++|s(?!elect\b))*+[,(])*?\s*+(?:\w++|`[^`]*+`)\s*+\bas\b"
     ),
 )

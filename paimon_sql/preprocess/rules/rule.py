@@ -11,9 +11,16 @@ from paimon_sql.preprocess.cursor import Cursor
 
 T_co = TypeVar("T_co", covariant=True)
 
+# a string or a name in quotes, which stays, or a comment
+_COMMENT = re.compile(
+    r"""(?=['"`r/-])(?:(\br(?:'[^']*+'|"[^"]*+")|'(?>(?:[^'\\]++|\\.)*)'|"(?>(?:[^"\\]++|\\.)*)"|`[^`]*+`)"""
+    r"""|--[^\r\n]*+|/\*(?!\+).*?\*/)""",
+    re.DOTALL,
+)
 _HEAD = re.compile(
     r"(?>(?:\s+|--[^\n]*|/\*(?!\+).*?\*/)*)"
-    r"(?:explain\s+(?:(?:logical|formatted|extended|codegen|cost)\s+)?)?(\w*)",
+    r"(?:explain\s+(?:(?:logical|formatted|extended|codegen|cost)\s+)?)?"
+    r"(?:create\s+(?:or\s+replace\s+)?(?:global\s+)?(?:temp(?:orary)?\s+)?(view\b)|(\w*))",
     re.DOTALL,
 )
 
@@ -21,9 +28,9 @@ _HEAD = re.compile(
 @dataclass(frozen=True, slots=True)
 class Rule(Generic[T_co]):
     """`read` gets a cursor at the first token behind EXPLAIN. As making tokens takes a while, the other fields say
-    which statements, in lower case, may have the spelling:
+    which statements, in lower case and without comments, may have the spelling:
 
-    first: what the statement begins with, behind comments and EXPLAIN; none for any
+    first: what the statement begins with, behind comments and EXPLAIN, see `first_word`; none for any
     words: at least one of them is in it
     pattern: it is found in it; asked last, as it takes longest
     """
@@ -41,6 +48,11 @@ class Rule(Generic[T_co]):
 
 
 def first_word(lower: str) -> str:
-    """The first word of a statement in lower case; empty where it begins with something else."""
+    """The first word of a statement in lower case, `view` for CREATE VIEW; empty where it begins otherwise."""
     found = _HEAD.match(lower)
-    return found[1] if found else ""
+    return found[1] or found[2] if found else ""
+
+
+def without_comments(text: str) -> str:
+    """The text with a blank for each comment, so that patterns need not expect one between two words."""
+    return _COMMENT.sub(lambda m: m[1] or " ", text) if "--" in text or "/*" in text else text

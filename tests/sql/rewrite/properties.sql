@@ -29,3 +29,21 @@ ALTER DATABASE d SET DBPROPERTIES ('k' = 'v')
 CREATE DATABASE IF NOT EXISTS d COMMENT 'WITH (x)' WITH ('k' = 'v')
 =>
 CREATE DATABASE IF NOT EXISTS d COMMENT 'WITH (x)' WITH DBPROPERTIES ('k' = 'v')
+---
+ALTER TABLE t SET /* note */ ('a'='b')
+=>
+ALTER TABLE t SET TBLPROPERTIES /* note */ ('a'='b')
+---
+ALTER TABLE t RESET -- why, it's
+ ('a')
+=>
+ALTER TABLE t UNSET TBLPROPERTIES -- why, it's
+ ('a')
+---
+EXPLAIN /* x */ ALTER TABLE t SET /* y */('a'='--')
+=>
+EXPLAIN /* x */ ALTER TABLE t SET TBLPROPERTIES /* y */('a'='--')
+---
+CREATE DATABASE d WITH /*x*/ ('a'='b')
+=>
+CREATE DATABASE d WITH /*x*/ DBPROPERTIES ('a'='b')

@@ -94,6 +94,8 @@ def test_spark_reports_what_is_not_understood(written, expected):
         ("CREATE TABLE t (a INT, WATERMARK FOR a AS a - INTERVAL '5' SECOND)", "WATERMARK is for streaming jobs"),
         ("CREATE TABLE t (a INT, cost AS a * 2)", "Column 'cost' cannot be computed"),
         ("CREATE TABLE t (a INT, `cost` AS a * 2) WITH ('bucket' = '1')", "Column 'cost' cannot be computed"),
+        ("CREATE TABLE db.t (a INT, `my cost` /* x */ AS a * 2)", "Column 'my cost' cannot be computed"),
+        ("CREATE TABLE t (cost AS a * 2, a INT) AS SELECT 1", "Column 'cost' cannot be computed"),
         ("CREATE TABLE t (a BIGINT METADATA FROM 'offset')", "Column 'a' cannot be METADATA"),
         ("CREATE TABLE t (a INT) WITH ('connector' = 'kafka')", "Flink's connectors are not available"),
         ("CREATE TEMPORARY TABLE t (a INT) WITH ('connector' = 'datagen')", "Flink's connectors are not available"),

@@ -65,6 +65,14 @@ T = ("t",)
             "ALTER TABLE t ADD COLUMN a BINARY(4) COMMENT 'x'",
             ChangeColumns(T, (ColumnChange("a", "BINARY(4)", adds=True, comment="x"),)),
         ),
+        (
+            "ALTER TABLE t ADD (v TIMESTAMP /* ms */ (3))",
+            ChangeColumns(T, (ColumnChange("v", "TIMESTAMP(3)", adds=True),)),
+        ),
+        (
+            "ALTER TABLE t ADD v VARBINARY -- it's\n(3)",
+            ChangeColumns(T, (ColumnChange("v", "VARBINARY(3)", adds=True),)),
+        ),
     ],
 )
 def test_what_is_said(text: str, value: ChangeColumns) -> None:
