@@ -32,6 +32,7 @@ from paimon_core.formats.avro.field_offsets import (
     UnusualError,
     find_records,
 )
+from paimon_core.formats.avro.records import RecordCodec
 from paimon_core.manifests.record_files import check_schema
 from paimon_core.spec.avro_types import without_null
 from paimon_core.spec.manifest import (
@@ -65,6 +66,7 @@ def find_entries(path: str, data: bytes) -> CodedEntries:
     try:
         container = ContainerReader(io.BytesIO(data))
         check_schema(MANIFEST_ENTRY, container.schema)
+        RecordCodec(container.schema)  # a schema that decodes no entry is refused here as well
         count, content = container.content(PADDING)
         offsets = find_records(container.schema, Coded(content), count, _candidates)
     except InflatedError:

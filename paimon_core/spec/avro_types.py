@@ -1,6 +1,7 @@
 """What the schema inside an Avro file may be. A file brings the schema it was written with, and that one decodes it:
 a column of another type would give values of another type, a recursive type could exhaust the stack, and an array whose
-items take no bytes the memory.
+items take no bytes the memory, as could records that repeat others by name: 30 of them, each with the one before twice,
+make a billion values of no bytes. So only fixed types and enums may be referred to by name.
 """
 
 from __future__ import annotations
@@ -9,39 +10,56 @@ from typing import Any
 
 from paimon_core.errors import reason
 
-_LEAST_BYTES = {"null": 0} | dict.fromkeys(("boolean", "int", "long", "float", "double", "bytes", "string", "enum"), 1)
+_LEAST_BYTES = {"null": 0} | dict.fromkeys(("boolean", "int", "long", "float", "double", "bytes", "string"), 1)
+PRIMITIVES = frozenset(_LEAST_BYTES)
 
 
 def check_schema(avro: Any) -> None:
     """Raises `ValueError` for what is no Avro type, and where values could be without bound."""
     try:
-        _least_bytes(avro)
+        _least_bytes(avro, {})
     except (KeyError, TypeError, AttributeError, RecursionError) as e:
         raise ValueError(f"its schema is no Avro schema ({reason(e)})") from e
 
 
-def _least_bytes(avro: Any) -> int:
-    """The least bytes that a value of an Avro type takes."""
+def _least_bytes(avro: Any, named: dict[str, int | None]) -> int:
+    """The least bytes that a value of an Avro type takes; `named` has those of the named types before it."""
     if isinstance(avro, list):
-        return 1 + min(map(_least_bytes, avro), default=0)
+        return 1 + min((_least_bytes(t, named) for t in avro), default=0)
     if not isinstance(avro, dict):
-        if avro not in _LEAST_BYTES:
+        least = _LEAST_BYTES.get(avro, named.get(_last_name(avro)))
+        if least is None:
             raise ValueError(f"type {avro!r} refers to another")
-        return _LEAST_BYTES[avro]
+        return least
     match avro["type"]:
         case "record":
             if not all(isinstance(f["name"], str) for f in avro["fields"]):
                 raise TypeError("a field without a name")
-            return sum(_least_bytes(f["type"]) for f in avro["fields"])
+            _remember(named, avro, None)
+            return sum(_least_bytes(f["type"], named) for f in avro["fields"])
         case "array" | "map" as kind:
-            items = _least_bytes(avro["items" if kind == "array" else "values"])
+            items = _least_bytes(avro["items" if kind == "array" else "values"], named)
             if kind == "array" and items == 0:
                 raise ValueError("items of an array take no bytes")
             return 1
         case "fixed":
-            return max(0, int(avro["size"]))
+            return _remember(named, avro, max(0, int(avro["size"])))
+        case "enum":
+            return _remember(named, avro, 1)
         case plain:
-            return _least_bytes(plain)
+            return _least_bytes(plain, {})
+
+
+def _remember(named: dict[str, int | None], avro: Any, least: int | None) -> int:
+    """Add a type to the named ones: None for a record, and for several types of one name in different namespaces."""
+    name = _last_name(avro.get("name"))
+    named[name] = least if named.get(name, least) == least else None
+    return least or 0
+
+
+def _last_name(name: Any) -> str:
+    """A name without its namespace, which a reference may leave out."""
+    return str(name).rpartition(".")[2]
 
 
 def fits(found: Any, expected: Any) -> bool:

@@ -56,14 +56,17 @@ def write_table(
     schemas: Sequence[list[dict[str, Any]]],
     spec: list[dict[str, Any]],
     files: Sequence[dict[str, Any]],
+    partition_types: Sequence[Any] = (),
     **manifest: Any,
 ) -> Path:
-    """Write the metadata of a table whose schemas, the last one current, and files are these; its file."""
+    """Write the metadata of a table whose schemas, the last one current, and files are these; its file.
+
+    `partition_types` are the Avro types of the partition columns, dates where not given."""
     folder = root / "metadata"
     folder.mkdir(parents=True)
     names = [f["name"] for f in spec]
-    date = {"type": "int", "logicalType": "date"}
-    partition = {"type": "record", "name": "r102", "fields": [_avro(n, date) for n in names]}
+    types = partition_types or [{"type": "int", "logicalType": "date"}] * len(names)
+    partition = {"type": "record", "name": "r102", "fields": list(map(_avro, names, types))}
     texts, longs = ["file_path", "file_format"], ["record_count", "file_size_in_bytes"]
     data = [{"name": "content", "type": "int"}, *({"name": n, "type": "string"} for n in texts)]
     data += [{"name": "partition", "type": partition}, *({"name": n, "type": "long"} for n in longs)]

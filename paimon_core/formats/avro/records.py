@@ -21,13 +21,16 @@ _END_OF_ARRAY = b"\0"
 
 
 class RecordCodec:
-    """Codes the records of an Avro schema. Raises `ValueError` for records that take no bytes: they could be any
-    number."""
+    """Codes the records of an Avro schema. Raises `ValueError` for what is no Avro schema, and for records that take no
+    bytes: they could be any number."""
 
     def __init__(self, avro: Any) -> None:
         array = {"type": "array", "items": avro}
         check_schema(array)
-        self._array = fastavro.parse_schema(array)
+        try:
+            self._array = fastavro.parse_schema(array)
+        except Exception as e:  # whatever fastavro makes of it
+            raise ValueError(f"its schema is no Avro schema ({reason(e)})") from e
 
     def encode(self, records: list[Any]) -> bytes:
         """The content of a block."""

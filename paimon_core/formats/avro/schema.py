@@ -20,6 +20,7 @@ from itertools import count
 from typing import Any
 
 from paimon_core.errors import UnsupportedFeatureError
+from paimon_core.spec.avro_types import PRIMITIVES
 from paimon_core.spec.types import (
     INT,
     CollectionType,
@@ -68,6 +69,7 @@ def plain_record(avro: Any) -> Any:
     """The schema that decodes the same bytes without logical types.
 
     Fields are called `f0`, `f1`, … by index; maps are arrays of records (f0: key, f1: value), which are the same bytes.
+    Raises `ValueError` for enums and references to named types, which no column is.
     """
     return _plain(avro, count())
 
@@ -141,6 +143,8 @@ def _plain(avro: Any, names: Iterator[int]) -> Any:
     if isinstance(avro, list):
         return [_plain(t, names) for t in avro]
     if not isinstance(avro, dict):
+        if avro not in PRIMITIVES:
+            raise ValueError(f"type {avro!r} refers to another")
         return avro
     match avro["type"]:
         case "record":

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 from collections.abc import Callable, Iterator
 from copy import deepcopy
 from datetime import timedelta
@@ -182,6 +183,23 @@ def test_a_damaged_file_is_refused(what: str) -> None:
     else:
         assert by_columns(DAMAGED[what]) in (None, REFUSED)
         assert one_by_one(DAMAGED[what]) == REFUSED
+
+
+def with_schema(change: Callable[[str], str]) -> bytes:
+    """The manifest with another text of its schema before the same blocks."""
+    reader, sink = ContainerReader(io.BytesIO(CONTENT)), io.BytesIO()
+    writer = ContainerWriter(sink, json.loads(change(json.dumps(reader.schema))), "null", 3)
+    for count, content in reader.bounded():
+        writer.write(count, content)
+    return sink.getvalue()
+
+
+def test_two_records_of_one_name() -> None:
+    """fastavro refuses them, so that decoding by columns does as well."""
+    data = with_schema(lambda text: text.replace("record__FILE__VALUE_STATS", "record__FILE__KEY_STATS"))
+    assert by_columns(with_schema(str)) == ENTRIES
+    assert by_columns(data) is None
+    assert one_by_one(data) == REFUSED
 
 
 @pytest.mark.parametrize("codec", ["null", "deflate", "zstd"])

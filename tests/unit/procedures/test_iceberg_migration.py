@@ -6,6 +6,7 @@ import gzip
 import json
 import shutil
 from collections.abc import Callable
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,8 @@ from paimon_core.errors import (
     InvalidSchemaError,
     PaimonError,
 )
+from paimon_core.format_table.iceberg import read_iceberg_table
+from paimon_core.io.local import LocalFileIO
 from paimon_core.scan.read import read_split
 from paimon_core.spec.identifier import Identifier
 from paimon_core.table import Table
@@ -90,6 +93,19 @@ def test_where_the_metadata_is(migrate: Migrate, tmp_path: Path, warehouse: str)
         migrate(tmp_path, target_table=None)
     with pytest.raises(InvalidOptionError, match="primary key"):
         migrate(tmp_path, options="primary-key=id")
+
+
+def test_partition_columns_of_one_decimal_type(tmp_path: Path) -> None:
+    """Their fixed type is defined once, and referred to by name from then on."""
+    schema = [column(1, "a", "decimal(9, 2)"), column(2, "b", "decimal(9, 2)")]
+    spec = [{"source-id": i, "field-id": 999 + i, "transform": "identity", "name": n} for i, n in ((1, "a"), (2, "b"))]
+    decimal = {"type": "fixed", "name": "decimal_9_2", "size": 4, "logicalType": "decimal", "precision": 9, "scale": 2}
+    values = {"a": Decimal("1.50"), "b": Decimal("-2.25")}
+    content = pa.table({"a": [values["a"]], "b": [values["b"]]})
+    file = data_file(tmp_path, "0.parquet", content, [1, 2], values)
+    path = write_table(tmp_path, [schema], spec, [file], [decimal, "decimal_9_2"])
+    (found,) = read_iceberg_table(LocalFileIO(), str(path)).files
+    assert found.partition == (Decimal("1.50"), Decimal("-2.25"))
 
 
 def test_an_empty_table(migrate: Migrate, tmp_path: Path) -> None:

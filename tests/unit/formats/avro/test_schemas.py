@@ -1,0 +1,138 @@
+"""Schemas of Avro files: nested records of one name, what other writers make, and references to named types."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from paimon_core.arrow.types import arrow_schema
+from paimon_core.errors import CorruptFileError
+from paimon_core.formats.avro.container import ContainerReader, ContainerWriter
+from paimon_core.formats.avro.data_files import AvroFormat
+from paimon_core.formats.avro.records import RecordCodec, read_records
+from paimon_core.formats.avro.schema import plain_record
+from paimon_core.formats.file_format import ReadRequest
+from paimon_core.io.local import LocalFileIO
+from paimon_core.options import TableOptions
+from paimon_core.spec.avro_types import check_schema
+from paimon_core.spec.types import INT, DataField, DataType, MapType, RowType
+
+LONG = {"name": "k", "type": "long"}
+FIXED = {"type": "fixed", "name": "ns.f", "size": 4}
+
+
+def row(*fields: tuple[str, DataType]) -> RowType:
+    return RowType(fields=tuple(DataField(id=10 + i, name=n, type=t) for i, (n, t) in enumerate(fields)))
+
+
+X = row(("x", INT))
+
+
+def record(name: str | None, *fields: Any) -> dict[str, Any]:
+    return {"type": "record", "fields": list(fields)} | ({} if name is None else {"name": name})
+
+
+def field(name: str, avro: Any) -> dict[str, Any]:
+    return {"name": name, "type": avro}
+
+
+def read(path: Path, fields: Sequence[DataField]) -> list[dict[str, Any]]:
+    batches = AvroFormat().read(LocalFileIO(), ReadRequest(str(path), tuple(fields)))
+    return pa.Table.from_batches(batches, arrow_schema(fields)).to_pylist()
+
+
+def container(schema: Any, codec: RecordCodec, records: list[Any]) -> bytes:
+    sink = io.BytesIO()
+    ContainerWriter(sink, schema, "null", 3).write(len(records), codec.encode(records))
+    return sink.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("types", "value"),
+    [
+        ({"a_b": X, "a": row(("b", X))}, {"a_b": {"x": 1}, "a": {"b": {"x": 2}}}),
+        ({"m": MapType(key=X, value=X), "m_value": X}, {"m": [({"x": 1}, {"x": 2})], "m_value": {"x": 3}}),
+    ],
+    ids=["a row in a row", "values of a map"],
+)
+def test_columns_whose_records_have_one_name(types: dict[str, DataType], value: dict[str, Any], tmp_path: Path) -> None:
+    """Records are named after the path to them, joined by `_`, as Java does."""
+    fields = [DataField(id=i, name=n, type=t) for i, (n, t) in enumerate(types.items())]
+    path = tmp_path / "f.avro"
+    writer = AvroFormat().open_writer(LocalFileIO(), str(path), fields, TableOptions({}))
+    writer.write(pa.Table.from_pylist([value], arrow_schema(fields)))
+    writer.close()
+    assert read(path, fields) == [value]
+
+
+@pytest.mark.parametrize(
+    ("avro", "value"),
+    [
+        ({"type": "fixed", "name": "d", "size": 2, "logicalType": "decimal", "precision": 30, "scale": 2}, b"ab"),
+        (record(None, field("x", "int")), {"f0": 1}),
+        (record("r", field("x", "int")), {"f0": 1}),
+        ({"type": "int", "default": "no number"}, 1),
+    ],
+    ids=["decimal", "no name", "one name", "default"],
+)
+def test_data_files_of_other_writers(avro: Any, value: Any, tmp_path: Path) -> None:
+    """A column that is not asked for may be of a type that fastavro refuses."""
+    path, schema = tmp_path / "f.avro", record("r", LONG, field("other", avro))
+    path.write_bytes(container(schema, RecordCodec(plain_record(schema)), [{"f0": 7, "f1": value}]))
+    assert read(path, [DataField(id=0, name="k", type=INT)]) == [{"k": 7}]
+
+
+def test_fixed_types_are_referred_to_by_name() -> None:
+    enum = {"type": "enum", "name": "e", "symbols": ["A"]}
+    named = [field("a", FIXED), field("b", ["null", "ns.f"]), field("c", enum), field("d", "e")]
+    schema = record("r", *named, field("i", record("ns.i", field("x", {"type": "array", "items": "f"}))))
+    value = {"a": b"1234", "b": b"5678", "c": "A", "d": "A", "i": {"x": [b"90ab"]}}
+    data = container(schema, RecordCodec(schema), [value])
+    assert list(read_records(ContainerReader(io.BytesIO(data)))) == [value]
+
+
+@pytest.mark.parametrize("name", ["f", "n1"])
+def test_columns_of_data_files_refer_to_nothing(name: str, tmp_path: Path) -> None:
+    """`n1` is what the record that decodes them calls the type itself."""
+    path, schema = tmp_path / "f.avro", record("r", LONG, field("a", FIXED | {"name": name}), field("b", name))
+    path.write_bytes(container(schema, RecordCodec(schema), [{"k": 7, "a": b"1234", "b": b"5678"}]))
+    with pytest.raises(CorruptFileError, match=f"f.avro.*type '{name}' refers to another"):
+        read(path, [DataField(id=0, name="k", type=INT)])
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        [field("a", "f")],
+        [field("a", "f"), field("b", FIXED)],
+        [field("a", record("f", field("x", "null"))), field("b", "f")],
+        [field("a", ["null", "r"])],
+        [field("a", FIXED), field("b", record("f", field("x", ["null", "f"])))],
+        [field("a", FIXED | {"name": "a.f", "size": 0}), field("b", FIXED), field("c", "f")],
+        [
+            field("a", FIXED | {"name": "error"}),
+            field("b", {"type": "array", "items": record("x") | {"type": "error"}}),
+        ],
+    ],
+    ids=["unknown", "before it is defined", "a record", "recursive", "recursive by namespace", "two", "an error"],
+)
+def test_references_without_bound_are_refused(fields: list[Any]) -> None:
+    """By a record that repeats others, or itself, a few bytes are any number of values."""
+    with pytest.raises(ValueError, match="refers to another"):
+        check_schema(record("r", *fields))
+
+
+def test_a_schema_that_fastavro_refuses() -> None:
+    with pytest.raises(ValueError, match="no Avro schema .*redefined named type"):
+        RecordCodec(record("r", field("a", FIXED), field("b", FIXED)))
+
+
+def test_arrays_of_an_empty_fixed_type_by_name() -> None:
+    empty = field("a", FIXED | {"size": 0})
+    with pytest.raises(ValueError, match="take no bytes"):
+        check_schema(record("r", empty, field("b", {"type": "array", "items": "ns.f"})))
