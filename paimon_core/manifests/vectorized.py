@@ -51,6 +51,7 @@ V = TypeVar("V")
 Rows = NDArray[np.int64]
 _NESTED: dict[str, type[Any]] = {"file": DataFileMeta, "key_stats": SimpleStats, "value_stats": SimpleStats}
 _MEANINGS: dict[str, Callable[[int], Any]] = {"kind": FileKind, "creation_time": moment}
+_VERSION = ("_VERSION",)
 _COUNT_BYTES = 4
 _COUNT = np.uint64(0xFFFFFFFF)
 _PARTITION = np.array([2])  # offset of the first entry's partition, behind version and kind
@@ -74,8 +75,10 @@ def find_entries(path: str, data: bytes) -> CodedEntries:
     except (ValueError, LookupError, TypeError, RecursionError) as e:
         raise UnusualError from e
     source = CodedEntries(path, container.schema, offsets)
+    if (offsets.fields.get(_VERSION, offsets.starts) != offsets.starts).any():
+        raise UnusualError  # only the version, of which each entry has one, may be at offset 0: it would be `NULL`
     later = any(source.known(("_FILE", name)).any() for name in DATA_FILE_META.unread)
-    if later or (source.numbers(("_VERSION",)) > ENTRY_VERSION).any():
+    if later or (offsets.coded.numbers(offsets.starts)[0] > ENTRY_VERSION).any():
         raise UnusualError
     return source
 

@@ -169,6 +169,7 @@ DAMAGED = {
     "bytes behind the records": recoded_content(lambda content: content + b"\0"),
     "records that end early": recoded_content(lambda content: content[:-1]),
     "version 3": encode_avro(MANIFEST_ENTRY, ENTRY_VERSION + 1, ENTRIES, "zstd"),
+    "version 3 of one entry": encode_avro(MANIFEST_ENTRY, ENTRY_VERSION + 1, ENTRIES[:1], "zstd"),
     "a kind that there is not": recoded_content(lambda content: content[:1] + b"\x04" + content[2:]),
     "a name that is no text": recoded_content(
         lambda content: content.replace(ENTRIES[0].file.file_name.encode(), b"\xff" * len(ENTRIES[0].file.file_name))
