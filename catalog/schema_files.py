@@ -172,7 +172,7 @@ class SchemaFiles:
         check_no_secrets(str(identifier), schema.options)
         self._check_allowed(identifier, TableOptions(schema.options))
         if "path" in schema.options:
-            raise InvalidOptionError(f"Table {identifier} cannot have a 'path' of its own in a filesystem catalog.")
+            raise InvalidOptionError(f"Table {identifier} cannot have a 'path' of its own.")
         return self._table(identifier, path, schema)
 
     def _table(self, identifier: Identifier, path: str, schema: TableSchema) -> Table:

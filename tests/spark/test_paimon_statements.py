@@ -54,6 +54,24 @@ def test_they_are_for_tables_of_paimon(tagged: Any) -> None:
         tagged.sql("ALTER TABLE t CREATE TAG a b")
 
 
+@pytest.mark.parametrize("statement", ["CREATE TAG a", "MODIFY a BIGINT"])
+def test_names_that_are_none(tagged: Any, statement: str) -> None:
+    for name in ("`t$a$b`", "paimon.a.b.t"):
+        with pytest.raises(PySparkException, match="is no table name"):
+            tagged.sql(f"ALTER TABLE {name} {statement}")
+
+
+def test_a_temporary_view_does_not_hide_the_table(tagged: Any) -> None:
+    tagged.sql("CREATE TEMPORARY VIEW t AS SELECT 1 AS x")
+    try:
+        tagged.sql("ALTER TABLE t CREATE TAG a")
+        tagged.sql("ALTER TABLE t MODIFY a BIGINT")
+        assert tags(tagged) == ["a"]
+    finally:
+        tagged.sql("DROP VIEW t")
+    assert tagged.table("t").schema["a"].dataType.simpleString() == "bigint"
+
+
 def test_names_of_catalogs(tagged: Any) -> None:
     tagged.sql("ALTER TABLE paimon.default.t CREATE TAG a")
     tagged.sql("ALTER TABLE default.t RENAME TAG a TO b")

@@ -79,9 +79,10 @@ def _nested(cursor: Cursor, word: str, path: Path, found: TypeRewrites) -> None:
     cursor.index += 2
     for step in _NESTED[word]:
         read_type(cursor, (*path, step), found)
-        if cursor.symbol() not in (",", ">"):
+        if (follows := cursor.symbol()) not in (",", ">"):
             _skip_to_separator(cursor, ">")
-        if cursor.symbol() != ",":
+            follows = cursor.symbol()
+        if follows != ",":
             break
         cursor.index += 1
     if is_multiset and cursor.symbol() == ">":
@@ -100,13 +101,17 @@ def _row(cursor: Cursor, path: Path, found: TypeRewrites) -> None:
     cursor.index += 2
     while cursor.at_name():
         name = cursor.next_text()
-        cursor.take(":")
+        if cursor.symbol() == ":":
+            cursor.index += 1
         read_type(cursor, (*path, name), found)
-        if cursor.at_string():  # Flink's comment of a field
-            found.replace(Edit.before(cursor.tokens[cursor.index], "COMMENT "))
-        _skip_to_separator(cursor, closing)
-        if not cursor.take(","):
+        if (follows := cursor.symbol()) not in (",", closing):
+            if cursor.at_string():  # Flink's comment of a field
+                found.replace(Edit.before(cursor.tokens[cursor.index], "COMMENT "))
+            _skip_to_separator(cursor, closing)
+            follows = cursor.symbol()
+        if follows != ",":
             break
+        cursor.index += 1
     if cursor.take(closing) and closing == ")":
         found.replace(cursor.replaced(cursor.index - 1, ">"))
 
@@ -127,10 +132,11 @@ def _timestamp(cursor: Cursor, path: Path, found: TypeRewrites) -> None:
     first, word = cursor.index, cursor.symbol()
     cursor.index += 1
     precision = _number_in_parentheses(cursor)
-    if precision is None or precision > _MAX_PRECISION or (cursor.symbol(), cursor.symbol(1)) == ("WITH", "TIME"):
+    zone = cursor.symbol()
+    if precision is None or precision > _MAX_PRECISION or (zone == "WITH" and cursor.symbol(1) == "TIME"):
         return
-    is_instant = cursor.take("WITH", "LOCAL", "TIME", "ZONE") or word == "TIMESTAMP_LTZ"
-    if not is_instant:
+    is_instant = (zone == "WITH" and cursor.take("WITH", "LOCAL", "TIME", "ZONE")) or word == "TIMESTAMP_LTZ"
+    if zone == "WITHOUT" and not is_instant:
         cursor.take("WITHOUT", "TIME", "ZONE")
     found.edits.append(cursor.replaced(first, "TIMESTAMP_LTZ" if is_instant else "TIMESTAMP_NTZ"))
     if precision != _SPARK_PRECISION:
@@ -140,7 +146,7 @@ def _timestamp(cursor: Cursor, path: Path, found: TypeRewrites) -> None:
 
 
 def _number_in_parentheses(cursor: Cursor) -> int | None:
-    if (cursor.symbol(), cursor.symbol(1), cursor.symbol(2)) != ("(", NUMBER, ")"):
+    if cursor.symbol() != "(" or cursor.symbol(1) != NUMBER or cursor.symbol(2) != ")":
         return None
     text = cursor.tokens.text(cursor.index + 1)
     cursor.index += 3

@@ -142,16 +142,23 @@ class CatalogRegistry:
         catalog, parts = self.catalogs.get(reference.catalog), reference.parts
         return None if catalog is None else (catalog, catalog.named(parts[:-1], parts[-1]))
 
-    def _find(self, parts: Sequence[str]) -> Located | None:
+    def find_table(self, parts: Sequence[str]) -> Located | None:
+        """The catalog of ours that the parts of a table's name lead to, and its name there; a temporary view of that
+        name is not asked. Raises `InvalidNameError`."""
         if len(parts) > 2 or (len(parts) == 2 and parts[0] in self.catalogs):
             catalog, names = self.catalogs.get(parts[0]), parts[1:]
         else:
-            if len(parts) == 1 and is_temporary_view(self.session, parts[0]):
-                return None
             catalog, names = self.catalogs.get(current_catalog(self.session)), parts
-        if catalog is None or len(names) > 2:
+        if catalog is None:
+            return None
+        if len(names) > 2:
+            raise InvalidNameError(f"{'.'.join(parts)!r} is no table name: write it as table, or as database.table.")
+        return catalog, catalog.named(names[:-1] or [self.bridge.current_database()], names[-1])
+
+    def _find(self, parts: Sequence[str]) -> Located | None:
+        if len(parts) == 1 and is_temporary_view(self.session, parts[0]):
             return None
         try:
-            return catalog, catalog.named(names[:-1] or [self.bridge.current_database()], names[-1])
+            return self.find_table(parts)
         except InvalidNameError:
             return None

@@ -84,9 +84,9 @@ class PaimonStatementRunner:
         return []
 
     def _table(self, name: Name) -> tuple[SparkCatalog, Identifier]:
-        spelled = ".".join(map(quoted_name, name))
-        found = self.registry.find_name(spelled)
+        found = self.registry.find_table(name)
         if found is None:
+            spelled = ".".join(map(quoted_name, name))
             raise UnsupportedFeatureError(
                 f"{spelled} is in no Paimon catalog of this session: tags, MODIFY and COPY INTO are for Paimon tables."
             )
