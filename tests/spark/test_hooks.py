@@ -800,6 +800,20 @@ def row_counts(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         yield pa.RecordBatch.from_arrays([pa.array([batch.num_rows], pa.int32())], names=["n"])
 
 
+def test_null_as_a_static_partition(spark: Any) -> None:
+    """`PARTITION (p = NULL)` is a value; only a name without one comes with the rows."""
+    spark.sql("CREATE TABLE t (q INT, a INT, p STRING) PARTITIONED BY (p, q)")
+    spark.sql("INSERT INTO t PARTITION (p = NULL, q) SELECT a, q FROM VALUES (1, 2) AS s (a, q)")
+    spark.sql("INSERT INTO t PARTITION (p = NULL) SELECT '3', '4'")
+    assert rows(spark, "SELECT q, a FROM t WHERE p IS NULL ORDER BY q") == [(2, 1), (3, 4)]
+    spark.sql("INSERT OVERWRITE t PARTITION (p = NULL, q = 2) SELECT '5'")
+    assert rows(spark, "SELECT q, a, p FROM t ORDER BY q") == [(2, 5, None), (3, 4, None)]
+    spark.sql("CREATE TABLE u (k INT, v INT, p STRING) PARTITIONED BY (p) TBLPROPERTIES ('upsert-key' = 'k')")
+    spark.sql("INSERT INTO u PARTITION (p = NULL) SELECT '1', 2")
+    spark.sql("INSERT INTO u PARTITION (p = NULL) SELECT 1, '3'")
+    assert rows(spark, "SELECT * FROM u") == [(1, 3, None)]
+
+
 def test_overwrites(spark: Any) -> None:
     spark.sql("CREATE TABLE t (k INT, p INT) PARTITIONED BY (p)")
     spark.sql("INSERT INTO t VALUES (1, 1), (2, 2), (3, 3)")

@@ -47,7 +47,14 @@ def values_of(entries: Any) -> dict[str, str]:
     return {key: value for key, value in scala_map(entries).items() if value is not None}
 
 
-def scala_options(entries: Any) -> dict[str, str | None]:
-    """A Scala map to Options of strings."""
-    pairs = ((e._1(), value_of(e._2())) for e in items(entries.toSeq()))
-    return {str(key): None if value is None else str(value) for key, value in pairs}
+def scala_options(entries: Any) -> tuple[dict[str, str | None], frozenset[str]]:
+    """A Scala map to Options of strings: those that are defined, some of them null, and the names of the others."""
+    defined, undefined = {}, set()
+    for entry in items(entries.toSeq()):
+        name, option = str(entry._1()), entry._2()
+        if option.isDefined():
+            value = option.get()
+            defined[name] = None if value is None else str(value)
+        else:
+            undefined.add(name)
+    return defined, frozenset(undefined)

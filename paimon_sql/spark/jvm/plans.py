@@ -62,17 +62,13 @@ class Rows(ParsedStatement):
 
 @dataclass(frozen=True, slots=True)
 class Insert(Rows):
-    """INSERT INTO, and INSERT OVERWRITE. `columns` are those listed, `partition` the values of partition columns, None
-    for those that come with the rows."""
+    """INSERT INTO, and INSERT OVERWRITE. `columns` are those listed; of `PARTITION (p = 1, q = NULL, r)`, p and q with
+    their values, None for NULL, are the static partition, r is a dynamic one: it comes with the rows."""
 
     overwrites: bool
     columns: tuple[str, ...]
-    partition: Mapping[str, str | None]
-
-    @property
-    def static_partition(self) -> dict[str, str]:
-        """The partition columns that the statement gives a value."""
-        return {k: v for k, v in self.partition.items() if v is not None}
+    static_partition: Mapping[str, str | None]
+    dynamic_partition: frozenset[str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,6 +191,7 @@ def _explain(plan: JavaObject, name: str) -> Explain:
 
 
 def _insert(plan: JavaObject, name: str) -> Insert:
+    static, dynamic = scala_options(plan.partitionSpec())
     return Insert(
         plan,
         name,
@@ -204,7 +201,8 @@ def _insert(plan: JavaObject, name: str) -> Insert:
         overwrites=bool(plan.overwrite()),
         evolves=bool(plan.withSchemaEvolution()),
         columns=texts(plan.userSpecifiedCols()),
-        partition=scala_options(plan.partitionSpec()),
+        static_partition=static,
+        dynamic_partition=dynamic,
     )
 
 

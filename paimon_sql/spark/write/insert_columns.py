@@ -23,7 +23,7 @@ def inserted_columns(schema: TableSchema, insert: Insert, names: Sequence[str]) 
 
 def fills_rows(insert: Insert) -> bool:
     """Whether the columns of the query go to those of the table in their order, no list or partition saying else."""
-    return not insert.columns and not insert.partition
+    return not (insert.columns or insert.static_partition or insert.dynamic_partition)
 
 
 def by_position(schema: TableSchema, given: StructType) -> StructType:
@@ -39,11 +39,10 @@ def in_hive_order(jvm: Jvm, schema: TableSchema, options: TableOptions, insert: 
 
     With the option, a query of other names is in Hive's order too, but for one that has the table's.
     """
-    spec = {k.lower(): v for k, v in insert.partition.items()}
-    dynamic = {k for k, v in spec.items() if v is None}
+    dynamic = {k.lower() for k in insert.dynamic_partition}
     if not dynamic or insert.by_name or insert.columns:
         return insert
-    columns = [f.name for f in schema.fields if spec.get(f.name.lower()) is None]
+    columns = inserted_columns(schema, insert, names)
     last = [k for k in schema.partition_keys if k.lower() in dynamic]
     ordered = [c for c in columns if c not in last] + last
     given = [n.lower() for n in names]
