@@ -250,6 +250,21 @@ def test_writes_add_columns_if_the_option_says_so(spark: Any, frame: Any) -> Non
     assert content(spark, "t") == [(9, None, None, None, None, 2)]
 
 
+def test_writes_that_add_columns_go_to_the_branch_of_the_session(spark: Any, frame: Any) -> None:
+    frame.writeTo("t").create()
+    spark.sql("CALL sys.create_branch(table => 't', branch => 'b')")
+    spark.conf.set("spark.paimon.branch", "b")
+    rows(spark, (3, "c", 3)).writeTo("t").option("write.merge-schema", "true").append()
+    more = rows(spark, (4, "d", 4)).withColumn("x", F.lit(True))
+    more.writeTo("t").option("write.merge-schema", "true").append()
+    spark.conf.set("spark.paimon.write.merge-schema", "true")
+    spark.sql("INSERT INTO t BY NAME SELECT 5 AS k, 'e' AS v, 5 AS p, 6 AS y")
+    spark.conf.unset("spark.paimon.branch")
+    assert content(spark, "t") == [(1, "a", 1), (2, "b", 2)]
+    written = [tuple(r) for r in spark.sql("SELECT * FROM `t$branch_b` WHERE k > 2 ORDER BY k").collect()]
+    assert written == [(3, "c", 3, None, None), (4, "d", 4, True, None), (5, "e", 5, None, 6)]
+
+
 def test_merge_into(spark: Any, frame: Any) -> None:
     frame.writeTo("t").tableProperty("primary-key", "k").tableProperty("bucket", "1").create()
     source = rows(spark, (2, "new", 20), (3, "c", 30)).withColumn("extra", F.lit(1)).alias("s")

@@ -120,3 +120,16 @@ def test_senseless_statements_are_refused(spark: SparkSession) -> None:
     }.items():
         with pytest.raises(PySparkException, match=message):
             spark.sql(statement).collect()
+
+
+def test_appends_that_may_bring_columns(spark: SparkSession) -> None:
+    spark.sql("CREATE TABLE m (id INT, v STRING) USING csv")
+    more = spark.sql("SELECT 'a' AS v, 1 AS id")
+    more.writeTo("m").option("write.merge-schema", "true").append()
+    spark.conf.set("spark.paimon.write.merge-schema", "true")
+    try:
+        more.writeTo("m").append()
+        spark.sql("INSERT INTO m BY NAME SELECT 'b' AS v, 2 AS id")
+    finally:
+        spark.conf.unset("spark.paimon.write.merge-schema")
+    assert rows(spark, "SELECT * FROM m") == [(1, "a"), (1, "a"), (2, "b")]

@@ -9,8 +9,10 @@ from py4j.java_gateway import JavaObject
 from pyspark.errors.exceptions.captured import CapturedException
 
 from paimon_core.errors import UnsupportedFeatureError
+from paimon_core.format_table.options import is_format_table
 from paimon_core.options import MERGE_SCHEMA, TableOptions
 from paimon_core.scan.time_travel import without_version
+from paimon_core.spec.identifier import BRANCH_OPTION
 from paimon_core.table import Table
 from paimon_sql.spark.jvm import plans
 from paimon_sql.spark.jvm.commands import create_namespace, evolving, explaining, with_query, with_target
@@ -72,8 +74,18 @@ class StatementRewriter:
         return command if command.applies() else None
 
     def evolved(self, found: Located, table: Table, write: _Rows, asked: Mapping[str, str]) -> _Rows:
-        """A write of a query's rows to the table with the columns that these bring with them; `asked` are options of
-        the write that say so. With `write.merge-schema`, fields that nested columns of the query lack are NULL."""
+        """A write of a query's rows to the table with the columns that these bring with them, or to the branch that
+        the session or the statement names; `asked` are options of the write that say so. With `write.merge-schema`,
+        fields that nested columns of the query lack are NULL."""
+        catalog, name = found
+        options = without_version(catalog.session.table_options(catalog.catalog_name, name)) | dict(asked)
+        given_options = {} if write.table is None else write.table.options()
+        branch = name.on_branch(given_options.get(BRANCH_OPTION, options.pop(BRANCH_OPTION, None)))
+        if branch != name:
+            on_branch = self.registry.table_of((catalog, branch))
+            if on_branch is None:
+                return write  # Spark says what is wrong
+            name, table = branch, on_branch.with_options(options)
         try:
             query = frame(self.jvm, self.registry.session, write.query)
         except CapturedException:
@@ -81,15 +93,13 @@ class StatementRewriter:
         brought = query.schema.toNullable()
         is_positional = isinstance(write, Insert) and not write.by_name
         given = by_position(table.schema, brought) if is_positional else brought
-        catalog, name = found
         changes = schema_changes(table.store, given, self.registry.bridge.known_as)
-        options = without_version(catalog.session.table_options(catalog.catalog_name, name)) | dict(asked)
         evolved = evolved_table(catalog, name, changes, asked) if changes else None
         if write.by_name and TableOptions(options)[MERGE_SCHEMA]:
             query = with_null_fields(self.registry.bridge, table if evolved is None else evolved.table, query)
-        if write.table is None or not (evolved or asked):
+        if evolved is None and (not asked or is_format_table(table.schema.options)):
             return with_query(self.jvm, write, analyzed(query))
-        target = relation(catalog, name, evolved or latest_table(catalog, name, table, asked), write.table.options())
+        target = relation(catalog, name, evolved or latest_table(catalog, name, table, asked), given_options)
         return with_target(self.jvm, write, target, analyzed(query))
 
     def _explained(self, plan: JavaObject) -> JavaObject:
