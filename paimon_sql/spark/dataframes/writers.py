@@ -21,7 +21,7 @@ from paimon_sql.spark.jvm import frame_io
 from paimon_sql.spark.jvm.commands import create_namespace, evolving, with_query
 from paimon_sql.spark.jvm.frames import analyzed, run
 from paimon_sql.spark.jvm.hooks import hook
-from paimon_sql.spark.jvm.plans import FrameWrite, read_statement
+from paimon_sql.spark.jvm.plans import FrameWrite, read_head, read_statement
 from paimon_sql.spark.session_bridge import OPTION_PREFIX
 from paimon_sql.spark.statements.catalog_registry import CatalogRegistry
 from paimon_sql.spark.statements.parser import registry_of
@@ -58,7 +58,7 @@ def _ask_first(owner: type, name: str, ours: Callable[..., bool]) -> None:
 
 
 def _merge(registry: CatalogRegistry, writer: Any) -> bool:
-    command = StatementRewriter(registry).command(read_statement(frame_io.merge_command(writer)))
+    command = StatementRewriter(registry).command(frame_io.merge_command(writer))
     if command is not None:
         run(registry.jvm, registry.session, create_namespace(registry.jvm, command, command.plan.name))
     return command is not None
@@ -123,10 +123,13 @@ def _drop_provider(registry: CatalogRegistry, writer: Any, name: str) -> None:
 def _written(registry: CatalogRegistry, writer: Any, make: Callable[[], JavaObject]) -> bool:
     """Run a command that writes to a table of ours, where its values have to be cast or it may bring columns. False
     where nothing was run, and PySpark runs it as ever."""
-    command = read_statement(make())
-    found = registry.find(command.table) if isinstance(command, FrameWrite) else None
+    head = read_head(make())
+    found = registry.find(head.table) if head is not None and head.kind is FrameWrite else None
     table = registry.table_of(found)
-    if not isinstance(command, FrameWrite) or found is None or table is None:
+    if head is None or found is None or table is None:
+        return False
+    command = read_statement(head)
+    if not isinstance(command, FrameWrite):
         return False
     given = {k: v for k, v in command.options.items() if k in _OPTIONS and v}
     settings = {k: v for k in _OPTIONS if (v := registry.bridge.conf(OPTION_PREFIX + k, ""))}

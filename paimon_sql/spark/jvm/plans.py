@@ -36,6 +36,17 @@ class TableReference:
 
 
 @dataclass(frozen=True, slots=True)
+class StatementHead:
+    """Which kind of statement a plan is, and on which table: enough to see whether it is ours. Reading the members
+    takes many crossings."""
+
+    node: JavaObject
+    name: str  # that of its node
+    kind: type[ParsedStatement]
+    table: TableReference | None
+
+
+@dataclass(frozen=True, slots=True)
 class ParsedStatement:
     """A statement on one table; `table` is None where it is on something else, a query for example."""
 
@@ -160,14 +171,27 @@ class TemporaryView(ParsedStatement):
     is_global: bool
 
 
-@hook(
-    "classes of catalyst's parsed statements and commands, and their members",
-    "INSERT, DELETE, UPDATE, MERGE, ANALYZE …",
-)
-def read_statement(plan: JavaObject) -> ParsedStatement | None:
-    """A parsed statement of those that may become ours; None for others."""
+@hook("classes of catalyst's parsed statements and commands", "INSERT, DELETE, UPDATE, MERGE, ANALYZE …")
+def read_head(plan: JavaObject) -> StatementHead | None:
+    """Which of the statements that may become ours a plan is, and its table; None for others."""
     name = simple_name(plan)
-    return _READERS[name](plan, name) if name in _READERS else None
+    if name not in _KINDS:
+        return None
+    kind, table, _ = _KINDS[name]
+    return StatementHead(plan, name, kind, None if table is None else read_reference(getattr(plan, table)()))
+
+
+@hook("members of catalyst's parsed statements and commands", "INSERT, DELETE, UPDATE, MERGE, ANALYZE …")
+def read_statement(head: StatementHead) -> ParsedStatement:
+    """A parsed statement with its members."""
+    _, _, read = _KINDS[head.name]
+    return read(head)
+
+
+def temporary_view(plan: JavaObject) -> TemporaryView | None:
+    """A parsed CREATE TEMPORARY VIEW … USING; None for others."""
+    head = read_head(plan)
+    return _temporary_view(head) if head is not None and head.kind is TemporaryView else None
 
 
 @hook("`UnresolvedRelation` and its kin, `DataSourceV2Relation`, `SubqueryAlias`", "which table a statement is on")
@@ -186,16 +210,18 @@ def read_reference(node: JavaObject) -> TableReference | None:
     return TableReference(node, parts, catalog=str(node.catalog().get().name()))
 
 
-def _explain(plan: JavaObject, name: str) -> Explain:
-    return Explain(plan, name, None, plan.logicalPlan())
+def _explain(head: StatementHead) -> Explain:
+    plan = head.node
+    return Explain(plan, head.name, None, plan.logicalPlan())
 
 
-def _insert(plan: JavaObject, name: str) -> Insert:
+def _insert(head: StatementHead) -> Insert:
+    plan = head.node
     static, dynamic = scala_options(plan.partitionSpec())
     return Insert(
         plan,
-        name,
-        read_reference(plan.table()),
+        head.name,
+        head.table,
         query=plan.query(),
         by_name=bool(plan.byName()),
         overwrites=bool(plan.overwrite()),
@@ -206,26 +232,30 @@ def _insert(plan: JavaObject, name: str) -> Insert:
     )
 
 
-def _frame_write(plan: JavaObject, name: str) -> FrameWrite:
+def _frame_write(head: StatementHead) -> FrameWrite:
+    plan = head.node
     options = values_of(plan.writeOptions())
     evolves = bool(plan.withSchemaEvolution())
-    return FrameWrite(plan, name, read_reference(plan.table()), plan.query(), bool(plan.isByName()), evolves, options)
+    return FrameWrite(plan, head.name, head.table, plan.query(), bool(plan.isByName()), evolves, options)
 
 
-def _delete(plan: JavaObject, name: str) -> Delete:
-    return Delete(plan, name, read_reference(plan.table()), plan.condition())
+def _delete(head: StatementHead) -> Delete:
+    plan = head.node
+    return Delete(plan, head.name, head.table, plan.condition())
 
 
-def _update(plan: JavaObject, name: str) -> Update:
+def _update(head: StatementHead) -> Update:
+    plan = head.node
     assignments = tuple(map(_assignment, items(plan.assignments())))
-    return Update(plan, name, read_reference(plan.table()), assignments, value_of(plan.condition()))
+    return Update(plan, head.name, head.table, assignments, value_of(plan.condition()))
 
 
-def _merge(plan: JavaObject, name: str) -> Merge:
+def _merge(head: StatementHead) -> Merge:
+    plan = head.node
     return Merge(
         plan,
-        name,
-        read_reference(plan.targetTable()),
+        head.name,
+        head.table,
         source=plan.sourceTable(),
         condition=plan.mergeCondition(),
         matched=tuple(map(_action, items(plan.matchedActions()))),
@@ -252,25 +282,29 @@ def _assignment(node: JavaObject) -> Assignment:
     return Assignment(texts(key.nameParts()), position_text(key), value, is_default)
 
 
-def _analyze_table(plan: JavaObject, name: str) -> AnalyzeTable:
+def _analyze_table(head: StatementHead) -> AnalyzeTable:
+    plan = head.node
     names_partition = not plan.partitionSpec().isEmpty()
-    return AnalyzeTable(plan, name, read_reference(plan.child()), names_partition, bool(plan.noScan()))
+    return AnalyzeTable(plan, head.name, head.table, names_partition, bool(plan.noScan()))
 
 
-def _analyze_columns(plan: JavaObject, name: str) -> AnalyzeColumns:
+def _analyze_columns(head: StatementHead) -> AnalyzeColumns:
+    plan = head.node
     columns = None if plan.allColumns() else texts(plan.columnNames().get())
-    return AnalyzeColumns(plan, name, read_reference(plan.child()), columns)
+    return AnalyzeColumns(plan, head.name, head.table, columns)
 
 
-def _drop_partitions(plan: JavaObject, name: str) -> DropPartitions:
+def _drop_partitions(head: StatementHead) -> DropPartitions:
+    plan = head.node
     specs = tuple(scala_map(part.spec()) for part in items(plan.parts()))
-    return DropPartitions(plan, name, read_reference(plan.table()), specs, bool(plan.purge()))
+    return DropPartitions(plan, head.name, head.table, specs, bool(plan.purge()))
 
 
-def _temporary_view(plan: JavaObject, name: str) -> TemporaryView:
+def _temporary_view(head: StatementHead) -> TemporaryView:
+    plan = head.node
     return TemporaryView(
         plan,
-        name,
+        head.name,
         None,
         view=str(plan.tableIdent().table()),
         provider=str(plan.provider()),
@@ -281,17 +315,18 @@ def _temporary_view(plan: JavaObject, name: str) -> TemporaryView:
     )
 
 
-_READERS: Mapping[str, Callable[[JavaObject, str], ParsedStatement]] = {
-    "AnalyzeColumn": _analyze_columns,
-    "AnalyzeTable": _analyze_table,
-    "AppendData": _frame_write,
-    "CreateTempViewUsing": _temporary_view,
-    "DeleteFromTable": _delete,
-    "DropPartitions": _drop_partitions,
-    "ExplainCommand": _explain,
-    "InsertIntoStatement": _insert,
-    "MergeIntoTable": _merge,
-    "OverwriteByExpression": _frame_write,
-    "OverwritePartitionsDynamic": _frame_write,
-    "UpdateTable": _update,
+# by the name of a node: the kind of statement, the member that is its table, and what reads it
+_KINDS: Mapping[str, tuple[type[ParsedStatement], str | None, Callable[[StatementHead], ParsedStatement]]] = {
+    "AnalyzeColumn": (AnalyzeColumns, "child", _analyze_columns),
+    "AnalyzeTable": (AnalyzeTable, "child", _analyze_table),
+    "AppendData": (FrameWrite, "table", _frame_write),
+    "CreateTempViewUsing": (TemporaryView, None, _temporary_view),
+    "DeleteFromTable": (Delete, "table", _delete),
+    "DropPartitions": (DropPartitions, "table", _drop_partitions),
+    "ExplainCommand": (Explain, None, _explain),
+    "InsertIntoStatement": (Insert, "table", _insert),
+    "MergeIntoTable": (Merge, "targetTable", _merge),
+    "OverwriteByExpression": (FrameWrite, "table", _frame_write),
+    "OverwritePartitionsDynamic": (FrameWrite, "table", _frame_write),
+    "UpdateTable": (Update, "table", _update),
 }

@@ -23,7 +23,7 @@ from paimon_sql.spark.jvm.classes import PARSE_EXCEPTION
 from paimon_sql.spark.jvm.commands import create_namespace
 from paimon_sql.spark.jvm.gateway import Jvm
 from paimon_sql.spark.jvm.origins import with_written_origins
-from paimon_sql.spark.jvm.plans import TemporaryView, read_statement
+from paimon_sql.spark.jvm.plans import temporary_view
 from paimon_sql.spark.jvm.sessions import inject_parser, java_session, parser_of, replace_parser
 from paimon_sql.spark.proxy import Proxy
 from paimon_sql.spark.statements.catalog_registry import CatalogRegistry
@@ -72,8 +72,8 @@ class PaimonParser(Proxy):
         if isinstance(statement, PaimonStatement):
             return self._of_paimon(statement)
         plan = self._parsed(statement, parse, *context)
-        if _VIEW.search(text) and isinstance(parsed := read_statement(plan), TemporaryView):
-            view = view_of_path(parsed)
+        if _VIEW.search(text) and (named := temporary_view(plan)) is not None:
+            view = view_of_path(named)
             if view is not None:
                 self.registry.register(view)
                 return self.delegate.parsePlan(view)

@@ -17,7 +17,15 @@ from paimon_core.table import Table
 from paimon_sql.spark.jvm import plans
 from paimon_sql.spark.jvm.commands import create_namespace, evolving, explaining, with_query, with_target
 from paimon_sql.spark.jvm.frames import analyzed, frame
-from paimon_sql.spark.jvm.plans import Explain, Insert, ParsedStatement, Rows, read_statement
+from paimon_sql.spark.jvm.plans import (
+    Explain,
+    Insert,
+    ParsedStatement,
+    Rows,
+    StatementHead,
+    read_head,
+    read_statement,
+)
 from paimon_sql.spark.jvm.sessions import is_temporary_view
 from paimon_sql.spark.statements.analyze import AnalyzeStatement
 from paimon_sql.spark.statements.catalog_registry import CatalogRegistry, Located
@@ -49,29 +57,19 @@ class StatementRewriter:
 
     def rewritten(self, plan: JavaObject) -> JavaObject:
         """A parsed statement as what Spark goes on with; the same where it is not on a table of ours."""
-        parsed = read_statement(plan)
-        if isinstance(parsed, Explain):
-            return explaining(self.jvm, parsed, self._explained(parsed.explained))
-        parsed = self._insert(parsed) if isinstance(parsed, Insert) else parsed
-        command = self.command(parsed)
-        if command is not None:
-            return create_namespace(self.jvm, command, command.plan.name)
-        return plan if parsed is None else parsed.node
+        head = read_head(plan)
+        explain = read_statement(head) if head is not None and head.kind is Explain else None
+        if isinstance(explain, Explain):
+            return explaining(self.jvm, explain, self._explained(explain.explained))
+        done = self._rewritten(head)
+        if isinstance(done, TableCommand):
+            return create_namespace(self.jvm, done, done.plan.name)
+        return plan if done is None else done.node
 
-    def command(self, parsed: ParsedStatement | None) -> TableCommand | None:
+    def command(self, plan: JavaObject) -> TableCommand | None:
         """What runs a parsed statement on a table of ours, None for others."""
-        made = None if parsed is None else _COMMANDS.get(type(parsed))
-        if parsed is None or made is None:
-            return None
-        found = self.registry.find(parsed.table)
-        if found is None:
-            self._check_no_view(parsed)
-            return None
-        catalog, identifier = found
-        if identifier.system_table is not None or not catalog.catalog.table_exists(identifier):
-            return None  # Spark says what is wrong
-        command = made(self.jvm, catalog.session, catalog, identifier, parsed)
-        return command if command.applies() else None
+        done = self._rewritten(read_head(plan))
+        return done if isinstance(done, TableCommand) else None
 
     def evolved(self, found: Located, table: Table, write: _Rows, asked: Mapping[str, str]) -> _Rows:
         """A write of a query's rows to the table with the columns that these bring with them, or to the branch that
@@ -104,23 +102,40 @@ class StatementRewriter:
 
     def _explained(self, plan: JavaObject) -> JavaObject:
         """A parsed statement to be explained; one that changes rows of a table of ours as the plan of its changes."""
-        parsed = read_statement(plan)
-        parsed = self._insert(parsed) if isinstance(parsed, Insert) else parsed
-        command = self.command(parsed)
-        if isinstance(command, RowLevelStatement):
-            return command.explained()
-        return plan if parsed is None else parsed.node
+        done = self._rewritten(read_head(plan))
+        if isinstance(done, RowLevelStatement):
+            return done.explained()
+        return done.node if isinstance(done, ParsedStatement) else plan
 
-    def _insert(self, insert: Insert) -> ParsedStatement | None:
+    def _rewritten(self, head: StatementHead | None) -> TableCommand | ParsedStatement | None:
+        """A statement on a table of ours as the command that runs it, or as the statement that Spark goes on with;
+        None for others, whose members are not read."""
+        if head is None or (head.kind is not Insert and head.kind not in _COMMANDS):
+            return None
+        found = self.registry.find(head.table)
+        if found is None:
+            self._check_no_view(head)
+            return None
+        parsed = read_statement(head)
+        parsed = self._insert(found, parsed) if isinstance(parsed, Insert) else parsed
+        catalog, identifier = found
+        if type(parsed) not in _COMMANDS:
+            return parsed
+        if identifier.system_table is not None or not catalog.catalog.table_exists(identifier):
+            return parsed  # Spark says what is wrong
+        command = _COMMANDS[type(parsed)](self.jvm, catalog.session, catalog, identifier, parsed)
+        return command if command.applies() else parsed
+
+    def _insert(self, found: Located, insert: Insert) -> ParsedStatement:
         """INSERT INTO a table of ours casts as Paimon does, brings columns with it where it asks for that or
         `write.merge-schema` is set, and with `upsert-key` it is a MERGE INTO."""
-        found = self.registry.find(insert.table)
         table = self.registry.table_of(found)
-        if found is None or table is None or insert.table is None:
+        if table is None or insert.table is None:
             return insert
         catalog, identifier = found
         if upserts(table, insert):
-            return read_statement(upsert(self.jvm, catalog.session, table, insert.table.node, insert))
+            merge = read_head(upsert(self.jvm, catalog.session, table, insert.table.node, insert))
+            return insert if merge is None else read_statement(merge)
         options = TableOptions(catalog.session.table_options(catalog.catalog_name, identifier))
         if options[MERGE_SCHEMA] and insert.by_name:
             insert = evolving(self.jvm, insert)
@@ -128,10 +143,10 @@ class StatementRewriter:
             insert = self.evolved(found, table.with_options(options.values), insert, {})
         return with_casts(self.jvm, catalog.session, table, options, insert)
 
-    def _check_no_view(self, parsed: ParsedStatement) -> None:
+    def _check_no_view(self, head: StatementHead) -> None:
         """Raises `UnsupportedFeatureError` for a DELETE from a temporary view, for which Spark has no words."""
-        if not isinstance(parsed, plans.Delete) or parsed.table is None or len(parsed.table.parts) != 1:
+        if head.kind is not plans.Delete or head.table is None or len(head.table.parts) != 1:
             return
-        name = parsed.table.parts[0]
+        name = head.table.parts[0]
         if is_temporary_view(self.registry.session, name):
             raise UnsupportedFeatureError(f"DELETE FROM temporary view {name} is not supported: name the table.")
