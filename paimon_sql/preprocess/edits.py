@@ -27,7 +27,7 @@ class Edit(NamedTuple):
     @classmethod
     def at(cls, tokens: Tokens, index: int, text: str, count: int = 1) -> Edit:
         """Replaces `count` tokens from an index on."""
-        return cls(tokens.start(index), tokens.end(index + count - 1), text)
+        return cls(*tokens.span(index, count), text)
 
     @classmethod
     def before(cls, token: Token, text: str) -> Edit:

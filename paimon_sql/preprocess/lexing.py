@@ -90,6 +90,10 @@ class Tokens(Sequence[Token]):
         """The offset behind a token's last character."""
         return int(self._found[index].end) + 1
 
+    def span(self, index: int, count: int = 1) -> tuple[int, int]:
+        """The offsets of the first character of `count` tokens and behind their last one."""
+        return self._found[index].start, self._found[index + count - 1].end + 1
+
     def is_name(self, index: int) -> bool:
         return self.symbols[index] not in NO_NAMES
 

@@ -22,7 +22,9 @@ def constructors(cursor: Cursor) -> list[Edit]:
     tokens = cursor.tokens
     symbols, start = tokens.symbols, 0
     if {"CREATE", "REPLACE", "ALTER"} & set(symbols[:1]):  # before a query there are only types
-        start = symbols.index("SELECT") if "SELECT" in symbols else len(symbols)
+        if "SELECT" not in symbols:
+            return []
+        start = symbols.index("SELECT")
     edits: list[Edit] = []
     opened: list[int] = []  # the brackets that are not closed yet
     commas: list[bool] = []  # whether these have a comma

@@ -38,4 +38,9 @@ def database_properties(cursor: Cursor) -> list[Edit]:
 
 
 ALTER_PROPERTIES = Rule(alter_properties, first=("alter",), pattern=re.compile(r"\b(?:set|reset)\s*\("))
-DATABASE_PROPERTIES = Rule(database_properties, first=("create",), pattern=re.compile(r"\bwith\s*\("))
+DATABASE_PROPERTIES = Rule(
+    database_properties,
+    first=("create",),
+    words=tuple(map(str.lower, _NAMESPACE)),
+    pattern=re.compile(r"\bwith\s*\("),
+)
