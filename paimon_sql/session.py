@@ -16,7 +16,6 @@ from paimon_sql.spark.dataframes.new_sessions import install_new_sessions
 from paimon_sql.spark.dataframes.path_tables import install_path_tables
 from paimon_sql.spark.dataframes.streams import install_streams
 from paimon_sql.spark.dataframes.writers import install_writers
-from paimon_sql.spark.errors.conditions import install_conditions
 from paimon_sql.spark.errors.raised import install_raised_errors
 from paimon_sql.spark.jvm.gateway import jvm_of
 from paimon_sql.spark.jvm.sessions import fork_workers_from, java_session, run_workers_with
@@ -62,7 +61,6 @@ def install(spark: SparkSession) -> SparkSession:
     jvm = jvm_of(context)
     if context.master.startswith("local") and _is_installed_for(context.pythonExec):
         fork_workers_from(jvm, "paimon_sql.spark.workers.daemon")
-    install_conditions(jvm)
     install_parser(jvm, java_session(spark))
     install_writers()
     install_path_tables()

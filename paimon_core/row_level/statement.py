@@ -11,7 +11,8 @@ A statement runs in three steps:
 3. One commit adds and deletes all these files. The commit itself finds conflicts with what came after step 2. Files
    that only step 2 read are deleted, and the buckets of new rows are compacted.
 
-Where a step fails, the files of all steps are deleted, unless it is unknown whether the commit happened.
+Where a step fails for certain, the files that the driver knows of are deleted; those of a task whose result never came
+stay as orphans. Where it is unknown whether the commit happened, all are kept.
 """
 
 from __future__ import annotations

@@ -86,3 +86,14 @@ def test_refused_statements(spark: Any, source: Path, tmp_path: Path) -> None:
     with pytest.raises(ParseException, match="needs FILE_FORMAT"):
         spark.sql(f"COPY INTO t FROM '{source}'")
     assert not (tmp_path / "x").exists() and rows(spark, "SELECT count(*) FROM t") == [(0,)]
+
+
+def test_a_table_whose_path_has_a_dot(spark: Any, tmp_path: Path) -> None:
+    table, other = (f"paimon_path.`{tmp_path}/t{end}`" for end in (".x", "/x"))
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / "a.csv").write_text("1\n2\n")
+    for name in (table, other):
+        spark.sql(f"CREATE TABLE {name} (id INT)")
+    spark.sql(f"COPY INTO {table} FROM '{tmp_path}/in' FILE_FORMAT = (TYPE = CSV)")
+    assert [r.id for r in spark.sql(f"SELECT * FROM {table} ORDER BY id").collect()] == [1, 2]
+    assert spark.table(other).collect() == []

@@ -82,7 +82,7 @@ def condition_of(kind: type[PaimonError]) -> str:
 
 
 def install_conditions(jvm: Jvm) -> None:
-    """Make our conditions known to Spark, once."""
+    """Make our conditions known to Spark, once: with the first error, since Spark reads all of its own for that."""
     if template_parameters(jvm, condition_of(PaimonError)) is None:
         add_conditions(jvm, dict(OURS.values()))
 

@@ -32,7 +32,7 @@ from paimon_core.errors import (
     UnsupportedFeatureError,
 )
 from paimon_sql.preprocess import PreprocessError, Rewriting
-from paimon_sql.spark.errors.conditions import SPARKS, condition_of, parameters
+from paimon_sql.spark.errors.conditions import SPARKS, condition_of, install_conditions, parameters
 from paimon_sql.spark.jvm.classes import (
     ILLEGAL_ARGUMENT,
     NAMESPACE_EXISTS,
@@ -79,6 +79,7 @@ _BAD_ARGUMENT = (InvalidNameError, InvalidSchemaError, InvalidOptionError, Inval
 def java_exception(jvm: Jvm, error: PaimonError, carrier: str | None, trace: str = "") -> Any:
     """A Java exception for `error`; `carrier` is the checked exception that the called method declares, `trace` what
     its cause says, such as a stack trace of Python's."""
+    install_conditions(jvm)
     trace = trace or "\n".join(getattr(error, "__notes__", ()))
     kind, condition = type(error), condition_of(type(error))
     is_sparks = condition in SPARKS.values()
@@ -98,6 +99,7 @@ def java_exception(jvm: Jvm, error: PaimonError, carrier: str | None, trace: str
 
 def no_such_table(jvm: Jvm, error: Exception) -> Py4JJavaError:
     """What says to Spark's analyzer that a table does not exist: raise it from a proxy."""
+    install_conditions(jvm)
     message, condition = str(error), condition_of(TableNotFoundError)
     text = ExceptionText(message, condition, parameters(jvm, condition, message))
     return Py4JJavaError(message, analysis_exception(jvm, NO_SUCH_TABLE, text))

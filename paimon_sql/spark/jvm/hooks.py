@@ -1,4 +1,4 @@
-"""What of Spark's internals the bridge uses: each use is a function of this folder, marked with what it relies on.
+"""What of Spark's internals the bridge uses: each use is a function that is marked with what it relies on.
 
 `docs/ARCHITECTURE.md` lists them; `tests/unit/spark/jvm/test_hook_list.py` keeps the list complete.
 """

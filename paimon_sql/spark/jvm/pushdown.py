@@ -47,9 +47,13 @@ def read_term(node: JavaObject) -> Term:
         return Reference(tuple(str(name) for name in node.fieldNames()))
     if kind == "LiteralValue":
         return LiteralValue(node.value())
-    if kind in _WITH_TERMS:
-        return Call(str(node.name()), tuple(read_term(child) for child in node.children()))
-    return Call(kind)
+    if kind not in _WITH_TERMS:
+        return Call(kind)
+    name, children = str(node.name()), node.children()
+    first = tuple(read_term(child) for child in children[:1])
+    if name == "IN" and not (isinstance(first[0], Reference) and len(first[0].path) == 1):
+        return Call(name, first)  # thousands of literals, for a column that no filter is made of
+    return Call(name, (*first, *(read_term(child) for child in children[1:])))
 
 
 @hook("`DataSourceV2Strategy.translateFilterV2`", "filters: every file is read")

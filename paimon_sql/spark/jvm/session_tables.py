@@ -40,12 +40,11 @@ def session_table(jvm: Jvm, session: JavaObject, database: str, name: str) -> Se
         return None
     found = catalog.getTableMetadata(identifier)
     provider, kind = value_of(found.provider()), str(found.tableType().name())
-    is_view = kind == "VIEW"
     return SessionTable(
         kind=kind,
         provider=None if provider is None else str(provider),
         serde=str(value_of(found.storage().serde()) or ""),
-        location="" if is_view else str(found.location().toString()),
+        location=str(found.location().toString()) if found.storage().locationUri().isDefined() else "",
         schema=StructType.fromJson(json.loads(found.schema().json())),
         partition_columns=texts(found.partitionColumnNames()),
         options=values_of(found.storage().properties()),

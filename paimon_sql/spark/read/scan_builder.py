@@ -154,16 +154,15 @@ class PaimonScanBuilder(Proxy):
 
     def _scan(self) -> Any:
         plan, store = self._plan, self.table.store
-        execution = self._execution(plan)
-        if self.reduction is not None and execution is Execution.METADATA:
+        if self.reduction is not None and self._answer(self.reduction) is not None:
             return self._local_scan(self.reduction)
         check_full_scan(store, plan)
         if self.limit:
             plan = first_rows(plan, self.limit) if self.order is None else top_rows(store, plan, self.order, self.limit)
-            execution = self._execution(plan)
         check_row_positions(store, plan, self.required.fieldNames())
         if self.reduction is not None:
             return ReducingScan(self.jvm, self.session, self._request, plan, self.reduction)
+        execution = self._execution(plan)
         if execution is Execution.LOOKUP:
             return LookupScan(self.jvm, self.session, self._request, plan)
         by_partitions = self._is_version and any(k in self.required.names for k in self.table.schema.partition_keys)

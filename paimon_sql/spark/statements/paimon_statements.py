@@ -14,7 +14,7 @@ from py4j.protocol import Py4JJavaError
 from pyspark.errors.exceptions.captured import CapturedException
 
 from paimon_core.errors import UnsupportedFeatureError
-from paimon_core.spec.identifier import Identifier
+from paimon_core.spec.identifier import Identifier, PathIdentifier
 from paimon_sql.preprocess.quoting import quoted_name
 from paimon_sql.preprocess.statements import (
     ChangeColumns,
@@ -75,7 +75,7 @@ class PaimonStatementRunner:
             case CopyIntoTable():
                 catalog, identifier = self._table(statement.table)
                 table = load_table(catalog.catalog, identifier)
-                name = (catalog.catalog_name, *str(identifier).split(".", 1))
+                name = (catalog.catalog_name, *_parts(identifier))
                 return copy_into_table(self.session, table, name, statement)
             case CopyIntoFolder():
                 return copy_into_folder(self.session, statement)
@@ -91,6 +91,11 @@ class PaimonStatementRunner:
                 f"{spelled} is in no Paimon catalog of this session: tags, MODIFY and COPY INTO are for Paimon tables."
             )
         return found
+
+
+def _parts(identifier: Identifier) -> tuple[str, ...]:
+    """The parts of a table's name below its catalog; a path is one part, with all its dots."""
+    return (str(identifier),) if isinstance(identifier, PathIdentifier) else (identifier.database, identifier.name)
 
 
 class StatementCall(Proxy):
