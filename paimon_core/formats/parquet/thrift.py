@@ -97,8 +97,12 @@ class _Decoder:
         return unzigzag(self._number())
 
     def _number(self) -> int:
+        offset = self._offset
+        if offset < len(self._data) and (byte := self._data[offset]) < 0x80:  # most numbers: spares a call
+            self._offset = offset + 1
+            return byte
         try:
-            number, self._offset = varint_at(self._data, self._offset)
+            number, self._offset = varint_at(self._data, offset)
         except ValueError as e:
             raise ValueError("its metadata ends too early, or has a number of more than 64 bits") from e
         return number
@@ -167,4 +171,7 @@ def _write_integer(result: bytearray, number: int) -> None:
 
 
 def _write_number(result: bytearray, number: int) -> None:
-    result += encode_varint(number)
+    if number < 0x80:  # most numbers: spares a call
+        result.append(number)
+    else:
+        result += encode_varint(number)

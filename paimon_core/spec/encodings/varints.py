@@ -19,6 +19,8 @@ _BOUNDS = np.array([1 << (7 * n) for n in range(1, POSITIVE_BYTES)], dtype=np.in
 
 def encode_varint(number: int) -> bytes:
     """The bytes of a number that is not negative."""
+    if number < 0x80:
+        return bytes((number,))
     found = bytearray()
     while number >= 0x80:
         found.append(number & 0x7F | 0x80)
@@ -32,9 +34,10 @@ def varint_at(data: bytes, offset: int, most_bytes: int = MOST_BYTES) -> tuple[i
 
     Raises `ValueError` where the data ends before the number does, or it is longer than `most_bytes`."""
     number = shift = 0
-    for end, byte in enumerate(data[offset : offset + most_bytes], offset + 1):
+    for at in range(offset, min(offset + most_bytes, len(data))):
+        byte = data[at]
         if byte < 0x80:
-            return number | byte << shift, end
+            return number | byte << shift, at + 1
         number |= (byte & 0x7F) << shift
         shift += 7
     raise ValueError("a number does not end")
