@@ -53,6 +53,7 @@ _MOMENTS = (Kind.TIMESTAMP, Kind.TIMESTAMP_LTZ)
 _INTEGER = re.compile(r"[+-]?\d{1,19}")
 _FLOAT = re.compile(r"[+-]?(\d{1,400}(\.\d{0,400})?([eE][+-]?\d{1,4})?|Infinity|NaN)")
 _DECIMAL = re.compile(r"[+-]?\d{1,38}(\.\d{1,38})?([eE][+-]?\d{1,2})?")
+_TIME = re.compile(r"(\d\d):(\d\d):(\d\d)(?:\.(\d{1,9}))?")
 _SQL_MOMENT = re.compile(r"(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d)(?:\.(\d{1,9}))?")
 _SPELLINGS: Mapping[Kind, re.Pattern[str]] = {
     Kind.BOOLEAN: re.compile("true|false"),
@@ -162,12 +163,14 @@ def _civil(days: int) -> tuple[int, int, int]:
 
 
 def value_of_text(data_type: DataType, text: str) -> Any:
-    """The value that a text means: numbers, `true`, `2024-01-31`, `2024-01-31 12:00:00`; a TIME is its milliseconds.
+    """The value that a text means: numbers, `true`, `2024-01-31`, `2024-01-31 12:00:00`, `12:34:56.789`.
 
-    Moments without an offset are in UTC. Raises `ValueError`."""
+    A TIME may be its milliseconds as well. Moments without an offset are in UTC. Raises `ValueError`."""
     match data_type.kind:
-        case Kind.TINYINT | Kind.SMALLINT | Kind.INT | Kind.BIGINT | Kind.TIME:
+        case Kind.TINYINT | Kind.SMALLINT | Kind.INT | Kind.BIGINT:
             return int(text)
+        case Kind.TIME:
+            return _millis_of_day(text)
         case Kind.FLOAT:
             return float(np.float32(text))
         case Kind.DOUBLE:
@@ -181,6 +184,16 @@ def value_of_text(data_type: DataType, text: str) -> Any:
         case Kind.TIMESTAMP | Kind.TIMESTAMP_LTZ:
             return _millis_and_nanos(datetime.fromisoformat(text))
     return text
+
+
+def _millis_of_day(text: str) -> int:
+    parts = _TIME.fullmatch(text)
+    if parts is None:
+        return int(text)
+    hours, minutes, seconds = map(int, parts.groups()[:3])
+    if hours > 23 or minutes > 59 or seconds > 59:
+        raise ValueError(text)
+    return (hours * 3600 + minutes * 60 + seconds) * 1000 + int((parts[4] or "").ljust(3, "0")[:3])
 
 
 def _boolean(text: str) -> bool:

@@ -189,6 +189,9 @@ def test_times_of_the_day(precision: int, millis: int, text: str) -> None:
         (FLOAT, 0.5),
         (DecimalType(precision=10, scale=2), Decimal("-1.50")),
         (TimeType(Kind.TIMESTAMP), (1_709_210_096_000, 1000)),
+        (TimeType(Kind.TIME, precision=3), 45_296_789),
+        (TimeType(Kind.TIME, precision=3), 45_296_500),
+        (TimeType(Kind.TIME, precision=0), 45_296_000),
     ],
     ids=str,
 )
@@ -203,6 +206,8 @@ def test_texts_mean_their_values(data_type: DataType, value: Any) -> None:
         (SMALLINT, ""),
         (BOOLEAN, "yes"),
         (DATE, "today"),
+        (TimeType(Kind.TIME), "24:00:00"),
+        (TimeType(Kind.TIME), "12:34:60"),
         (DecimalType(), "NaN"),
         (DecimalType(), "1x"),
         (TimeType(Kind.TIMESTAMP), "0001-01-01T00:00:00+14:00"),
@@ -212,3 +217,7 @@ def test_texts_mean_their_values(data_type: DataType, value: Any) -> None:
 def test_texts_of_no_value(data_type: DataType, text: str) -> None:
     with pytest.raises(ValueError):  # noqa: PT011
         value_of_text(data_type, text)
+
+
+def test_a_time_may_be_its_milliseconds() -> None:
+    assert value_of_text(TimeType(Kind.TIME, precision=3), "45296789") == 45_296_789
