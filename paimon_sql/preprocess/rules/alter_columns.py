@@ -67,7 +67,7 @@ ALTER_COLUMNS = Rule(
     alter_columns,
     first=("alter",),
     pattern=re.compile(
-        r"(?=[abdmrtvw])\b(?:(?:add|drop)(?!\s+(?:columns?|(?:if\s+(?:not\s+)?exists\s+)?partition)[\s(`])|as|rename|row|bytes|multiset|varchar(?!\s*\()|watermark"
+        r"(?=[abdmrtvw])\b(?:(?:add|drop)(?!\s+(?:columns?|(?:if\s+(?:not\s+)?exists\s+)?partition)\b)|as|rename|row|bytes|multiset|varchar(?!\s*\()|watermark"
         r"|(?:var)?binary|timestamp(?:_ntz|_ltz)?(?=\s*\()|double\s+precision)\b"
     ),
 )

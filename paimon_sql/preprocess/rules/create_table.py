@@ -184,6 +184,6 @@ COMPUTED_COLUMNS = Rule(
     first=("create", "replace"),
     # an item of the list that begins with a name and AS, before any query
     pattern=re.compile(
-        r"\A(?:(?!\b(?:as|select)\b)[^(])*+\((?:(?:[^,(s]++|s(?!elect\b))*+[,(])*?\s*+(?:\w++|`[^`]*+`)\s*+\bas\b"
+        r"\A(?>(?:(?!\b(?:as|select)\b)[^(])*)\((?:(?>(?:[^,(s]|s(?!elect\b))*)[,(])*?\s*+(?:\w++|`[^`]*+`)\s*+\bas\b"
     ),
 )
