@@ -106,7 +106,7 @@ class StatementCall(Proxy):
         self.session, self.title, self.columns, self.run = session, title, columns, run
 
     def toString(self) -> str:
-        return self.title
+        return f"{self.title}@{id(self):x}"  # two statements of a kind are not equal
 
     def name(self) -> str:
         return self.title
