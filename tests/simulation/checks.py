@@ -1,0 +1,111 @@
+"""What must hold when a history is over and everybody rests."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from paimon_core.errors import PaimonError
+from paimon_core.maintenance.branches import branch_exists
+from paimon_core.store.branches import branch_names
+from paimon_core.store.snapshots import list_snapshots, snapshot_ids
+from paimon_core.store.tags import list_tags
+from paimon_core.table import Table
+from tests.simulation.model import MERGES, Effect
+from tests.simulation.observer import ROOT
+from tests.simulation.scheduler import Scheduler
+from tests.simulation.statements import Session, read_rows
+from tests.support.orphan_tasks import Lost
+
+_TWO_DAYS = 2 * 86_400.0
+
+
+def check_end(session: Session, results: Mapping[int, str], scheduler: Scheduler, *, tidies: bool) -> None:
+    """Adds what is wrong to the observer's problems. `tidies`: compact, expire and clean up in the end, and look again.
+    """
+    problems = session.observer.problems
+    if problems:
+        return
+    try:
+        problems += _acknowledged(session, results)
+        _check_versions(session, hides=session.setting.hides)
+        if problems or not tidies:
+            return
+        scheduler.wait(_TWO_DAYS)
+        session.call("compact")
+        _expire_all(session)
+        session.call("remove_orphan_files")
+        _check_versions(session, hides=session.setting.hides, strict=True)
+        _check_space(session)
+        _check_goes_on(session)
+    except (PaimonError, FileNotFoundError) as error:
+        problems.append(f"afterwards, {type(error).__name__}: {error}")
+
+
+def _acknowledged(session: Session, results: Mapping[int, str]) -> list[str]:
+    """Statements that are not there although they were acknowledged, and the like."""
+    observer, problems = session.observer, list[str]()
+    homes = [ROOT, *(f"{ROOT}/branch/branch-{b}" for b in branch_names(session.table().store))]
+    there = {uuid for home in homes for uuid in observer.ancestry(observer.latest(home))}
+    for number in observer.effects:
+        result, landed = results.get(number, ""), observer.landed[number]
+        lasting = [u for u in landed if u in there]
+        if len(lasting) > 1:
+            problems.append(f"step {number} is there {len(lasting)} times")
+        if result == "done" and not lasting and not observer.cut & set(landed):
+            problems.append(f"step {number} was acknowledged, and is lost")
+        if result.startswith("failed") and lasting:
+            problems.append(f"step {number} is there, although it {result}")
+    return problems
+
+
+def _check_versions(session: Session, *, hides: bool, strict: bool = False) -> None:
+    """Everything that has a name can be read, and has the rows that it must have."""
+    table = session.table()
+    branches = [b for b in branch_names(table.store) if branch_exists(table.store, b)]
+    for branch in ("main", *branches):
+        at = session.table(branch)
+        ids = snapshot_ids(at.store)
+        if ids and ids != list(range(ids[0], ids[-1] + 1)):
+            session.observer.problems.append(f"{at.name} has the snapshots {ids}")
+        latest = at.latest_snapshot()
+        for snapshot in list_snapshots(at.store):
+            last = latest is not None and snapshot.id == latest.id and branch == "main"
+            _check_version(session, at, f"snapshot {snapshot.id}", snapshot, hides=hides and not (strict and last))
+        for tag in list_tags(at.store):
+            _check_version(session, at, f"tag {tag.name}", tag.snapshot, hides=hides)
+
+
+def _check_version(session: Session, table: Table, name: str, snapshot: object, *, hides: bool) -> None:
+    merge = MERGES[session.setting.options.get("merge-engine", "deduplicate")]
+    problems = session.observer.problems
+    try:
+        rows = read_rows(table, snapshot)  # type: ignore[arg-type]
+    except (PaimonError, FileNotFoundError) as error:
+        problems.append(f"{name} of {table.name} cannot be read: {error}")
+        return
+    wrong = session.observer.state(snapshot).wrong(rows, merge, hides=hides)  # type: ignore[arg-type]
+    problems += [f"{name} of {table.name}: {w}" for w in wrong]
+
+
+def _expire_all(session: Session) -> None:
+    for branch in ("main", *branch_names(session.table().store)):
+        name = "t" if branch == "main" else f"`t$branch_{branch}`"
+        if session.table(branch).latest_snapshot() is not None:
+            session.call("expire_snapshots", table=name, retain_max=1, retain_min=1)
+
+
+def _check_space(session: Session) -> None:
+    """What nothing names is gone."""
+    from paimon_core.maintenance.orphans.job import OrphanSearch  # noqa: PLC0415
+
+    left = Lost(OrphanSearch(session.table().store, 2**62), travels=False).files
+    session.observer.problems += [f"{path} is left, and nothing names it" for path in sorted(left)]
+
+
+def _check_goes_on(session: Session) -> None:
+    """The table takes the next statement."""
+    table = session.table()
+    rows = session.new_rows(2)
+    session.observer.expect(session.step, Effect(added=tuple(rows)), table.latest_snapshot())
+    session.insert(table, rows)
+    _check_versions(session, hides=session.setting.hides)

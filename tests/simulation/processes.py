@@ -1,0 +1,310 @@
+"""A process of a history, and the storage as it sees it: every call takes time, lets others go on, and may go wrong."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, suppress
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any, TypeVar
+
+import pyarrow as pa
+from greenlet import getcurrent
+from pyarrow import NativeFile
+from pyarrow.fs import FileInfo, FileSystem, FileSystemHandler, FileType, PyFileSystem
+
+from paimon_core.errors import StorageError, StorageRefusedError, UnsafeStorageError
+from paimon_core.io.file_io import MOST_TEXT, FileStatus, delete_each_below, too_large
+from paimon_core.store.cache import MetadataCache, S
+from tests.simulation.history import Fault, FaultKind, Step
+from tests.simulation.scheduler import Scheduler
+from tests.simulation.storage import Disk
+
+T = TypeVar("T")
+_LATENCY = 0.01  # seconds; the mean
+_SLOT_PATIENCE, _SLOT_POLL = 30.0, 0.02
+
+
+class SimulatedCrash(BaseException):
+    """The end of a process: nothing may catch it, and nothing can be cleaned up."""
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One call of a step, for the story."""
+
+    moment: float
+    step: int
+    number: int
+    name: str
+    path: str
+    outcome: str
+
+
+@dataclass
+class Process:
+    """A process on a host. It dies with a crash; the host then starts another one, which knows nothing."""
+
+    scheduler: Scheduler
+    host: int
+    trace: list[Call]
+    step: Step = field(default_factory=lambda: Step(0, 0, 0.0, "", 0))
+    calls: int = 0
+    is_dead: bool = False
+    on_act: Callable[[Step], None] = lambda step: None  # told whose call changes the storage, before it does
+    _faults: dict[int, Fault] = field(default_factory=dict)
+    _latency: random.Random = field(default_factory=random.Random)
+    _task: Any = None
+
+    def begin(self, step: Step) -> None:
+        self.step, self.calls = step, 0
+        self._faults = {f.call: f for f in step.faults}
+        self._latency, self._task = random.Random(step.seed), getcurrent()
+
+    def call(self, name: str, path: str, act: Callable[..., T], *, changes: bool = False, lists: bool = False) -> T:
+        """One call of the storage; of threads that a task starts it happens at once."""
+        if self.is_dead:
+            raise SimulatedCrash(path)
+        if getcurrent() is not self._task:
+            self.on_act(self.step)
+            return act()
+        self.calls += 1
+        act = partial(self._act, self.step, act)
+        fault = self._faults.get(self.calls)
+        self.scheduler.wait(_LATENCY * self._latency.uniform(0.5, 1.5))
+        try:
+            result = act() if fault is None else self._go_wrong(fault, path, act, changes, lists)
+        except BaseException as error:
+            self._note(name, path, type(error).__name__)
+            raise
+        self._note(name, path, "" if fault is None else str(fault))
+        return result
+
+    def _go_wrong(self, fault: Fault, path: str, act: Callable[..., T], changes: bool, lists: bool) -> T:
+        match fault.kind:
+            case FaultKind.SLOW:
+                self.scheduler.wait(fault.seconds)
+                return act()
+            case FaultKind.SLOW_ANSWER:
+                result = act()
+                self.scheduler.wait(fault.seconds)
+                return result
+            case FaultKind.STALE:
+                return act(fault.seconds) if lists else act()
+            case FaultKind.TWICE:
+                act()
+                return act()
+            case FaultKind.REFUSED:
+                raise StorageRefusedError(f"Cannot reach {path}: refused.")
+            case FaultKind.CRASH | FaultKind.CRASH_AFTER:
+                if fault.kind is FaultKind.CRASH_AFTER:
+                    act()
+                self.is_dead = True
+                raise SimulatedCrash(path)
+            case FaultKind.LATE if changes:
+                self.scheduler.start(self.scheduler.now + fault.seconds, lambda: _quietly(act))
+            case FaultKind.FAILS_AFTER:
+                act()
+        raise StorageError(f"Cannot reach {path}: {fault}.")
+
+    def _act(self, step: Step, act: Callable[..., T], *values: Any) -> T:
+        self.on_act(step)
+        return act(*values)
+
+    def _note(self, name: str, path: str, outcome: str) -> None:
+        self.trace.append(Call(self.scheduler.now, self.step.number, self.calls, name, path, outcome))
+
+
+def _quietly(act: Callable[[], object]) -> None:
+    with suppress(OSError):  # nobody waits for the answer
+        act()
+
+
+@dataclass
+class Slots:
+    """Who holds the queue of a folder."""
+
+    holders: dict[str, Process] = field(default_factory=dict)
+
+    @contextmanager
+    def held(self, process: Process, path: str, patience: float = _SLOT_PATIENCE) -> Iterator[bool]:
+        waited, is_free = 0.0, True
+        while self.holders.get(path) is not None and is_free:
+            process.scheduler.wait(_SLOT_POLL)
+            waited += _SLOT_POLL
+            is_free = waited < patience
+        if is_free:
+            self.holders[path] = process
+        try:
+            yield is_free
+        finally:
+            if is_free:
+                del self.holders[path]
+
+
+@dataclass(frozen=True, eq=False)
+class SimulatedIO:
+    """The `FileIO` of one process. With `slots` writers of a table queue."""
+
+    process: Process
+    disk: Disk
+    slots: Slots | None = None
+    atomic_create: bool = True
+
+    def read_bytes(self, path: str, most: int = MOST_TEXT) -> bytes:
+        data = self.process.call("read", path, lambda: self.disk.get(path).data)
+        if len(data) > most:
+            raise too_large(path, most)
+        return data
+
+    def open_input(self, path: str) -> NativeFile:
+        return pa.BufferReader(self.process.call("open", path, lambda: self.disk.get(path).data))
+
+    def write_bytes(self, path: str, data: bytes) -> None:
+        self.process.call("write", path, lambda: self.disk.put(path, data), changes=True)
+
+    def create_exclusive(self, path: str, data: bytes) -> bool:
+        if not self.atomic_create:
+            raise UnsafeStorageError(f"Cannot create {path}: this storage has no atomic create.")
+        return self.process.call("create", path, lambda: self.disk.create(path, data), changes=True)
+
+    def writer_slot(self, path: str) -> AbstractContextManager[bool]:
+        return _no_queue() if self.slots is None else self.slots.held(self.process, path)
+
+    def exists(self, path: str) -> bool:
+        return self.process.call("exists", path, lambda: self.disk.exists(path))
+
+    def status(self, path: str) -> FileStatus:
+        return self.process.call("status", path, lambda: self.disk.status(path))
+
+    def list(self, path: str) -> Iterator[FileStatus]:
+        return iter(self.process.call("list", path, lambda age=0.0: self.disk.list(path, age), lists=True))
+
+    def make_dirs(self, path: str) -> None:
+        self.disk.make_dirs(path)
+
+    def delete(self, path: str) -> None:
+        self.process.call("delete", path, lambda: self.disk.remove(path), changes=True)
+
+    def delete_below(self, root: str, path: str) -> None:
+        assert path.startswith(f"{root}/"), f"{path} is not below {root}"
+        self.delete(path)
+
+    def delete_many_below(self, root: str, paths: Sequence[str]) -> dict[str, OSError]:
+        return delete_each_below(self, root, paths)
+
+    def delete_dir(self, path: str) -> None:
+        self.process.call("delete folder", path, lambda: self.disk.remove_dir(path), changes=True)
+
+    def delete_dir_below(self, root: str, path: str) -> None:
+        assert path.startswith(f"{root}/"), f"{path} is not below {root}"
+        self.delete_dir(path)
+
+    def delete_empty_dir_below(self, root: str, path: str) -> bool:
+        assert path.startswith(f"{root}/"), f"{path} is not below {root}"
+        return self.process.call(
+            "delete empty folder", path, lambda: self.disk.remove_empty_dir(path), changes=True
+        )
+
+    def rename_dir(self, source: str, target: str) -> None:
+        self.process.call("rename folder", source, lambda: self.disk.rename_dir(source, target), changes=True)
+
+    def arrow(self) -> FileSystem:
+        return PyFileSystem(_Handler(self))
+
+    def arrow_path(self, path: str) -> str:
+        return path
+
+    def sync(self, path: str) -> None:
+        pass
+
+
+@contextmanager
+def _no_queue() -> Iterator[bool]:
+    yield False
+
+
+class _Stream:
+    """A data file being written: it is there, whole, when it is closed."""
+
+    closed = False
+
+    def __init__(self, io: SimulatedIO, path: str) -> None:
+        self.io, self.path, self.parts = io, path, list[bytes]()
+        self.size = 0
+
+    def write(self, data: bytes) -> int:
+        self.parts.append(bytes(data))
+        self.size += len(data)
+        return len(data)
+
+    def tell(self) -> int:
+        return self.size
+
+    def flush(self) -> None:
+        pass
+
+    def close(self) -> None:
+        if not self.closed:
+            self.closed = True
+            self.io.write_bytes(self.path, b"".join(self.parts))
+
+
+class _Handler(FileSystemHandler):  # type: ignore[misc]
+    """The storage as pyarrow asks for it; only what this project uses of it."""
+
+    def __init__(self, io: SimulatedIO) -> None:
+        self.io = io
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Handler) and self.io is other.io
+
+    def __ne__(self, other: object) -> bool:
+        return not self == other
+
+    def get_type_name(self) -> str:
+        return "simulated"
+
+    def normalize_path(self, path: str) -> str:
+        return path
+
+    def open_output_stream(self, path: str, metadata: Any) -> NativeFile:
+        return pa.PythonFile(_Stream(self.io, path), mode="w")
+
+    def open_input_file(self, path: str) -> NativeFile:
+        return self.io.open_input(path)
+
+    def open_input_stream(self, path: str) -> NativeFile:
+        return self.io.open_input(path)
+
+    def get_file_info(self, paths: list[str]) -> list[FileInfo]:
+        kinds = [(p, FileType.File if self.io.disk.is_file(p) else FileType.NotFound) for p in paths]
+        return [FileInfo(p, kind) for p, kind in kinds]
+
+    def get_file_info_selector(self, selector: Any) -> list[FileInfo]:
+        raise NotImplementedError("this project does not list folders through pyarrow")
+
+    create_dir = delete_dir = delete_dir_contents = delete_root_dir_contents = get_file_info_selector
+    delete_file = move = copy_file = open_append_stream = get_file_info_selector
+
+
+class ProcessCache(MetadataCache):
+    """What one process has read. Every call is made; what files hold is decoded once for all processes."""
+
+    def __init__(self, io: SimulatedIO, decoded: dict[tuple[str, int], Any]) -> None:
+        super().__init__()
+        self._io, self._decoded, self._mine = io, decoded, dict[str, Any]()
+
+    def get(self, path: str, load: Callable[[], S]) -> S:
+        if path not in self._mine:
+            disk = self._io.disk
+            key = path, id(disk.get(path)) if disk.is_file(path) else 0
+            if key in self._decoded:
+                self._io.read_bytes(path)
+                self._mine[path] = self._decoded[key][0]
+            else:
+                self._mine[path] = load()
+                if key[1]:
+                    self._decoded[key] = self._mine[path], disk.get(path) if disk.is_file(path) else None
+        return self._mine[path]  # type: ignore[no-any-return]

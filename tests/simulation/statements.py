@@ -1,0 +1,149 @@
+"""A step's way to the table: what a user's session does, without Spark."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import pyarrow as pa
+
+from paimon_core.arrow.types import FILE_PATH, ROW_ID, ROW_INDEX, VALUE_KIND
+from paimon_core.commit.changes import Overwrite
+from paimon_core.commit.draft import CommitInfo
+from paimon_core.insert import insert_rows
+from paimon_core.jobs import Job, ResultT, TaskT
+from paimon_core.maintenance.orphans.job import OrphanSearch
+from paimon_core.row_level.rules import ChangeRules, row_position_columns
+from paimon_core.row_level.statement import RowLevelStatement
+from paimon_core.row_level.writer import changes_store, write_changes
+from paimon_core.scan.read import read_split
+from paimon_core.spec.identifier import Identifier
+from paimon_core.spec.message import CommitMessage
+from paimon_core.spec.snapshot import Operation, Snapshot
+from paimon_core.table import Table
+from paimon_core.write.writer import open_writer, written
+from paimon_sql.catalog.filesystem import FileSystemCatalog
+from paimon_sql.procedures import PROCEDURES, ProcedureContext
+from tests.simulation.history import Setting, Step
+from tests.simulation.model import Row
+from tests.simulation.observer import Observer
+from tests.support.orphan_tasks import Lost
+
+T = Identifier("db", "t")
+COLUMNS = ("k", "p", "id", "note")
+_TYPES = {"k": pa.int32(), "p": pa.int32(), "id": pa.int64(), "note": pa.string()}
+_POSITION_TYPES = {FILE_PATH: pa.string(), ROW_INDEX: pa.int64(), ROW_ID: pa.int64()}
+
+
+class InProcess:
+    """An executor that runs every task here."""
+
+    def run(self, job: Job[TaskT, ResultT]) -> list[ResultT]:
+        return job.run_here()
+
+    def find_orphans(self, search: OrphanSearch, parallelism: int | None, description: str) -> Any:
+        return Lost(search, travels=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Located:
+    """A row and the values of the columns that say where it is."""
+
+    row: Row
+    position: tuple[Any, ...]
+
+
+@dataclass
+class Session:
+    """What one process may use for one step."""
+
+    catalog: FileSystemCatalog
+    setting: Setting
+    step: Step
+    observer: Observer
+    now: Callable[[], float]
+
+    @cached_property
+    def dice(self) -> random.Random:
+        return random.Random(self.step.seed)
+
+    def table(self, branch: str = "main") -> Table:
+        return self.catalog.load_table(T if branch == "main" else Identifier("db", "t", branch))
+
+    def call(self, procedure: str, **arguments: Any) -> Sequence[tuple[Any, ...]]:
+        context = ProcedureContext(self.catalog, "db", InProcess())  # type: ignore[arg-type]
+        return PROCEDURES[procedure].call(context, {"table": "t", **arguments})
+
+    def new_rows(self, count: int, partition: int | None = None) -> list[Row]:
+        """Rows of different keys, with ids that no other row has."""
+        engine = self.setting.options.get("merge-engine", "deduplicate")
+        keys = self.dice.sample(range(8), count)
+        parts = [self.dice.randrange(2) if partition is None else partition for _ in keys]
+        rows = []
+        for number, (k, p) in enumerate(zip(keys, parts, strict=True)):
+            unique: int | None = self.step.number * 100 + number
+            note: str | None = f"step {self.step.number}"
+            if engine == "partial-update":
+                unique, note = self.dice.choice([(unique, None), (None, note), (unique, note)])
+            rows.append(Row(k, p if self.setting.partitioned else 0, unique, note))
+        return rows
+
+    def insert(self, table: Table, rows: Sequence[Row], overwrite: Overwrite | None = None) -> None:
+        """INSERT by two tasks, then the commit and what it brings with it. The effect is the caller's to expect."""
+        tasks = 1 if len(rows) < 2 else 2
+        base = table.assignment_base(tasks, overwrite)
+        store = table.write_store(overwrites=overwrite is not None)
+        start = table.max_sequence_number() + 1
+        messages: list[CommitMessage] = []
+        try:
+            for task in range(tasks):
+                mine = rows[task::tasks]
+                messages += written(open_writer(store, sequence_start=start, base=base), [batch_of(mine)])
+        except BaseException:
+            table.abort(messages)
+            raise
+        operation = Operation.WRITE if overwrite is None else Operation.OVERWRITE
+        info = CommitInfo(user=table.new_commit_user(), operation=operation)
+        insert_rows(table, messages, info, InProcess(), overwrite)
+
+    def change(self, table: Table, rules: ChangeRules, found: Sequence[Located], kind: int, rows: list[Row]) -> None:
+        """DELETE (kind 3) or UPDATE (kind 2) of rows that were found, `rows` being what they become."""
+        positions = row_position_columns(table.store)
+        has_values = kind == 2 or table.store.has_primary_key
+        columns = {
+            VALUE_KIND: pa.array([kind] * len(rows), pa.int8()),
+            **{n: pa.array([f.position[i] for f in found], _POSITION_TYPES[n]) for i, n in enumerate(positions)},
+            **{c: pa.array([getattr(r, c) if has_values else None for r in rows], _TYPES[c]) for c in COLUMNS},
+        }
+        start, base = table.max_sequence_number() + 1, table.assignment_base(1)
+        store = changes_store(table.store, rules)
+        batches = [pa.RecordBatch.from_pydict(columns)]
+        result = write_changes(store, rules, batches, sequence_start=start, base=base)
+        RowLevelStatement(table, rules, InProcess()).commit([result])
+
+    def located(self, table: Table, snapshot: Snapshot | None) -> list[Located]:
+        names = row_position_columns(table.store)
+        rows = read_columns(table, snapshot, (*COLUMNS, *names))
+        return [Located(Row(*values[:4]), values[4:]) for values in rows]
+
+
+def read_columns(table: Table, snapshot: Snapshot | None, columns: Sequence[str]) -> list[tuple[Any, ...]]:
+    """The rows of a version."""
+    found: list[tuple[Any, ...]] = []
+    for split in table.plan(snapshot).splits if snapshot is not None else ():
+        for batch in read_split(table.store, split, columns):
+            found += zip(*(c.to_pylist() for c in batch.columns), strict=True)
+    return found
+
+
+def read_rows(table: Table, snapshot: Snapshot | None) -> list[Row]:
+    return [Row(*values) for values in read_columns(table, snapshot, COLUMNS)]
+
+
+def batch_of(rows: Iterable[Row]) -> pa.RecordBatch:
+    columns = zip(*sorted(rows), strict=True)
+    arrays = [pa.array(list(c), _TYPES[n]) for n, c in zip(COLUMNS, columns, strict=True)]
+    return pa.RecordBatch.from_arrays(arrays, names=list(COLUMNS))

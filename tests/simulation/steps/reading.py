@@ -1,0 +1,27 @@
+"""Queries."""
+
+from __future__ import annotations
+
+from paimon_core.store.tags import tag_names
+from tests.simulation.model import MERGES
+from tests.simulation.observer import ROOT
+from tests.simulation.statements import Session, read_rows
+from tests.simulation.steps.registry import NothingToDo, step
+
+
+@step("read", weight=4)
+def read(session: Session) -> None:
+    """Read the latest version, or a tag, and compare it with what it has to be."""
+    known = session.observer.latest(ROOT)
+    table = session.table()
+    tags = tag_names(table.store)
+    version = session.dice.choice([None, None, *tags])
+    snapshot = table.latest_snapshot() if version is None else table.snapshot(version)
+    if version is None:
+        session.observer.check_is_new(session.step, snapshot, known)
+    if snapshot is None:
+        raise NothingToDo
+    rows = read_rows(table, snapshot)
+    merge = MERGES[session.setting.options.get("merge-engine", "deduplicate")]
+    wrong = session.observer.state(snapshot).wrong(rows, merge, hides=session.setting.hides)
+    session.observer.problems += [f"step {session.step.number} read snapshot {snapshot.id}: {w}" for w in wrong]
