@@ -20,6 +20,8 @@ from paimon_core.store.snapshots import find_snapshot, latest_snapshot, read_sna
 from paimon_core.store.table_store import TableStore
 from paimon_core.store.tags import list_tags, read_tag, require_tag
 
+_KEPT = 40  # characters of a tag's name in that of the tag that stands in for it: both have a bound
+
 
 def taggable_snapshot(store: TableStore, snapshot_id: int | None) -> Snapshot:
     """The snapshot of a number, also one that only a tag keeps; the latest without. Raises `SnapshotNotFoundError`."""
@@ -54,7 +56,7 @@ def replace_tag(
     old, path = require_tag(store, name), store.paths.tag(name)
     new = _tag(name, snapshot or old.snapshot, retained)
     # a second tag keeps the files of the new snapshot until this one does: the snapshot may expire meanwhile
-    holder = replace(new, name=f"{name}-{uuid.uuid4().hex}")
+    holder = replace(new, name=f"{name[:_KEPT]}-{uuid.uuid4().hex}")
     store.io.write_bytes(store.paths.tag(holder.name), encode_tag(holder))
     if not is_kept(store, holder):
         store.delete(store.paths.tag(holder.name))

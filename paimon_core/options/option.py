@@ -117,6 +117,13 @@ def folder(text: str) -> str:
     return "/".join(parts)
 
 
+def file_prefix(text: str) -> str:
+    """What names of files begin with: it must not lead into another folder."""
+    if "/" in text or "\\" in text or not text.isprintable():
+        raise ValueError("the beginning of a file's name, with neither slashes nor control characters")
+    return text
+
+
 def share(text: str) -> float:
     """A number from 0 to below 1."""
     number = decimal_number(text)

@@ -16,6 +16,7 @@ from paimon_core.options.option import (
     by_level,
     decimal_number,
     duration,
+    file_prefix,
     folder,
     integer,
     long_integer,
@@ -111,7 +112,9 @@ CHAIN_PARTITION_KEYS = _option(
 CHAIN_TABLE = _option("chain-table.enabled", boolean, False, "Branches hold full partitions, and changes since.")
 CHANGELOG_FILE_COMPRESSION = _option("changelog-file.compression", str, "", "Codec of changelog files.")
 CHANGELOG_FILE_FORMAT = _option("changelog-file.format", str, "", "Format of changelog files; empty: `file.format`.")
-CHANGELOG_FILE_PREFIX = _option("changelog-file.prefix", str, "changelog-", "What changelog files' names begin with.")
+CHANGELOG_FILE_PREFIX = _option(
+    "changelog-file.prefix", file_prefix, "changelog-", "What changelog files' names begin with."
+)
 CHANGELOG_STATS_MODE = _option("changelog-file.stats-mode", str, "", "Statistics kept of changelog files.")
 CHANGELOG_PRODUCER = _option(
     "changelog-producer",
@@ -220,7 +223,7 @@ DATA_FILE_EXTERNAL_WEIGHTS = _option(
 DATA_FILE_DIRECTORY = _option(
     "data-file.path-directory", folder, "", "Folder of the table that holds the data files.", change=Change.EMPTY
 )
-DATA_FILE_PREFIX = _option("data-file.prefix", str, "data-", "What names of data files begin with.")
+DATA_FILE_PREFIX = _option("data-file.prefix", file_prefix, "data-", "What names of data files begin with.")
 DATA_FILE_THIN = _option("data-file.thin-mode", boolean, False, "Data files repeat no key columns.")
 DELETE_PRODUCES_CHANGELOG = _option(
     "delete.force-produce-changelog", boolean, False, "Delete each row, even where metadata would do."

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from reprlib import repr as shortened
 from typing import Any
 
-from paimon_core.errors import CorruptFileError
+from paimon_core.errors import CorruptFileError, InvalidDataError
 
 
 def decode_json_object(path: str, data: bytes) -> dict[str, Any]:
@@ -20,6 +21,17 @@ def decode_json_object(path: str, data: bytes) -> dict[str, Any]:
     if not isinstance(node, dict):
         raise CorruptFileError(path, f"a JSON object is expected, not {type(node).__name__}")
     return node
+
+
+def encode_json_object(node: Mapping[str, Any]) -> bytes:
+    """A metadata file. Raises `InvalidDataError` for a text that none can hold, and that no reader would take back."""
+    try:
+        return json.dumps(node, indent=2, ensure_ascii=False).encode()
+    except UnicodeEncodeError as e:
+        found = e.object[max(e.start - 20, 0) : e.end + 20]
+        raise InvalidDataError(
+            f"{found!r} cannot be written to metadata: {e.object[e.start : e.end]!r} is half of a character."
+        ) from e
 
 
 def member(node: Any, key: str, kind: Any, *default: Any) -> Any:

@@ -23,7 +23,7 @@ from paimon_core.spec.manifest import DataFileMeta
 
 _ESCAPED = frozenset(map(chr, range(0x20))) | frozenset("\"#%'*/:=?\\\x7f{}[]^")
 _LOCAL_URI = re.compile(r"file:(?://)?(?P<path>/.*)")
-_FORBIDDEN_IN_NAMES = re.compile(r"[\x00-\x1f\x7f/\\\ud800-\udfff]")
+_FORBIDDEN_IN_NAMES = re.compile(r"[\x00-\x1f\x7f-\x9f/\\\ud800-\udfff]")
 _SNAPSHOT = re.compile(r"snapshot-([0-9]{1,19})")
 _SCHEMA = re.compile(r"schema-([0-9]{1,19})")
 _CHANGELOG = re.compile(r"changelog-([0-9]{1,19})")
@@ -47,6 +47,11 @@ def check_name(kind: str, name: str) -> str:
     if problem:
         raise InvalidNameError(f"The {kind} name {name!r} cannot be a folder's name: {problem}. Choose another name.")
     return name
+
+
+def is_file_name(name: str) -> bool:
+    """Whether a name that others made, in a file or in a statement, can be that of a file or folder."""
+    return bool(name) and name not in (".", "..") and not _FORBIDDEN_IN_NAMES.search(name)
 
 
 def escape_path_name(text: str) -> str:
@@ -205,7 +210,7 @@ def resolved_path(bucket_dir: str, file_name: str, external_path: str | None) ->
 
 def _inside(folder: str, name: str) -> str:
     """A file's name as metadata gives it, where it is one: it must not lead out of its folder."""
-    if not name or name in (".", "..") or _FORBIDDEN_IN_NAMES.search(name):
+    if not is_file_name(name):
         raise CorruptFileError(f"{folder}/{name!r}", "metadata names this file, and it is no file name")
     return name
 

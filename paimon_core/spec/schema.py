@@ -17,7 +17,7 @@ from reprlib import repr as shortened
 from typing import Any
 
 from paimon_core.errors import CorruptFileError, InvalidSchemaError, UnsupportedFeatureError, UnsupportedVersionError
-from paimon_core.spec.json_object import decode_json_object, member
+from paimon_core.spec.json_object import decode_json_object, encode_json_object, member
 from paimon_core.spec.types import DataField, DataType, RowType, nested_fields, parse_field
 
 CURRENT_VERSION = 3
@@ -105,7 +105,7 @@ def encode_schema(schema: TableSchema) -> bytes:
     if schema.comment is not None:
         node["comment"] = schema.comment
     node["timeMillis"] = schema.time_millis
-    return json.dumps(node, indent=2, ensure_ascii=False).encode()
+    return encode_json_object(node)
 
 
 def decode_schema(path: str, data: bytes) -> TableSchema:

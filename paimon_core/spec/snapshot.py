@@ -13,14 +13,13 @@ refused. Source: specification, "Snapshot".
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from enum import StrEnum
 from reprlib import repr as shortened
 from typing import Any
 
 from paimon_core.errors import CorruptFileError, UnsupportedVersionError
-from paimon_core.spec.json_object import decode_json_object
+from paimon_core.spec.json_object import decode_json_object, encode_json_object
 
 CURRENT_VERSION = 3
 BATCH_COMMIT_IDENTIFIER = 2**63 - 1
@@ -111,7 +110,7 @@ _OLD_DEFAULTS = {"version": 1, "total_record_count": 0, "delta_record_count": 0}
 def encode_snapshot(snapshot: Snapshot) -> bytes:
     """The file's bytes: indented JSON, missing fields left out."""
     fields = {key: getattr(snapshot, name) for name, key, _, _ in _FIELDS}
-    return json.dumps({k: v for k, v in fields.items() if v is not None}, indent=2).encode()
+    return encode_json_object({k: v for k, v in fields.items() if v is not None})
 
 
 def decode_snapshot(path: str, data: bytes) -> Snapshot:

@@ -8,12 +8,11 @@ The texts of bounds are those of `value_texts.bound_text`. Source: analyze page;
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass, field
 from typing import Any
 
 from paimon_core.errors import CorruptFileError
-from paimon_core.spec.json_object import decode_json_object, member
+from paimon_core.spec.json_object import decode_json_object, encode_json_object, member
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,7 +35,7 @@ def encode_statistics(statistics: TableStatistics) -> bytes:
         "mergedRecordSize": statistics.merged_record_size,
         "colStats": statistics.columns,
     }
-    return json.dumps({k: v for k, v in node.items() if v is not None}, indent=2, ensure_ascii=False).encode()
+    return encode_json_object({k: v for k, v in node.items() if v is not None})
 
 
 def decode_statistics(path: str, data: bytes) -> TableStatistics:

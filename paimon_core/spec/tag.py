@@ -13,7 +13,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from paimon_core.errors import CorruptFileError
-from paimon_core.spec.json_object import decode_json_object, member
+from paimon_core.spec.json_object import decode_json_object, encode_json_object, member
 from paimon_core.spec.snapshot import Snapshot, decode_snapshot, encode_snapshot
 
 
@@ -35,7 +35,7 @@ def encode_tag(tag: Tag) -> bytes:
         node["tagCreateTime"] = [t.year, t.month, t.day, t.hour, t.minute, t.second, t.microsecond * 1000]
     if tag.retained is not None:
         node["tagTimeRetained"] = tag.retained.total_seconds()
-    return json.dumps(node, indent=2).encode()
+    return encode_json_object(node)
 
 
 def decode_tag(path: str, data: bytes, name: str) -> Tag:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from paimon_core.errors import BranchNotFoundError
 from paimon_core.options import SCAN_FALLBACK_BRANCH, SCAN_PRIMARY_BRANCH, TableOptions
 from paimon_core.spec.identifier import MAIN_BRANCH
-from paimon_core.spec.paths import BRANCH_PREFIX, TablePaths
+from paimon_core.spec.paths import BRANCH_PREFIX, TablePaths, is_file_name
 from paimon_core.spec.schema import TableSchema
 from paimon_core.store.schemas import latest_schema
 from paimon_core.store.table_store import TableStore
@@ -52,4 +52,6 @@ def check_lending_branches(store: TableStore, options: TableOptions) -> None:
 
 def branch_schema(store: TableStore, branch: str) -> TableSchema | None:
     """The schema in force of a branch ("": main), None where there is no such branch."""
+    if branch and not is_file_name(branch):
+        return None
     return latest_schema(store.io, TablePaths(store.root, branch=branch).version_root)

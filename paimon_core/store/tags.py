@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from paimon_core.errors import TagNotFoundError
-from paimon_core.spec.paths import TAG_PREFIX
+from paimon_core.spec.paths import TAG_PREFIX, is_file_name
 from paimon_core.spec.tag import Tag, decode_tag
 from paimon_core.store.snapshots import describe_snapshots
 from paimon_core.store.table_store import TableStore
@@ -11,7 +11,7 @@ from paimon_core.store.table_store import TableStore
 
 def read_tag(store: TableStore, name: str) -> Tag | None:
     """A tag by its name, None where there is none."""
-    if not name or "/" in name or "\\" in name:
+    if not is_file_name(name):
         return None
     path = store.paths.tag(name)
     try:

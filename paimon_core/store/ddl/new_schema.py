@@ -37,7 +37,7 @@ from paimon_core.options import (
 )
 from paimon_core.options.support import check_option_types
 from paimon_core.spec.hashing.bucket_functions import check_bucket_key
-from paimon_core.spec.schema import TableSchema, highest_field_id
+from paimon_core.spec.schema import TableSchema, encode_schema, highest_field_id
 from paimon_core.spec.types import NESTED_KINDS, CollectionType, DataField, DataType, Kind, MapType, RowType
 from paimon_core.store.ddl.blob_schema import check_blobs, with_blobs
 from paimon_core.store.ddl.option_rules import check_option_rules
@@ -96,6 +96,7 @@ def replacing_schema(old: TableSchema, new: TableSchema) -> TableSchema:
 
 def check_schema(schema: TableSchema) -> None:
     """Raises `InvalidSchemaError`, `InvalidOptionError` or `UnsupportedFeatureError` for what no table can have."""
+    encode_schema(schema)  # raises where a text cannot be written
     _check_columns(schema)
     _check_keys(schema)
     for field in schema.fields:

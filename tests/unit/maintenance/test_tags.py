@@ -67,6 +67,13 @@ def test_what_is_wrong_is_told_and_changes_nothing(store: TableStore) -> None:
     assert tag_names(store) == ["a", "b"]
 
 
+@pytest.mark.parametrize("name", ["x" * 200, "\U0001f680" * 50])
+def test_the_longest_names(store: TableStore, name: str) -> None:
+    create_tag(store, name, taggable_snapshot(store, 1))
+    replace_tag(store, name, taggable_snapshot(store, 2))
+    assert tag_names(store) == [name] and read_tag(store, name).snapshot.id == 2  # type: ignore[union-attr]
+
+
 def test_a_tag_of_a_snapshot_that_expired_meanwhile_is_not_made(store: TableStore) -> None:
     snapshot = read_snapshot(store, 1)
     expire(store, 1)

@@ -69,6 +69,7 @@ GOOD: dict[Any, dict[str, Any]] = {
     options.boolean: BOOLEANS,
     options.names: NAMES,
     options.folder: FOLDERS,
+    options.file_prefix: {"": "", "data-": "data-", "..ä ": "..ä "},
     options.by_level: LEVELS,
     options.weights: {"1": (1,), " 10, 5 ": (10, 5)},
     str: {"": "", " a ": " a "},
@@ -89,6 +90,10 @@ BAD: dict[Any, tuple[tuple[str, ...], str]] = {
     options.by_level: (("zero:lz4", "lz4", "0", "0:", "1:a,b"), "levels and values"),
     options.weights: (("", "0", "1,", "-1,2", "1;2", "1.5"), "numbers above 0"),
     options.folder: (("", "/", "..", "a/../b", ".", "a//b", "a/ b", "a\0b", "a\nb"), "the path of a folder below"),
+    options.file_prefix: (
+        ("/", "../x-", "a/b", "a\\b", "a\0", "a\nb", "\x1b[2J", "\ud800"),
+        "the beginning of a file's",
+    ),
 }
 
 

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from paimon_core.errors import CorruptFileError
-from paimon_core.spec.json_object import decode_json_object, member
+from paimon_core.errors import CorruptFileError, InvalidDataError
+from paimon_core.spec.json_object import decode_json_object, encode_json_object, member
 
 PATH = "db.db/t/tag/tag-x"
 
@@ -77,3 +77,13 @@ def test_members_of_other_types(node: Any, key: str, kind: Any, cause: str) -> N
     with pytest.raises(TypeError, match=cause) as caught:
         member(node, key, kind)
     assert len(str(caught.value)) < 100
+
+
+def test_what_is_written_is_read() -> None:
+    node = {"größe": ["🚀", "\x1b\u2028", None], "a": {"b": 1}}
+    assert decode_json_object(PATH, encode_json_object(node)) == node
+    for text in ("\ud800", "a\udc80b"):
+        for wrong in ({"a": {"b": [text]}}, {text: 1}):
+            with pytest.raises(InvalidDataError, match="is half of a character") as caught:
+                encode_json_object(wrong)
+            assert str(caught.value).encode()

@@ -123,6 +123,7 @@ def test_names_that_can_be_folders(name: str) -> None:
         ("a\0", "contains"),
         ("a\nb", "contains"),
         ("a\x7fb", "contains"),
+        ("\x9b31m", "contains"),
         ("a\ud800b", "contains"),
         ("a$b", "system table"),
         ("$", "system table"),

@@ -13,6 +13,7 @@ import pytest
 from paimon_core.commit.changes import Overwrite
 from paimon_core.commit.draft import CommitInfo
 from paimon_core.errors import CorruptFileError, InvalidOptionError, NotAllowedError, PaimonError
+from paimon_core.maintenance.branches import create_branch
 from paimon_core.maintenance.orphans.search import remove_orphans
 from paimon_core.maintenance.release import delete_files
 from paimon_core.maintenance.snapshot_expiry import Retention, expire_snapshots
@@ -210,8 +211,12 @@ def test_an_option_that_was_changed(tmp_path: Path) -> None:
 
 def test_branches_that_lead_out(tmp_path: Path) -> None:
     table = create_table(str(tmp_path))
+    create_branch(table.store, "x")
+    out = "x/../../../../default.db/t"
+    assert Path(table.store.paths.branch_dir, f"branch-{out}", "schema", "schema-0").exists()
+    assert branch_schema(table.store, "x") == table.schema and branch_schema(table.store, out) is None
     with pytest.raises(CorruptFileError, match="no file name"):
-        branch_schema(table.store, "x/../../../../other")
+        _ = replace(table.store, branch=out).paths.snapshot_dir
 
 
 @pytest.mark.parametrize(
