@@ -124,7 +124,7 @@ class FileSystemCatalog:
         if not ignore_if_not_exists:
             self._check_database(identifier.database)
         if self.table_exists(identifier):
-            self.io.delete_dir(self._path(identifier))
+            self._files.drop(self._path(identifier))
         elif not ignore_if_not_exists:
             raise self._not_found(identifier)
 

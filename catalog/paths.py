@@ -77,7 +77,7 @@ class PathCatalog:
         check_is_table(identifier)
         files = self._files(identifier)
         if files.exists(identifier, str(identifier)):
-            files.io.delete_dir(str(identifier))
+            files.drop(str(identifier))
         elif not ignore_if_not_exists:
             raise _not_found(identifier)
 

@@ -8,6 +8,7 @@ Source: specification, "Schema"; `FileSystemCatalog` and `SchemaManager` of Paim
 
 from __future__ import annotations
 
+import logging
 import time
 import uuid
 from collections.abc import Callable, Mapping, Sequence
@@ -21,6 +22,7 @@ from paimon_core.errors import (
     CommitUnknownError,
     InvalidNameError,
     InvalidOptionError,
+    PaimonError,
     StorageError,
     TableExistsError,
     UnsupportedFeatureError,
@@ -44,7 +46,10 @@ from paimon_core.store.table_store import TableStore
 from paimon_core.table import Table, storage_publisher
 from paimon_sql.catalog.base import StagedTable
 
+_LOG = logging.getLogger(__name__)
 _ALTER_ATTEMPTS = 10
+_SCHEMAS = "schema"
+_DROPPED = ("snapshot", "changelog", "tag", "branch")  # in this order, before the files that these name
 _OPTION_CHANGES = (SetOption, RemoveOption, UpdateComment)
 
 
@@ -106,11 +111,38 @@ class SchemaFiles:
         beside = path + suffix
         staged = self.stage_create(replace(identifier, table=identifier.table + suffix), beside, schema)
 
-        def finish() -> None:
-            self.io.delete_dir(path)
-            self.rename(beside, path, identifier)
+        def discard() -> None:
+            if self.exists(identifier, path):  # else the new table is all that there is under a name
+                self.drop(beside)
 
-        return replace(staged, is_separate=True, finish=finish, discard=partial(self.io.delete_dir, beside))
+        finish = partial(self._take_place, identifier, path, beside)
+        return replace(staged, is_separate=True, finish=finish, discard=discard)
+
+    def _take_place(self, identifier: Identifier, path: str, beside: str) -> None:
+        """Make the table at `beside` the one at `path`. Of the two tables there is always one, whatever fails."""
+        aside = beside.replace("_replacing_", "_replaced_")
+        self.io.rename_dir(path, aside)
+        try:
+            self.rename(beside, path, identifier)
+        except PaimonError:
+            if not self.io.exists(path):
+                self.io.rename_dir(aside, path)
+            raise
+        try:
+            self.drop(aside)
+        except StorageError as error:
+            _LOG.warning(
+                "Table %s is replaced; the old one, %s, has to be deleted by hand: %s", identifier, aside, error
+            )
+
+    def drop(self, path: str) -> None:
+        """Delete the table at a path: what makes its versions first, its schemas last. What remains where that fails is
+        an empty table, which can be dropped, and no damaged one, nor files that the next table there would show."""
+        is_link = any(f.is_link for f in self.io.list(path.rpartition("/")[0]) if f.path == path)
+        folders = set() if is_link else {f.name for f in self.io.list(path) if f.is_dir} - {_SCHEMAS}
+        for name in (*(n for n in _DROPPED if n in folders), *sorted(folders - {*_DROPPED})):
+            self.io.delete_dir(f"{path}/{name}")
+        self.io.delete_dir(path)
 
     def rename(self, source: str, target: str, identifier: Identifier) -> None:
         """Rename the folder of a table, which `identifier` names from then on. Raises `TableExistsError`."""

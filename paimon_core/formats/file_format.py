@@ -28,6 +28,7 @@ class ReadRequest:
     `predicate` (over `fields`) may skip parts of the file that hold no match; matching rows are never skipped.
     `unread` are columns that a file must have although nobody reads them: one that lacks them is of another table.
     `options` are the table's, for formats that need some to read. `max_rows` and `max_bytes` bound a batch.
+    `row_count` is how many rows metadata says that the file has, for formats whose files do not say it.
     """
 
     path: str
@@ -40,6 +41,7 @@ class ReadRequest:
     missing: Callable[[str], pa.Scalar | None] = _nothing
     max_rows: int = 128 * 1024
     max_bytes: int = 64 * 2**20
+    row_count: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

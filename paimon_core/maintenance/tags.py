@@ -57,10 +57,6 @@ def replace_tag(
     new = _tag(name, snapshot or old.snapshot, retained)
     # a second tag keeps the files of the new snapshot until this one does: the snapshot may expire meanwhile
     holder = replace(new, name=f"{name[:_KEPT]}-{uuid.uuid4().hex}")
-    store.io.write_bytes(store.paths.tag(holder.name), encode_tag(holder))
-    if not is_kept(store, holder):
-        store.delete(store.paths.tag(holder.name))
-        raise _expired(store, new.snapshot)
 
     def overwrite() -> None:
         if read_tag(store, name) != old:
@@ -68,6 +64,9 @@ def replace_tag(
         store.io.write_bytes(path, encode_tag(new))
 
     try:
+        store.io.write_bytes(store.paths.tag(holder.name), encode_tag(holder))
+        if not is_kept(store, holder):
+            raise _expired(store, new.snapshot)
         release(Versions(store, (old.snapshot,)), overwrite)
     finally:
         store.delete(store.paths.tag(holder.name))

@@ -1,7 +1,8 @@
-"""A `FileIO` in which one call goes wrong: the storage refuses, answers too late, tears a file, is full, or we die.
+"""A `FileIO` in which one call goes wrong: the storage refuses, loses the answer, acts late, tears a file, is full, or
+we die.
 
-Every call is counted; of data files, which go through `arrow()`, opening one, and each piece written to one and its
-end. Call number `fail_at` (from 1) fails as `mode` says; `fail_at=0` never fails, and `moments` then gives the
+Every call is counted; of data files, which go through `arrow()`, opening one, each piece read or written, and the end
+of writing. Call number `fail_at` (from 1) fails as `mode` says; `fail_at=0` never fails, and `moments` then gives the
 numbers to try.
 """
 
@@ -11,15 +12,16 @@ import enum
 import errno
 import io
 import os
+import threading
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, suppress
+from functools import partial
 from typing import Any, TypeVar
 
 import pyarrow as pa
 from pyarrow.fs import FileSystem, FileSystemHandler, PyFileSystem
 
-from paimon_core.errors import StorageError
-from paimon_core.io.file_io import MOST_TEXT, FileIO, FileStatus, delete_each_below
+from paimon_core.io.file_io import MOST_TEXT, FileIO, FileStatus, delete_each_below, storage_error
 
 T = TypeVar("T")
 
@@ -27,8 +29,10 @@ T = TypeVar("T")
 class Fault(enum.Enum):
     BEFORE = "the call fails and did nothing"
     AFTER = "the call fails, and did it"
-    TORN = "half of the bytes are written, then the call fails; other calls than writing bytes fail as BEFORE"
-    NO_SPACE = "the disk is full from this call on: writing fails, reading and deleting go on"
+    LATE = "the call fails, and is done when the statement is over"
+    TORN = "half of the bytes are written, of a folder half of the files deleted, then the call fails"
+    SHORT = "reading gives half of the bytes, as if that were all"
+    NO_SPACE = "the disk is full from this call on: writing is refused, reading and deleting go on"
     CRASH = "the process dies before the call: this and every later one raises SimulatedCrash"
 
 
@@ -37,11 +41,13 @@ class SimulatedCrash(BaseException):
 
 
 class FaultyIO:
-    """`inner`, with a fault at call number `fail_at`. For one thread."""
+    """`inner`, with a fault at call number `fail_at`."""
 
     def __init__(self, inner: FileIO, fail_at: int = 0, mode: Fault = Fault.BEFORE):
         self.inner, self.fail_at, self.mode = inner, fail_at, mode
         self._moments: list[tuple[Fault, ...]] = []
+        self._late: list[Callable[[], object]] = []
+        self._lock = threading.Lock()
 
     @property
     def calls(self) -> int:
@@ -52,15 +58,21 @@ class FaultyIO:
         before or after, and who dies before it dies before the next call that changes something."""
         return [number for number, modes in enumerate(self._moments, 1) if mode in modes]
 
+    def settle(self) -> None:
+        """Do what the storage does late."""
+        while self._late:
+            with suppress(OSError):
+                self._late.pop()()
+
     @property
     def atomic_create(self) -> bool:
         return self.inner.atomic_create
 
     def read_bytes(self, path: str, most: int = MOST_TEXT) -> bytes:
-        return self.call(path, lambda: self.inner.read_bytes(path, most))
+        return self.call(path, lambda: self.inner.read_bytes(path, most), shorten=_half)
 
     def open_input(self, path: str) -> Any:
-        return self.call(path, lambda: self.inner.open_input(path))
+        return pa.PythonFile(_FaultyReader(self, path, self.call(path, lambda: self.inner.open_input(path))), mode="r")
 
     def write_bytes(self, path: str, data: bytes) -> None:
         def tear() -> None:
@@ -96,10 +108,25 @@ class FaultyIO:
         return delete_each_below(self, root, paths)
 
     def delete_dir_below(self, root: str, path: str) -> None:
-        self.call(path, lambda: self.inner.delete_dir_below(root, path), deletes=True)
+        tear = partial(self._delete_half, path)
+        self.call(path, lambda: self.inner.delete_dir_below(root, path), tear, deletes=True)
 
     def delete_dir(self, path: str) -> None:
-        self.call(path, lambda: self.inner.delete_dir(path), deletes=True)
+        tear = partial(self._delete_half, path)
+        self.call(path, lambda: self.inner.delete_dir(path), tear, deletes=True)
+
+    def _delete_half(self, folder: str) -> None:
+        """In the order of their names, as object stores list and delete them."""
+        found = sorted(self._below(folder))
+        for path in found[: (len(found) + 1) // 2]:
+            self.inner.delete(path)
+
+    def _below(self, folder: str) -> Iterator[str]:
+        for entry in self.inner.list(folder):
+            if entry.is_dir:
+                yield from self._below(entry.path)
+            else:
+                yield entry.path
 
     def delete_empty_dir_below(self, root: str, path: str) -> bool:
         return self.call(path, lambda: self.inner.delete_empty_dir_below(root, path), deletes=True)
@@ -121,25 +148,69 @@ class FaultyIO:
         path: str,
         act: Callable[[], T],
         tear: Callable[[], None] | None = None,
+        shorten: Callable[[T], T] | None = None,
         writes: bool = False,
         deletes: bool = False,
+        may_be_late: bool = True,
     ) -> T:
         """Count one call and let it happen, or not, or half."""
-        changing = (Fault.AFTER, Fault.CRASH) if writes or deletes else ()
-        self._moments.append((Fault.BEFORE, *changing, *[Fault.NO_SPACE] * writes, *[Fault.TORN] * bool(tear)))
-        failing = self.calls == self.fail_at
-        reached = 0 < self.fail_at <= self.calls
-        if reached and self.mode is Fault.CRASH:
-            raise SimulatedCrash(path)
-        if reached and writes and self.mode is Fault.NO_SPACE:
-            raise StorageError(f"Cannot write {path}: {os.strerror(errno.ENOSPC)}; free space on it.")
-        if not failing or self.mode is Fault.NO_SPACE:
+        changing = (Fault.AFTER, Fault.CRASH, *[Fault.LATE] * may_be_late) if writes or deletes else ()
+        partly = (*[Fault.TORN] * bool(tear), *[Fault.SHORT] * bool(shorten), *[Fault.NO_SPACE] * writes)
+        with self._lock:
+            self._moments.append((Fault.BEFORE, *changing, *partly))
+            number = self.calls
+        if not 0 < self.fail_at <= number:
             return act()
+        if self.mode is Fault.CRASH:
+            raise SimulatedCrash(path)
+        if self.mode is Fault.NO_SPACE and writes:
+            raise storage_error("write", path, os.strerror(errno.ENOSPC), errno.ENOSPC)
+        if number > self.fail_at or self.mode is Fault.NO_SPACE:
+            return act()
+        if self.mode is Fault.SHORT and shorten:
+            return shorten(act())
         if self.mode is Fault.AFTER:
             act()
+        elif self.mode is Fault.LATE:
+            self._late.append(act)
         elif self.mode is Fault.TORN and tear:
             tear()
-        raise StorageError(f"Cannot reach {path}: {self.mode.value}.")
+        raise storage_error("reach", path, self.mode.value)
+
+
+def _half(data: bytes) -> bytes:
+    return data[: len(data) // 2]
+
+
+class _FaultyReader(io.RawIOBase):
+    """A data file being read, each piece one call of `faulty`."""
+
+    def __init__(self, faulty: FaultyIO, path: str, inner: Any):
+        self.faulty, self.path, self.inner = faulty, path, inner
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return True
+
+    def read(self, size: int | None = -1) -> bytes:
+        read: Callable[[], bytes] = lambda: self.inner.read(None if size in (None, -1) else size)  # noqa: E731
+        return self.faulty.call(self.path, read, shorten=_half)
+
+    def seek(self, offset: int, whence: int = 0) -> int:
+        return int(self.inner.seek(offset, whence))
+
+    def tell(self) -> int:
+        return int(self.inner.tell())
+
+    def size(self) -> int:
+        return int(self.inner.size())
+
+    def close(self) -> None:
+        if not self.closed:
+            super().close()
+            self.inner.close()
 
 
 class _FaultyStream(io.RawIOBase):
@@ -155,13 +226,16 @@ class _FaultyStream(io.RawIOBase):
         def tear() -> None:
             self.inner.write(data[: len(data) // 2])
 
-        self.faulty.call(self.path, lambda: self.inner.write(data), tear, writes=True)
+        self.faulty.call(self.path, lambda: self.inner.write(data), tear, writes=True, may_be_late=False)
         return len(data)
 
     def close(self) -> None:
         if not self.closed:
             super().close()
-            self.faulty.call(self.path, self.inner.close, writes=True)
+            try:
+                self.faulty.call(self.path, self.inner.close, writes=True, may_be_late=False)
+            finally:
+                self.inner.close()  # the process lets go of the file whatever the storage answered
 
 
 class _FaultyHandler(FileSystemHandler):  # type: ignore[misc]
@@ -180,13 +254,15 @@ class _FaultyHandler(FileSystemHandler):  # type: ignore[misc]
         return self.io.call(path, lambda: self.inner.open_input_stream(path, compression=None))
 
     def open_input_file(self, path: str) -> Any:
-        return self.io.call(path, lambda: self.inner.open_input_file(path))
+        found = self.io.call(path, lambda: self.inner.open_input_file(path))
+        return pa.PythonFile(_FaultyReader(self.io, path, found), mode="r")
 
     def open_output_stream(self, path: str, metadata: Any) -> Any:
         def act() -> Any:
             return self.inner.open_output_stream(path, compression=None, metadata=metadata)
 
-        return pa.PythonFile(_FaultyStream(self.io, path, self.io.call(path, act, writes=True)), mode="w")
+        opened = self.io.call(path, act, writes=True, may_be_late=False)
+        return pa.PythonFile(_FaultyStream(self.io, path, opened), mode="w")
 
     def open_append_stream(self, path: str, metadata: Any) -> Any:
         def act() -> Any:

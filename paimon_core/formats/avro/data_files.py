@@ -44,9 +44,12 @@ class AvroFormat:
     def read(self, io: FileIO, request: ReadRequest) -> Iterator[pa.RecordBatch]:
         with read_errors("Avro", request.path), io.open_input(request.path) as source:
             container = ContainerReader(source)
-            decoder = _BlockDecoder(container.schema, request)
+            decoder, count = _BlockDecoder(container.schema, request), 0
             for records in _batches(container, decoder, request.max_rows):
+                count += len(records)
                 yield conform_batch(decoder.batch(records), decoder.sources, request)
+            if request.row_count not in (None, count):  # nothing in the file says where it ends
+                raise ValueError(f"it has {count} rows, and by the table's metadata {request.row_count}")
 
 
 class AvroFileWriter:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
+from io import RawIOBase
 from typing import Any
 
 import pyarrow as pa
@@ -87,7 +88,8 @@ class OrcFileWriter:
         self._stats = ValueStats(fields)
         settings = _settings(options, self._schema)
         self._output = OutputFile(io, path)
-        self._writer = po.ORCWriter(self._output.sink, **settings)
+        self._sink = _KeptSink(self._output.sink)
+        self._writer = po.ORCWriter(self._sink, **settings)
         self._started = False
         self._flushed = self._unflushed = 0
 
@@ -102,6 +104,7 @@ class OrcFileWriter:
         self._stats.add(rows)
         with storage_errors("write", self._output.path):
             self._writer.write(pa.Table.from_arrays(columns, schema=self._schema))
+            self._sink.check()
         self._started = True
         self._unflushed += rows.nbytes
         if self._output.size != self._flushed:
@@ -116,6 +119,7 @@ class OrcFileWriter:
             if not self._started:
                 self._writer.write(self._schema.empty_table())
             self._writer.close()
+            self._sink.check()
         size = self._output.finish()
         return WrittenFile(self._output.path, size, self._stats.row_count, self._stats.result())
 
@@ -123,6 +127,34 @@ class OrcFileWriter:
         with suppress(Exception):
             self._writer.close()
         self._output.abort()
+
+
+class _KeptSink(RawIOBase):
+    """A file that takes all bytes and keeps the error of those that it could not write, which `check` raises: pyarrow's
+    ORC writer ends the process where its file raises one."""
+
+    def __init__(self, sink: pa.NativeFile) -> None:
+        self._sink, self._size = sink, 0
+        self._error: Exception | None = None
+
+    def writable(self) -> bool:
+        return True
+
+    def tell(self) -> int:
+        return self._size
+
+    def write(self, data: Any) -> int:
+        self._size += len(data)
+        try:
+            if self._error is None:
+                self._sink.write(data)
+        except Exception as error:
+            self._error = error
+        return len(data)
+
+    def check(self) -> None:
+        if self._error is not None:
+            raise self._error
 
 
 def _whole(column: pa.Array) -> pa.Array:

@@ -158,6 +158,8 @@ class ParquetFileWriter:
         with suppress(Exception):  # what failed fails again, in other words: the first error is the one to report
             if self._writer is not None:
                 self._writer.close()
+        if self._writer is not None:
+            self._writer.is_open = False  # else it closes itself again when it is collected, and prints the error
         self._output.abort()
 
     def _column_stats(self, field: DataField, footer: pq.FileMetaData) -> ColumnStats:

@@ -164,7 +164,14 @@ class BucketFiles:
         copy = None if self.copies is None else self.copies.copy_of(path, file.file_size)
         io = self.store.io if copy is None else LocalFileIO()
         request = ReadRequest(
-            copy or path, self.fields, predicate, stored, self.store.options, missing=missing, unread=self.unread
+            copy or path,
+            self.fields,
+            predicate,
+            stored,
+            self.store.options,
+            missing=missing,
+            unread=self.unread,
+            row_count=file.row_count,
         )
         if file.schema_id == self.store.schema.id:
             yield from read(file_format, io, request)

@@ -15,6 +15,7 @@ from paimon_core.errors import (
     InvalidNameError,
     InvalidOptionError,
     PaimonError,
+    StorageError,
     TableExistsError,
     TableNotFoundError,
 )
@@ -27,6 +28,7 @@ from paimon_core.store.ddl.schema_changes import AddColumn, RemoveOption, SetOpt
 from paimon_sql.catalog.base import Catalog
 from paimon_sql.catalog.filesystem import FileSystemCatalog
 from paimon_sql.catalog.load import load_catalog
+from tests.support import stored
 from tests.support.faulty_io import Fault, FaultyIO, SimulatedCrash
 from tests.support.stored import insert, read
 from tests.support.tables import data_file, fields, info, message
@@ -241,3 +243,47 @@ def test_loading_a_catalog() -> None:
     with pytest.raises(InvalidOptionError, match="'warehouse'"):
         load_catalog({})
     assert "secret" not in repr(load_catalog({"warehouse": "/tmp/x", "s3.secret-key": "secret"}))
+
+
+def test_a_table_that_is_dropped_halfway_is_an_empty_one(tmp_path: Path) -> None:
+    """Never a damaged one, nor one without a schema, whose snapshots the next table of that name would show."""
+    warehouse, calls, seen = str(tmp_path), 0, set[int]()
+    while True:
+        calls += 1
+        stored.create_table(warehouse, primary_key="k", bucket="1")
+        stored.insert(stored.open_table(warehouse), [(1, "old")])
+        try:
+            FileSystemCatalog(FaultyIO(LocalFileIO(), calls, Fault.TORN), warehouse).drop_table(stored.T)
+            break
+        except StorageError:
+            catalog = FileSystemCatalog(LocalFileIO(), warehouse)
+            seen.add(len(stored.read(stored.open_table(warehouse))) if catalog.table_exists(stored.T) else -1)
+            catalog.drop_table(stored.T, ignore_if_not_exists=True)
+            stored.create_table(warehouse, primary_key="k", bucket="1")
+            assert stored.read(stored.open_table(warehouse)) == []
+            catalog.drop_table(stored.T)
+    assert seen == {-1, 0, 1}  # no table and nothing of it, an empty one, a whole one
+
+
+@pytest.mark.parametrize("mode", list(Fault))
+def test_a_table_that_another_takes_the_place_of_is_there_until_then(tmp_path: Path, mode: Fault) -> None:
+    """REPLACE TABLE with other partitions: whatever fails, the rows of the old table or of the new one are there."""
+    for k in range(1, 20):
+        warehouse = str(tmp_path / str(k))
+        stored.insert(stored.create_table(warehouse), [(1, "old")])
+        io = FaultyIO(LocalFileIO())
+        schema = new_table_schema(fields(k=INT, v=STRING), ["v"], {})
+        staged = FileSystemCatalog(io, warehouse).stage_replace(stored.T, schema)
+        staged.publish()
+        stored.insert(staged.table, [(1, "new")])
+        io.fail_at, io.mode = io.calls + k, mode
+        try:
+            staged.finish()
+        except PaimonError:
+            staged.discard()
+        except SimulatedCrash:
+            pass
+        io.settle()
+        catalog = FileSystemCatalog(LocalFileIO(), warehouse)
+        found = [stored.read(catalog.load_table(Identifier("default", n))) for n in catalog.list_tables("default")]
+        assert [(1, "old")] in found or [(1, "new")] in found, f"call {k}"

@@ -17,7 +17,7 @@ from paimon_core.commit.publish import (
     UnsafePublisher,
     publisher_for,
 )
-from paimon_core.errors import CommitUnknownError, PaimonError, StorageError, UnsafeStorageError
+from paimon_core.errors import CommitUnknownError, PaimonError, StorageError, StorageRefusedError, UnsafeStorageError
 from paimon_core.io.file_io import FileIO
 from paimon_core.io.fsspec import FsspecFileIO
 from paimon_core.io.local import LocalFileIO
@@ -83,7 +83,14 @@ def test_the_first_one_is_published(publisher: Publisher, path: str) -> None:
 
 
 @pytest.mark.parametrize("kind", PUBLISHERS)
-@pytest.mark.parametrize("mode", [Fault.BEFORE, Fault.AFTER, Fault.NO_SPACE])
+def test_a_full_disk_published_nothing(path: str, kind: str) -> None:
+    with pytest.raises(StorageRefusedError, match="No space left on device; free space"):
+        PUBLISHERS[kind](FaultyIO(LocalFileIO(), fail_at=1, mode=Fault.NO_SPACE)).publish(path, b"mine")
+    assert not LocalFileIO().exists(path)
+
+
+@pytest.mark.parametrize("kind", PUBLISHERS)
+@pytest.mark.parametrize("mode", [Fault.BEFORE, Fault.AFTER])
 def test_a_failing_call_is_an_unknown_outcome(path: str, kind: str, mode: Fault) -> None:
     io = FaultyIO(LocalFileIO(), fail_at=1, mode=mode)
     with pytest.raises(CommitUnknownError, match=r"snapshot-1 was published is not known.*latest snapshots") as caught:

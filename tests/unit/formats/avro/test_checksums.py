@@ -19,6 +19,7 @@ from paimon_core.options import TableOptions
 from paimon_core.spec.manifest import LIST_VERSION, MANIFEST_FILE_META, ManifestFileMeta
 from paimon_core.spec.stats import EMPTY_STATS
 from paimon_core.spec.types import BIGINT, STRING, DataField
+from tests.support.stored import create_table, insert, open_table, read
 
 DAMAGES = 300
 FIELDS = (DataField(id=0, name="k", type=BIGINT), DataField(id=1, name="v", type=STRING))
@@ -68,3 +69,17 @@ def test_data(tmp_path: Path) -> None:
         path.write_bytes(changed)
         with pytest.raises(CorruptFileError):
             list(AvroFormat().read(io, request))
+
+
+def test_a_file_that_ends_between_two_blocks_is_damaged(tmp_path: Path) -> None:
+    """Nothing in an Avro file says how many blocks there are: metadata knows how many rows."""
+    table = create_table(str(tmp_path), file__format="avro")
+    insert(table, [(1, "a"), (2, "b")])
+    (path,) = tmp_path.rglob("data-*.avro")
+    whole = path.read_bytes()
+    header = len(whole.split(whole[-16:], 1)[0]) + 16
+    path.write_bytes(whole[:header])
+    with pytest.raises(
+        CorruptFileError, match=r"data-.*avro is corrupt: .*it has 0 rows, and by the table's metadata 2"
+    ):
+        read(open_table(str(tmp_path)))

@@ -1,0 +1,130 @@
+"""A warehouse as a process sees it that comes to it new: every table, version, tag and branch, read whole."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from paimon_core.errors import BranchNotFoundError
+from paimon_core.format_table.options import is_format_table
+from paimon_core.format_table.table import FormatTable
+from paimon_core.maintenance.orphans.search import find_orphans, remove_orphans
+from paimon_core.maintenance.snapshot_expiry import Retention, expire_changelogs, expire_snapshots
+from paimon_core.spec.identifier import Identifier
+from paimon_core.spec.manifest import DataFileMeta
+from paimon_core.spec.paths import data_file_path
+from paimon_core.spec.snapshot import Snapshot
+from paimon_core.spec.split import DataSplit
+from paimon_core.store.branches import branch_names, open_branch
+from paimon_core.store.cache import MetadataCache
+from paimon_core.store.changelogs import changelog_ids
+from paimon_core.store.consumers import list_consumers
+from paimon_core.store.indexes.index_files import index_entries
+from paimon_core.store.manifests import live_files
+from paimon_core.store.snapshots import list_snapshots
+from paimon_core.store.table_store import TableStore
+from paimon_core.store.tags import list_tags
+from paimon_core.table import Table
+from tests.support.histories import CheckedCache
+from tests.support.place import Place, format_rows, rows_of
+
+FOREVER = 2**62  # as a moment: everything is older
+Part = tuple[str, str]  # of a table, by what it is called, and what it is
+Sight = dict[Part, Any]
+EMPTY = {"rows": [], "snapshots": {}, "changelogs": [], "statistics": False, "files": ([], []), "done": []}
+
+
+class Memory:
+    """What was read of files, for as long as they are the same: looking again costs little where little has changed."""
+
+    def __init__(self) -> None:
+        self.metadata: MetadataCache = CheckedCache()
+        self._rows: dict[Any, list[Any]] = {}
+
+    def rows_of(self, table: Table, snapshot: Snapshot | None) -> list[Any]:
+        splits = tuple(table.plan(snapshot).splits)
+        known = (table.schema.fields, splits, *(_stamp(path) for split in splits for path in _paths(split)))
+        if known not in self._rows:
+            self._rows[known] = rows_of(table, snapshot)
+        return self._rows[known]
+
+
+def _paths(split: DataSplit) -> Iterator[str]:
+    yield from (data_file_path(split.bucket_dir, file) for file in (*split.files, *split.before))
+    yield from (deletion.path for deletion in (*split.deletions, *split.before_deletions))
+
+
+def _stamp(path: str) -> tuple[int, int]:
+    found = Path(path).stat()
+    return found.st_size, found.st_mtime_ns
+
+
+def look(root: Path, memory: Memory) -> Sight:
+    """All that a user can see; what is damaged raises."""
+    place, seen = Place(root, cache=memory.metadata), Sight()
+    for database in place.catalog.list_databases():
+        seen[database, "database"] = True
+        for name in place.catalog.list_tables(database):
+            seen |= dict(_of_table(place.catalog.load_table(Identifier.of(database, name)), memory))
+    files = sorted(p.relative_to(root).as_posix() for p in (root / "files").rglob("*") if p.is_file())
+    seen["files of others", "names"] = files
+    return seen
+
+
+def _of_table(table: Table, memory: Memory) -> Iterator[tuple[Part, Any]]:
+    schema, root = table.schema, Path(table.store.root)
+    columns = [(f.name, f.type, f.description) for f in schema.fields]
+    yield (table.name, "schema"), (columns, schema.options, schema.comment)
+    yield (table.name, "done"), sorted(p.parent.name for p in root.rglob("_SUCCESS"))
+    if is_format_table(schema.options):
+        for row in format_rows(FormatTable.of(table.store)):
+            yield (table.name, f"row {row}"), True
+        return
+    for consumer, number in list_consumers(table.store).items():
+        yield (table.name, f"consumer {consumer}"), number
+    yield from _of_branch(table, memory)
+    for name in branch_names(table.store):
+        with suppress(BranchNotFoundError):  # it was made, or deleted, halfway: it reads as if it were not there
+            yield from _of_branch(Table(open_branch(table.store, name)), memory)
+
+
+def _of_branch(table: Table, memory: Memory) -> Iterator[tuple[Part, Any]]:
+    name, store = table.name, table.store
+    snapshots = list_snapshots(store)
+    latest = snapshots[-1] if snapshots else None
+    yield (name, "rows"), memory.rows_of(table, latest)
+    yield (name, "snapshots"), {s.id: (s.commit_kind, memory.rows_of(table.at(s), s)) for s in snapshots}
+    yield (name, "changelogs"), changelog_ids(store)
+    yield (name, "statistics"), table.statistics(latest) is not None
+    for tag in list_tags(store):
+        yield (name, f"tag {tag.name}"), (memory.rows_of(table.at(tag.snapshot), tag.snapshot), tag.retained)
+    live = [(e.partition, e.bucket, e.file) for e in live_files(store, latest).values()]
+    files = sorted((partition, bucket, f.level, f.row_count, _is_indexed(f)) for partition, bucket, f in live)
+    indexes = sorted((e.partition, e.bucket, e.file.index_type) for e in index_entries(store, latest))
+    yield (name, "files"), (files, indexes)
+
+
+def _is_indexed(file: DataFileMeta) -> bool:
+    return bool(file.extra_files) or file.embedded_file_index is not None
+
+
+def clean(root: Path) -> list[str]:
+    """Expire what is not the latest of each table, and remove orphans; files that remain though nothing names them."""
+    place, left = Place(root), list[str]()
+    for database in place.catalog.list_databases():
+        for name in place.catalog.list_tables(database):
+            store = place.catalog.load_table(Identifier.of(database, name)).store
+            if is_format_table(store.schema.options):
+                continue
+            _expire(store)
+            remove_orphans(store, FOREVER)
+            left += find_orphans(store, FOREVER).paths
+    return left
+
+
+def _expire(store: TableStore) -> None:
+    one = Retention(least=1, most=1, older_than=FOREVER, limit=1000)
+    expire_snapshots(store, one, FOREVER)
+    expire_changelogs(store, one)
