@@ -6,8 +6,9 @@ import re
 from collections.abc import Mapping
 
 SECRET_NAMES = (
-    r"secret|passw|passphrase|token|credential|signature|connection[._-]?string|"
-    r"(?:access|account|api|private|shared)[._-]?key|fsspec\.(?:key|sas)$|(?:^|[._-])sas(?:[._-]|$)"
+    r"secret|passw|passphrase|token|credential|signature|authorization|cookie|connection[._-]?string|"
+    r"(?:access|account|api|private|shared|encryption)[._-]?key|fsspec\.(?:key|auth)\b|"
+    r"(?:^|[._-])(?:sas(?![a-zA-Z0-9])|(?:pwd|session(?:[._-]?(?:id|key))?)(?![\w.-]))"
 )
 REDACTED = "*********(redacted)"  # as Spark writes it
 _NAME = re.compile(SECRET_NAMES, re.IGNORECASE)
@@ -19,6 +20,11 @@ _SHORT_NAMES = frozenset(("sig", "key", "sas", "auth", "code"))  # of parameters
 def is_secret(name: str) -> bool:
     """Whether an option of this name holds a secret."""
     return _NAME.search(name) is not None
+
+
+def may_hold_secret(text: str) -> bool:
+    """Whether a statement looks as if it held one."""
+    return is_secret(text) or without_secrets(text) != text
 
 
 def redacted(options: Mapping[str, str]) -> dict[str, str]:

@@ -36,13 +36,14 @@ from paimon_core.io.file_io import (
     too_large,
 )
 from paimon_core.optional_packages import import_optional, install_command, missing_package
+from paimon_core.secrets import SECRET_NAMES
 
 OBJECT_STORES = frozenset({"s3", "s3a", "gs", "gcs", "abfs", "abfss", "az", "oss"})
 CONDITIONAL_PUT = frozenset({"s3", "s3a", "gs", "gcs", "abfs", "abfss", "az", "memory"})
 _BASE_CLASS = OBJECT_STORES | {"memory"}  # fsspec's own rm and mv: patterns are expanded, rename is copy and delete
 _FOLDER_MARK = ".folder"
 _TIME_KEYS = ("LastModified", "last_modified", "mtime", "modificationTime", "created")
-_SECRET_KEY = re.compile(r"key|secret|token|passw|passphrase|credential|sas|connection_string", re.IGNORECASE)
+_SECRET_KEY = re.compile(rf"{SECRET_NAMES}|key|sas|auth|session", re.IGNORECASE)
 # what fsspec reaches some storages by
 _PACKAGES = {"s3": "s3fs", "s3a": "s3fs", "gs": "gcsfs", "gcs": "gcsfs", "oss": "ossfs"} | dict.fromkeys(
     ("abfs", "abfss", "az"), "adlfs"

@@ -1,4 +1,7 @@
-"""Results as text: an aligned table, CSV, JSON lines, Markdown. Pure."""
+"""Results as text: an aligned table, CSV, JSON lines, Markdown. Pure.
+
+CSV and JSON are for programs and hold the values as they are; the others are for people, see `escapes`.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +14,7 @@ from dataclasses import dataclass
 from datetime import tzinfo
 from typing import Any
 
+from paimon_sql.shell.escapes import visible
 from paimon_sql.shell.values import as_json, as_text, is_number
 
 MAX_CELL_WIDTH = 80  # of a value in a table, in terminal columns
@@ -34,7 +38,7 @@ def table(result: Result) -> str:
     texts = result.texts()
     is_single = len(result.columns) == 1
     if is_single and any("\n" in text for (text,) in texts):
-        return "".join(text.rstrip("\n") + "\n" for (text,) in texts)
+        return "".join(visible(text.rstrip("\n")) + "\n" for (text,) in texts)
     cells = [[_one_line(text) for text in row] for row in [list(result.columns), *texts]]
     if not is_single:
         cells = [list(map(_cut, row)) for row in cells]
@@ -79,10 +83,8 @@ FORMATS: dict[str, Callable[[Result], str]] = {
 
 
 def _one_line(text: str) -> str:
-    """Line breaks and other control characters as escapes, which would break the grid."""
-    if text.isprintable():
-        return text
-    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+    """Line breaks would break the grid."""
+    return visible(text, kept="")
 
 
 def _cut(text: str) -> str:

@@ -11,6 +11,7 @@ from zoneinfo import ZoneInfo
 
 from paimon_sql.preprocess import ScriptStatement, split_statements
 from paimon_sql.shell.errors import describe, line_in_statement
+from paimon_sql.shell.escapes import visible
 from paimon_sql.shell.interrupts import cancelling
 from paimon_sql.shell.render import FORMATS, Result
 
@@ -71,8 +72,8 @@ class Shell:
         """Prints an error in one message behind `where` it arose, or with its stack trace (`debug`)."""
         self.out.flush()
         if self.options.debug:
-            self.err.writelines(traceback.format_exception(error))
-        self.err.write(f"error: {where}{describe(error)}\n")
+            self.err.write(visible("".join(traceback.format_exception(error))))
+        self.err.write(visible(f"error: {where}{describe(error)}\n"))
         self.err.flush()
 
     def _execute(self, text: str, started: float) -> None:
@@ -98,7 +99,7 @@ class Shell:
         return time_zone(conf.get("spark.sql.session.timeZone")) if conf is not None else None
 
     def _print(self, text: str) -> None:
-        self.out.write(text)
+        self.out.write(visible(text) if self.out.isatty() else text)
         self.out.flush()
 
 

@@ -13,14 +13,13 @@ from prompt_toolkit.completion import WordCompleter
 from prompt_toolkit.history import FileHistory
 from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
 
+from paimon_core.secrets import may_hold_secret
+
 KEYWORDS = (
     "ADD ALTER AND AS BETWEEN BY CALL CASE CAST COLUMN COMMENT CREATE CROSS DATABASE DELETE DESCRIBE DISTINCT DROP "
     "ELSE END EXISTS EXPLAIN FROM FULL GROUP HAVING IF IN INNER INSERT INTERVAL INTO IS JOIN LEFT LIKE LIMIT MATCHED "
     "MERGE NOT NULL ON OR ORDER OVER OVERWRITE PARTITION PARTITIONED PRIMARY RENAME REPLACE RESET RIGHT SELECT SET "
     "SHOW TABLE TABLES TBLPROPERTIES THEN TIMESTAMP TRUNCATE UNION UPDATE USE USING VALUES VERSION VIEW WHEN WHERE WITH"
-)
-_SECRET = re.compile(
-    r"passw|secret|token|credential|access.?key|account.?key|api.?key|private.?key|authorization", re.I
 )
 _WORD = re.compile(r"[\w$.`]+")
 
@@ -29,7 +28,7 @@ class StatementHistory(FileHistory):
     """A history file that never gets a statement that looks as if it held a secret."""
 
     def store_string(self, string: str) -> None:
-        if not _SECRET.search(string):
+        if not may_hold_secret(string):
             super().store_string(string)
 
 

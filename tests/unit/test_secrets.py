@@ -14,7 +14,9 @@ from paimon_sql.catalog.paths import path_identifier
 
 NAMES = (
     "s3.secret-key s3.access-key fs.s3a.access.key fs.oss.accessKeySecret fs.oss.accessKeyId s3.session-token "
-    "fsspec.key fsspec.sas_token fsspec.account_key fsspec.connection_string jdbc.password fsspec.passphrase"
+    "fsspec.key fsspec.sas_token fsspec.account_key fsspec.connection_string jdbc.password fsspec.passphrase "
+    "password secret token credential accesskey accountkey encryptionkey authorization privatekey apikey sas session "
+    "fs.azure.sas.container.account fsspec.session_id fsspec.sessionKey header.Authorization fsspec.auth jdbc.pwd"
 )
 
 
@@ -24,7 +26,7 @@ def test_secret_names(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ("primary-key", "bucket-key", "s3.endpoint", "fsspec.keys_only", "fields.k.aggregate-function", "sasl")
+    "name", ("primary-key", "bucket-key", "s3.endpoint", "fsspec.keys_only", "fields.k.aggregate-function", "sasl", "x.session.zone")
 )
 def test_other_names(name: str) -> None:
     assert not is_secret(name) and redacted({name: "a?b=c"}) == {name: "a?b=c"}

@@ -49,3 +49,14 @@ class FakeSession:
 
 def shell_on(session: FakeSession, **options: Any) -> Shell:
     return Shell(session, io.StringIO(), io.StringIO(), Options(**options))
+
+
+class Output(io.StringIO):
+    """A stream that is a terminal, or none."""
+
+    def __init__(self, is_terminal: bool):
+        super().__init__()
+        self.is_terminal = is_terminal
+
+    def isatty(self) -> bool:
+        return self.is_terminal

@@ -40,7 +40,8 @@ def test_enter_runs_only_what_is_complete(history):
 
 def test_history_is_kept_but_no_secrets(history):
     secrets = ["SET password=x;", "SET 's3.secret-key'='x';", "SET fs.s3a.access.key=x;", "SET Token=x;"]
-    typed(FakeSession(), "".join(text + "\r" for text in ["SELECT 1;", *secrets, "SELECT 2;"]), count=6)
+    secrets += ["SET fsspec.sas='x';", "USE 's3://b/w?sig=x';", "SELECT 'https://u:x@h/';", "SET a.session=x;"]
+    typed(FakeSession(), "".join(text + "\r" for text in ["SELECT 1;", *secrets, "SELECT 2;"]), count=10)
     kept = history.read_text()
     assert "+SELECT 1;" in kept and "+SELECT 2;" in kept
     assert not any(text in kept for text in secrets)
