@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 
 from paimon_core.errors import InvalidNameError, TableNotFoundError
-from paimon_core.io.load import check_location, load_file_io, normalize
+from paimon_core.io.load import check_location, is_storage_option, load_file_io, normalize
 from paimon_core.spec.identifier import Identifier, PathIdentifier
 from paimon_core.spec.schema import TableSchema
 from paimon_core.store.allowed import Allowed
@@ -31,6 +31,21 @@ def path_identifier(location: str) -> PathIdentifier:
     return PathIdentifier(folder, parts.table, parts.branch, parts.system_table)
 
 
+class _CacheOfOptions:
+    """What was read with some options of a storage: with others, whoever asks may not be allowed to read it."""
+
+    def __init__(self) -> None:
+        self._held: tuple[dict[str, str], MetadataCache] = {}, MetadataCache()
+
+    def under(self, options: Mapping[str, str]) -> MetadataCache:
+        own = {key: value for key, value in options.items() if is_storage_option(key)}
+        known, cache = self._held
+        if own != known:
+            cache = MetadataCache()
+            self._held = own, cache
+        return cache
+
+
 @dataclass(frozen=True)
 class PathCatalog:
     """A catalog of the tables of any storage, which a `PathIdentifier` names. It has no databases.
@@ -39,7 +54,7 @@ class PathCatalog:
     """
 
     settings: Callable[[], Mapping[str, str]]
-    cache: MetadataCache = field(default_factory=MetadataCache, repr=False, compare=False)
+    cache: _CacheOfOptions = field(default_factory=_CacheOfOptions, repr=False, compare=False)
 
     @property
     def options(self) -> Mapping[str, str]:
@@ -97,7 +112,7 @@ class PathCatalog:
         if not isinstance(identifier, PathIdentifier):
             raise InvalidNameError(f"{identifier} is no path of a table.")
         options = self.settings()
-        return SchemaFiles(load_file_io(str(identifier.base), options), self.cache, Allowed.of(options))
+        return SchemaFiles(load_file_io(str(identifier.base), options), self.cache.under(options), Allowed.of(options))
 
 
 def _not_found(identifier: Identifier) -> TableNotFoundError:

@@ -38,7 +38,7 @@ class LocalCopies:
             folder = _own_folder()
             if folder is None:
                 return None
-            copy = os.path.join(folder, hashlib.sha256(path.encode()).hexdigest())
+            copy = os.path.join(folder, hashlib.sha256(f"{_client(self.source)} {path}".encode()).hexdigest())
             if not _is_whole(copy, size):
                 self._make_room(folder, size)
                 self._fetch(path, size, copy)
@@ -70,6 +70,11 @@ class LocalCopies:
                 with suppress(FileNotFoundError):
                     os.unlink(path)
                 kept -= length
+
+
+def _client(source: FileIO) -> str:
+    """What tells one client of a storage from another that may not read the same: its options, credentials included."""
+    return repr(sorted(getattr(source, "options", {}).items(), key=str))
 
 
 def _is_whole(copy: str, size: int) -> bool:
