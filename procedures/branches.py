@@ -9,10 +9,13 @@ from typing import Any
 from paimon_core.commit.draft import CommitInfo
 from paimon_core.errors import InvalidNameError, InvalidOptionError
 from paimon_core.maintenance import branches as core
+from paimon_core.maintenance.branch_rename import rename_branch as rename
 from paimon_core.maintenance.fast_forward import fast_forward as forward
 from paimon_core.spec.identifier import MAIN_BRANCH
+from paimon_core.spec.message import CommitMessage
 from paimon_core.spec.snapshot import Operation
 from paimon_core.store.branches import branch_names, open_branch
+from paimon_core.store.table_store import TableStore
 from paimon_core.table import Table
 from paimon_sql.procedures.registry import ProcedureContext, procedure
 
@@ -55,7 +58,7 @@ def rename_branch(context: ProcedureContext, table: str, from_branch: str, to_br
 
     The result is true.
     """
-    core.rename_branch(_table(context, table).store, from_branch, to_branch)
+    rename(_table(context, table).store, from_branch, to_branch)
     return [(True,)]
 
 
@@ -76,13 +79,13 @@ def merge_branch(context: ProcedureContext, table: str, source_branch: str, targ
     The result is true.
     """
     main = _table(context, table)
-    source, target = (open_branch(main.store, n) for n in (source_branch, target_branch or MAIN_BRANCH))
-    if source.branch == target.branch:
-        raise InvalidOptionError(f"Branch {source_branch!r} cannot be merged into itself.")
-    messages = core.files_to_merge(source, target)
-    into = replace(main, store=target)
-    into.check_writable()
-    into.commit(messages, CommitInfo(user=into.new_commit_user(), operation=Operation.WRITE))
+
+    def commit(store: TableStore, messages: Sequence[CommitMessage]) -> None:
+        into = replace(main, store=store)
+        into.check_writable()
+        into.commit(messages, CommitInfo(user=into.new_commit_user(), operation=Operation.WRITE))
+
+    core.merge_branch(main.store, source_branch, target_branch or MAIN_BRANCH, commit)
     return [(True,)]
 
 

@@ -169,7 +169,7 @@ def _commit_change(store: TableStore, change: Change, info: CommitInfo, publishe
     try:
         for tried in count(1):
             files.check()
-            with store.io.writer_slot(store.root) as is_exclusive:
+            with store.writer_slot() as is_exclusive:
                 started = time.monotonic()
                 landed = find_carried(store, attempts.replaced)
                 if landed is not None:
@@ -234,6 +234,7 @@ def _note_replaced(store: TableStore, attempts: _Attempts, snapshot: Snapshot) -
 def _publish(store: TableStore, draft: Draft, publisher: Publisher) -> PublishOutcome | None:
     """None where the outcome is not known. Any error means that nothing is visible."""
     try:
+        store.check_turn()
         return publisher.publish(store.paths.snapshot(draft.snapshot.id), encode_snapshot(draft.snapshot))
     except CommitUnknownError as error:
         _LOG.warning("%s", error)

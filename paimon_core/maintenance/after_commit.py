@@ -118,10 +118,10 @@ def _expire_snapshots(store: TableStore, made: Snapshot) -> None:
     if earliest is None or made.id - earliest.id < store.options[SNAPSHOT_NUM_RETAINED_MIN]:
         return
     now = _now()
-    expire_snapshots(store, retention_of(store.options, now), now)
+    expire_snapshots(store, retention_of(store.options, now), now, patience=0)  # others expire them, or a later commit
     longer = changelog_retention_of(store.options, now)
     if longer is not None:
-        expire_changelogs(store, longer)
+        expire_changelogs(store, longer, patience=0)
 
 
 def _now() -> int:

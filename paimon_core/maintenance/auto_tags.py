@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta, timezone, tzinfo
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from paimon_core.errors import InvalidOptionError, TagExistsError
-from paimon_core.maintenance.tags import create_tag, delete_tags
+from paimon_core.maintenance.tags import create_tag, delete_tags, replace_tag
 from paimon_core.options import (
     SINK_PROCESS_TIME_ZONE,
     TAG_AUTOMATIC_COMPLETION,
@@ -43,8 +43,11 @@ def _tag_batch(store: TableStore) -> None:
         return
     day = _moment(latest.time_millis, _zone(store.options))
     name = store.options[TAG_BATCH_CUSTOMIZED_NAME] or f"{_BATCH_PREFIX}{day:%Y-%m-%d}"
-    delete_tags(store, [name])
-    create_tag(store, name, latest, _default_retained(store.options))
+    retained = _default_retained(store.options)
+    try:
+        create_tag(store, name, latest, retained)
+    except TagExistsError:
+        replace_tag(store, name, latest, retained)
     _keep_newest(store, tag_names(store))
 
 

@@ -1,10 +1,11 @@
-"""Making, renaming, removing and joining branches.
+"""Making, removing and joining branches.
 
 A branch has schemas, snapshots and tags of its own; its manifests and data files lie where the table's do.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 
 from paimon_core.errors import (
@@ -18,12 +19,13 @@ from paimon_core.errors import (
 from paimon_core.maintenance.references import versions_of
 from paimon_core.maintenance.release import release
 from paimon_core.maintenance.rollback import cut_history
+from paimon_core.maintenance.turns import upkeep_turn
 from paimon_core.options import DATA_EVOLUTION, ROW_TRACKING
 from paimon_core.spec.identifier import MAIN_BRANCH
 from paimon_core.spec.manifest import ManifestEntry
 from paimon_core.spec.message import CommitMessage
 from paimon_core.spec.paths import check_name
-from paimon_core.spec.schema import encode_schema
+from paimon_core.spec.schema import TableSchema, encode_schema
 from paimon_core.spec.snapshot import CommitKind, Snapshot, encode_snapshot
 from paimon_core.spec.tag import Tag, encode_tag
 from paimon_core.store.branches import branch_names, branch_schema, open_branch
@@ -50,20 +52,20 @@ def create_branch(store: TableStore, name: str, tag: str | None = None) -> None:
     Raises `BranchExistsError`, `InvalidNameError`, `TagNotFoundError`.
     """
     check_branch_name(name)
-    with store.io.writer_slot(store.root):
-        if branch_exists(store, name):
-            known = ", ".join(branch_names(store))
+    with upkeep_turn(store) as held:
+        if branch_exists(held, name):
+            known = ", ".join(branch_names(held))
             raise BranchExistsError(
                 f"Branch {name!r} of table {store.identifier} already exists; its branches are {known}."
             )
-        start = None if tag is None else require_tag(store, tag)
-        if name in branch_names(store):
-            _remove(_any_branch(store, name))  # one that was made, or deleted, halfway
-        branch = replace(store, branch=name)
+        start = None if tag is None else require_tag(held, tag)
+        if name in branch_names(held):
+            _remove(_any_branch(held, name))  # one that was made, or deleted, halfway
+        branch = replace(held, branch=name)
         if start is not None:
             _start_at(branch, start)
-        _publish(store, branch, store.schema.id if start is None else start.snapshot.schema_id)
-        if start is not None and read_tag(store, start.name) != start:  # its files may be deleted: it kept them
+        publish_schemas(branch, list_schemas(held), store.schema.id if start is None else start.snapshot.schema_id)
+        if start is not None and read_tag(held, start.name) != start:  # its files may be deleted: it kept them
             branch.delete_dir(branch.paths.version_root)
             raise TagNotFoundError(
                 f"Tag {tag!r} of table {store.name} was deleted or replaced meanwhile; no branch was made."
@@ -76,9 +78,9 @@ def _start_at(branch: TableStore, tag: Tag) -> None:
     reset_hints(branch, tag.snapshot.id, tag.snapshot.id)
 
 
-def _publish(store: TableStore, branch: TableStore, last: int) -> None:
+def publish_schemas(branch: TableStore, schemas: Iterable[TableSchema], last: int) -> None:
     """Write the schemas up to `last`, that one first: there is a branch from then on."""
-    for schema in sorted((s for s in list_schemas(store) if s.id <= last), key=lambda s: s.id, reverse=True):
+    for schema in sorted((s for s in schemas if s.id <= last), key=lambda s: s.id, reverse=True):
         branch.io.write_bytes(branch.paths.schema(schema.id), encode_schema(schema))
 
 
@@ -98,27 +100,35 @@ def delete_branch(store: TableStore, name: str) -> None:
             f"Branch {name!r} cannot be deleted: table {store.identifier} reads it where it has no rows of its own. "
             "Unset 'scan.fallback-branch' first."
         )
-    with store.io.writer_slot(store.root):
-        _remove(branch)
+    _remove(branch)
 
 
 def _remove(branch: TableStore) -> None:
     def remove() -> None:
-        for number in sorted(schema_ids(branch.io, branch.paths.version_root)):
-            branch.delete(branch.paths.schema(number))
-        cut_history(branch, None)
-        branch.delete_dir(branch.paths.version_root)
+        with upkeep_turn(branch) as held:
+            remove_schemas(held)
+            cut_history(held, None)
+            held.delete_dir(held.paths.version_root)
 
     release(versions_of(branch), remove)
 
 
-def rename_branch(store: TableStore, name: str, target: str) -> None:
-    """Raises `BranchNotFoundError`, `BranchExistsError`, `InvalidNameError`."""
-    branch = open_branch(store, check_branch_name(name))
-    if check_branch_name(target) in branch_names(store):
-        raise BranchExistsError(f"Branch {target!r} of table {store.identifier} already exists: choose another name.")
-    with store.io.writer_slot(store.root):
-        store.io.rename_dir(branch.paths.version_root, replace(branch, branch=target).paths.version_root)
+def remove_schemas(branch: TableStore) -> None:
+    """There is no such branch from then on: commits to it fail."""
+    for number in sorted(schema_ids(branch.io, branch.paths.version_root)):
+        branch.delete(branch.paths.schema(number))
+
+
+def merge_branch(
+    store: TableStore, name: str, target: str, commit: Callable[[TableStore, list[CommitMessage]], object]
+) -> None:
+    """Let `commit` add the rows of a branch to another, whose store it is given. Raises as `files_to_merge`,
+    `BranchNotFoundError`, `InvalidOptionError`."""
+    with upkeep_turn(store) as held:  # the one branch keeps the files until the other does
+        branch, into = open_branch(held, name), open_branch(held, target)
+        if branch.branch == into.branch:
+            raise InvalidOptionError(f"Branch {name!r} cannot be merged into itself.")
+        commit(into, files_to_merge(branch, into))
 
 
 def files_to_merge(source: TableStore, target: TableStore) -> list[CommitMessage]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from paimon_core.errors import ConsumerNotFoundError, InvalidOptionError
+from paimon_core.maintenance.turns import upkeep_turn
 from paimon_core.store.consumers import consumer_files, delete_consumer, list_consumers, write_consumer
 from paimon_core.store.snapshots import read_snapshot
 from paimon_core.store.table_store import TableStore
@@ -14,8 +15,9 @@ def reset_consumer(store: TableStore, consumer_id: str, next_snapshot: int | Non
     """Let a consumer go on at a snapshot; None: forget it. Raises `SnapshotNotFoundError`, `InvalidNameError`,
     `ConsumerNotFoundError` naming those that exist."""
     if next_snapshot is not None:
-        read_snapshot(store, next_snapshot)
-        write_consumer(store, consumer_id, next_snapshot)
+        with upkeep_turn(store) as held:  # the snapshot does not expire meanwhile
+            read_snapshot(held, next_snapshot)
+            write_consumer(held, consumer_id, next_snapshot)
         return
     known = list(consumer_files(store))
     if consumer_id not in known:

@@ -14,6 +14,7 @@ from paimon_core.errors import BranchNotFoundError, CommitConflictError, Snapsho
 from paimon_core.maintenance.branches import check_branch_name
 from paimon_core.maintenance.rollback import cut_history
 from paimon_core.maintenance.tags import is_kept
+from paimon_core.maintenance.turns import upkeep_turn
 from paimon_core.spec.identifier import MAIN_BRANCH
 from paimon_core.spec.schema import TableSchema, encode_schema
 from paimon_core.spec.snapshot import Snapshot, encode_snapshot
@@ -52,8 +53,9 @@ def fast_forward(store: TableStore, name: str) -> None:
 
     The branch stays. Raises `BranchNotFoundError`, `SnapshotNotFoundError` where it has no snapshot.
     """
-    branch, main = open_branch(store, check_branch_name(name)), open_branch(store, MAIN_BRANCH)
-    with store.io.writer_slot(store.root):
+    check_branch_name(name)
+    with upkeep_turn(store) as held:
+        branch, main = open_branch(held, name), open_branch(held, MAIN_BRANCH)
         new, old = _History.of(branch), _History.of(main)
         if not new.snapshots:
             raise SnapshotNotFoundError(f"Branch {branch.name} cannot be the table: it has no snapshot yet.")

@@ -29,7 +29,6 @@ from paimon_core.maintenance.references import NeededFiles, Versions
 from paimon_core.maintenance.remaining import still_needed
 from paimon_core.options import SNAPSHOT_CLEAN_EMPTY_DIRS
 from paimon_core.spec.records import Column, Record
-from paimon_core.store.cache import MetadataCache
 from paimon_core.store.external.files import deletable
 from paimon_core.store.table_store import TableStore
 
@@ -49,7 +48,7 @@ def release(
     `oldest`: they are the first of the branch's history. Raises `StorageError`, and what `remove` raises: no file is
     deleted then. Files that cannot be deleted stay as orphans.
     """
-    store = replace(removed.store, cache=MetadataCache(_CACHED))
+    store = replace(removed.store, cache=removed.store.cache.another(_CACHED))
     removed = replace(removed, store=store)
     found = NeededFiles(tolerant=True)
     unneeded = set(found.of(removed))

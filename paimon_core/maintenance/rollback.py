@@ -11,6 +11,7 @@ from collections.abc import Collection
 
 from paimon_core.commit.publish import create_new
 from paimon_core.errors import CommitConflictError, SnapshotNotFoundError
+from paimon_core.maintenance.turns import upkeep_turn
 from paimon_core.spec.snapshot import Snapshot, encode_snapshot
 from paimon_core.spec.tag import Tag
 from paimon_core.store.changelogs import changelog_ids, reset_changelog_hints
@@ -34,13 +35,13 @@ def roll_back(store: TableStore, *, snapshot_id: int | None = None, tag: str | N
 
     Raises `SnapshotNotFoundError`, `TagNotFoundError` saying what exists; nothing has changed then.
     """
-    with store.io.writer_slot(store.root):
-        latest = latest_snapshot(store)
+    with upkeep_turn(store) as held:
+        latest = latest_snapshot(held)
         if latest is None:
             raise SnapshotNotFoundError(f"Table {store.name} cannot be rolled back: it has no snapshots yet.")
-        target = _target(store, snapshot_id, tag)
-        _bring_back(store, target)
-        cut_history(store, target)
+        target = _target(held, snapshot_id, tag)
+        _bring_back(held, target)
+        cut_history(held, target)
         return latest.id, target.id
 
 

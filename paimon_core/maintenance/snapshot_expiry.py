@@ -1,9 +1,9 @@
 """Expiry of snapshots and of long-lived changelogs: which are kept, a pure decision, and the removal of the others.
 
 The oldest snapshots expire first, so that what remains is a history without gaps. They are removed in ascending order
-before any of their files is deleted (`release.py`). Where writers do not queue, a rollback may come between: to a
-snapshot that is just being removed, or to one whose number is then used again. So the latest snapshot is compared
-before the first is removed, each snapshot before its own removal, and afterwards one has to remain.
+before any of their files is deleted (`release.py`), in a turn of their own (`turns.py`): a rollback before it shows in
+the latest snapshot. Other engines know no turns. So where writers do not queue, each snapshot is compared before its
+own removal, and afterwards one has to remain.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from paimon_core.commit.publish import create_new
 from paimon_core.errors import CommitConflictError, InvalidOptionError
 from paimon_core.maintenance.references import Versions
 from paimon_core.maintenance.release import Delete, release
+from paimon_core.maintenance.turns import upkeep_turn
 from paimon_core.options import (
     CHANGELOG_NUM_RETAINED_MAX,
     CHANGELOG_NUM_RETAINED_MIN,
@@ -104,47 +105,54 @@ def changelog_retention_of(options: TableOptions, now: int) -> Retention | None:
     )
 
 
-def expire_snapshots(store: TableStore, retention: Retention, now: int, delete: Delete | None = None) -> int:
+def expire_snapshots(
+    store: TableStore, retention: Retention, now: int, delete: Delete | None = None, patience: float | None = None
+) -> int:
     """Remove the snapshots that need not be kept, and their files, by `delete`; how many there were.
 
     Kept are, besides what `retention` says, snapshots that consumers have still to read; tags and branches keep files.
-    Raises `CommitConflictError` where the table is rolled back again and again meanwhile.
+    Raises `CommitConflictError` where the table is rolled back again and again meanwhile, or others have the turn for
+    `patience` seconds.
     """
     for _ in range(_ATTEMPTS - 1):
-        with suppress(CommitConflictError):
-            return _expire(store, retention, now, delete)
-    return _expire(store, retention, now, delete)
+        with suppress(_ChangedError):
+            return _expire(store, retention, now, delete, patience)
+    return _expire(store, retention, now, delete, patience)
 
 
-def _expire(store: TableStore, retention: Retention, now: int, delete: Delete | None) -> int:
+class _ChangedError(CommitConflictError):
+    """The table was changed since it was decided which snapshots expire."""
+
+
+def _expire(store: TableStore, retention: Retention, now: int, delete: Delete | None, patience: float | None) -> int:
     ids = snapshot_ids(store)
     if not ids:
         return 0
-    consumers = () if store.options[CONSUMER_CHANGELOG_ONLY] else list_consumers(store).values()
-    first = retention.first_kept(ids, lambda n: _time(store, n), min(consumers, default=None))
+    first_read = _first_read(store)
+    first = retention.first_kept(ids, lambda n: _time(store, n), first_read)
     expired = tuple(s for n in ids if n < first and (s := find_snapshot(store, n)) is not None)
     latest = find_snapshot(store, ids[-1])
     if not expired:
         return 0
 
     def remove() -> None:
-        with store.io.writer_slot(store.root) as is_exclusive:  # keeps rollbacks to expired snapshots out
-            if latest is None or find_snapshot(store, latest.id) != latest:
-                raise CommitConflictError(
+        with upkeep_turn(store, patience) as held:
+            if latest is None or find_snapshot(held, latest.id) != latest:
+                raise _ChangedError(
                     f"Table {store.name} was rolled back while its snapshots expired; none was removed. Run it again."
                 )
+            if _first_read(held) != first_read:
+                raise _ChangedError(f"Consumers of table {store.name} changed while its snapshots expired.")
             if changelog_retention_of(store.options, now) is not None:
                 for snapshot in expired:
-                    write_changelog(store, snapshot)
-                reset_changelog_hints(store)
+                    held.check_turn()
+                    write_changelog(held, snapshot)
+                reset_changelog_hints(held)
             for snapshot in expired:
-                if is_exclusive or find_snapshot(store, snapshot.id) in (
-                    None,
-                    snapshot,
-                ):  # else its number is another's by now
-                    store.delete(store.paths.snapshot(snapshot.id))
-            _check_any_remains(store, expired)
-        reset_hints(store, first, ids[-1])
+                if _is_alone(held) or find_snapshot(held, snapshot.id) in (None, snapshot):  # else it is another's
+                    held.delete(held.paths.snapshot(snapshot.id))
+            _check_any_remains(held, expired)
+            reset_hints(held, first, ids[-1])
 
     release(Versions(store, expired), remove, delete, oldest=True)
     return len(expired)
@@ -157,12 +165,14 @@ def _check_any_remains(store: TableStore, removed: Sequence[Snapshot]) -> None:
     hint = hinted_latest(store)
     latest = next((s for s in removed if s.id == hint), removed[-1])
     create_new(store.io, store.paths.snapshot(latest.id), encode_snapshot(latest))
-    raise CommitConflictError(
+    raise _ChangedError(
         f"Table {store.name} was rolled back to snapshot {latest.id} while that expired; it stays. Run it again."
     )
 
 
-def expire_changelogs(store: TableStore, retention: Retention, delete: Delete | None = None) -> int:
+def expire_changelogs(
+    store: TableStore, retention: Retention, delete: Delete | None = None, patience: float | None = None
+) -> int:
     """Remove the long-lived changelogs that need not be kept, and their files, by `delete`; how many there were.
 
     Their numbers count together with those of the snapshots that follow them.
@@ -179,12 +189,23 @@ def expire_changelogs(store: TableStore, retention: Retention, delete: Delete | 
         return 0
 
     def remove() -> None:
-        for changelog in expired:
-            store.delete(store.paths.changelog(changelog.id))
-        reset_changelog_hints(store)
+        with upkeep_turn(store, patience) as held:
+            for changelog in expired:
+                held.delete(held.paths.changelog(changelog.id))
+            reset_changelog_hints(held)
 
     release(Versions(store, changelogs=expired), remove, delete, oldest=True)
     return len(expired)
+
+
+def _first_read(store: TableStore) -> int | None:
+    """The first snapshot that a consumer still reads."""
+    consumers = () if store.options[CONSUMER_CHANGELOG_ONLY] else list_consumers(store).values()
+    return min(consumers, default=None)
+
+
+def _is_alone(store: TableStore) -> bool:
+    return store.turn is not None and store.turn.is_alone
 
 
 def _time(store: TableStore, snapshot_id: int) -> int | None:

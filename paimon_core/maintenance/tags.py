@@ -2,25 +2,23 @@
 
 from __future__ import annotations
 
-import uuid
 from collections.abc import Sequence
-from dataclasses import replace
 from datetime import datetime, timedelta
 
 from paimon_core.commit.publish import create_new
-from paimon_core.errors import SnapshotNotFoundError, TagExistsError, TagNotFoundError
+from paimon_core.errors import BranchNotFoundError, SnapshotNotFoundError, TagExistsError, TagNotFoundError
 from paimon_core.maintenance.references import Versions
 from paimon_core.maintenance.release import release
 from paimon_core.maintenance.success_files import write_success_file
+from paimon_core.maintenance.turns import upkeep_turn
 from paimon_core.options import TAG_CREATE_SUCCESS_FILE
 from paimon_core.spec.paths import check_name
 from paimon_core.spec.snapshot import Snapshot
 from paimon_core.spec.tag import Tag, encode_tag
+from paimon_core.store.schemas import schema_ids
 from paimon_core.store.snapshots import find_snapshot, latest_snapshot, read_snapshot
 from paimon_core.store.table_store import TableStore
 from paimon_core.store.tags import list_tags, read_tag, require_tag
-
-_KEPT = 40  # characters of a tag's name in that of the tag that stands in for it: both have a bound
 
 
 def taggable_snapshot(store: TableStore, snapshot_id: int | None) -> Snapshot:
@@ -46,6 +44,9 @@ def create_tag(store: TableStore, name: str, snapshot: Snapshot, retained: timed
     if not is_kept(store, tag):
         store.delete(path)
         raise _expired(store, snapshot)
+    if store.branch and not schema_ids(store.io, store.paths.version_root):
+        store.delete(path)
+        raise BranchNotFoundError(f"Branch {store.name} was deleted or renamed while it was tagged; no tag was made.")
     _write_success(store, name)
 
 
@@ -53,39 +54,34 @@ def replace_tag(
     store: TableStore, name: str, snapshot: Snapshot | None = None, retained: timedelta | None = None
 ) -> None:
     """Let a tag name another snapshot (None: the same), from now on for `retained`. Raises `TagNotFoundError`."""
-    old, path = require_tag(store, name), store.paths.tag(name)
+    old = require_tag(store, name)
     new = _tag(name, snapshot or old.snapshot, retained)
-    # a second tag keeps the files of the new snapshot until this one does: the snapshot may expire meanwhile
-    holder = replace(new, name=f"{name[:_KEPT]}-{uuid.uuid4().hex}")
 
     def overwrite() -> None:
-        if read_tag(store, name) != old:
-            raise _changed(store, name)
-        store.io.write_bytes(path, encode_tag(new))
+        with upkeep_turn(store) as held:  # no snapshot expires meanwhile
+            if read_tag(held, name) != old:
+                raise _changed(store, name)
+            if new.snapshot != old.snapshot and not is_kept(held, new):
+                raise _expired(store, new.snapshot)
+            held.check_turn()
+            held.io.write_bytes(held.paths.tag(name), encode_tag(new))
 
-    try:
-        store.io.write_bytes(store.paths.tag(holder.name), encode_tag(holder))
-        if not is_kept(store, holder):
-            raise _expired(store, new.snapshot)
-        release(Versions(store, (old.snapshot,)), overwrite)
-    finally:
-        store.delete(store.paths.tag(holder.name))
+    release(Versions(store, (old.snapshot,)), overwrite)
     _write_success(store, name)
 
 
 def rename_tag(store: TableStore, name: str, target: str) -> None:
     """Raises `TagNotFoundError`, `TagExistsError`, `InvalidNameError`."""
-    old, path = require_tag(store, name), store.paths.tag(check_name("tag", target))
-    try:
-        data = store.io.read_bytes(store.paths.tag(name))
-    except FileNotFoundError:
-        raise _changed(store, name) from None
-    if not create_new(store.io, path, data):
-        raise TagExistsError(f"Tag {target!r} of table {store.name} already exists: choose another name.")
-    if read_tag(store, name) != old:
-        store.delete(path)
-        raise _changed(store, name)
-    store.delete(store.paths.tag(old.name))
+    require_tag(store, name)
+    path = store.paths.tag(check_name("tag", target))
+    with upkeep_turn(store) as held:
+        try:
+            data = held.io.read_bytes(held.paths.tag(name))
+        except FileNotFoundError:
+            raise _changed(store, name) from None
+        if not create_new(held.io, path, data):
+            raise TagExistsError(f"Tag {target!r} of table {store.name} already exists: choose another name.")
+        held.delete(held.paths.tag(name))
     _write_success(store, target, instead_of=name)
 
 
@@ -94,8 +90,9 @@ def delete_tags(store: TableStore, names: Sequence[str]) -> list[str]:
     tags = [tag for name in dict.fromkeys(names) if (tag := read_tag(store, name)) is not None]
 
     def delete() -> None:
-        for tag in tags:
-            store.delete(store.paths.tag(tag.name))
+        with upkeep_turn(store) as held:
+            for tag in tags:
+                held.delete(held.paths.tag(tag.name))
 
     if tags:
         release(Versions(store, tuple(t.snapshot for t in tags)), delete)

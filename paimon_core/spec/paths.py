@@ -7,6 +7,7 @@
     TABLE/[KEY=VALUE/…]bucket-N/data-UUID-N.FORMAT
     TABLE/tag/tag-NAME, TABLE/consumer/consumer-ID, TABLE/changelog/{changelog-N,EARLIEST,LATEST}
     TABLE/statistics/stat-UUID-N
+    TABLE/upkeep/turn-N   whose turn it is to remove versions, where writers do not queue: ours, Java has none
     TABLE/branch/branch-NAME/{schema,snapshot,tag,consumer,changelog}/…   manifests and data are the table's
 
 Source: specification, "Snapshot", "Schema", "Manifest", "DataFile".
@@ -27,6 +28,7 @@ _FORBIDDEN_IN_NAMES = re.compile(r"[\x00-\x1f\x7f-\x9f/\\\ud800-\udfff]")
 _SNAPSHOT = re.compile(r"snapshot-([0-9]{1,19})")
 _SCHEMA = re.compile(r"schema-([0-9]{1,19})")
 _CHANGELOG = re.compile(r"changelog-([0-9]{1,19})")
+_TURN = re.compile(r"turn-([0-9]{1,19})")
 BRANCH_PREFIX, TAG_PREFIX, CONSUMER_PREFIX = "branch-", "tag-", "consumer-"
 MAX_NAME_BYTES = 200  # leaves room for `.db` and for folders beside it in a file name of 255 bytes
 
@@ -104,6 +106,11 @@ class TablePaths:
         return f"{self.version_root}/changelog"
 
     @property
+    def turn_dir(self) -> str:
+        """Where turns of upkeep are, those of a table and its branches together."""
+        return f"{self.root}/upkeep"
+
+    @property
     def index_dir(self) -> str:
         return f"{self.root}/index"
 
@@ -142,6 +149,9 @@ class TablePaths:
 
     def consumer(self, consumer_id: str) -> str:
         return f"{self.consumer_dir}/{CONSUMER_PREFIX}{_inside(self.consumer_dir, consumer_id)}"
+
+    def turn(self, number: int) -> str:
+        return f"{self.turn_dir}/turn-{number}"
 
     def changelog(self, snapshot_id: int) -> str:
         return f"{self.changelog_dir}/changelog-{snapshot_id}"
@@ -230,4 +240,10 @@ def parse_schema_id(name: str) -> int | None:
 def parse_changelog_id(name: str) -> int | None:
     """N of `changelog-N`, None for any other name."""
     match = _CHANGELOG.fullmatch(name)
+    return int(match[1]) if match else None
+
+
+def parse_turn(name: str) -> int | None:
+    """N of `turn-N`, None for any other name."""
+    match = _TURN.fullmatch(name)
     return int(match[1]) if match else None

@@ -22,6 +22,10 @@ class MetadataCache:
     def __reduce__(self) -> tuple[type[MetadataCache], tuple[int]]:
         return MetadataCache, (self._capacity,)
 
+    def another(self, capacity: int) -> MetadataCache:
+        """An empty one of the same kind."""
+        return MetadataCache(capacity)
+
     def __len__(self) -> int:
         return len(self._values)
 

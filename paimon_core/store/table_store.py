@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import Protocol
 
 from paimon_core.io.file_io import FileIO
 from paimon_core.options import DATA_FILE_DIRECTORY, PARTITION_DEFAULT_NAME, PARTITION_LEGACY_NAME, TableOptions
@@ -17,13 +19,25 @@ from paimon_core.store.allowed import Allowed
 from paimon_core.store.cache import MetadataCache
 
 
+class Turn(Protocol):
+    """The right to remove and replace versions of a table, which one process has at a time (`maintenance/turns.py`)."""
+
+    @property
+    def is_alone(self) -> bool:
+        """Whether commits of others wait meanwhile."""
+
+    def check(self) -> None:
+        """Raises `CommitConflictError` where others may have the turn by now."""
+
+
 @dataclass(frozen=True)
 class TableStore:
     """A table's storage, path, schema in force and options (the schema's, overridden for this use). Picklable.
 
     `identifier` is the table's name in its catalog, its path where it is in none. `branch` names one of its branches,
     whose schemas, snapshots and tags are then meant; "" is the table itself. `loaded` is when this was made (epoch
-    seconds by this host's clock): whatever is written through it is younger.
+    seconds by this host's clock): whatever is written through it is younger. `turn` is that of the upkeep that this
+    store is for.
     """
 
     io: FileIO
@@ -35,6 +49,7 @@ class TableStore:
     branch: str = ""
     allowed: Allowed = field(default_factory=Allowed)
     loaded: float = field(default_factory=time.time, compare=False, repr=False)
+    turn: Turn | None = field(default=None, compare=False, repr=False)
 
     @staticmethod
     def of(
@@ -81,10 +96,26 @@ class TableStore:
     def delete(self, path: str) -> None:
         """Delete a file in the table's folder; fine where it does not exist. Never follows a link out of the folder.
 
-        Raises `StorageError`.
+        Raises `StorageError`, and `CommitConflictError` where the store's turn is over.
         """
+        self.check_turn()
         self.io.delete_below(self.root, path)
 
     def delete_dir(self, path: str) -> None:
         """As `delete`, of a folder with all below it."""
+        self.check_turn()
         self.io.delete_dir_below(self.root, path)
+
+    def check_turn(self) -> None:
+        """Call this before what is there is replaced. Raises `CommitConflictError` where the store's turn is over."""
+        if self.turn is not None:
+            self.turn.check()
+
+    @contextmanager
+    def writer_slot(self) -> Iterator[bool]:
+        """Queue with the writers of this machine (`FileIO.writer_slot`), unless this store's upkeep has its turn."""
+        if self.turn is not None:
+            yield self.turn.is_alone
+            return
+        with self.io.writer_slot(self.root) as is_exclusive:
+            yield is_exclusive

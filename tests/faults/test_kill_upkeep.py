@@ -20,7 +20,8 @@ import pytest
 from paimon_core.commit.commit import compact_manifests
 from paimon_core.commit.publish import AtomicPublisher
 from paimon_core.errors import PaimonError
-from paimon_core.maintenance.branches import create_branch, delete_branch, rename_branch
+from paimon_core.maintenance.branch_rename import rename_branch
+from paimon_core.maintenance.branches import create_branch, delete_branch
 from paimon_core.maintenance.consumers import clear_consumers
 from paimon_core.maintenance.done_partitions import mark_done
 from paimon_core.maintenance.fast_forward import fast_forward

@@ -142,11 +142,23 @@ class Footprint:
         return not (both or self.changed & other.read or self.read & other.changed)
 
 
-class InterleavedIO:
-    """`inner`, where `meanwhile` happens before call number `at` (from 1; 0: never). `calls` are all so far."""
+class KilledError(BaseException):
+    """The end of a process: nothing catches it, and every later call raises it, too."""
 
-    def __init__(self, inner: MemoryIO, at: int = 0, meanwhile: Callable[[], object] | None = None) -> None:
-        self.inner, self.at, self.meanwhile = inner, at, meanwhile
+
+class InterleavedIO:
+    """`inner`, where `meanwhile` happens before call number `at` (from 1; 0: never), or the process is `killed` there.
+    `calls` are all so far."""
+
+    def __init__(
+        self,
+        inner: MemoryIO,
+        at: int = 0,
+        meanwhile: Callable[[], object] | None = None,
+        *,
+        killed: bool = False,
+    ) -> None:
+        self.inner, self.at, self.meanwhile, self.killed = inner, at, meanwhile, killed
         self.calls: list[Footprint] = []
         self.paused = False
 
@@ -173,11 +185,17 @@ class InterleavedIO:
             if self.paused:
                 return act(*arguments)
             self.calls.append(Footprint.of(self.inner, name, *arguments))
-            if len(self.calls) == self.at and self.meanwhile is not None:
-                self.meanwhile()
+            self.before()
             return act(*arguments)
 
         return counted
+
+    def before(self) -> None:
+        """What happens before a call."""
+        if len(self.calls) == self.at and self.meanwhile is not None:
+            self.meanwhile()
+        if self.killed and len(self.calls) >= self.at:
+            raise KilledError
 
     def footprint(self) -> Footprint:
         """Of all calls together."""
@@ -192,6 +210,9 @@ class CountedCache(MetadataCache):
     def __init__(self, io: InterleavedIO, decoded: dict[tuple[str, int], Any]) -> None:
         super().__init__()
         self._io, self._decoded, self._mine = io, decoded, dict[str, Any]()
+
+    def another(self, capacity: int) -> CountedCache:
+        return CountedCache(self._io, self._decoded)
 
     def get(self, path: str, load: Callable[[], S]) -> S:
         if path not in self._mine:

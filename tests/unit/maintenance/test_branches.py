@@ -16,11 +16,11 @@ from paimon_core.errors import (
     TagNotFoundError,
 )
 from paimon_core.maintenance import rollback
+from paimon_core.maintenance.branch_rename import rename_branch
 from paimon_core.maintenance.branches import (
     create_branch,
     delete_branch,
     files_to_merge,
-    rename_branch,
 )
 from paimon_core.maintenance.fast_forward import fast_forward
 from paimon_core.maintenance.rollback import roll_back, snapshot_at_watermark

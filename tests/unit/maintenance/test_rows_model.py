@@ -25,7 +25,8 @@ from paimon_core.commit.publish import AtomicPublisher
 from paimon_core.expressions.predicate import equals
 from paimon_core.io.local import LocalFileIO
 from paimon_core.lsm.strategy import Strategy
-from paimon_core.maintenance.branches import create_branch, delete_branch, rename_branch
+from paimon_core.maintenance.branch_rename import rename_branch
+from paimon_core.maintenance.branches import create_branch, delete_branch
 from paimon_core.maintenance.fast_forward import fast_forward
 from paimon_core.maintenance.orphans.search import remove_orphans
 from paimon_core.maintenance.partitions import drop_partitions

@@ -1,0 +1,82 @@
+"""Renaming a branch: one step of the storage where commits queue, else a move that no commit is lost in.
+
+Object stores rename a folder by copying and deleting each file, and a commit may come in between. So: everything is
+copied, and there are two branches. Then the old one's schemas are removed: who commits to it from now on sees that, and
+takes its snapshot back (`commit/withdraw.py`). What was committed until then is copied, too, before the rest goes.
+Where a process is killed on the way, both branches remain, or the new one and a folder without schemas.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from paimon_core.commit.publish import create_new
+from paimon_core.errors import BranchExistsError, CommitConflictError
+from paimon_core.io.file_io import FileIO
+from paimon_core.maintenance.branches import check_branch_name, publish_schemas, remove_schemas
+from paimon_core.maintenance.turns import upkeep_turn
+from paimon_core.store.branches import branch_names, open_branch
+from paimon_core.store.schemas import list_schemas
+from paimon_core.store.snapshots import reset_hints, snapshot_ids
+from paimon_core.store.table_store import TableStore
+
+
+def rename_branch(store: TableStore, name: str, target: str) -> None:
+    """Raises `BranchNotFoundError`, `BranchExistsError`, `InvalidNameError`; `CommitConflictError` where both branches
+    remain, since rows were written to both meanwhile."""
+    check_branch_name(name)
+    check_branch_name(target)
+    with upkeep_turn(store) as held:
+        old = open_branch(held, name)
+        if target in branch_names(held):
+            raise BranchExistsError(
+                f"Branch {target!r} of table {store.identifier} already exists: choose another name."
+            )
+        new = replace(old, branch=target)
+        if held.turn is not None and held.turn.is_alone:
+            held.io.rename_dir(old.paths.version_root, new.paths.version_root)
+        else:
+            _move(old, new)
+
+
+def _move(old: TableStore, new: TableStore) -> None:
+    schemas = list_schemas(old)
+    _copy(old, new)
+    publish_schemas(new, schemas, schemas[-1].id)
+    remove_schemas(old)
+    if not _copy(old, new):
+        publish_schemas(old, schemas, schemas[-1].id)
+        raise CommitConflictError(
+            f"Branch {old.name} was not renamed: rows were written to it and to {new.name} meanwhile. Both branches "
+            "remain: delete one of them."
+        )
+    old.delete_dir(old.paths.version_root)
+
+
+def _copy(old: TableStore, new: TableStore) -> bool:
+    """Copy all but schemas and hints that is not there yet; False where another snapshot has the number of one."""
+    source, target = old.paths.version_root, new.paths.version_root
+    apart = (f"{old.paths.schema_dir}/", old.paths.latest_hint, old.paths.earliest_hint)
+    for path in (p for p in _files_below(old.io, source) if not p.startswith(apart)):
+        try:
+            data = old.io.read_bytes(path)
+        except FileNotFoundError:
+            continue
+        copy = target + path[len(source) :]
+        old.check_turn()
+        is_new = create_new(old.io, copy, data)
+        if not is_new and path.startswith(old.paths.snapshot_dir) and old.io.read_bytes(copy) != data:
+            return False
+    ids = snapshot_ids(new)
+    if ids:
+        reset_hints(new, ids[0], ids[-1])
+    return True
+
+
+def _files_below(io: FileIO, folder: str) -> Iterator[str]:
+    for found in io.list(folder):
+        if found.is_dir:
+            yield from _files_below(io, found.path)
+        elif not found.is_link:
+            yield found.path
