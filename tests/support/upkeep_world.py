@@ -32,7 +32,7 @@ from paimon_core.maintenance.orphans.search import in_peace, remove_orphans
 from paimon_core.maintenance.purge import purge
 from paimon_core.maintenance.rollback import roll_back
 from paimon_core.maintenance.snapshot_expiry import expire_changelogs, expire_snapshots
-from paimon_core.maintenance.tags import create_tag, delete_tags, rename_tag, replace_tag
+from paimon_core.maintenance.tags import create_tag, delete_tags, rename_tag, replace_tag, taggable_snapshot
 from paimon_core.spec.manifest import FileKind
 from paimon_core.spec.snapshot import Snapshot
 from paimon_core.spec.statistics import TableStatistics
@@ -106,10 +106,8 @@ def empty(store: TableStore) -> None:
     purge(store, BEFORE)
 
 
-def require_latest(store: TableStore) -> Snapshot:
-    latest = latest_snapshot(store)
-    assert latest is not None
-    return latest
+def tag_latest(store: TableStore, name: str) -> None:
+    create_tag(store, f"new-{name}", taggable_snapshot(store, None))
 
 
 def tagging(store: TableStore) -> TableStore:
@@ -134,9 +132,9 @@ ACTS: dict[str, Act] = {
     "expire in branch": lambda store, _: expire(on(store, "b"), 1),
     "expire changelogs": lambda store, _: expire_changelogs(store, newest(2)),
     "tag first": lambda store, name: create_tag(store, f"new-{name}", read_snapshot(store, 3)),
-    "tag latest": lambda store, name: create_tag(store, f"new-{name}", require_latest(store)),
+    "tag latest": tag_latest,
     "tag alike": lambda store, _: create_tag(store, "t2", read_snapshot(store, 4)),
-    "tag in branch": lambda store, name: create_tag(on(store, "b"), f"new-{name}", require_latest(on(store, "b"))),
+    "tag in branch": lambda store, name: tag_latest(on(store, "b"), name),
     "tag each commit": lambda store, _: create_automatic_tags(tagging(store)),
     "replace tag": lambda store, _: replace_tag(store, "t2", read_snapshot(store, 4)),
     "retain tag": lambda store, _: replace_tag(store, "t2", None, timedelta(days=1)),
