@@ -6,22 +6,24 @@ from collections.abc import Mapping
 
 from paimon_core.errors import PaimonError
 from paimon_core.maintenance.branches import branch_exists
+from paimon_core.spec.snapshot import Snapshot
 from paimon_core.store.branches import branch_names
 from paimon_core.store.snapshots import list_snapshots, snapshot_ids
 from paimon_core.store.tags import list_tags
 from paimon_core.table import Table
-from tests.simulation.model import MERGES, Effect
+from tests.simulation.model import Effect
 from tests.simulation.observer import ROOT
+from tests.simulation.oracles.rows import wrong_rows
 from tests.simulation.scheduler import Scheduler
-from tests.simulation.statements import Session, read_rows
+from tests.simulation.statements import Session
+from tests.simulation.steps.layouts import rescue
 from tests.support.orphan_tasks import Lost
 
 _TWO_DAYS = 2 * 86_400.0
 
 
 def check_end(session: Session, results: Mapping[int, str], scheduler: Scheduler, *, tidies: bool) -> None:
-    """Adds what is wrong to the observer's problems. `tidies`: compact, expire and clean up in the end, and look again.
-    """
+    """Adds what is wrong to the observer's problems. `tidies`: compact, expire and clean up in the end, look again."""
     problems = session.observer.problems
     if problems:
         return
@@ -75,15 +77,13 @@ def _check_versions(session: Session, *, hides: bool, strict: bool = False) -> N
             _check_version(session, at, f"tag {tag.name}", tag.snapshot, hides=hides)
 
 
-def _check_version(session: Session, table: Table, name: str, snapshot: object, *, hides: bool) -> None:
-    merge = MERGES[session.setting.options.get("merge-engine", "deduplicate")]
+def _check_version(session: Session, table: Table, name: str, snapshot: Snapshot, *, hides: bool) -> None:
     problems = session.observer.problems
     try:
-        rows = read_rows(table, snapshot)  # type: ignore[arg-type]
+        wrong = wrong_rows(session, table, snapshot, hides=hides)
     except (PaimonError, FileNotFoundError) as error:
         problems.append(f"{name} of {table.name} cannot be read: {error}")
         return
-    wrong = session.observer.state(snapshot).wrong(rows, merge, hides=hides)  # type: ignore[arg-type]
     problems += [f"{name} of {table.name}: {w}" for w in wrong]
 
 
@@ -104,6 +104,7 @@ def _check_space(session: Session) -> None:
 
 def _check_goes_on(session: Session) -> None:
     """The table takes the next statement."""
+    rescue(session)
     table = session.table()
     rows = session.new_rows(2)
     session.observer.expect(session.step, Effect(added=tuple(rows)), table.latest_snapshot())

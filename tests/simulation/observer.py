@@ -40,6 +40,7 @@ class Observer:
     effects: dict[int, tuple[Effect, int]] = field(default_factory=dict)  # by step: with what it had seen
     landed: defaultdict[int, list[str]] = field(default_factory=lambda: defaultdict(list))  # by step
     cut: set[str] = field(default_factory=set)  # uuids of versions that a statement removed on purpose
+    columns: dict[int, tuple[str, ...]] = field(default_factory=dict)  # by step: the added ones that its rows have
     problems: list[str] = field(default_factory=list)
     running: Step | None = None  # whose change this is
     _last: dict[tuple[str, int], str] = field(default_factory=dict)  # the uuid that was last under a name

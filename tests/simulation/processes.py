@@ -203,9 +203,7 @@ class SimulatedIO:
 
     def delete_empty_dir_below(self, root: str, path: str) -> bool:
         assert path.startswith(f"{root}/"), f"{path} is not below {root}"
-        return self.process.call(
-            "delete empty folder", path, lambda: self.disk.remove_empty_dir(path), changes=True
-        )
+        return self.process.call("delete empty folder", path, lambda: self.disk.remove_empty_dir(path), changes=True)
 
     def rename_dir(self, source: str, target: str) -> None:
         self.process.call("rename folder", source, lambda: self.disk.rename_dir(source, target), changes=True)

@@ -18,11 +18,12 @@ from paimon_sql.catalog.schema_files import SchemaFiles
 from tests.simulation.checks import check_end
 from tests.simulation.history import History, Races, Setting, Step
 from tests.simulation.observer import Observer
+from tests.simulation.oracles.consumers import Protection
 from tests.simulation.processes import Call, Process, ProcessCache, SimulatedCrash, SimulatedIO, Slots
 from tests.simulation.scheduler import EndlessError, Scheduler
 from tests.simulation.statements import Session, T
 from tests.simulation.steps import STEPS, NothingToDo
-from tests.simulation.storage import Disk
+from tests.simulation.storage import Change, Disk
 from tests.simulation.world import NO_STEP, World, simulated
 from tests.support.tables import fields
 
@@ -89,6 +90,14 @@ class _Machine:
     locks: Slots = field(default_factory=Slots)
     decoded: dict[tuple[str, int], Any] = field(default_factory=dict)
 
+    @cached_property
+    def protection(self) -> Protection:
+        return Protection(self.observer, lambda: self.scheduler.now)
+
+    def watch(self, change: Change) -> None:
+        self.observer.watch(change)
+        self.protection.watch(change)
+
     def process(self, host: int) -> Process:
         return Process(self.scheduler, host, self.outcome.trace, on_act=partial(setattr, self.observer, "running"))
 
@@ -112,6 +121,7 @@ class _Machine:
             self.scheduler.wait(step.start - self.scheduler.now)
             self.world.enter(step, self.history.setting.skews[host])
             process.begin(step)
+            self.protection.begin(step)
             self.outcome.results[step.number] = self.result(self.session(catalog, step))
             if process.is_dead:
                 process = self.process(host)
@@ -147,7 +157,7 @@ def run(history: History, planted: Callable[[], AbstractContextManager[object]] 
         machine = _Machine(history, scheduler, world, disk, observer, outcome)
         catalog = machine.catalog(machine.process(-1))
         _create(catalog, history.setting)
-        disk.watch = observer.watch
+        disk.watch = machine.watch
         for host in range(len(history.setting.skews)):
             mine = [s for s in history.steps if s.host == host]
             scheduler.start(mine[0].start if mine else 0.0, partial(machine.live, host, mine))

@@ -22,9 +22,7 @@ SETTINGS: dict[str, Setting] = {
         _table("append, buckets", key=False, bucket="2", bucket_key="k"),
         _table("append, deletion vectors", key=False, **_VECTORS),
         _table("append, row tracking", key=False, row_tracking__enabled="true"),
-        _table(
-            "data evolution", key=False, row_tracking__enabled="true", data_evolution__enabled="true", **_VECTORS
-        ),
+        _table("data evolution", key=False, row_tracking__enabled="true", data_evolution__enabled="true", **_VECTORS),
         _table("keyed", bucket="2"),
         _table("keyed, partitions", bucket="1", parts=True),
         _table("keyed, write-only", bucket="1", write_only="true"),

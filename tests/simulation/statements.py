@@ -23,7 +23,9 @@ from paimon_core.scan.read import read_split
 from paimon_core.spec.identifier import Identifier
 from paimon_core.spec.message import CommitMessage
 from paimon_core.spec.snapshot import Operation, Snapshot
+from paimon_core.store.data.row_tracking import tracking_fields
 from paimon_core.table import Table
+from paimon_core.write.compaction.sort_job import SortJob
 from paimon_core.write.writer import open_writer, written
 from paimon_sql.catalog.filesystem import FileSystemCatalog
 from paimon_sql.procedures import PROCEDURES, ProcedureContext
@@ -44,15 +46,22 @@ class InProcess:
     def run(self, job: Job[TaskT, ResultT]) -> list[ResultT]:
         return job.run_here()
 
+    def sort(self, job: SortJob, description: str) -> list[CommitMessage]:
+        rows = pa.Table.from_batches([b for text in job.texts for b in job.read(text)])
+        ordered = rows.sort_by([(c, "ascending") for c in job.sort_columns]).select([f.name for f in job.fields])
+        writer = open_writer(job.store, sequence_start=0, tracked=bool(tracking_fields(job.store)))
+        return written(writer, ordered.combine_chunks().to_batches())
+
     def find_orphans(self, search: OrphanSearch, parallelism: int | None, description: str) -> Any:
         return Lost(search, travels=False)
 
 
 @dataclass(frozen=True, slots=True)
 class Located:
-    """A row and the values of the columns that say where it is."""
+    """A row, its values of columns that were added, and those of the columns that say where it is."""
 
     row: Row
+    added: tuple[Any, ...]
     position: tuple[Any, ...]
 
 
@@ -101,22 +110,41 @@ class Session:
         try:
             for task in range(tasks):
                 mine = rows[task::tasks]
-                messages += written(open_writer(store, sequence_start=start, base=base), [batch_of(mine)])
+                messages += written(
+                    open_writer(store, sequence_start=start, base=base), [batch_of(mine, added_columns(table))]
+                )
         except BaseException:
             table.abort(messages)
             raise
+        self.observer.columns[self.step.number] = added_columns(table)
         operation = Operation.WRITE if overwrite is None else Operation.OVERWRITE
         info = CommitInfo(user=table.new_commit_user(), operation=operation)
         insert_rows(table, messages, info, InProcess(), overwrite)
 
-    def change(self, table: Table, rules: ChangeRules, found: Sequence[Located], kind: int, rows: list[Row]) -> None:
-        """DELETE (kind 3) or UPDATE (kind 2) of rows that were found, `rows` being what they become."""
-        positions = row_position_columns(table.store)
+    def change(
+        self,
+        table: Table,
+        rules: ChangeRules,
+        found: Sequence[Located],
+        kind: int,
+        rows: Sequence[Row],
+        new: Sequence[Row] = (),
+    ) -> None:
+        """DELETE (kind 3) or UPDATE (kind 2) of rows that were found, `rows` being what they become; MERGE brings `new`
+        rows, too."""
+        positions, added = row_position_columns(table.store), added_columns(table)
+        self.observer.columns[self.step.number] = added
         has_values = kind == 2 or table.store.has_primary_key
+        values = [
+            (*r, *f.added) if has_values else (None,) * len(COLUMNS + added) for r, f in zip(rows, found, strict=True)
+        ]
+        values += [(*r, *(added_value(r, c) for c in added)) for r in new]
+        rest = (None,) * len(positions)
+        places = [f.position for f in found] + [rest for _ in new]
         columns = {
-            VALUE_KIND: pa.array([kind] * len(rows), pa.int8()),
-            **{n: pa.array([f.position[i] for f in found], _POSITION_TYPES[n]) for i, n in enumerate(positions)},
-            **{c: pa.array([getattr(r, c) if has_values else None for r in rows], _TYPES[c]) for c in COLUMNS},
+            VALUE_KIND: pa.array([kind] * len(rows) + [0] * len(new), pa.int8()),
+            **{n: pa.array([p[i] for p in places], _POSITION_TYPES[n]) for i, n in enumerate(positions)},
+            **{c: pa.array([v[i] for v in values], _type(c)) for i, c in enumerate(COLUMNS + added)},
         }
         start, base = table.max_sequence_number() + 1, table.assignment_base(1)
         store = changes_store(table.store, rules)
@@ -125,9 +153,20 @@ class Session:
         RowLevelStatement(table, rules, InProcess()).commit([result])
 
     def located(self, table: Table, snapshot: Snapshot | None) -> list[Located]:
-        names = row_position_columns(table.store)
-        rows = read_columns(table, snapshot, (*COLUMNS, *names))
-        return [Located(Row(*values[:4]), values[4:]) for values in rows]
+        names, added = row_position_columns(table.store), added_columns(table)
+        rows = read_columns(table, snapshot, (*COLUMNS, *added, *names))
+        end = 4 + len(added)
+        return [Located(Row(*values[:4]), values[4:end], values[end:]) for values in rows]
+
+
+def added_columns(table: Table) -> tuple[str, ...]:
+    """The columns that the table did not have when it was made: `xN` is that of step N."""
+    return tuple(f.name for f in table.schema.fields if f.name not in COLUMNS)
+
+
+def added_value(row: Row, column: str) -> int | None:
+    """What a new row has in a column that was added."""
+    return None if row.id is None else row.id * 1000 + int(column[1:])
 
 
 def read_columns(table: Table, snapshot: Snapshot | None, columns: Sequence[str]) -> list[tuple[Any, ...]]:
@@ -139,11 +178,11 @@ def read_columns(table: Table, snapshot: Snapshot | None, columns: Sequence[str]
     return found
 
 
-def read_rows(table: Table, snapshot: Snapshot | None) -> list[Row]:
-    return [Row(*values) for values in read_columns(table, snapshot, COLUMNS)]
+def batch_of(rows: Iterable[Row], added: Sequence[str]) -> pa.RecordBatch:
+    values = [(*r, *(added_value(r, c) for c in added)) for r in sorted(rows, key=lambda r: (r.k, r.p))]
+    names = (*COLUMNS, *added)
+    return pa.RecordBatch.from_pydict({n: pa.array([v[i] for v in values], _type(n)) for i, n in enumerate(names)})
 
 
-def batch_of(rows: Iterable[Row]) -> pa.RecordBatch:
-    columns = zip(*sorted(rows), strict=True)
-    arrays = [pa.array(list(c), _TYPES[n]) for n, c in zip(COLUMNS, columns, strict=True)]
-    return pa.RecordBatch.from_arrays(arrays, names=list(COLUMNS))
+def _type(column: str) -> pa.DataType:
+    return _TYPES.get(column, pa.int64())

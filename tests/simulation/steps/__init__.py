@@ -6,7 +6,8 @@ and does it as a user's session does.
 
 from __future__ import annotations
 
-from tests.simulation.steps import reading, rows, upkeep, versions
+from tests.simulation.steps import layouts, merging, reading, retention, rows, schemas, streams, upkeep, versions
 from tests.simulation.steps.registry import STEPS, NothingToDo
 
-__all__ = ["STEPS", "NothingToDo", "reading", "rows", "upkeep", "versions"]
+__all__ = ["STEPS", "NothingToDo"]
+__all__ += ["layouts", "merging", "reading", "retention", "rows", "schemas", "streams", "upkeep", "versions"]

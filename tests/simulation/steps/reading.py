@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from paimon_core.store.tags import tag_names
-from tests.simulation.model import MERGES
 from tests.simulation.observer import ROOT
-from tests.simulation.statements import Session, read_rows
+from tests.simulation.oracles.rows import wrong_rows
+from tests.simulation.statements import Session
 from tests.simulation.steps.registry import NothingToDo, step
 
 
@@ -21,7 +21,5 @@ def read(session: Session) -> None:
         session.observer.check_is_new(session.step, snapshot, known)
     if snapshot is None:
         raise NothingToDo
-    rows = read_rows(table, snapshot)
-    merge = MERGES[session.setting.options.get("merge-engine", "deduplicate")]
-    wrong = session.observer.state(snapshot).wrong(rows, merge, hides=session.setting.hides)
+    wrong = wrong_rows(session, table, snapshot, hides=session.setting.hides)
     session.observer.problems += [f"step {session.step.number} read snapshot {snapshot.id}: {w}" for w in wrong]

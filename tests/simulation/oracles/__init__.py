@@ -1,0 +1,1 @@
+"""What must hold, one subject a module: rows, schemas, consumers, changes, files."""
