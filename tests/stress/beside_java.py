@@ -1,6 +1,6 @@
 """Commits at the same time as Paimon's Java engine on a local disk: those that were acknowledged and are lost.
 
-    python -m tests.support.beside_java [--seconds 150] [--writers 2] [--java-threads 4]
+    python -m tests.stress.beside_java [--seconds 150] [--writers 2] [--java-threads 4]
 
 Ours do not wait for the disk, so that commits meet the more often. Prints what became of the commits of both, and after
 how many milliseconds Java's rename replaced a snapshot of ours; the peer is Java, whose threads are counted as well.

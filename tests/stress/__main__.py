@@ -1,0 +1,71 @@
+"""Writers and upkeep on one table, killed again and again: what was acknowledged is there, once and whole.
+
+    python -m tests.stress [--commits 20000] [--processes 8] [--kill-every 1.0] [--table append keyed …]
+
+Commits are acknowledged ones, shared out among kinds of tables and writers. Beside the writers of a table run two
+readers, and a process each that compacts, expires snapshots, makes and deletes tags, makes and deletes branches, and
+cleans orphans. One of all these is killed (SIGKILL) every so many seconds and starts again. What is wrong ends the
+command with an error.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+import signal
+import sys
+import tempfile
+from pathlib import Path
+
+from tests.stress.processes import Killed, kill_and_check
+from tests.stress.rows import KINDS
+from tests.stress.run import Run
+
+
+def shown(table: str, killed: Killed) -> str:
+    f, seconds = killed.figures, killed.seconds
+    return (
+        f"{table}: {f.acknowledged} commits acknowledged in {seconds:.0f} s ({f.acknowledged / seconds:.1f}/s), "
+        f"{f.snapshots} snapshots, {killed.kills} kills; 0 lost, 0 twice, 0 half; {f.unknown} were killed before an "
+        f"answer, of which {f.unknown_there} are there, {f.failed} failed; {killed.reads} whole reads; orphans: "
+        f"{f.cleaned} cleaned meanwhile, {f.orphans} in the end, {f.orphan_data_files} of both with rows"
+    )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--commits", type=int, default=20_000)
+    parser.add_argument("--processes", type=int, default=8)
+    parser.add_argument("--kill-every", type=float, default=1.0)
+    parser.add_argument("--table", nargs="+", choices=list(KINDS), default=list(KINDS))
+    parser.add_argument("--orphan-age", type=float, default=120.0, help="seconds")
+    parser.add_argument("--pause", type=float, default=1.0, help="seconds between acts of upkeep, and between reads")
+    parser.add_argument(
+        "--seconds", type=float, default=math.inf, help="of each table, if it has not got its commits before"
+    )
+    given = parser.parse_args()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # the processes are ended, too
+
+    each = math.ceil(given.commits / len(given.table) / given.processes)
+    total = kills = 0
+    for table in given.table:
+        with tempfile.TemporaryDirectory() as folder:
+            run = Run(
+                folder=Path(folder),
+                table=table,
+                writers=given.processes,
+                commits=each,
+                orphan_age=given.orphan_age,
+                pause=given.pause,
+            )
+            killed = kill_and_check(run, given.kill_every, given.seconds)
+        print(shown(table, killed), flush=True)
+        total, kills = total + killed.figures.acknowledged, kills + killed.kills
+    bound = -math.log(0.05) / total
+    print(
+        f"{total} commits acknowledged, {kills} kills, 0 lost: with 95 % confidence less than {bound:.1e} of them are"
+    )
+
+
+if __name__ == "__main__":
+    main()

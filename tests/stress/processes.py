@@ -1,0 +1,108 @@
+"""The processes of a run: started, killed, started again, and in the end asked whether all was well."""
+
+from __future__ import annotations
+
+import math
+import multiprocessing
+import random
+import signal
+import time
+from dataclasses import dataclass
+from multiprocessing.connection import wait
+from multiprocessing.context import ForkServerContext, ForkServerProcess
+
+from tests.stress.check import Figures, check_table
+from tests.stress.roles import ROLES, UPKEEP
+from tests.stress.run import Run
+
+READERS = 2
+_PATIENCE = 120.0  # seconds for upkeep and readers to see that the run has ended
+Who = tuple[str, int]  # a role, and which of its processes
+
+
+@dataclass(frozen=True, slots=True)
+class Killed:
+    """What became of a run."""
+
+    seconds: float
+    kills: int
+    reads: int
+    figures: Figures
+
+
+class Processes:
+    """One for each role and number; those that end with an error end the run."""
+
+    def __init__(self, run: Run) -> None:
+        self._run, self._context = run, _forking()
+        self._writers: dict[Who, ForkServerProcess] = {}
+        self._others: dict[Who, ForkServerProcess] = {}
+        self.kills = 0
+        for number in range(run.writers):
+            self._writers["write", number] = self._started(("write", number))
+        for who in (*(("read", n) for n in range(READERS)), *((name, 0) for name in UPKEEP)):
+            self._others[who] = self._started(who)
+
+    def _started(self, who: Who) -> ForkServerProcess:
+        role, number = who
+        process = self._context.Process(
+            target=ROLES[role], args=(self._run, number), daemon=True, name=f"{role}-{number}"
+        )
+        process.start()
+        return process
+
+    def wait(self, seconds: float) -> bool:
+        """Let them run; whether some writer is still at work."""
+        wait([p.sentinel for p in self._writers.values()], seconds) if self._writers else None
+        for alive in (self._writers, self._others):
+            for who, process in list(alive.items()):
+                if not process.is_alive():
+                    assert process.exitcode == 0, f"{process.name} ended with {process.exitcode}, its error is above"
+                    del alive[who]
+        return bool(self._writers)
+
+    def kill_one(self, dice: random.Random) -> None:
+        who = dice.choice([*self._writers, *self._others])
+        alive = self._writers if who in self._writers else self._others
+        alive[who].kill()
+        alive[who].join()
+        self.kills += alive[who].exitcode == -signal.SIGKILL
+        alive[who] = self._started(who)
+
+    def end(self) -> None:
+        """All have seen the file that ends the run."""
+        for process in (*self._writers.values(), *self._others.values()):
+            process.join(_PATIENCE)
+            assert process.exitcode == 0, f"{process.name} ended with {process.exitcode}, its error is above"
+
+    def kill_all(self) -> None:
+        for process in (*self._writers.values(), *self._others.values()):
+            process.kill()
+
+
+def _forking() -> ForkServerContext:
+    """Children are forked from a process that has no threads, and has imported what they need."""
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload(["tests.stress.roles"])
+    return context
+
+
+def kill_and_check(run: Run, kill_every: float, at_most: float = math.inf) -> Killed:
+    """Make a table, let processes loose on it until they have their commits, for `at_most` so many seconds, and check
+    it. Raises `AssertionError`."""
+    run.create()
+    dice, began = random.Random(), time.monotonic()
+    processes = Processes(run)
+    try:
+        due = began + kill_every
+        while processes.wait(max(0.0, due - time.monotonic())) and time.monotonic() < began + at_most:
+            if time.monotonic() >= due:
+                processes.kill_one(dice)
+                due += kill_every
+        seconds = time.monotonic() - began
+        run.end.touch()
+        processes.end()
+    finally:
+        processes.kill_all()
+    reads = sum(len(list(run.journal(f"reader-{n}").lines("read"))) for n in range(READERS))
+    return Killed(seconds, processes.kills, reads, check_table(run))
