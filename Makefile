@@ -1,9 +1,10 @@
 # make demo    the flights of sql-examples/flights.sql, from a clean machine with Python 3.11
 # make test    every test, with coverage, in WORKERS processes (2); ARGS="-m 'not spark' -x" goes to pytest
 # make test-wheel   the wheel, with nothing but what it declares: quickstart, procedures, tables that Java wrote
+# make stress   processes that write and tidy up one table while they are killed; ARGS="--commits 1000"
 # make check   lint, types, layers
 # make clean   removes what these made
-.PHONY: help demo test test-wheel check clean
+.PHONY: help demo test test-wheel stress check clean
 .DELETE_ON_ERROR:
 
 help:
@@ -30,6 +31,9 @@ test: .venv/dev.installed
 
 test-wheel: build/wheel/bin/python
 	JAVA_EXTRA=$(JAVA_EXTRA) scripts/test_wheel build/wheel/bin/python
+
+stress: .venv/dev.installed
+	$(BIN)/python -m tests.stress $(ARGS)
 
 check: .venv/dev.installed
 	PATH="$(CURDIR)/$(BIN):$$PATH" scripts/check
