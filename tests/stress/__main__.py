@@ -4,8 +4,8 @@
 
 Commits are acknowledged ones, shared out among kinds of tables and writers. Beside the writers of a table run two
 readers, and a process each that compacts, expires snapshots, makes and deletes tags, makes and deletes branches, and
-cleans orphans. One of all these is killed (SIGKILL) every so many seconds and starts again. What is wrong ends the
-command with an error.
+cleans orphans. One of all these is killed (SIGKILL) every so many seconds, if there was a commit meanwhile, and starts
+again. What is wrong ends the command with an error.
 """
 
 from __future__ import annotations

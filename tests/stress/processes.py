@@ -94,11 +94,14 @@ def kill_and_check(run: Run, kill_every: float, at_most: float = math.inf) -> Ki
     dice, began = random.Random(), time.monotonic()
     processes = Processes(run)
     try:
-        due = began + kill_every
+        due, before = began + kill_every, 0
         while processes.wait(max(0.0, due - time.monotonic())) and time.monotonic() < began + at_most:
-            if time.monotonic() >= due:
+            if time.monotonic() < due:
+                continue
+            if (acknowledged := len(run.commits_said("acknowledged"))) > before:  # else nobody would get anywhere
                 processes.kill_one(dice)
-                due += kill_every
+                before = acknowledged
+            due = time.monotonic() + kill_every
         seconds = time.monotonic() - began
         run.end.touch()
         processes.end()
