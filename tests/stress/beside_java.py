@@ -1,4 +1,4 @@
-"""Commits at the same time as Paimon's Java engine on a local disk: those that were acknowledged and are lost.
+"""Commits and compactions at the same time as those of Paimon's Java engine on a local disk: what of them is lost.
 
     python -m tests.stress.beside_java [--seconds 150] [--writers 2] [--java-threads 4]
 
@@ -23,7 +23,7 @@ from typing import IO, Any
 from paimon_core.errors import PaimonError
 from paimon_core.io.local import LocalFileIO
 from tests.support.java_oracle import find_oracles
-from tests.support.stored import create_table, insert, open_table, read
+from tests.support.stored import compact, create_table, insert, open_table, read
 
 FOREVER = "1000000"
 Published = tuple[str, str, int]  # path, uuid, epoch nanoseconds
@@ -57,6 +57,18 @@ def write(warehouse: str, writer: int) -> tuple[list[int], Counter[str], list[Pu
     return acked, failed, NotingIO.noted, seconds
 
 
+def keep_compacting(warehouse: str) -> Counter[str]:
+    """Compact until a file `stop` is there; how often it was `done`, and failures."""
+    table, times = open_table(warehouse), Counter[str]()
+    while not Path(warehouse, "stop").exists():
+        try:
+            times["done"] += compact(table) is not None
+        except PaimonError as error:
+            times[type(error).__name__] += 1
+        time.sleep(1)
+    return times
+
+
 def answer(lines: IO[str]) -> Any:
     return next(json.loads(line) for line in lines if line.startswith("{"))
 
@@ -76,8 +88,9 @@ def measure(oracles: Path, warehouse: str, arguments: argparse.Namespace) -> Non
     )
     assert java.stdout is not None
     answer(java.stdout)
-    with ProcessPoolExecutor(arguments.writers, mp_context=multiprocessing.get_context("spawn")) as pool:
+    with ProcessPoolExecutor(arguments.writers + 1, mp_context=multiprocessing.get_context("spawn")) as pool:
         parts = [pool.submit(write, warehouse, n) for n in range(1, arguments.writers + 1)]
+        compactor = pool.submit(keep_compacting, warehouse)
         time.sleep(arguments.seconds)
         Path(warehouse, "stop").touch()
         results = [p.result() for p in parts]
@@ -98,7 +111,11 @@ def measure(oracles: Path, warehouse: str, arguments: argparse.Namespace) -> Non
         f"{sorted(replaced)}; seconds: median {seconds[len(seconds) // 2]:.2f}, longest {seconds[-1]:.2f}"
     )
     known = theirs["acknowledged"]
-    print(f"Java: {len(known)} acknowledged, {sum(k not in there for k in known)} lost, {theirs['failed']} failed")
+    print(f"compactions of ours: {dict(compactor.result())}")
+    print(
+        f"Java: {len(known)} acknowledged, {sum(k not in there for k in known)} lost, {theirs['failed']} failed; "
+        f"{theirs['compactions']} compactions, {theirs['failed compactions']} failed"
+    )
 
 
 def main() -> None:

@@ -1,8 +1,9 @@
-"""Threads of Paimon's own API that commit rows to `default.t` (k INT, v STRING) until the warehouse has a file `stop`.
+"""Threads of Paimon's own API that commit rows to `default.t` (k INT, v STRING), and one that compacts it, until the
+warehouse has a file `stop`.
 
     ORACLES=FOLDER ORACLE_PYTHON java_commits.py WAREHOUSE THREADS
 
-Prints {"ready": true}, and in the end {"acknowledged": [keys], "failed": how many}.
+Prints {"ready": true}, and in the end {"acknowledged": [keys], "failed": how many, "compactions": how many …}.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import json
 import os
 import sys
 import threading
+import time
 from pathlib import Path
 from typing import Any
 
@@ -40,16 +42,28 @@ def work(spark: Any, warehouse: str, number: int, acknowledged: list[int], faile
             commit.close()
 
 
+def keep_compacting(spark: Any, warehouse: str, times: dict[str, int]) -> None:
+    while not Path(warehouse, "stop").exists():
+        try:
+            spark.sql("CALL sys.compact(table => 'default.t')").collect()
+            times["compactions"] += 1
+        except Exception:  # what Java could not commit
+            times["failed compactions"] += 1
+        time.sleep(1)
+
+
 def main() -> None:
     warehouse, threads = sys.argv[1], int(sys.argv[2])
     spark, acknowledged, failed = session(warehouse, []), list[int](), list[str]()
     pool = [threading.Thread(target=work, args=(spark, warehouse, n, acknowledged, failed)) for n in range(threads)]
+    times = {"compactions": 0, "failed compactions": 0}
+    pool.append(threading.Thread(target=keep_compacting, args=(spark, warehouse, times)))
     print(json.dumps({"ready": True}), flush=True)
     for thread in pool:
         thread.start()
     for thread in pool:
         thread.join()
-    print(json.dumps({"acknowledged": acknowledged, "failed": len(failed)}), flush=True)
+    print(json.dumps({"acknowledged": acknowledged, "failed": len(failed)} | times), flush=True)
 
 
 if __name__ == "__main__":
