@@ -7,8 +7,8 @@ from collections.abc import Mapping
 
 SECRET_NAMES = (
     r"secret|passw|passphrase|token|credential|signature|authorization|cookie|connection[._-]?string|"
-    r"(?:access|account|api|private|shared|encryption)[._-]?key|fsspec\.(?:key|auth)\b|"
-    r"(?:^|[._-])(?:sas(?![a-zA-Z0-9])|(?:pwd|session(?:[._-]?(?:id|key))?)(?![\w.-]))"
+    r"(?:access|account|api|private|shared|encryption)[._-]?key|(?<=fsspec\.)(?:key|auth)\b|"
+    r"(?:^|(?<=[._-]))(?:sas(?![a-zA-Z0-9])|(?:pwd|session(?:[._-]?(?:id|key))?)(?![\w.-]))"
 )
 REDACTED = "*********(redacted)"  # as Spark writes it
 _NAME = re.compile(SECRET_NAMES, re.IGNORECASE)

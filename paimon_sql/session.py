@@ -12,6 +12,7 @@ from pyspark.sql import SparkSession
 
 from paimon_core.errors import UnsupportedFeatureError
 from paimon_sql.java import find_java
+from paimon_sql.preprocess.quoting import quoted_name
 from paimon_sql.spark.dataframes.new_sessions import install_new_sessions
 from paimon_sql.spark.dataframes.path_tables import install_path_tables
 from paimon_sql.spark.dataframes.streams import install_streams
@@ -42,7 +43,7 @@ def connect(warehouse: str, catalog: str = "paimon", metastore: str = "filesyste
     for key, value in catalog_settings.items():
         spark.conf.set(key, value)
     install(spark)
-    spark.sql(f"USE `{catalog}`.`default`")
+    spark.sql(f"USE {quoted_name(catalog)}.`default`")
     return spark
 
 

@@ -40,7 +40,7 @@ def partition_folder(store: TableStore, spec: Mapping[str, str]) -> str:
     """The folder of a partition, or of the first of its columns. Raises `InvalidDataError` for no folder's name."""
     only_values, parts = store.options[FORMAT_TABLE_ONLY_VALUES], []
     for i, (key, value) in enumerate(spec.items()):
-        if only_values and (value in ("", ".", "..") or (i == 0 and value == _SCHEMAS)):
+        if only_values and not _can_be_folder(store, value, is_first=i == 0):
             raise InvalidDataError(
                 f"Table {store.name}: the value {value!r} of {key} cannot be a folder's name, which "
                 f"'{FORMAT_TABLE_ONLY_VALUES.key}' makes of it."
@@ -109,6 +109,13 @@ def _matching(
         return list(folders)
     batch, wanted = partition_batch(store, folders, fields), PartitionFilter(tuple(fields), usable)
     return [f for i, f in enumerate(folders) if wanted.holds(row_bytes(batch, i, fields))]
+
+
+def _can_be_folder(store: TableStore, value: str, *, is_first: bool) -> bool:
+    """Whether a value can be the name of a folder that `_children` finds."""
+    if value == store.options[PARTITION_DEFAULT_NAME]:
+        return True
+    return value != "" and not _is_hidden(value) and not (is_first and value == _SCHEMAS)
 
 
 def _is_hidden(name: str) -> bool:

@@ -131,12 +131,13 @@ HOSTILE_NAMES: tuple[str, ...] = tuple(name for names in NAMES_BY_KIND.values() 
 
 # every name that UTF-8 can spell: half of a surrogate pair is text to Python alone
 SPELLABLE_NAMES = tuple(n for n in HOSTILE_NAMES if n == n.encode("utf-8", "replace").decode())
-_SHARE = 1 if os.environ.get("PAIMON_SQL_HOSTILE_NAMES") == "all" else 16
+_ALL = os.environ.get("PAIMON_SQL_HOSTILE_NAMES") == "all"
 
 
-def some(names: Sequence[str], position: object, share: int = _SHARE) -> Sequence[str]:
+def some(names: Sequence[str], position: object, share: int = 16) -> Sequence[str]:
     """One in so many names, others at each position, so that all have their turn somewhere.
 
     All of them where the environment says `PAIMON_SQL_HOSTILE_NAMES=all`.
     """
+    share = 1 if _ALL else share
     return names[crc32(str(position).encode()) % share :: share]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Any
@@ -99,7 +99,7 @@ class WatchedIO(FaultyIO):
         super().__init__(inner)
         self.watch = watch
 
-    def call(self, path: str, act: Any, tear: Any = None, writes: bool = False, deletes: bool = False) -> Any:
+    def call(self, path: str, act: Callable[[], Any], *more: Any, **how: Any) -> Any:
         self.watch.handed.append(path)
         return act()
 

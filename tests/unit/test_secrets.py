@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ from paimon_core.io.file_io import storage_error
 from paimon_core.secrets import REDACTED, is_secret, redacted, without_secrets
 from paimon_sql.catalog.load import load_catalog
 from paimon_sql.catalog.paths import path_identifier
+from paimon_sql.spark.redaction import DEFAULT, extended
 
 NAMES = (
     "s3.secret-key s3.access-key fs.s3a.access.key fs.oss.accessKeySecret fs.oss.accessKeyId s3.session-token "
@@ -56,3 +58,13 @@ def test_errors_and_catalogs_show_none(tmp_path: Path) -> None:
             with pytest.raises(InvalidOptionError, match="holds") as caught:
                 use(location)
             assert "SEEN" not in str(caught.value)
+
+
+def test_what_spark_redacts() -> None:
+    """Its pattern is looked for in names of settings, and in those of options of plans, which have no prefix."""
+    pattern = re.compile(extended(DEFAULT).replace("(?i)", "", 1), re.IGNORECASE)
+    kinds = "password secret token credential accesskey accountkey encryptionkey authorization privatekey apikey"
+    for kind in [*kinds.split(), "sas", "session", "key"]:
+        for prefix in ("fsspec.", "spark.paimon.fsspec.", "spark.sql.catalog.lake.fsspec."):
+            assert pattern.search(prefix + kind), prefix + kind
+    assert not pattern.search("primary-key") and not pattern.search("sessions")

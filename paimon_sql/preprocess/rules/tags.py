@@ -20,7 +20,7 @@ def show_tags(cursor: Cursor) -> list[Edit]:
     if not table or not cursor.at_end():
         return []
     name = ".".join(quoted_name(p) for p in [*table[:-1], f"{table[-1]}$tags"])
-    return [cursor.replaced(first, f"SELECT tag_name AS tag FROM {name}")]
+    return [cursor.replaced(first, f"SELECT tag_name AS tag FROM {name}")]  # noqa: S608  quoted
 
 
 def tag_statement(cursor: Cursor) -> CreateTag | DeleteTags | RenameTag | None:

@@ -132,7 +132,7 @@ def _matching(files: Sequence[FileStatus], pattern: str | None) -> list[FileStat
 
 def _query(spark: SparkSession, query: str) -> DataFrame:
     try:
-        return spark.sql(f"SELECT * FROM (\n{query}\n)")
+        return spark.sql(f"SELECT * FROM (\n{query}\n)")  # noqa: S608  the statement has it as a query
     except CapturedException as e:
         if e.getCondition() != "PARSE_SYNTAX_ERROR":
             raise

@@ -24,4 +24,4 @@ def view_of_path(view: TemporaryView) -> str | None:
     given = ", ".join(f"{quoted_text(k)} = {quoted_text(v)}" for k, v in of_table.items())
     more = f" WITH ({given})" if given else ""
     table = table_name(view.options, None)
-    return f"{' '.join(words)} TEMPORARY VIEW {quoted_name(view.view)} AS SELECT * FROM {table}{more}"
+    return f"{' '.join(words)} TEMPORARY VIEW {quoted_name(view.view)} AS SELECT * FROM {table}{more}"  # noqa: S608  quoted
