@@ -2,9 +2,10 @@
 # make test    every test, with coverage, in WORKERS processes (2); ARGS="-m 'not spark' -x" goes to pytest
 # make test-wheel   the wheel, with nothing but what it declares: quickstart, procedures, tables that Java wrote
 # make stress   processes that write and tidy up one table while they are killed; ARGS="--commits 1000"
+# make fuzz    files of every kind, damaged and read: COUNT=100000 of them, of SEED=0
 # make check   lint, types, layers
 # make clean   removes what these made
-.PHONY: help demo test test-wheel stress check clean
+.PHONY: help demo test test-wheel stress fuzz check clean
 .DELETE_ON_ERROR:
 
 help:
@@ -13,6 +14,8 @@ help:
 BIN := .venv/bin
 WAREHOUSE := warehouse-demo
 WORKERS ?= 2
+COUNT ?= 100000
+SEED ?= 0
 
 # the first of these that is Python 3.11 or later
 PYTHONS := python3.11 python3.12 python3.13 python3.14 python3
@@ -34,6 +37,9 @@ test-wheel: build/wheel/bin/python
 
 stress: .venv/dev.installed
 	$(BIN)/python -m tests.stress $(ARGS)
+
+fuzz: .venv/dev.installed
+	$(BIN)/python -m tests.fuzz files --count $(COUNT) --seed $(SEED) --keep build/fuzz
 
 check: .venv/dev.installed
 	PATH="$(CURDIR)/$(BIN):$$PATH" scripts/check

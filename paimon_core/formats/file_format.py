@@ -28,7 +28,7 @@ class ReadRequest:
     `predicate` (over `fields`) may skip parts of the file that hold no match; matching rows are never skipped.
     `unread` are columns that a file must have although nobody reads them: one that lacks them is of another table.
     `options` are the table's, for formats that need some to read. `max_rows` and `max_bytes` bound a batch.
-    `row_count` is how many rows metadata says that the file has, for formats whose files do not say it.
+    `row_count` is what metadata says of the file, None for nothing: a file of another number of rows is corrupt.
     """
 
     path: str

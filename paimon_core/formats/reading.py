@@ -36,6 +36,12 @@ def read_errors(format_name: str, path: str) -> Iterator[None]:
         raise CorruptFileError(path, f"it is no {format_name} file, or damaged ({error})") from error
 
 
+def check_row_count(request: ReadRequest, found: int) -> None:
+    """Raises `CorruptFileError` where a file has another number of rows than metadata says."""
+    if request.row_count not in (None, found):
+        raise CorruptFileError(request.path, f"it has {found} rows, metadata says {request.row_count}")
+
+
 def request_sources(found: Sequence[pa.Field], request: ReadRequest) -> list[str | None]:
     """The name in the file of each field of the request, None where the file has none."""
     if request.by_name:

@@ -24,6 +24,7 @@ from paimon_core.formats.avro.records import read_records, write_records
 from paimon_core.formats.codecs import known_codec
 from paimon_core.formats.orc.data_files import CODECS as ORC_CODECS
 from paimon_core.formats.orc.data_files import stored_schema
+from paimon_core.formats.orc.layout import check_tail, unpacks_to_more
 from paimon_core.formats.parquet.settings import CODECS as PARQUET_CODECS
 from paimon_core.options import MANIFEST_COMPRESSION, MANIFEST_FORMAT, TableOptions
 from paimon_core.spec.avro_types import fits
@@ -140,6 +141,10 @@ def _check_version(record: Record[Any], known: int, path: str, found: int) -> No
 def _bounded_columns(data: bytes) -> pa.Table:
     """All rows of a Parquet or ORC file. Raises `ValueError` where they are more than `most_content` of its bytes."""
     source, is_orc = pa.BufferReader(data), data.startswith(b"ORC")
+    if is_orc:
+        check_tail(source)
+        if unpacks_to_more(source, most_content(len(data))):  # a stripe is read as a whole
+            raise InflatedError
     file = po.ORCFile(source) if is_orc else pq.ParquetFile(source, page_checksum_verification=True)
     rows = file.nrows if is_orc else file.metadata.num_rows
     if rows > len(data):  # each names a file

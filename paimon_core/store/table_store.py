@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Protocol
 
+from paimon_core.errors import CorruptFileError
 from paimon_core.io.file_io import FileIO
 from paimon_core.options import DATA_FILE_DIRECTORY, PARTITION_DEFAULT_NAME, PARTITION_LEGACY_NAME, TableOptions
 from paimon_core.spec.identifier import Identifier, PathIdentifier
@@ -83,9 +84,12 @@ class TableStore:
         return bool(self.schema.primary_keys)
 
     def partition_spec(self, partition: bytes) -> dict[str, str]:
-        """Partition columns and values as folders spell them, not escaped."""
+        """Partition columns and values as folders spell them, not escaped. Raises `CorruptFileError`."""
         default, legacy = self.options[PARTITION_DEFAULT_NAME], self.options[PARTITION_LEGACY_NAME]
-        return partition_spec(self.schema.partition_fields, partition, default, legacy=legacy)
+        try:
+            return partition_spec(self.schema.partition_fields, partition, default, legacy=legacy)
+        except ValueError as e:  # metadata, or the schema, is that of another table
+            raise CorruptFileError(self.paths.manifest("*"), f"a file is in no partition of the table ({e})") from e
 
     def bucket_dir(self, partition: bytes, bucket: int) -> str:
         return self.paths.bucket_dir(self.partition_spec(partition), bucket)

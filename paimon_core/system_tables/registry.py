@@ -9,7 +9,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from paimon_core.errors import TableNotFoundError
+from paimon_core.errors import CorruptFileError, PaimonError, TableNotFoundError, reason
 from paimon_core.store.table_store import TableStore
 from paimon_core.system_tables import file_indexes, files, references, table_indexes, versions
 
@@ -49,11 +49,16 @@ def system_table_schema(name: str) -> pa.Schema:
 def read_system_table(store: TableStore, name: str, zone: tzinfo | None = None) -> pa.Table:
     """The rows of a system table of the store's table; `zone` None is the process's own."""
     table = _find(name)
-    found = table.rows(store, zone)
-    if isinstance(found, pa.Table):
-        return found
-    columns = list(zip(*found, strict=True)) or [()] * len(table.schema)
-    arrays = [pa.array(c, type=f.type) for c, f in zip(columns, table.schema, strict=True)]
+    try:
+        found = table.rows(store, zone)
+        if isinstance(found, pa.Table):
+            return found
+        columns = list(zip(*found, strict=True)) or [()] * len(table.schema)
+        arrays = [pa.array(c, type=f.type) for c, f in zip(columns, table.schema, strict=True)]
+    except PaimonError:
+        raise
+    except (ValueError, OverflowError, pa.ArrowException) as e:  # values that no column has: of metadata, not of ours
+        raise CorruptFileError(store.paths.manifest("*"), f"metadata of '${name}' does not decode ({reason(e)})") from e
     return pa.Table.from_arrays(arrays, schema=table.schema)
 
 

@@ -36,6 +36,7 @@ MAGIC = b"Obj\x01"
 SYNC_SIZE = 16
 _METADATA = fastavro.parse_schema({"type": "map", "values": "bytes"})
 _LARGEST_HEADER = 2**24
+_FEW_RECORDS = 2**12
 _READ_STEP = 2**24  # some sources allocate what is asked for, whether it is there or not
 
 
@@ -69,7 +70,7 @@ class ContainerReader:
 
     def bounded(self) -> Iterator[tuple[int, bytes]]:
         """As iterating does, for metadata: all blocks together are no larger than `most_content` of their bytes."""
-        blocks = list(self._packed())
+        blocks = self._named_packed()
         room = most_content(sum(len(packed) for _, packed in blocks))
         for count, packed in blocks:
             content = decompress(self.codec, packed, room)
@@ -79,7 +80,7 @@ class ContainerReader:
     def content(self, spare: int) -> tuple[int, NDArray[np.uint8]]:
         """Record count and content of all blocks together, bounded, and `spare` zeros behind it."""
         if self.codec == "zstandard":  # frames behind each other are zstandard data as well: one call for all
-            blocks = list(self._packed())
+            blocks = self._named_packed()
             packed = b"".join(packed for _, packed in blocks)
             return sum(count for count, _ in blocks), decompress_frames(packed, spare)
         total, content = 0, bytearray()
@@ -88,6 +89,14 @@ class ContainerReader:
             content += block
         content += bytes(spare)
         return total, np.frombuffer(content, dtype=np.uint8)
+
+    def _named_packed(self) -> list[tuple[int, bytes]]:
+        """The blocks of metadata, where each record names a file: names shrink to no less than a byte."""
+        blocks = list(self._packed())
+        records, size = sum(count for count, _ in blocks), sum(len(packed) for _, packed in blocks)
+        if records > size + _FEW_RECORDS:
+            raise ValueError(f"it claims {records} records in {size} bytes")
+        return blocks
 
     def _packed(self) -> Iterator[tuple[int, bytes]]:
         while (first := self._source.read(1)) != b"":
@@ -133,7 +142,10 @@ def recoded(data: bytes, codec: str) -> bytes:
 
 
 def _read_schema(text: bytes) -> Any:
-    schema = json.loads(text)
+    try:
+        schema = json.loads(text)
+    except RecursionError as e:
+        raise ValueError("its schema is nested too deeply") from e
     check_schema(schema)
     return schema
 

@@ -17,7 +17,7 @@ from paimon_core.formats.avro.schema import branch_of, plain_record, record_sche
 from paimon_core.formats.codecs import codec
 from paimon_core.formats.file_format import ReadRequest, WrittenFile
 from paimon_core.formats.output import OutputFile
-from paimon_core.formats.reading import conform_batch, read_errors, request_sources
+from paimon_core.formats.reading import check_row_count, conform_batch, read_errors, request_sources
 from paimon_core.formats.stats import ValueStats
 from paimon_core.io.file_io import FileIO, storage_errors
 from paimon_core.options import ZSTD_LEVEL, Option, TableOptions
@@ -44,12 +44,9 @@ class AvroFormat:
     def read(self, io: FileIO, request: ReadRequest) -> Iterator[pa.RecordBatch]:
         with read_errors("Avro", request.path), io.open_input(request.path) as source:
             container = ContainerReader(source)
-            decoder, count = _BlockDecoder(container.schema, request), 0
-            for records in _batches(container, decoder, request.max_rows):
-                count += len(records)
+            decoder = _BlockDecoder(container.schema, request)
+            for records in _batches(container, decoder, request):
                 yield conform_batch(decoder.batch(records), decoder.sources, request)
-            if request.row_count not in (None, count):  # nothing in the file says where it ends
-                raise ValueError(f"it has {count} rows, and by the table's metadata {request.row_count}")
 
 
 class AvroFileWriter:
@@ -114,13 +111,17 @@ class _BlockDecoder:
         return pa.RecordBatch.from_struct_array(row_from_plain(plain, self._row, self._avro, self._arrow))
 
 
-def _batches(container: ContainerReader, decoder: _BlockDecoder, max_rows: int) -> Iterator[list[Any]]:
-    pending, size = list[Any](), 0
+def _batches(container: ContainerReader, decoder: _BlockDecoder, request: ReadRequest) -> Iterator[list[Any]]:
+    pending, size, rows = list[Any](), 0, 0
     for count, content in container:
+        rows += count
+        if request.row_count is not None and rows > request.row_count:  # before records become values
+            check_row_count(request, rows)
         pending += decoder.records(count, content)
         size += len(content)
-        if len(pending) >= max_rows or size >= _BATCH_BYTES:
+        if len(pending) >= request.max_rows or size >= _BATCH_BYTES:
             yield pending
             pending, size = [], 0
+    check_row_count(request, rows)
     if pending:
         yield pending

@@ -17,10 +17,10 @@ from paimon_core.arrow.types import FIELD_ID, ORC_FIELD_ID, arrow_schema
 from paimon_core.errors import InvalidDataError, InvalidOptionError, UnsupportedFeatureError
 from paimon_core.formats.codecs import codec
 from paimon_core.formats.file_format import ReadRequest, WrittenFile
-from paimon_core.formats.orc.layout import read_tail
+from paimon_core.formats.orc.layout import check_tail, read_tail
 from paimon_core.formats.orc.timestamps import stripe_times, times_as_numbers
 from paimon_core.formats.output import OutputFile
-from paimon_core.formats.reading import conform_batch, read_errors, request_sources
+from paimon_core.formats.reading import check_row_count, conform_batch, read_errors, request_sources
 from paimon_core.formats.stats import ValueStats
 from paimon_core.io.file_io import FileIO, storage_errors
 from paimon_core.options import (
@@ -67,7 +67,9 @@ class OrcFormat:
 
     def read(self, io: FileIO, request: ReadRequest) -> Iterator[pa.RecordBatch]:
         with read_errors("ORC", request.path), io.open_input(request.path) as source:
+            check_tail(source)
             file = po.ORCFile(source)
+            check_row_count(request, file.nrows)
             sources = request_sources(list(file.schema), request)
             names = _selection(file.schema, [s for s in sources if s is not None])
             metadata = field_metadata(file.schema)

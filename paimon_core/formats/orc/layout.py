@@ -24,7 +24,10 @@ from paimon_core.spec.encodings.varints import varint_at
 _TAIL_BYTES = 16 * 1024
 _CHUNK_HEADER = 3
 _LARGEST_TAIL = 2**28
-_CODECS = {0: None, 1: "zlib", 2: "snappy", 4: "lz4_raw", 5: "zstd"}
+_LARGEST_BLOCK = 2**23  # what the headers of chunks have room for
+_DEEPEST = 100
+_LZ4_FRAME = bytes.fromhex("04224d18607073")  # blocks of 4 MB, without checksums
+_CODECS = {0: None, 1: "zlib", 2: "snappy", 4: "lz4", 5: "zstd"}
 LONG, TIMESTAMP, LIST, MAP, STRUCT, TIMESTAMP_INSTANT = 4, 9, 10, 11, 12, 18
 
 
@@ -90,17 +93,33 @@ def messages(data: bytes) -> Iterator[tuple[int, Any, int]]:
         offset = end
 
 
+def _numbers(data: bytes, *fields: int) -> list[int]:
+    """The numbers in some fields of a message, 0 for none. Raises `ValueError`."""
+    found = {number: value for number, value, _ in messages(data)}
+    numbers = [found.get(f, 0) for f in fields]
+    if not all(isinstance(n, int) for n in numbers):
+        raise ValueError("a field holds no number")
+    return numbers
+
+
 def read_tail(source: pa.NativeFile) -> OrcTail:
     """The tail of an ORC file. Raises `ValueError` where it is no ORC file."""
+    try:
+        return _read_tail(source)
+    except (TypeError, LookupError) as e:  # a field has another type than it should
+        raise ValueError("its tail is damaged") from e
+
+
+def _read_tail(source: pa.NativeFile) -> OrcTail:
     size = source.size()
     end = _read(source, max(0, size - _TAIL_BYTES), min(size, _TAIL_BYTES))
     postscript = end[-1 - end[-1] : -1]
-    found = {number: value for number, value, _ in messages(postscript)}
-    length, codec = found.get(1, 0), found.get(2, 0)
+    length, codec, block = _numbers(postscript, 1, 2, 3)
     if codec not in _CODECS or not 0 < length <= min(size, _LARGEST_TAIL):
         raise ValueError("its postscript is damaged")
+    if block > _LARGEST_BLOCK:
+        raise ValueError(f"its blocks have {block} bytes")
     start = size - 1 - len(postscript) - length
-    block = found.get(3, 0)
     footer = unpacked(_CODECS[codec], block, _read(source, start, length))
     types, stripes = [], []
     for number, value, offset in messages(footer):
@@ -111,15 +130,34 @@ def read_tail(source: pa.NativeFile) -> OrcTail:
     return OrcTail(_CODECS[codec], block, footer, start, postscript, tuple(types), tuple(stripes))
 
 
+def check_tail(source: pa.NativeFile) -> None:
+    """Raises `ValueError` for a file whose tail the native reader must not see: it trusts what that says.
+
+    Huge blocks, which `read_tail` refuses, columns that contain each other, and stripes outside of the file crash it,
+    or take all memory."""
+    tail = read_tail(source)
+    if any(s.footer_start + s.footer_size > tail.footer_start for s in tail.stripes):
+        raise ValueError("a stripe lies outside of the file")
+    depths = [0] + [_DEEPEST] * (len(tail.types) - 1)
+    for i, column in enumerate(tail.types):
+        for child in column.below:
+            # columns come before those in them, each once
+            if not i < child < len(depths) or depths[child] != _DEEPEST or depths[i] == _DEEPEST:
+                raise ValueError("its columns are no tree, or nested too deeply")
+            depths[child] = depths[i] + 1
+    if _DEEPEST in depths:
+        raise ValueError("its columns are no tree, or nested too deeply")
+
+
 def read_streams(source: pa.NativeFile, tail: OrcTail, stripe: Stripe) -> tuple[list[Stream], str]:
     """The data streams of a stripe, and the time zone of its writer."""
     footer = unpacked(tail.codec, tail.block_size, _read(source, stripe.footer_start, stripe.footer_size))
     streams, start, zone = [], 0, "UTC"
     for number, value, _ in messages(footer):
         if number == 1:
-            found = {n: v for n, v, _ in messages(value)}
-            streams.append(Stream(found.get(1, 0), found.get(2, 0), start, found.get(3, 0)))
-            start += found.get(3, 0)
+            kind, column, size = _numbers(value, 1, 2, 3)
+            streams.append(Stream(kind, column, start, size))
+            start += size
         elif number == 3:
             zone = value.decode()
     # index streams come first, and the offsets count from the start of the stripe
@@ -132,18 +170,35 @@ def read_stream(source: pa.NativeFile, tail: OrcTail, stream: Stream) -> bytes:
     return unpacked(tail.codec, tail.block_size, _read(source, stream.start, stream.size))
 
 
+def unpacks_to_more(source: pa.NativeFile, most: int) -> bool:
+    """Whether the streams of all stripes have more bytes than that. Raises `ValueError`."""
+    tail, found = read_tail(source), 0
+    for stripe in tail.stripes:
+        for stream in read_streams(source, tail, stripe)[0]:
+            for chunk in _chunks(tail.codec, tail.block_size, _read(source, stream.start, stream.size)):
+                found += len(chunk)
+                if found > most:
+                    return True
+    return False
+
+
 def unpacked(codec: str | None, block_size: int, data: bytes) -> bytes:
     """The content of chunks. Raises `ValueError`."""
+    return b"".join(_chunks(codec, block_size, data))
+
+
+def _chunks(codec: str | None, block_size: int, data: bytes) -> Iterator[bytes]:
+    """The content of each chunk; all data is one where there is no codec."""
     if codec is None:
-        return data
-    parts, offset = [], 0
+        yield data
+        return
+    offset = 0
     while offset < len(data):
         header = int.from_bytes(data[offset : offset + _CHUNK_HEADER], "little")
         offset += _CHUNK_HEADER
         chunk = data[offset : offset + (header >> 1)]
         offset += header >> 1
-        parts.append(chunk if header & 1 else _unpacked_chunk(codec, block_size, chunk))
-    return b"".join(parts)
+        yield chunk if header & 1 else _unpacked_chunk(codec, block_size, chunk)
 
 
 def stored(codec: str | None, block_size: int, data: bytes) -> bytes:
@@ -160,25 +215,26 @@ def _unpacked_chunk(codec: str, block_size: int, chunk: bytes) -> bytes:
             return zlib.decompressobj(wbits=-zlib.MAX_WBITS).decompress(chunk, block_size)
         except zlib.error as e:
             raise ValueError(f"a chunk is damaged ({e})") from e
-    if codec == "zstd":
-        with pa.CompressedInputStream(pa.BufferReader(chunk), "zstd") as stream:
+    if codec == "lz4":  # as a frame: a block alone does not say how many bytes it holds
+        chunk = _LZ4_FRAME + len(chunk).to_bytes(4, "little") + chunk + bytes(4)
+    if codec in ("zstd", "lz4"):
+        with pa.CompressedInputStream(pa.BufferReader(chunk), codec) as stream:
             return bytes(stream.read(block_size))
-    size = varint_at(chunk, 0)[0] if codec == "snappy" else block_size
+    size, _ = varint_at(chunk, 0)
     if size > block_size:
         raise ValueError("a chunk is larger than a block")
-    return bytes(pa.Codec(codec).decompress(chunk, size, asbytes=True))
+    return bytes(pa.decompress(chunk, size, codec, asbytes=True))
 
 
 def _stripe(data: bytes) -> Stripe:
-    found = {number: value for number, value, _ in messages(data)}
-    offset, index, size, footer = (found.get(n, 0) for n in (1, 2, 3, 4))
+    offset, index, size, footer = _numbers(data, 1, 2, 3, 4)
     return Stripe(offset + index + size, footer)
 
 
 def _type(data: bytes, start: int) -> ColumnType:
     kind, kind_offset, below = 0, -1, list[int]()
     for number, value, offset in messages(data):
-        if number == 1:
+        if number == 1 and isinstance(value, int):
             kind, kind_offset = value, start + offset
         elif number == 2 and isinstance(value, int):
             below.append(value)

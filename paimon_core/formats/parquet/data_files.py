@@ -24,7 +24,7 @@ from paimon_core.formats.output import Output, OutputFile
 from paimon_core.formats.parquet.encodings import check_encodings, column_encodings
 from paimon_core.formats.parquet.int96 import Int96Sink, has_int96, stored_leaves, with_bytes
 from paimon_core.formats.parquet.settings import VERIFY_CHECKSUM, writer_settings
-from paimon_core.formats.reading import conform_batch, read_errors, request_sources
+from paimon_core.formats.reading import check_row_count, conform_batch, read_errors, request_sources
 from paimon_core.formats.stats import chunk_stats, column_stats, merge_stats
 from paimon_core.formats.trusted_bounds import FLOATS, PARQUET_FOOTER
 from paimon_core.io.file_io import FileIO, storage_errors
@@ -193,6 +193,7 @@ def _open(io: FileIO, request: ReadRequest) -> Iterator[pq.ParquetFile]:
             file = opened.enter_context(pq.ParquetFile(with_bytes(source), page_checksum_verification=verify))
         if missing := request.unread.difference(file.schema_arrow.names):
             raise CorruptFileError(request.path, f"it has rows without {min(missing)}")
+        check_row_count(request, file.metadata.num_rows)
         yield file
 
 

@@ -22,7 +22,7 @@ from paimon_core.errors import CorruptFileError, InvalidDataError, UnsupportedFe
 from paimon_core.formats.codecs import codec
 from paimon_core.formats.file_format import ReadRequest, WrittenFile
 from paimon_core.formats.output import OutputFile
-from paimon_core.formats.reading import conform_batch, read_errors, request_sources
+from paimon_core.formats.reading import check_row_count, conform_batch, read_errors, request_sources
 from paimon_core.formats.text.lines import Malformed, TextLayout
 from paimon_core.formats.text.values import from_text, text_type, to_text, value_of_text
 from paimon_core.io.file_io import FileIO, storage_errors
@@ -53,11 +53,14 @@ class TextFormat:
         schema, target = pa.schema([(f.name, text_type(f.type)) for f in stored]), arrow_schema(stored)
         with _read_errors(self.extension, request.path), _open(io, request.path) as stream:
             sources = request_sources(list(target), request)
+            rows = 0
             for batch in self._layout.decode(stream, schema, request.options):
+                rows += batch.num_rows
                 wanted = [i for i, f in enumerate(stored) if f.name in sources] or [0]  # rows of none are not counted
                 found = _values(batch, stored, wanted, self._layout.malformed(request.options))
                 if found.num_rows:
                     yield conform_batch(found, sources, request)
+            check_row_count(request, rows)
 
 
 class TextFileWriter:

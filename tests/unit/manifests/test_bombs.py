@@ -7,13 +7,14 @@ import lzma
 from pathlib import Path
 
 import pyarrow as pa
+import pyarrow.orc as po
 import pyarrow.parquet as pq
 import pytest
 
 from paimon_core.errors import CorruptFileError
 from paimon_core.formats.avro.codecs import InflatedError, compress, decompress, most_content
-from paimon_core.formats.avro.container import ContainerReader
-from paimon_core.manifests.record_files import decode_columns, encode_columns
+from paimon_core.formats.avro.container import SYNC_SIZE, ContainerReader, block_header
+from paimon_core.manifests.record_files import decode_columns, decode_file, encode_columns
 from paimon_core.spec.manifest import ENTRY_VERSION, LIST_VERSION, MANIFEST_ENTRY, MANIFEST_FILE_META
 from tests.support.bombs import PACKED, PIECE, avro_bomb, with_little_memory
 from tests.support.golden_files import manifest_lists, manifests
@@ -69,6 +70,17 @@ def test_what_is_bounded_is_the_sum_of_blocks(codec: str) -> None:
         ContainerReader(io.BytesIO(data)).content(16)
 
 
+@pytest.mark.parametrize("codec", PACKED)
+def test_records_of_hardly_any_bytes(codec: str) -> None:
+    """Each record names a file: a million of them take more than some kilobytes, and are not made."""
+    content = bytes(2**22)
+    packed = compress(codec, 1, content)
+    honest = avro_bomb(MANIFEST_FILE_META, LIST_VERSION, LISTS, codec, 0)
+    bomb = honest + block_header(2**21, len(packed)) + packed + honest[-SYNC_SIZE:]
+    with pytest.raises(CorruptFileError, match="claims 20971.. records in .* bytes"):
+        list(decode_file(MANIFEST_FILE_META, LIST_VERSION, "f", bomb))
+
+
 def test_what_files_may_unpack_to() -> None:
     assert 2**24 < most_content(100) < most_content(10**5) < most_content(10**7) == most_content(10**9) == 2**30
 
@@ -78,6 +90,17 @@ def test_an_xz_header_cannot_ask_for_gigabytes() -> None:
     packed = lzma.compress(b"little", filters=filters)
     with pytest.raises(ValueError, match="no xz data"):
         decompress("xz", packed)
+
+
+def test_a_stripe_that_unpacks_to_far_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The native reader, which unpacks it as a whole, does not see it."""
+    sink = pa.BufferOutputStream()
+    po.write_table(pa.table({"_VERSION": ["x" * 2**20] * 300}), sink, compression="zstd")
+    packed = bytes(sink.getvalue())
+    assert len(packed) < 200_000
+    monkeypatch.setattr(po, "ORCFile", None)
+    with pytest.raises(CorruptFileError, match="far more bytes"):
+        list(decode_columns(MANIFEST_FILE_META, LIST_VERSION, "f", packed))
 
 
 def test_columns_that_unpack_to_far_more() -> None:

@@ -7,12 +7,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import fastavro
 import pyarrow as pa
 import pytest
 
 from paimon_core.arrow.types import arrow_schema
 from paimon_core.errors import CorruptFileError
-from paimon_core.formats.avro.container import ContainerReader, ContainerWriter
+from paimon_core.formats.avro.container import MAGIC, ContainerReader, ContainerWriter
 from paimon_core.formats.avro.data_files import AvroFormat
 from paimon_core.formats.avro.records import RecordCodec, read_records
 from paimon_core.formats.avro.schema import plain_record
@@ -136,3 +137,12 @@ def test_arrays_of_an_empty_fixed_type_by_name() -> None:
     empty = field("a", FIXED | {"size": 0})
     with pytest.raises(ValueError, match="take no bytes"):
         check_schema(record("r", empty, field("b", {"type": "array", "items": "ns.f"})))
+
+
+def test_a_schema_that_is_nested_too_deeply() -> None:
+    """Of a data file as well, whose header is read before anything is known of it."""
+    schema = '{"type":"array","items":' * 5000 + '"int"' + "}" * 5000
+    header = io.BytesIO()
+    fastavro.schemaless_writer(header, {"type": "map", "values": "bytes"}, {"avro.schema": schema.encode()})
+    with pytest.raises(ValueError, match="nested too deeply"):
+        ContainerReader(io.BytesIO(MAGIC + header.getvalue() + bytes(16)))

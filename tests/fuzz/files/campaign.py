@@ -1,0 +1,70 @@
+"""The command: mutants by the thousand, findings as they come, and a table of figures in the end."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import shutil
+import tempfile
+import time
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+from pathlib import Path
+
+from tests.fuzz.files.corpus import KINDS, make_corpus
+from tests.fuzz.files.judge import REFUSED, ROWS, Outcome, judge
+from tests.fuzz.files.mutants import Mutants, kind_of
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--count", type=int, default=2000, help="how many mutants")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--first", type=int, default=0, help="the number of the first one")
+    parser.add_argument("--kind", choices=KINDS, help="only of this kind of file; --count still counts all kinds")
+    parser.add_argument("--keep", type=Path, help="a folder for the findings: their bytes, and findings.jsonl")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Run a campaign; 1 where there are findings."""
+    folder = Path(tempfile.mkdtemp(prefix="paimon-fuzz-"))
+    started = time.monotonic()
+    try:
+        mutants = Mutants(make_corpus(folder), arguments.seed)
+        numbers = range(arguments.first, arguments.first + arguments.count)
+        outcomes = []
+        for outcome in judge(mutants, [n for n in numbers if arguments.kind in (None, kind_of(n))]):
+            outcomes.append(outcome)
+            if outcome.is_finding:
+                _report(mutants, outcome, arguments.keep)
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+    print(figures(outcomes))
+    print(f"{len(outcomes)} mutants of seed {arguments.seed} in {time.monotonic() - started:.0f} s")
+    return int(any(o.is_finding for o in outcomes))
+
+
+def figures(outcomes: Sequence[Outcome]) -> str:
+    """A table in Markdown: for each kind what became of its mutants."""
+    by_kind: defaultdict[str, list[Outcome]] = defaultdict(list)
+    for outcome in outcomes:
+        by_kind[kind_of(outcome.number)].append(outcome)
+    lines = ["| kind of file | mutants | refused | read | findings | most memory | most time |", "|" + "---|" * 7]
+    for kind, found in [*by_kind.items(), ("all", list(outcomes))]:
+        results = Counter(o.result for o in found)
+        findings = len(found) - results[ROWS] - results[REFUSED]
+        memory, seconds = max((o.memory for o in found), default=0), max((o.seconds for o in found), default=0)
+        cells = kind, len(found), results[REFUSED], results[ROWS], findings, f"{memory >> 20} MB", f"{seconds:.2f} s"
+        lines.append(f"| {' | '.join(map(str, cells))} |")
+    return "\n".join(lines)
+
+
+def _report(mutants: Mutants, outcome: Outcome, keep: Path | None) -> None:
+    mutant = mutants[outcome.number]
+    known = {"number": outcome.number, "kind": mutant.case.kind, "file": mutant.case.name, "change": mutant.change}
+    line = json.dumps(known | {"result": outcome.result, "said": outcome.said, "seconds": outcome.seconds})
+    print(line, flush=True)
+    if keep is not None:
+        keep.mkdir(parents=True, exist_ok=True)
+        (keep / f"{outcome.number}").write_bytes(mutant.content)
+        with (keep / "findings.jsonl").open("a") as findings:
+            findings.write(line + "\n")
