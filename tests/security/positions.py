@@ -15,6 +15,7 @@ from paimon_core.spec.identifier import Identifier
 from paimon_core.spec.schema import TableSchema
 from paimon_core.spec.types import INT, STRING, DataField, RowType
 from paimon_core.store import consumers
+from paimon_core.store.branches import branch_names
 from paimon_core.store.ddl.new_schema import new_table_schema
 from paimon_core.store.ddl.schema_changes import AddColumn, RenameColumn, SetOption
 from paimon_core.store.snapshots import list_snapshots
@@ -100,13 +101,13 @@ def _create_branch(place: Place, name: str) -> None:
 
 
 def _rename_branch(place: Place, name: str) -> None:
-    if OLD not in branches.branch_names(place.table.store):
+    if OLD not in branch_names(place.table.store):
         _create_branch(place, OLD)
     branches.rename_branch(place.table.store, OLD, name)
 
 
 def _branches(place: Place) -> Iterable[str]:
-    return (name for name in branches.branch_names(place.table.store) if name != OLD)
+    return (name for name in branch_names(place.table.store) if name != OLD)
 
 
 def _delete_branch(place: Place, name: str) -> None:
