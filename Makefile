@@ -4,8 +4,9 @@
 # make stress   processes that write and tidy up one table while they are killed; ARGS="--commits 1000"
 # make fuzz    files of every kind, damaged and read: COUNT=100000 of them, of SEED=0
 # make check   lint, types, layers
+# make faults   each storage call of each statement fails, in each way (hours); ARGS="INSERT -e 5" for some
 # make clean   removes what these made
-.PHONY: help demo test test-wheel stress fuzz check clean
+.PHONY: help demo test test-wheel stress fuzz check faults clean
 .DELETE_ON_ERROR:
 
 help:
@@ -43,6 +44,9 @@ fuzz: .venv/dev.installed
 
 check: .venv/dev.installed
 	PATH="$(CURDIR)/$(BIN):$$PATH" scripts/check
+
+faults: .venv/dev.installed
+	$(BIN)/python -m tests.faults.every_call $(ARGS)
 
 clean:
 	rm -rf .venv build $(WAREHOUSE) spark-warehouse *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -14,7 +14,7 @@ from paimon_core.maintenance.turns import upkeep_turn
 from paimon_core.options import TAG_CREATE_SUCCESS_FILE
 from paimon_core.spec.paths import check_name
 from paimon_core.spec.snapshot import Snapshot
-from paimon_core.spec.tag import Tag, encode_tag
+from paimon_core.spec.tag import Tag, decode_tag, encode_tag
 from paimon_core.store.schemas import schema_ids
 from paimon_core.store.snapshots import find_snapshot, latest_snapshot, read_snapshot
 from paimon_core.store.table_store import TableStore
@@ -79,6 +79,7 @@ def rename_tag(store: TableStore, name: str, target: str) -> None:
             data = held.io.read_bytes(held.paths.tag(name))
         except FileNotFoundError:
             raise _changed(store, name) from None
+        decode_tag(held.paths.tag(name), data, name)  # raises where that is not the whole file
         if not create_new(held.io, path, data):
             raise TagExistsError(f"Tag {target!r} of table {store.name} already exists: choose another name.")
         held.delete(held.paths.tag(name))

@@ -12,10 +12,35 @@ from pathlib import Path
 
 import pytest
 
+from paimon_core.spec.snapshot import Snapshot
 from paimon_core.store.snapshots import list_snapshots
-from tests.faults.test_faulty_io import STATEMENTS
+from paimon_core.table import Table
 from tests.support.killing import Fuse, forking, killed_at
-from tests.support.stored import compact, insert, open_table, read
+from tests.support.stored import Row, compact, create_table, insert, open_table, read
+
+OLD: list[Row] = [(1, "old"), (2, "old")]
+NEW: list[Row] = [(2, "new"), (3, "new")]
+FAST = {"commit__min_retry_wait": "0 ms", "commit__max_retries": "3"}
+
+
+def write(table: Table) -> Snapshot | None:
+    return insert(table, NEW)
+
+
+def appendable(warehouse: str) -> None:
+    insert(create_table(warehouse, **FAST), OLD)
+
+
+def upsertable(warehouse: str) -> None:
+    insert(create_table(warehouse, primary_key="k", bucket="2", **FAST), OLD)
+
+
+def compactable(warehouse: str) -> None:
+    upsertable(warehouse)
+    insert(open_table(warehouse), NEW)
+
+
+STATEMENTS = {"append": (appendable, write), "upsert": (upsertable, write), "compact": (compactable, compact)}
 
 
 def run(warehouse: str, kind: str, kill_at: int, report: Connection) -> None:

@@ -98,7 +98,7 @@ class Place:
     def call(self, procedure: str, **arguments: Any) -> Rows:
         """CALL, of the table `t` where the procedure takes one and none is given."""
         found = PROCEDURES[procedure]
-        if any(p.name == "table" for p in found.parameters):
+        if any(p.name == "table" and p.required for p in found.parameters):
             arguments = {"table": "t", **arguments}
         with self._one_storage():
             return found.call(ProcedureContext(self.catalog, "default", self.executor, UTC), arguments)

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa
 
 from paimon_core.arrow.types import FILE_PATH, ROW_ID, ROW_INDEX, VALUE_KIND
-from paimon_core.row_level.rules import ChangeRules, delete_rules, row_position_columns, update_rules
+from paimon_core.io.failure import on_failure
+from paimon_core.row_level.rules import ChangeRules, delete_rules, merge_rules, row_position_columns, update_rules
 from paimon_core.row_level.statement import RowLevelStatement
 from paimon_core.row_level.writer import CHANGES_RESULT, ChangesResult, changes_store, write_changes
 from paimon_core.scan.read import read_split
@@ -60,13 +61,33 @@ class Staged:
         RowLevelStatement(table, self.rules, TextExecutor()).commit(self.results, before_commit)
 
 
+Change = tuple[list[Located], int, str | None]  # rows, the kind that they get, and their value
+
+
+def stage(table: Table, rules: ChangeRules, changes: Sequence[Change]) -> Staged:
+    """What the tasks of a statement write, one for each change; where one fails, the files of the others go."""
+    staged = Staged(rules, [])
+    with on_failure(lambda: RowLevelStatement(table, rules, TextExecutor()).abort(staged.results)):
+        for rows, kind, value in changes:
+            staged.results.append(task(table, rules, rows, kind, value))
+    return staged
+
+
 def delete(table: Table, keys: set[int]) -> Staged:
     """DELETE, each row by a task of its own."""
     rules = delete_rules(table.store, table.latest_snapshot())
-    return Staged(rules, [task(table, rules, [r], 3, None) for r in located(table) if r.key in keys])
+    return stage(table, rules, [([row], 3, None) for row in located(table) if row.key in keys])
 
 
 def update(table: Table, keys: set[int]) -> Staged:
     """UPDATE SET v = 'new', by one task."""
     rules = update_rules(table.store, table.latest_snapshot(), ["v"])
-    return Staged(rules, [task(table, rules, [r for r in located(table) if r.key in keys], 2, "new")])
+    return stage(table, rules, [([row for row in located(table) if row.key in keys], 2, "new")])
+
+
+def merge(table: Table, updated: int, deleted: int) -> Staged:
+    """MERGE INTO: a row gets a new value, another is deleted; by two tasks."""
+    rules = merge_rules(table.store, table.latest_snapshot(), ["v"], once=True)
+    rows = {row.key: row for row in located(table)}
+    changes = [(rows.get(updated), 2, "new"), (rows.get(deleted), 3, None)]
+    return stage(table, rules, [([row], kind, value) for row, kind, value in changes if row is not None])

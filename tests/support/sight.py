@@ -44,7 +44,10 @@ class Memory:
         self._rows: dict[Any, list[Any]] = {}
 
     def rows_of(self, table: Table, snapshot: Snapshot | None) -> list[Any]:
+        """The rows of a version, or that it has lost a file."""
         splits = tuple(table.plan(snapshot).splits)
+        if not all(Path(path).exists() for split in splits for path in _paths(split)):
+            return ["a file is missing"]
         known = (table.schema.fields, splits, *(_stamp(path) for split in splits for path in _paths(split)))
         if known not in self._rows:
             self._rows[known] = rows_of(table, snapshot)

@@ -53,7 +53,7 @@ def after(prepare: Run, *calls: tuple[str, dict[str, Any]]) -> Run:
     return prepared
 
 
-COMMIT, STEPS = {"commits": True}, {"steps": True}
+COMMIT, STEPS, COUNTS = {"commits": True}, {"steps": True}, {"steps": True, "counts": True}
 KEPT = table_of(*THREE, **KEYED, write_only="true")
 APPENDED = table_of(*THREE, write_only="true")
 TAGGED = after(KEPT, ("create_tag", {"tag": "one", "snapshot": 1}))
@@ -84,7 +84,7 @@ def compactions() -> list[Statement]:
         call("compact", APPENDED, "sorted", traits=COMMIT, **sorting),
         call("compact", table_of(*THREE, **clustered), "clustered", traits=COMMIT, compact_strategy="full"),
         call("compact", postponed, "postponed", traits=COMMIT),
-        call("compact_database", KEPT, traits={"upkeep": LAYOUT}),
+        call("compact_database", KEPT, traits=COUNTS),
         call("compact_manifest", APPENDED, traits={"commits": True, "upkeep": UPKEEP}),
         call("rescale", KEPT, traits=COMMIT, bucket_num=1),
     ]
@@ -239,7 +239,7 @@ CALLS = [
     ),
     call("copy", KEPT, source_table="t", target_table="u", traits=STEPS),
     call("clone", KEPT, database="default", table="t", target_database="d", target_table="u", traits=STEPS),
-    call("clone", database_of_two, "database", database="d", target_database="e", traits=STEPS),
+    call("clone", database_of_two, "database", database="d", target_database="e", traits=COUNTS),
     call("compact_chain_table", chain_table, partition="p='20250811'", traits={"commits": True, "upkeep": LAYOUT}),
     call("migrate_table", foreign_files, source_type="hive", table="files", traits=STEPS),
     call(
@@ -256,7 +256,7 @@ CALLS = [
     call(
         "migrate_table", iceberg, "iceberg", source_type="iceberg", table="{root}/files", target_table="t", traits=STEPS
     ),
-    call("migrate_database", foreign_files, source_type="hive", database="default", traits=STEPS),
+    call("migrate_database", foreign_files, source_type="hive", database="default", traits=COUNTS),
 ]
 REFUSED = (
     "create_function",

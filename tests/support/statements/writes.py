@@ -5,9 +5,8 @@ from __future__ import annotations
 from paimon_core.commit.changes import Overwrite
 from paimon_core.commit.draft import CommitInfo
 from paimon_core.expressions.predicate import Compare
-from paimon_core.row_level.rules import merge_rules
 from tests.support.place import Place
-from tests.support.row_changes import Staged, delete, located, task, update
+from tests.support.row_changes import delete, merge, update
 from tests.support.statements.kind import HIDDEN, LAYOUT, Run, Statement
 
 OLD, NEW = [(1, "old"), (2, "old")], [(2, "new"), (3, "new")]
@@ -37,7 +36,11 @@ def insert(name: str, more: str = "", **options: str) -> Statement:
     old, new = ([(*row, *more) for row in rows] for rows in (OLD, NEW))
     prepare = table_of(old, **options)
     return Statement(
-        f"INSERT {name}", prepare, lambda place: place.insert(new), upkeep=LAYOUT, repeatable="keys" in options
+        f"INSERT {name}",
+        prepare,
+        lambda place: place.insert(new),
+        upkeep=shown_later(options),
+        repeatable="keys" in options,
     )
 
 
@@ -118,13 +121,8 @@ def run_update(place: Place) -> None:
 
 
 def run_merge(place: Place) -> None:
-    """MERGE INTO: row 1 gets a new value, row 2 is deleted, row 9 comes."""
     table = place.table()
-    rules = merge_rules(table.store, table.latest_snapshot(), ["v"], once=True)
-    rows = {row.key: row for row in located(table)}
-    changes = [(rows.get(1), 2, "new"), (rows.get(2), 3, None)]
-    results = [task(table, rules, [row], kind, value) for row, kind, value in changes if row is not None]
-    Staged(rules, results).commit(table)
+    merge(table, updated=1, deleted=2).commit(table)
 
 
 ROW_LEVEL_TABLES = {

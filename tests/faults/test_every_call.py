@@ -1,0 +1,33 @@
+"""A few calls of each statement fail; all of them, in every way, with PAIMON_SQL_FAULTS=all, or by `make faults`."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from paimon_core.errors import UnsupportedFeatureError
+from paimon_sql.procedures import PROCEDURES
+from tests.faults.every_call import Trial, quick, sample
+from tests.support.place import Place
+from tests.support.statements import CALLS, READS, REFUSED, STATEMENTS, Statement
+
+ALL = os.environ.get("PAIMON_SQL_FAULTS") == "all"
+EACH = 2
+
+
+@pytest.mark.parametrize("statement", [*STATEMENTS, *READS], ids=lambda s: s.name)
+def test_what_is_true_when_a_call_fails(tmp_path: Path, statement: Statement) -> None:
+    with quick():
+        trial = Trial(statement, tmp_path)
+        for k, mode in trial.points() if ALL else sample(trial, EACH):
+            trial.check(k, mode)
+
+
+def test_every_procedure_is_a_statement(tmp_path: Path) -> None:
+    assert {s.procedure for s in CALLS} | set(REFUSED) == set(PROCEDURES)
+    for name in REFUSED:
+        given = {p.name: "x" for p in PROCEDURES[name].parameters}
+        with pytest.raises(UnsupportedFeatureError):
+            Place(tmp_path).call(name, **given)
