@@ -11,6 +11,7 @@ from typing import Any
 
 from paimon_core.commit.draft import CommitInfo
 from paimon_core.maintenance import branches, tags
+from paimon_core.maintenance.branch_rename import rename_branch
 from paimon_core.spec.identifier import Identifier
 from paimon_core.spec.schema import TableSchema
 from paimon_core.spec.types import INT, STRING, DataField, RowType
@@ -103,7 +104,7 @@ def _create_branch(place: Place, name: str) -> None:
 def _rename_branch(place: Place, name: str) -> None:
     if OLD not in branch_names(place.table.store):
         _create_branch(place, OLD)
-    branches.rename_branch(place.table.store, OLD, name)
+    rename_branch(place.table.store, OLD, name)
 
 
 def _branches(place: Place) -> Iterable[str]:
