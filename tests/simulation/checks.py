@@ -13,6 +13,7 @@ from paimon_core.store.tags import list_tags
 from paimon_core.table import Table
 from tests.simulation.model import Effect
 from tests.simulation.observer import ROOT
+from tests.simulation.oracles.files import wrong_files
 from tests.simulation.oracles.rows import wrong_rows
 from tests.simulation.scheduler import Scheduler
 from tests.simulation.statements import Session
@@ -69,6 +70,7 @@ def _check_versions(session: Session, *, hides: bool, strict: bool = False) -> N
         ids = snapshot_ids(at.store)
         if ids and ids != list(range(ids[0], ids[-1] + 1)):
             session.observer.problems.append(f"{at.name} has the snapshots {ids}")
+        session.observer.problems += wrong_files(session, at.store)
         latest = at.latest_snapshot()
         for snapshot in list_snapshots(at.store):
             last = latest is not None and snapshot.id == latest.id and branch == "main"

@@ -14,6 +14,9 @@ def _table(name: str, *, key: bool = True, parts: bool = False, hides: bool = Fa
 
 
 _VECTORS = {"deletion_vectors__enabled": "true"}
+_EXPIRES = {"snapshot__num_retained__min": "1", "snapshot__num_retained__max": "2"}  # at every commit
+_LONG = {"changelog__num_retained__min": "5", "changelog__num_retained__max": "8"}
+_TAGS = {"tag__automatic_creation": "process-time", "tag__creation_period": "hourly", "tag__num_retained_max": "2"}
 SETTINGS: dict[str, Setting] = {
     s.table: s
     for s in (
@@ -41,5 +44,20 @@ SETTINGS: dict[str, Setting] = {
         _table("lookup", bucket="2", changelog_producer="lookup", hides=True),
         _table("full-compaction", bucket="2", changelog_producer="full-compaction"),
         _table("input", bucket="2", changelog_producer="input", changelog__num_retained__min="12"),
+        _table("append, Avro", key=False, file__format="avro", **_VECTORS),
+        _table("append, expiring", key=False, parts=True, **_EXPIRES),
+        _table("data evolution, no vectors", key=False, row_tracking__enabled="true", data_evolution__enabled="true"),
+        _table("keyed, ORC", bucket="2", file__format="orc"),
+        _table("keyed, expiring", bucket="1", parts=True, **_EXPIRES),
+        _table("keyed, automatic tags", bucket="1", **_TAGS, **_EXPIRES),
+        _table("keyed, wide vectors", bucket="2", hides=True, deletion_vectors__bitmap64="true", **_VECTORS),
+        _table("keyed, vectors in buckets", bucket="1", hides=True, index_file_in_data_file_dir="true", **_VECTORS),
+        _table("keyed, merge on read", bucket="1", deletion_vectors__merge_on_read="true", **_VECTORS),
+        _table("dynamic buckets, partitions", bucket="-1", dynamic_bucket__target_row_num="3", parts=True),
+        _table("dynamic buckets, vectors", bucket="-1", dynamic_bucket__target_row_num="3", hides=True, **_VECTORS),
+        _table("first-row, lookup", bucket="1", merge_engine="first-row", changelog_producer="lookup", hides=True),
+        _table("lookup, vectors", bucket="1", changelog_producer="lookup", hides=True, **_VECTORS),
+        _table("lookup, long changelogs", bucket="1", changelog_producer="lookup", hides=True, **_LONG, **_EXPIRES),
+        _table("full-compaction, write-only", bucket="1", changelog_producer="full-compaction", write_only="true"),
     )
 }

@@ -13,6 +13,7 @@ import pyarrow as pa
 from paimon_core.arrow.types import FILE_PATH, ROW_ID, ROW_INDEX, VALUE_KIND
 from paimon_core.commit.changes import Overwrite
 from paimon_core.commit.draft import CommitInfo
+from paimon_core.expressions.predicate import Predicate
 from paimon_core.insert import insert_rows
 from paimon_core.jobs import Job, ResultT, TaskT
 from paimon_core.maintenance.orphans.job import OrphanSearch
@@ -169,11 +170,13 @@ def added_value(row: Row, column: str) -> int | None:
     return None if row.id is None else row.id * 1000 + int(column[1:])
 
 
-def read_columns(table: Table, snapshot: Snapshot | None, columns: Sequence[str]) -> list[tuple[Any, ...]]:
-    """The rows of a version."""
+def read_columns(
+    table: Table, snapshot: Snapshot | None, columns: Sequence[str], predicate: Predicate | None = None
+) -> list[tuple[Any, ...]]:
+    """The rows of a version; with a predicate those that satisfy it, and maybe others."""
     found: list[tuple[Any, ...]] = []
-    for split in table.plan(snapshot).splits if snapshot is not None else ():
-        for batch in read_split(table.store, split, columns):
+    for split in table.plan(snapshot, predicate).splits if snapshot is not None else ():
+        for batch in read_split(table.store, split, columns, predicate):
             found += zip(*(c.to_pylist() for c in batch.columns), strict=True)
     return found
 

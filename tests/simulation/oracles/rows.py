@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from paimon_core.expressions.predicate import equals
 from paimon_core.spec.snapshot import Snapshot
 from paimon_core.table import Table
-from tests.simulation.model import MERGES, Merge, Row
+from tests.simulation.model import MERGES, Merge, Row, State
 from tests.simulation.statements import COLUMNS, Session, added_columns, added_value, read_columns
 
 
@@ -18,6 +19,18 @@ def wrong_rows(session: Session, table: Table, snapshot: Snapshot | None, *, hid
         for row, values in zip(rows, found, strict=True):
             wrong += _wrong_columns(session, row, dict(zip(added, values[4:], strict=True)))
     return wrong
+
+
+def wrong_rows_of_key(session: Session, table: Table, snapshot: Snapshot | None, key: int, *, hides: bool) -> list[str]:
+    """Reads the rows of a version with a value of `k`, as a query with a filter does that prunes files and rows."""
+    rows = [Row(*v) for v in read_columns(table, snapshot, COLUMNS, equals(["k"], [key])) if v[0] == key]
+    state = session.observer.state(snapshot)
+    meant = State(
+        state.keyed,
+        {i: r for i, r in state.rows.items() if r.k == key},
+        {k: p for k, p in state.puts.items() if k[0] == key},
+    )
+    return meant.wrong(rows, merge_of(session), hides=hides)
 
 
 def merge_of(session: Session) -> Merge:
