@@ -5,8 +5,9 @@
 # make fuzz    files of every kind, damaged and read: COUNT=100000 of them, of SEED=0
 # make check   lint, types, layers
 # make faults   each storage call of each statement fails, in each way (hours); ARGS="INSERT -e 5" for some
+# make protocol   every state of the model of the commit protocol; ARGS="--mistakes" for the mistakes that it must find
 # make clean   removes what these made
-.PHONY: help demo test test-wheel stress fuzz check faults clean
+.PHONY: help demo test test-wheel stress fuzz check faults protocol clean
 .DELETE_ON_ERROR:
 
 help:
@@ -47,6 +48,9 @@ check: .venv/dev.installed
 
 faults: .venv/dev.installed
 	$(BIN)/python -m tests.faults.every_call $(ARGS)
+
+protocol: .venv/dev.installed
+	$(BIN)/python -m tests.protocol $(ARGS)
 
 clean:
 	rm -rf .venv build $(WAREHOUSE) spark-warehouse *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -14,15 +14,16 @@ What becomes of the call:
 - Lost race. Another writer has the number. The draft's manifests are deleted, and the change is put on top of what was
   committed since, until the limits say that it is enough (`retries.py`).
 - Unknown. The call failed, and the file may be there now or, by a request that is still under way, later. The draft
-  stays open, and the next try has the same number: so at most one of them ever becomes visible. Each try first reads
+  stays open, and the next try has the same number: so at most one of them becomes visible. Each try first reads
   that number back, and finds one of its open drafts, which ends the commit, or another's snapshot, which ends the
   drafts.
 
 What a draft names is deleted only when it is certain that the draft is lost. Where that is not certain in the end,
 `CommitUnknownError` says so, and callers keep their files (`on_certain_failure`).
 
-Writers of one machine queue for the table (`FileIO.writer_slot`), which makes races rare and keeps rollbacks out. Where
-there is no queue, a snapshot may be published onto a history that was cut off meanwhile (`withdraw.py`).
+Writers of one machine queue for the table (`FileIO.writer_slot`), which makes races rare and keeps rollbacks and expiry
+out. Where there is no queue, rollbacks and expiry make numbers free again, and a snapshot may be published where it is
+no part of the history (`withdraw.py`). tests/protocol has a model of all this, docs/commit-protocol.md explains it.
 """
 
 from __future__ import annotations
@@ -43,7 +44,7 @@ from paimon_core.commit.publish import Publisher, PublishOutcome
 from paimon_core.commit.retries import RetryLimits, Tries
 from paimon_core.commit.row_ids import grouped, number_rows
 from paimon_core.commit.snapshot_times import clock_warning
-from paimon_core.commit.withdraw import withdrawn
+from paimon_core.commit.withdraw import is_there, withdrawn
 from paimon_core.commit.written_files import WrittenFiles
 from paimon_core.errors import (
     CommitConflictError,
@@ -214,16 +215,34 @@ def _try(
     outcome, which `attempts` then has. `is_exclusive`: nobody can roll back meanwhile."""
     latest = latest_snapshot(store)
     if attempts.open and latest is not None and latest.id >= attempts.open[0].snapshot.id:
-        landed = _resolve(store, attempts)
+        landed = _landed(store, attempts, None, is_exclusive=is_exclusive)
         if landed is not None:
             return landed
         if attempts.open:
             raise CommitUnknownError(f"Snapshot {attempts.open[0].snapshot.id} of {store.name} has expired.")
-    draft = write_draft(store, latest, _delta(store, change, latest), change.kind, info, merge=merge)
+        latest = latest_snapshot(store)
+    try:
+        draft = write_draft(store, latest, _delta(store, change, latest), change.kind, info, merge=merge)
+    except CorruptFileError:
+        if is_there(store, latest):
+            raise
+        return None  # it has expired while it was read: others have committed
     outcome = _publish(store, draft, publisher)
     attempts.open.append(draft)
-    landed = _resolve(store, attempts, outcome)
-    return None if landed is not None and not is_exclusive and withdrawn(store, latest, landed) else landed
+    return _landed(store, attempts, outcome, is_exclusive=is_exclusive)
+
+
+def _landed(
+    store: TableStore, attempts: _Attempts, outcome: PublishOutcome | None, *, is_exclusive: bool
+) -> Snapshot | None:
+    """The snapshot of the open drafts that is part of the history; None where there is none."""
+    several = len(attempts.open) > 1
+    draft = _resolve(store, attempts, outcome)
+    if draft is None or is_exclusive or not withdrawn(store, draft.base, draft.snapshot):
+        return None if draft is None else draft.snapshot
+    if several:  # another of them may be part of it
+        raise _unknown(store, [draft.snapshot])
+    return None
 
 
 def _note_replaced(store: TableStore, attempts: _Attempts, snapshot: Snapshot) -> None:
@@ -257,34 +276,34 @@ def _is_invisible(store: TableStore, draft: Draft) -> bool:
     return found is None or found.uuid != draft.snapshot.uuid
 
 
-def _resolve(store: TableStore, attempts: _Attempts, outcome: PublishOutcome | None = None) -> Snapshot | None:
+def _resolve(store: TableStore, attempts: _Attempts, outcome: PublishOutcome | None) -> Draft | None:
     """Read the snapshot back: the one of the open drafts that became visible, or None.
 
-    Closes drafts that are known to be lost, and deletes their manifests. `outcome` is that of the last draft, None
-    where it is unknown.
+    Closes drafts that are known to be lost, and deletes the manifests of a single one; of several it may be another
+    than the visible one that others have built on. `outcome` is that of the last draft, None where it is unknown.
     """
-    drafts, last = attempts.open, attempts.open[-1].snapshot
+    drafts, last = list(attempts.open), attempts.open[-1]
+    was_refused = outcome is PublishOutcome.LOST_RACE and len(drafts) == 1
     try:
-        found = find_snapshot(store, last.id)
+        found = find_snapshot(store, last.snapshot.id)
+        landed = next((d for d in drafts if found is not None and d.snapshot.uuid == found.uuid), None)
+        is_certain = was_refused or found is None or landed is not None or is_there(store, last.base)
     except (StorageError, CorruptFileError) as error:
-        if outcome is PublishOutcome.PUBLISHED:
-            return last
-        if outcome is PublishOutcome.LOST_RACE and len(drafts) == 1:
-            found = None
-        else:
+        if outcome is not PublishOutcome.PUBLISHED and not was_refused:
             raise _unknown(store, attempts.undecided, error) from error
-    if found is None:
-        if outcome is PublishOutcome.PUBLISHED:
-            return last  # expired or rolled back by others within moments
-        if outcome is None or len(drafts) > 1:
-            return None  # a request under way may still make it visible
-    ours = found is not None and any(d.snapshot.uuid == found.uuid for d in drafts)
-    if outcome is PublishOutcome.PUBLISHED and not ours:
-        _note_replaced(store, attempts, drafts.pop().snapshot)  # somebody may have seen it: its manifests stay
-    lost = [d for d in drafts if found is None or d.snapshot.uuid != found.uuid]
-    delete_manifests(store, [name for d in lost for name in d.written])
-    drafts.clear()
-    return found if ours else None
+        found, landed, is_certain = None, None, True
+    if found is None and outcome is not PublishOutcome.PUBLISHED and not was_refused:
+        return None  # a request under way may still make it visible
+    if not is_certain:
+        raise _unknown(store, attempts.undecided)  # the number was free again, and ours may have been there before
+    attempts.open.clear()
+    if outcome is PublishOutcome.PUBLISHED and landed is None:
+        if found is None:
+            return last  # expired or rolled back by others within moments, or it cannot be read
+        _note_replaced(store, attempts, last.snapshot)  # somebody may have seen it: its manifests stay
+    elif landed is None and len(drafts) == 1:
+        delete_manifests(store, last.written)
+    return landed
 
 
 def _delta(store: TableStore, change: Change, latest: Snapshot | None) -> Delta:

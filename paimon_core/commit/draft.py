@@ -50,9 +50,11 @@ class _Lists:
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """A snapshot ready to be published, and the names of the manifests and lists written for it."""
+    """A snapshot ready to be published, the one it is built on, and the names of the manifests and lists written for
+    it."""
 
     snapshot: Snapshot
+    base: Snapshot | None
     written: tuple[str, ...]
 
 
@@ -90,7 +92,7 @@ def write_draft(
         schema_id = _last_schema_id(store)
     lists = _Lists(base_list, delta_list, changelog_list)
     snapshot = _snapshot(latest, delta, kind, info, lists, schema_id)
-    return Draft(replace(snapshot, index_manifest=index), tuple(written))
+    return Draft(replace(snapshot, index_manifest=index), latest, tuple(written))
 
 
 def _snapshot(

@@ -1,29 +1,36 @@
-"""Snapshots that were published onto a history that a rollback cut off meanwhile.
+"""Snapshots that were published where they are no part of the history.
 
-Where writers do not queue, a rollback, a fast-forward or the deletion of a branch can come between reading the latest
-snapshot and publishing the next, which would bring back what was rolled back. Who cuts a history looks afterwards for
-snapshots that were published meanwhile; who publishes looks afterwards for the snapshot that it is built on. So at
-least one of them sees the other.
+Where writers do not queue, others can come between reading the latest snapshot and publishing the next. A rollback, a
+fast-forward or the deletion of a branch may cut off what that is built on, and it would bring back what was rolled
+back. Or others commit, and expiry takes their snapshots: then the number is free again, and what is published under it
+is below the latest snapshot, so nobody would ever read it. Who cuts a history looks afterwards for snapshots that were
+published meanwhile; who publishes looks afterwards for the snapshot that it is built on. So at least one of them sees
+the other.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from paimon_core.errors import CommitUnknownError, CorruptFileError, StorageError
+from paimon_core.spec.manifest import FileKind, ManifestFileMeta, live_entries
 from paimon_core.spec.snapshot import Snapshot
+from paimon_core.store.manifests import data_manifests, read_entries, read_manifest_list
 from paimon_core.store.schemas import schema_ids
 from paimon_core.store.snapshots import find_snapshot, snapshot_ids
 from paimon_core.store.table_store import TableStore
 
 
 def withdrawn(store: TableStore, base: Snapshot | None, made: Snapshot) -> bool:
-    """Whether the history of `base` was cut off before `made` was published onto it, which is then removed.
+    """Whether `made`, which was published onto `base`, is no part of the history, and is therefore removed.
 
     It stays where others have built on it. Its manifests always stay, for those who read it. Raises
-    `CommitUnknownError` where it cannot be removed, and where its branch was deleted or renamed.
+    `CommitUnknownError` where it cannot be removed, where it cannot be told, and where its branch was deleted or
+    renamed.
     """
     try:
         deleted = bool(store.branch) and not schema_ids(store.io, store.paths.version_root)
-        if not deleted and not _is_cut_off(store, base, made):
+        if not deleted and not _is_outside(store, base, made):
             return False
     except (StorageError, CorruptFileError):
         return False  # it is published, and there is no sign that it should not be
@@ -36,6 +43,12 @@ def withdrawn(store: TableStore, base: Snapshot | None, made: Snapshot) -> bool:
     return True
 
 
+def is_there(store: TableStore, snapshot: Snapshot | None) -> bool:
+    """Whether a snapshot is still the one of its number: then no later number was used before. True for None."""
+    now = None if snapshot is None else find_snapshot(store, snapshot.id)
+    return snapshot is None or (now is not None and now.delta_manifest_list == snapshot.delta_manifest_list)
+
+
 def _remove(store: TableStore, made: Snapshot) -> None:
     try:
         store.delete(store.paths.snapshot(made.id))
@@ -46,12 +59,51 @@ def _remove(store: TableStore, made: Snapshot) -> None:
         ) from error
 
 
-def _is_cut_off(store: TableStore, base: Snapshot | None, made: Snapshot) -> bool:
-    if base is None:
-        return False
-    now = find_snapshot(store, base.id)
-    if now is not None and now.delta_manifest_list == base.delta_manifest_list:
+def _is_outside(store: TableStore, base: Snapshot | None, made: Snapshot) -> bool:
+    if base is not None and is_there(store, base):
         return False
     ids = snapshot_ids(store)
-    # expiry removes the first ones: a gap is no work of it
-    return ids[-1:] == [made.id] and (now is not None or ids[0] < base.id)
+    later = [n for n in ids if n > made.id]
+    if later:
+        return not _is_built_on(store, later[0], made, is_visible=made.id in ids)
+    earlier = [n for n in ids if base is not None and n < base.id]
+    return made.id in ids and base is not None and bool(earlier) and _is_cut_off(store, base, earlier[-1])
+
+
+def _is_built_on(store: TableStore, later: int, made: Snapshot, *, is_visible: bool) -> bool:
+    """Whether the next version that there is has what we made. Raises `CommitUnknownError` where it does not show."""
+    if is_visible and later > made.id + 1:
+        return False  # expiry takes the first ones: ours came when the ones between were gone
+    found = find_snapshot(store, later)
+    try:
+        has = None if found is None else _have(store, read_manifest_list(store, found.base_manifest_list), made)
+    except CorruptFileError:
+        if is_visible:
+            raise
+        has = None  # who removed it has deleted its manifests, too
+    if has is None or not (has or is_visible):
+        raise CommitUnknownError(
+            f"Snapshot {made.id} of {store.name} was published while others expired, and whether the table has its "
+            "rows could not be established. Its files are kept. Before you run the statement again, look whether the "
+            "table has the rows."
+        )
+    return has
+
+
+def _is_cut_off(store: TableStore, base: Snapshot, number: int) -> bool:
+    """Whether a snapshot is there that `base` was built on, while `base` is not: expiry would have taken that first.
+    One that took a number which expiry had made free is no such sign."""
+    found = find_snapshot(store, number)
+    return found is not None and _have(store, data_manifests(store, base), found) is True
+
+
+def _have(store: TableStore, manifests: Sequence[ManifestFileMeta], made: Snapshot) -> bool | None:
+    """Whether manifests have what a snapshot changed, be it that they were merged; None where they do not show it."""
+    changed, names = read_manifest_list(store, made.delta_manifest_list), {m.file_name for m in manifests}
+    if any(m.file_name in names for m in changed):
+        return True
+    entry = next(iter(read_entries(store, changed)), None)
+    if entry is None:
+        return None
+    live = live_entries(read_entries(store, manifests)).values()
+    return (entry.identifier in {e.identifier for e in live if e.kind is FileKind.ADD}) is (entry.kind is FileKind.ADD)

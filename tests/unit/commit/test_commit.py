@@ -398,7 +398,7 @@ def test_a_late_landing_is_ours_once(tmp_path: Path) -> None:
     made = commit(store, [message(store, a)], info(), Late())
     assert made == latest(store) and [s.id for s in list_snapshots(store)] == [1]
     assert live(store) == names(a)
-    assert len(manifests_on_disk(store)) == 3
+    assert len(manifests_on_disk(store)) == 6  # the other's stay: of several tries it is not certain which ones count
 
 
 def test_tables_of_other_features_are_not_written() -> None:

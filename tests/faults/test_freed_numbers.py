@@ -1,0 +1,199 @@
+"""Numbers of snapshots that expiry or a rollback makes free, while a commit is about to use them: on a storage whose
+writers do not queue. The model of tests/protocol tells the stories; here they happen to the code.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+from paimon_core.commit.commit import commit
+from paimon_core.commit.publish import AtomicPublisher, PublishOutcome
+from paimon_core.errors import CommitUnknownError
+from paimon_core.maintenance.rollback import roll_back
+from paimon_core.maintenance.snapshot_expiry import expire_snapshots
+from paimon_core.spec.manifest import DataFileMeta
+from paimon_core.spec.snapshot import Snapshot
+from paimon_core.store.manifests import live_files
+from paimon_core.store.snapshots import latest_snapshot, list_snapshots, snapshot_ids
+from paimon_core.store.table_store import TableStore
+from tests.support.histories import newest
+from tests.support.interleaving import MemoryIO
+from tests.support.tables import data_file, info, message, new_store
+
+Act = Callable[[], object]
+
+
+@dataclass
+class Slow:
+    """A publisher around whose calls others act; `late` ones fail, and take effect when `arrive` is called."""
+
+    store: TableStore
+    before: list[Act] = field(default_factory=list)
+    after: list[Act] = field(default_factory=list)
+    late: int = 0
+    requests: list[tuple[str, bytes]] = field(default_factory=list)
+
+    def publish(self, path: str, data: bytes) -> PublishOutcome:
+        if self.late:
+            self.late -= 1
+            self.requests.append((path, data))
+            raise CommitUnknownError("timeout")
+        outcome = _all(self.before) or AtomicPublisher(self.store.io).publish(path, data)
+        return _all(self.after) or outcome
+
+    def arrive(self) -> None:
+        self.store.io.create_exclusive(*self.requests.pop(0))
+
+
+def _all(acts: list[Act]) -> None:
+    while acts:
+        acts.pop(0)()
+
+
+@pytest.fixture
+def store() -> TableStore:
+    """A table with one snapshot."""
+    made = new_store(Path("/w"), MemoryIO(), **{"commit.min-retry-wait": "0 ms", "commit.max-retries": "3"})
+    append(made)
+    return made
+
+
+def append(store: TableStore, publisher: Slow | None = None) -> tuple[DataFileMeta, Snapshot | None]:
+    """Commit a file."""
+    file = data_file(store, 1, 1)
+    return file, commit(store, [message(store, file)], info(), publisher or Slow(store))
+
+
+def expire(store: TableStore) -> None:
+    expire_snapshots(store, newest(1), 0)
+
+
+def live(store: TableStore) -> set[str]:
+    return {e.file.file_name for e in live_files(store, latest_snapshot(store)).values()}
+
+
+def names(*appended: tuple[DataFileMeta, Snapshot | None]) -> set[str]:
+    return {file.file_name for file, _ in appended}
+
+
+@pytest.mark.parametrize("others", [2, 3])
+def test_a_number_that_expiry_made_free_loses_no_commit(store: TableStore, others: int) -> None:
+    """Others commit and expire between our look and our publish call: snapshot 2 is free, and below the latest."""
+    theirs: list[tuple[DataFileMeta, Snapshot | None]] = []
+    before = live(store)
+    publisher = Slow(store, before=[lambda: theirs.append(append(store))] * others + [lambda: expire(store)])
+    ours = append(store, publisher)
+    assert ours[1] is not None and ours[1].id == others + 2
+    assert live(store) == before | names(ours, *theirs)
+    assert snapshot_ids(store) == [others + 1, others + 2]
+
+
+def test_the_first_number_that_expiry_made_free() -> None:
+    store = new_store(Path("/w"), MemoryIO(), **{"commit.min-retry-wait": "0 ms"})
+    theirs: list[tuple[DataFileMeta, Snapshot | None]] = []
+    publisher = Slow(store, before=[lambda: theirs.append(append(store))] * 2 + [lambda: expire(store)])
+    ours = append(store, publisher)
+    assert live(store) == names(ours, *theirs) and snapshot_ids(store) == [2, 3]
+
+
+def test_merged_manifests_still_show_what_a_version_is_built_on(store: TableStore) -> None:
+    """The next writer merges ours into another manifest, and what we are built on expires before we look for it."""
+    merging = store.with_options({"manifest.full-compaction-threshold-size": "0 b"})
+    theirs: list[tuple[DataFileMeta, Snapshot | None]] = []
+    publisher = Slow(store)
+    publisher.after = [lambda: theirs.append(append(merging)), lambda: expire_snapshots(store, newest(2), 0)]
+    before, ours = live(store), append(store, publisher)
+    assert ours[1] is not None and snapshot_ids(store) == [2, 3]
+    assert live(store) == before | names(ours, *theirs)
+
+
+def test_a_snapshot_below_it_does_not_take_the_latest_back(store: TableStore) -> None:
+    """Ours is the latest when expiry takes what it is built on, and a slow writer takes one of the free numbers."""
+    slow = Slow(store, before=[lambda: append(store)])
+    seen: list[set[str]] = []
+
+    def others() -> None:
+        expire(store)
+        store.io.create_exclusive(*slow.requests[0])
+        seen.append(live(store))
+
+    slow.late = 1
+    with pytest.raises(CommitUnknownError):
+        commit(store.with_options({"commit.max-retries": "0"}), [message(store, data_file(store, 9, 9))], info(), slow)
+    append(store)
+    append(store)
+    ours = append(store, Slow(store, after=[others]))
+    assert ours[1] is not None and (latest := latest_snapshot(store)) is not None and latest == ours[1]
+    assert live(store) == seen[0] and names(ours) < live(store)
+
+
+def test_a_commit_that_expired_at_once_is_not_taken_for_replaced(store: TableStore) -> None:
+    """Ours was built on and has expired, and a slow writer has its number when we read it back."""
+    other = Slow(store, late=1)
+    with pytest.raises(CommitUnknownError):
+        commit(store.with_options({"commit.max-retries": "0"}), [message(store, data_file(store, 9, 9))], info(), other)
+    publisher = Slow(store, after=[lambda: append(store), lambda: expire(store), other.arrive])
+    with pytest.raises(CommitUnknownError, match="could not be established"):
+        append(store, publisher)
+    assert len(live(store)) == 3
+
+
+def test_a_snapshot_that_is_gone_before_it_can_be_told_apart(store: TableStore) -> None:
+    """Ours took a number that expiry had made free, and the next expiry removes it before we look."""
+    publisher = Slow(store, before=[lambda: append(store), lambda: append(store), lambda: expire(store)])
+    publisher.after = [lambda: expire(store)]
+    before = len(live(store))
+    with pytest.raises(CommitUnknownError, match="while others expired"):
+        append(store, publisher)
+    assert snapshot_ids(store) == [3] and len(live(store)) == before + 2
+
+
+def test_of_several_tries_no_manifest_is_deleted(store: TableStore) -> None:
+    """The first request takes effect late, is built on and expires; the second takes the number again."""
+    publisher = Slow(store, late=1)
+    publisher.before = [publisher.arrive, lambda: append(store), lambda: expire(store)]
+    before, ours = live(store), append(store, publisher)
+    latest = latest_snapshot(store)
+    assert latest is not None and latest.id == 3
+    assert before | names(ours) < live(store) and len(live(store)) == 3
+
+
+def test_a_late_snapshot_is_taken_back_where_its_history_was_cut_off(
+    store: TableStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The request takes effect behind a rollback and a commit; the writer finds it when it tries again."""
+    cut_off, theirs = append(store), list[tuple[DataFileMeta, Snapshot | None]]()
+    publisher = Slow(store, late=1)
+
+    def meanwhile(_: float) -> None:
+        if publisher.requests:
+            roll_back(store, snapshot_id=1)
+            theirs.append(append(store))
+            publisher.arrive()
+
+    monkeypatch.setattr("paimon_core.commit.commit.time.sleep", meanwhile)
+    ours = append(store, publisher)
+    assert [s.id for s in list_snapshots(store)] == [1, 2, 3]
+    assert names(ours, *theirs) < live(store) and not names(cut_off) & live(store)
+
+
+def test_what_expired_while_it_was_read_is_a_lost_race(store: TableStore) -> None:
+    """A commit reads the latest snapshot, and its manifests when others have committed and expired it."""
+    opened = TableStore.of(store.io, store.root, store.schema, identifier=store.identifier)
+    opened = opened.with_options(dict(store.options.values))
+    read, done = store.io.read_bytes, list[str]()
+
+    def slowly(path: str, most: int = 0) -> bytes:
+        if "manifest-list" in path and not done:
+            done.append(path)
+            append(store)
+            expire(store)
+        return read(path)
+
+    store.io.read_bytes = slowly  # type: ignore[method-assign]
+    assert append(opened)[1] is not None
+    assert len(live(store)) == 3 and done

@@ -1,0 +1,278 @@
+"""Upkeep: expiry, deleted tags, orphans, new tags and rollbacks, as `paimon_core/maintenance` does them.
+
+Expiry and the deletion of a tag are `release.py`: remove the versions, look what the others need until two looks agree,
+delete the rest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from types import MappingProxyType
+from typing import NamedTuple
+
+from tests.protocol.table import Rules, Snapshot, World
+
+ENDS = frozenset({"done", "failed"})
+_LOOKS = 3
+_ROUNDS = 20  # of a rollback
+
+
+class Keeper(NamedTuple):
+    """What a process of upkeep knows: `removed` are versions that it removes, `doomed` files that it may delete,
+    `numbers` and `tags` what it saw, `target` what it goes back to, `cut` what it has cut off for that."""
+
+    name: str
+    kind: str  # expire, untag, orphans, tag, roll back
+    at: str
+    looks: int = 0
+    removed: tuple[Snapshot, ...] = ()
+    latest: Snapshot | None = None
+    doomed: frozenset[str] = frozenset()
+    numbers: tuple[int, ...] = ()
+    tags: frozenset[tuple[str, Snapshot]] = frozenset()
+    seen: frozenset[str] = frozenset()
+    target: Snapshot | None = None
+    cut: tuple[Snapshot, ...] = ()
+    before: frozenset[str] = frozenset()
+
+    @property
+    def aim(self) -> Snapshot:
+        assert self.target is not None
+        return self.target
+
+
+Step = tuple[str, Keeper, World]
+Part = Callable[[Rules, Keeper, World], Iterator[Step]]
+
+
+def has_ended(me: Keeper) -> bool:
+    return me.at in ENDS
+
+
+def steps(rules: Rules, me: Keeper, world: World) -> Iterator[Step]:
+    """What upkeep may do next."""
+    if me.at not in ENDS:
+        yield from _PARTS[me.at](rules, me, world)
+
+
+def _end(me: Keeper, at: str = "done") -> Keeper:
+    return Keeper(me.name, me.kind, at)
+
+
+def _expire(rules: Rules, me: Keeper, world: World) -> Iterator[Step]:
+    """All snapshots but the latest, and those that consumers have still to read."""
+    first = world.latest.number
+    if rules.heeds_consumers:
+        first = min([first, *(number for _, number in world.consumers)])
+    expired = tuple(s for s in world.snapshots if s.number < first)
+    if not expired:
+        yield "finds nothing to expire", _end(me), world
+        return
+    doomed = frozenset[str]().union(*(s.needs for s in expired))
+    chosen = me._replace(removed=expired, latest=world.latest, doomed=doomed)
+    after = world._replace(is_expiring=True)
+    text = f"lists consumers, and snapshots up to {world.latest.number}: those before {first} expire"
+    if rules.removes_first:
+        yield text, chosen._replace(at="check"), after
+    else:
+        yield text, chosen._replace(at="look"), after
+
+
+def _check(rules: Rules, me: Keeper, world: World) -> Iterator[Step]:
+    latest = me.latest
+    assert latest is not None
+    if rules.slot and world.queue != me.name:
+        if not world.queue:
+            yield "is next in the queue", me, world._replace(queue=me.name)
+    elif world.numbered(latest.number) != latest:
+        after = world._replace(is_expiring=False, queue="" if rules.slot else world.queue)
+        yield f"sees that the table was rolled back to before {latest.number}", _end(me, "failed"), after
+    else:
+        yield f"sees that {latest.number} is still there", me._replace(at="remove"), world
+
+
+def _remove(rules: Rules, me: Keeper, world: World) -> Iterator[Step]:
+    """The next snapshot, unless its number is another's by now; or the tag."""
+    if me.kind == "untag":
+        after = world._replace(tags=world.tags - me.tags, kept=world.kept - {name for name, _ in me.tags})
+        yield "deletes the tag", me._replace(at="look", tags=frozenset()), after
+        return
+    snapshot, *more = me.removed
+    after = world
+    if rules.slot or world.numbered(snapshot.number) == snapshot:
+        after = world.lacking(snapshot.number)
+    if not after.snapshots:  # a rollback came to a snapshot that expired: the latest of them stays
+        yield "restores the last snapshot", _end(me, "failed"), world._replace(is_expiring=False)
+        return
+    if more:
+        yield f"removes snapshot {snapshot.number}", me._replace(removed=tuple(more)), after
+        return
+    after = after._replace(is_expiring=False, queue="" if rules.slot else after.queue)
+    at = "look" if rules.removes_first else "delete"
+    yield f"removes snapshot {snapshot.number}", me._replace(at=at, removed=()), after
+
+
+def _look(rules: Rules, me: Keeper, world: World) -> Iterator[Step]:
+    """List and read the snapshots that there are."""
+    if me.looks == _LOOKS:
+        yield "sees versions change all the time: the files stay", _end(me), world
+        return
+    kept = world.snapshots if rules.removes_first else tuple(s for s in world.snapshots if s not in me.removed)
+    needed = frozenset[str]().union(*(s.needs for s in kept))
+    numbers = tuple(s.number for s in world.snapshots)
+    after = me._replace(at="look at tags", looks=me.looks + 1, numbers=numbers, doomed=me.doomed - needed)
+    yield f"reads what snapshots {_text(numbers)} need", after, world
+
+
+def _look_at_tags(rules: Rules, me: Keeper, world: World) -> Iterator[Step]:
+    tags = world.tags if rules.heeds_tags else frozenset()
+    needed = frozenset[str]().union(*(s.needs for _, s in tags))
+    yield f"reads what {len(tags)} tags need", me._replace(at="look again", tags=tags, doomed=me.doomed - needed), world
+
+
+def _look_again(rules: Rules, me: Keeper, world: World) -> Iterator[Step]:
+    """Snapshots that commits have added are read, too; where anything else is new, all is looked at again."""
+    numbers = tuple(s.number for s in world.snapshots)
+    added = set(numbers) - set(me.numbers)
+    tags = world.tags if rules.heeds_tags else frozenset()
+    if tags - me.tags or any(n < me.numbers[-1] for n in added):
+        yield "sees new versions", me._replace(at="look"), world
+        return
+    needed = frozenset[str]().union(*(s.needs for s in world.snapshots if s.number in added))
+    at = "delete" if rules.removes_first else "check"
+    after = me._replace(at=at, doomed=me.doomed - needed, numbers=(), tags=frozenset(), latest=me.latest)
+    yield f"lists the versions again: {_text(numbers)}", after, world
+
+
+def _delete(rules: Rules, me: Keeper, world: World) -> Iterator[Step]:
+    gone = sorted(me.doomed & world.files)
+    after = world._replace(files=world.files - me.doomed, old=world.old - me.doomed)
+    yield f"deletes {', '.join(gone) or 'nothing'}", _end(me), after
+
+
+def _untag(rules: Rules, me: Keeper, world: World) -> Iterator[Step]:
+    tags = frozenset(t for t in world.tags if t[0] == "tag")
+    doomed = frozenset[str]().union(*(s.needs for _, s in tags))
+    yield "reads what the tag needs", me._replace(at="remove", tags=tags, doomed=doomed), world
+
+
+def _versions(world: World) -> frozenset[str]:
+    return frozenset([s.uuid for s in world.snapshots] + [f"{name} {s.uuid}" for name, s in world.tags])
+
+
+def _orphans(rules: Rules, me: Keeper, world: World) -> Iterator[Step]:
+    if me.looks == _LOOKS:
+        yield "sees versions change all the time, and deletes nothing", _end(me), world
+        return
+    after = me._replace(at="list files", looks=me.looks + 1, seen=_versions(world))
+    yield "lists the versions", after, world
+
+
+def _list_files(rules: Rules, me: Keeper, world: World) -> Iterator[Step]:
+    found = world.files & world.old if rules.age_floor else world.files
+    yield f"lists files: {', '.join(sorted(found))}", me._replace(at="read", doomed=found), world
+
+
+def _read(rules: Rules, me: Keeper, world: World) -> Iterator[Step]:
+    versions = [*world.snapshots, *(s for _, s in world.tags)]
+    needed = frozenset[str]().union(*(s.needs for s in versions))
+    yield "reads what versions need", me._replace(at="list again", doomed=me.doomed - needed), world
+
+
+def _list_again(rules: Rules, me: Keeper, world: World) -> Iterator[Step]:
+    if _versions(world) != me.seen:
+        yield "sees other versions", me._replace(at="orphans", doomed=frozenset(), seen=frozenset()), world
+    else:
+        yield "sees the same versions", me._replace(at="delete", seen=frozenset()), world
+
+
+def _tag(rules: Rules, me: Keeper, world: World) -> Iterator[Step]:
+    oldest = world.snapshots[0]
+    yield f"chooses snapshot {oldest.number}", me._replace(at="make tag", target=oldest), world
+
+
+def _make_tag(rules: Rules, me: Keeper, world: World) -> Iterator[Step]:
+    after = world._replace(tags=world.tags | {(me.name, me.aim)})
+    if rules.tagger_looks:
+        yield "makes the tag", me._replace(at="look at snapshot"), after
+    else:
+        yield "makes the tag", _end(me), after._replace(kept=world.kept | {me.name})
+
+
+def _look_at_snapshot(rules: Rules, me: Keeper, world: World) -> Iterator[Step]:
+    target = me.aim
+    kept = world.numbered(target.number) == target
+    if kept or any(s == target for name, s in world.tags if name != me.name):
+        yield f"sees snapshot {target.number}", _end(me), world._replace(kept=world.kept | {me.name})
+    else:
+        after = world._replace(tags=frozenset(t for t in world.tags if t[0] != me.name))
+        yield f"sees that snapshot {target.number} has expired: no tag", _end(me, "failed"), after
+
+
+def _roll_back(rules: Rules, me: Keeper, world: World) -> Iterator[Step]:
+    if rules.slot and world.queue != me.name:
+        if not world.queue:
+            yield "is next in the queue", me, world._replace(queue=me.name)
+        return
+    target = world.snapshots[0]
+    after = me._replace(at="list", target=target, before=world.acknowledged - set(target.history))
+    yield f"is to go back to snapshot {target.number}", after, world
+
+
+def _list(rules: Rules, me: Keeper, world: World) -> Iterator[Step]:
+    target = me.aim
+    later = tuple(s.number for s in world.snapshots if s.number > target.number)
+    if later and me.looks < _ROUNDS:
+        text = f"lists the snapshots after {target.number}: {_text(later)}"
+        yield text, me._replace(at="cut", numbers=later, looks=me.looks + 1), world
+        return
+    begun = world.begun - set(target.history)
+    after = world._replace(lapsed=world.lapsed | begun, queue="" if rules.slot else world.queue)
+    if later:
+        yield "sees commits all the time, and gives up", _end(me, "failed"), after
+    else:
+        yield f"has gone back to {target.number}", _end(me), after._replace(undone=world.undone | me.before)
+
+
+def _cut(rules: Rules, me: Keeper, world: World) -> Iterator[Step]:
+    *more, number = me.numbers
+    found, target = world.numbered(number), me.aim
+    after, cut = world.lacking(number), me.cut if found is None else (*me.cut, found)
+    if after.numbered(target.number) is None and not (after.snapshots and after.snapshots[0].number < target.number):
+        for snapshot in reversed(cut):
+            after = after if after.numbered(snapshot.number) else after.having(snapshot)
+        after = after._replace(lapsed=world.lapsed | world.begun - set(target.history))
+        text = f"cuts {number}, sees that {target.number} has expired, and restores what it has cut"
+        yield text, _end(me, "failed"), after
+    elif more:
+        yield f"cuts snapshot {number} off", me._replace(numbers=tuple(more), cut=cut), after
+    else:
+        yield f"cuts snapshot {number} off", me._replace(at="list", numbers=(), cut=cut), after
+
+
+def _text(numbers: tuple[int, ...]) -> str:
+    return ", ".join(map(str, numbers))
+
+
+_PARTS: Mapping[str, Part] = MappingProxyType(
+    {
+        "expire": _expire,
+        "check": _check,
+        "remove": _remove,
+        "look": _look,
+        "look at tags": _look_at_tags,
+        "look again": _look_again,
+        "delete": _delete,
+        "untag": _untag,
+        "orphans": _orphans,
+        "list files": _list_files,
+        "read": _read,
+        "list again": _list_again,
+        "tag": _tag,
+        "make tag": _make_tag,
+        "look at snapshot": _look_at_snapshot,
+        "roll back": _roll_back,
+        "list": _list,
+        "cut": _cut,
+    }
+)
