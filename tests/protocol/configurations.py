@@ -191,6 +191,8 @@ LIMITS: Mapping[str, Mistake] = MappingProxyType(
             ROLLING_BACK.with_world(crashes=1), {}, "SequentialSnapshotIds"
         ),
         "a rollback beside three writers": Mistake(replace(ROLLING_BACK, writers=(A, B, C)), {}, "a commit twice"),
-        "a rollback beside expiry": Mistake(replace(ROLLING_BACK, keepers=(OPERATOR, EXPIRY)), {}, "is back"),
+        "a rollback, then expiry, beside a writer": Mistake(
+            replace(ROLLING_BACK, keepers=(OPERATOR, EXPIRY)), {}, "is back"
+        ),
     }
 )

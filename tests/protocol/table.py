@@ -119,6 +119,7 @@ class World(NamedTuple):
     consumers: frozenset[tuple[str, int]] = frozenset()
     lock: str = ""
     queue: str = ""
+    turn: str = ""  # of upkeep, where there is no queue
     working: frozenset[str] = frozenset()
     faults: int = 0
     crashes: int = 0

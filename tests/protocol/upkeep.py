@@ -1,5 +1,6 @@
 """Upkeep: expiry, deleted tags, orphans, new tags and rollbacks, as `paimon_core/maintenance` does them.
 
+What removes snapshots takes turns (`turns.py`): it queues with the writers or, where these do not, with its like.
 Expiry and the deletion of a tag are `release.py`: remove the versions, look what the others need until two looks agree,
 delete the rest.
 """
@@ -27,6 +28,7 @@ class Keeper(NamedTuple):
     looks: int = 0
     removed: tuple[Snapshot, ...] = ()
     latest: Snapshot | None = None
+    first: int = 0
     doomed: frozenset[str] = frozenset()
     numbers: tuple[int, ...] = ()
     tags: frozenset[tuple[str, Snapshot]] = frozenset()
@@ -59,36 +61,53 @@ def _end(me: Keeper, at: str = "done") -> Keeper:
     return Keeper(me.name, me.kind, at)
 
 
+def _has_turn(rules: Rules, me: Keeper, world: World) -> bool:
+    return (world.queue if rules.slot else world.turn) == me.name
+
+
+def _waiting(rules: Rules, me: Keeper, world: World) -> Iterator[Step]:
+    """Take the turn when it is free."""
+    if not (world.queue if rules.slot else world.turn):
+        yield "has the turn", me, world._replace(queue=me.name) if rules.slot else world._replace(turn=me.name)
+
+
+def _turn_over(rules: Rules, world: World) -> World:
+    return world._replace(queue="") if rules.slot else world._replace(turn="")
+
+
+def _first_kept(rules: Rules, world: World) -> int:
+    """All but the latest may expire, and what consumers have still to read."""
+    consumers = (number for _, number in world.consumers) if rules.heeds_consumers else ()
+    return min([world.latest.number, *consumers])
+
+
 def _expire(rules: Rules, me: Keeper, world: World) -> Iterator[Step]:
-    """All snapshots but the latest, and those that consumers have still to read."""
-    first = world.latest.number
-    if rules.heeds_consumers:
-        first = min([first, *(number for _, number in world.consumers)])
+    first = _first_kept(rules, world)
     expired = tuple(s for s in world.snapshots if s.number < first)
     if not expired:
         yield "finds nothing to expire", _end(me), world
         return
     doomed = frozenset[str]().union(*(s.needs for s in expired))
-    chosen = me._replace(removed=expired, latest=world.latest, doomed=doomed)
-    after = world._replace(is_expiring=True)
-    text = f"lists consumers, and snapshots up to {world.latest.number}: those before {first} expire"
-    if rules.removes_first:
-        yield text, chosen._replace(at="check"), after
-    else:
-        yield text, chosen._replace(at="look"), after
+    at = "check" if rules.removes_first else "look"
+    chosen = me._replace(at=at, removed=expired, latest=world.latest, doomed=doomed, first=first)
+    yield f"lists consumers, and snapshots up to {world.latest.number}: those before {first} expire", chosen, world
 
 
 def _check(rules: Rules, me: Keeper, world: World) -> Iterator[Step]:
+    """What was chosen must still be right, once others keep out."""
     latest = me.latest
     assert latest is not None
-    if rules.slot and world.queue != me.name:
-        if not world.queue:
-            yield "is next in the queue", me, world._replace(queue=me.name)
-    elif world.numbered(latest.number) != latest:
-        after = world._replace(is_expiring=False, queue="" if rules.slot else world.queue)
-        yield f"sees that the table was rolled back to before {latest.number}", _end(me, "failed"), after
+    if not _has_turn(rules, me, world):
+        yield from _waiting(rules, me, world)
+        return
+    over = _turn_over(rules, world)
+    if world.numbered(latest.number) != latest:
+        yield f"sees that the table was rolled back to before {latest.number}", _end(me, "failed"), over
+    elif any(number < me.first for _, number in world.consumers) and rules.heeds_consumers:
+        yield "sees that consumers have changed", _end(me, "failed"), over
     else:
-        yield f"sees that {latest.number} is still there", me._replace(at="remove"), world
+        text = f"sees that {latest.number} is still there, and the same consumers"
+        yield text, me._replace(at="remove"), world._replace(is_expiring=True)
 
 
 def _remove(rules: Rules, me: Keeper, world: World) -> Iterator[Step]:
@@ -102,12 +121,12 @@ def _remove(rules: Rules, me: Keeper, world: World) -> Iterator[Step]:
     if rules.slot or world.numbered(snapshot.number) == snapshot:
         after = world.lacking(snapshot.number)
     if not after.snapshots:  # a rollback came to a snapshot that expired: the latest of them stays
-        yield "restores the last snapshot", _end(me, "failed"), world._replace(is_expiring=False)
+        yield "restores the last snapshot", _end(me, "failed"), _turn_over(rules, world)._replace(is_expiring=False)
         return
     if more:
         yield f"removes snapshot {snapshot.number}", me._replace(removed=tuple(more)), after
         return
-    after = after._replace(is_expiring=False, queue="" if rules.slot else after.queue)
+    after = _turn_over(rules, after)._replace(is_expiring=False)
     at = "look" if rules.removes_first else "delete"
     yield f"removes snapshot {snapshot.number}", me._replace(at=at, removed=()), after
 
@@ -210,9 +229,8 @@ def _look_at_snapshot(rules: Rules, me: Keeper, world: World) -> Iterator[Step]:
 
 
 def _roll_back(rules: Rules, me: Keeper, world: World) -> Iterator[Step]:
-    if rules.slot and world.queue != me.name:
-        if not world.queue:
-            yield "is next in the queue", me, world._replace(queue=me.name)
+    if not _has_turn(rules, me, world):
+        yield from _waiting(rules, me, world)
         return
     target = world.snapshots[0]
     after = me._replace(at="list", target=target, before=world.acknowledged - set(target.history))
@@ -227,7 +245,7 @@ def _list(rules: Rules, me: Keeper, world: World) -> Iterator[Step]:
         yield text, me._replace(at="cut", numbers=later, looks=me.looks + 1), world
         return
     begun = world.begun - set(target.history)
-    after = world._replace(lapsed=world.lapsed | begun, queue="" if rules.slot else world.queue)
+    after = _turn_over(rules, world)._replace(lapsed=world.lapsed | begun)
     if later:
         yield "sees commits all the time, and gives up", _end(me, "failed"), after
     else:
@@ -241,7 +259,7 @@ def _cut(rules: Rules, me: Keeper, world: World) -> Iterator[Step]:
     if after.numbered(target.number) is None and not (after.snapshots and after.snapshots[0].number < target.number):
         for snapshot in reversed(cut):
             after = after if after.numbered(snapshot.number) else after.having(snapshot)
-        after = after._replace(lapsed=world.lapsed | world.begun - set(target.history))
+        after = _turn_over(rules, after)._replace(lapsed=world.lapsed | world.begun - set(target.history))
         text = f"cuts {number}, sees that {target.number} has expired, and restores what it has cut"
         yield text, _end(me, "failed"), after
     elif more:
