@@ -6,8 +6,11 @@
 # make check   lint, types, layers
 # make faults   each storage call of each statement fails, in each way (hours); ARGS="INSERT -e 5" for some
 # make protocol   every state of the model of the commit protocol; ARGS="--mistakes" for the mistakes that it must find
+# make long-session   3,000 statements in one session, which is to hold no more for it; ARGS="--statements 300"
+# make fuzz-statements   mutated statements, put to the preprocessor; ARGS="--count 10000"
+# make nightly   all of these campaigns at their full sizes (hours)
 # make clean   removes what these made
-.PHONY: help demo test test-wheel stress fuzz check faults protocol clean
+.PHONY: help demo test test-wheel stress fuzz check faults protocol long-session fuzz-statements nightly clean
 .DELETE_ON_ERROR:
 
 help:
@@ -51,6 +54,15 @@ faults: .venv/dev.installed
 
 protocol: .venv/dev.installed
 	$(BIN)/python -m tests.protocol $(ARGS)
+
+long-session: .venv/dev.installed
+	$(BIN)/python benchmarks/long_session.py $(ARGS)
+
+fuzz-statements: .venv/dev.installed
+	$(BIN)/python -m tests.fuzz statements $(ARGS)
+
+nightly:
+	$(MAKE) --keep-going protocol fuzz-statements fuzz stress long-session faults
 
 clean:
 	rm -rf .venv build $(WAREHOUSE) spark-warehouse *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -11,27 +11,25 @@ import os
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 import paimon_sql
-from tests.support.long_session import SETUP, held, statements  # type: ignore[import-not-found]
+from tests.support.long_session import KINDS, grown, held, set_up, statements  # type: ignore[import-not-found]
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--statements", type=int, default=2000)
-    parser.add_argument("--every", type=int, default=500, help="statements between two looks")
+    parser.add_argument("--statements", type=int, default=3000)
     asked = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        for line in run(Path(folder), asked.statements, asked.every):
-            print(line, flush=True)
+        sys.exit(run(Path(folder), asked.statements))
 
 
-def run(folder: Path, count: int, every: int) -> Iterator[str]:
+def run(folder: Path, count: int) -> int:
+    """The number of things that grew; what is held is printed after each round."""
     temporary = folder / "temporary"
     temporary.mkdir()
     tempfile.tempdir = os.environ["TMPDIR"] = str(temporary)
@@ -46,16 +44,18 @@ def run(folder: Path, count: int, every: int) -> Iterator[str]:
     }
     logging.getLogger("SQLQueryContextLogger").disabled = True  # PySpark logs every refused statement
     spark = paimon_sql.connect(str(folder / "warehouse"), **settings)
-    for text in SETUP:
-        spark.sql(text)
-    endless, done, started = statements(spark), 0, time.perf_counter()
-    yield f"{done:5} statements: {held(spark, temporary)}"
-    while done < count:
-        for statement in islice(endless, every):
+    set_up(spark, folder)
+    endless, started = statements(spark, folder), time.perf_counter()
+    samples: list[object] = []
+    while len(samples) * KINDS < count:
+        for statement in islice(endless, KINDS):
             statement()
-        done += every
-        yield f"{done:5} statements, {time.perf_counter() - started:4.0f} s: {held(spark, temporary)}"
+        samples.append(held(spark, folder))
+        print(f"{len(samples) * KINDS} statements, {time.perf_counter() - started:.0f} s: {samples[-1]}", flush=True)
     spark.stop()
+    found = grown(samples)
+    print(*(found or ["Nothing grew."]), sep="\n")
+    return len(found)
 
 
 if __name__ == "__main__":

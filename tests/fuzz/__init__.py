@@ -1,1 +1,1 @@
-"""Campaigns of made-up input, as commands: `python -m tests.fuzz files` damages the files of tables."""
+"""Campaigns of made-up input, as commands: `python -m tests.fuzz files` and `python -m tests.fuzz statements`."""

@@ -197,7 +197,7 @@ THINGS = {
     "branch": "`part$branch_b`",
     "missing branch": "`part$branch_nope`",
     "system table of a format table": "`form$files`",
-    "table of the database sys": "sys.all_tables",
+    "table of the database sys": "sys.tables",
     "path": "paimon_path.`{warehouse}/default.db/part`",
     "path to nothing": "paimon_path.`/nope/nothing`",
     "temporary view": "temp",

@@ -125,6 +125,17 @@ def test_threads_of_the_jvm_share_connections(spark: Any) -> None:
     assert threading.active_count() <= before + idle
 
 
+def test_a_thread_that_ends_leaves_no_connection(spark: Any) -> None:
+    spark.sql("CREATE TABLE t AS SELECT 1 AS k")
+    kept = spark.sparkContext._gateway._gateway_client.deque
+    before = len(kept)
+    for _ in range(2):
+        thread = threading.Thread(target=lambda: spark.table("t").collect())
+        thread.start()
+        thread.join()
+    assert len(kept) == before
+
+
 def test_sessions_are_released(spark: Any) -> None:
     pool = spark.sparkContext._gateway.gateway_property.pool
     for _ in range(5):

@@ -6,27 +6,22 @@ import gc
 import os
 import threading
 import time
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, fields
+from functools import partial
+from itertools import count
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 from py4j.java_gateway import JavaObject
 
 _SETTLING_SECONDS = 30  # at most, until references that both sides dropped are collected
+_BOUNDED = "'snapshot.num-retained.max' = '10', 'snapshot.num-retained.min' = '5'"
 
-SETUP = (
-    "CREATE TABLE keyed (k INT NOT NULL, v STRING, n BIGINT) TBLPROPERTIES ('primary-key' = 'k', 'bucket' = '2', "
-    "'snapshot.num-retained.max' = '10', 'snapshot.num-retained.min' = '5')",
-    "CREATE TABLE plain (k INT, v STRING, p INT) PARTITIONED BY (p) TBLPROPERTIES ("
-    "'snapshot.num-retained.max' = '10', 'snapshot.num-retained.min' = '5', 'deletion-vectors.enabled' = 'true')",
-    "INSERT INTO keyed SELECT CAST(id AS INT), concat('v', id), id % 7 FROM range(40)",
-    "INSERT INTO plain SELECT CAST(id AS INT), concat('w', id), CAST(id % 3 AS INT) FROM range(60)",
-    "CALL sys.create_tag(table => 'keyed', tag => 'begin')",
-)
-
-# %d is a number of the round
+# statements of a round; {n} is the round's number, {folder} a folder for files
 STATEMENTS = (
+    # queries
     "SELECT count(*), sum(n) FROM keyed",
     "SELECT a.k, b.v FROM keyed a JOIN plain b ON a.k = b.k WHERE a.n > 2",
     "SELECT /*+ BROADCAST(b) */ a.k, b.v FROM keyed a JOIN plain b ON a.k = b.k",
@@ -35,10 +30,15 @@ STATEMENTS = (
     "SELECT k FROM plain WHERE p IN (SELECT CAST(n AS INT) FROM keyed WHERE n < 2)",
     "SELECT v FROM keyed WHERE k = 3",
     "SELECT k, row_number() OVER (PARTITION BY p ORDER BY k) FROM plain UNION SELECT k, 1 FROM keyed",
-    "SELECT * FROM keyed VERSION AS OF 'begin' ORDER BY k LIMIT 3",
+    "EXPLAIN SELECT * FROM keyed JOIN plain USING (k)",
+    # system tables
     "SELECT snapshot_id, commit_kind FROM keyed$snapshots ORDER BY 1 DESC",
     "SELECT count(*) FROM plain$files f JOIN plain$partitions p ON true",
-    "INSERT INTO keyed VALUES (%d, 'new', 1), (3, 'again', 2)",
+    "SELECT * FROM keyed$manifests",
+    "SELECT rowkind, count(*) FROM keyed$audit_log GROUP BY rowkind",
+    "SELECT * FROM sys.tables",
+    # rows
+    "INSERT INTO keyed VALUES ({n}, 'new', 1), (3, 'again', 2)",
     "INSERT INTO plain SELECT k, v, 1 FROM keyed WHERE n = 3",
     "INSERT OVERWRITE plain PARTITION (p = 1) SELECT k, v FROM keyed WHERE n = 3",
     "UPDATE keyed SET v = 'changed' WHERE k < 3",
@@ -47,56 +47,168 @@ STATEMENTS = (
     "DELETE FROM plain WHERE p = 1 AND k IN (SELECT k FROM keyed WHERE n = 2)",
     "MERGE INTO keyed t USING (SELECT k, v FROM plain WHERE p = 0) s ON t.k = s.k "
     "WHEN MATCHED THEN UPDATE SET v = s.v WHEN NOT MATCHED THEN INSERT (k, v, n) VALUES (s.k, s.v, 5)",
+    "COPY INTO '{folder}/copied' FROM plain FILE_FORMAT = (TYPE = CSV) OVERWRITE = TRUE",
+    # other versions
+    "CALL sys.create_tag(table => 'keyed', tag => 'now')",
+    "SELECT * FROM keyed VERSION AS OF 'begin' ORDER BY k LIMIT 3",
+    "SELECT count(*) FROM keyed TIMESTAMP AS OF current_timestamp()",
+    "SELECT * FROM keyed /*+ OPTIONS('scan.tag-name' = 'now') */",
+    "SELECT * FROM paimon_incremental_query('keyed', 'begin', 'now')",
+    "CALL sys.create_branch('keyed', 'aside', 'now')",
+    "INSERT INTO keyed$branch_aside VALUES (1, 'aside', 1)",
+    "SELECT count(*) FROM keyed$branch_aside",
+    "CALL sys.delete_branch('keyed', 'aside')",
+    "CALL sys.rollback('keyed', 'now')",
+    "ALTER TABLE keyed DELETE TAG now",
+    # procedures
     "CALL sys.compact(table => 'plain')",
-    "CREATE TABLE passing (k INT) COMMENT 'one of many'",
-    "ALTER TABLE passing ADD COLUMN v STRING",
-    "DESCRIBE EXTENDED passing",
-    "SHOW TABLES",
-    "DROP TABLE passing",
-    "EXPLAIN SELECT * FROM keyed JOIN plain USING (k)",
+    "CALL sys.compact(table => 'plain', order_strategy => 'order', order_by => 'k')",
+    "CALL sys.compact_manifest(table => 'keyed')",
+    "CALL sys.expire_snapshots(table => 'plain', retain_max => 5)",
+    "CALL sys.remove_orphan_files(table => 'keyed', dry_run => true)",
+    "ANALYZE TABLE plain COMPUTE STATISTICS FOR ALL COLUMNS",
+    # tables that come and go, each by a name of its own
+    "CREATE TABLE passing_{n} (k INT) COMMENT 'one of many'",
+    "ALTER TABLE passing_{n} ADD COLUMN v STRING",
+    "DESCRIBE EXTENDED passing_{n}",
+    "DROP TABLE passing_{n}",
+    "CREATE TABLE other.default.passing_{n} AS SELECT * FROM keyed",
+    "SELECT count(*) FROM other.default.passing_{n} JOIN plain USING (k)",
+    "DROP TABLE other.default.passing_{n} PURGE",
+    "SHOW TABLES IN other.default",
+    # what a session keeps by name
+    "USE other.default",
+    "USE paimon.default",
+    "CREATE TEMPORARY VIEW passing_{n} AS SELECT k, v FROM keyed WHERE n > 1",
+    "CACHE TABLE passing_{n}",
+    "SELECT count(*) FROM passing_{n}",
+    "UNCACHE TABLE passing_{n}",
+    "DROP VIEW passing_{n}",
 )
+# and what their errors say
+FAILING = {
+    "SELECT nope FROM keyed": "UNRESOLVED_COLUMN",
+    "SELECT (": "PARSE_SYNTAX_ERROR",
+    "SELECT * FROM keyed VERSION AS OF 'nope'": "nope",
+    "INSERT INTO plain SELECT raise_error('not this row'), 'x', 1": "not this row",
+    "CALL sys.rollback('keyed', 'nope')": "nope",
+}
 
 
-KINDS = len(STATEMENTS) + 7
+def set_up(spark: Any, folder: Path) -> None:
+    """The tables that `statements` reads and changes, in the session's catalog and in another, called `other`."""
+    spark.conf.set("spark.sql.catalog.other", "paimon_sql.SparkCatalog")
+    spark.conf.set("spark.sql.catalog.other.warehouse", str(folder / "other"))
+    for text in (
+        f"CREATE TABLE keyed (k INT NOT NULL, v STRING, n BIGINT) "
+        f"TBLPROPERTIES ('primary-key' = 'k', 'bucket' = '2', {_BOUNDED})",
+        f"CREATE TABLE plain (k INT, v STRING, p INT) PARTITIONED BY (p) "
+        f"TBLPROPERTIES ('deletion-vectors.enabled' = 'true', {_BOUNDED})",
+        "INSERT INTO keyed SELECT CAST(id AS INT), concat('v', id), id % 7 FROM range(40)",
+        "INSERT INTO plain SELECT CAST(id AS INT), concat('w', id), CAST(id % 3 AS INT) FROM range(60)",
+        "CALL sys.create_tag(table => 'keyed', tag => 'begin')",
+        "CREATE DATABASE IF NOT EXISTS other.default",
+    ):
+        spark.sql(text)
 
 
-def statements(spark: Any) -> Iterator[Callable[[], object]]:
-    """Statements without end: SQL, DataFrames that read and write, and statements that fail."""
-    number = 1000
-    while True:
-        number += 1
+def statements(spark: Any, folder: Path) -> Iterator[Callable[[], object]]:
+    """Statements without end, in rounds of `KINDS`."""
+    for number in count(1000):
         for text in STATEMENTS:
-            yield lambda text=text, number=number: spark.sql(text % number if "%d" in text else text).collect()
-        yield lambda: spark.table("keyed").join(spark.table("plain"), "k").groupBy("p").count().collect()
-        yield lambda: spark.read.option("scan.mode", "latest").table("keyed").toArrow()
-        yield (
-            lambda number=number: (
-                spark.createDataFrame([(number, "df", 2)], "k INT, v STRING, n BIGINT").writeTo("keyed").append()
-            )
-        )
-        yield lambda: _fails(spark, "SELECT nope FROM keyed")
-        yield lambda: _fails(spark, "INSERT INTO plain SELECT raise_error('no'), 'x', 1")
-        yield lambda: _cached(spark)
-        yield lambda: _in_a_session_of_its_own(spark)
+            yield partial(_run, spark, text.format(n=number, folder=folder))
+        for text, words in FAILING.items():
+            yield partial(_fails, spark, text, words)
+        for act in _ACTS:
+            yield partial(act, spark, number)
 
 
-def _fails(spark: Any, text: str) -> None:
+def _run(spark: Any, text: str) -> None:
+    spark.sql(text).collect()
+
+
+def _fails(spark: Any, text: str, words: str) -> None:
     try:
-        spark.sql(text).collect()
-    except Exception:  # noqa: BLE001  any failure will do
-        return
+        _run(spark, text)
+    except Exception as error:
+        if words in str(error):
+            return
+        raise
     raise AssertionError(f"{text} did not fail")
 
 
-def _cached(spark: Any) -> None:
+def _joins_frames(spark: Any, _: int) -> None:
+    spark.table("keyed").join(spark.table("plain"), "k").groupBy("p").count().collect()
+
+
+def _reads_arrow(spark: Any, _: int) -> None:
+    spark.read.option("scan.mode", "latest").table("keyed").toArrow()
+
+
+def _appends_rows(spark: Any, number: int) -> None:
+    spark.createDataFrame([(number, "df", 2)], "k INT, v STRING, n BIGINT").writeTo("keyed").append()
+
+
+def _runs_python(spark: Any, _: int) -> None:
+    spark.table("plain").mapInArrow(lambda batches: batches, "k INT, v STRING, p INT").collect()
+
+
+def _caches(spark: Any, _: int) -> None:
     frame = spark.table("plain").where("p = 0").cache()
     frame.count()
     frame.unpersist()
 
 
-def _in_a_session_of_its_own(spark: Any) -> None:
+def _is_in_a_session_of_its_own(spark: Any, _: int) -> None:
     # without a shuffle: Spark's threads for them hold the session of their last query for a minute
     spark.newSession().sql("SELECT v FROM paimon.default.keyed WHERE k = 3").collect()
+
+
+def _is_in_a_thread_of_its_own(spark: Any, _: int) -> None:
+    thread = threading.Thread(target=_run, args=(spark, "SELECT k FROM plain WHERE p = 2"))
+    thread.start()
+    thread.join()
+
+
+def _is_cancelled(spark: Any, number: int, text: str = "SELECT {slow} FROM plain") -> None:
+    """A statement whose job another thread cancels while its tasks sleep."""
+    context, group = spark.sparkContext, f"cancelled-{number}"
+    done = threading.Event()
+
+    def cancel() -> None:
+        while not done.is_set():
+            if context.statusTracker().getJobIdsForGroup(group):
+                context.cancelJobGroup(group)
+            done.wait(0.05)
+
+    canceller = threading.Thread(target=cancel)
+    context.setJobGroup(group, "cancelled", interruptOnCancel=True)
+    canceller.start()
+    try:
+        _fails(spark, text.format(slow="reflect('java.lang.Thread', 'sleep', 60000L + k)"), "cancelled")
+    finally:
+        done.set()
+        canceller.join()
+        for name in ("spark.jobGroup.id", "spark.job.description", "spark.job.interruptOnCancel"):
+            context.setLocalProperty(name, None)
+
+
+def _is_a_cancelled_write(spark: Any, number: int) -> None:
+    _is_cancelled(spark, number, "INSERT INTO plain SELECT k, {slow}, p FROM plain")
+
+
+_ACTS = (
+    _joins_frames,
+    _reads_arrow,
+    _appends_rows,
+    _runs_python,
+    _caches,
+    _is_in_a_session_of_its_own,
+    _is_in_a_thread_of_its_own,
+    _is_cancelled,
+    _is_a_cancelled_write,
+)
+KINDS = len(STATEMENTS) + len(FAILING) + len(_ACTS)
 
 
 @dataclass(frozen=True)
@@ -113,20 +225,36 @@ class Held:
     jvm_memory_mb: int
     jvm_heap_mb: int
     workers: int
-    files: int  # below `temporary`
+    worker_memory_mb: int  # of the largest
+    temporary_files: int
+    table_files: int
 
     def __str__(self) -> str:
         return ", ".join(f"{name} {value}" for name, value in vars(self).items())
 
 
-def held(spark: Any, temporary: Path | None = None) -> Held:
-    """What is held once unneeded references are collected."""
+def grown(samples: Sequence[Held]) -> list[str]:
+    """What is more in the last third of a session than in the middle one, by more than 5 % and by more than two."""
+    third = len(samples) // 3
+    found = []
+    for name in (field.name for field in fields(Held)):
+        middle, last = (
+            median(getattr(held, name) for held in part) for part in (samples[third : 2 * third], samples[-third:])
+        )
+        if last > middle * 1.05 and last > middle + 2:
+            found.append(f"{name} grew from {middle:g} to {last:g}")
+    return found
+
+
+def held(spark: Any, folder: Path | None = None) -> Held:
+    """What is held once unneeded references are collected; of `folder` the files below `temporary` and `warehouse`."""
     gateway = spark.sparkContext._gateway
     bindings = JavaObject("GATEWAY_SERVER", gateway._gateway_client).getGateway().getBindings()
     jvm = spark._jvm
     _settle(jvm, gateway, bindings)
     java = int(jvm.java.lang.ProcessHandle.current().pid())
     runtime = jvm.java.lang.Runtime.getRuntime()
+    workers = [_resident_mb(pid) for pid in _descendants(java)]
     return Held(
         threading.active_count(),
         len(os.listdir("/proc/self/fd")),
@@ -137,9 +265,14 @@ def held(spark: Any, temporary: Path | None = None) -> Held:
         len(os.listdir(f"/proc/{java}/fd")),
         _resident_mb(java),
         (int(runtime.totalMemory()) - int(runtime.freeMemory())) // 2**20,
-        sum(1 for _ in _descendants(java)),
-        sum(len(files) for _, _, files in os.walk(temporary)) if temporary is not None else 0,
+        len(workers),
+        max(workers, default=0),
+        *(_count_files(folder / name) if folder else 0 for name in ("temporary", "warehouse")),
     )
+
+
+def _count_files(folder: Path) -> int:
+    return sum(len(files) for _, _, files in os.walk(folder))
 
 
 def _settle(jvm: Any, gateway: Any, bindings: Any) -> None:
@@ -158,8 +291,11 @@ def _settle(jvm: Any, gateway: Any, bindings: Any) -> None:
 
 
 def _resident_mb(pid: int) -> int:
-    lines = Path(f"/proc/{pid}/status").read_text().splitlines()
-    return next(int(line.split()[1]) // 1024 for line in lines if line.startswith("VmRSS"))
+    try:
+        lines = Path(f"/proc/{pid}/status").read_text().splitlines()
+    except FileNotFoundError:  # a worker that ended
+        return 0
+    return next((int(line.split()[1]) // 1024 for line in lines if line.startswith("VmRSS")), 0)
 
 
 def _descendants(pid: int) -> Iterator[int]:

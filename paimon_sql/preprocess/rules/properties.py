@@ -30,9 +30,12 @@ def database_properties(cursor: Cursor) -> list[Edit]:
     """`CREATE DATABASE d ... WITH (...)` to WITH DBPROPERTIES."""
     if not (cursor.take("CREATE") and cursor.take_any(*_NAMESPACE)):
         return []
+    cursor.take("IF", "NOT", "EXISTS")
+    cursor.take_name()
     while not cursor.at_end():
-        if cursor.take("WITH", "("):
-            return [Edit.before(cursor.last, "DBPROPERTIES ")]
+        if cursor.take("WITH"):  # the clause: what follows in it is no second one
+            opening = cursor.peek() if cursor.symbol() == "(" else None
+            return [Edit.before(opening, "DBPROPERTIES ")] if opening else []
         cursor.next()
     return []
 

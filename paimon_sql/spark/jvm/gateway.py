@@ -7,6 +7,7 @@ on it; each function there that uses an internal of Spark's is marked as a hook.
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from functools import cached_property, lru_cache
 from importlib.resources import files
 from typing import Any
@@ -28,7 +29,8 @@ class Jvm:
     """One Spark driver's JVM; `jvm_of` gives that of a context."""
 
     @hook(
-        "PySpark's gateway and its callback server, py4j's `Gateway.cbClient`",
+        "PySpark's gateway and its callback server, py4j's `Gateway.cbClient` and"
+        " `JavaClient._give_back_connection`",
         "everything: Spark cannot call Python, or a Java exception of ours reaches Spark as text",
     )
     def __init__(self, context: SparkContext) -> None:
@@ -37,6 +39,7 @@ class Jvm:
         ensure_callback_server_started(self.gateway)
         # without this a Java exception raised by a proxy reaches Spark as text
         self.gateway.callback_server_parameters.propagate_java_exceptions = True
+        _keep_connections_once(self.gateway._gateway_client)
         server = JavaObject("GATEWAY_SERVER", self.gateway._gateway_client)
         self.compiled("CallbackConnections").install(server.getGateway())
         self._constants: dict[tuple[str, str], Any] = {}
@@ -201,6 +204,18 @@ class Jvm:
 def jvm_of(context: SparkContext) -> Jvm:
     """The JVM of a context, one object for all who ask."""
     return Jvm(context)
+
+
+def _keep_connections_once(client: Any) -> None:
+    """py4j keeps the connection of a thread twice after a callback, and lets go of one when the thread ends."""
+    kept = client.deque
+
+    def give_back(connection: Any) -> None:
+        with suppress(ValueError):
+            kept.remove(connection)
+        kept.append(connection)
+
+    client._give_back_connection = give_back
 
 
 @lru_cache(_CACHED)

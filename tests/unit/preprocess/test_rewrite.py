@@ -52,6 +52,7 @@ def test_plain_spark_comes_back_as_the_same_string(text):
         "SELECT * FROM t /*+ OPTIONS('k'='v'",
         "SELECT * FROM t /*+ OPTIONS */",
         "USE CATALOG a.b",
+        "CREATE DATABASE d WITH WITH ('k'='v')",
         "SELECT ${x}_t$files, t$a${b}, t$, $x FROM t${z}",
         "SELECT * FROM t AS x /*+ OPTIONS('k'='v') */",
         "SELECT /*+ OPTIONS('k'='v') */ * FROM t",
