@@ -137,24 +137,20 @@ def fault(text: str) -> str | None:
     try:
         found = preprocess(text)
         if isinstance(found, Rewriting):
-            return _fault_of_edits(found)
+            return _fault_of_edits(text, found)
     except PreprocessError as error:
         if not (1 <= error.line <= text.count("\n") + 1 and error.column >= 1):
             return f"refused at line {error.line}, column {error.column}, which it does not have"
     return None
 
 
-def _fault_of_edits(found: Rewriting) -> str | None:
-    once = found.text
-    if once is found.written:
-        return None
-    if once.count("\n") < found.written.count("\n"):
-        return "lines are lost"
-    try:
-        again = rewrite(once)
-    except PreprocessError as error:
-        return f"what it becomes is refused: {error}"
-    return None if again is once else f"changed again: {again[:200]!r}"
+def _fault_of_edits(text: str, found: Rewriting) -> str | None:
+    if not found.edits:
+        return None if found.text is text else "changed without an edit"
+    end = len(found.text)
+    if found.written is not text or found.offset(end) != len(text):
+        return f"the end of what it becomes is at another place: {found.offset(end)}"
+    return None if found.text.count("\n") >= text.count("\n") else "lines are lost"
 
 
 def fault_of_script(text: str) -> str | None:

@@ -103,9 +103,10 @@ def _row(cursor: Cursor, path: Path, found: TypeRewrites) -> None:
         name = cursor.next_text()
         if cursor.symbol() == ":":
             cursor.index += 1
+        first = cursor.index
         read_type(cursor, (*path, name), found)
         if (follows := cursor.symbol()) not in (",", closing):
-            if cursor.at_string():  # Flink's comment of a field
+            if cursor.at_string() and cursor.index > first:  # Flink's comment of a field
                 found.replace(Edit.before(cursor.tokens[cursor.index], "COMMENT "))
             _skip_to_separator(cursor, closing)
             follows = cursor.symbol()

@@ -82,7 +82,9 @@ def _take_version(cursor: Cursor) -> bool:
 def _take_operand(cursor: Cursor) -> None:
     cursor.take("-")
     if cursor.take("INTERVAL"):
-        cursor.index += 2  # a number and its unit
+        for _ in ("a number", "its unit"):
+            if not cursor.at_end():
+                cursor.next()
     elif cursor.symbol() == "(":
         cursor.skip_parentheses()
     elif cursor.take_name():
