@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from operator import itemgetter
 from typing import NamedTuple
@@ -42,7 +42,7 @@ def splice(text: str, edits: Iterable[Edit]) -> str:
     """The text with the edits made; line breaks stay, so that the lines in Spark's messages are those of the text."""
     pieces: list[str] = []
     position, has_lines = 0, "\n" in text
-    for edit in sorted(edits, key=_SPAN):
+    for edit in _apart(edits):
         start, end, new = edit
         pieces += text[position:start], new
         if has_lines and end > start:
@@ -65,7 +65,16 @@ def offset_before(text: str, edits: Iterable[Edit], offset: int) -> int:
 
 def growths(text: str, edits: Iterable[Edit]) -> list[tuple[int, int, int]]:
     """Each edit as the characters that it removes, [start, end), and how many `splice` writes instead."""
-    return [(e.start, e.end, len(e.text) + _lost_lines(text, e)) for e in sorted(edits, key=_SPAN)]
+    return [(e.start, e.end, len(e.text) + _lost_lines(text, e)) for e in _apart(edits)]
+
+
+def _apart(edits: Iterable[Edit]) -> Iterator[Edit]:
+    """The edits in order, without those of what an earlier one replaces, such as of a name in what is removed."""
+    position = 0
+    for edit in sorted(edits, key=_SPAN):
+        if edit.start >= position:
+            position = edit.end
+            yield edit
 
 
 def _lost_lines(text: str, edit: Edit) -> int:

@@ -81,6 +81,10 @@ def test_what_is_neither_goes_to_spark_as_it_is(text):
             "CREATE TABLE t (a TIMESTAMP(10), b TIMESTAMP(3) WITH TIME ZONE, c TIMESTAMP(x), d MAP<BINARY>)",
         ),
         ("CREATE TABLE t (a ROW())", "CREATE TABLE t (a STRUCT<>)"),
+        (
+            "CREATE TABLE t (`a$b` INT, PRIMARY KEY (a$b) NOT ENFORCED)",
+            "CREATE TABLE t (`a$b` INT) TBLPROPERTIES ('primary-key'='a$b')",
+        ),
         ("CREATE TABLE t (a ROW<b 'no type'>)", "CREATE TABLE t (a STRUCT<b 'no type'>)"),
         (
             "SELECT * FROM t /*+ OPTIONS('a'='b') */ TIMESTAMP AS OF now() - INTERVAL",
