@@ -11,6 +11,7 @@ schemas:
 3. A change deletes only files that are live, and adds only files that are not.
 4. All files of a partition are of the same number of buckets.
 5. Above level 0 the files of a bucket's level share no keys.
+6. Files are rewritten by those only who know all their columns.
 """
 
 from __future__ import annotations
@@ -32,6 +33,7 @@ from paimon_core.spec.snapshot import CommitKind
 from paimon_core.spec.types import DataType
 from paimon_core.store.indexes.index_files import index_entries
 from paimon_core.store.partitions import PartitionFilter
+from paimon_core.store.schemas import read_schema
 from paimon_core.store.snapshots import find_snapshot, latest_snapshot
 from paimon_core.store.table_store import TableStore
 
@@ -158,10 +160,28 @@ def _level(entry: ManifestEntry) -> tuple[bytes, int, int]:
     return entry.partition, entry.bucket, entry.file.level
 
 
+def column_conflict(attempt: Attempt) -> Conflict | None:
+    """Files that were written since columns were added, and are rewritten without their values."""
+    store, changed = attempt.store, attempt.entries
+    added = {e.file.file_name for e in changed if e.kind is FileKind.ADD}  # an upgrade rewrites nothing
+    if attempt.change.replaces or not added:
+        return None
+    rewritten = [e.file for e in changed if e.kind is FileKind.DELETE and e.file.file_name not in added]
+    for number in sorted({f.schema_id for f in rewritten if f.schema_id > store.schema.id}):
+        if read_schema(store, number).fields != store.schema.fields:
+            name = next(f.file_name for f in rewritten if f.schema_id == number)
+            return Conflict(
+                f"file {name}, which this commit rewrites, was written with the columns of schema {number}, and this "
+                f"commit knows those of schema {store.schema.id}"
+            )
+    return None
+
+
 RULES: tuple[Rule, ...] = (
     chain_conflict,
     lookup_conflict,
     file_conflict,
+    column_conflict,
     range_conflict,
     index_conflict,
     global_index_conflict,
