@@ -22,8 +22,9 @@ What a draft names is deleted only when it is certain that the draft is lost. Wh
 `CommitUnknownError` says so, and callers keep their files (`on_certain_failure`).
 
 Writers of one machine queue for the table (`FileIO.writer_slot`), which makes races rare and keeps rollbacks and expiry
-out. Where there is no queue, rollbacks and expiry make numbers free again, and a snapshot may be published where it is
-no part of the history (`withdraw.py`). tests/protocol has a model of all this, docs/commit-protocol.md explains it.
+out. Where there is no queue, or who has the turn is stopped for so long that others pass by, these make numbers free
+again, and a snapshot may be published where it is no part of the history: that is looked at after every publish
+(`withdraw.py`). tests/protocol has a model of all this, docs/commit-protocol.md explains it.
 """
 
 from __future__ import annotations
@@ -170,12 +171,12 @@ def _commit_change(store: TableStore, change: Change, info: CommitInfo, publishe
     try:
         for tried in count(1):
             files.check()
-            with store.writer_slot() as is_exclusive:
+            with store.writer_slot():
                 started = time.monotonic()
                 landed = find_carried(store, attempts.replaced)
                 if landed is not None:
                     return landed
-                landed = _try(store, change, info, publisher, attempts, merge=tried == 1, is_exclusive=is_exclusive)
+                landed = _try(store, change, info, publisher, attempts, merge=tried == 1)
             if landed is not None and not is_replaced(store, landed):
                 write_hints(store, landed.id)
                 return landed
@@ -209,13 +210,12 @@ def _try(
     attempts: _Attempts,
     *,
     merge: bool,
-    is_exclusive: bool,
 ) -> Snapshot | None:
     """Put the change on the latest snapshot and publish it: the snapshot made, None for a lost race, or for an unknown
-    outcome, which `attempts` then has. `is_exclusive`: nobody can roll back meanwhile."""
+    outcome, which `attempts` then has."""
     latest = latest_snapshot(store)
     if attempts.open and latest is not None and latest.id >= attempts.open[0].snapshot.id:
-        landed = _landed(store, attempts, None, is_exclusive=is_exclusive)
+        landed = _landed(store, attempts, None)
         if landed is not None:
             return landed
         if attempts.open:
@@ -229,16 +229,14 @@ def _try(
         return None  # it has expired while it was read: others have committed
     outcome = _publish(store, draft, publisher)
     attempts.open.append(draft)
-    return _landed(store, attempts, outcome, is_exclusive=is_exclusive)
+    return _landed(store, attempts, outcome)
 
 
-def _landed(
-    store: TableStore, attempts: _Attempts, outcome: PublishOutcome | None, *, is_exclusive: bool
-) -> Snapshot | None:
+def _landed(store: TableStore, attempts: _Attempts, outcome: PublishOutcome | None) -> Snapshot | None:
     """The snapshot of the open drafts that is part of the history; None where there is none."""
     several = len(attempts.open) > 1
     draft = _resolve(store, attempts, outcome)
-    if draft is None or is_exclusive or not withdrawn(store, draft.base, draft.snapshot):
+    if draft is None or not withdrawn(store, draft.base, draft.snapshot):
         return None if draft is None else draft.snapshot
     if several:  # another of them may be part of it
         raise _unknown(store, [draft.snapshot])

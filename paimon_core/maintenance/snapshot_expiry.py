@@ -149,7 +149,7 @@ def _expire(store: TableStore, retention: Retention, now: int, delete: Delete | 
                     write_changelog(held, snapshot)
                 reset_changelog_hints(held)
             for snapshot in expired:
-                if _is_alone(held) or find_snapshot(held, snapshot.id) in (None, snapshot):  # else it is another's
+                if find_snapshot(held, snapshot.id) in (None, snapshot):  # else it is another's
                     held.delete(held.paths.snapshot(snapshot.id))
             _check_any_remains(held, expired)
             reset_hints(held, first, ids[-1])
@@ -202,10 +202,6 @@ def _first_read(store: TableStore) -> int | None:
     """The first snapshot that a consumer still reads."""
     consumers = () if store.options[CONSUMER_CHANGELOG_ONLY] else list_consumers(store).values()
     return min(consumers, default=None)
-
-
-def _is_alone(store: TableStore) -> bool:
-    return store.turn is not None and store.turn.is_alone
 
 
 def _time(store: TableStore, snapshot_id: int) -> int | None:

@@ -5,6 +5,7 @@ writers do not queue. The model of tests/protocol tells the stories; here they h
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -90,6 +91,23 @@ def test_a_number_that_expiry_made_free_loses_no_commit(store: TableStore, other
     assert ours[1] is not None and ours[1].id == others + 2
     assert live(store) == before | names(ours, *theirs)
     assert snapshot_ids(store) == [others + 1, others + 2]
+
+
+class Queueing(MemoryIO):
+    """A storage with a queue, whose waiters pass by who stopped while it had the turn."""
+
+    def writer_slot(self, path: str) -> AbstractContextManager[bool]:
+        return nullcontext(True)
+
+
+def test_who_stops_while_it_has_the_turn_loses_no_commit() -> None:
+    """The others wait for half a minute, then commit and expire; the number of the stopped one is free again."""
+    store = new_store(Path("/w"), Queueing(), **{"commit.min-retry-wait": "0 ms", "commit.max-retries": "3"})
+    before, theirs = append(store), list[tuple[DataFileMeta, Snapshot | None]]()
+    ours = append(store, Slow(store, before=[lambda: theirs.append(append(store))] * 2 + [lambda: expire(store)]))
+    assert live(store) == names(before, *theirs, ours)
+    assert ours[1] is not None and snapshot_ids(store)[-1] == ours[1].id
+
 
 
 def test_the_first_number_that_expiry_made_free() -> None:
