@@ -11,7 +11,7 @@ from tests.stress.rows import KINDS
 from tests.stress.run import Run
 
 # of each of eight writers; the dearer a commit, the fewer
-COMMITS = {"append": 60, "keyed": 25, "dynamic": 8, "vectors": 4, "sums": 25}
+COMMITS = {"append": 50, "keyed": 15, "dynamic": 8, "vectors": 4, "sums": 15}
 
 
 @pytest.mark.slow

@@ -180,7 +180,8 @@ class Driver:
         assert self._process.poll() in (None, 0), (self._folder / f"driver-{self._number}.log").read_text()[-4000:]
 
     def kill(self) -> None:
-        os.killpg(self._process.pid, signal.SIGKILL)
+        with suppress(ProcessLookupError):  # all of them have ended
+            os.killpg(self._process.pid, signal.SIGKILL)
         self._process.wait()
 
     def restart(self) -> None:
