@@ -5,12 +5,13 @@
 # make fuzz    files of every kind, damaged and read: COUNT=100000 of them, of SEED=0
 # make check   lint, types, layers
 # make faults   each storage call of each statement fails, in each way (hours); ARGS="INSERT -e 5" for some
+# make interleavings   every two operations at the same time, each killed, and SCHEDULES of three (half an hour)
 # make protocol   every state of the model of the commit protocol; ARGS="--mistakes" for the mistakes that it must find
 # make long-session   3,000 statements in one session, which is to hold no more for it; ARGS="--statements 300"
 # make fuzz-statements   mutated statements, put to the preprocessor; ARGS="--count 10000"
 # make nightly   all of these campaigns at their full sizes (hours)
 # make clean   removes what these made
-.PHONY: help demo test test-wheel stress fuzz check faults protocol long-session fuzz-statements nightly clean
+.PHONY: help demo test test-wheel stress fuzz check interleavings faults protocol long-session fuzz-statements nightly clean
 .DELETE_ON_ERROR:
 
 help:
@@ -62,7 +63,11 @@ fuzz-statements: .venv/dev.installed
 	$(BIN)/python -m tests.fuzz statements $(ARGS)
 
 nightly:
-	$(MAKE) --keep-going protocol fuzz-statements fuzz stress long-session faults
+	$(MAKE) --keep-going protocol fuzz-statements fuzz stress long-session interleavings faults
+
+SCHEDULES ?= 2000
+interleavings: .venv/dev.installed
+	PAIMON_SQL_INTERLEAVINGS=all PAIMON_SQL_SCHEDULES=$(SCHEDULES) $(BIN)/python -m pytest -q tests/faults/test_interleavings.py $(ARGS)
 
 clean:
 	rm -rf .venv build $(WAREHOUSE) spark-warehouse *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -12,11 +12,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from paimon_core.errors import CommitUnknownError, CorruptFileError, StorageError
+from paimon_core.errors import (
+    CommitConflictError,
+    CommitUnknownError,
+    CorruptFileError,
+    SchemaNotFoundError,
+    StorageError,
+)
 from paimon_core.spec.manifest import FileKind, ManifestFileMeta, live_entries
 from paimon_core.spec.snapshot import Snapshot
 from paimon_core.store.manifests import data_manifests, read_entries, read_manifest_list
-from paimon_core.store.schemas import schema_ids
+from paimon_core.store.schemas import load_schema, schema_ids
 from paimon_core.store.snapshots import find_snapshot, snapshot_ids
 from paimon_core.store.table_store import TableStore
 
@@ -26,15 +32,22 @@ def withdrawn(store: TableStore, base: Snapshot | None, made: Snapshot) -> bool:
 
     It stays where others have built on it. Its manifests always stay, for those who read it. Raises
     `CommitUnknownError` where it cannot be removed, where it cannot be told, and where its branch was deleted or
-    renamed.
+    renamed; `CommitConflictError` where the table was dropped, so that nothing of ours is in one created in its place.
     """
     try:
         deleted = bool(store.branch) and not schema_ids(store.io, store.paths.version_root)
-        if not deleted and not _is_outside(store, base, made):
+        if not deleted and base is not None and is_there(store, base):
+            return False
+        dropped = not store.branch and base is not None and snapshot_ids(store) == [made.id] and not _has_schema(store)
+        if not deleted and not dropped and not _is_outside(store, base, made):
             return False
     except (StorageError, CorruptFileError):
         return False  # it is published, and there is no sign that it should not be
     _remove(store, made)
+    if dropped:
+        raise CommitConflictError(
+            f"Table {store.name} was dropped while rows were written to it. Nothing was committed."
+        )
     if deleted:
         raise CommitUnknownError(
             f"{store.name} was deleted or renamed while rows were written to it. The files stay: where it was renamed, "
@@ -59,9 +72,16 @@ def _remove(store: TableStore, made: Snapshot) -> None:
         ) from error
 
 
-def _is_outside(store: TableStore, base: Snapshot | None, made: Snapshot) -> bool:
-    if base is not None and is_there(store, base):
+def _has_schema(store: TableStore) -> bool:
+    """Whether the table is the one that was loaded, and not dropped, or dropped and created again, since."""
+    try:
+        return load_schema(store.io, store.paths.version_root, store.schema.id) == store.schema
+    except SchemaNotFoundError:
         return False
+
+
+def _is_outside(store: TableStore, base: Snapshot | None, made: Snapshot) -> bool:
+    """Whether `made` is no part of the history, where `base` is gone."""
     ids = snapshot_ids(store)
     later = [n for n in ids if n > made.id]
     if later:

@@ -31,7 +31,7 @@ from paimon_core.spec.tag import Tag, encode_tag
 from paimon_core.store.branches import branch_names, branch_schema, open_branch
 from paimon_core.store.manifests import live_files
 from paimon_core.store.schemas import list_schemas, schema_ids
-from paimon_core.store.snapshots import latest_snapshot, list_snapshots, reset_hints
+from paimon_core.store.snapshots import list_snapshots, reset_hints
 from paimon_core.store.table_store import TableStore
 from paimon_core.store.tags import read_tag, require_tag
 
@@ -137,15 +137,17 @@ def files_to_merge(source: TableStore, target: TableStore) -> list[CommitMessage
     Only for append tables of one schema, whose branches only grew. Rows get new ids where the table tracks them.
     Raises `InvalidDataError`, `SnapshotNotFoundError`.
     """
-    for side in (source, target):
-        _check_only_grew(side)
+    last, last_there = _last_that_only_grew(source), _last_that_only_grew(target)
     if source.schema.fields != target.schema.fields:
         raise InvalidDataError(f"Branch {source.name} cannot be merged into {target.name}: their columns differ.")
     if source.options[ROW_TRACKING] != target.options[ROW_TRACKING]:
         raise InvalidDataError(
             f"Branch {source.name} cannot be merged into {target.name}: only one of them has '{ROW_TRACKING.key}'."
         )
-    ours, theirs = live_files(source, latest_snapshot(source)), live_files(target, latest_snapshot(target))
+    ours, theirs = (
+        live_files(source, last),
+        live_files(target, last_there),
+    )  # later ones may have compacted common files
     new = [e for key, e in ours.items() if key not in theirs]
     _check_schemas(source, target, new)
     # ids of the other branch's rows are new ones here
@@ -156,8 +158,8 @@ def files_to_merge(source: TableStore, target: TableStore) -> list[CommitMessage
     ]
 
 
-def _check_only_grew(side: TableStore) -> None:
-    """Raises where rows of a branch may be in other files than those that another branch has them in."""
+def _last_that_only_grew(side: TableStore) -> Snapshot:
+    """The latest snapshot. Raises where rows of it may be in other files than those that another branch has them in."""
     own = list_snapshots(side)
     if not own:
         raise SnapshotNotFoundError(f"Branch {side.name} cannot be merged: it has no snapshot yet.")
@@ -177,6 +179,7 @@ def _check_only_grew(side: TableStore) -> None:
         raise InvalidDataError(
             f"Branch {side.name} cannot be merged: rows of it were replaced or compacted, not only appended."
         )
+    return own[-1]
 
 
 def _before(side: TableStore, first: Snapshot) -> list[Snapshot]:

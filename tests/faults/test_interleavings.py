@@ -27,7 +27,7 @@ from tests.support.schedules import Schedule
 from tests.support.upkeep_world import ACTS, KILLED, World, in_order, repeatable, shown
 
 EVERYTHING = os.environ.get("PAIMON_SQL_INTERLEAVINGS") == "all"
-SCHEDULES = int(os.environ.get("PAIMON_SQL_SCHEDULES", "60"))
+SCHEDULES = int(os.environ.get("PAIMON_SQL_SCHEDULES", "40"))
 MERGES = ("merge branch",)  # which need that nothing was rewritten
 STEPS = ("purge",)  # which are several operations, and others may come in between
 
@@ -153,6 +153,7 @@ def test_every_act_killed(first: str) -> None:
         ("append", "roll back"),
         ("replace tag", "rename tag"),
         ("rename branch", "append to branch"),
+        ("merge branch", "compact"),
         ("merge branch", "delete branch"),
         ("fast forward", "remove orphans"),
     ],

@@ -36,6 +36,7 @@ from paimon_core.store.snapshots import latest_snapshot, list_snapshots, read_sn
 from paimon_core.store.table_store import TableStore
 from paimon_core.table import Table
 from tests.support.golden import golden_table
+from tests.support.interleaving import MemoryIO
 from tests.support.tables import data_file, info, message, new_store
 
 FAST = {"commit.min-retry-wait": "1 ms", "commit.max-retry-wait": "2 ms"}
@@ -197,6 +198,26 @@ def test_a_dropped_table_is_not_written(tmp_path: Path) -> None:
     create_schema(store.io, store.root, replace(store.schema, time_millis=1))
     with pytest.raises(CommitConflictError, match="created again"):
         Table(store).commit([message(store, data_file(store, 1, 1))], info())
+
+
+@pytest.mark.parametrize("again", [False, True])
+def test_a_table_that_is_dropped_just_before_the_snapshot_appears_is_not_written(again: bool) -> None:
+    store = new_store(Path("/w"), io := MemoryIO())
+    Table(store).commit([message(store, data_file(store, 1, 1))], info())
+
+    def drop() -> None:
+        io.delete_dir(store.root)
+        if again:
+            create_schema(io, store.root, replace(store.schema, time_millis=1))
+
+    class Dropped(AtomicPublisher):
+        def publish(self, path: str, data: bytes) -> PublishOutcome:
+            drop()
+            return super().publish(path, data)
+
+    with pytest.raises(CommitConflictError, match="was dropped while"):
+        commit(store, [message(store, data_file(store, 2, 2))], info(), Dropped(io))
+    assert list_snapshots(store) == []
 
 
 def test_the_snapshot_names_the_schema_in_force(tmp_path: Path) -> None:
