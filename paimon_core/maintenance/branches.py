@@ -144,10 +144,8 @@ def files_to_merge(source: TableStore, target: TableStore) -> list[CommitMessage
         raise InvalidDataError(
             f"Branch {source.name} cannot be merged into {target.name}: only one of them has '{ROW_TRACKING.key}'."
         )
-    ours, theirs = (
-        live_files(source, last),
-        live_files(target, last_there),
-    )  # later ones may have compacted common files
+    # of the versions that were checked: later ones may have compacted files that both have
+    ours, theirs = live_files(source, last), live_files(target, last_there)
     new = [e for key, e in ours.items() if key not in theirs]
     _check_schemas(source, target, new)
     # ids of the other branch's rows are new ones here

@@ -30,6 +30,10 @@ EVERYTHING = os.environ.get("PAIMON_SQL_INTERLEAVINGS") == "all"
 SCHEDULES = int(os.environ.get("PAIMON_SQL_SCHEDULES", "40"))
 MERGES = ("merge branch",)  # which need that nothing was rewritten
 STEPS = ("purge",)  # which are several operations, and others may come in between
+HALFWAY = {
+    ("fast forward", "tag latest"),  # the table is for a moment what it was where the branch begins: a tag keeps that
+    ("merge branch", "overwrite"),  # the rows of the branch are added, though the table was checked before
+}
 
 
 @pytest.fixture(autouse=True)
@@ -57,7 +61,8 @@ def interleaved(first: str, second: str, at: int) -> tuple[InterleavedIO, Footpr
     allowed += [] if done[0] else [in_order(kind, a)]  # the second failed
     allowed += [] if done[1] else [in_order(kind, b)]
     state = world.state()
-    assert state in allowed or first in STEPS or second in STEPS, (
+    is_exact = first not in STEPS and second not in STEPS and (first, second) not in HALFWAY
+    assert state in allowed or not is_exact, (
         f"{done} resulted in {shown(state)}, in order it is {[shown(s) for s in allowed]}"
     )
     world.check_use()
@@ -80,8 +85,9 @@ def killed(first: str, kind: str) -> Iterator[World]:
 def continued(first: str, second: str, world: World) -> None:
     """Do `second` where `first` was killed, and check that nothing is lost."""
     kind, a, b = world_of(first, second), (first, "A"), (second, "B")
-    world.run(second, "B")
-    state, others = world.state(), [in_order(kind, *acts) for acts in ((b,), (a, b), (b, a))]
+    ways: list[tuple[tuple[str, str], ...]] = [(b,), (a, b), (b, a)]
+    ways += [] if world.run(second, "B") else [(), (a,)]
+    state, others = world.state(), [in_order(kind, *acts) for acts in ways]
     kept = {k: v for k, v in others[0].items() if all(other.get(k) == v for other in others)}
     lost = {k: v for k, v in kept.items() if state.get(k) != v}
     assert not lost, f"{shown(state)} lacks {shown(lost)}"
@@ -100,7 +106,8 @@ def scheduled(acts: Sequence[str], seed: int) -> int:
     schedule.run([doing(act, "ABC"[i]) for i, act in enumerate(acts)])
     state = world.state()
     exact = any(state == in_order(kind, *order) for order in orders(done))
-    assert exact or any(act in STEPS for act in acts), f"seed {seed}: {done}: {shown(state)}"
+    is_exact = not any(act in STEPS for act in acts) and not any(set(pair) <= set(acts) for pair in HALFWAY)
+    assert exact or not is_exact, f"seed {seed}: {done}: {shown(state)}"
     world.check_use()
     return sum(done.values())
 
