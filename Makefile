@@ -10,8 +10,9 @@
 # make long-session   3,000 statements in one session, which is to hold no more for it; ARGS="--statements 300"
 # make fuzz-statements   mutated statements, put to the preprocessor; ARGS="--count 10000"
 # make nightly   all of these campaigns at their full sizes (hours)
+# make simulate    histories of many processes on one table, by seeds; SEEDS=100000 FIRST=0
 # make clean   removes what these made
-.PHONY: help demo test test-wheel stress fuzz check interleavings faults protocol long-session fuzz-statements nightly clean
+.PHONY: help demo test test-wheel check simulate protocol stress interleavings faults fuzz fuzz-statements long-session nightly clean
 .DELETE_ON_ERROR:
 
 help:
@@ -22,6 +23,8 @@ WAREHOUSE := warehouse-demo
 WORKERS ?= 2
 COUNT ?= 100000
 SEED ?= 0
+SEEDS ?= 100000
+FIRST ?= 0
 
 # the first of these that is Python 3.11 or later
 PYTHONS := python3.11 python3.12 python3.13 python3.14 python3
@@ -50,6 +53,9 @@ fuzz: .venv/dev.installed
 check: .venv/dev.installed
 	PATH="$(CURDIR)/$(BIN):$$PATH" scripts/check
 
+simulate: .venv/dev.installed
+	$(BIN)/python -m tests.simulation run --seeds $(SEEDS) --first $(FIRST) --processes $(WORKERS)
+
 faults: .venv/dev.installed
 	$(BIN)/python -m tests.faults.every_call $(ARGS)
 
@@ -63,7 +69,7 @@ fuzz-statements: .venv/dev.installed
 	$(BIN)/python -m tests.fuzz statements $(ARGS)
 
 nightly:
-	$(MAKE) --keep-going protocol fuzz-statements fuzz stress long-session interleavings faults
+	$(MAKE) --keep-going simulate protocol fuzz-statements fuzz stress long-session interleavings faults
 
 SCHEDULES ?= 2000
 interleavings: .venv/dev.installed

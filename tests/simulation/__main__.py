@@ -10,7 +10,9 @@ import time
 from collections import Counter
 from functools import partial
 
+from tests.simulation.found import file_of, to_text
 from tests.simulation.generate import history_of
+from tests.simulation.planted_bugs import BUGS
 from tests.simulation.run import Outcome, run
 from tests.simulation.settings import SETTINGS
 from tests.simulation.shrink import shrunk
@@ -31,6 +33,14 @@ def main(arguments: list[str] | None = None) -> int:
     one.add_argument("seed", type=int)
     one.add_argument("--table", choices=SETTINGS)
     one.set_defaults(act=_replay)
+    bugs = commands.add_parser("bugs", help="plant mistakes into the product, and count the histories until each shows")
+    bugs.add_argument("--seeds", type=int, default=10_000, help="how many histories at most")
+    bugs.add_argument("--first", type=int, default=0, help="the first of them")
+    bugs.add_argument("--table", choices=SETTINGS, help="only this kind of table")
+    bugs.add_argument("--keep", action="store_true", help="keep the shrunk histories in tests/simulation/found")
+    bugs.add_argument("--only", choices=[b.name for b in BUGS])
+    bugs.add_argument("--processes", type=int, default=2)
+    bugs.set_defaults(act=_bugs)
     given = parser.parse_args(arguments)
     logging.disable(logging.CRITICAL)
     return min(100, given.act(given))
@@ -55,6 +65,33 @@ def _run(given: argparse.Namespace) -> int:
     print(", ".join(f"{count} {result}" for result, count in results.most_common()))
     print(f"{failed} failed" + (": replay one by its seed" if failed else ""))
     return failed
+
+
+def first_seed(seeds: range, table: str | None, keep: bool, number: int) -> tuple[int | None, str]:
+    """The first seed whose history shows a planted mistake, None for none of them; and what it shows."""
+    bug = BUGS[number]
+    for seed in seeds:
+        history = history_of(seed, table)
+        if problems := run(history, bug.plant).problems:
+            if keep:
+                smallest = shrunk(history, lambda h: bool(run(h, bug.plant).problems))
+                file_of(bug.name).write_text(to_text(smallest))
+            return seed, problems[0]
+    return None, ""
+
+
+def _bugs(given: argparse.Namespace) -> int:
+    numbers = [n for n, bug in enumerate(BUGS) if given.only in (None, bug.name)]
+    missed = 0
+    with multiprocessing.Pool(given.processes) as pool:
+        seeds = range(given.first, given.first + given.seeds)
+        answers = pool.imap(partial(first_seed, seeds, given.table, given.keep), numbers)
+        for bug, (seed, problem) in zip((BUGS[n] for n in numbers), answers, strict=True):
+            missed += seed is None
+            found = "not found" if seed is None else f"seed {seed}: {problem}"
+            print(f"{bug.name} ({bug.story}): {found}", flush=True)
+    print(f"{len(numbers) - missed} of {len(numbers)} found within {given.seeds} histories")
+    return missed
 
 
 def _replay(given: argparse.Namespace) -> int:

@@ -49,7 +49,7 @@ def _acknowledged(session: Session, results: Mapping[int, str]) -> list[str]:
     observer, problems = session.observer, list[str]()
     homes = [ROOT, *(f"{ROOT}/branch/branch-{b}" for b in branch_names(session.table().store))]
     there = {uuid for home in homes for uuid in observer.ancestry(observer.latest(home))}
-    for number in observer.effects:
+    for number in (n for n, (effect, _) in observer.effects.items() if effect != Effect()):
         result, landed = results.get(number, ""), observer.landed[number]
         lasting = [u for u in landed if u in there]
         if len(lasting) > 1:

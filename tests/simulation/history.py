@@ -18,17 +18,20 @@ class FaultKind(enum.Enum):
     TWICE = "the request is sent again after it was done"
     REFUSED = "the storage refuses it"
     STALE = "a listing is {seconds:g} s old"
+    OUTAGE = "it fails, as all calls of its host do for {seconds:g} s"
+    OUTAGE_AFTER = "it is done, but fails, as all calls of its host do for {seconds:g} s"
     CRASH = "the process dies before it"
     CRASH_AFTER = "the process dies after it"
 
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """A fault of call number `call` of a step (from 1)."""
+    """A fault of call number `call` of a step (from 1), of its calls of the name `on` where one is given."""
 
     call: int
     kind: FaultKind
     seconds: float = 0.0
+    on: str = ""
 
     def __str__(self) -> str:
         return self.kind.value.format(seconds=self.seconds)

@@ -27,12 +27,14 @@ class Row(NamedTuple):
 class Effect:
     """What a statement that is committed does: it empties partitions (None: all), then removes rows, then adds some.
 
-    `removed` are ids of rows; of tables with keys, keys.
+    `removed` are ids of rows; of tables with keys, keys. With `in_place` the added rows are new values of the removed
+    ones, by their row ids: a row that another statement has deleted meanwhile stays deleted.
     """
 
     added: tuple[Row, ...] = ()
     removed: frozenset[Any] = frozenset()
     emptied: frozenset[int] | None = frozenset()
+    in_place: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,9 +90,9 @@ class State:
         if not self.keyed:
             kept = {i: r for i, r in self.rows.items() if effect.emptied is not None and r.p not in effect.emptied}
             absent = effect.removed - kept.keys()
-            assert not absent, f"rows {sorted(absent)} were removed twice"
+            assert effect.in_place or not absent, f"rows {sorted(absent)} were removed twice"
             kept = {i: r for i, r in kept.items() if i not in effect.removed}
-            return State(False, kept | {r.id: r for r in effect.added if r.id is not None})
+            return State(False, kept | {r.id: r for r in effect.added if r.id is not None and r.id not in absent})
         puts = {k: p for k, p in self.puts.items() if effect.emptied is not None and k[1] not in effect.emptied}
         changes: dict[tuple[int, int], Row | None] = dict.fromkeys(effect.removed)
         for key, row in [*changes.items(), *(((r.k, r.p), r) for r in effect.added)]:

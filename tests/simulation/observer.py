@@ -64,7 +64,7 @@ class Observer:
         before = self._at(change.path)
         if before is not None and (change.data is None or str(self._decoded(change).uuid) != before):
             if self.running is not None and self.running.kind in CUTTERS:
-                self.cut.add(before)
+                self._cut(home, before)
             elif change.data is not None:
                 self.problems.append(f"snapshot {number} was replaced by another one")
         if change.data is not None:
@@ -91,6 +91,14 @@ class Observer:
     def cuts_history(self, home: str) -> None:
         """From here on the history of a folder may be replaced as a whole."""
         self.cut.update(self.ancestry(self.latest(home)))
+
+    def _cut(self, home: str, uuid: str) -> None:
+        """A statement removes a version on purpose, and with it the expired ones that only it was built on."""
+        self.cut.add(uuid)
+        for older in self.ancestry(self.versions[uuid].parent):
+            if self._at(f"{home}/snapshot/snapshot-{self.versions[older].snapshot.id}") == older:
+                break
+            self.cut.add(older)
 
     def _publish(self, home: str, snapshot: Snapshot) -> None:
         uuid = str(snapshot.uuid)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass, field
@@ -52,14 +53,16 @@ class Process:
     step: Step = field(default_factory=lambda: Step(0, 0, 0.0, "", 0))
     calls: int = 0
     is_dead: bool = False
+    is_cut_off_until: float = 0.0  # the storage is out of its reach
     on_act: Callable[[Step], None] = lambda step: None  # told whose call changes the storage, before it does
-    _faults: dict[int, Fault] = field(default_factory=dict)
+    _faults: dict[tuple[str, int], Fault] = field(default_factory=dict)
+    _counts: Counter[str] = field(default_factory=Counter)
     _latency: random.Random = field(default_factory=random.Random)
     _task: Any = None
 
     def begin(self, step: Step) -> None:
-        self.step, self.calls = step, 0
-        self._faults = {f.call: f for f in step.faults}
+        self.step, self.calls, self._counts = step, 0, Counter()
+        self._faults = {(f.on, f.call): f for f in step.faults}
         self._latency, self._task = random.Random(step.seed), getcurrent()
 
     def call(self, name: str, path: str, act: Callable[..., T], *, changes: bool = False, lists: bool = False) -> T:
@@ -70,10 +73,13 @@ class Process:
             self.on_act(self.step)
             return act()
         self.calls += 1
+        self._counts[name] += 1
         act = partial(self._act, self.step, act)
-        fault = self._faults.get(self.calls)
+        fault = self._faults.get((name, self._counts[name])) or self._faults.get(("", self.calls))
         self.scheduler.wait(_LATENCY * self._latency.uniform(0.5, 1.5))
         try:
+            if self.scheduler.now < self.is_cut_off_until:
+                raise StorageError(f"Cannot reach {path}: the storage is out of reach.")
             result = act() if fault is None else self._go_wrong(fault, path, act, changes, lists)
         except BaseException as error:
             self._note(name, path, type(error).__name__)
@@ -106,6 +112,10 @@ class Process:
                 self.scheduler.start(self.scheduler.now + fault.seconds, lambda: _quietly(act))
             case FaultKind.FAILS_AFTER:
                 act()
+            case FaultKind.OUTAGE | FaultKind.OUTAGE_AFTER:
+                if fault.kind is FaultKind.OUTAGE_AFTER:
+                    act()
+                self.is_cut_off_until = self.scheduler.now + fault.seconds
         raise StorageError(f"Cannot reach {path}: {fault}.")
 
     def _act(self, step: Step, act: Callable[..., T], *values: Any) -> T:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import groupby
 
-from tests.simulation.history import Setting
+from tests.simulation.history import Fault, Setting
 from tests.simulation.observer import ROOT
 from tests.simulation.processes import Call
 from tests.simulation.run import Outcome
@@ -20,7 +20,7 @@ def story(outcome: Outcome) -> str:
     for step in history.steps:
         result = outcome.results.get(step.number, "not reached")
         lines.append(f"  {step.number:>3}. {step.start:>9.2f} s  host {step.host}: {step.kind} - {result}")
-        lines += [f"       its call {fault.call}: {fault}" for fault in step.faults]
+        lines += [f"       its {_ordinal(fault)}: {fault}" for fault in step.faults]
     lines += ["", "Turns, with the calls that change something or go wrong:"]
     for (number, _), calls in groupby(outcome.trace, key=lambda c: (c.step, 0)):
         lines += _turn(number, list(calls))
@@ -33,6 +33,10 @@ def _turn(step: int, calls: list[Call]) -> Iterator[str]:
     yield f"  {first.moment:>9.2f} s  step {step}: calls {first.number} to {last.number}, the last is {_call(last)}"
     shown = [c for c in calls if c.outcome or (c.name in _CHANGES and "/manifest/" not in c.path)]
     yield from (f"                 {c.number:>3}. {_call(c)}" for c in shown)
+
+
+def _ordinal(fault: Fault) -> str:
+    return f"call {fault.call}" + (f" of {fault.on}" if fault.on else "")
 
 
 def _call(call: Call) -> str:

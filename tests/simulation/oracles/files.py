@@ -51,12 +51,13 @@ def _wrong_total(store: TableStore, snapshot: Snapshot) -> Iterator[str]:
 
 
 def _wrong_ranges(store: TableStore, snapshot: Snapshot) -> Iterator[str]:
-    """Row ids are below the next one, those that global indexes cover too."""
+    """Row ids are below the next one, those that global indexes cover too. Rows that were rewritten have theirs in a
+    column."""
     if not store.options[ROW_TRACKING] or snapshot.next_row_id is None:
         return
     for entry in live_files(store, snapshot).values():
         first = entry.file.first_row_id
-        if first is None or first + entry.file.row_count > snapshot.next_row_id:
+        if first is not None and first + entry.file.row_count > snapshot.next_row_id:
             yield f"{entry.file.file_name} begins at row id {first}, and the next one is {snapshot.next_row_id}"
     for index in index_entries(store, snapshot):
         covered = index.file.global_index

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from paimon_core.commit.changes import Overwrite
+from paimon_core.options import DATA_EVOLUTION
 from paimon_core.row_level.rules import check_changeable, check_deletable, delete_rules, update_rules
 from paimon_core.spec.snapshot import Snapshot
 from paimon_core.store.branches import branch_names
@@ -79,4 +80,5 @@ def _expect(session: Session, table: Table, base: Snapshot | None, before: list[
         removed = frozenset() if after else frozenset((r.k, r.p) for r in before)
     else:
         removed = frozenset(r.id for r in before)
-    session.observer.expect(session.step, Effect(tuple(after), removed), base)
+    in_place = bool(after) and table.store.options[DATA_EVOLUTION]
+    session.observer.expect(session.step, Effect(tuple(after), removed, in_place=in_place), base)
