@@ -73,8 +73,12 @@ class BucketMoves:
         return [*(b.compacted_away() for b in postponed), *moved]
 
     def rescale(self, partitions: PartitionFilter, buckets: int) -> list[CommitMessage]:
-        """Messages that divide the rows of some partitions among another number of buckets; postponed rows stay."""
-        live = live_buckets(self.store, self.snapshot, partitions)
+        """Messages that divide the rows of some partitions among another number of buckets; postponed rows stay.
+
+        Partitions that have this number stay as they are: only another number shows who adds rows meanwhile that its
+        files do not fit in.
+        """
+        live = [b for b in live_buckets(self.store, self.snapshot, partitions) if b.total_buckets != buckets]
         store = self._without_changelog()
         routed = self._routed(store, live, {b.partition: buckets for b in live})
         if store.has_primary_key and not store.options[WRITE_ONLY]:
