@@ -55,7 +55,7 @@ def _nothing(*values: Any) -> None:
 def _believes_the_answer(store: Any, attempts: Any, outcome: Any = None) -> Any:
     draft_made = attempts.open.pop()
     attempts.open.clear()
-    return draft_made.snapshot if outcome is publish.PublishOutcome.PUBLISHED else None
+    return draft_made if outcome is publish.PublishOutcome.PUBLISHED else None
 
 
 def _takes_errors_for_lost_races(self: Any, path: str, data: bytes) -> publish.PublishOutcome:
