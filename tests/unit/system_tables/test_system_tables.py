@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from paimon_core.commit.changes import Overwrite
-from paimon_core.errors import CorruptFileError, TableNotFoundError
+from paimon_core.errors import TableNotFoundError
 from paimon_core.spec.binary_row import encode_row
 from paimon_core.spec.index_manifest import DELETION_VECTORS_INDEX, DeletionVectorMeta, IndexFileMeta
 from paimon_core.spec.types import INT, STRING, DataField
@@ -124,11 +124,3 @@ def test_durations() -> None:
     assert duration_text(timedelta(days=36500)) == "PT876000H"
     assert duration_text(timedelta(hours=1, minutes=2, seconds=3.5)) == "PT1H2M3.5S"
     assert duration_text(timedelta()) == "PT0S" and duration_text(None) is None
-
-
-def test_metadata_whose_values_no_column_holds(tmp_path: Path) -> None:
-    """A level beyond INT, and the bounds of a partition that is no row: the file is damaged, not the query."""
-    store = new_store(tmp_path)
-    Table(store).commit([message(store, data_file(store, 1, 1, level=2**40))], info())
-    with pytest.raises(CorruptFileError, match=r"manifest/\* is corrupt: metadata of '\$files' does not decode"):
-        Table(store).system_table("files", UTC)
