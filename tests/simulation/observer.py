@@ -41,6 +41,7 @@ class Observer:
     landed: defaultdict[int, list[str]] = field(default_factory=lambda: defaultdict(list))  # by step
     cut: set[str] = field(default_factory=set)  # uuids of versions that a statement removed on purpose
     columns: dict[int, tuple[str, ...]] = field(default_factory=dict)  # by step: the added ones that its rows have
+    withdrawn: set[str] = field(default_factory=set)  # of versions that their own writers took back
     problems: list[str] = field(default_factory=list)
     running: Step | None = None  # whose change this is
     _last: dict[tuple[str, int], str] = field(default_factory=dict)  # the uuid that was last under a name
@@ -65,6 +66,8 @@ class Observer:
         if before is not None and (change.data is None or str(self._decoded(change).uuid) != before):
             if self.running is not None and self.running.kind in CUTTERS:
                 self._cut(home, before)
+            elif change.data is None and self.running and self.versions[before].step == self.running.number:
+                self.withdrawn.add(before)
             elif change.data is not None:
                 self.problems.append(f"snapshot {number} was replaced by another one")
         if change.data is not None:
@@ -83,8 +86,10 @@ class Observer:
         return self._at(f"{home}/snapshot/snapshot-{max(numbers)}") if numbers else None
 
     def check_is_new(self, step: Step, seen: Snapshot | None, known: str | None) -> None:
-        """A step that began when `known` was the latest version must not see an older one, unless it was cut off."""
-        if known is not None and known not in self.cut and self.moment(seen) < self.versions[known].moment:
+        """A step that began when `known` was the latest version must see no older one, if it was not cut off."""
+        if known is None or known in self.cut | self.withdrawn:
+            return
+        if self.moment(seen) < self.versions[known].moment:
             number = self.versions[known].snapshot.id
             self.problems.append(f"step {step.number} saw {seen and seen.id} as the latest, and {number} was there")
 
