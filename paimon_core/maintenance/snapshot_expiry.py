@@ -2,8 +2,8 @@
 
 The oldest snapshots expire first, so that what remains is a history without gaps. They are removed in ascending order
 before any of their files is deleted (`release.py`), in a turn of their own (`turns.py`): a rollback before it shows in
-the latest snapshot. Other engines know no turns. So where writers do not queue, each snapshot is compared before its
-own removal, and afterwards one has to remain.
+the latest snapshot. Other engines know no turns, and who is stopped in the queue is passed by. So each snapshot is
+compared before its own removal, and afterwards one has to remain.
 """
 
 from __future__ import annotations

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Protocol
@@ -115,11 +115,6 @@ class TableStore:
         if self.turn is not None:
             self.turn.check()
 
-    @contextmanager
-    def writer_slot(self) -> Iterator[bool]:
+    def writer_slot(self) -> AbstractContextManager[object]:
         """Queue with the writers of this machine (`FileIO.writer_slot`), unless this store's upkeep has its turn."""
-        if self.turn is not None:
-            yield self.turn.is_alone
-            return
-        with self.io.writer_slot(self.root) as is_exclusive:
-            yield is_exclusive
+        return self.io.writer_slot(self.root) if self.turn is None else nullcontext()

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from paimon_core.errors import PaimonError
 from paimon_core.maintenance.branches import branch_exists
+from paimon_core.maintenance.orphans.job import OrphanSearch
 from paimon_core.spec.snapshot import Snapshot
 from paimon_core.store.branches import branch_names
 from paimon_core.store.snapshots import list_snapshots, snapshot_ids
@@ -98,8 +99,6 @@ def _expire_all(session: Session) -> None:
 
 def _check_space(session: Session) -> None:
     """What nothing names is gone."""
-    from paimon_core.maintenance.orphans.job import OrphanSearch  # noqa: PLC0415
-
     left = Lost(OrphanSearch(session.table().store, 2**62), travels=False).files
     session.observer.problems += [f"{path} is left, and nothing names it" for path in sorted(left)]
 

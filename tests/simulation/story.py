@@ -22,7 +22,7 @@ def story(outcome: Outcome) -> str:
         lines.append(f"  {step.number:>3}. {step.start:>9.2f} s  host {step.host}: {step.kind} - {result}")
         lines += [f"       its {_ordinal(fault)}: {fault}" for fault in step.faults]
     lines += ["", "Turns, with the calls that change something or go wrong:"]
-    for (number, _), calls in groupby(outcome.trace, key=lambda c: (c.step, 0)):
+    for number, calls in groupby(outcome.trace, key=lambda c: c.step):
         lines += _turn(number, list(calls))
     lines += ["", "What is wrong:", *(f"  - {problem}" for problem in outcome.problems)]
     return "\n".join(lines)

@@ -43,23 +43,6 @@ class _Pool:
     def map(self, function: Callable[..., Any], *values: Iterable[Any]) -> Iterator[Any]:
         return map(function, *values)
 
-    def submit(self, function: Callable[..., Any], *values: Any) -> _Done:
-        return _Done(function, values)
-
-
-class _Done:
-    def __init__(self, function: Callable[..., Any], values: tuple[Any, ...]) -> None:
-        self._error: BaseException | None = None
-        try:
-            self._value = function(*values)
-        except Exception as error:
-            self._error = error
-
-    def result(self) -> Any:
-        if self._error is not None:
-            raise self._error
-        return self._value
-
 
 class World:
     """The clock and the dice of whoever is running."""
