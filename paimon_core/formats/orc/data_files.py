@@ -133,11 +133,11 @@ class OrcFileWriter:
 
 class _KeptSink(RawIOBase):
     """A file that takes all bytes and keeps the error of those that it could not write, which `check` raises: pyarrow's
-    ORC writer ends the process where its file raises one."""
+    ORC writer ends the process where its file raises one, an interrupt included."""
 
     def __init__(self, sink: pa.NativeFile) -> None:
         self._sink, self._size = sink, 0
-        self._error: Exception | None = None
+        self._error: BaseException | None = None
 
     def writable(self) -> bool:
         return True
@@ -150,7 +150,7 @@ class _KeptSink(RawIOBase):
         try:
             if self._error is None:
                 self._sink.write(data)
-        except Exception as error:
+        except BaseException as error:
             self._error = error
         return len(data)
 

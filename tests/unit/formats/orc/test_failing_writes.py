@@ -14,7 +14,7 @@ from paimon_core.formats.orc.data_files import OrcFormat
 from paimon_core.io.local import LocalFileIO
 from paimon_core.options import TableOptions
 from paimon_core.spec.types import BIGINT, DataField
-from tests.support.faulty_io import Fault, FaultyIO
+from tests.support.faulty_io import Fault, FaultyIO, SimulatedCrash
 
 FIELDS = (DataField(id=0, name="k", type=BIGINT),)
 
@@ -29,11 +29,11 @@ def write(io, path):
 
 counted = FaultyIO(LocalFileIO())
 write(counted, f"{sys.argv[1]}/whole.orc")
-for mode in (Fault.BEFORE, Fault.TORN, Fault.NO_SPACE):
+for mode in (Fault.BEFORE, Fault.TORN, Fault.NO_SPACE, Fault.CRASH):
     for k in counted.moments(mode):
         try:
             write(FaultyIO(LocalFileIO(), k, mode), f"{sys.argv[1]}/{k}.orc")
-        except StorageError:
+        except (StorageError, SimulatedCrash):
             print(k, mode.name)
 """
 
@@ -43,4 +43,4 @@ def test_bytes_that_cannot_be_written(tmp_path: Path) -> None:
     made = subprocess.run(command, capture_output=True, text=True, cwd=Path(__file__).parents[4], check=False)
     assert made.returncode == 0, made.stderr
     tried = {tuple(line.split()) for line in made.stdout.splitlines()}
-    assert len(tried) > 8 and {mode for _, mode in tried} == {"BEFORE", "TORN", "NO_SPACE"}
+    assert len(tried) > 8 and {mode for _, mode in tried} == {"BEFORE", "TORN", "NO_SPACE", "CRASH"}
