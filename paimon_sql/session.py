@@ -10,7 +10,7 @@ from importlib.metadata import PackageNotFoundError, distribution
 from pyspark import SparkConf, SparkContext
 from pyspark.sql import SparkSession
 
-from paimon_core.errors import UnsupportedFeatureError
+from paimon_core.errors import InvalidOptionError, UnsupportedFeatureError
 from paimon_sql.java import find_java
 from paimon_sql.preprocess.quoting import quoted_name
 from paimon_sql.spark.dataframes.new_sessions import install_new_sessions
@@ -25,17 +25,24 @@ from paimon_sql.spark.session_bridge import CATALOG_CLASSES, CATALOG_PREFIX
 from paimon_sql.spark.statements.parser import install_parser
 
 
-def connect(warehouse: str, catalog: str = "paimon", metastore: str = "filesystem", **options: str) -> SparkSession:
-    """A Spark session with a Paimon catalog that is current: the active session, or a new one on this machine.
+def connect(
+    warehouse: str | None = None, catalog: str = "paimon", metastore: str = "filesystem", **options: str
+) -> SparkSession:
+    """A Spark session with a Paimon catalog that is current: the active session, or a new one.
 
     `options` whose names begin with `spark.` are Spark's settings (pass them as `**{"spark.x": "y"}`); the others are
-    options of the catalog, with `_` for `-` where they are keywords.
-    Raises `RuntimeError` where no Java is found.
+    options of the catalog, with `_` for `-` where they are keywords. Without a warehouse the catalogs are those that
+    Spark's settings configure (`spark-defaults.conf`), and the current one is Spark's choice.
+    Raises `RuntimeError` where no Java is found, `InvalidOptionError` for options of a catalog without a warehouse.
     """
     spark_settings = {k: v for k, v in options.items() if k.startswith("spark.")}
     catalog_options = {_dashed(k): v for k, v in options.items() if k not in spark_settings}
-    prefix, given = CATALOG_PREFIX + catalog, {"warehouse": warehouse, "metastore": metastore, **catalog_options}
-    catalog_settings = {prefix: CATALOG_CLASSES[0]} | {f"{prefix}.{key}": str(value) for key, value in given.items()}
+    catalog_settings: dict[str, str] = {}
+    if warehouse is not None:
+        prefix, given = CATALOG_PREFIX + catalog, {"warehouse": warehouse, "metastore": metastore, **catalog_options}
+        catalog_settings = {prefix: CATALOG_CLASSES[0]} | {f"{prefix}.{k}": str(value) for k, value in given.items()}
+    elif catalog_options:
+        raise InvalidOptionError(f"connect() needs a warehouse to make a catalog with {', '.join(catalog_options)}.")
     spark = SparkSession.getActiveSession() or _start(spark_settings, catalog_settings)
     for key, value in spark_settings.items():
         if spark.conf.get(key, None) != value and spark.conf.isModifiable(key):
@@ -43,8 +50,15 @@ def connect(warehouse: str, catalog: str = "paimon", metastore: str = "filesyste
     for key, value in catalog_settings.items():
         spark.conf.set(key, value)
     install(spark)
-    spark.sql(f"USE {quoted_name(catalog)}.`default`")
+    if warehouse is not None:
+        spark.sql(f"USE {quoted_name(catalog)}.`default`")
     return spark
+
+
+def configured_catalogs(spark: SparkSession) -> list[str]:
+    """The names of the catalogs of ours that a session's settings configure, sorted."""
+    found = ((key.removeprefix(CATALOG_PREFIX), value) for key, value in spark.conf.getAll.items())
+    return sorted(name for name, value in found if value in CATALOG_CLASSES)
 
 
 def install(spark: SparkSession) -> SparkSession:

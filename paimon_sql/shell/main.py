@@ -14,8 +14,9 @@ from typing import Any, NamedTuple
 
 import paimon_sql
 from paimon_sql.preprocess.quoting import quoted_name
+from paimon_sql.shell.arguments import hand_to_spark_submit, parser
+from paimon_sql.shell.programs import run_program
 from paimon_sql.shell.prompt import make_reader, run_prompt
-from paimon_sql.shell.render import FORMATS
 from paimon_sql.shell.runner import FOR_PEOPLE, Options, Shell
 from paimon_sql.shell.startup import quiet_start
 
@@ -29,10 +30,15 @@ class Script(NamedTuple):
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Runs the command; the exit status: 0, 1 after an error, 2 for wrong arguments, 130 where the user stopped it."""
-    arguments = _parser().parse_args(argv)
+    words = sys.argv[1:] if argv is None else list(argv)
+    if words[:1] == ["run"]:
+        return run_program(words[1:])
+    arguments = parser().parse_args(words)
     shell = Shell(None, sys.stdout, sys.stderr, _options(arguments))
     try:
+        first = [_script(path) for path in arguments.init]
         scripts = _scripts(arguments)
+        hand_to_spark_submit(arguments, os.environ)
         shell.session = _connect(arguments)
     except KeyboardInterrupt:
         return _INTERRUPTED
@@ -40,7 +46,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         shell.report(error)
         return 1
     try:
-        return _run(shell, scripts, interactive=arguments.interactive or not scripts)
+        return _run(shell, [*first, *scripts], interactive=arguments.interactive or not scripts)
     except KeyboardInterrupt:
         return _INTERRUPTED
     except BrokenPipeError:  # nobody reads the output any more; keep Python from flushing into the closed pipe
@@ -50,65 +56,59 @@ def main(argv: Sequence[str] | None = None) -> int:
         shell.session.stop()
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog="paimon-sql",
-        description="SQL on Apache Paimon tables. Without -e and -f: a prompt, or the script on standard input.",
-    )
-    add = parser.add_argument
-    add("-w", "--warehouse", metavar="DIR", default="warehouse", help="where the tables are (default: ./warehouse)")
-    add("-e", "--execute", metavar="SQL", action="append", default=[], help="run these statements; may be repeated")
-    add("-f", "--file", metavar="FILE", help="run this script; - is standard input")
-    setting_help = "a setting of Spark (spark.*) or an option of the catalog; may be repeated"
-    add("-c", "--conf", metavar="KEY=VALUE", action="append", default=[], type=_setting, help=setting_help)
-    add("--catalog", default="paimon", help="name of the catalog (default: paimon)")
-    add("--metastore", default="filesystem", help="where the catalog keeps its tables' names (default: filesystem)")
-    add("--database", metavar="NAME", help="current database at the start")
-    add("--output", choices=list(FORMATS), default="table", help="how results are printed (default: table)")
-    add("--max-rows", metavar="N", type=int, help="print N rows per result, 0: all (default: 1000; csv and json: all)")
-    add("-S", "--quiet", action="store_true", help="do not print the comments and statements of a script")
-    add("-i", "--interactive", action="store_true", help="a prompt after -e and -f")
-    add("--debug", action="store_true", help="whole stack traces, and Spark's log")
-    return parser
-
-
-def _setting(text: str) -> tuple[str, str]:
-    key, equals, value = text.partition("=")
-    if not key or not equals:
-        raise argparse.ArgumentTypeError(f"{text!r} is not KEY=VALUE")
-    return key, value
-
-
 def _options(arguments: argparse.Namespace) -> Options:
     max_rows = arguments.max_rows
     if max_rows is None:
         max_rows = Options.max_rows if arguments.output in FOR_PEOPLE else 0
-    return Options(output=arguments.output, max_rows=max_rows, echo=not arguments.quiet, debug=arguments.debug)
+    return Options(
+        output=arguments.output,
+        max_rows=max_rows,
+        echo=not arguments.silent,
+        verbose=arguments.verbose,
+        debug=arguments.debug,
+    )
 
 
 def _scripts(arguments: argparse.Namespace) -> list[Script]:
     scripts = [Script(text, "") for text in arguments.execute]
     if arguments.file and arguments.file != "-":
-        scripts.append(Script(Path(arguments.file).read_text(encoding="utf-8"), arguments.file))
+        scripts.append(_script(arguments.file))
     elif arguments.file or not (scripts or arguments.interactive or sys.stdin.isatty()):
         scripts.append(Script(sys.stdin.read(), "stdin"))
     return scripts
 
 
+def _script(path: str) -> Script:
+    return Script(Path(path).read_text(encoding="utf-8"), path)
+
+
 def _connect(arguments: argparse.Namespace) -> Any:
-    settings = {"spark.ui.enabled": "false", "spark.ui.showConsoleProgress": str(sys.stderr.isatty()).lower()}
+    settings = {"spark.ui.showConsoleProgress": str(sys.stderr.isatty()).lower()}
+    if not (arguments.master or arguments.properties_file):  # a shell of this machine alone
+        settings["spark.ui.enabled"] = "false"
     settings.update(arguments.conf)
     if not arguments.debug:
         warnings.filterwarnings("ignore", module="pyspark")
         logging.disable()  # PySpark logs every refused statement, Py4J every interrupted one
     with nullcontext() if arguments.debug else quiet_start():
-        session = paimon_sql.connect(
-            warehouse=arguments.warehouse, catalog=arguments.catalog, metastore=arguments.metastore, **settings
-        )
+        session = _session(arguments, settings)
     session.sparkContext.setLogLevel("WARN" if arguments.debug else "OFF")
+    for key, value in (*arguments.hiveconf, *arguments.define):
+        session.conf.set(key, value)
     if arguments.database:
         session.sql(f"USE {quoted_name(arguments.database)}")
     return session
+
+
+def _session(arguments: argparse.Namespace, settings: dict[str, str]) -> Any:
+    """With the catalog of the command line, else those that Spark's settings configure, else one in ./warehouse."""
+    named = {key: getattr(arguments, key) for key in ("warehouse", "catalog", "metastore")}
+    catalog = {key: value for key, value in named.items() if value is not None}
+    if not catalog and all(key.startswith("spark.") for key in settings):
+        session = paimon_sql.connect(**settings)
+        if paimon_sql.configured_catalogs(session):
+            return session
+    return paimon_sql.connect(**{"warehouse": "warehouse"} | catalog | settings)
 
 
 def _run(shell: Shell, scripts: Sequence[Script], interactive: bool) -> int:

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import re
 import time
 import traceback
 from dataclasses import dataclass
 from datetime import datetime, tzinfo
+from pathlib import Path
 from typing import Any, TextIO
 from zoneinfo import ZoneInfo
 
+from paimon_core.errors import InvalidDataError
 from paimon_sql.preprocess import ScriptStatement, split_statements
 from paimon_sql.shell.errors import describe, line_in_statement
 from paimon_sql.shell.escapes import visible
 from paimon_sql.shell.interrupts import cancelling
 from paimon_sql.shell.render import FORMATS, Result
 
+_SOURCE = re.compile(r"source\s+(?P<path>'[^']+'|\"[^\"]+\"|\S+)", re.IGNORECASE)
+_SOURCE_DEPTH = 20
 FOR_PEOPLE = ("table", "markdown")  # formats that come with statements, counts and times
 
 
@@ -23,6 +28,7 @@ class Options:
     output: str = "table"
     max_rows: int = 1000  # printed per statement; 0 for all
     echo: bool = True  # print the comments and statements of scripts
+    verbose: bool = False  # print the statements of the command line, too
     debug: bool = False  # print whole stack traces
 
     @property
@@ -35,6 +41,7 @@ class Shell:
 
     def __init__(self, session: Any, out: TextIO, err: TextIO, options: Options):
         self.session, self.out, self.err, self.options = session, out, err, options
+        self._sources: list[str] = []  # the scripts that run now by SOURCE, the innermost last
 
     def run_script(self, text: str, name: str = "") -> int:
         """Runs the statements up to the first that fails; the exit status.
@@ -52,7 +59,9 @@ class Shell:
 
         Raises KeyboardInterrupt where the user cancelled it.
         """
-        if name and self.options.echo and self.options.is_for_people:
+        if (script := _SOURCE.fullmatch(statement.text)) is not None:
+            return self._run_file(script["path"].strip("'\""), f"{name}:{statement.line}" if name else "")
+        if (self.options.verbose or name and self.options.echo) and self.options.is_for_people:
             comment = statement.comment + "\n" if statement.comment else ""
             self._print(f"{comment}{statement.text};\n")
         started = time.perf_counter()
@@ -67,6 +76,21 @@ class Shell:
         if cancelled.is_set():
             raise KeyboardInterrupt
         return True
+
+    def _run_file(self, path: str, where: str) -> bool:
+        """`SOURCE path`, as in spark-sql: the statements of another script."""
+        try:
+            if len(self._sources) == _SOURCE_DEPTH:
+                raise InvalidDataError(f"SOURCE {path}: {_SOURCE_DEPTH} scripts run one another already.")
+            text = Path(path).read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError, InvalidDataError) as error:
+            self.report(error, f"{where}: " if where else "")
+            return False
+        self._sources.append(path)
+        try:
+            return self.run_script(text, path) == 0
+        finally:
+            self._sources.pop()
 
     def report(self, error: BaseException, where: str = "") -> None:
         """Prints an error in one message behind `where` it arose, or with its stack trace (`debug`)."""

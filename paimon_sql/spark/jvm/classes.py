@@ -59,6 +59,7 @@ SUPPORTS_OVERWRITE = f"{_WRITE}.SupportsOverwriteV2"
 FUNCTION_1, FUNCTION_2, FUNCTION_3 = "scala.Function1", "scala.Function2", "scala.Function3"
 INT_SUPPLIER = "java.util.function.IntSupplier"
 PARSER_INTERFACE = f"{_CATALYST}.parser.ParserInterface"
+VARIABLES = "org.apache.spark.sql.internal.VariableSubstitution"
 
 # -- exceptions -------------------------------------------------------------------------------------------------------
 NAMESPACE_EXISTS = f"{_CATALYST}.analysis.NamespaceAlreadyExistsException"

@@ -9,6 +9,7 @@ from py4j.java_gateway import JavaObject
 from pyspark import SparkContext
 from pyspark.sql import SparkSession
 
+from paimon_sql.spark.jvm.classes import VARIABLES
 from paimon_sql.spark.jvm.collections import items, texts
 from paimon_sql.spark.jvm.gateway import Jvm, accessible_field, stack_names
 from paimon_sql.spark.jvm.hooks import hook
@@ -106,6 +107,12 @@ def name_parts(session: JavaObject, text: str) -> list[str]:
 @hook("`SessionState.sqlParser`", "whether the parser hook is there")
 def parser_of(session: JavaObject) -> JavaObject:
     return session.sessionState().sqlParser()
+
+
+@hook("`VariableSubstitution`", "`${x}` in statements that only we can parse")
+def with_variables(jvm: Jvm, text: str) -> str:
+    """A statement of the active session with values for its variables `${x}`, as Spark's parser puts them in."""
+    return str(jvm.java_class(VARIABLES)().substitute(text)) if "${" in text else text
 
 
 @hook("the private field `SessionState.sqlParser`", "statements of ours in a session that runs already")

@@ -24,7 +24,7 @@ from paimon_sql.spark.jvm.commands import create_namespace
 from paimon_sql.spark.jvm.gateway import Jvm
 from paimon_sql.spark.jvm.origins import with_written_origins
 from paimon_sql.spark.jvm.plans import temporary_view
-from paimon_sql.spark.jvm.sessions import inject_parser, java_session, parser_of, replace_parser
+from paimon_sql.spark.jvm.sessions import inject_parser, java_session, parser_of, replace_parser, with_variables
 from paimon_sql.spark.proxy import Proxy
 from paimon_sql.spark.statements.catalog_registry import CatalogRegistry
 from paimon_sql.spark.statements.commands import FunctionCommand
@@ -68,6 +68,7 @@ class PaimonParser(Proxy):
 
     def _planned(self, text: str, parse: Callable[..., JavaObject], *context: Any) -> JavaObject:
         self._prepare(text)
+        text = with_variables(self.jvm, text)
         statement = self._preprocessed(text)
         if isinstance(statement, PaimonStatement):
             return self._of_paimon(statement)
@@ -102,6 +103,7 @@ class PaimonParser(Proxy):
 
     def parseQuery(self, text: str) -> Any:
         self._prepare(text)
+        text = with_variables(self.jvm, text)
         statement = self._preprocessed(text)
         return self._parsed(
             statement if isinstance(statement, Rewriting) else Rewriting(text), self.delegate.parseQuery

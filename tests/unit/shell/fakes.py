@@ -29,11 +29,16 @@ class FakeFrame:
         return self.rows
 
 
+class FakeConf(dict[str, str]):
+    set = dict.__setitem__
+
+
 class FakeSession:
     """Runs what it has an answer for: a frame, or an error to raise; everything else has no result."""
 
     def __init__(self, answers: dict[str, FakeFrame | BaseException] | None = None):
         self.answers, self.ran, self.is_stopped, self.log_levels = answers or {}, [], False, []
+        self.conf = FakeConf({"spark.sql.session.timeZone": "UTC"})
         self.sparkContext = SimpleNamespace(setLogLevel=self.log_levels.append, cancelAllJobs=lambda: None)
 
     def sql(self, text: str) -> FakeFrame:

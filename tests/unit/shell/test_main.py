@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import io
+import os
 import sys
 
 import pytest
@@ -18,8 +19,12 @@ def session(monkeypatch):
         session.options = options
         return session
 
+    session.configured = []
     monkeypatch.setitem(vars(paimon_sql), "connect", connect)
+    monkeypatch.setitem(vars(paimon_sql), "configured_catalogs", lambda session: session.configured)
     monkeypatch.setattr("logging.disable", lambda: None)
+    monkeypatch.delenv("PYSPARK_GATEWAY_PORT", raising=False)
+    monkeypatch.delenv("PYSPARK_SUBMIT_ARGS", raising=False)
     return session
 
 
@@ -42,6 +47,64 @@ def test_what_the_session_is_made_with(session):
         "spark.ui.showConsoleProgress": "false",
     }
     assert session.ran[0] == "USE `d``b`"
+
+
+def test_catalogs_of_sparks_settings(session):
+    session.configured = ["lake"]
+    assert main(["-e", "SELECT 1"]) == 0
+    assert "warehouse" not in session.options
+    session.configured = []
+    assert main(["-e", "SELECT 1"]) == 0
+    assert session.options["warehouse"] == "warehouse" and "catalog" not in session.options
+    session.configured = ["lake"]
+    assert main(["--catalog", "c", "-e", "SELECT 1"]) == 0
+    assert session.options["warehouse"] == "warehouse" and session.options["catalog"] == "c"
+
+
+def test_variables_and_settings_of_the_session(session):
+    assert main(["-d", "x=1", "--hivevar", "y=a=b", "--define", "z=3", "--hiveconf", "k=v", "-e", "SELECT 1"]) == 0
+    assert {k: session.conf[k] for k in "xyzk"} == {"x": "1", "y": "a=b", "z": "3", "k": "v"}
+
+
+def test_scripts_that_run_first(session, tmp_path):
+    for name in ("a", "b"):
+        (tmp_path / f"{name}.sql").write_text(f"SELECT '{name}'")
+    first = [word for name in ("a", "b") for word in ("-i", str(tmp_path / f"{name}.sql"))]
+    assert main([*first, "-e", "SELECT 1"]) == 0
+    assert session.ran == ["SELECT 'a'", "SELECT 'b'", "SELECT 1"]
+
+
+def test_a_prompt_follows_scripts_that_run_first(session, tmp_path, monkeypatch):
+    monkeypatch.setattr("paimon_sql.shell.prompt.terminal", None)
+    monkeypatch.setattr(sys, "stdin", io.StringIO("SELECT 2;\nquit\n"))
+    monkeypatch.setattr(sys.stdin, "isatty", lambda: True, raising=False)
+    (tmp_path / "a.sql").write_text("SELECT 1")
+    assert main(["-i", str(tmp_path / "a.sql")]) == 0
+    assert session.ran == ["SELECT 1", "SELECT 2"]
+
+
+def test_statements_of_the_command_line_are_printed_with_v(session, capsys):
+    assert main(["-v", "-e", "SELECT 1"]) == 0
+    assert capsys.readouterr().out.startswith("SELECT 1;\n one\n")
+
+
+def test_options_of_spark_submit(session, monkeypatch):
+    monkeypatch.setenv("PYSPARK_SUBMIT_ARGS", "--jars 'a b.jar' pyspark-shell")
+    assert (
+        main(["--master", "spark://h:7077", "--deploy-mode", "client", "--num-executors", "3", "-e", "SELECT 1"]) == 0
+    )
+    expected = "--master spark://h:7077 --deploy-mode client --num-executors 3 --jars 'a b.jar' pyspark-shell"
+    assert os.environ["PYSPARK_SUBMIT_ARGS"] == expected
+    assert "spark.ui.enabled" not in session.options
+
+
+def test_what_spark_submit_cannot_do_here(session, capsys, monkeypatch):
+    assert main(["--deploy-mode", "cluster", "-e", "SELECT 1"]) == 1
+    assert "--deploy-mode can only be 'client'" in capsys.readouterr().err
+    monkeypatch.setenv("PYSPARK_GATEWAY_PORT", "1")
+    assert main(["--master", "yarn", "--queue", "q", "-e", "SELECT 1"]) == 1
+    assert "give --master, --queue to spark-submit" in capsys.readouterr().err
+    assert not hasattr(session, "options")
 
 
 def test_a_script_is_echoed_unless_quiet(session, capsys, tmp_path):
@@ -107,10 +170,10 @@ def test_formats_for_programs_print_all_rows(session, capsys):
     assert "(first 1000 rows, " in capsys.readouterr().out
 
 
-def test_a_prompt_follows_with_i_and_its_status_is_the_shells(session, monkeypatch, capsys):
+def test_a_prompt_follows_and_its_status_is_the_shells(session, monkeypatch, capsys):
     monkeypatch.setattr("paimon_sql.shell.prompt.terminal", None)
     monkeypatch.setattr(sys, "stdin", io.StringIO("SELECT 1;\nquit\n"))
-    assert main(["-i", "-e", "SELECT bad"]) == 0
+    assert main(["--interactive", "-e", "SELECT bad"]) == 0
     assert session.ran == ["SELECT bad", "SELECT 1"]
 
 

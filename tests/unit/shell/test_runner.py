@@ -100,3 +100,24 @@ def test_time_zones():
     assert str(time_zone("Z")) == "UTC"
     assert time_zone("Mars/Phobos") is None
     assert time_zone("../etc/passwd") is None
+
+
+def test_source_runs_another_script(tmp_path):
+    session = FakeSession({"SELECT bad": ValueError("no such column")})
+    shell = shell_on(session)
+    inner, outer = tmp_path / "in ner.sql", tmp_path / "outer.sql"
+    inner.write_text("SELECT 1;\nSELECT bad;")
+    outer.write_text(f"SELECT 0;\nSOURCE '{inner}';\nSELECT 2;")
+    assert shell.run_script(f"source {outer}") == 1
+    assert session.ran == ["SELECT 0", "SELECT 1", "SELECT bad"]
+    assert shell.err.getvalue() == f"error: {inner}:2: no such column\n"
+
+
+def test_source_of_what_is_not_there_and_of_itself(tmp_path):
+    shell = shell_on(FakeSession())
+    assert shell.run_script("source /no/such.sql", "s.sql") == 1
+    assert shell.err.getvalue().startswith("error: s.sql:1: ") and "/no/such.sql" in shell.err.getvalue()
+    script = tmp_path / "again.sql"
+    script.write_text(f"source {script}")
+    assert shell.run_script(f"source {script}") == 1
+    assert "20 scripts run one another" in shell.err.getvalue()

@@ -1,0 +1,72 @@
+"""Python runs this before a program that `paimon-sql run` starts, and before every Python program that one starts.
+
+Each session that `SparkSession.builder.getOrCreate()` makes is then installed (`paimon_sql.install`). Nothing is
+imported for it before the program imports PySpark; where paimon-sql is not installed nothing happens.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from collections.abc import Sequence
+from functools import wraps
+from importlib.abc import Loader, MetaPathFinder
+from importlib.machinery import ModuleSpec, PathFinder
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+_MODULE = "pyspark.sql.session"
+_INSTALLED = "_is_installed_by_paimon_sql"
+
+
+class _Finder(MetaPathFinder):
+    """Finds PySpark's module of sessions as ever, and has it changed once it is loaded."""
+
+    def find_spec(self, name: str, path: Sequence[str] | None, target: ModuleType | None = None) -> ModuleSpec | None:
+        if name != _MODULE:
+            return None
+        spec = PathFinder.find_spec(name, path, target)
+        if spec is not None and spec.loader is not None:
+            spec.loader = _Loader(spec.loader)
+        return spec
+
+
+class _Loader(Loader):
+    def __init__(self, inner: Loader) -> None:
+        self._inner = inner
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType | None:
+        return self._inner.create_module(spec)
+
+    def exec_module(self, module: ModuleType) -> None:
+        self._inner.exec_module(module)
+        _install_in(module.SparkSession.Builder)
+
+
+def _install_in(builder: Any) -> None:
+    """Let `getOrCreate` install the session that it returns, once."""
+    original = builder.getOrCreate
+
+    @wraps(original)
+    def get_or_create(self: Any) -> Any:
+        session = original(self)
+        if getattr(session, "_sc", None) is not None and not hasattr(session, _INSTALLED):
+            setattr(session, _INSTALLED, True)
+            importlib.import_module("paimon_sql").install(session)
+        return session
+
+    builder.getOrCreate = get_or_create
+
+
+def _run_other() -> None:
+    """The `sitecustomize` that Python would have run without this one."""
+    folders = [folder for folder in sys.path if Path(folder).resolve() != Path(__file__).resolve().parent]
+    spec = PathFinder.find_spec("sitecustomize", folders)
+    if spec is not None and spec.loader is not None:
+        spec.loader.exec_module(importlib.util.module_from_spec(spec))
+
+
+_run_other()
+if importlib.util.find_spec("paimon_sql") is not None:
+    sys.meta_path.insert(0, _Finder())

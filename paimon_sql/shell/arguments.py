@@ -1,0 +1,93 @@
+"""The options of `paimon-sql`: those of `spark-sql` and `spark-submit` under their names, and ours."""
+
+from __future__ import annotations
+
+import argparse
+import shlex
+from collections.abc import MutableMapping, Sequence
+
+from paimon_core.errors import InvalidOptionError
+from paimon_sql.shell.render import FORMATS
+
+# options of spark-submit that a program which runs in this process can have, as Spark spells them
+SUBMIT_OPTIONS = (
+    "--master", "--deploy-mode", "--name", "--properties-file", "--jars", "--packages", "--exclude-packages",
+    "--repositories", "--py-files", "--files", "--archives", "--driver-memory", "--driver-java-options",
+    "--driver-library-path", "--driver-class-path", "--driver-cores", "--executor-memory", "--executor-cores",
+    "--total-executor-cores", "--num-executors", "--queue", "--principal", "--keytab", "--proxy-user",
+)  # fmt: skip
+SUBMIT_ARGS = "PYSPARK_SUBMIT_ARGS"  # what PySpark hands to spark-submit, which starts its JVM
+_GATEWAY = "PYSPARK_GATEWAY_PORT"  # set where spark-submit has started the JVM and this process
+
+
+def parser() -> argparse.ArgumentParser:
+    """Of the shell; `metastore`, `catalog` and `warehouse` are None where they are not given."""
+    made = argparse.ArgumentParser(
+        prog="paimon-sql",
+        description="SQL on Apache Paimon tables. Without -e and -f: a prompt, or the script on standard input.",
+        epilog="paimon-sql run JOB.py: any program, with Paimon's catalogs in the Spark sessions that it makes.",
+        allow_abbrev=False,
+    )
+    add = made.add_argument
+    add("-w", "--warehouse", metavar="DIR", help="where the tables are (default: ./warehouse)")
+    add("--catalog", help="name of the catalog (default: paimon)")
+    add("--metastore", help="where the catalog keeps its tables' names (default: filesystem)")
+    add("--database", metavar="NAME", help="current database at the start")
+    add("-e", "--execute", metavar="SQL", action="append", default=[], help="run these statements; may be repeated")
+    add("-f", "--file", metavar="FILE", help="run this script; - is standard input")
+    add("-i", "--init", metavar="FILE", action="append", default=[], help="a script to run first; may be repeated")
+    add("--interactive", action="store_true", help="a prompt after -e and -f")
+    add("--output", choices=list(FORMATS), default="table", help="how results are printed (default: table)")
+    add("--max-rows", metavar="N", type=int, help="print N rows per result, 0: all (default: 1000; csv and json: all)")
+    add("-S", "--silent", "--quiet", action="store_true", help="do not print the comments and statements of a script")
+    add("-v", "--verbose", action="store_true", help="print the statements of -e, too")
+    add("--debug", action="store_true", help="whole stack traces, and Spark's log")
+    variable = "a variable, which statements name as ${KEY}; may be repeated"
+    add("-d", "--define", "--hivevar", metavar="KEY=VALUE", action="append", default=[], type=setting, help=variable)
+    add("--hiveconf", metavar="KEY=VALUE", action="append", default=[], type=setting, help="a setting of the session")
+    add_submit_options(made)
+    return made
+
+
+def add_submit_options(made: argparse.ArgumentParser) -> None:
+    """The options of spark-submit, and `-c`."""
+    help_ = "a setting of Spark (spark.*) or, for the shell, an option of the catalog; may be repeated"
+    made.add_argument("-c", "--conf", metavar="KEY=VALUE", action="append", default=[], type=setting, help=help_)
+    group = made.add_argument_group("options of spark-submit, as it has them")
+    for name in SUBMIT_OPTIONS:
+        group.add_argument(name, metavar=name.rpartition("-")[2].upper(), help=argparse.SUPPRESS)
+    group.description = " ".join(SUBMIT_OPTIONS)
+
+
+def setting(text: str) -> tuple[str, str]:
+    """KEY=VALUE. Raises `argparse.ArgumentTypeError`."""
+    key, equals, value = text.partition("=")
+    if not key or not equals:
+        raise argparse.ArgumentTypeError(f"{text!r} is not KEY=VALUE")
+    return key, value
+
+
+def hand_to_spark_submit(
+    arguments: argparse.Namespace, environment: MutableMapping[str, str], settings: Sequence[tuple[str, str]] = ()
+) -> None:
+    """Let PySpark start its JVM with the options of spark-submit that are given, and with settings.
+
+    Raises `InvalidOptionError` where they cannot have an effect: for another deploy mode than `client`, for settings
+    that are not Spark's, and under spark-submit itself.
+    """
+    values = ((name, getattr(arguments, name[2:].replace("-", "_"))) for name in SUBMIT_OPTIONS)
+    given = [(name, value) for name, value in values if value is not None]
+    if dict(given).get("--deploy-mode", "client") != "client":
+        raise InvalidOptionError(
+            "--deploy-mode can only be 'client': the driver is this process. To run a script in a cluster's driver, "
+            "hand a Python job that calls paimon_sql.connect() to spark-submit."
+        )
+    if others := [key for key, _ in settings if not key.startswith("spark.")]:
+        raise InvalidOptionError(f"Only settings of Spark (spark.*) can be given here, not {', '.join(others)}.")
+    given += [("--conf", f"{key}={value}") for key, value in settings]
+    if given and _GATEWAY in environment:
+        names = ", ".join(dict(given))
+        raise InvalidOptionError(f"Under spark-submit, give {names} to spark-submit: Spark runs already.")
+    if given:
+        before = shlex.split(environment.get(SUBMIT_ARGS, "pyspark-shell"))
+        environment[SUBMIT_ARGS] = shlex.join([text for pair in given for text in pair] + before)

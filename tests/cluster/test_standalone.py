@@ -1,0 +1,112 @@
+"""A standalone master with two workers: the shell, a job of somebody's and spark-submit, as people start them."""
+
+from __future__ import annotations
+
+import os
+import re
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pyspark
+import pytest
+
+import paimon_sql
+
+pytestmark = [pytest.mark.cluster, pytest.mark.spark, pytest.mark.slow]
+
+BIN = Path(sys.executable).parent
+SPARK = Path(pyspark.__file__).parent
+JVM = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+PATIENCE = 120
+SETTINGS = f"""
+spark.sql.catalog.lake            org.apache.paimon.spark.SparkCatalog
+spark.sql.catalog.lake.warehouse  {{warehouse}}
+spark.sql.defaultCatalog          lake
+spark.executor.memory             512m
+spark.executor.cores              1
+spark.cores.max                   2
+spark.sql.shuffle.partitions      2
+spark.executor.extraJavaOptions   {JVM}
+spark.driver.extraJavaOptions     {JVM}
+"""
+JOB = """
+import os
+from pyspark.sql import SparkSession
+spark = SparkSession.builder.getOrCreate()
+spark.sql("CREATE DATABASE d")
+spark.sql("CREATE TABLE d.t (k INT, v STRING, PRIMARY KEY (k) NOT ENFORCED) WITH ('bucket' = '2')")
+spark.range(100).selectExpr("int(id) AS k", "string(id) AS v").repartition(2).writeTo("d.t").append()
+print("hosts", sorted({os.path.basename(p) for p in spark.sparkContext.parallelize(range(4), 4).map(
+    lambda _: os.path.dirname(os.getcwd())).collect()}))
+"""
+
+
+def free_port() -> int:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        return int(taken.getsockname()[1])
+
+
+@pytest.fixture(scope="module")
+def environment(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    folder = tmp_path_factory.mktemp("spark-logs")
+    own = {"SPARK_LOCAL_IP": "127.0.0.1", "PYSPARK_PYTHON": sys.executable, "SPARK_WORKER_DIR": str(folder)}
+    return os.environ | own | {"SPARK_DAEMON_MEMORY": "256m", "SPARK_DAEMON_JAVA_OPTS": JVM}
+
+
+@pytest.fixture(scope="module")
+def master(environment: dict[str, str], tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The URL of a master with two workers."""
+    port, log = free_port(), tmp_path_factory.mktemp("standalone") / "log"
+    url = f"spark://127.0.0.1:{port}"
+    place = ["--host", "127.0.0.1", "--webui-port", "0"]
+    small = ["--cores", "1", "--memory", "512m", url]
+    commands = [["master.Master", *place, "--port", str(port)], *2 * [["worker.Worker", *place, *small]]]
+    with log.open("w") as output:
+        started = [
+            subprocess.Popen(
+                [str(SPARK / "bin" / "spark-class"), f"org.apache.spark.deploy.{name}", *arguments],
+                env=environment, stdout=output, stderr=output,
+            )
+            for name, *arguments in commands
+        ]  # fmt: skip
+        try:
+            deadline = time.monotonic() + PATIENCE
+            while len(re.findall("Registering worker", log.read_text())) < 2:
+                assert time.monotonic() < deadline, log.read_text()
+                time.sleep(0.2)
+            yield url
+        finally:
+            for process in started:
+                process.terminate()
+            for process in started:
+                process.wait(PATIENCE)
+
+
+def run(command: list[str], environment: dict[str, str], folder: Path) -> str:
+    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=PATIENCE * 2)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+def test_what_people_start(master: str, environment: dict[str, str], tmp_path: Path) -> None:
+    defaults, script, job = tmp_path / "defaults.conf", tmp_path / "report.sql", tmp_path / "job.py"
+    defaults.write_text(SETTINGS.format(warehouse=tmp_path / "warehouse"))
+    given = ["--master", master, "--properties-file", str(defaults)]
+    script.write_text("SELECT count(*) AS n FROM ${table};\nSELECT commit_kind FROM ${table}$snapshots;\n")
+    job.write_text(JOB)
+    shell = [str(BIN / "paimon-sql"), *given]
+    printed = run([str(BIN / "paimon-sql"), "run", *given, str(job)], environment, tmp_path)
+    assert re.search(r"hosts \['app-", printed), printed
+
+    printed = run([*shell, "-S", "--output", "csv", "-d", "table=d.t", "-f", str(script)], environment, tmp_path)
+    assert printed.splitlines() == ["n", "100", "commit_kind", "APPEND"]
+
+    main = Path(paimon_sql.__file__).parent / "__main__.py"
+    submit = [str(SPARK / "bin" / "spark-submit"), *given, str(main), "--output", "csv", "--database", "d"]
+    printed = run([*submit, "-e", "SELECT max(k) FROM t WHERE v < '5'"], environment, tmp_path)
+    assert printed.splitlines()[-1] == "49"
