@@ -28,3 +28,8 @@ def __getattr__(name: str) -> Any:
     if name not in _HOME:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return getattr(importlib.import_module(_HOME[name]), name)
+
+
+def load_ipython_extension(ipython: Any) -> None:
+    """`%load_ext paimon_sql`: the magics `%sql` and `%%sql` on the active Spark session."""
+    importlib.import_module("paimon_sql.notebook.extension").load(ipython)

@@ -55,6 +55,12 @@ def connect(
     return spark
 
 
+def active_session() -> SparkSession | None:
+    """The active session, installed; None where there is none."""
+    spark = SparkSession.getActiveSession()
+    return None if spark is None else install(spark)
+
+
 def configured_catalogs(spark: SparkSession) -> list[str]:
     """The names of the catalogs of ours that a session's settings configure, sorted."""
     found = ((key.removeprefix(CATALOG_PREFIX), value) for key, value in spark.conf.getAll.items())

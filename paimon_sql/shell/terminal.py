@@ -3,25 +3,18 @@
 from __future__ import annotations
 
 import os
-import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 from prompt_toolkit import PromptSession
-from prompt_toolkit.completion import WordCompleter
+from prompt_toolkit.completion import CompleteEvent, Completer, Completion
+from prompt_toolkit.document import Document
 from prompt_toolkit.history import FileHistory
 from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
 
 from paimon_core.secrets import may_hold_secret
-
-KEYWORDS = (
-    "ADD ALTER AND AS BETWEEN BY CALL CASE CAST COLUMN COMMENT CREATE CROSS DATABASE DELETE DESCRIBE DISTINCT DROP "
-    "ELSE END EXISTS EXPLAIN FROM FULL GROUP HAVING IF IN INNER INSERT INTERVAL INTO IS JOIN LEFT LIKE LIMIT MATCHED "
-    "MERGE NOT NULL ON OR ORDER OVER OVERWRITE PARTITION PARTITIONED PRIMARY RENAME REPLACE RESET RIGHT SELECT SET "
-    "SHOW TABLE TABLES TBLPROPERTIES THEN TIMESTAMP TRUNCATE UNION UPDATE USE USING VALUES VERSION VIEW WHEN WHERE WITH"
-)
-_WORD = re.compile(r"[\w$.`]+")
+from paimon_sql.shell.completion import Words, fragment
 
 
 class StatementHistory(FileHistory):
@@ -32,43 +25,38 @@ class StatementHistory(FileHistory):
             super().store_string(string)
 
 
-class TableNames:
-    """The names in the current database, asked for once per statement."""
+class StatementCompleter(Completer):
+    """Words of statements, asked for anew for each one."""
 
     def __init__(self, session: Any):
-        self.session = session
-        self.names: list[str] | None = None
+        self.session, self.words = session, Words(session)
 
     def forget(self) -> None:
-        self.names = None
+        self.words = Words(self.session)
 
-    def __call__(self) -> list[str]:
-        if self.names is None:
-            try:
-                self.names = sorted(row[1] for row in self.session.sql("SHOW TABLES").collect())
-            except Exception:  # completion must not disturb the user's line
-                self.names = []
-        return self.names
+    def get_completions(self, document: Document, event: CompleteEvent) -> Iterator[Completion]:
+        text = document.text_before_cursor
+        begun = len(fragment(text))
+        yield from (Completion(word, start_position=-begun) for word in self.words.after(text))
 
 
 class TerminalReader:
     """Reads statements from a terminal."""
 
     def __init__(self, session: Any, prompt: str, continuation: str, is_complete: Callable[[str], bool]):
-        self.table_names = TableNames(session)
-        words = KEYWORDS.split()
+        self.completer = StatementCompleter(session)
         self.prompts: PromptSession[str] = PromptSession(
             prompt,
             multiline=True,
             prompt_continuation=continuation,
             history=StatementHistory(str(history_file())),
-            completer=WordCompleter(lambda: words + self.table_names(), ignore_case=True, pattern=_WORD),
+            completer=self.completer,
             complete_while_typing=False,
             key_bindings=_enter_runs(is_complete),
         )
 
     def read(self) -> str:
-        self.table_names.forget()
+        self.completer.forget()
         return self.prompts.prompt()
 
 

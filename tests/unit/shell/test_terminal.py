@@ -58,13 +58,3 @@ def test_tables_and_keywords_are_completed(history):
     assert offered("SELECT * FROM fli") == ["flights"]
     assert offered("trun") == ["TRUNCATE"]
     assert offered("SELECT * FROM other.fli") == []
-
-
-def test_names_are_asked_for_once_per_statement_and_errors_stay_silent():
-    session = FakeSession({"SHOW TABLES": TABLES})
-    names = terminal.TableNames(session)
-    assert names() == names() == ["flights"]
-    assert session.ran == ["SHOW TABLES"]
-    names.forget()
-    session.answers["SHOW TABLES"] = RuntimeError("no database")
-    assert names() == []

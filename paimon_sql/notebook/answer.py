@@ -1,0 +1,99 @@
+"""What a cell shows: rows as a table, in HTML and as text, and errors."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from html import escape
+from typing import Any
+
+from paimon_sql.shell.escapes import visible
+from paimon_sql.shell.render import Result, table
+from paimon_sql.shell.values import is_number
+
+MAX_COLUMNS = 60
+MAX_CELL = 200  # characters of a value
+
+
+@dataclass(frozen=True)
+class Done:
+    """A statement without rows."""
+
+    seconds: float
+
+    def __repr__(self) -> str:
+        return f"OK ({self.seconds:.2f} s)"
+
+
+@dataclass(frozen=True)
+class Answer:
+    """Rows of a statement. `frame` is the DataFrame that they are the first of."""
+
+    frame: Any
+    result: Result
+    has_more: bool
+    seconds: float
+
+    def __repr__(self) -> str:
+        return f"{table(self._shown())}({self._footer()})"
+
+    def _repr_html_(self) -> str:
+        shown = self._shown()
+        rights = [is_number(kind) for kind in shown.kinds]
+        head = "".join(
+            f'<th style="text-align:{_side(right)}">{_html(name)}<br>'
+            f'<span style="font-weight:normal;opacity:0.6">{_html(_type(kind))}</span></th>'
+            for name, kind, right in zip(shown.columns, shown.kinds, rights, strict=True)
+        )
+        rows = (
+            "<tr>" + "".join(map(_cell, values, texts, rights)) + "</tr>"
+            for values, texts in zip(shown.rows, shown.texts(), strict=True)
+        )
+        body = f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table>"
+        return f'{body}<p style="opacity:0.6">{escape(self._footer())}</p>'
+
+    def _shown(self) -> Result:
+        result = self.result
+        if len(result.columns) <= MAX_COLUMNS:
+            return result
+        rows = [tuple(row)[:MAX_COLUMNS] for row in result.rows]
+        return replace(result, columns=result.columns[:MAX_COLUMNS], kinds=result.kinds[:MAX_COLUMNS], rows=rows)
+
+    def _footer(self) -> str:
+        count, columns = len(self.result.rows), len(self.result.columns)
+        said = [f"{count} row{'' if count == 1 else 's'}, {self.seconds:.2f} s"]
+        if self.has_more:
+            said = [f"the first {said[0]}; there are more: --limit N shows N, 'name <<' names them all as a DataFrame"]
+        if columns > MAX_COLUMNS:
+            said.append(f"the first {MAX_COLUMNS} of {columns} columns")
+        return "; ".join(said)
+
+
+class SqlError(Exception):
+    """A statement that failed. IPython shows its message, and the line of the cell that it is about."""
+
+    def __init__(self, message: str, line: int, text: str) -> None:
+        super().__init__(message)
+        self.line, self.text = line, text
+
+    def _render_traceback_(self) -> list[str]:
+        """What IPython prints in place of a traceback."""
+        return [f"SQL error in line {self.line} of the cell:", f"    {visible(self.text.strip())}", visible(str(self))]
+
+
+def _cell(value: Any, text: str, right: bool) -> str:
+    cut = text if len(text) <= MAX_CELL else f"{text[:MAX_CELL]}…"
+    faded = ";opacity:0.5" if value is None else ""
+    return f'<td style="text-align:{_side(right)}{faded}">{_html(cut)}</td>'
+
+
+def _html(text: str) -> str:
+    """Text that neither HTML nor what a notebook makes of a `$` changes."""
+    return escape(visible(text)).replace("$", "&#36;")
+
+
+def _side(right: bool) -> str:
+    return "right" if right else "left"
+
+
+def _type(kind: Any) -> str:
+    return str(kind.simpleString()) if hasattr(kind, "simpleString") else ""

@@ -1,0 +1,125 @@
+"""The magics `%%sql` and `%%paimon`.
+
+A cell is divided into statements. `{expression}` outside of quotes is a value of the notebook, bound as a parameter
+(`parameters.py`). Each statement runs once; the last one's rows are shown, up to `--limit`, or with `name <<` its
+DataFrame gets a name and is not executed. What fails raises `SqlError`, which IPython shows as one short block.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from IPython.core.magic import Magics, line_cell_magic, magics_class, no_var_expand
+
+from paimon_sql.notebook.answer import Answer, Done, SqlError
+from paimon_sql.notebook.parameters import bound
+from paimon_sql.notebook.progress import progress_of
+from paimon_sql.preprocess import ScriptStatement, split_statements
+from paimon_sql.shell.errors import describe, line_in_statement
+from paimon_sql.shell.interrupts import cancelling
+from paimon_sql.shell.render import Result
+from paimon_sql.shell.runner import time_zone
+
+_LIMIT = 20  # rows shown
+_HEAD = re.compile(r"\s*(?:--limit[ =](?P<limit>\d+)\s*)?(?:(?P<name>[^\W\d]\w*)\s*<<)?\s*")
+_TAG = "paimon-sql-cell"
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """SQL, how many of its rows to show (0: all), the name for its DataFrame, and the lines of the cell above it."""
+
+    sql: str
+    limit: int = _LIMIT
+    name: str | None = None
+    lines_above: int = 0
+
+
+def read_cell(line: str, body: str | None) -> Cell:
+    """The cell of `%%sql LINE` above a body, or of `%sql LINE`."""
+    head = _HEAD.match(line)
+    assert head is not None, "all of it is optional"
+    limit = _LIMIT if head["limit"] is None else int(head["limit"])
+    rest = line[head.end() :]
+    if body is None:
+        return Cell(rest, limit, head["name"])
+    if rest.strip():
+        return Cell(f"{rest}\n{body}", limit, head["name"])
+    return Cell(body, limit, head["name"], lines_above=1)
+
+
+def run_cell(cell: Cell, session: Any, evaluate: Callable[[str], Any]) -> Any:
+    """Runs the statements; the `Answer` of the last one, `Done` where it has no rows, with a name its DataFrame.
+
+    Raises `SqlError`, and `KeyboardInterrupt` where the user cancelled it.
+    """
+    answer: Any = None
+    statements = split_statements(cell.sql)
+    for number, statement in enumerate(statements, 1):
+        is_last = number == len(statements)
+        answer = _run(statement, cell, session, evaluate, only_named=is_last and cell.name is not None)
+    return answer
+
+
+def _run(statement: ScriptStatement, cell: Cell, session: Any, evaluate: Callable[[str], Any], only_named: bool) -> Any:
+    started = time.perf_counter()
+    session.addTag(_TAG)
+    try:
+        with cancelling(lambda: session.interruptTag(_TAG)) as cancelled, progress_of(session.sparkContext):
+            with bound(statement.text, evaluate, session) as (text, values):
+                frame = session.sql(text, args=values) if values else session.sql(text)
+            answer = frame if only_named else _answer(frame, cell.limit, started, session)
+    except Exception as error:
+        if cancelled.is_set():
+            raise KeyboardInterrupt from error
+        line = statement.line + line_in_statement(error) - 1
+        raise SqlError(describe(error), line + cell.lines_above, cell.sql.splitlines()[line - 1]) from error
+    finally:
+        session.removeTag(_TAG)
+    if cancelled.is_set():
+        raise KeyboardInterrupt
+    return answer
+
+
+def _answer(frame: Any, limit: int, started: float, session: Any) -> Answer | Done:
+    if not frame.columns:
+        return Done(time.perf_counter() - started)
+    rows = frame.limit(limit + 1).collect() if limit else frame.collect()
+    shown = rows[:limit] if limit else rows
+    result = Result(
+        columns=frame.columns,
+        kinds=[field.dataType for field in frame.schema.fields],
+        rows=shown,
+        zone=time_zone(session.conf.get("spark.sql.session.timeZone")),
+    )
+    return Answer(frame, result, has_more=len(rows) > len(shown), seconds=time.perf_counter() - started)
+
+
+@magics_class
+class SqlMagics(Magics):  # type: ignore[misc]
+    """`session` gives the Spark session that cells run in."""
+
+    def __init__(self, shell: Any, session: Callable[[], Any]) -> None:
+        super().__init__(shell)
+        self.session = session
+
+    @no_var_expand
+    @line_cell_magic
+    def sql(self, line: str, cell: str | None = None) -> Any:
+        """SQL on the Spark session: `%%sql [--limit N] [name <<]`, with statements below or behind it."""
+        asked = read_cell(line, cell)
+        answer = run_cell(asked, self.session(), self.shell.ev)
+        if asked.name is None:
+            return answer
+        self.shell.user_ns[asked.name] = answer
+        return None
+
+    @no_var_expand
+    @line_cell_magic
+    def paimon(self, line: str, cell: str | None = None) -> Any:
+        """The same as `%%sql`, where another extension has that name."""
+        return self.sql(line, cell)
