@@ -20,14 +20,19 @@ from paimon_sql.spark.jvm.frame_io import (
     writer_options,
     writer_source,
 )
-from paimon_sql.spark.jvm.hooks import hook
+from paimon_sql.spark.jvm.hooks import hook, python
 from paimon_sql.spark.tables.catalog import PROVIDER
 from paimon_sql.spark.tables.path_names import LOCATORS, table_name
 
 _READ_CHANGELOG = "read.changelog"
 
 
-@hook("methods of PySpark's `DataFrameReader`, `DataFrameWriter`", '`format("paimon")` with `load` and `save`')
+@hook(
+    "methods of PySpark's `DataFrameReader`, `DataFrameWriter`",
+    '`format("paimon")` with `load` and `save`',
+    python("pyspark.sql", "DataFrameReader.load"),
+    python("pyspark.sql", "DataFrameWriter.save"),
+)
 def install_path_tables() -> None:
     """Let PySpark's `load` and `save` ask here first. Does nothing where they do."""
     ask_first(DataFrameReader, "load", _load)
