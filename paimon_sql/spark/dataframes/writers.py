@@ -28,7 +28,7 @@ from paimon_sql.spark.statements.catalog_registry import CatalogRegistry
 from paimon_sql.spark.statements.parser import registry_of
 from paimon_sql.spark.statements.rewrites import StatementRewriter
 from paimon_sql.spark.tables.catalog import PROVIDER
-from paimon_sql.spark.write.store_assignment import as_stored
+from paimon_sql.spark.write.store_assignment import as_stored, whole_rows
 
 _OPTIONS = tuple(o.key for o in (MERGE_SCHEMA, MERGE_SCHEMA_EXPLICIT_CAST, MERGE_SCHEMA_TYPE_WIDENING))
 
@@ -153,6 +153,8 @@ def _written(registry: CatalogRegistry, writer: Any, make: Callable[[], JavaObje
     if not (evolves and asked[MERGE_SCHEMA_TYPE_WIDENING]):
         columns = rows.columns if command.by_name else [f.name for f in table.schema.fields]
         rows = as_stored(registry.jvm, registry.bridge, table, rows, columns, by_name=command.by_name)
+    if command.by_name and not evolves:
+        rows = whole_rows(registry.bridge, table, rows, rows.columns) or rows
     if rows is writer._df and not evolves:
         return False
     command = with_query(registry.jvm, command, analyzed(rows))

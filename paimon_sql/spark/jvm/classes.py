@@ -62,8 +62,8 @@ FUNCTION_1, FUNCTION_2, FUNCTION_3 = "scala.Function1", "scala.Function2", "scal
 INT_SUPPLIER = "java.util.function.IntSupplier"
 PARSER_INTERFACE = f"{_CATALYST}.parser.ParserInterface"
 
-# Interfaces that a Spark may lack, and a method that tells the one that proxies implement from an earlier one of its name.
-# Without them Spark never asks for what they say.
+# Interfaces that a Spark may lack, and a method that tells the one that proxies implement from an earlier one of its
+# name. Without them Spark never asks for what they say.
 OPTIONAL: Mapping[str, str] = {SUPPORTS_SCHEMA_EVOLUTION: "supportsColumnChange", VIEW_CATALOG: "createOrReplaceView"}
 
 # -- exceptions -------------------------------------------------------------------------------------------------------
@@ -137,12 +137,15 @@ EXPRESSION_INFO = f"{_CATALYST}.expressions.ExpressionInfo"
 EXPRESSION_UTILS = f"{_SQL}.classic.ExpressionUtils"
 INSERT = f"{_CATALYST}.plans.logical.InsertIntoStatement"
 DEFAULT_CATALOG_MANAGER = f"{_CATALOG}.DefaultCatalogManager"
+DESCRIBE_TABLE = f"{_FILES}.v2.DescribeTableExec"
 EXPERIMENTAL = f"{_SQL}.ExperimentalMethods"
 EXPRESSION_NODE = f"{_CATALYST}.expressions.Expression"
 LITERAL = f"{_CATALYST}.expressions.Literal"
+FUNCTION_REGISTRY = f"{_CATALYST}.analysis.FunctionRegistry"
 FILTER = f"{_CATALYST}.plans.logical.Filter"
 LOCAL_RELATION = f"{_CATALYST}.plans.logical.LocalRelation"
 LOGICAL_PLAN = f"{_CATALYST}.plans.logical.LogicalPlan"
+NAMED_PARAMETERS = f"{_CATALYST}.plans.logical.NamedParametersSupport"
 MERGE_INTO_TABLE = f"{_CATALYST}.plans.logical.MergeIntoTable"
 ORIGIN = f"{_CATALYST}.trees.Origin"
 OVERWRITE_BY_EXPRESSION = f"{_CATALYST}.plans.logical.OverwriteByExpression"
@@ -163,6 +166,7 @@ TREE_NODE = f"{_CATALYST}.trees.TreeNode"
 TABLE_IDENTIFIER = f"{_CATALYST}.TableIdentifier"
 UNPICKLER = "net.razorvine.pickle.Unpickler"
 UNRESOLVED_RELATION = f"{_CATALYST}.analysis.UnresolvedRelation"
+UNRESOLVED_WITH = f"{_CATALYST}.plans.logical.UnresolvedWith"
 V1_FUNCTION = f"{_SQL}.internal.connector.V1Function"
 WRITER = f"{_SQL}.classic.DataFrameWriter"
 WRITER_OF_MERGES = f"{_SQL}.classic.MergeIntoWriter"
@@ -177,6 +181,7 @@ IN_MEMORY_FILE_INDEX = f"{_FILES}.InMemoryFileIndex"
 NOOP_CACHE = f"{_FILES}.NoopCache"
 PARQUET_SCAN_BUILDER = f"{_FILES}.v2.parquet.ParquetScanBuilder"
 PARTITION_SPEC = f"{_FILES}.PartitionSpec"
+PUSH_DOWN = f"{_FILES}.v2.PushDownUtils"
 PYTHON_DATA_SOURCE = f"{_PYTHON_SOURCE}.UserDefinedPythonDataSource"
 PYTHON_FUNCTION = f"{_SPARK}.api.python.SimplePythonFunction"
 PYTHON_INPUT_PARTITION = f"{_PYTHON_SOURCE}.PythonInputPartition"

@@ -104,6 +104,11 @@ def calling(jvm: Jvm, parsed: JavaObject, procedure: Any, name: str) -> JavaObje
     return _with_elements(jvm, parsed, procedure=resolved)
 
 
+def with_arguments(jvm: Jvm, call: JavaObject, arguments: Sequence[JavaObject]) -> JavaObject:
+    """A parsed CALL with other arguments."""
+    return _with_elements(jvm, call, args=jvm.seq(arguments))
+
+
 def explaining(jvm: Jvm, statement: Explain, explained: JavaObject) -> JavaObject:
     """EXPLAIN of another plan."""
     return _with_elements(jvm, statement.node, logicalPlan=explained)
@@ -117,6 +122,12 @@ def with_query(jvm: Jvm, write: _Rows, query: JavaObject) -> _Rows:
 def with_target(jvm: Jvm, write: _Rows, target: JavaObject, query: JavaObject) -> _Rows:
     """A write of the rows of another query to another relation, that of the same table."""
     return replace(write, node=_with_elements(jvm, write.node, table=target, query=query), query=query)
+
+
+def by_position(jvm: Jvm, insert: Insert, query: JavaObject) -> Insert:
+    """An INSERT of another query, whose columns go to those of the table in their order."""
+    node = _with_elements(jvm, insert.node, query=query, byName=False, userSpecifiedCols=jvm.empty_seq)
+    return replace(insert, node=node, query=query, by_name=False, columns=())
 
 
 def with_columns(jvm: Jvm, insert: Insert, columns: Sequence[str]) -> Insert:

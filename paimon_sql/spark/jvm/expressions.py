@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 from py4j.java_gateway import JavaObject
 from py4j.protocol import Py4JJavaError
@@ -67,13 +66,6 @@ def needs_cast(jvm: Jvm, source: DataType, target: DataType, *, ansi: bool) -> b
     if casts.canANSIStoreAssign(*types):
         return False
     return bool(casts.canAnsiCast(*types) if ansi else casts.canCast(*types))
-
-
-@hook("`V1Function`, `ExpressionInfo`", "functions of `sys` of columns")
-def expression_function(jvm: Jvm, name: str, make: Any) -> JavaObject:
-    """What Spark's analyzer takes for a function whose calls become the expressions that `make` gives."""
-    info = jvm.java_class(classes.EXPRESSION_INFO)("org.apache.paimon", "sys", name)
-    return jvm.scala_object(classes.V1_FUNCTION).apply(info, make)
 
 
 def data_type_of(found: JavaObject) -> DataType:

@@ -11,9 +11,11 @@ from pyspark.sql import Column, DataFrame
 
 from paimon_sql.spark.jvm import classes
 from paimon_sql.spark.jvm.collections import values_of
+from paimon_sql.spark.jvm.frames import frame
 from paimon_sql.spark.jvm.gateway import Jvm
 from paimon_sql.spark.jvm.hooks import Variant, constructor, field, hook, method, python
 from paimon_sql.spark.jvm.older import writer_commands
+from paimon_sql.spark.jvm.older.state_options import named_relation, travels_in_name
 from paimon_sql.spark.jvm.sessions import java_session
 
 Reader = Any  # PySpark's DataFrameReader
@@ -52,9 +54,12 @@ def refuse_schema(reader: Reader) -> None:
     reader._jreader.assertNoSpecifiedSchema("load")
 
 
-def read_table(reader: Reader, name: str, options: Mapping[str, str]) -> DataFrame:
-    """A table of a catalog, with options and without the rest of what the reader was given."""
+def read_table(jvm: Jvm, reader: Reader, name: str, options: Mapping[str, str], state: frozenset[str]) -> DataFrame:
+    """A table of a catalog, with options and without the rest of what the reader was given; `state` are the options
+    that decide about columns."""
     session = reader._spark
+    if travels_in_name(jvm) and not state.isdisjoint(options):
+        return frame(jvm, java_session(session), named_relation(jvm, java_session(session), name, options, state))
     return DataFrame(java_session(session).read().options(options).table(name), session)
 
 

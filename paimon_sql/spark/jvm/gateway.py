@@ -7,6 +7,7 @@ on it; each function there that uses an internal of Spark's is marked as a hook.
 from __future__ import annotations
 
 import importlib
+import re
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from functools import cached_property, lru_cache, reduce
@@ -85,9 +86,9 @@ class Jvm:
         java_type(classes.JANINO_COMPILER),
         method(classes.SPARK_UTILS, "getContextOrSparkClassLoader", 0),
     )
-    def compiled(self, name: str) -> JavaObject:
-        """An object of a class in `java/`, compiled once."""
-        return _compiled(self.gateway, name)
+    def compiled(self, name: str, without: str = "") -> JavaObject:
+        """An object of a class in `java/`, compiled once; what stands between `/*without*/` and `/**/` is left out."""
+        return _compiled(self.gateway, name, without)
 
     def with_cached_answers(self, value: Any) -> Any:
         """A Python proxy behind an object that caches its answers to the methods in `CACHED`; others as they are."""
@@ -289,7 +290,7 @@ def _keep_connections_once(client: Any) -> None:
 
 
 @lru_cache(_CACHED)
-def _compiled(gateway: Any, name: str) -> JavaObject:
+def _compiled(gateway: Any, name: str, without: str) -> JavaObject:
     """See `Jvm.compiled`: once per gateway, as py4j knows methods by the name of their class."""
 
     def java_class(full: str) -> Any:
@@ -297,7 +298,8 @@ def _compiled(gateway: Any, name: str) -> JavaObject:
 
     compiler = java_class(classes.JANINO_COMPILER)()
     compiler.setParentClassLoader(java_class(classes.SPARK_UTILS).getContextOrSparkClassLoader())
-    compiler.cook(files(java).joinpath(f"{name}.java").read_text("utf-8"))
+    source = files(java).joinpath(f"{name}.java").read_text("utf-8")
+    compiler.cook(re.sub(rf"/\*{without}\*/.*?/\*\*/", "", source) if without else source)
     nothing = gateway.new_array(java_class(classes.JAVA_CLASS), 0)
     made = compiler.getClassLoader().loadClass(name).getDeclaredConstructor(nothing)
     return made.newInstance(gateway.new_array(java_class(classes.OBJECT), 0))

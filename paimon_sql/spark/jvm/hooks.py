@@ -1,8 +1,8 @@
 """What of Spark's internals the bridge uses: each use is a function that is marked with what it relies on.
 
-Versions of Spark differ in these internals, and vendors carry some of a newer version's into an older one. So a hook says
-which members it needs, and where Spark's versions differ, its variants side by side, the newest first. The first whose
-members are there is chosen, once for a JVM (`Jvm.variant`). No number of a version is looked at.
+Versions of Spark differ in these internals, and vendors carry some of a newer version's into an older one. So a hook
+says which members it needs, and where Spark's versions differ, its variants side by side, the newest first. The first
+whose members are there is chosen, once for a JVM (`Jvm.variant`). No number of a version is looked at.
 
 `docs/ARCHITECTURE.md` lists the hooks; `tests/unit/spark/jvm/test_hook_list.py` keeps the list complete.
 """
@@ -24,15 +24,17 @@ class MemberKind(StrEnum):
     METHOD = "method"
     CONSTRUCTOR = "constructor"
     FIELD = "field"
+    MENTION = "mention"
     GRAMMAR = "grammar"
     PYTHON = "python"
 
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """A part of Spark that is there or not: a member of the class `owner`, an SQL statement (`name`) that its parser
-    takes, or an attribute of PySpark's module `owner`. Of methods and constructors, `arity` is how many parameters they
-    take, any number for None; with `fits`, they may take more than that, of kinds that have an obvious "none"."""
+    """A part of Spark that is there or not: a member of the class `owner`, another class that its code mentions, an SQL
+    statement (`name`) that its parser takes, or an attribute of PySpark's module `owner`. Of methods and constructors,
+    `arity` is how many parameters they take, any number for None; with `fits`, they may take more than that, of kinds
+    that have an obvious "none"."""
 
     kind: MemberKind
     owner: str
@@ -47,6 +49,8 @@ class Member:
                 return short
             case MemberKind.GRAMMAR:
                 return f"the syntax {self.name}"
+            case MemberKind.MENTION:
+                return f"{self.name.rpartition('.')[2]} in {short}"
             case MemberKind.PYTHON:
                 return f"{self.owner}.{self.name}"
             case MemberKind.FIELD:
@@ -74,6 +78,11 @@ def constructor(owner: str, arity: int | None = None, *, fits: bool = False) -> 
 def field(owner: str, name: str) -> Member:
     """A field of the class itself, private ones too."""
     return Member(MemberKind.FIELD, owner, name)
+
+
+def mention(owner: str, name: str) -> Member:
+    """A class that the code of another mentions: what Spark asks for where its methods look alike."""
+    return Member(MemberKind.MENTION, owner, name)
 
 
 def grammar(statement: str) -> Member:

@@ -16,6 +16,7 @@ from paimon_sql.spark.jvm import classes
 from paimon_sql.spark.jvm.collections import items, option_map, scala_map, scala_options, texts, value_of, values_of
 from paimon_sql.spark.jvm.gateway import simple_name
 from paimon_sql.spark.jvm.hooks import hook, java_type, method
+from paimon_sql.spark.jvm.older.state_options import options_in_name
 from paimon_sql.spark.jvm.origins import position_text
 
 _PRIVILEGES = "__required_write_privileges__"  # an option that Spark takes away when it looks a relation up
@@ -219,10 +220,13 @@ def read_reference(node: JavaObject) -> TableReference | None:
     """A table that a plan names, parsed or loaded, perhaps under an alias; None for something else."""
     kind = simple_name(node)
     if kind == "SubqueryAlias":
-        named = read_reference(node.child())
-        return None if named is None else replace(named, alias=str(node.alias()))
+        named, alias = read_reference(node.child()), str(node.alias())
+        # a table whose options travel in its name is known by that under an alias of more parts
+        is_given = node.identifier().qualifier().isEmpty()
+        return named if named is None or not is_given else replace(named, alias=alias)
     if kind in _UNRESOLVED:
-        return TableReference(node, texts(node.multipartIdentifier()))
+        parts = texts(node.multipartIdentifier())
+        return TableReference(node, (*parts[:-1], options_in_name(parts[-1])[0]))
     if kind != "DataSourceV2Relation" or node.catalog().isEmpty() or node.identifier().isEmpty():
         return None
     identifier = node.identifier().get()

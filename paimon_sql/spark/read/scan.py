@@ -24,9 +24,9 @@ from paimon_core.spec.paths import data_file_path
 from paimon_core.spec.split import DATA_SPLIT
 from paimon_core.table import Table
 from paimon_sql.spark.jvm import classes, connector
-from paimon_sql.spark.jvm.arrow_schemas import arrow_schema
 from paimon_sql.spark.jvm.files import parquet_scan_builder
 from paimon_sql.spark.jvm.gateway import Jvm
+from paimon_sql.spark.jvm.older.arrow_schemas import arrow_schema
 from paimon_sql.spark.jvm.pushdown import read_term
 from paimon_sql.spark.proxy import WithoutMetrics
 from paimon_sql.spark.read.bucket_partitions import BucketedBatch, bucket_key, partitioning

@@ -17,6 +17,7 @@ import pyarrow.compute as pc
 from pyspark import TaskContext
 from pyspark.sql.types import StructType
 
+from paimon_core.arrow.offsets import with_offsets
 from paimon_core.arrow.required_parts import with_required_parts
 from paimon_core.arrow.types import TRACKING_FIELDS, arrow_schema
 from paimon_core.errors import InternalError, PaimonError
@@ -36,7 +37,7 @@ from paimon_core.store.table_store import TableStore
 from paimon_core.write.buckets.dynamic import AssignmentBase
 from paimon_core.write.compaction.sort_job import SortJob
 from paimon_core.write.writer import open_writer, written
-from paimon_sql.spark.jvm.arrow_schemas import arrow_schema as spark_arrow_schema
+from paimon_sql.spark.jvm.older.arrow_schemas import arrow_schema as spark_arrow_schema
 
 T = TypeVar("T")
 BatchFunction = Callable[[Iterator[pa.RecordBatch]], Iterable[pa.RecordBatch]]
@@ -297,4 +298,5 @@ def _stored(column: pa.Array, target: pa.DataType) -> pa.Array:
     """Spark's values in the table's type: microseconds become the type's precision, rounded down."""
     if pa.types.is_timestamp(target) and target.unit == "ms":
         column = pc.floor_temporal(column, unit="millisecond")
-    return with_required_parts(column).cast(options=pc.CastOptions(target, allow_time_truncate=True))
+    column = with_required_parts(with_offsets(column))
+    return column.cast(options=pc.CastOptions(target, allow_time_truncate=True))

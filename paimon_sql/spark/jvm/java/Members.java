@@ -24,6 +24,17 @@ public class Members {
     }
   }
 
+  /** Whether the code of a class mentions another. */
+  private static boolean mentions(Class owner, String name) {
+    java.io.InputStream code = owner.getResourceAsStream("/" + owner.getName().replace('.', '/') + ".class");
+    if (code == null) return false;
+    try {
+      return new String(code.readAllBytes(), "ISO-8859-1").contains(name.replace('.', '/'));
+    } catch (java.io.IOException e) {
+      return false;
+    }
+  }
+
   /** What is called by a name: constructors for none, methods of a class and of the classes and interfaces above it. */
   private static List called(Class owner, String name) {
     List found = new ArrayList();
@@ -68,6 +79,7 @@ public class Members {
     if (member[0].equals("grammar")) return parses(member[2]);
     Class owner = load(member[1]);
     if (owner == null || member[0].equals("class")) return owner != null;
+    if (member[0].equals("mention")) return mentions(owner, member[2]);
     if (member[0].equals("field")) {
       Field[] fields = owner.getDeclaredFields();
       for (int i = 0; i < fields.length; i++) if (fields[i].getName().equals(member[2])) return true;
