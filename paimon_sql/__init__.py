@@ -10,14 +10,15 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from paimon_sql.session import connect, install
+    from paimon_sql.session import connect, doctor, install
     from paimon_sql.spark.tables.catalog import SparkCatalog
 
-__all__ = ["SparkCatalog", "connect", "install"]
+__all__ = ["SparkCatalog", "connect", "doctor", "install"]
 __version__ = "0.1.0"
 
 _HOME = {
     "connect": "paimon_sql.session",
+    "doctor": "paimon_sql.session",
     "install": "paimon_sql.session",
     "SparkCatalog": "paimon_sql.spark.tables.catalog",
 }

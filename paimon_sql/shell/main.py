@@ -29,7 +29,10 @@ class Script(NamedTuple):
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Runs the command; the exit status: 0, 1 after an error, 2 for wrong arguments, 130 where the user stopped it."""
-    arguments = _parser().parse_args(argv)
+    given = sys.argv[1:] if argv is None else argv
+    if given == ["doctor"]:
+        return _doctor()
+    arguments = _parser().parse_args(given)
     shell = Shell(None, sys.stdout, sys.stderr, _options(arguments))
     try:
         scripts = _scripts(arguments)
@@ -50,10 +53,23 @@ def main(argv: Sequence[str] | None = None) -> int:
         shell.session.stop()
 
 
+def _doctor() -> int:
+    """Says what Spark has of what we use of it; the exit status is 1 where it lacks something."""
+    try:
+        with quiet_start():
+            found = paimon_sql.doctor()
+    except Exception as error:
+        sys.stderr.write(f"{error}\n")
+        return 1
+    sys.stdout.write(f"{found}\n")
+    return 1 if found.moved else 0
+
+
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="paimon-sql",
-        description="SQL on Apache Paimon tables. Without -e and -f: a prompt, or the script on standard input.",
+        description="SQL on Apache Paimon tables. Without -e and -f: a prompt, or the script on standard input. "
+        "paimon-sql doctor: what this Spark has of what paimon-sql uses of it.",
     )
     add = parser.add_argument
     add("-w", "--warehouse", metavar="DIR", default="warehouse", help="where the tables are (default: ./warehouse)")

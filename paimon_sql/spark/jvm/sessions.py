@@ -37,6 +37,15 @@ def new_session(spark: SparkSession) -> SparkSession:
     return type(spark)(spark._sc, java_session(spark).newSession())
 
 
+def spark_version(jvm: Jvm) -> str:
+    """The version of the Spark that runs in the JVM, which PySpark's may differ from."""
+    return str(jvm.context._jsc.version())
+
+
+def java_version(jvm: Jvm) -> str:
+    return str(jvm.java_class(classes.SYSTEM).getProperty("java.version"))
+
+
 # -- settings ---------------------------------------------------------------------------------------------------------
 @hook(
     "`SessionState.conf`",

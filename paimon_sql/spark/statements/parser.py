@@ -18,6 +18,7 @@ from pyspark.sql import SparkSession
 
 from paimon_sql.preprocess import CatalogStatement, PaimonStatement, PreprocessError, Rewriting, preprocess
 from paimon_sql.spark.errors.java import contradiction, of_parser
+from paimon_sql.spark.gaps import refused
 from paimon_sql.spark.jvm import classes
 from paimon_sql.spark.jvm.classes import PARSE_EXCEPTION
 from paimon_sql.spark.jvm.commands import create_namespace
@@ -25,7 +26,7 @@ from paimon_sql.spark.jvm.gateway import Jvm
 from paimon_sql.spark.jvm.older.syntax import syntax_of
 from paimon_sql.spark.jvm.origins import with_written_origins
 from paimon_sql.spark.jvm.plans import temporary_view
-from paimon_sql.spark.jvm.sessions import inject_parser, java_session, parser_of, replace_parser
+from paimon_sql.spark.jvm.sessions import inject_parser, java_session, parser_of, replace_parser, spark_version
 from paimon_sql.spark.proxy import Proxy
 from paimon_sql.spark.statements.catalog_registry import CatalogRegistry
 from paimon_sql.spark.statements.commands import FunctionCommand
@@ -96,6 +97,9 @@ class PaimonParser(Proxy):
         try:
             plan = parse(statement.text, *context)
         except (CapturedException, Py4JJavaError) as e:
+            if reason := refused(statement.text, spark_version(self.jvm), self.jvm.has):
+                lacking = PreprocessError(reason, 1, 1)
+                raise Py4JJavaError(reason, contradiction(self.jvm, lacking, statement.text)) from e
             raise of_parser(self.jvm, e, statement) from e
         return with_written_origins(self.jvm, plan, statement)
 
