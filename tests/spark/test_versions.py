@@ -158,10 +158,8 @@ def test_filters_skip_files(spark: Any) -> None:
     spark.sql("CREATE TABLE t (k INT)")
     for value in (1, 2, 3):
         spark.sql(f"INSERT INTO t VALUES ({value})")
-    described = spark.sql("EXPLAIN EXTENDED SELECT * FROM t WHERE k = 2").collect()[0][0]
     assert rows(spark, "SELECT * FROM t WHERE k = 2") == [(2,)]
-    assert "k = 2" in described.partition("== Physical Plan ==")[2]
-    assert rows(spark, "SELECT count(DISTINCT input_file_name()) FROM t WHERE k = 2") == [(1,)]
+    assert "files 1/3" in rows(spark, "EXPLAIN SELECT * FROM t WHERE k = 2")[0][0]
 
 
 def test_changes_of_tables_with_padded_columns(spark: Any) -> None:

@@ -11,6 +11,7 @@ from functools import partial
 from py4j.java_gateway import JavaObject
 from py4j.protocol import Py4JJavaError
 
+from paimon_core.errors import TableExistsError
 from paimon_core.spec.identifier import Identifier
 from paimon_sql.preprocess import CreateLike, create_like
 from paimon_sql.preprocess.quoting import quoted_name
@@ -88,8 +89,11 @@ class OlderSpark:
         if lenient:
             return
         message = f"[VIEW_NOT_FOUND] The view {name} cannot be found. Verify the spelling of its name."
-        text = ExceptionText(message, "VIEW_NOT_FOUND", {"relationName": name})
-        raise Py4JJavaError(message, analysis_exception(self.jvm, NAMESPACE_EXISTS, text))
+        raise self._refusal(ExceptionText(message, "VIEW_NOT_FOUND", {"relationName": name}))
+
+    def _refusal(self, text: ExceptionText) -> Py4JJavaError:
+        """An analysis exception, of the class that commands may raise."""
+        return Py4JJavaError(text.message, analysis_exception(self.jvm, NAMESPACE_EXISTS, text))
 
     def _create_like(self, catalog: SparkCatalog, identifier: Identifier, statement: CreateLike) -> None:
         if statement.lenient and catalog.catalog.table_exists(identifier):
@@ -98,4 +102,8 @@ class OlderSpark:
         source = self.registry.find_name(name)
         copied = None if source is None else source[0].catalog.load_table(source[1]).schema
         columns = self.registry.bridge.python_session.table(name).schema  # says what is wrong with the name, too
-        catalog.create_like(identifier, NewTable.of_struct(columns, statement.properties), copied)
+        try:
+            catalog.create_like(identifier, NewTable.of_struct(columns, statement.properties), copied)
+        except TableExistsError as error:
+            condition, named = "TABLE_OR_VIEW_ALREADY_EXISTS", {"relationName": str(identifier)}
+            raise self._refusal(ExceptionText(f"[{condition}] {error}", condition, named)) from error

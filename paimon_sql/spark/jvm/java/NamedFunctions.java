@@ -1,6 +1,6 @@
 import java.util.*;
 import org.apache.spark.sql.catalyst.analysis.UnresolvedFunction;
-import org.apache.spark.sql.catalyst.analysis.UnresolvedWith;
+import org.apache.spark.sql.catalyst.plans.logical.UnresolvedWith;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import scala.Function1;
 import scala.Product;
