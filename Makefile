@@ -1,5 +1,8 @@
 # make demo    the flights of sql-examples/flights.sql, from a clean machine with Python 3.11
-# make test    every test, with coverage, in WORKERS processes (2); ARGS="-m 'not spark' -x" goes to pytest
+# make test    every test, with coverage, in WORKERS processes (2); ARGS="-m 'not spark' -x" goes to pytest, SPARK=4.1
+#              runs them on another Spark, which is kept in ~/.cache/paimon-sql
+# make test-versions   hooks, quickstart, golden tables and some of the conformance cases on each of SPARKS (4.0 4.1 4.2)
+# make test-all-versions   every test on each of 4.0 4.1 4.2 4.3 (hours)
 # make test-wheel   the wheel, with nothing but what it declares: quickstart, procedures, tables that Java wrote
 # make stress   processes that write and tidy up one table while they are killed; ARGS="--commits 1000"
 # make fuzz    files of every kind, damaged and read: COUNT=100000 of them, of SEED=0
@@ -12,7 +15,7 @@
 # make nightly   all of these campaigns at their full sizes (hours)
 # make simulate    histories of many processes on one table, by seeds; SEEDS=100000 FIRST=0
 # make clean   removes what these made
-.PHONY: help demo test test-wheel check simulate protocol stress interleavings faults fuzz fuzz-statements long-session nightly clean
+.PHONY: help demo test test-versions test-all-versions test-wheel check simulate protocol stress interleavings faults fuzz fuzz-statements long-session nightly clean
 .DELETE_ON_ERROR:
 
 help:
@@ -38,9 +41,27 @@ JAVA_EXTRA = $(shell test "0$(JAVA_MAJOR)" -ge 17 || echo ,java)
 demo: .venv/demo.installed build/flights.parquet
 	$(BIN)/paimon-sql -w $(WAREHOUSE) -f sql-examples/flights.sql
 
+# .venv, or with SPARK=4.1 an environment of that version
+PYTHON_OF_TESTS = $(if $(SPARK),$(shell scripts/spark_env $(SPARK)),.venv)/bin/python
+
 # a test that ends its process fails the run at once: pytest-xdist can wait for ever after it starts another one
 test: .venv/dev.installed
-	$(BIN)/python -m slipcover -m pytest -n $(WORKERS) --max-worker-restart 0 --dist loadscope --no-loadscope-reorder $(ARGS)
+	$(PYTHON_OF_TESTS) -m slipcover -m pytest -n $(WORKERS) --max-worker-restart 0 --dist loadscope --no-loadscope-reorder $(ARGS)
+
+# a tenth of the conformance cases, another one for each version
+SPARKS ?= 4.0 4.1 4.2
+test-versions: .venv/dev.installed
+	@tenth=0; for spark in $(SPARKS); do \
+	  echo "== Spark $$spark"; \
+	  python=$$(scripts/spark_env $$spark)/bin/python || exit 1; \
+	  PAIMON_SQL_TENTH=$$tenth $$python -m pytest -q -n $(WORKERS) --max-worker-restart 0 --dist loadscope --no-loadscope-reorder \
+	    tests/spark/test_hooks.py tests/conformance tests/spark/test_golden.py tests/spark/test_versions.py \
+	    tests/sql/test_examples.py $(ARGS) || exit 1; \
+	  tenth=$$((tenth + 1)); \
+	done
+
+test-all-versions:
+	for spark in 4.0 4.1 4.2 4.3; do $(MAKE) test SPARK=$$spark || exit 1; done
 
 test-wheel: build/wheel/bin/python
 	JAVA_EXTRA=$(JAVA_EXTRA) scripts/test_wheel build/wheel/bin/python
@@ -70,7 +91,7 @@ fuzz-statements: .venv/dev.installed
 	$(BIN)/python -m tests.fuzz statements $(ARGS)
 
 nightly:
-	$(MAKE) --keep-going simulate protocol fuzz-statements fuzz stress long-session interleavings faults
+	$(MAKE) --keep-going test-all-versions simulate protocol fuzz-statements fuzz stress long-session interleavings faults
 
 SCHEDULES ?= 2000
 interleavings: .venv/dev.installed

@@ -10,15 +10,16 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from paimon_sql.session import configured_catalogs, connect, install
+    from paimon_sql.session import configured_catalogs, connect, doctor, install
     from paimon_sql.spark.tables.catalog import SparkCatalog
 
-__all__ = ["SparkCatalog", "configured_catalogs", "connect", "install"]
+__all__ = ["SparkCatalog", "configured_catalogs", "connect", "doctor", "install"]
 __version__ = "0.1.0"
 
 _HOME = {
     "configured_catalogs": "paimon_sql.session",
     "connect": "paimon_sql.session",
+    "doctor": "paimon_sql.session",
     "install": "paimon_sql.session",
     "SparkCatalog": "paimon_sql.spark.tables.catalog",
 }

@@ -1,4 +1,4 @@
-"""The two ways to a session: `connect` makes one, `install` equips one that exists."""
+"""The two ways to a session: `connect` makes one, `install` equips one that exists; `doctor` says what Spark has."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from paimon_sql.spark.dataframes.new_sessions import install_new_sessions
 from paimon_sql.spark.dataframes.path_tables import install_path_tables
 from paimon_sql.spark.dataframes.streams import install_streams
 from paimon_sql.spark.dataframes.writers import install_writers
+from paimon_sql.spark.diagnosis import Diagnosis, check_spark, diagnose
 from paimon_sql.spark.errors.raised import install_raised_errors
 from paimon_sql.spark.jvm.gateway import jvm_of
 from paimon_sql.spark.jvm.sessions import fork_workers_from, java_session, run_workers_with
@@ -69,17 +70,17 @@ def configured_catalogs(spark: SparkSession) -> list[str]:
 
 def install(spark: SparkSession) -> SparkSession:
     """Equip a session: every `spark.sql.catalog.NAME` set to `paimon_sql.SparkCatalog` (or to the class of Paimon's
-    Java connector) becomes a catalog, whether it is set before or after. Idempotent; returns the same session."""
-    context = getattr(spark, "_sc", None)
-    if context is None:
-        raise UnsupportedFeatureError(
-            "install() needs a session that runs in this process: a Spark Connect client has no access to its server's"
-            " catalogs. Call install() where the server starts."
-        )
+    Java connector) becomes a catalog, whether it is set before or after. Idempotent; returns the same session.
+
+    Raises `UnsupportedFeatureError` for a Spark that lacks what we use of it (see `doctor`); warns of a version that
+    has not been tried.
+    """
+    context = _context_of(spark)
     if context.master.startswith("local") and context.pythonExec in ("", "python", "python3"):
         # workers started by bare name may be another Python, without our packages
         run_workers_with(context, sys.executable)
     jvm = jvm_of(context)
+    check_spark(jvm)
     if context.master.startswith("local") and _is_installed_for(context.pythonExec):
         fork_workers_from(jvm, "paimon_sql.spark.workers.daemon")
     install_parser(jvm, java_session(spark))
@@ -90,6 +91,29 @@ def install(spark: SparkSession) -> SparkSession:
     install_raised_errors()
     spark.sql("SELECT 1")  # the hook makes the catalogs that are configured already
     return spark
+
+
+def doctor(spark: SparkSession | None = None) -> Diagnosis:
+    """What a session's Spark has of what we use of it: each hook, which variant is in use, and what does not work; its
+    text is a report. Without a session, of the active one, or of a new one on this machine that is stopped again."""
+    found = spark or SparkSession.getActiveSession()
+    if found is not None:
+        return diagnose(jvm_of(_context_of(found)))
+    started = _start({"spark.ui.enabled": "false"}, {})
+    try:
+        return diagnose(jvm_of(started.sparkContext))
+    finally:
+        started.stop()
+
+
+def _context_of(spark: SparkSession) -> SparkContext:
+    context = getattr(spark, "_sc", None)
+    if context is None:
+        raise UnsupportedFeatureError(
+            "paimon-sql needs a session that runs in this process: a Spark Connect client has no access to its server's"
+            " catalogs. Call install() where the server starts."
+        )
+    return context
 
 
 def _start(settings: dict[str, str], catalog: dict[str, str]) -> SparkSession:

@@ -21,18 +21,22 @@ from paimon_sql.preprocess.lexing import Tokens, tokenize
 from paimon_sql.preprocess.rules import EDITS, VALUES
 from paimon_sql.preprocess.rules.column_types import DECLARED_TYPES_PROPERTY
 from paimon_sql.preprocess.rules.rule import first_word, without_comments
-from paimon_sql.preprocess.rules.table_like import EXCLUDED_PROPERTY
+from paimon_sql.preprocess.rules.table_like import EXCLUDED_PROPERTY, read_create_like
 from paimon_sql.preprocess.scripts import ScriptStatement, is_terminated, split_statements
-from paimon_sql.preprocess.statements import CatalogStatement, PaimonStatement
+from paimon_sql.preprocess.statements import CatalogStatement, CreateLike, PaimonStatement
+from paimon_sql.preprocess.syntax import NEWEST, Syntax
 
 __all__ = [
     "DECLARED_TYPES_PROPERTY",
     "EXCLUDED_PROPERTY",
     "CatalogStatement",
+    "CreateLike",
     "PaimonStatement",
     "PreprocessError",
     "Rewriting",
     "ScriptStatement",
+    "Syntax",
+    "create_like",
     "is_terminated",
     "preprocess",
     "rewrite",
@@ -40,8 +44,9 @@ __all__ = [
 ]
 
 
-def preprocess(text: str) -> Rewriting | PaimonStatement:
-    """What becomes of a statement: a value where it is one that only Paimon has, else a text that Spark parses.
+def preprocess(text: str, syntax: Syntax = NEWEST) -> Rewriting | PaimonStatement:
+    """What becomes of a statement: a value where it is one that only Paimon has, else a text that Spark parses;
+    `syntax` says what that takes.
 
     Raises PreprocessError where a statement in Flink's style contradicts itself, or a value is not whole. A text that
     cannot be tokenized stays as it is: Spark reports what is wrong with it.
@@ -57,7 +62,14 @@ def preprocess(text: str) -> Rewriting | PaimonStatement:
         value = rule.read(cursor)
         if value is not None and cursor.at_last():
             return PaimonStatement(value, _explain(tokens))
-    return Rewriting(text, [edit for rule in spellings for edit in rule.read(Cursor(tokens))])
+    return Rewriting(text, [edit for rule in spellings for edit in rule.read(Cursor(tokens, syntax=syntax))])
+
+
+def create_like(text: str) -> CreateLike | None:
+    """`CREATE TABLE … LIKE` in Spark's spelling as a value, for a Spark that has it in its own catalog alone."""
+    if "like" not in (lower := text.lower()) or first_word(lower) != "create" or (tokens := tokenize(text)) is None:
+        return None
+    return read_create_like(Cursor(tokens))
 
 
 def rewrite(text: str) -> str:

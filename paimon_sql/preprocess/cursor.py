@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from paimon_sql.preprocess.edits import Edit
 from paimon_sql.preprocess.lexing import NO_NAMES, NUMBER, QUOTED_NAME, STRING, Token, Tokens
+from paimon_sql.preprocess.syntax import NEWEST, Syntax
 
 _EXPLAIN_MODES = ("LOGICAL", "FORMATTED", "EXTENDED", "CODEGEN", "COST")
 LIST_ENDS = (",", ")", ";", "")  # what an item of a list ends before
@@ -12,8 +13,8 @@ LIST_ENDS = (",", ")", ";", "")  # what an item of a list ends before
 class Cursor:
     """A reading position in the tokens of one statement, past a leading EXPLAIN."""
 
-    def __init__(self, tokens: Tokens, index: int = 0):
-        self.tokens, self.index = tokens, index
+    def __init__(self, tokens: Tokens, index: int = 0, syntax: Syntax = NEWEST):
+        self.tokens, self.index, self.syntax = tokens, index, syntax
         self._symbols = tokens.symbols
         if index == 0 and self.take("EXPLAIN") and self.symbol() in _EXPLAIN_MODES:
             self.index += 1

@@ -20,6 +20,17 @@ class CatalogStatement:
 
 
 @dataclass(frozen=True, slots=True)
+class CreateLike:
+    """`CREATE TABLE [IF NOT EXISTS] table LIKE source [USING provider] [STORED AS …] [TBLPROPERTIES (…)]`; `properties`
+    are as Spark hands them over, `provider` and `hive.stored-as` among them."""
+
+    table: Name
+    source: Name
+    lenient: bool
+    properties: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
 class CreateTag:
     """`ALTER TABLE table CREATE TAG tag AS OF VERSION snapshot RETAIN retained`, and REPLACE TAG.
 

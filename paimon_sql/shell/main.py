@@ -33,6 +33,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     words = sys.argv[1:] if argv is None else list(argv)
     if words[:1] == ["run"]:
         return run_program(words[1:])
+    if words == ["doctor"]:
+        return _doctor()
     arguments = parser().parse_args(words)
     shell = Shell(None, sys.stdout, sys.stderr, _options(arguments))
     try:
@@ -54,6 +56,18 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 1
     finally:
         shell.session.stop()
+
+
+def _doctor() -> int:
+    """Says what Spark has of what we use of it; the exit status is 1 where it lacks something."""
+    try:
+        with quiet_start():
+            found = paimon_sql.doctor()
+    except Exception as error:
+        sys.stderr.write(f"{error}\n")
+        return 1
+    sys.stdout.write(f"{found}\n")
+    return 1 if found.moved else 0
 
 
 def _options(arguments: argparse.Namespace) -> Options:

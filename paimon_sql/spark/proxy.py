@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import wraps
-from types import FunctionType
+from types import FunctionType, SimpleNamespace
 from typing import Any, ClassVar
 
 from py4j.java_gateway import JavaObject
@@ -34,6 +34,10 @@ class Proxy:
 
     def __init__(self, jvm: Jvm) -> None:
         self.jvm = jvm
+        wanted = getattr(getattr(type(self), "Java", None), "implements", [])
+        present = jvm.interfaces(wanted)
+        if len(present) < len(wanted):
+            self.Java = SimpleNamespace(implements=present)  # py4j makes no proxy of an interface that is missing
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()

@@ -18,7 +18,6 @@ import pytest
 from py4j.protocol import Py4JJavaError
 from pyspark.errors import AnalysisException, IllegalArgumentException, ParseException
 from pyspark.errors.exceptions.base import PySparkException
-from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import IntegerType, StringType, StructField, StructType, TimestampNTZType, TimestampType
 
 import paimon_sql
@@ -27,6 +26,7 @@ from paimon_core.jobs import Job
 from paimon_core.maintenance.release import FILE_LIST, FileList
 from paimon_sql import spark as bridge
 from paimon_sql.spark.jvm.gateway import Jvm
+from paimon_sql.spark.jvm.older.arrow_schemas import arrow_schema
 from paimon_sql.spark.jvm.rows import internal_rows
 from paimon_sql.spark.jvm.sessions import java_session
 from paimon_sql.spark.proxy import Proxy
@@ -311,7 +311,7 @@ def test_every_method_that_spark_can_call_is_there(spark: Any) -> None:
     missing = {
         (proxy.__name__, method.getName())
         for proxy in subclasses(Proxy)
-        for interface in vars(proxy)["Java"].implements
+        for interface in jvm.interfaces(vars(proxy)["Java"].implements)
         for method in java_class.forName(interface, False, loader).getMethods()
         if not modifier.isStatic(method.getModifiers()) and not hasattr(proxy, method.getName())
     }
@@ -936,7 +936,7 @@ def test_few_rows_arrive_as_many_do(spark: Any) -> None:
                 (None,) * 10,
             )
         ],
-        to_arrow_schema(schema, timezone="UTC"),
+        arrow_schema(schema),
     )
     jvm = Jvm(spark.sparkContext)
     struct, session = jvm.struct_type(schema), java_session(spark)

@@ -123,6 +123,7 @@ def test_the_public_names_of_the_product():
         "SparkCatalog",
         "configured_catalogs",
         "connect",
+        "doctor",
         "install",
     }
 

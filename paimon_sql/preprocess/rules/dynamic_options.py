@@ -24,18 +24,31 @@ def dynamic_options(cursor: Cursor) -> list[Edit]:
     tokens = cursor.tokens
     edits = []
     for index in tokens.indexes(HINT):
-        if _follows_table(tokens, index):
+        before = _before_table(tokens, index)
+        if before == "UPDATE" and not cursor.syntax.update_options:
+            edits += _without_hint(tokens, index)
+        elif before in _BEFORE_A_TABLE:
             edits += _options_clause(tokens, index)
     return edits
 
 
-def _follows_table(tokens: Tokens, hint: int) -> bool:
+def _before_table(tokens: Tokens, hint: int) -> str:
+    """What stands before the name that a hint is behind; nothing where it is behind something else."""
     first = _version_before(tokens, hint) - 1
     if first < 1 or not tokens.is_name(first) or tokens.symbols[first] == "SELECT":
-        return False
+        return ""
     while first > 2 and tokens.symbols[first - 1] == "." and tokens.is_name(first - 2):
         first -= 2
-    return tokens.symbols[first - 1] in _BEFORE_A_TABLE
+    return tokens.symbols[first - 1]
+
+
+def _without_hint(tokens: Tokens, hint: int) -> list[Edit]:
+    """UPDATE reads the table as it is: no option changes that, and Spark before 4.3 has no place for them."""
+    cursor = Cursor(tokens, hint + 1)
+    if not cursor.take("OPTIONS") or cursor.symbol() != "(":
+        return []
+    cursor.skip_parentheses()
+    return [cursor.replaced(hint, "")] if cursor.take("*", "/") else []
 
 
 def _version_before(tokens: Tokens, end: int) -> int:

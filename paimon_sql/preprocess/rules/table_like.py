@@ -10,6 +10,7 @@ from paimon_sql.preprocess.edits import Edit
 from paimon_sql.preprocess.errors import PreprocessError
 from paimon_sql.preprocess.lexing import Token
 from paimon_sql.preprocess.quoting import quoted_name, quoted_text
+from paimon_sql.preprocess.statements import CreateLike
 
 EXCLUDED_PROPERTY = "paimon-sql.excluded"
 _PARTS = ("OPTIONS", "CONSTRAINTS", "PARTITIONS")
@@ -36,6 +37,44 @@ def table_like(cursor: Cursor) -> list[Edit]:
         cursor.index = start
         return []
     return [Edit.replace(opening, cursor.last, f"TBLPROPERTIES ({given})" if given else "")]
+
+
+def read_create_like(cursor: Cursor) -> CreateLike | None:
+    """The whole statement as Spark spells it, as a value; None where it is another."""
+    lenient = False
+    if not cursor.take("CREATE", "TABLE"):
+        return None
+    if cursor.take("IF", "NOT", "EXISTS"):
+        lenient = True
+    table = cursor.take_parts()
+    if not table or not cursor.take("LIKE"):
+        return None
+    source, properties = cursor.take_parts(), {}
+    while source and not cursor.at_last():
+        if cursor.take("USING"):
+            properties["provider"] = cursor.next_text()
+        elif cursor.take("STORED", "AS"):
+            properties["hive.stored-as"] = cursor.next_text()
+        elif cursor.take("LOCATION"):
+            properties["location"] = cursor.take_text() or ""
+        elif cursor.take("COMMENT"):
+            properties["comment"] = cursor.take_text() or ""
+        elif not (cursor.take("TBLPROPERTIES", "(") and _take_properties(cursor, properties)):
+            return None
+    return CreateLike(table, source, lenient, properties) if source else None
+
+
+def _take_properties(cursor: Cursor, properties: dict[str, str]) -> bool:
+    """Reads `'k' = 'v', k.l = 1)` into the properties; whether it is whole."""
+    while not cursor.take(")"):
+        key = cursor.take_text() or ".".join(cursor.take_parts())
+        cursor.take("=")
+        if not key or cursor.at_end():
+            return False
+        value = cursor.take_text()
+        properties[key] = cursor.next_text() if value is None else value
+        cursor.take(",")
+    return True
 
 
 def refuse_columns(cursor: Cursor) -> None:

@@ -1,4 +1,6 @@
-"""Flink's `t, UNNEST(t.items) AS i (a, b)`: Spark has columns of the tables before it only where LATERAL says so."""
+"""Flink's `t, UNNEST(t.items) AS i (a, b)`: Spark has columns of the tables before it only where LATERAL says so, and
+UNNEST itself from 4.3 on.
+"""
 
 from __future__ import annotations
 
@@ -14,13 +16,32 @@ _LONGEST_ARGUMENTS = 200  # tokens looked at
 
 
 def unnest(cursor: Cursor) -> list[Edit]:
-    """Puts LATERAL before each UNNEST of columns; where it names several, they are the fields of rows: INLINE."""
+    """Puts LATERAL before each UNNEST of columns; where it names several, they are the fields of rows: INLINE. A Spark
+    without UNNEST gets EXPLODE."""
     tokens = cursor.tokens
     edits = []
     for index in tokens.indexes("UNNEST"):
-        if index > 0 and tokens.symbols[index - 1] in (",", "JOIN"):
-            edits += _lateral(tokens, index)
+        if index == 0 or tokens.symbols[index - 1] not in ("FROM", ",", "JOIN", "LATERAL"):
+            continue
+        lateral = _lateral(tokens, index) if tokens.symbols[index - 1] in (",", "JOIN") else []
+        edits += lateral if cursor.syntax.unnest else _exploded(tokens, index, lateral)
     return edits
+
+
+def _exploded(tokens: Tokens, index: int, lateral: list[Edit]) -> list[Edit]:
+    """UNNEST as functions that Spark has had before 4.3; `lateral` is what becomes of it there."""
+    cursor = Cursor(tokens, index + 1)
+    if cursor.symbol() != "(":
+        return lateral
+    cursor.skip_parentheses()
+    close, prefix = cursor.last, "LATERAL " if lateral else ""
+    if cursor.take("WITH", "ORDINALITY"):
+        numbered = ", (e, i) -> named_struct('e', e, 'i', i + 1)))"
+        whole = Edit.replace(close, cursor.last, numbered)
+        return [Edit.at(tokens, index, f"{prefix}INLINE(TRANSFORM"), whole]
+    if any(edit.text.endswith("INLINE") for edit in lateral):
+        return lateral
+    return [Edit.at(tokens, index, f"{prefix}EXPLODE")]
 
 
 def _lateral(tokens: Tokens, index: int) -> list[Edit]:

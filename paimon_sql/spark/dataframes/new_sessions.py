@@ -11,13 +11,17 @@ from typing import Any
 from pyspark.sql import SparkSession
 
 from paimon_sql.spark.dataframes.pyspark_methods import ask_first
-from paimon_sql.spark.jvm.hooks import hook
+from paimon_sql.spark.jvm.hooks import hook, python
 from paimon_sql.spark.jvm.sessions import new_session
 from paimon_sql.spark.session_bridge import CATALOG_PREFIX
 from paimon_sql.spark.statements.parser import registry_of
 
 
-@hook("PySpark's `SparkSession.newSession`", "catalogs in sessions made from another")
+@hook(
+    "PySpark's `SparkSession.newSession`",
+    "catalogs in sessions made from another",
+    python("pyspark.sql", "SparkSession.newSession"),
+)
 def install_new_sessions() -> None:
     """Let PySpark's `newSession` ask here first. Does nothing where it does."""
     ask_first(SparkSession, "newSession", _new_session)

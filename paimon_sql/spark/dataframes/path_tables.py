@@ -20,17 +20,25 @@ from paimon_sql.spark.jvm.frame_io import (
     writer_options,
     writer_source,
 )
-from paimon_sql.spark.jvm.hooks import hook
-from paimon_sql.spark.tables.catalog import PROVIDER
+from paimon_sql.spark.jvm.gateway import jvm_of
+from paimon_sql.spark.jvm.hooks import hook, python
+from paimon_sql.spark.jvm.older.state_options import travels_in_name
+from paimon_sql.spark.tables.catalog import PROVIDER, STATE_OPTIONS
 from paimon_sql.spark.tables.path_names import LOCATORS, table_name
 
 _READ_CHANGELOG = "read.changelog"
 
 
-@hook("methods of PySpark's `DataFrameReader`, `DataFrameWriter`", '`format("paimon")` with `load` and `save`')
+@hook(
+    "methods of PySpark's `DataFrameReader`, `DataFrameWriter`",
+    '`format("paimon")` with `load` and `save`',
+    python("pyspark.sql", "DataFrameReader.load"),
+    python("pyspark.sql", "DataFrameWriter.save"),
+)
 def install_path_tables() -> None:
     """Let PySpark's `load` and `save` ask here first. Does nothing where they do."""
     ask_first(DataFrameReader, "load", _load)
+    ask_first(DataFrameReader, "table", _table)
     ask_first(DataFrameWriter, "save", _save)
 
 
@@ -44,7 +52,16 @@ def _load(reader: Any, path: Any = None, format: str | None = None, schema: Any 
     refuse_schema(reader)
     rest = {k: v for k, v in given.items() if k.lower() not in LOCATORS}
     changelog = rest.pop(_READ_CHANGELOG, "false").lower() == "true"
-    return read_table(reader, table_name(given, path, "$audit_log" if changelog else ""), rest)
+    jvm, name = jvm_of(reader._spark.sparkContext), table_name(given, path, "$audit_log" if changelog else "")
+    return read_table(jvm, reader, name, rest, STATE_OPTIONS)
+
+
+def _table(reader: Any, tableName: str) -> Any:
+    """With options that decide about columns, of which an older Spark tells nobody."""
+    given, jvm = reader_options(reader), jvm_of(reader._spark.sparkContext)
+    if STATE_OPTIONS.isdisjoint(given) or not travels_in_name(jvm):
+        return NotImplemented
+    return read_table(jvm, reader, tableName, given, STATE_OPTIONS)
 
 
 def _save(

@@ -10,7 +10,7 @@ from pyspark.sql.streaming import DataStreamReader, DataStreamWriter
 
 from paimon_core.errors import UnsupportedFeatureError
 from paimon_sql.spark.dataframes.pyspark_methods import ask_first
-from paimon_sql.spark.jvm.hooks import hook
+from paimon_sql.spark.jvm.hooks import hook, python
 from paimon_sql.spark.statements.parser import registry_of
 from paimon_sql.spark.tables.catalog import PROVIDER
 
@@ -24,7 +24,12 @@ _WRITE = (
 )
 
 
-@hook("methods of PySpark's `DataStreamReader`, `DataStreamWriter`", "the message that refuses streams")
+@hook(
+    "methods of PySpark's `DataStreamReader`, `DataStreamWriter`",
+    "the message that refuses streams",
+    python("pyspark.sql.streaming", "DataStreamReader.load"),
+    python("pyspark.sql.streaming", "DataStreamWriter.start"),
+)
 def install_streams() -> None:
     """Have PySpark's streaming readers and writers refuse tables of ours. Does nothing where they do."""
     ask_first(DataStreamReader, "format", partial(_source, _READ))

@@ -16,18 +16,19 @@ from pyspark.sql.merge import MergeIntoWriter
 
 from paimon_core.format_table.options import is_format_table
 from paimon_core.options import MERGE_SCHEMA, MERGE_SCHEMA_EXPLICIT_CAST, MERGE_SCHEMA_TYPE_WIDENING, TableOptions
+from paimon_core.table import Table
 from paimon_sql.spark.dataframes.pyspark_methods import ask_first
 from paimon_sql.spark.jvm import frame_io
 from paimon_sql.spark.jvm.commands import create_namespace, evolving, with_query
 from paimon_sql.spark.jvm.frames import analyzed, run
-from paimon_sql.spark.jvm.hooks import hook
+from paimon_sql.spark.jvm.hooks import hook, python
 from paimon_sql.spark.jvm.plans import FrameWrite, read_head, read_statement
 from paimon_sql.spark.session_bridge import OPTION_PREFIX
 from paimon_sql.spark.statements.catalog_registry import CatalogRegistry
 from paimon_sql.spark.statements.parser import registry_of
 from paimon_sql.spark.statements.rewrites import StatementRewriter
 from paimon_sql.spark.tables.catalog import PROVIDER
-from paimon_sql.spark.write.store_assignment import as_stored
+from paimon_sql.spark.write.store_assignment import as_stored, whole_rows
 
 _OPTIONS = tuple(o.key for o in (MERGE_SCHEMA, MERGE_SCHEMA_EXPLICIT_CAST, MERGE_SCHEMA_TYPE_WIDENING))
 
@@ -35,11 +36,14 @@ _OPTIONS = tuple(o.key for o in (MERGE_SCHEMA, MERGE_SCHEMA_EXPLICIT_CAST, MERGE
 @hook(
     "methods of PySpark's `DataFrameWriter`, `DataFrameWriterV2`, `MergeIntoWriter`",
     "writes of DataFrames that cast or bring columns",
+    python("pyspark.sql", "DataFrameWriter.saveAsTable"),
+    python("pyspark.sql", "DataFrameWriterV2.append"),
+    python("pyspark.sql.merge", "MergeIntoWriter.merge"),
 )
 def install_writers() -> None:
     """Let PySpark's writers ask here first. Does nothing where they do."""
     _ask_first(MergeIntoWriter, "merge", _merge)
-    _ask_first(DataFrameWriterV2, "append", lambda r, w: _written(r, w, lambda: frame_io.append_command(w)))
+    _ask_first(DataFrameWriterV2, "append", lambda r, w: _written(r, w, lambda: frame_io.append_command(r.jvm, w)))
     _ask_first(DataFrameWriterV2, "overwrite", _overwrite)
     _ask_first(DataFrameWriterV2, "overwritePartitions", _overwrite_partitions)
     _ask_first(DataFrameWriter, "saveAsTable", _save_as_table)
@@ -58,7 +62,8 @@ def _ask_first(owner: type, name: str, ours: Callable[..., bool]) -> None:
 
 
 def _merge(registry: CatalogRegistry, writer: Any) -> bool:
-    command = StatementRewriter(registry).command(frame_io.merge_command(writer))
+    merge = frame_io.merge_command(registry.jvm, writer)
+    command = None if merge is None else StatementRewriter(registry).command(merge)
     if command is not None:
         run(registry.jvm, registry.session, create_namespace(registry.jvm, command, command.plan.name))
     return command is not None
@@ -66,11 +71,11 @@ def _merge(registry: CatalogRegistry, writer: Any) -> bool:
 
 def _overwrite(registry: CatalogRegistry, writer: Any, condition: Any) -> bool:
     column = F.col(condition) if isinstance(condition, str) else condition
-    return _written(registry, writer, lambda: frame_io.overwrite_command(writer, column))
+    return _written(registry, writer, lambda: frame_io.overwrite_command(registry.jvm, writer, column))
 
 
 def _overwrite_partitions(registry: CatalogRegistry, writer: Any) -> bool:
-    return _written(registry, writer, lambda: frame_io.overwrite_partitions_command(writer))
+    return _written(registry, writer, lambda: frame_io.overwrite_partitions_command(registry.jvm, writer))
 
 
 def _save_as_table(
@@ -88,11 +93,10 @@ def _save_as_table(
     if format is not None:
         writer.format(format)
     _drop_provider(registry, writer, name)
-    table = registry.table_of(registry.find_name(name)) if frame_io.overwrites(writer) else None
-    if table is not None and not is_format_table(table.schema.options):
-        dynamic = bool(table.schema.partition_keys) and registry.bridge.overwrites_partitions()
-        _overwrite_rows(writer, name, dynamic=dynamic)
-    elif not _written(registry, writer, lambda: frame_io.save_command(writer, name)):
+    table = registry.table_of(registry.find_name(name))
+    if table is not None and frame_io.overwrites(writer) and not is_format_table(table.schema.options):
+        _overwrite_rows(writer, name, dynamic=_overwrites_partitions(registry, table))
+    elif table is None or not _written(registry, writer, lambda: frame_io.save_command(registry.jvm, writer, name)):
         frame_io.save_as_table(writer, name)
     return True
 
@@ -111,7 +115,16 @@ def _insert_into(registry: CatalogRegistry, writer: Any, tableName: str, overwri
     if overwrite is not None:
         writer.mode("overwrite" if overwrite else "append")
     _drop_provider(registry, writer, tableName)
-    return _written(registry, writer, lambda: frame_io.insert_command(writer, tableName))
+    table = registry.table_of(registry.find_name(tableName))
+    if table is None:
+        return False
+    dynamic = _overwrites_partitions(registry, table)
+    return _written(registry, writer, lambda: frame_io.insert_command(registry.jvm, writer, tableName, dynamic=dynamic))
+
+
+def _overwrites_partitions(registry: CatalogRegistry, table: Table) -> bool:
+    """Whether an overwrite leaves the partitions that none of its rows is in."""
+    return bool(table.schema.partition_keys) and registry.bridge.overwrites_partitions()
 
 
 def _drop_provider(registry: CatalogRegistry, writer: Any, name: str) -> None:
@@ -120,10 +133,11 @@ def _drop_provider(registry: CatalogRegistry, writer: Any, name: str) -> None:
         writer.format(registry.bridge.default_source())
 
 
-def _written(registry: CatalogRegistry, writer: Any, make: Callable[[], JavaObject]) -> bool:
+def _written(registry: CatalogRegistry, writer: Any, make: Callable[[], JavaObject | None]) -> bool:
     """Run a command that writes to a table of ours, where its values have to be cast or it may bring columns. False
     where nothing was run, and PySpark runs it as ever."""
-    head = read_head(make())
+    made = make()
+    head = None if made is None else read_head(made)
     found = registry.find(head.table) if head is not None and head.kind is FrameWrite else None
     table = registry.table_of(found)
     if head is None or found is None or table is None:
@@ -139,6 +153,8 @@ def _written(registry: CatalogRegistry, writer: Any, make: Callable[[], JavaObje
     if not (evolves and asked[MERGE_SCHEMA_TYPE_WIDENING]):
         columns = rows.columns if command.by_name else [f.name for f in table.schema.fields]
         rows = as_stored(registry.jvm, registry.bridge, table, rows, columns, by_name=command.by_name)
+    if command.by_name and not evolves:
+        rows = whole_rows(registry.bridge, table, rows, rows.columns) or rows
     if rows is writer._df and not evolves:
         return False
     command = with_query(registry.jvm, command, analyzed(rows))

@@ -16,7 +16,7 @@ from pyspark.errors.exceptions.captured import CapturedException, PythonExceptio
 
 from paimon_core.errors import PaimonError, UnsupportedFeatureError
 from paimon_sql.spark.errors.java import OF_WORKER, java_exception, of_worker
-from paimon_sql.spark.jvm.exceptions import as_pyspark_raises, missing_provider
+from paimon_sql.spark.jvm.exceptions import CONVERTER, CONVERTERS, as_pyspark_raises, missing_provider
 from paimon_sql.spark.jvm.gateway import jvm_of
 from paimon_sql.spark.jvm.hooks import hook
 
@@ -29,10 +29,14 @@ _ONLY_IN_CATALOGS = (
 )
 
 
-@hook("PySpark's `captured._convert_exception`", "errors of Python workers are raised as texts with stack traces")
+@hook(
+    "PySpark's `captured._convert_exception`",
+    "errors of Python workers are raised as texts with stack traces",
+    *CONVERTERS,
+)
 def install_raised_errors() -> None:
     """Have PySpark raise what errors of ours say. Does nothing where it does."""
-    original = captured._convert_exception
+    original = getattr(captured, CONVERTER)
     if hasattr(original, _PATCHED):
         return
 
@@ -49,7 +53,7 @@ def install_raised_errors() -> None:
         return converted
 
     setattr(convert, _PATCHED, True)
-    captured._convert_exception = convert
+    setattr(captured, CONVERTER, convert)
 
 
 def raised(error: PaimonError, trace: str = "") -> CapturedException:

@@ -8,43 +8,76 @@ from typing import Any, TypeVar
 
 from py4j.java_gateway import JavaObject
 
+from paimon_core.errors import UnsupportedFeatureError
 from paimon_sql.spark.jvm import classes, connector
 from paimon_sql.spark.jvm.gateway import Jvm, simple_name
-from paimon_sql.spark.jvm.hooks import hook
+from paimon_sql.spark.jvm.hooks import Variant, constructor, hook, method
 from paimon_sql.spark.jvm.plans import Explain, Insert, Rows
 
 _Rows = TypeVar("_Rows", bound=Rows)
 
 
-@hook("`CreateNamespace`, `ResolvedNamespace`", "every statement that is run by us")
+@hook(
+    "`CreateNamespace`, `ResolvedNamespace`",
+    "every statement that is run by us",
+    constructor(classes.RESOLVED_NAMESPACE, 3),
+    constructor(classes.CREATE_NAMESPACE, 3),
+)
 def create_namespace(jvm: Jvm, catalog: Any, name: str) -> JavaObject:
     """The command that creates a namespace."""
     resolved = jvm.java_class(classes.RESOLVED_NAMESPACE)(catalog, jvm.seq([name]), jvm.empty_map)
     return jvm.java_class(classes.CREATE_NAMESPACE)(resolved, False, jvm.empty_map)
 
 
-@hook("`AppendData.byPosition`", "DELETE, UPDATE and MERGE INTO")
+@hook(
+    "`AppendData.byPosition`",
+    "DELETE, UPDATE and MERGE INTO",
+    method(classes.APPEND_DATA, "byPosition", 3, fits=True),
+    method(classes.DATA_SOURCE_RELATION, "create", 3),
+)
 def append(jvm: Jvm, table: Any, query: JavaObject) -> JavaObject:
     """The command that appends a query's rows to a connector table, by position."""
     target = jvm.java_class(classes.DATA_SOURCE_RELATION).create(table, jvm.none, jvm.none)
-    return jvm.java_class(classes.APPEND_DATA).byPosition(target, query, jvm.empty_map, False)
+    arguments = jvm.fitted(classes.APPEND_DATA, "byPosition", target, query, jvm.empty_map)
+    return jvm.java_class(classes.APPEND_DATA).byPosition(*arguments)
 
 
-@hook("`DataSourceV2Relation.create`", "rows that bring columns; DELETE, UPDATE and MERGE INTO")
+@hook(
+    "`DataSourceV2Relation.create`",
+    "rows that bring columns; DELETE, UPDATE and MERGE INTO",
+    method(classes.DATA_SOURCE_RELATION, "create", 4, fits=True),
+)
 def relation(jvm: Jvm, catalog: Any, database: str, name: str, table: Any, options: Mapping[str, str]) -> JavaObject:
     """A table of a catalog as a relation of a plan, which Spark need not look up."""
-    make = jvm.java_class(classes.DATA_SOURCE_RELATION).create
     identifier = jvm.some(connector.identifier(jvm, [database], name))
-    return make(table, jvm.some(catalog), identifier, connector.string_map(jvm, options), jvm.none)
+    known = table, jvm.some(catalog), identifier, connector.string_map(jvm, options)
+    arguments = jvm.fitted(classes.DATA_SOURCE_RELATION, "create", *known)
+    return jvm.java_class(classes.DATA_SOURCE_RELATION).create(*arguments)
 
 
-@hook("`SubqueryAlias`", "DELETE, UPDATE and MERGE INTO")
+@hook(
+    "`DataSourceV2Relation.withMetadataColumns`",
+    "DELETE, UPDATE and MERGE INTO of append tables",
+    method(classes.DATA_SOURCE_RELATION, "withMetadataColumns", 0),
+)
+def with_metadata_columns(found: JavaObject) -> JavaObject:
+    """A relation whose columns are those of its table and its metadata columns. Spark finds these by their names, too,
+    but before 4.2 not through the padding of CHAR."""
+    return found.withMetadataColumns()
+
+
+@hook("`SubqueryAlias`", "DELETE, UPDATE and MERGE INTO", method(f"{classes.SUBQUERY_ALIAS}$", "apply", 2))
 def qualified(jvm: Jvm, found: JavaObject, full: Sequence[str]) -> JavaObject:
     """A relation whose columns may be qualified by a full name."""
     return jvm.scala_object(classes.SUBQUERY_ALIAS).apply(jvm.seq(full), found)
 
 
-@hook("`SparkSqlParser`", "INSERT INTO tables with `upsert-key`")
+@hook(
+    "`SparkSqlParser`",
+    "INSERT INTO tables with `upsert-key`",
+    constructor(classes.SPARK_SQL_PARSER, 0),
+    method(classes.SPARK_SQL_PARSER, "parsePlan", 1),
+)
 def parsed_by_spark(jvm: Jvm, text: str) -> JavaObject:
     """A statement as Spark parses it, without us."""
     return jvm.java_class(classes.SPARK_SQL_PARSER)().parsePlan(text)
@@ -57,13 +90,23 @@ def merge_of(jvm: Jvm, text: str, target: JavaObject, source: JavaObject) -> Jav
     return _with_elements(jvm, merge, targetTable=named, sourceTable=source)
 
 
-@hook("`Call`, `ResolvedProcedure`", "TAG, MODIFY and COPY INTO statements")
+@hook(
+    "`Call`, `ResolvedProcedure`",
+    "TAG, MODIFY and COPY INTO statements",
+    constructor(classes.RESOLVED_PROCEDURE, 3),
+    method(classes.CALL, "procedure", 0),
+)
 def calling(jvm: Jvm, parsed: JavaObject, procedure: Any, name: str) -> JavaObject:
     """A parsed CALL, or EXPLAIN of one, that calls a procedure in a catalog, which are one object."""
     if simple_name(parsed) == "ExplainCommand":
         return _with_elements(jvm, parsed, logicalPlan=calling(jvm, parsed.logicalPlan(), procedure, name))
     resolved = jvm.java_class(classes.RESOLVED_PROCEDURE)(procedure, connector.identifier(jvm, [], name), procedure)
     return _with_elements(jvm, parsed, procedure=resolved)
+
+
+def with_arguments(jvm: Jvm, call: JavaObject, arguments: Sequence[JavaObject]) -> JavaObject:
+    """A parsed CALL with other arguments."""
+    return _with_elements(jvm, call, args=jvm.seq(arguments))
 
 
 def explaining(jvm: Jvm, statement: Explain, explained: JavaObject) -> JavaObject:
@@ -81,21 +124,46 @@ def with_target(jvm: Jvm, write: _Rows, target: JavaObject, query: JavaObject) -
     return replace(write, node=_with_elements(jvm, write.node, table=target, query=query), query=query)
 
 
+def by_position(jvm: Jvm, insert: Insert, query: JavaObject) -> Insert:
+    """An INSERT of another query, whose columns go to those of the table in their order."""
+    node = _with_elements(jvm, insert.node, query=query, byName=False, userSpecifiedCols=jvm.empty_seq)
+    return replace(insert, node=node, query=query, by_name=False, columns=())
+
+
 def with_columns(jvm: Jvm, insert: Insert, columns: Sequence[str]) -> Insert:
     """An INSERT that lists columns."""
     listed = _with_elements(jvm, insert.node, userSpecifiedCols=jvm.seq(columns))
     return replace(insert, node=listed, columns=tuple(columns))
 
 
-@hook("`withSchemaEvolution` of writes", "`write.merge-schema`")
+_ASKED = Variant.of(
+    "Spark is asked, too",
+    method(classes.INSERT, "withSchemaEvolution", 0),
+    method(classes.APPEND_DATA, "withSchemaEvolution", 0),
+)
+_OURS = Variant.of("ours alone")
+
+
+@hook("`withSchemaEvolution` of writes", "`write.merge-schema`", _ASKED, _OURS)
 def evolving(jvm: Jvm, write: _Rows) -> _Rows:
-    """A write that asks for the evolution of its table's schema."""
+    """A write that asks for the evolution of its table's schema: of us, and of a Spark that knows that."""
+    if jvm.variant(evolving) is _OURS:
+        return replace(write, evolves=True)
     return replace(write, node=_with_elements(jvm, write.node, withSchemaEvolution=True), evolves=True)
 
 
-@hook("`TreeNode.makeCopy`, names of the members of plans", "INSERT, and EXPLAIN of statements of ours")
+@hook(
+    "`TreeNode.makeCopy`, names of the members of plans",
+    "INSERT, and EXPLAIN of statements of ours",
+    method(classes.TREE_NODE, "makeCopy", 1),
+)
 def _with_elements(jvm: Jvm, plan: JavaObject, **elements: Any) -> JavaObject:
-    """A copy of a logical plan, some of its constructor's arguments, by name, replaced."""
+    """A copy of a logical plan, some of its constructor's arguments, by name, replaced. Raises
+    `UnsupportedFeatureError` where it has none of a name."""
     known = [str(plan.productElementName(i)) for i in range(plan.productArity())]
+    if unknown := elements.keys() - set(known):
+        raise UnsupportedFeatureError(
+            f"{simple_name(plan)} of this Spark has no {', '.join(sorted(unknown))}, only {', '.join(known)}."
+        )
     arguments = [elements[name] if name in elements else plan.productElement(i) for i, name in enumerate(known)]
     return plan.makeCopy(jvm.array(classes.OBJECT, arguments))

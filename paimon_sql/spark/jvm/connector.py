@@ -11,6 +11,7 @@ from py4j.java_gateway import JavaObject
 from paimon_sql.preprocess.quoting import quoted_name
 from paimon_sql.spark.jvm import classes
 from paimon_sql.spark.jvm.gateway import Jvm
+from paimon_sql.spark.jvm.hooks import field
 
 
 # -- catalogs ---------------------------------------------------------------------------------------------------------
@@ -58,7 +59,8 @@ def parameters(jvm: Jvm, found: Iterable[JavaObject]) -> JavaArray:
 
 # -- tables -----------------------------------------------------------------------------------------------------------
 def capabilities(jvm: Jvm, *found: str) -> JavaObject:
-    return jvm.constants(classes.TABLE_CAPABILITY, *found)
+    """Capabilities of a table, but for those that this Spark does not know, and so does not ask for."""
+    return jvm.constants(classes.TABLE_CAPABILITY, *(c for c in found if jvm.has(field(classes.TABLE_CAPABILITY, c))))
 
 
 def no_constraints(jvm: Jvm) -> JavaArray:

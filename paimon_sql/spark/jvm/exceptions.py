@@ -14,7 +14,15 @@ from pyspark.errors.exceptions.captured import CapturedException
 from paimon_sql.spark.jvm import classes
 from paimon_sql.spark.jvm.collections import texts
 from paimon_sql.spark.jvm.gateway import Jvm, accessible_field, declared_constructors
-from paimon_sql.spark.jvm.hooks import hook
+from paimon_sql.spark.jvm.hooks import Variant, constructor, hook, method, python
+from paimon_sql.spark.jvm.hooks import field as java_field
+
+CONVERTERS = tuple(
+    Variant.of(name, python("pyspark.errors.exceptions.captured", name))
+    for name in ("_convert_exception", "convert_exception")
+)
+# the name of PySpark's function that makes its exceptions, in 4.0 without an underscore
+CONVERTER = CONVERTERS[0].name if hasattr(captured, CONVERTERS[0].name) else CONVERTERS[1].name
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,12 +47,12 @@ def unchecked_exception(jvm: Jvm, class_name: str, text: ExceptionText) -> JavaO
     """An exception that any method may raise."""
     condition, parameters = jvm.option(text.condition), jvm.scala_map(text.parameters)
     contexts = jvm.array(classes.QUERY_CONTEXT, [])
-    return _constructed(jvm, class_name, text.message, _cause(jvm, text), condition, parameters, contexts, jvm.none)
+    return _constructed(jvm, class_name, text.message, _cause(jvm, text), condition, parameters, contexts)
 
 
 def unsupported_exception(jvm: Jvm, text: ExceptionText) -> JavaObject:
     condition, parameters = jvm.option(text.condition), jvm.scala_map(text.parameters)
-    return _constructed(jvm, classes.UNSUPPORTED, text.message, condition, parameters, jvm.none)
+    return _constructed(jvm, classes.UNSUPPORTED, text.message, condition, parameters)
 
 
 def missing(jvm: Jvm, class_name: str, identifier: JavaObject) -> JavaObject:
@@ -54,10 +62,18 @@ def missing(jvm: Jvm, class_name: str, identifier: JavaObject) -> JavaObject:
 
 def parse_exception(jvm: Jvm, message: str, condition: str, origin: JavaObject) -> JavaObject:
     """A ParseException of a message that is made already."""
-    contexts = jvm.array(classes.QUERY_CONTEXT, [])
-    return _constructed(
-        jvm, classes.PARSE_EXCEPTION, jvm.none, message, origin, jvm.some(condition), jvm.empty_map, contexts
-    )
+    about = *places(jvm, origin), jvm.some(condition), jvm.empty_map, jvm.array(classes.QUERY_CONTEXT, [])
+    return _constructed(jvm, classes.PARSE_EXCEPTION, jvm.none, message, *about)
+
+
+_ONE_PLACE = Variant.of("one place", constructor(classes.PARSE_EXCEPTION, 4), constructor(classes.PARSE_EXCEPTION, 6))
+_TWO_PLACES = Variant.of("its start and its end", constructor(classes.PARSE_EXCEPTION, 7))
+
+
+@hook("`ParseException`", "every syntax error of ours", _ONE_PLACE, _TWO_PLACES)
+def places(jvm: Jvm, origin: JavaObject) -> tuple[JavaObject, ...]:
+    """A place in a statement as a ParseException takes it."""
+    return (origin, origin) if jvm.variant(places) is _TWO_PLACES else (origin,)
 
 
 def java_exception_of(error: CapturedException | Py4JJavaError) -> JavaObject:
@@ -65,10 +81,10 @@ def java_exception_of(error: CapturedException | Py4JJavaError) -> JavaObject:
     return error._origin if isinstance(error, CapturedException) else error.java_exception
 
 
-@hook("PySpark's `captured._convert_exception`", "the classes of errors that PySpark raises")
+@hook("PySpark's `captured._convert_exception`", "the classes of errors that PySpark raises", *CONVERTERS)
 def as_pyspark_raises(java_exception: JavaObject) -> CapturedException:
     """The exception that PySpark raises for a Java exception."""
-    return captured._convert_exception(java_exception)
+    return getattr(captured, CONVERTER)(java_exception)
 
 
 def is_parse_exception(jvm: Jvm, origin: JavaObject) -> bool:
@@ -93,21 +109,33 @@ def missing_provider(origin: JavaObject) -> str | None:
     return str(origin.getMessageParameters().get("provider"))
 
 
-@hook("`SparkThrowableHelper.errorReader`", "messages of errors that have conditions of Spark's")
+@hook(
+    "`SparkThrowableHelper.errorReader`",
+    "messages of errors that have conditions of Spark's",
+    method(classes.THROWABLE_HELPER, "errorReader", 0),
+    method(classes.ERROR_READER, "getMessageParameters", 1),
+    method(classes.ERROR_READER, "isValidErrorClass", 1),
+)
 def template_parameters(jvm: Jvm, condition: str) -> tuple[str, ...] | None:
     """What the template of a condition asks for; None for a condition that Spark does not know."""
     reader = jvm.scala_object(classes.THROWABLE_HELPER).errorReader()
     return texts(reader.getMessageParameters(condition)) if reader.isValidErrorClass(condition) else None
 
 
-@hook("the private field `ErrorClassesJsonReader.errorInfoMap`, `ErrorInfo`", "`getMessage` of errors of ours")
+@hook(
+    "the private field `ErrorClassesJsonReader.errorInfoMap`, `ErrorInfo`",
+    "`getMessage` of errors of ours",
+    java_field(classes.ERROR_READER, "errorInfoMap"),
+    constructor(classes.ERROR_INFO, 3, fits=True),
+)
 def add_conditions(jvm: Jvm, states: Mapping[str, str]) -> None:
     """Make conditions with their SQL states known to Spark's reader, which has those of one file, in this driver."""
     reader = jvm.scala_object(classes.THROWABLE_HELPER).errorReader()
     entries = accessible_field(reader, "errorInfoMap")
     made, known = jvm.java_class(classes.ERROR_INFO), entries.get(reader)
     for name, state in states.items():
-        known = known.updated(name, made(jvm.seq(["<message>"]), jvm.none, jvm.some(state), jvm.none))
+        said = jvm.fitted(classes.ERROR_INFO, "", jvm.seq(["<message>"]), jvm.none, jvm.some(state))
+        known = known.updated(name, made(*said))
     entries.set(reader, known)
 
 
@@ -115,13 +143,22 @@ def _cause(jvm: Jvm, text: ExceptionText) -> JavaObject:
     return jvm.some(jvm.java_class(classes.RUNTIME_EXCEPTION)(text.cause)) if text.cause else jvm.none
 
 
-@hook("the private constructors of Spark's exceptions", "messages of ours: an error comes as a RuntimeException")
+@hook(
+    "the private constructors of Spark's exceptions",
+    "messages of ours",
+    constructor(classes.NAMESPACE_EXISTS, 3, fits=True),
+    constructor(classes.NO_SUCH_NAMESPACE, 4, fits=True),
+    constructor(classes.NO_SUCH_TABLE, 4, fits=True),
+    constructor(classes.TABLE_EXISTS, 4, fits=True),
+    constructor(classes.ILLEGAL_ARGUMENT, 5, fits=True),
+    constructor(classes.RUNTIME, 5, fits=True),
+    constructor(classes.UNSUPPORTED, 3, fits=True),
+)
 def _constructed(jvm: Jvm, class_name: str, *arguments: Any) -> JavaObject:
     """Call the private constructor that takes a message as it is; the public ones want a template known to Spark."""
-    private = jvm.java_class(classes.MODIFIER).isPrivate
-    for constructor in declared_constructors(jvm, class_name):
-        if constructor.getParameterCount() == len(arguments) and private(constructor.getModifiers()):
-            constructor.setAccessible(True)
-            return constructor.newInstance(jvm.array(classes.OBJECT, arguments))
-    message = next(argument for argument in arguments if isinstance(argument, str))
-    return jvm.java_class(classes.RUNTIME_EXCEPTION)(message)
+    private, given = jvm.java_class(classes.MODIFIER).isPrivate, jvm.fitted_private(class_name, *arguments)
+    for found in declared_constructors(jvm, class_name):
+        if found.getParameterCount() == len(given) and private(found.getModifiers()):
+            break
+    found.setAccessible(True)
+    return found.newInstance(jvm.array(classes.OBJECT, given))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 from py4j.java_gateway import JavaObject
 from py4j.protocol import Py4JJavaError
@@ -13,47 +12,60 @@ from pyspark.sql.types import DataType, _parse_datatype_json_string
 from paimon_sql.spark.jvm import classes
 from paimon_sql.spark.jvm.collections import items
 from paimon_sql.spark.jvm.gateway import Jvm, simple_name
-from paimon_sql.spark.jvm.hooks import hook
+from paimon_sql.spark.jvm.hooks import hook, java_type, method
 
 
-@hook("`ExpressionUtils.column`", "DELETE, UPDATE and MERGE INTO; casts of INSERT")
+@hook(
+    "`ExpressionUtils.column`",
+    "DELETE, UPDATE and MERGE INTO; casts of INSERT",
+    method(classes.EXPRESSION_UTILS, "column", 1),
+)
 def column(jvm: Jvm, expression: JavaObject) -> Column:
     """The Column of a Catalyst expression."""
     return Column(jvm.java_class(classes.EXPRESSION_UTILS).column(expression))
 
 
-@hook("`ExpressionUtils.expression`", "functions of `sys`, casts of INSERT")
+@hook(
+    "`ExpressionUtils.expression`",
+    "functions of `sys`, casts of INSERT",
+    method(classes.EXPRESSION_UTILS, "expression", 1),
+)
 def expression(jvm: Jvm, value: Column) -> JavaObject:
     """The Catalyst expression of a Column."""
     return jvm.java_class(classes.EXPRESSION_UTILS).expression(value._jc)
 
 
-@hook("`Literal.create`", "functions of `sys` of constants")
+@hook(
+    "`Literal.create`",
+    "functions of `sys` of constants",
+    method(classes.LITERAL, "create", 2),
+)
 def literal(jvm: Jvm, value: str | bytes | None, data_type: DataType) -> JavaObject:
     return jvm.scala_object(classes.LITERAL).create(value, jvm.data_type(data_type))
 
 
-@hook("`Cast`", "values that are cast as the table's columns")
+@hook(
+    "`Cast`",
+    "values that are cast as the table's columns",
+    method(f"{classes.CAST}$", "apply", 3),
+)
 def cast(jvm: Jvm, value: Column, data_type: DataType, *, ansi: bool) -> Column:
     """A Column cast to a type. PySpark's own `cast` puts a line of our sources into Spark's messages."""
     made = jvm.scala_object(classes.CAST).apply(expression(jvm, value), jvm.data_type(data_type), ansi)
     return column(jvm, made)
 
 
-@hook("`Cast.canANSIStoreAssign`, `canAnsiCast`, `canCast`", "which values INSERT casts")
+@hook(
+    "`Cast.canANSIStoreAssign`, `canAnsiCast`, `canCast`",
+    "which values INSERT casts",
+    *(method(classes.CAST, m, 2) for m in ("canANSIStoreAssign", "canAnsiCast", "canCast")),
+)
 def needs_cast(jvm: Jvm, source: DataType, target: DataType, *, ansi: bool) -> bool:
     """Whether a value can be stored as another type only by CAST; not where it cannot be cast either."""
     casts, types = jvm.java_class(classes.CAST), (jvm.data_type(source), jvm.data_type(target))
     if casts.canANSIStoreAssign(*types):
         return False
     return bool(casts.canAnsiCast(*types) if ansi else casts.canCast(*types))
-
-
-@hook("`V1Function`, `ExpressionInfo`", "functions of `sys` of columns")
-def expression_function(jvm: Jvm, name: str, make: Any) -> JavaObject:
-    """What Spark's analyzer takes for a function whose calls become the expressions that `make` gives."""
-    info = jvm.java_class(classes.EXPRESSION_INFO)("org.apache.paimon", "sys", name)
-    return jvm.scala_object(classes.V1_FUNCTION).apply(info, make)
 
 
 def data_type_of(found: JavaObject) -> DataType:
@@ -69,7 +81,12 @@ def constant_of(found: JavaObject) -> str | bytes | None:
     return None if value is None else str(value.toString())
 
 
-@hook("`Expression.foldable`, `eval`", "DELETE of all rows reads them")
+@hook(
+    "`Expression.foldable`, `eval`",
+    "DELETE of all rows reads them",
+    method(classes.EXPRESSION_NODE, "foldable", 0),
+    method(classes.EXPRESSION_NODE, "eval", 1),
+)
 def is_true(condition: JavaObject) -> bool:
     """Whether a condition is true of every row, as `1 = 1` is."""
     try:
@@ -78,7 +95,12 @@ def is_true(condition: JavaObject) -> bool:
         return False
 
 
-@hook("`Expression.deterministic`, `references`", "DELETE of whole partitions reads their rows")
+@hook(
+    "`Expression.deterministic`, `references`",
+    "DELETE of whole partitions reads their rows",
+    method(classes.EXPRESSION_NODE, "deterministic", 0),
+    method(classes.EXPRESSION_NODE, "references", 0),
+)
 def deciding_columns(condition: JavaObject) -> frozenset[str] | None:
     """The columns that decide a condition; None where something else does too, as `rand()`."""
     if not condition.deterministic():
@@ -91,7 +113,11 @@ def canonical_text(found: JavaObject) -> str:
     return str(found.canonicalized().toString())
 
 
-@hook("`And`, `EqualTo`, `EqualNullSafe`", "MERGE INTO that assigns a key what ON says it equals")
+@hook(
+    "`And`, `EqualTo`, `EqualNullSafe`",
+    "MERGE INTO that assigns a key what ON says it equals",
+    *(method(f"{classes.EXPRESSIONS_PACKAGE}.{name}", "left", 0) for name in ("And", "EqualTo", "EqualNullSafe")),
+)
 def equal_pairs(condition: JavaObject) -> list[tuple[JavaObject, JavaObject]]:
     """The pairs of expressions that a condition says are equal, all of which it demands."""
     found, pending = [], [condition]
@@ -104,7 +130,13 @@ def equal_pairs(condition: JavaObject) -> list[tuple[JavaObject, JavaObject]]:
     return found
 
 
-@hook("`GetMapValue`, `ElementAt`, `AttributeReference`", "file indexes of values in MAPs are not used")
+@hook(
+    "`GetMapValue`, `ElementAt`, `AttributeReference`",
+    "file indexes of values in MAPs are not used",
+    java_type(f"{classes.EXPRESSIONS_PACKAGE}.GetMapValue"),
+    java_type(f"{classes.EXPRESSIONS_PACKAGE}.ElementAt"),
+    method(f"{classes.EXPRESSIONS_PACKAGE}.AttributeReference", "withDataType", 1),
+)
 def with_map_values(jvm: Jvm, found: JavaObject, name_of: Callable[[str, str], str | None]) -> JavaObject:
     """An expression over columns of their own in place of `m['key']`; `name_of` gives their names for `m` and `key`."""
     children = items(found.children())

@@ -12,25 +12,36 @@ from pyspark.sql.types import StructType
 
 from paimon_sql.spark.jvm import classes, connector
 from paimon_sql.spark.jvm.gateway import Jvm, simple_name
-from paimon_sql.spark.jvm.hooks import hook
+from paimon_sql.spark.jvm.hooks import constructor, hook, method
 from paimon_sql.spark.jvm.sessions import settings_of
 
 _DIVIDED = ("ParquetFileFormat", "OrcFileFormat")  # what Spark divides as it likes
 
 
-@hook("`ParquetScanBuilder`, `InMemoryFileIndex`", "scans without a merge, which read Parquet in the JVM")
+@hook(
+    "`ParquetScanBuilder`, `InMemoryFileIndex`",
+    "scans without a merge, which read Parquet in the JVM",
+    constructor(classes.PARQUET_SCAN_BUILDER, 5),
+    constructor(classes.IN_MEMORY_FILE_INDEX, 7),
+    method(classes.PARTITION_SPEC, "emptySpec", 0),
+)
 def parquet_scan_builder(
     jvm: Jvm, session: JavaObject, paths: Iterable[str], schema: StructType, settings: Mapping[str, str]
 ) -> JavaObject:
     """Spark's own scan of Parquet files, with Hadoop settings for it only. It lists them when it is made: the paths of
     files that are missing are passed over."""
-    index = jvm.java_class(classes.IN_MEMORY_FILE_INDEX)(
-        session, jvm.paths(paths), jvm.empty_map, jvm.none, *_nothing_known(jvm), jvm.none
-    )
     columns = jvm.struct_type(schema.toNullable())
     # names of files are names, no patterns
     options = connector.string_map(jvm, {"__globPaths__": "false", **settings})
+    index = file_index(jvm, session, paths)
     return jvm.java_class(classes.PARQUET_SCAN_BUILDER)(session, index, columns, columns, options)
+
+
+def file_index(jvm: Jvm, session: JavaObject, paths: Iterable[str]) -> JavaObject:
+    """Spark's listing of files and folders."""
+    return jvm.java_class(classes.IN_MEMORY_FILE_INDEX)(
+        session, jvm.paths(paths), jvm.empty_map, jvm.none, *_nothing_known(jvm), jvm.none
+    )
 
 
 @lru_cache(1)
@@ -48,7 +59,11 @@ class FileRelation:
 
 
 @hook(
-    "`HadoopFsRelation`, `FilePartition.maxSplitBytes`", "loads of large files are shuffled although they need not be"
+    "`HadoopFsRelation`, `FilePartition.maxSplitBytes`",
+    "loads of large files are shuffled although they need not be",
+    method(classes.HADOOP_RELATION, "location", 0),
+    method(classes.HADOOP_RELATION, "fileFormat", 0),
+    method(classes.FILE_PARTITION, "maxSplitBytes", 2),
 )
 def file_relation(jvm: Jvm, relation: JavaObject) -> FileRelation | None:
     """A relation of files that Spark divides into tasks as it likes; None for another."""

@@ -10,11 +10,11 @@ from pyspark.sql import Column, DataFrame
 from paimon_sql.spark.jvm import classes
 from paimon_sql.spark.jvm.collections import items
 from paimon_sql.spark.jvm.gateway import Jvm, simple_name
-from paimon_sql.spark.jvm.hooks import hook
+from paimon_sql.spark.jvm.hooks import hook, method
 from paimon_sql.spark.jvm.sessions import python_session
 
 
-@hook("`Dataset.ofRows`", "INSERT, DELETE, UPDATE and MERGE INTO")
+@hook("`Dataset.ofRows`", "INSERT, DELETE, UPDATE and MERGE INTO", method(classes.DATASET, "ofRows", 2))
 def frame(jvm: Jvm, session: JavaObject, plan: JavaObject) -> DataFrame:
     """The DataFrame of a logical plan; a command runs at once."""
     return DataFrame(jvm.java_class(classes.DATASET).ofRows(session, plan), python_session(jvm, session))
@@ -25,7 +25,9 @@ def run(jvm: Jvm, session: JavaObject, command: JavaObject) -> None:
     frame(jvm, session, command)
 
 
-@hook("`QueryExecution.analyzed`", "INSERT, DELETE, UPDATE and MERGE INTO")
+@hook(
+    "`QueryExecution.analyzed`", "INSERT, DELETE, UPDATE and MERGE INTO", method(classes.QUERY_EXECUTION, "analyzed", 0)
+)
 def analyzed(found: DataFrame) -> JavaObject:
     """The analyzed plan of a DataFrame."""
     return found._jdf.queryExecution().analyzed()
@@ -36,7 +38,7 @@ def attributes(found: DataFrame) -> list[JavaObject]:
     return items(analyzed(found).output())
 
 
-@hook("`Project.projectList`", "MERGE INTO")
+@hook("`Project.projectList`", "MERGE INTO", method(classes.PROJECT, "projectList", 0))
 def bound(found: DataFrame, columns: Sequence[Column]) -> list[JavaObject]:
     """Catalyst expressions of columns as a DataFrame has them; they stay valid in a join of it."""
     if not columns:
@@ -45,7 +47,11 @@ def bound(found: DataFrame, columns: Sequence[Column]) -> list[JavaObject]:
     return [e.child() for e in items(analyzed(found.select(*named)).projectList())]
 
 
-@hook("`Filter.condition` below `Project`", "DELETE of whole partitions reads their rows")
+@hook(
+    "`Filter.condition` below `Project`",
+    "DELETE of whole partitions reads their rows",
+    method(classes.FILTER, "condition", 0),
+)
 def filter_condition(filtered: DataFrame) -> JavaObject:
     """The condition of a DataFrame that was filtered last."""
     plan = analyzed(filtered)
@@ -54,7 +60,11 @@ def filter_condition(filtered: DataFrame) -> JavaObject:
     return plan.condition()
 
 
-@hook("`HadoopFsRelation.partitionSchema`", "partition columns of tables that are migrated")
+@hook(
+    "`HadoopFsRelation.partitionSchema`",
+    "partition columns of tables that are migrated",
+    method(classes.HADOOP_RELATION, "partitionSchema", 0),
+)
 def partition_columns(read: DataFrame) -> tuple[str, ...]:
     """The columns that a DataFrame of files takes from their folders."""
     return tuple(str(n) for n in analyzed(read).relation().partitionSchema().fieldNames())

@@ -6,9 +6,11 @@ on it; each function there that uses an internal of Spark's is marked as a hook.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+import importlib
+import re
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from functools import cached_property, lru_cache
+from functools import cached_property, lru_cache, reduce
 from importlib.resources import files
 from typing import Any
 
@@ -18,8 +20,9 @@ from pyspark import SparkContext
 from pyspark.java_gateway import ensure_callback_server_started
 from pyspark.sql.types import DataType, StructType
 
+from paimon_core.errors import UnsupportedFeatureError
 from paimon_sql.spark.jvm import classes, java
-from paimon_sql.spark.jvm.hooks import hook
+from paimon_sql.spark.jvm.hooks import Member, MemberKind, Variant, hook, hook_of, java_type, method, python
 
 _NUL = "\0"  # in no path
 _CACHED = 256  # values per kind: Spark asks for the same ones in every statement, and never changes them
@@ -29,9 +32,10 @@ class Jvm:
     """One Spark driver's JVM; `jvm_of` gives that of a context."""
 
     @hook(
-        "PySpark's gateway and its callback server, py4j's `Gateway.cbClient` and"
-        " `JavaClient._give_back_connection`",
+        "PySpark's gateway and its callback server, py4j's `Gateway.cbClient` and `JavaClient._give_back_connection`",
         "everything: Spark cannot call Python, or a Java exception of ours reaches Spark as text",
+        python("pyspark.java_gateway", "ensure_callback_server_started"),
+        python("py4j.java_gateway", "GatewayClient._give_back_connection"),
     )
     def __init__(self, context: SparkContext) -> None:
         self.context = context
@@ -43,6 +47,9 @@ class Jvm:
         server = JavaObject("GATEWAY_SERVER", self.gateway._gateway_client)
         self.compiled("CallbackConnections").install(server.getGateway())
         self._constants: dict[tuple[str, str], Any] = {}
+        self._there: dict[Member, bool] = {}
+        self._variants: dict[Callable[..., Any], Variant] = {}
+        self._added = lru_cache(_CACHED)(self._find_added)
         self._type_of_json = lru_cache(_CACHED)(lambda json: self.java_class(classes.DATA_TYPE).fromJson(json))
         self._columns_of_json = lru_cache(_CACHED)(self._make_columns)
         self._array_of = lru_cache(_CACHED)(self._make_array)
@@ -73,10 +80,15 @@ class Jvm:
         """Whether a Java object is of a class."""
         return bool(is_instance_of(self.gateway, value, class_name))
 
-    @hook("Janino, with which Spark compiles the code it generates", "every class of `java/`")
-    def compiled(self, name: str) -> JavaObject:
-        """An object of a class in `java/`, compiled once."""
-        return _compiled(self.gateway, name)
+    @hook(
+        "Janino, with which Spark compiles the code it generates",
+        "every class of `java/`",
+        java_type(classes.JANINO_COMPILER),
+        method(classes.SPARK_UTILS, "getContextOrSparkClassLoader", 0),
+    )
+    def compiled(self, name: str, without: str = "") -> JavaObject:
+        """An object of a class in `java/`, compiled once; what stands between `/*without*/` and `/**/` is left out."""
+        return _compiled(self.gateway, name, without)
 
     def with_cached_answers(self, value: Any) -> Any:
         """A Python proxy behind an object that caches its answers to the methods in `CACHED`; others as they are."""
@@ -86,6 +98,59 @@ class Jvm:
     def weak_reference(self, value: JavaObject) -> JavaObject:
         """A reference, whose `get` gives the object, that does not keep it alive."""
         return self.java_class(classes.WEAK_REFERENCE)(value)
+
+    # -- what this Spark has ------------------------------------------------------------------------------------------
+    def probe(self, members: Iterable[Member]) -> None:
+        """Look up which members there are, those of the JVM in one crossing; `has` then knows them."""
+        unknown = [m for m in members if m not in self._there]
+        self._there.update((m, _is_in_python(m)) for m in unknown if m.kind is MemberKind.PYTHON)
+        asked = [m for m in unknown if m.kind is not MemberKind.PYTHON]
+        if asked:
+            lines = "\n".join(_line(m) for m in asked)
+            self._there.update(zip(asked, (c == "1" for c in self.compiled("Members").there(lines)), strict=True))
+
+    def has(self, member: Member) -> bool:
+        """Whether a part of Spark is there."""
+        if member not in self._there:
+            self.probe([member])
+        return self._there[member]
+
+    def variant(self, function: Callable[..., Any]) -> Variant:
+        """The variant that a function under `@hook` uses in this Spark. Raises `UnsupportedFeatureError` where there is
+        none: `install` has said so before, unless Spark was changed since."""
+        if function not in self._variants:
+            found = hook_of(function)
+            chosen = found.chosen(self.has)
+            if chosen is None:
+                lacking = ", ".join(map(str, found.missing(self.has)))
+                raise UnsupportedFeatureError(f"This Spark has no {lacking}: what does not work is {found.breaks}.")
+            self._variants[function] = chosen
+        return self._variants[function]
+
+    def interfaces(self, wanted: Sequence[str]) -> Sequence[str]:
+        """Those of a proxy's interfaces that this Spark has."""
+        optional = classes.OPTIONAL
+        return [name for name in wanted if name not in optional or self.has(method(name, optional[name]))]
+
+    def fitted(self, class_name: str, name: str, *arguments: Any) -> tuple[Any, ...]:
+        """Arguments for a method of a class, or its constructor for no name, of which this Spark may have one of more
+        parameters: behind them None, false or an empty Map, as that takes them. Raises `UnsupportedFeatureError` where
+        there is none that they fit."""
+        return (*arguments, *self._added(class_name, name, len(arguments), False))
+
+    def fitted_private(self, class_name: str, *arguments: Any) -> tuple[Any, ...]:
+        """As `fitted`, for a private constructor."""
+        return (*arguments, *self._added(class_name, "", len(arguments), True))
+
+    def _find_added(self, class_name: str, name: str, given: int, private: bool) -> tuple[Any, ...]:
+        kinds = self.compiled("Members").added(class_name, name, given, private)
+        if kinds is None:
+            called = name or "a constructor"
+            raise UnsupportedFeatureError(
+                f"This Spark has no {called} of {class_name} that takes {given} arguments: run paimon-sql doctor."
+            )
+        empty = {"N": self.none, "F": False, "M": self.empty_map}
+        return tuple(empty[kind] for kind in kinds)
 
     # -- collections --------------------------------------------------------------------------------------------------
     def array(self, class_name: str, items: Iterable[Any]) -> JavaArray:
@@ -194,10 +259,16 @@ class Jvm:
             out.add(self.constant(class_name, name))
         return out
 
-    @hook("`CatalogV2Util.structTypeToV2Columns`", "the columns of every table")
+    @hook(
+        "`CatalogV2Util.structTypeToV2Columns`",
+        "the columns of every table",
+        method(classes.CATALOG_UTIL, "structTypeToV2Columns", 1, fits=True),
+    )
     def _make_columns(self, schema_json: str) -> JavaArray:
-        to_columns = self.java_class(classes.CATALOG_UTIL).structTypeToV2Columns
-        return to_columns(self._type_of_json(schema_json), False)
+        to_columns, struct = "structTypeToV2Columns", self._type_of_json(schema_json)
+        return getattr(self.java_class(classes.CATALOG_UTIL), to_columns)(
+            *self.fitted(classes.CATALOG_UTIL, to_columns, struct)
+        )
 
 
 @lru_cache(1)
@@ -219,7 +290,7 @@ def _keep_connections_once(client: Any) -> None:
 
 
 @lru_cache(_CACHED)
-def _compiled(gateway: Any, name: str) -> JavaObject:
+def _compiled(gateway: Any, name: str, without: str) -> JavaObject:
     """See `Jvm.compiled`: once per gateway, as py4j knows methods by the name of their class."""
 
     def java_class(full: str) -> Any:
@@ -227,10 +298,25 @@ def _compiled(gateway: Any, name: str) -> JavaObject:
 
     compiler = java_class(classes.JANINO_COMPILER)()
     compiler.setParentClassLoader(java_class(classes.SPARK_UTILS).getContextOrSparkClassLoader())
-    compiler.cook(files(java).joinpath(f"{name}.java").read_text("utf-8"))
+    source = files(java).joinpath(f"{name}.java").read_text("utf-8")
+    compiler.cook(re.sub(rf"/\*{without}\*/.*?/\*\*/", "", source) if without else source)
     nothing = gateway.new_array(java_class(classes.JAVA_CLASS), 0)
     made = compiler.getClassLoader().loadClass(name).getDeclaredConstructor(nothing)
     return made.newInstance(gateway.new_array(java_class(classes.OBJECT), 0))
+
+
+def _line(member: Member) -> str:
+    """A member as `Members.java` reads it."""
+    arity = "" if member.arity is None else str(member.arity)
+    return "\t".join((member.kind, member.owner, member.name, arity, "fits" if member.fits else ""))
+
+
+def _is_in_python(member: Member) -> bool:
+    try:
+        reduce(getattr, member.name.split("."), importlib.import_module(member.owner))
+    except (ImportError, AttributeError):
+        return False
+    return True
 
 
 def stack_names(jvm: Jvm) -> str:

@@ -1,30 +1,151 @@
 """What of Spark's internals the bridge uses: each use is a function that is marked with what it relies on.
 
-`docs/ARCHITECTURE.md` lists them; `tests/unit/spark/jvm/test_hook_list.py` keeps the list complete.
+Versions of Spark differ in these internals, and vendors carry some of a newer version's into an older one. So a hook
+says which members it needs, and where Spark's versions differ, its variants side by side, the newest first. The first
+whose members are there is chosen, once for a JVM (`Jvm.variant`). No number of a version is looked at.
+
+`docs/ARCHITECTURE.md` lists the hooks; `tests/unit/spark/jvm/test_hook_list.py` keeps the list complete.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import Any, TypeVar
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 
 
+class MemberKind(StrEnum):
+    """What kind of a part of Spark a member is."""
+
+    CLASS = "class"
+    METHOD = "method"
+    CONSTRUCTOR = "constructor"
+    FIELD = "field"
+    MENTION = "mention"
+    GRAMMAR = "grammar"
+    PYTHON = "python"
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """A part of Spark that is there or not: a member of the class `owner`, another class that its code mentions, an SQL
+    statement (`name`) that its parser takes, or an attribute of PySpark's module `owner`. Of methods and constructors,
+    `arity` is how many parameters they take, any number for None; with `fits`, they may take more than that, of kinds
+    that have an obvious "none"."""
+
+    kind: MemberKind
+    owner: str
+    name: str = ""
+    arity: int | None = None
+    fits: bool = False
+
+    def __str__(self) -> str:
+        short = self.owner.rpartition(".")[2]
+        match self.kind:
+            case MemberKind.CLASS:
+                return short
+            case MemberKind.GRAMMAR:
+                return f"the syntax {self.name}"
+            case MemberKind.MENTION:
+                return f"{self.name.rpartition('.')[2]} in {short}"
+            case MemberKind.PYTHON:
+                return f"{self.owner}.{self.name}"
+            case MemberKind.FIELD:
+                return f"{short}.{self.name}"
+        called = short if self.kind is MemberKind.CONSTRUCTOR else f"{short}.{self.name}"
+        count = "…" if self.arity is None else f"{self.arity}{' or more' if self.fits else ''}"
+        return f"{called}({count})"
+
+
+def java_type(owner: str) -> Member:
+    """A class or an interface."""
+    return Member(MemberKind.CLASS, owner)
+
+
+def method(owner: str, name: str, arity: int | None = None, *, fits: bool = False) -> Member:
+    """A method, of a class or of an object, its own or inherited."""
+    return Member(MemberKind.METHOD, owner, name, arity, fits)
+
+
+def constructor(owner: str, arity: int | None = None, *, fits: bool = False) -> Member:
+    """A constructor, private ones too."""
+    return Member(MemberKind.CONSTRUCTOR, owner, "", arity, fits)
+
+
+def field(owner: str, name: str) -> Member:
+    """A field of the class itself, private ones too."""
+    return Member(MemberKind.FIELD, owner, name)
+
+
+def mention(owner: str, name: str) -> Member:
+    """A class that the code of another mentions: what Spark asks for where its methods look alike."""
+    return Member(MemberKind.MENTION, owner, name)
+
+
+def grammar(statement: str) -> Member:
+    """A statement that Spark's parser takes."""
+    return Member(MemberKind.GRAMMAR, "", statement)
+
+
+def python(module: str, name: str) -> Member:
+    """An attribute of a module of PySpark's or py4j's: a name, or names with dots between them."""
+    return Member(MemberKind.PYTHON, module, name)
+
+
+@dataclass(frozen=True, slots=True)
+class Variant:
+    """One way to use an internal, where all it `needs` is there; `name` tells it from the others."""
+
+    name: str
+    needs: tuple[Member, ...]
+
+    @classmethod
+    def of(cls, name: str, *needs: Member) -> Variant:
+        return cls(name, needs)
+
+
 @dataclass(frozen=True, slots=True)
 class Hook:
-    """An internal of Spark's or py4j's, and what no longer works where another version moves it."""
+    """An internal of Spark's or py4j's, what no longer works where no variant fits, and the variants, best first."""
 
     internal: str
     breaks: str
+    variants: tuple[Variant, ...]
+
+    def chosen(self, is_there: Callable[[Member], bool]) -> Variant | None:
+        """The variant to use in a Spark, None where it has moved."""
+        return next((v for v in self.variants if all(map(is_there, v.needs))), None)
+
+    def missing(self, is_there: Callable[[Member], bool]) -> tuple[Member, ...]:
+        """What the variant lacks that lacks least; nothing where one fits."""
+        lacking = [tuple(m for m in v.needs if not is_there(m)) for v in self.variants]
+        return min(lacking, key=len)
+
+    @property
+    def members(self) -> frozenset[Member]:
+        """All that its variants look at."""
+        return frozenset(m for v in self.variants for m in v.needs)
 
 
-def hook(internal: str, breaks: str) -> Callable[[_F], _F]:
-    """Mark a function as the one use of an internal: it has the `Hook` as its attribute `hook`."""
+def hook(internal: str, breaks: str, *needs: Member | Variant) -> Callable[[_F], _F]:
+    """Mark a function as the one use of an internal: it has the `Hook` as its attribute `hook`. `needs` are the members
+    that it uses, or its variants."""
+    members = tuple(n for n in needs if isinstance(n, Member))
+    variants = tuple(n for n in needs if isinstance(n, Variant))
+    assert not (members and variants), "variants name all that they need"
 
     def mark(function: _F) -> _F:
-        vars(function)["hook"] = Hook(internal, breaks)
+        vars(function)["hook"] = Hook(internal, breaks, variants or (Variant("", members),))
         return function
 
     return mark
+
+
+def hook_of(function: Callable[..., Any]) -> Hook:
+    """The hook that a function is marked with."""
+    found = vars(function)["hook"]
+    assert isinstance(found, Hook)
+    return found

@@ -12,11 +12,17 @@ from py4j.java_gateway import JavaObject
 
 from paimon_sql.preprocess import Rewriting
 from paimon_sql.spark.jvm import classes
+from paimon_sql.spark.jvm.exceptions import places
 from paimon_sql.spark.jvm.gateway import Jvm
-from paimon_sql.spark.jvm.hooks import hook
+from paimon_sql.spark.jvm.hooks import constructor, field, hook, method
 
 
-@hook("`TreeNode.origin`, private fields of `Origin`", "errors of rewritten statements show the text that Spark parsed")
+@hook(
+    "`TreeNode.origin`, private fields of `Origin`",
+    "errors of rewritten statements show the text that Spark parsed",
+    method(classes.TREE_NODE, "origin", 0),
+    *(field(classes.ORIGIN, name) for name in ("line", "startPosition", "startIndex", "stopIndex", "sqlText")),
+)
 def with_written_origins(jvm: Jvm, plan: JavaObject, statement: Rewriting) -> Any:
     """The plan of a rewriting's text, the origins of its nodes moved to what was written."""
     if not statement.edits:
@@ -34,7 +40,10 @@ def position_text(expression: JavaObject) -> str:
 
 
 @hook(
-    "`ParseException.start`, `SQLQueryContext`", "syntax errors of rewritten statements show the text that Spark parsed"
+    "`ParseException.start`, `SQLQueryContext`",
+    "syntax errors of rewritten statements show the text that Spark parsed",
+    method(classes.PARSE_EXCEPTION, "start", 0),
+    constructor(classes.SQL_QUERY_CONTEXT, 7),
 )
 def with_written_position(jvm: Jvm, error: JavaObject, statement: Rewriting) -> JavaObject:
     """A ParseException about the text of a rewriting as one about the statement that was written."""
@@ -60,11 +69,11 @@ def parse_exception_at(
     return _parse_exception(jvm, written, position, condition, jvm.scala_map(parameters), [])
 
 
-@hook("`Origin`", "every syntax error of ours")
+@hook("`Origin`", "every syntax error of ours", constructor(classes.ORIGIN, 0, fits=True))
 def origin(jvm: Jvm, *position: int) -> JavaObject:
     """A position in a statement by line and column, or none."""
     given = [jvm.some(number) for number in position]
-    return jvm.java_class(classes.ORIGIN)(*given, *(jvm.none for _ in range(10 - len(given))))
+    return jvm.java_class(classes.ORIGIN)(*jvm.fitted(classes.ORIGIN, "", *given))
 
 
 def _parse_exception(
@@ -77,4 +86,4 @@ def _parse_exception(
 ) -> JavaObject:
     found = jvm.array(classes.QUERY_CONTEXT, contexts)
     made = jvm.java_class(classes.PARSE_EXCEPTION)
-    return made(jvm.some(written), origin(jvm, *position), condition, parameters, found)
+    return made(jvm.some(written), *places(jvm, origin(jvm, *position)), condition, parameters, found)

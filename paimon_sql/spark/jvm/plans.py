@@ -12,9 +12,11 @@ from typing import Literal
 
 from py4j.java_gateway import JavaObject
 
+from paimon_sql.spark.jvm import classes
 from paimon_sql.spark.jvm.collections import items, option_map, scala_map, scala_options, texts, value_of, values_of
 from paimon_sql.spark.jvm.gateway import simple_name
-from paimon_sql.spark.jvm.hooks import hook
+from paimon_sql.spark.jvm.hooks import hook, java_type, method
+from paimon_sql.spark.jvm.older.state_options import options_in_name
 from paimon_sql.spark.jvm.origins import position_text
 
 _PRIVILEGES = "__required_write_privileges__"  # an option that Spark takes away when it looks a relation up
@@ -171,7 +173,12 @@ class TemporaryView(ParsedStatement):
     is_global: bool
 
 
-@hook("classes of catalyst's parsed statements and commands", "INSERT, DELETE, UPDATE, MERGE, ANALYZE …")
+@hook(
+    "classes of catalyst's parsed statements and commands",
+    "INSERT, DELETE, UPDATE, MERGE, ANALYZE …",
+    *(java_type(f"{classes.PLANS_PACKAGE}.{name}") for name in ("AnalyzeColumn", "AnalyzeTable", "DropPartitions")),
+    java_type(classes.INSERT),
+)
 def read_head(plan: JavaObject) -> StatementHead | None:
     """Which of the statements that may become ours a plan is, and its table; None for others."""
     name = simple_name(plan)
@@ -181,7 +188,15 @@ def read_head(plan: JavaObject) -> StatementHead | None:
     return StatementHead(plan, name, kind, None if table is None else read_reference(getattr(plan, table)()))
 
 
-@hook("members of catalyst's parsed statements and commands", "INSERT, DELETE, UPDATE, MERGE, ANALYZE …")
+@hook(
+    "members of catalyst's parsed statements and commands",
+    "INSERT, DELETE, UPDATE, MERGE, ANALYZE …",
+    *(method(classes.INSERT, m, 0) for m in ("partitionSpec", "query", "byName", "overwrite", "userSpecifiedCols")),
+    *(method(f"{classes.PLANS_PACKAGE}.{n}", "isByName", 0) for n in ("AppendData", "OverwriteByExpression")),
+    method(f"{classes.PLANS_PACKAGE}.DeleteFromTable", "condition", 0),
+    method(f"{classes.PLANS_PACKAGE}.UpdateTable", "assignments", 0),
+    *(method(f"{classes.PLANS_PACKAGE}.MergeIntoTable", m, 0) for m in ("matchedActions", "notMatchedBySourceActions")),
+)
 def read_statement(head: StatementHead) -> ParsedStatement:
     """A parsed statement with its members."""
     _, _, read = _KINDS[head.name]
@@ -194,15 +209,24 @@ def temporary_view(plan: JavaObject) -> TemporaryView | None:
     return _temporary_view(head) if head is not None and head.kind is TemporaryView else None
 
 
-@hook("`UnresolvedRelation` and its kin, `DataSourceV2Relation`, `SubqueryAlias`", "which table a statement is on")
+@hook(
+    "`UnresolvedRelation` and its kin, `DataSourceV2Relation`, `SubqueryAlias`",
+    "which table a statement is on",
+    method(classes.UNRESOLVED_RELATION, "multipartIdentifier", 0),
+    method(classes.DATA_SOURCE_RELATION, "identifier", 0),
+    method(classes.SUBQUERY_ALIAS, "alias", 0),
+)
 def read_reference(node: JavaObject) -> TableReference | None:
     """A table that a plan names, parsed or loaded, perhaps under an alias; None for something else."""
     kind = simple_name(node)
     if kind == "SubqueryAlias":
-        named = read_reference(node.child())
-        return None if named is None else replace(named, alias=str(node.alias()))
+        named, alias = read_reference(node.child()), str(node.alias())
+        # a table whose options travel in its name is known by that under an alias of more parts
+        is_given = node.identifier().qualifier().isEmpty()
+        return named if named is None or not is_given else replace(named, alias=alias)
     if kind in _UNRESOLVED:
-        return TableReference(node, texts(node.multipartIdentifier()))
+        parts = texts(node.multipartIdentifier())
+        return TableReference(node, (*parts[:-1], options_in_name(parts[-1])[0]))
     if kind != "DataSourceV2Relation" or node.catalog().isEmpty() or node.identifier().isEmpty():
         return None
     identifier = node.identifier().get()
@@ -225,7 +249,7 @@ def _insert(head: StatementHead) -> Insert:
         query=plan.query(),
         by_name=bool(plan.byName()),
         overwrites=bool(plan.overwrite()),
-        evolves=bool(plan.withSchemaEvolution()),
+        evolves=_evolves(plan),
         columns=texts(plan.userSpecifiedCols()),
         static_partition=static,
         dynamic_partition=dynamic,
@@ -235,8 +259,13 @@ def _insert(head: StatementHead) -> Insert:
 def _frame_write(head: StatementHead) -> FrameWrite:
     plan = head.node
     options = values_of(plan.writeOptions())
-    evolves = bool(plan.withSchemaEvolution())
-    return FrameWrite(plan, head.name, head.table, plan.query(), bool(plan.isByName()), evolves, options)
+    return FrameWrite(plan, head.name, head.table, plan.query(), bool(plan.isByName()), _evolves(plan), options)
+
+
+def _evolves(plan: JavaObject) -> bool:
+    """Whether a write asks for the evolution of its table's schema; before 4.2 there is no way to say so."""
+    members = [plan.productElementName(i) for i in range(plan.productArity())]
+    return "withSchemaEvolution" in members and bool(plan.withSchemaEvolution())
 
 
 def _delete(head: StatementHead) -> Delete:

@@ -10,7 +10,7 @@ from py4j.java_gateway import JavaObject
 
 from paimon_sql.spark.jvm import classes
 from paimon_sql.spark.jvm.gateway import Jvm, simple_name
-from paimon_sql.spark.jvm.hooks import hook
+from paimon_sql.spark.jvm.hooks import hook, method
 
 _WITH_TERMS = ("Predicate", "And", "Or", "Not", "GeneralScalarExpression")
 
@@ -56,7 +56,11 @@ def read_term(node: JavaObject) -> Term:
     return Call(name, (*first, *(read_term(child) for child in children[1:])))
 
 
-@hook("`DataSourceV2Strategy.translateFilterV2`", "filters: every file is read")
+@hook(
+    "`DataSourceV2Strategy.translateFilterV2`",
+    "filters: every file is read",
+    method(f"{classes.DATA_SOURCE_STRATEGY}$", "translateFilterV2", 1),
+)
 def translated(jvm: Jvm, expression: JavaObject) -> Term | None:
     """A Catalyst expression as a connector expression, None where there is none."""
     option = jvm.scala_object(classes.DATA_SOURCE_STRATEGY).translateFilterV2(expression)

@@ -8,12 +8,12 @@ from functools import lru_cache
 import pyarrow as pa
 from py4j.java_collections import JavaArray
 from py4j.java_gateway import JavaObject
-from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import ArrayType, StructType
 
 from paimon_sql.spark.jvm import classes, connector
 from paimon_sql.spark.jvm.gateway import Jvm, simple_name
-from paimon_sql.spark.jvm.hooks import hook
+from paimon_sql.spark.jvm.hooks import hook, method
+from paimon_sql.spark.jvm.older.arrow_schemas import arrow_schema
 
 _NUMBERS = {pa.timestamp("us").id: pa.int64(), pa.date32().id: pa.int32()}  # as Spark's rows hold them
 _PICKLED_ROWS = 1_000
@@ -23,12 +23,17 @@ def internal_rows(jvm: Jvm, session: JavaObject, table: pa.Table, schema: Struct
     """Arrow rows as an array of Spark's internal rows, in one crossing."""
     if table.num_rows == 0:
         return connector.internal_rows(jvm, [])
-    typed = table.cast(to_arrow_schema(schema, timezone="UTC"))
+    typed = table.cast(arrow_schema(schema))
     is_small = table.num_rows <= _PICKLED_ROWS and all(map(_is_plain, typed.schema.types))
     return _pickled_rows(jvm, typed, schema) if is_small else _planned_rows(jvm, session, typed, schema)
 
 
-@hook("`EvaluatePython.makeFromJava`, Spark's unpickler", "small answers of system tables, counts and procedures")
+@hook(
+    "`EvaluatePython.makeFromJava`, Spark's unpickler",
+    "small answers of system tables, counts and procedures",
+    method(classes.EVALUATE_PYTHON, "makeFromJava", 1),
+    method(classes.UNPICKLER, "loads", 1),
+)
 def _pickled_rows(jvm: Jvm, table: pa.Table, schema: StructType) -> JavaArray:
     """Few rows, a value each: Spark makes no plan for them, which would take a query of metadata 10 ms."""
     columns = [c.cast(_NUMBERS[c.type.id]) if c.type.id in _NUMBERS else c for c in table.columns]
@@ -39,7 +44,12 @@ def _pickled_rows(jvm: Jvm, table: pa.Table, schema: StructType) -> JavaArray:
     return rows.toArray(jvm.struct_type(schema), _row_tag(jvm))
 
 
-@hook("`PythonSQLUtils.toDataFrame`, `LocalRelation.data`, `executeCollect`", "large or nested rows of the driver")
+@hook(
+    "`PythonSQLUtils.toDataFrame`, `LocalRelation.data`, `executeCollect`",
+    "large or nested rows of the driver",
+    method(classes.PYTHON_SQL_UTILS, "toDataFrame", 3),
+    method(classes.LOCAL_RELATION, "data", 0),
+)
 def _planned_rows(jvm: Jvm, session: JavaObject, table: pa.Table, schema: StructType) -> JavaArray:
     batches = jvm.array_list(batch.serialize().to_pybytes() for batch in table.combine_chunks().to_batches())
     as_scala = jvm.java_class(classes.COLLECTION_CONVERTERS).asScala(batches.iterator())

@@ -12,7 +12,7 @@ from pyspark.sql.types import StructType
 from paimon_sql.spark.jvm import classes
 from paimon_sql.spark.jvm.collections import items, texts, value_of, values_of
 from paimon_sql.spark.jvm.gateway import Jvm
-from paimon_sql.spark.jvm.hooks import hook
+from paimon_sql.spark.jvm.hooks import hook, method
 from paimon_sql.spark.jvm.sessions import session_catalog
 
 SESSION_CATALOG = "spark_catalog"  # as Spark calls its own
@@ -31,7 +31,12 @@ class SessionTable:
     options: Mapping[str, str]
 
 
-@hook("`SessionCatalog.getTableMetadata`, `CatalogTable`", "procedures that migrate tables")
+@hook(
+    "`SessionCatalog.getTableMetadata`, `CatalogTable`",
+    "procedures that migrate tables",
+    method(classes.SESSION_CATALOG, "getTableMetadata", 1),
+    *(method(classes.CATALOG_TABLE, m, 0) for m in ("provider", "tableType", "storage", "location", "schema")),
+)
 def session_table(jvm: Jvm, session: JavaObject, database: str, name: str) -> SessionTable | None:
     """A table of Spark's session catalog, None where there is none."""
     catalog = session_catalog(session)
@@ -51,7 +56,9 @@ def session_table(jvm: Jvm, session: JavaObject, database: str, name: str) -> Se
     )
 
 
-@hook("`SessionCatalog.listTables`", "procedures that migrate databases")
+@hook(
+    "`SessionCatalog.listTables`", "procedures that migrate databases", method(classes.SESSION_CATALOG, "listTables", 1)
+)
 def session_tables(session: JavaObject, database: str) -> list[str] | None:
     """The names of the tables of a database of Spark's session catalog; None where there is no such database."""
     catalog = session_catalog(session)

@@ -9,17 +9,21 @@ from py4j.java_gateway import JavaObject
 from pyspark import SparkContext
 from pyspark.sql import SparkSession
 
-from paimon_sql.spark.jvm.classes import VARIABLES
+from paimon_sql.spark.jvm import classes
 from paimon_sql.spark.jvm.collections import items, texts
 from paimon_sql.spark.jvm.gateway import Jvm, accessible_field, stack_names
-from paimon_sql.spark.jvm.hooks import hook
+from paimon_sql.spark.jvm.hooks import Variant, field, hook, java_type, method, python
 
 # methods and classes of Spark that are under way while it loads a table, or plans a scan, for a statement about it
 _NAMES_TABLES = ("lookupTableOrView", "ShowTablesExtendedExec")
 _DESCRIBES = ("DescribeTableExec",)
 
 
-@hook("PySpark's `SparkSession._jsparkSession`", "everything that PySpark's own methods ask first")
+@hook(
+    "PySpark's `SparkSession._jsparkSession`",
+    "everything that PySpark's own methods ask first",
+    python("pyspark.sql.classic.dataframe", "DataFrame"),
+)
 def java_session(spark: SparkSession) -> JavaObject:
     return spark._jsparkSession
 
@@ -33,22 +37,41 @@ def new_session(spark: SparkSession) -> SparkSession:
     return type(spark)(spark._sc, java_session(spark).newSession())
 
 
+def spark_version(jvm: Jvm) -> str:
+    """The version of the Spark that runs in the JVM, which PySpark's may differ from."""
+    return str(jvm.context._jsc.version())
+
+
+def java_version(jvm: Jvm) -> str:
+    return str(jvm.java_class(classes.SYSTEM).getProperty("java.version"))
+
+
 # -- settings ---------------------------------------------------------------------------------------------------------
-@hook("`SessionState.conf`", "every setting of ours")
+@hook(
+    "`SessionState.conf`",
+    "every setting of ours",
+    method(classes.SESSION_STATE, "conf", 0),
+)
 def settings_of(session: JavaObject) -> JavaObject:
     """The session's settings, which change in place."""
     return session.sessionState().conf()
 
 
 @hook(
-    "`SparkContext.conf`: `getConf` gives copies", "redaction of secrets, and the process that workers are forked from"
+    "`SparkContext.conf`: `getConf` gives copies",
+    "redaction of secrets, and the process that workers are forked from",
+    method(classes.SPARK_CONTEXT, "conf", 0),
 )
 def context_settings(jvm: Jvm) -> JavaObject:
     """The settings of the context, those in force."""
     return jvm.context._jsc.sc().conf()
 
 
-@hook("PySpark's `SparkContext.pythonExec`", "workers on this machine run another Python, without our packages")
+@hook(
+    "PySpark's `SparkContext.pythonExec`",
+    "workers on this machine run another Python, without our packages",
+    python("pyspark", "SparkContext._do_init"),
+)
 def run_workers_with(context: SparkContext, python: str) -> None:
     """Have workers started by an interpreter of this path."""
     context.pythonExec = python
@@ -60,7 +83,12 @@ def fork_workers_from(jvm: Jvm, module: str) -> None:
 
 
 # -- names and catalogs -----------------------------------------------------------------------------------------------
-@hook("`SessionState.catalogManager`", "names without a catalog or database")
+@hook(
+    "`SessionState.catalogManager`",
+    "names without a catalog or database",
+    method(classes.SESSION_STATE, "catalogManager", 0),
+    method(classes.CATALOG_MANAGER, "currentNamespace", 0),
+)
 def current_namespace(session: JavaObject) -> str:
     return str(session.sessionState().catalogManager().currentNamespace()[0])
 
@@ -78,7 +106,11 @@ def is_temporary_view(session: JavaObject, name: str) -> bool:
     return bool(session_catalog(session).getTempView(name).isDefined())
 
 
-@hook("`SessionState.catalog`", "temporary views, and the tables that procedures migrate")
+@hook(
+    "`SessionState.catalog`",
+    "temporary views, and the tables that procedures migrate",
+    method(classes.SESSION_STATE, "catalog", 0),
+)
 def session_catalog(session: JavaObject) -> JavaObject:
     """Spark's own catalog, of its tables and views."""
     return session.sessionState().catalog()
@@ -90,7 +122,10 @@ def session_catalog_plugin(session: JavaObject) -> JavaObject:
 
 
 @hook(
-    "the private field `CatalogManager.catalogs`", "every catalog of ours: Spark loads catalogs by class, and has none"
+    "the private field `CatalogManager.catalogs`",
+    "every catalog of ours: Spark loads catalogs by class, and has none",
+    Variant.of("of the default manager", field(classes.DEFAULT_CATALOG_MANAGER, "catalogs")),
+    Variant.of("of the manager itself", field(classes.CATALOG_MANAGER, "catalogs")),
 )
 def loaded_catalogs(session: JavaObject) -> JavaObject:
     """The session's catalogs that are loaded by name, a mutable Scala map."""
@@ -104,30 +139,50 @@ def name_parts(session: JavaObject, text: str) -> list[str]:
 
 
 # -- parser and rules -------------------------------------------------------------------------------------------------
-@hook("`SessionState.sqlParser`", "whether the parser hook is there")
+@hook(
+    "`SessionState.sqlParser`",
+    "whether the parser hook is there",
+    method(classes.SESSION_STATE, "sqlParser", 0),
+)
 def parser_of(session: JavaObject) -> JavaObject:
     return session.sessionState().sqlParser()
 
 
-@hook("`VariableSubstitution`", "`${x}` in statements that only we can parse")
+@hook(
+    "`VariableSubstitution`",
+    "`${x}` in statements that only we can parse",
+    method(classes.VARIABLES, "substitute", 1),
+)
 def with_variables(jvm: Jvm, text: str) -> str:
     """A statement of the active session with values for its variables `${x}`, as Spark's parser puts them in."""
-    return str(jvm.java_class(VARIABLES)().substitute(text)) if "${" in text else text
+    return str(jvm.java_class(classes.VARIABLES)().substitute(text)) if "${" in text else text
 
 
-@hook("the private field `SessionState.sqlParser`", "statements of ours in a session that runs already")
+@hook(
+    "the private field `SessionState.sqlParser`",
+    "statements of ours in a session that runs already",
+    field(classes.SESSION_STATE, "sqlParser"),
+)
 def replace_parser(session: JavaObject, parser: Any) -> None:
     state = session.sessionState()
     accessible_field(state, "sqlParser").set(state, parser)
 
 
-@hook("`SparkSession.extensions` of a running session", "statements of ours in sessions made from this one")
+@hook(
+    "`SparkSession.extensions` of a running session",
+    "statements of ours in sessions made from this one",
+    method(classes.SESSION, "extensions", 0),
+)
 def inject_parser(session: JavaObject, make: Any) -> None:
     """Have the sessions that are made from this one use the parser that `make` gives for a session and its parser."""
     session.extensions().injectParser(make)
 
 
-@hook("`SparkSession.experimental.extraOptimizations`", "loads of large files are shuffled although they need not be")
+@hook(
+    "`SparkSession.experimental.extraOptimizations`",
+    "loads of large files are shuffled although they need not be",
+    method(classes.EXPERIMENTAL, "extraOptimizations", 0),
+)
 def add_last_optimization(jvm: Jvm, session: JavaObject, rule: JavaObject) -> None:
     """Put an optimizer's rule behind those of a running session, once."""
     methods = session.experimental()
@@ -136,7 +191,11 @@ def add_last_optimization(jvm: Jvm, session: JavaObject, rule: JavaObject) -> No
         getattr(methods, "extraOptimizations_$eq")(jvm.seq([*rules, rule]))
 
 
-@hook("`SparkSession.experimental.extraStrategies`", "the section of NOT NULL columns in DESCRIBE EXTENDED")
+@hook(
+    "`SparkSession.experimental.extraStrategies`",
+    "the section of NOT NULL columns in DESCRIBE EXTENDED",
+    method(classes.EXPERIMENTAL, "extraStrategies", 0),
+)
 def add_strategy(jvm: Jvm, session: JavaObject, strategy: JavaObject) -> None:
     """Put a planner's strategy before those of a running session, once; its name is its text."""
     methods = session.experimental()
@@ -146,14 +205,22 @@ def add_strategy(jvm: Jvm, session: JavaObject, strategy: JavaObject) -> None:
 
 
 # -- what is under way ------------------------------------------------------------------------------------------------
-@hook("names of methods and classes on the stack", "a damaged table hides others in SHOW TABLE EXTENDED, and its error")
+@hook(
+    "names of methods and classes on the stack",
+    "a damaged table hides others in SHOW TABLE EXTENDED, and its error",
+    java_type(f"{classes.PHYSICAL_PLANS_PACKAGE}.ShowTablesExtendedExec"),
+)
 def is_named_only(jvm: Jvm) -> bool:
     """Whether Spark loads a table for a command about it, not to read or write its rows. A look at the stack costs: it
     is for answers that are errors otherwise."""
     return _is_under_way(jvm, _NAMES_TABLES)
 
 
-@hook("names of classes on the stack", "DESCRIBE of a table whose files are damaged fails")
+@hook(
+    "names of classes on the stack",
+    "DESCRIBE of a table whose files are damaged fails",
+    java_type(f"{classes.PHYSICAL_PLANS_PACKAGE}.DescribeTableExec"),
+)
 def is_described(jvm: Jvm) -> bool:
     """Whether Spark plans a scan only for its statistics; see `is_named_only`."""
     return _is_under_way(jvm, _DESCRIBES)

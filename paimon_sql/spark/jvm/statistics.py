@@ -12,13 +12,18 @@ from pyspark.sql.types import StructType
 from paimon_sql.spark.jvm import classes
 from paimon_sql.spark.jvm.collections import items, product_items, python_map
 from paimon_sql.spark.jvm.gateway import Jvm, declared_constructors
-from paimon_sql.spark.jvm.hooks import hook
+from paimon_sql.spark.jvm.hooks import constructor, hook, method
 
 _CACHED = 16  # asked for several times in a statement, and others after the next commit
 _Texts = tuple[tuple[str, tuple[tuple[str, str], ...]], ...]
 
 
-@hook("`CommandUtils.computeColumnStats`, `ColumnStat.toCatalogColumnStat`", "ANALYZE TABLE … FOR COLUMNS")
+@hook(
+    "`CommandUtils.computeColumnStats`, `ColumnStat.toCatalogColumnStat`",
+    "ANALYZE TABLE … FOR COLUMNS",
+    method(f"{classes.COMMAND_UTILS}$", "computeColumnStats", 3),
+    method(classes.COLUMN_STAT, "toCatalogColumnStat", 2),
+)
 def column_statistics(jvm: Jvm, frame: DataFrame, wanted: Iterable[str]) -> tuple[int, dict[str, dict[str, str]]]:
     """The rows of a DataFrame, and of columns what Spark's statistics say, as the texts it stores."""
     plan, asked = frame._jdf.queryExecution().analyzed(), set(wanted)
@@ -43,8 +48,11 @@ def scan_statistics(
 
 @lru_cache(_CACHED)
 @hook(
-    "`CatalogColumnStat.fromMap`, `CatalogStatistics`, `DataSourceV2Relation.v1StatsToV2Stats`",
+    "`CatalogColumnStat.fromMap`, `CatalogStatistics`",
     "the sizes of tables that joins are planned by",
+    method(classes.CATALOG_COLUMN_STAT, "fromMap", 3),
+    method(classes.CATALOG_COLUMN_STAT, "toPlanStat", 2),
+    constructor(classes.CATALOG_STATISTICS, 3),
 )
 def _made(jvm: Jvm, size: int, rows: int, columns: _Texts, schema_json: str) -> JavaObject:
     # Scala's BigInt does not cross to Python: numbers travel as texts, and in collections
@@ -58,11 +66,14 @@ def _made(jvm: Jvm, size: int, rows: int, columns: _Texts, schema_json: str) -> 
     members.add(found.pop(" ").distinctCount())
     members.add(jvm.scala_map(found))
     made = declared_constructors(jvm, classes.CATALOG_STATISTICS)[0].newInstance(members.toArray())
-    relation = jvm.java_class(classes.DATA_SOURCE_RELATION)
-    return relation.v1StatsToV2Stats(made, jvm.java_class(classes.DATA_TYPE).fromJson(schema_json))
+    return jvm.compiled("TableStatistics").of(made, jvm.java_class(classes.DATA_TYPE).fromJson(schema_json))
 
 
-@hook("`LogicalPlan.stats`", "loads of large files are shuffled although they need not be")
+@hook(
+    "`LogicalPlan.stats`",
+    "loads of large files are shuffled although they need not be",
+    method(classes.LOGICAL_PLAN, "stats", 0),
+)
 def estimated_size(plan: JavaObject) -> int:
     """The bytes of an optimized plan's rows, as Spark estimates them."""
     return int(plan.stats().sizeInBytes())

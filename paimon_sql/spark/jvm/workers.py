@@ -18,10 +18,15 @@ from pyspark.util import PythonEvalType
 from paimon_sql.preprocess.quoting import quoted_name
 from paimon_sql.spark.jvm import classes
 from paimon_sql.spark.jvm.gateway import Jvm
-from paimon_sql.spark.jvm.hooks import hook
+from paimon_sql.spark.jvm.hooks import constructor, hook, method, python
 
 
-@hook("`SimplePythonFunction`, PySpark's `_prepare_for_python_RDD`", "every task of ours")
+@hook(
+    "`SimplePythonFunction`, PySpark's `_prepare_for_python_RDD`",
+    "every task of ours",
+    constructor(classes.PYTHON_FUNCTION, 7),
+    python("pyspark.core.rdd", "_prepare_for_python_RDD"),
+)
 def python_function(jvm: Jvm, function: Any, environment: Mapping[str, str] | None = None) -> JavaObject:
     """A function as executors get it, with the interpreter, the files and the environment that they use, and more."""
     context = jvm.context
@@ -32,7 +37,11 @@ def python_function(jvm: Jvm, function: Any, environment: Mapping[str, str] | No
     return make(bytearray(command), env, includes, python, version, broadcasts, accumulator)
 
 
-@hook("`UserDefinedPythonDataSource`", "every scan and write in Python workers")
+@hook(
+    "`UserDefinedPythonDataSource`",
+    "every scan and write in Python workers",
+    constructor(classes.PYTHON_DATA_SOURCE, 1),
+)
 def python_source(jvm: Jvm) -> JavaObject:
     """What runs functions for scans and writes; the functions come with their factories."""
     return jvm.java_class(classes.PYTHON_DATA_SOURCE)(python_function(jvm, int))
@@ -43,18 +52,24 @@ def task_command(function: Any, result: StructType) -> bytearray:
     return bytearray(CloudPickleSerializer().dumps((function, result)))
 
 
-@hook("`PythonPartitionReaderFactory`", "scans in Python workers")
+@hook(
+    "`PythonPartitionReaderFactory`",
+    "scans in Python workers",
+    constructor(classes.PYTHON_READER_FACTORY, 3, fits=True),
+)
 def reader_factory(jvm: Jvm, function: Any, schema: StructType) -> JavaObject:
     """Makes the readers of partitions whose rows a function gives."""
     make = jvm.java_class(classes.PYTHON_READER_FACTORY)
-    return make(python_source(jvm), task_command(function, schema), jvm.struct_type(schema), jvm.none, jvm.none)
+    given = python_source(jvm), task_command(function, schema), jvm.struct_type(schema)
+    return make(*jvm.fitted(classes.PYTHON_READER_FACTORY, "", *given))
 
 
-@hook("`PythonBatchWriterFactory`", "every write")
+@hook("`PythonBatchWriterFactory`", "every write", constructor(classes.PYTHON_WRITER_FACTORY, 3, fits=True))
 def writer_factory(jvm: Jvm, function: Any, result: StructType, rows: JavaObject) -> JavaObject:
     """Makes the writers of tasks that hand rows of a Java schema to a function."""
     make = jvm.java_class(classes.PYTHON_WRITER_FACTORY)
-    return make(python_source(jvm), task_command(function, result), rows, jvm.none, jvm.none)
+    given = python_source(jvm), task_command(function, result), rows
+    return make(*jvm.fitted(classes.PYTHON_WRITER_FACTORY, "", *given))
 
 
 def message_bytes(message: JavaObject) -> bytes:
@@ -62,7 +77,7 @@ def message_bytes(message: JavaObject) -> bytes:
     return bytes(message.pickledMessage())
 
 
-@hook("`PythonInputPartition`", "scans in Python workers")
+@hook("`PythonInputPartition`", "scans in Python workers", constructor(classes.PYTHON_INPUT_PARTITION, 2))
 def partitions(jvm: Jvm, splits: Sequence[bytes], buckets: Sequence[int] | None = None) -> JavaArray:
     """Partitions that carry splits to Python workers; with `buckets`, they are Spark's partitions by bucket."""
     contents = [bytearray(split) for split in splits]
@@ -75,7 +90,9 @@ def partitions(jvm: Jvm, splits: Sequence[bytes], buckets: Sequence[int] | None 
 
 
 @hook(
-    "`FilePartition`, `HasPartitionKey` of partitions that are subclasses", "joins of equal buckets without a shuffle"
+    "`FilePartition`, `HasPartitionKey` of partitions that are subclasses",
+    "joins of equal buckets without a shuffle",
+    constructor(classes.FILE_PARTITION, 2),
 )
 def partitions_by_bucket(jvm: Jvm, file_partitions: JavaArray, bucket_of_file: Mapping[str, int]) -> JavaArray:
     """The partitions of a scan of files, divided by bucket."""
@@ -87,7 +104,12 @@ def bucket_function(jvm: Jvm, types: JavaArray) -> JavaObject:
     return jvm.compiled("BucketPartitions").bucket(types)
 
 
-@hook("PySpark's `PythonRDD` and the parts of a `PipelinedRDD`", "jobs of procedures and compactions on executors")
+@hook(
+    "PySpark's `PythonRDD` and the parts of a `PipelinedRDD`",
+    "jobs of procedures and compactions on executors",
+    constructor(classes.PYTHON_RDD, 4),
+    python("pyspark.core.rdd", "PipelinedRDD"),
+)
 def run_tasks(
     jvm: Jvm, function: Callable[[str], str], items: Sequence[str], environment: Mapping[str, str]
 ) -> list[str]:
@@ -100,7 +122,12 @@ def run_tasks(
     return list(RDD(rdd.asJavaRDD(), jvm.context, mapped._jrdd_deserializer).collect())
 
 
-@hook("`Dataset.mapInArrow`, the UDF type of PySpark's `mapInArrow`", "sort compaction, the search for orphans")
+@hook(
+    "`Dataset.mapInArrow`, the UDF type of PySpark's `mapInArrow`",
+    "sort compaction, the search for orphans",
+    method(classes.DATASET, "mapInArrow", 3),
+    python("pyspark.util", "PythonEvalType.SQL_MAP_ARROW_ITER_UDF"),
+)
 def map_batches(frame: DataFrame, function: Any, schema: StructType | str) -> DataFrame:
     """As `frame.mapInArrow(function, schema)`, which wants pandas, that neither it nor its workers use."""
     mapped = UserDefinedFunction(

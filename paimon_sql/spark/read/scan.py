@@ -10,7 +10,6 @@ from typing import Any
 
 import pyarrow as pa
 from py4j.java_gateway import JavaObject
-from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StructType
 
 from paimon_core.expressions.predicate import Predicate, conjunction
@@ -27,6 +26,7 @@ from paimon_core.table import Table
 from paimon_sql.spark.jvm import classes, connector
 from paimon_sql.spark.jvm.files import parquet_scan_builder
 from paimon_sql.spark.jvm.gateway import Jvm
+from paimon_sql.spark.jvm.older.arrow_schemas import arrow_schema
 from paimon_sql.spark.jvm.pushdown import read_term
 from paimon_sql.spark.proxy import WithoutMetrics
 from paimon_sql.spark.read.bucket_partitions import BucketedBatch, bucket_key, partitioning
@@ -229,7 +229,7 @@ class LookupScan(LocalScan):
     """A few keys whose rows are merged: the driver reads them itself, when Spark asks for the rows."""
 
     def __init__(self, jvm: Jvm, session: SessionBridge, request: PushedRequest, plan: Plan) -> None:
-        empty = to_arrow_schema(request.required, timezone="UTC").empty_table()
+        empty = arrow_schema(request.required).empty_table()
         super().__init__(jvm, session, empty, request.required, f"PaimonScan[lookup] {request.describe(plan)}")
         self.request, self.plan = request, plan
 

@@ -18,16 +18,26 @@ from pyspark.sql import SparkSession
 
 from paimon_sql.preprocess import CatalogStatement, PaimonStatement, PreprocessError, Rewriting, preprocess
 from paimon_sql.spark.errors.java import contradiction, of_parser
+from paimon_sql.spark.gaps import refused
 from paimon_sql.spark.jvm import classes
 from paimon_sql.spark.jvm.classes import PARSE_EXCEPTION
 from paimon_sql.spark.jvm.commands import create_namespace
 from paimon_sql.spark.jvm.gateway import Jvm
+from paimon_sql.spark.jvm.older.syntax import syntax_of
 from paimon_sql.spark.jvm.origins import with_written_origins
 from paimon_sql.spark.jvm.plans import temporary_view
-from paimon_sql.spark.jvm.sessions import inject_parser, java_session, parser_of, replace_parser, with_variables
+from paimon_sql.spark.jvm.sessions import (
+    inject_parser,
+    java_session,
+    parser_of,
+    replace_parser,
+    spark_version,
+    with_variables,
+)
 from paimon_sql.spark.proxy import Proxy
 from paimon_sql.spark.statements.catalog_registry import CatalogRegistry
 from paimon_sql.spark.statements.commands import FunctionCommand
+from paimon_sql.spark.statements.older_spark import OlderSpark
 from paimon_sql.spark.statements.paimon_statements import planned
 from paimon_sql.spark.statements.path_views import view_of_path
 from paimon_sql.spark.statements.rewrites import StatementRewriter
@@ -50,6 +60,7 @@ class PaimonParser(Proxy):
         super().__init__(jvm)
         self.registry, self.delegate, self.rewriter = registry, delegate, StatementRewriter(registry)
         self.is_new = True
+        self.syntax, self.older = syntax_of(jvm), OlderSpark(registry)
         _PARSERS[self.toString()] = self
 
     def parsePlan(self, text: str) -> Any:
@@ -72,7 +83,9 @@ class PaimonParser(Proxy):
         statement = self._preprocessed(text)
         if isinstance(statement, PaimonStatement):
             return self._of_paimon(statement)
-        plan = self._parsed(statement, parse, *context)
+        if not self.syntax.create_like and (command := self.older.create_like(statement.text)) is not None:
+            return command
+        plan = self.older.planned(self._parsed(statement, parse, *context), text)
         if _VIEW.search(text) and (named := temporary_view(plan)) is not None:
             view = view_of_path(named)
             if view is not None:
@@ -92,12 +105,15 @@ class PaimonParser(Proxy):
         try:
             plan = parse(statement.text, *context)
         except (CapturedException, Py4JJavaError) as e:
+            if reason := refused(statement.text, spark_version(self.jvm), self.jvm.has):
+                lacking = PreprocessError(reason, 1, 1)
+                raise Py4JJavaError(reason, contradiction(self.jvm, lacking, statement.text)) from e
             raise of_parser(self.jvm, e, statement) from e
         return with_written_origins(self.jvm, plan, statement)
 
     def _preprocessed(self, text: str) -> Rewriting | PaimonStatement:
         try:
-            return preprocess(text)
+            return preprocess(text, self.syntax)
         except PreprocessError as e:
             raise Py4JJavaError(str(e), contradiction(self.jvm, e, text)) from e
 
@@ -105,9 +121,8 @@ class PaimonParser(Proxy):
         self._prepare(text)
         text = with_variables(self.jvm, text)
         statement = self._preprocessed(text)
-        return self._parsed(
-            statement if isinstance(statement, Rewriting) else Rewriting(text), self.delegate.parseQuery
-        )
+        query = statement if isinstance(statement, Rewriting) else Rewriting(text)
+        return self.older.planned(self._parsed(query, self.delegate.parseQuery), text)
 
     def parseMultipartIdentifier(self, text: str) -> Any:
         self._prepare(text)  # `spark.table` and `df.writeTo` come here without parsing a statement

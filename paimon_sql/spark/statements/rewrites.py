@@ -19,6 +19,7 @@ from paimon_sql.spark.jvm.commands import create_namespace, evolving, explaining
 from paimon_sql.spark.jvm.frames import analyzed, frame
 from paimon_sql.spark.jvm.plans import (
     Explain,
+    FrameWrite,
     Insert,
     ParsedStatement,
     Rows,
@@ -36,7 +37,7 @@ from paimon_sql.spark.statements.upsert import upsert, upserts
 from paimon_sql.spark.tables.evolved_table import evolved_table, latest_table, relation
 from paimon_sql.spark.tables.schema_evolution import schema_changes
 from paimon_sql.spark.write.insert_columns import by_position, fills_rows
-from paimon_sql.spark.write.store_assignment import with_casts, with_null_fields
+from paimon_sql.spark.write.store_assignment import as_stored, with_casts, with_null_fields
 
 _Rows = TypeVar("_Rows", bound=Rows)
 _COMMANDS: Mapping[type[ParsedStatement], type[TableCommand]] = {
@@ -110,14 +111,17 @@ class StatementRewriter:
     def _rewritten(self, head: StatementHead | None) -> TableCommand | ParsedStatement | None:
         """A statement on a table of ours as the command that runs it, or as the statement that Spark goes on with;
         None for others, whose members are not read."""
-        if head is None or (head.kind is not Insert and head.kind not in _COMMANDS):
+        if head is None or (head.kind not in (Insert, FrameWrite) and head.kind not in _COMMANDS):
             return None
         found = self.registry.find(head.table)
         if found is None:
             self._check_no_view(head)
             return None
         parsed = read_statement(head)
-        parsed = self._insert(found, parsed) if isinstance(parsed, Insert) else parsed
+        if isinstance(parsed, Insert):
+            parsed = self._insert(found, parsed)
+        elif isinstance(parsed, FrameWrite):
+            parsed = self._replacing(found, parsed)
         catalog, identifier = found
         if type(parsed) not in _COMMANDS:
             return parsed
@@ -142,6 +146,20 @@ class StatementRewriter:
         if insert.evolves and (insert.by_name or fills_rows(insert)):
             insert = self.evolved(found, table.with_options(options.values), insert, {})
         return with_casts(self.jvm, catalog.session, table, options, insert)
+
+    def _replacing(self, found: Located, write: FrameWrite) -> FrameWrite:
+        """INSERT INTO … REPLACE WHERE, before 4.3 parsed as what a DataFrameWriter does, casts as INSERT does."""
+        table, bridge = self.registry.table_of(found), self.registry.bridge
+        if table is None:
+            return write
+        try:
+            query = frame(self.jvm, self.registry.session, write.query)
+        except CapturedException:
+            return write  # Spark says what is wrong
+        columns = query.columns if write.by_name else [f.name for f in table.schema.fields]
+        return with_query(
+            self.jvm, write, analyzed(as_stored(self.jvm, bridge, table, query, columns, by_name=write.by_name))
+        )
 
     def _check_no_view(self, head: StatementHead) -> None:
         """Raises `UnsupportedFeatureError` for a DELETE from a temporary view, for which Spark has no words."""

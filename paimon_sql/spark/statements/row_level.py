@@ -145,12 +145,15 @@ def open_target(
     options = {SCALAR_INDEX_SEARCH_MODE.key: "full"} if table.store.options[DATA_EVOLUTION] else {}
     if not isinstance(statement, Merge):
         options[READ_ALLOW_FULL_SCAN.key] = "true"  # that is asked of queries, and of those that a MERGE joins
-    relation = named_relation(catalog, name, evolved or latest_table(catalog, name, table), options)
-    rows = frame(jvm, session.session, relation)
+    positions = row_position_columns(table.store)
+    target = evolved or latest_table(catalog, name, table)
+    rows = frame(jvm, session.session, named_relation(catalog, name, target, options, positions=bool(positions)))
     qualifiers: tuple[tuple[str, ...], ...] = (full, full[1:], full[2:])
     if statement.table is not None and statement.table.alias is not None:
         rows, qualifiers = rows.alias(statement.table.alias), ((statement.table.alias,),)
-    rows = rows.select("*", *(F.col(c).alias(_POSITION_PREFIX + c) for c in row_position_columns(table.store)))
+    if positions:
+        named = [F.col(c).alias(_POSITION_PREFIX + c) for c in positions]
+        rows = rows.select("*", *named).drop(*target.metadata_names)
     return Target(jvm, session, table, rows, qualifiers, before, evolved.publish if evolved else None)
 
 

@@ -40,6 +40,8 @@ from paimon_sql.spark.jvm import classes, connector
 from paimon_sql.spark.jvm.classes import NAMESPACE_EXISTS, NO_SUCH_NAMESPACE, NO_SUCH_TABLE, TABLE_EXISTS
 from paimon_sql.spark.jvm.collections import python_map
 from paimon_sql.spark.jvm.gateway import Jvm
+from paimon_sql.spark.jvm.older.state_options import options_in_name
+from paimon_sql.spark.jvm.older.table_info import NewTable, new_table
 from paimon_sql.spark.jvm.sessions import is_named_only
 from paimon_sql.spark.proxy import WithoutMetrics
 from paimon_sql.spark.read.bucket_partitions import BUCKET, BucketTransform
@@ -70,6 +72,7 @@ DERIVED_TABLES = frozenset(v.value for v in DerivedTable if v is not DerivedTabl
 # properties Spark hands to every CREATE TABLE beside the user's own
 _RESERVED = ("provider", "comment", "location", "is_managed_location", "external", "table_type")
 _VERSIONS = frozenset((SCAN_VERSION, SCAN_TIMESTAMP_MILLIS.key, SCAN_TIMESTAMP.key, SCAN_SNAPSHOT_ID.key))
+STATE_OPTIONS = frozenset((BRANCH_OPTION, *SCAN_OPTIONS))  # of a query: those by which a table's columns differ
 _NOT_THERE = (TableNotFoundError, DatabaseNotFoundError, InvalidNameError)
 
 
@@ -98,10 +101,6 @@ class SparkCatalog(NoViews, WithoutMetrics):
     def __init__(self, jvm: Jvm, session: SessionBridge, name: str, load: Callable[[], Catalog]) -> None:
         super().__init__(jvm)
         self.session, self.catalog_name, self._load = session, name, load
-
-    @cached_property
-    def _state_options(self) -> Any:
-        return self.jvm.string_set((BRANCH_OPTION, *SCAN_OPTIONS))
 
     @cached_property
     def catalog(self) -> Catalog:
@@ -163,7 +162,7 @@ class SparkCatalog(NoViews, WithoutMetrics):
 
     def tableStateOptionKeys(self) -> Any:
         """The options of a query that come with `loadTable`: those by which a table's columns differ."""
-        return self._state_options
+        return self.jvm.string_set(STATE_OPTIONS)
 
     def changelogStateOptionKeys(self) -> Any:
         return connector.empty_set(self.jvm)
@@ -191,11 +190,11 @@ class SparkCatalog(NoViews, WithoutMetrics):
     def loadTable(self, identifier: Any, *context: Any) -> Any:
         """(ident), (ident, version), (ident, micros), (ident, privileges) or (ident, TableContext, options)."""
         try:
-            namespace, name = list(identifier.namespace()), identifier.name()
+            namespace, (name, in_name) = list(identifier.namespace()), options_in_name(str(identifier.name()))
             if namespace == [SYSTEM_DATABASE]:
                 return SparkCatalogSystemTable(self.jvm, self.session, self.catalog, name)
             ours = self._dotted(namespace, name) or self.named(namespace, name)
-            settings, given = self.session.table_options(self.catalog_name, ours), statement_options(context)
+            settings, given = self.session.table_options(self.catalog_name, ours), in_name | statement_options(context)
             if says_version(settings) and is_written(context):
                 settings = without_version(settings)
             options = overridden(settings, given)
@@ -228,35 +227,39 @@ class SparkCatalog(NoViews, WithoutMetrics):
         except (DatabaseNotFoundError, InvalidNameError):
             return False
 
-    def createTable(self, identifier: Any, info: Any) -> Any:
-        ours = self._identifier(identifier)
-        self.catalog.create_table(ours, self._new_schema(ours, info, staged=False), ignore_if_exists=False)
+    def createTable(self, identifier: Any, *told: Any) -> Any:
+        ours, new = self._identifier(identifier), new_table(self.jvm, told)
+        self.catalog.create_table(ours, self._new_schema(ours, new, staged=False), ignore_if_exists=False)
         return self._latest(ours)
 
     def createTableLike(self, identifier: Any, info: Any, source: Any) -> Any:
-        """Columns come from the source in any case; a table of ours gives its keys, options and comment too."""
-        copied = self._schema_of(source)
+        ours = self._identifier(identifier)
+        self.create_like(ours, new_table(self.jvm, [info]), self._schema_of(source))
+        return self._latest(ours)
+
+    def create_like(self, ours: Identifier, new: NewTable, copied: TableSchema | None) -> None:
+        """Columns come from the source in any case; a table of ours, `copied`, gives keys, options and comment too."""
         if copied is None:
-            return self.createTable(identifier, info)
-        ours, properties = self._identifier(identifier), python_map(info.properties())
+            self.catalog.create_table(ours, self._new_schema(ours, new, staged=False), ignore_if_exists=False)
+            return
+        properties = dict(new.properties)
         check_not_stored_as(str(ours), properties)
         excluded = properties.pop(EXCLUDED_PROPERTY, "").split(",")
         given, comment = self._options(ours, properties, staged=False), properties.get("comment")
         schema = schema_like(copied, given, comment, excluded, names_type="provider" in properties)
         self.catalog.create_table(ours, schema, ignore_if_exists=False)
-        return self._latest(ours)
 
     # -- StagingTableCatalog ------------------------------------------------------------------------------------------
-    def stageCreate(self, identifier: Any, info: Any) -> Any:
-        return self._stage(self._identifier(identifier), info, Operation.CREATE_TABLE_AS_SELECT, replaces=False)
+    def stageCreate(self, identifier: Any, *told: Any) -> Any:
+        return self._stage(self._identifier(identifier), told, Operation.CREATE_TABLE_AS_SELECT, replaces=False)
 
-    def stageReplace(self, identifier: Any, info: Any) -> Any:
-        return self._stage(self._identifier(identifier), info, Operation.REPLACE_TABLE_AS_SELECT, replaces=True)
+    def stageReplace(self, identifier: Any, *told: Any) -> Any:
+        return self._stage(self._identifier(identifier), told, Operation.REPLACE_TABLE_AS_SELECT, replaces=True)
 
-    def stageCreateOrReplace(self, identifier: Any, info: Any) -> Any:
+    def stageCreateOrReplace(self, identifier: Any, *told: Any) -> Any:
         ours = self._identifier(identifier)
         exists = self.catalog.table_exists(ours)
-        return self._stage(ours, info, Operation.CREATE_OR_REPLACE_TABLE_AS_SELECT, replaces=exists)
+        return self._stage(ours, told, Operation.CREATE_OR_REPLACE_TABLE_AS_SELECT, replaces=exists)
 
     def alterTable(self, identifier: Any, changes: Any) -> Any:
         ours = self._identifier(identifier)
@@ -378,8 +381,9 @@ class SparkCatalog(NoViews, WithoutMetrics):
             return self._format_table(table, identifier, {})
         return SparkTable(self.jvm, self.session, self.catalog_name, table, {})
 
-    def _stage(self, identifier: Identifier, info: Any, operation: Operation, *, replaces: bool) -> Any:
-        schema = self._new_schema(identifier, info, staged=True)
+    def _stage(self, identifier: Identifier, told: Sequence[Any], operation: Operation, *, replaces: bool) -> Any:
+        new = new_table(self.jvm, told)
+        schema = self._new_schema(identifier, new, staged=True)
         replaced = self.catalog.load_table(identifier) if replaces else None
         if is_format_table(schema.options):
             if replaced is not None and not is_format_table(replaced.schema.options):
@@ -392,20 +396,20 @@ class SparkCatalog(NoViews, WithoutMetrics):
 
         def stage(options: Mapping[str, str]) -> StagedTable:
             made = self.catalog.stage_replace if replaces else self.catalog.stage_create
-            return made(identifier, self._new_schema(identifier, info, options, staged=True) if options else schema)
+            return made(identifier, self._new_schema(identifier, new, options, staged=True) if options else schema)
 
         return StagedSparkTable(self.jvm, self.session, self.catalog_name, stage, replaced, operation)
 
     def _new_schema(
-        self, identifier: Identifier, info: Any, more: Mapping[str, str] | None = None, *, staged: bool
+        self, identifier: Identifier, new: NewTable, more: Mapping[str, str] | None = None, *, staged: bool
     ) -> TableSchema:
         """The schema of a statement's table, with `more` options."""
-        properties = python_map(info.properties()) | dict(more or {})
+        properties = dict(new.properties) | dict(more or {})
         excluded = properties.pop(EXCLUDED_PROPERTY, "")  # of a source that is no table of ours
         declared = properties.pop(DECLARED_TYPES_PROPERTY, None)
         return new_table_schema(
-            apply_declared_types(from_struct(read_struct(info.schema().json())), declared),
-            partition_keys=() if "partitions" in excluded else _partition_columns(info.partitions()),
+            apply_declared_types(from_struct(read_struct(new.schema_json)), declared),
+            partition_keys=() if "partitions" in excluded else _partition_columns(new.partitions),
             options=self._options(identifier, properties, staged=staged),
             comment=properties.get("comment"),
         )

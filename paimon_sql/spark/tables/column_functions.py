@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from pyspark.sql import functions as F
 from pyspark.sql.types import BinaryType, DataType, IntegerType, StringType
 
 from paimon_core.arrow.columns import fixed_values
@@ -23,8 +22,10 @@ from paimon_core.spec.types import DataField
 from paimon_core.write.buckets.bucketing import BucketFunction
 from paimon_sql.spark.jvm.classes import FUNCTION_1
 from paimon_sql.spark.jvm.collections import items
-from paimon_sql.spark.jvm.expressions import column, constant_of, expression, expression_function, literal
+from paimon_sql.spark.jvm.expressions import column, constant_of, data_type_of, expression, literal
 from paimon_sql.spark.jvm.gateway import Jvm
+from paimon_sql.spark.jvm.older.column_udfs import column_udf
+from paimon_sql.spark.jvm.older.named_functions import expression_function
 from paimon_sql.spark.proxy import Proxy
 from paimon_sql.spark.types import from_spark
 
@@ -104,8 +105,8 @@ class _Call(Proxy):
         make, result = self.function.make(types), self.function.result
         if len(types) == 1 and expressions[0].foldable():  # VALUES takes what is known before any query runs
             return literal(self.jvm, _constant(make, constant_of(expressions[0])), result)
-        columns = [column(self.jvm, e) for e in expressions]
-        return expression(self.jvm, F.arrow_udf(make, result, F.ArrowUDFType.SCALAR)(*columns))
+        call = column_udf(self.jvm, make, [data_type_of(e) for e in expressions], result)
+        return expression(self.jvm, call(*(column(self.jvm, e) for e in expressions)))
 
     class Java:
         implements = [FUNCTION_1]
@@ -115,6 +116,11 @@ def _constant(function: Arrays, given: str | bytes | None) -> Any:
     """The value of a function of one text or binary."""
     kind = pa.string() if isinstance(given, str) else pa.binary()
     return function(pa.array([given], kind))[0].as_py()
+
+
+def column_function_makers(jvm: Jvm) -> dict[str, Any]:
+    """Of each function what makes the expression of a call, a Scala function."""
+    return {name: _Call(jvm, name) for name in COLUMN_FUNCTIONS}
 
 
 def column_function(jvm: Jvm, name: str) -> Any:

@@ -4,10 +4,17 @@ from __future__ import annotations
 
 from py4j.java_gateway import JavaObject
 
+from paimon_sql.spark.jvm import classes
 from paimon_sql.spark.jvm.gateway import Jvm
+from paimon_sql.spark.jvm.hooks import Variant, constructor, hook
 from paimon_sql.spark.jvm.sessions import add_strategy
 
+_NAMED = Variant.of("of a table and its name", constructor(classes.DESCRIBE_TABLE, 5))
+_PLAIN = Variant.of("of a table", constructor(classes.DESCRIBE_TABLE, 3))
 
+
+@hook("`DescribeTableExec`", "the section of NOT NULL columns in DESCRIBE EXTENDED", _NAMED, _PLAIN)
 def install_described_columns(jvm: Jvm, session: JavaObject) -> None:
     """Put the strategy into a running session, once. A table that is a proxy is one of ours: Spark's are classes."""
-    add_strategy(jvm, session, jvm.compiled("DescribedColumns").strategy())
+    without = "" if jvm.variant(install_described_columns) is _NAMED else "named"
+    add_strategy(jvm, session, jvm.compiled("DescribedColumns", without).strategy())

@@ -52,10 +52,14 @@ def _options(catalog: SparkCatalog, name: Identifier, more: Mapping[str, str] | 
     return without_version(catalog.session.table_options(catalog.catalog_name, name)) | dict(more or {})
 
 
-def named_relation(catalog: SparkCatalog, name: Identifier, table: SparkTable, options: Mapping[str, str]) -> Any:
-    """The relation of a table to be read, columns to be qualified by its full name."""
+def named_relation(
+    catalog: SparkCatalog, name: Identifier, table: SparkTable, options: Mapping[str, str], *, positions: bool
+) -> Any:
+    """The relation of a table to be read, columns to be qualified by its full name; with `positions`, metadata columns
+    are behind those of the table."""
     full = (catalog.catalog_name, name.database, name.name)
-    return commands.qualified(catalog.jvm, relation(catalog, name, table, options), full)
+    found = relation(catalog, name, table, options)
+    return commands.qualified(catalog.jvm, commands.with_metadata_columns(found) if positions else found, full)
 
 
 def relation(catalog: SparkCatalog, name: Identifier, table: SparkTable, options: Mapping[str, str]) -> Any:

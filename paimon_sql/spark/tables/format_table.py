@@ -18,6 +18,7 @@ from paimon_sql.catalog.base import StagedTable
 from paimon_sql.spark.jvm import classes, connector
 from paimon_sql.spark.jvm.collections import python_map
 from paimon_sql.spark.jvm.gateway import Jvm
+from paimon_sql.spark.jvm.older.catalyst_filters import taking_filters
 from paimon_sql.spark.jvm.workers import message_bytes
 from paimon_sql.spark.proxy import Proxy, TableProxy, WithoutMetrics
 from paimon_sql.spark.read.filters import translate_all
@@ -64,7 +65,8 @@ class FormatSparkTable(PartitionManagement, TableProxy):
         return connector.capabilities(self.jvm, "BATCH_READ", *writes)
 
     def newScanBuilder(self, options: Any) -> Any:
-        return FormatScanBuilder(self.jvm, self.session, self._with_options(options))
+        builder = FormatScanBuilder(self.jvm, self.session, self._with_options(options))
+        return taking_filters(self.jvm, self.session.session, builder)
 
     def newWriteBuilder(self, info: Any) -> Any:
         return FormatWriteBuilder(self.jvm, self.session, self._with_options(info.options()), info)

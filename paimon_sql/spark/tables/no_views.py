@@ -12,6 +12,14 @@ from paimon_sql.spark.jvm.classes import NO_SUCH_NAMESPACE
 from paimon_sql.spark.proxy import Proxy
 
 
+def no_views(name: str) -> UnsupportedFeatureError:
+    """What refuses a view by its name."""
+    return UnsupportedFeatureError(
+        f"View {name} cannot be kept: a filesystem catalog has tables only. Write CREATE TEMPORARY VIEW {name}, "
+        "or CREATE TABLE … AS SELECT."
+    )
+
+
 class NoViews(Proxy):
     """Spark's `ViewCatalog`. Spark itself lists temporary views, and makes and drops them."""
 
@@ -30,11 +38,7 @@ class NoViews(Proxy):
         """There is none."""
 
     def createView(self, identifier: Any, view: Any) -> Any:
-        name = identifier.name()
-        raise UnsupportedFeatureError(
-            f"View {name} cannot be kept: a filesystem catalog has tables only. Write CREATE TEMPORARY VIEW {name}, "
-            "or CREATE TABLE … AS SELECT."
-        )
+        raise no_views(str(identifier.name()))
 
     def createOrReplaceView(self, identifier: Any, view: Any) -> Any:
         return self.createView(identifier, view)

@@ -17,6 +17,7 @@ from paimon_core.scan.metadata_columns import metadata_fields
 from paimon_core.scan.time_travel import is_time_travel, snapshot_of_options
 from paimon_core.spec.identifier import BRANCH_OPTION, MAIN_BRANCH, Identifier
 from paimon_core.spec.snapshot import Snapshot
+from paimon_core.spec.types import DataField
 from paimon_core.store.data.row_tracking import tracking_fields
 from paimon_core.table import Table
 from paimon_sql.catalog.base import SYSTEM_DATABASE, Catalog
@@ -25,6 +26,7 @@ from paimon_sql.preprocess import DECLARED_TYPES_PROPERTY
 from paimon_sql.spark.jvm import classes, connector
 from paimon_sql.spark.jvm.collections import option_map
 from paimon_sql.spark.jvm.gateway import Jvm
+from paimon_sql.spark.jvm.older.catalyst_filters import taking_filters
 from paimon_sql.spark.jvm.pushdown import read_time_travel
 from paimon_sql.spark.jvm.sessions import is_described
 from paimon_sql.spark.proxy import Proxy, TableProxy
@@ -188,20 +190,29 @@ class SparkTable(_DataTable, PartitionManagement):
         if table is not self.table:
             at = replace(at, store=at.store.with_options(table.store.options.values))
         try:
-            return PaimonScanBuilder(self.jvm, self.session, at, self._version(table))
+            builder = PaimonScanBuilder(self.jvm, self.session, at, self._version(table))
         except PaimonError as e:
             if not is_described(self.jvm):
                 raise
             return UnreadableScan(self.jvm, to_struct(at.schema.fields), e)
+        return taking_filters(self.jvm, self.session.session, builder)
 
     def newWriteBuilder(self, info: Any) -> Any:
         return PaimonWriteBuilder(self.jvm, self.session, self._with_options(info.options()), info)
 
     # -- SupportsMetadataColumns --------------------------------------------------------------------------------------
     def metadataColumns(self) -> Any:
-        fields = (*metadata_fields(self.at.schema), *tracking_fields(self.at.store))
-        columns = (MetadataColumn(self.jvm, f.name, to_spark(f.type)) for f in fields)
+        columns = (MetadataColumn(self.jvm, f.name, to_spark(f.type)) for f in self._metadata_fields())
         return connector.metadata_columns(self.jvm, columns)
+
+    def _metadata_fields(self) -> tuple[DataField, ...]:
+        return (*metadata_fields(self.at.schema), *tracking_fields(self.at.store))
+
+    @property
+    def metadata_names(self) -> list[str]:
+        """The metadata columns that no column of the table hides."""
+        own = {f.name.lower() for f in self.at.schema.fields}
+        return [f.name for f in self._metadata_fields() if f.name.lower() not in own]
 
     def canRenameConflictingMetadataColumns(self) -> bool:
         return False
@@ -300,7 +311,8 @@ class SparkDerivedTable(_DataTable, PartitionManagement, _ReadOnlyTable):
 
     def newScanBuilder(self, options: Any) -> Any:
         version = self._version(self._with_options(options))
-        return PaimonScanBuilder(self.jvm, self.session, self.at, version, self.derived)
+        builder = PaimonScanBuilder(self.jvm, self.session, self.at, version, self.derived)
+        return taking_filters(self.jvm, self.session.session, builder)
 
     def dropPartitions(self, identifiers: Any) -> bool:
         raise self._refusal(f"partitions are dropped in the table itself, not in {self.identifier}")

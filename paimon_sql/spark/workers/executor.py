@@ -12,7 +12,7 @@ from pyspark.errors import AnalysisException
 from pyspark.errors.exceptions.captured import CapturedException
 from pyspark.sql.types import BinaryType, StructField, StructType
 
-from paimon_core.errors import InvalidOptionError
+from paimon_core.errors import InvalidOptionError, PaimonError
 from paimon_core.jobs import Job, ResultT, TaskT
 from paimon_core.maintenance.orphans.job import OrphanSearch
 from paimon_core.spec.message import WRITE_RESULT, CommitMessage, written_messages
@@ -55,8 +55,9 @@ class SparkExecutor:
             return list(map(job.result.decode, run_tasks(self.session.jvm, run, texts, _WORKERS_OF_SQL)))
         except CapturedException as error:
             raise of_worker(error) from error
-        except Py4JJavaError as error:  # the job was cancelled, or lost its executors
-            raise unchecked(self.session.jvm, error) from error
+        except Py4JJavaError as error:  # the job was cancelled, or lost its executors; before 4.2 a worker's error, too
+            said = of_worker(error)
+            raise (said if isinstance(said, PaimonError) else unchecked(self.session.jvm, error)) from error
         finally:
             context.setJobDescription(None)
 

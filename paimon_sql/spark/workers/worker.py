@@ -15,9 +15,9 @@ from typing import TypeVar
 import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark import TaskContext
-from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StructType
 
+from paimon_core.arrow.offsets import with_offsets
 from paimon_core.arrow.required_parts import with_required_parts
 from paimon_core.arrow.types import TRACKING_FIELDS, arrow_schema
 from paimon_core.errors import InternalError, PaimonError
@@ -37,6 +37,7 @@ from paimon_core.store.table_store import TableStore
 from paimon_core.write.buckets.dynamic import AssignmentBase
 from paimon_core.write.compaction.sort_job import SortJob
 from paimon_core.write.writer import open_writer, written
+from paimon_sql.spark.jvm.older.arrow_schemas import arrow_schema as spark_arrow_schema
 
 T = TypeVar("T")
 BatchFunction = Callable[[Iterator[pa.RecordBatch]], Iterable[pa.RecordBatch]]
@@ -236,7 +237,7 @@ def _message(content: bytes) -> pa.RecordBatch:
 
 
 def _read_sort_input(job: SortJob, schema: StructType, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    wanted = to_arrow_schema(schema, timezone="UTC")
+    wanted = spark_arrow_schema(schema)
     for texts in batches:
         for text in texts.column(0).to_pylist():
             for rows in job.read(text):
@@ -273,7 +274,7 @@ def acknowledge_input() -> int:
 
 def _for_spark(batches: Iterable[pa.RecordBatch], required: StructType) -> Iterator[pa.RecordBatch]:
     """The batches with Spark's types."""
-    wanted = to_arrow_schema(required, timezone="UTC")
+    wanted = spark_arrow_schema(required)
     options = [pc.CastOptions(f.type, allow_time_truncate=True) for f in wanted]  # Spark has microseconds
     for batch in batches:
         arrays = [with_required_parts(batch.column(i)).cast(options=options[i]) for i in range(len(options))]
@@ -297,4 +298,5 @@ def _stored(column: pa.Array, target: pa.DataType) -> pa.Array:
     """Spark's values in the table's type: microseconds become the type's precision, rounded down."""
     if pa.types.is_timestamp(target) and target.unit == "ms":
         column = pc.floor_temporal(column, unit="millisecond")
-    return with_required_parts(column).cast(options=pc.CastOptions(target, allow_time_truncate=True))
+    column = with_required_parts(with_offsets(column))
+    return column.cast(options=pc.CastOptions(target, allow_time_truncate=True))

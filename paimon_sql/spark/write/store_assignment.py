@@ -6,7 +6,7 @@ assigns itself stays its own, and so is everything where `spark.sql.storeAssignm
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from pyspark.errors.exceptions.captured import CapturedException
 from pyspark.sql import Column, DataFrame
@@ -16,7 +16,7 @@ from pyspark.sql.types import DataType
 from paimon_core.options import TableOptions
 from paimon_core.table import Table
 from paimon_sql.spark.jvm import expressions
-from paimon_sql.spark.jvm.commands import with_query
+from paimon_sql.spark.jvm.commands import by_position, with_query
 from paimon_sql.spark.jvm.frames import analyzed, frame
 from paimon_sql.spark.jvm.gateway import Jvm
 from paimon_sql.spark.jvm.plans import Insert
@@ -40,7 +40,32 @@ def with_casts(jvm: Jvm, session: SessionBridge, table: Table, options: TableOpt
     insert = in_hive_order(jvm, table.schema, options, insert, query.columns)
     columns = inserted_columns(table.schema, insert, query.columns)
     stored = as_stored(jvm, session, table, query, columns, by_name=insert.by_name)
+    if insert.by_name or insert.columns:
+        whole = whole_rows(session, table, stored, columns, insert.static_partition)
+        if whole is not None:
+            return by_position(jvm, insert, analyzed(whole))
     return with_query(jvm, insert, analyzed(stored))
+
+
+def whole_rows(
+    session: SessionBridge, table: Table, rows: DataFrame, columns: Sequence[str], static: Collection[str] = ()
+) -> DataFrame | None:
+    """Rows, whose columns go to `columns` of a table, with all of its columns in their order, but for those of a
+    `static` partition: what is left out is its default, or NULL, as Spark has it from 4.1 on. None where nothing is
+    left out, and where Spark says what is wrong."""
+    known_as = session.known_as
+    given = {known_as(c): f"c{i}" for i, c in enumerate(columns)}
+    fields = [f for f in table.schema.fields if known_as(f.name) not in {known_as(c) for c in static}]
+    is_odd = len(given) != len(columns) or len(columns) != len(rows.columns)
+    is_odd = is_odd or not given.keys() <= {known_as(f.name) for f in fields}
+    left_out = [f for f in fields if known_as(f.name) not in given]
+    if is_odd or not left_out or any(not f.type.nullable and not f.default for f in left_out):
+        return None
+    values = []
+    for field in fields:
+        name, default = given.get(known_as(field.name)), F.expr(field.default) if field.default else F.lit(None)
+        values.append((default if name is None else F.col(name)).alias(field.name))
+    return rows.toDF(*given.values()).select(*values)
 
 
 def as_stored(

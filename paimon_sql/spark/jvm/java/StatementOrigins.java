@@ -1,10 +1,10 @@
 import java.lang.reflect.Field;
+import java.lang.reflect.Method;
 import java.util.*;
 import scala.Option;
 import scala.Product;
 import scala.Some;
 import org.apache.spark.sql.catalyst.expressions.SupportQueryContext;
-import org.apache.spark.sql.catalyst.parser.PositionMapper;
 import org.apache.spark.sql.catalyst.trees.*;
 import org.apache.spark.sql.types.DataType;
 
@@ -14,19 +14,41 @@ import org.apache.spark.sql.types.DataType;
  * There are hundreds of nodes, so that one call moves them all.
  */
 public class StatementOrigins {
+  private static final Method MAPPER = positionMapper();
+
+  private static Method positionMapper() {
+    try {
+      return Origin.class.getMethod("positionMapper", new Class[0]);
+    } catch (NoSuchMethodException e) {
+      return null;
+    }
+  }
+
   private static void set(Origin origin, String name, Object value) throws Exception {
     Field field = Origin.class.getDeclaredField(name);
     field.setAccessible(true);
     field.set(origin, value);
   }
 
+  /** What knows the places of parameters, null for none; before 4.1 Spark puts them into the plan, not into the text. */
+  private static Object mapper(Origin origin) throws Exception {
+    if (MAPPER == null) return null;
+    Option found = (Option) MAPPER.invoke(origin, new Object[0]);
+    return found.isDefined() ? found.get() : null;
+  }
+
+  private static int original(Object mapper, int offset) throws Exception {
+    Method map = mapper.getClass().getMethod("mapToOriginal", new Class[] {int.class});
+    return ((Integer) map.invoke(mapper, new Object[] {Integer.valueOf(offset)})).intValue();
+  }
+
   private static void move(Origin origin, String written, int[] edits) throws Exception {
     int first = ((Integer) origin.startIndex().get()).intValue();
     int last = ((Integer) origin.stopIndex().get()).intValue();
-    if (origin.positionMapper().isDefined()) { // parameters stand between the two texts
-      PositionMapper mapper = (PositionMapper) origin.positionMapper().get();
-      first = mapper.mapToOriginal(first);
-      last = mapper.mapToOriginal(last);
+    Object mapper = mapper(origin);
+    if (mapper != null) { // parameters stand between the two texts
+      first = original(mapper, first);
+      last = original(mapper, last);
       set(origin, "positionMapper", Option.empty());
     }
     first = offsetWritten(first, edits, false);

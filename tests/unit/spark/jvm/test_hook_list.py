@@ -2,36 +2,19 @@
 
 from __future__ import annotations
 
-import importlib
-import inspect
-import pkgutil
-from collections.abc import Iterator
 from pathlib import Path
-from types import ModuleType
 
-from paimon_sql import spark
-from paimon_sql.spark.jvm.hooks import Hook
+from paimon_sql.spark.diagnosis import all_hooks
 
 ARCHITECTURE = Path(__file__).parents[4] / "docs" / "ARCHITECTURE.md"
-
-
-def hooks_of(module: ModuleType) -> Iterator[tuple[str, Hook]]:
-    """The hooks that a module defines, by name."""
-    own = [c for _, c in inspect.getmembers(module, inspect.isclass) if c.__module__ == module.__name__]
-    for owner in (module, *own):
-        for name, member in vars(owner).items():
-            found = getattr(member, "hook", None)
-            if isinstance(found, Hook) and member.__module__ == module.__name__:
-                yield f"{owner.__name__}.{name}" if owner is not module else name, found
 
 
 def table() -> list[str]:
     """The rows of the table, module by module."""
     rows = []
-    for info in pkgutil.walk_packages(spark.__path__, "paimon_sql.spark."):
-        short = info.name.removeprefix("paimon_sql.spark.").replace(".", "/")
-        for name, hook in hooks_of(importlib.import_module(info.name)):
-            rows.append(f"| `{short}.{name}` | {hook.internal} | {hook.breaks} |")
+    for name, hook in all_hooks():
+        variants = "; ".join(v.name for v in hook.variants) if len(hook.variants) > 1 else ""
+        rows.append(f"| `{name}` | {hook.internal} | {variants} | {hook.breaks} |")
     return rows
 
 

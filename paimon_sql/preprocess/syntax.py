@@ -1,0 +1,22 @@
+"""What Spark's parser takes: spellings of newer versions become others where it does not."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Syntax:
+    """Each says whether Spark takes it.
+
+    update_options: `UPDATE t WITH ('k' = 'v') SET …`
+    unnest: `FROM UNNEST(array) WITH ORDINALITY`
+    create_like: `CREATE TABLE catalog.database.t LIKE s`, in any catalog
+    """
+
+    update_options: bool = True
+    unnest: bool = True
+    create_like: bool = True
+
+
+NEWEST = Syntax()

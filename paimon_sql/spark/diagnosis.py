@@ -1,0 +1,126 @@
+"""What this Spark has of what the bridge uses: every hook, its variant in use, and what does not work without one.
+
+`install` refuses a Spark that lacks a hook, whatever its version is called, and tries one that nobody has tried before.
+"""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import pkgutil
+import sys
+import warnings
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from types import ModuleType
+
+from paimon_core.errors import UnsupportedFeatureError
+from paimon_sql import spark
+from paimon_sql.spark.gaps import GAPS, VERSIONS, Gap, gaps_of, minor
+from paimon_sql.spark.jvm.gateway import Jvm
+from paimon_sql.spark.jvm.hooks import Hook
+from paimon_sql.spark.jvm.older.syntax import GRAMMAR
+from paimon_sql.spark.jvm.sessions import java_version, spark_version
+
+_PACKAGE = f"{spark.__name__}."
+
+
+@dataclass(frozen=True, slots=True)
+class FoundHook:
+    """A hook in a Spark: the name of the variant in use, empty where there is one alone, None where it has moved, and
+    then what is `missing`."""
+
+    name: str
+    hook: Hook
+    variant: str | None
+    missing: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnosis:
+    """What was found; as a text it is what `paimon-sql doctor` prints."""
+
+    spark: str
+    java: str
+    python: str
+    hooks: tuple[FoundHook, ...]
+    gaps: tuple[Gap, ...]
+
+    @property
+    def is_known(self) -> bool:
+        """Whether hooks have been tried with this version."""
+        return minor(self.spark) in VERSIONS
+
+    @property
+    def moved(self) -> tuple[FoundHook, ...]:
+        """The hooks that this Spark lacks."""
+        return tuple(found for found in self.hooks if found.variant is None)
+
+    def __str__(self) -> str:
+        lines = [f"Spark {self.spark}, Java {self.java}, Python {self.python}"]
+        if not self.is_known:
+            lines.append(f"This version has not been tried: {', '.join(VERSIONS)} have.")
+        width = max(len(found.name) for found in self.hooks)
+        lines += ["", f"{len(self.hooks)} hooks into Spark, {len(self.moved)} of them moved:"]
+        lines += [f"  {found.name:{width}}  {_state(found)}".rstrip() for found in self.hooks]
+        lines += ["", "What does not work:"]
+        lines += [f"  {found.hook.breaks} ({found.name} needs {', '.join(found.missing)})" for found in self.moved]
+        lines += [f"  {gap.refusal(self.spark)}" for gap in self.gaps]
+        return "\n".join(lines if self.moved or self.gaps else [*lines, "  nothing known"])
+
+
+def _state(found: FoundHook) -> str:
+    return f"MOVED: no {', '.join(found.missing)}" if found.variant is None else found.variant or "found"
+
+
+def hooks_of(module: ModuleType) -> Iterator[tuple[str, Hook]]:
+    """The hooks that a module defines, by name."""
+    own = [c for _, c in inspect.getmembers(module, inspect.isclass) if c.__module__ == module.__name__]
+    for owner in (module, *own):
+        for name, member in vars(owner).items():
+            found = getattr(member, "hook", None)
+            if isinstance(found, Hook) and member.__module__ == module.__name__:
+                yield f"{owner.__name__}.{name}" if owner is not module else name, found
+
+
+@lru_cache(1)
+def all_hooks() -> tuple[tuple[str, Hook], ...]:
+    """Every hook of the bridge, named by its module and function, in the order of modules."""
+    modules = (importlib.import_module(info.name) for info in pkgutil.walk_packages(spark.__path__, _PACKAGE))
+    return tuple(
+        (f"{module.__name__.removeprefix(_PACKAGE).replace('.', '/')}.{name}", found)
+        for module in modules
+        for name, found in hooks_of(module)
+    )
+
+
+def diagnose(jvm: Jvm) -> Diagnosis:
+    """Look for every hook, in one crossing to the JVM."""
+    every = all_hooks()
+    jvm.probe([*(m for _, found in every for m in found.members), *GRAMMAR, *(gap.needs for gap in GAPS)])
+    found = []
+    for name, known in every:
+        chosen = known.chosen(jvm.has)
+        missing = () if chosen else tuple(map(str, known.missing(jvm.has)))
+        found.append(FoundHook(name, known, None if chosen is None else chosen.name, missing))
+    python = ".".join(map(str, sys.version_info[:3]))
+    return Diagnosis(spark_version(jvm), java_version(jvm), python, tuple(found), gaps_of(jvm.has))
+
+
+@lru_cache(1)
+def check_spark(jvm: Jvm) -> None:
+    """Raises `UnsupportedFeatureError` where a hook has moved; warns of a version that has not been tried."""
+    found = diagnose(jvm)
+    if found.moved:
+        names = "; ".join(f"{m.name} needs {', '.join(m.missing)}" for m in found.moved)
+        raise UnsupportedFeatureError(
+            f"Spark {found.spark} has moved what paimon-sql uses of it: {names}. paimon-sql works with Spark "
+            f"{VERSIONS[0]} to {VERSIONS[-1]}; paimon-sql doctor says what depends on what is missing."
+        )
+    if not found.is_known:
+        warnings.warn(
+            f"paimon-sql has not been tried with Spark {found.spark}, only with {', '.join(VERSIONS)}. All that it "
+            "uses of Spark is there; run paimon-sql doctor, and your own tests.",
+            stacklevel=3,
+        )

@@ -1,0 +1,99 @@
+"""What a version of Spark cannot do, whatever we do: one table, which README.md shows and the tests hold.
+
+A statement that asks for what its Spark lacks is refused in the words of this table.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from paimon_sql.spark.jvm import classes
+from paimon_sql.spark.jvm.hooks import Member, constructor, grammar, python
+from paimon_sql.spark.jvm.older.syntax import INSERT_EVOLUTION, UPDATE_OPTIONS
+
+VERSIONS = ("4.0", "4.1", "4.2", "4.3")  # the minors whose hooks have been tried
+Version = tuple[int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Gap:
+    """Something that Spark can from `since` on, when it has the member `needs`; `statement` recognizes the statements
+    that ask for it, None where there is nothing to refuse."""
+
+    what: str
+    since: str
+    needs: Member
+    instead: str
+    statement: re.Pattern[str] | None = None
+
+    def refusal(self, version: str) -> str:
+        """What to say to a statement that asks for it."""
+        return f"{self.what} needs Spark {self.since}, and this is {version}: {self.instead}"
+
+
+GAPS = (
+    Gap(
+        "INSERT WITH SCHEMA EVOLUTION",
+        "4.2",
+        INSERT_EVOLUTION,
+        "set write.merge-schema, which does the same",
+        re.compile(r"\s*insert\s+with\s+schema\s+evolution\b", re.IGNORECASE),
+    ),
+    Gap(
+        "UPDATE … WITH (options)",
+        "4.3",
+        UPDATE_OPTIONS,
+        "leave them out, or write a hint, /*+ OPTIONS(…) */: an UPDATE does not look at options",
+        re.compile(r"\s*update\s+[^\s(]+\s+with\s*\(", re.IGNORECASE),
+    ),
+    Gap(
+        "a quote doubled in a string, 'it''s'",
+        "4.1",
+        grammar("CREATE TABLE t (a INT COMMENT 'it''s')"),
+        r"write 'it\'s', as 'it''s' means its there",
+    ),
+    Gap(
+        "sys.bucket and its kin over columns without pandas on the workers",
+        "4.1",
+        python("pyspark.sql.functions", "arrow_udf"),
+        "install pandas where the workers run",
+    ),
+    Gap(
+        "the rows Catalog, Database and Table of DESCRIBE EXTENDED",
+        "4.2",
+        constructor(classes.DESCRIBE_TABLE, 5),
+        "read the row Name",
+    ),
+)
+
+
+def gaps_of(has: Callable[[Member], bool]) -> tuple[Gap, ...]:
+    """What a Spark cannot do."""
+    return tuple(gap for gap in GAPS if not has(gap.needs))
+
+
+def refused(text: str, version: str, has: Callable[[Member], bool]) -> str | None:
+    """What to say to a statement that Spark does not parse; None where it is no gap's."""
+    asked = (gap for gap in GAPS if gap.statement is not None and gap.statement.match(text))
+    return next((gap.refusal(version) for gap in asked if not has(gap.needs)), None)
+
+
+def minor(version: str) -> str:
+    """The part of a version that `VERSIONS` has."""
+    return ".".join(version.split(".")[:2])
+
+
+def gap_table() -> list[str]:
+    """The table as lines of Markdown."""
+    lines = [f"| | {' | '.join(VERSIONS)} | instead |", "|---|" + "---|" * (len(VERSIONS) + 1)]
+    for gap in GAPS:
+        there = ["yes" if _number(v) >= _number(gap.since) else "no" for v in VERSIONS]
+        lines.append(f"| {gap.what} | {' | '.join(there)} | {gap.instead} |")
+    return lines
+
+
+def _number(version: str) -> Version:
+    major, second = version.split(".")
+    return int(major), int(second)

@@ -1,0 +1,103 @@
+import java.lang.reflect.*;
+import java.util.*;
+import org.apache.spark.sql.execution.SparkSqlParser;
+import org.apache.spark.util.Utils;
+
+/** Says which members of Spark's classes there are: hundreds, in one call. */
+public class Members {
+  private static final String[] EMPTY = {"scala.Option", "boolean", "scala.collection.immutable.Map"};
+
+  private static Class load(String name) {
+    try {
+      return Class.forName(name, false, Utils.getContextOrSparkClassLoader());
+    } catch (Throwable e) { // a class that is there may need one that is not
+      return null;
+    }
+  }
+
+  private static boolean parses(String statement) {
+    try {
+      new SparkSqlParser().parsePlan(statement);
+      return true;
+    } catch (Exception e) {
+      return false;
+    }
+  }
+
+  /** Whether the code of a class mentions another. */
+  private static boolean mentions(Class owner, String name) {
+    java.io.InputStream code = owner.getResourceAsStream("/" + owner.getName().replace('.', '/') + ".class");
+    if (code == null) return false;
+    try {
+      return new String(code.readAllBytes(), "ISO-8859-1").contains(name.replace('.', '/'));
+    } catch (java.io.IOException e) {
+      return false;
+    }
+  }
+
+  /** What is called by a name: constructors for none, methods of a class and of the classes and interfaces above it. */
+  private static List called(Class owner, String name) {
+    List found = new ArrayList();
+    if (name.isEmpty()) {
+      found.addAll(Arrays.asList(owner.getDeclaredConstructors()));
+      return found;
+    }
+    List all = new ArrayList(Arrays.asList(owner.getMethods()));
+    all.addAll(Arrays.asList(owner.getDeclaredMethods()));
+    for (Iterator it = all.iterator(); it.hasNext();) {
+      Method method = (Method) it.next();
+      if (method.getName().equals(name) && !method.isBridge() && !found.contains(method)) found.add(method);
+    }
+    return found;
+  }
+
+  /** What stands for nothing of a type: N, F and M for None, false and an empty Map; null where there is no such value. */
+  private static String rest(Class[] types, int given) {
+    StringBuilder rest = new StringBuilder();
+    for (int i = given; i < types.length; i++) {
+      int kind = Arrays.asList(EMPTY).indexOf(types[i].getName());
+      if (kind < 0) return null;
+      rest.append("NFM".charAt(kind));
+    }
+    return rest.toString();
+  }
+
+  /** For `given` arguments of a method or constructor, what to add to them for the one of fewest parameters that they fit. */
+  public String added(String owner, String name, int given, boolean isPrivate) {
+    Class found = load(owner);
+    String best = null;
+    for (Iterator it = found == null ? Collections.emptyIterator() : called(found, name).iterator(); it.hasNext();) {
+      Executable one = (Executable) it.next();
+      if (one.getParameterCount() < given || (isPrivate && !Modifier.isPrivate(one.getModifiers()))) continue;
+      String rest = rest(one.getParameterTypes(), given);
+      if (rest != null && (best == null || rest.length() < best.length())) best = rest;
+    }
+    return best;
+  }
+
+  private boolean isThere(String[] member) {
+    if (member[0].equals("grammar")) return parses(member[2]);
+    Class owner = load(member[1]);
+    if (owner == null || member[0].equals("class")) return owner != null;
+    if (member[0].equals("mention")) return mentions(owner, member[2]);
+    if (member[0].equals("field")) {
+      Field[] fields = owner.getDeclaredFields();
+      for (int i = 0; i < fields.length; i++) if (fields[i].getName().equals(member[2])) return true;
+      return false;
+    }
+    if (member[4].equals("fits")) return added(member[1], member[2], Integer.parseInt(member[3]), false) != null;
+    for (Iterator it = called(owner, member[2]).iterator(); it.hasNext();) {
+      int count = ((Executable) it.next()).getParameterCount();
+      if (member[3].isEmpty() || count == Integer.parseInt(member[3])) return true;
+    }
+    return false;
+  }
+
+  /** A 1 or a 0 for each line, a member: its kind, the class, the name, the number of parameters, `fits`, tabs between. */
+  public String there(String lines) {
+    StringBuilder out = new StringBuilder();
+    String[] members = lines.split("\n");
+    for (int i = 0; i < members.length; i++) out.append(isThere(members[i].split("\t", -1)) ? '1' : '0');
+    return out.toString();
+  }
+}

@@ -1,0 +1,91 @@
+import java.net.URLEncoder;
+import java.util.*;
+import org.apache.spark.sql.catalyst.AliasIdentifier;
+import org.apache.spark.sql.catalyst.analysis.*;
+import org.apache.spark.sql.catalyst.plans.logical.*;
+import scala.Function1;
+import scala.Product;
+import scala.jdk.javaapi.CollectionConverters;
+import scala.runtime.AbstractPartialFunction;
+
+/**
+ * Puts options of a query's tables, those that decide which columns there are, into the names of the tables.
+ *
+ * Spark before 4.3 hands these options only to the scan, when the columns are settled. A table keeps its own name as an
+ * alias.
+ */
+public class StateOptions {
+  private static String encoded(UnresolvedRelation relation, Set keys) {
+    StringBuilder out = new StringBuilder();
+    for (Iterator it = relation.options().asCaseSensitiveMap().entrySet().iterator(); it.hasNext();) {
+      Map.Entry entry = (Map.Entry) it.next();
+      if (!keys.contains(entry.getKey())) continue;
+      if (out.length() > 0) out.append("&");
+      try {
+        String name = URLEncoder.encode((String) entry.getKey(), "UTF-8");
+        out.append(name).append("=").append(URLEncoder.encode((String) entry.getValue(), "UTF-8"));
+      } catch (java.io.UnsupportedEncodingException e) {
+        throw new RuntimeException(e);
+      }
+    }
+    return out.toString();
+  }
+
+  public static class Rule extends AbstractPartialFunction {
+    private final Set keys;
+    private final String mark, catalog, namespace;
+
+    Rule(Set keys, String mark, String catalog, String namespace) {
+      this.keys = keys;
+      this.mark = mark;
+      this.catalog = catalog;
+      this.namespace = namespace;
+    }
+
+    public boolean isDefinedAt(Object node) {
+      if (node instanceof UnresolvedWith) return true;
+      if (!(node instanceof UnresolvedRelation)) return false;
+      UnresolvedRelation relation = (UnresolvedRelation) node;
+      boolean isNamed = ((String) relation.multipartIdentifier().last()).contains(mark);
+      return !isNamed && encoded(relation, keys).length() > 0;
+    }
+
+    public Object applyOrElse(Object node, Function1 other) {
+      if (!isDefinedAt(node)) return other.apply(node);
+      return node instanceof UnresolvedWith ? of((UnresolvedWith) node) : named((UnresolvedRelation) node);
+    }
+
+    private Object named(UnresolvedRelation relation) {
+      List parts = new ArrayList(CollectionConverters.asJava(relation.multipartIdentifier()));
+      String name = (String) parts.get(parts.size() - 1);
+      List qualifier = new ArrayList(parts.subList(0, parts.size() - 1));
+      if (qualifier.isEmpty()) qualifier.add(namespace);
+      if (qualifier.size() == 1) qualifier.add(0, catalog);
+      parts.set(parts.size() - 1, name + mark + encoded(relation, keys));
+      UnresolvedRelation named = new UnresolvedRelation(
+        CollectionConverters.asScala(parts).toSeq(), relation.options(), relation.isStreaming());
+      named.copyTagsFrom(relation);
+      return new SubqueryAlias(new AliasIdentifier(name, CollectionConverters.asScala(qualifier).toSeq()), named);
+    }
+
+    /** Common table expressions are no children of the node that has them: tuples of their names and plans, and more. */
+    private Object of(UnresolvedWith node) {
+      List found = new ArrayList();
+      for (Iterator it = CollectionConverters.asJava(node.cteRelations()).iterator(); it.hasNext();) {
+        Product one = (Product) it.next();
+        Object plan = ((LogicalPlan) one.productElement(1)).transformDownWithSubqueries(this);
+        found.add(one.productArity() == 2
+          ? (Object) new scala.Tuple2(one.productElement(0), plan)
+          : (Object) new scala.Tuple3(one.productElement(0), plan, one.productElement(2)));
+      }
+      Object[] parts = new Object[node.productArity()];
+      for (int i = 0; i < parts.length; i++) parts[i] = node.productElement(i);
+      parts[1] = CollectionConverters.asScala(found).toSeq();
+      return node.makeCopy(parts);
+    }
+  }
+
+  public Object named(Object plan, Set keys, String mark, String catalog, String namespace) {
+    return ((LogicalPlan) plan).transformDownWithSubqueries(new Rule(keys, mark, catalog, namespace));
+  }
+}

@@ -1,0 +1,57 @@
+"""Functions of a catalog whose calls become expressions that we make.
+
+From 4.2 on a catalog gives Spark such a function. Before, they are temporary functions of the session, and parsed calls
+of them are renamed to these.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from typing import Any
+
+from py4j.java_gateway import JavaObject
+
+from paimon_sql.spark.jvm import classes
+from paimon_sql.spark.jvm.gateway import Jvm
+from paimon_sql.spark.jvm.hooks import Variant, constructor, hook, method
+from paimon_sql.spark.jvm.sessions import current_catalog
+
+_PREFIX = "paimon_sys_"
+_GIVEN = Variant.of(
+    "of the catalog", method(f"{classes.V1_FUNCTION}$", "apply", 2), constructor(classes.EXPRESSION_INFO, 3)
+)
+_NAMED = Variant.of(
+    "temporary functions",
+    method(f"{classes.V1_FUNCTION}$", "apply", 1),
+    constructor(classes.EXPRESSION_INFO, 3),
+    method(classes.FUNCTION_REGISTRY, "createOrReplaceTempFunction", 3),
+    method(classes.LOGICAL_PLAN, "transformAllExpressionsWithSubqueries", 1),
+    method(classes.UNRESOLVED_WITH, "cteRelations", 0),
+)
+
+
+@hook("`V1Function`, `ExpressionInfo`", "functions of `sys` of columns", _GIVEN, _NAMED)
+def expression_function(jvm: Jvm, name: str, make: Any) -> JavaObject:
+    """What Spark's analyzer takes for a function whose calls become the expressions that `make` gives, a Scala
+    function. Where calls are renamed, this only says that there is one."""
+    info = jvm.java_class(classes.EXPRESSION_INFO)("org.apache.paimon", "sys", name)
+    makes = [make] if jvm.variant(expression_function) is _GIVEN else []
+    return jvm.scala_object(classes.V1_FUNCTION).apply(info, *makes)
+
+
+def renames_calls(jvm: Jvm) -> bool:
+    """Whether parsed statements have to pass `with_named_functions`."""
+    return jvm.variant(expression_function) is _NAMED
+
+
+def with_named_functions(
+    jvm: Jvm, session: JavaObject, plan: JavaObject, makers: Mapping[str, Any], catalogs: Collection[str]
+) -> JavaObject:
+    """A parsed statement, its calls of functions of `sys` in some catalogs as calls of temporary functions, by their
+    names. `makers` are their Scala functions."""
+    registry = session.sessionState().functionRegistry()
+    for name, make in makers.items():
+        registry.createOrReplaceTempFunction(_PREFIX + name, make, "internal")
+    is_current = current_catalog(session) in catalogs
+    known = jvm.string_set(makers), jvm.string_set(catalogs)
+    return jvm.compiled("NamedFunctions").named(plan, _PREFIX, *known, is_current)

@@ -1,0 +1,47 @@
+"""What a catalog is told of a new table: from 4.1 on a `TableInfo`, before its parts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from py4j.java_gateway import JavaObject
+from pyspark.sql.types import StructType
+
+from paimon_sql.spark.jvm import classes
+from paimon_sql.spark.jvm.collections import python_map
+from paimon_sql.spark.jvm.gateway import Jvm
+from paimon_sql.spark.jvm.hooks import Variant, hook, method
+
+_WHOLE = Variant.of("a TableInfo", method(classes.STAGING_TABLE_CATALOG, "stageCreate", 2))
+_PARTS = Variant.of(
+    "its parts",
+    method(classes.STAGING_TABLE_CATALOG, "stageCreate", 4),
+    method(classes.CATALOG_UTIL, "v2ColumnsToStructType", 1),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class NewTable:
+    """The definition of a new table: columns as JSON of Spark's, connector transforms, properties."""
+
+    schema_json: str
+    partitions: Sequence[Any]
+    properties: Mapping[str, str]
+
+    @classmethod
+    def of_struct(cls, schema: StructType, properties: Mapping[str, str]) -> NewTable:
+        return cls(schema.json(), (), properties)
+
+
+@hook("`TableInfo`", "CREATE TABLE, and AS SELECT", _WHOLE, _PARTS)
+def new_table(jvm: Jvm, told: Sequence[JavaObject]) -> NewTable:
+    """What Spark hands to `createTable` and its like behind the name of the table."""
+    if jvm.variant(new_table) is _PARTS:
+        columns, partitions, properties = told
+        schema = jvm.java_class(classes.CATALOG_UTIL).v2ColumnsToStructType(columns)
+    else:
+        (info,) = told
+        schema, partitions, properties = info.schema(), info.partitions(), info.properties()
+    return NewTable(str(schema.json()), list(partitions), python_map(properties))

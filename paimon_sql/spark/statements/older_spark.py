@@ -1,0 +1,109 @@
+"""Parsed statements, with what newer versions of Spark do with them themselves: done here for older ones.
+
+Which of it is to be done, the hooks say; for the newest Spark it is nothing.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import partial
+
+from py4j.java_gateway import JavaObject
+from py4j.protocol import Py4JJavaError
+
+from paimon_core.errors import TableExistsError
+from paimon_core.spec.identifier import Identifier
+from paimon_sql.preprocess import CreateLike, create_like
+from paimon_sql.preprocess.quoting import quoted_name
+from paimon_sql.procedures import PROCEDURES
+from paimon_sql.spark.errors.java import java_exception
+from paimon_sql.spark.jvm.classes import NAMESPACE_EXISTS
+from paimon_sql.spark.jvm.commands import create_namespace, parsed_by_spark
+from paimon_sql.spark.jvm.exceptions import ExceptionText, analysis_exception
+from paimon_sql.spark.jvm.older.named_arguments import exact_names, with_exact_names
+from paimon_sql.spark.jvm.older.named_functions import renames_calls, with_named_functions
+from paimon_sql.spark.jvm.older.state_options import travels_in_name, with_named_options
+from paimon_sql.spark.jvm.older.table_info import NewTable
+from paimon_sql.spark.jvm.older.view_statements import ViewStatement, view_statement
+from paimon_sql.spark.jvm.sessions import current_catalog
+from paimon_sql.spark.statements.catalog_registry import CatalogRegistry
+from paimon_sql.spark.statements.commands import FunctionCommand
+from paimon_sql.spark.tables.catalog import STATE_OPTIONS, SparkCatalog
+from paimon_sql.spark.tables.column_functions import COLUMN_FUNCTIONS, column_function_makers
+from paimon_sql.spark.tables.no_views import no_views
+
+_VIEW = re.compile(r"\bviews?\b", re.IGNORECASE)
+_NONE_TO_SHOW = "SELECT '' AS namespace, '' AS viewName, false AS isTemporary WHERE false"
+_STATE = re.compile("|".join(map(re.escape, STATE_OPTIONS)), re.IGNORECASE)
+_FUNCTION = re.compile(rf"\bsys\b[`\s]*\.[`\s]*(?:{'|'.join(COLUMN_FUNCTIONS)})\b", re.IGNORECASE)
+_CALL = re.compile(r"\bcall\b", re.IGNORECASE)
+_ARGUMENTS = {p.name.lower(): p.name for procedure in PROCEDURES.values() for p in procedure.parameters}
+
+
+class OlderSpark:
+    """What is done to the statements of one session."""
+
+    def __init__(self, registry: CatalogRegistry) -> None:
+        self.registry, self.jvm = registry, registry.jvm
+
+    def planned(self, plan: JavaObject, text: str) -> JavaObject:
+        """A parsed statement as a newer Spark would analyze it; `text` is what was written."""
+        if _VIEW.search(text) and (statement := view_statement(self.jvm, plan)) is not None:
+            return self._of_views(plan, statement)
+        if _STATE.search(text) and travels_in_name(self.jvm):
+            plan = with_named_options(self.jvm, self.registry.session, plan, STATE_OPTIONS)
+        if _FUNCTION.search(text) and renames_calls(self.jvm):
+            makers, session = column_function_makers(self.jvm), self.registry.session
+            plan = with_named_functions(self.jvm, session, plan, makers, self.registry.catalogs)
+        if _CALL.search(text) and exact_names(self.jvm):
+            plan = with_exact_names(self.jvm, plan, _ARGUMENTS)
+        return plan
+
+    def create_like(self, text: str) -> JavaObject | None:
+        """What runs `CREATE TABLE … LIKE` of a new table in a catalog of ours; None for another statement."""
+        statement = create_like(text)
+        found = None if statement is None else self.registry.find_table(statement.table)
+        if statement is None or found is None:
+            return None
+        catalog, identifier = found
+        command = FunctionCommand(
+            self.jvm, f"CREATE TABLE {identifier} LIKE", partial(self._create_like, catalog, identifier, statement)
+        )
+        return create_namespace(self.jvm, command, identifier.name)
+
+    def _of_views(self, plan: JavaObject, statement: ViewStatement) -> JavaObject:
+        """What a statement about views is for a catalog of ours, which has none."""
+        registry = self.registry
+        if statement.kind == "show":
+            catalog = statement.parts[0] if len(statement.parts) > 1 else current_catalog(registry.session)
+            return plan if catalog not in registry.catalogs else parsed_by_spark(self.jvm, _NONE_TO_SHOW)
+        name = ".".join(map(quoted_name, statement.parts))
+        if registry.find_name(name) is None:
+            return plan
+        if statement.kind == "create":
+            raise Py4JJavaError("no views", java_exception(self.jvm, no_views(statement.parts[-1]), None))
+        refuse = partial(self._no_view, name, statement.lenient)
+        return create_namespace(self.jvm, FunctionCommand(self.jvm, f"DROP VIEW {name}", refuse), statement.parts[-1])
+
+    def _no_view(self, name: str, lenient: bool) -> None:
+        if lenient:
+            return
+        message = f"[VIEW_NOT_FOUND] The view {name} cannot be found. Verify the spelling of its name."
+        raise self._refusal(ExceptionText(message, "VIEW_NOT_FOUND", {"relationName": name}))
+
+    def _refusal(self, text: ExceptionText) -> Py4JJavaError:
+        """An analysis exception, of the class that commands may raise."""
+        return Py4JJavaError(text.message, analysis_exception(self.jvm, NAMESPACE_EXISTS, text))
+
+    def _create_like(self, catalog: SparkCatalog, identifier: Identifier, statement: CreateLike) -> None:
+        if statement.lenient and catalog.catalog.table_exists(identifier):
+            return
+        name = ".".join(map(quoted_name, statement.source))
+        source = self.registry.find_name(name)
+        copied = None if source is None else source[0].catalog.load_table(source[1]).schema
+        columns = self.registry.bridge.python_session.table(name).schema  # says what is wrong with the name, too
+        try:
+            catalog.create_like(identifier, NewTable.of_struct(columns, statement.properties), copied)
+        except TableExistsError as error:
+            condition, named = "TABLE_OR_VIEW_ALREADY_EXISTS", {"relationName": str(identifier)}
+            raise self._refusal(ExceptionText(f"[{condition}] {error}", condition, named)) from error
