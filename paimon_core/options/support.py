@@ -75,7 +75,6 @@ _ELSEWHERE: Mapping[Callable[[str], Any], tuple[str, ...]] = MappingProxyType(
             "global-index.build.max-shard",
             "lookup.merge-records-threshold",
             "lookup.remote-file.level-threshold",
-            "num-sorted-run.stop-trigger",
             "partition.expiration-batch-size",
             "read.batch-size",
             "scan.manifest.parallelism",
