@@ -11,7 +11,7 @@ from typing import TypeVar
 import pyarrow as pa
 
 from paimon_core.commit.changes import Overwrite
-from paimon_core.commit.commit import abort, commit_statistics
+from paimon_core.commit.commit import abort, check_table, commit_statistics
 from paimon_core.commit.draft import CommitInfo, Once
 from paimon_core.commit.indexed import commit_indexed
 from paimon_core.commit.once import check_not_made
@@ -204,8 +204,13 @@ class Table:
         return TableOptions(own)[option]
 
     def check_not_made(self, info: CommitInfo) -> None:
-        """See `check_not_made`: to be asked before much is done for a commit that is made once."""
-        check_not_made(self.store, info)
+        """See `check_not_made`: to be asked before much is done for a commit that is made once.
+
+        Raises `CommitConflictError`, too, where the table is another than the one that was loaded, maybe long ago.
+        """
+        if info.once is not None:
+            check_table(self.store)
+            check_not_made(self.store, info)
 
     def commit(
         self, messages: Sequence[CommitMessage], info: CommitInfo, overwrite: Overwrite | None = None

@@ -102,7 +102,7 @@ def commit(
     `CommitUnknownError`: they must be kept.
     """
     check_writable(store)
-    _check_table(store)
+    check_table(store)
     made: Snapshot | None = None
     guard = guard_of(store, info)
     changes = changes_of(store, messages, overwrite)
@@ -134,7 +134,7 @@ def compact_manifests(store: TableStore, info: CommitInfo, publisher: Publisher)
     small = [m for m in manifests if m.num_deleted_files > 0 or m.file_size < store.options[MANIFEST_TARGET_FILE_SIZE]]
     if len(small) < 2:
         return None
-    _check_table(store)
+    check_table(store)
     fully = store.with_options({MANIFEST_FULL_COMPACTION_SIZE.key: "0 b"})
     return _commit_change(fully, Change(kind=CommitKind.COMPACT, entries=(), scope=None), info, publisher)
 
@@ -144,7 +144,7 @@ def commit_statistics(
 ) -> Snapshot:
     """Make statistics those of the table, by a snapshot without changes. Raises as `commit`."""
     check_writable(store)
-    _check_table(store)
+    check_table(store)
     name = write_statistics(store, statistics)
     change = Change(kind=CommitKind.ANALYZE, entries=(), scope=None, statistics=name)
     with on_certain_failure(lambda: delete_statistics(store, name)):
@@ -358,7 +358,7 @@ def _without_stats(entry: ManifestEntry) -> ManifestEntry:
     return replace(entry, file=replace(entry.file, value_stats=EMPTY_STATS, value_stats_cols=()))
 
 
-def _check_table(store: TableStore) -> None:
+def check_table(store: TableStore) -> None:
     """Raises `CommitConflictError` where the table was dropped, or dropped and created again, since it was loaded."""
     try:
         same = load_schema(store.io, store.paths.version_root, store.schema.id) == store.schema

@@ -330,6 +330,13 @@ LOOKUP_CACHE_RETENTION = _option(
 LOOKUP_CACHE_DISK_SIZE = _option(
     "lookup.cache-max-disk-size", memory_size, 2**63 - 1, "Bytes of local copies of remote files that lookups read."
 )
+LOOKUP_WAIT = _option(
+    "lookup-wait",
+    boolean,
+    True,
+    "Epochs of a stream wait for a compaction that shows their rows, or makes their changelog.",
+    aliases=("changelog-producer.lookup-wait",),
+)
 MANIFEST_SORT_ENABLED = _option("manifest-sort.enabled", boolean, False, "Merged manifests are in order of partitions.")
 MANIFEST_SORT_SIZE = _option("manifest-sort.max-rewrite-size", memory_size, 256 * 2**20, "Bytes of manifests to sort.")
 MANIFEST_SORT_FIELD = _option(
