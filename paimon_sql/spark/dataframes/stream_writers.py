@@ -64,7 +64,11 @@ def _to_table(writer: Any, tableName: str, format: str | None = None, *given: An
     _take(writer, *given, **named)
     locators = [k for k in stream_sinks.stream_options(writer) if k.lower() in LOCATORS]
     stream_sinks.without_stream_options(writer, locators)
-    writer.format(registry.bridge.default_source() if source.lower() == PROVIDER else source)
+    if source.lower() not in (PROVIDER, registry.bridge.default_source()):
+        raise UnsupportedFeatureError(
+            f"Table {tableName} is, or would be, a Paimon table: leave format({source!r}) out."
+        )
+    writer.format(PROVIDER)  # of a table that Spark creates
     options = stream_sinks.stream_options(writer)
     _check_options(tableName, options)
     table = _table(registry, found, tableName, options)

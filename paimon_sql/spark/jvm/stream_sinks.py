@@ -43,7 +43,7 @@ def output_mode(writer: StreamWriter) -> str:
 
 def stream_options(writer: StreamWriter) -> dict[str, str]:
     """The options that a writer was given, names as typed."""
-    return values_of(_field(writer, "extraOptions"))
+    return values_of(_field(writer, "extraOptions").originalMap())
 
 
 def without_stream_options(writer: StreamWriter, names: list[str]) -> None:
