@@ -30,7 +30,6 @@ def stream_writer_factory(jvm: Jvm, function: Any, result: StructType, rows: Jav
 
 
 # -- writers ----------------------------------------------------------------------------------------------------------
-@hook("private fields of `DataStreamWriter`", '`df.writeStream.format("paimon")`')
 def stream_format(writer: StreamWriter) -> str:
     """The format that a writer was given."""
     return str(_field(writer, "source"))
@@ -51,12 +50,12 @@ def without_stream_options(writer: StreamWriter, names: list[str]) -> None:
     remaining = _field(writer, "extraOptions")
     for name in names:
         remaining = getattr(remaining, "$minus")(name)
-    accessible_field(writer._jwrite, "extraOptions").set(writer._jwrite, remaining)
+    _private(writer, "extraOptions").set(writer._jwrite, remaining)
 
 
 def replace_rows(writer: StreamWriter, rows: DataFrame) -> None:
     """Have a writer write the rows of another DataFrame."""
-    accessible_field(writer._jwrite, "ds").set(writer._jwrite, rows._jdf)
+    _private(writer, "ds").set(writer._jwrite, rows._jdf)
 
 
 def start_to_table(writer: StreamWriter, name: str) -> Query:
@@ -65,7 +64,14 @@ def start_to_table(writer: StreamWriter, name: str) -> Query:
 
 
 def _field(writer: StreamWriter, name: str) -> Any:
-    return accessible_field(writer._jwrite, name).get(writer._jwrite)
+    return _private(writer, name).get(writer._jwrite)
+
+
+@hook(
+    "PySpark's `DataStreamWriter._jwrite`, private fields of Spark's `DataStreamWriter`", "streams that write to tables"
+)
+def _private(writer: StreamWriter, name: str) -> JavaObject:
+    return accessible_field(writer._jwrite, name)
 
 
 # -- rows -------------------------------------------------------------------------------------------------------------
