@@ -27,6 +27,7 @@ PaimonError
 ├── UnsafeStorageError                     the storage cannot publish atomically and no lock was given
 ├── CommitConflictError                    another commit changed what this one is based on
 │   └── BucketConflictError                it gave new keys their buckets, which can be looked up again
+├── AlreadyCommittedError                  a commit that is made once, and was made before
 ├── CommitUnknownError                     the publish call failed and its outcome could not be established
 └── InternalError                          a fault of this library itself
 
@@ -177,6 +178,10 @@ class CommitConflictError(PaimonError):
 
 class BucketConflictError(CommitConflictError):
     """Another commit gave new keys their buckets; those of this one can be looked up again."""
+
+
+class AlreadyCommittedError(PaimonError):
+    """A commit that is made once was made before: nothing of this try is visible, and nothing is missing."""
 
 
 class CommitUnknownError(PaimonError):

@@ -13,7 +13,7 @@ from dataclasses import replace
 
 from paimon_core.commit.changes import Overwrite
 from paimon_core.commit.draft import CommitInfo
-from paimon_core.errors import CommitConflictError, CommitUnknownError, DataFileMissingError
+from paimon_core.errors import AlreadyCommittedError, CommitConflictError, CommitUnknownError, DataFileMissingError
 from paimon_core.io.failure import on_certain_failure
 from paimon_core.jobs import Executor
 from paimon_core.lsm.strategy import Strategy
@@ -37,13 +37,31 @@ def insert_rows(
 ) -> None:
     """Commit the files that tasks wrote, and compact. `before_commit` makes the schema of the rows visible.
 
-    Raises as `Table.commit`; the files are deleted then, unless the outcome is unknown.
+    A commit that is made once, and was made before, does nothing. Raises as `Table.commit`; the files are deleted then,
+    unless the outcome is unknown.
     """
-    with on_certain_failure(lambda: table.abort(written)):
-        if before_commit is not None:
-            before_commit()
-        committed = commit_rows(table, written, info, executor, overwrite)
+    committed = commit_new_rows(table, written, info, executor, overwrite, before_commit)
     compact_after_write(table, committed, executor, overwrites=overwrite is not None)
+
+
+def commit_new_rows(
+    table: Table,
+    written: Sequence[CommitMessage],
+    info: CommitInfo,
+    executor: Executor,
+    overwrite: Overwrite | None = None,
+    before_commit: Callable[[], None] | None = None,
+) -> Sequence[CommitMessage]:
+    """As `insert_rows`, without the compaction: the messages that were committed, none where they were before."""
+    try:
+        with on_certain_failure(lambda: table.abort(written)):
+            table.check_not_made(info)
+            if before_commit is not None:
+                before_commit()
+            return commit_rows(table, written, info, executor, overwrite)
+    except AlreadyCommittedError as error:
+        _LOG.warning("%s", error)
+        return ()
 
 
 def commit_rows(

@@ -6,21 +6,34 @@ import uuid
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import tzinfo
+from typing import TypeVar
 
 import pyarrow as pa
 
 from paimon_core.commit.changes import Overwrite
-from paimon_core.commit.commit import abort, commit_statistics
-from paimon_core.commit.draft import CommitInfo
+from paimon_core.commit.commit import abort, check_table, commit_statistics
+from paimon_core.commit.draft import CommitInfo, Once
 from paimon_core.commit.indexed import commit_indexed
+from paimon_core.commit.once import check_not_made
 from paimon_core.commit.publish import Publisher, publisher_for
+from paimon_core.errors import InvalidOptionError
 from paimon_core.expressions.predicate import Predicate
 from paimon_core.io.failure import on_certain_failure
 from paimon_core.jobs import Executor
 from paimon_core.lsm.compaction import last_level
 from paimon_core.maintenance.after_commit import maintain
 from paimon_core.maintenance.chain_tables import drop_outdated
-from paimon_core.options import BUCKET, COMMIT_UNSAFE_STORAGE, COMMIT_USER_PREFIX, DYNAMIC, POSTPONED
+from paimon_core.options import (
+    BUCKET,
+    COMMIT_IDENTIFIER,
+    COMMIT_UNSAFE_STORAGE,
+    COMMIT_USER_PREFIX,
+    DYNAMIC,
+    POSTPONED,
+    STREAM_COMMIT_USER,
+    Option,
+    TableOptions,
+)
 from paimon_core.scan.changes.increment import Increment
 from paimon_core.scan.changes.plan import plan_increment
 from paimon_core.scan.derived_tables import DerivedTable
@@ -44,6 +57,8 @@ from paimon_core.system_tables.registry import read_system_table, system_table_s
 from paimon_core.write.buckets.dynamic import AssignmentBase
 from paimon_core.write.buckets.moves import BucketMoves, write_store
 from paimon_core.write.compaction.job import due_buckets
+
+_T = TypeVar("_T")
 
 
 def storage_publisher(store: TableStore) -> Publisher:
@@ -160,6 +175,42 @@ class Table:
         """A user name that no other writer has."""
         prefix = self.store.options[COMMIT_USER_PREFIX]
         return f"{prefix}_{uuid.uuid4()}" if prefix else str(uuid.uuid4())
+
+    def commit_info(self, operation: Operation | None = None) -> CommitInfo:
+        """Who commits a write. `commit.identifier` of `write.stream.commit-user` makes it a commit that is made once.
+
+        Raises `InvalidOptionError` for one of these without the other.
+        """
+        identifier, user = self._of_this_use(COMMIT_IDENTIFIER), self._of_this_use(STREAM_COMMIT_USER)
+        if identifier is None:
+            return CommitInfo(user=self.new_commit_user(), operation=operation)
+        if not user or identifier < 0:
+            raise InvalidOptionError(
+                f"Table {self.name}: '{COMMIT_IDENTIFIER.key}' = '{identifier}' is to be a number from 0 on, such as "
+                f"that of a batch, among those of a commit user: name it by '{STREAM_COMMIT_USER.key}', a text of your "
+                "own that no other stream has."
+            )
+        return CommitInfo(user=user, identifier=identifier, operation=operation, once=Once.FREE)
+
+    def stream_commit_info(self, query: str, epoch: int, operation: Operation) -> CommitInfo:
+        """Who commits an epoch of a streaming query: it is made once."""
+        prefix = self.store.options[COMMIT_USER_PREFIX]
+        user = self._of_this_use(STREAM_COMMIT_USER) or (f"{prefix}_{query}" if prefix else query)
+        return CommitInfo(user=user, identifier=epoch, operation=operation, once=Once.FOLLOWING)
+
+    def _of_this_use(self, option: Option[_T]) -> _T:
+        """The value of an option of one stream: in the table's schema, all its writers would share it."""
+        own = {k: v for k, v in self.store.options.values.items() if self.schema.options.get(k) != v}
+        return TableOptions(own)[option]
+
+    def check_not_made(self, info: CommitInfo) -> None:
+        """See `check_not_made`: to be asked before much is done for a commit that is made once.
+
+        Raises `CommitConflictError`, too, where the table is another than the one that was loaded, maybe long ago.
+        """
+        if info.once is not None:
+            check_table(self.store)
+            check_not_made(self.store, info)
 
     def commit(
         self, messages: Sequence[CommitMessage], info: CommitInfo, overwrite: Overwrite | None = None

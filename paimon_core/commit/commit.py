@@ -25,6 +25,8 @@ Writers of one machine queue for the table (`FileIO.writer_slot`), which makes r
 out. Where there is no queue, or who has the turn is stopped for so long that others pass by, these make numbers free
 again, and a snapshot may be published where it is no part of the history: that is looked at after every publish
 (`withdraw.py`). tests/protocol has a model of all this, docs/commit-protocol.md explains it.
+
+Commits of streams are made once: each try looks for the same commit in what was committed before it (`once.py`).
 """
 
 from __future__ import annotations
@@ -40,6 +42,7 @@ from paimon_core.commit.changes import Change, Delta, Overwrite, changes_of
 from paimon_core.commit.conflicts import find_conflict
 from paimon_core.commit.draft import CommitInfo, Draft, write_draft
 from paimon_core.commit.global_indexes import outdated_indexes
+from paimon_core.commit.once import OnceGuard, guard_of
 from paimon_core.commit.other_writers import find_carried, is_replaced
 from paimon_core.commit.publish import Publisher, PublishOutcome
 from paimon_core.commit.retries import RetryLimits, Tries
@@ -95,23 +98,27 @@ def commit(
 
     Written and compacted files become two snapshots; where the first is published and the second conflicts, its
     compaction is dropped. Raises `CommitConflictError`, `UnsupportedFeatureError`, `StorageError`: nothing is visible
-    then and the files may be deleted; `CommitUnknownError`: they must be kept.
+    then and the files may be deleted; `AlreadyCommittedError`: so for a commit that is made once, and was made before;
+    `CommitUnknownError`: they must be kept.
     """
     check_writable(store)
-    _check_table(store)
+    check_table(store)
     made: Snapshot | None = None
+    guard = guard_of(store, info)
     changes = changes_of(store, messages, overwrite)
     if not changes and overwrite is None and not store.options[SNAPSHOT_IGNORE_EMPTY_COMMIT]:
         changes = [Change(kind=CommitKind.APPEND, entries=(), scope=None)]
     for change in changes:
         try:
-            made = _commit_change(store, change, info, publisher)
+            made = _commit_change(store, change, info, publisher, guard if made is None else None)
         except PaimonError as error:
             if made is None or isinstance(error, CommitUnknownError):
                 raise
             level = logging.DEBUG if isinstance(error, CommitConflictError) else logging.WARNING
             _LOG.log(level, "Rows are committed to %s, their compaction is dropped: %s", store.name, error)
             _delete_compacted(store, messages)
+    if guard is not None and made is None:
+        guard.made(None)
     if overwrite is not None:  # a changelog does not say which rows an overwrite replaced
         _delete_files(store, [(m, f) for m in messages for f in m.new_changelog])
     warning = None if made is None else clock_warning(store.name, made, time.time_ns() // 1_000_000)
@@ -127,7 +134,7 @@ def compact_manifests(store: TableStore, info: CommitInfo, publisher: Publisher)
     small = [m for m in manifests if m.num_deleted_files > 0 or m.file_size < store.options[MANIFEST_TARGET_FILE_SIZE]]
     if len(small) < 2:
         return None
-    _check_table(store)
+    check_table(store)
     fully = store.with_options({MANIFEST_FULL_COMPACTION_SIZE.key: "0 b"})
     return _commit_change(fully, Change(kind=CommitKind.COMPACT, entries=(), scope=None), info, publisher)
 
@@ -137,7 +144,7 @@ def commit_statistics(
 ) -> Snapshot:
     """Make statistics those of the table, by a snapshot without changes. Raises as `commit`."""
     check_writable(store)
-    _check_table(store)
+    check_table(store)
     name = write_statistics(store, statistics)
     change = Change(kind=CommitKind.ANALYZE, entries=(), scope=None, statistics=name)
     with on_certain_failure(lambda: delete_statistics(store, name)):
@@ -154,8 +161,10 @@ def abort(store: TableStore, messages: Sequence[CommitMessage]) -> None:
 @dataclass(slots=True)
 class _Attempts:
     """The tries of a change that is neither committed nor failed yet: `open` are drafts whose publish call has no known
-    outcome, all for one snapshot id; `replaced` are snapshots that were visible until another engine replaced them."""
+    outcome, all for one snapshot id; `replaced` are snapshots that were visible until another engine replaced them.
+    `guard` is that of a commit that is made once."""
 
+    guard: OnceGuard | None
     open: list[Draft] = field(default_factory=list)
     replaced: list[Snapshot] = field(default_factory=list)
 
@@ -164,9 +173,11 @@ class _Attempts:
         return [*self.replaced, *(d.snapshot for d in self.open)]
 
 
-def _commit_change(store: TableStore, change: Change, info: CommitInfo, publisher: Publisher) -> Snapshot:
+def _commit_change(
+    store: TableStore, change: Change, info: CommitInfo, publisher: Publisher, guard: OnceGuard | None = None
+) -> Snapshot:
     """The loop: try until a snapshot is ours and stays, or the change no longer fits, or the limits are reached."""
-    attempts, limits, began = _Attempts(), RetryLimits.of(store.options), time.monotonic()
+    attempts, limits, began = _Attempts(guard), RetryLimits.of(store.options), time.monotonic()
     files = WrittenFiles(store, change, known=store.loaded)
     try:
         for tried in count(1):
@@ -179,6 +190,8 @@ def _commit_change(store: TableStore, change: Change, info: CommitInfo, publishe
                 landed = _try(store, change, info, publisher, attempts, merge=tried == 1)
             if landed is not None and not is_replaced(store, landed):
                 write_hints(store, landed.id)
+                if guard is not None:
+                    guard.made(landed)
                 return landed
             if landed is not None:
                 _note_replaced(store, attempts, landed)
@@ -221,6 +234,8 @@ def _try(
         if attempts.open:
             raise CommitUnknownError(f"Snapshot {attempts.open[0].snapshot.id} of {store.name} has expired.")
         latest = latest_snapshot(store)
+    if attempts.guard is not None:
+        attempts.guard.check(latest)
     try:
         draft = write_draft(store, latest, _delta(store, change, latest), change.kind, info, merge=merge)
     except CorruptFileError:
@@ -343,7 +358,7 @@ def _without_stats(entry: ManifestEntry) -> ManifestEntry:
     return replace(entry, file=replace(entry.file, value_stats=EMPTY_STATS, value_stats_cols=()))
 
 
-def _check_table(store: TableStore) -> None:
+def check_table(store: TableStore) -> None:
     """Raises `CommitConflictError` where the table was dropped, or dropped and created again, since it was loaded."""
     try:
         same = load_schema(store.io, store.paths.version_root, store.schema.id) == store.schema

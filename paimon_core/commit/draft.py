@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import enum
 import time
 import uuid
 from collections.abc import Sequence
@@ -24,15 +25,24 @@ from paimon_core.store.manifests import (
 from paimon_core.store.table_store import TableStore
 
 
+class Once(enum.Enum):
+    """A commit that is made once: what it means that the table shows no commit of its user; see `commit/once.py`."""
+
+    FREE = "none was made before"
+    FOLLOWING = "others were made before, unless its identifier is 0"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CommitInfo:
-    """Who commits, and what for (None: for the table's upkeep); `watermark` in ms."""
+    """Who commits, and what for (None: for the table's upkeep); `watermark` in ms. With `once`, the commit of `user`
+    and `identifier` is made once."""
 
     user: str
     identifier: int = BATCH_COMMIT_IDENTIFIER
     operation: Operation | None = None
     properties: dict[str, str] | None = None
     watermark: int | None = None
+    once: Once | None = None
 
     def __post_init__(self) -> None:
         if self.operation is not None:

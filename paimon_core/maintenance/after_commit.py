@@ -44,6 +44,7 @@ from paimon_core.options import (
 from paimon_core.spec.snapshot import Snapshot
 from paimon_core.store.consumers import consumer_files
 from paimon_core.store.snapshots import earliest_snapshot, latest_snapshot
+from paimon_core.store.streams import forget_streams, stream_files
 from paimon_core.store.table_store import TableStore
 
 _LOG = logging.getLogger(__name__)
@@ -109,8 +110,12 @@ def _expire_tags(store: TableStore) -> None:
 
 def _expire_consumers(store: TableStore) -> None:
     kept = store.options[CONSUMER_EXPIRATION_TIME]
-    if kept is not None and any(f.modified < _now() - kept for f in consumer_files(store).values()):
-        expire_consumers(store, storage_now(store) - kept)
+    if kept is None:
+        return
+    if any(f.modified < _now() - kept for f in (*consumer_files(store).values(), *stream_files(store))):
+        older_than = storage_now(store) - kept
+        expire_consumers(store, older_than)
+        forget_streams(store, older_than)
 
 
 def _expire_snapshots(store: TableStore, made: Snapshot) -> None:

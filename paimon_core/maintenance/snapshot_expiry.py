@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
+from paimon_core.commit.once import settle_records
 from paimon_core.commit.publish import create_new
 from paimon_core.errors import CommitConflictError, InvalidOptionError
 from paimon_core.maintenance.references import Versions
@@ -148,6 +149,7 @@ def _expire(store: TableStore, retention: Retention, now: int, delete: Delete | 
                     held.check_turn()
                     write_changelog(held, snapshot)
                 reset_changelog_hints(held)
+            settle_records(held, expired)
             for snapshot in expired:
                 if find_snapshot(held, snapshot.id) in (None, snapshot):  # else it is another's
                     held.delete(held.paths.snapshot(snapshot.id))

@@ -149,6 +149,13 @@ CLUSTERING_STRATEGY = _option(
     "How those columns order rows.",
     aliases=("sink.clustering.strategy",),
 )
+COMMIT_IDENTIFIER = _option(
+    "commit.identifier",
+    optional(long_integer),
+    None,
+    "The number of a write among those of 'write.stream.commit-user', which is committed once.",
+    least=0,
+)
 COMMIT_MAX_RETRIES = _option(
     "commit.max-retries", integer, 10, "How often a commit is tried again; lost races count where it is set."
 )
@@ -323,6 +330,13 @@ LOOKUP_CACHE_RETENTION = _option(
 LOOKUP_CACHE_DISK_SIZE = _option(
     "lookup.cache-max-disk-size", memory_size, 2**63 - 1, "Bytes of local copies of remote files that lookups read."
 )
+LOOKUP_WAIT = _option(
+    "lookup-wait",
+    boolean,
+    True,
+    "Epochs of a stream wait for a compaction that shows their rows, or makes their changelog.",
+    aliases=("changelog-producer.lookup-wait",),
+)
 MANIFEST_SORT_ENABLED = _option("manifest-sort.enabled", boolean, False, "Merged manifests are in order of partitions.")
 MANIFEST_SORT_SIZE = _option("manifest-sort.max-rewrite-size", memory_size, 256 * 2**20, "Bytes of manifests to sort.")
 MANIFEST_SORT_FIELD = _option(
@@ -354,6 +368,13 @@ STATS_MODE_PER_LEVEL = _option("metadata.stats-mode.per.level", by_level, NO_LEV
 NUM_LEVELS = _option("num-levels", integer, 0, "LSM levels; 0: the compaction trigger + 1.", least=2)
 NUM_SORTED_RUN_TRIGGER = _option(
     "num-sorted-run.compaction-trigger", integer, 5, "Sorted runs that start a compaction.", least=1
+)
+NUM_SORTED_RUN_STOP = _option(
+    "num-sorted-run.stop-trigger",
+    optional(integer),
+    None,
+    "Sorted runs for which the epochs of a stream wait; default: the compaction trigger + 3.",
+    least=1,
 )
 OVERWRITE_UPGRADE = _option("overwrite-upgrade", boolean, True, "Files that replace all others count as compacted.")
 PARTIAL_UPDATE_REMOVE_ON_DELETE = _option(
@@ -562,5 +583,14 @@ MERGE_SCHEMA_EXPLICIT_CAST = _option(
     "write.merge-schema.explicit-cast", boolean, False, "Rows also change types where information is lost."
 )
 MERGE_SCHEMA_TYPE_WIDENING = _option("write.merge-schema.type-widening", boolean, False, "Rows also widen types.")
+STREAM_COMMIT_USER = _option(
+    "write.stream.commit-user", str, "", "The commit user of a stream of writes; default: made of the query's id."
+)
+STREAM_UNKNOWN_EPOCH = _option(
+    "write.stream.unknown-epoch",
+    one_of("fail", "commit", "skip"),
+    "fail",
+    "What to do about an epoch of which nobody can tell any more whether it was committed.",
+)
 
 TABLE_OPTIONS = tuple(_declared)

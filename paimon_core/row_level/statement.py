@@ -17,10 +17,11 @@ stay as orphans. Where it is unknown whether the commit happened, all are kept.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from paimon_core.commit.draft import CommitInfo
+from paimon_core.errors import AlreadyCommittedError
 from paimon_core.insert import commit_rows, compact_after_write
 from paimon_core.io.failure import on_certain_failure, on_failure
 from paimon_core.jobs import Executor, Job, TaskT
@@ -33,6 +34,8 @@ from paimon_core.row_level.rules import ChangeRules
 from paimon_core.row_level.writer import ChangesResult
 from paimon_core.spec.message import CommitMessage, WriteResult, written_messages
 from paimon_core.table import Table
+
+_LOG = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,16 +62,21 @@ class RowLevelStatement:
         Raises `CommitConflictError`, `SeveralMatchesError`, and as `Table.commit`; the files of the tasks are deleted
         then, unless the outcome is unknown.
         """
-        with on_failure(lambda: self.abort(results)):
-            prepared = self._prepare(results)
-        info = CommitInfo(user=self.table.new_commit_user(), operation=self.rules.operation)
-        with (
-            on_certain_failure(lambda: self.abort(results)),
-            on_certain_failure(lambda: self.table.abort(prepared.changed)),
-        ):
-            if before_commit is not None:
-                before_commit()
-            committed = commit_rows(self.table, [*prepared.new, *prepared.changed], info, self.executor)
+        info = self.table.commit_info(self.rules.operation)
+        try:
+            with on_failure(lambda: self.abort(results)):
+                self.table.check_not_made(info)
+                prepared = self._prepare(results)
+            with (
+                on_certain_failure(lambda: self.abort(results)),
+                on_certain_failure(lambda: self.table.abort(prepared.changed)),
+            ):
+                if before_commit is not None:
+                    before_commit()
+                committed = commit_rows(self.table, [*prepared.new, *prepared.changed], info, self.executor)
+        except AlreadyCommittedError as error:
+            _LOG.warning("%s", error)
+            return
         self.table.abort(prepared.unused)
         remove_patches(self.table.store, (p for r in results for p in r.patches))
         # that a file lost rows is no reason to compact its bucket

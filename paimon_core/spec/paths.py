@@ -8,7 +8,8 @@
     TABLE/tag/tag-NAME, TABLE/consumer/consumer-ID, TABLE/changelog/{changelog-N,EARLIEST,LATEST}
     TABLE/statistics/stat-UUID-N
     TABLE/upkeep/turn-N   whose turn it is to remove versions, where writers do not queue: ours, Java has none
-    TABLE/branch/branch-NAME/{schema,snapshot,tag,consumer,changelog}/…   manifests and data are the table's
+    TABLE/stream/stream-USER/commit-N   what is known of commit N of a stream of writes: ours, Java has none
+    TABLE/branch/branch-NAME/{schema,snapshot,tag,consumer,changelog,stream}/…   manifests and data are the table's
 
 Source: specification, "Snapshot", "Schema", "Manifest", "DataFile".
 """
@@ -29,7 +30,8 @@ _SNAPSHOT = re.compile(r"snapshot-([0-9]{1,19})")
 _SCHEMA = re.compile(r"schema-([0-9]{1,19})")
 _CHANGELOG = re.compile(r"changelog-([0-9]{1,19})")
 _TURN = re.compile(r"turn-([0-9]{1,19})")
-BRANCH_PREFIX, TAG_PREFIX, CONSUMER_PREFIX = "branch-", "tag-", "consumer-"
+_STREAM_COMMIT = re.compile(r"commit-([0-9]{1,19})")
+BRANCH_PREFIX, TAG_PREFIX, CONSUMER_PREFIX, STREAM_PREFIX = "branch-", "tag-", "consumer-", "stream-"
 MAX_NAME_BYTES = 200  # leaves room for `.db` and for folders beside it in a file name of 255 bytes
 
 
@@ -102,6 +104,10 @@ class TablePaths:
         return f"{self.version_root}/consumer"
 
     @property
+    def stream_dir(self) -> str:
+        return f"{self.version_root}/stream"
+
+    @property
     def changelog_dir(self) -> str:
         return f"{self.version_root}/changelog"
 
@@ -149,6 +155,13 @@ class TablePaths:
 
     def consumer(self, consumer_id: str) -> str:
         return f"{self.consumer_dir}/{CONSUMER_PREFIX}{_inside(self.consumer_dir, consumer_id)}"
+
+    def stream(self, user: str) -> str:
+        """The folder of a commit user, which may be any text."""
+        return f"{self.stream_dir}/{_inside(self.stream_dir, STREAM_PREFIX + escape_path_name(user))}"
+
+    def stream_commit(self, user: str, identifier: int) -> str:
+        return f"{self.stream(user)}/commit-{identifier}"
 
     def turn(self, number: int) -> str:
         return f"{self.turn_dir}/turn-{number}"
@@ -246,4 +259,10 @@ def parse_changelog_id(name: str) -> int | None:
 def parse_turn(name: str) -> int | None:
     """N of `turn-N`, None for any other name."""
     match = _TURN.fullmatch(name)
+    return int(match[1]) if match else None
+
+
+def parse_stream_commit(name: str) -> int | None:
+    """N of `commit-N`, None for any other name."""
+    match = _STREAM_COMMIT.fullmatch(name)
     return int(match[1]) if match else None

@@ -27,7 +27,7 @@ _LOOKUP = r"\.\d+(?:\.[\w-]+){2}\.lookup"
 class FolderKind(StrEnum):
     """What a folder of a table holds."""
 
-    METADATA = "metadata"  # schemas, snapshots, tags, changelogs, consumers: only their temporary files are deleted
+    METADATA = "metadata"  # schemas, snapshots, tags, consumers, streams …: only their temporary files are deleted
     MANIFESTS = "manifests"
     INDEXES = "indexes"
     STATISTICS = "statistics"

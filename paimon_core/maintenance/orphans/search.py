@@ -20,6 +20,7 @@ from paimon_core.maintenance.orphans.file_kinds import FolderKind, may_be_orphan
 from paimon_core.maintenance.references import NeededFiles, branch_stores, versions_of
 from paimon_core.maintenance.release import delete_files
 from paimon_core.store.external.files import searched_folders
+from paimon_core.store.streams import stream_users
 from paimon_core.store.table_store import TableStore
 
 T = TypeVar("T")
@@ -104,7 +105,8 @@ def _metadata_folders(store: TableStore) -> Iterator[Folder]:
     yield Folder(paths.statistics_dir, FolderKind.STATISTICS)
     for branch in branch_stores(store):
         own = branch.paths
-        for folder in (own.schema_dir, own.snapshot_dir, own.tag_dir, own.consumer_dir, own.changelog_dir):
+        streams = (own.stream(user) for user in stream_users(branch))
+        for folder in (own.schema_dir, own.snapshot_dir, own.tag_dir, own.consumer_dir, own.changelog_dir, *streams):
             yield Folder(folder, FolderKind.METADATA)
 
 

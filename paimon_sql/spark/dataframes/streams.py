@@ -1,4 +1,4 @@
-"""Structured streaming, which this version does not have: Spark would look for a class, or say what a table is not."""
+"""Streams that read tables, which there are none of yet: Spark would look for a class, or say what a table is not."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from functools import partial
 from typing import Any
 
 from pyspark.sql import SparkSession
-from pyspark.sql.streaming import DataStreamReader, DataStreamWriter
+from pyspark.sql.streaming import DataStreamReader
 
 from paimon_core.errors import UnsupportedFeatureError
 from paimon_sql.spark.dataframes.pyspark_methods import ask_first
@@ -18,26 +18,18 @@ _READ = (
     "Structured streaming does not read Paimon tables yet. Read what is new since a snapshot by SELECT * FROM "
     "paimon_incremental_query('db.t', first, last), or the changes in db.t$audit_log."
 )
-_WRITE = (
-    "Structured streaming does not write Paimon tables by itself yet. Append each of its batches: "
-    "writeStream.foreachBatch(lambda rows, _: rows.writeTo('db.t').append()).start()."
-)
 
 
 @hook(
-    "methods of PySpark's `DataStreamReader`, `DataStreamWriter`",
+    "methods of PySpark's `DataStreamReader`",
     "the message that refuses streams",
     python("pyspark.sql.streaming", "DataStreamReader.load"),
-    python("pyspark.sql.streaming", "DataStreamWriter.start"),
 )
 def install_streams() -> None:
-    """Have PySpark's streaming readers and writers refuse tables of ours. Does nothing where they do."""
+    """Have PySpark's streaming readers refuse tables of ours. Does nothing where they do."""
     ask_first(DataStreamReader, "format", partial(_source, _READ))
     ask_first(DataStreamReader, "load", partial(_path, _READ))
     ask_first(DataStreamReader, "table", partial(_table, _READ))
-    ask_first(DataStreamWriter, "format", partial(_source, _WRITE))
-    ask_first(DataStreamWriter, "start", partial(_path, _WRITE))
-    ask_first(DataStreamWriter, "toTable", partial(_table, _WRITE))
 
 
 def _source(message: str, _: Any, source: Any) -> Any:

@@ -55,6 +55,8 @@ SUPPORTS_RUNTIME_FILTERING = f"{_READ}.SupportsRuntimeV2Filtering"
 
 BATCH_WRITE = f"{_WRITE}.BatchWrite"
 REQUIRES_DISTRIBUTION_AND_ORDERING = f"{_WRITE}.RequiresDistributionAndOrdering"
+STREAMING_WRITE = f"{_WRITE}.streaming.StreamingWrite"
+STREAMING_UPDATE = f"{_SQL}.internal.connector.SupportsStreamingUpdateAsAppend"
 SUPPORTS_DYNAMIC_OVERWRITE = f"{_WRITE}.SupportsDynamicOverwrite"
 SUPPORTS_OVERWRITE = f"{_WRITE}.SupportsOverwriteV2"
 
@@ -190,6 +192,7 @@ PYTHON_FUNCTION = f"{_SPARK}.api.python.SimplePythonFunction"
 PYTHON_INPUT_PARTITION = f"{_PYTHON_SOURCE}.PythonInputPartition"
 PYTHON_RDD = f"{_SPARK}.api.python.PythonRDD"
 PYTHON_READER_FACTORY = f"{_PYTHON_SOURCE}.PythonPartitionReaderFactory"
+PYTHON_STREAMING_WRITER_FACTORY = f"{_PYTHON_SOURCE}.PythonStreamingWriterFactory"
 PYTHON_UTILS = f"{_SPARK}.api.python.PythonUtils"
 PYTHON_WRITER_FACTORY = f"{_PYTHON_SOURCE}.PythonBatchWriterFactory"
 

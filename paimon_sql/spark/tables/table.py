@@ -34,11 +34,12 @@ from paimon_sql.spark.read.local_scan import LocalScanBuilder
 from paimon_sql.spark.read.scan_builder import PaimonScanBuilder
 from paimon_sql.spark.read.unreadable_table import UnreadableScan
 from paimon_sql.spark.session_bridge import SessionBridge
+from paimon_sql.spark.streams.sink import write_builder
+from paimon_sql.spark.streams.sink_compactions import SinkCompactions
 from paimon_sql.spark.tables.declared_types import declared_types
 from paimon_sql.spark.tables.partitions import PartitionManagement
 from paimon_sql.spark.tables.schema_evolution import takes_change
 from paimon_sql.spark.types import from_arrow, to_spark, to_struct
-from paimon_sql.spark.write.write import PaimonWriteBuilder
 
 SCAN_VERSION = "scan.version"
 
@@ -154,6 +155,7 @@ class SparkTable(_DataTable, PartitionManagement):
         super().__init__(jvm, session, table, options)
         self.catalog = catalog
         self.at = self._at(must_exist)
+        self.sink_compactions = SinkCompactions()
 
     def toString(self) -> str:
         store = self.table.store
@@ -179,7 +181,7 @@ class SparkTable(_DataTable, PartitionManagement):
 
     def capabilities(self) -> Any:
         writes = ("BATCH_WRITE", "TRUNCATE", "OVERWRITE_BY_FILTER", "OVERWRITE_DYNAMIC", "AUTOMATIC_SCHEMA_EVOLUTION")
-        return connector.capabilities(self.jvm, "BATCH_READ", *writes)
+        return connector.capabilities(self.jvm, "BATCH_READ", *writes, "STREAMING_WRITE")
 
     def supportsColumnChange(self, change: Any) -> bool:
         return takes_change(self.table.store, change)
@@ -198,7 +200,7 @@ class SparkTable(_DataTable, PartitionManagement):
         return taking_filters(self.jvm, self.session.session, builder)
 
     def newWriteBuilder(self, info: Any) -> Any:
-        return PaimonWriteBuilder(self.jvm, self.session, self._with_options(info.options()), info)
+        return write_builder(self.jvm, self.session, self._with_options(info.options()), info, self.sink_compactions)
 
     # -- SupportsMetadataColumns --------------------------------------------------------------------------------------
     def metadataColumns(self) -> Any:

@@ -10,7 +10,6 @@ from typing import Any, Generic, TypeVar
 from pyspark.sql.types import BinaryType, StructField, StructType
 
 from paimon_core.commit.changes import Overwrite
-from paimon_core.commit.draft import CommitInfo
 from paimon_core.errors import UnsupportedFeatureError
 from paimon_core.expressions.predicate import And, columns
 from paimon_core.format_table.table import FormatTable
@@ -108,12 +107,16 @@ class PaimonWriteBuilder(OverwritingBuilder[Table]):
         self.overwritten, self.operation, self.before_commit = rules.overwritten, rules.operation, rules.before_commit
 
     def build(self) -> Any:
+        self._check()
+        return PaimonWrite(self)
+
+    def _check(self) -> None:
+        """Raises `UnsupportedFeatureError` for a write that is none of rows."""
         if self.table.store.options[UPSERT_KEY] and self.overwritten is None and self.operation is None:
             raise UnsupportedFeatureError(
                 f"Table {self.table.name}: rows of a DataFrame cannot be appended to a table with '{UPSERT_KEY.key}'. "
                 "Write INSERT INTO in SQL, or DataFrame.mergeInto."
             )
-        return PaimonWrite(self)
 
     class Java:
         implements = [classes.SUPPORTS_OVERWRITE, classes.SUPPORTS_DYNAMIC_OVERWRITE]
@@ -165,10 +168,7 @@ class WorkerBatchWrite(Proxy, ABC):
         self.builder, self.may_be_visible = builder, False
 
     def createBatchWriterFactory(self, info: Any) -> Any:
-        session = self.builder.session
-        task = self._task(info)
-        session.bound_batches_by_rows()
-        return writer_factory(self.jvm, task, _MESSAGE, self.builder.schema)
+        return self._factory(info, writer_factory)
 
     def useCommitCoordinator(self) -> bool:
         return True  # of the attempts at a task, retried or speculative, one may commit
@@ -185,6 +185,12 @@ class WorkerBatchWrite(Proxy, ABC):
         self.builder.session.bound_batches_by_bytes()
         if not self.may_be_visible:
             self._abort([m for m in messages if m is not None])
+
+    def _factory(self, info: Any, make: Callable[[Jvm, Any, StructType, Any], Any]) -> Any:
+        """What makes the writers of tasks."""
+        task = self._task(info)
+        self.builder.session.bound_batches_by_rows()
+        return make(self.jvm, task, _MESSAGE, self.builder.schema)
 
     @abstractmethod
     def _task(self, info: Any) -> Any:
@@ -220,16 +226,16 @@ class PaimonBatchWrite(WorkerBatchWrite):
         return write_function(store, sequence_start, base)
 
     def _commit(self, messages: Any) -> None:
-        written, overwritten = _decode(messages), self.builder.overwritten
-        plain = Operation.WRITE if overwritten is None else Operation.OVERWRITE
-        info = CommitInfo(user=self.table.new_commit_user(), operation=self.builder.operation or plain)
-        executor = SparkExecutor(self.builder.session, small=SMALL_WORK)
+        written, executor = decode_messages(messages), SparkExecutor(self.builder.session, small=SMALL_WORK)
+        plain = Operation.WRITE if self.builder.overwritten is None else Operation.OVERWRITE
+        info = self.table.commit_info(self.builder.operation or plain)
         self.may_be_visible = True  # from here on `insert_rows` deletes files
-        insert_rows(self.table, written, info, executor, overwritten, self.builder.before_commit)
+        insert_rows(self.table, written, info, executor, self.builder.overwritten, self.builder.before_commit)
 
     def _abort(self, messages: list[Any]) -> None:
-        self.table.abort(_decode(messages))
+        self.table.abort(decode_messages(messages))
 
 
-def _decode(messages: Any) -> list[CommitMessage]:
+def decode_messages(messages: Any) -> list[CommitMessage]:
+    """What the tasks of a write wrote."""
     return written_messages(WRITE_RESULT.decode(message_bytes(m)) for m in messages)

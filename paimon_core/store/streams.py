@@ -1,0 +1,122 @@
+"""What is known of the last commit of each stream of writes: `stream/stream-USER/commit-N`.
+
+    {"made": true or false, "searched": S}
+
+N is a commit identifier, for a streaming query its epoch. Made: it is one of the snapshots up to S, or there was
+nothing to commit. Not made: it is none of these. Other engines know no such files. `commit/once.py` says what for.
+
+The file with the highest number of a user counts, and a commit deletes those below its own. A process that was left
+behind can at most bring back a lower one.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+
+from paimon_core.errors import CorruptFileError, InvalidNameError
+from paimon_core.io.file_io import FileStatus
+from paimon_core.spec.json_object import decode_json_object, member
+from paimon_core.spec.paths import (
+    MAX_NAME_BYTES,
+    STREAM_PREFIX,
+    escape_path_name,
+    parse_stream_commit,
+    unescape_path_name,
+)
+from paimon_core.store.table_store import TableStore
+
+
+@dataclass(frozen=True, slots=True)
+class StreamCommit:
+    """The last commit that a user began: whether it is `made`, and the last snapshot that was `searched` for it."""
+
+    identifier: int
+    made: bool
+    searched: int
+
+
+def encode_stream_commit(commit: StreamCommit) -> bytes:
+    """The file's bytes: indented JSON; the identifier is its name."""
+    return json.dumps({"made": commit.made, "searched": commit.searched}, indent=2).encode()
+
+
+def decode_stream_commit(path: str, identifier: int, data: bytes) -> StreamCommit:
+    """What a file says. Raises `CorruptFileError` naming `path`."""
+    try:
+        node = decode_json_object(path, data)
+        made, searched = member(node, "made", bool), member(node, "searched", int)
+    except TypeError as e:
+        raise CorruptFileError(
+            path,
+            f"it is no record of a stream: {e}",
+            f"look whether the table has the rows of epoch {identifier}, then delete the file, and start the stream "
+            "with 'write.stream.unknown-epoch' = 'skip' or 'commit'",
+        ) from e
+    return StreamCommit(identifier, made, searched)
+
+
+def check_stream_user(user: str) -> None:
+    """Raises `InvalidNameError` where a commit user cannot be remembered."""
+    if not user.strip() or not user.isprintable() or len(escape_path_name(user).encode()) > MAX_NAME_BYTES:
+        raise InvalidNameError(
+            f"The commit user {user[:80]!r} of a stream is refused: it is to be 1 to {MAX_NAME_BYTES} bytes without "
+            "control characters. See 'write.stream.commit-user' and 'commit.user-prefix'."
+        )
+
+
+def last_stream_commit(store: TableStore, user: str) -> StreamCommit | None:
+    """The last commit that a user began, None for a user that is not known. Raises `CorruptFileError`."""
+    for _ in range(2):
+        numbers = _numbers(store, user)
+        if not numbers:
+            return None
+        with suppress(FileNotFoundError):  # another process of the stream has gone on
+            return _read(store, user, numbers[-1])
+    return _read(store, user, _numbers(store, user)[-1])
+
+
+def write_stream_commit(store: TableStore, user: str, commit: StreamCommit) -> None:
+    """Say what is known of the last commit of a user."""
+    store.io.write_bytes(store.paths.stream_commit(user, commit.identifier), encode_stream_commit(commit))
+
+
+def delete_earlier_commits(store: TableStore, user: str, identifier: int) -> None:
+    """Forget what is known of the commits before one."""
+    for number in _numbers(store, user):
+        if number < identifier:
+            store.delete(store.paths.stream_commit(user, number))
+
+
+def stream_users(store: TableStore) -> list[str]:
+    """The users of whom something is known."""
+    folders = [f.name for f in store.io.list(store.paths.stream_dir) if f.is_dir and f.name.startswith(STREAM_PREFIX)]
+    return sorted(unescape_path_name(name.removeprefix(STREAM_PREFIX)) for name in folders)
+
+
+def stream_files(store: TableStore) -> Iterator[FileStatus]:
+    """The files of all users."""
+    for user in stream_users(store):
+        yield from (f for f in store.io.list(store.paths.stream(user)) if parse_stream_commit(f.name) is not None)
+
+
+def forget_streams(store: TableStore, older_than: int) -> None:
+    """Forget the streams that have not committed since `older_than` (epoch milliseconds)."""
+    for file in list(stream_files(store)):
+        if file.modified < older_than:
+            store.delete(file.path)
+
+
+def _numbers(store: TableStore, user: str) -> list[int]:
+    found = (parse_stream_commit(f.name) for f in store.io.list(store.paths.stream(user)) if not f.is_dir)
+    return sorted(n for n in found if n is not None)
+
+
+def _read(store: TableStore, user: str, number: int) -> StreamCommit:
+    path = store.paths.stream_commit(user, number)
+    commit = decode_stream_commit(path, number, store.io.read_bytes(path))
+    if commit.searched < 0:
+        raise CorruptFileError(path, f"it speaks of snapshot {commit.searched}", "delete it")
+    return commit

@@ -1,0 +1,155 @@
+"""`df.writeStream.toTable("t")` and `df.writeStream.format("paimon").start(path)`.
+
+Spark looks for a class of that name, and hands the columns of a stream to a table by position, as they are. So these
+methods of PySpark ask here first: they find the table, refuse what no stream can do to it before the query starts, and
+bring the rows into the table's columns by name, as INSERT BY NAME does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from pyspark.sql import DataFrame
+from pyspark.sql.streaming import DataStreamWriter
+
+from paimon_core.errors import InvalidOptionError, UnsupportedFeatureError
+from paimon_core.format_table.options import is_format_table
+from paimon_core.options import COMMIT_IDENTIFIER, MERGE_SCHEMA, UPSERT_KEY
+from paimon_core.scan.changes.increment import is_incremental
+from paimon_core.scan.time_travel import SCAN_OPTIONS, without_version
+from paimon_core.spec.identifier import BRANCH_OPTION, MAIN_BRANCH
+from paimon_core.table import Table
+from paimon_sql.spark.dataframes.pyspark_methods import ask_first
+from paimon_sql.spark.jvm import stream_sinks
+from paimon_sql.spark.jvm.frames import analyzed
+from paimon_sql.spark.jvm.hooks import hook
+from paimon_sql.spark.statements.catalog_registry import CatalogRegistry, Located
+from paimon_sql.spark.statements.parser import registry_of
+from paimon_sql.spark.tables.catalog import PROVIDER
+from paimon_sql.spark.tables.evolved_table import latest_table, relation
+from paimon_sql.spark.tables.path_names import LOCATORS, table_name
+from paimon_sql.spark.tables.schema_evolution import schema_changes
+from paimon_sql.spark.write.store_assignment import as_stored, with_null_fields
+
+_STREAMING_ONLY = ("read.stream.", "read.changelog", "consumer-id", "scan.")  # beginnings of options of reads
+
+
+@hook("methods of PySpark's `DataStreamWriter`", "streams that write to tables")
+def install_stream_writers() -> None:
+    """Let PySpark's `start` and `toTable` ask here first. Does nothing where they do."""
+    ask_first(DataStreamWriter, "start", _start)
+    ask_first(DataStreamWriter, "toTable", _to_table)
+
+
+def _start(writer: Any, path: Any = None, format: str | None = None, *given: Any, **named: Any) -> Any:
+    source = format or stream_sinks.stream_format(writer)
+    if source.lower() != PROVIDER:
+        return NotImplemented
+    _take(writer, *given, **named)
+    options = stream_sinks.stream_options(writer)
+    return _to_table(writer, table_name(options, path), PROVIDER)
+
+
+def _to_table(writer: Any, tableName: str, format: str | None = None, *given: Any, **named: Any) -> Any:
+    registry, source = registry_of(writer._spark), format or stream_sinks.stream_format(writer)
+    found = None if registry is None else registry.find_name(tableName)
+    if registry is None or found is None:
+        if source.lower() == PROVIDER:
+            raise UnsupportedFeatureError(
+                f"{tableName} is in no Paimon catalog, and Spark's own keeps no Paimon tables: set "
+                "spark.sql.catalog.NAME to paimon_sql.SparkCatalog, and name the table NAME.database.table."
+            )
+        return NotImplemented
+    _take(writer, *given, **named)
+    locators = [k for k in stream_sinks.stream_options(writer) if k.lower() in LOCATORS]
+    stream_sinks.without_stream_options(writer, locators)
+    if source.lower() not in (PROVIDER, registry.bridge.default_source()):
+        raise UnsupportedFeatureError(
+            f"Table {tableName} is, or would be, a Paimon table: leave format({source!r}) out."
+        )
+    writer.format(PROVIDER)  # of a table that Spark creates
+    options = stream_sinks.stream_options(writer)
+    _check_options(tableName, options)
+    table = _table(registry, found, tableName, options)
+    if table is not None:
+        _check_table(table, options, stream_sinks.output_mode(writer))
+        stream_sinks.replace_rows(writer, _rows(registry, found, table, writer._df, options))
+    return stream_sinks.start_to_table(writer, tableName)
+
+
+def _take(
+    writer: Any, outputMode: str | None = None, partitionBy: Any = None, queryName: str | None = None, **options: Any
+) -> None:
+    """Give a writer what came with the call that starts it."""
+    writer.options(**options)
+    if outputMode is not None:
+        writer.outputMode(outputMode)
+    if partitionBy is not None:
+        writer.partitionBy(partitionBy)
+    if queryName is not None:
+        writer.queryName(queryName)
+
+
+def _check_options(name: str, options: Mapping[str, str]) -> None:
+    """Raises `InvalidOptionError` for options that are not of writes, or not of streams."""
+    reads = sorted(k for k in options if k in SCAN_OPTIONS or k.startswith(_STREAMING_ONLY) or is_incremental({k: "1"}))
+    if reads:
+        raise InvalidOptionError(f"{', '.join(reads)}: an option of reads, which a stream into {name} cannot have.")
+    if COMMIT_IDENTIFIER.key in options:
+        raise InvalidOptionError(
+            f"'{COMMIT_IDENTIFIER.key}' is for writes in foreachBatch: epochs of a stream into {name} have their own."
+        )
+    if options.get(BRANCH_OPTION, MAIN_BRANCH) != MAIN_BRANCH:
+        raise UnsupportedFeatureError(
+            f"Table {name}: rows are written to a branch by its name, `t$branch_NAME`, not by an option."
+        )
+
+
+def _table(registry: CatalogRegistry, found: Located, name: str, options: Mapping[str, str]) -> Table | None:
+    """The table to write to, with the options of the session and the stream; None where Spark is to create it."""
+    catalog, identifier = found
+    if identifier.system_table is not None:
+        raise UnsupportedFeatureError(f"{name} is a system table: a stream cannot write to it.")
+    if not catalog.catalog.table_exists(identifier):
+        return None
+    settings = without_version(catalog.session.table_options(catalog.catalog_name, identifier))
+    settings.pop(BRANCH_OPTION, None)
+    return catalog.catalog.load_table(identifier).with_options(settings | dict(options))
+
+
+def _check_table(table: Table, options: Mapping[str, str], mode: str) -> None:
+    """Raises `UnsupportedFeatureError` for a table that the stream cannot be written to."""
+    if is_format_table(table.schema.options):
+        raise UnsupportedFeatureError(
+            f"Table {table.name} is a format table, a folder of files without snapshots: an epoch that comes again "
+            "could not be told from a new one. Write the stream to a Paimon table, or its batches by foreachBatch."
+        )
+    table.check_writable()
+    if table.store.options[UPSERT_KEY]:
+        raise UnsupportedFeatureError(
+            f"Table {table.name}: a stream cannot write to a table with '{UPSERT_KEY.key}'. Write its batches by MERGE "
+            "INTO in foreachBatch, or give the table a primary key."
+        )
+    if mode == "Update" and not table.schema.primary_keys:
+        raise UnsupportedFeatureError(
+            f"Table {table.name}: the output mode 'update' needs a primary key, by which rows that come again replace "
+            "those that are there. Use a table with one, the output mode 'complete', or MERGE INTO in foreachBatch."
+        )
+
+
+def _rows(
+    registry: CatalogRegistry, found: Located, table: Table, rows: DataFrame, options: Mapping[str, str]
+) -> DataFrame:
+    """The rows of a stream in the columns of a table, which gets those that they bring where it is to."""
+    catalog, identifier = found
+    bridge = registry.bridge
+    if table.store.options[MERGE_SCHEMA]:
+        changes = schema_changes(table.store, rows.schema.toNullable(), bridge.known_as)
+        if changes:
+            catalog.catalog.alter_table(identifier, changes)
+            table = catalog.catalog.load_table(identifier)
+        rows = with_null_fields(bridge, table, rows)
+    rows = as_stored(registry.jvm, bridge, table, rows, rows.columns, by_name=True)
+    target = relation(catalog, identifier, latest_table(catalog, identifier, table), {})
+    return stream_sinks.rows_by_name(registry.jvm, registry.session, target, analyzed(rows))

@@ -1,0 +1,87 @@
+"""What Spark needs of a sink of streams, and PySpark's streaming writers: what they were given, and how they start."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from py4j.java_gateway import JavaObject
+from pyspark.sql import DataFrame
+from pyspark.sql.types import StructType
+
+from paimon_sql.spark.jvm import classes
+from paimon_sql.spark.jvm.collections import values_of
+from paimon_sql.spark.jvm.frames import frame
+from paimon_sql.spark.jvm.gateway import Jvm, accessible_field
+from paimon_sql.spark.jvm.hooks import hook
+from paimon_sql.spark.jvm.workers import python_source, task_command
+
+StreamWriter = Any  # PySpark's DataStreamWriter
+Query = Any  # PySpark's StreamingQuery
+
+
+# -- tasks ------------------------------------------------------------------------------------------------------------
+@hook("`PythonStreamingWriterFactory`", "every write of a stream")
+def stream_writer_factory(jvm: Jvm, function: Any, result: StructType, rows: JavaObject) -> JavaObject:
+    """As `writer_factory`, for the tasks of an epoch."""
+    name = classes.PYTHON_STREAMING_WRITER_FACTORY
+    arity = max(c.getParameterCount() for c in jvm.java_class(classes.JAVA_CLASS).forName(name).getConstructors())
+    none = [jvm.none] * (arity - 3)  # of Spark's session, which functions of ours do not ask for
+    return jvm.java_class(name)(python_source(jvm), task_command(function, result), rows, *none)
+
+
+# -- writers ----------------------------------------------------------------------------------------------------------
+def stream_format(writer: StreamWriter) -> str:
+    """The format that a writer was given."""
+    return str(_field(writer, "source"))
+
+
+def output_mode(writer: StreamWriter) -> str:
+    """`Append`, `Complete` or `Update`."""
+    return str(_field(writer, "outputMode").toString())
+
+
+def stream_options(writer: StreamWriter) -> dict[str, str]:
+    """The options that a writer was given, names as typed."""
+    return values_of(_field(writer, "extraOptions").originalMap())
+
+
+def without_stream_options(writer: StreamWriter, names: list[str]) -> None:
+    """Take options away from a writer."""
+    remaining = _field(writer, "extraOptions")
+    for name in names:
+        remaining = getattr(remaining, "$minus")(name)
+    _private(writer, "extraOptions").set(writer._jwrite, remaining)
+
+
+def replace_rows(writer: StreamWriter, rows: DataFrame) -> None:
+    """Have a writer write the rows of another DataFrame."""
+    _private(writer, "ds").set(writer._jwrite, rows._jdf)
+
+
+def start_to_table(writer: StreamWriter, name: str) -> Query:
+    """As PySpark's `toTable` with nothing but the name."""
+    return writer._sq(writer._jwrite.toTable(name))
+
+
+def _field(writer: StreamWriter, name: str) -> Any:
+    return _private(writer, name).get(writer._jwrite)
+
+
+@hook(
+    "PySpark's `DataStreamWriter._jwrite`, private fields of Spark's `DataStreamWriter`", "streams that write to tables"
+)
+def _private(writer: StreamWriter, name: str) -> JavaObject:
+    return accessible_field(writer._jwrite, name)
+
+
+# -- rows -------------------------------------------------------------------------------------------------------------
+@hook("`AppendData.byName`, `SessionState.executePlan`", "writes of streams")
+def rows_by_name(jvm: Jvm, session: JavaObject, table: JavaObject, rows: JavaObject) -> DataFrame:
+    """A query, its rows as an INSERT BY NAME would write them to a relation: Spark casts, fills and checks columns for
+    batches, and for streams it does not."""
+    append = jvm.scala_object(classes.APPEND_DATA)
+    arity = max(m.getParameterCount() for m in append.getClass().getMethods() if m.getName() == "byName")
+    command = append.byName(table, rows, jvm.empty_map, *[False] * (arity - 3))
+    state = session.sessionState()
+    execution = state.executePlan(command, getattr(state, "executePlan$default$2")())
+    return frame(jvm, session, execution.analyzed().query())

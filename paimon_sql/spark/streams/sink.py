@@ -1,0 +1,128 @@
+"""Tables as sinks of streaming queries: each epoch is a write of its own, committed once.
+
+Spark asks for a writer in each epoch, with the id of the query, which is in its checkpoint, and commits with the
+epoch's number. Both go into the snapshot, and an epoch that comes again, since the process died before Spark noted it
+down, finds it there: see `paimon_core/commit/once.py`. What is due is compacted behind the epochs.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+from paimon_core.insert import commit_new_rows, compact_after_write
+from paimon_core.options import TableOptions
+from paimon_core.spec.snapshot import Operation
+from paimon_core.store.schemas import latest_schema
+from paimon_core.table import Table
+from paimon_sql.spark.jvm import classes
+from paimon_sql.spark.jvm.gateway import Jvm
+from paimon_sql.spark.jvm.stream_sinks import stream_writer_factory
+from paimon_sql.spark.proxy import Proxy
+from paimon_sql.spark.session_bridge import SessionBridge
+from paimon_sql.spark.streams.sink_compactions import SinkCompactions, is_waited_for, most_waiting
+from paimon_sql.spark.workers.executor import SMALL_WORK, SparkExecutor
+from paimon_sql.spark.write.write import PaimonBatchWrite, PaimonWrite, PaimonWriteBuilder, decode_messages
+
+
+def write_builder(
+    jvm: Jvm, session: SessionBridge, table: Table, info: Any, compactions: SinkCompactions
+) -> PaimonWriteBuilder:
+    """What builds the write of a statement, or of an epoch. Tables with a primary key take the output mode Update."""
+    kind = KeyedSinkBuilder if table.schema.primary_keys else SinkBuilder
+    return kind(jvm, session, table, info, compactions)
+
+
+class SinkBuilder(PaimonWriteBuilder):
+    """Builds the write of rows to a table; of a streaming query, that of an epoch."""
+
+    def __init__(self, jvm: Jvm, session: SessionBridge, table: Table, info: Any, compactions: SinkCompactions) -> None:
+        super().__init__(jvm, session, table, info)
+        self.query, self.compactions = str(info.queryId()), compactions
+
+    def build(self) -> Any:
+        self._check()
+        return SinkWrite(self)
+
+
+class KeyedSinkBuilder(SinkBuilder):
+    """Rows that are written again replace those of their key: the output mode Update is an append."""
+
+    class Java:
+        implements = [*PaimonWriteBuilder.Java.implements, classes.STREAMING_UPDATE]
+
+
+class SinkWrite(PaimonWrite):
+    """A write that a streaming query may ask for, too."""
+
+    builder: SinkBuilder
+
+    def toStreaming(self) -> Any:
+        return EpochWrites(self.builder)
+
+
+class EpochWrites(Proxy):
+    """The writes of the epochs of a query."""
+
+    def __init__(self, builder: SinkBuilder) -> None:
+        super().__init__(builder.jvm)
+        self.builder, self.write = builder, EpochWrite(builder)
+
+    def createStreamingWriterFactory(self, info: Any) -> Any:
+        self.write = EpochWrite(self.builder)
+        return self.write.factory(info)
+
+    def useCommitCoordinator(self) -> bool:
+        return True  # as of batches
+
+    def commit(self, epoch: int, messages: Any) -> None:
+        self.write.epoch = epoch
+        self.write.commit(messages)
+
+    def abort(self, epoch: int, messages: Any) -> None:
+        self.write.abort(messages)
+
+    class Java:
+        implements = [classes.STREAMING_WRITE]
+
+
+class EpochWrite(PaimonBatchWrite):
+    """The write of one epoch, which is committed once."""
+
+    builder: SinkBuilder
+    epoch: int
+
+    def __init__(self, builder: SinkBuilder) -> None:
+        super().__init__(builder)
+        self.table = of_now(builder.table)
+
+    def factory(self, info: Any) -> Any:
+        """Makes the writers of the epoch's tasks."""
+        return self._factory(info, stream_writer_factory)
+
+    def _commit(self, messages: Any) -> None:
+        table, overwritten = self.table, self.builder.overwritten
+        operation = Operation.WRITE if overwritten is None else Operation.OVERWRITE
+        info = table.stream_commit_info(self.builder.query, self.epoch, operation)
+        executor = SparkExecutor(self.builder.session, small=SMALL_WORK)
+        self.may_be_visible = True  # from here on `commit_new_rows` deletes files
+        committed = commit_new_rows(table, decode_messages(messages), info, executor, overwritten)
+        overwrites = overwritten is not None
+        if is_waited_for(table.store):
+            compact_after_write(table, committed, executor, overwrites=overwrites)
+        elif committed:
+            compact = partial(compact_after_write, table, executor=executor, overwrites=overwrites)
+            self.builder.compactions.add(compact, committed, most_waiting(table.store))
+
+
+def of_now(table: Table) -> Table:
+    """A table that was loaded long ago, for files that are written now: with the options that it has got since. Its
+    columns stay those that the query writes, until it is started again."""
+    store, loaded, newest = table.store, table.schema, latest_schema(table.store.io, table.store.paths.version_root)
+    options = store.options
+    if newest is not None and newest.id != loaded.id:
+        own = {k: v for k, v in options.values.items() if loaded.options.get(k) != v}
+        options = TableOptions({**newest.options, **own})
+    return replace(table, store=replace(store, options=options, loaded=time.time()))

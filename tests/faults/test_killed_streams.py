@@ -1,0 +1,76 @@
+"""Drivers of streaming queries that are killed at file operations of an epoch: each row is in the table once.
+
+`PAIMON_SQL_STREAM_KILLS=all` kills at every operation, in every kind of table; `make stream-kills` does that.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.faults.stream_driver import TABLES
+
+pytestmark = [pytest.mark.spark, pytest.mark.slow]
+
+ALL = os.environ.get("PAIMON_SQL_STREAM_KILLS") == "all"
+KINDS = list(TABLES) if ALL else ["aggregation"]
+POINTS = range(1, 46) if ALL else (6, 13)  # an epoch and its compaction are about 15 operations
+ROWS = 3
+
+
+@dataclass
+class Driver:
+    folder: Path
+    kind: str
+    fed: int = 0
+
+    def feed(self) -> None:
+        """One more epoch: keys 0 to 2, each of the value 1."""
+        source = self.folder / "source"
+        source.mkdir(exist_ok=True)
+        self.fed += 1
+        text = "\n".join(json.dumps({"k": k, "v": 1}) for k in range(ROWS))
+        hidden = source / f"_{self.fed}"
+        hidden.write_text(text)
+        hidden.rename(source / f"{self.fed:05}.json")
+
+    def run(self, kill_at: int) -> int | None:
+        """How many file operations there were, None where it was killed."""
+        arguments = [str(self.folder / "warehouse"), str(self.folder), self.kind, str(kill_at)]
+        done = subprocess.run(
+            [sys.executable, "-m", "tests.faults.stream_driver", *arguments],
+            cwd=Path(__file__).parents[2], capture_output=True, text=True, timeout=300, check=False,
+        )  # fmt: skip
+        assert done.returncode in (0, -signal.SIGKILL), done.stderr[-3000:]
+        return int(done.stdout.split()[-1]) if done.returncode == 0 else None
+
+    def check(self, spark: Any) -> None:
+        """Every epoch once, and nothing else."""
+        path = self.folder / "warehouse" / "default.db" / "t"
+        rows = sorted(tuple(r) for r in spark.read.format("paimon").load(str(path)).collect())
+        if self.kind == "append":
+            assert rows == sorted((k, 1) for k in range(ROWS) for _ in range(self.fed))
+        else:
+            assert rows == [(k, self.fed) for k in range(ROWS)]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_each_row_is_there_once(spark: Any, tmp_path: Path, kind: str) -> None:
+    driver = Driver(tmp_path, kind)
+    driver.feed()
+    killed = 0
+    for point in POINTS:  # what one leaves behind, the next one makes up for before it is killed itself
+        driver.feed()
+        killed += driver.run(point) is None
+    assert killed, "no driver was killed"
+    driver.feed()
+    assert driver.run(0) is not None
+    driver.check(spark)
