@@ -1,4 +1,4 @@
-"""Structured streaming, which this version does not have: Spark would look for a class, or say what a table is not."""
+"""Structured streaming: what reads, and the message for writes, which this version does not have."""
 
 from __future__ import annotations
 
@@ -6,30 +6,25 @@ from functools import partial
 from typing import Any
 
 from pyspark.sql import SparkSession
-from pyspark.sql.streaming import DataStreamReader, DataStreamWriter
+from pyspark.sql.streaming import DataStreamWriter
 
 from paimon_core.errors import UnsupportedFeatureError
 from paimon_sql.spark.dataframes.pyspark_methods import ask_first
+from paimon_sql.spark.dataframes.stream_reads import install_stream_reads
 from paimon_sql.spark.jvm.hooks import hook
 from paimon_sql.spark.statements.parser import registry_of
 from paimon_sql.spark.tables.catalog import PROVIDER
 
-_READ = (
-    "Structured streaming does not read Paimon tables yet. Read what is new since a snapshot by SELECT * FROM "
-    "paimon_incremental_query('db.t', first, last), or the changes in db.t$audit_log."
-)
 _WRITE = (
     "Structured streaming does not write Paimon tables by itself yet. Append each of its batches: "
     "writeStream.foreachBatch(lambda rows, _: rows.writeTo('db.t').append()).start()."
 )
 
 
-@hook("methods of PySpark's `DataStreamReader`, `DataStreamWriter`", "the message that refuses streams")
+@hook("methods of PySpark's `DataStreamWriter`", "the message that refuses streams")
 def install_streams() -> None:
     """Have PySpark's streaming readers and writers refuse tables of ours. Does nothing where they do."""
-    ask_first(DataStreamReader, "format", partial(_source, _READ))
-    ask_first(DataStreamReader, "load", partial(_path, _READ))
-    ask_first(DataStreamReader, "table", partial(_table, _READ))
+    install_stream_reads()
     ask_first(DataStreamWriter, "format", partial(_source, _WRITE))
     ask_first(DataStreamWriter, "start", partial(_path, _WRITE))
     ask_first(DataStreamWriter, "toTable", partial(_table, _WRITE))

@@ -45,6 +45,7 @@ from paimon_sql.spark.proxy import WithoutMetrics
 from paimon_sql.spark.read.bucket_partitions import BUCKET, BucketTransform
 from paimon_sql.spark.read.unreadable_table import UnreadableTable
 from paimon_sql.spark.session_bridge import SessionBridge
+from paimon_sql.spark.streams.source_scan import IS_STREAM
 from paimon_sql.spark.tables.declared_types import apply_declared_types
 from paimon_sql.spark.tables.format_table import FormatSparkTable, StagedFormatTable
 from paimon_sql.spark.tables.functions import FUNCTIONS, check_function, system_function
@@ -101,7 +102,7 @@ class SparkCatalog(NoViews, WithoutMetrics):
 
     @cached_property
     def _state_options(self) -> Any:
-        return self.jvm.string_set((BRANCH_OPTION, *SCAN_OPTIONS))
+        return self.jvm.string_set((BRANCH_OPTION, IS_STREAM, *SCAN_OPTIONS))
 
     @cached_property
     def catalog(self) -> Catalog:
@@ -213,7 +214,7 @@ class SparkCatalog(NoViews, WithoutMetrics):
             if ours.system_table is not None:
                 return SparkSystemTable(self.jvm, self.session, table, ours, options)
             # what the session's settings ask for matters to those who read: ALTER TABLE and DESCRIBE do not
-            must_exist = says_version(given)
+            must_exist = says_version(given) and IS_STREAM not in given
             return SparkTable(self.jvm, self.session, self.catalog_name, table, options, must_exist=must_exist)
         except _NOT_THERE as e:
             # a name that cannot be ours may be another source's: parquet.`/path`

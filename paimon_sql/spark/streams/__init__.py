@@ -1,0 +1,1 @@
+"""Structured streaming: `source*` read tables as streams, `changelog` answers CHANGES."""
