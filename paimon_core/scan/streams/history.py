@@ -142,7 +142,11 @@ class History:
         if is_overwrite and self.reads_overwrites:
             before = find_snapshot(self.store, snapshot.id - 1)
             if before is None and snapshot.id > 1:
-                raise self._expired(snapshot.id - 1)
+                raise SnapshotNotFoundError(
+                    f"Snapshot {snapshot.id} of table {self.store.name} replaced rows, and the one before it, which "
+                    "says what they were, expired. Start the query without 'streaming-read-overwrite' to pass it over, "
+                    "or with a new checkpoint; 'consumer-id' keeps the snapshots that are needed."
+                )
             whole = Increment(mode=IncrementMode.DIFF, start=before, end=snapshot)
             return Step(snapshot, False, self._sorted(plan_increment(self._finest, whole).splits))
         has_changelog = self.mode is IncrementMode.CHANGELOG and snapshot.changelog_manifest_list is not None

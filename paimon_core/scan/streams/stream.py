@@ -55,7 +55,7 @@ class TableStream:
         warn: Callable[[str], None] = lambda _: None,
     ) -> None:
         check_stream_options(store.name, store.options)
-        self.store, self.history, self.consumer = store, History(store), StreamConsumer.of(store)
+        self.store, self.history, self.consumer = store, History(store), StreamConsumer.of(History(store))
         self._zone, self._clock, self._warn = zone, clock, warn
         self._identity = table_identity(store)
         self._until: int | None = None  # where a run ends that reads what is there when it starts
