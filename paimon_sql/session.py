@@ -15,8 +15,8 @@ from paimon_sql.java import find_java
 from paimon_sql.preprocess.quoting import quoted_name
 from paimon_sql.spark.dataframes.new_sessions import install_new_sessions
 from paimon_sql.spark.dataframes.path_tables import install_path_tables
+from paimon_sql.spark.dataframes.stream_reads import install_stream_reads
 from paimon_sql.spark.dataframes.stream_writers import install_stream_writers
-from paimon_sql.spark.dataframes.streams import install_streams
 from paimon_sql.spark.dataframes.writers import install_writers
 from paimon_sql.spark.diagnosis import Diagnosis, check_spark, diagnose
 from paimon_sql.spark.errors.raised import install_raised_errors
@@ -88,7 +88,7 @@ def install(spark: SparkSession) -> SparkSession:
     install_writers()
     install_path_tables()
     install_new_sessions()
-    install_streams()
+    install_stream_reads()
     install_stream_writers()
     install_raised_errors()
     spark.sql("SELECT 1")  # the hook makes the catalogs that are configured already

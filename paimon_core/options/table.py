@@ -208,6 +208,10 @@ CONSUMER_CHANGELOG_ONLY = _option("consumer.changelog-only", boolean, False, "Co
 CONSUMER_EXPIRATION_TIME = _option(
     "consumer.expiration-time", optional(duration), None, "Consumers idle for so long are removed, ms."
 )
+CONSUMER_ID = _option("consumer-id", str, "", "Streams keep their progress in the table under this name.")
+CONSUMER_IGNORE_PROGRESS = _option(
+    "consumer.ignore-progress", boolean, False, "Streams start as scan.mode says, not where their consumer is."
+)
 CROSS_PARTITION_INDEX_TTL = _option(
     "cross-partition-upsert.index-ttl", optional(duration), None, "Keys in files older than this count as new, ms."
 )
@@ -462,6 +466,9 @@ SCALAR_INDEX_SEARCH_MODE = _option(
     None,
     "As global-index.search-mode, which it overrides.",
 )
+SCAN_BOUNDED_WATERMARK = _option(
+    "scan.bounded.watermark", optional(long_integer), None, "Streams end before the first snapshot past it, ms."
+)
 SCAN_BUCKET = _option("scan.bucket", optional(integer), None, "Read this bucket only.")
 SCAN_CREATION_TIME_MILLIS = _option(
     "scan.creation-time-millis",
@@ -532,6 +539,15 @@ SPLIT_OPEN_FILE_COST = _option("source.split.open-file-cost", memory_size, 4 * 2
 SPLIT_TARGET_SIZE = _option("source.split.target-size", memory_size, 128 * 2**20, "Bytes a read task should have.")
 SPILL_COMPRESSION = _option("spill-compression", one_of("zstd", "lz4", "lzo", "none"), "zstd", "Codec of spilled rows.")
 SPILL_ZSTD_LEVEL = _option("spill-compression.zstd-level", integer, 1, "Level of the zstd codec of spilled rows.")
+STREAMING_READ_APPEND_OVERWRITE = _option(
+    "streaming-read-append-overwrite", boolean, False, "As streaming-read-overwrite, of tables without keys."
+)
+STREAMING_READ_OVERWRITE = _option(
+    "streaming-read-overwrite", boolean, False, "Streams read what snapshots that replace rows changed."
+)
+STREAMING_READ_DELAY = _option(
+    "streaming.read.snapshot.delay", optional(duration), None, "Streams read snapshots this late, ms."
+)
 READ_SEQUENCE_NUMBER = _option(
     "table-read.sequence-number.enabled", boolean, False, "Show sequence numbers in $audit_log and $binlog."
 )

@@ -103,10 +103,12 @@ def plan_scan(
     *,
     level: int | None = None,
     since: int | None = None,
+    compacted: bool = False,
 ) -> Plan:
     """Plan reading a version, or one level of it; `predicate` prunes, and is still to be applied to the rows.
 
-    With `since` (epoch milliseconds) only files written at that time or later are read.
+    With `since` (epoch milliseconds) only files written at that time or later are read, with `compacted` only those
+    above level 0.
 
     Its columns are those of the store's schema. Raises `UnsupportedFeatureError`, `CorruptFileError`.
     """
@@ -125,7 +127,7 @@ def plan_scan(
     live = live_columns(store, read)
     candidates = (e for m, rows in live for e in m.entries(rows[in_partitions(m, partitions)[rows]]))
     postponed = {} if level is not None else partitions_with_postponed_rows(store, candidates)
-    entries, total = _entries(store, live, partitions, files, level, since)
+    entries, total = _entries(store, live, partitions, files, _Levels(level, compacted or skips_level_0(store)), since)
     vectors = deletion_files(store, snapshot)
     by_bucket = {bucket: members for bucket, members in entries.items() if bucket[0] not in postponed}
     splits = [s for bucket, members in by_bucket.items() for s in _splits(store, members, files, vectors[bucket])]
@@ -140,6 +142,14 @@ def plan_scan(
     )
 
 
+@dataclass(frozen=True, slots=True)
+class _Levels:
+    """The levels that are read: one `only`, or those above 0."""
+
+    only: int | None
+    compacted: bool
+
+
 def _written_at(file: DataFileMeta) -> float:
     """Epoch milliseconds of when a file was written, its wall clock being that of this process; 0: not known."""
     return file.creation_time.replace(tzinfo=None).timestamp() * 1000 if file.creation_time else 0
@@ -150,7 +160,7 @@ def _entries(
     manifests: Iterable[tuple[EntryColumns, Rows]],
     partitions: PartitionFilter,
     files: FileFilter | None,
-    level: int | None,
+    levels: _Levels,
     since: int | None,
 ) -> tuple[dict[BucketKey, list[ManifestEntry]], int]:
     """The live files that are not pruned one by one, per bucket, and how many there were."""
@@ -159,9 +169,9 @@ def _entries(
     one_by_one = None if evolves else files  # rows of a range are in several files then
     for manifest, live in manifests:
         seen = are_read(store, manifest.buckets[live])
-        if level is not None:
-            seen &= manifest.levels[live] == level
-        if skips_level_0(store):
+        if levels.only is not None:
+            seen &= manifest.levels[live] == levels.only
+        if levels.compacted:
             seen &= manifest.levels[live] > 0
         total += int(seen.sum())
         rows = live[seen & in_partitions(manifest, partitions)[live]]

@@ -68,7 +68,7 @@ def snapshot_of_options(store: TableStore, zone: tzinfo | None = None) -> Snapsh
     `SnapshotNotFoundError`.
     """
     values = store.options.values
-    _check_mode(store)
+    check_mode(store)
     given = [name for name in _OPTIONS if name in values]
     if len(given) > 1:
         raise InvalidOptionError(f"Only one of the options {', '.join(given)} can say what to read; remove the others.")
@@ -82,7 +82,7 @@ def snapshot_of_options(store: TableStore, zone: tzinfo | None = None) -> Snapsh
         case ["scan.timestamp-millis"]:
             return _by_time(store, store.options[SCAN_TIMESTAMP_MILLIS])
         case ["scan.timestamp"]:
-            return _by_time(store, _epoch_millis(store.options[SCAN_TIMESTAMP], zone))
+            return _by_time(store, wall_clock_millis(store.options[SCAN_TIMESTAMP], zone))
         case ["scan.watermark"]:
             return _by_watermark(store, store.options[SCAN_WATERMARK])
     if store.options[SCAN_MODE] == "compacted-full":
@@ -185,7 +185,7 @@ def _says_version(option: str) -> bool:
     return option in (*_OPTIONS, *_CREATION, SCAN_MODE.key) or option.startswith("incremental-")
 
 
-def _check_mode(store: TableStore) -> None:
+def check_mode(store: TableStore) -> None:
     """Raises `InvalidOptionError` where `scan.mode` and the options beside it do not go together."""
     mode, values = store.options[SCAN_MODE], store.options.values
     if mode == "default":
@@ -203,7 +203,8 @@ def _commit_time(store: TableStore, snapshot_id: int) -> int:
     return -1 if snapshot is None else snapshot.time_millis  # expired meanwhile: older than all that remain
 
 
-def _epoch_millis(text: str, zone: tzinfo | None) -> int:
+def wall_clock_millis(text: str, zone: tzinfo | None) -> int:
+    """Epoch milliseconds of `scan.timestamp`. Raises `InvalidOptionError`."""
     try:
         moment = datetime.fromisoformat(text.strip())
     except ValueError as e:

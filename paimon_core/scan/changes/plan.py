@@ -72,7 +72,7 @@ def _changes(
         if name is None:
             continue
         manifests = [m for m in read_manifest_list(store, name) if partitions.may_hold(m)]
-        for entry in _added(store, read_entries(store, manifests), partitions):
+        for entry in added_files(store, read_entries(store, manifests), partitions):
             if evolves or files is None or files.may_match(entry):
                 groups[entry.partition, entry.bucket].append(entry.file)
     target, open_cost = store.options[SPLIT_TARGET_SIZE], store.options[SPLIT_OPEN_FILE_COST]
@@ -91,7 +91,10 @@ def _changes(
             )
 
 
-def _added(store: TableStore, entries: Iterable[ManifestEntry], partitions: PartitionFilter) -> Iterator[ManifestEntry]:
+def added_files(
+    store: TableStore, entries: Iterable[ManifestEntry], partitions: PartitionFilter
+) -> Iterator[ManifestEntry]:
+    """The entries of files that were added, to buckets that a scan reads."""
     added = [e for e in entries if e.kind is FileKind.ADD and partitions.holds(e.partition)]
     return compress(added, are_read(store, np.array([e.bucket for e in added], dtype=np.int32)))
 

@@ -4,7 +4,7 @@ and the core chooses how it is executed: see `scan.py`, or rows that metadata al
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import cached_property
 from typing import Any
@@ -65,11 +65,11 @@ class PaimonScanBuilder(Proxy):
         jvm: Jvm,
         session: SessionBridge,
         table: Table,
-        version: Snapshot | Increment | None,
+        version: Callable[[], Snapshot | Increment | None],
         derived: DerivedTable = DerivedTable.ROWS,
     ) -> None:
         super().__init__(jvm)
-        self.session, self.table, self.version, self.derived = session, table, version, derived
+        self.session, self.table, self._find_version, self.derived = session, table, version, derived
         self.fields = derived_fields(table.store, derived)
         self.required = string_types(to_struct(self.fields))
         self.pruning: tuple[Predicate, ...] = ()
@@ -98,6 +98,11 @@ class PaimonScanBuilder(Proxy):
 
     def pushedFilters(self) -> Any:
         return connector.no_predicates(self.jvm)
+
+    @cached_property
+    def version(self) -> Snapshot | Increment | None:
+        """What is read, looked up once it matters: a stream reads none."""
+        return self._find_version()
 
     @property
     def _filtered(self) -> Mapping[str, DataField]:

@@ -1,1 +1,1 @@
-"""Structured streaming: tables as sources and as sinks of Spark's streaming queries."""
+"""Structured streaming: `source*` read tables as streams, `sink*` write to them, `changelog` answers CHANGES."""

@@ -47,6 +47,7 @@ from paimon_sql.spark.proxy import WithoutMetrics
 from paimon_sql.spark.read.bucket_partitions import BUCKET, BucketTransform
 from paimon_sql.spark.read.unreadable_table import UnreadableTable
 from paimon_sql.spark.session_bridge import SessionBridge
+from paimon_sql.spark.streams.source_scan import IS_STREAM
 from paimon_sql.spark.tables.declared_types import apply_declared_types
 from paimon_sql.spark.tables.format_table import FormatSparkTable, StagedFormatTable
 from paimon_sql.spark.tables.functions import FUNCTIONS, check_function, system_function
@@ -72,7 +73,7 @@ DERIVED_TABLES = frozenset(v.value for v in DerivedTable if v is not DerivedTabl
 # properties Spark hands to every CREATE TABLE beside the user's own
 _RESERVED = ("provider", "comment", "location", "is_managed_location", "external", "table_type")
 _VERSIONS = frozenset((SCAN_VERSION, SCAN_TIMESTAMP_MILLIS.key, SCAN_TIMESTAMP.key, SCAN_SNAPSHOT_ID.key))
-STATE_OPTIONS = frozenset((BRANCH_OPTION, *SCAN_OPTIONS))  # of a query: those by which a table's columns differ
+STATE_OPTIONS = frozenset((BRANCH_OPTION, IS_STREAM, *SCAN_OPTIONS))  # of a query: those by which a table's columns differ
 _NOT_THERE = (TableNotFoundError, DatabaseNotFoundError, InvalidNameError)
 
 
@@ -212,7 +213,7 @@ class SparkCatalog(NoViews, WithoutMetrics):
             if ours.system_table is not None:
                 return SparkSystemTable(self.jvm, self.session, table, ours, options)
             # what the session's settings ask for matters to those who read: ALTER TABLE and DESCRIBE do not
-            must_exist = says_version(given)
+            must_exist = says_version(given) and IS_STREAM not in given
             return SparkTable(self.jvm, self.session, self.catalog_name, table, options, must_exist=must_exist)
         except _NOT_THERE as e:
             # a name that cannot be ours may be another source's: parquet.`/path`

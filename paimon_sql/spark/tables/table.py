@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from pyspark.sql.types import DataType, StructType
@@ -31,11 +32,11 @@ from paimon_sql.spark.jvm.pushdown import read_time_travel
 from paimon_sql.spark.jvm.sessions import is_described
 from paimon_sql.spark.proxy import Proxy, TableProxy
 from paimon_sql.spark.read.local_scan import LocalScanBuilder
-from paimon_sql.spark.read.scan_builder import PaimonScanBuilder
 from paimon_sql.spark.read.unreadable_table import UnreadableScan
 from paimon_sql.spark.session_bridge import SessionBridge
 from paimon_sql.spark.streams.sink import write_builder
 from paimon_sql.spark.streams.sink_compactions import SinkCompactions
+from paimon_sql.spark.streams.source_scan import IS_STREAM, SourceScanBuilder
 from paimon_sql.spark.tables.declared_types import declared_types
 from paimon_sql.spark.tables.partitions import PartitionManagement
 from paimon_sql.spark.tables.schema_evolution import takes_change
@@ -97,7 +98,7 @@ class _BridgedTable(TableProxy):
     def _at(self, must_exist: bool = True) -> Table:
         """The table with the columns of the version its options ask for. Where there is none that need not exist until
         it is read, those of now."""
-        if not is_time_travel(self.table.store):
+        if not is_time_travel(self.table.store) or IS_STREAM in self.options:
             return self.table
         try:
             return self.table.at(self._snapshot(self.table))
@@ -181,7 +182,7 @@ class SparkTable(_DataTable, PartitionManagement):
 
     def capabilities(self) -> Any:
         writes = ("BATCH_WRITE", "TRUNCATE", "OVERWRITE_BY_FILTER", "OVERWRITE_DYNAMIC", "AUTOMATIC_SCHEMA_EVOLUTION")
-        return connector.capabilities(self.jvm, "BATCH_READ", *writes, "STREAMING_WRITE")
+        return connector.capabilities(self.jvm, "BATCH_READ", "MICRO_BATCH_READ", *writes, "STREAMING_WRITE")
 
     def supportsColumnChange(self, change: Any) -> bool:
         return takes_change(self.table.store, change)
@@ -192,7 +193,8 @@ class SparkTable(_DataTable, PartitionManagement):
         if table is not self.table:
             at = replace(at, store=at.store.with_options(table.store.options.values))
         try:
-            builder = PaimonScanBuilder(self.jvm, self.session, at, self._version(table))
+            version, given = partial(self._version, table), option_map(options)
+            builder = SourceScanBuilder(self.jvm, self.session, at, version, given=given)
         except PaimonError as e:
             if not is_described(self.jvm):
                 raise
@@ -312,9 +314,14 @@ class SparkDerivedTable(_DataTable, PartitionManagement, _ReadOnlyTable):
         return str(self.identifier)
 
     def newScanBuilder(self, options: Any) -> Any:
-        version = self._version(self._with_options(options))
-        builder = PaimonScanBuilder(self.jvm, self.session, self.at, version, self.derived)
+        table, given = self._with_options(options), option_map(options)
+        at = replace(self.at, store=self.at.store.with_options(table.store.options.values))
+        version = partial(self._version, table)
+        builder = SourceScanBuilder(self.jvm, self.session, at, version, self.derived, given)
         return taking_filters(self.jvm, self.session.session, builder)
+
+    def capabilities(self) -> Any:
+        return connector.capabilities(self.jvm, "BATCH_READ", "MICRO_BATCH_READ")
 
     def dropPartitions(self, identifiers: Any) -> bool:
         raise self._refusal(f"partitions are dropped in the table itself, not in {self.identifier}")

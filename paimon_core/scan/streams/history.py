@@ -1,0 +1,196 @@
+"""The snapshots that a stream reads one after the other, and what there is to read of each.
+
+What a snapshot changed are the files that it appended, or its changelog where the table has a changelog producer. An
+expired snapshot may have left its changelog. Compactions change no rows; neither do, for most readers, snapshots that
+replace rows (INSERT OVERWRITE, a rescale), whose changes are read where options say so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+from paimon_core.errors import SnapshotNotFoundError
+from paimon_core.lsm.compaction import last_level
+from paimon_core.options import (
+    BUCKET,
+    CHANGELOG_PRODUCER,
+    POSTPONED,
+    SCAN_BOUNDED_WATERMARK,
+    SCAN_BUCKET,
+    SPLIT_OPEN_FILE_COST,
+    SPLIT_TARGET_SIZE,
+    STREAMING_READ_APPEND_OVERWRITE,
+    STREAMING_READ_DELAY,
+    STREAMING_READ_OVERWRITE,
+    TableOptions,
+)
+from paimon_core.scan.changes.increment import Increment, IncrementMode
+from paimon_core.scan.changes.plan import plan_increment
+from paimon_core.scan.plan import plan_scan
+from paimon_core.scan.streams.position import Position
+from paimon_core.scan.streams.postponed_changes import postponed_splits
+from paimon_core.scan.streams.schema_changes import check_followed
+from paimon_core.scan.time_travel import files_since
+from paimon_core.spec.snapshot import CommitKind, Snapshot
+from paimon_core.spec.split import DataSplit
+from paimon_core.store.changelogs import changelog_ids, find_changelog
+from paimon_core.store.snapshots import earliest_snapshot, find_snapshot
+from paimon_core.store.table_store import TableStore
+from paimon_core.store.tags import list_tags
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """What there is to read of one snapshot: all its rows where `scan`, else its changes.
+
+    `splits` are as small as can be, in an order that never changes: by the path of the partition, then by bucket.
+    """
+
+    snapshot: Snapshot
+    scan: bool
+    splits: tuple[DataSplit, ...]
+    skips_overwrite: bool = False
+
+
+@dataclass(frozen=True)
+class History:
+    """The history of a table as streams with these options read it."""
+
+    store: TableStore
+
+    @cached_property
+    def mode(self) -> IncrementMode:
+        made = self.store.has_primary_key and self.store.options[CHANGELOG_PRODUCER] != "none"
+        return IncrementMode.CHANGELOG if made else IncrementMode.DELTA
+
+    @cached_property
+    def reads_overwrites(self) -> bool:
+        options = self.store.options
+        of_append = not self.store.has_primary_key and options[STREAMING_READ_APPEND_OVERWRITE]
+        return options[STREAMING_READ_OVERWRITE] or of_append
+
+    @cached_property
+    def _finest(self) -> TableStore:
+        """The table with splits that are as small as can be."""
+        more = {SPLIT_TARGET_SIZE.key: "1 b", SPLIT_OPEN_FILE_COST.key: "0 b"}
+        options = self.store.options
+        return replace(self.store, options=TableOptions({**options.values, **more}))
+
+    # -- snapshots ----------------------------------------------------------------------------------------------------
+    def version(self, snapshot_id: int) -> Snapshot:
+        """A snapshot, or the one of a tag, whose rows are there. Raises `SnapshotNotFoundError`."""
+        found = find_snapshot(self.store, snapshot_id)
+        tagged = () if found is not None else (t.snapshot for t in list_tags(self.store))
+        found = found or next((s for s in tagged if s.id == snapshot_id), None)
+        if found is None:
+            raise SnapshotNotFoundError(
+                f"Snapshot {snapshot_id} of table {self.store.name} expired before the stream had read all its rows. "
+                "Start the query with a new checkpoint, and with 'consumer-id', which keeps snapshots until they are "
+                "read; or keep them longer by 'snapshot.time-retained' and 'snapshot.num-retained.min'."
+            )
+        return found
+
+    def changes(self, snapshot_id: int) -> Snapshot | None:
+        """The snapshot whose changes are there, in itself or in what outlived it; None where there are none."""
+        found = find_snapshot(self.store, snapshot_id)
+        if found is not None:
+            return found
+        kept = find_changelog(self.store, snapshot_id)  # written before its snapshot is deleted
+        usable = kept is not None and (self.mode is IncrementMode.CHANGELOG or kept.changelog_manifest_list is None)
+        return kept if usable else None
+
+    def first_changes(self) -> int:
+        """The number of the first snapshot whose changes are there, 1 where there are none yet."""
+        earliest = earliest_snapshot(self.store)
+        if earliest is None:
+            return 1
+        first = earliest.id
+        for kept in reversed(changelog_ids(self.store)):
+            if kept >= first:
+                continue
+            if kept != first - 1 or self.changes(kept) is None:
+                break
+            first = kept
+        return first
+
+    # -- what to read -------------------------------------------------------------------------------------------------
+    def steps(self, start: Position, until: int, now_millis: float) -> Iterator[Step]:
+        """What there is to read from a position on, up to and with snapshot `until`, which exists.
+
+        It ends before what `scan.bounded.watermark` and `streaming.read.snapshot.delay` leave out. Raises
+        `SnapshotNotFoundError` where what comes next expired, `InvalidSchemaError` for a change of the columns.
+        """
+        number, scan = start.next_snapshot, start.scan and not start.is_complete
+        if scan:
+            yield self.rows(number)
+            number += 1
+        while number <= until:
+            snapshot = self.changes(number)
+            if snapshot is None:
+                raise self._expired(number)
+            if self._is_past_end(snapshot, now_millis):
+                return
+            yield self.step(snapshot)
+            number += 1
+
+    def step(self, snapshot: Snapshot) -> Step:
+        """What a snapshot changed."""
+        check_followed(self.store, snapshot)
+        is_overwrite = snapshot.commit_kind is CommitKind.OVERWRITE
+        if is_overwrite and self.reads_overwrites:
+            before = find_snapshot(self.store, snapshot.id - 1)
+            if before is None and snapshot.id > 1:
+                raise SnapshotNotFoundError(
+                    f"Snapshot {snapshot.id} of table {self.store.name} replaced rows, and the one before it, which "
+                    "says what they were, expired. Start the query without 'streaming-read-overwrite' to pass it over, "
+                    "or with a new checkpoint; 'consumer-id' keeps the snapshots that are needed."
+                )
+            whole = Increment(mode=IncrementMode.DIFF, start=before, end=snapshot)
+            return Step(snapshot, False, self._sorted(plan_increment(self._finest, whole).splits))
+        has_changelog = self.mode is IncrementMode.CHANGELOG and snapshot.changelog_manifest_list is not None
+        appends = self.mode is IncrementMode.DELTA and snapshot.commit_kind is CommitKind.APPEND
+        if not (has_changelog or appends):
+            return Step(snapshot, False, (), skips_overwrite=is_overwrite)
+        single = Increment(mode=self.mode, end=snapshot, snapshots=(snapshot,))
+        splits = list(plan_increment(self._finest, single).splits)
+        if self._reads_postponed:
+            postponed = replace(self._finest, options=self._finest.options.merged({SCAN_BUCKET.key: str(POSTPONED)}))
+            splits += plan_increment(postponed, single).splits
+        return Step(snapshot, False, self._sorted(splits))
+
+    def rows(self, snapshot_id: int) -> Step:
+        """All rows of a snapshot; those that a changelog brings later are left out."""
+        snapshot, store = self.version(snapshot_id), self._finest
+        check_followed(store, snapshot)
+        producer = store.options[CHANGELOG_PRODUCER] if store.has_primary_key else "none"
+        level = last_level(store.options) if producer == "full-compaction" else None
+        since = files_since(store)
+        plan = plan_scan(store, snapshot, level=level, since=since, compacted=producer == "lookup")
+        splits = self._sorted(plan.splits)
+        return Step(snapshot, True, (*splits, *(postponed_splits(store, snapshot) if self._reads_postponed else ())))
+
+    @property
+    def _reads_postponed(self) -> bool:
+        """Whether rows are read that have no bucket yet: there is no changelog that brings them once they have."""
+        store = self.store
+        return store.has_primary_key and store.options[BUCKET] == POSTPONED and self.mode is IncrementMode.DELTA
+
+    def _is_past_end(self, snapshot: Snapshot, now_millis: float) -> bool:
+        bound, delay = self.store.options[SCAN_BOUNDED_WATERMARK], self.store.options[STREAMING_READ_DELAY]
+        if bound is not None and snapshot.watermark is not None and snapshot.watermark > bound:
+            return True
+        return delay is not None and snapshot.time_millis > now_millis - delay
+
+    def _sorted(self, splits: tuple[DataSplit, ...] | list[DataSplit]) -> tuple[DataSplit, ...]:
+        return tuple(sorted(splits, key=lambda s: (s.bucket_dir.rpartition("/")[0], s.bucket)))
+
+    def _expired(self, snapshot_id: int) -> SnapshotNotFoundError:
+        return SnapshotNotFoundError(
+            f"The stream goes on at snapshot {snapshot_id} of table {self.store.name}, which expired before it was "
+            f"read: the first one that is kept is {self.first_changes()}, and changes between them are lost to it. "
+            "Start the query with a new checkpoint: by default it reads all rows first, 'scan.snapshot-id' says where "
+            "else to start. 'consumer-id' keeps snapshots until they are read; 'snapshot.time-retained' and "
+            "'snapshot.num-retained.min' keep them longer."
+        )

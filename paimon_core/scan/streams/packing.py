@@ -1,0 +1,51 @@
+"""The splits of a batch, packed for tasks.
+
+Tasks run in any order. So all changes of a bucket of keyed rows are one split, in which they stay in their order: who
+writes them on by key keeps the newest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from itertools import groupby
+
+from paimon_core.options import SPLIT_OPEN_FILE_COST, SPLIT_TARGET_SIZE
+from paimon_core.scan.splits import pack
+from paimon_core.spec.split import DataSplit, SplitKind
+from paimon_core.store.table_store import TableStore
+
+
+def packed(store: TableStore, splits: Iterable[DataSplit]) -> Iterator[DataSplit]:
+    """The splits of one batch, of one kind, put together."""
+    target, open_cost = store.options[SPLIT_TARGET_SIZE], store.options[SPLIT_OPEN_FILE_COST]
+    buckets: dict[tuple[bytes, int], list[DataSplit]] = {}
+    for split in splits:
+        buckets.setdefault((split.partition, split.bucket), []).append(split)
+    for members in buckets.values():
+        kind = members[0].kind
+        if kind is SplitKind.CHANGES and store.has_primary_key:
+            yield _joined(members)
+        elif kind in (SplitKind.ROWS, SplitKind.CHANGES):
+            for _, alike in groupby(members, lambda s: s.needs_merge):
+                yield from map(_joined, pack(alike, lambda s: max(s.size, open_cost), target))
+        else:
+            yield from members
+
+
+def keeps_order(store: TableStore, splits: Iterable[DataSplit]) -> bool:
+    """Whether rows stay in their order though an engine reads files, and parts of them, in any: no key has two."""
+    if not store.has_primary_key:
+        return True
+    return all(s.kind is not SplitKind.CHANGES or len(s.files) == 1 for s in splits)
+
+
+def _joined(members: Sequence[DataSplit]) -> DataSplit:
+    if len(members) == 1:
+        return members[0]
+    return replace(
+        members[0],
+        files=tuple(f for s in members for f in s.files),
+        deletions=tuple(d for s in members for d in s.deletions),
+        needs_merge=any(s.needs_merge for s in members),
+    )

@@ -1,0 +1,87 @@
+"""Where a stream is in a table's history: the offset that an engine keeps in its checkpoint.
+
+It is the JSON of Paimon's Java connector, with two fields that it passes over:
+
+    {"snapshotId": N, "index": I, "scanSnapshot": whether all rows of N are read, else its changes,
+     "totalSplits": how many splits N has, "table": which table it is of, "uuid": that of snapshot N}
+
+Splits up to number I of snapshot N were read, counted from 0; I = -1: none of them. At the last one the next snapshot
+comes next. Java's connector leaves `totalSplits` out unless there is a consumer, and counts other splits than ours.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, replace
+from typing import Any
+
+from paimon_core.errors import InvalidDataError
+
+START = -1  # index where nothing of a snapshot was read
+
+
+@dataclass(frozen=True, slots=True)
+class Position:
+    """See the module. Equal positions have equal JSON."""
+
+    snapshot_id: int
+    index: int = START
+    scan: bool = False
+    total: int | None = None
+    table: str | None = None
+    uuid: str | None = None
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether all of its snapshot was read."""
+        return self.total is not None and self.index == self.total - 1
+
+    @property
+    def is_start(self) -> bool:
+        """Whether nothing of its snapshot was read."""
+        return self.index == START
+
+    @property
+    def is_of_java(self) -> bool:
+        """Whether Java's connector made it."""
+        return self.table is None
+
+    @property
+    def next_snapshot(self) -> int:
+        """The first snapshot of which something is to be read."""
+        return self.snapshot_id + self.is_complete
+
+    def whole(self) -> Position:
+        """The end of the position's snapshot."""
+        total = self.total or 1
+        return replace(self, index=total - 1, total=total)
+
+    def json(self) -> str:
+        """The text of a checkpoint."""
+        node: dict[str, Any] = {"snapshotId": self.snapshot_id, "index": self.index, "scanSnapshot": self.scan}
+        more = {"totalSplits": self.total, "table": self.table, "uuid": self.uuid}
+        return json.dumps(node | {k: v for k, v in more.items() if v is not None}, separators=(",", ":"))
+
+
+def parse_position(text: str) -> Position:
+    """A position of its JSON, Java's or ours. Raises `InvalidDataError`."""
+    try:
+        node = json.loads(text)
+        total, table, uuid = (node.get(k) for k in ("totalSplits", "table", "uuid"))
+        position = Position(node["snapshotId"], node["index"], node["scanSnapshot"], total, table, uuid)
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        raise _no_offset(text) from None
+    numbers = (position.snapshot_id, position.index, 0 if total is None else total)
+    named = all(isinstance(v, str | None) for v in (table, uuid))
+    if not (named and isinstance(position.scan, bool) and all(type(n) is int for n in numbers)):
+        raise _no_offset(text)
+    if position.snapshot_id < 0 or position.index < START or (total is not None and not 0 <= position.index < total):
+        raise _no_offset(text)
+    return position
+
+
+def _no_offset(text: str) -> InvalidDataError:
+    return InvalidDataError(
+        f"The checkpoint has the offset {text[:200]!r}, which is none of a Paimon table. Start the query with the "
+        "checkpoint that it wrote, or with a new one."
+    )

@@ -1,0 +1,229 @@
+"""TableStream: one reader that follows a table, from where its checkpoint says.
+
+An engine asks, batch by batch: where is the end of what I may read (`latest`), what is between two positions (`plan`),
+and says what it has done for good (`committed`). Both positions and what is between them depend on the history and the
+limits only, so that a batch that is read again after a crash has the same rows.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from datetime import tzinfo
+
+from paimon_core.errors import InvalidDataError
+from paimon_core.scan.plan import Plan
+from paimon_core.scan.streams.admission import Admitted, admit, waits
+from paimon_core.scan.streams.consumer import StreamConsumer
+from paimon_core.scan.streams.history import History, Step
+from paimon_core.scan.streams.identity import check_same_history, check_same_table, table_identity
+from paimon_core.scan.streams.java_offsets import taken_over
+from paimon_core.scan.streams.options import ReadLimits, check_stream_options
+from paimon_core.scan.streams.packing import packed
+from paimon_core.scan.streams.position import Position
+from paimon_core.scan.streams.starts import starting_position
+from paimon_core.spec.snapshot import Snapshot
+from paimon_core.spec.split import DataSplit
+from paimon_core.store.snapshots import find_snapshot, latest_snapshot
+from paimon_core.store.table_store import TableStore
+
+_IDLE = 5  # snapshots without changes after which the position moves on: it should not point to an expired one
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """What a stream reports: of its last batch the rows, files and bytes by metadata; how far it is behind the table,
+    in snapshots and in milliseconds between their commits; how many snapshots it passed over that replaced rows."""
+
+    rows: int = 0
+    files: int = 0
+    size: int = 0
+    snapshots_behind: int = 0
+    millis_behind: int = 0
+    skipped_overwrites: int = 0
+
+
+class TableStream:
+    """One stream of a table. `clock` gives epoch seconds, `warn` takes what operators should know."""
+
+    def __init__(
+        self,
+        store: TableStore,
+        zone: tzinfo | None = None,
+        clock: Callable[[], float] = time.time,
+        warn: Callable[[str], None] = lambda _: None,
+    ) -> None:
+        check_stream_options(store.name, store.options)
+        self.store, self.history, self.consumer = store, History(store), StreamConsumer.of(History(store))
+        self._zone, self._clock, self._warn = zone, clock, warn
+        self._identity = table_identity(store)
+        self._until: int | None = None  # where a run ends that reads what is there when it starts
+        self._last_batch = 0.0  # epoch milliseconds
+        self._seen: Snapshot | None = None  # the latest snapshot when the history was last compared
+        self._open: Step | None = None  # what was read of last, as batches may end in the middle
+        self._idle: tuple[Position, Snapshot] | None = None  # after a position nothing changed up to a snapshot
+        self._batch: tuple[Position, Position, tuple[DataSplit, ...]] | None = None
+        self._admitted, self._skipped = Admitted(), set[int]()
+
+    # -- what engines ask ---------------------------------------------------------------------------------------------
+    def initial(self) -> Position:
+        """Where to start without a checkpoint, see `starts`; a consumer keeps what is read first."""
+        position = self._ours(starting_position(self.history, self._zone))
+        if self.consumer is None:
+            return position
+        self.consumer.start(position)
+        # a snapshot that expired before the consumer kept it is not the one to start with
+        return self._ours(starting_position(self.history, self._zone)) if self._is_gone(position) else position
+
+    def end_at_latest(self) -> None:
+        """Read no further than the table is now."""
+        latest = latest_snapshot(self.store)
+        self._until = 0 if latest is None else latest.id
+
+    def latest(self, start: Position, limits: ReadLimits) -> Position:
+        """The end of the next batch, `start` where there is nothing to read yet, or not enough.
+
+        Raises `SnapshotNotFoundError`, `InvalidDataError` and `InvalidSchemaError` where the stream cannot go on.
+        """
+        start, latest = self._checked(start)
+        until = -1 if latest is None else latest.id
+        until = until if self._until is None else min(until, self._until)
+        end, taken, admitted = start, list[DataSplit](), Admitted()
+        passed: Step | None = None
+        for step in self._steps(start, until):
+            first = self._first(start, step)
+            count, admitted = admit(admitted, step.splits[first:], limits)
+            taken += step.splits[first : first + count]
+            if count:
+                end = self._at(step, first + count - 1)
+            passed = step
+            if first + count < len(step.splits) or (step.scan and count):
+                break
+        waited = self._clock() * 1000 - self._last_batch
+        if taken and self._until is None and waits(admitted, limits, waited):
+            return start
+        if not taken:
+            return start if passed is None else self._moved(start, passed)
+        self._last_batch = self._clock() * 1000
+        self._batch, self._admitted, self._idle = (start, end, tuple(taken)), admitted, None
+        return end
+
+    def plan(self, start: Position, end: Position) -> Plan:
+        """What is between two positions. Raises as `latest`."""
+        start, _ = self._checked(start)
+        end = self._taken_over(end)
+        if self._batch is not None and self._batch[:2] == (start, end):
+            splits = self._batch[2]
+        else:
+            splits = tuple(s for step in self._between(start, end) for s in step.splits)
+        whole = tuple(packed(self.store, splits))
+        return Plan(table=self.store.name, snapshot=None, splits=whole, files_total=sum(len(s.files) for s in whole))
+
+    def committed(self, end: Position) -> None:
+        """A batch is done for good: the consumer moves."""
+        if self.consumer is not None:
+            self.consumer.move(self._taken_over(end))
+
+    def progress(self, consumed: Position | None) -> Progress:
+        """See `Progress`; `consumed` is the end of the last batch, None before the first one."""
+        latest = latest_snapshot(self.store)
+        is_last = self._batch is not None and consumed == self._batch[1]
+        done = self._admitted if is_last else Admitted()
+        behind, millis = 0, 0
+        if latest is not None and consumed is not None:
+            read = consumed.snapshot_id - (not consumed.is_complete)
+            if self._idle is not None and self._idle[0] == consumed:
+                read = max(read, self._idle[1].id)
+            behind = max(0, latest.id - read)
+            known = self.history.changes(max(read, self.history.first_changes())) if behind else None
+            millis = 0 if known is None else latest.time_millis - known.time_millis
+        return Progress(done.rows, done.files, done.size, behind, millis, len(self._skipped))
+
+    @property
+    def admitted(self) -> tuple[int, int]:
+        """The rows and bytes of the batch that `latest` ended last, by metadata."""
+        return self._admitted.rows, self._admitted.size
+
+    # -- positions ----------------------------------------------------------------------------------------------------
+    def _ours(self, position: Position) -> Position:
+        return replace(position, table=self._identity)
+
+    def _at(self, step: Step, index: int) -> Position:
+        snapshot = step.snapshot
+        return Position(snapshot.id, index, step.scan, len(step.splits), self._identity, snapshot.uuid)
+
+    def _taken_over(self, position: Position) -> Position:
+        return self._ours(taken_over(self.history, position)) if position.is_of_java else position
+
+    def _checked(self, start: Position) -> tuple[Position, Snapshot | None]:
+        """The position, where it is one of this table's history, and the table's latest snapshot."""
+        latest = latest_snapshot(self.store)
+        if self._seen is None or latest != self._seen:
+            known = self._ours(start) if start.is_of_java else start
+            check_same_table(self.store, known, table_identity(self.store))
+            check_same_history(self.store, known, find_snapshot(self.store, start.snapshot_id), latest)
+            if self._idle is not None and find_snapshot(self.store, self._idle[1].id) != self._idle[1]:
+                self._idle = None  # rolled back, or expired
+            self._seen = latest
+        return self._taken_over(start), latest
+
+    def _moved(self, start: Position, passed: Step) -> Position:
+        """Where a stream is that passed snapshots without changes, the last of them `passed`."""
+        self._idle = start, passed.snapshot
+        if passed.snapshot.id - start.next_snapshot < _IDLE and not passed.scan:
+            return start
+        return self._at(replace(passed, splits=()), 0).whole()
+
+    def _is_gone(self, position: Position) -> bool:
+        if position.scan:
+            return find_snapshot(self.store, position.snapshot_id) is None
+        return position.snapshot_id < self.history.first_changes()
+
+    # -- steps --------------------------------------------------------------------------------------------------------
+    def _steps(self, start: Position, until: int) -> Iterator[Step]:
+        known = self._open
+        now = self._clock() * 1000
+        inside = not start.is_complete and not start.is_start
+        if inside and known is not None and (known.snapshot.id, known.scan) == (start.snapshot_id, start.scan):
+            yield known
+            start = start.whole()
+        if self._idle is not None and self._idle[0] == start:
+            start = Position(self._idle[1].id, 0, total=1)
+        for step in self.history.steps(start, until, now):
+            if step.skips_overwrite:
+                self._tell_of_overwrite(step.snapshot.id)
+            self._open = step
+            yield step
+
+    def _first(self, start: Position, step: Step) -> int:
+        """The first split of a step that is to be read. Raises `InvalidDataError` where its splits are others now."""
+        if start.is_start or start.is_complete or (step.snapshot.id, step.scan) != (start.snapshot_id, start.scan):
+            return 0
+        if start.total != len(step.splits):
+            raise InvalidDataError(
+                f"The checkpoint counts {start.total} splits in snapshot {step.snapshot.id} of table "
+                f"{self.store.name}, which has {len(step.splits)} under this query's options: start it "
+                "with those that it had before."
+            )
+        return start.index + 1
+
+    def _between(self, start: Position, end: Position) -> Iterator[Step]:
+        for step in self._steps(start, end.snapshot_id - (end.is_start and not end.scan)):
+            first = self._first(start, step)
+            is_last = step.snapshot.id == end.snapshot_id and step.scan == end.scan
+            last = self._first(end, step) if is_last and not end.is_complete else len(step.splits)
+            yield replace(step, splits=step.splits[first:last])
+            if is_last:
+                return
+
+    def _tell_of_overwrite(self, snapshot_id: int) -> None:
+        if snapshot_id in self._skipped:
+            return
+        self._skipped.add(snapshot_id)
+        option = "streaming-read-overwrite" if self.store.has_primary_key else "streaming-read-append-overwrite"
+        self._warn(
+            f"Snapshot {snapshot_id} of table {self.store.name} replaced rows (INSERT OVERWRITE, or DELETE, UPDATE or "
+            f"MERGE INTO of a table without keys). The stream passes it over; with '{option}' = 'true' it reads what "
+            "such snapshots changed."
+        )

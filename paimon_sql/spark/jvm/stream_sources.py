@@ -1,0 +1,96 @@
+"""What sources of streams answer with, and PySpark's streaming readers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from py4j.java_gateway import JavaObject
+from pyspark.sql import DataFrame
+
+from paimon_sql.spark.jvm.collections import values_of
+from paimon_sql.spark.jvm.gateway import Jvm, accessible_field, stack_names
+from paimon_sql.spark.jvm.hooks import hook
+from paimon_sql.spark.jvm.sessions import java_session
+
+Reader = Any  # PySpark's DataStreamReader
+
+_STREAMING = "org.apache.spark.sql.connector.read.streaming"
+
+MICRO_BATCH_STREAM = f"{_STREAMING}.MicroBatchStream"
+REPORTS_SOURCE_METRICS = f"{_STREAMING}.ReportsSourceMetrics"
+SUPPORTS_TRIGGER_AVAILABLE_NOW = f"{_STREAMING}.SupportsTriggerAvailableNow"
+
+_READ_ALL_AVAILABLE = f"{_STREAMING}.ReadAllAvailable"
+_READ_LIMIT = f"{_STREAMING}.ReadLimit"
+
+
+def offset(jvm: Jvm, text: str) -> JavaObject:
+    """An offset of a stream, which is the text that checkpoints keep."""
+    return jvm.compiled("StreamOffsets").of(text)
+
+
+def offset_text(value: JavaObject) -> str:
+    """The text of an offset, ours or one that Spark read from a checkpoint."""
+    return str(value.json())
+
+
+def consumed_text(consumed: Any) -> str | None:
+    """The text of an `Optional` of an offset."""
+    return offset_text(consumed.get()) if consumed.isPresent() else None
+
+
+def read_limit(jvm: Jvm, files: int | None, size: int | None, rows: int | None) -> JavaObject:
+    """Spark's name for what a batch reads at most; without bounds it is all that there is."""
+    make = jvm.java_class(_READ_LIMIT)
+    found = [
+        *([] if files is None else [make.maxFiles(files)]),
+        *([] if size is None else [make.maxBytes(size)]),
+        *([] if rows is None else [make.maxRows(rows)]),
+    ]
+    if not found:
+        return make.allAvailable()
+    return found[0] if len(found) == 1 else make.compositeLimit(jvm.array(_READ_LIMIT, found))
+
+
+def is_all_available(jvm: Jvm, limit: JavaObject) -> bool:
+    """Whether Spark wants all that there is in one batch, whatever limits there are: Trigger.Once."""
+    return jvm.is_instance(limit, _READ_ALL_AVAILABLE)
+
+
+def metrics(jvm: Jvm, values: Mapping[str, object]) -> JavaObject:
+    """What a source reports in `query.lastProgress`."""
+    return jvm.map({name: str(value) for name, value in values.items()})
+
+
+@hook("names of classes on the stack", "streams of a session's own SQL: SELECT … FROM STREAM t")
+def is_streamed(jvm: Jvm) -> bool:
+    """Whether what is under way in the JVM is the start of a streaming query."""
+    return "MicroBatchExecution" in stack_names(jvm)
+
+
+# -- readers ----------------------------------------------------------------------------------------------------------
+@hook("PySpark's `DataStreamReader._jreader`, the private member `source`", '`spark.readStream.format("paimon")`')
+def stream_reader_source(reader: Reader) -> str:
+    """The format that a streaming reader was given."""
+    return str(_private(reader, "source"))
+
+
+@hook("the private member `DataStreamReader.extraOptions`", '`spark.readStream.format("paimon")` with options')
+def stream_reader_options(reader: Reader) -> dict[str, str]:
+    return values_of(_private(reader, "extraOptions"))
+
+
+@hook("`DataStreamReader.assertNoSpecifiedSchema`", '`spark.readStream.schema(…).format("paimon")` is not refused')
+def read_stream(reader: Reader, name: str, options: Mapping[str, str]) -> DataFrame:
+    """A stream of a table, with options and without the rest of what the reader was given.
+
+    Raises as Spark does where the reader was given columns.
+    """
+    reader._jreader.assertNoSpecifiedSchema("load")
+    session = reader._spark
+    return DataFrame(java_session(session).readStream().options(options).table(name), session)
+
+
+def _private(reader: Reader, member: str) -> JavaObject:
+    return accessible_field(reader._jreader, member).get(reader._jreader)

@@ -1,0 +1,135 @@
+"""A table as Spark's `MicroBatchStream`: what is read next is the core's, how files are read is that of batch scans."""
+
+from __future__ import annotations
+
+import logging
+from typing import Any
+
+from pyspark.sql.types import StructType
+
+from paimon_core.scan.derived_tables import DerivedTable
+from paimon_core.scan.execution import Execution, ScanRequest, check_row_positions, choose_execution
+from paimon_core.scan.plan import Plan
+from paimon_core.scan.streams.options import ReadLimits, read_limits
+from paimon_core.scan.streams.packing import keeps_order
+from paimon_core.scan.streams.position import Position, parse_position
+from paimon_core.scan.streams.stream import Progress, TableStream
+from paimon_core.table import Table
+from paimon_sql.spark.jvm import stream_sources
+from paimon_sql.spark.jvm.gateway import Jvm
+from paimon_sql.spark.proxy import Proxy
+from paimon_sql.spark.read.scan import MergeScan, PushedRequest, RawScan
+from paimon_sql.spark.session_bridge import SessionBridge
+
+_log = logging.getLogger("paimon_sql.streams")
+
+
+class PaimonMicroBatchStream(Proxy):
+    """One stream of a table, or of its log. Its offsets are `Position`s as JSON."""
+
+    def __init__(
+        self, jvm: Jvm, session: SessionBridge, table: Table, derived: DerivedTable, required: StructType
+    ) -> None:
+        super().__init__(jvm)
+        self.session, self.table, self.derived, self.required = session, table, derived, required
+        self.limits = read_limits(table.store.options)
+        self.stream = TableStream(table.store, session.time_zone(), warn=_log.warning)
+        self._scan: RawScan | MergeScan | None = None
+
+    # -- SparkDataStream ----------------------------------------------------------------------------------------------
+    def initialOffset(self) -> Any:
+        return self._offset(self.stream.initial())
+
+    def deserializeOffset(self, json: str) -> Any:
+        return self._offset(parse_position(json))
+
+    def commit(self, end: Any) -> None:
+        self.stream.committed(_position(end))
+
+    def stop(self) -> None:
+        self._scan = None
+
+    # -- SupportsTriggerAvailableNow ----------------------------------------------------------------------------------
+    def getDefaultReadLimit(self) -> Any:
+        limits = self.limits
+        return stream_sources.read_limit(self.jvm, limits.files, limits.size, limits.rows)
+
+    def prepareForTriggerAvailableNow(self) -> None:
+        self.stream.end_at_latest()
+
+    def latestOffset(self, start: Any = None, limit: Any = None) -> Any:
+        """(start, limit); Spark calls it without arguments for sources without admission control only."""
+        position = self.stream.initial() if start is None else _position(start)
+        # without a bound Spark cannot tell our wait for rows from Trigger.Once, which does not wait either
+        is_once = limit is None or (stream_sources.is_all_available(self.jvm, limit) and self.limits.has_bound)
+        return self._offset(self.stream.latest(position, ReadLimits() if is_once else self.limits))
+
+    def reportLatestOffset(self) -> Any:
+        latest = self.table.latest_snapshot()
+        return None if latest is None else self._offset(Position(latest.id))
+
+    # -- MicroBatchStream ---------------------------------------------------------------------------------------------
+    def planInputPartitions(self, start: Any, end: Any) -> Any:
+        self._scan = self._scan_of(self.stream.plan(_position(start), _position(end)))
+        return self._scan.toBatch().planInputPartitions()
+
+    def createReaderFactory(self) -> Any:
+        scan = self._scan or self._scan_of(Plan(table=self.table.name, snapshot=None, splits=()))
+        return scan.toBatch().createReaderFactory()
+
+    def _scan_of(self, plan: Plan) -> RawScan | MergeScan:
+        store, columns = self.table.store, tuple(self.required.fieldNames())
+        request = PushedRequest(
+            table=self.table,
+            derived=self.derived,
+            required=self.required,
+            predicate=None,
+            parquet_filters=(),
+            describe=Plan.describe,
+        )
+        check_row_positions(store, plan, columns)
+        execution = Execution.MERGE
+        if plan.splits and keeps_order(store, plan.splits):
+            asked = ScanRequest(columns, self.derived)
+            execution = choose_execution(store, plan, asked, opens_unicode=self.jvm.opens_unicode_names)
+        scan = (RawScan if execution is Execution.RAW else MergeScan)(self.jvm, self.session, request, plan)
+        scan.bucket_key = None  # of a batch not every bucket has a partition
+        return scan
+
+    # -- ReportsSourceMetrics -----------------------------------------------------------------------------------------
+    def metrics(self, consumed: Any) -> Any:
+        text = stream_sources.consumed_text(consumed)
+        progress = self.stream.progress(None if text is None else parse_position(text))
+        return stream_sources.metrics(self.jvm, _metrics(progress))
+
+    def toString(self) -> str:
+        return f"{self.describe()}@{id(self):x}"
+
+    def describe(self) -> str:
+        """What is read, for EXPLAIN and the progress of queries."""
+        return f"PaimonStream[{self.table.name}{f'${self.derived.value}' if self.derived.value else ''}]"
+
+    def _offset(self, position: Position) -> Any:
+        return stream_sources.offset(self.jvm, position.json())
+
+    class Java:
+        implements = [
+            stream_sources.MICRO_BATCH_STREAM,
+            stream_sources.SUPPORTS_TRIGGER_AVAILABLE_NOW,
+            stream_sources.REPORTS_SOURCE_METRICS,
+        ]
+
+
+def _position(offset: Any) -> Position:
+    return parse_position(stream_sources.offset_text(offset))
+
+
+def _metrics(progress: Progress) -> dict[str, object]:
+    return {
+        "rows": progress.rows,
+        "files": progress.files,
+        "bytes": progress.size,
+        "snapshotsBehind": progress.snapshots_behind,
+        "millisBehind": progress.millis_behind,
+        "skippedOverwrites": progress.skipped_overwrites,
+    }

@@ -1,0 +1,1 @@
+"""Streams: positions, starts, admission, and what is read next."""
