@@ -27,11 +27,10 @@ from paimon_core.store.ddl.schema_changes import SchemaChange
 from paimon_core.store.schemas import schema_ids
 from paimon_core.table import Table
 from paimon_sql.catalog.base import DEFAULT_DATABASE, SYSTEM_DATABASE, StagedTable
-from paimon_sql.catalog.schema_files import SchemaFiles, check_is_table
+from paimon_sql.catalog.schema_files import SchemaFiles, check_is_table, table_defaults
 
 _LOG = logging.getLogger(__name__)
 _SUFFIX = ".db"
-_DEFAULTS = "table-default."
 
 
 @dataclass(frozen=True)
@@ -148,8 +147,7 @@ class FileSystemCatalog:
     # -- paths --------------------------------------------------------------------------------------------------------
     @cached_property
     def _files(self) -> SchemaFiles:
-        defaults = {k.removeprefix(_DEFAULTS): v for k, v in self.options.items() if k.startswith(_DEFAULTS)}
-        return SchemaFiles(self.io, self.cache, self.allowed, defaults)
+        return SchemaFiles(self.io, self.cache, self.allowed, table_defaults(self.options))
 
     def _altered(self, identifier: Identifier) -> Table:
         """The table, or branch, that is to be altered."""

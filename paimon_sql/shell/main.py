@@ -63,6 +63,7 @@ def _parser() -> argparse.ArgumentParser:
     add("-c", "--conf", metavar="KEY=VALUE", action="append", default=[], type=_setting, help=setting_help)
     add("--catalog", default="paimon", help="name of the catalog (default: paimon)")
     add("--metastore", default="filesystem", help="where the catalog keeps its tables' names (default: filesystem)")
+    add("--uri", help="where the metastore is, such as jdbc:postgresql://host/database")
     add("--database", metavar="NAME", help="current database at the start")
     add("--output", choices=list(FORMATS), default="table", help="how results are printed (default: table)")
     add("--max-rows", metavar="N", type=int, help="print N rows per result, 0: all (default: 1000; csv and json: all)")
@@ -102,6 +103,8 @@ def _connect(arguments: argparse.Namespace) -> Any:
         warnings.filterwarnings("ignore", module="pyspark")
         logging.disable()  # PySpark logs every refused statement, Py4J every interrupted one
     with nullcontext() if arguments.debug else quiet_start():
+        if arguments.uri is not None:
+            settings["uri"] = arguments.uri
         session = paimon_sql.connect(
             warehouse=arguments.warehouse, catalog=arguments.catalog, metastore=arguments.metastore, **settings
         )
