@@ -150,8 +150,8 @@ class JdbcCatalog:
     def load_table(self, identifier: Identifier) -> Table:
         path = self._path(identifier)
         for is_last in (False, True):
-            is_there = self._has_row(identifier)
-            table = self._files.load(identifier, path) if is_there else None
+            is_there, is_moving = self._read(rows.look_up, identifier)
+            table = self._files.load(identifier, path) if is_there and not is_moving else None
             if table is not None:
                 return table
             if is_last or not self._end_rename(identifier):

@@ -84,6 +84,17 @@ def has_table(connection: Connection, key: str, table: Identifier) -> bool:
     return any((database, name) == (table.database, table.table) for database, name in found)
 
 
+def look_up(connection: Connection, key: str, table: Identifier) -> tuple[bool, bool]:
+    """Whether there is a row for a table, and whether its folder is being moved; in one round trip."""
+    t, p = TABLES, TABLE_PROPERTIES
+    row = select(t.c.database_name, t.c.table_name, literal(0)).where(_is(t, key, table))
+    note = select(p.c.database_name, p.c.table_name, literal(1)).where(
+        _is(p, key, table), p.c.property_key == RENAMED_TO
+    )
+    found = {n for d, name, n in connection.execute(row.union_all(note)) if (d, name) == (table.database, table.table)}
+    return 0 in found, 1 in found
+
+
 def insert_table(connection: Connection, key: str, table: Identifier) -> None:
     """Raises where there is a row."""
     values = {"catalog_key": key, "database_name": table.database, "table_name": table.table}

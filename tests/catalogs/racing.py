@@ -1,6 +1,6 @@
 """A process whose threads create, rename, drop and recreate tables of two names; it prints how often each succeeded.
 
-    python -m tests.catalogs.racing OPTIONS SEED SECONDS
+python -m tests.catalogs.racing OPTIONS SEED SECONDS
 """
 
 from __future__ import annotations
