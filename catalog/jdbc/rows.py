@@ -173,25 +173,6 @@ def view_schema(connection: Connection, key: str, view: Identifier) -> str | Non
     return next((schema for name, schema in found if name == view.table), None)
 
 
-def insert_view(connection: Connection, key: str, view: Identifier, schema: str) -> None:
-    """Raises where there is one."""
-    values = {"catalog_key": key, "database_name": view.database, "view_name": view.table}
-    connection.execute(insert(VIEWS).values(**values, view_schema=schema))
-
-
-def update_view(connection: Connection, key: str, view: Identifier, schema: str) -> bool:
-    return connection.execute(update(VIEWS).where(_is_view(key, view)).values(view_schema=schema)).rowcount > 0
-
-
-def rename_view(connection: Connection, key: str, source: Identifier, target: Identifier) -> bool:
-    new = {"database_name": target.database, "view_name": target.table}
-    return connection.execute(update(VIEWS).where(_is_view(key, source)).values(**new)).rowcount > 0
-
-
-def delete_view(connection: Connection, key: str, view: Identifier) -> bool:
-    return connection.execute(delete(VIEWS).where(_is_view(key, view))).rowcount > 0
-
-
 def has_any(connection: Connection, key: str, name: Identifier) -> bool:
     """Whether there is a table or a view of a name: they share one name space."""
     one = select(literal(1)).where(_is(TABLES, key, name)).union_all(select(literal(1)).where(_is_view(key, name)))

@@ -16,7 +16,6 @@ from sqlalchemy.types import TIMESTAMP
 
 NAME_LENGTH = 255  # of all names and keys
 VALUE_LENGTH = 1000
-VIEW_BYTES = 65_535  # what MySQL's TEXT holds
 _MYSQL: dict[str, Any] = {"mysql_engine": "InnoDB", "mysql_charset": "utf8mb4", "mysql_collate": "utf8mb4_bin"}
 # characters; 4 bytes each. `catalog-key` has 100 at most, names of databases and tables 200 bytes
 _PREFIXES = {"catalog_key": 100, "database_name": 200, "table_name": 200}

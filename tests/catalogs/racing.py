@@ -12,6 +12,7 @@ import time
 from collections import Counter
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 
 from paimon_core.errors import CommitConflictError, NotFoundError, TableExistsError
 from paimon_core.spec.identifier import Identifier
@@ -28,15 +29,14 @@ def act(catalog: SupportsDatabases, seed: int, seconds: float) -> Counter[str]:
     dice, done, end = random.Random(seed), Counter[str](), time.monotonic() + seconds
     while time.monotonic() < end:
         one, other = dice.sample(NAMES, 2)
-        kind, call = dice.choice(
-            (
-                ("create", lambda: catalog.create_table(one, SCHEMA)),
-                ("rename", lambda: catalog.rename_table(one, other)),
-                ("drop", lambda: catalog.drop_table(one)),
-                ("load", lambda: catalog.load_table(one)),
-            )
-        )
-        done[kind] += _succeeds(call)
+        calls: dict[str, Callable[[], object]] = {
+            "create": partial(catalog.create_table, one, SCHEMA),
+            "rename": partial(catalog.rename_table, one, other),
+            "drop": partial(catalog.drop_table, one),
+            "load": partial(catalog.load_table, one),
+        }
+        kind = dice.choice(list(calls))
+        done[kind] += _succeeds(calls[kind])
     return done
 
 
