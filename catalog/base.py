@@ -96,6 +96,26 @@ class SupportsDatabases(Catalog, Protocol):
         """Raises `TableExistsError` where the target exists."""
 
 
+@runtime_checkable
+class SupportsDatabaseProperties(SupportsDatabases, Protocol):
+    """A catalog that keeps properties of databases."""
+
+    def alter_database(self, name: str, properties: Mapping[str, str], removed: Sequence[str] = ()) -> None:
+        """Set and remove properties. Raises `InvalidOptionError` for those that cannot be kept."""
+
+
+@runtime_checkable
+class SupportsRegistration(SupportsDatabases, Protocol):
+    """A catalog that knows its tables by other means than their folders, and can take in a folder that it has lost."""
+
+    def register_table(self, identifier: Identifier) -> None:
+        """Bring what the catalog knows of a table in line with its folder. Raises `TableNotFoundError` for a folder
+        without a table."""
+
+    def unregistered_tables(self, database: str) -> list[str]:
+        """The tables in the folder of a database that the catalog does not know, sorted."""
+
+
 def with_databases(catalog: Catalog) -> SupportsDatabases:
     """A catalog, where its tables are in databases. Raises `UnsupportedFeatureError` for another."""
     if isinstance(catalog, SupportsDatabases):

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 
 from paimon_core.errors import (
@@ -27,11 +28,10 @@ from paimon_core.store.ddl.schema_changes import SchemaChange
 from paimon_core.store.schemas import schema_ids
 from paimon_core.table import Table
 from paimon_sql.catalog.base import DEFAULT_DATABASE, SYSTEM_DATABASE, StagedTable
-from paimon_sql.catalog.schema_files import SchemaFiles, check_is_table
+from paimon_sql.catalog.schema_files import SchemaFiles, check_is_table, table_defaults
 
 _LOG = logging.getLogger(__name__)
 _SUFFIX = ".db"
-_DEFAULTS = "table-default."
 
 
 @dataclass(frozen=True)
@@ -109,35 +109,41 @@ class FileSystemCatalog:
 
     def create_table(self, identifier: Identifier, schema: TableSchema, ignore_if_exists: bool = False) -> None:
         self._check_new(identifier)
-        self._files.create(identifier, self._path(identifier), schema, ignore_if_exists)
+        with self._turn(identifier):
+            self._files.create(identifier, self._path(identifier), schema, ignore_if_exists)
 
     def stage_create(self, identifier: Identifier, schema: TableSchema) -> StagedTable:
         self._check_new(identifier)
-        return self._files.stage_create(identifier, self._path(identifier), schema)
+        staged = self._files.stage_create(identifier, self._path(identifier), schema)
+        return replace(staged, publish=partial(self._in_turn, identifier, staged.publish))
 
     def stage_replace(self, identifier: Identifier, schema: TableSchema) -> StagedTable:
         check_is_table(identifier)
-        return self._files.stage_replace(self.load_table(identifier), schema)
+        staged = self._files.stage_replace(self.load_table(identifier), schema)
+        finish, discard = (partial(self._in_turn, identifier, act) for act in (staged.finish, staged.discard))
+        return replace(staged, finish=finish, discard=discard)
 
     def drop_table(self, identifier: Identifier, ignore_if_not_exists: bool = False) -> None:
         check_is_table(identifier)
         if not ignore_if_not_exists:
             self._check_database(identifier.database)
-        if self.table_exists(identifier):
-            self._files.drop(self._path(identifier))
-        elif not ignore_if_not_exists:
-            raise self._not_found(identifier)
+        with self._turn(identifier):
+            if self.table_exists(identifier):
+                self._files.drop(self._path(identifier))
+            elif not ignore_if_not_exists:
+                raise self._not_found(identifier)
 
     def rename_table(self, source: Identifier, target: Identifier) -> None:
         check_is_table(source)
         check_is_table(target)
         self._check_database(source.database)
-        if not self._may_be_table(self._path(source)):
-            raise self._not_found(source)
         self._check_database(target.database)
-        if self.table_exists(target):
-            raise TableExistsError(f"Table {target} already exists.")
-        self._files.rename(self._path(source), self._path(target), target)
+        with self._turn(source, target):
+            if not self._may_be_table(self._path(source)):
+                raise self._not_found(source)
+            if self.table_exists(target):
+                raise TableExistsError(f"Table {target} already exists.")
+            self._files.rename(self._path(source), self._path(target), target)
 
     def alter_table(self, identifier: Identifier, changes: Sequence[SchemaChange]) -> None:
         self._files.alter(partial(self._altered, identifier), changes)
@@ -145,11 +151,24 @@ class FileSystemCatalog:
     def stage_alter(self, identifier: Identifier, changes: Sequence[SchemaChange]) -> StagedTable:
         return self._files.stage_alter(self._altered(identifier), changes)
 
+    # -- turns --------------------------------------------------------------------------------------------------------
+    @contextmanager
+    def _turn(self, *tables: Identifier) -> Iterator[None]:
+        """Queue with those on this machine who make, move and delete tables of the same databases: a folder is not
+        deleted, or moved away, that another has just made."""
+        with ExitStack() as turns:
+            for folder in sorted({self._database_dir(t.database) for t in tables}):
+                turns.enter_context(self.io.writer_slot(folder))
+            yield
+
+    def _in_turn(self, table: Identifier, act: Callable[[], None]) -> None:
+        with self._turn(table):
+            act()
+
     # -- paths --------------------------------------------------------------------------------------------------------
     @cached_property
     def _files(self) -> SchemaFiles:
-        defaults = {k.removeprefix(_DEFAULTS): v for k, v in self.options.items() if k.startswith(_DEFAULTS)}
-        return SchemaFiles(self.io, self.cache, self.allowed, defaults)
+        return SchemaFiles(self.io, self.cache, self.allowed, table_defaults(self.options))
 
     def _altered(self, identifier: Identifier) -> Table:
         """The table, or branch, that is to be altered."""

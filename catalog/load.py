@@ -3,24 +3,39 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from importlib import import_module
 
 from paimon_core.errors import InvalidOptionError
+from paimon_core.io.file_io import FileIO
 from paimon_core.io.load import check_location, load_file_io, normalize
+from paimon_core.optional_packages import import_optional
 from paimon_core.store.allowed import Allowed
 from paimon_sql.catalog.base import SupportsDatabases
 from paimon_sql.catalog.filesystem import FileSystemCatalog
 
 
 def _filesystem(options: Mapping[str, str]) -> SupportsDatabases:
+    io, warehouse = _warehouse(options)
+    return FileSystemCatalog(io, warehouse, dict(options), allowed=Allowed.of(options))
+
+
+def _jdbc(options: Mapping[str, str]) -> SupportsDatabases:
+    import_optional("sqlalchemy", "A catalog with 'metastore' = 'jdbc'", "jdbc")
+    io, warehouse = _warehouse(options)
+    made: SupportsDatabases = import_module("paimon_sql.catalog.jdbc.catalog").open_catalog(io, warehouse, options)
+    return made
+
+
+def _warehouse(options: Mapping[str, str]) -> tuple[FileIO, str]:
+    """The storage of a catalog's tables, and their folder there."""
     warehouse = options.get("warehouse")
     if not warehouse:
         raise InvalidOptionError("A catalog needs the option 'warehouse': the folder or URI that holds its tables.")
     check_location(warehouse)
-    io, allowed = load_file_io(warehouse, options), Allowed.of(options)
-    return FileSystemCatalog(io, normalize(warehouse), dict(options), allowed=allowed)
+    return load_file_io(warehouse, options), normalize(warehouse)
 
 
-METASTORES: dict[str, Callable[[Mapping[str, str]], SupportsDatabases]] = {"filesystem": _filesystem}
+METASTORES: dict[str, Callable[[Mapping[str, str]], SupportsDatabases]] = {"filesystem": _filesystem, "jdbc": _jdbc}
 
 
 def load_catalog(options: Mapping[str, str]) -> SupportsDatabases:

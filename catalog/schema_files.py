@@ -49,6 +49,7 @@ from paimon_sql.catalog.base import StagedTable
 _LOG = logging.getLogger(__name__)
 _ALTER_ATTEMPTS = 10
 _SCHEMAS = "schema"
+_DEFAULTS = "table-default."
 _DROPPED = ("snapshot", "changelog", "tag", "branch")  # in this order, before the files that these name
 _OPTION_CHANGES = (SetOption, RemoveOption, UpdateComment)
 
@@ -58,7 +59,8 @@ class SchemaFiles:
     """Creates, loads, alters and replaces tables by the paths of their folders.
 
     `defaults` are options of every new table that does not set them, `publishing` makes what publishes schemas and
-    snapshots: a catalog with locks gives another than the storage's.
+    snapshots: a catalog with locks gives another than the storage's. `accept` raises for a definition that the catalog
+    cannot keep, before it is written.
     """
 
     io: FileIO
@@ -66,6 +68,7 @@ class SchemaFiles:
     allowed: Allowed = field(default_factory=Allowed)
     defaults: Mapping[str, str] = field(default_factory=dict)
     publishing: Callable[[TableStore], Publisher] = storage_publisher
+    accept: Callable[[Identifier, TableSchema], None] = lambda identifier, schema: None
 
     def exists(self, identifier: Identifier, path: str) -> bool:
         """Whether there is a table at a path, and the branch that the identifier names."""
@@ -81,27 +84,27 @@ class SchemaFiles:
 
     def create(self, identifier: Identifier, path: str, schema: TableSchema, ignore_if_exists: bool = False) -> None:
         """Raises `TableExistsError`, also where another process creates the table meanwhile."""
-        table = self._new(identifier, path, schema)
-        exists = self.exists(identifier, path) or not _publish(table)
+        table = self.prepare(identifier, path, schema)
+        exists = self.exists(identifier, path) or not publish_schema(table)
         if exists and not ignore_if_exists:
             raise TableExistsError(f"Table {identifier} already exists.")
 
     def stage_create(self, identifier: Identifier, path: str, schema: TableSchema) -> StagedTable:
         """A table that is created with its first rows. Raises as `create`."""
-        table = self._new(identifier, path, schema)
+        table = self.prepare(identifier, path, schema)
         if self.exists(identifier, path):
             raise TableExistsError(f"Table {identifier} already exists.")
         return StagedTable(table, lambda: self.create(identifier, path, schema))
 
     def stage_replace(self, old: Table, schema: TableSchema) -> StagedTable:
         """A table under another schema: a new version where the partitioning stays, else a new table beside it."""
-        identifier, new = old.identifier, self._new(old.identifier, old.store.root, schema)
+        identifier, new = old.identifier, self.prepare(old.identifier, old.store.root, schema)
         if not same_partitions(old.schema, new.schema):
             return self._stage_beside(identifier, old.store.root, schema)
         table = self._table(identifier, old.store.root, replacing_schema(old.schema, new.schema))
 
         def publish() -> None:
-            if not _publish(table):
+            if not publish_schema(table):
                 raise CommitConflictError(f"Table {identifier} was altered meanwhile: it was not replaced, try again.")
 
         return StagedTable(table, publish)
@@ -159,7 +162,7 @@ class SchemaFiles:
         for _ in range(_ALTER_ATTEMPTS):
             table = load()
             changed = self._altered(table, changes)
-            if changed.schema is table.schema or _publish(changed):
+            if changed.schema is table.schema or publish_schema(changed):
                 return
         raise CommitConflictError(f"Table {table.name} is being altered by others all the time: try again later.")
 
@@ -168,7 +171,7 @@ class SchemaFiles:
         changed = self._altered(table, changes)
 
         def publish() -> None:
-            if changed.schema is table.schema or _publish(changed):
+            if changed.schema is table.schema or publish_schema(changed):
                 return
             latest = branch_schema(table.store, table.store.branch)
             if latest is None or replace(latest, time_millis=changed.schema.time_millis) != changed.schema:
@@ -189,10 +192,14 @@ class SchemaFiles:
             options = TableOptions(changed.options)
             check_lending_branches(store, options)
             self._check_allowed(table.identifier, options)
+            self.accept(table.identifier, changed)
         return replace(table, store=store.under(changed, store.branch))
 
-    def _new(self, identifier: Identifier, path: str, schema: TableSchema) -> Table:
-        """The table that a schema, with the catalog's defaults, makes at a path."""
+    def prepare(self, identifier: Identifier, path: str, schema: TableSchema) -> Table:
+        """The table that a schema, with the catalog's defaults, makes at a path; nothing is written yet.
+
+        Raises for a definition that is refused.
+        """
         if self.defaults:
             schema = replace(schema, options={**self.defaults, **schema.options})
             check_schema(schema)
@@ -205,6 +212,7 @@ class SchemaFiles:
         self._check_allowed(identifier, TableOptions(schema.options))
         if "path" in schema.options:
             raise InvalidOptionError(f"Table {identifier} cannot have a 'path' of its own.")
+        self.accept(identifier, schema)
         return self._table(identifier, path, schema)
 
     def _table(self, identifier: Identifier, path: str, schema: TableSchema) -> Table:
@@ -217,17 +225,23 @@ class SchemaFiles:
             check_report(str(identifier), options.values, options, self.allowed)
 
 
+def table_defaults(options: Mapping[str, str]) -> dict[str, str]:
+    """The options that a catalog gives its new tables: its own `table-default.OPTION`."""
+    return {k.removeprefix(_DEFAULTS): v for k, v in options.items() if k.startswith(_DEFAULTS)}
+
+
 def check_is_table(identifier: Identifier) -> None:
     """Raises `InvalidNameError` for a branch or system table: these are not created, dropped and renamed as tables."""
     if identifier.branch is not None or identifier.system_table is not None:
         raise InvalidNameError(f"{identifier} is not a table of its own: name the table without '$'.")
 
 
-def _publish(table: Table) -> bool:
-    """Write the schema of a table as a new version. False where another process wrote it first."""
+def publish_schema(table: Table, publisher: Publisher | None = None) -> bool:
+    """Write the schema of a table as a new version, by its own publisher or another. False where another process wrote
+    it first."""
     io, path, data = table.store.io, table.store.paths.schema(table.schema.id), encode_schema(table.schema)
     try:
-        return table.publisher.publish(path, data) is PublishOutcome.PUBLISHED
+        return (publisher or table.publisher).publish(path, data) is PublishOutcome.PUBLISHED
     except CommitUnknownError as error:
         if not io.exists(path):
             raise StorageError(f"{path} could not be written, nothing has changed: {error.__cause__}") from error

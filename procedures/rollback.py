@@ -12,7 +12,7 @@ from paimon_core.spec.identifier import Identifier
 from paimon_core.store.manifests import data_manifests
 from paimon_core.store.snapshots import describe_snapshots, read_snapshot, reset_hints, snapshot_ids
 from paimon_core.store.table_store import TableStore
-from paimon_sql.catalog.base import Catalog
+from paimon_sql.catalog.base import Catalog, SupportsRegistration
 from paimon_sql.catalog.listing import of_some
 from paimon_sql.procedures.registry import ProcedureContext, load_table, procedure
 
@@ -64,9 +64,11 @@ def rollback_to_watermark(context: ProcedureContext, table: str, watermark: int)
 def repair(context: ProcedureContext, database_or_table: str) -> Rows:
     """Bring the catalog in line with the storage, for a table or every table of a database.
 
-    A filesystem catalog reads the storage each time; hints to snapshots that do not exist are written anew.
+    A filesystem catalog reads the storage each time. Another takes in the folders of tables that it has lost, and
+    corrects what it knows of others. Hints to snapshots that do not exist are written anew.
     Of several tables, one that cannot be read is logged with the reason. The result is true.
     """
+    _register(context, database_or_table)
     of_some(_tables(context, database_or_table), partial(_repair, context.catalog), "repaired")
     return [(True,)]
 
@@ -104,6 +106,18 @@ def _is_whole(store: TableStore, snapshot_id: int) -> bool:
     except (CorruptFileError, SnapshotNotFoundError):
         return False
     return True
+
+
+def _register(context: ProcedureContext, name: str) -> None:
+    """Have a catalog that knows its tables by other means look at the folders of a table or a database."""
+    catalog = context.catalog
+    if not isinstance(catalog, SupportsRegistration):
+        return
+    if "." in name or not catalog.database_exists(name):
+        catalog.register_table(context.identifier(name))
+        return
+    found = sorted({*catalog.list_tables(name), *catalog.unregistered_tables(name)})
+    of_some([Identifier(name, table) for table in found], catalog.register_table, "registered")
 
 
 def _repair(catalog: Catalog, identifier: Identifier) -> None:

@@ -8,7 +8,7 @@ its `uuid` says whose it is.
 from __future__ import annotations
 
 import enum
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from types import TracebackType
@@ -42,6 +42,10 @@ class CatalogLock(Protocol):
     Entering raises a `PaimonError` where the lock cannot be had; leaving raises `StorageError` where it was lost.
     """
 
+    def check(self) -> None:
+        """Raises `StorageRefusedError` where the lock was lost, as that of a process which did not run for a while is:
+        another writer may hold it, and nothing may be written. Asked last before a write that is not conditional."""
+
     def __enter__(self) -> object: ...
 
     def __exit__(
@@ -71,7 +75,7 @@ class LockedPublisher:
         held = ExitStack()
         held.enter_context(self.lock)  # outside: without the lock nothing was tried
         with _unknown_outcome(path), held:
-            return _outcome(create_new(self.io, path, data))
+            return _outcome(create_new(self.io, path, data, self.lock.check))
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,16 +108,18 @@ def publisher_for(io: FileIO, lock: CatalogLock | None, allow_unsafe: bool) -> P
     )
 
 
-def create_new(io: FileIO, path: str, data: bytes) -> bool:
+def create_new(io: FileIO, path: str, data: bytes, check: Callable[[], None] = lambda: None) -> bool:
     """Create a file; False where it exists. Atomic where the storage can, else a look-up and a write.
 
-    For callers that hold a lock or have accepted the risk, and for files where losing a race costs nothing.
+    For callers that hold a lock or have accepted the risk, and for files where losing a race costs nothing. `check`
+    is called between the two, and raises where the lock is lost.
     """
     try:
         return io.create_exclusive(path, data)
     except UnsafeStorageError:
         if io.exists(path):
             return False
+        check()
         io.write_bytes(path, data)
         return True
 

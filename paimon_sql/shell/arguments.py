@@ -21,7 +21,7 @@ _GATEWAY = "PYSPARK_GATEWAY_PORT"  # set where spark-submit has started the JVM 
 
 
 def parser() -> argparse.ArgumentParser:
-    """Of the shell; `metastore`, `catalog` and `warehouse` are None where they are not given."""
+    """Of the shell; `warehouse`, `catalog`, `metastore` and `uri` are None where they are not given."""
     made = argparse.ArgumentParser(
         prog="paimon-sql",
         description="SQL on Apache Paimon tables. Without -e and -f: a prompt, or the script on standard input.",
@@ -32,6 +32,7 @@ def parser() -> argparse.ArgumentParser:
     add("-w", "--warehouse", metavar="DIR", help="where the tables are (default: ./warehouse)")
     add("--catalog", help="name of the catalog (default: paimon)")
     add("--metastore", help="where the catalog keeps its tables' names (default: filesystem)")
+    add("--uri", help="where the metastore is, such as jdbc:postgresql://host/database")
     add("--database", metavar="NAME", help="current database at the start")
     add("-e", "--execute", metavar="SQL", action="append", default=[], help="run these statements; may be repeated")
     add("-f", "--file", metavar="FILE", help="run this script; - is standard input")

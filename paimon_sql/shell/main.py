@@ -116,7 +116,7 @@ def _connect(arguments: argparse.Namespace) -> Any:
 
 def _session(arguments: argparse.Namespace, settings: dict[str, str]) -> Any:
     """With the catalog of the command line, else those that Spark's settings configure, else one in ./warehouse."""
-    named = {key: getattr(arguments, key) for key in ("warehouse", "catalog", "metastore")}
+    named = {key: getattr(arguments, key) for key in ("warehouse", "catalog", "metastore", "uri")}
     catalog = {key: value for key, value in named.items() if value is not None}
     if not catalog and all(key.startswith("spark.") for key in settings):
         session = paimon_sql.connect(**settings)

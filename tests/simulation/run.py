@@ -49,6 +49,9 @@ class _Lock:
         self.slots, self.process, self.path = slots, process, path
         self._held: list[AbstractContextManager[bool]] = []
 
+    def check(self) -> None:
+        """Its holder does not lose it."""
+
     def __enter__(self) -> object:
         held = self.slots.held(self.process, self.path, patience=3600.0)
         if not self._held:

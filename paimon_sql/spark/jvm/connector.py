@@ -10,7 +10,7 @@ from py4j.java_gateway import JavaObject
 
 from paimon_sql.preprocess.quoting import quoted_name
 from paimon_sql.spark.jvm import classes
-from paimon_sql.spark.jvm.gateway import Jvm
+from paimon_sql.spark.jvm.gateway import Jvm, simple_name
 from paimon_sql.spark.jvm.hooks import field
 
 
@@ -26,6 +26,17 @@ def identifiers(jvm: Jvm, database: str, objects: Iterable[str]) -> JavaArray:
 
 def namespaces(jvm: Jvm, databases: Iterable[str]) -> JavaArray:
     return jvm.array(classes.STRINGS, [jvm.strings([name]) for name in databases])
+
+
+def namespace_changes(changes: Iterable[Any]) -> tuple[dict[str, str], list[str]]:
+    """The properties that a namespace gets, and those that it loses."""
+    given, removed = dict[str, str](), list[str]()
+    for change in changes:
+        if simple_name(change) == "SetProperty":
+            given[str(change.property())] = str(change.value())
+        else:
+            removed.append(str(change.property()))
+    return given, removed
 
 
 def table_summaries(jvm: Jvm, database: str, tables: Iterable[str]) -> JavaArray:

@@ -29,6 +29,7 @@ from paimon_sql.catalog.base import (
     SYSTEM_DATABASE,
     Catalog,
     StagedTable,
+    SupportsDatabaseProperties,
     SupportsDatabases,
     with_databases,
 )
@@ -148,10 +149,12 @@ class SparkCatalog(NoViews, WithoutMetrics):
         self._databases.create_database(_single(namespace), properties, ignore_if_exists=False)
 
     def alterNamespace(self, namespace: Any, changes: Any) -> None:
-        self._database(namespace)
-        raise UnsupportedFeatureError(
-            f"Database {_single(namespace)!r} keeps no properties in a filesystem catalog: they cannot be altered."
-        )
+        database, catalog = self._database(namespace), self.catalog
+        if not isinstance(catalog, SupportsDatabaseProperties):
+            raise UnsupportedFeatureError(
+                f"Database {database!r} keeps no properties in a filesystem catalog: they cannot be altered."
+            )
+        catalog.alter_database(database, *connector.namespace_changes(changes))
 
     def dropNamespace(self, namespace: Any, cascade: bool) -> bool:
         self._databases.drop_database(_single(namespace), cascade=cascade)

@@ -28,7 +28,7 @@ NOT_ATOMIC = FsspecFileIO("file")
 
 
 class Lock:
-    """A lock that keeps a diary; `fails_on` is "enter" or "exit"."""
+    """A lock that keeps a diary; `fails_on` is "enter", "check" or "exit"."""
 
     def __init__(self, fails_on: str = ""):
         self.fails_on, self.diary = fails_on, list[str]()
@@ -36,6 +36,10 @@ class Lock:
     @property
     def held(self) -> bool:
         return self.diary[-1:] == ["enter"]
+
+    def check(self) -> None:
+        if self.fails_on == "check":
+            raise StorageRefusedError("the lock was lost before the write")
 
     def __enter__(self) -> None:
         if self.fails_on == "enter":
@@ -153,6 +157,14 @@ def test_a_lock_lost_on_the_way_is_an_unknown_outcome(path: str) -> None:
     with pytest.raises(CommitUnknownError, match="the lock was lost"):
         LockedPublisher(LocalFileIO(), Lock("exit")).publish(path, b"mine")
     assert Path(path).read_bytes() == b"mine"
+
+
+def test_who_has_lost_the_lock_does_not_write(path: str) -> None:
+    lock = Lock("check")
+    with pytest.raises(StorageRefusedError, match="lost before the write"):
+        LockedPublisher(NOT_ATOMIC, lock).publish(path, b"mine")
+    assert not Path(path).exists()
+    assert lock.diary == ["enter", "exit"]
 
 
 def test_the_lock_is_given_back_after_a_failure(path: str) -> None:

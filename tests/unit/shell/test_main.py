@@ -37,7 +37,7 @@ def test_statements_of_the_command_line(session, capsys):
 
 def test_what_the_session_is_made_with(session):
     arguments = ["-w", "/w", "--catalog", "c", "--metastore", "jdbc", "--database", "d`b", "-e", "SELECT 1"]
-    assert main([*arguments, "-c", "uri=jdbc:x=y", "-c", "spark.ui.enabled=true"]) == 0
+    assert main([*arguments, "--uri", "jdbc:x=y", "-c", "spark.ui.enabled=true"]) == 0
     assert session.options == {
         "warehouse": "/w",
         "catalog": "c",

@@ -1,0 +1,440 @@
+"""The catalog whose names are rows: a table is there when it has one, and is defined by the schema files in its folder.
+
+Folders are where a filesystem catalog has them, `WAREHOUSE/NAME.db/TABLE`. Every change of a name holds the lock of the
+table. What a crash leaves between rows and files is found by whoever comes next:
+
+- CREATE: the row is inserted, the schema written, the transaction committed. A schema without a row is in nobody's
+  way; a folder that has snapshots and no row is another matter, and is refused: `register_table` takes it.
+- DROP: files first, versions before schemas, the row last. A row without a schema is dropped again.
+- RENAME: see `moves`.
+
+Source: `JdbcCatalog` of Paimon.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field, replace
+from functools import cached_property, partial
+from typing import TypeVar
+
+from sqlalchemy import Connection
+
+from paimon_core.commit.publish import CatalogLock, Publisher, UnsafePublisher, publisher_for
+from paimon_core.errors import (
+    DatabaseExistsError,
+    DatabaseNotEmptyError,
+    DatabaseNotFoundError,
+    InvalidNameError,
+    InvalidOptionError,
+    PaimonError,
+    TableExistsError,
+    TableNotFoundError,
+)
+from paimon_core.io.file_io import FileIO
+from paimon_core.options import COMMIT_UNSAFE_STORAGE
+from paimon_core.spec.identifier import Identifier
+from paimon_core.spec.paths import TablePaths, check_name
+from paimon_core.spec.schema import TableSchema
+from paimon_core.store.allowed import Allowed
+from paimon_core.store.cache import MetadataCache
+from paimon_core.store.ddl.schema_changes import SchemaChange
+from paimon_core.store.schemas import latest_schema, schema_ids
+from paimon_core.store.table_store import TableStore
+from paimon_core.table import Table
+from paimon_sql.catalog.base import DEFAULT_DATABASE, SYSTEM_DATABASE, StagedTable
+from paimon_sql.catalog.jdbc import rows
+from paimon_sql.catalog.jdbc.database import Database, OutcomeUnknown, RowExists
+from paimon_sql.catalog.jdbc.locks import JdbcLocks
+from paimon_sql.catalog.jdbc.moves import ends_forward
+from paimon_sql.catalog.jdbc.settings import JdbcSettings, read_settings
+from paimon_sql.catalog.jdbc.tables import NAME_LENGTH, VALUE_LENGTH
+from paimon_sql.catalog.schema_files import SchemaFiles, check_is_table, publish_schema, table_defaults
+
+_SUFFIX = ".db"
+_LOCATION = "location"
+_T = TypeVar("_T")
+
+
+@dataclass(frozen=True)
+class JdbcCatalog:
+    """A catalog with databases, tables and views in an SQL database; `default` always exists."""
+
+    io: FileIO
+    warehouse: str
+    settings: JdbcSettings
+    options: Mapping[str, str] = field(default_factory=dict, repr=False)
+    cache: MetadataCache = field(default_factory=MetadataCache, repr=False, compare=False)
+    allowed: Allowed = field(default_factory=Allowed)
+
+    def identifier(self, name: str) -> Identifier:
+        return Identifier.parse(name)
+
+    def close(self) -> None:
+        """Close the connections to the database."""
+        self._database.close()
+
+    # -- databases ----------------------------------------------------------------------------------------------------
+    def list_databases(self) -> list[str]:
+        return sorted(self._read(rows.databases) | {DEFAULT_DATABASE})
+
+    def database_exists(self, name: str) -> bool:
+        self._database_dir(name)
+        return name == DEFAULT_DATABASE or self._read(rows.has_database, name)
+
+    def database_properties(self, name: str) -> dict[str, str]:
+        self._check_database(name)
+        found = self._read(rows.database_properties, name)
+        return {_LOCATION: self._database_dir(name)} | {k: v for k, v in found.items() if k != rows.EXISTS}
+
+    def create_database(
+        self, name: str, properties: Mapping[str, str] | None = None, ignore_if_exists: bool = False
+    ) -> None:
+        if name == SYSTEM_DATABASE:
+            raise InvalidNameError(f"A database cannot be called {name!r}: procedures go by that name.")
+        given, location = dict(properties or {}), self._database_dir(name)
+        self._check_properties(name, given)
+        try:
+            self._write(rows.insert_database, name, {_LOCATION: location, **given})
+        except RowExists as error:
+            if not ignore_if_exists:
+                raise DatabaseExistsError(f"Database {name} already exists.") from error
+        except OutcomeUnknown:
+            if not given.items() <= self._read(rows.database_properties, name).items():
+                raise
+
+    def alter_database(self, name: str, properties: Mapping[str, str], removed: Sequence[str] = ()) -> None:
+        """Set and remove properties of a database."""
+        self._check_database(name)
+        self._check_properties(name, properties)
+        kept = {rows.EXISTS, _LOCATION}
+
+        def alter(connection: Connection, key: str) -> None:
+            rows.set_database_properties(connection, key, name, properties)
+            rows.remove_database_properties(connection, key, name, [k for k in removed if k not in kept])
+
+        self._write(alter)
+
+    def drop_database(self, name: str, cascade: bool = False) -> None:
+        if name == SYSTEM_DATABASE:
+            raise InvalidNameError(f"Database {name!r} cannot be dropped: it holds the procedures.")
+        self._check_database(name)
+        if cascade:
+            for table in self.list_tables(name):
+                self.drop_table(Identifier(name, table), ignore_if_not_exists=True)
+        self._write(partial(self._delete_database, name))
+        self.io.delete_empty_dir_below(self.warehouse, self._database_dir(name))
+
+    def _delete_database(self, name: str, connection: Connection, key: str) -> None:
+        rows.delete_database(connection, key, name)
+        if left := sorted([*rows.tables(connection, key, name), *rows.views(connection, key, name)]):
+            raise DatabaseNotEmptyError(
+                f"Database {name} still has {len(left)} tables, {left[0]} among them: drop them, or use CASCADE."
+            )
+
+    def list_tables(self, database: str) -> list[str]:
+        self._database_dir(database)
+        found = self._read(rows.tables, database)
+        if not found:
+            self._check_database(database)
+        return sorted(found)
+
+    # -- tables -------------------------------------------------------------------------------------------------------
+    def table_exists(self, identifier: Identifier) -> bool:
+        path = self._path(identifier)
+        if not self._has_row(identifier):
+            return False
+        return identifier.branch is None or self._files.exists(identifier, path)
+
+    def load_table(self, identifier: Identifier) -> Table:
+        path = self._path(identifier)
+        for is_last in (False, True):
+            is_there, is_moving = self._read(rows.look_up, identifier)
+            table = self._files.load(identifier, path) if is_there and not is_moving else None
+            if table is not None:
+                return table
+            if is_last or not self._end_rename(identifier):
+                break
+        self._check_database(identifier.database)
+        raise self._without_schema(identifier) if is_there else self._not_found(identifier)
+
+    def create_table(self, identifier: Identifier, schema: TableSchema, ignore_if_exists: bool = False) -> None:
+        self._check_new(identifier)
+        table = self._files.prepare(identifier, self._path(identifier), schema)
+        try:
+            self._create(table)
+        except TableExistsError:
+            if not ignore_if_exists or self._has_view(identifier):
+                raise
+
+    def stage_create(self, identifier: Identifier, schema: TableSchema) -> StagedTable:
+        self._check_new(identifier)
+        table = self._files.prepare(identifier, self._path(identifier), schema)
+        if self._read(rows.has_any, identifier.base):
+            raise self._exists(identifier)
+        return StagedTable(table, lambda: self._create(table))
+
+    def stage_replace(self, identifier: Identifier, schema: TableSchema) -> StagedTable:
+        check_is_table(identifier)
+        staged = self._files.stage_replace(self.load_table(identifier), schema)
+        if staged.is_separate:
+            return replace(staged, finish=partial(self._then_synced, identifier, staged.finish))
+        return replace(staged, publish=partial(self._then_synced, identifier, staged.publish))
+
+    def drop_table(self, identifier: Identifier, ignore_if_not_exists: bool = False) -> None:
+        check_is_table(identifier)
+        path = self._path(identifier)
+        self._end_rename(identifier)
+        with self._locked(identifier):
+            if self._has_row(identifier):
+                self._files.drop(path)
+                self._locks.lock(identifier).check()
+                self._write(rows.delete_table, identifier)
+                return
+        if not ignore_if_not_exists:
+            self._check_database(identifier.database)
+            raise self._not_found(identifier)
+
+    def rename_table(self, source: Identifier, target: Identifier) -> None:
+        check_is_table(source)
+        check_is_table(target)
+        old, new = self._path(source), self._path(target)
+        for name in (source, target):
+            self._end_rename(name)
+        with self._locked(source, target):
+            self._check_database(source.database)
+            if not self._has_row(source):
+                raise self._not_found(source)
+            self._check_database(target.database)
+            if source == target or self._read(rows.has_any, target) or self.io.exists(new):
+                raise self._exists(target)
+            self._write(rows.note_rename, source, target)
+            try:
+                self._files.rename(old, new, target)
+            except PaimonError:
+                self._settle(source, target)
+                raise
+            try:
+                self._write(rows.rename_table, source, target)
+            except OutcomeUnknown:
+                if self._read(rows.noted_rename, source) is not None:
+                    self._settle(source, target)
+
+    def alter_table(self, identifier: Identifier, changes: Sequence[SchemaChange]) -> None:
+        alter = partial(self._files.alter, partial(self._altered, identifier), changes)
+        self._then_synced(identifier, alter)
+
+    def stage_alter(self, identifier: Identifier, changes: Sequence[SchemaChange]) -> StagedTable:
+        staged = self._files.stage_alter(self._altered(identifier), changes)
+        return replace(staged, publish=partial(self._then_synced, identifier, staged.publish))
+
+    # -- folders that lost their rows ---------------------------------------------------------------------------------
+    def register_table(self, identifier: Identifier) -> None:
+        """Bring the rows of a table in line with its folder: insert those of a folder that has lost them, and write its
+        properties anew. Raises `TableNotFoundError` where there is no table in the folder."""
+        check_is_table(identifier)
+        path = self._path(identifier)
+        self._end_rename(identifier)
+        with self._locked(identifier):
+            schema = latest_schema(self.io, path)
+            if schema is None:
+                raise TableNotFoundError(f"There is no table in {path}: it has no schema file.")
+            self._check_kept(identifier, schema)
+            self._write(partial(self._insert, identifier, schema, True))
+
+    def unregistered_tables(self, database: str) -> list[str]:
+        """The tables whose folders are in that of a database, and which have no row."""
+        folders = [f for f in self.io.list(self._database_dir(database)) if f.is_dir]
+        known = set(self._read(rows.tables, database))
+        return sorted(f.name for f in folders if f.name not in known and schema_ids(self.io, f.path))
+
+    # -- changes ------------------------------------------------------------------------------------------------------
+    def _create(self, table: Table) -> None:
+        """Make a prepared table: its row, and while nobody else can insert that, its schema."""
+        identifier, schema = table.identifier, table.schema
+        self._end_rename(identifier)
+        with self._locked(identifier):
+            try:
+                self._write(partial(self._insert_and_publish, table))
+            except RowExists as error:
+                raise self._exists(identifier) from error
+            except OutcomeUnknown:
+                if not self._has_row(identifier) or latest_schema(self.io, table.store.root) != schema:
+                    raise
+
+    def _insert_and_publish(self, table: Table, connection: Connection, key: str) -> None:
+        self._insert(table.identifier, table.schema, False, connection, key)
+        self._clear_remains(table.identifier, table.store.root)
+        # the row is what others wait for, so nobody else writes there
+        if not publish_schema(table, UnsafePublisher(self.io)):
+            raise self._exists(table.identifier)
+
+    def _insert(
+        self, identifier: Identifier, schema: TableSchema, may_exist: bool, connection: Connection, key: str
+    ) -> None:
+        """The rows of a table. Raises where there is one that may not exist, or a view of the name."""
+        if rows.view_schema(connection, key, identifier) is not None:
+            raise self._exists(identifier)
+        if not (may_exist and rows.has_table(connection, key, identifier)):
+            rows.insert_table(connection, key, identifier)
+        if self.settings.sync_properties:
+            rows.set_table_properties(connection, key, identifier, properties_of(schema))
+
+    def _clear_remains(self, identifier: Identifier, path: str) -> None:
+        """Remove the schema that a CREATE left which did not come to its end. Raises `TableExistsError` for a folder in
+        which a table has been used: it is another's, or has lost its row."""
+        ids = schema_ids(self.io, path)
+        if not ids:
+            return
+        others = {f.name for f in self.io.list(path)} - {"schema"}
+        if others & {"snapshot", "tag", "branch", "changelog"} or (others and ids != [0]):
+            raise TableExistsError(
+                f"Table {identifier} cannot be created: {path} has a table that this catalog does not know. "
+                f"Take it into the catalog with CALL sys.repair('{identifier}'), or move its folder away."
+            )
+        for number in ids:
+            self.io.delete(TablePaths(path).schema(number))
+
+    def _then_synced(self, identifier: Identifier, change: Callable[[], None]) -> None:
+        """Change the definition of a table, and its properties in the database with it."""
+        with self._locked(identifier):
+            change()
+            schema = latest_schema(self.io, self._path(identifier))
+            if self.settings.sync_properties and schema is not None:
+                self._write(rows.set_table_properties, identifier.base, properties_of(schema))
+
+    def _end_rename(self, identifier: Identifier) -> bool:
+        """End a rename that somebody began and that this table is part of; whether there was one."""
+        found = self._read(rows.noted_rename, identifier.base)
+        if found is None:
+            return False
+        with self._locked(*found):
+            if self._read(rows.noted_rename, identifier.base) == found:
+                self._settle(*found)
+        return True
+
+    def _settle(self, source: Identifier, target: Identifier) -> None:
+        """End a move under both locks."""
+        if ends_forward(self.io, self._path(source), self._path(target)):
+            self._write(rows.rename_table, source, target)
+        else:
+            self._write(rows.forget_rename, source)
+
+    # -- locks --------------------------------------------------------------------------------------------------------
+    @contextmanager
+    def _locked(self, *tables: Identifier) -> Iterator[None]:
+        """Hold the locks of tables, taken in one order by all."""
+        with ExitStack() as held:
+            for table in sorted({t.base for t in tables}, key=str):
+                held.enter_context(self._locks.lock(table))
+            yield
+
+    def _publisher(self, store: TableStore) -> Publisher:
+        identifier = replace(store.identifier, branch=store.branch or None)
+        lock: CatalogLock | None = self._locks.lock(identifier) if self.settings.lock_enabled else None
+        return publisher_for(store.io, lock, store.options[COMMIT_UNSAFE_STORAGE])
+
+    # -- the database -------------------------------------------------------------------------------------------------
+    def _read(self, act: Callable[..., _T], *arguments: object) -> _T:
+        return self._database.read(lambda c: act(c, self.settings.catalog_key, *arguments))
+
+    def _write(self, act: Callable[..., _T], *arguments: object) -> _T:
+        return self._database.write(lambda c: act(c, self.settings.catalog_key, *arguments))
+
+    def _has_row(self, identifier: Identifier) -> bool:
+        return self._read(rows.has_table, identifier)
+
+    def _has_view(self, identifier: Identifier) -> bool:
+        return self._read(rows.view_schema, identifier) is not None
+
+    @cached_property
+    def _database(self) -> Database:
+        return Database(self.settings)
+
+    @cached_property
+    def _locks(self) -> JdbcLocks:
+        return JdbcLocks(self._database)
+
+    # -- paths and checks ---------------------------------------------------------------------------------------------
+    @cached_property
+    def _files(self) -> SchemaFiles:
+        defaults = table_defaults(self.options)
+        return SchemaFiles(self.io, self.cache, self.allowed, defaults, self._publisher, self._check_kept)
+
+    def _altered(self, identifier: Identifier) -> Table:
+        """The table, or branch, that is to be altered."""
+        if identifier.system_table is not None:
+            check_is_table(identifier)
+        return self.load_table(identifier)
+
+    def _check_new(self, identifier: Identifier) -> None:
+        check_is_table(identifier)
+        self._locks.lock(identifier)
+        self._check_database(identifier.database)
+
+    def _check_kept(self, identifier: Identifier, schema: TableSchema) -> None:
+        """Raises `InvalidOptionError` for options that do not fit into their columns."""
+        if self.settings.sync_properties:
+            _check_lengths(
+                f"table {identifier}", properties_of(schema), "set 'sync-all-properties' = 'false' in the catalog"
+            )
+
+    def _check_properties(self, name: str, given: Mapping[str, str]) -> None:
+        if given.get(_LOCATION, self._database_dir(name)) != self._database_dir(name):
+            raise InvalidOptionError(
+                f"Database {name} cannot have a location of its own: this catalog keeps it in {self.warehouse}."
+            )
+        if rows.EXISTS in given:
+            raise InvalidOptionError(
+                f"Database {name} cannot have the property {rows.EXISTS!r}: the catalog has it itself."
+            )
+        _check_lengths(f"database {name}", given, "give it a shorter value")
+
+    def _check_database(self, name: str) -> None:
+        if not self.database_exists(name):
+            raise DatabaseNotFoundError(f"There is no database {name} in the catalog {self.settings.address}.")
+
+    def _not_found(self, identifier: Identifier) -> TableNotFoundError:
+        return TableNotFoundError(f"There is no table {identifier.base} in the catalog {self.settings.address}.")
+
+    def _without_schema(self, identifier: Identifier) -> TableNotFoundError:
+        return TableNotFoundError(
+            f"Table {identifier.base} is known to the catalog, but {self._path(identifier)} has no schema file: a "
+            "DROP was interrupted, or the folder was removed. Drop the table, or restore its folder."
+        )
+
+    def _exists(self, identifier: Identifier) -> TableExistsError:
+        return TableExistsError(
+            f"Table {identifier} already exists, or there is a view or another table's folder of that name."
+        )
+
+    def _database_dir(self, name: str) -> str:
+        return f"{self.warehouse}/{check_name('database', name)}{_SUFFIX}"
+
+    def _path(self, identifier: Identifier) -> str:
+        return f"{self._database_dir(identifier.database)}/{check_name('table', identifier.table)}"
+
+
+def open_catalog(io: FileIO, warehouse: str, options: Mapping[str, str]) -> JdbcCatalog:
+    """The catalog of some options; nothing is asked of the database yet. Raises `InvalidOptionError`."""
+    is_shared = "://" in warehouse and not warehouse.startswith(("hdfs://", "viewfs://"))
+    settings = read_settings(options, locks=is_shared or not io.atomic_create)
+    return JdbcCatalog(io, warehouse, settings, dict(options), allowed=Allowed.of(options))
+
+
+def properties_of(schema: TableSchema) -> dict[str, str]:
+    """What the database has of a table's definition, for people and tools that look there."""
+    keys = {"primary-key": schema.primary_keys, "partition": schema.partition_keys, "bucket-key": schema.bucket_keys}
+    return {**schema.options, **{k: ",".join(columns) for k, columns in keys.items() if columns}}
+
+
+def _check_lengths(owner: str, properties: Mapping[str, str], advice: str) -> None:
+    for key, value in properties.items():
+        if len(key) > NAME_LENGTH:
+            raise InvalidOptionError(f"The key {key[:40]!r}… of {owner} is longer than {NAME_LENGTH} characters.")
+        if len(value) > VALUE_LENGTH:
+            raise InvalidOptionError(
+                f"The value of {key!r} of {owner} has {len(value)} characters, and the catalog's database keeps "
+                f"{VALUE_LENGTH}: {advice}."
+            )

@@ -1,0 +1,279 @@
+"""The SQL database of a catalog: short transactions over connections that may be lost at any time.
+
+Connections commit each statement by themselves, so that a look-up is one round trip; `write` makes one transaction of
+several. A connection that has been idle is asked for a sign of life before it is used. What fails because others
+are at work, or because its connection is lost, is run again; only a COMMIT without an answer is not, as it may have
+worked: `OutcomeUnknown` is then for those who know what they wrote.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import random
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from datetime import datetime
+from functools import cached_property
+from pathlib import Path
+from typing import Any, TypeVar
+
+from sqlalchemy import URL, Connection, Engine, create_engine, event
+from sqlalchemy.exc import DBAPIError, DisconnectionError, SQLAlchemyError
+
+from paimon_core.errors import PaimonError, StorageError, StorageRefusedError
+from paimon_core.optional_packages import import_optional
+from paimon_core.secrets import without_secrets
+from paimon_sql.catalog.jdbc.failures import Failure, failure_of, words_of
+from paimon_sql.catalog.jdbc.settings import JdbcSettings, tls_context
+from paimon_sql.catalog.jdbc.tables import create_tables
+
+_LOG = logging.getLogger(__name__)
+_T = TypeVar("_T")
+_IDLE = 10.0  # seconds after which a connection is asked before it is used
+_AGE = 1800  # seconds after which it is made anew
+_PATIENCE = 30.0  # seconds for what others hold up
+_LOST_ATTEMPTS = 3
+_CONNECT_SECONDS = 10
+_DRIVERS = {
+    "sqlite": ("sqlite", "sqlite3", "jdbc"),
+    "postgresql": ("postgresql+psycopg", "psycopg", "postgres"),
+    "mysql": ("mysql+pymysql", "pymysql", "mysql"),
+}
+_BEGIN = {"sqlite": "BEGIN IMMEDIATE", "postgresql": "BEGIN", "mysql": "START TRANSACTION"}
+
+
+class OutcomeUnknown(StorageError):
+    """The database did not answer a COMMIT: what it was about may have happened or not."""
+
+
+class RowExists(PaimonError):
+    """A row of this key is there."""
+
+
+class Database:
+    """One database, for the threads of one process."""
+
+    def __init__(self, settings: JdbcSettings) -> None:
+        self.settings = settings
+        import_optional(_DRIVERS[settings.kind][1], f"A catalog in {settings.address}", _DRIVERS[settings.kind][2])
+
+    def read(self, act: Callable[[Connection], _T]) -> _T:
+        """What statements answer that are each for itself. They may run more than once.
+
+        Raises `RowExists`, `StorageError`, `StorageRefusedError`.
+        """
+        return self._patiently(lambda connection: act(connection))
+
+    def write(self, act: Callable[[Connection], _T]) -> _T:
+        """What statements answer that are one transaction. They may run more than once, but take effect only once.
+
+        Raises `RowExists`, `StorageError`, `StorageRefusedError`, `OutcomeUnknown`; otherwise nothing has changed.
+        """
+        return self._patiently(lambda connection: self._transaction(connection, act))
+
+    def close(self) -> None:
+        """Close the connections that nobody uses."""
+        self._engine.dispose()
+
+    # -- attempts -----------------------------------------------------------------------------------------------------
+    def _patiently(self, act: Callable[[Connection], _T]) -> _T:
+        lost, deadline, wait, creates = 0, time.monotonic() + _PATIENCE, 0.01, True
+        while True:
+            try:
+                with self._connection() as connection:
+                    return act(connection)
+            except SQLAlchemyError as error:
+                failure = failure_of(error)
+                lost += failure is Failure.GONE
+                if failure is Failure.NO_TABLE and creates:
+                    creates = False
+                    self._create_tables()
+                    continue
+                is_over = time.monotonic() > deadline or lost >= _LOST_ATTEMPTS
+                if failure not in (Failure.BUSY, Failure.GONE) or is_over:
+                    raise self._error(error, failure) from _cause(error)
+            time.sleep(wait * random.uniform(0.5, 1))
+            wait = min(wait * 2, 1)
+
+    @contextmanager
+    def _connection(self) -> Iterator[Connection]:
+        try:
+            connection = self._engine.connect()
+        except (SQLAlchemyError, OSError) as error:
+            raise self._error(error, failure_of(error), connects=True) from _cause(error)
+        try:
+            yield connection
+        except SQLAlchemyError as error:
+            if failure_of(error) is Failure.GONE:
+                connection.invalidate()
+            raise
+        finally:
+            with suppress(SQLAlchemyError):
+                connection.close()
+
+    def _transaction(self, connection: Connection, act: Callable[[Connection], _T]) -> _T:
+        connection.exec_driver_sql(_BEGIN[self.settings.kind])
+        try:
+            result = act(connection)
+        except BaseException:
+            self._roll_back(connection)
+            raise
+        try:
+            connection.exec_driver_sql("COMMIT")
+        except DBAPIError as error:
+            if failure_of(error) is Failure.GONE:
+                connection.invalidate()
+                raise OutcomeUnknown(self._message(error, Failure.GONE)) from _cause(error)
+            self._roll_back(connection)
+            raise
+        return result
+
+    def _roll_back(self, connection: Connection) -> None:
+        try:
+            connection.exec_driver_sql("ROLLBACK")
+        except SQLAlchemyError:
+            connection.invalidate()  # the database rolls back what has no connection
+
+    def _create_tables(self) -> None:
+        """Create what is missing. Of several who do so at the same time, some fail and find it."""
+        for last in (False, False, True):
+            try:
+                with self._connection() as connection:
+                    create_tables(connection, self.settings.lock_key_length)
+                    return
+            except SQLAlchemyError as error:
+                if last or failure_of(error) in (Failure.REFUSED, Failure.GONE):
+                    raise self._error(error, failure_of(error)) from _cause(error)
+                time.sleep(random.uniform(0.01, 0.1))
+
+    # -- errors -------------------------------------------------------------------------------------------------------
+    def _error(self, error: Exception, failure: Failure, *, connects: bool = False) -> PaimonError:
+        message = self._message(error, failure, connects=connects)
+        if failure is Failure.TAKEN:
+            return RowExists(message)
+        return StorageRefusedError(message) if failure is Failure.REFUSED else StorageError(message)
+
+    def _message(self, error: Exception, failure: Failure, *, connects: bool = False) -> str:
+        what = "cannot be reached" if connects else "failed"
+        advice = {
+            Failure.REFUSED: "check 'uri', 'jdbc.user', 'jdbc.password' and what this user may do there",
+            Failure.BUSY: "others hold what is needed: run the statement again later",
+            Failure.GONE: "check that it is up, and 'jdbc.user' and 'jdbc.password', then run the statement again",
+        }.get(failure, "the statement changed nothing")
+        said, password = words_of(error), self.settings.password
+        if password:
+            said = said.replace(password, "***")
+        return without_secrets(f"The catalog's database {self.settings.address} {what}: {said.rstrip('.')}; {advice}.")
+
+    # -- connections --------------------------------------------------------------------------------------------------
+    @cached_property
+    def _engine(self) -> Engine:
+        settings = self.settings
+        is_file = settings.kind == "sqlite"  # which has no users
+        if is_file:
+            with suppress(OSError):  # SQLite says what is wrong
+                Path(settings.database).parent.mkdir(parents=True, exist_ok=True)
+        url = URL.create(
+            _DRIVERS[settings.kind][0],
+            username=None if is_file else settings.user,
+            password=None if is_file else settings.password,
+            host=settings.host or None,
+            port=settings.port,
+            database=settings.database,
+        )
+        engine = create_engine(
+            url,
+            isolation_level="AUTOCOMMIT",
+            skip_autocommit_rollback=True,
+            hide_parameters=True,
+            connect_args=_arguments(settings),
+            pool_size=settings.pool_size,
+            max_overflow=16,
+            pool_timeout=_PATIENCE,
+            pool_recycle=_AGE,
+        )
+        event.listen(engine, "connect", _prepare_sqlite if is_file else _note_use)
+        event.listen(engine, "checkin", _note_use)
+        event.listen(engine, "checkout", _Alive(engine))
+        return engine
+
+
+def _cause(error: Exception) -> BaseException:
+    """What a driver raised, without what is around it."""
+    return (error.orig if isinstance(error, DBAPIError) else None) or error
+
+
+class _Alive:
+    """Ask a connection that has been idle for a sign of life: the pool replaces one that has none."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+
+    def __call__(self, connection: Any, record: Any, proxy: Any) -> None:
+        if record.info.get("process") != os.getpid():  # of the process that this one is a fork of
+            record.dbapi_connection = proxy.dbapi_connection = None
+            raise DisconnectionError("The connection belongs to another process.")
+        is_file = self._engine.dialect.name == "sqlite"
+        if is_file or time.monotonic() - record.info.get("used", 0.0) < _IDLE:
+            return
+        try:
+            alive = self._engine.dialect.do_ping(connection)
+        except Exception as error:
+            raise DisconnectionError("The connection is dead.") from error
+        if not alive:
+            raise DisconnectionError("The connection is dead.")
+
+
+def _note_use(connection: Any, record: Any) -> None:
+    record.info.update(used=time.monotonic(), process=os.getpid())
+
+
+def _prepare_sqlite(connection: Any, record: Any) -> None:
+    """Readers and the writer of a file do not wait for each other in this mode, which is a property of the file."""
+    _note_use(connection, record)
+    with suppress(Exception):  # a file that cannot be written, or a file system without shared memory
+        connection.execute("PRAGMA journal_mode=WAL").fetchall()
+
+
+def _arguments(settings: JdbcSettings) -> dict[str, Any]:
+    """What the driver is given beside user, password and address."""
+    if settings.kind == "sqlite":
+        return {"timeout": settings.seconds("busy_timeout", unit=0.001) or _PATIENCE, "check_same_thread": False}
+    is_mysql = settings.kind == "mysql"
+    unit = 0.001 if is_mysql else 1.0
+    connecting = settings.seconds("connectTimeout", unit=unit) or _CONNECT_SECONDS
+    if is_mysql:
+        answer = settings.seconds("socketTimeout", unit=unit)
+        times = {"connect_timeout": max(1, round(connecting)), "read_timeout": answer, "write_timeout": answer}
+        tls = tls_context(settings)
+        return {"charset": "utf8mb4", **times} | ({"ssl": tls} if tls is not None else {})
+    options = [f"-c TimeZone={_time_zone()}"]
+    if schema := settings.parameter("currentSchema"):
+        escaped = schema.replace("\\", "\\\\").replace(" ", "\\ ")
+        options.append(f"-c search_path={escaped}")
+    made: dict[str, Any] = {
+        "connect_timeout": max(1, round(connecting)),
+        "options": " ".join(options),
+        "application_name": settings.parameter("ApplicationName") or "paimon-sql",
+        "prepare_threshold": None,  # connection poolers have no prepared statements
+    }
+    if (answer := settings.seconds("socketTimeout", unit=unit)) is not None:
+        made["tcp_user_timeout"] = round(answer * 1000)
+    if (mode := settings.parameter("sslmode")) is not None:
+        made["sslmode"] = mode
+    elif (settings.parameter("ssl") or "false").lower() in ("", "true"):
+        made["sslmode"] = "verify-full"
+    files = {name: settings.parameter(name) for name in ("sslrootcert", "sslcert", "sslkey")}
+    return made | {name: path for name, path in files.items() if path}
+
+
+def _time_zone() -> str:
+    """This machine's, as PostgreSQL spells an offset: Java's driver tells it the zone of its machine, and the times of
+    locks are without one."""
+    offset = datetime.now().astimezone().utcoffset()
+    minutes = round(offset.total_seconds() / 60) if offset is not None else 0
+    hours = f"{abs(minutes) // 60:02d}:{abs(minutes) % 60:02d}"
+    east, west = ("+", "-") if minutes >= 0 else ("-", "+")
+    return f"<{east}{hours.replace(':', '')}>{west}{hours}"

@@ -1,0 +1,102 @@
+"""What an error of a database means, by its code: SQLSTATE of PostgreSQL, numbers of MySQL and SQLite, never by words.
+
+SQLite has one number for several things; for "no such table" its message, which is never translated, tells.
+"""
+
+from __future__ import annotations
+
+import enum
+import sqlite3
+
+from sqlalchemy.exc import DBAPIError, DisconnectionError
+
+
+class Failure(enum.Enum):
+    """What became of a statement."""
+
+    TAKEN = "a row of this key exists"
+    NO_TABLE = "a table of the catalog is not there yet"
+    BUSY = "others are at work: it was rolled back, and can be run again"
+    GONE = "the connection is lost: what was under way may have happened"
+    REFUSED = "the database refuses, and will again"
+    OTHER = "anything else"
+
+
+_STATES = {
+    "23505": Failure.TAKEN,
+    "42P01": Failure.NO_TABLE,
+    "40001": Failure.BUSY,
+    "40P01": Failure.BUSY,
+    "55P03": Failure.BUSY,
+    "53300": Failure.BUSY,  # too many connections
+    "57P01": Failure.GONE,  # ended by an administrator
+    "57P02": Failure.GONE,
+    "57P03": Failure.GONE,  # starting, or shutting down
+    "25006": Failure.REFUSED,  # read-only
+    "3D000": Failure.REFUSED,  # no such database
+    "42501": Failure.REFUSED,  # no permission
+    "53100": Failure.REFUSED,  # disk full
+}
+_CLASSES = {"08": Failure.GONE, "28": Failure.REFUSED}  # the first two of a state: connection, authorization
+_NUMBERS = {
+    **dict.fromkeys((1062, 1586), Failure.TAKEN),
+    1146: Failure.NO_TABLE,
+    **dict.fromkeys((1205, 1213, 1020, 1040, 1203), Failure.BUSY),
+    **dict.fromkeys((2003, 2006, 2013, 2014, 2055, 1053, 1927, 4031), Failure.GONE),
+    **dict.fromkeys(
+        (1044, 1045, 1049, 1142, 1227, 1290, 1698, 1792, 1836, 1021, 1114, 1251, 2054, 2059), Failure.REFUSED
+    ),
+}
+_SQLITE = {
+    sqlite3.SQLITE_BUSY: Failure.BUSY,
+    sqlite3.SQLITE_LOCKED: Failure.BUSY,
+    **dict.fromkeys(
+        (
+            sqlite3.SQLITE_READONLY,
+            sqlite3.SQLITE_FULL,
+            sqlite3.SQLITE_CANTOPEN,
+            sqlite3.SQLITE_NOTADB,
+            sqlite3.SQLITE_CORRUPT,
+            sqlite3.SQLITE_PERM,
+            sqlite3.SQLITE_AUTH,
+        ),
+        Failure.REFUSED,
+    ),
+}
+
+
+def failure_of(error: Exception) -> Failure:
+    """What an error of SQLAlchemy's, of a driver's or of the network means."""
+    if isinstance(error, DBAPIError):
+        known = failure_of(error.orig) if isinstance(error.orig, Exception) else Failure.OTHER
+        return Failure.GONE if known is Failure.OTHER and error.connection_invalidated else known
+    if isinstance(error, sqlite3.Error):
+        return _sqlite_failure(error)
+    if isinstance(error, OSError | DisconnectionError):
+        return Failure.GONE
+    first = error.args[0] if error.args else None
+    if isinstance(first, int):  # PyMySQL
+        return _NUMBERS.get(first, Failure.OTHER)
+    state = getattr(error, "sqlstate", None)
+    if isinstance(state, str):  # psycopg
+        return _STATES.get(state) or _CLASSES.get(state[:2], Failure.OTHER)
+    # what both raise where there is no answer of a server
+    return Failure.GONE if type(error).__name__ in ("InterfaceError", "OperationalError") else Failure.OTHER
+
+
+def words_of(error: Exception) -> str:
+    """What the database or its driver says."""
+    orig = error.orig if isinstance(error, DBAPIError) and isinstance(error.orig, Exception) else error
+    first = orig.args[0] if orig.args else None
+    if isinstance(first, int) and len(orig.args) > 1:
+        return f"{orig.args[1]} ({first})"
+    return " ".join(str(orig).split()) or type(orig).__name__
+
+
+def _sqlite_failure(error: sqlite3.Error) -> Failure:
+    code = getattr(error, "sqlite_errorcode", None)
+    if code in (sqlite3.SQLITE_CONSTRAINT_PRIMARYKEY, sqlite3.SQLITE_CONSTRAINT_UNIQUE):
+        return Failure.TAKEN
+    if code is not None and code & 0xFF == sqlite3.SQLITE_ERROR and str(error).startswith("no such table"):
+        return Failure.NO_TABLE
+    return Failure.OTHER if code is None else _SQLITE.get(code & 0xFF, Failure.OTHER)

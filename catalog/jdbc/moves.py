@@ -1,0 +1,62 @@
+"""Renaming a table: its rows and its folder change at two places, and a process may die between any two steps.
+
+    1  a note beside the row says where the folder is moved to (`rows.RENAMED_TO`); no folder was there before
+    2  the folder is moved
+    3  in one transaction the rows get the new name, and the note goes
+
+Whoever needs the table meanwhile and holds both locks ends what was begun, by what is in the two folders. On a local
+disk a move is one step: the folder is here or there. Elsewhere every file is copied before the first is deleted, and
+writers that do not know yet may add files to either folder. What cannot be told is left as it is, with an error.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from paimon_core.errors import StorageError
+from paimon_core.io.file_io import FileIO
+from paimon_core.store.schemas import schema_ids
+
+
+def ends_forward(io: FileIO, source: str, target: str) -> bool:
+    """End the move of a table's folder that somebody began; whether it is the one at `target` then.
+
+    Raises `StorageError`, also where the folders do not tell what has happened: then nothing is deleted.
+    """
+    if not schema_ids(io, target):
+        _delete_copies(io, source, target)
+        return False
+    if not schema_ids(io, source):  # deleting had begun, so all is copied
+        io.delete_dir(source)
+        return True
+    old, new = set(_names(io, source)), set(_names(io, target))
+    if new <= old:  # nothing is deleted yet
+        _delete_copies(io, source, target)
+        return False
+    if old <= new:
+        io.delete_dir(source)
+        return True
+    raise StorageError(
+        f"A table was being moved from {source} to {target}, and each has files that the other has not. "
+        "Bring all of them into one of the two, empty the other, and run the statement again."
+    )
+
+
+def _delete_copies(io: FileIO, source: str, target: str) -> None:
+    """Delete the files at `target` that `source` has, too, and the folder where it is empty then."""
+    known, found = set(_names(io, source)), set(_names(io, target))
+    if found <= known:
+        io.delete_dir(target)
+        return
+    for name in found & known:
+        io.delete(f"{target}/{name}")
+
+
+def _names(io: FileIO, folder: str, below: str = "") -> Iterator[str]:
+    """The files below a folder, by their paths in it."""
+    for entry in io.list(f"{folder}/{below}".rstrip("/")):
+        name = f"{below}{entry.name}"
+        if entry.is_dir:
+            yield from _names(io, folder, f"{name}/")
+        else:
+            yield name

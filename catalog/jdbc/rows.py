@@ -1,0 +1,187 @@
+"""What the rows say: functions of a connection, each one statement or a few of one transaction. No text is run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from sqlalchemy import Connection, and_, delete, insert, literal, select, union, update
+from sqlalchemy.sql import ColumnElement
+from sqlalchemy.sql.schema import Table
+
+from paimon_core.spec.identifier import Identifier
+from paimon_sql.catalog.jdbc.tables import DATABASE_PROPERTIES, TABLE_PROPERTIES, TABLES, VIEWS
+
+EXISTS = "exists"  # the property of every database that was created
+RENAMED_TO = "paimon-sql.renamed-to"  # of a table whose folder is being moved; other engines do not look at it
+
+
+# -- databases
+def databases(connection: Connection, key: str) -> set[str]:
+    """The names of those that were created, or have a table or a view."""
+    parts = (select(t.c.database_name).where(t.c.catalog_key == key) for t in (TABLES, DATABASE_PROPERTIES, VIEWS))
+    return set(connection.scalars(union(*parts)))
+
+
+def has_database(connection: Connection, key: str, name: str) -> bool:
+    """Whether a database was created, or has a table or a view."""
+    found = union(
+        *(
+            select(t.c.database_name).where(t.c.catalog_key == key, t.c.database_name == name)
+            for t in (TABLES, DATABASE_PROPERTIES, VIEWS)
+        )
+    )
+    return name in set(connection.scalars(found))
+
+
+def database_properties(connection: Connection, key: str, name: str) -> dict[str, str]:
+    """All properties of a database, also those that Java hides."""
+    t = DATABASE_PROPERTIES
+    found = select(t.c.property_key, t.c.property_value).where(t.c.catalog_key == key, t.c.database_name == name)
+    return {k: v for k, v in connection.execute(found) if v is not None}
+
+
+def insert_database(connection: Connection, key: str, name: str, properties: Mapping[str, str]) -> None:
+    """Raises where the database was created before."""
+    t = DATABASE_PROPERTIES
+    connection.execute(
+        insert(t).values(catalog_key=key, database_name=name, property_key=EXISTS, property_value="true")
+    )
+    set_database_properties(connection, key, name, properties)
+
+
+def set_database_properties(connection: Connection, key: str, name: str, properties: Mapping[str, str]) -> None:
+    remove_database_properties(connection, key, name, list(properties))
+    rows = [
+        {"catalog_key": key, "database_name": name, "property_key": k, "property_value": v}
+        for k, v in properties.items()
+    ]
+    if rows:
+        connection.execute(insert(DATABASE_PROPERTIES), rows)
+
+
+def remove_database_properties(connection: Connection, key: str, name: str, keys: Sequence[str]) -> None:
+    t = DATABASE_PROPERTIES
+    if keys:
+        connection.execute(
+            delete(t).where(t.c.catalog_key == key, t.c.database_name == name, t.c.property_key.in_(keys))
+        )
+
+
+def delete_database(connection: Connection, key: str, name: str) -> None:
+    t = DATABASE_PROPERTIES
+    connection.execute(delete(t).where(t.c.catalog_key == key, t.c.database_name == name))
+
+
+# -- tables
+def tables(connection: Connection, key: str, database: str) -> list[str]:
+    t = TABLES
+    return list(connection.scalars(select(t.c.table_name).where(t.c.catalog_key == key, t.c.database_name == database)))
+
+
+def has_table(connection: Connection, key: str, table: Identifier) -> bool:
+    """Whether there is a row for a table."""
+    found = connection.execute(select(TABLES.c.database_name, TABLES.c.table_name).where(_is(TABLES, key, table)))
+    return any((database, name) == (table.database, table.table) for database, name in found)
+
+
+def look_up(connection: Connection, key: str, table: Identifier) -> tuple[bool, bool]:
+    """Whether there is a row for a table, and whether its folder is being moved; in one round trip."""
+    t, p = TABLES, TABLE_PROPERTIES
+    row = select(t.c.database_name, t.c.table_name, literal(0)).where(_is(t, key, table))
+    note = select(p.c.database_name, p.c.table_name, literal(1)).where(
+        _is(p, key, table), p.c.property_key == RENAMED_TO
+    )
+    found = {n for d, name, n in connection.execute(row.union_all(note)) if (d, name) == (table.database, table.table)}
+    return 0 in found, 1 in found
+
+
+def insert_table(connection: Connection, key: str, table: Identifier) -> None:
+    """Raises where there is a row."""
+    values = {"catalog_key": key, "database_name": table.database, "table_name": table.table}
+    connection.execute(insert(TABLES).values(**values))
+
+
+def rename_table(connection: Connection, key: str, source: Identifier, target: Identifier) -> None:
+    """The row and the properties of a table under another name. Raises where there is a row of that name."""
+    new = {"database_name": target.database, "table_name": target.table}
+    connection.execute(
+        delete(TABLE_PROPERTIES).where(
+            _is(TABLE_PROPERTIES, key, source), TABLE_PROPERTIES.c.property_key == RENAMED_TO
+        )
+    )
+    for t in (TABLES, TABLE_PROPERTIES):
+        connection.execute(update(t).where(_is(t, key, source)).values(**new))
+
+
+def delete_table(connection: Connection, key: str, table: Identifier) -> bool:
+    """Delete the rows of a table; whether there was one."""
+    connection.execute(delete(TABLE_PROPERTIES).where(_is(TABLE_PROPERTIES, key, table)))
+    return connection.execute(delete(TABLES).where(_is(TABLES, key, table))).rowcount > 0
+
+
+def set_table_properties(connection: Connection, key: str, table: Identifier, properties: Mapping[str, str]) -> None:
+    """Make the properties of a table these ones."""
+    t = TABLE_PROPERTIES
+    connection.execute(delete(t).where(_is(t, key, table), t.c.property_key != RENAMED_TO))
+    names = {"catalog_key": key, "database_name": table.database, "table_name": table.table}
+    rows = [{**names, "property_key": k, "property_value": v} for k, v in properties.items()]
+    if rows:
+        connection.execute(insert(t), rows)
+
+
+# -- tables that are being renamed
+def note_rename(connection: Connection, key: str, source: Identifier, target: Identifier) -> None:
+    """Write down where the folder of a table is moved to. Raises where that is noted already."""
+    values = {"catalog_key": key, "database_name": source.database, "table_name": source.table}
+    connection.execute(insert(TABLE_PROPERTIES).values(**values, property_key=RENAMED_TO, property_value=_text(target)))
+
+
+def noted_rename(connection: Connection, key: str, table: Identifier) -> tuple[Identifier, Identifier] | None:
+    """The source and target of the rename that a table is part of, by either name."""
+    t = TABLE_PROPERTIES
+    found = select(t.c.database_name, t.c.table_name, t.c.property_value).where(
+        t.c.catalog_key == key,
+        t.c.property_key == RENAMED_TO,
+        (and_(t.c.database_name == table.database, t.c.table_name == table.table))
+        | (t.c.property_value == _text(table)),
+    )
+    for database, name, target in connection.execute(found):
+        source, (folder, _, renamed) = Identifier(database, name), str(target).partition("/")
+        if table in (source, Identifier(folder, renamed)):
+            return source, Identifier(folder, renamed)
+    return None
+
+
+def forget_rename(connection: Connection, key: str, source: Identifier) -> None:
+    t = TABLE_PROPERTIES
+    connection.execute(delete(t).where(_is(t, key, source), t.c.property_key == RENAMED_TO))
+
+
+def _text(table: Identifier) -> str:
+    return f"{table.database}/{table.table}"  # no name has a slash
+
+
+# -- views
+def views(connection: Connection, key: str, database: str) -> list[str]:
+    t = VIEWS
+    return list(connection.scalars(select(t.c.view_name).where(t.c.catalog_key == key, t.c.database_name == database)))
+
+
+def view_schema(connection: Connection, key: str, view: Identifier) -> str | None:
+    """The JSON of a view, None where there is none."""
+    found = connection.execute(select(VIEWS.c.view_name, VIEWS.c.view_schema).where(_is_view(key, view)))
+    return next((schema for name, schema in found if name == view.table), None)
+
+
+def has_any(connection: Connection, key: str, name: Identifier) -> bool:
+    """Whether there is a table or a view of a name: they share one name space."""
+    one = select(literal(1)).where(_is(TABLES, key, name)).union_all(select(literal(1)).where(_is_view(key, name)))
+    return connection.execute(one).first() is not None
+
+
+def _is(t: Table, key: str, table: Identifier) -> ColumnElement[bool]:
+    return and_(t.c.catalog_key == key, t.c.database_name == table.database, t.c.table_name == table.table)
+
+
+def _is_view(key: str, view: Identifier) -> ColumnElement[bool]:
+    return and_(VIEWS.c.catalog_key == key, VIEWS.c.database_name == view.database, VIEWS.c.view_name == view.table)

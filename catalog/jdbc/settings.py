@@ -1,0 +1,221 @@
+"""The options of a JDBC catalog, as Java's users write them, and what a `jdbc:` URI says. No I/O.
+
+Source: `CatalogOptions` and `JdbcCatalogOptions` of Paimon; the documentation of the JDBC drivers.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import re
+import ssl
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+from urllib.parse import parse_qsl, unquote
+
+from paimon_core.errors import InvalidOptionError
+from paimon_core.io.load import normalize
+from paimon_core.options.option import boolean, duration, integer
+from paimon_core.secrets import without_secrets
+
+_LOG = logging.getLogger(__name__)
+_T = TypeVar("_T")
+_URI = re.compile(r"jdbc:(sqlite|postgresql|mysql|mariadb):(.*)", re.DOTALL)
+_SERVER = re.compile(
+    r"//(?P<host>\[[^\]]*\]|[^/:?,]*)(?::(?P<port>[0-9]{1,5}))?(?:/(?P<database>[^?]*))?(?:\?(?P<more>.*))?"
+)
+_PREFIX = "jdbc."
+_DEFAULT_FILE = "paimon-catalog.sqlite"  # no `.db`, which ends the folders of databases
+_MOST_EXPIRY = 60_000  # milliseconds
+# parameters of Java's drivers that change nothing here: Python's drivers always do what they ask for
+_NEEDLESS = frozenset(
+    (
+        *("autoReconnect", "characterEncoding", "useUnicode", "connectionCollation", "allowPublicKeyRetrieval"),
+        *("rewriteBatchedStatements", "serverTimezone", "connectionTimeZone", "tcpKeepAlive", "reWriteBatchedInserts"),
+        *("foreign_keys", "journal_mode", "synchronous"),
+    )
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JdbcSettings:
+    """Where the database is, who asks, and how locks are kept. Times in milliseconds."""
+
+    kind: str  # sqlite, postgresql or mysql
+    host: str = ""
+    port: int | None = None
+    database: str = ""  # of SQLite the path of its file
+    user: str | None = None
+    password: str | None = field(default=None, repr=False)
+    parameters: Mapping[str, str] = field(default_factory=dict, repr=False)  # of the driver, as Java spells them
+    catalog_key: str = "jdbc"
+    pool_size: int = 2
+    lock_enabled: bool = False
+    acquire_timeout: int = 480_000
+    max_sleep: int = 8_000
+    lock_key_length: int = 255
+    sync_properties: bool = True
+
+    @property
+    def lock_expiry(self) -> int:
+        """After how many whole seconds without a sign of life a lock is free."""
+        return max(1, min(self.acquire_timeout, _MOST_EXPIRY) // 1000)
+
+    @property
+    def address(self) -> str:
+        """The database as errors name it."""
+        if self.kind == "sqlite":
+            return self.database
+        port = f":{self.port}" if self.port else ""
+        return f"{self.kind}://{self.host}{port}/{self.database}"
+
+    def parameter(self, *names: str) -> str | None:
+        """The first of some parameters of the driver that is given."""
+        return next((self.parameters[n] for n in names if n in self.parameters), None)
+
+    def seconds(self, *names: str, unit: float) -> float | None:
+        """A time among the parameters, which counts in `unit` seconds; None where there is none, or it is 0: no limit.
+        Raises `InvalidOptionError`."""
+        given = self.parameter(*names)
+        if given is None:
+            return None
+        try:
+            return float(given) * unit or None
+        except ValueError:
+            raise InvalidOptionError(f"Option 'jdbc.{names[0]}' cannot be {given!r}: it is a number.") from None
+
+
+def read_settings(options: Mapping[str, str], *, locks: bool) -> JdbcSettings:
+    """The settings of a catalog's options. `locks` is whether commits take locks where `lock.enabled` does not say so.
+
+    Raises `InvalidOptionError`.
+    """
+    uri = options.get("uri", "").strip() or _default_uri(options["warehouse"])
+    where, parameters = _read_uri(uri)
+    parameters |= {k.removeprefix(_PREFIX): v for k, v in options.items() if k.startswith(_PREFIX)}
+    made = JdbcSettings(
+        **where,
+        user=parameters.pop("user", None),
+        password=parameters.pop("password", None),
+        parameters=parameters,
+        catalog_key=options.get("catalog-key", "jdbc"),
+        pool_size=_value(options, "client-pool-size", integer, 2),
+        lock_enabled=_value(options, "lock.enabled", boolean, locks),
+        acquire_timeout=_value(options, "lock-acquire-timeout", duration, 480_000),
+        max_sleep=_value(options, "lock-check-max-sleep", duration, 8_000),
+        lock_key_length=_value(options, "lock-key-max-length", integer, 255),
+        sync_properties=_value(options, "sync-all-properties", boolean, True),
+    )
+    if not made.catalog_key or len(made.catalog_key) > 100:
+        raise InvalidOptionError(f"Option 'catalog-key' cannot be {made.catalog_key!r}: it has 1 to 100 characters.")
+    if made.pool_size < 1 or made.lock_key_length < 1:
+        raise InvalidOptionError("Options 'client-pool-size' and 'lock-key-max-length' are numbers above 0.")
+    _check_parameters(made)
+    return made
+
+
+def tls_context(settings: JdbcSettings) -> ssl.SSLContext | None:
+    """How a connection to MySQL is encrypted, None where it is not. Raises `InvalidOptionError`."""
+    mode = (settings.parameter("sslmode", "sslMode") or "").lower().replace("_", "-")
+    if not mode:
+        asked = settings.parameter("ssl", "useSSL", "requireSSL")
+        mode = "verify-full" if asked is not None and asked.lower() in ("", "true") else "disable"
+    if mode in ("disable", "disabled", "allow", "prefer", "preferred", "trust"):
+        return None if mode != "trust" else _unverified()
+    if mode in ("require", "required"):
+        return _unverified()
+    if mode not in ("verify-ca", "verify-full", "verify-identity"):
+        raise InvalidOptionError(
+            f"Option 'jdbc.sslmode' cannot be {mode!r}: it is disable, require, verify-ca or verify-full."
+        )
+    context = ssl.create_default_context(cafile=settings.parameter("serverSslCert"))
+    context.check_hostname = mode != "verify-ca"
+    return context
+
+
+def _unverified() -> ssl.SSLContext:
+    context = ssl.create_default_context()
+    context.check_hostname = False
+    context.verify_mode = ssl.CERT_NONE
+    return context
+
+
+def _default_uri(warehouse: str) -> str:
+    """A file of SQLite's in the warehouse."""
+    folder = normalize(warehouse)
+    if "://" in folder:
+        raise InvalidOptionError(
+            f"A catalog with 'metastore' = 'jdbc' on {without_secrets(folder)} needs the option 'uri', such as "
+            "jdbc:postgresql://host/database: SQLite's file, the default, is on a local disk."
+        )
+    return f"jdbc:sqlite:{folder}/{_DEFAULT_FILE}"
+
+
+def _read_uri(uri: str) -> tuple[dict[str, Any], dict[str, str]]:
+    match = _URI.fullmatch(uri)
+    if match is None:
+        raise InvalidOptionError(
+            f"Option 'uri' cannot be {without_secrets(uri)!r}: it begins with jdbc:sqlite:, jdbc:postgresql:, "
+            "jdbc:mysql: or jdbc:mariadb:."
+        )
+    kind, rest = match.groups()
+    if kind == "sqlite":
+        return _read_file(uri, rest)
+    server = _SERVER.fullmatch(rest if rest.startswith("//") else f"//localhost/{rest}")
+    if server is None or "@" in (server["host"] or ""):
+        raise InvalidOptionError(
+            f"Option 'uri' cannot be {without_secrets(uri)!r}: it is jdbc:{kind}://host:port/database, with the "
+            "user in 'jdbc.user' and the password in 'jdbc.password'."
+        )
+    if not server["database"]:
+        raise InvalidOptionError(f"Option 'uri' = {without_secrets(uri)!r} names no database: add /NAME.")
+    where = {
+        "kind": "mysql" if kind == "mariadb" else kind,
+        "host": (server["host"] or "localhost").strip("[]"),
+        "port": int(server["port"]) if server["port"] else None,
+        "database": unquote(server["database"]),
+    }
+    return where, dict(parse_qsl(server["more"] or "", keep_blank_values=True))
+
+
+def _read_file(uri: str, rest: str) -> tuple[dict[str, Any], dict[str, str]]:
+    path, _, more = rest.removeprefix("file:").partition("?")
+    if not path or ":memory:" in rest or "mode=memory" in more:
+        raise InvalidOptionError(
+            f"Option 'uri' = {uri!r} names no file: write jdbc:sqlite:/folder/file. What is in memory is gone "
+            "with its process."
+        )
+    if path.startswith(":resource:"):
+        raise InvalidOptionError(f"Option 'uri' = {uri!r} names a resource of Java's: write jdbc:sqlite:/folder/file.")
+    return {"kind": "sqlite", "database": os.path.abspath(path)}, dict(parse_qsl(more))
+
+
+def _value(options: Mapping[str, str], key: str, parse: Callable[[str], _T], default: _T) -> _T:
+    given = options.get(key)
+    if given is None:
+        return default
+    try:
+        return parse(given)
+    except ValueError as error:
+        raise InvalidOptionError(f"Option {key!r} cannot be {given!r}: it is {error}.") from None
+
+
+_TIMES = ("connectTimeout", "socketTimeout")
+_KNOWN = {
+    "sqlite": frozenset(("busy_timeout",)),
+    "postgresql": frozenset(
+        (*_TIMES, "currentSchema", "ApplicationName", "ssl", "sslmode", "sslrootcert", "sslcert", "sslkey")
+    ),
+    "mysql": frozenset((*_TIMES, "sslMode", "sslmode", "ssl", "useSSL", "requireSSL", "serverSslCert")),
+}
+
+
+def _check_parameters(settings: JdbcSettings) -> None:
+    """Raises `InvalidOptionError` for a bad value; a parameter that has no meaning here is logged."""
+    if settings.kind == "mysql":
+        tls_context(settings)
+    if unknown := sorted(set(settings.parameters) - _KNOWN[settings.kind] - _NEEDLESS):
+        _LOG.warning(
+            "Parameters of Java's driver that have no effect here: %s.", ", ".join(f"jdbc.{n}" for n in unknown)
+        )

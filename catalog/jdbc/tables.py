@@ -1,0 +1,94 @@
+"""The tables of the database, as Java's catalog makes them, so that both share one.
+
+On MySQL ours are in utf8mb4 and compare names byte by byte, as folders do. There the key of `paimon_table_properties`
+would be longer than the 3072 bytes that InnoDB takes: an index of prefixes, as long as names can be, stands for it.
+
+Source: `JdbcUtils` and the lock dialects of Paimon.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sqlalchemy import BigInteger, Column, Connection, Index, MetaData, PrimaryKeyConstraint, String, Table, Text, text
+from sqlalchemy.dialects.mysql import TIMESTAMP as MYSQL_TIMESTAMP
+from sqlalchemy.types import TIMESTAMP
+
+NAME_LENGTH = 255  # of all names and keys
+VALUE_LENGTH = 1000
+_MYSQL: dict[str, Any] = {"mysql_engine": "InnoDB", "mysql_charset": "utf8mb4", "mysql_collate": "utf8mb4_bin"}
+# characters; 4 bytes each. `catalog-key` has 100 at most, names of databases and tables 200 bytes
+_PREFIXES = {"catalog_key": 100, "database_name": 200, "table_name": 200}
+
+
+def _name(column: str) -> Column[str]:
+    return Column(column, String(NAME_LENGTH), nullable=False)
+
+
+def _key(*columns: str) -> PrimaryKeyConstraint:
+    return PrimaryKeyConstraint(*columns)
+
+
+_METADATA = MetaData()
+TABLES = Table(
+    "paimon_tables",
+    _METADATA,
+    *map(_name, ("catalog_key", "database_name", "table_name")),
+    _key("catalog_key", "database_name", "table_name"),
+    **_MYSQL,
+)
+DATABASE_PROPERTIES = Table(
+    "paimon_database_properties",
+    _METADATA,
+    *map(_name, ("catalog_key", "database_name", "property_key")),
+    Column("property_value", String(VALUE_LENGTH)),
+    _key("catalog_key", "database_name", "property_key"),
+    **_MYSQL,
+)
+VIEWS = Table(
+    "paimon_views",
+    _METADATA,
+    *map(_name, ("catalog_key", "database_name", "view_name")),
+    Column("view_schema", Text, nullable=False),
+    _key("catalog_key", "database_name", "view_name"),
+    **_MYSQL,
+)
+_PROPERTY_NAMES = ("catalog_key", "database_name", "table_name", "property_key")
+TABLE_PROPERTIES = Table(
+    "paimon_table_properties",
+    _METADATA,
+    *map(_name, _PROPERTY_NAMES),
+    Column("property_value", String(VALUE_LENGTH)),
+    _key(*_PROPERTY_NAMES),
+)
+
+
+_MYSQL_PROPERTIES = Table(
+    TABLE_PROPERTIES.name,
+    MetaData(),
+    *map(_name, _PROPERTY_NAMES),
+    Column("property_value", String(VALUE_LENGTH)),
+    Index("paimon_table_properties_key", *_PROPERTY_NAMES, unique=True, mysql_length=_PREFIXES),
+    **_MYSQL,
+)
+
+
+def create_tables(connection: Connection, lock_length: int) -> None:
+    """Create the tables that are missing. Raises what the database raises, also where others create them meanwhile."""
+    is_mysql = connection.dialect.name == "mysql"
+    properties = _MYSQL_PROPERTIES if is_mysql else TABLE_PROPERTIES
+    for table in (TABLES, DATABASE_PROPERTIES, properties, VIEWS, _locks(lock_length, is_mysql)):
+        table.create(connection, checkfirst=True)
+
+
+def _locks(lock_length: int, is_mysql: bool) -> Table:
+    """Their times are as precise as the database keeps them, so that they tell two holders apart."""
+    time, now = (MYSQL_TIMESTAMP(fsp=6), "CURRENT_TIMESTAMP(6)") if is_mysql else (TIMESTAMP(), "CURRENT_TIMESTAMP")
+    return Table(
+        "paimon_distributed_locks",
+        MetaData(),
+        Column("lock_id", String(lock_length), primary_key=True),
+        Column("acquired_at", time, nullable=False, server_default=text(now)),
+        Column("expire_time_seconds", BigInteger, nullable=False, server_default=text("0")),
+        **_MYSQL,
+    )

@@ -1,0 +1,74 @@
+"""One server of each kind for all tests of a process, and a catalog of its own for each test."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from paimon_sql.catalog.base import SupportsDatabases
+from paimon_sql.catalog.load import load_catalog
+from tests.catalogs.kinds import JDBC, KINDS, Place
+from tests.support.sql_servers import SqlServer, start_mariadb, start_postgres
+
+
+@pytest.fixture(scope="session")
+def servers() -> Iterator[Callable[[str], SqlServer]]:
+    """Gives the server of a kind, which is started when it is first asked for; skips where there is none."""
+    pytest.importorskip("sqlalchemy", reason='needs pip install "paimon-sql[jdbc]"')
+    made: dict[str, SqlServer | str] = {}
+
+    def server(kind: str) -> SqlServer:
+        if kind not in made:
+            pytest.importorskip(
+                "psycopg" if kind == "postgresql" else "pymysql", reason='needs pip install "paimon-sql[all]"'
+            )
+            made[kind] = start_postgres() if kind == "postgresql" else start_mariadb()
+        found = made[kind]
+        if isinstance(found, str):
+            pytest.skip(found)
+        return found
+
+    yield server
+    for found in made.values():
+        if isinstance(found, SqlServer):
+            found.remove()
+
+
+@pytest.fixture
+def make_place(servers: Callable[[str], SqlServer], tmp_path: Path) -> Iterator[Callable[[str], Place]]:
+    opened: list[SupportsDatabases] = []
+
+    def open_catalog(options: object) -> SupportsDatabases:
+        opened.append(load_catalog(options))  # type: ignore[arg-type]
+        return opened[-1]
+
+    def make(kind: str) -> Place:
+        warehouse = tmp_path / "wh"
+        if kind == "filesystem":
+            return Place(kind, warehouse, {"warehouse": str(warehouse)}, open_catalog)
+        if kind == "sqlite":
+            given = {"metastore": "jdbc", "warehouse": str(warehouse)}
+        else:
+            given = {**servers(kind).options, "warehouse": str(warehouse), "catalog-key": uuid.uuid4().hex}
+        return Place(kind, warehouse, given, open_catalog)
+
+    yield make
+    for catalog in opened:
+        close = getattr(catalog, "close", None)
+        if close is not None:
+            close()
+
+
+@pytest.fixture(params=KINDS)
+def place(request: pytest.FixtureRequest, make_place: Callable[[str], Place]) -> Place:
+    """A catalog of each kind."""
+    return make_place(request.param)
+
+
+@pytest.fixture(params=JDBC)
+def jdbc_place(request: pytest.FixtureRequest, make_place: Callable[[str], Place]) -> Place:
+    """A catalog in each kind of database."""
+    return make_place(request.param)

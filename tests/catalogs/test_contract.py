@@ -1,0 +1,363 @@
+"""Every operation and every error, the same in all kinds of catalogs."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from paimon_core.errors import (
+    BranchNotFoundError,
+    CommitConflictError,
+    DatabaseExistsError,
+    DatabaseNotEmptyError,
+    DatabaseNotFoundError,
+    InvalidNameError,
+    InvalidOptionError,
+    TableExistsError,
+    TableNotFoundError,
+)
+from paimon_core.maintenance.branches import create_branch
+from paimon_core.spec.identifier import Identifier
+from paimon_core.spec.paths import check_name
+from paimon_core.spec.types import INT, STRING
+from paimon_core.store.ddl.new_schema import new_table_schema
+from paimon_core.store.ddl.schema_changes import AddColumn, RemoveOption, SetOption, UpdateComment
+from paimon_sql.catalog.base import SupportsDatabaseProperties, SupportsDatabases, SupportsRegistration
+from tests.catalogs.kinds import OTHER_SCHEMA, SCHEMA, Can, Place
+from tests.support.hostile_names import HOSTILE_NAMES, some
+from tests.support.stored import insert, read
+from tests.support.tables import data_file, fields, info, message
+
+T, U = Identifier("db", "t"), Identifier("db", "u")
+
+
+@pytest.fixture
+def catalog(place: Place) -> SupportsDatabases:
+    catalog = place.catalog(table_default__file__compression="lz4")
+    catalog.create_database("db")
+    return catalog
+
+
+def test_what_it_can_is_what_is_declared(place: Place) -> None:
+    catalog = place.catalog()
+    assert isinstance(catalog, SupportsDatabaseProperties) is place.can(Can.DATABASE_PROPERTIES)
+    assert isinstance(catalog, SupportsRegistration) is place.can(Can.REGISTRATION)
+
+
+def test_databases(place: Place) -> None:
+    catalog = place.catalog()
+    assert catalog.list_databases() == ["default"]
+    assert (catalog.database_exists("default"), catalog.database_exists("db")) == (True, False)
+    catalog.create_database("db")
+    assert place.catalog().list_databases() == ["db", "default"]
+    assert catalog.database_properties("db")["location"] == str(place.warehouse / "db.db")
+    assert catalog.list_tables("db") == []
+    with pytest.raises(DatabaseExistsError, match="db already exists"):
+        catalog.create_database("db")
+    catalog.create_database("db", ignore_if_exists=True)
+    catalog.drop_database("db")
+    assert not place.catalog().database_exists("db")
+    assert "db/" not in place.folders()
+    for call in (catalog.drop_database, catalog.list_tables, catalog.database_properties):
+        with pytest.raises(DatabaseNotFoundError, match="no database db"):
+            call("db")
+
+
+def test_names_of_databases_are_exact(place: Place) -> None:
+    catalog = place.catalog()
+    for name in ("Db", "dB", "ärger", "数据", "🙂", "a.b", "a b", "a'b", 'a"b', "%", "_"):
+        catalog.create_database(name)
+    assert not catalog.database_exists("db") and not catalog.database_exists("arger")
+    assert set(catalog.list_databases()) >= {"Db", "dB", "ärger", "数据", "🙂", "a.b", "a b", "a'b", 'a"b', "%", "_"}
+    catalog.create_table(Identifier("Db", "T"), SCHEMA)
+    catalog.create_table(Identifier("Db", "t"), SCHEMA)
+    assert (catalog.list_tables("Db"), catalog.list_tables("dB"), catalog.list_tables("_")) == (["T", "t"], [], [])
+    assert not catalog.table_exists(Identifier("dB", "t"))
+    catalog.drop_database("Db", cascade=True)
+    assert catalog.database_exists("dB")
+
+
+def test_the_system_database_is_no_database(place: Place) -> None:
+    catalog = place.catalog()
+    with pytest.raises(InvalidNameError, match="procedures"):
+        catalog.create_database("sys")
+    with pytest.raises(InvalidNameError, match="procedures"):
+        catalog.drop_database("sys")
+
+
+def test_a_database_with_tables_is_dropped_by_cascade(catalog: SupportsDatabases, place: Place) -> None:
+    catalog.create_table(T, SCHEMA)
+    catalog.create_table(U, SCHEMA)
+    with pytest.raises(DatabaseNotEmptyError, match="still has 2 tables, t among them"):
+        catalog.drop_database("db")
+    assert place.catalog().list_tables("db") == ["t", "u"]
+    catalog.drop_database("db", cascade=True)
+    assert place.catalog().list_databases() == ["default"]
+    assert place.folders() == set()
+
+
+def test_properties_of_databases(place: Place) -> None:
+    catalog = place.catalog()
+    given = {"comment": 'it\'s "mine"; DROP TABLE paimon_tables --', "k.ä": "ö\n\\0%s:name", "empty": ""}
+    with pytest.raises(InvalidOptionError, match="location"):
+        catalog.create_database("db", {"location": "/tmp/elsewhere"})
+    assert not catalog.database_exists("db")
+    catalog.create_database("db", given)
+    found = place.catalog().database_properties("db")
+    assert found == {"location": str(place.warehouse / "db.db")} | (given if place.can(Can.DATABASE_PROPERTIES) else {})
+    if not isinstance(catalog, SupportsDatabaseProperties):
+        return
+    catalog.alter_database("db", {"comment": "new", "more": "1"}, ["k.ä", "unknown"])
+    changed = place.catalog().database_properties("db")
+    assert changed == {"location": found["location"], "comment": "new", "empty": "", "more": "1"}
+    catalog.alter_database("db", {}, ["location", "exists", "more"])
+    assert place.catalog().database_properties("db")["location"] == found["location"]
+    with pytest.raises(InvalidOptionError, match="location"):
+        catalog.alter_database("db", {"location": "/tmp/elsewhere"})
+    with pytest.raises(InvalidOptionError, match="'exists'"):
+        catalog.alter_database("db", {"exists": "false"})
+    with pytest.raises(InvalidOptionError, match="has 1001 characters"):
+        catalog.alter_database("db", {"long": "x" * 1001, "other": "1"})
+    with pytest.raises(DatabaseNotFoundError):
+        catalog.alter_database("nope", {"a": "b"})
+    assert "other" not in place.catalog().database_properties("db")
+    with pytest.raises(InvalidOptionError, match="has 1001 characters"):
+        catalog.create_database("long", {"comment": "x" * 1001})
+    assert not catalog.database_exists("long")
+
+
+def test_tables(catalog: SupportsDatabases, place: Place) -> None:
+    catalog.create_table(T, SCHEMA)
+    catalog.create_table(Identifier("default", "in_default"), SCHEMA)
+    assert (place.warehouse / "db.db" / "t" / "schema" / "schema-0").exists()
+    assert (place.catalog().list_tables("db"), catalog.list_tables("default")) == (["t"], ["in_default"])
+    table = place.catalog().load_table(T)
+    assert (table.name, table.identifier, table.schema.options["file.compression"]) == ("db.t", T, "lz4")
+    table.commit([message(table.store, data_file(table.store, 1, 1))], info())
+    assert catalog.load_table(Identifier.parse("db.t$files")).system_table("files").num_rows == 1
+    assert catalog.table_exists(T) and not catalog.table_exists(U)
+    catalog.drop_table(T)
+    assert not catalog.table_exists(T) and place.folders() == {"default/in_default"}
+
+
+def test_rows_are_written_and_read(catalog: SupportsDatabases) -> None:
+    catalog.create_table(T, SCHEMA)
+    insert(catalog.load_table(T), [(1, "a"), (2, "b")])
+    assert sorted(read(catalog.load_table(T))) == [(1, "a"), (2, "b")]
+
+
+def test_what_exists(catalog: SupportsDatabases) -> None:
+    catalog.create_table(T, SCHEMA)
+    for create in (catalog.create_table, catalog.stage_create):
+        with pytest.raises(TableExistsError, match=r"Table db\.t already exists"):
+            create(T, OTHER_SCHEMA)
+    catalog.create_table(T, OTHER_SCHEMA, ignore_if_exists=True)
+    assert [f.name for f in catalog.load_table(T).schema.fields] == ["k", "v"]
+
+
+def test_what_does_not_exist(catalog: SupportsDatabases) -> None:
+    for call in (catalog.load_table, catalog.drop_table):
+        with pytest.raises(TableNotFoundError, match=r"no table db\.t"):
+            call(T)
+        with pytest.raises(DatabaseNotFoundError, match="no database nope"):
+            call(Identifier("nope", "t"))
+    for change in (catalog.alter_table, catalog.stage_alter):
+        with pytest.raises(TableNotFoundError, match=r"no table db\.t"):
+            change(T, [SetOption("a", "b")])
+    catalog.drop_table(T, ignore_if_not_exists=True)
+    for create in (catalog.create_table, catalog.stage_create):
+        with pytest.raises(DatabaseNotFoundError):
+            create(Identifier("nope", "t"), SCHEMA)
+    with pytest.raises(DatabaseNotFoundError):
+        catalog.list_tables("nope")
+    assert not catalog.table_exists(T) and not catalog.table_exists(Identifier("nope", "t"))
+
+
+def test_branches_and_system_tables_are_no_tables_of_their_own(catalog: SupportsDatabases) -> None:
+    catalog.create_table(T, SCHEMA)
+    with pytest.raises(BranchNotFoundError, match=r"db\.t has no branch 'b'; its branches are main"):
+        catalog.load_table(replace(T, branch="b"))
+    table = catalog.load_table(T)
+    create_branch(table.store, "b", None)
+    branch = replace(T, branch="b")
+    assert catalog.load_table(branch).name == "db.t$branch_b" and catalog.table_exists(branch)
+    assert not catalog.table_exists(replace(T, branch="c"))
+    catalog.alter_table(branch, [SetOption("num-sorted-run.compaction-trigger", "7")])
+    assert "num-sorted-run.compaction-trigger" in catalog.load_table(branch).schema.options
+    assert "num-sorted-run.compaction-trigger" not in catalog.load_table(T).schema.options
+    for name in (branch, replace(T, system_table="files")):
+        with pytest.raises(InvalidNameError, match="not a table of its own"):
+            catalog.create_table(name, SCHEMA)
+        with pytest.raises(InvalidNameError, match="not a table of its own"):
+            catalog.drop_table(name)
+        with pytest.raises(InvalidNameError, match="not a table of its own"):
+            catalog.rename_table(T, name)
+        with pytest.raises(InvalidNameError, match="not a table of its own"):
+            catalog.rename_table(name, U)
+
+
+def test_altering(catalog: SupportsDatabases, place: Place) -> None:
+    catalog.create_table(T, SCHEMA)
+    catalog.alter_table(T, [AddColumn(("w",), INT), SetOption("snapshot.num-retained.min", "3"), UpdateComment("hi")])
+    changed = place.catalog().load_table(T).schema
+    assert ([f.name for f in changed.fields], changed.comment) == (["k", "v", "w"], "hi")
+    assert changed.options["snapshot.num-retained.min"] == "3"
+    catalog.alter_table(T, [RemoveOption("snapshot.num-retained.min")])
+    assert "snapshot.num-retained.min" not in place.catalog().load_table(T).schema.options
+    staged = catalog.stage_alter(T, [AddColumn(("x",), INT)])
+    catalog.alter_table(T, [AddColumn(("y",), INT)])
+    with pytest.raises(CommitConflictError, match="altered meanwhile"):
+        staged.publish()
+
+
+def test_long_values(catalog: SupportsDatabases, place: Place) -> None:
+    """What the metastore has no room for is refused before anything is there."""
+    value = "x" * 1001
+    long = new_table_schema(fields(k=INT, v=STRING), options={"ours.long": value})
+    if place.can(Can.LONG_VALUES):
+        catalog.create_table(T, long)
+        assert place.catalog().load_table(T).schema.options["ours.long"] == value
+        return
+    with pytest.raises(
+        InvalidOptionError, match=r"'ours\.long' of table db\.t has 1001 characters.*sync-all-properties"
+    ):
+        catalog.create_table(T, long)
+    assert place.folders() == set() and catalog.list_tables("db") == []
+    catalog.create_table(T, SCHEMA)
+    for change in (catalog.alter_table, catalog.stage_alter):
+        with pytest.raises(InvalidOptionError, match="1001 characters"):
+            change(T, [SetOption("ours.long", value)])
+    with pytest.raises(InvalidOptionError, match="1001 characters"):
+        catalog.stage_replace(T, long)
+    with pytest.raises(InvalidOptionError, match="longer than 255"):
+        catalog.alter_table(T, [SetOption("k" * 256, "v")])
+    assert catalog.load_table(T).schema.options == place.catalog().load_table(T).schema.options
+    other = place.catalog(sync_all_properties="false")
+    other.alter_table(T, [SetOption("ours.long", value)])
+    assert place.catalog().load_table(T).schema.options["ours.long"] == value
+
+
+def test_renaming(catalog: SupportsDatabases, place: Place) -> None:
+    catalog.create_table(T, SCHEMA)
+    insert(catalog.load_table(T), [(1, "a")])
+    catalog.create_database("other")
+    target = Identifier("other", "new name")
+    catalog.rename_table(T, target)
+    assert (catalog.list_tables("db"), place.catalog().list_tables("other")) == ([], ["new name"])
+    assert place.folders() == {"other/new name"}
+    assert read(place.catalog().load_table(target)) == [(1, "a")]
+    with pytest.raises(TableNotFoundError, match=r"no table db\.t"):
+        catalog.rename_table(T, U)
+    catalog.create_table(T, SCHEMA)
+    for name in (target, T):
+        with pytest.raises(TableExistsError):
+            catalog.rename_table(T, name)
+    with pytest.raises(DatabaseNotFoundError):
+        catalog.rename_table(T, Identifier("nope", "t"))
+    with pytest.raises(DatabaseNotFoundError):
+        catalog.rename_table(Identifier("nope", "t"), U)
+    assert place.folders() == {"other/new name", "db/t"}
+    catalog.rename_table(T, U)
+    catalog.rename_table(U, T)
+    assert catalog.list_tables("db") == ["t"]
+
+
+def test_a_folder_in_the_way_is_left_alone(catalog: SupportsDatabases, place: Place) -> None:
+    catalog.create_table(T, SCHEMA)
+    (place.warehouse / "db.db" / "u").mkdir()
+    (place.warehouse / "db.db" / "u" / "mine").write_text("mine")
+    with pytest.raises(TableExistsError):
+        catalog.rename_table(T, U)
+    assert (place.warehouse / "db.db" / "u" / "mine").read_text() == "mine"
+    assert place.catalog().load_table(T).name == "db.t"
+
+
+def test_staged_tables(catalog: SupportsDatabases, place: Place) -> None:
+    staged = catalog.stage_create(T, SCHEMA)
+    assert not place.catalog().table_exists(T)
+    staged.publish()
+    assert place.catalog().table_exists(T)
+    late = catalog.stage_replace(T, OTHER_SCHEMA)
+    catalog.stage_replace(T, OTHER_SCHEMA).publish()
+    with pytest.raises(CommitConflictError, match="altered meanwhile"):
+        late.publish()
+    assert [f.name for f in place.catalog().load_table(T).schema.fields] == ["k", "v", "w"]
+    with pytest.raises(TableNotFoundError):
+        catalog.stage_replace(U, SCHEMA)
+    lost = catalog.stage_create(U, SCHEMA)
+    catalog.create_table(U, OTHER_SCHEMA)
+    with pytest.raises(TableExistsError):
+        lost.publish()
+
+
+def test_replacing_by_another_partitioning(catalog: SupportsDatabases, place: Place) -> None:
+    catalog.create_table(T, SCHEMA)
+    insert(catalog.load_table(T), [(1, "a")])
+    parted = new_table_schema(fields(k=INT, v=STRING), partition_keys=("v",))
+    staged = catalog.stage_replace(T, parted)
+    assert staged.is_separate
+    staged.publish()
+    insert(staged.table, [(2, "b")])
+    staged.finish()
+    assert read(place.catalog().load_table(T)) == [(2, "b")]
+    assert place.folders() == {"db/t"} and catalog.list_tables("db") == ["t"]
+    again = catalog.stage_replace(T, SCHEMA)
+    again.publish()
+    again.discard()
+    assert place.folders() == {"db/t"} and read(place.catalog().load_table(T)) == [(2, "b")]
+
+
+def test_names_are_names_or_refused(catalog: SupportsDatabases, place: Place, tmp_path: Path) -> None:
+    """SQL, paths, quotes, escapes: whatever the gate lets through is a name and nothing else."""
+    before, plain = {p.name for p in tmp_path.iterdir()} - {"wh"}, list[str]()
+    every = sorted(set(HOSTILE_NAMES))
+    for name in every if place.kind == "filesystem" else some(every, place.kind, share=4):
+        try:
+            check_name("table", name)
+        except InvalidNameError:
+            _is_refused(catalog, name)
+        else:
+            plain.append(name)
+    assert place.folders() == set() and len(plain) > 10
+    for name in plain:
+        catalog.create_table(Identifier("db", name), SCHEMA)
+    assert place.catalog().list_tables("db") == sorted(plain)
+    assert place.folders() == {f"db/{name}" for name in plain}
+    for name in plain:
+        catalog.drop_table(Identifier("db", name))
+    assert (place.folders(), {p.name for p in tmp_path.iterdir()} - {"wh"}) == (set(), before)
+    assert catalog.list_databases() == ["db", "default"]
+
+
+def _is_refused(catalog: SupportsDatabases, name: str) -> None:
+    for call in (
+        lambda: catalog.create_database(name),
+        lambda: catalog.create_table(Identifier(name, "t"), SCHEMA),
+        lambda: catalog.create_table(Identifier("db", name), SCHEMA),
+        lambda: catalog.load_table(Identifier("db", name)),
+        lambda: catalog.drop_table(Identifier(name, "t")),
+        lambda: catalog.drop_database(name),
+    ):
+        with pytest.raises(InvalidNameError):
+            call()
+
+
+@pytest.mark.parametrize(
+    "name", ["it's", '"quoted"', "a;DROP TABLE paimon_tables;--", "%s:name", "$1 ? :x", "🙂'\u0000"[:2]]
+)
+def test_sql_in_names_comments_and_options(catalog: SupportsDatabases, place: Place, name: str) -> None:
+    name = name.replace("$", "S")
+    table, other = Identifier(name, name), Identifier("db", f"{name}2")
+    catalog.create_database(name)
+    made = new_table_schema(fields(k=INT, v=STRING), options={"ours.note": name, "k" + name: "v"}, comment=name)
+    catalog.create_table(table, made)
+    assert catalog.list_tables(name) == [name] and name in catalog.list_databases()
+    assert place.catalog().load_table(table).schema.options["ours.note"] == name
+    catalog.alter_table(table, [SetOption("ours.note", name * 2)])
+    catalog.rename_table(table, other)
+    assert place.catalog().load_table(other).schema.comment == name
+    catalog.drop_table(other)
+    catalog.drop_database(name)
+    assert place.catalog().list_databases() == ["db", "default"]
