@@ -87,7 +87,8 @@ def _is_outside(store: TableStore, base: Snapshot | None, made: Snapshot) -> boo
     if later:
         return not _is_built_on(store, later[0], made, is_visible=made.id in ids)
     earlier = [n for n in ids if base is not None and n < base.id]
-    return made.id in ids and base is not None and bool(earlier) and _is_cut_off(store, base, earlier[-1])
+    # the next ones below may be others by now, under numbers that a rollback had made free
+    return made.id in ids and base is not None and any(_is_cut_off(store, base, n) for n in reversed(earlier))
 
 
 def _is_built_on(store: TableStore, later: int, made: Snapshot, *, is_visible: bool) -> bool:

@@ -109,7 +109,6 @@ def test_who_stops_while_it_has_the_turn_loses_no_commit() -> None:
     assert ours[1] is not None and snapshot_ids(store)[-1] == ours[1].id
 
 
-
 def test_the_first_number_that_expiry_made_free() -> None:
     store = new_store(Path("/w"), MemoryIO(), **{"commit.min-retry-wait": "0 ms"})
     theirs: list[tuple[DataFileMeta, Snapshot | None]] = []

@@ -30,6 +30,7 @@ def check_end(session: Session, results: Mapping[int, str], scheduler: Scheduler
     if problems:
         return
     try:
+        _finish(session)
         problems += _acknowledged(session, results)
         _check_versions(session, hides=session.setting.hides)
         if problems or not tidies:
@@ -43,6 +44,19 @@ def check_end(session: Session, results: Mapping[int, str], scheduler: Scheduler
         _check_goes_on(session)
     except (PaimonError, FileNotFoundError) as error:
         problems.append(f"afterwards, {type(error).__name__}: {error}")
+
+
+def _finish(session: Session) -> None:
+    """Run again what stayed half done: a branch whose deletion stopped, a rollback that stopped beside a commit."""
+    store = session.table().store
+    for branch in (b for b in branch_names(store) if not branch_exists(store, b)):
+        session.call("delete_branch", branch=branch)
+    ids = snapshot_ids(store)
+    gap = next((n for n in ids[1:] if n - 1 not in ids), None)
+    if gap is not None and session.observer.stopped:
+        session.observer.repairs = True
+        session.call("rollback", snapshot=max(n for n in ids if n < gap))
+        session.observer.repairs = False
 
 
 def _acknowledged(session: Session, results: Mapping[int, str]) -> list[str]:

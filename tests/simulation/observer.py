@@ -44,6 +44,8 @@ class Observer:
     withdrawn: set[str] = field(default_factory=set)  # of versions that their own writers took back
     problems: list[str] = field(default_factory=list)
     running: Step | None = None  # whose change this is
+    stopped: list[Step] = field(default_factory=list)  # those of `CUTTERS` that did not come to an end
+    repairs: bool = False  # one of them is run again
     _last: dict[tuple[str, int], str] = field(default_factory=dict)  # the uuid that was last under a name
 
     def expect(self, step: Step, effect: Effect, base: Snapshot | None) -> None:
@@ -64,7 +66,7 @@ class Observer:
         home, number = match[1], int(match[2])
         before = self._at(change.path)
         if before is not None and (change.data is None or str(self._decoded(change).uuid) != before):
-            if self.running is not None and self.running.kind in CUTTERS:
+            if self.repairs or (self.running is not None and self.running.kind in CUTTERS):
                 self._cut(home, before)
             elif change.data is None and self.running and self.versions[before].step == self.running.number:
                 self.withdrawn.add(before)
@@ -84,6 +86,11 @@ class Observer:
         names = self.disk.folders.get(f"{home}/snapshot", {})
         numbers = [int(n.removeprefix("snapshot-")) for n in names if n.startswith("snapshot-")]
         return self._at(f"{home}/snapshot/snapshot-{max(numbers)}") if numbers else None
+
+    def is_own(self, path: str, step: Step) -> bool:
+        """Whether a step made the snapshot that is there."""
+        uuid = self._at(path)
+        return uuid is not None and self.versions[uuid].step == step.number
 
     def check_is_new(self, step: Step, seen: Snapshot | None, known: str | None) -> None:
         """A step that began when `known` was the latest version must see no older one, if it was not cut off."""

@@ -17,7 +17,7 @@ from paimon_sql.catalog.filesystem import FileSystemCatalog
 from paimon_sql.catalog.schema_files import SchemaFiles
 from tests.simulation.checks import check_end
 from tests.simulation.history import History, Races, Setting, Step
-from tests.simulation.observer import Observer
+from tests.simulation.observer import CUTTERS, Observer
 from tests.simulation.oracles.consumers import Protection
 from tests.simulation.processes import Call, Process, ProcessCache, SimulatedCrash, SimulatedIO, Slots
 from tests.simulation.scheduler import EndlessError, Scheduler
@@ -122,7 +122,9 @@ class _Machine:
             self.world.enter(step, self.history.setting.skews[host])
             process.begin(step)
             self.protection.begin(step)
-            self.outcome.results[step.number] = self.result(self.session(catalog, step))
+            result = self.outcome.results[step.number] = self.result(self.session(catalog, step))
+            if step.kind in CUTTERS and result not in (OK, NOTHING):
+                self.observer.stopped.append(step)
             if process.is_dead:
                 process = self.process(host)
                 catalog = self.catalog(process)

@@ -21,6 +21,15 @@ def insert(session: Session, branch: str = "main") -> None:
     session.insert(table, rows)
 
 
+@step("insert wide", weight=0)
+def insert_wide(session: Session) -> None:
+    """A row for each key, so large that later runs are small beside them and are compacted without them."""
+    table = session.table()
+    rows = [r._replace(note=session.dice.randbytes(2000).hex()) for r in session.new_rows(8)]
+    session.observer.expect(session.step, Effect(added=tuple(rows)), table.latest_snapshot())
+    session.insert(table, rows)
+
+
 @step("insert into branch", weight=1)
 def insert_into_branch(session: Session) -> None:
     insert(session, some(session, branch_names(session.table().store)))
