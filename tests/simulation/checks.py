@@ -94,7 +94,7 @@ def _check_versions(session: Session, *, hides: bool, strict: bool = False) -> N
             _check_version(session, at, f"tag {tag.name}", tag.snapshot, hides=hides)
 
 
-def _check_version(session: Session, table: Table, name: str, snapshot: Snapshot, *, hides: bool) -> None:
+def _check_version(session: Session, table: Table, name: str, snapshot: Snapshot | None, *, hides: bool) -> None:
     problems = session.observer.problems
     try:
         wrong = wrong_rows(session, table, snapshot, hides=hides)
@@ -124,4 +124,4 @@ def _check_goes_on(session: Session) -> None:
     rows = session.new_rows(2)
     session.observer.expect(session.step, Effect(added=tuple(rows)), table.latest_snapshot())
     session.insert(table, rows)
-    _check_versions(session, hides=session.setting.hides)
+    _check_version(session, table, "the latest snapshot", table.latest_snapshot(), hides=session.setting.hides)

@@ -168,7 +168,7 @@ def run(history: History, planted: Callable[[], AbstractContextManager[object]] 
         except EndlessError as error:
             outcome.problems.append(str(error))
             return outcome
-        tidies = history.seed % TIDIES == 0 or history.setting.hides
+        tidies = history.seed % TIDIES == 0
         check_end(machine.session(catalog, NO_STEP), outcome.results, scheduler, tidies=tidies)
     return outcome
 

@@ -78,14 +78,22 @@ THEMES: Mapping[str, Theme] = {
         rate=0.3,
     ),
     "old files": Theme(
-        {"remove orphans": 6, "insert": 4, "update": 2, "create tag": 2, "rename tag": 3, "replace tag": 1, "expire": 3}
-        | {"create branch": 1, "fast forward": 1, "rename branch": 1, "rollback to tag": 1, "read": 1},
+        {"remove orphans": 6, "insert": 1, "create tag": 3, "rename tag": 4, "replace tag": 2, "expire": 4}
+        | {"create branch": 1, "rename branch": 1, "rollback to tag": 1, "delete tag": 1},
         races=_UNQUEUED,
         first=("insert", "create tag", "insert", "create tag", "insert"),
-        faults=(*_SLOWLY, *_each(FaultKind.SLOW, {"write manifest": 3, "create snapshot": 1}, 0.6, 300.0)),
-        rate=0.5,
+        faults=_each(FaultKind.SLOW, {"list": 4, "read snapshot": 4, "write tag": 1, "list tag": 2}, 0.3, 1.0),
+        rate=0.6,
         rest=100_000.0,
-        skews=(0.0, 2 * 86_400.0, -3600.0),
+    ),
+    "new files": Theme(
+        {"remove orphans": 6, "insert": 6, "update": 2, "delete": 1, "compact": 1},
+        races=_UNQUEUED,
+        faults=_each(
+            FaultKind.SLOW, {"write manifest": 3, "create snapshot": 1, "list": 2, "exists snapshot": 3}, 1.0, 3.0
+        ),
+        rate=0.8,
+        skews=(0.0, 2 * 86_400.0, 2 * 86_400.0, -3600.0),
     ),
     "tags": Theme(
         {
