@@ -126,5 +126,7 @@ def _have(store: TableStore, manifests: Sequence[ManifestFileMeta], made: Snapsh
     entry = next(iter(read_entries(store, changed)), None)
     if entry is None:
         return None
-    live = live_entries(read_entries(store, manifests)).values()
-    return (entry.identifier in {e.identifier for e in live if e.kind is FileKind.ADD}) is (entry.kind is FileKind.ADD)
+    entries = list(read_entries(store, manifests))
+    if entry.kind is FileKind.ADD:  # who deletes a file knows it
+        return any(e.identifier == entry.identifier for e in entries)
+    return all(e.identifier != entry.identifier or e.kind is FileKind.DELETE for e in live_entries(entries).values())

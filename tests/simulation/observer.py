@@ -35,7 +35,7 @@ class Observer:
     """`problems` are what is wrong, as they are seen."""
 
     disk: Disk
-    keyed: bool
+    empty: State
     versions: dict[str, Version] = field(default_factory=dict)  # by uuid
     effects: dict[int, tuple[Effect, int]] = field(default_factory=dict)  # by step: with what it had seen
     landed: defaultdict[int, list[str]] = field(default_factory=lambda: defaultdict(list))  # by step
@@ -56,7 +56,7 @@ class Observer:
         return 0 if snapshot is None else self.versions[str(snapshot.uuid)].moment
 
     def state(self, snapshot: Snapshot | None) -> State:
-        return State(self.keyed) if snapshot is None else self.versions[str(snapshot.uuid)].state
+        return self.empty if snapshot is None else self.versions[str(snapshot.uuid)].state
 
     def watch(self, change: Change) -> None:
         """To be called before a change is made."""
@@ -118,7 +118,7 @@ class Observer:
         if uuid in self.versions:
             return
         parent = self._last.get((home, snapshot.id - 1))
-        before = State(self.keyed) if parent is None else self.versions[parent].state
+        before = self.empty if parent is None else self.versions[parent].state
         moment, step = len(self.versions) + 1, step_of(uuid)
         has_effect = _has_effect(snapshot)
         state = before

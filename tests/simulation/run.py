@@ -17,6 +17,7 @@ from paimon_sql.catalog.filesystem import FileSystemCatalog
 from paimon_sql.catalog.schema_files import SchemaFiles
 from tests.simulation.checks import check_end
 from tests.simulation.history import History, Races, Setting, Step
+from tests.simulation.model import State
 from tests.simulation.observer import CUTTERS, Observer
 from tests.simulation.oracles.consumers import Protection
 from tests.simulation.processes import Call, Process, ProcessCache, SimulatedCrash, SimulatedIO, Slots
@@ -155,7 +156,8 @@ def run(history: History, planted: Callable[[], AbstractContextManager[object]] 
     scheduler = Scheduler()
     with simulated(scheduler) as world, planted():
         disk = Disk(lambda: scheduler.now)
-        observer = Observer(disk, history.setting.primary_key, problems=outcome.problems)
+        empty = State(history.setting.primary_key, history.setting.crosses)
+        observer = Observer(disk, empty, problems=outcome.problems)
         machine = _Machine(history, scheduler, world, disk, observer, outcome)
         catalog = machine.catalog(machine.process(-1))
         _create(catalog, history.setting)
@@ -176,7 +178,7 @@ def run(history: History, planted: Callable[[], AbstractContextManager[object]] 
 def _create(catalog: FileSystemCatalog, setting: Setting) -> None:
     options = dict(setting.options)
     if setting.primary_key:
-        options["primary-key"] = "k,p"
+        options["primary-key"] = "k" if setting.crosses else "k,p"
     if setting.partitioned:
         options["partition"] = "p"
     catalog.create_database("db")

@@ -64,7 +64,7 @@ THEMES: Mapping[str, Theme] = {
     ),
     "new keys": Theme({"insert": 8, "update": 1, "delete": 1, "compact": 1}, ("dynamic",), first=("insert",)),
     "rollbacks": Theme(
-        {"insert": 6, "rollback": 4, "create tag": 1, "rollback to tag": 2, "compact": 1, "analyze": 1, "read": 2},
+        {"insert": 6, "rollback": 4, "create tag": 1, "rollback to tag": 2, "read": 2},
         races=_UNQUEUED,
         faults=(*_SLOWLY, *_DEATHS[:9]),
         rate=0.4,
@@ -116,6 +116,20 @@ THEMES: Mapping[str, Theme] = {
         races=_UNQUEUED,
         first=("insert", "create branch", "insert"),
         faults=(*_SLOWLY, *_TOO_SLOWLY),
+        rate=0.2,
+    ),
+    "merged branches": Theme(
+        {"create branch": 1, "insert into branch": 6, "merge branch": 5, "delete branch": 1, "insert": 3, "read": 2}
+        | {"fast forward": 1, "remove orphans": 1, "read changes": 1},
+        ("append",),
+        first=("insert", "create branch", "insert into branch"),
+        faults=(*_SLOWLY, *_NO_ANSWER),
+        rate=0.3,
+    ),
+    "keys across partitions": Theme(
+        _CHANGES | {"insert": 8.0, "compact": 2, "read": 2, "read by key": 1},
+        ("keys across",),
+        faults=_SLOWLY,
         rate=0.2,
     ),
     "levels": Theme(

@@ -37,6 +37,8 @@ def insert_into_branch(session: Session) -> None:
 
 @step("overwrite", weight=2)
 def overwrite(session: Session) -> None:
+    if session.setting.crosses:
+        raise NothingToDo  # which rows of a partition are replaced depends on who moved them last
     table = session.table()
     partition = session.dice.randrange(2) if session.setting.partitioned else None
     rows = session.new_rows(session.dice.randint(1, 3), partition)
@@ -77,7 +79,7 @@ def update(session: Session) -> None:
 
 @step("truncate", weight=1)
 def truncate(session: Session) -> None:
-    if not session.setting.partitioned:
+    if not session.setting.partitioned or session.setting.crosses:
         raise NothingToDo
     partition = session.dice.randrange(2)
     session.observer.expect(session.step, Effect(emptied=frozenset({partition})), None)
