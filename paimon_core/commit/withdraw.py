@@ -87,7 +87,8 @@ def _is_outside(store: TableStore, base: Snapshot | None, made: Snapshot) -> boo
     if later:
         return not _is_built_on(store, later[0], made, is_visible=made.id in ids)
     earlier = [n for n in ids if base is not None and n < base.id]
-    return made.id in ids and base is not None and bool(earlier) and _is_cut_off(store, base, earlier[-1])
+    # the next ones below may be others by now, under numbers that a rollback had made free
+    return made.id in ids and base is not None and any(_is_cut_off(store, base, n) for n in reversed(earlier))
 
 
 def _is_built_on(store: TableStore, later: int, made: Snapshot, *, is_visible: bool) -> bool:
@@ -125,5 +126,7 @@ def _have(store: TableStore, manifests: Sequence[ManifestFileMeta], made: Snapsh
     entry = next(iter(read_entries(store, changed)), None)
     if entry is None:
         return None
-    live = live_entries(read_entries(store, manifests)).values()
-    return (entry.identifier in {e.identifier for e in live if e.kind is FileKind.ADD}) is (entry.kind is FileKind.ADD)
+    entries = list(read_entries(store, manifests))
+    if entry.kind is FileKind.ADD:  # who deletes a file knows it
+        return any(e.identifier == entry.identifier for e in entries)
+    return all(e.identifier != entry.identifier or e.kind is FileKind.DELETE for e in live_entries(entries).values())

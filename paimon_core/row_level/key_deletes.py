@@ -6,10 +6,11 @@ of the job is a bucket: its live files, and the files of its keys.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
+from paimon_core.errors import CommitConflictError
 from paimon_core.io.failure import on_failure
 from paimon_core.jobs import Job
 from paimon_core.lsm.compaction import last_level
@@ -82,15 +83,33 @@ KEY_DELETES = Record(
 def key_delete_job(
     store: TableStore, snapshot: Snapshot | None, keys: Iterable[CommitMessage]
 ) -> Job[KeyDeletes, WriteResult]:
-    """Replaces the files of a version that hold one of the keys, whose files are in `new_files` of messages."""
+    """Replaces the files of a version that hold one of the keys, whose files are in `new_files` of messages.
+
+    Raises `CommitConflictError` where the version has another number of buckets than the keys were written for.
+    """
     deleted: dict[BucketKey, tuple[DataFileMeta, ...]] = {}
+    totals: dict[bytes, int] = {}
     for message in (m for m in keys if m.new_files):  # several tasks may have keys of a bucket
         deleted[message.key] = deleted.get(message.key, ()) + message.new_files
+        totals[message.partition] = message.total_buckets
     partitions = only_partitions(store.schema.partition_fields, (p for p, _ in deleted))
     live = largest_first(live_buckets(store, snapshot, partitions) if deleted else [])
+    _check_bucket_numbers(store, live, totals)
     tasks = tuple(KeyDeletes(b, deleted[b.key]) for b in live if b.key in deleted)
     name, run = f"delete rows of {store.name}", partial(_delete_keys, as_stored_times(store))
     return Job(name, run, KEY_DELETES, WRITE_RESULT, tasks, sum(t.bucket.size for t in tasks))
+
+
+def _check_bucket_numbers(store: TableStore, live: Iterable[BucketState], totals: Mapping[bytes, int]) -> None:
+    """Keys are looked for in their own bucket only, so those that were divided otherwise would not be found."""
+    for bucket in live:
+        written = totals[bucket.partition]
+        if 0 < written != bucket.total_buckets > 0:
+            raise CommitConflictError(
+                f"Table {store.name}: rows were to be deleted from a partition of {bucket.total_buckets} buckets, and "
+                f"the table has {written}. Nothing was committed. After a change of 'bucket' a partition is to be "
+                "overwritten, or CALL sys.rescale run on it, before rows are deleted."
+            )
 
 
 def _delete_keys(store: TableStore, task: KeyDeletes) -> WriteResult:

@@ -51,13 +51,13 @@ class KeyValueWriter:
     local disk, and all that was spilled is merged into files in the end. Where the options let no more be spilled it
     is merged at once, and the files end. Sequence numbers count rows as they come: the last row of a key wins. `once`:
     no row is changed by two, which a MERGE must not do. `base` is what dynamic buckets are assigned by: without it
-    they fill worse. `counted`: see `FileRows`.
+    they fill worse. `counted`, and no `sequence_start`: see `FileRows`.
     """
 
     def __init__(
         self,
         store: TableStore,
-        sequence_start: int,
+        sequence_start: int | None,
         once: bool = False,
         base: AssignmentBase | None = None,
         *,

@@ -30,6 +30,7 @@ def check_end(session: Session, results: Mapping[int, str], scheduler: Scheduler
     if problems:
         return
     try:
+        _finish(session)
         problems += _acknowledged(session, results)
         _check_versions(session, hides=session.setting.hides)
         if problems or not tidies:
@@ -43,6 +44,19 @@ def check_end(session: Session, results: Mapping[int, str], scheduler: Scheduler
         _check_goes_on(session)
     except (PaimonError, FileNotFoundError) as error:
         problems.append(f"afterwards, {type(error).__name__}: {error}")
+
+
+def _finish(session: Session) -> None:
+    """Run again what stayed half done: a branch whose deletion stopped, a rollback that stopped beside a commit."""
+    store = session.table().store
+    for branch in (b for b in branch_names(store) if not branch_exists(store, b)):
+        session.call("delete_branch", branch=branch)
+    ids = snapshot_ids(store)
+    gap = next((n for n in ids[1:] if n - 1 not in ids), None)
+    if gap is not None and session.observer.stopped:
+        session.observer.repairs = True
+        session.call("rollback", snapshot=max(n for n in ids if n < gap))
+        session.observer.repairs = False
 
 
 def _acknowledged(session: Session, results: Mapping[int, str]) -> list[str]:
@@ -80,7 +94,7 @@ def _check_versions(session: Session, *, hides: bool, strict: bool = False) -> N
             _check_version(session, at, f"tag {tag.name}", tag.snapshot, hides=hides)
 
 
-def _check_version(session: Session, table: Table, name: str, snapshot: Snapshot, *, hides: bool) -> None:
+def _check_version(session: Session, table: Table, name: str, snapshot: Snapshot | None, *, hides: bool) -> None:
     problems = session.observer.problems
     try:
         wrong = wrong_rows(session, table, snapshot, hides=hides)
@@ -110,4 +124,4 @@ def _check_goes_on(session: Session) -> None:
     rows = session.new_rows(2)
     session.observer.expect(session.step, Effect(added=tuple(rows)), table.latest_snapshot())
     session.insert(table, rows)
-    _check_versions(session, hides=session.setting.hides)
+    _check_version(session, table, "the latest snapshot", table.latest_snapshot(), hides=session.setting.hides)

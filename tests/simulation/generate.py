@@ -8,6 +8,7 @@ from dataclasses import replace
 from tests.simulation.history import Fault, FaultKind, History, Races, Setting, Step
 from tests.simulation.settings import SETTINGS
 from tests.simulation.steps import STEPS
+from tests.simulation.themes import THEMES, Theme
 
 _SKEWS = (0.0, 0.4, -0.7, 90.0, -3600.0, 2 * 86_400.0, -2 * 86_400.0)
 _GAPS = ((0.05, 20), (0.3, 20), (1.0, 6), (120.0, 1), (7200.0, 1), (90_000.0, 1))  # mean seconds, weight
@@ -20,8 +21,10 @@ _DECISIVE = ("create", "create", "create", "delete", "delete", "write", "list", 
 
 
 def history_of(seed: int, table: str | None = None) -> History:
-    """The history of a seed; of a kind of table, if one is given."""
+    """The history of a seed; of a kind of table, if one is given. Odd seeds have themes."""
     dice = random.Random(seed)
+    if seed % 2:
+        return _themed(seed, dice, THEMES[dice.choice(sorted(THEMES))], table)
     setting = SETTINGS[dice.choice(sorted(SETTINGS))]
     if table is not None:
         setting = SETTINGS[table]
@@ -31,6 +34,22 @@ def history_of(seed: int, table: str | None = None) -> History:
     skews = tuple(dice.choice(_SKEWS) if skewed else 0.0 for _ in range(hosts))
     setting = replace(setting, races=races, skews=skews)
     return History(seed, setting, _within_limits(setting, _steps(dice, hosts)))
+
+
+def _themed(seed: int, dice: random.Random, theme: Theme, table: str | None) -> History:
+    names = [n for n in sorted(SETTINGS) if n.startswith(theme.tables)]
+    setting = SETTINGS[dice.choice(names) if table is None else table]
+    skews = tuple(dice.choice(theme.skews) for _ in range(dice.choice([2, 2, 3])))
+    setting = replace(setting, races=dice.choice(theme.races), skews=skews)
+    kinds = dice.choices(list(theme.kinds), list(theme.kinds.values()), k=dice.randint(4, 10))
+    rate, mean, start, steps = dice.choice([0.0, theme.rate]), dice.choice([0.05, 0.1, 0.3]), 0.0, []
+    for number, kind in enumerate([*theme.first, *kinds], 1):
+        is_first = number <= len(theme.first)
+        start += 10.0 if is_first else dice.uniform(0, 2 * mean)
+        start += theme.rest if number == len(theme.first) + 1 else 0.0
+        faults = (dice.choice(theme.faults),) if not is_first and dice.random() < rate else ()
+        steps.append(Step(number, dice.randrange(len(skews)), start, kind, dice.getrandbits(32), faults))
+    return History(seed, setting, _within_limits(setting, tuple(steps)))
 
 
 def _within_limits(setting: Setting, steps: tuple[Step, ...]) -> tuple[Step, ...]:
@@ -50,7 +69,7 @@ def _in_time(step: Step) -> Step:
 
 
 def _steps(dice: random.Random, hosts: int) -> tuple[Step, ...]:
-    chosen = {name: kind.weight for name, kind in STEPS.items()}
+    chosen = {name: kind.weight for name, kind in STEPS.items() if kind.weight}
     for kind in dice.sample(sorted(chosen), dice.randint(0, 12)):  # so that some histories have much of little
         if kind != "insert":
             del chosen[kind]

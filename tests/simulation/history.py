@@ -26,7 +26,8 @@ class FaultKind(enum.Enum):
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """A fault of call number `call` of a step (from 1), of its calls of the name `on` where one is given."""
+    """A fault of call number `call` of a step (from 1), of its calls of the name `on` where one is given. A name with a
+    folder behind it, as in `write snapshot`, is of the calls for files there."""
 
     call: int
     kind: FaultKind
@@ -71,6 +72,7 @@ class Setting:
     races: Races = Races.ATOMIC
     skews: tuple[float, ...] = (0.0,)
     hides: bool = False  # rows may show only once they are compacted
+    crosses: bool = False  # the key is `k` alone, so that a row may move to another partition
 
 
 @dataclass(frozen=True, slots=True)

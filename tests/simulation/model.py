@@ -79,9 +79,10 @@ MERGES: Mapping[str, Merge] = {
 
 @dataclass(frozen=True)
 class State:
-    """The rows of one snapshot: by key (and partition), or by id."""
+    """The rows of one snapshot: by key (and partition, unless keys cross partitions), or by id."""
 
     keyed: bool
+    crosses: bool = False
     rows: Mapping[int, Row] = field(default_factory=dict)
     puts: Mapping[tuple[int, int], tuple[Put, ...]] = field(default_factory=dict)
 
@@ -92,12 +93,15 @@ class State:
             absent = effect.removed - kept.keys()
             assert effect.in_place or not absent, f"rows {sorted(absent)} were removed twice"
             kept = {i: r for i, r in kept.items() if i not in effect.removed}
-            return State(False, kept | {r.id: r for r in effect.added if r.id is not None and r.id not in absent})
+            return State(False, rows=kept | {r.id: r for r in effect.added if r.id is not None and r.id not in absent})
         puts = {k: p for k, p in self.puts.items() if effect.emptied is not None and k[1] not in effect.emptied}
-        changes: dict[tuple[int, int], Row | None] = dict.fromkeys(effect.removed)
-        for key, row in [*changes.items(), *(((r.k, r.p), r) for r in effect.added)]:
+        changes: dict[tuple[int, int], Row | None] = {self._key(*k): None for k in effect.removed}
+        for key, row in [*changes.items(), *((self._key(r.k, r.p), r) for r in effect.added)]:
             puts[key] = (*puts.get(key, ()), Put(seen, made, row))
-        return State(True, puts=puts)
+        return State(True, self.crosses, puts=puts)
+
+    def _key(self, k: int, p: int) -> tuple[int, int]:
+        return k, 0 if self.crosses else p
 
     def wrong(self, found: Iterable[Row], merge: Merge, *, hides: bool) -> list[str]:
         """What is wrong with the rows that were read. With `hides` a key's last changes may not show yet."""
@@ -107,7 +111,7 @@ class State:
             twice = ["a row is there twice"] if len(seen) < len(rows) else []
             missing = [f"row {r} is missing" for i, r in self.rows.items() if seen.get(i) != r]
             return twice + missing + [f"row {r} should not be there" for i, r in seen.items() if i not in self.rows]
-        by_key = {(r.k, r.p): r for r in rows}
+        by_key = {self._key(r.k, r.p): r for r in rows}
         problems = ["a key is there twice"] if len(by_key) < len(rows) else []
         for key in sorted(by_key.keys() | self.puts.keys()):
             allowed = outcomes(self.puts.get(key, ()), merge, hides=hides)

@@ -35,7 +35,7 @@ class Observer:
     """`problems` are what is wrong, as they are seen."""
 
     disk: Disk
-    keyed: bool
+    empty: State
     versions: dict[str, Version] = field(default_factory=dict)  # by uuid
     effects: dict[int, tuple[Effect, int]] = field(default_factory=dict)  # by step: with what it had seen
     landed: defaultdict[int, list[str]] = field(default_factory=lambda: defaultdict(list))  # by step
@@ -44,6 +44,8 @@ class Observer:
     withdrawn: set[str] = field(default_factory=set)  # of versions that their own writers took back
     problems: list[str] = field(default_factory=list)
     running: Step | None = None  # whose change this is
+    stopped: list[Step] = field(default_factory=list)  # those of `CUTTERS` that did not come to an end
+    repairs: bool = False  # one of them is run again
     _last: dict[tuple[str, int], str] = field(default_factory=dict)  # the uuid that was last under a name
 
     def expect(self, step: Step, effect: Effect, base: Snapshot | None) -> None:
@@ -54,7 +56,7 @@ class Observer:
         return 0 if snapshot is None else self.versions[str(snapshot.uuid)].moment
 
     def state(self, snapshot: Snapshot | None) -> State:
-        return State(self.keyed) if snapshot is None else self.versions[str(snapshot.uuid)].state
+        return self.empty if snapshot is None else self.versions[str(snapshot.uuid)].state
 
     def watch(self, change: Change) -> None:
         """To be called before a change is made."""
@@ -64,7 +66,7 @@ class Observer:
         home, number = match[1], int(match[2])
         before = self._at(change.path)
         if before is not None and (change.data is None or str(self._decoded(change).uuid) != before):
-            if self.running is not None and self.running.kind in CUTTERS:
+            if self.repairs or (self.running is not None and self.running.kind in CUTTERS):
                 self._cut(home, before)
             elif change.data is None and self.running and self.versions[before].step == self.running.number:
                 self.withdrawn.add(before)
@@ -84,6 +86,11 @@ class Observer:
         names = self.disk.folders.get(f"{home}/snapshot", {})
         numbers = [int(n.removeprefix("snapshot-")) for n in names if n.startswith("snapshot-")]
         return self._at(f"{home}/snapshot/snapshot-{max(numbers)}") if numbers else None
+
+    def is_own(self, path: str, step: Step) -> bool:
+        """Whether a step made the snapshot that is there."""
+        uuid = self._at(path)
+        return uuid is not None and self.versions[uuid].step == step.number
 
     def check_is_new(self, step: Step, seen: Snapshot | None, known: str | None) -> None:
         """A step that began when `known` was the latest version must see no older one, if it was not cut off."""
@@ -111,7 +118,7 @@ class Observer:
         if uuid in self.versions:
             return
         parent = self._last.get((home, snapshot.id - 1))
-        before = State(self.keyed) if parent is None else self.versions[parent].state
+        before = self.empty if parent is None else self.versions[parent].state
         moment, step = len(self.versions) + 1, step_of(uuid)
         has_effect = _has_effect(snapshot)
         state = before

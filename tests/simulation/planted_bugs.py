@@ -20,7 +20,8 @@ from paimon_core.commit import commit, draft, publish
 from paimon_core.errors import PaimonError, StorageRefusedError
 from paimon_core.maintenance import fast_forward, references, release, remaining, rollback, snapshot_expiry, tags
 from paimon_core.maintenance.orphans import search
-from paimon_core.row_level import removed_rows, statement
+from paimon_core.row_level import key_deletes, removed_rows, statement
+from paimon_core.scan.changes import plan as changes_plan
 from paimon_core.store import manifests, snapshots
 from paimon_core.write.compaction import bucket_steps
 from paimon_sql.procedures import files
@@ -218,6 +219,17 @@ _merge_spec = bucket_steps.merge_spec
 
 
 BUGS = (
+    PlantedBug(
+        "other buckets",
+        "keys are looked for in buckets that they are not in",
+        _replaced((key_deletes, "_check_bucket_numbers", _nothing)),
+    ),
+    PlantedBug(
+        "common files",
+        "a diff leaves out files that decide",
+        _replaced((changes_plan, "_older", lambda common, files: common)),
+    ),
+    PlantedBug("no column conflicts", "values of new columns are lost", _without_rule("column_conflict")),
     PlantedBug(
         "no read-back", "the storage's answer is believed", _replaced((commit, "_resolve", _believes_the_answer))
     ),

@@ -73,9 +73,8 @@ class Process:
             self.on_act(self.step)
             return act()
         self.calls += 1
-        self._counts[name] += 1
         act = partial(self._act, self.step, act)
-        fault = self._faults.get((name, self._counts[name])) or self._faults.get(("", self.calls))
+        fault = self._fault(name, path)
         self.scheduler.wait(_LATENCY * self._latency.uniform(0.5, 1.5))
         try:
             if self.scheduler.now < self.is_cut_off_until:
@@ -86,6 +85,13 @@ class Process:
             raise
         self._note(name, path, "" if fault is None else str(fault))
         return result
+
+    def _fault(self, name: str, path: str) -> Fault | None:
+        """The fault of this call: by its name and folder, by its name, or by its number."""
+        names = f"{name} {path.rsplit('/', 2)[-2]}", name
+        self._counts.update(names)
+        found = (self._faults.get((n, self._counts[n])) for n in names)
+        return next((f for f in found if f is not None), None) or self._faults.get(("", self.calls))
 
     def _go_wrong(self, fault: Fault, path: str, act: Callable[..., T], changes: bool, lists: bool) -> T:
         match fault.kind:

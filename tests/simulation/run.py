@@ -17,7 +17,8 @@ from paimon_sql.catalog.filesystem import FileSystemCatalog
 from paimon_sql.catalog.schema_files import SchemaFiles
 from tests.simulation.checks import check_end
 from tests.simulation.history import History, Races, Setting, Step
-from tests.simulation.observer import Observer
+from tests.simulation.model import State
+from tests.simulation.observer import CUTTERS, Observer
 from tests.simulation.oracles.consumers import Protection
 from tests.simulation.processes import Call, Process, ProcessCache, SimulatedCrash, SimulatedIO, Slots
 from tests.simulation.scheduler import EndlessError, Scheduler
@@ -125,7 +126,9 @@ class _Machine:
             self.world.enter(step, self.history.setting.skews[host])
             process.begin(step)
             self.protection.begin(step)
-            self.outcome.results[step.number] = self.result(self.session(catalog, step))
+            result = self.outcome.results[step.number] = self.result(self.session(catalog, step))
+            if step.kind in CUTTERS and result not in (OK, NOTHING):
+                self.observer.stopped.append(step)
             if process.is_dead:
                 process = self.process(host)
                 catalog = self.catalog(process)
@@ -156,7 +159,8 @@ def run(history: History, planted: Callable[[], AbstractContextManager[object]] 
     scheduler = Scheduler()
     with simulated(scheduler) as world, planted():
         disk = Disk(lambda: scheduler.now)
-        observer = Observer(disk, history.setting.primary_key, problems=outcome.problems)
+        empty = State(history.setting.primary_key, history.setting.crosses)
+        observer = Observer(disk, empty, problems=outcome.problems)
         machine = _Machine(history, scheduler, world, disk, observer, outcome)
         catalog = machine.catalog(machine.process(-1))
         _create(catalog, history.setting)
@@ -169,7 +173,7 @@ def run(history: History, planted: Callable[[], AbstractContextManager[object]] 
         except EndlessError as error:
             outcome.problems.append(str(error))
             return outcome
-        tidies = history.seed % TIDIES == 0 or history.setting.hides
+        tidies = history.seed % TIDIES == 0
         check_end(machine.session(catalog, NO_STEP), outcome.results, scheduler, tidies=tidies)
     return outcome
 
@@ -177,7 +181,7 @@ def run(history: History, planted: Callable[[], AbstractContextManager[object]] 
 def _create(catalog: FileSystemCatalog, setting: Setting) -> None:
     options = dict(setting.options)
     if setting.primary_key:
-        options["primary-key"] = "k,p"
+        options["primary-key"] = "k" if setting.crosses else "k,p"
     if setting.partitioned:
         options["partition"] = "p"
     catalog.create_database("db")

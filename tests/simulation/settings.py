@@ -8,9 +8,11 @@ _FAST = {"commit.min-retry-wait": "10 ms", "commit.max-retry-wait": "1 s"}
 _MERGES_SOON = {"num-sorted-run.compaction-trigger": "3", "manifest.merge-min-count": "4"}
 
 
-def _table(name: str, *, key: bool = True, parts: bool = False, hides: bool = False, **options: str) -> Setting:
+def _table(
+    name: str, *, key: bool = True, parts: bool = False, hides: bool = False, crosses: bool = False, **options: str
+) -> Setting:
     spelled = {k.replace("__", ".").replace("_", "-"): v for k, v in options.items()}
-    return Setting(name, _FAST | _MERGES_SOON | spelled, key, parts, hides=hides)
+    return Setting(name, _FAST | _MERGES_SOON | spelled, key, parts, hides=hides, crosses=crosses)
 
 
 _VECTORS = {"deletion_vectors__enabled": "true"}
@@ -58,6 +60,7 @@ SETTINGS: dict[str, Setting] = {
         _table("first-row, lookup", bucket="1", merge_engine="first-row", changelog_producer="lookup", hides=True),
         _table("lookup, vectors", bucket="1", changelog_producer="lookup", hides=True, **_VECTORS),
         _table("lookup, long changelogs", bucket="1", changelog_producer="lookup", hides=True, **_LONG, **_EXPIRES),
+        _table("keys across partitions", bucket="-1", dynamic_bucket__target_row_num="3", parts=True, crosses=True),
         _table("full-compaction, write-only", bucket="1", changelog_producer="full-compaction", write_only="true"),
     )
 }

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -20,6 +21,7 @@ from tests.simulation.shrink import shrunk
 from tests.simulation.story import story
 
 SEEDS, BLOCK = 1000, 50
+MENDED = Path(__file__).parent / "mended"  # shrunk histories that showed faults of the product
 KEPT = [b for b in BUGS if file_of(b.name).exists()]  # `python -m tests.simulation bugs --keep` finds more
 
 
@@ -48,6 +50,11 @@ def test_planted_bugs_are_found(bug: PlantedBug) -> None:
     history = from_text(file_of(bug.name).read_text())
     assert run(history, bug.plant).problems, f"nothing shows that {bug.story}"
     assert not run(history).problems
+
+
+@pytest.mark.parametrize("path", sorted(MENDED.iterdir()), ids=lambda p: p.stem)
+def test_histories_that_failed_once_hold(path: Path) -> None:
+    assert not run(from_text(path.read_text())).problems
 
 
 def test_no_history_is_kept_for_nothing() -> None:

@@ -15,6 +15,7 @@ import io
 import json
 import os
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import Any, Protocol
 
 import fastavro
@@ -37,6 +38,7 @@ SYNC_SIZE = 16
 _METADATA = fastavro.parse_schema({"type": "map", "values": "bytes"})
 _LARGEST_HEADER = 2**24
 _FEW_RECORDS = 2**12
+_SHORT_SCHEMA = 2**14
 _READ_STEP = 2**24  # some sources allocate what is asked for, whether it is there or not
 
 
@@ -142,6 +144,12 @@ def recoded(data: bytes, codec: str) -> bytes:
 
 
 def _read_schema(text: bytes) -> Any:
+    """The schema, which is not to be changed: metadata files have few, so short ones are kept."""
+    return _checked_schema(text) if len(text) <= _SHORT_SCHEMA else _checked_schema.__wrapped__(text)
+
+
+@lru_cache(maxsize=32)
+def _checked_schema(text: bytes) -> Any:
     try:
         schema = json.loads(text)
     except RecursionError as e:

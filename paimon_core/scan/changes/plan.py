@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import compress
 
 import numpy as np
@@ -17,7 +17,7 @@ from paimon_core.scan.changes.increment import Increment, IncrementMode
 from paimon_core.scan.plan import Plan, are_read, check_format, skips_level_0
 from paimon_core.scan.pruning.files import FileFilter
 from paimon_core.scan.splits import pack_files, pack_ranges
-from paimon_core.spec.manifest import BucketKey, DataFileMeta, FileKind, ManifestEntry
+from paimon_core.spec.manifest import BucketKey, DataFileMeta, FileIdentifier, FileKind, ManifestEntry
 from paimon_core.spec.row_ranges import is_blob, row_ranges
 from paimon_core.spec.snapshot import Snapshot
 from paimon_core.spec.split import DataSplit, DeletionFile, SplitKind
@@ -26,6 +26,8 @@ from paimon_core.store.indexes.index_files import deletion_files
 from paimon_core.store.manifests import live_files, read_entries, read_manifest_list
 from paimon_core.store.partitions import PartitionFilter
 from paimon_core.store.table_store import TableStore
+
+_FileKey = tuple[bytes, int, int, str]  # partition, bucket, level, name
 
 
 def plan_increment(store: TableStore, increment: Increment, predicate: Predicate | None = None) -> Plan:
@@ -104,10 +106,12 @@ def _compared(store: TableStore, increment: Increment, partitions: PartitionFilt
     versions = increment.start, increment.end
     old, new = (live_files(store, v, partitions) for v in versions)
     old_vectors, new_vectors = (_vectors(store, v) for v in versions)
-    # where the newest row of a key replaces the older ones, files that both versions have make no difference
+    # where the newest row of a key replaces the older ones, older files that both versions have make no difference
     whole_rows = not store.has_primary_key or newest_wins(store.options)
     same = {i[:4] for i in old} & {i[:4] for i in new} if whole_rows else set()
     common = {i for i in same if old_vectors[i[:2]].get(i[3]) == new_vectors[i[:2]].get(i[3])}
+    if store.has_primary_key:
+        common = _older(common, old | new)
     buckets: dict[BucketKey, tuple[list[DataFileMeta], list[DataFileMeta]]] = defaultdict(lambda: ([], []))
     for side, entries in enumerate((old, new)):
         read = are_read(store, np.array([e.bucket for e in entries.values()], dtype=np.int32))
@@ -128,6 +132,21 @@ def _compared(store: TableStore, increment: Increment, partitions: PartitionFilt
                 before=tuple(earlier),
                 before_deletions=_of(earlier, old_vectors[bucket]),
             )
+
+
+def _older(common: set[_FileKey], files: Mapping[FileIdentifier, ManifestEntry]) -> set[_FileKey]:
+    """Those of the common files whose rows are older than all in which versions differ. The others decide, too, which
+    row of a key wins: writers at one time number rows alike, and levels decide between two of one number."""
+    oldest: dict[BucketKey, int] = {}
+    for identifier, entry in files.items():
+        if identifier[:4] not in common:
+            key = identifier[:2]
+            oldest[key] = min(oldest.get(key, entry.file.min_sequence_number), entry.file.min_sequence_number)
+    return {
+        i[:4]
+        for i, e in files.items()
+        if i[:4] in common and e.file.max_sequence_number < oldest.get(i[:2], e.file.max_sequence_number + 1)
+    }
 
 
 def _vectors(store: TableStore, snapshot: Snapshot | None) -> defaultdict[BucketKey, dict[str, DeletionFile]]:

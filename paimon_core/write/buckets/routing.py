@@ -1,7 +1,9 @@
 """Rows that change their bucket: postponed ones get theirs, those of a bucket are divided anew by a rescale.
 
-A task reads files of one bucket in order and writes level-0 files of others. Sequence numbers are assigned before the
-tasks start, so that they keep the order of rows: the n-th row to be read is the n-th after all rows of the table.
+A task reads files of one bucket in order and writes level-0 files of others. Postponed rows get sequence numbers, which
+are assigned before the tasks start and keep the order of rows: the n-th row to be read is the n-th after all rows of
+the table. Rows of buckets have sequence numbers, and keep them: a statement that began before a rescale numbers its
+rows by what it saw, and its rows are younger than those that were there.
 """
 
 from __future__ import annotations
@@ -32,7 +34,8 @@ from paimon_core.write.writer import written
 
 @dataclass(frozen=True, slots=True)
 class Route:
-    """A task: the rows of `source`, with sequence numbers from `start` on, go to `buckets` buckets of its partition."""
+    """A task: the rows of `source`, with sequence numbers from `start` on where they have none, go to `buckets` buckets
+    of its partition."""
 
     source: BucketState
     buckets: int
@@ -69,9 +72,11 @@ def route_job(store: TableStore, tasks: Iterable[Route]) -> Job[Route, WriteResu
 
 def _move(store: TableStore, task: Route) -> WriteResult:
     target = as_stored(store).with_options({BUCKET.key: str(task.buckets)})
-    keyed = store.has_primary_key
-    writer = KeyValueWriter(target, task.start, counted=True) if keyed else AppendWriter(target, task.start)
-    return WriteResult(tuple(written(writer, _rows(store, task.source))))
+    rows = _rows(store, task.source)
+    if not store.has_primary_key:
+        return WriteResult(tuple(written(AppendWriter(target, task.start), rows)))
+    start = task.start if task.source.bucket == POSTPONED else None
+    return WriteResult(tuple(written(KeyValueWriter(target, start, counted=True), rows)))
 
 
 def _rows(store: TableStore, source: BucketState) -> Iterator[pa.RecordBatch]:

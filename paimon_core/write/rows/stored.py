@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow as pa
 
 from paimon_core.arrow.columns import fixed_values, int64_array
-from paimon_core.arrow.types import VALUE_KIND, arrow_schema
+from paimon_core.arrow.types import SEQUENCE_NUMBER, VALUE_KIND, arrow_schema
 from paimon_core.lsm.engines.registry import MergeEngine, with_counts
 from paimon_core.store.file_fields import file_fields
 from paimon_core.store.table_store import TableStore
@@ -16,9 +16,10 @@ from paimon_core.write.rows.row_kinds import with_row_kinds
 
 class FileRows:
     """Gives rows their keys and kinds, and sequence numbers that count them as they come. `counted`: they were in files
-    before, which hold 1 and 0, or sums of them, of columns that are counted."""
+    before, which hold 1 and 0, or sums of them, of columns that are counted. Without `sequence_start` they keep their
+    numbers."""
 
-    def __init__(self, store: TableStore, engine: MergeEngine, sequence_start: int, *, counted: bool = False):
+    def __init__(self, store: TableStore, engine: MergeEngine, sequence_start: int | None, *, counted: bool = False):
         self._counted = counted
         self._schema, self._options, self._engine = store.schema, store.options, engine
         self._next_sequence = sequence_start
@@ -31,7 +32,12 @@ class FileRows:
         if not self._counted:
             rows = with_counts(self._engine, rows, fixed_values(batch.column(VALUE_KIND), np.int8))
         keys = [rows.column(n) for n in self._schema.trimmed_primary_keys]
-        numbers = np.arange(self._next_sequence, self._next_sequence + rows.num_rows, dtype=np.int64)
-        self._next_sequence += rows.num_rows
-        kinds = batch.column(VALUE_KIND)
-        return pa.RecordBatch.from_arrays([*keys, int64_array(numbers), kinds, *rows.columns], schema=self._file_schema)
+        columns = [*keys, self._numbers(batch), batch.column(VALUE_KIND), *rows.columns]
+        return pa.RecordBatch.from_arrays(columns, schema=self._file_schema)
+
+    def _numbers(self, batch: pa.RecordBatch) -> pa.Array:
+        if self._next_sequence is None:
+            return batch.column(SEQUENCE_NUMBER)
+        first = self._next_sequence
+        self._next_sequence += batch.num_rows
+        return int64_array(np.arange(first, self._next_sequence, dtype=np.int64))

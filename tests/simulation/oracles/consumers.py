@@ -18,7 +18,8 @@ _STALE = 5.0  # seconds; listings are not older
 
 @dataclass
 class Protection:
-    """Watches that nobody removes what consumers keep. Who began before the consumer was there may not know of it."""
+    """Watches that nobody removes what consumers keep. Who began before the consumer was there may not know of it, and
+    who publishes a snapshot that is no part of the history takes it back."""
 
     observer: Observer
     now: Callable[[], float]
@@ -33,7 +34,7 @@ class Protection:
         if consumer := _CONSUMER.fullmatch(change.path):
             self._move(consumer[1], change)
         elif change.data is None and (snapshot := _SNAPSHOT.fullmatch(change.path)):
-            self._check(int(snapshot[1]))
+            self._check(int(snapshot[1]), change.path)
 
     def _move(self, name: str, change: Change) -> None:
         if change.data is None:
@@ -43,9 +44,9 @@ class Protection:
         since, before = self._kept.get(name, (self.now(), 0))
         self._kept[name] = (since if before and following >= before else self.now()), following
 
-    def _check(self, number: int) -> None:
+    def _check(self, number: int, path: str) -> None:
         step = self.observer.running
-        if step is None or step.kind in CUTTERS:
+        if step is None or step.kind in CUTTERS or self.observer.is_own(path, step):
             return
         for name, (since, following) in self._kept.items():
             if following <= number and since + _STALE < self._began.get(step.number, 0.0):

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import chain
 
 from paimon_core.maintenance.references import NeededFiles, distinct, versions_of
 from paimon_core.options import ROW_TRACKING
+from paimon_core.spec.manifest import ManifestEntry
 from paimon_core.spec.snapshot import Snapshot
 from paimon_core.store.indexes.index_files import deletion_files, index_entries
 from paimon_core.store.manifests import live_files
@@ -26,14 +27,15 @@ def wrong_files(session: Session, store: TableStore) -> list[str]:
     problems = [f"{path} is gone, and {store.name} has a version that needs it" for path in sorted(gone)]
     checks = (_dangling_vectors, _wrong_total, _wrong_ranges)
     for snapshot in distinct(versions.snapshots):
-        found = chain.from_iterable(check(store, snapshot) for check in checks)
+        live = list(live_files(store, snapshot).values())
+        found = chain.from_iterable(check(store, snapshot, live) for check in checks)
         problems += [f"snapshot {snapshot.id} of {store.name}: {problem}" for problem in found]
     return problems
 
 
-def _dangling_vectors(store: TableStore, snapshot: Snapshot) -> Iterator[str]:
+def _dangling_vectors(store: TableStore, snapshot: Snapshot, live: Sequence[ManifestEntry]) -> Iterator[str]:
     """No deletion vector is of a file that the version does not have, or marks more rows than the file has."""
-    rows = {(p, b, name): e.file.row_count for (p, b, _, name, *_), e in live_files(store, snapshot).items()}
+    rows = {(e.partition, e.bucket, e.file.file_name): e.file.row_count for e in live}
     for bucket, vectors in deletion_files(store, snapshot).items():
         for name, deletion in vectors.items():
             marked, there = deletion.vector.cardinality, rows.get((*bucket, name))
@@ -43,19 +45,19 @@ def _dangling_vectors(store: TableStore, snapshot: Snapshot) -> Iterator[str]:
                 yield f"{marked} rows of {name} are deleted, and it has {there}"
 
 
-def _wrong_total(store: TableStore, snapshot: Snapshot) -> Iterator[str]:
+def _wrong_total(store: TableStore, snapshot: Snapshot, live: Sequence[ManifestEntry]) -> Iterator[str]:
     """The rows that the snapshot counts are those of its files."""
-    total = sum(e.file.row_count for e in live_files(store, snapshot).values())
+    total = sum(e.file.row_count for e in live)
     if snapshot.total_record_count != total:
         yield f"it counts {snapshot.total_record_count} rows, and its files have {total}"
 
 
-def _wrong_ranges(store: TableStore, snapshot: Snapshot) -> Iterator[str]:
+def _wrong_ranges(store: TableStore, snapshot: Snapshot, live: Sequence[ManifestEntry]) -> Iterator[str]:
     """Row ids are below the next one, those that global indexes cover too. Rows that were rewritten have theirs in a
     column."""
     if not store.options[ROW_TRACKING] or snapshot.next_row_id is None:
         return
-    for entry in live_files(store, snapshot).values():
+    for entry in live:
         first = entry.file.first_row_id
         if first is not None and first + entry.file.row_count > snapshot.next_row_id:
             yield f"{entry.file.file_name} begins at row id {first}, and the next one is {snapshot.next_row_id}"

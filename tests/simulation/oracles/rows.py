@@ -27,6 +27,7 @@ def wrong_rows_of_key(session: Session, table: Table, snapshot: Snapshot | None,
     state = session.observer.state(snapshot)
     meant = State(
         state.keyed,
+        state.crosses,
         {i: r for i, r in state.rows.items() if r.k == key},
         {k: p for k, p in state.puts.items() if k[0] == key},
     )

@@ -12,7 +12,8 @@ Act = Callable[[Session], object]
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """One kind of step; of all steps of a history `weight` in the sum of all weights are of it."""
+    """One kind of step; of all steps of a history `weight` in the sum of all weights are of it (0: only of those
+    with a theme)."""
 
     act: Act
     weight: float

@@ -21,6 +21,15 @@ def insert(session: Session, branch: str = "main") -> None:
     session.insert(table, rows)
 
 
+@step("insert wide", weight=0)
+def insert_wide(session: Session) -> None:
+    """A row for each key, so large that later runs are small beside them and are compacted without them."""
+    table = session.table()
+    rows = [r._replace(note=session.dice.randbytes(2000).hex()) for r in session.new_rows(8)]
+    session.observer.expect(session.step, Effect(added=tuple(rows)), table.latest_snapshot())
+    session.insert(table, rows)
+
+
 @step("insert into branch", weight=1)
 def insert_into_branch(session: Session) -> None:
     insert(session, some(session, branch_names(session.table().store)))
@@ -28,6 +37,8 @@ def insert_into_branch(session: Session) -> None:
 
 @step("overwrite", weight=2)
 def overwrite(session: Session) -> None:
+    if session.setting.crosses:
+        raise NothingToDo  # which rows of a partition are replaced depends on who moved them last
     table = session.table()
     partition = session.dice.randrange(2) if session.setting.partitioned else None
     rows = session.new_rows(session.dice.randint(1, 3), partition)
@@ -68,7 +79,7 @@ def update(session: Session) -> None:
 
 @step("truncate", weight=1)
 def truncate(session: Session) -> None:
-    if not session.setting.partitioned:
+    if not session.setting.partitioned or session.setting.crosses:
         raise NothingToDo
     partition = session.dice.randrange(2)
     session.observer.expect(session.step, Effect(emptied=frozenset({partition})), None)

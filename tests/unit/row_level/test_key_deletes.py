@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from paimon_core.commit.draft import CommitInfo
-from paimon_core.errors import CorruptFileError
+from paimon_core.errors import CommitConflictError, CorruptFileError
 from paimon_core.lsm.strategy import Strategy
 from paimon_core.options import TableOptions
 from paimon_core.row_level.key_deletes import key_delete_job, keys_store, takes_deletes
@@ -118,3 +118,13 @@ def test_a_broken_file_leaves_no_output(tmp_path: Path) -> None:
 )
 def test_which_engines_take_deletes(options: dict[str, str], takes: bool) -> None:
     assert takes_deletes(TableOptions(options)) is takes
+
+
+def test_keys_of_another_number_of_buckets(tmp_path: Path) -> None:
+    table = dv_table(tmp_path, **TABLES["first-row"][0])
+    write(table, [((k, k, k), 0) for k in range(20)])
+    rescaled = replace(table, store=table.store.with_options({"bucket": "3"}))
+    before = table.latest_snapshot()
+    with pytest.raises(CommitConflictError, match="rows were to be deleted from a partition of 1 buckets, .* has 3"):
+        delete(rescaled, {1, 2, 3})
+    assert table.latest_snapshot() == before
