@@ -107,8 +107,8 @@ class SqlMagics(Magics):  # type: ignore[misc]
         super().__init__(shell)
         self.session = session
 
-    @no_var_expand
-    @line_cell_magic
+    @no_var_expand  # type: ignore[untyped-decorator]
+    @line_cell_magic  # type: ignore[untyped-decorator]
     def sql(self, line: str, cell: str | None = None) -> Any:
         """SQL on the Spark session: `%%sql [--limit N] [name <<]`, with statements below or behind it."""
         asked = read_cell(line, cell)
@@ -118,8 +118,8 @@ class SqlMagics(Magics):  # type: ignore[misc]
         self.shell.user_ns[asked.name] = answer
         return None
 
-    @no_var_expand
-    @line_cell_magic
+    @no_var_expand  # type: ignore[untyped-decorator]
+    @line_cell_magic  # type: ignore[untyped-decorator]
     def paimon(self, line: str, cell: str | None = None) -> Any:
         """The same as `%%sql`, where another extension has that name."""
         return self.sql(line, cell)

@@ -77,7 +77,8 @@ def _state(found: FoundHook) -> str:
 def hooks_of(module: ModuleType) -> Iterator[tuple[str, Hook]]:
     """The hooks that a module defines, by name."""
     own = [c for _, c in inspect.getmembers(module, inspect.isclass) if c.__module__ == module.__name__]
-    for owner in (module, *own):
+    owners: tuple[ModuleType | type, ...] = (module, *own)
+    for owner in owners:
         for name, member in vars(owner).items():
             found = getattr(member, "hook", None)
             if isinstance(found, Hook) and member.__module__ == module.__name__:

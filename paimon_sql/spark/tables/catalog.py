@@ -74,7 +74,8 @@ DERIVED_TABLES = frozenset(v.value for v in DerivedTable if v is not DerivedTabl
 # properties Spark hands to every CREATE TABLE beside the user's own
 _RESERVED = ("provider", "comment", "location", "is_managed_location", "external", "table_type")
 _VERSIONS = frozenset((SCAN_VERSION, SCAN_TIMESTAMP_MILLIS.key, SCAN_TIMESTAMP.key, SCAN_SNAPSHOT_ID.key))
-STATE_OPTIONS = frozenset((BRANCH_OPTION, IS_STREAM, *SCAN_OPTIONS))  # of a query: those by which a table's columns differ
+# options of a query by which a table's columns differ
+STATE_OPTIONS = frozenset((BRANCH_OPTION, IS_STREAM, *SCAN_OPTIONS))
 _NOT_THERE = (TableNotFoundError, DatabaseNotFoundError, InvalidNameError)
 
 

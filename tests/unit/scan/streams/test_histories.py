@@ -1,5 +1,5 @@
-"""Random histories of a table, and a stream that follows it with random limits and dies at random: what it has made of the
-changes is the table."""
+"""Random histories of a table, and a stream that follows it with random limits and dies at random: what it has made of
+the changes is the table."""
 
 from __future__ import annotations
 
