@@ -150,11 +150,7 @@ CLUSTERING_STRATEGY = _option(
     aliases=("sink.clustering.strategy",),
 )
 COMMIT_IDENTIFIER = _option(
-    "commit.identifier",
-    optional(long_integer),
-    None,
-    "The number of a write among those of 'write.stream.commit-user', which is committed once.",
-    least=0,
+    "commit.identifier", optional(long_integer), None, "Number of a write that is committed once.", least=0
 )
 COMMIT_MAX_RETRIES = _option(
     "commit.max-retries", integer, 10, "How often a commit is tried again; lost races count where it is set."
@@ -374,11 +370,7 @@ NUM_SORTED_RUN_TRIGGER = _option(
     "num-sorted-run.compaction-trigger", integer, 5, "Sorted runs that start a compaction.", least=1
 )
 NUM_SORTED_RUN_STOP = _option(
-    "num-sorted-run.stop-trigger",
-    optional(integer),
-    None,
-    "Sorted runs for which the epochs of a stream wait; default: the compaction trigger + 3.",
-    least=1,
+    "num-sorted-run.stop-trigger", optional(integer), None, "Runs at which streams wait; default: trigger + 3.", least=1
 )
 OVERWRITE_UPGRADE = _option("overwrite-upgrade", boolean, True, "Files that replace all others count as compacted.")
 PARTIAL_UPDATE_REMOVE_ON_DELETE = _option(
@@ -545,9 +537,7 @@ STREAMING_READ_APPEND_OVERWRITE = _option(
 STREAMING_READ_OVERWRITE = _option(
     "streaming-read-overwrite", boolean, False, "Streams read what snapshots that replace rows changed."
 )
-STREAMING_READ_DELAY = _option(
-    "streaming.read.snapshot.delay", optional(duration), None, "Streams read snapshots this late, ms."
-)
+STREAMING_READ_DELAY = _option("streaming.read.snapshot.delay", optional(duration), None, "Streams read this late, ms.")
 READ_SEQUENCE_NUMBER = _option(
     "table-read.sequence-number.enabled", boolean, False, "Show sequence numbers in $audit_log and $binlog."
 )
@@ -599,14 +589,12 @@ MERGE_SCHEMA_EXPLICIT_CAST = _option(
     "write.merge-schema.explicit-cast", boolean, False, "Rows also change types where information is lost."
 )
 MERGE_SCHEMA_TYPE_WIDENING = _option("write.merge-schema.type-widening", boolean, False, "Rows also widen types.")
-STREAM_COMMIT_USER = _option(
-    "write.stream.commit-user", str, "", "The commit user of a stream of writes; default: made of the query's id."
-)
+STREAM_COMMIT_USER = _option("write.stream.commit-user", str, "", "Commit user of a stream; default: of its query.")
 STREAM_UNKNOWN_EPOCH = _option(
     "write.stream.unknown-epoch",
     one_of("fail", "commit", "skip"),
     "fail",
-    "What to do about an epoch of which nobody can tell any more whether it was committed.",
+    "Epochs that may have been committed or not.",
 )
 
 TABLE_OPTIONS = tuple(_declared)

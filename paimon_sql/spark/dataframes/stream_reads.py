@@ -13,9 +13,9 @@ from pyspark.sql.streaming import DataStreamReader
 from paimon_core.errors import InvalidOptionError
 from paimon_sql.preprocess.quoting import quoted_name
 from paimon_sql.spark.dataframes.pyspark_methods import ask_first
-from paimon_sql.spark.jvm.hooks import hook
+from paimon_sql.spark.jvm.hooks import hook, python
 from paimon_sql.spark.jvm.sessions import java_session, name_parts
-from paimon_sql.spark.jvm.stream_sources import read_stream, stream_reader_options, stream_reader_source
+from paimon_sql.spark.jvm.streams.sources import read_stream, stream_reader_options, stream_reader_source
 from paimon_sql.spark.statements.parser import registry_of
 from paimon_sql.spark.streams.source_scan import IS_STREAM
 from paimon_sql.spark.tables.catalog import PROVIDER
@@ -24,7 +24,12 @@ from paimon_sql.spark.tables.path_names import LOCATORS, table_name
 _READ_CHANGELOG, _LOG = "read.changelog", "$audit_log"
 
 
-@hook("methods of PySpark's `DataStreamReader`", '`spark.readStream.format("paimon")` with `load`')
+@hook(
+    "methods of PySpark's `DataStreamReader`",
+    '`spark.readStream.format("paimon")` with `load`',
+    python("pyspark.sql.streaming", "DataStreamReader.load"),
+    python("pyspark.sql.streaming", "DataStreamReader.table"),
+)
 def install_stream_reads() -> None:
     """Let PySpark's streaming readers ask here first. Does nothing where they do."""
     ask_first(DataStreamReader, "load", _load)

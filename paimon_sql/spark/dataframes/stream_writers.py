@@ -21,9 +21,9 @@ from paimon_core.scan.time_travel import SCAN_OPTIONS, without_version
 from paimon_core.spec.identifier import BRANCH_OPTION, MAIN_BRANCH
 from paimon_core.table import Table
 from paimon_sql.spark.dataframes.pyspark_methods import ask_first
-from paimon_sql.spark.jvm import stream_sinks
 from paimon_sql.spark.jvm.frames import analyzed
-from paimon_sql.spark.jvm.hooks import hook
+from paimon_sql.spark.jvm.hooks import hook, python
+from paimon_sql.spark.jvm.streams import sinks
 from paimon_sql.spark.statements.catalog_registry import CatalogRegistry, Located
 from paimon_sql.spark.statements.parser import registry_of
 from paimon_sql.spark.tables.catalog import PROVIDER
@@ -35,7 +35,12 @@ from paimon_sql.spark.write.store_assignment import as_stored, with_null_fields
 _STREAMING_ONLY = ("read.stream.", "read.changelog", "consumer-id", "scan.")  # beginnings of options of reads
 
 
-@hook("methods of PySpark's `DataStreamWriter`", "streams that write to tables")
+@hook(
+    "methods of PySpark's `DataStreamWriter`",
+    "streams that write to tables",
+    python("pyspark.sql.streaming", "DataStreamWriter.start"),
+    python("pyspark.sql.streaming", "DataStreamWriter.toTable"),
+)
 def install_stream_writers() -> None:
     """Let PySpark's `start` and `toTable` ask here first. Does nothing where they do."""
     ask_first(DataStreamWriter, "start", _start)
@@ -43,16 +48,16 @@ def install_stream_writers() -> None:
 
 
 def _start(writer: Any, path: Any = None, format: str | None = None, *given: Any, **named: Any) -> Any:
-    source = format or stream_sinks.stream_format(writer)
+    source = format or sinks.stream_format(writer)
     if source.lower() != PROVIDER:
         return NotImplemented
     _take(writer, *given, **named)
-    options = stream_sinks.stream_options(writer)
+    options = sinks.stream_options(writer)
     return _to_table(writer, table_name(options, path), PROVIDER)
 
 
 def _to_table(writer: Any, tableName: str, format: str | None = None, *given: Any, **named: Any) -> Any:
-    registry, source = registry_of(writer._spark), format or stream_sinks.stream_format(writer)
+    registry, source = registry_of(writer._spark), format or sinks.stream_format(writer)
     found = None if registry is None else registry.find_name(tableName)
     if registry is None or found is None:
         if source.lower() == PROVIDER:
@@ -62,20 +67,20 @@ def _to_table(writer: Any, tableName: str, format: str | None = None, *given: An
             )
         return NotImplemented
     _take(writer, *given, **named)
-    locators = [k for k in stream_sinks.stream_options(writer) if k.lower() in LOCATORS]
-    stream_sinks.without_stream_options(writer, locators)
+    locators = [k for k in sinks.stream_options(writer) if k.lower() in LOCATORS]
+    sinks.without_stream_options(writer, locators)
     if source.lower() not in (PROVIDER, registry.bridge.default_source()):
         raise UnsupportedFeatureError(
             f"Table {tableName} is, or would be, a Paimon table: leave format({source!r}) out."
         )
     writer.format(PROVIDER)  # of a table that Spark creates
-    options = stream_sinks.stream_options(writer)
+    options = sinks.stream_options(writer)
     _check_options(tableName, options)
     table = _table(registry, found, tableName, options)
     if table is not None:
-        _check_table(table, options, stream_sinks.output_mode(writer))
-        stream_sinks.replace_rows(writer, _rows(registry, found, table, writer._df, options))
-    return stream_sinks.start_to_table(writer, tableName)
+        _check_table(table, options, sinks.output_mode(writer))
+        sinks.replace_rows(writer, _rows(registry, found, table, writer._df, options))
+    return sinks.start_to_table(writer, tableName)
 
 
 def _take(
@@ -152,4 +157,4 @@ def _rows(
         rows = with_null_fields(bridge, table, rows)
     rows = as_stored(registry.jvm, bridge, table, rows, rows.columns, by_name=True)
     target = relation(catalog, identifier, latest_table(catalog, identifier, table), {})
-    return stream_sinks.rows_by_name(registry.jvm, registry.session, target, analyzed(rows))
+    return sinks.rows_by_name(registry.jvm, registry.session, target, analyzed(rows))

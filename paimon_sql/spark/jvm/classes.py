@@ -194,6 +194,9 @@ PYTHON_RDD = f"{_SPARK}.api.python.PythonRDD"
 PYTHON_READER_FACTORY = f"{_PYTHON_SOURCE}.PythonPartitionReaderFactory"
 PYTHON_STREAMING_WRITER_FACTORY = f"{_PYTHON_SOURCE}.PythonStreamingWriterFactory"
 PYTHON_UTILS = f"{_SPARK}.api.python.PythonUtils"
+STREAM_READER = f"{_SQL}.classic.DataStreamReader"
+STREAM_WRITER = f"{_SQL}.classic.DataStreamWriter"
+STREAM_EXECUTIONS = tuple(f"{_SQL}.execution.streaming.{p}MicroBatchExecution" for p in ("runtime.", ""))  # 4.1, 4.0
 PYTHON_WRITER_FACTORY = f"{_PYTHON_SOURCE}.PythonBatchWriterFactory"
 
 # -- Java, Scala, Hadoop, and what compiles Java ----------------------------------------------------------------------

@@ -113,6 +113,8 @@ class StatementRewriter:
         None for others, whose members are not read."""
         if head is None or (head.kind not in (Insert, FrameWrite) and head.kind not in _COMMANDS):
             return None
+        if head.kind is FrameWrite and head.table is None:
+            return None
         found = self.registry.find(head.table)
         if found is None:
             self._check_no_view(head)

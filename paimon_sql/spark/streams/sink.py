@@ -19,7 +19,7 @@ from paimon_core.store.schemas import latest_schema
 from paimon_core.table import Table
 from paimon_sql.spark.jvm import classes
 from paimon_sql.spark.jvm.gateway import Jvm
-from paimon_sql.spark.jvm.stream_sinks import stream_writer_factory
+from paimon_sql.spark.jvm.streams.sinks import stream_writer_factory
 from paimon_sql.spark.proxy import Proxy
 from paimon_sql.spark.session_bridge import SessionBridge
 from paimon_sql.spark.streams.sink_compactions import SinkCompactions, is_waited_for, most_waiting

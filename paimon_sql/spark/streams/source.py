@@ -15,8 +15,8 @@ from paimon_core.scan.streams.packing import keeps_order
 from paimon_core.scan.streams.position import Position, parse_position
 from paimon_core.scan.streams.stream import Progress, TableStream
 from paimon_core.table import Table
-from paimon_sql.spark.jvm import stream_sources
 from paimon_sql.spark.jvm.gateway import Jvm
+from paimon_sql.spark.jvm.streams import sources
 from paimon_sql.spark.proxy import Proxy
 from paimon_sql.spark.read.scan import MergeScan, PushedRequest, RawScan
 from paimon_sql.spark.session_bridge import SessionBridge
@@ -52,7 +52,7 @@ class PaimonMicroBatchStream(Proxy):
     # -- SupportsTriggerAvailableNow ----------------------------------------------------------------------------------
     def getDefaultReadLimit(self) -> Any:
         limits = self.limits
-        return stream_sources.read_limit(self.jvm, limits.files, limits.size, limits.rows)
+        return sources.read_limit(self.jvm, limits.files, limits.size, limits.rows)
 
     def prepareForTriggerAvailableNow(self) -> None:
         self.stream.end_at_latest()
@@ -61,7 +61,7 @@ class PaimonMicroBatchStream(Proxy):
         """(start, limit); Spark calls it without arguments for sources without admission control only."""
         position = self.stream.initial() if start is None else _position(start)
         # without a bound Spark cannot tell our wait for rows from Trigger.Once, which does not wait either
-        is_once = limit is None or (stream_sources.is_all_available(self.jvm, limit) and self.limits.has_bound)
+        is_once = limit is None or (sources.is_all_available(self.jvm, limit) and self.limits.has_bound)
         return self._offset(self.stream.latest(position, ReadLimits() if is_once else self.limits))
 
     def reportLatestOffset(self) -> Any:
@@ -98,9 +98,9 @@ class PaimonMicroBatchStream(Proxy):
 
     # -- ReportsSourceMetrics -----------------------------------------------------------------------------------------
     def metrics(self, consumed: Any) -> Any:
-        text = stream_sources.consumed_text(consumed)
+        text = sources.consumed_text(consumed)
         progress = self.stream.progress(None if text is None else parse_position(text))
-        return stream_sources.metrics(self.jvm, _metrics(progress))
+        return sources.metrics(self.jvm, _metrics(progress))
 
     def toString(self) -> str:
         return f"{self.describe()}@{id(self):x}"
@@ -110,18 +110,18 @@ class PaimonMicroBatchStream(Proxy):
         return f"PaimonStream[{self.table.name}{f'${self.derived.value}' if self.derived.value else ''}]"
 
     def _offset(self, position: Position) -> Any:
-        return stream_sources.offset(self.jvm, position.json())
+        return sources.offset(self.jvm, position.json())
 
     class Java:
         implements = [
-            stream_sources.MICRO_BATCH_STREAM,
-            stream_sources.SUPPORTS_TRIGGER_AVAILABLE_NOW,
-            stream_sources.REPORTS_SOURCE_METRICS,
+            sources.MICRO_BATCH_STREAM,
+            sources.SUPPORTS_TRIGGER_AVAILABLE_NOW,
+            sources.REPORTS_SOURCE_METRICS,
         ]
 
 
 def _position(offset: Any) -> Position:
-    return parse_position(stream_sources.offset_text(offset))
+    return parse_position(sources.offset_text(offset))
 
 
 def _metrics(progress: Progress) -> dict[str, object]:

@@ -50,7 +50,10 @@ class OthersTables:
 @pytest.mark.parametrize("name", TABLES)
 def test_only_the_table_of_other_connectors_statements_is_read(name: str) -> None:
     parts = SimpleNamespace(size=lambda: 2, apply=lambda i: ("db", "t")[i])
-    table = Node("SubqueryAlias", child=Node("UnresolvedRelation", multipartIdentifier=parts), alias="x")
+    named = Node("AliasIdentifier", qualifier=SimpleNamespace(isEmpty=lambda: True))
+    table = Node(
+        "SubqueryAlias", child=Node("UnresolvedRelation", multipartIdentifier=parts), alias="x", identifier=named
+    )
     plan, registry = Node(name, **{TABLES[name]: table}), OthersTables()
     rewriter = StatementRewriter(registry)  # type: ignore[arg-type]
     assert rewriter.rewritten(plan) is plan  # type: ignore[arg-type]

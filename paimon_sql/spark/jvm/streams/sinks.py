@@ -12,7 +12,7 @@ from paimon_sql.spark.jvm import classes
 from paimon_sql.spark.jvm.collections import values_of
 from paimon_sql.spark.jvm.frames import frame
 from paimon_sql.spark.jvm.gateway import Jvm, accessible_field
-from paimon_sql.spark.jvm.hooks import hook
+from paimon_sql.spark.jvm.hooks import constructor, hook, java_type, method
 from paimon_sql.spark.jvm.workers import python_source, task_command
 
 StreamWriter = Any  # PySpark's DataStreamWriter
@@ -20,13 +20,16 @@ Query = Any  # PySpark's StreamingQuery
 
 
 # -- tasks ------------------------------------------------------------------------------------------------------------
-@hook("`PythonStreamingWriterFactory`", "every write of a stream")
+@hook(
+    "`PythonStreamingWriterFactory`",
+    "every write of a stream",
+    constructor(classes.PYTHON_STREAMING_WRITER_FACTORY, 3, fits=True),
+)
 def stream_writer_factory(jvm: Jvm, function: Any, result: StructType, rows: JavaObject) -> JavaObject:
     """As `writer_factory`, for the tasks of an epoch."""
-    name = classes.PYTHON_STREAMING_WRITER_FACTORY
-    arity = max(c.getParameterCount() for c in jvm.java_class(classes.JAVA_CLASS).forName(name).getConstructors())
-    none = [jvm.none] * (arity - 3)  # of Spark's session, which functions of ours do not ask for
-    return jvm.java_class(name)(python_source(jvm), task_command(function, result), rows, *none)
+    given = python_source(jvm), task_command(function, result), rows
+    make = jvm.java_class(classes.PYTHON_STREAMING_WRITER_FACTORY)
+    return make(*jvm.fitted(classes.PYTHON_STREAMING_WRITER_FACTORY, "", *given))
 
 
 # -- writers ----------------------------------------------------------------------------------------------------------
@@ -68,20 +71,26 @@ def _field(writer: StreamWriter, name: str) -> Any:
 
 
 @hook(
-    "PySpark's `DataStreamWriter._jwrite`, private fields of Spark's `DataStreamWriter`", "streams that write to tables"
+    "PySpark's `DataStreamWriter._jwrite`, private fields of Spark's `DataStreamWriter`",
+    "streams that write to tables",
+    java_type(classes.STREAM_WRITER),
 )
 def _private(writer: StreamWriter, name: str) -> JavaObject:
     return accessible_field(writer._jwrite, name)
 
 
 # -- rows -------------------------------------------------------------------------------------------------------------
-@hook("`AppendData.byName`, `SessionState.executePlan`", "writes of streams")
+@hook(
+    "`AppendData.byName`, `SessionState.executePlan`",
+    "writes of streams",
+    method(classes.APPEND_DATA, "byName", 3, fits=True),
+    method(classes.SESSION_STATE, "executePlan", 2),
+)
 def rows_by_name(jvm: Jvm, session: JavaObject, table: JavaObject, rows: JavaObject) -> DataFrame:
     """A query, its rows as an INSERT BY NAME would write them to a relation: Spark casts, fills and checks columns for
     batches, and for streams it does not."""
-    append = jvm.scala_object(classes.APPEND_DATA)
-    arity = max(m.getParameterCount() for m in append.getClass().getMethods() if m.getName() == "byName")
-    command = append.byName(table, rows, jvm.empty_map, *[False] * (arity - 3))
+    arguments = jvm.fitted(classes.APPEND_DATA, "byName", table, rows, jvm.empty_map)
+    command = jvm.java_class(classes.APPEND_DATA).byName(*arguments)
     state = session.sessionState()
     execution = state.executePlan(command, getattr(state, "executePlan$default$2")())
     return frame(jvm, session, execution.analyzed().query())

@@ -8,9 +8,10 @@ from typing import Any
 from py4j.java_gateway import JavaObject
 from pyspark.sql import DataFrame
 
+from paimon_sql.spark.jvm import classes
 from paimon_sql.spark.jvm.collections import values_of
 from paimon_sql.spark.jvm.gateway import Jvm, accessible_field, stack_names
-from paimon_sql.spark.jvm.hooks import hook
+from paimon_sql.spark.jvm.hooks import Variant, hook, java_type, method
 from paimon_sql.spark.jvm.sessions import java_session
 
 Reader = Any  # PySpark's DataStreamReader
@@ -63,25 +64,41 @@ def metrics(jvm: Jvm, values: Mapping[str, object]) -> JavaObject:
     return jvm.map({name: str(value) for name, value in values.items()})
 
 
-@hook("names of classes on the stack", "streams of a session's own SQL: SELECT … FROM STREAM t")
+@hook(
+    "names of classes on the stack",
+    "streams of a session's own SQL: SELECT … FROM STREAM t",
+    *(Variant.of(name.rpartition(".")[0], java_type(name)) for name in classes.STREAM_EXECUTIONS),
+)
 def is_streamed(jvm: Jvm) -> bool:
     """Whether what is under way in the JVM is the start of a streaming query."""
     return "MicroBatchExecution" in stack_names(jvm)
 
 
 # -- readers ----------------------------------------------------------------------------------------------------------
-@hook("PySpark's `DataStreamReader._jreader`, the private member `source`", '`spark.readStream.format("paimon")`')
+@hook(
+    "PySpark's `DataStreamReader._jreader`, the private member `source`",
+    '`spark.readStream.format("paimon")`',
+    java_type(classes.STREAM_READER),
+)
 def stream_reader_source(reader: Reader) -> str:
     """The format that a streaming reader was given."""
     return str(_private(reader, "source"))
 
 
-@hook("the private member `DataStreamReader.extraOptions`", '`spark.readStream.format("paimon")` with options')
+@hook(
+    "the private member `DataStreamReader.extraOptions`",
+    '`spark.readStream.format("paimon")` with options',
+    java_type(classes.STREAM_READER),
+)
 def stream_reader_options(reader: Reader) -> dict[str, str]:
     return values_of(_private(reader, "extraOptions"))
 
 
-@hook("`DataStreamReader.assertNoSpecifiedSchema`", '`spark.readStream.schema(…).format("paimon")` is not refused')
+@hook(
+    "`DataStreamReader.assertNoSpecifiedSchema`",
+    '`spark.readStream.schema(…).format("paimon")` is not refused',
+    method(classes.STREAM_READER, "assertNoSpecifiedSchema", 1),
+)
 def read_stream(reader: Reader, name: str, options: Mapping[str, str]) -> DataFrame:
     """A stream of a table, with options and without the rest of what the reader was given.
 

@@ -1,0 +1,1 @@
+"""Structured streaming in the JVM: what sinks and sources of Spark are made of."""
