@@ -119,7 +119,7 @@ def test_public_names_exist(name: str):
 
 
 def test_the_public_names_of_the_product():
-    assert set(importlib.import_module("paimon_sql").__all__) == {"SparkCatalog", "connect", "install"}
+    assert set(importlib.import_module("paimon_sql").__all__) == {"SparkCatalog", "connect", "doctor", "install"}
 
 
 def test_no_group_is_repeated_possessively() -> None:

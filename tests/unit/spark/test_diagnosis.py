@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -17,6 +18,8 @@ from paimon_sql.spark.jvm.frame_io import append_command
 from paimon_sql.spark.jvm.hooks import Member, hook_of
 from paimon_sql.spark.jvm.older.state_options import travels_in_name
 from paimon_sql.spark.jvm.older.syntax import INSERT_EVOLUTION
+
+ROOT = Path(__file__).parents[3]
 
 
 class FakeSpark:
@@ -106,3 +109,5 @@ def test_statements_are_refused_in_the_words_of_the_table() -> None:
 def test_the_table_of_gaps() -> None:
     assert {gap.since for gap in GAPS} <= set(VERSIONS[1:]), "what no version lacks is no gap"
     assert gap_table()[2].startswith("| INSERT WITH SCHEMA EVOLUTION | no | no | yes | yes |")
+    for page in ("README.md", "docs/spark-versions.md"):
+        assert "\n".join(gap_table()) in (ROOT / page).read_text("utf-8"), f"put it into {page}"
