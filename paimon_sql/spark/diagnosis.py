@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from types import ModuleType
+from typing import Any
 
 from paimon_core.errors import UnsupportedFeatureError
 from paimon_sql import spark
@@ -76,8 +77,8 @@ def _state(found: FoundHook) -> str:
 
 def hooks_of(module: ModuleType) -> Iterator[tuple[str, Hook]]:
     """The hooks that a module defines, by name."""
-    own = [c for _, c in inspect.getmembers(module, inspect.isclass) if c.__module__ == module.__name__]
-    owners: tuple[ModuleType | type, ...] = (module, *own)
+    owners: list[Any] = [module]
+    owners += [c for _, c in inspect.getmembers(module, inspect.isclass) if c.__module__ == module.__name__]
     for owner in owners:
         for name, member in vars(owner).items():
             found = getattr(member, "hook", None)

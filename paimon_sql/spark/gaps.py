@@ -14,7 +14,6 @@ from paimon_sql.spark.jvm.hooks import Member, constructor, grammar, python
 from paimon_sql.spark.jvm.older.syntax import INSERT_EVOLUTION, UPDATE_OPTIONS
 
 VERSIONS = ("4.0", "4.1", "4.2", "4.3")  # the minors whose hooks have been tried
-Version = tuple[int, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,17 +82,3 @@ def refused(text: str, version: str, has: Callable[[Member], bool]) -> str | Non
 def minor(version: str) -> str:
     """The part of a version that `VERSIONS` has."""
     return ".".join(version.split(".")[:2])
-
-
-def gap_table() -> list[str]:
-    """The table as lines of Markdown."""
-    lines = [f"| | {' | '.join(VERSIONS)} | instead |", "|---|" + "---|" * (len(VERSIONS) + 1)]
-    for gap in GAPS:
-        there = ["yes" if _number(v) >= _number(gap.since) else "no" for v in VERSIONS]
-        lines.append(f"| {gap.what} | {' | '.join(there)} | {gap.instead} |")
-    return lines
-
-
-def _number(version: str) -> Version:
-    major, second = version.split(".")
-    return int(major), int(second)

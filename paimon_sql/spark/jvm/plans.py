@@ -25,12 +25,14 @@ _UNRESOLVED = ("UnresolvedRelation", "UnresolvedTable", "UnresolvedTableOrView")
 
 @dataclass(frozen=True, slots=True)
 class TableReference:
-    """A table that a plan names: `parts` as written, or `catalog`, `parts` below it, where Spark has loaded it."""
+    """A table that a plan names: `parts` as written, or `catalog`, `parts` below it, where Spark has loaded it.
+    `renamed` says that its options travel in its name, see `older/state_options.py`."""
 
     node: JavaObject
     parts: tuple[str, ...]
     catalog: str | None = None
     alias: str | None = None
+    renamed: bool = False
 
     def options(self) -> dict[str, str]:
         """The options that the statement gives it."""
@@ -220,13 +222,14 @@ def read_reference(node: JavaObject) -> TableReference | None:
     """A table that a plan names, parsed or loaded, perhaps under an alias; None for something else."""
     kind = simple_name(node)
     if kind == "SubqueryAlias":
-        named, alias = read_reference(node.child()), str(node.alias())
-        # a table whose options travel in its name is known by that under an alias of more parts
-        is_given = node.identifier().qualifier().isEmpty()
-        return named if named is None or not is_given else replace(named, alias=alias)
+        named = read_reference(node.child())
+        if named is None or named.renamed:  # the alias is the name that it has
+            return None if named is None else replace(named, renamed=False)
+        return replace(named, alias=str(node.alias()))
     if kind in _UNRESOLVED:
-        parts = texts(node.multipartIdentifier())
-        return TableReference(node, (*parts[:-1], options_in_name(parts[-1])[0]))
+        *others, last = texts(node.multipartIdentifier())
+        name, options = options_in_name(last)
+        return TableReference(node, (*others, name), renamed=bool(options))
     if kind != "DataSourceV2Relation" or node.catalog().isEmpty() or node.identifier().isEmpty():
         return None
     identifier = node.identifier().get()

@@ -29,6 +29,7 @@ from paimon_sql.spark.jvm.sessions import current_catalog
 from paimon_sql.spark.statements.catalog_registry import CatalogRegistry
 from paimon_sql.spark.statements.commands import FunctionCommand
 from paimon_sql.spark.tables.catalog import STATE_OPTIONS, SparkCatalog
+from paimon_sql.spark.tables.catalog import create_like as create_table_like
 from paimon_sql.spark.tables.column_functions import COLUMN_FUNCTIONS, column_function_makers
 from paimon_sql.spark.tables.no_views import no_views
 
@@ -99,11 +100,11 @@ class OlderSpark:
         if statement.lenient and catalog.catalog.table_exists(identifier):
             return
         name = ".".join(map(quoted_name, statement.source))
+        columns = self.registry.bridge.python_session.table(name).schema  # says what is wrong with the name, too
         source = self.registry.find_name(name)
         copied = None if source is None else source[0].catalog.load_table(source[1]).schema
-        columns = self.registry.bridge.python_session.table(name).schema  # says what is wrong with the name, too
         try:
-            catalog.create_like(identifier, NewTable.of_struct(columns, statement.properties), copied)
+            create_table_like(catalog, identifier, NewTable.of_struct(columns, statement.properties), copied)
         except TableExistsError as error:
             condition, named = "TABLE_OR_VIEW_ALREADY_EXISTS", {"relationName": str(identifier)}
             raise self._refusal(ExceptionText(f"[{condition}] {error}", condition, named)) from error

@@ -239,20 +239,8 @@ class SparkCatalog(NoViews, WithoutMetrics):
 
     def createTableLike(self, identifier: Any, info: Any, source: Any) -> Any:
         ours = self._identifier(identifier)
-        self.create_like(ours, new_table(self.jvm, [info]), self._schema_of(source))
+        create_like(self, ours, new_table(self.jvm, [info]), self._schema_of(source))
         return self._latest(ours)
-
-    def create_like(self, ours: Identifier, new: NewTable, copied: TableSchema | None) -> None:
-        """Columns come from the source in any case; a table of ours, `copied`, gives keys, options and comment too."""
-        if copied is None:
-            self.catalog.create_table(ours, self._new_schema(ours, new, staged=False), ignore_if_exists=False)
-            return
-        properties = dict(new.properties)
-        check_not_stored_as(str(ours), properties)
-        excluded = properties.pop(EXCLUDED_PROPERTY, "").split(",")
-        given, comment = self._options(ours, properties, staged=False), properties.get("comment")
-        schema = schema_like(copied, given, comment, excluded, names_type="provider" in properties)
-        self.catalog.create_table(ours, schema, ignore_if_exists=False)
 
     # -- StagingTableCatalog ------------------------------------------------------------------------------------------
     def stageCreate(self, identifier: Any, *told: Any) -> Any:
@@ -443,6 +431,19 @@ class SparkCatalog(NoViews, WithoutMetrics):
         if identifier.system_table is not None or options.keys() & _VERSIONS:
             raise refuse_format_table(str(identifier))
         return FormatSparkTable(self.jvm, self.session, self.catalog_name, table, options)
+
+
+def create_like(catalog: SparkCatalog, ours: Identifier, new: NewTable, copied: TableSchema | None) -> None:
+    """Columns come from the source in any case; a table of ours, `copied`, gives keys, options and comment too."""
+    if copied is None:
+        catalog.catalog.create_table(ours, catalog._new_schema(ours, new, staged=False), ignore_if_exists=False)
+        return
+    properties = dict(new.properties)
+    check_not_stored_as(str(ours), properties)
+    excluded = properties.pop(EXCLUDED_PROPERTY, "").split(",")
+    given, comment = catalog._options(ours, properties, staged=False), properties.get("comment")
+    schema = schema_like(copied, given, comment, excluded, names_type="provider" in properties)
+    catalog.catalog.create_table(ours, schema, ignore_if_exists=False)
 
 
 def _irreplaceable(identifier: Identifier) -> UnsupportedFeatureError:

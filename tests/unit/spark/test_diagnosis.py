@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,12 +12,14 @@ import pytest
 from paimon_core.errors import UnsupportedFeatureError
 from paimon_sql.spark import diagnosis
 from paimon_sql.spark.diagnosis import all_hooks, check_spark, diagnose
-from paimon_sql.spark.gaps import GAPS, VERSIONS, gap_table, refused
+from paimon_sql.spark.gaps import GAPS, VERSIONS, refused
 from paimon_sql.spark.jvm.commands import append, evolving
 from paimon_sql.spark.jvm.frame_io import append_command
 from paimon_sql.spark.jvm.hooks import Member, hook_of
 from paimon_sql.spark.jvm.older.state_options import travels_in_name
 from paimon_sql.spark.jvm.older.syntax import INSERT_EVOLUTION
+
+ROOT = Path(__file__).parents[3]
 
 
 class FakeSpark:
@@ -103,6 +106,21 @@ def test_statements_are_refused_in_the_words_of_the_table() -> None:
     assert refused("INSERT WITH SCHEMA EVOLUTION INTO t SELEKT", "4.3.0", FakeSpark("4.3.0").has) is None
 
 
+def number(version: str) -> tuple[int, ...]:
+    return tuple(map(int, version.split(".")))
+
+
+def gap_table() -> list[str]:
+    """The table of gaps as lines of Markdown."""
+    lines = [f"| | {' | '.join(VERSIONS)} | instead |", "|---|" + "---|" * (len(VERSIONS) + 1)]
+    for gap in GAPS:
+        there = ["yes" if number(version) >= number(gap.since) else "no" for version in VERSIONS]
+        lines.append(f"| {gap.what} | {' | '.join(there)} | {gap.instead} |")
+    return lines
+
+
 def test_the_table_of_gaps() -> None:
     assert {gap.since for gap in GAPS} <= set(VERSIONS[1:]), "what no version lacks is no gap"
     assert gap_table()[2].startswith("| INSERT WITH SCHEMA EVOLUTION | no | no | yes | yes |")
+    for page in ("README.md", "docs/spark-versions.md"):
+        assert "\n".join(gap_table()) in (ROOT / page).read_text("utf-8"), f"put it into {page}"

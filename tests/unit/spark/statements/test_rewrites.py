@@ -61,7 +61,7 @@ def test_only_the_table_of_other_connectors_statements_is_read(name: str) -> Non
     assert rewriter.command(plan) is None  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("name", ["Project", "AppendData", "CreateTempViewUsing"])
+@pytest.mark.parametrize("name", ["Project", "SetCommand", "CreateTempViewUsing"])
 def test_other_plans_are_left_as_they_are(name: str) -> None:
     relation = Node("LocalRelation")
     plan, registry = Node(name, table=relation), OthersTables()
