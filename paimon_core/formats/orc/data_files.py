@@ -18,6 +18,7 @@ from paimon_core.errors import InvalidDataError, InvalidOptionError, Unsupported
 from paimon_core.formats.codecs import codec
 from paimon_core.formats.file_format import ReadRequest, WrittenFile
 from paimon_core.formats.orc.layout import check_tail, read_tail
+from paimon_core.formats.orc.stripe_checks import check_stripe
 from paimon_core.formats.orc.timestamps import stripe_times, times_as_numbers
 from paimon_core.formats.output import OutputFile
 from paimon_core.formats.reading import check_row_count, conform_batch, read_errors, request_sources
@@ -67,13 +68,14 @@ class OrcFormat:
 
     def read(self, io: FileIO, request: ReadRequest) -> Iterator[pa.RecordBatch]:
         with read_errors("ORC", request.path), io.open_input(request.path) as source:
-            check_tail(source)
+            tail = check_tail(source)
             file = po.ORCFile(source)
             check_row_count(request, file.nrows)
             sources = request_sources(list(file.schema), request)
             names = _selection(file.schema, [s for s in sources if s is not None])
             metadata = field_metadata(file.schema)
             for i in range(file.nstripes):
+                check_stripe(source, tail, tail.stripes[i])
                 stripe = _read_stripe(file, source, i, names)
                 if metadata:
                     fields = [f.with_metadata(metadata.get(f.name, f.metadata)) for f in stripe.schema]

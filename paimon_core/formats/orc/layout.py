@@ -28,24 +28,29 @@ _LARGEST_BLOCK = 2**23  # what the headers of chunks have room for
 _DEEPEST = 100
 _LZ4_FRAME = bytes.fromhex("04224d18607073")  # blocks of 4 MB, without checksums
 _CODECS = {0: None, 1: "zlib", 2: "snappy", 4: "lz4", 5: "zstd"}
-LONG, TIMESTAMP, LIST, MAP, STRUCT, TIMESTAMP_INSTANT = 4, 9, 10, 11, 12, 18
+LONG, TIMESTAMP, LIST, MAP, STRUCT, DECIMAL, TIMESTAMP_INSTANT = 4, 9, 10, 11, 12, 14, 18
+_BELOW = {LIST: 1, MAP: 2}
+_MOST_DIGITS = 38
 
 
 @dataclass(frozen=True, slots=True)
 class ColumnType:
-    """A column: its kind, the columns below it, and the offset of the kind in the footer."""
+    """A column: its kind, the columns below it, the offset of the kind in the footer, and the digits of a decimal."""
 
     kind: int
     below: tuple[int, ...]
     kind_offset: int
+    precision: int
 
 
 @dataclass(frozen=True, slots=True)
 class Stripe:
-    """A stripe: where its footer begins and how long it is, in bytes of the file."""
+    """A stripe: where it and its footer begin and how long that is, in bytes of the file, and its number of rows."""
 
+    start: int
     footer_start: int
     footer_size: int
+    rows: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +74,7 @@ class OrcTail:
     postscript: bytes
     types: tuple[ColumnType, ...]
     stripes: tuple[Stripe, ...]
+    rows: int
 
 
 def messages(data: bytes) -> Iterator[tuple[int, Any, int]]:
@@ -121,23 +127,31 @@ def _read_tail(source: pa.NativeFile) -> OrcTail:
         raise ValueError(f"its blocks have {block} bytes")
     start = size - 1 - len(postscript) - length
     footer = unpacked(_CODECS[codec], block, _read(source, start, length))
-    types, stripes = [], []
+    types, stripes, rows = [], [], 0
     for number, value, offset in messages(footer):
         if number == 3:
             stripes.append(_stripe(value))
         elif number == 4:
             types.append(_type(value, offset))
-    return OrcTail(_CODECS[codec], block, footer, start, postscript, tuple(types), tuple(stripes))
+        elif number == 6:
+            rows = value
+    return OrcTail(_CODECS[codec], block, footer, start, postscript, tuple(types), tuple(stripes), rows)
 
 
-def check_tail(source: pa.NativeFile) -> None:
-    """Raises `ValueError` for a file whose tail the native reader must not see: it trusts what that says.
+def check_tail(source: pa.NativeFile) -> OrcTail:
+    """The tail of an ORC file. Raises `ValueError` where the native reader must not see it: it trusts what that says.
 
-    Huge blocks, which `read_tail` refuses, columns that contain each other, and stripes outside of the file crash it,
-    or take all memory."""
+    Huge blocks, which `read_tail` refuses, columns that contain each other, stripes outside of the file and numbers of
+    rows that do not add up crash it, or take all memory."""
     tail = read_tail(source)
     if any(s.footer_start + s.footer_size > tail.footer_start for s in tail.stripes):
         raise ValueError("a stripe lies outside of the file")
+    if sum(s.rows for s in tail.stripes) != tail.rows:
+        raise ValueError("its stripes have other numbers of rows than it")
+    if any(len(t.below) != _BELOW.get(t.kind, len(t.below)) for t in tail.types):
+        raise ValueError("a list or map has other columns than it should")
+    if any(t.kind == DECIMAL and not 0 <= t.precision <= _MOST_DIGITS for t in tail.types):
+        raise ValueError("a decimal has more digits than decimals can have")
     depths = [0] + [_DEEPEST] * (len(tail.types) - 1)
     for i, column in enumerate(tail.types):
         for child in column.below:
@@ -147,13 +161,18 @@ def check_tail(source: pa.NativeFile) -> None:
             depths[child] = depths[i] + 1
     if _DEEPEST in depths:
         raise ValueError("its columns are no tree, or nested too deeply")
+    return tail
+
+
+def read_stripe_footer(source: pa.NativeFile, tail: OrcTail, stripe: Stripe) -> bytes:
+    """The unpacked footer of a stripe."""
+    return unpacked(tail.codec, tail.block_size, _read(source, stripe.footer_start, stripe.footer_size))
 
 
 def read_streams(source: pa.NativeFile, tail: OrcTail, stripe: Stripe) -> tuple[list[Stream], str]:
     """The data streams of a stripe, and the time zone of its writer."""
-    footer = unpacked(tail.codec, tail.block_size, _read(source, stripe.footer_start, stripe.footer_size))
     streams, start, zone = [], 0, "UTC"
-    for number, value, _ in messages(footer):
+    for number, value, _ in messages(read_stripe_footer(source, tail, stripe)):
         if number == 1:
             kind, column, size = _numbers(value, 1, 2, 3)
             streams.append(Stream(kind, column, start, size))
@@ -227,12 +246,12 @@ def _unpacked_chunk(codec: str, block_size: int, chunk: bytes) -> bytes:
 
 
 def _stripe(data: bytes) -> Stripe:
-    offset, index, size, footer = _numbers(data, 1, 2, 3, 4)
-    return Stripe(offset + index + size, footer)
+    start, index, size, footer, rows = _numbers(data, 1, 2, 3, 4, 5)
+    return Stripe(start, start + index + size, footer, rows)
 
 
 def _type(data: bytes, start: int) -> ColumnType:
-    kind, kind_offset, below = 0, -1, list[int]()
+    kind, kind_offset, below, digits = 0, -1, list[int](), [0, 0]
     for number, value, offset in messages(data):
         if number == 1 and isinstance(value, int):
             kind, kind_offset = value, start + offset
@@ -243,7 +262,9 @@ def _type(data: bytes, start: int) -> ColumnType:
             while at < len(value):
                 subtype, at = varint_at(value, at)
                 below.append(subtype)
-    return ColumnType(kind, tuple(below), kind_offset)
+        elif number in (5, 6):
+            digits[number - 5] = value
+    return ColumnType(kind, tuple(below), kind_offset, max(digits))  # the scale is no more than the precision
 
 
 def _read(source: pa.NativeFile, start: int, size: int) -> bytes:

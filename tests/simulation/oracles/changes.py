@@ -47,13 +47,12 @@ def wrong_changes(session: Session, table: Table, start: Snapshot, end: Snapshot
         return []
     options = session.setting.options
     problems = list[str]()
-    if options.get("data-evolution.enabled") != "true":
+    evolves = options.get("data-evolution.enabled") == "true"
+    if not evolves:
         changes = _changes(table, start, end, "diff")
         led = _upserted if table.store.has_primary_key else _led
         problems += _unlike("diff", led(_rows(table, start), changes), _rows(table, end))
-    if not table.store.has_primary_key and any(
-        v.has_effect and session.observer.effects[v.step][0].in_place for v in between
-    ):
+    if evolves and any(v.has_effect and session.observer.effects[v.step][0].removed for v in between):
         pass  # of rows that are updated in place the delta has the columns that were written
     elif not table.store.has_primary_key:
         appended = [v for v in between if v.has_effect and v.snapshot.commit_kind is CommitKind.APPEND]

@@ -1,0 +1,85 @@
+"""What is checked of a stripe before the native reader sees it, which trusts what stripes say.
+
+Fewer encodings than columns make it read behind a list, and lengths in runs of another version than their column's
+encoding add up to anything. A decimal comes with a scale of its own, and the reader brings
+it to that of the column in steps of 18 digits: a scale of 2**60 takes it years.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from paimon_core.formats.orc.integer_runs import decode_runs
+from paimon_core.formats.orc.layout import (
+    DECIMAL,
+    OrcTail,
+    Stripe,
+    messages,
+    read_stream,
+    read_streams,
+    read_stripe_footer,
+)
+from paimon_core.spec.encodings.varints import varint_at
+
+_SECONDARY = 5
+_MOST_SCALE = 200  # zigzag codes of scales up to 38, and sums of them
+_V1 = (0, 1)  # encodings whose numbers are of version 1
+_NUMBERED = frozenset({2, 3, 4, 7, 8, 9, 10, 11, 14, 15, 16, 17, 18})  # kinds of columns with runs of numbers
+
+
+def check_stripe(source: pa.NativeFile, tail: OrcTail, stripe: Stripe) -> None:
+    """Raises `ValueError` for a stripe that the native reader must not see."""
+    try:
+        _check(source, tail, stripe)
+    except (TypeError, LookupError, StopIteration) as e:
+        raise ValueError("a stripe is damaged") from e
+
+
+def _check(source: pa.NativeFile, tail: OrcTail, stripe: Stripe) -> None:
+    encodings = [dict(_fields(v)) for n, v, _ in messages(read_stripe_footer(source, tail, stripe)) if n == 2]
+    if len(encodings) != len(tail.types):
+        raise ValueError(f"a stripe has {len(encodings)} encodings for {len(tail.types)} columns")
+    if _is_since_0_12(tail) and any(
+        t.kind in _NUMBERED and e.get(1, 0) in _V1 for t, e in zip(tail.types, encodings, strict=True)
+    ):
+        raise ValueError("a column is encoded as versions of ORC before its own did")
+    if any(not 0 <= e.get(2, 0) <= stripe.rows * len(tail.types) + stripe.footer_start for e in encodings):
+        raise ValueError("a stripe has a dictionary of more values than bytes")
+    streams, _ = read_streams(source, tail, stripe)
+    if streams and not stripe.start <= streams[0].start:
+        raise ValueError("the streams of a stripe are larger than it")
+    for stream in streams:
+        if stream.column >= len(tail.types):
+            raise ValueError(f"a stream is of column {stream.column}, which there is not")
+        if stream.kind == _SECONDARY and tail.types[stream.column].kind == DECIMAL and stream.size:
+            content = read_stream(source, tail, stream)
+            decode = _decode_v1 if encodings[stream.column].get(1, 0) in _V1 else decode_runs
+            if (decode(content) > _MOST_SCALE).any():
+                raise ValueError(f"values of column {stream.column} have scales that no decimal has")
+
+
+def _is_since_0_12(tail: OrcTail) -> bool:
+    """Whether the file says that it is of version 0.12, which has numbers in runs of version 2 only."""
+    return any(number == 4 and value == bytes((0, 12)) for number, value, _ in messages(tail.postscript))
+
+
+def _fields(message: bytes) -> list[tuple[int, int]]:
+    return [(number, value) for number, value, _ in messages(message) if isinstance(value, int)]
+
+
+def _decode_v1(data: bytes) -> NDArray[np.uint64]:
+    """The numbers, not negative, of runs of version 1; of a run with steps its ends."""
+    found, offset = list[int](), 0
+    while offset < len(data):
+        head, offset = data[offset], offset + 1
+        if head < 128:
+            step = int.from_bytes(data[offset : offset + 1], "big", signed=True)
+            base, offset = varint_at(data, offset + 1)
+            found += [base, max(0, base + step * (head + 2))]
+        else:
+            for _ in range(256 - head):
+                number, offset = varint_at(data, offset)
+                found.append(number)
+    return np.array([min(n, 2**63) for n in found], dtype=np.uint64)
