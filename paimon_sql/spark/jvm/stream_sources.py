@@ -63,10 +63,10 @@ def metrics(jvm: Jvm, values: Mapping[str, object]) -> JavaObject:
     return jvm.map({name: str(value) for name, value in values.items()})
 
 
-@hook("names of classes on the stack", "streams of a session's own SQL: SELECT … FROM STREAM t")
+@hook("names of methods on the stack", "streams of a session's own SQL: SELECT … FROM STREAM t")
 def is_streamed(jvm: Jvm) -> bool:
-    """Whether what is under way in the JVM is the start of a streaming query."""
-    return "MicroBatchExecution" in stack_names(jvm)
+    """Whether a streaming query asks for its sources. Tables that it joins are asked for later, batch by batch."""
+    return "MicroBatchExecution.logicalPlan" in stack_names(jvm)
 
 
 # -- readers ----------------------------------------------------------------------------------------------------------
