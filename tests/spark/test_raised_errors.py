@@ -146,21 +146,6 @@ def test_tables_of_ours_in_sparks_own_catalog_are_refused(spark: Any) -> None:
         assert raw(caught.value) is None
 
 
-def test_streams_are_refused(spark: Any, table: Path, tmp_path: Path) -> None:
-    read = r"does not read Paimon tables yet.*paimon_incremental_query"
-    for act, message in (
-        (lambda: spark.readStream.format("paimon"), read),
-        (lambda: spark.readStream.load(str(table), format="paimon"), read),
-        (lambda: spark.readStream.table("t"), read),
-    ):
-        with pytest.raises(UnsupportedOperationException, match=message) as caught:
-            act()
-        assert raw(caught.value) is None
-    stream = spark.readStream.format("rate").load()
-    query = stream.writeStream.format("noop").option("checkpointLocation", str(tmp_path / "at")).start()
-    query.stop()
-
-
 @pytest.mark.parametrize(
     ("statement", "kind", "message"),
     [

@@ -104,6 +104,8 @@ class TableStream:
         if taken and self._until is None and waits(admitted, limits, waited):
             return start
         if not taken:
+            if self._until is not None:  # the end of a run: no other batch follows whose start says that this is done
+                self.committed(start)
             return start if passed is None else self._moved(start, passed)
         self._last_batch = self._clock() * 1000
         self._batch, self._admitted, self._idle = (start, end, tuple(taken)), admitted, None

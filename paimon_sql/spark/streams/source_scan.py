@@ -91,6 +91,12 @@ class StreamScan(WithoutMetrics):
     def toMicroBatchStream(self, _: str) -> Any:
         return self.source
 
+    def estimateSizeInBytes(self) -> Any:
+        return self.estimateStatistics().sizeInBytes()
+
+    def reflectsFullyPushedDownFilters(self) -> bool:
+        return True
+
     def estimateStatistics(self) -> Any:
         rows, size = self.source.stream.admitted
         return scan_statistics(self.jvm, max(rows, size), rows, {}, self.required)

@@ -65,13 +65,13 @@ def metrics(jvm: Jvm, values: Mapping[str, object]) -> JavaObject:
 
 
 @hook(
-    "names of classes on the stack",
+    "names of methods on the stack",
     "streams of a session's own SQL: SELECT … FROM STREAM t",
     *(Variant.of(name.rpartition(".")[0], java_type(name)) for name in classes.STREAM_EXECUTIONS),
 )
 def is_streamed(jvm: Jvm) -> bool:
-    """Whether what is under way in the JVM is the start of a streaming query."""
-    return "MicroBatchExecution" in stack_names(jvm)
+    """Whether a streaming query asks for its sources. Tables that it joins are asked for later, batch by batch."""
+    return "MicroBatchExecution.logicalPlan" in stack_names(jvm)
 
 
 # -- readers ----------------------------------------------------------------------------------------------------------

@@ -1,5 +1,7 @@
-"""Random histories of a table, and a stream that follows it with random limits and dies at random: what it has made of
-the changes is the table."""
+"""Random histories of a table, and a stream that follows it with random limits and dies at random.
+
+What it has made of the changes is the table.
+"""
 
 from __future__ import annotations
 
