@@ -5,6 +5,8 @@
     $binlog        as $audit_log, each column an array: [before, after] for an update, else [value]
     $row_tracking  the columns, then the id and the version of each row
 
+CHANGES has no such name: what an engine shows as the changes of a table, each with the snapshot that it was made by.
+
 `table-read.sequence-number.enabled` adds `_SEQUENCE_NUMBER` behind the row kind of both logs.
 """
 
@@ -13,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from enum import StrEnum
+from functools import partial
 
 import numpy as np
 import pyarrow as pa
@@ -28,7 +31,7 @@ from paimon_core.scan.changes.read import read_changes
 from paimon_core.scan.described_blobs import with_values
 from paimon_core.scan.read import read_split
 from paimon_core.spec.split import DataSplit
-from paimon_core.spec.types import BIGINT, STRING, CollectionType, DataField, Kind
+from paimon_core.spec.types import BIGINT, STRING, CollectionType, DataField, Kind, TimeType
 from paimon_core.store.data.row_tracking import tracking_fields
 from paimon_core.store.table_store import TableStore
 
@@ -44,10 +47,20 @@ class DerivedTable(StrEnum):
     AUDIT_LOG = "audit_log"
     BINLOG = "binlog"
     ROW_TRACKING = "row_tracking"
+    CHANGES = "changes"
 
     @property
     def is_log(self) -> bool:
-        return self in (DerivedTable.AUDIT_LOG, DerivedTable.BINLOG)
+        return self in (DerivedTable.AUDIT_LOG, DerivedTable.BINLOG, DerivedTable.CHANGES)
+
+
+NAMED_TABLES = frozenset(d.value for d in DerivedTable if d not in (DerivedTable.ROWS, DerivedTable.CHANGES))
+CHANGE_FIELDS = (
+    DataField(id=2**31 - 11, name="_change_type", type=STRING.with_nullable(False)),
+    DataField(id=2**31 - 12, name="_commit_version", type=BIGINT.with_nullable(False)),
+    DataField(id=2**31 - 13, name="_commit_timestamp", type=TimeType(Kind.TIMESTAMP_LTZ, False, 3)),
+)
+_CHANGE_TYPES = pa.array(["insert", "update_preimage", "update_postimage", "delete"])  # in the order of `_KINDS`
 
 
 def derived_fields(store: TableStore, derived: DerivedTable) -> tuple[DataField, ...]:
@@ -61,6 +74,8 @@ def derived_fields(store: TableStore, derived: DerivedTable) -> tuple[DataField,
         return (*store.schema.fields, *tracked)
     if not derived.is_log:
         return store.schema.fields
+    if derived is DerivedTable.CHANGES:
+        return (*store.schema.fields, *CHANGE_FIELDS)
     special = [DataField(id=2**31 - 5, name=ROW_KIND, type=STRING)]
     if store.options[READ_SEQUENCE_NUMBER]:
         special.append(DataField(id=2**31 - 2, name=SEQUENCE_NUMBER, type=BIGINT))
@@ -88,16 +103,28 @@ def read_derived(
     usable = only_on(predicate, names) if predicate else None
     condition = to_arrow(usable, arrow_schema(store.schema.select(tuple(names)))) if usable else None
     batches = with_values(store, read_changes(store, split, names, usable, retracts=True), names)
-    if derived is DerivedTable.AUDIT_LOG:
+    if derived is not DerivedTable.BINLOG:
+        column = partial(_change_column, split) if derived is DerivedTable.CHANGES else _log_column
         for batch in batches:
             rows = batch if condition is None else batch.filter(condition)
-            yield pa.record_batch([_log_column(rows, c) for c in columns], names=list(columns))
+            yield pa.record_batch([column(rows, c) for c in columns], names=list(columns))
     else:
         yield from _packed(batches, columns)
 
 
 def _log_column(rows: pa.RecordBatch, name: str) -> pa.Array:
     return _KINDS.take(rows.column(VALUE_KIND)) if name == ROW_KIND else rows.column(name)
+
+
+def _change_column(split: DataSplit, rows: pa.RecordBatch, name: str) -> pa.Array:
+    kind, version, moment = (f.name for f in CHANGE_FIELDS)
+    if name == kind:
+        return _CHANGE_TYPES.take(rows.column(VALUE_KIND))
+    if name in (version, moment):
+        value = split.snapshot_id if name == version else split.commit_millis
+        numbers = pa.array(np.full(rows.num_rows, value, dtype=np.int64))
+        return numbers if name == version else numbers.cast(pa.timestamp("ms", "UTC"))
+    return rows.column(name)
 
 
 def _packed(batches: Iterator[pa.RecordBatch], columns: Sequence[str]) -> Iterator[pa.RecordBatch]:

@@ -39,7 +39,8 @@ class DataSplit:
     with their deletion vectors, whose rows those of `files` are compared to, for `DIFFERENCE`; for `POSTPONED`
     those of rows without a bucket, oldest first. `branch` names the branch they are of, "": the table's own. Of rows
     with ids only those in `row_ids` (a Roaring bitmap of 64 bits) are of interest, b"": all. `total_buckets` is how
-    many buckets there were when the files were written, 0 where that is not known.
+    many buckets there were when the files were written, 0 where that is not known. Of changes one by one `snapshot_id`
+    and `commit_millis` are their snapshot and when it was committed, epoch milliseconds; 0: not told.
     """
 
     partition: bytes
@@ -54,6 +55,8 @@ class DataSplit:
     branch: str = ""
     row_ids: bytes = b""
     total_buckets: int = 0
+    snapshot_id: int = 0
+    commit_millis: int = 0
 
     @property
     def row_count(self) -> int:
@@ -94,6 +97,8 @@ DATA_SPLIT = Record(
         Column("partition", "partition", "bytes"),
         Column("bucket", "bucket", "int"),
         Column("total_buckets", "total_buckets", "int"),
+        Column("snapshot_id", "snapshot_id", "long"),
+        Column("commit_millis", "commit_millis", "long"),
         Column("bucket_dir", "bucket_dir", "string"),
         Column("branch", "branch", "string"),
         Column("row_ids", "row_ids", "bytes"),

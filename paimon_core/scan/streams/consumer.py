@@ -1,10 +1,10 @@
 """The consumer of a stream: its progress in the table, for which snapshots are kept from expiry.
 
-    consumer/consumer-ID         the next snapshot, as other engines keep it too
-    consumer/consumer-ID-kept    an earlier one that is still needed: the snapshot whose rows are read first, while
-                                 they are; and where a stream reads what overwrites changed, the one to compare
-                                 with. It has a name of its own, as who starts at the consumer reads the changes
-                                 from there on
+consumer/consumer-ID         the next snapshot, as other engines keep it too
+consumer/consumer-ID-kept    an earlier one that is still needed: the snapshot whose rows are read first, while
+                             they are; and where a stream reads what overwrites changed, the one to compare
+                             with. It has a name of its own, as who starts at the consumer reads the changes
+                             from there on
 """
 
 from __future__ import annotations

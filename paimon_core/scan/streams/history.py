@@ -7,7 +7,7 @@ replace rows (INSERT OVERWRITE, a rescale), whose changes are read where options
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -115,6 +115,18 @@ class History:
             first = kept
         return first
 
+    def first_since(self, millis: int, latest: int) -> int:
+        """The first snapshot committed at a moment (epoch milliseconds) or later; behind `latest` for none."""
+        low, high = self.first_changes(), latest + 1
+        while low < high:  # commit times ascend with snapshot ids
+            middle = (low + high) // 2
+            snapshot = self.changes(middle)
+            if snapshot is None or snapshot.time_millis < millis:  # None: it expired just now
+                low = middle + 1
+            else:
+                high = middle
+        return low
+
     # -- what to read -------------------------------------------------------------------------------------------------
     def steps(self, start: Position, until: int, now_millis: float) -> Iterator[Step]:
         """What there is to read from a position on, up to and with snapshot `until`, which exists.
@@ -148,7 +160,7 @@ class History:
                     "or with a new checkpoint; 'consumer-id' keeps the snapshots that are needed."
                 )
             whole = Increment(mode=IncrementMode.DIFF, start=before, end=snapshot)
-            return Step(snapshot, False, self._sorted(plan_increment(self._finest, whole).splits))
+            return Step(snapshot, False, self._sorted(snapshot, plan_increment(self._finest, whole).splits))
         has_changelog = self.mode is IncrementMode.CHANGELOG and snapshot.changelog_manifest_list is not None
         appends = self.mode is IncrementMode.DELTA and snapshot.commit_kind is CommitKind.APPEND
         if not (has_changelog or appends):
@@ -158,7 +170,7 @@ class History:
         if self._reads_postponed:
             postponed = replace(self._finest, options=self._finest.options.merged({SCAN_BUCKET.key: str(POSTPONED)}))
             splits += plan_increment(postponed, single).splits
-        return Step(snapshot, False, self._sorted(splits))
+        return Step(snapshot, False, self._sorted(snapshot, splits))
 
     def rows(self, snapshot_id: int) -> Step:
         """All rows of a snapshot; those that a changelog brings later are left out."""
@@ -168,8 +180,9 @@ class History:
         level = last_level(store.options) if producer == "full-compaction" else None
         since = files_since(store)
         plan = plan_scan(store, snapshot, level=level, since=since, compacted=producer == "lookup")
-        splits = self._sorted(plan.splits)
-        return Step(snapshot, True, (*splits, *(postponed_splits(store, snapshot) if self._reads_postponed else ())))
+        postponed = postponed_splits(store, snapshot) if self._reads_postponed else []
+        splits = (*self._sorted(snapshot, plan.splits), *(_of(snapshot, s) for s in postponed))
+        return Step(snapshot, True, splits)
 
     @property
     def _reads_postponed(self) -> bool:
@@ -183,8 +196,9 @@ class History:
             return True
         return delay is not None and snapshot.time_millis > now_millis - delay
 
-    def _sorted(self, splits: tuple[DataSplit, ...] | list[DataSplit]) -> tuple[DataSplit, ...]:
-        return tuple(sorted(splits, key=lambda s: (s.bucket_dir.rpartition("/")[0], s.bucket)))
+    def _sorted(self, snapshot: Snapshot, splits: Iterable[DataSplit]) -> tuple[DataSplit, ...]:
+        found = sorted(splits, key=lambda s: (s.bucket_dir.rpartition("/")[0], s.bucket))
+        return tuple(_of(snapshot, s) for s in found)
 
     def _expired(self, snapshot_id: int) -> SnapshotNotFoundError:
         return SnapshotNotFoundError(
@@ -194,3 +208,7 @@ class History:
             "else to start. 'consumer-id' keeps snapshots until they are read; 'snapshot.time-retained' and "
             "'snapshot.num-retained.min' keep them longer."
         )
+
+
+def _of(snapshot: Snapshot, split: DataSplit) -> DataSplit:
+    return replace(split, snapshot_id=snapshot.id, commit_millis=snapshot.time_millis)

@@ -16,12 +16,12 @@ from paimon_core.spec.split import DataSplit, SplitKind
 from paimon_core.store.table_store import TableStore
 
 
-def packed(store: TableStore, splits: Iterable[DataSplit]) -> Iterator[DataSplit]:
-    """The splits of one batch, of one kind, put together."""
+def packed(store: TableStore, splits: Iterable[DataSplit], *, by_snapshot: bool = False) -> Iterator[DataSplit]:
+    """The splits of one batch, of one kind, put together; `by_snapshot` only those of one snapshot."""
     target, open_cost = store.options[SPLIT_TARGET_SIZE], store.options[SPLIT_OPEN_FILE_COST]
-    buckets: dict[tuple[bytes, int], list[DataSplit]] = {}
+    buckets: dict[tuple[bytes, int, int], list[DataSplit]] = {}
     for split in splits:
-        buckets.setdefault((split.partition, split.bucket), []).append(split)
+        buckets.setdefault((split.partition, split.bucket, split.snapshot_id * by_snapshot), []).append(split)
     for members in buckets.values():
         kind = members[0].kind
         if kind is SplitKind.CHANGES and store.has_primary_key:

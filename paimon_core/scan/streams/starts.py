@@ -76,17 +76,17 @@ def _of_mode(history: History, latest: Snapshot, zone: tzinfo | None) -> Positio
     if SCAN_SNAPSHOT_ID in options:
         return Position(max(options[SCAN_SNAPSHOT_ID], history.first_changes()))
     if SCAN_TIMESTAMP_MILLIS in options:
-        return _since(history, latest, options[SCAN_TIMESTAMP_MILLIS])
+        return Position(history.first_since(options[SCAN_TIMESTAMP_MILLIS], latest.id))
     if SCAN_TIMESTAMP in options:
-        return _since(history, latest, wall_clock_millis(options[SCAN_TIMESTAMP], zone))
+        return Position(history.first_since(wall_clock_millis(options[SCAN_TIMESTAMP], zone), latest.id))
     if mode == "latest":
         return Position(latest.id + 1)
     if mode == "compacted-full":
         return _full(_compacted(store) or latest)
     if SCAN_CREATION_TIME_MILLIS in options and SCAN_FILE_CREATION_TIME_MILLIS not in options:
-        since = _since(history, latest, options[SCAN_CREATION_TIME_MILLIS])
-        if history.first_changes() < since.snapshot_id <= latest.id:
-            return since
+        since = history.first_since(options[SCAN_CREATION_TIME_MILLIS], latest.id)
+        if history.first_changes() < since <= latest.id:
+            return Position(since)
     return _full(latest)
 
 
@@ -109,20 +109,6 @@ def _clamped(history: History, snapshot_id: int) -> Snapshot | None:
     earliest = earliest_snapshot(history.store)
     first = 0 if earliest is None else earliest.id
     return history.version(snapshot_id) if snapshot_id >= first else earliest
-
-
-def _since(history: History, latest: Snapshot, millis: int) -> Position:
-    """The changes of the first snapshot committed at a moment or later."""
-    first = history.first_changes()
-    low, high = first, latest.id + 1
-    while low < high:  # commit times ascend with snapshot ids
-        middle = (low + high) // 2
-        snapshot = history.changes(middle)
-        if snapshot is None or snapshot.time_millis < millis:  # None: it expired just now
-            low = middle + 1
-        else:
-            high = middle
-    return Position(low)
 
 
 def _compacted(store: TableStore) -> Snapshot | None:

@@ -45,7 +45,8 @@ class Progress:
 
 
 class TableStream:
-    """One stream of a table. `clock` gives epoch seconds, `warn` takes what operators should know."""
+    """One stream of a table. `clock` gives epoch seconds, `warn` takes what operators should know; with `by_snapshot`
+    no split has changes of two snapshots."""
 
     def __init__(
         self,
@@ -53,10 +54,12 @@ class TableStream:
         zone: tzinfo | None = None,
         clock: Callable[[], float] = time.time,
         warn: Callable[[str], None] = lambda _: None,
+        *,
+        by_snapshot: bool = False,
     ) -> None:
         check_stream_options(store.name, store.options)
         self.store, self.history, self.consumer = store, History(store), StreamConsumer.of(History(store))
-        self._zone, self._clock, self._warn = zone, clock, warn
+        self._zone, self._clock, self._warn, self._by_snapshot = zone, clock, warn, by_snapshot
         self._identity = table_identity(store)
         self._until: int | None = None  # where a run ends that reads what is there when it starts
         self._last_batch = 0.0  # epoch milliseconds
@@ -119,7 +122,7 @@ class TableStream:
             splits = self._batch[2]
         else:
             splits = tuple(s for step in self._between(start, end) for s in step.splits)
-        whole = tuple(packed(self.store, splits))
+        whole = tuple(packed(self.store, splits, by_snapshot=self._by_snapshot))
         return Plan(table=self.store.name, snapshot=None, splits=whole, files_total=sum(len(s.files) for s in whole))
 
     def committed(self, end: Position) -> None:

@@ -33,7 +33,9 @@ class PaimonMicroBatchStream(Proxy):
         super().__init__(jvm)
         self.session, self.table, self.derived, self.required = session, table, derived, required
         self.limits = read_limits(table.store.options)
-        self.stream = TableStream(table.store, session.time_zone(), warn=_log.warning)
+        self.stream = TableStream(
+            table.store, session.time_zone(), warn=_log.warning, by_snapshot=derived is DerivedTable.CHANGES
+        )
         self._scan: RawScan | MergeScan | None = None
 
     # -- SparkDataStream ----------------------------------------------------------------------------------------------

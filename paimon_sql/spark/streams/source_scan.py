@@ -27,7 +27,7 @@ from paimon_sql.spark.session_bridge import SessionBridge
 from paimon_sql.spark.streams.source import PaimonMicroBatchStream
 
 IS_STREAM = "read.stream"  # set by our own readers, so that the columns are those of the latest version
-_WITH_STREAMS = frozenset((DerivedTable.ROWS, DerivedTable.AUDIT_LOG, DerivedTable.BINLOG))
+_WITH_STREAMS = frozenset((DerivedTable.ROWS, DerivedTable.AUDIT_LOG, DerivedTable.BINLOG, DerivedTable.CHANGES))
 
 
 class SourceScanBuilder(PaimonScanBuilder):
@@ -47,9 +47,13 @@ class SourceScanBuilder(PaimonScanBuilder):
 
     def build(self) -> Any:
         if self._is_stream():
-            return StreamScan(self.jvm, self.session, self.table, self.derived, self.required)
+            return StreamScan(self.jvm, self.session, self._streamed(), self.derived, self.required)
         check_batch_options(self.table.name, self.given)
         return super().build()
+
+    def _streamed(self) -> Table:
+        """The table as a stream reads it."""
+        return self.table
 
     def _is_stream(self) -> bool:
         if IS_STREAM in self.given:

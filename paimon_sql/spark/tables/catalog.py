@@ -16,7 +16,7 @@ from paimon_core.errors import (
 from paimon_core.format_table.options import FORMAT_TABLE, SUPPORTED, TYPE, is_format_table
 from paimon_core.format_table.table import FormatTable, refuse_format_table
 from paimon_core.options import FILE_FORMAT, SCAN_SNAPSHOT_ID, SCAN_TIMESTAMP, SCAN_TIMESTAMP_MILLIS
-from paimon_core.scan.derived_tables import DerivedTable
+from paimon_core.scan.derived_tables import NAMED_TABLES
 from paimon_core.scan.time_travel import SCAN_OPTIONS, overridden, says_version, without_version
 from paimon_core.spec.identifier import BRANCH_OPTION, Identifier
 from paimon_core.spec.schema import TableSchema
@@ -39,15 +39,17 @@ from paimon_sql.procedures import PROCEDURES
 from paimon_sql.spark.errors.java import no_such_function, no_such_table
 from paimon_sql.spark.jvm import classes, connector
 from paimon_sql.spark.jvm.classes import NAMESPACE_EXISTS, NO_SUCH_NAMESPACE, NO_SUCH_TABLE, TABLE_EXISTS
-from paimon_sql.spark.jvm.collections import python_map
+from paimon_sql.spark.jvm.collections import option_map, python_map
 from paimon_sql.spark.jvm.gateway import Jvm
 from paimon_sql.spark.jvm.older.state_options import options_in_name
 from paimon_sql.spark.jvm.older.table_info import NewTable, new_table
 from paimon_sql.spark.jvm.sessions import is_named_only
+from paimon_sql.spark.jvm.streams.sources import change_range
 from paimon_sql.spark.proxy import WithoutMetrics
 from paimon_sql.spark.read.bucket_partitions import BUCKET, BucketTransform
 from paimon_sql.spark.read.unreadable_table import UnreadableTable
 from paimon_sql.spark.session_bridge import SessionBridge
+from paimon_sql.spark.streams.changelog import PaimonChangelog
 from paimon_sql.spark.streams.source_scan import IS_STREAM
 from paimon_sql.spark.tables.declared_types import apply_declared_types
 from paimon_sql.spark.tables.format_table import FormatSparkTable, StagedFormatTable
@@ -70,7 +72,6 @@ from paimon_sql.spark.tables.table_like import check_not_stored_as, schema_like
 from paimon_sql.spark.types import from_struct, read_struct
 
 PROVIDER = "paimon"
-DERIVED_TABLES = frozenset(v.value for v in DerivedTable if v is not DerivedTable.ROWS)
 # properties Spark hands to every CREATE TABLE beside the user's own
 _RESERVED = ("provider", "comment", "location", "is_managed_location", "external", "table_type")
 _VERSIONS = frozenset((SCAN_VERSION, SCAN_TIMESTAMP_MILLIS.key, SCAN_TIMESTAMP.key, SCAN_SNAPSHOT_ID.key))
@@ -173,11 +174,16 @@ class SparkCatalog(NoViews, WithoutMetrics):
         return connector.empty_set(self.jvm)
 
     def loadChangelog(self, identifier: Any, context: Any, options: Any) -> Any:
-        name = ".".join([*identifier.namespace(), identifier.name()])
-        raise UnsupportedFeatureError(
-            f"CHANGES of table {name} is not supported yet. Read what changed by SELECT * FROM "
-            f"paimon_incremental_query('{name}', first, last), or each change with its kind in {name}$audit_log."
-        )
+        ours = self._identifier(identifier)
+        given = option_map(options)
+        try:
+            table = self._table(ours.on_branch(given.pop(BRANCH_OPTION, None)), given)
+        except _NOT_THERE as e:
+            raise no_such_table(self.jvm, e) from e
+        if ours.system_table is not None or is_format_table(table.schema.options):
+            raise UnsupportedFeatureError(f"{ours} has no changes: ask a table that has snapshots for them.")
+        name = f"{self.catalog_name}.{ours}"
+        return PaimonChangelog(self.jvm, self.session, name, table, change_range(context))
 
     def useNullableQuerySchema(self) -> bool:
         return True
@@ -212,7 +218,7 @@ class SparkCatalog(NoViews, WithoutMetrics):
                 if ours.system_table is not None or isinstance(e, _NOT_THERE) or not is_named_only(self.jvm):
                     raise
                 return UnreadableTable(self.jvm, f"{self.catalog_name}.{ours}", e)
-            if (ours.system_table or "").lower() in DERIVED_TABLES:
+            if (ours.system_table or "").lower() in NAMED_TABLES:
                 return SparkDerivedTable(self.jvm, self.session, table, ours, options)
             if ours.system_table is not None:
                 return SparkSystemTable(self.jvm, self.session, table, ours, options)
@@ -324,7 +330,7 @@ class SparkCatalog(NoViews, WithoutMetrics):
 
     def _dotted(self, namespace: Sequence[str], name: str) -> Identifier | None:
         """The system table that `table.files` or `database.table.files` means; None where it is another name."""
-        if name.lower() not in SYSTEM_TABLES and name.lower() not in DERIVED_TABLES:
+        if name.lower() not in SYSTEM_TABLES and name.lower() not in NAMED_TABLES:
             return None
         match namespace:
             case [database, table]:

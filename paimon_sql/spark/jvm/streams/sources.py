@@ -8,9 +8,10 @@ from typing import Any
 from py4j.java_gateway import JavaObject
 from pyspark.sql import DataFrame
 
+from paimon_core.scan.streams.changes import ChangeRange
 from paimon_sql.spark.jvm import classes
 from paimon_sql.spark.jvm.collections import values_of
-from paimon_sql.spark.jvm.gateway import Jvm, accessible_field, stack_names
+from paimon_sql.spark.jvm.gateway import Jvm, accessible_field, simple_name, stack_names
 from paimon_sql.spark.jvm.hooks import Variant, hook, java_type, method
 from paimon_sql.spark.jvm.sessions import java_session
 
@@ -18,6 +19,7 @@ Reader = Any  # PySpark's DataStreamReader
 
 _STREAMING = "org.apache.spark.sql.connector.read.streaming"
 
+CHANGELOG = "org.apache.spark.sql.connector.catalog.Changelog"
 MICRO_BATCH_STREAM = f"{_STREAMING}.MicroBatchStream"
 REPORTS_SOURCE_METRICS = f"{_STREAMING}.ReportsSourceMetrics"
 SUPPORTS_TRIGGER_AVAILABLE_NOW = f"{_STREAMING}.SupportsTriggerAvailableNow"
@@ -72,6 +74,29 @@ def metrics(jvm: Jvm, values: Mapping[str, object]) -> JavaObject:
 def is_streamed(jvm: Jvm) -> bool:
     """Whether a streaming query asks for its sources. Tables that it joins are asked for later, batch by batch."""
     return "MicroBatchExecution.logicalPlan" in stack_names(jvm)
+
+
+# -- changes ----------------------------------------------------------------------------------------------------------
+def change_range(context: JavaObject) -> ChangeRange:
+    """The range of a `ChangelogContext`; moments are epoch milliseconds."""
+    asked = context.range()
+    name = simple_name(asked)
+    if name == "UnboundedRange":
+        return ChangeRange()
+    is_version = name == "VersionRange"
+    start, end = (
+        (asked.startingVersion(), asked.endingVersion())
+        if is_version
+        else (asked.startingTimestamp(), asked.endingTimestamp())
+    )
+    last = end.get() if end.isPresent() else None
+    kind = str if is_version else _millis
+    bounds = (bool(asked.startingBoundInclusive()), bool(asked.endingBoundInclusive()))
+    return ChangeRange(kind(start), None if last is None else kind(last), *bounds)
+
+
+def _millis(micros: int) -> int:
+    return int(micros) // 1000
 
 
 # -- readers ----------------------------------------------------------------------------------------------------------

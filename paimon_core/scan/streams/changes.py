@@ -1,0 +1,109 @@
+"""The changes of some snapshots, each with its snapshot, as a batch query reads them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from itertools import groupby
+
+from paimon_core.errors import InvalidOptionError, InvalidSchemaError, SnapshotNotFoundError, UnsupportedFeatureError
+from paimon_core.options import (
+    CHANGELOG_PRODUCER,
+    SCAN_BOUNDED_WATERMARK,
+    STREAMING_READ_DELAY,
+    STREAMING_READ_OVERWRITE,
+    TableOptions,
+)
+from paimon_core.scan.derived_tables import CHANGE_FIELDS
+from paimon_core.scan.plan import Plan
+from paimon_core.scan.streams.history import History
+from paimon_core.scan.streams.packing import packed
+from paimon_core.scan.streams.position import Position
+from paimon_core.store.snapshots import latest_snapshot, read_snapshot
+from paimon_core.store.table_store import TableStore
+from paimon_core.store.tags import read_tag
+
+
+@dataclass(frozen=True, slots=True)
+class ChangeRange:
+    """Bounds of snapshots, by number or tag (`versions`), or by epoch milliseconds (`moments`); None: open."""
+
+    start: str | int | None = None
+    end: str | int | None = None
+    includes_start: bool = True
+    includes_end: bool = True
+
+
+def changes_store(store: TableStore) -> TableStore:
+    """The table as it is read for its changes. Raises `UnsupportedFeatureError` where it does not record them."""
+    if store.has_primary_key and store.options[CHANGELOG_PRODUCER] == "none":
+        raise UnsupportedFeatureError(
+            f"Table {store.name} records no changes: rows are written without a look at those they replace. "
+            f"Set '{CHANGELOG_PRODUCER.key}' = 'lookup'; then later changes are recorded. $audit_log shows rows as "
+            "they were written."
+        )
+    taken = [f.name for f in CHANGE_FIELDS if f.name in store.schema.field_by_name]
+    if taken:
+        raise InvalidSchemaError(f"Table {store.name} has a column {taken[0]!r}: that is a column of changes.")
+    left_out = (SCAN_BOUNDED_WATERMARK.key, STREAMING_READ_DELAY.key)
+    options = {k: v for k, v in store.options.values.items() if k not in left_out}
+    return replace(store, options=TableOptions(options | {STREAMING_READ_OVERWRITE.key: "true"}))
+
+
+def first_snapshot(store: TableStore, wanted: ChangeRange) -> int:
+    """The first snapshot of a range. Raises `SnapshotNotFoundError` where it is not there."""
+    history = History(store)
+    first = history.first_changes()
+    if wanted.start is None:
+        return first
+    if isinstance(wanted.start, int):
+        return _at_time(history, wanted.start + (not wanted.includes_start))
+    number = _number(store, wanted.start) + (not wanted.includes_start)
+    if number < first:
+        raise SnapshotNotFoundError(
+            f"The changes of snapshot {number} of table {store.name} expired: the first one that is kept is {first}."
+        )
+    return number
+
+
+def plan_changes(store: TableStore, wanted: ChangeRange) -> Plan:
+    """The changes of a range; `store` is a `changes_store`.
+
+    Raises `SnapshotNotFoundError`, `InvalidOptionError` where the range ends before it begins.
+    """
+    latest, history = latest_snapshot(store), History(store)
+    if latest is None:
+        return Plan(table=store.name, snapshot=None, splits=())
+    first, last = first_snapshot(store, wanted), latest.id
+    if isinstance(wanted.end, int):
+        last = _at_time(history, wanted.end + wanted.includes_end) - 1
+    elif wanted.end is not None:
+        last = _number(store, wanted.end) - (not wanted.includes_end)
+        if last > latest.id:
+            read_snapshot(store, last)  # which says what there is
+    if last < first - 1:
+        raise InvalidOptionError(
+            f"The changes of table {store.name} cannot end at {wanted.end}, before {wanted.start}."
+        )
+    steps = history.steps(Position(first), last, 0) if last >= first else ()
+    splits = []
+    for step in steps:
+        for _, alike in groupby(step.splits, lambda s: s.kind):
+            splits += packed(store, alike, by_snapshot=True)
+    return Plan(table=store.name, snapshot=latest, splits=tuple(splits), files_total=sum(len(s.files) for s in splits))
+
+
+def _number(store: TableStore, version: str) -> int:
+    tag = read_tag(store, version)
+    if tag is not None:
+        return tag.snapshot.id
+    if version.isascii() and version.isdigit():
+        return int(version)
+    raise SnapshotNotFoundError(
+        f"Table {store.name} has no tag {version!r}; a version is a snapshot's number or a tag."
+    )
+
+
+def _at_time(history: History, millis: int) -> int:
+    """The first snapshot committed at a moment or later."""
+    latest = latest_snapshot(history.store)
+    return 1 if latest is None else history.first_since(millis, latest.id)
