@@ -18,6 +18,7 @@ from paimon_core.scan.plan import Plan
 from paimon_core.scan.streams.history import History
 from paimon_core.scan.streams.packing import packed
 from paimon_core.scan.streams.position import Position
+from paimon_core.spec.split import DataSplit, SplitKind
 from paimon_core.store.snapshots import latest_snapshot, read_snapshot
 from paimon_core.store.table_store import TableStore
 from paimon_core.store.tags import read_tag
@@ -85,9 +86,9 @@ def plan_changes(store: TableStore, wanted: ChangeRange) -> Plan:
             f"The changes of table {store.name} cannot end at {wanted.end}, before {wanted.start}."
         )
     steps = history.steps(Position(first), last, 0) if last >= first else ()
-    splits = []
+    splits: list[DataSplit] = []
     for step in steps:
-        for _, alike in groupby(step.splits, lambda s: s.kind):
+        for _, alike in groupby(step.splits, _kind):
             splits += packed(store, alike, by_snapshot=True)
     return Plan(table=store.name, snapshot=latest, splits=tuple(splits), files_total=sum(len(s.files) for s in splits))
 
@@ -107,3 +108,7 @@ def _at_time(history: History, millis: int) -> int:
     """The first snapshot committed at a moment or later."""
     latest = latest_snapshot(history.store)
     return 1 if latest is None else history.first_since(millis, latest.id)
+
+
+def _kind(split: DataSplit) -> SplitKind:
+    return split.kind
