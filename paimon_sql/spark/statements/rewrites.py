@@ -37,7 +37,7 @@ from paimon_sql.spark.statements.upsert import upsert, upserts
 from paimon_sql.spark.tables.evolved_table import evolved_table, latest_table, relation
 from paimon_sql.spark.tables.schema_evolution import schema_changes
 from paimon_sql.spark.write.insert_columns import by_position, fills_rows
-from paimon_sql.spark.write.store_assignment import as_stored, with_casts, with_null_fields
+from paimon_sql.spark.write.store_assignment import as_stored, whole_rows, with_casts, with_null_fields
 
 _Rows = TypeVar("_Rows", bound=Rows)
 _COMMANDS: Mapping[type[ParsedStatement], type[TableCommand]] = {
@@ -96,6 +96,9 @@ class StatementRewriter:
         evolved = evolved_table(catalog, name, changes, asked) if changes else None
         if write.by_name and TableOptions(options)[MERGE_SCHEMA]:
             query = with_null_fields(self.registry.bridge, table if evolved is None else evolved.table, query)
+        if write.by_name:
+            written = table if evolved is None else evolved.table
+            query = whole_rows(self.registry.bridge, written, query, query.columns) or query
         if evolved is None and (not asked or is_format_table(table.schema.options)):
             return with_query(self.jvm, write, analyzed(query))
         target = relation(catalog, name, evolved or latest_table(catalog, name, table, asked), given_options)

@@ -18,8 +18,8 @@ import scala.collection.mutable.ArrayBuffer;
  */
 public class DescribedColumns {
   public static class DescribedExec extends DescribeTableExec {
-    public DescribedExec(Seq output, String catalog, Identifier name, Table table) {
-      super(output, /*named*/catalog, name, /**/table, true);
+    public DescribedExec(Seq output, /*named*/String catalog, Identifier name, /**/Table table, boolean isExtended) {
+      super(output, /*named*/catalog, name, /**/table, isExtended);
     }
 
     public Seq run() {
@@ -52,7 +52,8 @@ public class DescribedColumns {
         ResolvedTable found = (ResolvedTable) ((DescribeRelation) plan).relation();
         Table table = found.table();
         if (Proxy.isProxyClass(table.getClass()))
-          made.append(new DescribedExec(plan.output(), found.catalog().name(), found.identifier(), table));
+          made.append(new DescribedExec(
+            plan.output(), /*named*/found.catalog().name(), found.identifier(), /**/table, true));
       }
       return made.toSeq();
     }
