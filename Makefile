@@ -15,7 +15,7 @@
 # make nightly   all of these campaigns at their full sizes (hours)
 # make simulate    histories of many processes on one table, by seeds; SEEDS=100000 FIRST=0
 # make clean   removes what these made
-.PHONY: help demo test test-versions test-all-versions test-wheel check simulate protocol stress interleavings faults fuzz fuzz-statements long-session stream-kills nightly clean
+.PHONY: help demo test test-versions test-all-versions test-wheel check simulate protocol stress interleavings faults fuzz fuzz-statements long-session stream-kills catalog-crashes nightly clean
 .DELETE_ON_ERROR:
 
 help:
@@ -90,11 +90,14 @@ long-session: .venv/dev.installed
 fuzz-statements: .venv/dev.installed
 	$(BIN)/python -m tests.fuzz statements $(ARGS)
 
+catalog-crashes: .venv/dev.installed
+	PAIMON_SQL_CATALOG_CRASHES=all $(BIN)/python -m pytest -q tests/catalogs/test_crashes.py $(ARGS)
+
 stream-kills: .venv/dev.installed
 	PAIMON_SQL_STREAM_KILLS=all $(BIN)/python -m pytest -q tests/faults/test_killed_streams.py $(ARGS)
 
 nightly:
-	$(MAKE) --keep-going test-all-versions simulate protocol fuzz-statements fuzz stress long-session interleavings faults stream-kills
+	$(MAKE) --keep-going test-all-versions simulate protocol fuzz-statements fuzz stress long-session interleavings faults stream-kills catalog-crashes
 
 SCHEDULES ?= 2000
 interleavings: .venv/dev.installed

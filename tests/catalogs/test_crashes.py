@@ -1,10 +1,12 @@
 """A process dies between any two steps of a statement: at each call of the storage, and around each of the database.
 
-Whoever comes next runs the statement again, and then names, rows and folders agree and no row of a table is lost.
+Whoever comes next runs the statement again, and then names, rows and folders agree and no row of a table is lost. SQLite
+stands for all databases, unless PAIMON_SQL_CATALOG_CRASHES=all (`make catalog-crashes`).
 """
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import replace
@@ -18,12 +20,18 @@ from paimon_core.spec.identifier import Identifier
 from paimon_core.spec.types import INT
 from paimon_core.store.ddl.schema_changes import AddColumn, SetOption
 from paimon_sql.catalog.base import SupportsDatabases, SupportsRegistration
-from tests.catalogs.kinds import SCHEMA, Can, Place
+from tests.catalogs.kinds import KINDS, SCHEMA, Can, Place
 from tests.support.faulty_io import Fault, FaultyIO, SimulatedCrash
 from tests.support.stored import insert, read
 
 T, U = Identifier("db", "t"), Identifier("db", "u")
 ROWS = [(1, "a"), (2, "b")]
+TRIED = KINDS if os.environ.get("PAIMON_SQL_CATALOG_CRASHES") == "all" else ("filesystem", "sqlite")
+
+
+@pytest.fixture(params=TRIED)
+def place(request: pytest.FixtureRequest, make_place: Callable[[str], Place]) -> Place:
+    return make_place(request.param)
 
 
 class Steps:

@@ -6,6 +6,8 @@ A history that fails is run again, shrunk and told by `python -m tests.simulatio
 from __future__ import annotations
 
 import logging
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -41,9 +43,14 @@ def test_histories(first: int) -> None:
 
 @pytest.mark.parametrize("seed", [3, 11])
 def test_a_seed_always_gives_the_same_history(seed: int) -> None:
-    first, second = run(history_of(seed)), run(history_of(seed))
-    assert [pair for pair in zip(first.trace, second.trace, strict=False) if pair[0] != pair[1]][:1] == []
-    assert first.trace == second.trace and first.results == second.results and len(first.trace) > 50
+    """In processes of their own, as `python -m tests.simulation replay` runs it."""
+    code = (
+        "import sys; from tests.simulation.generate import history_of; from tests.simulation.run import run; "
+        "found = run(history_of(int(sys.argv[1]))); print(*found.trace, found.results, sep='\\n')"
+    )
+    command = [sys.executable, "-c", code, str(seed)]
+    first, second = (subprocess.run(command, capture_output=True, text=True, check=True).stdout for _ in range(2))
+    assert first.splitlines() == second.splitlines() and len(first.splitlines()) > 50
 
 
 @pytest.mark.parametrize("bug", KEPT, ids=lambda b: b.name)
