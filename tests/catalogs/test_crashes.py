@@ -1,7 +1,7 @@
 """A process dies between any two steps of a statement: at each call of the storage, and around each of the database.
 
-Whoever comes next runs the statement again, and then names, rows and folders agree and no row of a table is lost. SQLite
-stands for all databases, unless PAIMON_SQL_CATALOG_CRASHES=all (`make catalog-crashes`).
+Whoever comes next runs the statement again, and then names, rows and folders agree and no row of a table is lost.
+SQLite stands for all databases, unless PAIMON_SQL_CATALOG_CRASHES=all (`make catalog-crashes`).
 """
 
 from __future__ import annotations
