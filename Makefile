@@ -8,11 +8,12 @@
 # make interleavings   every two operations at the same time, each killed, and SCHEDULES of three (half an hour)
 # make protocol   every state of the model of the commit protocol; ARGS="--mistakes" for the mistakes that it must find
 # make long-session   3,000 statements in one session, which is to hold no more for it; ARGS="--statements 300"
+# make streams   300 random histories that streams follow, and 20 drivers that are killed meanwhile
 # make fuzz-statements   mutated statements, put to the preprocessor; ARGS="--count 10000"
 # make nightly   all of these campaigns at their full sizes (hours)
 # make simulate    histories of many processes on one table, by seeds; SEEDS=100000 FIRST=0
 # make clean   removes what these made
-.PHONY: help demo test test-wheel check simulate protocol stress interleavings faults fuzz fuzz-statements long-session nightly clean
+.PHONY: help demo test test-wheel check simulate protocol stress streams interleavings faults fuzz fuzz-statements long-session nightly clean
 .DELETE_ON_ERROR:
 
 help:
@@ -68,8 +69,12 @@ long-session: .venv/dev.installed
 fuzz-statements: .venv/dev.installed
 	$(BIN)/python -m tests.fuzz statements $(ARGS)
 
+streams: .venv/dev.installed
+	STREAM_HISTORIES=300 $(BIN)/python -m pytest -q tests/unit/scan/streams $(ARGS)
+	STREAM_KILLS=20 $(BIN)/python -m pytest -q tests/faults/test_killed_streams.py $(ARGS)
+
 nightly:
-	$(MAKE) --keep-going simulate protocol fuzz-statements fuzz stress long-session interleavings faults
+	$(MAKE) --keep-going simulate protocol fuzz-statements fuzz stress streams long-session interleavings faults
 
 SCHEDULES ?= 2000
 interleavings: .venv/dev.installed
