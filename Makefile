@@ -11,11 +11,12 @@
 # make interleavings   every two operations at the same time, each killed, and SCHEDULES of three (half an hour)
 # make protocol   every state of the model of the commit protocol; ARGS="--mistakes" for the mistakes that it must find
 # make long-session   3,000 statements in one session, which is to hold no more for it; ARGS="--statements 300"
+# make streams   300 random histories that streams follow, and 20 drivers that are killed meanwhile
 # make fuzz-statements   mutated statements, put to the preprocessor; ARGS="--count 10000"
 # make nightly   all of these campaigns at their full sizes (hours)
 # make simulate    histories of many processes on one table, by seeds; SEEDS=100000 FIRST=0
 # make clean   removes what these made
-.PHONY: help demo test test-versions test-all-versions test-wheel check simulate protocol stress interleavings faults fuzz fuzz-statements long-session stream-kills catalog-crashes nightly clean
+.PHONY: help demo test test-versions test-all-versions test-wheel check simulate protocol stress interleavings faults fuzz fuzz-statements long-session stream-kills streams catalog-crashes nightly clean
 .DELETE_ON_ERROR:
 
 help:
@@ -90,6 +91,10 @@ long-session: .venv/dev.installed
 fuzz-statements: .venv/dev.installed
 	$(BIN)/python -m tests.fuzz statements $(ARGS)
 
+streams: .venv/dev.installed
+	STREAM_HISTORIES=300 $(BIN)/python -m pytest -q tests/unit/scan/streams $(ARGS)
+	STREAM_KILLS=20 $(BIN)/python -m pytest -q tests/faults/test_killed_readers.py $(ARGS)
+
 catalog-crashes: .venv/dev.installed
 	PAIMON_SQL_CATALOG_CRASHES=all $(BIN)/python -m pytest -q tests/catalogs/test_crashes.py $(ARGS)
 
@@ -97,7 +102,7 @@ stream-kills: .venv/dev.installed
 	PAIMON_SQL_STREAM_KILLS=all $(BIN)/python -m pytest -q tests/faults/test_killed_streams.py $(ARGS)
 
 nightly:
-	$(MAKE) --keep-going test-all-versions simulate protocol fuzz-statements fuzz stress long-session interleavings faults stream-kills catalog-crashes
+	$(MAKE) --keep-going test-all-versions simulate protocol fuzz-statements fuzz stress long-session interleavings faults stream-kills streams catalog-crashes
 
 SCHEDULES ?= 2000
 interleavings: .venv/dev.installed

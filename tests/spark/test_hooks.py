@@ -319,7 +319,8 @@ def test_every_method_that_spark_can_call_is_there(spark: Any) -> None:
     missing = {(p, m) for p, m in missing if m not in functions and not m.startswith("apply$mc")}
     assert missing == {
         *((scan, "toBatch") for scan in ("LocalScan", "LookupScan")),  # a local scan has rows
-        *(("StreamScan", method) for method in ("toBatch", "toContinuousStream")),
+        *((scan, "toBatch") for scan in ("StreamScan", "NarrowStreamScan")),
+        *((scan, "toContinuousStream") for scan in ("StreamScan", "NarrowStreamScan")),
         *((builder, "buildForBatch") for builder in WRITE_BUILDERS),  # deprecated: `build` is asked
         *((scan, stream) for scan in SCANS for stream in STREAMS),
         *((builder, "buildForStreaming") for builder in WRITE_BUILDERS),

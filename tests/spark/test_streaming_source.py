@@ -11,6 +11,8 @@ from typing import Any
 import pytest
 from pyspark.errors import PySparkException
 
+from paimon_sql.spark.streams.source import PaimonMicroBatchStream
+
 pytestmark = pytest.mark.spark
 
 KEYED = "'primary-key' = 'k', 'bucket' = '2'"
@@ -171,13 +173,25 @@ def test_a_path_a_branch_and_a_tag(spark: Any, follow: Any, tmp_path: Path, ware
     assert len(tagged.batches) == 2  # the rows of the tag, then changes
 
 
-def test_columns_and_filters(spark: Any, tmp_path: Path) -> None:
-    spark.sql("CREATE TABLE t (k INT, v STRING, p INT) PARTITIONED BY (p)")
+@pytest.mark.parametrize("options", ["", "TBLPROPERTIES ('primary-key' = 'k,p', 'changelog-producer' = 'lookup')"])
+def test_columns_and_filters(spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, options: str) -> None:
+    read: list[tuple[list[str], int]] = []
+    scan_of = PaimonMicroBatchStream._scan_of
+
+    def watched(self: Any, plan: Any) -> Any:
+        scan = scan_of(self, plan)
+        read.append((scan.required.fieldNames(), len({s.partition for s in scan.plan.splits})))
+        return scan
+
+    monkeypatch.setattr(PaimonMicroBatchStream, "_scan_of", watched)
+    spark.sql(f"CREATE TABLE t (k INT, v STRING, p INT) PARTITIONED BY (p) {options}")
     spark.sql("INSERT INTO t VALUES (1, 'a', 1), (2, 'b', 2)")
     query = Query(tmp_path / "at", lambda: spark.readStream.table("t").where("p = 2").select("v"))
     assert query.run() == [("b",)]
-    spark.sql("INSERT INTO t VALUES (3, 'c', 1), (4, 'd', 2)")
+    spark.sql("INSERT INTO t VALUES (3, 'c', 1), (4, 'd', 2), (5, 'e', 3)")
     assert query.run() == [("d",)]
+    assert [p.numInputRows for p in query.progress] == [1]
+    assert read and all(found == (["v", "p"], 1) for found in read)
 
 
 def test_a_join_of_a_stream_and_a_table(spark: Any, tmp_path: Path) -> None:

@@ -13,9 +13,15 @@ from pyspark.sql.streaming import DataStreamReader
 from paimon_core.errors import InvalidOptionError
 from paimon_sql.preprocess.quoting import quoted_name
 from paimon_sql.spark.dataframes.pyspark_methods import ask_first
+from paimon_sql.spark.jvm.gateway import jvm_of
 from paimon_sql.spark.jvm.hooks import hook, python
 from paimon_sql.spark.jvm.sessions import java_session, name_parts
-from paimon_sql.spark.jvm.streams.sources import read_stream, stream_reader_options, stream_reader_source
+from paimon_sql.spark.jvm.streams.sources import (
+    install_stream_columns,
+    read_stream,
+    stream_reader_options,
+    stream_reader_source,
+)
 from paimon_sql.spark.statements.parser import registry_of
 from paimon_sql.spark.streams.source_scan import IS_STREAM
 from paimon_sql.spark.tables.catalog import PROVIDER
@@ -65,6 +71,8 @@ def _table(reader: Any, name: Any, *more: Any, **named: Any) -> Any:
 
 
 def _stream(reader: Any, name: str, options: dict[str, str]) -> Any:
+    session = reader._spark
+    install_stream_columns(jvm_of(session.sparkContext), java_session(session))
     kept = {k: v for k, v in options.items() if k.lower() != _READ_CHANGELOG}
     return read_stream(reader, name, kept | {IS_STREAM: "true"})
 

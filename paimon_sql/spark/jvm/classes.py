@@ -195,6 +195,7 @@ PYTHON_READER_FACTORY = f"{_PYTHON_SOURCE}.PythonPartitionReaderFactory"
 PYTHON_STREAMING_WRITER_FACTORY = f"{_PYTHON_SOURCE}.PythonStreamingWriterFactory"
 PYTHON_UTILS = f"{_SPARK}.api.python.PythonUtils"
 STREAM_READER = f"{_SQL}.classic.DataStreamReader"
+STREAM_SCAN_RELATION = f"{_SQL}.execution.datasources.v2.StreamingDataSourceV2ScanRelation"
 STREAM_WRITER = f"{_SQL}.classic.DataStreamWriter"
 STREAM_EXECUTIONS = tuple(f"{_SQL}.execution.streaming.{p}MicroBatchExecution" for p in ("runtime.", ""))  # 4.1, 4.0
 PYTHON_WRITER_FACTORY = f"{_PYTHON_SOURCE}.PythonBatchWriterFactory"

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import logging
+from copy import copy
 from typing import Any
 
-from pyspark.sql.types import StructType
-
+from paimon_core.expressions.predicate import Predicate
 from paimon_core.scan.derived_tables import DerivedTable
 from paimon_core.scan.execution import Execution, ScanRequest, check_row_positions, choose_execution
+from paimon_core.scan.partitions import in_partitions
 from paimon_core.scan.plan import Plan
 from paimon_core.scan.streams.options import ReadLimits, read_limits
 from paimon_core.scan.streams.packing import keeps_order
 from paimon_core.scan.streams.position import Position, parse_position
 from paimon_core.scan.streams.stream import Progress, TableStream
-from paimon_core.table import Table
 from paimon_sql.spark.jvm.gateway import Jvm
 from paimon_sql.spark.jvm.streams import sources
 from paimon_sql.spark.proxy import Proxy
@@ -27,16 +27,22 @@ _log = logging.getLogger("paimon_sql.streams")
 class PaimonMicroBatchStream(Proxy):
     """One stream of a table, or of its log. Its offsets are `Position`s as JSON."""
 
-    def __init__(
-        self, jvm: Jvm, session: SessionBridge, table: Table, derived: DerivedTable, required: StructType
-    ) -> None:
+    def __init__(self, jvm: Jvm, session: SessionBridge, request: PushedRequest) -> None:
         super().__init__(jvm)
-        self.session, self.table, self.derived, self.required = session, table, derived, required
-        self.limits = read_limits(table.store.options)
-        self.stream = TableStream(
-            table.store, session.time_zone(), warn=_log.warning, by_snapshot=derived is DerivedTable.CHANGES
-        )
+        self.session, self.request, self.table = session, request, request.table
+        self.limits = read_limits(self.table.store.options)
+        by_snapshot = request.derived is DerivedTable.CHANGES
+        zone = session.time_zone()
+        self.stream = TableStream(self.table.store, zone, warn=_log.warning, by_snapshot=by_snapshot)
+        self.pruning: Predicate | None = None  # rows that it is not true for are not needed
+        self._name = f"{self.describe()}@{id(self):x}"
         self._scan: RawScan | MergeScan | None = None
+
+    def narrowed(self, request: PushedRequest, pruning: Predicate | None) -> PaimonMicroBatchStream:
+        """The same stream, as one batch reads it: equal to this one, which Spark counts its rows for."""
+        narrow = copy(self)
+        narrow.request, narrow.pruning, narrow._scan = request, pruning, None
+        return narrow
 
     # -- SparkDataStream ----------------------------------------------------------------------------------------------
     def initialOffset(self) -> Any:
@@ -79,22 +85,15 @@ class PaimonMicroBatchStream(Proxy):
         scan = self._scan or self._scan_of(Plan(table=self.table.name, snapshot=None, splits=()))
         return scan.toBatch().createReaderFactory()
 
-    def _scan_of(self, plan: Plan) -> RawScan | MergeScan:
-        store, columns = self.table.store, tuple(self.required.fieldNames())
-        request = PushedRequest(
-            table=self.table,
-            derived=self.derived,
-            required=self.required,
-            predicate=None,
-            parquet_filters=(),
-            describe=Plan.describe,
-        )
+    def _scan_of(self, whole: Plan) -> RawScan | MergeScan:
+        store, columns = self.table.store, tuple(self.request.required.fieldNames())
+        plan = whole if self.pruning is None else in_partitions(store, whole, self.pruning)
         check_row_positions(store, plan, columns)
         execution = Execution.MERGE
         if plan.splits and keeps_order(store, plan.splits):
-            asked = ScanRequest(columns, self.derived)
+            asked = ScanRequest(columns, self.request.derived)
             execution = choose_execution(store, plan, asked, opens_unicode=self.jvm.opens_unicode_names)
-        scan = (RawScan if execution is Execution.RAW else MergeScan)(self.jvm, self.session, request, plan)
+        scan = (RawScan if execution is Execution.RAW else MergeScan)(self.jvm, self.session, self.request, plan)
         scan.bucket_key = None  # of a batch not every bucket has a partition
         return scan
 
@@ -105,11 +104,12 @@ class PaimonMicroBatchStream(Proxy):
         return sources.metrics(self.jvm, _metrics(progress))
 
     def toString(self) -> str:
-        return f"{self.describe()}@{id(self):x}"
+        return self._name
 
     def describe(self) -> str:
         """What is read, for EXPLAIN and the progress of queries."""
-        return f"PaimonStream[{self.table.name}{f'${self.derived.value}' if self.derived.value else ''}]"
+        derived = self.request.derived.value
+        return f"PaimonStream[{self.table.name}{f'${derived}' if derived else ''}]"
 
     def _offset(self, position: Position) -> Any:
         return sources.offset(self.jvm, position.json())

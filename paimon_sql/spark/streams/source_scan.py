@@ -7,21 +7,26 @@ nothing else is said, it matters who asks: a stream reads no version, and nothin
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from typing import Any
 
 from pyspark.sql.types import StructType
 
 from paimon_core.errors import UnsupportedFeatureError
+from paimon_core.expressions.predicate import conjunction
 from paimon_core.scan.changes.increment import Increment
 from paimon_core.scan.derived_tables import DerivedTable
+from paimon_core.scan.plan import Plan
 from paimon_core.scan.streams.options import check_batch_options
 from paimon_core.spec.snapshot import Snapshot
 from paimon_core.table import Table
 from paimon_sql.spark.jvm import classes, connector
+from paimon_sql.spark.jvm.collections import texts
 from paimon_sql.spark.jvm.gateway import Jvm
 from paimon_sql.spark.jvm.statistics import scan_statistics
 from paimon_sql.spark.jvm.streams.sources import is_streamed
 from paimon_sql.spark.proxy import WithoutMetrics
+from paimon_sql.spark.read.scan import PushedRequest
 from paimon_sql.spark.read.scan_builder import PaimonScanBuilder
 from paimon_sql.spark.session_bridge import SessionBridge
 from paimon_sql.spark.streams.source import PaimonMicroBatchStream
@@ -47,9 +52,13 @@ class SourceScanBuilder(PaimonScanBuilder):
 
     def build(self) -> Any:
         if self._is_stream():
-            return StreamScan(self.jvm, self.session, self._streamed(), self.derived, self.required)
+            return StreamScan(self.jvm, self, self._streamed())
         check_batch_options(self.table.name, self.given)
         return super().build()
+
+    def pushed(self, table: Table) -> PushedRequest:
+        """What is read of a table as a stream."""
+        return replace(self._request, table=table, describe=Plan.describe)
 
     def _streamed(self) -> Table:
         """The table as a stream reads it."""
@@ -66,25 +75,17 @@ class SourceScanBuilder(PaimonScanBuilder):
         )
 
 
-class StreamScan(WithoutMetrics):
-    """All columns of a table, as a stream."""
+class _StreamScan(WithoutMetrics):
+    """A table as a stream."""
 
     CACHED = frozenset(("columnarSupportMode", "readSchema", "supportedCustomMetrics"))
 
-    def __init__(
-        self, jvm: Jvm, session: SessionBridge, table: Table, derived: DerivedTable, required: StructType
-    ) -> None:
+    def __init__(self, jvm: Jvm, source: PaimonMicroBatchStream) -> None:
         super().__init__(jvm)
-        if derived not in _WITH_STREAMS:
-            raise UnsupportedFeatureError(
-                f"{table.name}${derived.value} is not read as a stream: read the table itself, or its changes by "
-                f"{table.name}$audit_log or {table.name}$binlog."
-            )
-        self.required = required
-        self.source = PaimonMicroBatchStream(jvm, session, table, derived, required)
+        self.source = source
 
     def readSchema(self) -> Any:
-        return self.jvm.struct_type(self.required)
+        return self.jvm.struct_type(self.source.request.required)
 
     def description(self) -> str:
         return self.source.describe()
@@ -103,7 +104,35 @@ class StreamScan(WithoutMetrics):
 
     def estimateStatistics(self) -> Any:
         rows, size = self.source.stream.admitted
-        return scan_statistics(self.jvm, max(rows, size), rows, {}, self.required)
+        return scan_statistics(self.jvm, max(rows, size), rows, {}, self.source.request.required)
+
+
+class StreamScan(_StreamScan):
+    """All columns of a table, as a stream; a function of what a batch needs of them (`jvm/java/StreamColumns.java`)."""
+
+    def __init__(self, jvm: Jvm, builder: SourceScanBuilder, table: Table) -> None:
+        if builder.derived not in _WITH_STREAMS:
+            raise UnsupportedFeatureError(
+                f"{table.name}${builder.derived.value} is not read as a stream: read the table itself, or its changes "
+                f"by {table.name}$audit_log or {table.name}$binlog."
+            )
+        super().__init__(jvm, PaimonMicroBatchStream(jvm, builder.session, builder.pushed(table)))
+        self.builder, self.table = builder, table
+
+    def apply(self, names: Any, filters: Any) -> Any:
+        """A scan of some columns, by their names, and for some of the rows only."""
+        builder, wanted = self.builder, set(texts(names))
+        narrow = SourceScanBuilder(self.jvm, builder.session, self.table, lambda: None, builder.derived)
+        narrow.pushFilters(filters)
+        narrow.required = StructType([f for f in builder.required if f.name in wanted])
+        return NarrowStreamScan(self.jvm, self.source.narrowed(narrow.pushed(self.table), conjunction(narrow.pruning)))
+
+    class Java:
+        implements = [classes.SUPPORTS_REPORT_STATISTICS, classes.FUNCTION_2]
+
+
+class NarrowStreamScan(_StreamScan):
+    """What one batch needs of a stream."""
 
     class Java:
         implements = [classes.SUPPORTS_REPORT_STATISTICS]

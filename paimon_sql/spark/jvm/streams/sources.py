@@ -13,7 +13,7 @@ from paimon_sql.spark.jvm import classes
 from paimon_sql.spark.jvm.collections import values_of
 from paimon_sql.spark.jvm.gateway import Jvm, accessible_field, simple_name, stack_names
 from paimon_sql.spark.jvm.hooks import Variant, hook, java_type, method
-from paimon_sql.spark.jvm.sessions import java_session
+from paimon_sql.spark.jvm.sessions import add_last_optimization, java_session
 
 Reader = Any  # PySpark's DataStreamReader
 
@@ -59,6 +59,16 @@ def read_limit(jvm: Jvm, files: int | None, size: int | None, rows: int | None) 
 def is_all_available(jvm: Jvm, limit: JavaObject) -> bool:
     """Whether Spark wants all that there is in one batch, whatever limits there are: Trigger.Once."""
     return jvm.is_instance(limit, _READ_ALL_AVAILABLE)
+
+
+@hook(
+    "`StreamingDataSourceV2ScanRelation`, rules of the optimizer",
+    "streams read all columns and partitions",
+    method(classes.STREAM_SCAN_RELATION, "copy", 6),
+)
+def install_stream_columns(jvm: Jvm, session: JavaObject) -> None:
+    """Have a running session tell streams of ours which columns a batch needs."""
+    add_last_optimization(jvm, session, jvm.compiled("StreamColumns").rule())
 
 
 def metrics(jvm: Jvm, values: Mapping[str, object]) -> JavaObject:
