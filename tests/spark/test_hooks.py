@@ -333,7 +333,7 @@ SCANS = (
     *("FormatScan", "LocalScan", "LookupScan", "MergeScan", "PartitionedMergeScan", "PartitionedRawScan"),
     *("RawScan", "UnreadableScan"),
 )
-WRITE_BUILDERS = ("FormatWriteBuilder", "PaimonWriteBuilder")
+WRITE_BUILDERS = ("FormatWriteBuilder", "PaimonWriteBuilder", "KeyedSinkBuilder")
 STREAMS = ("toMicroBatchStream", "toContinuousStream")
 
 
