@@ -51,13 +51,13 @@ test: .venv/dev.installed
 
 # a tenth of the conformance cases, another one for each version
 SPARKS ?= 4.0 4.1 4.2
+VERSION_TESTS ?= tests/spark/test_hooks.py tests/conformance tests/spark/test_golden.py tests/spark/test_versions.py tests/sql/test_examples.py
 test-versions: .venv/dev.installed
 	@tenth=0; for spark in $(SPARKS); do \
 	  echo "== Spark $$spark"; \
 	  python=$$(scripts/spark_env $$spark)/bin/python || exit 1; \
 	  PAIMON_SQL_TENTH=$$tenth $$python -m pytest -q -n $(WORKERS) --max-worker-restart 0 --dist loadscope --no-loadscope-reorder \
-	    tests/spark/test_hooks.py tests/conformance tests/spark/test_golden.py tests/spark/test_versions.py \
-	    tests/sql/test_examples.py $(ARGS) || exit 1; \
+	    $(VERSION_TESTS) $(ARGS) || exit 1; \
 	  tenth=$$((tenth + 1)); \
 	done
 

@@ -97,7 +97,8 @@ def main() -> None:
             java = of_java(warehouse, table, folder)
             if java is not None:
                 assert java["count"] == mine["count"], f"Java reads {java['count']} rows of {table}"
-                line += f"  Java {java['count'] / java['seconds']:9.0f} rows/s  {java['seconds'] / mine['seconds']:.2f}x"
+                speed, ratio = java["count"] / java["seconds"], java["seconds"] / mine["seconds"]
+                line += f"  Java {speed:9.0f} rows/s  {ratio:.2f}x"
             print(line)
 
 

@@ -67,7 +67,12 @@ VARIABLES = "org.apache.spark.sql.internal.VariableSubstitution"
 
 # Interfaces that a Spark may lack, and a method that tells the one that proxies implement from an earlier one of its
 # name. Without them Spark never asks for what they say.
-OPTIONAL: Mapping[str, str] = {SUPPORTS_SCHEMA_EVOLUTION: "supportsColumnChange", VIEW_CATALOG: "createOrReplaceView"}
+CHANGELOG = f"{_CATALOG}.Changelog"
+OPTIONAL: Mapping[str, str] = {
+    CHANGELOG: "newScanBuilder",
+    SUPPORTS_SCHEMA_EVOLUTION: "supportsColumnChange",
+    VIEW_CATALOG: "createOrReplaceView",
+}
 
 # -- exceptions -------------------------------------------------------------------------------------------------------
 NAMESPACE_EXISTS = f"{_CATALYST}.analysis.NamespaceAlreadyExistsException"

@@ -17,10 +17,9 @@ from paimon_core.scan.partitions import in_partitions
 from paimon_core.scan.plan import Plan
 from paimon_core.scan.streams.changes import ChangeRange, changes_store, first_snapshot, plan_changes
 from paimon_core.table import Table
-from paimon_sql.spark.jvm import connector
+from paimon_sql.spark.jvm import classes, connector
 from paimon_sql.spark.jvm.collections import option_map
 from paimon_sql.spark.jvm.gateway import Jvm
-from paimon_sql.spark.jvm.streams.sources import CHANGELOG
 from paimon_sql.spark.proxy import Proxy
 from paimon_sql.spark.session_bridge import SessionBridge
 from paimon_sql.spark.streams.source_scan import SourceScanBuilder
@@ -61,7 +60,7 @@ class PaimonChangelog(Proxy):
         return _ChangesScanBuilder(self.jvm, self.session, self.table.with_options(given), self.wanted, tuple(given))
 
     class Java:
-        implements = [CHANGELOG]
+        implements = [classes.CHANGELOG]
 
 
 class _ChangesScanBuilder(SourceScanBuilder):

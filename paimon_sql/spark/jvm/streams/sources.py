@@ -19,7 +19,6 @@ Reader = Any  # PySpark's DataStreamReader
 
 _STREAMING = "org.apache.spark.sql.connector.read.streaming"
 
-CHANGELOG = "org.apache.spark.sql.connector.catalog.Changelog"
 MICRO_BATCH_STREAM = f"{_STREAMING}.MicroBatchStream"
 REPORTS_SOURCE_METRICS = f"{_STREAMING}.ReportsSourceMetrics"
 SUPPORTS_TRIGGER_AVAILABLE_NOW = f"{_STREAMING}.SupportsTriggerAvailableNow"
