@@ -17,7 +17,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 import paimon_sql
-from tests.support.long_session import KINDS, grown, held, set_up, statements  # type: ignore[import-not-found]
+from tests.support.long_session import KINDS, grown, held, set_up, statements
 
 
 def main() -> None:
