@@ -99,7 +99,7 @@ catalog-crashes: .venv/dev.installed
 	PAIMON_SQL_CATALOG_CRASHES=all $(BIN)/python -m pytest -q tests/catalogs/test_crashes.py $(ARGS)
 
 stream-kills: .venv/dev.installed
-	PAIMON_SQL_STREAM_KILLS=all $(BIN)/python -m pytest -q tests/faults/test_killed_streams.py $(ARGS)
+	PAIMON_SQL_STREAM_KILLS=all $(BIN)/python -m pytest -q tests/faults/test_killed_writers.py $(ARGS)
 
 nightly:
 	$(MAKE) --keep-going test-all-versions simulate protocol fuzz-statements fuzz stress long-session interleavings faults stream-kills streams catalog-crashes

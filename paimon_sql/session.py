@@ -24,7 +24,7 @@ from paimon_sql.spark.jvm.gateway import jvm_of
 from paimon_sql.spark.jvm.sessions import fork_workers_from, java_session, run_workers_with
 from paimon_sql.spark.redaction import DEFAULT, PATTERN, extended
 from paimon_sql.spark.session_bridge import CATALOG_CLASSES, CATALOG_PREFIX
-from paimon_sql.spark.statements.parser import install_parser
+from paimon_sql.spark.statements.parser import has_parser, install_parser
 
 
 def connect(
@@ -58,9 +58,11 @@ def connect(
 
 
 def active_session() -> SparkSession | None:
-    """The active session, installed; None where there is none."""
+    """The active session, installed where it is not yet; None where there is none."""
     spark = SparkSession.getActiveSession()
-    return None if spark is None else install(spark)
+    if spark is None or (getattr(spark, "_sc", None) is not None and has_parser(java_session(spark))):
+        return spark
+    return install(spark)
 
 
 def configured_catalogs(spark: SparkSession) -> list[str]:

@@ -28,7 +28,7 @@ TABLES = ({"primary_key": "k", "bucket": "2", "changelog_producer": "lookup"}, {
 
 def driver(folder: Path, files: int) -> subprocess.Popen[str]:
     arguments = [str(folder / name) for name in ("warehouse", "checkpoint", "sink")]
-    command = [sys.executable, "-m", "tests.support.stream_driver", *arguments, str(files)]
+    command = [sys.executable, "-m", "tests.faults.reader_driver", *arguments, str(files)]
     return subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True, start_new_session=True)
 
 

@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from tests.faults.stream_driver import TABLES
+from tests.faults.writer_driver import TABLES
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
 
@@ -46,7 +46,7 @@ class Driver:
         """How many file operations there were, None where it was killed."""
         arguments = [str(self.folder / "warehouse"), str(self.folder), self.kind, str(kill_at)]
         done = subprocess.run(
-            [sys.executable, "-m", "tests.faults.stream_driver", *arguments],
+            [sys.executable, "-m", "tests.faults.writer_driver", *arguments],
             cwd=Path(__file__).parents[2], capture_output=True, text=True, timeout=300, check=False,
         )  # fmt: skip
         assert done.returncode in (0, -signal.SIGKILL), done.stderr[-3000:]

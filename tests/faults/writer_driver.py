@@ -1,6 +1,6 @@
 """A driver with one streaming query into a table, which kills itself (SIGKILL) before a file operation of its epochs.
 
-    python -m tests.faults.stream_driver WAREHOUSE FOLDER KIND KILL_AT
+    python -m tests.faults.writer_driver WAREHOUSE FOLDER KIND KILL_AT
 
 prints how many file operations there were where it was not killed; 0 kills nothing.
 """
