@@ -7,6 +7,7 @@ seed. Threads are none: what pools are given runs at once.
 from __future__ import annotations
 
 import random
+import threading
 import time
 import uuid
 from collections.abc import Callable, Iterable, Iterator
@@ -90,14 +91,20 @@ def simulated(scheduler: Scheduler) -> Iterator[World]:
         clock = stack.enter_context(time_machine.travel(EPOCH, tick=False))
         world = World(scheduler, clock)
         stack.enter_context(patch.object(scheduler, "on_turn", world.resume))
-        stack.enter_context(patch.object(uuid, "uuid4", world.unique))
-        stack.enter_context(patch.object(time, "sleep", scheduler.wait))
-        stack.enter_context(patch.object(time, "monotonic", lambda: scheduler.now))
+        stack.enter_context(patch.object(uuid, "uuid4", _here(world.unique, uuid.uuid4)))
+        stack.enter_context(patch.object(time, "sleep", _here(scheduler.wait, time.sleep)))
+        stack.enter_context(patch.object(time, "monotonic", _here(lambda: scheduler.now, time.monotonic)))
         for name in ("random", "uniform", "randrange", "choices"):
-            stack.enter_context(patch.object(random, name, _rolled(world, name)))
+            stack.enter_context(patch.object(random, name, _here(_rolled(world, name), getattr(random, name))))
         for module in _POOLS:
             stack.enter_context(patch.object(module, "ThreadPoolExecutor", _Pool))
         yield world
+
+
+def _here(ours: Callable[..., Any], original: Callable[..., Any]) -> Callable[..., Any]:
+    """What only the thread of the history is given: others, such as py4j's, are none of its tasks."""
+    own = threading.get_ident()
+    return lambda *values, **named: (ours if threading.get_ident() == own else original)(*values, **named)
 
 
 def _rolled(world: World, name: str) -> Callable[..., Any]:

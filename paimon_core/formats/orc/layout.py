@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -110,10 +111,17 @@ def _numbers(data: bytes, *fields: int) -> list[int]:
 
 def read_tail(source: pa.NativeFile) -> OrcTail:
     """The tail of an ORC file. Raises `ValueError` where it is no ORC file."""
-    try:
+    with typed_fields("its tail"):
         return _read_tail(source)
-    except (TypeError, LookupError) as e:  # a field has another type than it should
-        raise ValueError("its tail is damaged") from e
+
+
+@contextmanager
+def typed_fields(what: str) -> Iterator[None]:
+    """Raises `ValueError` where a field of a message has another type than it should, or there is none."""
+    try:
+        yield
+    except (TypeError, LookupError, AttributeError, StopIteration) as e:
+        raise ValueError(f"{what} is damaged") from e
 
 
 def _read_tail(source: pa.NativeFile) -> OrcTail:
@@ -170,15 +178,16 @@ def read_stripe_footer(source: pa.NativeFile, tail: OrcTail, stripe: Stripe) -> 
 
 
 def read_streams(source: pa.NativeFile, tail: OrcTail, stripe: Stripe) -> tuple[list[Stream], str]:
-    """The data streams of a stripe, and the time zone of its writer."""
+    """The data streams of a stripe, and the time zone of its writer. Raises `ValueError`."""
     streams, start, zone = [], 0, "UTC"
-    for number, value, _ in messages(read_stripe_footer(source, tail, stripe)):
-        if number == 1:
-            kind, column, size = _numbers(value, 1, 2, 3)
-            streams.append(Stream(kind, column, start, size))
-            start += size
-        elif number == 3:
-            zone = value.decode()
+    with typed_fields("the footer of a stripe"):
+        for number, value, _ in messages(read_stripe_footer(source, tail, stripe)):
+            if number == 1:
+                kind, column, size = _numbers(value, 1, 2, 3)
+                streams.append(Stream(kind, column, start, size))
+                start += size
+            elif number == 3:
+                zone = value.decode()
     # index streams come first, and the offsets count from the start of the stripe
     first = stripe.footer_start - start
     return [Stream(s.kind, s.column, first + s.start, s.size) for s in streams], zone

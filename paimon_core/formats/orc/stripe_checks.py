@@ -20,6 +20,7 @@ from paimon_core.formats.orc.layout import (
     read_stream,
     read_streams,
     read_stripe_footer,
+    typed_fields,
 )
 from paimon_core.spec.encodings.varints import varint_at
 
@@ -31,10 +32,8 @@ _NUMBERED = frozenset({2, 3, 4, 7, 8, 9, 10, 11, 14, 15, 16, 17, 18})  # kinds o
 
 def check_stripe(source: pa.NativeFile, tail: OrcTail, stripe: Stripe) -> None:
     """Raises `ValueError` for a stripe that the native reader must not see."""
-    try:
+    with typed_fields("a stripe"):
         _check(source, tail, stripe)
-    except (TypeError, LookupError, StopIteration) as e:
-        raise ValueError("a stripe is damaged") from e
 
 
 def _check(source: pa.NativeFile, tail: OrcTail, stripe: Stripe) -> None:
