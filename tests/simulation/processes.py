@@ -313,12 +313,13 @@ class ProcessCache(MetadataCache):
     def get(self, path: str, load: Callable[[], S]) -> S:
         if path not in self._mine:
             disk = self._io.disk
-            key = path, id(disk.get(path)) if disk.is_file(path) else 0
-            if key in self._decoded:
+            file = disk.get(path) if disk.is_file(path) else None
+            key = path, id(file)
+            if file is not None and key in self._decoded:
                 self._io.read_bytes(path)
                 self._mine[path] = self._decoded[key][0]
             else:
                 self._mine[path] = load()
-                if key[1]:
-                    self._decoded[key] = self._mine[path], disk.get(path) if disk.is_file(path) else None
+                if file is not None and disk.is_file(path) and disk.get(path) is file:  # not replaced meanwhile
+                    self._decoded[key] = self._mine[path], file  # which keeps its id from being another's
         return self._mine[path]  # type: ignore[no-any-return]
