@@ -12,13 +12,14 @@ import time
 import uuid
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
+from tempfile import TemporaryDirectory
 from typing import Any
 from unittest.mock import patch
 
 import time_machine
 from greenlet import getcurrent, greenlet
 
-from paimon_core.io import file_io, transfer
+from paimon_core.io import file_io, local_copies, transfer
 from paimon_core.maintenance import release
 from paimon_core.scan.pruning import by_global_index, files
 from tests.simulation.history import Step
@@ -96,6 +97,8 @@ def simulated(scheduler: Scheduler) -> Iterator[World]:
         stack.enter_context(patch.object(time, "monotonic", _here(lambda: scheduler.now, time.monotonic)))
         for name in ("random", "uniform", "randrange", "choices"):
             stack.enter_context(patch.object(random, name, _here(_rolled(world, name), getattr(random, name))))
+        folder = stack.enter_context(TemporaryDirectory())  # names of files are those of other histories, too
+        stack.enter_context(patch.object(local_copies, "_own_folder", lambda: folder))
         for module in _POOLS:
             stack.enter_context(patch.object(module, "ThreadPoolExecutor", _Pool))
         yield world
