@@ -133,7 +133,7 @@ def test_a_thread_that_ends_leaves_no_connection(spark: Any) -> None:
         thread = threading.Thread(target=lambda: spark.table("t").collect())
         thread.start()
         thread.join()
-    assert len(kept) == before
+    assert len(kept) <= before  # fewer where a connection of an earlier test was closed meanwhile
 
 
 def test_sessions_are_released(spark: Any) -> None:
