@@ -6,6 +6,7 @@ Which of it is to be done, the hooks say; for the newest Spark it is nothing.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from functools import partial
 
 from py4j.java_gateway import JavaObject
@@ -25,7 +26,8 @@ from paimon_sql.spark.jvm.older.named_functions import renames_calls, with_named
 from paimon_sql.spark.jvm.older.state_options import travels_in_name, with_named_options
 from paimon_sql.spark.jvm.older.table_info import NewTable
 from paimon_sql.spark.jvm.older.view_statements import ViewStatement, view_statement
-from paimon_sql.spark.jvm.sessions import current_catalog
+from paimon_sql.spark.jvm.session_tables import SESSION_CATALOG, SessionTable, session_table
+from paimon_sql.spark.jvm.sessions import current_catalog, current_namespace, is_temporary_view
 from paimon_sql.spark.statements.catalog_registry import CatalogRegistry
 from paimon_sql.spark.statements.commands import FunctionCommand
 from paimon_sql.spark.tables.catalog import STATE_OPTIONS, SparkCatalog
@@ -102,9 +104,26 @@ class OlderSpark:
         name = ".".join(map(quoted_name, statement.source))
         columns = self.registry.bridge.python_session.table(name).schema  # says what is wrong with the name, too
         source = self.registry.find_name(name)
-        copied = None if source is None else source[0].catalog.load_table(source[1]).schema
+        is_ours = source is not None and source[1].system_table is None
+        copied = source[0].catalog.load_table(source[1]).schema if source is not None and is_ours else None
+        kept = None if source is not None else self._session_table(statement.source)
+        new = NewTable.of_struct(self.jvm, columns, (), statement.properties)
+        if kept is not None:
+            new = NewTable.of_struct(self.jvm, kept.schema, kept.partition_columns, statement.properties)
         try:
-            create_table_like(catalog, identifier, NewTable.of_struct(columns, statement.properties), copied)
+            create_table_like(catalog, identifier, new, copied)
         except TableExistsError as error:
             condition, named = "TABLE_OR_VIEW_ALREADY_EXISTS", {"relationName": str(identifier)}
-            raise self._refusal(ExceptionText(f"[{condition}] {error}", condition, named)) from error
+            message = f"[{condition}] Cannot create table or view `{identifier}` because it already exists."
+            raise self._refusal(ExceptionText(message, condition, named)) from error
+
+    def _session_table(self, parts: Sequence[str]) -> SessionTable | None:
+        """A table of Spark's own catalog by its name; None for a temporary view, and for tables of other catalogs."""
+        session = self.registry.session
+        if len(parts) == 1 and is_temporary_view(session, parts[0]):
+            return None
+        if len(parts) < 3:
+            if current_catalog(session) != SESSION_CATALOG:
+                return None
+            parts = [SESSION_CATALOG, *([current_namespace(session)] if len(parts) == 1 else []), *parts]
+        return session_table(self.jvm, session, *parts[1:]) if parts[0] == SESSION_CATALOG else None

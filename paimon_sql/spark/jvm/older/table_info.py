@@ -11,14 +11,17 @@ from pyspark.sql.types import StructType
 
 from paimon_sql.spark.jvm import classes
 from paimon_sql.spark.jvm.collections import python_map
+from paimon_sql.spark.jvm.connector import partitioning
 from paimon_sql.spark.jvm.gateway import Jvm
 from paimon_sql.spark.jvm.hooks import Variant, hook, method
 
-_WHOLE = Variant.of("a TableInfo", method(classes.STAGING_TABLE_CATALOG, "stageCreate", 2))
+_RAW = method(f"{classes.CHAR_VARCHAR_UTILS}$", "getRawSchema", 1)
+_WHOLE = Variant.of("a TableInfo", method(classes.STAGING_TABLE_CATALOG, "stageCreate", 2), _RAW)
 _PARTS = Variant.of(
     "its parts",
     method(classes.STAGING_TABLE_CATALOG, "stageCreate", 4),
     method(classes.CATALOG_UTIL, "v2ColumnsToStructType", 1),
+    _RAW,
 )
 
 
@@ -31,8 +34,12 @@ class NewTable:
     properties: Mapping[str, str]
 
     @classmethod
-    def of_struct(cls, schema: StructType, properties: Mapping[str, str]) -> NewTable:
-        return cls(schema.json(), (), properties)
+    def of_struct(
+        cls, jvm: Jvm, schema: StructType, partitions: Sequence[str], properties: Mapping[str, str]
+    ) -> NewTable:
+        """Of columns as Spark keeps them, CHAR and VARCHAR in the metadata of texts."""
+        columns = jvm.scala_object(classes.CHAR_VARCHAR_UTILS).getRawSchema(jvm.struct_type(schema))
+        return cls(str(columns.json()), partitioning(jvm, partitions), properties)
 
 
 @hook("`TableInfo`", "CREATE TABLE, and AS SELECT", _WHOLE, _PARTS)
