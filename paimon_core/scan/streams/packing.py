@@ -10,9 +10,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import groupby
 
+from paimon_core.lsm.runs import sections
 from paimon_core.options import SPLIT_OPEN_FILE_COST, SPLIT_TARGET_SIZE
 from paimon_core.scan.splits import pack
+from paimon_core.spec.manifest import DataFileMeta
 from paimon_core.spec.split import DataSplit, SplitKind
+from paimon_core.spec.types import DataType
 from paimon_core.store.table_store import TableStore
 
 
@@ -37,7 +40,13 @@ def keeps_order(store: TableStore, splits: Iterable[DataSplit]) -> bool:
     """Whether rows stay in their order though an engine reads files, and parts of them, in any: no key has two."""
     if not store.has_primary_key:
         return True
-    return all(s.kind is not SplitKind.CHANGES or len(s.files) == 1 for s in splits)
+    types = store.schema.types(store.schema.trimmed_primary_keys)
+    return all(s.kind is not SplitKind.CHANGES or _are_apart(s.files, types) for s in splits)
+
+
+def _are_apart(files: Sequence[DataFileMeta], key_types: Sequence[DataType]) -> bool:
+    """Whether no two files can have the same key."""
+    return len(files) == 1 or all(len(runs) == 1 for runs in sections(files, key_types))
 
 
 def _joined(members: Sequence[DataSplit]) -> DataSplit:
