@@ -75,7 +75,7 @@ def parse_position(text: str) -> Position:
     named = all(isinstance(v, str | None) for v in (table, uuid))
     if not (named and isinstance(position.scan, bool) and all(type(n) is int for n in numbers)):
         raise _no_offset(text)
-    if position.snapshot_id < 0 or position.index < START or (total is not None and not 0 <= position.index < total):
+    if position.snapshot_id < 0 or position.index < START or (total is not None and total <= max(position.index, 0)):
         raise _no_offset(text)
     return position
 
