@@ -14,6 +14,8 @@ REDACTED = "*********(redacted)"  # as Spark writes it
 _NAME = re.compile(SECRET_NAMES, re.IGNORECASE)
 _USER = re.compile(r"(?<=://)[^/?#@\s]*:[^/?#@\s]*(?=@)")
 _PARAMETER = re.compile(r"([?&;])([^=&;?#\s]+)=([^&;#\s]*)")
+_LITERAL = re.compile(r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*\"""", re.DOTALL)
+_SET = re.compile(r"(?i)\A(\s*SET\s+[^=]*=).*", re.DOTALL)
 _SHORT_NAMES = frozenset(("sig", "key", "sas", "auth", "code"))  # of parameters
 
 
@@ -37,6 +39,13 @@ def without_secrets(text: str) -> str:
     if "://" not in text:
         return text
     return _PARAMETER.sub(_shown, _USER.sub("***", text))
+
+
+def statement_without_secrets(text: str) -> str:
+    """A statement as it may be shown: one that may hold a secret has no literals, as it can be spelled in many ways."""
+    if not may_hold_secret(text):
+        return text
+    return _LITERAL.sub("'***'", _SET.sub(r"\1 ***", without_secrets(text)))
 
 
 def _shown(match: re.Match[str]) -> str:

@@ -25,14 +25,12 @@ def parser() -> argparse.ArgumentParser:
     made = argparse.ArgumentParser(
         prog="paimon-sql",
         description="SQL on Apache Paimon tables. Without -e and -f: a prompt, or the script on standard input.",
-        epilog="paimon-sql run JOB.py: any program, with Paimon's catalogs in the Spark sessions that it makes.",
+        epilog="paimon-sql run JOB.py: any program, with Paimon's catalogs in the Spark sessions that it makes. "
+        "paimon-sql serve: a server for JDBC and Spark Connect. paimon-sql doctor: what this Spark can.",
         allow_abbrev=False,
     )
     add = made.add_argument
-    add("-w", "--warehouse", metavar="DIR", help="where the tables are (default: ./warehouse)")
-    add("--catalog", help="name of the catalog (default: paimon)")
-    add("--metastore", help="where the catalog keeps its tables' names (default: filesystem)")
-    add("--uri", help="where the metastore is, such as jdbc:postgresql://host/database")
+    add_catalog_options(made)
     add("--database", metavar="NAME", help="current database at the start")
     add("-e", "--execute", metavar="SQL", action="append", default=[], help="run these statements; may be repeated")
     add("-f", "--file", metavar="FILE", help="run this script; - is standard input")
@@ -48,6 +46,14 @@ def parser() -> argparse.ArgumentParser:
     add("--hiveconf", metavar="KEY=VALUE", action="append", default=[], type=setting, help="a setting of the session")
     add_submit_options(made)
     return made
+
+
+def add_catalog_options(made: argparse.ArgumentParser) -> None:
+    """`warehouse`, `catalog`, `metastore` and `uri`; None where they are not given."""
+    made.add_argument("-w", "--warehouse", metavar="DIR", help="where the tables are (default: ./warehouse)")
+    made.add_argument("--catalog", help="name of the catalog (default: paimon)")
+    made.add_argument("--metastore", help="where the catalog keeps its tables' names (default: filesystem)")
+    made.add_argument("--uri", help="where the metastore is, such as jdbc:postgresql://host/database")
 
 
 def add_submit_options(made: argparse.ArgumentParser) -> None:

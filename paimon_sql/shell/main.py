@@ -15,9 +15,11 @@ from typing import Any, NamedTuple
 import paimon_sql
 from paimon_sql.preprocess.quoting import quoted_name
 from paimon_sql.shell.arguments import hand_to_spark_submit, parser
+from paimon_sql.shell.opening import open_session
 from paimon_sql.shell.programs import run_program
 from paimon_sql.shell.prompt import make_reader, run_prompt
 from paimon_sql.shell.runner import FOR_PEOPLE, Options, Shell
+from paimon_sql.shell.serving import run_server
 from paimon_sql.shell.startup import quiet_start
 
 _INTERRUPTED = 130
@@ -33,6 +35,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     words = sys.argv[1:] if argv is None else list(argv)
     if words[:1] == ["run"]:
         return run_program(words[1:])
+    if words[:1] == ["serve"]:
+        return run_server(words[1:])
     if words == ["doctor"]:
         return _doctor()
     arguments = parser().parse_args(words)
@@ -105,24 +109,13 @@ def _connect(arguments: argparse.Namespace) -> Any:
         warnings.filterwarnings("ignore", module="pyspark")
         logging.disable()  # PySpark logs every refused statement, Py4J every interrupted one
     with nullcontext() if arguments.debug else quiet_start():
-        session = _session(arguments, settings)
+        session = open_session(arguments, settings)
     session.sparkContext.setLogLevel("WARN" if arguments.debug else "OFF")
     for key, value in (*arguments.hiveconf, *arguments.define):
         session.conf.set(key, value)
     if arguments.database:
         session.sql(f"USE {quoted_name(arguments.database)}")
     return session
-
-
-def _session(arguments: argparse.Namespace, settings: dict[str, str]) -> Any:
-    """With the catalog of the command line, else those that Spark's settings configure, else one in ./warehouse."""
-    named = {key: getattr(arguments, key) for key in ("warehouse", "catalog", "metastore", "uri")}
-    catalog = {key: value for key, value in named.items() if value is not None}
-    if not catalog and all(key.startswith("spark.") for key in settings):
-        session = paimon_sql.connect(**settings)
-        if paimon_sql.configured_catalogs(session):
-            return session
-    return paimon_sql.connect(**{"warehouse": "warehouse"} | catalog | settings)
 
 
 def _run(shell: Shell, scripts: Sequence[Script], interactive: bool) -> int:

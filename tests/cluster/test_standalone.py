@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import socket
 import subprocess
 import sys
 import time
@@ -15,6 +14,7 @@ import pyspark
 import pytest
 
 import paimon_sql
+from tests.support.ports import free_port
 
 pytestmark = [pytest.mark.cluster, pytest.mark.spark, pytest.mark.slow]
 
@@ -43,12 +43,6 @@ spark.range(100).selectExpr("int(id) AS k", "string(id) AS v").repartition(2).wr
 print("hosts", sorted({os.path.basename(p) for p in spark.sparkContext.parallelize(range(4), 4).map(
     lambda _: os.path.dirname(os.getcwd())).collect()}))
 """
-
-
-def free_port() -> int:
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        return int(taken.getsockname()[1])
 
 
 @pytest.fixture(scope="module")

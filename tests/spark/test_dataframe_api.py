@@ -335,3 +335,10 @@ def test_every_type(spark: Any) -> None:
         assert tuple(first)[1:] == (*expected[:9], "ab ", *expected[10:])
         assert tuple(last)[1:] == (None,) * 18
     assert first.a == date(1900, 1, 1)
+
+
+def test_names_of_system_tables_need_no_backquotes(spark: Any) -> None:
+    spark.sql("CREATE TABLE t (k INT) WITH ('bucket' = '1', 'bucket-key' = 'k')")
+    spark.sql("INSERT INTO t VALUES (1)")
+    for name in ("t$snapshots", "paimon.default.t$snapshots", "`t$snapshots`"):
+        assert spark.table(name).count() == spark.read.table(name).count() == 1

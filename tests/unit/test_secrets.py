@@ -9,7 +9,7 @@ import pytest
 
 from paimon_core.errors import CorruptFileError, InvalidOptionError
 from paimon_core.io.file_io import storage_error
-from paimon_core.secrets import REDACTED, is_secret, redacted, without_secrets
+from paimon_core.secrets import REDACTED, is_secret, redacted, statement_without_secrets, without_secrets
 from paimon_sql.catalog.load import load_catalog
 from paimon_sql.catalog.paths import path_identifier
 from paimon_sql.spark.redaction import DEFAULT, extended
@@ -68,3 +68,22 @@ def test_what_spark_redacts() -> None:
         for prefix in ("fsspec.", "spark.paimon.fsspec.", "spark.sql.catalog.lake.fsspec."):
             assert pattern.search(prefix + kind), prefix + kind
     assert not pattern.search("primary-key") and not pattern.search("sessions")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "CREATE CATALOG c WITH ('s3.secret-key'='hush''hush', 'a'='b')",
+        'ALTER DATABASE d SET DBPROPERTIES (`jdbc.password` = "hush\\"hush")',
+        "SET spark.sql.catalog.c.token = hush",
+        "set\n spark.sql.catalog.c.s3.access-key=hush",
+        "CREATE TABLE t (k INT) LOCATION 's3://user:hush@host/x'",
+        "CALL x(options => 'password=hush')",
+    ],
+)
+def test_statements_without_secrets(text: str) -> None:
+    assert "hush" not in statement_without_secrets(text)
+
+
+def test_other_statements_are_shown_as_they_are() -> None:
+    assert statement_without_secrets("SELECT 'a' FROM t -- x") == "SELECT 'a' FROM t -- x"

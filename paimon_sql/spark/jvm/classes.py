@@ -233,3 +233,13 @@ STRINGS = "[Ljava.lang.String;"
 SYSTEM = "java.lang.System"
 THREAD = "java.lang.Thread"
 WEAK_REFERENCE = "java.lang.ref.WeakReference"
+
+# -- servers ----------------------------------------------------------------------------------------------------------
+JAVA_CLASS_LOADER = "java.lang.ClassLoader"
+CONNECT_SERVICE = f"{_SQL}.connect.service.SparkConnectService"
+CONNECT_SESSIONS = f"{_SQL}.connect.service.SparkConnectSessionManager"
+CONNECT_STATEMENTS = f"{_SQL}.connect.ui.SparkConnectServerAppStatusStore"
+PRESHARED_KEY = f"{_SQL}.connect.service.PreSharedKeyAuthenticationInterceptor"
+THRIFT_SERVER = f"{_SQL}.hive.thriftserver.HiveThriftServer2"
+THRIFT_STATEMENTS = f"{_SQL}.hive.thriftserver.ui.HiveThriftServer2AppStatusStore"
+PASSWORD_PROVIDER = "org.apache.hive.service.auth.PasswdAuthenticationProvider"

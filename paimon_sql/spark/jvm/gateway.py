@@ -90,6 +90,10 @@ class Jvm:
         """An object of a class in `java/`, compiled once; what stands between `/*without*/` and `/**/` is left out."""
         return _compiled(self.gateway, name, without)
 
+    def compiled_code(self, name: str) -> dict[str, bytes]:
+        """The code of a class in `java/`, and of those in it, by name: for what Java itself looks up by name."""
+        return {str(key): bytes(code) for key, code in _compiler(self.gateway, name, "").getBytecodes().items()}
+
     def with_cached_answers(self, value: Any) -> Any:
         """A Python proxy behind an object that caches its answers to the methods in `CACHED`; others as they are."""
         cached = getattr(type(value), "CACHED", ())  # of its class: a Java object has members of every name
@@ -292,6 +296,13 @@ def _keep_connections_once(client: Any) -> None:
 @lru_cache(_CACHED)
 def _compiled(gateway: Any, name: str, without: str) -> JavaObject:
     """See `Jvm.compiled`: once per gateway, as py4j knows methods by the name of their class."""
+    nothing = gateway.new_array(JavaClass(classes.JAVA_CLASS, gateway._gateway_client), 0)
+    made = _compiler(gateway, name, without).getClassLoader().loadClass(name).getDeclaredConstructor(nothing)
+    return made.newInstance(gateway.new_array(JavaClass(classes.OBJECT, gateway._gateway_client), 0))
+
+
+def _compiler(gateway: Any, name: str, without: str) -> JavaObject:
+    """One that has compiled a source in `java/`."""
 
     def java_class(full: str) -> Any:
         return JavaClass(full, gateway._gateway_client)
@@ -300,9 +311,7 @@ def _compiled(gateway: Any, name: str, without: str) -> JavaObject:
     compiler.setParentClassLoader(java_class(classes.SPARK_UTILS).getContextOrSparkClassLoader())
     source = files(java).joinpath(f"{name}.java").read_text("utf-8")
     compiler.cook(re.sub(rf"/\*{without}\*/.*?/\*\*/", "", source) if without else source)
-    nothing = gateway.new_array(java_class(classes.JAVA_CLASS), 0)
-    made = compiler.getClassLoader().loadClass(name).getDeclaredConstructor(nothing)
-    return made.newInstance(gateway.new_array(java_class(classes.OBJECT), 0))
+    return compiler
 
 
 def _line(member: Member) -> str:

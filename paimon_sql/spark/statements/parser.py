@@ -17,6 +17,7 @@ from pyspark.errors.exceptions.captured import CapturedException
 from pyspark.sql import SparkSession
 
 from paimon_sql.preprocess import CatalogStatement, PaimonStatement, PreprocessError, Rewriting, preprocess
+from paimon_sql.preprocess.quoting import with_quoted_system_tables
 from paimon_sql.spark.errors.java import contradiction, of_parser
 from paimon_sql.spark.gaps import refused
 from paimon_sql.spark.jvm import classes
@@ -126,11 +127,11 @@ class PaimonParser(Proxy):
 
     def parseMultipartIdentifier(self, text: str) -> Any:
         self._prepare(text)  # `spark.table` and `df.writeTo` come here without parsing a statement
-        return self.delegate.parseMultipartIdentifier(text)
+        return self.delegate.parseMultipartIdentifier(with_quoted_system_tables(text))
 
     def parseTemporalTableIdentifier(self, text: str) -> Any:
         self._prepare(text)
-        return self.delegate.parseTemporalTableIdentifier(text)
+        return self.delegate.parseTemporalTableIdentifier(with_quoted_system_tables(text))
 
     def parseExpression(self, text: str) -> Any:
         return self.delegate.parseExpression(text)

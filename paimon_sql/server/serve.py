@@ -1,0 +1,125 @@
+"""Starts the servers on a session, logs and answers while they run, and stops them when all statements have ended."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Any
+
+from py4j.protocol import Py4JJavaError
+from pyspark.sql import SparkSession
+
+from paimon_core.errors import StorageError, UnsupportedFeatureError
+from paimon_sql.server.health import start_health
+from paimon_sql.server.settings import ServerSettings, java_properties
+from paimon_sql.server.statement_log import StatementLog
+from paimon_sql.spark.jvm.gateway import Jvm, jvm_of
+from paimon_sql.spark.jvm.servers import (
+    ended_statements,
+    let_find_passwords,
+    open_sessions,
+    running_statements,
+    start_connect_server,
+    start_thrift_server,
+    stop_connect_server,
+    takes_tokens,
+)
+
+_POLL = 1.0  # seconds between two looks at statements
+
+Say = Callable[[str], None]
+
+
+def serve(spark: SparkSession, settings: ServerSettings, class_path: Path, stop: threading.Event, say: Say) -> bool:
+    """Serve a session until `stop` is set, then wait for statements that run; whether all of them ended in time.
+
+    `class_path` is an empty folder on the class path of the driver. `say` is told one line at a time. Raises
+    `StorageError` where a port cannot be listened on.
+    """
+    jvm, log = jvm_of(spark.sparkContext), StatementLog()
+    with ExitStack() as servers:
+        if settings.thrift is not None:
+            servers.enter_context(_thrift(jvm, spark, settings, class_path))
+            say(f"JDBC: jdbc:hive2://{settings.host}:{settings.thrift}{';ssl=true' if settings.keystore else ''}")
+        if settings.connect is not None:
+            servers.enter_context(_connect(jvm, spark, settings))
+            say(f"Spark Connect: sc://{settings.host}:{settings.connect}")
+        if settings.health is not None:
+            servers.enter_context(_health(jvm, settings, stop))
+            say(f"Health: http://{settings.host}:{settings.health}/health")
+        while not stop.wait(_POLL):
+            _log(jvm, log, say)
+        say("Stopping: waiting for statements that run.")
+        drained = _drain(jvm, settings.drain)
+        _log(jvm, log, say)
+    return drained
+
+
+@contextmanager
+def _thrift(jvm: Jvm, spark: SparkSession, settings: ServerSettings, class_path: Path) -> Iterator[None]:
+    if settings.users:
+        let_find_passwords(jvm, class_path)
+    with _starting(f"The JDBC server cannot listen on {settings.host}:{settings.thrift}"):
+        server = start_thrift_server(jvm, spark, java_properties(settings))
+    try:
+        yield
+    finally:
+        server.stop()
+
+
+@contextmanager
+def _connect(jvm: Jvm, spark: SparkSession, settings: ServerSettings) -> Iterator[None]:
+    if settings.token and not takes_tokens(jvm):
+        raise UnsupportedFeatureError("Spark Connect's server of this Spark asks nobody for a token: --token-file.")
+    with _starting(f"Spark Connect's server cannot listen on {settings.host}:{settings.connect}"):
+        server = start_connect_server(jvm, spark)
+    try:
+        yield
+    finally:
+        stop_connect_server(jvm, server)
+
+
+@contextmanager
+def _health(jvm: Jvm, settings: ServerSettings, stop: threading.Event) -> Iterator[None]:
+    def answer() -> Mapping[str, Any]:
+        status = "stopping" if stop.is_set() else "serving"
+        return {"status": status, "sessions": open_sessions(jvm), "statements": running_statements(jvm)}
+
+    assert settings.health is not None
+    try:
+        server = start_health(settings.host, settings.health, answer)
+    except OSError as error:
+        raise StorageError(f"Health cannot listen on {settings.host}:{settings.health}: {error.strerror}.") from error
+    try:
+        yield
+    finally:
+        server.shutdown()
+        server.server_close()
+
+
+@contextmanager
+def _starting(failure: str) -> Iterator[None]:
+    try:
+        yield
+    except Py4JJavaError as error:
+        cause = error.java_exception
+        while cause.getCause() is not None:
+            cause = cause.getCause()
+        raise StorageError(f"{failure}: {cause.getMessage()}.") from error
+
+
+def _drain(jvm: Jvm, seconds: int) -> bool:
+    until = time.monotonic() + seconds
+    while running_statements(jvm):
+        if time.monotonic() > until:
+            return False
+        time.sleep(min(_POLL, seconds))
+    return True
+
+
+def _log(jvm: Jvm, log: StatementLog, say: Say) -> None:
+    for line in log.new_lines(ended_statements(jvm)):
+        say(line)

@@ -1,0 +1,131 @@
+"""What a server listens on, who may come in, and which settings of Spark's make it so."""
+
+from __future__ import annotations
+
+import ipaddress
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from paimon_core.errors import InvalidOptionError
+
+_HIVE = "hive.server2."
+_SPARK_HIVE = f"spark.hadoop.{_HIVE}"
+_CONNECT = "spark.connect.grpc.binding."
+
+
+@dataclass(frozen=True, slots=True)
+class ServerSettings:
+    """Ports are None for what is not served. `insecure` lets a server listen beyond this machine without a password or
+    without TLS. `statement_timeout` and `drain` are in seconds; a timeout of 0 is none."""
+
+    host: str = "127.0.0.1"
+    thrift: int | None = None
+    connect: int | None = None
+    health: int | None = None
+    users: Path | None = None
+    ldap: str | None = None
+    ldap_base: str | None = None
+    keystore: Path | None = None
+    keystore_password: str = ""
+    token: str = ""
+    insecure: bool = False
+    statement_timeout: int = 0
+    drain: int = 30
+
+    @property
+    def is_local(self) -> bool:
+        """Whether nobody outside this machine can connect."""
+        try:
+            return ipaddress.ip_address(self.host).is_loopback
+        except ValueError:
+            return self.host == "localhost"
+
+
+def check(settings: ServerSettings) -> None:
+    """Raises `InvalidOptionError` for settings under which a server must not start."""
+    if settings.thrift is None and settings.connect is None:
+        raise InvalidOptionError("Nothing to serve: give --thrift PORT, --connect PORT or both.")
+    if settings.users and settings.ldap:
+        raise InvalidOptionError("Users are in a file (--users) or in a directory (--ldap), not in both.")
+    if settings.users:
+        _check_private(settings.users)
+    if settings.keystore and not settings.keystore.is_file():
+        raise InvalidOptionError(f"There is no keystore {settings.keystore}.")
+    if settings.is_local or settings.insecure:
+        return
+    if settings.thrift is not None and not (settings.users or settings.ldap):
+        raise _open_to_all(settings, "--thrift asks nobody for a password: give --users FILE or --ldap URL")
+    if settings.thrift is not None and not settings.keystore:
+        raise _open_to_all(settings, "--thrift sends passwords and rows as they are: give --tls-keystore FILE")
+    if settings.connect is not None:
+        raise _open_to_all(
+            settings,
+            "--connect has no TLS of its own: give it --token-file, and 127.0.0.1 behind a proxy that ends TLS",
+        )
+
+
+def spark_settings(settings: ServerSettings, catalog: str | None = None) -> dict[str, str]:
+    """The settings that Spark has to be started with; client sessions begin in `catalog`."""
+    made = {
+        "spark.scheduler.mode": "FAIR",
+        "spark.sql.thriftServer.catalogMetadata.enabled": "true",
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+    }
+    if catalog:
+        made["spark.sql.defaultCatalog"] = catalog
+    if settings.statement_timeout:
+        made["spark.sql.thriftServer.queryTimeout"] = f"{settings.statement_timeout}s"
+    if settings.thrift is not None:
+        made |= {f"{_SPARK_HIVE}{key}": value for key, value in _thrift(settings).items()}
+    if settings.connect is not None:
+        made |= {f"{_CONNECT}address": settings.host, f"{_CONNECT}port": str(settings.connect)}
+        if settings.token:
+            made["spark.connect.authenticate.token"] = settings.token
+    return made
+
+
+def java_properties(settings: ServerSettings) -> dict[str, str]:
+    """What HiveServer2 reads from properties of the JVM alone."""
+    if settings.users:
+        return {
+            f"{_HIVE}custom.authentication.class": "PasswordFile",
+            "paimon_sql.users": str(settings.users.absolute()),
+        }
+    if settings.ldap:
+        base = {f"{_HIVE}authentication.ldap.baseDN": settings.ldap_base} if settings.ldap_base else {}
+        return {f"{_HIVE}authentication.ldap.url": settings.ldap, **base}
+    return {}
+
+
+def _thrift(settings: ServerSettings) -> Mapping[str, str]:
+    made = {
+        "transport.mode": "binary",
+        "thrift.bind.host": settings.host,
+        "thrift.port": str(settings.thrift),
+        "enable.doAs": "false",
+        "authentication": "CUSTOM" if settings.users else "LDAP" if settings.ldap else "NONE",
+    }
+    if settings.keystore:
+        made |= {
+            "use.SSL": "true",
+            "keystore.path": str(settings.keystore.absolute()),
+            "keystore.password": settings.keystore_password,
+        }
+    return made
+
+
+def _check_private(users: Path) -> None:
+    try:
+        mode = users.stat().st_mode
+    except OSError as error:
+        raise InvalidOptionError(f"The file of users {users} cannot be read: {error.strerror}.") from None
+    if mode & 0o077:
+        raise InvalidOptionError(f"Others can read the file of users {users}: chmod 600 {users}.")
+
+
+def _open_to_all(settings: ServerSettings, reason: str) -> InvalidOptionError:
+    return InvalidOptionError(
+        f"A server on {settings.host} can be reached from other machines, and {reason}. --insecure starts it as it is."
+    )

@@ -1,0 +1,149 @@
+"""`paimon-sql serve`: the options of its command line, and its run."""
+
+from __future__ import annotations
+
+import argparse
+import getpass
+import logging
+import os
+import signal
+import sys
+import tempfile
+import threading
+import warnings
+from collections.abc import Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from paimon_core.errors import PaimonError
+from paimon_sql.server.passwords import set_password
+from paimon_sql.server.serve import serve
+from paimon_sql.server.settings import ServerSettings, check, spark_settings
+from paimon_sql.shell.arguments import add_catalog_options, add_submit_options, hand_to_spark_submit
+from paimon_sql.shell.escapes import visible
+from paimon_sql.shell.opening import DEFAULT_CATALOG, named_catalog, open_session
+from paimon_sql.shell.startup import quiet_start
+
+KEYSTORE_PASSWORD = "PAIMON_SQL_KEYSTORE_PASSWORD"
+_CLASS_PATH = "spark.driver.extraClassPath"
+
+
+def run_server(words: Sequence[str]) -> int:
+    """Serves until SIGTERM or Ctrl-C; the exit status: 0, 1 after an error or where statements were cut off."""
+    parser = _parser()
+    arguments = parser.parse_args(words)
+    logging.disable()  # PySpark logs every statement that is refused, with its text
+    try:
+        if arguments.add_user:
+            return _add_user(arguments)
+        settings = _settings(arguments)
+        check(settings)
+        hand_to_spark_submit(arguments, os.environ)
+        with tempfile.TemporaryDirectory(prefix="paimon-sql-") as class_path:
+            return _run(arguments, settings, Path(class_path))
+    except (PaimonError, OSError) as error:
+        sys.stderr.write(f"error: {error}\n")
+        return 1
+
+
+def _run(arguments: argparse.Namespace, settings: ServerSettings, class_path: Path) -> int:
+    stop = threading.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda *_: stop.set())
+    session = _session(arguments, settings, class_path)
+    try:
+        return 0 if serve(session, settings, class_path, stop, _say) else 1
+    finally:
+        session.stop()
+
+
+def _parser() -> argparse.ArgumentParser:
+    made = argparse.ArgumentParser(
+        prog="paimon-sql serve",
+        description="Serves Paimon's catalogs to clients: JDBC and ODBC (HiveServer2), Spark Connect.",
+        allow_abbrev=False,
+    )
+    add = made.add_argument
+    add("--thrift", metavar="PORT", type=_port, help="HiveServer2, for beeline, PyHive, DBeaver, Superset, Tableau")
+    add("--connect", metavar="PORT", type=_port, help="Spark Connect, for pyspark-client and notebooks elsewhere")
+    add("--health", metavar="PORT", type=_port, help="GET /health: 200 while it serves")
+    add("--host", metavar="ADDRESS", default="127.0.0.1", help="where to listen (default: 127.0.0.1)")
+    add("--users", metavar="FILE", type=Path, help="--thrift asks for a password of this file; see --add-user")
+    add("--add-user", metavar="NAME", help="ask for a password, put it into the file of --users, and end")
+    add("--ldap", metavar="URL", help="--thrift asks an LDAP server")
+    add("--ldap-base", metavar="DN", help="where its users are")
+    add("--tls-keystore", metavar="FILE", type=Path, help=f"TLS for --thrift; its password in {KEYSTORE_PASSWORD}")
+    add("--token-file", metavar="FILE", type=Path, help="--connect asks for the token in this file")
+    add("--insecure", action="store_true", help="listen beyond this machine without passwords or TLS")
+    add(
+        "--statement-timeout",
+        metavar="SECONDS",
+        type=int,
+        default=0,
+        help="end statements of --thrift that take longer",
+    )
+    add(
+        "--drain",
+        metavar="SECONDS",
+        type=int,
+        default=30,
+        help="how long to wait for statements at the end (default: 30)",
+    )
+    add_catalog_options(made)
+    add_submit_options(made)
+    return made
+
+
+def _port(text: str) -> int:
+    if not text.isdecimal() or not 0 < int(text) < 2**16:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a port")
+    return int(text)
+
+
+def _settings(arguments: argparse.Namespace) -> ServerSettings:
+    token = arguments.token_file.read_text("utf-8").strip() if arguments.token_file else ""
+    same = (
+        "host",
+        "thrift",
+        "connect",
+        "health",
+        "users",
+        "ldap",
+        "ldap_base",
+        "insecure",
+        "statement_timeout",
+        "drain",
+    )
+    return ServerSettings(
+        **{name: getattr(arguments, name) for name in same},
+        keystore=arguments.tls_keystore,
+        keystore_password=os.environ.get(KEYSTORE_PASSWORD, ""),
+        token=token,
+    )
+
+
+def _session(arguments: argparse.Namespace, settings: ServerSettings, class_path: Path) -> Any:
+    """Clients' sessions begin with what Spark was started with: the current catalog, too."""
+    given = dict(arguments.conf)
+    given[_CLASS_PATH] = os.pathsep.join(filter(None, (str(class_path), given.get(_CLASS_PATH))))
+    configures = not named_catalog(arguments) and any(key.startswith("spark.sql.catalog.") for key in given)
+    catalog = None if configures or "spark.sql.defaultCatalog" in given else arguments.catalog or DEFAULT_CATALOG
+    warnings.filterwarnings("ignore", module="pyspark")
+    with quiet_start():
+        session = open_session(arguments, {**spark_settings(settings, catalog), **given})
+    session.sparkContext.setLogLevel("OFF")
+    return session
+
+
+def _say(line: str) -> None:
+    sys.stderr.write(f"{datetime.now():%Y-%m-%d %H:%M:%S} {visible(line, '')}\n")
+
+
+def _add_user(arguments: argparse.Namespace) -> int:
+    if arguments.users is None:
+        sys.stderr.write("error: --add-user needs the file: --users FILE\n")
+        return 2
+    password = getpass.getpass() if sys.stdin.isatty() else sys.stdin.readline().rstrip("\n")
+    set_password(arguments.users, arguments.add_user, password)
+    return 0

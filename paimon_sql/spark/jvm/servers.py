@@ -1,0 +1,137 @@
+"""Spark's own servers in this driver: HiveServer2 for JDBC and ODBC, and Spark Connect.
+
+HiveServer2 reads some of its settings only from Hive's own files and from the JVM's properties, so those are set as
+properties; the others come from Spark's settings `spark.hadoop.hive.server2.*`.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from py4j.java_gateway import JavaObject
+from py4j.protocol import Py4JJavaError
+from pyspark.sql import SparkSession
+
+from paimon_core.errors import UnsupportedFeatureError
+from paimon_sql.spark.jvm import classes
+from paimon_sql.spark.jvm.gateway import Jvm
+from paimon_sql.spark.jvm.hooks import Variant, hook, java_type, method
+from paimon_sql.spark.jvm.sessions import java_session
+
+_NONE = "not in this Spark"  # a vendor's may lack the servers: nothing else depends on them
+
+
+@dataclass(frozen=True, slots=True)
+class EndedStatement:
+    """A statement of a client: `server` is `thrift` or `connect`, `id` tells it from others, `state` is Spark's."""
+
+    server: str
+    id: str
+    user: str
+    statement: str
+    milliseconds: int
+    state: str
+
+
+@hook(
+    "`HiveThriftServer2.startWithSparkSession`",
+    "`paimon-sql serve --thrift`",
+    Variant.of(
+        "of Spark's jars",
+        method(classes.THRIFT_SERVER, "startWithSparkSession", 2),
+        java_type(classes.PASSWORD_PROVIDER),
+    ),
+    Variant.of(_NONE),
+)
+def start_thrift_server(jvm: Jvm, spark: SparkSession, properties: Mapping[str, str]) -> JavaObject:
+    """HiveServer2 whose client sessions are made from a session; `stop()` ends it. Raises what Spark raises where it
+    cannot start, such as on a port that is in use."""
+    if jvm.variant(start_thrift_server).name == _NONE:
+        raise UnsupportedFeatureError("This Spark comes without HiveServer2 (spark-hive-thriftserver).")
+    system = jvm.java_class(classes.SYSTEM)
+    for name, value in properties.items():
+        system.setProperty(name, value)
+    return jvm.java_class(classes.THRIFT_SERVER).startWithSparkSession(java_session(spark), False)
+
+
+def let_find_passwords(jvm: Jvm, folder: Path) -> None:
+    """Have HiveServer2 find the class that knows passwords. It looks for the class by name at each login, so the code
+    is put into a folder that is on the driver's class path. Raises `UnsupportedFeatureError` where the JVM was started
+    without it."""
+    for name, code in jvm.compiled_code("PasswordFile").items():
+        folder.joinpath(f"{name}.class").write_bytes(code)
+    try:
+        jvm.java_class(classes.JAVA_CLASS_LOADER).getSystemClassLoader().loadClass("PasswordFile")
+    except Py4JJavaError:
+        raise UnsupportedFeatureError(
+            "Passwords in a file can be asked for only where paimon-sql starts the driver's JVM; here it ran before."
+        ) from None
+
+
+@hook(
+    "`SparkConnectService`, and the session that its clients' are made from",
+    "`paimon-sql serve --connect`",
+    Variant.of(
+        "given to the session manager",
+        method(classes.CONNECT_SESSIONS, "initializeBaseSession", 1),
+        method(classes.CONNECT_SERVICE + "$", "start", 1),
+    ),
+    Variant.of("the active one", method(classes.CONNECT_SERVICE + "$", "start", 1)),
+    Variant.of(_NONE),
+)
+def start_connect_server(jvm: Jvm, spark: SparkSession) -> JavaObject:
+    """Spark Connect whose client sessions are made from a session; `stop_connect_server` ends it. Raises what Spark
+    raises where it cannot start."""
+    variant = jvm.variant(start_connect_server).name
+    if variant == _NONE:
+        raise UnsupportedFeatureError("This Spark comes without Spark Connect's server (spark-connect).")
+    service = jvm.scala_object(classes.CONNECT_SERVICE)
+    if variant == "given to the session manager":
+        service.sessionManager().initializeBaseSession(jvm.compiled("BaseSession").of(java_session(spark)))
+    service.start(spark.sparkContext._jsc.sc())
+    return service
+
+
+def stop_connect_server(jvm: Jvm, service: JavaObject) -> None:
+    """End the streams of clients, and the server."""
+    service.stop(jvm.none, jvm.none)
+
+
+def takes_tokens(jvm: Jvm) -> bool:
+    """Whether Spark Connect can ask its clients for a token."""
+    return jvm.has(java_type(classes.PRESHARED_KEY))
+
+
+@hook(
+    "what Spark's servers know of statements",
+    "the log and the health of `paimon-sql serve`",
+    Variant.of(
+        "of both servers",
+        method(classes.THRIFT_STATEMENTS, "getExecutionList", 0),
+        method(classes.CONNECT_STATEMENTS, "getExecutionList", 0),
+    ),
+    Variant.of(_NONE),
+)
+def ended_statements(jvm: Jvm) -> list[EndedStatement]:
+    """The statements that have ended, of both servers: the latest some hundred; none where Spark does not tell."""
+    if not _tells(jvm):
+        return []
+    found = json.loads(str(jvm.compiled("ServerStatements").ended(jvm.context._jsc.sc())))
+    return [EndedStatement(**one) for one in found]
+
+
+def open_sessions(jvm: Jvm) -> int:
+    """How many sessions clients have open."""
+    return _tells(jvm) and int(jvm.compiled("ServerStatements").sessions(jvm.context._jsc.sc()))
+
+
+def running_statements(jvm: Jvm) -> int:
+    """How many statements are under way."""
+    return _tells(jvm) and int(jvm.compiled("ServerStatements").running(jvm.context._jsc.sc()))
+
+
+def _tells(jvm: Jvm) -> bool:
+    return jvm.variant(ended_statements).name != _NONE

@@ -1,0 +1,245 @@
+"""`paimon-sql serve`, with the clients that people have: PyHive, beeline, and PySpark's of Spark Connect."""
+
+from __future__ import annotations
+
+import json
+import re
+import signal
+import subprocess
+import sys
+import threading
+import time
+import urllib.request
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pyspark
+import pytest
+from pyhive import hive
+from pyhive.exc import OperationalError
+from thrift.transport.TTransport import TTransportException
+
+from paimon_sql.server.passwords import set_password
+from tests.support.ports import free_port
+
+pytestmark = [pytest.mark.spark, pytest.mark.slow]
+
+BIN = Path(sys.executable).parent
+JVM = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+PATIENCE = 180  # seconds
+CONNECT_CLIENT = """
+import sys
+from pyspark.sql import SparkSession
+from pyspark.errors import AnalysisException
+spark = SparkSession.builder.remote(sys.argv[1]).getOrCreate()
+print(spark.sql("SELECT current_catalog()").collect()[0][0])
+spark.sql("CREATE TABLE c (k INT, v STRING) WITH ('primary-key' = 'k', 'bucket' = '1')")
+spark.createDataFrame([(1, "a"), (2, "b")], "k INT, v STRING").writeTo("c").append()
+print(spark.table("c$snapshots").count(), spark.sql("SELECT * FROM c$files").count())
+print(spark.sql("CALL sys.compact(table => 'default.c')").collect()[0][0])
+spark.sql("UPDATE c SET v = 'x' WHERE k = 1")
+print(sorted(tuple(r) for r in spark.table("c").collect()))
+try:
+    spark.sql("CREATE TABLE d (k INT) WITH ('bucket' = 'many')")
+except AnalysisException as error:
+    print(error.getCondition())
+spark.stop()
+"""
+
+
+@dataclass(frozen=True)
+class Server:
+    process: subprocess.Popen[str]
+    thrift: int
+    connect: int
+    health: int
+    log: Path
+
+    def client(self, password: str = "right", database: str = "default") -> Any:
+        return hive.connect(
+            "127.0.0.1", self.thrift, username="ann", password=password, database=database, auth="CUSTOM"
+        )
+
+    def health_now(self) -> dict[str, Any]:
+        with urllib.request.urlopen(f"http://127.0.0.1:{self.health}/health", timeout=10) as answer:
+            return dict(json.load(answer))
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    folder = tmp_path_factory.mktemp("server")
+    set_password(folder / "users", "ann", "right")
+    (folder / "token").write_text("a-token\n")
+    thrift, connect, health = free_port(), free_port(), free_port()
+    words = ["--thrift", thrift, "--users", folder / "users", "--connect", connect, "--token-file", folder / "token"]
+    words += ["--health", health, "-w", folder / "warehouse", "--master", "local[2]", "--driver-memory", "1g"]
+    words += ["-c", f"spark.driver.extraJavaOptions={JVM}", "-c", "spark.sql.shuffle.partitions=2"]
+    log = folder / "log"
+    with log.open("w") as output:
+        command = [str(BIN / "paimon-sql"), "serve", *map(str, words)]
+        process = subprocess.Popen(command, cwd=folder, stdout=output, stderr=output, text=True)
+    found = Server(process, thrift, connect, health, log)
+    until = time.monotonic() + PATIENCE
+    while "Health:" not in log.read_text():
+        assert process.poll() is None and time.monotonic() < until, log.read_text()
+        time.sleep(0.2)
+    yield found
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+
+
+def answer(cursor: Any, statement: str) -> list[Any]:
+    cursor.execute(statement)
+    return list(cursor.fetchall()) if cursor.description else []
+
+
+def test_statements_of_a_jdbc_client(server: Server) -> None:
+    with server.client() as client, client.cursor() as cursor:
+        assert answer(cursor, "SELECT current_catalog(), current_database()") == [("paimon", "default")]
+        answer(cursor, "CREATE TABLE t (k INT, v STRING) WITH ('primary-key' = 'k', 'bucket' = '1')")
+        answer(cursor, "INSERT INTO t VALUES (1, 'a'), (2, 'b')")
+        answer(cursor, "DELETE FROM t WHERE k = 2")
+        answer(cursor, "MERGE INTO t USING (SELECT 3 AS k, 'c' AS v) AS s ON t.k = s.k WHEN NOT MATCHED THEN INSERT *")
+        assert answer(cursor, "SELECT * FROM t ORDER BY k") == [(1, "a"), (3, "c")]
+        assert answer(cursor, "SELECT * FROM t VERSION AS OF 1 ORDER BY k") == [(1, "a"), (2, "b")]
+        assert len(answer(cursor, "SELECT * FROM t$snapshots")) == 3
+        assert answer(cursor, "CALL sys.compact(table => 'default.t')") == [(True,)]
+        assert "t" in [row[1] for row in answer(cursor, "SHOW TABLES")]
+        with pytest.raises(OperationalError) as refused:
+            answer(cursor, "CREATE TABLE u (k INT) WITH ('bucket' = 'many')")
+        assert "PAIMON_INVALID_OPTION" in str(refused.value) and "Py4J" not in str(refused.value)
+        assert answer(cursor, "SELECT 1") == [(1,)]
+
+
+def test_sessions_have_their_own_state(server: Server) -> None:
+    with server.client() as one, server.client() as other, one.cursor() as first, other.cursor() as second:
+        answer(first, "CREATE DATABASE mine")
+        answer(first, "USE mine")
+        answer(first, "SET spark.sql.shuffle.partitions = 7")
+        answer(first, "CREATE TEMPORARY VIEW only_here AS SELECT 1 AS x")
+        assert answer(first, "SELECT current_database()") == [("mine",)]
+        assert answer(second, "SELECT current_database()") == [("default",)]
+        assert answer(second, "SET spark.sql.shuffle.partitions") == [("spark.sql.shuffle.partitions", "2")]
+        with pytest.raises(OperationalError, match="TABLE_OR_VIEW_NOT_FOUND"):
+            answer(second, "SELECT * FROM only_here")
+
+
+def test_clients_at_the_same_time(server: Server) -> None:
+    statements, wrong = 10, []
+
+    def work(number: int) -> None:
+        with server.client() as client, client.cursor() as cursor:
+            answer(cursor, f"CREATE TABLE many_{number} (k INT) WITH ('bucket' = '1', 'bucket-key' = 'k')")
+            for i in range(statements):
+                answer(cursor, f"INSERT INTO many_{number} VALUES ({i})")
+            found = answer(cursor, f"SELECT count(*), sum(k) FROM many_{number}")
+            if found != [(statements, sum(range(statements)))]:
+                wrong.append((number, found))
+
+    threads = [threading.Thread(target=work, args=(i,)) for i in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert wrong == []
+
+
+def test_a_wrong_password_is_refused(server: Server) -> None:
+    for user, password in (("ann", "wrong"), ("ann", ""), ("bob", "right")):
+        with pytest.raises(TTransportException):
+            hive.connect("127.0.0.1", server.thrift, username=user, password=password, auth="CUSTOM")
+
+
+def test_beeline(server: Server) -> None:
+    java = [Path(pyspark.__file__).parent / "bin" / "beeline", "--silent=true", "--outputformat=csv2"]
+    url = f"jdbc:hive2://127.0.0.1:{server.thrift}/default"
+    command = [
+        *map(str, java),
+        "-u",
+        url,
+        "-n",
+        "ann",
+        "-p",
+        "right",
+        "-e",
+        "SELECT current_catalog() AS c, 40 + 2 AS n;",
+    ]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, check=False)
+    assert done.returncode == 0 and "paimon,42" in done.stdout, done.stderr
+
+
+def test_spark_connect(server: Server) -> None:
+    def run(token: str) -> subprocess.CompletedProcess[str]:
+        url = f"sc://localhost:{server.connect}/;token={token}"  # only so PySpark sends a token without TLS
+        command = [sys.executable, "-c", CONNECT_CLIENT, url]
+        return subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, check=False)
+
+    done = run("a-token")
+    assert done.stdout.splitlines() == [
+        "paimon", "1 1", "True", "[(1, 'x'), (2, 'b')]", "PAIMON_INVALID_OPTION",
+    ], done.stderr[-3000:]  # fmt: skip
+    assert run("another").returncode != 0
+
+
+def test_the_log_tells_each_statement_without_secrets(server: Server) -> None:
+    with server.client() as client, client.cursor() as cursor:
+        answer(cursor, "SELECT 'find me'")
+        answer(cursor, "SET spark.sql.catalog.other.s3.secret-key = hush")
+    until = time.monotonic() + 30
+    while "s3.secret-key" not in server.log.read_text() and time.monotonic() < until:
+        time.sleep(0.2)
+    log = server.log.read_text()
+    assert re.search(r"thrift user=ann seconds=\d+\.\d+ (finished|closed): SELECT 'find me'", log), log
+    assert "s3.secret-key" in log and "hush" not in log
+
+
+def test_cancelling_ends_the_job(server: Server) -> None:
+    with server.client() as client, client.cursor() as cursor:
+        cursor.execute("SELECT count(*) FROM range(1000000000000) WHERE id * id % 7 = 1", async_=True)
+        until = time.monotonic() + 60
+        while server.health_now()["statements"] == 0 and time.monotonic() < until:
+            time.sleep(0.1)
+        time.sleep(5)  # Spark overlooks what is cancelled while it is planned
+        cursor.cancel()
+        while server.health_now()["statements"] and time.monotonic() < until:
+            time.sleep(0.1)
+        assert server.health_now()["statements"] == 0, server.log.read_text()
+    with server.client() as client, client.cursor() as cursor:
+        assert answer(cursor, "SELECT 1") == [(1,)]
+
+
+def test_a_port_in_use_is_said(server: Server, tmp_path: Path) -> None:
+    words = ["serve", "--thrift", str(server.thrift), "-w", str(tmp_path / "w"), "--master", "local[1]"]
+    done = subprocess.run(
+        [str(BIN / "paimon-sql"), *words], capture_output=True, text=True, timeout=PATIENCE, check=False
+    )
+    assert done.returncode == 1
+    assert f"The JDBC server cannot listen on 127.0.0.1:{server.thrift}" in done.stderr
+
+
+def test_what_is_refused_before_spark_starts(tmp_path: Path) -> None:
+    words = ["serve", "--thrift", "1", "--host", "0.0.0.0"]
+    done = subprocess.run([str(BIN / "paimon-sql"), *words], capture_output=True, text=True, cwd=tmp_path, check=False)
+    assert done.returncode == 1 and "give --users FILE or --ldap URL" in done.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_it_stops_when_its_statements_have_ended(server: Server) -> None:
+    assert server.health_now()["status"] == "serving"
+    found: list[Any] = []
+
+    def slow() -> None:
+        with server.client() as client, client.cursor() as cursor:
+            found.extend(answer(cursor, "SELECT count(*) FROM range(4000) AS a, range(20000) AS b WHERE a.id != b.id"))
+
+    thread = threading.Thread(target=slow)
+    thread.start()
+    until = time.monotonic() + 60
+    while server.health_now()["statements"] == 0 and not found and time.monotonic() < until:
+        time.sleep(0.05)
+    server.process.send_signal(signal.SIGTERM)
+    thread.join()
+    assert found == [(4000 * 20000 - 4000,)]
+    assert server.process.wait(PATIENCE) == 0
