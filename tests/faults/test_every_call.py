@@ -19,7 +19,6 @@ KNOWN = {  # statements with calls that are not mended yet: see docs/reliability
     "UPDATE fixed buckets": "a data file that is read short stays open",
     "REPLACE TABLE AS SELECT, other partitions": "a process that dies between two tables leaves none that can be read",
     "CALL compact, lookup": "a full disk keeps files of a compaction that failed",
-    "CALL migrate_table, format table": "a CSV file that is read short shows fewer rows",
 }
 
 
