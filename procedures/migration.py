@@ -28,7 +28,6 @@ from paimon_core.io.transfer import Copy
 from paimon_core.jobs import Executor, Job, ResultT, TaskT
 from paimon_core.options import BUCKET, FILE_FORMAT, PARTITION_DEFAULT_NAME, PRIMARY_KEY
 from paimon_core.spec.identifier import Identifier
-from paimon_core.spec.message import written_messages
 from paimon_core.store.ddl.new_schema import new_table_schema
 from paimon_core.store.schemas import create_schema
 from paimon_core.store.table_store import TableStore
@@ -206,8 +205,7 @@ def _import_rows(
     adoption = plan_adoption(source.store, splits, target.store, _FewHere(context.executor))
     info = CommitInfo(user=target.new_commit_user())
     if adoption is None:
-        results = context.executor.run(import_job(source.store, splits, target.store))
-        target.commit(written_messages(results), info)
+        target.commit(target.run(context.executor, import_job(source.store, splits, target.store)), info)
         return
     _commit_adopted(source.store.io, target, adoption, copying(context), move=move)
 

@@ -16,9 +16,7 @@ from tests.support.statements import CALLS, READS, REFUSED, STATEMENTS, Statemen
 ALL = os.environ.get("PAIMON_SQL_FAULTS") == "all"
 EACH = 2
 KNOWN = {  # statements with calls that are not mended yet: see docs/reliability.md
-    "UPDATE fixed buckets": "a data file that is read short stays open",
     "REPLACE TABLE AS SELECT, other partitions": "a process that dies between two tables leaves none that can be read",
-    "CALL compact, lookup": "a full disk keeps files of a compaction that failed",
 }
 
 
