@@ -18,6 +18,7 @@ Source: parquet-format, `parquet.thrift`.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from dataclasses import dataclass, field
 from itertools import accumulate, chain
 from typing import Any
@@ -69,12 +70,17 @@ def replace_columns(io: FileIO, request: ReadRequest, target: str, change: Chang
 
     Raises `CorruptFileError`, `StorageError`, `FileNotFoundError`.
     """
-    with read_errors("Parquet", request.path), io.open_input(request.path) as source, checked_structure():
+    with (
+        read_errors("Parquet", request.path),
+        io.open_input(request.path) as source,
+        closing(read_groups(io, request)) as old_groups,  # it opens the file again, and is not read to its end
+        checked_structure(),
+    ):
         file, _ = read_footer(source)
         if not row_groups(file) or _ENCRYPTION in file or not all(map(_is_plain, row_groups(file))):
             return None
         starts = accumulate((g[_ROWS][1] for g in row_groups(file)), initial=0)
-        groups = zip(starts, read_groups(io, request), strict=False)
+        groups = zip(starts, old_groups, strict=False)
         parts = (_new_part(change(start, rows), request) for start, rows in groups)
         first = next(parts)
         if not _is_alike(file, first):
