@@ -15,7 +15,7 @@ import re
 import uuid
 from collections.abc import Collection
 
-from paimon_core.errors import AlreadyExistsError, PaimonError
+from paimon_core.errors import AlreadyExistsError, PaimonError, StorageError
 from paimon_core.io.file_io import FileIO
 from paimon_core.store.schemas import schema_ids
 
@@ -46,7 +46,10 @@ def take_place(io: FileIO, path: str, beside: str) -> str:
 def complete(io: FileIO, path: str) -> bool:
     """Do the second rename of a table that nobody finds where the first one was done; whether there was one."""
     folder, _, name = path.rpartition("/")
-    found = between([f.name for f in io.list(folder) if f.is_dir])
+    try:
+        found = between([f.name for f in io.list(folder) if f.is_dir])
+    except (StorageError, FileNotFoundError):
+        return False  # who may only look into the table's own folder replaces none beside it
     beside = next((f"{folder}/{b}" for b, base in found.items() if base == name), None)
     if beside is None or not schema_ids(io, beside):
         return False

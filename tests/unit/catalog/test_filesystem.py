@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
@@ -16,9 +17,11 @@ from paimon_core.errors import (
     InvalidOptionError,
     PaimonError,
     StorageError,
+    StorageRefusedError,
     TableExistsError,
     TableNotFoundError,
 )
+from paimon_core.io.file_io import FileStatus
 from paimon_core.io.local import LocalFileIO
 from paimon_core.maintenance.branches import create_branch
 from paimon_core.spec.identifier import Identifier
@@ -326,3 +329,17 @@ def test_a_table_is_not_created_where_another_is_being_replaced(tmp_path: Path) 
         catalog.create_table(stored.T, table.schema)
     other = Identifier("default", "other")
     assert not catalog.table_exists(other)
+
+
+def test_a_folder_beside_which_nobody_may_look(tmp_path: Path) -> None:
+    class Closed(LocalFileIO):
+        def list(self, path: str) -> Iterator[FileStatus]:
+            if path.endswith("default.db"):
+                raise StorageRefusedError(f"Cannot list {path}: access is denied.")
+            return super().list(path)
+
+    stored.create_table(str(tmp_path))
+    catalog = FileSystemCatalog(Closed(), str(tmp_path))
+    assert catalog.table_exists(stored.T) and not catalog.table_exists(Identifier("default", "other"))
+    with pytest.raises(TableNotFoundError):
+        catalog.load_table(Identifier("default", "other"))
