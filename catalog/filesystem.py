@@ -28,6 +28,7 @@ from paimon_core.store.ddl.schema_changes import SchemaChange
 from paimon_core.store.schemas import schema_ids
 from paimon_core.table import Table
 from paimon_sql.catalog.base import DEFAULT_DATABASE, SYSTEM_DATABASE, StagedTable
+from paimon_sql.catalog.replacing import between
 from paimon_sql.catalog.schema_files import SchemaFiles, check_is_table, table_defaults
 
 _LOG = logging.getLogger(__name__)
@@ -92,7 +93,9 @@ class FileSystemCatalog:
     def list_tables(self, database: str) -> list[str]:
         self._check_database(database)
         folders = [f for f in self.io.list(self._database_dir(database)) if f.is_dir]
-        return sorted(f.name for f in folders if self._may_be_table(f.path))
+        names = [f.name for f in folders if self._may_be_table(f.path)]
+        replacing = between(names)  # who loads one of these finds the new table
+        return sorted(replacing.get(n, n) for n in names)
 
     # -- tables -------------------------------------------------------------------------------------------------------
     def table_exists(self, identifier: Identifier) -> bool:

@@ -10,10 +10,8 @@ from __future__ import annotations
 
 import logging
 import time
-import uuid
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
 
 from paimon_core.commit.publish import Publisher, PublishOutcome
 from paimon_core.errors import (
@@ -22,8 +20,8 @@ from paimon_core.errors import (
     CommitUnknownError,
     InvalidNameError,
     InvalidOptionError,
-    PaimonError,
     StorageError,
+    StorageRefusedError,
     TableExistsError,
     UnsupportedFeatureError,
 )
@@ -45,6 +43,7 @@ from paimon_core.store.snapshots import latest_snapshot
 from paimon_core.store.table_store import TableStore
 from paimon_core.table import Table, storage_publisher
 from paimon_sql.catalog.base import StagedTable
+from paimon_sql.catalog.replacing import complete, new_suffix, take_place
 
 _LOG = logging.getLogger(__name__)
 _ALTER_ATTEMPTS = 10
@@ -72,11 +71,14 @@ class SchemaFiles:
 
     def exists(self, identifier: Identifier, path: str) -> bool:
         """Whether there is a table at a path, and the branch that the identifier names."""
-        return bool(schema_ids(self.io, TablePaths(path, branch=identifier.branch or "").version_root))
+        there = bool(schema_ids(self.io, TablePaths(path, branch=identifier.branch or "").version_root))
+        return there or (identifier.branch is None and complete(self.io, path))
 
     def load(self, identifier: Identifier, path: str) -> Table | None:
         """The table at a path, on its branch; None where there is none. Raises `BranchNotFoundError`."""
         schema = latest_schema(self.io, path)
+        if schema is None and complete(self.io, path):
+            schema = latest_schema(self.io, path)
         if schema is None:
             return None
         main = self._table(identifier.base, path, schema)
@@ -110,27 +112,30 @@ class SchemaFiles:
         return StagedTable(table, publish)
 
     def _stage_beside(self, identifier: Identifier, path: str, schema: TableSchema) -> StagedTable:
-        suffix = f"_replacing_{uuid.uuid4().hex[:8]}"
+        suffix = new_suffix()
         beside = path + suffix
         staged = self.stage_create(replace(identifier, table=identifier.table + suffix), beside, schema)
 
+        begun: list[str] = []
+
+        def finish() -> None:
+            begun.append(beside)
+            try:
+                self._take_place(identifier, path, beside)
+            except StorageRefusedError:
+                begun.clear()
+                raise
+
         def discard() -> None:
-            if self.exists(identifier, path):  # else the new table is all that there is under a name
+            if begun or not schema_ids(self.io, path):  # it may be all that there is once a rename takes effect late
+                _LOG.warning("Table %s may not be replaced: look whether it is, then delete %s.", identifier, beside)
+            else:
                 self.drop(beside)
 
-        finish = partial(self._take_place, identifier, path, beside)
         return replace(staged, is_separate=True, finish=finish, discard=discard)
 
     def _take_place(self, identifier: Identifier, path: str, beside: str) -> None:
-        """Make the table at `beside` the one at `path`. Of the two tables there is always one, whatever fails."""
-        aside = beside.replace("_replacing_", "_replaced_")
-        self.io.rename_dir(path, aside)
-        try:
-            self.rename(beside, path, identifier)
-        except PaimonError:
-            if not self.io.exists(path):
-                self.io.rename_dir(aside, path)
-            raise
+        aside = take_place(self.io, path, beside)
         try:
             self.drop(aside)
         except StorageError as error:

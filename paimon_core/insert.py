@@ -18,7 +18,7 @@ from paimon_core.io.failure import on_certain_failure
 from paimon_core.jobs import Executor
 from paimon_core.lsm.strategy import Strategy
 from paimon_core.options import CHANGELOG_PRODUCER, FORCE_LOOKUP, POSTPONED
-from paimon_core.spec.message import CommitMessage, written_messages
+from paimon_core.spec.message import CommitMessage
 from paimon_core.table import Table
 from paimon_core.write.buckets.moves import assigns_at_once
 from paimon_core.write.compaction.job import compaction_job
@@ -120,7 +120,7 @@ def _compact(table: Table, written: Sequence[CommitMessage], executor: Executor,
     if not job.tasks:
         return True
     try:
-        messages = written_messages(executor.run(job))
+        messages = table.run(executor, job)
         if messages:
             table.commit_or_abort(messages, CommitInfo(user=table.new_commit_user()))
     except (CommitConflictError, DataFileMissingError):

@@ -6,6 +6,7 @@ import uuid
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import tzinfo
+from functools import partial
 from typing import TypeVar
 
 import pyarrow as pa
@@ -19,7 +20,7 @@ from paimon_core.commit.publish import Publisher, publisher_for
 from paimon_core.errors import InvalidOptionError
 from paimon_core.expressions.predicate import Predicate
 from paimon_core.io.failure import on_certain_failure
-from paimon_core.jobs import Executor
+from paimon_core.jobs import Executor, Job, TaskT
 from paimon_core.lsm.compaction import last_level
 from paimon_core.maintenance.after_commit import maintain
 from paimon_core.maintenance.chain_tables import drop_outdated
@@ -42,7 +43,7 @@ from paimon_core.scan.partitions import partition_counts, partition_rows
 from paimon_core.scan.plan import Plan, skips_level_0
 from paimon_core.scan.time_travel import files_since, resolve_snapshot, store_at
 from paimon_core.spec.identifier import Identifier
-from paimon_core.spec.message import BucketState, CommitMessage
+from paimon_core.spec.message import BucketState, CommitMessage, WriteResult, written_messages
 from paimon_core.spec.schema import TableSchema
 from paimon_core.spec.snapshot import CommitKind, Operation, Snapshot
 from paimon_core.spec.statistics import TableStatistics
@@ -159,7 +160,7 @@ class Table:
     def bucket_moves(self, executor: Executor, description: str) -> BucketMoves:
         """Moves rows of the latest version into other buckets; `description` is what the jobs are called."""
         start = self.max_sequence_number() + 1
-        return BucketMoves(self.store, latest_snapshot(self.store), start, executor, description)
+        return BucketMoves(self.store, latest_snapshot(self.store), start, partial(self.run, executor), description)
 
     def hides_rows(self) -> bool:
         """Whether the latest version has rows that queries see only when they are compacted."""
@@ -246,6 +247,10 @@ class Table:
     def due_compactions(self, written: Sequence[CommitMessage]) -> list[BucketState]:
         """The buckets that messages have written to and that are to be compacted now."""
         return due_buckets(self.store, latest_snapshot(self.store), written)
+
+    def run(self, executor: Executor, job: Job[TaskT, WriteResult]) -> list[CommitMessage]:
+        """What the tasks of a job wrote. Where one fails, the files of others are deleted, as far as they are known."""
+        return written_messages(executor.run(job.undone_by(lambda result: self.abort(result.messages))))
 
     def abort(self, messages: Sequence[CommitMessage]) -> None:
         """Delete the files of messages that were not committed."""

@@ -13,7 +13,7 @@ from paimon_core.lsm.strategy import Strategy
 from paimon_core.maintenance.chain_tables import fill_job, full_branch
 from paimon_core.options import CHAIN_TABLE, PARTITION_DEFAULT_NAME, SCAN_DELTA_BRANCH, SCAN_SNAPSHOT_BRANCH
 from paimon_core.scan.chain import has_full_partition, is_chain, splits_to_fill
-from paimon_core.spec.message import CommitMessage, written_messages
+from paimon_core.spec.message import CommitMessage
 from paimon_core.spec.snapshot import Operation
 from paimon_core.table import Table
 from paimon_core.write.compaction.job import compaction_job
@@ -45,11 +45,11 @@ def compact_chain_table(
     splits = [] if exists and not overwrite else splits_to_fill(target.store, wanted, again=exists)
     if not splits:
         return [(False,)]
-    messages = written_messages(context.executor.run(fill_job(target.store, splits)))
     full = replace(target, store=full_branch(target.store))
+    messages = full.run(context.executor, fill_job(target.store, splits))
     _commit(full, messages, Overwrite(dynamic=True) if exists else None)
-    merged = context.executor.run(compaction_job(full.store, full.due_compactions(messages), Strategy.WRITE))
-    messages = written_messages(merged)
+    due = full.due_compactions(messages)
+    messages = full.run(context.executor, compaction_job(full.store, due, Strategy.WRITE))
     if messages:
         full.commit_or_abort(messages, CommitInfo(user=full.new_commit_user()))
     return [(True,)]

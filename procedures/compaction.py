@@ -11,7 +11,7 @@ from paimon_core.errors import InvalidOptionError, UnsupportedFeatureError
 from paimon_core.lsm.strategy import Strategy
 from paimon_core.options import BUCKET, CLUSTERING_COLUMNS, POSTPONED, WRITE_ONLY, names
 from paimon_core.spec.identifier import Identifier
-from paimon_core.spec.message import BucketState, CommitMessage, written_messages
+from paimon_core.spec.message import BucketState, CommitMessage
 from paimon_core.spec.snapshot import Operation
 from paimon_core.store.partitions import PartitionFilter
 from paimon_core.table import Table
@@ -79,7 +79,7 @@ def compact(
         messages = _compact_postponed(context, target, chosen, strategy)
     else:
         tasks = [t for t in live_buckets(target.store, snapshot, chosen) if numbers is None or t.bucket in numbers]
-        messages = written_messages(context.executor.run(compaction_job(target.store, tasks, strategy)))
+        messages = target.run(context.executor, compaction_job(target.store, tasks, strategy))
     if messages:
         target.commit_or_abort(messages, CommitInfo(user=target.new_commit_user()))
     return [(True,)]

@@ -17,7 +17,7 @@ from paimon_core.errors import (
 from paimon_core.indexes.global_index.reader import GLOBAL_INDEX_FILES
 from paimon_core.options import DATA_EVOLUTION, ROW_TRACKING
 from paimon_core.spec.index_manifest import IndexFileMeta
-from paimon_core.spec.message import CommitMessage, written_messages
+from paimon_core.spec.message import CommitMessage
 from paimon_core.spec.types import DataField
 from paimon_core.store.indexes.index_files import index_entries
 from paimon_core.table import Table
@@ -40,9 +40,9 @@ def rewrite_file_index(context: ProcedureContext, table: str, where: str | None 
     target.check_writable()
     snapshot = target.latest_snapshot()
     buckets = live_buckets(target.store, snapshot, chosen_partitions(context, target, snapshot, None, where))
-    messages = written_messages(context.executor.run(file_index_job(target.store, buckets)))
+    messages = target.run(context.executor, file_index_job(target.store, buckets))
     if messages:
-        target.commit(messages, CommitInfo(user=target.new_commit_user()))
+        target.commit_or_abort(messages, CommitInfo(user=target.new_commit_user()))
     return [(Int(len({m.partition for m in messages})), Int(sum(len(m.compact_after) for m in messages)))]
 
 
@@ -74,8 +74,7 @@ def create_global_index(
         return [(True,)]
     build = IndexBuild(target.store, fields[0], kind, snapshot)
     build.check()
-    results = context.executor.run(build.job(chosen))
-    _commit(target, written_messages(results), f"global-index-{kind}-create-{uuid.uuid4()}")
+    _commit(target, target.run(context.executor, build.job(chosen)), f"global-index-{kind}-create-{uuid.uuid4()}")
     return [(True,)]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
@@ -28,9 +29,9 @@ from paimon_core.io.transfer import Copy
 from paimon_core.jobs import Executor, Job, ResultT, TaskT
 from paimon_core.options import BUCKET, FILE_FORMAT, PARTITION_DEFAULT_NAME, PRIMARY_KEY
 from paimon_core.spec.identifier import Identifier
-from paimon_core.spec.message import written_messages
 from paimon_core.store.ddl.new_schema import new_table_schema
 from paimon_core.store.schemas import create_schema
+from paimon_core.store.snapshots import list_snapshots
 from paimon_core.store.table_store import TableStore
 from paimon_core.table import Table
 from paimon_sql.catalog.listing import of_each, tables_of
@@ -172,14 +173,24 @@ def _migrate(
     if made:
         _create(context, source.files, name, options)
     target = catalog.load_table(name)
+    replaces = source.identifier is not None and name.table == source.identifier.table + _SUFFIX
+    user = _user_of(splits) if replaces else target.new_commit_user()
     drop = on_certain_failure(lambda: catalog.drop_table(name), FileNotFoundError)
     with drop if made else nullcontext():
         _check_fits(source.files, target)
-        _import_rows(context, source.files, splits, target, move=delete_origin)
+        # a run that died may have left the table of that name with these rows
+        if made or all(s.commit_user != user for s in list_snapshots(target.store)):
+            _import_rows(context, source.files, splits, target, user, move=delete_origin)
     if delete_origin:
         source.drop()
-        if source.identifier is not None and name.table == source.identifier.table + _SUFFIX:
+        if replaces and source.identifier is not None:
             catalog.rename_table(name, source.identifier)
+
+
+def _user_of(splits: Sequence[FormatSplit]) -> str:
+    """Who commits the rows of these files, whichever run does."""
+    paths = sorted(path for split in splits for path in split.paths)
+    return f"migrate_{uuid.uuid5(uuid.NAMESPACE_URL, chr(10).join(paths))}"
 
 
 def _create(context: ProcedureContext, source: FormatTable, name: Identifier, options: Mapping[str, str]) -> None:
@@ -201,15 +212,20 @@ def _check_fits(source: FormatTable, target: Table) -> None:
 
 
 def _import_rows(
-    context: ProcedureContext, source: FormatTable, splits: Sequence[FormatSplit], target: Table, *, move: bool
+    context: ProcedureContext,
+    source: FormatTable,
+    splits: Sequence[FormatSplit],
+    target: Table,
+    user: str,
+    *,
+    move: bool,
 ) -> None:
     adoption = plan_adoption(source.store, splits, target.store, _FewHere(context.executor))
-    info = CommitInfo(user=target.new_commit_user())
+    info = CommitInfo(user=user)
     if adoption is None:
-        results = context.executor.run(import_job(source.store, splits, target.store))
-        target.commit(written_messages(results), info)
+        target.commit(target.run(context.executor, import_job(source.store, splits, target.store)), info)
         return
-    _commit_adopted(source.store.io, target, adoption, copying(context), move=move)
+    _commit_adopted(source.store.io, target, adoption, info, copying(context), move=move)
 
 
 @dataclass(frozen=True, slots=True)
@@ -241,13 +257,16 @@ def _migrate_iceberg(
         target.check_writable()
         adoption = plan_iceberg_adoption(storage, source, (first, *later), target.store)
         if adoption.messages:
-            _commit_adopted(storage, target, adoption, copying(context), move=delete_origin)
+            info = CommitInfo(user=target.new_commit_user())
+            _commit_adopted(storage, target, adoption, info, copying(context), move=delete_origin)
     if delete_origin:
         storage.delete_dir(source.metadata)
 
 
-def _commit_adopted(source: FileIO, target: Table, adoption: Adoption, copy: Copy, *, move: bool) -> None:
+def _commit_adopted(
+    source: FileIO, target: Table, adoption: Adoption, info: CommitInfo, copy: Copy, *, move: bool
+) -> None:
     """Move files to a table, or copy them by `copy`, and commit them; where that fails, they are where they were."""
     adopt(source, target.store.io, adoption.paths, move=move, copy=copy)
     with on_certain_failure(lambda: give_back(source, target.store.io, adoption.paths, moved=move), FileNotFoundError):
-        target.commit(adoption.messages, CommitInfo(user=target.new_commit_user()))
+        target.commit(adoption.messages, info)

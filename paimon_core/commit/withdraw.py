@@ -86,9 +86,9 @@ def _is_outside(store: TableStore, base: Snapshot | None, made: Snapshot) -> boo
     later = [n for n in ids if n > made.id]
     if later:
         return not _is_built_on(store, later[0], made, is_visible=made.id in ids)
-    earlier = [n for n in ids if base is not None and n < base.id]
-    # the next ones below may be others by now, under numbers that a rollback had made free
-    return made.id in ids and base is not None and any(_is_cut_off(store, base, n) for n in reversed(earlier))
+    earlier = [n for n in ids if base is not None and n <= base.id]
+    # that of its number and the next ones below may be others by now: of a branch, or where a rollback freed numbers
+    return made.id in ids and base is not None and any(_is_cut_off(store, base, made, n) for n in reversed(earlier))
 
 
 def _is_built_on(store: TableStore, later: int, made: Snapshot, *, is_visible: bool) -> bool:
@@ -111,11 +111,24 @@ def _is_built_on(store: TableStore, later: int, made: Snapshot, *, is_visible: b
     return has
 
 
-def _is_cut_off(store: TableStore, base: Snapshot, number: int) -> bool:
-    """Whether a snapshot is there that `base` was built on, while `base` is not: expiry would have taken that first.
-    One that took a number which expiry had made free is no such sign."""
+def _is_cut_off(store: TableStore, base: Snapshot, made: Snapshot, number: int) -> bool:
+    """Whether a snapshot is there that `base` was built on or replaced by, while `base` is not: expiry would have taken
+    that first. One that took a number which expiry had made free is no such sign."""
     found = find_snapshot(store, number)
-    return found is not None and _have(store, data_manifests(store, base), found) is True
+    if found is None:
+        return False
+    # a later commit may have deleted its files, which does not show then
+    return _have(store, data_manifests(store, base), found) is True or _is_older(store, number, made)
+
+
+def _is_older(store: TableStore, number: int, made: Snapshot) -> bool:
+    """Whether a snapshot was there, by the storage's clock, before `made`. Expiry takes what `made` is built on when it
+    sees `made`, and had taken that one before."""
+    try:
+        then, now = (store.io.status(store.paths.snapshot(n)).modified for n in (number, made.id))
+    except FileNotFoundError:
+        return False
+    return then < now
 
 
 def _have(store: TableStore, manifests: Sequence[ManifestFileMeta], made: Snapshot) -> bool | None:

@@ -66,9 +66,14 @@ def cut_history(store: TableStore, last: Snapshot | None, kept_tags: Collection[
     """
     number = 0 if last is None else last.id
     ids = snapshot_ids(store)
-    if ids:
+    has_gap = (
+        bool(ids) and ids[-1] > number and number + 1 not in ids
+    )  # of what expired: readers would believe the hint
+    if ids and not has_gap:
         reset_hints(store, ids[0], number)
     _cut_snapshots(store, last)
+    if has_gap:
+        reset_hints(store, ids[0], number)
     changelogs = [n for n in changelog_ids(store) if n > number]
     for changelog in reversed(changelogs):
         store.delete(store.paths.changelog(changelog))

@@ -32,7 +32,7 @@ from paimon_core.row_level.removed_rows import RemovedRows, changed_files, marke
 from paimon_core.row_level.rewrites import rewrite_job, rewrites_of
 from paimon_core.row_level.rules import ChangeRules
 from paimon_core.row_level.writer import ChangesResult
-from paimon_core.spec.message import CommitMessage, WriteResult, written_messages
+from paimon_core.spec.message import CommitMessage, WriteResult
 from paimon_core.table import Table
 
 _LOG = logging.getLogger(__name__)
@@ -105,4 +105,4 @@ class RowLevelStatement:
         return _Prepared(list(rewrites.kept), self._run(rewrite_job(store, rewrites.tasks)), list(rewrites.joined))
 
     def _run(self, job: Job[TaskT, WriteResult]) -> list[CommitMessage]:
-        return written_messages(self.executor.run(job)) if job.tasks else []
+        return self.table.run(self.executor, job) if job.tasks else []

@@ -15,25 +15,14 @@ from tests.support.statements import CALLS, READS, REFUSED, STATEMENTS, Statemen
 
 ALL = os.environ.get("PAIMON_SQL_FAULTS") == "all"
 EACH = 2
-KNOWN = {  # statements with calls that are not mended yet: see docs/reliability.md
-    "UPDATE fixed buckets": "a data file that is read short stays open",
-    "REPLACE TABLE AS SELECT, other partitions": "a process that dies between two tables leaves none that can be read",
-    "CALL compact, lookup": "a full disk keeps files of a compaction that failed",
-    "CALL migrate_table, format table": "a CSV file that is read short shows fewer rows",
-}
 
 
 @pytest.mark.parametrize("statement", [*STATEMENTS, *READS], ids=lambda s: s.name)
 def test_what_is_true_when_a_call_fails(tmp_path: Path, statement: Statement) -> None:
-    try:
-        with quick():
-            trial = Trial(statement, tmp_path)
-            for k, mode in trial.points() if ALL else sample(trial, EACH):
-                trial.check(k, mode)
-    except AssertionError:
-        if statement.name not in KNOWN:
-            raise
-        pytest.xfail(KNOWN[statement.name])
+    with quick():
+        trial = Trial(statement, tmp_path)
+        for k, mode in trial.points() if ALL else sample(trial, EACH):
+            trial.check(k, mode)
 
 
 def test_every_procedure_is_a_statement(tmp_path: Path) -> None:

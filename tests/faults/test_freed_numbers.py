@@ -14,10 +14,14 @@ import pytest
 from paimon_core.commit.commit import commit
 from paimon_core.commit.publish import AtomicPublisher, PublishOutcome
 from paimon_core.errors import CommitUnknownError
+from paimon_core.maintenance.branches import create_branch
+from paimon_core.maintenance.fast_forward import fast_forward
 from paimon_core.maintenance.rollback import roll_back
 from paimon_core.maintenance.snapshot_expiry import expire_snapshots
+from paimon_core.maintenance.tags import create_tag
 from paimon_core.spec.manifest import DataFileMeta
 from paimon_core.spec.snapshot import Snapshot
+from paimon_core.store.branches import open_branch
 from paimon_core.store.manifests import live_files
 from paimon_core.store.snapshots import latest_snapshot, list_snapshots, snapshot_ids
 from paimon_core.store.table_store import TableStore
@@ -26,6 +30,7 @@ from tests.support.interleaving import MemoryIO
 from tests.support.tables import data_file, info, message, new_store
 
 Act = Callable[[], object]
+_CHANGES = ("write_bytes", "create_exclusive", "delete", "delete_below", "delete_many_below")
 
 
 @dataclass
@@ -214,3 +219,102 @@ def test_what_expired_while_it_was_read_is_a_lost_race(store: TableStore) -> Non
     store.io.read_bytes = slowly  # type: ignore[method-assign]
     assert append(opened)[1] is not None
     assert len(live(store)) == 3 and done
+
+
+def test_a_commit_onto_what_was_rolled_back_is_taken_back_where_the_rest_was_compacted(store: TableStore) -> None:
+    """What the table is rolled back to left no trace in the version that ours is built on."""
+    merging = store.with_options({"manifest.full-compaction-threshold-size": "0 b"})
+    first = live_files(store, latest_snapshot(store)).values()
+    compacted = data_file(store, 1, 1, level=5)
+    commit(merging, [message(store, compacted, deleted_files=tuple(e.file for e in first))], info(), Slow(store))
+    append(merging)
+    before = {e.file.file_name for e in first}
+    ours = append(store, Slow(store, before=[lambda: roll_back(store, snapshot_id=1)]))
+    assert live(store) == before | names(ours) and snapshot_ids(store) == [1, 2]
+
+
+@pytest.fixture
+def forked() -> TableStore:
+    """A table and a branch `b`, each with a first snapshot of its own."""
+    made = new_store(Path("/w"), MemoryIO(), **{"commit.min-retry-wait": "0 ms", "commit.max-retries": "3"})
+    create_branch(made, "b")
+    append(made)
+    append(open_branch(made, "b"))
+    return made
+
+
+def test_a_commit_onto_a_snapshot_that_a_branch_replaced(forked: TableStore) -> None:
+    theirs = live(open_branch(forked, "b"))
+    ours = append(forked, Slow(forked, before=[lambda: fast_forward(forked, "b")]))
+    assert live(forked) == theirs | names(ours) and snapshot_ids(forked) == [1, 2]
+
+
+@pytest.mark.parametrize("number", range(1, 7))
+def test_a_commit_while_a_branch_replaces_the_first_snapshot(forked: TableStore, number: int) -> None:
+    """Whole, before a write of `fast_forward`: it is a part of the branch's history then, or of the one cut off."""
+    io, theirs = forked.io, live(open_branch(forked, "b"))
+    write, writes = io.write_bytes, list[str]()
+    made: list[tuple[DataFileMeta, Snapshot | None]] = []
+
+    def slowly(path: str, data: bytes) -> None:
+        writes.append(path)
+        if len(writes) == number:
+            made.append(append(forked))
+        write(path, data)
+
+    io.write_bytes = slowly  # type: ignore[method-assign]
+    fast_forward(forked, "b")
+    assert made and live(forked) in (theirs, theirs | names(*made))
+
+
+def new_store_at(store: TableStore, io: MemoryIO) -> TableStore:
+    """The same table in another storage."""
+    opened = TableStore.of(io, store.root, store.schema, identifier=store.identifier)
+    return opened.with_options(dict(store.options.values))
+
+
+def test_a_rollback_that_stops_after_it_brought_back_an_expired_snapshot(store: TableStore) -> None:
+    """It stops at any write or deletion; the commit after that is the latest version, whichever it is built on."""
+    first = latest_snapshot(store)
+    assert first is not None
+    create_tag(store, "first", first)
+    append(store)
+    append(store)
+    expire(store)
+    for stops_at in range(1, 30):
+        io = store.io.copy()  # type: ignore[attr-defined]
+        late, changes = new_store_at(store, io), Stopping(io, stops_at)
+        try:
+            roll_back(new_store_at(store, changes), tag="first")  # type: ignore[arg-type]
+        except Stopped:
+            ours = append(late)
+            latest = latest_snapshot(late)
+            assert latest is not None and latest == ours[1] and snapshot_ids(late)[-1] == latest.id
+        else:
+            assert stops_at > 4 and snapshot_ids(late) == [1]
+            return
+    raise AssertionError("it does not end")
+
+
+class Stopped(BaseException):
+    """The end of a process."""
+
+
+class Stopping:
+    """A storage that is not reached any more from a change on."""
+
+    def __init__(self, io: MemoryIO, at: int) -> None:
+        self.io, self.left = io, at
+
+    def __getattr__(self, name: str) -> object:
+        found = getattr(self.io, name)
+        return self._counted(found) if name in _CHANGES else found
+
+    def _counted(self, act: Callable[..., object]) -> Callable[..., object]:
+        def counted(*values: object) -> object:
+            self.left -= 1
+            if self.left <= 0:
+                raise Stopped
+            return act(*values)
+
+        return counted

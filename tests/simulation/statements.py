@@ -48,7 +48,10 @@ class InProcess:
         return job.run_here()
 
     def sort(self, job: SortJob, description: str) -> list[CommitMessage]:
-        rows = pa.Table.from_batches([b for text in job.texts for b in job.read(text)])
+        batches = [b for text in job.texts for b in job.read(text)]
+        if not batches:  # all rows are deleted
+            return []
+        rows = pa.Table.from_batches(batches)
         ordered = rows.sort_by([(c, "ascending") for c in job.sort_columns]).select([f.name for f in job.fields])
         writer = open_writer(job.store, sequence_start=0, tracked=bool(tracking_fields(job.store)))
         return written(writer, ordered.combine_chunks().to_batches())

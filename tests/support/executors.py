@@ -11,7 +11,7 @@ class TextExecutor:
 
     def run(self, job: Job[TaskT, ResultT]) -> list[ResultT]:
         function = job.text_function
-        return [job.result.decode(function(text)) for text in job.texts]
+        return job.gathered(job.result.decode(function(text)) for text in job.texts)
 
 
 def run_job(job: Job[TaskT, WriteResult]) -> list[CommitMessage]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 
 import numpy as np
@@ -172,7 +172,7 @@ class ParquetFileWriter:
         return merge_stats((chunk_stats(field.type, g.column(leaf)), g.num_rows) for g in groups)
 
 
-def read_groups(io: FileIO, request: ReadRequest) -> Iterator[Iterator[pa.RecordBatch]]:
+def read_groups(io: FileIO, request: ReadRequest) -> Generator[Iterator[pa.RecordBatch], None, None]:
     """The rows of each row group, one group after the other, as `ParquetFormat.read` has them."""
     with read_errors("Parquet", request.path), _open(io, request) as file:
         sources = request_sources(list(file.schema_arrow), request)

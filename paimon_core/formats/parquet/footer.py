@@ -22,10 +22,14 @@ def read_footer(source: pa.NativeFile) -> tuple[Fields, int]:
 
 
 def bytes_at(source: pa.NativeFile, start: int, length: int) -> bytes:
-    """Bytes of a file behind its first ones, `MAGIC`. Raises `ValueError` where the file is too short."""
+    """Bytes of a file behind its first ones, `MAGIC`. Raises `ValueError` where the file is too short, or the storage
+    gave fewer: who copies pages does not decode them, and would not see it."""
     if start < len(MAGIC) or length < 0 or start + length > source.size():
         raise ValueError("it names offsets outside of the file")
-    return bytes(source.read_at(length, start))
+    found = bytes(source.read_at(length, start))
+    if len(found) != length:
+        raise ValueError(f"{len(found)} of {length} bytes at {start} were read")
+    return found
 
 
 def file_end(file: Fields) -> bytes:

@@ -18,6 +18,7 @@ Source: parquet-format, `parquet.thrift`.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from dataclasses import dataclass, field
 from itertools import accumulate, chain
 from typing import Any
@@ -69,18 +70,23 @@ def replace_columns(io: FileIO, request: ReadRequest, target: str, change: Chang
 
     Raises `CorruptFileError`, `StorageError`, `FileNotFoundError`.
     """
-    with read_errors("Parquet", request.path), io.open_input(request.path) as source, checked_structure():
+    with (
+        read_errors("Parquet", request.path),
+        io.open_input(request.path) as source,
+        closing(read_groups(io, request)) as old_groups,  # it opens the file again, and is not read to its end
+        checked_structure(),
+    ):
         file, _ = read_footer(source)
         if not row_groups(file) or _ENCRYPTION in file or not all(map(_is_plain, row_groups(file))):
             return None
         starts = accumulate((g[_ROWS][1] for g in row_groups(file)), initial=0)
-        groups = zip(starts, read_groups(io, request), strict=False)
+        groups = zip(starts, old_groups, strict=False)
         parts = (_new_part(change(start, rows), request) for start, rows in groups)
         first = next(parts)
         if not _is_alike(file, first):
             return None
         with storage_errors("write", target):
-            return _write(OutputFile(io, target), source, file, chain([first], parts))
+            return _write(OutputFile(io, target), _Source(request.path, source), file, chain([first], parts))
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +107,19 @@ def _new_part(rows: Iterator[pa.RecordBatch], request: ReadRequest) -> _Part:
     return _Part(output.content, footer, written)
 
 
-def _write(output: OutputFile, source: pa.NativeFile, file: Fields, parts: Iterator[_Part]) -> WrittenFile:
+@dataclass(frozen=True, slots=True)
+class _Source:
+    """A file whose chunks are copied."""
+
+    path: str
+    file: pa.NativeFile
+
+    def bytes_at(self, start: int, length: int) -> bytes:
+        with read_errors("Parquet", self.path):  # while another is written, whose errors have its name
+            return bytes_at(self.file, start, length)
+
+
+def _write(output: OutputFile, source: _Source, file: Fields, parts: Iterator[_Part]) -> WrittenFile:
     with on_failure(output.abort):
         splice = _Splice(output.sink)
         written = []
@@ -126,9 +144,9 @@ class _Splice:
     def __post_init__(self) -> None:
         self._add(MAGIC)
 
-    def add_group(self, group: Fields, source: pa.NativeFile, part: _Part) -> None:
+    def add_group(self, group: Fields, source: _Source, part: _Part) -> None:
         """Add a row group: the chunks of the part, and those that only the source has."""
-        of_part = pa.BufferReader(part.content)
+        of_part = _Source(source.path, pa.BufferReader(part.content))
         new = {_path(c): c for c in column_chunks(row_groups(part.footer)[0])}
         start, chunks = self.offset, []
         for chunk in column_chunks(group):
@@ -152,15 +170,15 @@ class _Splice:
                     self._add(content)
         self._add(file_end(footer))
 
-    def _add_chunk(self, source: pa.NativeFile, chunk: Fields) -> None:
+    def _add_chunk(self, source: _Source, chunk: Fields) -> None:
         start, end = _extent(chunk_metadata(chunk))
         step = self.offset - start
         for kind in (_COLUMN_INDEX, _OFFSET_INDEX):
             if kind[0] in chunk:
-                content = bytes_at(source, chunk[kind[0]][1], chunk[kind[1]][1])
+                content = source.bytes_at(chunk[kind[0]][1], chunk[kind[1]][1])
                 self.indexes.append((chunk, kind, _moved_pages(content, step) if kind == _OFFSET_INDEX else content))
         for offset in range(start, end, _PIECE):
-            self._add(bytes_at(source, offset, min(_PIECE, end - offset)))
+            self._add(source.bytes_at(offset, min(_PIECE, end - offset)))
         meta = chunk_metadata(chunk)
         for fields, key in ((chunk, _CHUNK_START), (meta, _DATA_PAGE), (meta, _DICTIONARY)):
             if key in fields and fields[key][1]:  # 0 says nothing

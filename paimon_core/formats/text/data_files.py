@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
+from io import SEEK_SET, RawIOBase
 
 import numpy as np
 import pyarrow as pa
@@ -139,15 +140,44 @@ def _tolerant(column: pa.Array, data_type: DataType, target: pa.DataType) -> tup
 
 @contextmanager
 def _open(io: FileIO, path: str) -> Iterator[pa.NativeFile]:
+    """The bytes of a file. Nothing in them says where they end: `ValueError` where they end before its size."""
     ending = path.rpartition(".")[2].lower()
     with io.open_input(path) as source:
         if ending in _UNREADABLE:
             raise UnsupportedFeatureError(f"File {path} is compressed in a way that this version does not read.")
-        if ending not in _BY_ENDING:
-            yield source
-            return
-        with pa.CompressedInputStream(source, _BY_ENDING[ending]) as stream:
-            yield stream
+        counted, size = _Counted(source), source.size()
+        with pa.PythonFile(counted, mode="r") as stream:
+            if ending not in _BY_ENDING:
+                yield stream
+            else:
+                with pa.CompressedInputStream(stream, _BY_ENDING[ending]) as decoded:
+                    yield decoded
+        if counted.given < size:
+            raise ValueError(f"{counted.given} of its {size} bytes were read")
+
+
+class _Counted(RawIOBase):
+    """A file that is read once from its begin, and how many bytes of it were `given`."""
+
+    def __init__(self, source: pa.NativeFile) -> None:
+        self._source, self.given = source, 0
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return True
+
+    def seek(self, offset: int, whence: int = SEEK_SET) -> int:
+        return int(self._source.seek(offset, whence))
+
+    def tell(self) -> int:
+        return int(self._source.tell())
+
+    def read(self, size: int | None = -1) -> bytes:
+        found: bytes = self._source.read(None if size is None or size < 0 else size)
+        self.given += len(found)
+        return found
 
 
 @contextmanager

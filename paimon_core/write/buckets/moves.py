@@ -6,14 +6,15 @@ Each has two steps: routing (see `routing`), and where it is due the compaction 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import Any
 
 from paimon_core.errors import InvalidOptionError
 from paimon_core.io.failure import on_failure
-from paimon_core.jobs import Executor, Job, TaskT
+from paimon_core.jobs import Job, TaskT
 from paimon_core.lsm.strategy import Strategy
 from paimon_core.options import (
     BUCKET,
@@ -29,7 +30,7 @@ from paimon_core.options import (
     Option,
 )
 from paimon_core.spec.manifest import BucketKey, DataFileMeta
-from paimon_core.spec.message import BucketState, CommitMessage, WriteResult, written_messages
+from paimon_core.spec.message import BucketState, CommitMessage, WriteResult
 from paimon_core.spec.paths import data_file_path
 from paimon_core.spec.snapshot import Snapshot
 from paimon_core.store.manifests import live_files
@@ -42,12 +43,12 @@ from paimon_core.write.compaction.job import compaction_job, live_buckets
 @dataclass(frozen=True, slots=True)
 class BucketMoves:
     """Moves rows of a version of a table; `start` is the sequence number of the first of them, `description` what the
-    jobs of `executor` are called."""
+    jobs are called that `run` runs: what their tasks wrote."""
 
     store: TableStore
     snapshot: Snapshot | None
     start: int
-    executor: Executor
+    run: Callable[[Job[Any, WriteResult]], list[CommitMessage]]
     description: str
 
     def assign(self, staged: Sequence[CommitMessage], *, overwrites: bool) -> list[CommitMessage]:
@@ -109,7 +110,7 @@ class BucketMoves:
         return [*routed, *results]
 
     def _run(self, job: Job[TaskT, WriteResult]) -> list[CommitMessage]:
-        return written_messages(self.executor.run(replace(job, description=self.description)))
+        return self.run(replace(job, description=self.description))
 
     def _without_changelog(self) -> TableStore:
         """The table where no row changes, only its bucket: level-0 files that no reader sees are still compacted."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from paimon_core.options import DATA_EVOLUTION
 from paimon_core.row_level.rules import check_changeable, merge_rules
 from tests.simulation.model import Effect
 from tests.simulation.statements import Session
@@ -22,5 +23,6 @@ def merge(session: Session) -> None:
     if not changed and not new:
         raise NothingToDo
     removed = frozenset() if keyed else frozenset(f.row.id for f in found)
-    session.observer.expect(session.step, Effect((*changed, *new), removed), snapshot)
+    in_place = table.store.options[DATA_EVOLUTION]  # as UPDATE there: a row that is deleted meanwhile stays deleted
+    session.observer.expect(session.step, Effect((*changed, *new), removed, in_place=in_place), snapshot)
     session.change(table, rules, found, 2, changed, new)

@@ -171,6 +171,28 @@ def test_a_format_table_becomes_a_table_of_its_name(warehouse: str, call: Call) 
         catalog.drop_table(name)
 
 
+def test_a_migration_that_died_behind_its_commit_is_ended_by_the_next_one(
+    warehouse: str, call: Call, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The rows are in the new table; running it again adds none of them."""
+    catalog, name = load_catalog({"warehouse": warehouse}), Identifier("default", "old")
+    options = {"type": "format-table", "file.format": "csv"}
+    catalog.create_table(name, new_table_schema(fields(k=INT, v=STRING), options=options))
+    writer = FormatTableWriter(table(warehouse, "old").store)
+    writer.write(pa.RecordBatch.from_pydict({"k": pa.array([1], pa.int32()), "v": ["a"]}))
+    FormatTable.of(table(warehouse, "old").store).commit(writer.finish())
+
+    def dies(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
+        patched.setattr(type(catalog), "drop_table", dies)
+        call("migrate_table", source_type="hive", table="old")
+    assert read(table(warehouse, "old_paimon_")) == [(1, "a")]
+    call("migrate_table", source_type="hive", table="old")
+    assert catalog.list_tables("default") == ["old"] and read(table(warehouse, "old")) == [(1, "a")]
+
+
 def test_a_database_is_migrated(warehouse: str, executor: Foreign, call: Call, folder: Path) -> None:
     executor.tables["bad"] = ForeignTable(format="parquet", location=str(folder), fields=fields(k=STRING, k2=INT))
     (folder / "p=7" / "broken.parquet").write_bytes(b"PAR1")

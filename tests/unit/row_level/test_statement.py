@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from paimon_core.errors import CommitConflictError, CommitUnknownError, PaimonError, SeveralMatchesError, StorageError
+from paimon_core.jobs import Job, ResultT, TaskT
 from paimon_core.row_level.rules import merge_rules
 from paimon_core.row_level.statement import RowLevelStatement
 from paimon_core.spec.snapshot import Operation
@@ -128,3 +130,24 @@ def test_files_that_were_replaced_while_rows_were_read(table: Table, tmp_path: P
     with pytest.raises(CommitConflictError):
         staged.commit(open_table(str(tmp_path)))
     assert files(tmp_path) == kept
+
+
+class SecondFails(TextExecutor):
+    """Executors whose second task finds that the disk is full."""
+
+    def run(self, job: Job[TaskT, ResultT]) -> list[ResultT]:
+        def fails(task: TaskT) -> ResultT:
+            if task == job.tasks[1]:
+                raise StorageError("The disk is full.")
+            return job.function(task)
+
+        return super().run(replace(job, function=fails))
+
+
+def test_where_a_task_fails_the_files_of_others_go(tmp_path: Path) -> None:
+    table = create_table(str(tmp_path), bucket="2", bucket_key="k")
+    insert(table, ROWS)
+    staged, before = update(table, {1, 2, 3, 4}), {f for f in files(tmp_path) if f.suffix == ".parquet"}
+    with pytest.raises(StorageError, match="full"):
+        RowLevelStatement(table, staged.rules, SecondFails()).commit(staged.results)
+    assert len(before) > 1 and files(tmp_path) == before

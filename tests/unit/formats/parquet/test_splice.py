@@ -20,9 +20,11 @@ from paimon_core.formats.file_format import ReadRequest, WrittenFile
 from paimon_core.formats.output import OutputFile
 from paimon_core.formats.parquet.data_files import ParquetFileWriter, ParquetFormat
 from paimon_core.formats.parquet.splice import replace_columns
+from paimon_core.io.file_io import FileIO
 from paimon_core.io.local import LocalFileIO
 from paimon_core.options import TableOptions
 from paimon_core.spec.types import BIGINT, DOUBLE, INT, STRING, CollectionType, DataField, Kind, RowType
+from tests.support.faulty_io import Fault, FaultyIO
 from tests.support.strategies import KEY_TYPES, columns_of
 
 IO = LocalFileIO()
@@ -63,7 +65,13 @@ def write(path: Path, groups: list[pa.Table], fields: Any = FIELDS, **options: s
 
 
 def replaced(
-    path: Path, target: Path, rows: np.ndarray[Any, Any], values: pa.RecordBatch, fields: Any = FIELDS, **options: str
+    path: Path,
+    target: Path,
+    rows: np.ndarray[Any, Any],
+    values: pa.RecordBatch,
+    fields: Any = FIELDS,
+    io: FileIO = IO,
+    **options: str,
 ) -> WrittenFile | None:
     def change(start: int, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         return with_values(batches, rows, values, start)
@@ -72,7 +80,7 @@ def replaced(
     request = ReadRequest(
         str(path), wanted, options=TableOptions({k.replace("__", "."): v for k, v in options.items()})
     )
-    return replace_columns(IO, request, str(target), change)
+    return replace_columns(io, request, str(target), change)
 
 
 def read(path: Path, fields: Any = FIELDS) -> pa.Table:
@@ -161,7 +169,7 @@ def test_files_that_cannot_be_taken_as_they_are(tmp_path: Path) -> None:
     write(tmp_path / "plain.parquet", [table(10)])
     for name in ("bloom", "empty", "type"):
         assert replaced(tmp_path / f"{name}.parquet", target, rows, values) is None
-    blooms = {"parquet__bloom.filter.enabled": "true"}
+    blooms: dict[str, Any] = {"parquet__bloom.filter.enabled": "true"}
     assert replaced(tmp_path / "plain.parquet", target, rows, values, **blooms) is None
     assert not target.exists()
 
@@ -181,3 +189,22 @@ def test_damaged_files_leave_nothing_behind(tmp_path: Path) -> None:
         except PaimonError:
             assert not target.exists()
         target.unlink(missing_ok=True)
+
+
+def test_pages_that_are_read_short_are_not_copied(tmp_path: Path) -> None:
+    path, target = tmp_path / "old.parquet", tmp_path / "new.parquet"
+    write(path, [table(200), table(200, 200)])
+    values = table(1).select(["d"]).combine_chunks().to_batches()[0]
+    counted = FaultyIO(IO)
+    assert replaced(path, target, np.array([1]), values, io=counted) is not None
+    whole = target.read_bytes()
+    for call in counted.moments(Fault.SHORT):
+        target.unlink(missing_ok=True)
+        try:
+            replaced(path, target, np.array([1]), values, io=FaultyIO(IO, call, Fault.SHORT))
+        except PaimonError as error:
+            assert "short" in str(error) or str(path) in str(error)
+            assert not target.exists()
+        else:
+            assert target.read_bytes() == whole  # what was read short was read again
+    assert len(counted.moments(Fault.SHORT)) > 10

@@ -42,6 +42,7 @@ from paimon_core.spec.types import (
     RowType,
     parse_type,
 )
+from tests.support.faulty_io import Fault, FaultyIO
 from tests.support.strategies import KEY_TYPES, columns_of
 
 IO = LocalFileIO()
@@ -185,3 +186,22 @@ def test_damage_is_named(name: str, tmp_path: Path) -> None:
     path.write_bytes(b"what is this\n")
     with pytest.raises(CorruptFileError, match="is corrupt"):
         read(path, fields)
+
+
+@pytest.mark.parametrize("name", ["f.csv", "f.json", "f.csv.gz", "f.json.bz2", "f.csv.zst"])
+def test_a_file_that_is_read_short_is_no_shorter_file(name: str, tmp_path: Path) -> None:
+    fields, path = fields_of(INT, STRING), tmp_path / name
+    codec = {"gz": "gzip", "bz2": "bzip2", "zst": "zstd"}.get(name.rpartition(".")[2], "none")
+    rows = pa.table([pa.array(range(1000), pa.int32()), [f"s{n}" for n in range(1000)]], schema=arrow_schema(fields))
+    write(path, fields, rows, file__compression=codec)
+    request, counted = ReadRequest(str(path), tuple(fields)), FaultyIO(IO)
+    assert sum(b.num_rows for b in format_of_file(name).read(counted, request)) == 1000
+    short = []
+    for call in counted.moments(Fault.SHORT):
+        try:
+            found = list(format_of_file(name).read(FaultyIO(IO, call, Fault.SHORT), request))
+        except CorruptFileError as error:
+            short.append(str(error))
+        else:
+            assert sum(b.num_rows for b in found) == 1000  # it was behind the end
+    assert short and all(str(path) in text for text in short)
