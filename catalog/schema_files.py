@@ -138,6 +138,23 @@ class SchemaFiles:
                 "Table %s is replaced; the old one, %s, has to be deleted by hand: %s", identifier, aside, error
             )
 
+    def clear_remains(self, identifier: Identifier, path: str) -> None:
+        """Remove the schema that a CREATE left which did not come to its end: the catalog knows no table there.
+
+        Raises `TableExistsError` for a folder in which a table has been used: it is another's, or has been lost.
+        """
+        ids = schema_ids(self.io, path)
+        if not ids:
+            return
+        others = {f.name for f in self.io.list(path)} - {_SCHEMAS}
+        if others & {*_DROPPED} or (others and ids != [0]):
+            raise TableExistsError(
+                f"Table {identifier} cannot be created: {path} has a table that this catalog does not know. "
+                f"Take it into the catalog with CALL sys.repair('{identifier}'), or move its folder away."
+            )
+        for number in ids:
+            self.io.delete(TablePaths(path).schema(number))
+
     def drop(self, path: str) -> None:
         """Delete the table at a path: what makes its versions first, its schemas last. What remains where that fails is
         an empty table, which can be dropped, and no damaged one, nor files that the next table there would show."""
