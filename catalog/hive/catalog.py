@@ -37,7 +37,7 @@ from paimon_core.errors import (
     TableNotFoundError,
 )
 from paimon_core.io.file_io import FileIO
-from paimon_core.io.load import load_file_io
+from paimon_core.io.load import load_file_io, normalize
 from paimon_core.options import COMMIT_UNSAFE_STORAGE
 from paimon_core.spec.identifier import Identifier
 from paimon_core.spec.paths import TablePaths, check_name
@@ -54,6 +54,7 @@ from paimon_sql.catalog.hive.entries import Entry, Place
 from paimon_sql.catalog.hive.failures import Answer, MetastoreError, OutcomeUnknown
 from paimon_sql.catalog.hive.locks import HiveLocks
 from paimon_sql.catalog.hive.metastore import Metastore
+from paimon_sql.catalog.hive.partitions import PartitionSync
 from paimon_sql.catalog.hive.renames import finish_move, table_moved_from
 from paimon_sql.catalog.hive.settings import HiveSettings, read_settings
 from paimon_sql.catalog.schema_files import SchemaFiles, check_is_table, publish_schema, table_defaults
@@ -83,6 +84,10 @@ class HiveCatalog:
     def close(self) -> None:
         """Close the connections to the metastore."""
         self._metastore.close()
+
+    def check_location(self, location: str) -> None:
+        """See `SupportsLocations`."""
+        self._io(normalize(location))
 
     # -- databases ----------------------------------------------------------------------------------------------------
     def list_databases(self) -> list[str]:
@@ -224,7 +229,7 @@ class HiveCatalog:
             if new != entry.location:
                 moving = replace(self._entry(target), moved_from=entry.location)
                 try:
-                    finish_move(self._io(new), self._metastore, moving)
+                    self._finish_move(moving)
                 except PaimonError:
                     if not schema_ids(self._io(new), new):
                         self._rename(moving, source, entry.location)
@@ -258,6 +263,7 @@ class HiveCatalog:
             else:
                 self._check_not_moving(name, location)
                 self._insert(name, schema, entries.place_of(schema, location, self.settings))
+            self._follow(self._entry(name))
 
     def unregistered_tables(self, database: str) -> list[str]:
         """The tables whose folders are in that of a database, and which have no entry."""
@@ -268,10 +274,9 @@ class HiveCatalog:
 
     # -- changes ------------------------------------------------------------------------------------------------------
     def _prepared(self, identifier: Identifier, schema: TableSchema) -> tuple[Table, Place]:
-        """The table that a schema makes, and where; the place is no part of its definition."""
+        """The table that a schema makes, and where."""
         place = entries.place_of(schema, self._default_location(identifier), self.settings)
-        bare = replace(schema, options={k: v for k, v in schema.options.items() if k != entries.PATH})
-        return self._files(place.location).prepare(identifier, place.location, bare), place
+        return self._files(place.location).prepare(identifier, place.location, schema), place
 
     def _create(self, table: Table, place: Place) -> None:
         """Make a prepared table: its schema, then its entry. An external one may be there already."""
@@ -420,8 +425,19 @@ class HiveCatalog:
         """As `_settled`, under the lock of the table."""
         if entry.moved_from is None:
             return entry
-        finish_move(self._io(entry.location), self._metastore, entry)
+        self._finish_move(entry)
         return self._entry(entry.identifier)
+
+    def _finish_move(self, entry: Entry) -> None:
+        finish_move(self._io(entry.location), self._metastore, entry)
+        if entry.table.partitionKeys:
+            self._follow(entry)
+
+    def _follow(self, entry: Entry) -> None:
+        """Bring the partitions of an entry in line with the table, which does not fail because they do."""
+        table = self._files(entry.location).load(entry.identifier, entry.location)
+        if table is not None:
+            table.store.tell(lambda _: self._partitions.bring_in_line(table.store))
 
     def _check_not_moving(self, identifier: Identifier, path: str) -> None:
         """Raises `TableExistsError` where a folder belongs to a table that is being renamed; that is ended first."""
@@ -474,6 +490,10 @@ class HiveCatalog:
         return Metastore(self.settings)
 
     @cached_property
+    def _partitions(self) -> PartitionSync:
+        return PartitionSync(self._metastore)
+
+    @cached_property
     def _locks(self) -> HiveLocks:
         return HiveLocks(self._metastore)
 
@@ -485,7 +505,8 @@ class HiveCatalog:
     def _files(self, path: str) -> SchemaFiles:
         io = self._io(path)
         defaults = table_defaults(self.options)
-        return SchemaFiles(io, self.cache, self.allowed, defaults, self._publisher, self._check_kept)
+        common = (io, self.cache, self.allowed, defaults, self._publisher, self._check_kept)
+        return SchemaFiles(*common, own_paths=True, watcher=self._partitions)
 
     def _altered(self, identifier: Identifier) -> Table:
         """The table, or branch, that is to be altered."""

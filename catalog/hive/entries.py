@@ -123,8 +123,6 @@ def new_entry(identifier: Identifier, schema: TableSchema, place: Place, setting
     table.sd.serdeInfo = ttypes.SerDeInfo(serializationLib=_SERDE, parameters={})
     if place.is_external:
         table.parameters[_EXTERNAL] = "TRUE"
-    if place.is_own and settings.sync_properties:
-        table.parameters[PATH] = place.location
     table.parameters.update(properties_of(schema, settings))
     _describe(table, schema, zones=zones)
     _place(table, place.location, settings)
