@@ -32,7 +32,7 @@ def parser() -> argparse.ArgumentParser:
     add("-w", "--warehouse", metavar="DIR", help="where the tables are (default: ./warehouse)")
     add("--catalog", help="name of the catalog (default: paimon)")
     add("--metastore", help="where the catalog keeps its tables' names (default: filesystem)")
-    add("--uri", help="where the metastore is, such as jdbc:postgresql://host/database")
+    add("--uri", help="where the metastore is, such as jdbc:postgresql://host/database or thrift://host:9083")
     add("--database", metavar="NAME", help="current database at the start")
     add("-e", "--execute", metavar="SQL", action="append", default=[], help="run these statements; may be repeated")
     add("-f", "--file", metavar="FILE", help="run this script; - is standard input")

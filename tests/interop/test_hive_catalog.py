@@ -49,7 +49,8 @@ def engines(hive: HiveServer, root_session: Any, tmp_path_factory: pytest.TempPa
         pytest.skip("shared/oracles/java_sql.py is missing in the folders above: set PAIMON_ORACLES to its folder")
     warehouse = str(tmp_path_factory.mktemp("hive") / "warehouse")
     settings = {f"spark.sql.catalog.paimon.{k}": v for k, v in {**hive.options, "lock.enabled": "true"}.items()}
-    oracle = JavaOracle(oracles, warehouse, settings)
+    no_cache = {"spark.sql.catalog.paimon.cache-enabled": "false"}  # else Java sees what others alter minutes later
+    oracle = JavaOracle(oracles, warehouse, settings | no_cache)
     session = root_session.newSession()
     for key, value in {**settings, "spark.sql.catalog.paimon.warehouse": warehouse}.items():
         session.conf.set(key, value)
