@@ -239,6 +239,10 @@ class SchemaFiles:
         store = TableStore.of(self.io, path, schema, self.cache, identifier=identifier)
         return Table(replace(store, allowed=self.allowed, watcher=self.watcher), self.publishing)
 
+    def at(self, identifier: Identifier, path: str, schema: TableSchema) -> Table:
+        """The table of a definition that is no schema file."""
+        return self._table(identifier, path, schema)
+
     def _check_allowed(self, identifier: Identifier, options: TableOptions) -> None:
         """Raises `NotAllowedError` for a definition of what the catalog refuses whenever it is used."""
         if options.values.get(PARTITION_MARK_DONE_URL.key):

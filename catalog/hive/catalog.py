@@ -18,11 +18,11 @@ from __future__ import annotations
 
 import logging
 import re
-import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
+from typing import Any
 
 from paimon_core.commit.publish import CatalogLock, Publisher, publisher_for
 from paimon_core.errors import (
@@ -35,12 +35,14 @@ from paimon_core.errors import (
     StorageError,
     TableExistsError,
     TableNotFoundError,
+    UnsupportedFeatureError,
 )
+from paimon_core.format_table.options import is_format_table
 from paimon_core.io.file_io import FileIO
 from paimon_core.io.load import load_file_io, normalize
 from paimon_core.options import COMMIT_UNSAFE_STORAGE
 from paimon_core.spec.identifier import Identifier
-from paimon_core.spec.paths import TablePaths, check_name
+from paimon_core.spec.paths import TablePaths
 from paimon_core.spec.schema import TableSchema
 from paimon_core.store.allowed import Allowed
 from paimon_core.store.cache import MetadataCache
@@ -52,8 +54,10 @@ from paimon_sql.catalog.base import SYSTEM_DATABASE, StagedTable
 from paimon_sql.catalog.hive import databases, entries
 from paimon_sql.catalog.hive.entries import Entry, Place
 from paimon_sql.catalog.hive.failures import Answer, MetastoreError, OutcomeUnknown
+from paimon_sql.catalog.hive.format_tables import format_entry, format_of, format_schema, is_readable
 from paimon_sql.catalog.hive.locks import HiveLocks
 from paimon_sql.catalog.hive.metastore import Metastore
+from paimon_sql.catalog.hive.names import folded, named, new_name
 from paimon_sql.catalog.hive.partitions import PartitionSync
 from paimon_sql.catalog.hive.renames import finish_move, table_moved_from
 from paimon_sql.catalog.hive.settings import HiveSettings, read_settings
@@ -61,9 +65,6 @@ from paimon_sql.catalog.schema_files import SchemaFiles, check_is_table, publish
 
 _LOG = logging.getLogger(__name__)
 _SUFFIX = ".db"
-_NAME = re.compile(r"[A-Za-z0-9_]+")  # what every version of Hive takes for a new one
-_LENGTHS = {"database": 128, "table": 128}
-_LOCK_ATTEMPTS = 3
 _STORAGE = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*://[^/]*)?")
 
 
@@ -94,7 +95,7 @@ class HiveCatalog:
         return sorted(name for name in self._metastore.databases() if name != SYSTEM_DATABASE)
 
     def database_exists(self, name: str) -> bool:
-        return self._metastore.database(_folded("database", name)) is not None
+        return self._metastore.database(folded("database", name)) is not None
 
     def database_properties(self, name: str) -> dict[str, str]:
         return databases.database_properties(self._database(name))
@@ -102,7 +103,7 @@ class HiveCatalog:
     def create_database(
         self, name: str, properties: Mapping[str, str] | None = None, ignore_if_exists: bool = False
     ) -> None:
-        name = _new_name("database", name)
+        name = new_name("database", name)
         if name == SYSTEM_DATABASE:
             raise InvalidNameError(f"A database cannot be called {name!r}: procedures go by that name.")
         default = f"{self.warehouse}/{name}{_SUFFIX}"
@@ -128,7 +129,7 @@ class HiveCatalog:
         self._metastore.change("alter_database", changed.name, changed)
 
     def drop_database(self, name: str, cascade: bool = False) -> None:
-        name = _folded("database", name)
+        name = folded("database", name)
         if name == SYSTEM_DATABASE:
             raise InvalidNameError(f"Database {name!r} cannot be dropped: it holds the procedures.")
         location = databases.location_of_database(self._database(name))
@@ -148,27 +149,32 @@ class HiveCatalog:
         self._io(location).delete_empty_dir_below(location.rpartition("/")[0], location)
 
     def list_tables(self, database: str) -> list[str]:
-        database = _folded("database", database)
+        database = folded("database", database)
         found = self._metastore.tables_with(database, entries.TABLE_TYPE, entries.TABLE_TYPE_VALUE)
-        if found is None:
-            every = self._metastore.each_table(database, self._metastore.tables(database))
-            found = [table.tableName for table in every if entries.is_paimon(table)]
-        if not found:
+        ours = set(found or ())
+        if found is None or self.settings.format_tables:
+            others = sorted(set(self._metastore.tables(database)) - ours)
+            each = self._metastore.each_table(database, others)
+            ours |= {t.tableName for t in each if entries.is_paimon(t) or self._is_format_table(t)}
+        if not ours:
             self._database(database)
-        return sorted(found)
+        return sorted(ours)
 
     # -- tables -------------------------------------------------------------------------------------------------------
     def table_exists(self, identifier: Identifier) -> bool:
-        name = _named(identifier)
+        name = named(identifier)
         found = self._metastore.table(name.database, name.table)
         if found is None or not entries.is_paimon(found):
-            return False
+            return found is not None and identifier.branch is None and self._is_format_table(found)
         entry = entries.read_entry(found)
         return identifier.branch is None or self._files(entry.location).exists(name, entry.location)
 
     def load_table(self, identifier: Identifier) -> Table:
-        identifier = _named(identifier)
-        entry = self._settled(identifier)
+        identifier = named(identifier)
+        found = self._metastore.table(identifier.database, identifier.table)
+        if found is not None and identifier.branch is None and self._is_format_table(found):
+            return self._format_table(identifier, found)
+        entry = self._settled(identifier, found)
         table = self._files(entry.location).load(identifier, entry.location)
         if table is None:
             raise TableNotFoundError(
@@ -196,6 +202,10 @@ class HiveCatalog:
     def stage_replace(self, identifier: Identifier, schema: TableSchema) -> StagedTable:
         check_is_table(identifier)
         old = self.load_table(identifier)
+        if is_format_table(old.schema.options) or is_format_table(schema.options):
+            raise UnsupportedFeatureError(
+                f"Table {identifier} cannot be replaced: a format table keeps no versions. Drop it and create it anew."
+            )
         staged = self._files(old.store.root).stage_replace(old, schema)
         if staged.is_separate:
             return replace(staged, finish=partial(self._then_synced, old.identifier, staged.finish))
@@ -203,10 +213,15 @@ class HiveCatalog:
 
     def drop_table(self, identifier: Identifier, ignore_if_not_exists: bool = False) -> None:
         check_is_table(identifier)
-        name = _named(identifier)
+        name = named(identifier)
         if ignore_if_not_exists and self._metastore.table(name.database, name.table) is None:
             return
-        self._entry(name)
+        found = self._metastore.table(name.database, name.table)
+        if found is not None and self._is_format_table(found):
+            with self._metastore.settled(lambda: self._metastore.table(name.database, name.table) is None):
+                self._metastore.change("drop_table", name.database, name.table, not entries.is_external(found))
+            return
+        self._entry(name, found)
         with self._locked(name):
             entry = self._moved(self._entry(name))
             if not entry.is_external:
@@ -218,7 +233,7 @@ class HiveCatalog:
 
     def rename_table(self, source: Identifier, target: Identifier) -> None:
         check_is_table(source)
-        source, target = _named(source), self._new(target)
+        source, target = named(source), self._new(target)
         with self._locked(source, target):
             entry = self._moved(self._entry(source))
             new = entry.location if entry.is_external else self._default_location(target)
@@ -236,12 +251,12 @@ class HiveCatalog:
                     raise
 
     def alter_table(self, identifier: Identifier, changes: Sequence[SchemaChange]) -> None:
-        name = _named(identifier)
-        files = self._files(self._settled(name).location)
-        self._then_synced(name, partial(files.alter, partial(self._altered, name), changes))
+        table = self._altered(named(identifier))
+        files = self._files(table.store.root)
+        self._then_synced(table.identifier, partial(files.alter, partial(self._altered, table.identifier), changes))
 
     def stage_alter(self, identifier: Identifier, changes: Sequence[SchemaChange]) -> StagedTable:
-        table = self._altered(_named(identifier))
+        table = self._altered(named(identifier))
         staged = self._files(table.store.root).stage_alter(table, changes)
         return replace(staged, publish=partial(self._then_synced, table.identifier, staged.publish))
 
@@ -249,7 +264,7 @@ class HiveCatalog:
     def register_table(self, identifier: Identifier) -> None:
         """Bring the entry of a table in line with its folder: create that of a folder which has lost it."""
         check_is_table(identifier)
-        name = _named(identifier)
+        name = named(identifier)
         with self._locked(name):
             found = self._metastore.table(name.database, name.table)
             entry = None if found is None else self._moved(self._paimon_entry(name, found))
@@ -268,7 +283,7 @@ class HiveCatalog:
     def unregistered_tables(self, database: str) -> list[str]:
         """The tables whose folders are in that of a database, and which have no entry."""
         location = databases.location_of_database(self._database(database))
-        io, known = self._io(location), set(self._metastore.tables(_folded("database", database)))
+        io, known = self._io(location), set(self._metastore.tables(folded("database", database)))
         folders = [f for f in io.list(location) if f.is_dir]
         return sorted(f.name for f in folders if f.name.lower() not in known and schema_ids(io, f.path))
 
@@ -281,6 +296,9 @@ class HiveCatalog:
     def _create(self, table: Table, place: Place) -> None:
         """Make a prepared table: its schema, then its entry. An external one may be there already."""
         identifier, path = table.identifier, place.location
+        if is_format_table(table.schema.options):
+            self._insert(identifier, table.schema, place)
+            return
         with self._locked(identifier):
             if (found := self._metastore.table(identifier.database, identifier.table)) is not None:
                 raise self._exists(identifier, found)
@@ -303,13 +321,12 @@ class HiveCatalog:
 
     def _insert(self, identifier: Identifier, schema: TableSchema, place: Place) -> None:
         """The entry of a table whose schema is written."""
-        entry = entries.new_entry(identifier, schema, place, self.settings, zones=self._zones(schema))
+        make = format_entry if is_format_table(schema.options) else entries.new_entry
+        entry = make(identifier, schema, place, self.settings, zones=self._zones(schema))
 
         def is_there() -> bool:
             found = self._metastore.table(identifier.database, identifier.table)
-            return (
-                found is not None and entries.is_paimon(found) and entries.read_entry(found).location == place.location
-            )
+            return found is not None and found.sd is not None and entries.read_entry(found).location == place.location
 
         try:
             with self._metastore.settled(is_there):
@@ -397,9 +414,9 @@ class HiveCatalog:
         return frozenset(found)
 
     # -- entries ------------------------------------------------------------------------------------------------------
-    def _entry(self, identifier: Identifier) -> Entry:
-        """Raises `TableNotFoundError`, `DatabaseNotFoundError`."""
-        found = self._metastore.table(identifier.database, identifier.table)
+    def _entry(self, identifier: Identifier, found: Any = None) -> Entry:
+        """The entry of a table, which may have been `found`. Raises `TableNotFoundError`, `DatabaseNotFoundError`."""
+        found = found or self._metastore.table(identifier.database, identifier.table)
         if found is None:
             self._database(identifier.database)
             raise self._not_found(identifier)
@@ -413,9 +430,9 @@ class HiveCatalog:
             )
         return replace(entries.read_entry(found), identifier=identifier.base)
 
-    def _settled(self, identifier: Identifier) -> Entry:
+    def _settled(self, identifier: Identifier, found: Any = None) -> Entry:
         """The entry of a table whose folder is where it says: a rename that somebody began is ended."""
-        entry = self._entry(identifier)
+        entry = self._entry(identifier, found)
         if entry.moved_from is None:
             return entry
         with self._locked(identifier):
@@ -449,31 +466,18 @@ class HiveCatalog:
                 "its end. It has now: run the statement again."
             )
 
-    # -- locks --------------------------------------------------------------------------------------------------------
-    @contextmanager
-    def _locked(self, *tables: Identifier) -> Iterator[None]:
-        """Hold the locks of tables, taken in one order by all. Where there are none, those of this machine queue."""
-        with ExitStack() as held:
-            for table in sorted({t.base for t in tables}, key=str):
-                if not self._lock(held, table):
-                    held.enter_context(self.io.writer_slot(self._default_location(table)))
-            yield
+    # -- format tables, which have nothing but an entry ---------------------------------------------------------------
+    def _is_format_table(self, found: Any) -> bool:
+        return self.settings.format_tables and not entries.is_paimon(found) and is_readable(found)
 
-    def _lock(self, held: ExitStack, table: Identifier) -> bool:
-        """Take the lock of a table; False where the metastore has none and commits do not need it."""
-        for last in range(_LOCK_ATTEMPTS, 0, -1):
-            try:
-                held.enter_context(self._locks.lock(table))
-                return True
-            except MetastoreError as error:
-                failed = error
-            if self.settings.lock_enabled or (last == 1 and self._locks.work()):
-                raise failed
-            if not self._locks.work():
-                break
-            time.sleep(0.1)
-        _LOG.warning("The metastore has no locks, tables are created and renamed without: %s", failed)
-        return False
+    def _format_table(self, identifier: Identifier, found: Any) -> Table:
+        schema, location = format_schema(found, format_of(found) or "")
+        return self._files(location).at(identifier.base, location, schema)
+
+    # -- locks --------------------------------------------------------------------------------------------------------
+    def _locked(self, *tables: Identifier) -> AbstractContextManager[None]:
+        """Hold the locks of tables; where there are none, those of this machine queue."""
+        return self._locks.held(tables, lambda table: self.io.writer_slot(self._default_location(table)))
 
     def _check_lock(self, table: Identifier) -> None:
         """Raises `StorageRefusedError` where the lock was lost."""
@@ -512,10 +516,17 @@ class HiveCatalog:
         """The table, or branch, that is to be altered."""
         if identifier.system_table is not None:
             check_is_table(identifier)
-        return self.load_table(identifier)
+        table = self.load_table(identifier)
+        if is_format_table(table.schema.options):
+            raise UnsupportedFeatureError(
+                f"Table {identifier} is a format table, whose definition is Hive's: alter it by Hive's own ALTER TABLE."
+            )
+        return table
 
     def _check_kept(self, identifier: Identifier, schema: TableSchema) -> None:
         """Raises for a definition that the metastore cannot keep, or not for a table that it has already."""
+        if is_format_table(schema.options) and not self.settings.format_tables:
+            raise UnsupportedFeatureError(f"Table {identifier}: the catalog's 'format-table.enabled' is false.")
         entries.check_kept(identifier, schema, self.settings)
         if identifier.branch is not None:
             return
@@ -531,11 +542,11 @@ class HiveCatalog:
         """The name of a table that is to be created. Raises `InvalidNameError`, `DatabaseNotFoundError`."""
         check_is_table(identifier)
         self._database(identifier.database)
-        return replace(_named(identifier), table=_new_name("table", identifier.table))
+        return replace(named(identifier), table=new_name("table", identifier.table))
 
     def _database(self, name: str) -> object:
         """Raises `DatabaseNotFoundError`."""
-        found = self._metastore.database(_folded("database", name))
+        found = self._metastore.database(folded("database", name))
         if found is None:
             raise DatabaseNotFoundError(f"There is no database {name} in the metastore {self.settings.address}.")
         return found
@@ -559,26 +570,6 @@ def open_catalog(io: FileIO, warehouse: str, options: Mapping[str, str]) -> Hive
     is_shared = "://" in warehouse and not warehouse.startswith(("hdfs://", "viewfs://"))
     settings = read_settings(options, locks=is_shared or not io.atomic_create)
     return HiveCatalog(io, warehouse, settings, dict(options), allowed=Allowed.of(options))
-
-
-def _named(identifier: Identifier) -> Identifier:
-    """A table as the metastore calls it."""
-    database, table = _folded("database", identifier.database), _folded("table", identifier.table)
-    return replace(identifier, database=database, table=table)
-
-
-def _folded(kind: str, name: str) -> str:
-    return check_name(kind, name).lower()
-
-
-def _new_name(kind: str, name: str) -> str:
-    """A name that the metastore takes. Raises `InvalidNameError`."""
-    if _NAME.fullmatch(check_name(kind, name)) is None or len(name) > _LENGTHS[kind]:
-        raise InvalidNameError(
-            f"A {kind} cannot be called {name!r}: in a Hive metastore names are letters, digits and underscores of "
-            f"ASCII, {_LENGTHS[kind]} at most."
-        )
-    return name.lower()
 
 
 def _storage(path: str) -> str:

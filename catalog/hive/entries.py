@@ -71,6 +71,11 @@ def is_paimon(table: Any) -> bool:
     return sd is not None and (sd.inputFormat, sd.outputFormat) == (_INPUT, _OUTPUT)
 
 
+def is_external(table: Any) -> bool:
+    """Whether the files of a table outlive it."""
+    return bool(table.tableType == _EXTERNAL_TABLE)
+
+
 def kind_of(table: Any) -> str:
     """What a table is that is not Paimon's, for errors."""
     if table.tableType == _VIEW:
@@ -86,7 +91,7 @@ def read_entry(table: Any) -> Entry:
     return Entry(
         identifier,
         location_of(parameters, table.sd.location, f"Table {identifier}"),
-        table.tableType == _EXTERNAL_TABLE,
+        is_external(table),
         parameters.get(MOVED_FROM),
         table,
     )
@@ -105,8 +110,20 @@ def location_of(parameters: Mapping[str, str], location: str | None, what: str) 
 
 def new_entry(identifier: Identifier, schema: TableSchema, place: Place, settings: HiveSettings, *, zones: bool) -> Any:
     """A table of a schema, as it is created in the metastore."""
+    table = empty_entry(identifier, place, settings)
+    table.sd.inputFormat, table.sd.outputFormat = _INPUT, _OUTPUT
+    table.sd.serdeInfo = ttypes.SerDeInfo(serializationLib=_SERDE, parameters={})
+    own = {TABLE_TYPE: TABLE_TYPE_VALUE, _STORAGE_HANDLER: _HANDLER}
+    table.parameters = {**table.parameters, **own, **properties_of(schema, settings)}
+    _describe(table, schema, zones=zones)
+    _place(table, place.location, settings)
+    return table
+
+
+def empty_entry(identifier: Identifier, place: Place, settings: HiveSettings) -> Any:
+    """A new table of the metastore's, without columns, formats and location."""
     now = int(time.time())
-    table = ttypes.Table(
+    return ttypes.Table(
         tableName=identifier.table,
         dbName=identifier.database,
         owner=settings.user,
@@ -114,19 +131,10 @@ def new_entry(identifier: Identifier, schema: TableSchema, place: Place, setting
         lastAccessTime=now,
         retention=_FOREVER,
         partitionKeys=[],
-        parameters={TABLE_TYPE: TABLE_TYPE_VALUE, _STORAGE_HANDLER: _HANDLER},
+        parameters={_EXTERNAL: "TRUE"} if place.is_external else {},
         tableType=_EXTERNAL_TABLE if place.is_external else _MANAGED_TABLE,
-        sd=ttypes.StorageDescriptor(
-            cols=[], inputFormat=_INPUT, outputFormat=_OUTPUT, parameters={}, bucketCols=[], sortCols=[], numBuckets=0
-        ),
+        sd=ttypes.StorageDescriptor(cols=[], parameters={}, bucketCols=[], sortCols=[], numBuckets=0),
     )
-    table.sd.serdeInfo = ttypes.SerDeInfo(serializationLib=_SERDE, parameters={})
-    if place.is_external:
-        table.parameters[_EXTERNAL] = "TRUE"
-    table.parameters.update(properties_of(schema, settings))
-    _describe(table, schema, zones=zones)
-    _place(table, place.location, settings)
-    return table
 
 
 def described(
@@ -221,17 +229,19 @@ def _comment(schema: TableSchema) -> dict[str, str]:
     return {} if schema.comment is None else {_COMMENT: schema.comment}
 
 
+def column_of(field: DataField, *, zones: bool, is_key: bool = False) -> Any:
+    """A column, or a partition key, whose comment may be longer."""
+    comment = field.description if is_key else _short(field.description)
+    return ttypes.FieldSchema(field.name, hive_type(field.type, has_time_zones=zones), comment)
+
+
 def _describe(table: Any, schema: TableSchema, *, zones: bool) -> None:
     """Set the columns and partition columns of a table."""
     split = set(schema.partition_keys) if is_partitioned(schema) else set()
-
-    def column(field: DataField, comment: str | None) -> Any:
-        return ttypes.FieldSchema(field.name, hive_type(field.type, has_time_zones=zones), comment)
-
-    table.sd.cols = [column(f, _short(f.description)) for f in schema.fields if f.name not in split]
+    table.sd.cols = [column_of(f, zones=zones) for f in schema.fields if f.name not in split]
     tag = tag_column(schema)
     if split:
-        table.partitionKeys = [column(f, f.description) for f in schema.partition_fields]
+        table.partitionKeys = [column_of(f, zones=zones, is_key=True) for f in schema.partition_fields]
     else:
         table.partitionKeys = [ttypes.FieldSchema(tag, "string", None)] if tag else []
 

@@ -14,8 +14,10 @@ import logging
 import re
 import socket
 import threading
+import time
 import uuid
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from typing import Any
 from weakref import WeakValueDictionary
 
@@ -29,6 +31,7 @@ from paimon_sql.catalog.hive.settings import HiveSettings
 from paimon_sql.catalog.leases import LeasedLock
 
 _LOG = logging.getLogger(__name__)
+_ATTEMPTS = 3
 _MOST_EXPIRY = 60  # seconds
 _AGENT = "paimon-sql {}, expires after {} s"
 _OURS = re.compile(r"paimon-sql [0-9a-f]{32}, expires after ([0-9]{1,6}) s")
@@ -58,6 +61,33 @@ class HiveLocks:
             if found is None:
                 found = self._locks[table.base] = HiveLock(self.metastore, table.base)
             return found
+
+    @contextmanager
+    def held(
+        self, tables: Sequence[Identifier], queue: Callable[[Identifier], AbstractContextManager[object]]
+    ) -> Iterator[None]:
+        """Hold the locks of tables, taken in one order by all; `queue` instead where the metastore has none and commits
+        do not need them."""
+        with ExitStack() as stack:
+            for table in sorted({t.base for t in tables}, key=str):
+                if not self._hold(stack, table):
+                    stack.enter_context(queue(table))
+            yield
+
+    def _hold(self, stack: ExitStack, table: Identifier) -> bool:
+        for last in range(_ATTEMPTS, 0, -1):
+            try:
+                stack.enter_context(self.lock(table))
+                return True
+            except MetastoreError as error:
+                failed = error
+            if self.metastore.settings.lock_enabled or (last == 1 and self.work()):
+                raise failed
+            if not self.work():
+                break
+            time.sleep(0.1)
+        _LOG.warning("The metastore has no locks, tables are created and renamed without: %s", failed)
+        return False
 
     def work(self) -> bool:
         """Whether the metastore has locks: its database may lack their tables."""
@@ -182,8 +212,8 @@ class HiveLock(LeasedLock):
         if match is not None:
             return max(1.0, float(match[1]))
         said = self._metastore.read("get_config_value", "hive.txn.timeout", "")
-        time = _TIME.fullmatch((said or "").strip())
-        return int(time[1]) * _UNITS[time[2] or "s"] if time else _THEIRS
+        span = _TIME.fullmatch((said or "").strip())
+        return int(span[1]) * _UNITS[span[2] or "s"] if span else _THEIRS
 
     def __str__(self) -> str:
         return self.name

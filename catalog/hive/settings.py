@@ -69,6 +69,7 @@ class HiveSettings:
     cascade: bool = True
     skip_statistics: bool = False
     batch: int = 300
+    format_tables: bool = True
     lock_enabled: bool = False
     acquire_timeout: int = 480_000
     max_sleep: int = 8_000
@@ -114,6 +115,7 @@ def read_settings(given: Mapping[str, str], *, locks: bool) -> HiveSettings:
         cascade=option_value(given, "alter-table-cascade", boolean, True),
         skip_statistics=option_value(given, "hive.skip-update-stats", boolean, False),
         batch=option_value(given, "hive.metastore.batch.retrieve.max", integer, 300),
+        format_tables=option_value(given, "format-table.enabled", boolean, True),
         lock_enabled=option_value(given, "lock.enabled", boolean, locks),
         acquire_timeout=option_value(given, "lock-acquire-timeout", duration, 480_000),
         max_sleep=option_value(given, "lock-check-max-sleep", duration, 8_000),

@@ -73,12 +73,12 @@ def own_server() -> Iterator[HiveServer]:
 
 
 def hive_table(name: str, **more: Any) -> Any:
-    """A table of Hive's own."""
+    """A table of Hive's own, in a format that no format table has."""
     sd = ttypes.StorageDescriptor(
         cols=[ttypes.FieldSchema("k", "int", None)],
-        inputFormat="org.apache.hadoop.hive.ql.io.parquet.MapredParquetInputFormat",
-        outputFormat="org.apache.hadoop.hive.ql.io.parquet.MapredParquetOutputFormat",
-        serdeInfo=ttypes.SerDeInfo(serializationLib="org.apache.hadoop.hive.ql.io.parquet.serde.ParquetHiveSerDe"),
+        inputFormat="org.apache.hadoop.mapred.SequenceFileInputFormat",
+        outputFormat="org.apache.hadoop.hive.ql.io.HiveSequenceFileOutputFormat",
+        serdeInfo=ttypes.SerDeInfo(serializationLib="org.apache.hadoop.hive.serde2.lazy.LazySimpleSerDe"),
     )
     return ttypes.Table(**{"tableName": name, "dbName": "db", "sd": sd, "partitionKeys": [], "parameters": {}, **more})
 
@@ -92,7 +92,7 @@ def test_tables_of_others_are_named_and_left_alone(catalog: Any, place: Place) -
     assert catalog.list_tables("db") == ["t"] and not catalog.table_exists(Identifier("db", "other"))
     other = Identifier("db", "other")
     for call in (catalog.load_table, catalog.drop_table, lambda name: catalog.rename_table(name, U)):
-        with pytest.raises(TableNotFoundError, match=r"no table db\.other of Paimon's.*MapredParquetInputFormat"):
+        with pytest.raises(TableNotFoundError, match=r"no table db\.other of Paimon's.*SequenceFileInputFormat"):
             call(other)
     with pytest.raises(TableNotFoundError, match="table of ICEBERG"):
         catalog.load_table(Identifier("db", "iceberg"))

@@ -139,3 +139,18 @@ def test_external_tables_of_both(engines: Engines, tmp_path_factory: pytest.Temp
         engines.both(f"SELECT * FROM paimon.ours.at_{one}", [[1, None]])
         engines.run(other, f"DROP TABLE paimon.ours.at_{one}")
         assert (folder / one / "schema" / "schema-1").exists()
+
+
+@pytest.mark.parametrize("name", ["csv", "json", "orc", "parquet"])
+def test_format_tables_of_both(engines: Engines, hive: HiveServer, name: str) -> None:
+    for engine in ("ours", "java"):
+        table = f"paimon.{engine}.as_{name}"
+        engines.run(engine, f"CREATE TABLE {table} (k INT, v STRING, p INT) USING {name} PARTITIONED BY (p)")
+    client = hive.client()
+    ours, java = (facts(client.get_table(engine, f"as_{name}"), engine) for engine in ("ours", "java"))
+    assert ours == java
+    for one, other in (("ours", "java"), ("java", "ours")):
+        engines.run(one, f"INSERT INTO paimon.{one}.as_{name} VALUES (1, 'a', 1)")
+        engines.run(other, f"INSERT INTO paimon.{one}.as_{name} VALUES (2, 'b', 2)")
+        engines.both(f"SELECT k, v, p FROM paimon.{one}.as_{name} ORDER BY k", [[1, "a", 1], [2, "b", 2]])
+        engines.both(f"SHOW TABLES IN paimon.{one} LIKE 'as_{name}'")

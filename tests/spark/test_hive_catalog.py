@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from pyspark.errors import AnalysisException
 
@@ -13,7 +15,7 @@ import paimon_sql
 from tests.support.hive_server import HiveServer, start_hive
 from tests.support.sql_servers import free_port
 
-pytest.importorskip("pymetastore", reason='needs pip install "paimon-sql[hive]"')
+ttypes = pytest.importorskip("pymetastore.hive_metastore.ttypes", reason='needs pip install "paimon-sql[hive]"')
 
 
 def rows(spark: Any, statement: str) -> list[Any]:
@@ -107,6 +109,59 @@ def test_names_have_no_case(hive: Any) -> None:
     assert rows(hive, "SELECT * FROM meta.DEFAULT.mixed") == [(1,)]
     with pytest.raises(AnalysisException, match="TABLE_OR_VIEW_ALREADY_EXISTS"):
         hive.sql("CREATE TABLE meta.default.mIxEd (k INT)")
+
+
+def test_tables_of_hives_own(hive: Any, server: HiveServer, tmp_path: Path) -> None:
+    client = server.client()
+    parquet = "org.apache.hadoop.hive.ql.io.parquet"
+    text = ("org.apache.hadoop.mapred.TextInputFormat", "org.apache.hadoop.hive.ql.io.HiveIgnoreKeyTextOutputFormat")
+    for name, source, sink, serde in (
+        (
+            "pq",
+            f"{parquet}.MapredParquetInputFormat",
+            f"{parquet}.MapredParquetOutputFormat",
+            f"{parquet}.serde.ParquetHiveSerDe",
+        ),
+        ("lines", *text, "org.apache.hadoop.hive.serde2.lazy.LazySimpleSerDe"),
+    ):
+        sd = ttypes.StorageDescriptor(
+            cols=[ttypes.FieldSchema("k", "int", None), ttypes.FieldSchema("v", "string", None)],
+            location=f"file:{tmp_path}/{name}",
+            inputFormat=source,
+            outputFormat=sink,
+            serdeInfo=ttypes.SerDeInfo(serializationLib=serde, parameters={}),
+        )
+        keys = [ttypes.FieldSchema("p", "int", None)]
+        client.create_table(ttypes.Table(tableName=name, dbName="default", sd=sd, partitionKeys=keys, parameters={}))
+        (tmp_path / name / "p=1").mkdir(parents=True)
+    pq.write_table(
+        pa.table({"k": pa.array([1, 2], pa.int32()), "v": ["a", None]}), tmp_path / "pq" / "p=1" / "000000_0"
+    )
+    (tmp_path / "lines" / "p=1" / "000000_0").write_text("1\x01a\n2\x01\\N\n")
+    assert rows(hive, "SHOW TABLES IN meta.default") == [("default", "lines", False), ("default", "pq", False)]
+    for name in ("pq", "lines"):
+        assert rows(hive, f"SELECT * FROM meta.default.{name} ORDER BY k") == [(1, "a", 1), (2, None, 1)]
+        hive.sql(f"INSERT INTO meta.default.{name} VALUES (3, 'c', 2), (4, NULL, 2)")
+        assert rows(hive, f"SELECT k, v FROM meta.default.{name} WHERE p = 2 ORDER BY k") == [(3, "c"), (4, None)]
+        with pytest.raises(Exception, match="whose definition is Hive's"):
+            hive.sql(f"ALTER TABLE meta.default.{name} SET TBLPROPERTIES ('a' = 'b')")
+    assert "4\x01\\N" in "".join(f.read_text() for f in (tmp_path / "lines" / "p=2").glob("data*"))
+    hive.sql("DROP TABLE meta.default.pq")
+    assert client.get_all_tables("default") == ["lines"]
+
+
+@pytest.mark.parametrize("name", ["csv", "json", "orc", "parquet", "text"])
+def test_format_tables(hive: Any, server: HiveServer, tmp_path: Path, name: str) -> None:
+    is_text = name == "text"  # which has one column
+    columns = "(v STRING)" if is_text else "(v STRING, k INT, p INT)"
+    hive.sql(f"CREATE TABLE meta.default.f {columns} USING {name}{'' if is_text else ' PARTITIONED BY (p)'}")
+    assert [c.name for c in server.client().get_table("default", "f").partitionKeys] == ([] if is_text else ["p"])
+    values = "'a'" if is_text else "'a', 0, 7"
+    hive.sql(f"INSERT INTO meta.default.f VALUES ({values})")
+    assert rows(hive, "SELECT v FROM meta.default.f") == [("a",)]
+    assert rows(hive, "SHOW TABLES IN meta.default") == [("default", "f", False)]
+    hive.sql("DROP TABLE meta.default.f")
+    assert rows(hive, "SHOW TABLES IN meta.default") == []
 
 
 def test_connect(spark: Any, server: HiveServer, tmp_path: Path) -> None:

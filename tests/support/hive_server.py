@@ -61,6 +61,7 @@ class HiveServer:
     jars: str
     process: subprocess.Popen[bytes] | None = None
     settings: dict[str, str] = field(default_factory=dict)
+    opened: list[Any] = field(default_factory=list, repr=False)  # the connections of clients
 
     @property
     def uri(self) -> str:
@@ -142,7 +143,13 @@ class HiveServer:
             self.process.wait(30)
             self.process = None
 
+    def _close(self) -> None:
+        for transport in self.opened:
+            transport.close()
+        self.opened.clear()
+
     def remove(self) -> None:
+        self._close()
         self.stop()
         shutil.rmtree(self.folder, ignore_errors=True)
 
@@ -154,6 +161,7 @@ class HiveServer:
 
         transport = TTransport.TBufferedTransport(TSocket.TSocket("127.0.0.1", self.port))
         transport.open()
+        self.opened.append(transport)
         return ThriftHiveMetastore.Client(TBinaryProtocol.TBinaryProtocol(transport))
 
     def free_locks(self) -> None:
@@ -166,6 +174,7 @@ class HiveServer:
 
     def clear(self) -> None:
         """Forget all databases and tables, and delete the files of `default`."""
+        self._close()
         client = self.client()
         for database in client.get_all_databases():
             for table in client.get_all_tables(database):
