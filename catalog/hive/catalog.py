@@ -477,7 +477,12 @@ class HiveCatalog:
     # -- locks --------------------------------------------------------------------------------------------------------
     def _locked(self, *tables: Identifier) -> AbstractContextManager[None]:
         """Hold the locks of tables; where there are none, those of this machine queue."""
-        return self._locks.held(tables, lambda table: self.io.writer_slot(self._default_location(table)))
+
+        def queue(database: str) -> AbstractContextManager[object]:
+            folder = databases.location_of_database(self._database(database))
+            return self._io(folder).writer_slot(folder)
+
+        return self._locks.held(tables, queue)
 
     def _check_lock(self, table: Identifier) -> None:
         """Raises `StorageRefusedError` where the lock was lost."""

@@ -34,6 +34,7 @@ LOCATION_KEY = "paimon_location"  # where `location-in-properties` has it
 MOVED_FROM = "paimon-sql.moved-from"  # of a table whose folder is still to be moved, see `renames`
 _EXTERNAL = "EXTERNAL"
 PATH = "path"
+_TRANSLATED = "TRANSLATED_TO_EXTERNAL"
 _COMMENT = "comment"
 _MANAGED_TABLE, _EXTERNAL_TABLE, _VIEW = "MANAGED_TABLE", "EXTERNAL_TABLE", "VIRTUAL_VIEW"
 _KEPT_ALWAYS = ("partition.expiration-time", "data-file.path-directory")  # without `sync-all-properties`
@@ -72,8 +73,10 @@ def is_paimon(table: Any) -> bool:
 
 
 def is_external(table: Any) -> bool:
-    """Whether the files of a table outlive it."""
-    return bool(table.tableType == _EXTERNAL_TABLE)
+    """Whether the files of a table outlive it. Hive 4 calls tables external that were created as managed ones, unless
+    they are its own transactional ones, and says so."""
+    translated = (table.parameters or {}).get(_TRANSLATED, "").upper() == "TRUE"
+    return bool(table.tableType == _EXTERNAL_TABLE) and not translated
 
 
 def kind_of(table: Any) -> str:

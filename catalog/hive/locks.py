@@ -64,14 +64,14 @@ class HiveLocks:
 
     @contextmanager
     def held(
-        self, tables: Sequence[Identifier], queue: Callable[[Identifier], AbstractContextManager[object]]
+        self, tables: Sequence[Identifier], queue: Callable[[str], AbstractContextManager[object]]
     ) -> Iterator[None]:
-        """Hold the locks of tables, taken in one order by all; `queue` instead where the metastore has none and commits
-        do not need them."""
+        """Hold the locks of tables, taken in one order by all; where the metastore has none and commits do not need
+        them, the `queue` of their databases."""
         with ExitStack() as stack:
-            for table in sorted({t.base for t in tables}, key=str):
-                if not self._hold(stack, table):
-                    stack.enter_context(queue(table))
+            without = [t for t in sorted({t.base for t in tables}, key=str) if not self._hold(stack, t)]
+            for database in sorted({t.database for t in without}):
+                stack.enter_context(queue(database))
             yield
 
     def _hold(self, stack: ExitStack, table: Identifier) -> bool:

@@ -118,12 +118,14 @@ def test_properties_of_databases(place: Place) -> None:
         assert not catalog.database_exists("db")
     catalog.create_database("db", given)
     found = place.catalog().database_properties("db")
+    owner = {"owner": found["owner"]} if place.kind == "hive" and "owner" in found else {}  # as later versions say
+    found = {k: v for k, v in found.items() if k not in owner}
     assert found == {"location": str(place.warehouse / "db.db")} | (given if place.can(Can.DATABASE_PROPERTIES) else {})
     if not isinstance(catalog, SupportsDatabaseProperties):
         return
     catalog.alter_database("db", {"comment": "new", "more": "1"}, ["k.ä", "unknown"])
     changed = place.catalog().database_properties("db")
-    assert changed == {"location": found["location"], "comment": "new", "empty": "", "more": "1"}
+    assert changed == {"location": found["location"], "comment": "new", "empty": "", "more": "1"} | owner
     catalog.alter_database("db", {}, ["location", "exists", "more"])
     assert place.catalog().database_properties("db")["location"] == found["location"]
     with pytest.raises(InvalidOptionError, match="location"):

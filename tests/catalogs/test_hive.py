@@ -34,7 +34,7 @@ from paimon_core.spec.types import INT, STRING
 from paimon_core.store.ddl.new_schema import new_table_schema
 from paimon_core.store.ddl.schema_changes import AddColumn, RemoveOption, SetOption
 from tests.catalogs.kinds import OTHER_SCHEMA, SCHEMA, Place
-from tests.support.hive_server import HiveServer, start_hive
+from tests.support.hive_server import HAS_LOCKS, HiveServer, start_hive
 from tests.support.lossy_proxy import LossyProxy
 from tests.support.stored import insert, read
 from tests.support.tables import fields
@@ -48,6 +48,9 @@ from paimon_sql.catalog.hive.failures import Answer, MetastoreError  # noqa: E40
 _ROOT = Path(__file__).parents[2]
 T, U = Identifier("db", "t"), Identifier("db", "u")
 ROWS = [(1, "a"), (2, "b")]
+
+
+needs_locks = pytest.mark.skipif(not HAS_LOCKS, reason="this metastore's database has no tables for locks")
 
 
 @pytest.fixture
@@ -160,7 +163,7 @@ def test_places_in_properties(place: Place) -> None:
     catalog = place.catalog(**given)
     catalog.create_database("db", {"a": "b"})
     assert place.server.client().get_database("db").parameters["paimon_location"] == f"{place.warehouse}/db.db"
-    assert catalog.database_properties("db") == {"a": "b", "location": f"{place.warehouse}/db.db"}
+    assert catalog.database_properties("db").items() >= {"a": "b", "location": f"{place.warehouse}/db.db"}.items()
     catalog.create_table(T, SCHEMA)
     insert(catalog.load_table(T), ROWS)
     catalog.rename_table(T, U)
@@ -235,6 +238,7 @@ def test_folders_that_lost_their_entries(catalog: Any, place: Place) -> None:
     assert [c.name for c in client.get_table("db", "t").sd.cols] == ["k", "v"]
 
 
+@pytest.mark.skipif(not HAS_LOCKS, reason="Hive 4 moves the folder in the same call")
 def test_a_folder_that_is_being_moved_is_no_other_tables(catalog: Any, place: Place) -> None:
     """A process died in the middle of RENAME: the metastore has the new name, the files are where they were."""
     catalog.create_table(T, SCHEMA)
@@ -254,7 +258,10 @@ def test_a_folder_that_is_being_moved_is_no_other_tables(catalog: Any, place: Pl
 
 # -- servers that fail ------------------------------------------------------------------------------------------------
 @pytest.mark.parametrize(
-    "call", ["create_database", "create_table", "alter_table_with", "drop_table", "drop_database", "lock", "unlock"]
+    "call",
+    ["create_database", "create_table", "alter_table_with", "drop_table", "drop_database", "lock", "unlock"][
+        : None if HAS_LOCKS else -2
+    ],
 )
 def test_an_answer_that_is_lost_after_its_effect(place: Place, call: str) -> None:
     marker = len(call.encode()).to_bytes(4, "big") + call.encode() if call in ("lock", "unlock") else call.encode()
@@ -344,6 +351,7 @@ def on_unsafe_storage(place: Place, **more: str) -> Any:
     return replace(catalog, io=WithoutAtomicCreate())
 
 
+@needs_locks
 def test_commits_hold_the_lock(place: Place) -> None:
     catalog = on_unsafe_storage(place)
     catalog.create_database("db")
@@ -362,6 +370,7 @@ def test_commits_hold_the_lock(place: Place) -> None:
     catalog.close()
 
 
+@needs_locks
 def test_javas_lock_is_waited_for(place: Place) -> None:
     catalog: Any = place.catalog(lock__acquire__timeout="1 s")
     catalog.create_database("db")
@@ -379,6 +388,7 @@ def test_javas_lock_is_waited_for(place: Place) -> None:
     waits.create_table(T, SCHEMA)
 
 
+@needs_locks
 def test_a_holder_that_died_delays_others_by_its_expiry(place: Place) -> None:
     catalog: Any = replace(place, options={**place.options, "lock-acquire-timeout": "2 s"}).catalog()
     catalog.create_database("db")
@@ -395,6 +405,7 @@ def test_a_holder_that_died_delays_others_by_its_expiry(place: Place) -> None:
         dead.__exit__(None, None, None)
 
 
+@needs_locks
 def test_a_holder_lives_longer_than_its_expiry(place: Place) -> None:
     catalog: Any = replace(place, options={**place.options, "lock-acquire-timeout": "1 s"}).catalog()
     catalog.create_database("db")
@@ -423,6 +434,7 @@ with lock:
 """
 
 
+@needs_locks
 def test_a_holder_that_was_frozen_does_not_commit(place: Place) -> None:
     given = replace(place, options={**place.options, "lock-acquire-timeout": "2 s"})
     catalog = on_unsafe_storage(given)

@@ -108,6 +108,15 @@ def test_external_tables() -> None:
     assert not entries.place_of(schema(external="perhaps"), "/d", SETTINGS).is_external
 
 
+def test_tables_that_hive_4_calls_external() -> None:
+    made = entry(schema())
+    made.tableType = "EXTERNAL_TABLE"
+    made.parameters |= {"EXTERNAL": "TRUE", "TRANSLATED_TO_EXTERNAL": "TRUE", "external.table.purge": "TRUE"}
+    assert not entries.read_entry(made).is_external
+    del made.parameters["TRANSLATED_TO_EXTERNAL"]
+    assert entries.read_entry(made).is_external
+
+
 def test_long_comments_of_columns() -> None:
     made = schema()
     field = replace(made.fields[0], description="a\nb\r" + "x" * 300)
