@@ -32,6 +32,7 @@ from paimon_sql.catalog.leases import LeasedLock
 
 _LOG = logging.getLogger(__name__)
 _ATTEMPTS = 3
+_LOOKS = 0.5  # seconds between two looks at the others in a queue
 _MOST_EXPIRY = 60  # seconds
 _AGENT = "paimon-sql {}, expires after {} s"
 _OURS = re.compile(r"paimon-sql [0-9a-f]{32}, expires after ([0-9]{1,6}) s")
@@ -106,6 +107,7 @@ class HiveLock(LeasedLock):
         self._metastore, self._table = metastore, table
         self._expires = expiry(settings)
         self._waits: int | None = None
+        self._looked = 0.0  # when the others in the queue were last looked at
         super().__init__(
             str(table),
             patience=settings.acquire_timeout / 1000,
@@ -135,7 +137,8 @@ class HiveLock(LeasedLock):
             self._waits = None
             return str(answer.lockid)
         self._waits = answer.lockid if answer.state == ttypes.LockState.WAITING else None
-        if self._waits is not None:
+        if self._waits is not None and time.monotonic() - self._looked > _LOOKS:
+            self._looked = time.monotonic()
             self._free_dead(self._waits)
         return None
 
