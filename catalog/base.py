@@ -116,6 +116,14 @@ class SupportsRegistration(SupportsDatabases, Protocol):
         """The tables in the folder of a database that the catalog does not know, sorted."""
 
 
+@runtime_checkable
+class SupportsLocations(SupportsDatabases, Protocol):
+    """A catalog whose tables may be elsewhere than in their databases: at their option `path`, as external tables."""
+
+    def check_location(self, location: str) -> None:
+        """Raises `InvalidOptionError`, `UnsupportedFeatureError` for a location that no table can have."""
+
+
 def with_databases(catalog: Catalog) -> SupportsDatabases:
     """A catalog, where its tables are in databases. Raises `UnsupportedFeatureError` for another."""
     if isinstance(catalog, SupportsDatabases):

@@ -26,6 +26,15 @@ def _jdbc(options: Mapping[str, str]) -> SupportsDatabases:
     return made
 
 
+def _hive(options: Mapping[str, str]) -> SupportsDatabases:
+    import_optional("pymetastore", "A catalog with 'metastore' = 'hive'", "hive")
+    import_optional("thrift", "A catalog with 'metastore' = 'hive'", "hive")
+    given = import_module("paimon_sql.catalog.hive.settings").hive_options(options)
+    io, warehouse = _warehouse({"warehouse": given.get("hive.metastore.warehouse.dir", ""), **given})
+    made: SupportsDatabases = import_module("paimon_sql.catalog.hive.catalog").open_catalog(io, warehouse, given)
+    return made
+
+
 def _warehouse(options: Mapping[str, str]) -> tuple[FileIO, str]:
     """The storage of a catalog's tables, and their folder there."""
     warehouse = options.get("warehouse")
@@ -35,7 +44,11 @@ def _warehouse(options: Mapping[str, str]) -> tuple[FileIO, str]:
     return load_file_io(warehouse, options), normalize(warehouse)
 
 
-METASTORES: dict[str, Callable[[Mapping[str, str]], SupportsDatabases]] = {"filesystem": _filesystem, "jdbc": _jdbc}
+METASTORES: dict[str, Callable[[Mapping[str, str]], SupportsDatabases]] = {
+    "filesystem": _filesystem,
+    "jdbc": _jdbc,
+    "hive": _hive,
+}
 
 
 def load_catalog(options: Mapping[str, str]) -> SupportsDatabases:

@@ -40,7 +40,7 @@ from paimon_core.store.ddl.new_schema import check_schema, replacing_schema, sam
 from paimon_core.store.ddl.schema_changes import RemoveOption, SchemaChange, SetOption, UpdateComment, apply_changes
 from paimon_core.store.schemas import latest_schema, schema_ids
 from paimon_core.store.snapshots import latest_snapshot
-from paimon_core.store.table_store import TableStore
+from paimon_core.store.table_store import TableStore, Watcher
 from paimon_core.table import Table, storage_publisher
 from paimon_sql.catalog.base import StagedTable
 from paimon_sql.catalog.replacing import complete, new_suffix, take_place
@@ -59,7 +59,8 @@ class SchemaFiles:
 
     `defaults` are options of every new table that does not set them, `publishing` makes what publishes schemas and
     snapshots: a catalog with locks gives another than the storage's. `accept` raises for a definition that the catalog
-    cannot keep, before it is written.
+    cannot keep, before it is written. `own_paths` is whether a table may have the option `path`, `watcher` is told
+    of what happens to tables.
     """
 
     io: FileIO
@@ -68,6 +69,8 @@ class SchemaFiles:
     defaults: Mapping[str, str] = field(default_factory=dict)
     publishing: Callable[[TableStore], Publisher] = storage_publisher
     accept: Callable[[Identifier, TableSchema], None] = lambda identifier, schema: None
+    own_paths: bool = False
+    watcher: Watcher | None = field(default=None, repr=False, compare=False)
 
     def exists(self, identifier: Identifier, path: str) -> bool:
         """Whether there is a table at a path, and the branch that the identifier names."""
@@ -143,6 +146,23 @@ class SchemaFiles:
                 "Table %s is replaced; the old one, %s, has to be deleted by hand: %s", identifier, aside, error
             )
 
+    def clear_remains(self, identifier: Identifier, path: str) -> None:
+        """Remove the schema that a CREATE left which did not come to its end: the catalog knows no table there.
+
+        Raises `TableExistsError` for a folder in which a table has been used: it is another's, or has been lost.
+        """
+        ids = schema_ids(self.io, path)
+        if not ids:
+            return
+        others = {f.name for f in self.io.list(path)} - {_SCHEMAS}
+        if others & {*_DROPPED} or (others and ids != [0]):
+            raise TableExistsError(
+                f"Table {identifier} cannot be created: {path} has a table that this catalog does not know. "
+                f"Take it into the catalog with CALL sys.repair('{identifier}'), or move its folder away."
+            )
+        for number in ids:
+            self.io.delete(TablePaths(path).schema(number))
+
     def drop(self, path: str) -> None:
         """Delete the table at a path: what makes its versions first, its schemas last. What remains where that fails is
         an empty table, which can be dropped, and no damaged one, nor files that the next table there would show."""
@@ -215,14 +235,18 @@ class SchemaFiles:
             raise UnsupportedFeatureError(f"Table {identifier}: option 'type' = {kind!r} is not supported yet.")
         check_no_secrets(str(identifier), schema.options)
         self._check_allowed(identifier, TableOptions(schema.options))
-        if "path" in schema.options:
+        if "path" in schema.options and not self.own_paths:
             raise InvalidOptionError(f"Table {identifier} cannot have a 'path' of its own.")
         self.accept(identifier, schema)
         return self._table(identifier, path, schema)
 
     def _table(self, identifier: Identifier, path: str, schema: TableSchema) -> Table:
         store = TableStore.of(self.io, path, schema, self.cache, identifier=identifier)
-        return Table(replace(store, allowed=self.allowed), self.publishing)
+        return Table(replace(store, allowed=self.allowed, watcher=self.watcher), self.publishing)
+
+    def at(self, identifier: Identifier, path: str, schema: TableSchema) -> Table:
+        """The table of a definition that is no schema file."""
+        return self._table(identifier, path, schema)
 
     def _check_allowed(self, identifier: Identifier, options: TableOptions) -> None:
         """Raises `NotAllowedError` for a definition of what the catalog refuses whenever it is used."""

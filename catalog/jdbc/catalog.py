@@ -6,7 +6,8 @@ table. What a crash leaves between rows and files is found by whoever comes next
 - CREATE: the row is inserted, the schema written, the transaction committed. A schema without a row is in nobody's
   way; a folder that has snapshots and no row is another matter, and is refused: `register_table` takes it.
 - DROP: files first, versions before schemas, the row last. A row without a schema is dropped again.
-- RENAME: see `moves`.
+- RENAME: a note beside the row says where the folder is moved to (`rows.RENAMED_TO`; no folder was there before), the
+  folder is moved, and in one transaction the rows get the new name and the note goes. See `moves`.
 
 Source: `JdbcCatalog` of Paimon.
 """
@@ -35,7 +36,7 @@ from paimon_core.errors import (
 from paimon_core.io.file_io import FileIO
 from paimon_core.options import COMMIT_UNSAFE_STORAGE
 from paimon_core.spec.identifier import Identifier
-from paimon_core.spec.paths import TablePaths, check_name
+from paimon_core.spec.paths import check_name
 from paimon_core.spec.schema import TableSchema
 from paimon_core.store.allowed import Allowed
 from paimon_core.store.cache import MetadataCache
@@ -47,9 +48,9 @@ from paimon_sql.catalog.base import DEFAULT_DATABASE, SYSTEM_DATABASE, StagedTab
 from paimon_sql.catalog.jdbc import rows
 from paimon_sql.catalog.jdbc.database import Database, OutcomeUnknown, RowExists
 from paimon_sql.catalog.jdbc.locks import JdbcLocks
-from paimon_sql.catalog.jdbc.moves import ends_forward
 from paimon_sql.catalog.jdbc.settings import JdbcSettings, read_settings
 from paimon_sql.catalog.jdbc.tables import NAME_LENGTH, VALUE_LENGTH
+from paimon_sql.catalog.moves import ends_forward
 from paimon_sql.catalog.schema_files import SchemaFiles, check_is_table, publish_schema, table_defaults
 
 _SUFFIX = ".db"
@@ -265,7 +266,7 @@ class JdbcCatalog:
 
     def _insert_and_publish(self, table: Table, connection: Connection, key: str) -> None:
         self._insert(table.identifier, table.schema, False, connection, key)
-        self._clear_remains(table.identifier, table.store.root)
+        self._files.clear_remains(table.identifier, table.store.root)
         # the row is what others wait for, so nobody else writes there
         if not publish_schema(table, UnsafePublisher(self.io)):
             raise self._exists(table.identifier)
@@ -280,21 +281,6 @@ class JdbcCatalog:
             rows.insert_table(connection, key, identifier)
         if self.settings.sync_properties:
             rows.set_table_properties(connection, key, identifier, properties_of(schema))
-
-    def _clear_remains(self, identifier: Identifier, path: str) -> None:
-        """Remove the schema that a CREATE left which did not come to its end. Raises `TableExistsError` for a folder in
-        which a table has been used: it is another's, or has lost its row."""
-        ids = schema_ids(self.io, path)
-        if not ids:
-            return
-        others = {f.name for f in self.io.list(path)} - {"schema"}
-        if others & {"snapshot", "tag", "branch", "changelog"} or (others and ids != [0]):
-            raise TableExistsError(
-                f"Table {identifier} cannot be created: {path} has a table that this catalog does not know. "
-                f"Take it into the catalog with CALL sys.repair('{identifier}'), or move its folder away."
-            )
-        for number in ids:
-            self.io.delete(TablePaths(path).schema(number))
 
     def _then_synced(self, identifier: Identifier, change: Callable[[], None]) -> None:
         """Change the definition of a table, and its properties in the database with it."""

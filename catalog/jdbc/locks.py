@@ -10,22 +10,17 @@ Another holder's time is always a later one: it gets a lock that was lost only a
 
 from __future__ import annotations
 
-import logging
-import random
 import threading
-import time
 from dataclasses import replace
-from types import TracebackType
 from weakref import WeakValueDictionary
 
 from sqlalchemy import Connection, text
 
-from paimon_core.errors import CommitConflictError, InvalidNameError, PaimonError, StorageError, StorageRefusedError
+from paimon_core.errors import InvalidNameError
 from paimon_core.spec.identifier import Identifier
 from paimon_sql.catalog.jdbc.database import Database, RowExists
+from paimon_sql.catalog.leases import LeasedLock
 
-_LOG = logging.getLogger(__name__)
-_FIRST_WAIT = 0.01  # seconds, as all times here
 # now, a stored time as text, and the age of a stored one in seconds; SQLite's last digits tell two holders apart
 _NOW = {
     "sqlite": "strftime('%Y-%m-%d %H:%M:%f', 'now') || substr(abs(random()) || '000', 1, 3)",
@@ -83,121 +78,39 @@ class JdbcLocks:
             return found
 
 
-class JdbcLock:
-    """The lock of one table; a `CatalogLock`. Threads of a process queue for it before they ask the database."""
+class JdbcLock(LeasedLock):
+    """The lock of one table: its token is the time that the holder wrote into the row last."""
 
     def __init__(self, locks: JdbcLocks, name: str) -> None:
-        self._database, self._settings, self._statements = locks.database, locks.settings, locks.statements
-        self._name = name
-        self._queue = threading.RLock()
-        self._depth = 0
-        self._row = threading.Lock()  # of two threads that change the row: the holder, and its sign of life
-        self._stamp: str | None = None  # None: not held, or lost
-        self._alive: threading.Timer | None = None
+        settings = locks.settings
+        super().__init__(
+            name,
+            patience=settings.acquire_timeout / 1000,
+            max_sleep=settings.max_sleep / 1000,
+            expiry=settings.lock_expiry,
+        )
+        self._database, self._settings, self._statements = locks.database, settings, locks.statements
 
-    def __enter__(self) -> JdbcLock:
-        patience = self._settings.acquire_timeout / 1000
-        if not self._queue.acquire(timeout=patience):
-            raise self._busy("another thread of this process")
-        try:
-            if self._depth == 0:
-                self._acquire(time.monotonic() + patience)
-            self._depth += 1
-        except BaseException:
-            self._queue.release()
-            raise
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None, /
-    ) -> None:
-        self._depth -= 1
-        try:
-            if self._depth == 0:
-                self._release()
-        finally:
-            self._queue.release()
-
-    def check(self) -> None:
-        """Raises `StorageRefusedError` where the lock was lost, `StorageError` where the database does not say; else it
-        is held for its whole time again."""
-        if not self._renew():
-            raise StorageRefusedError(
-                f"The lock {self._name} was lost: this process stood still for over {self._settings.lock_expiry} s, "
-                "and others may have written meanwhile. Nothing was written; run the statement again."
-            )
-
-    # -- the row ------------------------------------------------------------------------------------------------------
-    def _acquire(self, deadline: float) -> None:
-        wait, most = _FIRST_WAIT, self._settings.max_sleep / 1000
-        while True:
-            stamp = self._take()
-            if stamp is not None:
-                self._stamp = stamp
-                self._beat_later()
-                return
-            left = deadline - time.monotonic()
-            if left <= 0:
-                raise self._busy("another writer")
-            time.sleep(min(wait * random.uniform(0.5, 1), left))
-            wait = min(wait * 1.5, most)
-
-    def _take(self) -> str | None:
-        """The time in the row, which is now ours; None where another holds the lock."""
-
+    def take(self) -> str | None:
         def take(connection: Connection) -> str:
-            connection.execute(self._statements.take, {"id": self._name, "expiry": self._settings.lock_expiry})
-            return str(connection.scalar(self._statements.stamp, {"id": self._name}))
+            connection.execute(self._statements.take, {"id": self.name, "expiry": self._settings.lock_expiry})
+            return str(connection.scalar(self._statements.stamp, {"id": self.name}))
 
         try:
             return self._database.read(take)
         except RowExists:
-            self._database.read(lambda c: c.execute(self._statements.free, {"id": self._name}))
+            self._database.read(lambda c: c.execute(self._statements.free, {"id": self.name}))
             return None
 
-    def _renew(self) -> bool:
-        """Whether the lock is still ours, with a new time in its row."""
-
+    def renew(self, token: str) -> str | None:
         def renew(connection: Connection) -> str | None:
-            mine = {"id": self._name, "stamp": self._stamp}
+            mine = {"id": self.name, "stamp": token}
             if connection.execute(self._statements.renew, mine).rowcount == 0:
                 return None
-            return str(connection.scalar(self._statements.stamp, {"id": self._name}))
+            return str(connection.scalar(self._statements.stamp, {"id": self.name}))
 
-        with self._row:
-            if self._stamp is not None:
-                self._stamp = self._database.write(renew)
-            return self._stamp is not None
+        return self._database.write(renew)
 
-    def _release(self) -> None:
-        if self._alive is not None:
-            self._alive.cancel()
-        with self._row:
-            mine, self._stamp = {"id": self._name, "stamp": self._stamp}, None
-        released = mine["stamp"] is not None and self._database.read(
-            lambda c: c.execute(self._statements.release, mine).rowcount
-        )
-        if not released:
-            raise StorageError(
-                f"The lock {self._name} was lost while it was held: another writer may have held it, too."
-            )
-
-    def _beat_later(self) -> None:
-        self._alive = threading.Timer(self._settings.lock_expiry / 4, self._beat)
-        self._alive.daemon = True
-        self._alive.start()
-
-    def _beat(self) -> None:
-        try:
-            is_held = self._renew()
-        except PaimonError as error:
-            _LOG.warning("The lock %s could not be renewed: %s", self._name, error)
-            is_held = True  # perhaps
-        if is_held and self._depth:
-            self._beat_later()
-
-    def _busy(self, holder: str) -> CommitConflictError:
-        return CommitConflictError(
-            f"The lock {self._name} was not to be had within {self._settings.acquire_timeout / 1000:g} s "
-            f"('lock-acquire-timeout'): {holder} holds it. Nothing was changed; run the statement again later."
-        )
+    def release(self, token: str) -> bool:
+        mine = {"id": self.name, "stamp": token}
+        return self._database.read(lambda c: c.execute(self._statements.release, mine).rowcount) > 0

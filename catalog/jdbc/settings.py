@@ -9,18 +9,18 @@ import logging
 import os
 import re
 import ssl
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from typing import Any
 from urllib.parse import parse_qsl, unquote
 
 from paimon_core.errors import InvalidOptionError
 from paimon_core.io.load import normalize
 from paimon_core.options.option import boolean, duration, integer
 from paimon_core.secrets import without_secrets
+from paimon_sql.catalog.option_values import option_value
 
 _LOG = logging.getLogger(__name__)
-_T = TypeVar("_T")
 _URI = re.compile(r"jdbc:(sqlite|postgresql|mysql|mariadb):(.*)", re.DOTALL)
 _SERVER = re.compile(
     r"//(?P<host>\[[^\]]*\]|[^/:?,]*)(?::(?P<port>[0-9]{1,5}))?(?:/(?P<database>[^?]*))?(?:\?(?P<more>.*))?"
@@ -100,12 +100,12 @@ def read_settings(options: Mapping[str, str], *, locks: bool) -> JdbcSettings:
         password=parameters.pop("password", None),
         parameters=parameters,
         catalog_key=options.get("catalog-key", "jdbc"),
-        pool_size=_value(options, "client-pool-size", integer, 2),
-        lock_enabled=_value(options, "lock.enabled", boolean, locks),
-        acquire_timeout=_value(options, "lock-acquire-timeout", duration, 480_000),
-        max_sleep=_value(options, "lock-check-max-sleep", duration, 8_000),
-        lock_key_length=_value(options, "lock-key-max-length", integer, 255),
-        sync_properties=_value(options, "sync-all-properties", boolean, True),
+        pool_size=option_value(options, "client-pool-size", integer, 2),
+        lock_enabled=option_value(options, "lock.enabled", boolean, locks),
+        acquire_timeout=option_value(options, "lock-acquire-timeout", duration, 480_000),
+        max_sleep=option_value(options, "lock-check-max-sleep", duration, 8_000),
+        lock_key_length=option_value(options, "lock-key-max-length", integer, 255),
+        sync_properties=option_value(options, "sync-all-properties", boolean, True),
     )
     if not made.catalog_key or len(made.catalog_key) > 100:
         raise InvalidOptionError(f"Option 'catalog-key' cannot be {made.catalog_key!r}: it has 1 to 100 characters.")
@@ -189,16 +189,6 @@ def _read_file(uri: str, rest: str) -> tuple[dict[str, Any], dict[str, str]]:
     if path.startswith(":resource:"):
         raise InvalidOptionError(f"Option 'uri' = {uri!r} names a resource of Java's: write jdbc:sqlite:/folder/file.")
     return {"kind": "sqlite", "database": os.path.abspath(path)}, dict(parse_qsl(more))
-
-
-def _value(options: Mapping[str, str], key: str, parse: Callable[[str], _T], default: _T) -> _T:
-    given = options.get(key)
-    if given is None:
-        return default
-    try:
-        return parse(given)
-    except ValueError as error:
-        raise InvalidOptionError(f"Option {key!r} cannot be {given!r}: it is {error}.") from None
 
 
 _TIMES = ("connectTimeout", "socketTimeout")

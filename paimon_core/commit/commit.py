@@ -186,12 +186,14 @@ def _commit_change(
                 started = time.monotonic()
                 landed = find_carried(store, attempts.replaced)
                 if landed is not None:
+                    _tell(store, landed, change)
                     return landed
                 landed = _try(store, change, info, publisher, attempts, merge=tried == 1)
             if landed is not None and not is_replaced(store, landed):
                 write_hints(store, landed.id)
                 if guard is not None:
                     guard.made(landed)
+                _tell(store, landed, change)
                 return landed
             if landed is not None:
                 _note_replaced(store, attempts, landed)
@@ -245,6 +247,11 @@ def _try(
     outcome = _publish(store, draft, publisher)
     attempts.open.append(draft)
     return _landed(store, attempts, outcome)
+
+
+def _tell(store: TableStore, made: Snapshot, change: Change) -> None:
+    """Tell the table's watcher of a change that is visible."""
+    store.tell(lambda w: w.committed(store, made, {e.partition for e in change.entries if e.kind is FileKind.ADD}))
 
 
 def _landed(store: TableStore, attempts: _Attempts, outcome: PublishOutcome | None) -> Snapshot | None:

@@ -48,6 +48,7 @@ def create_tag(store: TableStore, name: str, snapshot: Snapshot, retained: timed
         store.delete(path)
         raise BranchNotFoundError(f"Branch {store.name} was deleted or renamed while it was tagged; no tag was made.")
     _write_success(store, name)
+    store.tell(lambda watcher: watcher.tagged(store))
 
 
 def replace_tag(
@@ -84,6 +85,7 @@ def rename_tag(store: TableStore, name: str, target: str) -> None:
             raise TagExistsError(f"Tag {target!r} of table {store.name} already exists: choose another name.")
         held.delete(held.paths.tag(name))
     _write_success(store, target, instead_of=name)
+    store.tell(lambda watcher: watcher.tagged(store))
 
 
 def delete_tags(store: TableStore, names: Sequence[str]) -> list[str]:
@@ -100,6 +102,8 @@ def delete_tags(store: TableStore, names: Sequence[str]) -> list[str]:
     if store.options[TAG_CREATE_SUCCESS_FILE]:
         for tag in tags:
             store.delete(store.paths.tag_success(tag.name))
+    if tags:
+        store.tell(lambda watcher: watcher.tagged(store))
     return [tag.name for tag in tags]
 
 

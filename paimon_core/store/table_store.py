@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import logging
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Collection, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -15,9 +16,12 @@ from paimon_core.options import DATA_FILE_DIRECTORY, PARTITION_DEFAULT_NAME, PAR
 from paimon_core.spec.identifier import Identifier, PathIdentifier
 from paimon_core.spec.paths import TablePaths
 from paimon_core.spec.schema import TableSchema
+from paimon_core.spec.snapshot import Snapshot
 from paimon_core.spec.value_texts import partition_spec
 from paimon_core.store.allowed import Allowed
 from paimon_core.store.cache import MetadataCache
+
+_LOG = logging.getLogger(__name__)
 
 
 class Turn(Protocol):
@@ -31,6 +35,17 @@ class Turn(Protocol):
         """Raises `CommitConflictError` where others may have the turn by now."""
 
 
+class Watcher(Protocol):
+    """Who is told of changes to a table once they are made: a catalog that keeps a copy of what there is. Pickled it
+    becomes None, as only the driver tells."""
+
+    def committed(self, store: TableStore, snapshot: Snapshot, written: Collection[bytes]) -> None:
+        """A snapshot was made, with new files in the partitions `written`."""
+
+    def tagged(self, store: TableStore) -> None:
+        """Tags were made, renamed or removed."""
+
+
 @dataclass(frozen=True)
 class TableStore:
     """A table's storage, path, schema in force and options (the schema's, overridden for this use). Picklable.
@@ -38,7 +53,7 @@ class TableStore:
     `identifier` is the table's name in its catalog, its path where it is in none. `branch` names one of its branches,
     whose schemas, snapshots and tags are then meant; "" is the table itself. `loaded` is when this was made (epoch
     seconds by this host's clock): whatever is written through it is younger. `turn` is that of the upkeep that this
-    store is for.
+    store is for, `watcher` is told of changes.
     """
 
     io: FileIO
@@ -51,6 +66,7 @@ class TableStore:
     allowed: Allowed = field(default_factory=Allowed)
     loaded: float = field(default_factory=time.time, compare=False, repr=False)
     turn: Turn | None = field(default=None, compare=False, repr=False)
+    watcher: Watcher | None = field(default=None, compare=False, repr=False)
 
     @staticmethod
     def of(
@@ -109,6 +125,15 @@ class TableStore:
         """As `delete`, of a folder with all below it."""
         self.check_turn()
         self.io.delete_dir_below(self.root, path)
+
+    def tell(self, change: Callable[[Watcher], None]) -> None:
+        """Tell the watcher of a change that is made, and does not fail because he does."""
+        if self.watcher is None:
+            return
+        try:
+            change(self.watcher)
+        except Exception as error:
+            _LOG.warning("Table %s is changed, but its catalog could not follow: %s", self.name, error)
 
     def check_turn(self) -> None:
         """Call this before what is there is replaced. Raises `CommitConflictError` where the store's turn is over."""

@@ -11,17 +11,18 @@ import pytest
 from paimon_sql.catalog.base import SupportsDatabases
 from paimon_sql.catalog.load import load_catalog
 from tests.catalogs.kinds import JDBC, KINDS, Place
+from tests.support.hive_server import HiveServer, start_hive
 from tests.support.sql_servers import SqlServer, start_mariadb, start_postgres
 
 
 @pytest.fixture(scope="session")
 def servers() -> Iterator[Callable[[str], SqlServer]]:
     """Gives the server of a kind, which is started when it is first asked for; skips where there is none."""
-    pytest.importorskip("sqlalchemy", reason='needs pip install "paimon-sql[jdbc]"')
     made: dict[str, SqlServer | str] = {}
 
     def server(kind: str) -> SqlServer:
         if kind not in made:
+            pytest.importorskip("sqlalchemy", reason='needs pip install "paimon-sql[jdbc]"')
             pytest.importorskip(
                 "psycopg" if kind == "postgresql" else "pymysql", reason='needs pip install "paimon-sql[all]"'
             )
@@ -37,8 +38,29 @@ def servers() -> Iterator[Callable[[str], SqlServer]]:
             found.remove()
 
 
+@pytest.fixture(scope="session")
+def hive_server() -> Iterator[Callable[[], HiveServer]]:
+    """Gives the metastore, which is started when it is first asked for; skips where there is none."""
+    made: list[HiveServer | str] = []
+
+    def server() -> HiveServer:
+        pytest.importorskip("pymetastore", reason='needs pip install "paimon-sql[hive]"')
+        if not made:
+            made.append(start_hive())
+        if isinstance(made[0], str):
+            pytest.skip(made[0])
+        return made[0]
+
+    yield server
+    for found in made:
+        if isinstance(found, HiveServer):
+            found.remove()
+
+
 @pytest.fixture
-def make_place(servers: Callable[[str], SqlServer], tmp_path: Path) -> Iterator[Callable[[str], Place]]:
+def make_place(
+    servers: Callable[[str], SqlServer], hive_server: Callable[[], HiveServer], tmp_path: Path
+) -> Iterator[Callable[[str], Place]]:
     opened: list[SupportsDatabases] = []
 
     def open_catalog(options: object) -> SupportsDatabases:
@@ -49,7 +71,13 @@ def make_place(servers: Callable[[str], SqlServer], tmp_path: Path) -> Iterator[
         warehouse = tmp_path / "wh"
         if kind == "filesystem":
             return Place(kind, warehouse, {"warehouse": str(warehouse)}, open_catalog)
+        if kind == "hive":
+            server = hive_server()
+            server.clear()
+            given = {**server.options, "warehouse": str(warehouse)}
+            return Place(kind, warehouse, given, open_catalog, default=server.warehouse, server=server)
         if kind == "sqlite":
+            pytest.importorskip("sqlalchemy", reason='needs pip install "paimon-sql[jdbc]"')
             given = {"metastore": "jdbc", "warehouse": str(warehouse)}
         else:
             given = {**servers(kind).options, "warehouse": str(warehouse), "catalog-key": uuid.uuid4().hex}

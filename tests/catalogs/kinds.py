@@ -6,6 +6,7 @@ import enum
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from paimon_core.spec.types import INT, STRING
 from paimon_core.store.ddl.new_schema import new_table_schema
@@ -24,16 +25,18 @@ class Can(enum.Enum):
     REGISTRATION = "know tables by other means than their folders"
     LOCKS = "lock tables for writers"
     LONG_VALUES = "keep option values of any length"
+    ANY_NAME = "tell names apart by case, and take any characters that folders may have"
+    LOCATIONS = "have databases and tables outside of their folders"
 
 
+_SQL = frozenset((Can.DATABASE_PROPERTIES, Can.REGISTRATION, Can.LOCKS, Can.ANY_NAME))
 CAN: Mapping[str, frozenset[Can]] = {
-    "filesystem": frozenset((Can.LONG_VALUES,)),
-    **dict.fromkeys(
-        ("sqlite", "postgresql", "mariadb"), frozenset((Can.DATABASE_PROPERTIES, Can.REGISTRATION, Can.LOCKS))
-    ),
+    "filesystem": frozenset((Can.LONG_VALUES, Can.ANY_NAME)),
+    **dict.fromkeys(("sqlite", "postgresql", "mariadb"), _SQL),
+    "hive": frozenset((Can.DATABASE_PROPERTIES, Can.REGISTRATION, Can.LOCKS, Can.LONG_VALUES, Can.LOCATIONS)),
 }
 KINDS = tuple(CAN)
-JDBC = KINDS[1:]
+JDBC = ("sqlite", "postgresql", "mariadb")
 
 
 @dataclass(frozen=True)
@@ -44,6 +47,8 @@ class Place:
     warehouse: Path
     options: Mapping[str, str]
     open: Callable[[Mapping[str, str]], SupportsDatabases] = field(default=load_catalog, repr=False)
+    default: Path | None = None  # the folder of the database `default`, where it is not in the warehouse
+    server: Any = field(default=None, repr=False)
 
     def can(self, what: Can) -> bool:
         return what in CAN[self.kind]
@@ -55,4 +60,15 @@ class Place:
 
     def folders(self) -> set[str]:
         """The folders of tables that there are, as `database/table`."""
-        return {f"{p.parent.name.removesuffix('.db')}/{p.name}" for p in self.warehouse.glob("*.db/*")}
+        found = {f"{p.parent.name.removesuffix('.db')}/{p.name}" for p in self.warehouse.glob("*.db/*")}
+        return found | {f"default/{p.name}" for p in (self.default.iterdir() if self.default else ())}
+
+    def expire_locks(self, dead: SupportsDatabases) -> None:
+        """What a minute does, or as long as the locks of a catalog live that a dead process has opened."""
+        if self.kind == "hive":
+            self.server.free_locks()
+        elif self.can(Can.LOCKS):
+            database = dead.__dict__["_database"]
+            getattr(database, "inner", database).write(
+                lambda c: c.exec_driver_sql("DELETE FROM paimon_distributed_locks")
+            )

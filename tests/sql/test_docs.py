@@ -10,6 +10,7 @@ from __future__ import annotations
 import io
 import os
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -17,6 +18,7 @@ import pytest
 
 from paimon_sql.preprocess import split_statements
 from paimon_sql.shell.runner import Options, Shell
+from tests.support.hive_server import HiveServer, start_hive
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
 
@@ -67,10 +69,30 @@ def _run(session: object, block: Block, names: dict[str, object]) -> str:
     return ""
 
 
+@pytest.fixture
+def metastore() -> Iterator[HiveServer]:
+    pytest.importorskip("pymetastore", reason='needs pip install "paimon-sql[hive]"')
+    server = start_hive()
+    if isinstance(server, str):
+        pytest.skip(server)
+    yield server
+    server.remove()
+
+
+def _configure_metastore(server: HiveServer, folder: Path) -> None:
+    """Make the `hive-site.xml` of the page."""
+    folder.mkdir()
+    (folder / "hive-site.xml").write_text(
+        f"<configuration><property><name>hive.metastore.uris</name><value>{server.uri}</value></property></configuration>"
+    )
+
+
 @pytest.mark.parametrize("page", PAGES, ids=lambda path: path.name)
-def test_page(page: Path, spark, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_page(page: Path, spark, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("pyspark.sql.SparkSession.getActiveSession", lambda: spark)  # of this page, not of another
+    if page.name == "hive-catalog.md":
+        _configure_metastore(request.getfixturevalue("metastore"), tmp_path / "conf")
     names: dict[str, object] = {"spark": spark}
     for block in _blocks(page):
         where = f"{page.name}:{block.line}"

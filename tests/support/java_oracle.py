@@ -9,6 +9,7 @@ import json
 import os
 import subprocess
 import tempfile
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -40,16 +41,17 @@ def find_oracles() -> Path | None:
 
 
 class JavaOracle:
-    """One Spark session with the catalog `paimon` on a warehouse. Starting takes about 10 s."""
+    """One Spark session with the catalog `paimon` on a warehouse. Starting takes about 10 s. `settings` are Spark's."""
 
-    def __init__(self, oracles: Path, warehouse: str) -> None:
+    def __init__(self, oracles: Path, warehouse: str, settings: Mapping[str, str] | None = None) -> None:
         setup = subprocess.run(["bash", oracles / "java_setup.sh"], check=True, stdout=subprocess.PIPE, text=True)
         ours = ("PYSPARK_", "SPARK_", "PYTHON")  # settings of another Spark and another Python
         env = {k: v for k, v in os.environ.items() if not k.startswith(ours)}
         env |= {"ORACLE_MEMORY": "2g", "SPARK_SUBMIT_OPTS": QUICK_JVM, "TZ": "UTC"}
+        more = [part for k, v in (settings or {}).items() for part in ("--conf", f"{k}={v}")]
         self._log = tempfile.TemporaryFile()  # noqa: SIM115  closed with the process
         self._process = subprocess.Popen(
-            [setup.stdout.strip(), oracles / _SCRIPT, "--warehouse", warehouse, "--serve"],
+            [setup.stdout.strip(), oracles / _SCRIPT, "--warehouse", warehouse, *more, "--serve"],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self._log,

@@ -31,6 +31,7 @@ from paimon_sql.catalog.base import (
     StagedTable,
     SupportsDatabaseProperties,
     SupportsDatabases,
+    SupportsLocations,
     with_databases,
 )
 from paimon_sql.catalog.system_database import CATALOG_SYSTEM_TABLES
@@ -74,6 +75,7 @@ from paimon_sql.spark.types import from_struct, read_struct
 PROVIDER = "paimon"
 # properties Spark hands to every CREATE TABLE beside the user's own
 _RESERVED = ("provider", "comment", "location", "is_managed_location", "external", "table_type")
+_PATH = "path"  # the option that is a table's location
 _VERSIONS = frozenset((SCAN_VERSION, SCAN_TIMESTAMP_MILLIS.key, SCAN_TIMESTAMP.key, SCAN_SNAPSHOT_ID.key))
 # options of a query by which a table's columns differ
 STATE_OPTIONS = frozenset((BRANCH_OPTION, IS_STREAM, *SCAN_OPTIONS))
@@ -425,13 +427,22 @@ class SparkCatalog(NoViews, WithoutMetrics):
                 f"Table {identifier} cannot be created with USING {provider}: catalog {self.catalog_name} makes Paimon"
                 f" tables. Leave USING out, write USING paimon, or one of {', '.join(SUPPORTED)} for a format table."
             )
-        if "location" in properties:
-            raise UnsupportedFeatureError(
-                f"Table {identifier} cannot have a LOCATION: a filesystem catalog keeps its tables below its warehouse."
-            )
         options = {k: v for k, v in properties.items() if k not in _RESERVED and not k.startswith("option.")}
+        options |= self._location(identifier, properties)
         is_format = provider in SUPPORTED and not is_default
         return options | ({TYPE: FORMAT_TABLE, FILE_FORMAT.key: provider} if is_format else {})
+
+    def _location(self, identifier: Identifier, properties: Mapping[str, str]) -> dict[str, str]:
+        """The option of the LOCATION of a statement, where it has one and the catalog's tables may."""
+        location = properties.get("location")
+        if location is None:
+            return {}
+        if not isinstance(self.catalog, SupportsLocations):
+            raise UnsupportedFeatureError(
+                f"Table {identifier} cannot have a LOCATION: this catalog keeps its tables below its warehouse."
+            )
+        self.catalog.check_location(location)
+        return {_PATH: location}
 
     def _format_table(self, table: Table, identifier: Identifier, options: dict[str, str]) -> FormatSparkTable:
         if identifier.system_table is not None or options.keys() & _VERSIONS:

@@ -1,12 +1,10 @@
-"""Renaming a table: its rows and its folder change at two places, and a process may die between any two steps.
+"""Moving the folder of a table that is renamed: the catalog and the folder change at two places, and a process may die
+between any two steps.
 
-    1  a note beside the row says where the folder is moved to (`rows.RENAMED_TO`); no folder was there before
-    2  the folder is moved
-    3  in one transaction the rows get the new name, and the note goes
-
-Whoever needs the table meanwhile and holds both locks ends what was begun, by what is in the two folders. On a local
-disk a move is one step: the folder is here or there. Elsewhere every file is copied before the first is deleted, and
-writers that do not know yet may add files to either folder. What cannot be told is left as it is, with an error.
+A catalog writes down what is moved where before it begins. Whoever needs the table meanwhile and holds its locks ends
+what was begun, by what is in the two folders. On a local disk a move is one step: the folder is here or there.
+Elsewhere every file is copied before the first is deleted, and writers that do not know yet may add files to either
+folder. What cannot be told is left as it is, with an error.
 """
 
 from __future__ import annotations

@@ -1,0 +1,95 @@
+"""What a database is in the metastore: pure functions of Thrift's values. Source: `HiveCatalog` of Paimon.
+
+Hive before 4.0 does not change the description of a database that exists: a comment that was altered is a parameter.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from pymetastore.hive_metastore import ttypes
+
+from paimon_core.errors import InvalidOptionError
+from paimon_core.io.load import check_location, normalize
+from paimon_sql.catalog.hive.entries import LOCATION_KEY, location_of
+from paimon_sql.catalog.hive.settings import HiveSettings
+
+_COMMENT, _OWNER, _LOCATION = "comment", "owner", "location"
+# what the columns of the metastore's database take, in characters
+_MOST_KEY, _MOST_VALUE = 180, 4000
+
+
+def location_of_database(database: Any) -> str:
+    """Where the tables of a database are. Raises `StorageError` where the metastore does not say."""
+    return location_of(database.parameters or {}, database.locationUri, f"Database {database.name}")
+
+
+def database_properties(database: Any) -> dict[str, str]:
+    """The properties of a database as its users gave them, and its location."""
+    found = dict(database.parameters or {})
+    found.pop(LOCATION_KEY, None)
+    if database.description:
+        found.setdefault(_COMMENT, database.description)
+    if found.get(_COMMENT) == "":
+        del found[_COMMENT]  # it was removed
+    if database.ownerName:
+        found[_OWNER] = database.ownerName
+    return found | {_LOCATION: location_of_database(database)}
+
+
+def new_database(name: str, given: Mapping[str, str], default: str, settings: HiveSettings) -> tuple[Any, str]:
+    """A database of some properties, and its location. Raises `InvalidOptionError`."""
+    _check(name, given)
+    own = given.get(_LOCATION)
+    if own is not None:
+        check_location(own)
+    location = default if own is None else normalize(own)
+    database = ttypes.Database(
+        name=name,
+        description=given.get(_COMMENT),
+        ownerName=given.get(_OWNER),
+        parameters={k: v for k, v in given.items() if k not in (_COMMENT, _OWNER, _LOCATION)},
+    )
+    if settings.location_in_properties:
+        database.parameters[LOCATION_KEY] = location
+    else:
+        database.locationUri = location
+    return database, location
+
+
+def altered_database(database: Any, given: Mapping[str, str], removed: Sequence[str]) -> Any:
+    """A database with properties set and removed. Raises `InvalidOptionError`, also for another location."""
+    _check(database.name, given)
+    location = location_of_database(database)
+    if _LOCATION in given and normalize(given[_LOCATION]) != location:
+        raise InvalidOptionError(
+            f"Database {database.name} cannot get another location: its tables are in {location}. Create another "
+            "database there, and move them by ALTER TABLE ... RENAME TO."
+        )
+    changed = copy.deepcopy(database)
+    gone = {k for k in removed if k not in given} - {_LOCATION, LOCATION_KEY}
+    own = {k: v for k, v in given.items() if k not in (_OWNER, _LOCATION)}
+    changed.parameters = {k: v for k, v in (database.parameters or {}).items() if k not in gone} | own
+    if _COMMENT in gone:
+        changed.description, changed.parameters[_COMMENT] = "", ""
+    elif _COMMENT in given:
+        changed.description = given[_COMMENT]
+    if _OWNER in given:
+        changed.ownerName = given[_OWNER]
+    return changed
+
+
+def _check(name: str, given: Mapping[str, str]) -> None:
+    """Raises `InvalidOptionError` for what the metastore cannot keep."""
+    for key, value in given.items():
+        if key == LOCATION_KEY:
+            raise InvalidOptionError(f"Database {name} cannot have the property {key!r}: the catalog has it itself.")
+        if len(key) > _MOST_KEY:
+            raise InvalidOptionError(f"The key {key[:40]!r}… of database {name} is longer than {_MOST_KEY} characters.")
+        if len(value) > _MOST_VALUE:
+            raise InvalidOptionError(
+                f"The value of {key!r} of database {name} has {len(value)} characters, and the metastore keeps "
+                f"{_MOST_VALUE}: give it a shorter value."
+            )

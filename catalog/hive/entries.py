@@ -1,0 +1,271 @@
+"""What a table is in the metastore, field by field as Paimon's Java stores it, and what is read back of that.
+
+Engines know a table of Paimon's by its input and output format. Columns and options are copies, for those who look
+there: the schema files count. Pure functions of Thrift's values. Source: `HiveCatalog`, `HiveTableUtils` of Paimon.
+"""
+
+from __future__ import annotations
+
+import copy
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from pymetastore.hive_metastore import ttypes
+
+from paimon_core.errors import InvalidOptionError, StorageError, UnsupportedFeatureError
+from paimon_core.io.load import check_location, normalize
+from paimon_core.options.option import boolean
+from paimon_core.secrets import without_secrets
+from paimon_core.spec.identifier import Identifier
+from paimon_core.spec.schema import TableSchema
+from paimon_core.spec.types import DataField, Kind, nested_types
+from paimon_sql.catalog.hive.settings import HiveSettings
+from paimon_sql.catalog.hive.types import hive_type
+
+_INPUT = "org.apache.paimon.hive.mapred.PaimonInputFormat"
+_OUTPUT = "org.apache.paimon.hive.mapred.PaimonOutputFormat"
+_SERDE = "org.apache.paimon.hive.PaimonSerDe"
+_HANDLER = "org.apache.paimon.hive.PaimonStorageHandler"
+TABLE_TYPE, TABLE_TYPE_VALUE = "table_type", "PAIMON"
+_STORAGE_HANDLER = "storage_handler"
+LOCATION_KEY = "paimon_location"  # where `location-in-properties` has it
+MOVED_FROM = "paimon-sql.moved-from"  # of a table whose folder is still to be moved, see `renames`
+_EXTERNAL = "EXTERNAL"
+PATH = "path"
+_TRANSLATED = "TRANSLATED_TO_EXTERNAL"
+_COMMENT = "comment"
+_MANAGED_TABLE, _EXTERNAL_TABLE, _VIEW = "MANAGED_TABLE", "EXTERNAL_TABLE", "VIRTUAL_VIEW"
+_KEPT_ALWAYS = ("partition.expiration-time", "data-file.path-directory")  # without `sync-all-properties`
+_FOREVER = 2**31 - 1
+_MOST_COMMENT = 255
+_MOST_KEY = 256
+PARTITIONED = "metastore.partitioned-table"
+TAG_PARTITION = "metastore.tag-to-partition"
+_OURS = frozenset((TABLE_TYPE, _STORAGE_HANDLER, LOCATION_KEY, MOVED_FROM, _EXTERNAL))
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a table's files are, and whether they outlive it; `is_own` where its definition says so."""
+
+    location: str
+    is_external: bool
+    is_own: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """What the metastore says of a table."""
+
+    identifier: Identifier
+    location: str
+    is_external: bool
+    moved_from: str | None
+    table: Any  # Thrift's, to be sent back with changes
+
+
+def is_paimon(table: Any) -> bool:
+    """Whether a table of the metastore's is one of Paimon's."""
+    sd = table.sd
+    return sd is not None and (sd.inputFormat, sd.outputFormat) == (_INPUT, _OUTPUT)
+
+
+def is_external(table: Any) -> bool:
+    """Whether the files of a table outlive it. Hive 4 calls tables external that were created as managed ones, unless
+    they are its own transactional ones, and says so."""
+    translated = (table.parameters or {}).get(_TRANSLATED, "").upper() == "TRUE"
+    return bool(table.tableType == _EXTERNAL_TABLE) and not translated
+
+
+def kind_of(table: Any) -> str:
+    """What a table is that is not Paimon's, for errors."""
+    if table.tableType == _VIEW:
+        return "a view"
+    declared = (table.parameters or {}).get(TABLE_TYPE) or getattr(table.sd, "inputFormat", None) or "another kind"
+    return f"a table of {str(declared)[:100]}"
+
+
+def read_entry(table: Any) -> Entry:
+    """Raises `StorageError` for an entry without a location, or with one that cannot be one."""
+    parameters = table.parameters or {}
+    identifier = Identifier(table.dbName or "", table.tableName or "")
+    return Entry(
+        identifier,
+        location_of(parameters, table.sd.location, f"Table {identifier}"),
+        is_external(table),
+        parameters.get(MOVED_FROM),
+        table,
+    )
+
+
+def location_of(parameters: Mapping[str, str], location: str | None, what: str) -> str:
+    """The location of a table or a database, which parameters may name. Raises `StorageError`."""
+    given = parameters.get(LOCATION_KEY) or location
+    try:
+        return normalize(given or "")
+    except InvalidOptionError as error:
+        raise StorageError(
+            f"{what} has the location {without_secrets(given or '')!r} in the metastore, which is none: {error}"
+        ) from error
+
+
+def new_entry(identifier: Identifier, schema: TableSchema, place: Place, settings: HiveSettings, *, zones: bool) -> Any:
+    """A table of a schema, as it is created in the metastore."""
+    table = empty_entry(identifier, place, settings)
+    table.sd.inputFormat, table.sd.outputFormat = _INPUT, _OUTPUT
+    table.sd.serdeInfo = ttypes.SerDeInfo(serializationLib=_SERDE, parameters={})
+    own = {TABLE_TYPE: TABLE_TYPE_VALUE, _STORAGE_HANDLER: _HANDLER}
+    table.parameters = {**table.parameters, **own, **properties_of(schema, settings)}
+    _describe(table, schema, zones=zones)
+    _place(table, place.location, settings)
+    return table
+
+
+def empty_entry(identifier: Identifier, place: Place, settings: HiveSettings) -> Any:
+    """A new table of the metastore's, without columns, formats and location."""
+    now = int(time.time())
+    return ttypes.Table(
+        tableName=identifier.table,
+        dbName=identifier.database,
+        owner=settings.user,
+        createTime=now,
+        lastAccessTime=now,
+        retention=_FOREVER,
+        partitionKeys=[],
+        parameters={_EXTERNAL: "TRUE"} if place.is_external else {},
+        tableType=_EXTERNAL_TABLE if place.is_external else _MANAGED_TABLE,
+        sd=ttypes.StorageDescriptor(cols=[], parameters={}, bucketCols=[], sortCols=[], numBuckets=0),
+    )
+
+
+def described(
+    entry: Entry, schema: TableSchema, removed: frozenset[str], settings: HiveSettings, *, zones: bool
+) -> Any:
+    """The table of an entry under a new schema, without the properties `removed`; what others keep there stays."""
+    table = copy.deepcopy(entry.table)
+    gone = removed - _OURS
+    kept = {k: v for k, v in (table.parameters or {}).items() if k not in gone}
+    table.parameters = kept | properties_of(schema, settings)
+    if schema.comment is None:
+        table.parameters.pop(_COMMENT, None)
+    _describe(table, schema, zones=zones)
+    return table
+
+
+def renamed(entry: Entry, target: Identifier, location: str, moved_from: str | None, settings: HiveSettings) -> Any:
+    """The table of an entry under another name and at another location, to which its folder is to be moved from."""
+    table = copy.deepcopy(entry.table)
+    table.dbName, table.tableName = target.database, target.table
+    table.parameters = {k: v for k, v in (table.parameters or {}).items() if k != MOVED_FROM}
+    if moved_from is not None:
+        table.parameters[MOVED_FROM] = moved_from
+    if location != entry.location:
+        _place(table, location, settings)
+    return table
+
+
+def place_of(schema: TableSchema, default: str, settings: HiveSettings) -> Place:
+    """Where a new table is: at its option `path`, which makes it external. Raises `InvalidOptionError`."""
+    own = schema.options.get(PATH)
+    if own is not None:
+        check_location(own)
+        return Place(normalize(own), is_external=True, is_own=True)
+    declared = schema.options.get("external", schema.options.get(_EXTERNAL, "false"))
+    return Place(default, is_external=settings.external or _flag(declared))
+
+
+def has_zoned_times(schema: TableSchema) -> bool:
+    """Whether a table has timestamps with a time zone, whose type in the metastore depends on its version."""
+    return any(t.kind is Kind.TIMESTAMP_LTZ for f in schema.fields for t in nested_types(f.type))
+
+
+def is_partitioned(schema: TableSchema) -> bool:
+    """Whether the metastore is to know the partitions of a table."""
+    return bool(schema.partition_keys) and _flag(schema.options.get(PARTITIONED, "false"))
+
+
+def tag_column(schema: TableSchema) -> str | None:
+    """The column that makes each tag a partition in the metastore."""
+    return schema.options.get(TAG_PARTITION) or None
+
+
+def check_kept(identifier: Identifier, schema: TableSchema, settings: HiveSettings) -> None:
+    """Raises `InvalidOptionError` for a definition that the metastore cannot keep."""
+    for key in properties_of(schema, settings):
+        if len(key) > _MOST_KEY:
+            raise InvalidOptionError(
+                f"The key {key[:40]!r}… of table {identifier} is longer than the {_MOST_KEY} characters that the "
+                "metastore keeps: set 'sync-all-properties' = 'false' in the catalog."
+            )
+        if key in _OURS - {_EXTERNAL}:
+            raise InvalidOptionError(f"Table {identifier} cannot have the option {key!r}: the metastore has it itself.")
+    if tag_column(schema) and schema.partition_keys:
+        raise InvalidOptionError(
+            f"Table {identifier} is partitioned and cannot have '{TAG_PARTITION}', which makes each tag a partition."
+        )
+
+
+def check_partitions_kept(identifier: Identifier, schema: TableSchema, table: Any) -> None:
+    """Raises `UnsupportedFeatureError` where a table of the metastore's would get other partition columns there."""
+    tag = tag_column(schema)
+    wanted = schema.partition_keys if is_partitioned(schema) else ((tag,) if tag else ())
+    known = tuple(column.name for column in table.partitionKeys or ())
+    if known != tuple(wanted):
+        raise UnsupportedFeatureError(
+            f"Table {identifier} has the partition columns {', '.join(known) or 'none'} in the metastore, which does "
+            f"not let them become {', '.join(wanted) or 'none'}: create another table with '{PARTITIONED}' or "
+            f"'{TAG_PARTITION}' as it is to be."
+        )
+
+
+def properties_of(schema: TableSchema, settings: HiveSettings) -> dict[str, str]:
+    options = schema.options
+    if not settings.sync_properties:
+        return {k: v for k, v in options.items() if k.startswith("hive.") or k in _KEPT_ALWAYS} | _comment(schema)
+    keys = {"primary-key": schema.primary_keys, "partition": schema.partition_keys, "bucket-key": schema.bucket_keys}
+    return options | {k: ",".join(columns) for k, columns in keys.items() if columns} | _comment(schema)
+
+
+def _comment(schema: TableSchema) -> dict[str, str]:
+    return {} if schema.comment is None else {_COMMENT: schema.comment}
+
+
+def column_of(field: DataField, *, zones: bool, is_key: bool = False) -> Any:
+    """A column, or a partition key, whose comment may be longer."""
+    comment = field.description if is_key else _short(field.description)
+    return ttypes.FieldSchema(field.name, hive_type(field.type, has_time_zones=zones), comment)
+
+
+def _describe(table: Any, schema: TableSchema, *, zones: bool) -> None:
+    """Set the columns and partition columns of a table."""
+    split = set(schema.partition_keys) if is_partitioned(schema) else set()
+    table.sd.cols = [column_of(f, zones=zones) for f in schema.fields if f.name not in split]
+    tag = tag_column(schema)
+    if split:
+        table.partitionKeys = [column_of(f, zones=zones, is_key=True) for f in schema.partition_fields]
+    else:
+        table.partitionKeys = [ttypes.FieldSchema(tag, "string", None)] if tag else []
+
+
+def _place(table: Any, location: str, settings: HiveSettings) -> None:
+    if settings.location_in_properties:
+        table.parameters[LOCATION_KEY] = location
+    else:
+        table.sd.location = location
+
+
+def _short(comment: str | None) -> str | None:
+    """A comment of a column as its column of the metastore's database takes it."""
+    if comment is None:
+        return None
+    line = comment.replace("\n", " ").replace("\r", " ")
+    return line if len(line) <= _MOST_COMMENT else f"{line[: _MOST_COMMENT - 3]}..."
+
+
+def _flag(text: str) -> bool:
+    try:
+        return boolean(text)
+    except ValueError:
+        return False

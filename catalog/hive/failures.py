@@ -1,0 +1,62 @@
+"""What an answer of the metastore means: by the class of what it raised, by words only where Hive has no class."""
+
+from __future__ import annotations
+
+import enum
+
+from pymetastore.hive_metastore import ttypes
+from thrift.Thrift import TApplicationException, TException
+
+from paimon_core.errors import StorageError, StorageRefusedError
+
+
+class Answer(enum.Enum):
+    """Why the metastore did not do what it was asked."""
+
+    MISSING = "there is no such database, table, partition or lock"
+    TAKEN = "the name is taken"
+    INVALID = "it does not accept what it was given"
+    UNKNOWN_CALL = "it does not know the call: another version has it"
+    FAILED = "anything else"
+
+
+class MetastoreError(StorageRefusedError):
+    """The metastore answered that it did not do something."""
+
+    def __init__(self, message: str, answer: Answer) -> None:
+        super().__init__(message)
+        self.answer = answer
+
+
+class OutcomeUnknown(StorageError):
+    """The metastore did not answer a change: it may have made it or not."""
+
+
+_CLASSES: dict[type[BaseException], Answer] = {
+    ttypes.NoSuchObjectException: Answer.MISSING,
+    ttypes.UnknownDBException: Answer.MISSING,
+    ttypes.UnknownTableException: Answer.MISSING,
+    ttypes.UnknownPartitionException: Answer.MISSING,
+    ttypes.NoSuchLockException: Answer.MISSING,
+    ttypes.NoSuchTxnException: Answer.MISSING,
+    ttypes.TxnAbortedException: Answer.MISSING,
+    ttypes.AlreadyExistsException: Answer.TAKEN,
+    ttypes.InvalidObjectException: Answer.INVALID,
+    ttypes.InvalidOperationException: Answer.INVALID,
+    ttypes.InvalidInputException: Answer.INVALID,
+}
+
+
+def answer_of(error: TException) -> Answer:
+    """What a declared exception of the metastore's means, or that it failed inside."""
+    if isinstance(error, TApplicationException):
+        return Answer.UNKNOWN_CALL if error.type == TApplicationException.UNKNOWN_METHOD else Answer.FAILED
+    if isinstance(error, ttypes.InvalidOperationException) and "already exists" in words_of(error):
+        return Answer.TAKEN  # of ALTER TABLE, which has no class for it
+    return _CLASSES.get(type(error), Answer.FAILED)
+
+
+def words_of(error: BaseException) -> str:
+    """What the metastore says, in one line of some length."""
+    said = " ".join(str(getattr(error, "message", None) or error).split())
+    return (said if len(said) <= 500 else f"{said[:500]}…") or type(error).__name__

@@ -1,0 +1,227 @@
+"""Locks of tables: exclusive locks of the metastore's, which Java's writers take, too.
+
+The metastore keeps a queue: a lock that is not to be had waits there under its number. Better than Java's in three
+ways: its holder renews it (`heartbeat`) for as long as its process runs; `check` asks the metastore once more before a
+write that nothing else guards; and a holder that shows no signs of life is not waited for, whether or not the
+metastore's own clean-up runs. Ours say in the lock how long that is, for others it is `hive.txn.timeout`.
+
+Ages are differences of two times of the metastore's: what waits renews its own lock by asking for it.
+"""
+
+from __future__ import annotations
+
+import logging
+import re
+import socket
+import threading
+import time
+import uuid
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
+from typing import Any
+from weakref import WeakValueDictionary
+
+from pymetastore.hive_metastore import ttypes
+
+from paimon_core.errors import InvalidNameError, PaimonError, StorageError
+from paimon_core.spec.identifier import Identifier
+from paimon_sql.catalog.hive.failures import Answer, MetastoreError, OutcomeUnknown
+from paimon_sql.catalog.hive.metastore import Metastore
+from paimon_sql.catalog.hive.settings import HiveSettings
+from paimon_sql.catalog.leases import LeasedLock
+
+_LOG = logging.getLogger(__name__)
+_ATTEMPTS = 3
+_LOOKS = 0.5  # seconds between two looks at the others in a queue
+_MOST_EXPIRY = 60  # seconds
+_AGENT = "paimon-sql {}, expires after {} s"
+_OURS = re.compile(r"paimon-sql [0-9a-f]{32}, expires after ([0-9]{1,6}) s")
+_SAFE = re.compile(r"[\w -]+")
+_THEIRS = 300.0  # seconds, where the metastore does not say
+_TIME = re.compile(r"([0-9]{1,10})(ms|s|m|h|d)?")
+_UNITS = {"ms": 0.001, "s": 1, "m": 60, "h": 3600, "d": 86400}
+
+
+class HiveLocks:
+    """The locks of a catalog's tables."""
+
+    def __init__(self, metastore: Metastore) -> None:
+        self.metastore = metastore
+        self._locks: WeakValueDictionary[Identifier, HiveLock] = WeakValueDictionary()
+        self._guard = threading.Lock()
+
+    def lock(self, table: Identifier) -> HiveLock:
+        """The lock of a table and its branches, the same one for all threads.
+
+        Raises `InvalidNameError` for a name that old metastores would take for a part of SQL: they do not bind it.
+        """
+        if _SAFE.fullmatch(f"{table.database} {table.table}") is None:
+            raise InvalidNameError(f"Table {table.base} has no lock in a Hive metastore: its name is none of Hive's.")
+        with self._guard:
+            found = self._locks.get(table.base)
+            if found is None:
+                found = self._locks[table.base] = HiveLock(self.metastore, table.base)
+            return found
+
+    @contextmanager
+    def held(
+        self, tables: Sequence[Identifier], queue: Callable[[str], AbstractContextManager[object]]
+    ) -> Iterator[None]:
+        """Hold the locks of tables, taken in one order by all; where the metastore has none and commits do not need
+        them, the `queue` of their databases."""
+        with ExitStack() as stack:
+            without = [t for t in sorted({t.base for t in tables}, key=str) if not self._hold(stack, t)]
+            for database in sorted({t.database for t in without}):
+                stack.enter_context(queue(database))
+            yield
+
+    def _hold(self, stack: ExitStack, table: Identifier) -> bool:
+        for last in range(_ATTEMPTS, 0, -1):
+            try:
+                stack.enter_context(self.lock(table))
+                return True
+            except MetastoreError as error:
+                failed = error
+            if self.metastore.settings.lock_enabled or (last == 1 and self.work()):
+                raise failed
+            if not self.work():
+                break
+            time.sleep(0.1)
+        _LOG.warning("The metastore has no locks, tables are created and renamed without: %s", failed)
+        return False
+
+    def work(self) -> bool:
+        """Whether the metastore has locks: its database may lack their tables."""
+        try:
+            self.metastore.read("show_locks", ttypes.ShowLocksRequest())
+        except MetastoreError:
+            return False
+        return True
+
+
+class HiveLock(LeasedLock):
+    """The lock of one table: its token is the number that the metastore gave it."""
+
+    def __init__(self, metastore: Metastore, table: Identifier) -> None:
+        settings = metastore.settings
+        self._metastore, self._table = metastore, table
+        self._expires = expiry(settings)
+        self._waits: int | None = None
+        self._looked = 0.0  # when the others in the queue were last looked at
+        super().__init__(
+            str(table),
+            patience=settings.acquire_timeout / 1000,
+            max_sleep=settings.max_sleep / 1000,
+            expiry=self._expires,
+        )
+
+    def take(self) -> str | None:
+        if self._waits is None:
+            request = self._request()
+            try:
+                answer = self._metastore.change("lock", request)
+            except OutcomeUnknown:
+                self._waits = self._number_of(request.agentInfo)
+                if self._waits is None:
+                    raise
+                return None
+        else:
+            try:
+                answer = self._metastore.read("check_lock", ttypes.CheckLockRequest(lockid=self._waits))
+            except MetastoreError as error:
+                if error.answer is not Answer.MISSING:
+                    raise
+                self._waits = None  # it was taken for one of a process that died
+                return None
+        if answer.state == ttypes.LockState.ACQUIRED:
+            self._waits = None
+            return str(answer.lockid)
+        self._waits = answer.lockid if answer.state == ttypes.LockState.WAITING else None
+        if self._waits is not None and time.monotonic() - self._looked > _LOOKS:
+            self._looked = time.monotonic()
+            self._free_dead(self._waits)
+        return None
+
+    def renew(self, token: str) -> str | None:
+        try:
+            self._metastore.read("heartbeat", ttypes.HeartbeatRequest(lockid=int(token)))
+        except MetastoreError as error:
+            if error.answer is Answer.MISSING:
+                return None
+            raise
+        return token
+
+    def release(self, token: str) -> bool:
+        is_again = False
+        while True:
+            try:
+                self._metastore.change("unlock", ttypes.UnlockRequest(lockid=int(token)))
+                return True
+            except MetastoreError as error:
+                if error.answer is Answer.MISSING:
+                    return is_again
+                raise
+            except OutcomeUnknown:
+                if is_again:
+                    raise
+                is_again = True
+
+    def give_up(self) -> None:
+        waits, self._waits = self._waits, None
+        if waits is not None:
+            with suppress(PaimonError):
+                self._metastore.change("unlock", ttypes.UnlockRequest(lockid=waits))
+
+    def _request(self) -> Any:
+        part = ttypes.LockComponent(
+            type=ttypes.LockType.EXCLUSIVE,
+            level=ttypes.LockLevel.TABLE,
+            dbname=self._table.database,
+            tablename=self._table.table,
+            operationType=None,  # as Java's, so that it is no part of a transaction
+        )
+        return ttypes.LockRequest(
+            component=[part],
+            user=self._metastore.settings.user,
+            hostname=socket.gethostname(),
+            agentInfo=_AGENT.format(uuid.uuid4().hex, self._expires),
+        )
+
+    def _number_of(self, agent: str) -> int | None:
+        """The number of the lock that an `agent` asked for, and got no answer."""
+        return next((lock.lockid for lock in self._listed() if lock.agentInfo == agent), None)
+
+    def _listed(self) -> list[Any]:
+        """The locks of this table, and those who wait for it."""
+        request = ttypes.ShowLocksRequest(dbname=self._table.database, tablename=self._table.table)
+        listed = self._metastore.read("show_locks", request).locks or ()
+        return [lock for lock in listed if (lock.dbname, lock.tablename) == (self._table.database, self._table.table)]
+
+    def _free_dead(self, mine: int) -> None:
+        """Release the locks before ours whose holders, or those who wait for them, show no signs of life."""
+        found = self._listed()
+        now = next((lock.lastheartbeat for lock in found if lock.lockid == mine), None)
+        if now is None:
+            return
+        for lock in found:
+            if lock.lockid != mine and lock.lastheartbeat and now - lock.lastheartbeat > 1000 * self._lifetime(lock):
+                _LOG.warning("Lock %s of table %s is released: its holder shows no signs of life.", lock.lockid, self)
+                with suppress(StorageError):
+                    self._metastore.change("unlock", ttypes.UnlockRequest(lockid=lock.lockid))
+
+    def _lifetime(self, lock: Any) -> float:
+        """Seconds without a sign of life after which a lock is free."""
+        match = _OURS.fullmatch(lock.agentInfo or "")
+        if match is not None:
+            return max(1.0, float(match[1]))
+        said = self._metastore.read("get_config_value", "hive.txn.timeout", "")
+        span = _TIME.fullmatch((said or "").strip())
+        return int(span[1]) * _UNITS[span[2] or "s"] if span else _THEIRS
+
+    def __str__(self) -> str:
+        return self.name
+
+
+def expiry(settings: HiveSettings) -> int:
+    """After how many seconds without a sign of life one of our locks is free."""
+    return max(1, min(settings.acquire_timeout // 1000, _MOST_EXPIRY))

@@ -1,0 +1,228 @@
+"""The metastore: calls over connections that may be lost at any time, to the first of several addresses that answers.
+
+A connection that was idle is looked at before it is used, which costs no call. After an answer that is lost, late or
+not to be understood it is closed: the next answer on it could be another call's. What only reads is then asked again;
+a change is not, as it may have been made: `OutcomeUnknown` is for those who know what they wanted.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from pymetastore.hive_metastore import ttypes
+from thrift.protocol.TProtocol import TProtocolException
+from thrift.Thrift import TApplicationException, TException
+from thrift.transport.TTransport import TTransportException
+
+from paimon_core.errors import PaimonError, StorageError
+from paimon_sql.catalog.hive.failures import Answer, MetastoreError, OutcomeUnknown, answer_of, words_of
+from paimon_sql.catalog.hive.settings import Address, HiveSettings
+from paimon_sql.catalog.hive.transport import Connection
+
+_LOG = logging.getLogger(__name__)
+_ATTEMPTS = 3  # of what only reads
+_ALL = -1
+
+
+class Metastore:
+    """One metastore, for the threads of one process. Raises `MetastoreError` where it says no, `StorageError` where it
+    cannot be asked, `OutcomeUnknown` where a change was not answered. Names of calls are Hive's."""
+
+    def __init__(self, settings: HiveSettings) -> None:
+        self.settings = settings
+        self._idle: list[Connection] = []
+        self._guard = threading.Lock()
+        self._unknown: set[str] = set()  # calls that this version of the metastore does not have
+
+    def read(self, call: str, *arguments: object) -> Any:
+        """The answer to a call that changes nothing."""
+        for attempt in range(1, _ATTEMPTS + 1):
+            try:
+                return self._call(call, *arguments)
+            except OutcomeUnknown as error:
+                if attempt == _ATTEMPTS or isinstance(error.__cause__, TimeoutError):
+                    raise StorageError(str(error)) from error.__cause__
+                time.sleep(0.05 * attempt)
+        raise AssertionError
+
+    def change(self, call: str, *arguments: object) -> Any:
+        """The answer to a call that changes something; it is made once."""
+        return self._call(call, *arguments)
+
+    @contextmanager
+    def settled(self, is_done: Callable[[], bool]) -> Iterator[None]:
+        """Makes a change whose answer may be lost: then `is_done` looks whether it was made."""
+        try:
+            yield
+        except OutcomeUnknown:
+            if not is_done():
+                raise
+
+    def close(self) -> None:
+        """Close the connections that nobody uses."""
+        with self._guard:
+            idle, self._idle = self._idle, []
+        for connection in idle:
+            connection.close()
+
+    # -- databases ----------------------------------------------------------------------------------------------------
+    def databases(self) -> list[str]:
+        return list(self.read("get_all_databases"))
+
+    def database(self, name: str) -> Any | None:
+        """A `Database`, None where there is none of that name."""
+        return self._found("get_database", name)
+
+    # -- tables -------------------------------------------------------------------------------------------------------
+    def table(self, database: str, name: str) -> Any | None:
+        """A `Table`, None where there is none of that name."""
+        if "get_table_req" not in self._unknown:
+            try:
+                found = self._found("get_table_req", ttypes.GetTableRequest(dbName=database, tblName=name))
+                return None if found is None else found.table
+            except MetastoreError as error:
+                if error.answer is not Answer.UNKNOWN_CALL:
+                    raise
+                self._unknown.add("get_table_req")
+        return self._found("get_table", database, name)
+
+    def tables(self, database: str) -> list[str]:
+        """The names of all tables and views, of whatever kind."""
+        return list(self.read("get_all_tables", database))
+
+    def tables_with(self, database: str, key: str, value: str) -> list[str] | None:
+        """The names of the tables that have a parameter; None where the metastore's database cannot compare these."""
+        if "get_table_names_by_filter" in self._unknown:
+            return None
+        wanted = f'hive_filter_field_params__{key} = "{value}"'
+        try:
+            return list(self.read("get_table_names_by_filter", database, wanted, _ALL))
+        except MetastoreError as error:
+            if error.answer is Answer.MISSING:
+                return []
+            self._unknown.add("get_table_names_by_filter")
+            _LOG.info("The metastore cannot filter tables by their parameters, each is looked at: %s", error)
+            return None
+
+    def each_table(self, database: str, names: Sequence[str]) -> Iterator[Any]:
+        """The `Table` of each name that there is, in batches."""
+        size = self.settings.batch
+        for batch in (list(names[n : n + size]) for n in range(0, len(names), size)):
+            request = ttypes.GetTablesRequest(dbName=database, tblNames=batch)
+            with _unless_missing():
+                yield from self.read("get_table_objects_by_name_req", request).tables or ()
+
+    def alter_table(self, database: str, name: str, table: Any) -> None:
+        settings = self.settings
+        properties = {"DO_NOT_UPDATE_STATS": str(settings.skip_statistics).lower()}
+        if settings.cascade:
+            properties["CASCADE"] = "true"
+        context = ttypes.EnvironmentContext(properties)
+        self.change("alter_table_with_environment_context", database, name, table, context)
+
+    def has(self, call: str, *arguments: object) -> bool:
+        """Whether this version of the metastore has a call, which reads."""
+        try:
+            self.read(call, *arguments)
+        except MetastoreError as error:
+            return error.answer is not Answer.UNKNOWN_CALL
+        return True
+
+    def _found(self, call: str, *arguments: object) -> Any | None:
+        try:
+            return self.read(call, *arguments)
+        except MetastoreError as error:
+            if error.answer is Answer.MISSING:
+                return None
+            raise
+
+    # -- connections --------------------------------------------------------------------------------------------------
+    def _call(self, call: str, *arguments: object) -> Any:
+        connection = self._connection()
+        try:
+            answer = getattr(connection.client, call)(*arguments)
+        except (TTransportException, TProtocolException, OSError) as error:
+            connection.close()
+            raise self._lost(connection.address, call, error) from _cause(error)
+        except TException as error:
+            self._give_back(connection, is_sound=not isinstance(error, TApplicationException))
+            message = f"The metastore {connection.address} answered {call} with an error: {words_of(error)}."
+            raise MetastoreError(message, answer_of(error)) from error
+        except Exception as error:  # what decoding makes of bytes that are no answer
+            connection.close()
+            raise self._lost(connection.address, call, error) from error
+        except BaseException:
+            connection.close()
+            raise
+        self._give_back(connection, is_sound=True)
+        return answer
+
+    def _connection(self) -> Connection:
+        while True:
+            with self._guard:
+                found = self._idle.pop() if self._idle else None
+            if found is None:
+                return self._connect()
+            if found.is_alive():
+                return found
+            found.close()
+
+    def _connect(self) -> Connection:
+        tried: list[str] = []
+        last: BaseException | None = None
+        for address in self.settings.addresses:
+            try:
+                return Connection(address, self.settings)
+            except PaimonError:
+                raise
+            except Exception as error:
+                last = _cause(error)
+                tried.append(f"{address}: {_said(last)}")
+        raise StorageError(
+            f"The metastore cannot be reached: {'; '.join(tried)}. Check that it is up and that 'uri' is the address "
+            "of a Hive metastore, then run the statement again."
+        ) from last
+
+    def _give_back(self, connection: Connection, *, is_sound: bool) -> None:
+        with self._guard:
+            if is_sound and len(self._idle) < self.settings.pool_size:
+                self._idle.append(connection)
+                return
+        connection.close()
+
+    def _lost(self, address: Address, call: str, error: Exception) -> OutcomeUnknown:
+        return OutcomeUnknown(
+            f"The metastore {address} did not answer {call}: {_said(_cause(error))}. Check that it is up, then run the "
+            "statement again."
+        )
+
+
+@contextmanager
+def _unless_missing() -> Iterator[None]:
+    """Goes on where the metastore says that there is no such thing."""
+    try:
+        yield
+    except MetastoreError as error:
+        if error.answer is not Answer.MISSING:
+            raise
+
+
+def _cause(error: BaseException) -> BaseException:
+    """What the socket raised, where Thrift has wrapped it."""
+    inner = getattr(error, "inner", None)
+    return inner if isinstance(inner, BaseException) else error
+
+
+def _said(error: BaseException) -> str:
+    if isinstance(error, TimeoutError):
+        return "no answer in time"
+    if isinstance(error, TTransportException) and error.type == TTransportException.END_OF_FILE:
+        return "it closed the connection"
+    if isinstance(error, OSError):
+        return error.strerror or str(error) or type(error).__name__
+    return f"what it sent is no answer of a metastore ({type(error).__name__})"

@@ -1,0 +1,159 @@
+"""Partitions in the metastore, for Hive and others that list them there: those of a table with
+`metastore.partitioned-table`, or one for each tag, with `metastore.tag-to-partition`.
+
+They follow what happened to the table: after a commit the partitions that it wrote are added; after one that replaced
+rows, and for tags, the lists are compared. The table knows its partitions by its manifests: what is missed here is made
+good by the next comparison, or by `sys.repair`. Only the main branch has them there, but a partition that another
+branch still has files of stays. Source: `HiveCatalog`, `AddPartitionCommitCallback` of Paimon.
+"""
+
+from __future__ import annotations
+
+import copy
+import time
+from collections.abc import Collection, Iterable, Mapping
+from typing import Any
+from urllib.parse import unquote
+
+from pymetastore.hive_metastore import ttypes
+
+from paimon_core.scan.fallback import partition_files
+from paimon_core.spec.paths import escape_path_name
+from paimon_core.spec.snapshot import CommitKind, Snapshot
+from paimon_core.store.branches import branch_names, open_branch
+from paimon_core.store.snapshots import latest_snapshot
+from paimon_core.store.table_store import TableStore
+from paimon_core.store.tags import tag_names
+from paimon_sql.catalog.hive.entries import LOCATION_KEY, is_partitioned, tag_column
+from paimon_sql.catalog.hive.failures import Answer, MetastoreError
+from paimon_sql.catalog.hive.metastore import Metastore
+
+_BATCH = 500
+_ALL = -1
+Values = tuple[str, ...]
+
+
+class PartitionSync:
+    """The watcher of the tables of a catalog."""
+
+    def __init__(self, metastore: Metastore) -> None:
+        self._metastore = metastore
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _nobody, ()
+
+    def committed(self, store: TableStore, snapshot: Snapshot, written: Collection[bytes]) -> None:
+        if store.branch or not is_partitioned(store.schema):
+            return
+        if snapshot.commit_kind is CommitKind.OVERWRITE:
+            self._compare(store, _live(store))
+        elif snapshot.commit_kind is CommitKind.APPEND and written:
+            self._add(store, dict(_specs(store, written)))
+
+    def tagged(self, store: TableStore) -> None:
+        if not store.branch and tag_column(store.schema):
+            self._compare(store, _tags(store))
+
+    def bring_in_line(self, store: TableStore) -> None:
+        """Make the partitions in the metastore those of the table, and their places."""
+        if is_partitioned(store.schema):
+            self._compare(store, _live(store), moves=True)
+        elif tag_column(store.schema):
+            self._compare(store, _tags(store), moves=True)
+
+    def _compare(self, store: TableStore, live: Mapping[Values, Mapping[str, str]], *, moves: bool = False) -> None:
+        name = store.identifier
+        found = self._metastore.read("get_partition_names", name.database, name.table, _ALL)
+        known = {tuple(unquote(part.partition("=")[2]) for part in path.split("/")) for path in found}
+        self._add(store, {values: spec for values, spec in live.items() if values not in known})
+        for values in sorted(known - live.keys()):
+            try:
+                self._metastore.change("drop_partition", name.database, name.table, list(values), False)
+            except MetastoreError as error:
+                if error.answer is not Answer.MISSING:
+                    raise
+        if moves:
+            self._move(store, live)
+
+    def _add(self, store: TableStore, specs: Mapping[Values, Mapping[str, str]]) -> None:
+        """Add partitions, those that are not there."""
+        if not specs:
+            return
+        name, now = store.identifier, int(time.time())
+        table = self._metastore.table(name.database, name.table)
+        if table is None:
+            return  # dropped meanwhile
+        for batch in _batches(specs.items()):
+            made = []
+            for values, spec in batch:
+                part = ttypes.Partition(
+                    values=list(values),
+                    dbName=name.database,
+                    tableName=name.table,
+                    createTime=now,
+                    lastAccessTime=now,
+                    sd=copy.deepcopy(table.sd),
+                    parameters={},
+                )
+                self._place(part, _location(store, spec))
+                made.append(part)
+            request = ttypes.AddPartitionsRequest(
+                dbName=name.database, tblName=name.table, parts=made, ifNotExists=True, needResult=False
+            )
+            self._metastore.change("add_partitions_req", request)
+
+    def _move(self, store: TableStore, live: Mapping[Values, Mapping[str, str]]) -> None:
+        """Correct the places of partitions, whose table has been moved."""
+        name = store.identifier
+        found = self._metastore.read("get_partitions", name.database, name.table, _ALL)
+        moved = []
+        for part in found:
+            spec = live.get(tuple(part.values))
+            before = copy.deepcopy(part)
+            if spec is not None:
+                self._place(part, _location(store, spec))
+                is_local = (before.sd.location or "").removeprefix("file:") == part.sd.location
+                if part != before and not is_local:
+                    moved.append(part)
+        for batch in _batches(moved):
+            self._metastore.change("alter_partitions", name.database, name.table, batch)
+
+    def _place(self, part: Any, location: str) -> None:
+        if self._metastore.settings.location_in_properties:
+            part.parameters = {**(part.parameters or {}), LOCATION_KEY: location}
+        else:
+            part.sd.location = location
+
+
+def _nobody() -> None:
+    """What the watcher is in another process."""
+
+
+def _live(store: TableStore) -> dict[Values, Mapping[str, str]]:
+    """The partitions that the latest snapshot has files in, or that of a branch."""
+    found = {e.partition for e in partition_files(store, latest_snapshot(store))}
+    for branch in (open_branch(store, name) for name in branch_names(store)):
+        if branch.schema.partition_keys == store.schema.partition_keys:
+            found |= {e.partition for e in partition_files(branch, latest_snapshot(branch))}
+    return dict(_specs(store, found))
+
+
+def _tags(store: TableStore) -> dict[Values, Mapping[str, str]]:
+    column = tag_column(store.schema) or ""
+    return {(name,): {column: name} for name in tag_names(store)}
+
+
+def _specs(store: TableStore, partitions: Iterable[bytes]) -> Iterable[tuple[Values, Mapping[str, str]]]:
+    for partition in sorted(partitions):
+        spec = store.partition_spec(partition)
+        yield tuple(spec.values()), spec
+
+
+def _location(store: TableStore, spec: Mapping[str, str]) -> str:
+    folder = "/".join(f"{escape_path_name(k)}={escape_path_name(v)}" for k, v in spec.items())
+    return f"{store.paths.data_root}/{folder}"
+
+
+def _batches(items: Iterable[Any]) -> Iterable[list[Any]]:
+    every = list(items)
+    return (every[n : n + _BATCH] for n in range(0, len(every), _BATCH))

@@ -1,0 +1,184 @@
+"""The options of a Hive catalog, as Java's users write them: its own, and those of Hive, in options or `hive-site.xml`.
+
+Options win over the file. Source: `CatalogOptions`, `HiveCatalogOptions` of Paimon; `HiveConf` of Hive.
+"""
+
+from __future__ import annotations
+
+import getpass
+import os
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from paimon_core.errors import InvalidOptionError, UnsupportedFeatureError
+from paimon_core.options.option import boolean, duration, integer
+from paimon_core.secrets import without_secrets
+from paimon_sql.catalog.hive.hive_site import read_hive_site
+from paimon_sql.catalog.option_values import option_value
+
+_URI = re.compile(r"thrift://(?P<host>\[[0-9A-Fa-f:.]+\]|[^/:?#@\s,\[\]]+)(?::(?P<port>[0-9]{1,5}))?/?")
+_PORT = 9083
+_TIME = re.compile(r"([0-9]{1,10})\s*(ms|msec|s|sec|m|min|h|hour|d|day)?", re.IGNORECASE)
+_UNITS = {
+    "ms": 0.001,
+    "msec": 0.001,
+    "s": 1,
+    "sec": 1,
+    "m": 60,
+    "min": 60,
+    "h": 3600,
+    "hour": 3600,
+    "d": 86400,
+    "day": 86400,
+}
+_ANSWER_SECONDS = 600.0  # Hive's own default: some calls take long on a large metastore
+_CONNECT_SECONDS = 10.0
+_KERBEROS = re.compile(r"(?P<service>[^/@\s]+)/(?P<host>[^/@\s]+)@(?P<realm>[^/@\s]+)")
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """Where a metastore listens."""
+
+    host: str
+    port: int
+
+    def __str__(self) -> str:
+        return f"thrift://{f'[{self.host}]' if ':' in self.host else self.host}:{self.port}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HiveSettings:
+    """Where the metastore is, who asks, and how tables are kept there. Times in milliseconds, unless said otherwise."""
+
+    addresses: tuple[Address, ...]
+    user: str
+    pool_size: int = 2
+    connect_seconds: float = _CONNECT_SECONDS
+    answer_seconds: float = _ANSWER_SECONDS
+    names_user: bool = True
+    framed: bool = False
+    compact: bool = False
+    tls: bool = False
+    certificates: str | None = None
+    kerberos_principal: str | None = None  # None: no SASL
+    location_in_properties: bool = False
+    sync_properties: bool = True
+    external: bool = False
+    cascade: bool = True
+    skip_statistics: bool = False
+    batch: int = 300
+    format_tables: bool = True
+    lock_enabled: bool = False
+    acquire_timeout: int = 480_000
+    max_sleep: int = 8_000
+
+    @property
+    def address(self) -> str:
+        """The metastore as errors name it."""
+        return ",".join(map(str, self.addresses))
+
+
+def hive_options(options: Mapping[str, str]) -> dict[str, str]:
+    """The options of a catalog, over those of the `hive-site.xml` that they or the environment name.
+
+    Raises `InvalidOptionError`.
+    """
+    folder = options.get("hive-conf-dir", "").strip() or os.environ.get("HIVE_CONF_DIR", "").strip()
+    return {**(read_hive_site(folder) if folder else {}), **options}
+
+
+def read_settings(given: Mapping[str, str], *, locks: bool) -> HiveSettings:
+    """The settings of a catalog's `hive_options`. `locks` is whether commits take locks where `lock.enabled` does not
+    say so. Raises `InvalidOptionError`, `UnsupportedFeatureError`."""
+    if given.get("hive.metastore.client.thrift.transport.mode", "binary").strip().lower() == "http":
+        raise UnsupportedFeatureError(
+            "A metastore with 'hive.metastore.client.thrift.transport.mode' = 'http' cannot be used: give the address "
+            "of one that speaks binary Thrift in 'uri'."
+        )
+    made = HiveSettings(
+        addresses=_addresses(given.get("uri", "").strip() or given.get("hive.metastore.uris", "").strip()),
+        user=os.environ.get("HADOOP_USER_NAME") or _user(),
+        pool_size=option_value(given, "client-pool-size", integer, 2),
+        connect_seconds=option_value(given, "hive.metastore.client.connection.timeout", _seconds, _CONNECT_SECONDS),
+        answer_seconds=option_value(given, "hive.metastore.client.socket.timeout", _seconds, _ANSWER_SECONDS),
+        names_user=option_value(given, "hive.metastore.execute.setugi", boolean, True),
+        framed=option_value(given, "hive.metastore.thrift.framed.transport.enabled", boolean, False),
+        compact=option_value(given, "hive.metastore.thrift.compact.protocol.enabled", boolean, False),
+        tls=option_value(given, "hive.metastore.use.SSL", boolean, False),
+        certificates=given.get("hive.metastore.truststore.path"),
+        kerberos_principal=_principal(given),
+        location_in_properties=option_value(given, "location-in-properties", boolean, False),
+        sync_properties=option_value(given, "sync-all-properties", boolean, True),
+        external=option_value(given, "table.type", _is_external, False),
+        cascade=option_value(given, "alter-table-cascade", boolean, True),
+        skip_statistics=option_value(given, "hive.skip-update-stats", boolean, False),
+        batch=option_value(given, "hive.metastore.batch.retrieve.max", integer, 300),
+        format_tables=option_value(given, "format-table.enabled", boolean, True),
+        lock_enabled=option_value(given, "lock.enabled", boolean, locks),
+        acquire_timeout=option_value(given, "lock-acquire-timeout", duration, 480_000),
+        max_sleep=option_value(given, "lock-check-max-sleep", duration, 8_000),
+    )
+    if made.pool_size < 1 or made.batch < 1 or made.connect_seconds <= 0 or made.answer_seconds <= 0:
+        raise InvalidOptionError(
+            "Options 'client-pool-size', 'hive.metastore.batch.retrieve.max', 'hive.metastore.client.socket.timeout' "
+            "and 'hive.metastore.client.connection.timeout' are above 0."
+        )
+    return made
+
+
+def _addresses(uris: str) -> tuple[Address, ...]:
+    if not uris:
+        raise InvalidOptionError(
+            "A catalog with 'metastore' = 'hive' needs the option 'uri', such as thrift://host:9083 (several with "
+            "commas between them), or 'hive-conf-dir', a folder with a hive-site.xml that has hive.metastore.uris."
+        )
+    found = []
+    for uri in (part.strip() for part in uris.split(",")):
+        match = _URI.fullmatch(uri)
+        if match is None or int(match["port"] or _PORT) > 65535:
+            raise InvalidOptionError(f"Option 'uri' cannot be {without_secrets(uri)!r}: it is thrift://host:port.")
+        found.append(Address(match["host"].strip("[]"), int(match["port"] or _PORT)))
+    return tuple(dict.fromkeys(found))
+
+
+def _user() -> str:
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):  # a number without a name
+        return str(os.getuid())
+
+
+def _principal(given: Mapping[str, str]) -> str | None:
+    """The metastore's principal where SASL is on."""
+    if not option_value(given, "hive.metastore.sasl.enabled", boolean, False):
+        return None
+    principal = given.get("hive.metastore.kerberos.principal", "").strip()
+    if _KERBEROS.fullmatch(principal) is None:
+        raise InvalidOptionError(
+            "'hive.metastore.sasl.enabled' = 'true' needs 'hive.metastore.kerberos.principal', such as "
+            f"hive/_HOST@REALM; {principal!r} is none."
+        )
+    return principal
+
+
+def kerberos_names(principal: str, address: Address) -> tuple[str, str]:
+    """The service and the host that a client asks a ticket for: `_HOST` stands for that of the address."""
+    match = _KERBEROS.fullmatch(principal)
+    assert match is not None
+    return match["service"], address.host.lower() if match["host"] == "_HOST" else match["host"]
+
+
+def _seconds(text: str) -> float:
+    """A time as Hive writes it; a number alone counts seconds."""
+    match = _TIME.fullmatch(text.strip())
+    if match is None:
+        raise ValueError("a time such as 600s")
+    return int(match[1]) * _UNITS[(match[2] or "s").lower()]
+
+
+def _is_external(text: str) -> bool:
+    if text.strip().lower() not in ("managed", "external"):
+        raise ValueError("managed or external")
+    return text.strip().lower() == "external"

@@ -1,0 +1,41 @@
+"""The types of columns as Hive writes them, for those who look at the metastore. Source: `HiveTypeUtils` of Paimon."""
+
+from __future__ import annotations
+
+from paimon_core.spec.types import CollectionType, DataType, DecimalType, Kind, LengthType, MapType, RowType
+
+_LONGEST = {Kind.CHAR: 255, Kind.VARCHAR: 65535}  # Hive has no longer ones
+_NAMES = {
+    Kind.BINARY: "binary",
+    Kind.VARBINARY: "binary",
+    Kind.BLOB: "binary",
+    Kind.TIME: "string",
+    Kind.TIMESTAMP: "timestamp",
+    Kind.VARIANT: "struct<value:binary,metadata:binary>",
+}
+
+
+def hive_type(column: DataType, *, has_time_zones: bool) -> str:
+    """The name of a type; `has_time_zones` is whether the metastore knows timestamps with a time zone, as Hive 3 does.
+
+    What Hive does not have is the type that holds its values.
+    """
+    kind = column.kind
+    if kind is Kind.TIMESTAMP_LTZ:
+        return "timestamp with local time zone" if has_time_zones else "timestamp"
+    if isinstance(column, DecimalType):
+        return f"decimal({column.precision},{column.scale})"
+    if kind in _LONGEST and isinstance(column, LengthType):
+        return f"{kind.value.lower()}({column.length})" if column.length <= _LONGEST[kind] else "string"
+
+    def name(part: DataType) -> str:
+        return hive_type(part, has_time_zones=has_time_zones)
+
+    if isinstance(column, RowType):
+        return f"struct<{','.join(f'{f.name}:{name(f.type)}' for f in column.fields)}>"
+    if isinstance(column, MapType):
+        return f"map<{name(column.key)},{name(column.value)}>"
+    if isinstance(column, CollectionType):
+        inner = name(column.element)
+        return f"map<{inner},int>" if kind is Kind.MULTISET else f"array<{inner}>"
+    return _NAMES.get(kind, str(kind.value).lower())

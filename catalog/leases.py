@@ -1,0 +1,137 @@
+"""Locks of tables that a metastore keeps, each for as long as its holder shows signs of life.
+
+What is the same whatever the metastore: threads of a process queue before they ask it, the thread that has a lock may
+take it again, a timer renews it, and `check` asks once more before a write that nothing else guards. A metastore gives
+what its holder knows it by, the token; another's is never renewed nor released.
+"""
+
+from __future__ import annotations
+
+import logging
+import random
+import threading
+import time
+from abc import ABC, abstractmethod
+from types import TracebackType
+
+from paimon_core.errors import CommitConflictError, PaimonError, StorageError, StorageRefusedError
+
+_LOG = logging.getLogger(__name__)
+_FIRST_WAIT = 0.01  # seconds, as all times here
+
+
+class LeasedLock(ABC):
+    """The lock of one table; a `CatalogLock`. The methods that ask the metastore are those of subclasses."""
+
+    def __init__(self, name: str, *, patience: float, max_sleep: float, expiry: float) -> None:
+        self.name = name
+        self._patience, self._max_sleep, self._expiry = patience, max_sleep, expiry
+        self._queue = threading.RLock()
+        self._depth = 0
+        self._row = threading.Lock()  # of two threads that change the lock: the holder, and its sign of life
+        self._token: str | None = None  # None: not held, or lost
+        self._alive: threading.Timer | None = None
+
+    # -- what the metastore does --------------------------------------------------------------------------------------
+    @abstractmethod
+    def take(self) -> str | None:
+        """The token of the lock, which is now ours; None where another holds it."""
+
+    @abstractmethod
+    def renew(self, token: str) -> str | None:
+        """The token of the lock, which is held for its whole time again; None where it was lost."""
+
+    @abstractmethod
+    def release(self, token: str) -> bool:
+        """Give the lock back; False where it was lost."""
+
+    def give_up(self) -> None:  # noqa: B027  not all wait in a queue of the metastore
+        """Wait no longer for a lock that `take` did not get."""
+
+    # -- a catalog's lock ---------------------------------------------------------------------------------------------
+    def __enter__(self) -> LeasedLock:
+        if not self._queue.acquire(timeout=self._patience):
+            raise self._busy("another thread of this process")
+        try:
+            if self._depth == 0:
+                self._acquire(time.monotonic() + self._patience)
+            self._depth += 1
+        except BaseException:
+            self._queue.release()
+            raise
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None, /
+    ) -> None:
+        self._depth -= 1
+        try:
+            if self._depth == 0:
+                self._release()
+        finally:
+            self._queue.release()
+
+    @property
+    def is_held(self) -> bool:
+        """Whether this process took the lock, and has not given it back."""
+        return self._depth > 0
+
+    def check(self) -> None:
+        """Raises `StorageRefusedError` where the lock was lost, `StorageError` where the metastore does not say;
+        else it is held for its whole time again."""
+        if not self._renew():
+            raise StorageRefusedError(
+                f"The lock {self.name} was lost: this process stood still for over {self._expiry:g} s, "
+                "and others may have written meanwhile. Nothing was written; run the statement again."
+            )
+
+    def _acquire(self, deadline: float) -> None:
+        wait = _FIRST_WAIT
+        try:
+            while (token := self.take()) is None:
+                left = deadline - time.monotonic()
+                if left <= 0:
+                    raise self._busy("another writer")
+                time.sleep(min(wait * random.uniform(0.5, 1), left))
+                wait = min(wait * 1.5, self._max_sleep)
+        except BaseException:
+            self.give_up()
+            raise
+        self._token = token
+        self._beat_later()
+
+    def _renew(self) -> bool:
+        with self._row:
+            if self._token is not None:
+                self._token = self.renew(self._token)
+            return self._token is not None
+
+    def _release(self) -> None:
+        if self._alive is not None:
+            self._alive.cancel()
+        with self._row:
+            token, self._token = self._token, None
+        if token is None or not self.release(token):
+            raise StorageError(
+                f"The lock {self.name} was lost while it was held: another writer may have held it, too."
+            )
+
+    def _beat_later(self) -> None:
+        self._alive = threading.Timer(self._expiry / 4, self._beat)
+        self._alive.daemon = True
+        self._alive.start()
+
+    def _beat(self) -> None:
+        try:
+            is_held = self._renew()
+        except PaimonError as error:
+            _LOG.warning("The lock %s could not be renewed: %s", self.name, error)
+            is_held = True  # perhaps
+        if is_held and self._depth:
+            self._beat_later()
+
+    def _busy(self, holder: str) -> CommitConflictError:
+        return CommitConflictError(
+            f"The lock {self.name} was not to be had within {self._patience:g} s "
+            f"('lock-acquire-timeout'): {holder} holds it. Nothing was changed; run the statement again later."
+        )

@@ -1,0 +1,156 @@
+"""Java's Hive catalog and ours in one metastore: entries field by field, and each opens what the other made."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+import paimon_sql
+from tests.interop.engines import Engines, SparkEngine
+from tests.support.hive_server import HiveServer, start_hive
+from tests.support.java_oracle import JavaOracle, find_oracles
+
+pytest.importorskip("pymetastore", reason='needs pip install "paimon-sql[hive]"')
+
+# what differs by the moment, or by who has asked
+_OF_THE_MOMENT = frozenset(("createTime", "lastAccessTime"))
+_NOT_COMPARED = frozenset(("transient_lastDdlTime", "numFiles", "totalSize", "owner"))
+_TYPES = (
+    "b BOOLEAN, t TINYINT, s SMALLINT, i INT COMMENT 'an int', l BIGINT, f FLOAT, d DOUBLE, n DECIMAL(20, 4), "
+    "dt DATE, ts TIMESTAMP, ntz TIMESTAMP_NTZ, c CHAR(7), v VARCHAR(300), st STRING, bin BINARY, a ARRAY<INT>, "
+    "m MAP<STRING, ARRAY<DATE>>, r STRUCT<x: INT, y: STRUCT<z: TIMESTAMP>>"
+)
+TABLES = (
+    f"t ({_TYPES}) COMMENT 'of all types' TBLPROPERTIES ('file.format' = 'orc')",
+    "keyed (k INT, v STRING) TBLPROPERTIES ('primary-key' = 'k', 'bucket' = '2')",
+    "parted (v STRING, p INT, q STRING COMMENT 'part') PARTITIONED BY (p, q)",
+    "synced (v STRING, p INT COMMENT 'a', q STRING) PARTITIONED BY (p, q) "
+    "TBLPROPERTIES ('metastore.partitioned-table' = 'true')",
+    "tagged (v STRING) TBLPROPERTIES ('metastore.tag-to-partition' = 'day')",
+)
+
+
+@pytest.fixture(scope="module")
+def hive() -> Iterator[HiveServer]:
+    server = start_hive()
+    if isinstance(server, str):
+        pytest.skip(server)
+    yield server
+    server.remove()
+
+
+@pytest.fixture(scope="module")
+def engines(hive: HiveServer, root_session: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engines]:
+    """Both engines with a catalog `paimon` in the metastore, and the databases `ours` and `java`."""
+    oracles = find_oracles()
+    if oracles is None:
+        pytest.skip("shared/oracles/java_sql.py is missing in the folders above: set PAIMON_ORACLES to its folder")
+    warehouse = str(tmp_path_factory.mktemp("hive") / "warehouse")
+    settings = {f"spark.sql.catalog.paimon.{k}": v for k, v in {**hive.options, "lock.enabled": "true"}.items()}
+    no_cache = {"spark.sql.catalog.paimon.cache-enabled": "false"}  # else Java sees what others alter minutes later
+    oracle = JavaOracle(oracles, warehouse, settings | no_cache)
+    session = root_session.newSession()
+    for key, value in {**settings, "spark.sql.catalog.paimon.warehouse": warehouse}.items():
+        session.conf.set(key, value)
+    session.conf.set("spark.sql.catalog.paimon", "paimon_sql.SparkCatalog")
+    both = Engines({"ours": SparkEngine(paimon_sql.install(session)), "java": oracle}, "ours")
+    for name in both.by_name:
+        both.run(
+            name, f"CREATE DATABASE paimon.{name} COMMENT 'about' WITH DBPROPERTIES (level = '1')", "USE paimon.ours"
+        )
+    yield both
+    oracle.close()
+
+
+def facts(value: Any, database: str) -> Any:
+    """A value of Thrift's as what it is made of, without what belongs to the moment, in a database called `db`."""
+    if isinstance(value, dict):
+        return {k: facts(v, database) for k, v in value.items() if k not in _NOT_COMPARED}
+    if isinstance(value, list):
+        return [facts(v, database) for v in value]
+    if isinstance(value, str):
+        return value.replace(f"/{database}.db", "/db.db") if value != database else "db"
+    if hasattr(value, "thrift_spec"):
+        return {k: facts(v, database) for k, v in vars(value).items() if k not in _OF_THE_MOMENT}
+    return value
+
+
+@pytest.mark.parametrize("table", TABLES)
+def test_entries_are_equal_field_by_field(engines: Engines, hive: HiveServer, table: str) -> None:
+    name = table.partition(" ")[0]
+    for engine in ("ours", "java"):
+        engines.run(engine, f"CREATE TABLE paimon.{engine}.{table}")
+        if name in ("parted", "synced"):
+            engines.run(engine, f"INSERT INTO paimon.{engine}.{name} VALUES ('a', 1, 'x y/ä'), ('b', 2, NULL)")
+        if name == "tagged":
+            engines.run(
+                engine,
+                f"INSERT INTO paimon.{engine}.{name} VALUES ('a')",
+                f"CALL paimon.sys.create_tag(table => '{engine}.{name}', tag => '2024-01-01')",
+            )
+    client = hive.client()
+    ours, java = (facts(client.get_table(engine, name), engine) for engine in ("ours", "java"))
+    assert ours == java
+    parts = [
+        sorted(map(str, (facts(p, engine) for p in client.get_partitions(engine, name, -1))))
+        for engine in ("ours", "java")
+    ]
+    assert parts[0] == parts[1] and len(parts[0]) == {"synced": 2, "tagged": 1}.get(name, 0)
+
+
+def test_databases_are_equal(engines: Engines, hive: HiveServer) -> None:
+    client = hive.client()
+    ours, java = (facts(client.get_database(name), name) for name in ("ours", "java"))
+    assert {**ours, "ownerName": ""} == {**java, "ownerName": ""}
+
+
+@pytest.mark.parametrize(("one", "other"), [("ours", "java"), ("java", "ours")])
+def test_each_opens_changes_renames_and_drops_what_the_other_made(engines: Engines, one: str, other: str) -> None:
+    table, renamed = f"paimon.ours.by_{one}", f"paimon.java.renamed_{one}"
+    engines.run(
+        one,
+        f"CREATE TABLE {table} (k INT, v STRING) TBLPROPERTIES ('primary-key' = 'k', 'bucket' = '1')",
+        f"INSERT INTO {table} VALUES (1, 'a'), (2, 'b')",
+    )
+    engines.run(
+        other,
+        f"INSERT INTO {table} VALUES (2, 'c')",
+        f"ALTER TABLE {table} ADD COLUMN w INT",
+        f"ALTER TABLE {table} SET TBLPROPERTIES ('snapshot.num-retained.min' = '5')",
+    )
+    engines.run(one, f"ALTER TABLE {table} RENAME TO {renamed.removeprefix('paimon.')}")
+    engines.run(other, f"INSERT INTO {renamed} VALUES (3, 'd', 4)")
+    engines.both(f"SELECT * FROM {renamed} ORDER BY k", [[1, "a", None], [2, "c", None], [3, "d", 4]])
+    engines.both("SHOW TABLES IN paimon.java LIKE 'renamed*'")
+    engines.run(other, f"DROP TABLE {renamed}")
+    for engine in (one, other):
+        assert engines.rows(engine, f"SHOW TABLES IN paimon.java LIKE 'renamed_{one}'") == []
+
+
+def test_external_tables_of_both(engines: Engines, tmp_path_factory: pytest.TempPathFactory) -> None:
+    folder = tmp_path_factory.mktemp("external")
+    for one, other in (("ours", "java"), ("java", "ours")):
+        engines.run(one, f"CREATE TABLE paimon.ours.at_{one} (k INT) LOCATION '{folder}/{one}'")
+        engines.run(
+            other, f"INSERT INTO paimon.ours.at_{one} VALUES (1)", f"ALTER TABLE paimon.ours.at_{one} ADD COLUMN w INT"
+        )
+        engines.both(f"SELECT * FROM paimon.ours.at_{one}", [[1, None]])
+        engines.run(other, f"DROP TABLE paimon.ours.at_{one}")
+        assert (folder / one / "schema" / "schema-1").exists()
+
+
+@pytest.mark.parametrize("name", ["csv", "json", "orc", "parquet"])
+def test_format_tables_of_both(engines: Engines, hive: HiveServer, name: str) -> None:
+    for engine in ("ours", "java"):
+        table = f"paimon.{engine}.as_{name}"
+        engines.run(engine, f"CREATE TABLE {table} (k INT, v STRING, p INT) USING {name} PARTITIONED BY (p)")
+    client = hive.client()
+    ours, java = (facts(client.get_table(engine, f"as_{name}"), engine) for engine in ("ours", "java"))
+    assert ours == java
+    for one, other in (("ours", "java"), ("java", "ours")):
+        engines.run(one, f"INSERT INTO paimon.{one}.as_{name} VALUES (1, 'a', 1)")
+        engines.run(other, f"INSERT INTO paimon.{one}.as_{name} VALUES (2, 'b', 2)")
+        engines.both(f"SELECT k, v, p FROM paimon.{one}.as_{name} ORDER BY k", [[1, "a", 1], [2, "b", 2]])
+        engines.both(f"SHOW TABLES IN paimon.{one} LIKE 'as_{name}'")

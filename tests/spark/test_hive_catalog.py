@@ -1,0 +1,177 @@
+"""A Hive catalog in a session: settings, statements, places, errors as Spark has them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from pyspark.errors import AnalysisException
+
+import paimon_sql
+from tests.support.hive_server import HiveServer, start_hive
+from tests.support.sql_servers import free_port
+
+ttypes = pytest.importorskip("pymetastore.hive_metastore.ttypes", reason='needs pip install "paimon-sql[hive]"')
+
+
+def rows(spark: Any, statement: str) -> list[Any]:
+    return [tuple(row) for row in spark.sql(statement).collect()]
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[HiveServer]:
+    made = start_hive()
+    if isinstance(made, str):
+        pytest.skip(made)
+    yield made
+    made.remove()
+
+
+@pytest.fixture
+def hive(spark: Any, server: HiveServer, tmp_path: Path) -> Any:
+    """The session, in which `meta` is a catalog in a metastore that is empty at first."""
+    server.clear()
+    spark.sql(
+        f"CREATE CATALOG meta WITH ('type' = 'paimon', 'metastore' = 'hive', 'uri' = '{server.uri}', "
+        f"'warehouse' = '{tmp_path}/meta')"
+    )
+    return spark
+
+
+def test_statements(hive: Any, server: HiveServer, tmp_path: Path) -> None:
+    hive.sql("CREATE DATABASE meta.web COMMENT 'pages' WITH DBPROPERTIES (level = '1')")
+    hive.sql("ALTER DATABASE meta.web SET DBPROPERTIES (level = '2')")
+    described = dict(rows(hive, "DESCRIBE DATABASE EXTENDED meta.web"))
+    assert (described["Comment"], described["Location"]) == ("pages", f"{tmp_path}/meta/web.db")
+    assert "(level,2)" in described["Properties"]
+    hive.sql("USE meta.web")
+    hive.sql("CREATE TABLE t (k INT, v STRING) TBLPROPERTIES ('primary-key' = 'k')")
+    hive.sql("INSERT INTO t VALUES (1, 'a'), (2, 'b')")
+    hive.sql("UPDATE T SET v = 'c' WHERE k = 2")
+    hive.sql("ALTER TABLE t RENAME TO u")
+    hive.sql("ALTER TABLE u ADD COLUMN w INT")
+    hive.sql("CREATE TABLE copied AS SELECT * FROM u")
+    hive.sql("CREATE OR REPLACE TABLE copied PARTITIONED BY (v) AS SELECT k, v FROM u")
+    assert rows(hive, "SHOW TABLES") == [("web", "copied", False), ("web", "u", False)]
+    assert rows(hive, "SELECT k, v, w FROM u ORDER BY k") == [(1, "a", None), (2, "c", None)]
+    assert rows(hive, "SELECT k, v FROM copied ORDER BY k") == [(1, "a"), (2, "c")]
+    with pytest.raises(AnalysisException, match="TABLE_OR_VIEW_ALREADY_EXISTS"):
+        hive.sql("CREATE TABLE u (k INT)")
+    with pytest.raises(AnalysisException, match="SCHEMA_NOT_EMPTY"):
+        hive.sql("DROP DATABASE meta.web")
+    hive.sql("DROP TABLE u")
+    with pytest.raises(AnalysisException, match="TABLE_OR_VIEW_NOT_FOUND"):
+        hive.sql("SELECT * FROM u")
+    hive.sql("DROP DATABASE meta.web CASCADE")
+    assert rows(hive, "SHOW DATABASES IN meta") == [("default",)]
+
+
+def test_locations(hive: Any, tmp_path: Path) -> None:
+    hive.sql(f"CREATE DATABASE meta.far LOCATION '{tmp_path}/far'")
+    hive.sql("CREATE TABLE meta.far.t (k INT)")
+    assert (tmp_path / "far" / "t" / "schema" / "schema-0").exists()
+    hive.sql(f"CREATE TABLE meta.far.ext (k INT) LOCATION '{tmp_path}/ext'")
+    hive.sql("INSERT INTO meta.far.ext VALUES (1)")
+    hive.sql("DROP TABLE meta.far.ext")
+    assert (tmp_path / "ext" / "schema" / "schema-0").exists()
+    hive.sql(f"CREATE TABLE meta.far.again (k INT) LOCATION '{tmp_path}/ext'")
+    assert rows(hive, "SELECT * FROM meta.far.again") == [(1,)]
+
+
+def test_partitions_of_statements(hive: Any, server: HiveServer) -> None:
+    hive.sql(
+        "CREATE TABLE meta.default.t (v INT, p INT, q STRING) PARTITIONED BY (p, q) "
+        "TBLPROPERTIES ('metastore.partitioned-table' = 'true')"
+    )
+
+    def known() -> set[tuple[str, ...]]:
+        return {tuple(part.values) for part in server.client().get_partitions("default", "t", -1)}
+
+    hive.sql("INSERT INTO meta.default.t VALUES (1, 1, 'x'), (2, 2, 'y'), (3, 3, 'z')")
+    assert known() == {("1", "x"), ("2", "y"), ("3", "z")}
+    hive.sql("INSERT OVERWRITE meta.default.t PARTITION (p = 1, q = 'x') SELECT 5")
+    hive.sql("ALTER TABLE meta.default.t DROP PARTITION (p = 2, q = 'y')")
+    assert known() == {("1", "x"), ("3", "z")}
+    hive.sql("CALL meta.sys.drop_partition(table => 'default.t', partitions => 'p=3,q=z')")
+    assert known() == {("1", "x")}
+    server.client().drop_partition("default", "t", ["1", "x"], False)
+    hive.sql("CALL meta.sys.repair('default.t')")
+    assert known() == {("1", "x")}
+
+
+def test_names_have_no_case(hive: Any) -> None:
+    hive.sql("CREATE TABLE meta.default.Mixed (k INT)")
+    hive.sql("INSERT INTO meta.default.MIXED VALUES (1)")
+    assert rows(hive, "SELECT * FROM meta.DEFAULT.mixed") == [(1,)]
+    with pytest.raises(AnalysisException, match="TABLE_OR_VIEW_ALREADY_EXISTS"):
+        hive.sql("CREATE TABLE meta.default.mIxEd (k INT)")
+
+
+def test_tables_of_hives_own(hive: Any, server: HiveServer, tmp_path: Path) -> None:
+    client = server.client()
+    parquet = "org.apache.hadoop.hive.ql.io.parquet"
+    text = ("org.apache.hadoop.mapred.TextInputFormat", "org.apache.hadoop.hive.ql.io.HiveIgnoreKeyTextOutputFormat")
+    for name, source, sink, serde in (
+        (
+            "pq",
+            f"{parquet}.MapredParquetInputFormat",
+            f"{parquet}.MapredParquetOutputFormat",
+            f"{parquet}.serde.ParquetHiveSerDe",
+        ),
+        ("lines", *text, "org.apache.hadoop.hive.serde2.lazy.LazySimpleSerDe"),
+    ):
+        sd = ttypes.StorageDescriptor(
+            cols=[ttypes.FieldSchema("k", "int", None), ttypes.FieldSchema("v", "string", None)],
+            location=f"file:{tmp_path}/{name}",
+            inputFormat=source,
+            outputFormat=sink,
+            serdeInfo=ttypes.SerDeInfo(serializationLib=serde, parameters={}),
+        )
+        keys = [ttypes.FieldSchema("p", "int", None)]
+        client.create_table(ttypes.Table(tableName=name, dbName="default", sd=sd, partitionKeys=keys, parameters={}))
+        (tmp_path / name / "p=1").mkdir(parents=True)
+    pq.write_table(
+        pa.table({"k": pa.array([1, 2], pa.int32()), "v": ["a", None]}), tmp_path / "pq" / "p=1" / "000000_0"
+    )
+    (tmp_path / "lines" / "p=1" / "000000_0").write_text("1\x01a\n2\x01\\N\n")
+    assert rows(hive, "SHOW TABLES IN meta.default") == [("default", "lines", False), ("default", "pq", False)]
+    for name in ("pq", "lines"):
+        assert rows(hive, f"SELECT * FROM meta.default.{name} ORDER BY k") == [(1, "a", 1), (2, None, 1)]
+        hive.sql(f"INSERT INTO meta.default.{name} VALUES (3, 'c', 2), (4, NULL, 2)")
+        assert rows(hive, f"SELECT k, v FROM meta.default.{name} WHERE p = 2 ORDER BY k") == [(3, "c"), (4, None)]
+        with pytest.raises(Exception, match="whose definition is Hive's"):
+            hive.sql(f"ALTER TABLE meta.default.{name} SET TBLPROPERTIES ('a' = 'b')")
+    assert "4\x01\\N" in "".join(f.read_text() for f in (tmp_path / "lines" / "p=2").glob("data*"))
+    hive.sql("DROP TABLE meta.default.pq")
+    assert client.get_all_tables("default") == ["lines"]
+
+
+@pytest.mark.parametrize("name", ["csv", "json", "orc", "parquet", "text"])
+def test_format_tables(hive: Any, server: HiveServer, tmp_path: Path, name: str) -> None:
+    is_text = name == "text"  # which has one column
+    columns = "(v STRING)" if is_text else "(v STRING, k INT, p INT)"
+    hive.sql(f"CREATE TABLE meta.default.f {columns} USING {name}{'' if is_text else ' PARTITIONED BY (p)'}")
+    assert [c.name for c in server.client().get_table("default", "f").partitionKeys] == ([] if is_text else ["p"])
+    values = "'a'" if is_text else "'a', 0, 7"
+    hive.sql(f"INSERT INTO meta.default.f VALUES ({values})")
+    assert rows(hive, "SELECT v FROM meta.default.f") == [("a",)]
+    assert rows(hive, "SHOW TABLES IN meta.default") == [("default", "f", False)]
+    hive.sql("DROP TABLE meta.default.f")
+    assert rows(hive, "SHOW TABLES IN meta.default") == []
+
+
+def test_connect(spark: Any, server: HiveServer, tmp_path: Path) -> None:
+    server.clear()
+    session = paimon_sql.connect(
+        str(tmp_path / "wh"), catalog="lake", metastore="hive", uri=f"thrift://127.0.0.1:{free_port()},{server.uri}"
+    )
+    session.sql("CREATE TABLE lake.default.t (k INT)")
+    assert rows(session, "SHOW TABLES IN lake.default") == [("default", "t", False)]
+    with pytest.raises(Exception, match=r"cannot be reached: thrift://127\.0\.0\.1:1: Connection refused"):
+        paimon_sql.connect(str(tmp_path / "wh"), catalog="down", metastore="hive", uri="thrift://127.0.0.1:1").sql(
+            "SHOW TABLES IN down.default"
+        )
