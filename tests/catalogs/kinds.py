@@ -11,10 +11,13 @@ from paimon_core.spec.types import INT, STRING
 from paimon_core.store.ddl.new_schema import new_table_schema
 from paimon_sql.catalog.base import SupportsDatabases
 from paimon_sql.catalog.load import load_catalog
+from paimon_sql.catalog.view import View
 from tests.support.tables import fields
 
 SCHEMA = new_table_schema(fields(k=INT, v=STRING), options={"primary-key": "k", "bucket": "1"})
 OTHER_SCHEMA = new_table_schema(fields(k=INT, v=STRING, w=INT), options={"primary-key": "k", "bucket": "1"})
+VIEW = View(fields=tuple(fields(k=INT, v=STRING)), query="SELECT k, v FROM t", namespace=("db",))
+OTHER_VIEW = View(fields=tuple(fields(k=INT)), query="SELECT k FROM t", comment="other", namespace=("db",))
 
 
 class Can(enum.Enum):
@@ -23,13 +26,15 @@ class Can(enum.Enum):
     DATABASE_PROPERTIES = "keep properties of databases"
     REGISTRATION = "know tables by other means than their folders"
     LOCKS = "lock tables for writers"
+    VIEWS = "keep views"
     LONG_VALUES = "keep option values of any length"
 
 
 CAN: Mapping[str, frozenset[Can]] = {
-    "filesystem": frozenset((Can.LONG_VALUES,)),
+    "filesystem": frozenset((Can.LONG_VALUES, Can.VIEWS)),
     **dict.fromkeys(
-        ("sqlite", "postgresql", "mariadb"), frozenset((Can.DATABASE_PROPERTIES, Can.REGISTRATION, Can.LOCKS))
+        ("sqlite", "postgresql", "mariadb"),
+        frozenset((Can.DATABASE_PROPERTIES, Can.REGISTRATION, Can.LOCKS, Can.VIEWS)),
     ),
 }
 KINDS = tuple(CAN)
@@ -55,4 +60,5 @@ class Place:
 
     def folders(self) -> set[str]:
         """The folders of tables that there are, as `database/table`."""
-        return {f"{p.parent.name.removesuffix('.db')}/{p.name}" for p in self.warehouse.glob("*.db/*")}
+        found = (p for p in self.warehouse.glob("*.db/*") if p.name != "$views")
+        return {f"{p.parent.name.removesuffix('.db')}/{p.name}" for p in found}
