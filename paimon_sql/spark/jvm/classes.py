@@ -23,6 +23,7 @@ FUNCTION_CATALOG = f"{_CATALOG}.FunctionCatalog"
 PROCEDURE_CATALOG = f"{_CATALOG}.ProcedureCatalog"
 STAGING_TABLE_CATALOG = f"{_CATALOG}.StagingTableCatalog"
 SUPPORTS_NAMESPACES = f"{_CATALOG}.SupportsNamespaces"
+RELATION_CATALOG = f"{_CATALOG}.RelationCatalog"
 VIEW_CATALOG = f"{_CATALOG}.ViewCatalog"
 
 METADATA_COLUMN = f"{_CATALOG}.MetadataColumn"
@@ -71,7 +72,7 @@ CHANGELOG = f"{_CATALOG}.Changelog"
 OPTIONAL: Mapping[str, str] = {
     CHANGELOG: "newScanBuilder",
     SUPPORTS_SCHEMA_EVOLUTION: "supportsColumnChange",
-    VIEW_CATALOG: "createOrReplaceView",
+    RELATION_CATALOG: "loadRelation",
 }
 
 # -- exceptions -------------------------------------------------------------------------------------------------------
@@ -82,6 +83,7 @@ NO_SUCH_TABLE = f"{_CATALYST}.analysis.NoSuchTableException"
 NO_SUCH_VIEW = f"{_CATALYST}.analysis.NoSuchViewException"
 PARSE_EXCEPTION = f"{_CATALYST}.parser.ParseException"
 TABLE_EXISTS = f"{_CATALYST}.analysis.TableAlreadyExistsException"
+VIEW_EXISTS = f"{_CATALYST}.analysis.ViewAlreadyExistsException"
 
 CLASS_NOT_FOUND = f"{_SPARK}.SparkClassNotFoundException"
 ERROR_INFO = f"{_SPARK}.ErrorInfo"
@@ -117,6 +119,7 @@ SORT_ORDER = f"{_CONNECTOR}.expressions.SortOrder"
 TABLE_CAPABILITY = f"{_CATALOG}.TableCapability"
 TABLE_CATALOG_CAPABILITY = f"{_CATALOG}.TableCatalogCapability"
 TABLE_SUMMARY = f"{_CATALOG}.TableSummary"
+VIEW_BUILDER = f"{_CATALOG}.View$Builder"
 TRANSFORM = f"{_CONNECTOR}.expressions.Transform"
 UNKNOWN_PARTITIONING = f"{_READ}.partitioning.UnknownPartitioning"
 WRITE_PRIVILEGE = f"{_CATALOG}.TableWritePrivilege"

@@ -12,7 +12,7 @@ from functools import partial
 from py4j.java_gateway import JavaObject
 from py4j.protocol import Py4JJavaError
 
-from paimon_core.errors import TableExistsError
+from paimon_core.errors import TableExistsError, UnsupportedFeatureError
 from paimon_core.spec.identifier import Identifier
 from paimon_sql.preprocess import CreateLike, create_like
 from paimon_sql.preprocess.quoting import quoted_name
@@ -33,7 +33,6 @@ from paimon_sql.spark.statements.commands import FunctionCommand
 from paimon_sql.spark.tables.catalog import STATE_OPTIONS, SparkCatalog
 from paimon_sql.spark.tables.catalog import create_like as create_table_like
 from paimon_sql.spark.tables.column_functions import COLUMN_FUNCTIONS, column_function_makers
-from paimon_sql.spark.tables.no_views import no_views
 
 _VIEW = re.compile(r"\bviews?\b", re.IGNORECASE)
 _NONE_TO_SHOW = "SELECT '' AS namespace, '' AS viewName, false AS isTemporary WHERE false"
@@ -84,7 +83,10 @@ class OlderSpark:
         if registry.find_name(name) is None:
             return plan
         if statement.kind == "create":
-            raise Py4JJavaError("no views", java_exception(self.jvm, no_views(statement.parts[-1]), None))
+            raise Py4JJavaError(
+                "no views",
+                java_exception(self.jvm, UnsupportedFeatureError(f"CREATE TEMPORARY VIEW {statement.parts[-1]}"), None),
+            )
         refuse = partial(self._no_view, name, statement.lenient)
         return create_namespace(self.jvm, FunctionCommand(self.jvm, f"DROP VIEW {name}", refuse), statement.parts[-1])
 

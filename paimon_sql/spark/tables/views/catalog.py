@@ -1,0 +1,142 @@
+"""The views of a catalog of ours as Spark's `RelationCatalog` asks for them (from 4.2 on)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+from paimon_core.errors import (
+    CorruptFileError,
+    DatabaseNotFoundError,
+    InvalidNameError,
+    UnsupportedFeatureError,
+    ViewExistsError,
+    ViewNotFoundError,
+)
+from paimon_core.spec.identifier import Identifier
+from paimon_sql.catalog.base import SYSTEM_DATABASE, SupportsViews
+from paimon_sql.catalog.view import View
+from paimon_sql.spark.errors.java import no_such_view, view_already_exists, view_misused
+from paimon_sql.spark.jvm import connector
+from paimon_sql.spark.jvm.classes import NO_SUCH_NAMESPACE
+from paimon_sql.spark.jvm.views import java_view, read_view
+from paimon_sql.spark.tables.named_catalog import NamedCatalog, single
+from paimon_sql.spark.tables.views.definitions import altered_view, kept_view, spark_view
+
+
+class SparkViews(NamedCatalog):
+    """The part of a catalog that has views; another part knows its name, and the identifiers of Spark's."""
+
+    CARRIERS: ClassVar[Mapping[str, str]] = {
+        "listViews": NO_SUCH_NAMESPACE,
+        "createView": NO_SUCH_NAMESPACE,
+        "createOrReplaceView": NO_SUCH_NAMESPACE,
+    }
+
+    def listViews(self, namespace: Any) -> Any:
+        return connector.identifiers(self.jvm, single(namespace), self._views_of(namespace))
+
+    def loadView(self, identifier: Any) -> Any:
+        found = self._find_view(identifier)
+        if found is None:
+            raise no_such_view(self.jvm, identifier)
+        return found
+
+    def viewExists(self, identifier: Any) -> bool:
+        try:
+            return isinstance(self.catalog, SupportsViews) and self.catalog.view_exists(self._identifier(identifier))
+        except (DatabaseNotFoundError, InvalidNameError):
+            return False
+
+    def invalidateView(self, identifier: Any) -> None:
+        """Nothing is cached."""
+
+    def createView(self, identifier: Any, view: Any) -> Any:
+        ours = self._identifier(identifier)
+        try:
+            self._with_views(ours).create_view(ours, self._kept(ours, view))
+        except ViewExistsError as e:
+            raise view_already_exists(self.jvm, identifier) from e
+        return view
+
+    def createOrReplaceView(self, identifier: Any, view: Any) -> Any:
+        ours = self._identifier(identifier)
+        try:
+            self._with_views(ours).replace_view(ours, self._kept(ours, view), create=True)
+        except ViewExistsError as e:
+            raise view_already_exists(self.jvm, identifier) from e
+        return view
+
+    def replaceView(self, identifier: Any, view: Any) -> Any:
+        ours = self._identifier(identifier)
+        try:
+            catalog = self._with_views(ours)
+            catalog.replace_view(ours, altered_view(_readable(catalog, ours), self._kept(ours, view), ours))
+        except (ViewNotFoundError, ViewExistsError) as e:  # of a table it is said that there is no view
+            raise no_such_view(self.jvm, identifier) from e
+        return view
+
+    def dropView(self, identifier: Any) -> bool:
+        ours = self._identifier(identifier)
+        if not isinstance(self.catalog, SupportsViews):
+            return False
+        try:
+            self.catalog.drop_view(ours)
+        except (ViewNotFoundError, DatabaseNotFoundError):
+            return False
+        return True
+
+    def renameView(self, source: Any, target: Any) -> None:
+        old, new = self._identifier(source), self._renamed("View", source, target)
+        try:
+            self._with_views(old).rename_view(old, new)
+        except ViewNotFoundError as e:
+            raise no_such_view(self.jvm, source) from e
+        except ViewExistsError as e:
+            raise view_already_exists(self.jvm, connector.identifier(self.jvm, [new.database], new.table)) from e
+
+    # -- ours ---------------------------------------------------------------------------------------------------------
+    def _views_of(self, namespace: Any) -> list[str]:
+        """The names of the views of a database."""
+        if list(namespace) == [SYSTEM_DATABASE] or not isinstance(self.catalog, SupportsViews):
+            return []
+        return self.catalog.list_views(single(namespace))
+
+    def _find_view(self, identifier: Any) -> Any | None:
+        """The view of an identifier of Spark's as Spark runs it; None where there is none."""
+        try:
+            ours = self._identifier(identifier)
+            if not isinstance(self.catalog, SupportsViews):
+                return None
+            view = self.catalog.load_view(ours)
+        except (ViewNotFoundError, DatabaseNotFoundError, InvalidNameError):
+            return None
+        return java_view(self.jvm, spark_view(view, self.catalog_name, ours))
+
+    def _refuse_view(self, identifier: Any, written: bool, versioned: bool) -> None:
+        """Raises for a view that is used as only a table can be: Spark would say that there is nothing of that name."""
+        if not (written or versioned) or not self.viewExists(identifier):
+            return
+        name = f"{self.catalog_name}.{self._identifier(identifier)}"
+        if written:
+            raise view_misused(self.jvm, "EXPECT_TABLE_NOT_VIEW.NO_ALTERNATIVE", name, "write to the tables it reads")
+        raise view_misused(self.jvm, "UNSUPPORTED_FEATURE.TIME_TRAVEL", name, "ask for versions in its query")
+
+    def _kept(self, name: Identifier, view: Any) -> View:
+        return kept_view(read_view(view), self.catalog_name, name)
+
+    def _with_views(self, name: Identifier) -> SupportsViews:
+        if isinstance(self.catalog, SupportsViews):
+            return self.catalog
+        raise UnsupportedFeatureError(
+            f"View {name} cannot be kept: catalog {self.catalog_name} has tables only. Write CREATE TEMPORARY VIEW, or "
+            "CREATE TABLE … AS SELECT."
+        )
+
+
+def _readable(catalog: SupportsViews, name: Identifier) -> View | None:
+    """A view as it is, None for one whose definition is damaged, and which is to be replaced."""
+    try:
+        return catalog.load_view(name)
+    except CorruptFileError:
+        return None
