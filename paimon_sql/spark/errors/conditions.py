@@ -46,7 +46,7 @@ SPARKS: Mapping[type[PaimonError], str] = {
     TableNotFoundError: "TABLE_OR_VIEW_NOT_FOUND",
     DatabaseNotFoundError: "SCHEMA_NOT_FOUND",
     ViewNotFoundError: "VIEW_NOT_FOUND",
-    ViewExistsError: "VIEW_ALREADY_EXISTS",
+    ViewExistsError: "TABLE_OR_VIEW_ALREADY_EXISTS",
     TableExistsError: "TABLE_OR_VIEW_ALREADY_EXISTS",
     DatabaseExistsError: "SCHEMA_ALREADY_EXISTS",
     ColumnNotFoundError: "UNRESOLVED_COLUMN.WITH_SUGGESTION",

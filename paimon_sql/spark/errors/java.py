@@ -8,7 +8,7 @@ Where the called interface declares an analysis exception, that one carries our 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
 from py4j.protocol import Py4JJavaError
@@ -75,7 +75,13 @@ _OWN: Mapping[type[PaimonError], str] = {
     DatabaseNotEmptyError: NO_SUCH_NAMESPACE,  # declared, too, and takes our message
 }
 # methods that declare the former do not declare the latter
-_UNDECLARED = frozenset(((NO_SUCH_TABLE, NO_SUCH_NAMESPACE), (NO_SUCH_NAMESPACE, TABLE_EXISTS)))
+_UNDECLARED = frozenset(
+    (
+        (NO_SUCH_TABLE, NO_SUCH_NAMESPACE),
+        (NO_SUCH_NAMESPACE, TABLE_EXISTS),
+        *((NAMESPACE_EXISTS, other) for other in (NO_SUCH_NAMESPACE, NO_SUCH_TABLE, TABLE_EXISTS)),
+    )
+)
 _BAD_ARGUMENT = (InvalidNameError, InvalidSchemaError, InvalidOptionError, InvalidDataError, NotFoundError)
 
 
@@ -128,6 +134,16 @@ def view_misused(jvm: Jvm, condition: str, name: str, advice: str) -> Py4JJavaEr
     message = f"[{condition}] {name} is a view, and the statement needs a table: {advice}."
     text = ExceptionText(message, condition, parameters(jvm, condition, f"view {name}"))
     return Py4JJavaError(message, unsupported_exception(jvm, text))
+
+
+def recursive_view(jvm: Jvm, cycle: Sequence[Sequence[str]]) -> Py4JJavaError:
+    """What refuses a view that leads back to itself: raise it from a proxy."""
+    names, condition = [".".join(name) for name in cycle], "RECURSIVE_VIEW"
+    message = (
+        f"[{condition}] Recursive view {names[0]} detected (cycle: {' -> '.join(names)}): replace or drop one of them."
+    )
+    named = {"viewIdent": f"`{names[0]}`", "newPath": " -> ".join(names)}
+    return Py4JJavaError(message, unsupported_exception(jvm, ExceptionText(message, condition, named)))
 
 
 def declared(jvm: Jvm, error: CapturedException, carrier: str) -> Py4JJavaError:

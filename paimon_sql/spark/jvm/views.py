@@ -69,3 +69,30 @@ def rows_schema(jvm: Jvm, schema_json: str) -> JavaObject:
     """Columns with the types that rows have: CHAR and VARCHAR stand in the metadata of texts."""
     columns = jvm.java_class(classes.DATA_TYPE).fromJson(schema_json)
     return jvm.scala_object(classes.CHAR_VARCHAR_UTILS).replaceCharVarcharWithStringInSchema(columns)
+
+
+@hook(
+    "`AnalysisContext.nestedViewDepth`",
+    "the error of views that refer to each other in a circle",
+    method(f"{classes.ANALYSIS_CONTEXT}$", "get", 0),
+    method(classes.ANALYSIS_CONTEXT, "nestedViewDepth", 0),
+)
+def view_depth(jvm: Jvm) -> int:
+    """How many views deep the analyzer is that asks for a table."""
+    return int(jvm.scala_object(classes.ANALYSIS_CONTEXT).get().nestedViewDepth())
+
+
+@hook(
+    "`transformDownWithSubqueries`, `UnresolvedWith.cteRelations`",
+    "the error of views that refer to each other in a circle",
+    method(classes.LOGICAL_PLAN, "transformDownWithSubqueries", 1),
+    method(classes.UNRESOLVED_WITH, "cteRelations", 0),
+)
+def named_relations(jvm: Jvm, query: JavaObject) -> list[tuple[str, ...]]:
+    """The parts of the names of tables and views in a parsed query."""
+    return names_of(jvm.compiled("ViewReferences").relations(query))
+
+
+def names_of(found: str) -> list[tuple[str, ...]]:
+    """The parts of names, as `ViewReferences` gives them."""
+    return [tuple(name.split("\0")) for name in str(found).split("\n") if name]

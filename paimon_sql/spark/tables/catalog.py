@@ -38,6 +38,7 @@ from paimon_sql.spark.jvm.classes import NAMESPACE_EXISTS, NO_SUCH_NAMESPACE, NO
 from paimon_sql.spark.jvm.collections import option_map, python_map
 from paimon_sql.spark.jvm.older.state_options import options_in_name
 from paimon_sql.spark.jvm.older.table_info import NewTable, new_table
+from paimon_sql.spark.jvm.older.view_statements import answers_view_statements
 from paimon_sql.spark.jvm.sessions import is_named_only
 from paimon_sql.spark.jvm.streams.sources import change_range
 from paimon_sql.spark.proxy import WithoutMetrics
@@ -50,7 +51,6 @@ from paimon_sql.spark.tables.format_table import FormatSparkTable, StagedFormatT
 from paimon_sql.spark.tables.functions import FUNCTIONS, check_function, system_function
 from paimon_sql.spark.tables.named_catalog import single
 from paimon_sql.spark.tables.procedures import SparkProcedure, UnknownProcedure
-from paimon_sql.spark.tables.session_catalogs import find_catalog
 from paimon_sql.spark.tables.staged_table import StagedSparkTable
 from paimon_sql.spark.tables.table import (
     SCAN_VERSION,
@@ -169,7 +169,10 @@ class SparkCatalog(SparkViews, WithoutMetrics):
         return True
 
     def listTables(self, namespace: Any) -> Any:
-        return connector.identifiers(self.jvm, *self._tables_of(namespace))
+        database, names = self._tables_of(namespace)
+        if answers_view_statements(self.jvm):  # where Spark knows one list
+            names = sorted({*names, *self.views_of(namespace)})
+        return connector.identifiers(self.jvm, database, names)
 
     def listTableSummaries(self, namespace: Any) -> Any:
         database = self._database(namespace)
@@ -178,7 +181,7 @@ class SparkCatalog(SparkViews, WithoutMetrics):
     def listRelationSummaries(self, namespace: Any) -> Any:
         """Tables and views; system tables have no summaries of their own."""
         database, tables = self._tables_of(namespace)
-        views = self._views_of(namespace)
+        views = self.views_of(namespace)
         return connector.summaries(self.jvm, database, tables, [v for v in views if v not in set(tables)])
 
     def loadTable(self, identifier: Any, *context: Any) -> Any:
@@ -187,7 +190,10 @@ class SparkCatalog(SparkViews, WithoutMetrics):
             return self._loaded(identifier, context)
         except _NOT_THERE as e:
             if context:
-                self._refuse_view(identifier, is_written(context), says_version(statement_options(context)))
+                versioned = says_version(statement_options(context))
+                self._refuse_view(identifier, written=is_written(context), versioned=versioned)
+            if answers_view_statements(self.jvm) and (view := self._find_view(identifier)) is not None:
+                return view
             # a name that cannot be ours may be another source's: parquet.`/path`
             raise no_such_table(self.jvm, e) from e
 
@@ -234,7 +240,11 @@ class SparkCatalog(SparkViews, WithoutMetrics):
 
     def alterTable(self, identifier: Any, changes: Any) -> Any:
         ours = self._identifier(identifier)
-        self.catalog.alter_table(ours, schema_changes(ours, changes))
+        try:
+            self.catalog.alter_table(ours, schema_changes(ours, changes))
+        except TableNotFoundError:
+            self._refuse_view(identifier, written=True)
+            raise
         return self._latest(ours)
 
     def dropTable(self, identifier: Any) -> bool:
@@ -340,7 +350,7 @@ class SparkCatalog(SparkViews, WithoutMetrics):
     def _schema_of(self, source: Any) -> TableSchema | None:
         """The schema of a table of Spark's where it is one of ours, of any catalog; None for others."""
         name, _, table = str(source.name()).partition(".")
-        catalog = self.catalog if name == self.catalog_name else find_catalog(self.session, name)
+        catalog = self._catalog_of(name)
         if catalog is None:
             return None
         try:

@@ -43,14 +43,19 @@ class NamedCatalog(Proxy):
 
     def _renamed(self, kind: str, source: Any, target: Any) -> Identifier:
         """The new name of a table or a view."""
-        namespace = list(target.namespace())  # Spark leaves the catalog's name in it
-        catalogs = namespace[:-1]
+        parts = [*target.namespace(), str(target.name())]  # Spark leaves the catalog's name in it
+        return self.renamed(kind, self._identifier(source), parts)
+
+    def renamed(self, kind: str, source: Identifier, target: Sequence[str]) -> Identifier:
+        """What a table or a view is called in the end: `target` is its name, perhaps with a database, and a catalog
+        before that. Raises `UnsupportedFeatureError` for another catalog."""
+        *catalogs, database, name = target if len(target) > 1 else (source.database, *target)
         if catalogs not in ([], [self.catalog_name]):
             raise UnsupportedFeatureError(
-                f"{kind} {self._identifier(source)} cannot become {'.'.join([*namespace, target.name()])!r}: RENAME TO "
-                f"only supports operations within the same catalog, {self.catalog_name}."
+                f"{kind} {source} cannot become {'.'.join(target)!r}: RENAME TO only supports operations within the "
+                f"same catalog, {self.catalog_name}."
             )
-        return Identifier.of(namespace[-1], target.name())
+        return Identifier.of(database, name)
 
     @property
     def _databases(self) -> SupportsDatabases:

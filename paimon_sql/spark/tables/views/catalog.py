@@ -14,13 +14,17 @@ from paimon_core.errors import (
     ViewNotFoundError,
 )
 from paimon_core.spec.identifier import Identifier
-from paimon_sql.catalog.base import SYSTEM_DATABASE, SupportsViews
+from paimon_sql.catalog.base import SYSTEM_DATABASE, Catalog, SupportsViews
 from paimon_sql.catalog.view import View
-from paimon_sql.spark.errors.java import no_such_view, view_already_exists, view_misused
+from paimon_sql.spark.errors.java import no_such_view, recursive_view, view_already_exists, view_misused
 from paimon_sql.spark.jvm import connector
 from paimon_sql.spark.jvm.classes import NO_SUCH_NAMESPACE
+from paimon_sql.spark.jvm.older.session_views import session_view
+from paimon_sql.spark.jvm.older.view_statements import answers_view_statements
 from paimon_sql.spark.jvm.views import java_view, read_view
 from paimon_sql.spark.tables.named_catalog import NamedCatalog, single
+from paimon_sql.spark.tables.session_catalogs import find_catalog
+from paimon_sql.spark.tables.views.cycles import cycle_below
 from paimon_sql.spark.tables.views.definitions import altered_view, kept_view, spark_view
 
 
@@ -34,7 +38,7 @@ class SparkViews(NamedCatalog):
     }
 
     def listViews(self, namespace: Any) -> Any:
-        return connector.identifiers(self.jvm, single(namespace), self._views_of(namespace))
+        return connector.identifiers(self.jvm, single(namespace), self.views_of(namespace))
 
     def loadView(self, identifier: Any) -> Any:
         found = self._find_view(identifier)
@@ -96,8 +100,8 @@ class SparkViews(NamedCatalog):
             raise view_already_exists(self.jvm, connector.identifier(self.jvm, [new.database], new.table)) from e
 
     # -- ours ---------------------------------------------------------------------------------------------------------
-    def _views_of(self, namespace: Any) -> list[str]:
-        """The names of the views of a database."""
+    def views_of(self, namespace: Any) -> list[str]:
+        """The names of the views of a database, sorted. Raises `DatabaseNotFoundError`."""
         if list(namespace) == [SYSTEM_DATABASE] or not isinstance(self.catalog, SupportsViews):
             return []
         return self.catalog.list_views(single(namespace))
@@ -111,9 +115,19 @@ class SparkViews(NamedCatalog):
             view = self.catalog.load_view(ours)
         except (ViewNotFoundError, DatabaseNotFoundError, InvalidNameError):
             return None
-        return java_view(self.jvm, spark_view(view, self.catalog_name, ours))
+        found = spark_view(view, self.catalog_name, ours)
+        name = (self.catalog_name, ours.database, ours.table)
+        cycle = cycle_below(self.jvm, name, found, self._catalog_of)
+        if cycle is not None:
+            raise recursive_view(self.jvm, cycle)
+        if answers_view_statements(self.jvm):
+            return session_view(self.jvm, name, found)
+        return java_view(self.jvm, found)
 
-    def _refuse_view(self, identifier: Any, written: bool, versioned: bool) -> None:
+    def _catalog_of(self, name: str) -> Catalog | None:
+        return self.catalog if name == self.catalog_name else find_catalog(self.session, name)
+
+    def _refuse_view(self, identifier: Any, *, written: bool, versioned: bool = False) -> None:
         """Raises for a view that is used as only a table can be: Spark would say that there is nothing of that name."""
         if not (written or versioned) or not self.viewExists(identifier):
             return

@@ -1,0 +1,56 @@
+import java.util.*;
+import org.apache.spark.sql.catalyst.analysis.UnresolvedRelation;
+import org.apache.spark.sql.catalyst.plans.logical.*;
+import scala.Function1;
+import scala.Product;
+import scala.jdk.javaapi.CollectionConverters;
+import scala.runtime.AbstractPartialFunction;
+
+/** What a query refers to, subqueries and common table expressions included: parts of names, joined by NUL. */
+public class ViewReferences {
+  public static class Collector extends AbstractPartialFunction {
+    final Set names = new LinkedHashSet(), aliases = new HashSet();
+
+    public boolean isDefinedAt(Object node) {
+      if (node instanceof UnresolvedWith) {
+        for (Iterator it = CollectionConverters.asJava(((UnresolvedWith) node).cteRelations()).iterator(); it.hasNext();) {
+          Product one = (Product) it.next();
+          aliases.add(((String) one.productElement(0)).toLowerCase());
+          ((LogicalPlan) one.productElement(1)).transformDownWithSubqueries(this);
+        }
+      } else if (node instanceof UnresolvedRelation) {
+        names.add(String.join("\0", CollectionConverters.asJava(((UnresolvedRelation) node).multipartIdentifier())));
+      }
+      return false;
+    }
+
+    public Object applyOrElse(Object node, Function1 other) {
+      isDefinedAt(node);
+      return other.apply(node);
+    }
+  }
+
+  public static class Views extends AbstractPartialFunction {
+    public boolean isDefinedAt(Object node) { return node instanceof View; }
+
+    public Object applyOrElse(Object node, Function1 other) {
+      if (!isDefinedAt(node)) return other.apply(node);
+      return String.join("\0", CollectionConverters.asJava(((View) node).desc().identifier().nameParts()));
+    }
+  }
+
+  /** The tables and views that a parsed query names. */
+  public String relations(Object plan) {
+    Collector found = new Collector();
+    ((LogicalPlan) plan).transformDownWithSubqueries(found);
+    for (Iterator it = found.names.iterator(); it.hasNext();) {
+      if (found.aliases.contains(((String) it.next()).toLowerCase())) it.remove();
+    }
+    return String.join("\n", found.names);
+  }
+
+  /** The views that an analyzed query reads, through others too. */
+  public String views(Object plan) {
+    return String.join("\n", CollectionConverters.asJava(((LogicalPlan) plan).collectWithSubqueries(new Views())));
+  }
+}
