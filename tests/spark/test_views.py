@@ -80,6 +80,11 @@ def test_what_is_shown(session: Any) -> None:
     assert rows(session, "SHOW VIEWS")[0] == ("default", "w", False)
     assert rows(session, "SHOW VIEWS LIKE 'x*'") == []
     assert rows(session, f"SHOW VIEWS IN {catalog}.default LIKE 'w|x'") == [("default", "w", False)]
+    listed = [row for row in rows(session, "SHOW TABLE EXTENDED IN default LIKE '*'") if not row[2]]
+    assert [row[:3] for row in listed] == [("default", "t", False), ("default", "w", False)]
+    assert "Type: VIEW\n" in listed[1][3] and "Type: VIEW" not in listed[0][3]
+    assert " |-- a: integer (nullable = true)\n |-- b: string (nullable = true)\n" in listed[1][3]
+    assert [row[1] for row in rows(session, f"SHOW TABLE EXTENDED FROM {catalog}.default LIKE 'w'")] == ["w"]
     assert rows(session, "SHOW TABLES IN default") == [("default", "t", False), ("default", "w", False)]
     assert rows(session, "DESCRIBE w") == [("a", "int", "first"), ("b", "string", None)]
     described = {row[0]: row[1] for row in rows(session, "DESCRIBE TABLE EXTENDED w")}
@@ -264,6 +269,8 @@ def test_caching_and_explaining(one: Any) -> None:
     assert rows(one, "SELECT count(*) FROM v") == [(2,)]
     one.sql("UNCACHE TABLE v")
     assert "Scan" in rows(one, "EXPLAIN SELECT * FROM v")[0][0]
+    one.sql("CREATE TABLE like_v LIKE v")
+    assert rows(one, "DESCRIBE like_v") == [("k", "int", None)]
     one.sql("CREATE TABLE copied AS SELECT * FROM v")
     one.sql("INSERT INTO copied SELECT k + 10 FROM v")
     assert rows(one, "SELECT count(*), max(k) FROM copied") == [(4, 12)]

@@ -226,6 +226,11 @@ def is_named_only(jvm: Jvm) -> bool:
     return _is_under_way(jvm, _NAMES_TABLES)
 
 
+def is_listed_extended(jvm: Jvm) -> bool:
+    """Whether Spark lists tables for SHOW TABLE EXTENDED; see `is_named_only`."""
+    return _is_under_way(jvm, _NAMES_TABLES[1:])
+
+
 @hook(
     "names of classes on the stack",
     "DESCRIBE of a table whose files are damaged fails",

@@ -90,9 +90,5 @@ def view_depth(jvm: Jvm) -> int:
 )
 def named_relations(jvm: Jvm, query: JavaObject) -> list[tuple[str, ...]]:
     """The parts of the names of tables and views in a parsed query."""
-    return names_of(jvm.compiled("ViewReferences").relations(query))
-
-
-def names_of(found: str) -> list[tuple[str, ...]]:
-    """The parts of names, as `ViewReferences` gives them."""
-    return [tuple(name.split("\0")) for name in str(found).split("\n") if name]
+    found = str(jvm.compiled("ViewReferences").relations(query))
+    return [tuple(name.split("\0")) for name in found.split("\n") if name]

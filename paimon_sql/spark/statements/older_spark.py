@@ -85,7 +85,9 @@ class OlderSpark:
         columns = self.registry.bridge.python_session.table(name).schema  # says what is wrong with the name, too
         source = self.registry.find_name(name)
         is_ours = source is not None and source[1].system_table is None
-        copied = source[0].catalog.load_table(source[1]).schema if source is not None and is_ours else None
+        copied = None
+        if source is not None and is_ours and source[0].catalog.table_exists(source[1]):  # and no view
+            copied = source[0].catalog.load_table(source[1]).schema
         kept = None if source is not None else self._session_table(statement.source)
         new = NewTable.of_struct(self.jvm, columns, (), statement.properties)
         if kept is not None:

@@ -25,7 +25,7 @@ from paimon_sql.spark.jvm.exceptions import ExceptionText, analysis_exception
 from paimon_sql.spark.jvm.older.session_views import prepared_view
 from paimon_sql.spark.jvm.older.view_statements import ViewStatement
 from paimon_sql.spark.jvm.rows import rows_relation
-from paimon_sql.spark.jvm.sessions import current_catalog, matching_names
+from paimon_sql.spark.jvm.sessions import matching_names
 from paimon_sql.spark.statements.catalog_registry import CatalogRegistry
 from paimon_sql.spark.statements.commands import FunctionCommand
 from paimon_sql.spark.tables.catalog import SparkCatalog
@@ -80,15 +80,11 @@ class OlderViews:
 
     # -- what is shown ------------------------------------------------------------------------------------------------
     def _show(self, plan: JavaObject, statement: ViewStatement) -> JavaObject:
-        registry, parts = self.registry, statement.parts
-        catalogs = registry.catalogs
-        is_named = len(parts) > 1 or (len(parts) == 1 and parts[0] in catalogs)
-        catalog = catalogs.get(parts[0] if is_named else current_catalog(registry.session))
-        if catalog is None:
+        place = self.registry.find_database(statement.parts)
+        if place is None:
             return plan
-        rest = parts[1:] if is_named else parts
-        database = rest[0] if rest else registry.bridge.current_database()
-        views = catalog.views_of([database]) if len(rest) < 2 else []
+        catalog, database = place
+        views = catalog.views_of([database])
         names = views if statement.pattern is None else matching_names(self.jvm, views, statement.pattern)
         return self._rows(_SHOW, [(database, name, False) for name in names])
 
@@ -133,6 +129,7 @@ class OlderViews:
         name = (catalog.catalog_name, identifier.database, identifier.table)
         made = prepared_view(self.jvm, self.registry.session, name, statement)
         view = kept_view(made, catalog.catalog_name, identifier)
+        catalog.check_no_cycle(identifier, made)
         if not statement.replaces:
             views.create_view(identifier, view, ignore_if_exists=statement.lenient)
             return
@@ -152,6 +149,7 @@ class OlderViews:
             case "alter":
                 made = prepared_view(self.jvm, self.registry.session, name, statement, shown.schema_mode)
                 made = replace(made, properties={**made.properties, **shown.properties})
+                catalog.check_no_cycle(identifier, made)
             case "set":
                 made = replace(shown, properties={**shown.properties, **statement.properties})
             case "unset":

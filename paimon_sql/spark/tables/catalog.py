@@ -39,7 +39,7 @@ from paimon_sql.spark.jvm.collections import option_map, python_map
 from paimon_sql.spark.jvm.older.state_options import options_in_name
 from paimon_sql.spark.jvm.older.table_info import NewTable, new_table
 from paimon_sql.spark.jvm.older.view_statements import answers_view_statements
-from paimon_sql.spark.jvm.sessions import is_named_only
+from paimon_sql.spark.jvm.sessions import is_listed_extended, is_named_only
 from paimon_sql.spark.jvm.streams.sources import change_range
 from paimon_sql.spark.proxy import WithoutMetrics
 from paimon_sql.spark.read.bucket_partitions import BUCKET, BucketTransform
@@ -170,7 +170,7 @@ class SparkCatalog(SparkViews, WithoutMetrics):
 
     def listTables(self, namespace: Any) -> Any:
         database, names = self._tables_of(namespace)
-        if answers_view_statements(self.jvm):  # where Spark knows one list
+        if answers_view_statements(self.jvm) and not is_listed_extended(self.jvm):  # where Spark knows one list
             names = sorted({*names, *self.views_of(namespace)})
         return connector.identifiers(self.jvm, database, names)
 

@@ -30,15 +30,6 @@ public class ViewReferences {
     }
   }
 
-  public static class Views extends AbstractPartialFunction {
-    public boolean isDefinedAt(Object node) { return node instanceof View; }
-
-    public Object applyOrElse(Object node, Function1 other) {
-      if (!isDefinedAt(node)) return other.apply(node);
-      return String.join("\0", CollectionConverters.asJava(((View) node).desc().identifier().nameParts()));
-    }
-  }
-
   /** The tables and views that a parsed query names. */
   public String relations(Object plan) {
     Collector found = new Collector();
@@ -47,10 +38,5 @@ public class ViewReferences {
       if (found.aliases.contains(((String) it.next()).toLowerCase())) it.remove();
     }
     return String.join("\n", found.names);
-  }
-
-  /** The views that an analyzed query reads, through others too. */
-  public String views(Object plan) {
-    return String.join("\n", CollectionConverters.asJava(((LogicalPlan) plan).collectWithSubqueries(new Views())));
   }
 }

@@ -21,10 +21,10 @@ from paimon_sql.spark.jvm import connector
 from paimon_sql.spark.jvm.classes import NO_SUCH_NAMESPACE
 from paimon_sql.spark.jvm.older.session_views import session_view
 from paimon_sql.spark.jvm.older.view_statements import answers_view_statements
-from paimon_sql.spark.jvm.views import java_view, read_view
+from paimon_sql.spark.jvm.views import ViewDefinition, java_view, read_view
 from paimon_sql.spark.tables.named_catalog import NamedCatalog, single
 from paimon_sql.spark.tables.session_catalogs import find_catalog
-from paimon_sql.spark.tables.views.cycles import cycle_below
+from paimon_sql.spark.tables.views.cycles import cycle_below, cycle_of
 from paimon_sql.spark.tables.views.definitions import altered_view, kept_view, spark_view
 
 
@@ -66,7 +66,9 @@ class SparkViews(NamedCatalog):
     def createOrReplaceView(self, identifier: Any, view: Any) -> Any:
         ours = self._identifier(identifier)
         try:
-            self._with_views(ours).replace_view(ours, self._kept(ours, view), create=True)
+            catalog, kept = self._with_views(ours), self._kept(ours, view)
+            self.check_no_cycle(ours, read_view(view))
+            catalog.replace_view(ours, kept, create=True)
         except ViewExistsError as e:
             raise view_already_exists(self.jvm, identifier) from e
         return view
@@ -75,6 +77,7 @@ class SparkViews(NamedCatalog):
         ours = self._identifier(identifier)
         try:
             catalog = self._with_views(ours)
+            self.check_no_cycle(ours, read_view(view))
             catalog.replace_view(ours, altered_view(_readable(catalog, ours), self._kept(ours, view), ours))
         except (ViewNotFoundError, ViewExistsError) as e:  # of a table it is said that there is no view
             raise no_such_view(self.jvm, identifier) from e
@@ -123,6 +126,12 @@ class SparkViews(NamedCatalog):
         if answers_view_statements(self.jvm):
             return session_view(self.jvm, name, found)
         return java_view(self.jvm, found)
+
+    def check_no_cycle(self, name: Identifier, view: ViewDefinition) -> None:
+        """Raises for the new definition of a view that reads the view itself."""
+        cycle = cycle_of(self.jvm, (self.catalog_name, name.database, name.table), view, self._catalog_of)
+        if cycle is not None:
+            raise recursive_view(self.jvm, cycle)
 
     def _catalog_of(self, name: str) -> Catalog | None:
         return self.catalog if name == self.catalog_name else find_catalog(self.session, name)

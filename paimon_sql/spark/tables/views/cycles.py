@@ -36,6 +36,16 @@ def cycle_below(
     return find_cycle(name, lambda other: named if other == name else _references_of(jvm, other, catalog_of))
 
 
+def cycle_of(
+    jvm: Jvm, name: Name, view: ViewDefinition, catalog_of: Callable[[str], Catalog | None]
+) -> list[Name] | None:
+    """The circle that there would be with a view of a name; None for none. Spark before 4.3 does not look into
+    subqueries."""
+    named = _references(jvm, view)
+    found = find_cycle(name, lambda other: named if other == name else _references_of(jvm, other, catalog_of))
+    return found if found is not None and name in found else None
+
+
 def find_cycle(start: Name, references: Callable[[Name], Iterable[Name]]) -> list[Name] | None:
     """A circle that can be reached from a name, its first name at its end again; None for none."""
     path, done = [start], set[Name]()

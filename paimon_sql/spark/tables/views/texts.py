@@ -1,4 +1,6 @@
-"""What DESCRIBE, SHOW CREATE TABLE and SHOW TBLPROPERTIES say of a view, as Spark 4.2 says it: for older ones."""
+"""What SHOW TABLE EXTENDED says of a view; and for older ones, as Spark says it from 4.2 on, DESCRIBE, SHOW CREATE TABLE
+and SHOW TBLPROPERTIES.
+"""
 
 from __future__ import annotations
 
@@ -39,6 +41,22 @@ def described(name: Name, view: ViewDefinition, *, extended: bool) -> list[tuple
     }
     rows += [("", "", ""), ("# Detailed View Information", "", "")]
     return rows + [(key, value, "") for key, value in about.items() if value is not None]
+
+
+def information(name: Name, view: ViewDefinition) -> str:
+    """What SHOW TABLE EXTENDED says of a view: a line for each thing, then its columns as a tree."""
+    catalog, database, view_name = name
+    about = {
+        "Catalog": catalog,
+        "Namespace": _spelled([database]),
+        "Table": view_name,
+        "Type": "VIEW",
+        "Owner": view.properties.get("owner"),
+        "Comment": view.properties.get("comment"),
+        "View Text": view.query,
+    }
+    lines = [f"{key}: {value}" for key, value in about.items() if value is not None]
+    return "\n".join([*lines, f"Schema: {read_struct(view.schema_json).treeString()}\n"])
 
 
 def create_statement(name: Name, view: ViewDefinition) -> str:
