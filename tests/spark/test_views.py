@@ -246,6 +246,18 @@ def test_settings_are_those_of_the_definition(one: Any) -> None:
     assert rows(one, "SELECT * FROM v") == [(None,), (None,)]
 
 
+def test_secrets_are_in_no_definition(one: Any, warehouse: str) -> None:
+    one.sql(
+        "CREATE CATALOG other WITH ('metastore' = 'jdbc', 'warehouse' = '/tmp/none', 'uri' = 'jdbc:sqlite:/tmp/none', "
+        "'jdbc.password' = 'hidden-word')"
+    )
+    one.sql("CREATE VIEW v AS SELECT k FROM t")
+    assert "hidden-word" not in Path(warehouse, "default.db", "$views", "v.json").read_text()
+    statement = "CREATE VIEW w TBLPROPERTIES ('fs.s3.secret-key' = 'hidden-word') AS SELECT k FROM t"
+    assert "hidden-word" not in refused(one, statement, "PAIMON_INVALID_OPTION", "PAIMON")
+    assert rows(one, "SHOW VIEWS") == [("default", "v", False)]
+
+
 def test_versions_inside(one: Any) -> None:
     one.sql("CREATE VIEW old AS SELECT * FROM t VERSION AS OF 1")
     one.sql("CREATE VIEW files AS SELECT record_count FROM t$files")

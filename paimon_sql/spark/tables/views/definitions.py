@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from paimon_core.errors import CorruptFileError, UnsupportedFeatureError
+from paimon_core.io.load import check_no_secrets
 from paimon_core.spec.identifier import Identifier
 from paimon_sql.catalog.view import View
 from paimon_sql.preprocess.quoting import quoted_name
@@ -30,6 +31,7 @@ def kept_view(definition: ViewDefinition, catalog: str, name: Identifier) -> Vie
     comment, kind = properties.pop(_COMMENT, None), properties.pop(_TYPE, None)
     if kind not in _PLAIN:
         raise UnsupportedFeatureError(f"View {name} cannot be kept: a Paimon catalog has no views of type {kind}.")
+    check_no_secrets(str(name), properties)
     if definition.schema_mode not in _MODES:
         raise UnsupportedFeatureError(
             f"View {name} cannot be kept WITH SCHEMA {definition.schema_mode}: Spark brings only views of its own "
