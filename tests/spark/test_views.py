@@ -181,6 +181,17 @@ def test_what_is_not_there(session: Any) -> None:
     session.sql("DROP VIEW v")
 
 
+@pytest.mark.parametrize("name", ["..", "../x", "a/b", " a", "a$b"])
+def test_names_that_no_view_can_have(one: Any, warehouse: str, name: str) -> None:
+    before = sorted(Path(warehouse).parent.rglob("*"))
+    refused(one, f"CREATE VIEW `{name}` AS SELECT 1 AS a", "PAIMON_INVALID_NAME")
+    refused(one, f"DROP VIEW `{name}`", "VIEW_NOT_FOUND", "PAIMON_INVALID_NAME")
+    one.sql("CREATE VIEW v AS SELECT 1 AS a")
+    refused(one, f"ALTER VIEW v RENAME TO `{name}`", "PAIMON_INVALID_NAME")
+    one.sql("DROP VIEW v")
+    assert [p for p in sorted(Path(warehouse).parent.rglob("*")) if p.name != "$views"] == before
+
+
 def test_cycles_are_refused(session: Any) -> None:
     session.sql("CREATE VIEW a AS SELECT k FROM t")
     session.sql("CREATE VIEW b AS SELECT k FROM a")

@@ -16,6 +16,7 @@ from paimon_sql.spark.jvm.rows import rows_relation
 from paimon_sql.spark.jvm.sessions import matching_names
 from paimon_sql.spark.statements.catalog_registry import CatalogRegistry
 from paimon_sql.spark.tables.catalog import SparkCatalog
+from paimon_sql.spark.tables.views.catalog import views_of
 from paimon_sql.spark.tables.views.definitions import spark_view
 from paimon_sql.spark.tables.views.texts import information
 
@@ -38,7 +39,7 @@ def with_views(registry: CatalogRegistry, plan: JavaObject) -> JavaObject:
         return plan
     catalog, database = place
     try:
-        views = matching_names(registry.jvm, catalog.views_of([database]), listing[1])
+        views = matching_names(registry.jvm, views_of(catalog.catalog, [database]), listing[1])
     except PaimonError:  # Spark says what is wrong with the database
         return plan
     told = [(database, name, False, _information(catalog, Identifier(database, name))) for name in views]

@@ -26,9 +26,14 @@ from paimon_sql.spark.jvm.older.session_views import prepared_view
 from paimon_sql.spark.jvm.older.view_statements import ViewStatement
 from paimon_sql.spark.jvm.rows import rows_relation
 from paimon_sql.spark.jvm.sessions import matching_names
+from paimon_sql.spark.jvm.views import ViewDefinition
 from paimon_sql.spark.statements.catalog_registry import CatalogRegistry
 from paimon_sql.spark.statements.commands import FunctionCommand
 from paimon_sql.spark.tables.catalog import SparkCatalog
+from paimon_sql.spark.tables.named_catalog import renamed
+from paimon_sql.spark.tables.session_catalogs import find_catalog
+from paimon_sql.spark.tables.views.catalog import views_of
+from paimon_sql.spark.tables.views.cycles import check_no_cycle
 from paimon_sql.spark.tables.views.definitions import altered_view, kept_view, spark_view
 from paimon_sql.spark.tables.views.texts import create_statement, described, shown_properties
 
@@ -84,7 +89,7 @@ class OlderViews:
         if place is None:
             return plan
         catalog, database = place
-        views = catalog.views_of([database])
+        views = views_of(catalog.catalog, [database])
         names = views if statement.pattern is None else matching_names(self.jvm, views, statement.pattern)
         return self._rows(_SHOW, [(database, name, False) for name in names])
 
@@ -118,7 +123,7 @@ class OlderViews:
             else:
                 self._refuse_drop(catalog, identifier, "VIEW", "TABLE")
         elif kind == "rename":
-            views.rename_view(identifier, catalog.renamed("View", identifier, statement.target))
+            views.rename_view(identifier, renamed("View", catalog.catalog_name, identifier, statement.target))
         else:
             self._alter(catalog, identifier, statement)
 
@@ -129,7 +134,7 @@ class OlderViews:
         name = (catalog.catalog_name, identifier.database, identifier.table)
         made = prepared_view(self.jvm, self.registry.session, name, statement)
         view = kept_view(made, catalog.catalog_name, identifier)
-        catalog.check_no_cycle(identifier, made)
+        self._check_no_cycle(name, made)
         if not statement.replaces:
             views.create_view(identifier, view, ignore_if_exists=statement.lenient)
             return
@@ -149,7 +154,7 @@ class OlderViews:
             case "alter":
                 made = prepared_view(self.jvm, self.registry.session, name, statement, shown.schema_mode)
                 made = replace(made, properties={**made.properties, **shown.properties})
-                catalog.check_no_cycle(identifier, made)
+                self._check_no_cycle(name, made)
             case "set":
                 made = replace(shown, properties={**shown.properties, **statement.properties})
             case "unset":
@@ -157,6 +162,9 @@ class OlderViews:
             case _:
                 made = replace(shown, schema_mode=str(statement.node.viewSchemaMode().toString()))
         views.replace_view(identifier, altered_view(old, kept_view(made, catalog.catalog_name, identifier), identifier))
+
+    def _check_no_cycle(self, name: tuple[str, str, str], view: ViewDefinition) -> None:
+        check_no_cycle(self.jvm, name, view, partial(find_catalog, self.registry.bridge))
 
     # -- what is refused ----------------------------------------------------------------------------------------------
     def _refuse_table(self, catalog: SparkCatalog, identifier: Identifier, statement: ViewStatement) -> None:

@@ -63,7 +63,7 @@ from paimon_sql.spark.tables.table import (
 )
 from paimon_sql.spark.tables.table_changes import schema_changes
 from paimon_sql.spark.tables.table_like import check_not_stored_as, schema_like
-from paimon_sql.spark.tables.views.catalog import SparkViews
+from paimon_sql.spark.tables.views.catalog import SparkViews, views_of
 from paimon_sql.spark.types import from_struct, read_struct
 
 PROVIDER = "paimon"
@@ -171,7 +171,7 @@ class SparkCatalog(SparkViews, WithoutMetrics):
     def listTables(self, namespace: Any) -> Any:
         database, names = self._tables_of(namespace)
         if answers_view_statements(self.jvm) and not is_listed_extended(self.jvm):  # where Spark knows one list
-            names = sorted({*names, *self.views_of(namespace)})
+            names = sorted({*names, *views_of(self.catalog, namespace)})
         return connector.identifiers(self.jvm, database, names)
 
     def listTableSummaries(self, namespace: Any) -> Any:
@@ -181,7 +181,7 @@ class SparkCatalog(SparkViews, WithoutMetrics):
     def listRelationSummaries(self, namespace: Any) -> Any:
         """Tables and views; system tables have no summaries of their own."""
         database, tables = self._tables_of(namespace)
-        views = self.views_of(namespace)
+        views = views_of(self.catalog, namespace)
         return connector.summaries(self.jvm, database, tables, [v for v in views if v not in set(tables)])
 
     def loadTable(self, identifier: Any, *context: Any) -> Any:

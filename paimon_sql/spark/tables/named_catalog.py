@@ -44,18 +44,7 @@ class NamedCatalog(Proxy):
     def _renamed(self, kind: str, source: Any, target: Any) -> Identifier:
         """The new name of a table or a view."""
         parts = [*target.namespace(), str(target.name())]  # Spark leaves the catalog's name in it
-        return self.renamed(kind, self._identifier(source), parts)
-
-    def renamed(self, kind: str, source: Identifier, target: Sequence[str]) -> Identifier:
-        """What a table or a view is called in the end: `target` is its name, perhaps with a database, and a catalog
-        before that. Raises `UnsupportedFeatureError` for another catalog."""
-        *catalogs, database, name = target if len(target) > 1 else (source.database, *target)
-        if catalogs not in ([], [self.catalog_name]):
-            raise UnsupportedFeatureError(
-                f"{kind} {source} cannot become {'.'.join(target)!r}: RENAME TO only supports operations within the "
-                f"same catalog, {self.catalog_name}."
-            )
-        return Identifier.of(database, name)
+        return renamed(kind, self.catalog_name, self._identifier(source), parts)
 
     @property
     def _databases(self) -> SupportsDatabases:
@@ -70,6 +59,18 @@ class NamedCatalog(Proxy):
         if not self._has_database(database):
             raise DatabaseNotFoundError(f"Catalog {self.catalog_name} has no database {database!r}.")
         return database
+
+
+def renamed(kind: str, catalog: str, source: Identifier, target: Sequence[str]) -> Identifier:
+    """What a table or a view of a catalog is called in the end: `target` is its name, perhaps with a database, and a
+    catalog before that. Raises `UnsupportedFeatureError` for another catalog."""
+    *catalogs, database, name = target if len(target) > 1 else (source.database, *target)
+    if catalogs not in ([], [catalog]):
+        raise UnsupportedFeatureError(
+            f"{kind} {source} cannot become {'.'.join(target)!r}: RENAME TO only supports operations within the same "
+            f"catalog, {catalog}."
+        )
+    return Identifier.of(database, name)
 
 
 def single(namespace: Any) -> str:

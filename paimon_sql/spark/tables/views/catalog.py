@@ -16,7 +16,7 @@ from paimon_core.errors import (
 from paimon_core.spec.identifier import Identifier
 from paimon_sql.catalog.base import SYSTEM_DATABASE, Catalog, SupportsViews
 from paimon_sql.catalog.view import View
-from paimon_sql.spark.errors.java import no_such_view, recursive_view, view_already_exists, view_misused
+from paimon_sql.spark.errors.java import no_such_view, view_already_exists, view_misused
 from paimon_sql.spark.jvm import connector
 from paimon_sql.spark.jvm.classes import NO_SUCH_NAMESPACE
 from paimon_sql.spark.jvm.older.session_views import session_view
@@ -24,7 +24,7 @@ from paimon_sql.spark.jvm.older.view_statements import answers_view_statements
 from paimon_sql.spark.jvm.views import ViewDefinition, java_view, read_view
 from paimon_sql.spark.tables.named_catalog import NamedCatalog, single
 from paimon_sql.spark.tables.session_catalogs import find_catalog
-from paimon_sql.spark.tables.views.cycles import cycle_below, cycle_of
+from paimon_sql.spark.tables.views.cycles import check_no_cycle, check_not_in_cycle
 from paimon_sql.spark.tables.views.definitions import altered_view, kept_view, spark_view
 
 
@@ -38,7 +38,7 @@ class SparkViews(NamedCatalog):
     }
 
     def listViews(self, namespace: Any) -> Any:
-        return connector.identifiers(self.jvm, single(namespace), self.views_of(namespace))
+        return connector.identifiers(self.jvm, single(namespace), views_of(self.catalog, namespace))
 
     def loadView(self, identifier: Any) -> Any:
         found = self._find_view(identifier)
@@ -67,7 +67,7 @@ class SparkViews(NamedCatalog):
         ours = self._identifier(identifier)
         try:
             catalog, kept = self._with_views(ours), self._kept(ours, view)
-            self.check_no_cycle(ours, read_view(view))
+            self._check_no_cycle(ours, read_view(view))
             catalog.replace_view(ours, kept, create=True)
         except ViewExistsError as e:
             raise view_already_exists(self.jvm, identifier) from e
@@ -77,19 +77,18 @@ class SparkViews(NamedCatalog):
         ours = self._identifier(identifier)
         try:
             catalog = self._with_views(ours)
-            self.check_no_cycle(ours, read_view(view))
+            self._check_no_cycle(ours, read_view(view))
             catalog.replace_view(ours, altered_view(_readable(catalog, ours), self._kept(ours, view), ours))
         except (ViewNotFoundError, ViewExistsError) as e:  # of a table it is said that there is no view
             raise no_such_view(self.jvm, identifier) from e
         return view
 
     def dropView(self, identifier: Any) -> bool:
-        ours = self._identifier(identifier)
         if not isinstance(self.catalog, SupportsViews):
             return False
         try:
-            self.catalog.drop_view(ours)
-        except (ViewNotFoundError, DatabaseNotFoundError):
+            self.catalog.drop_view(self._identifier(identifier))
+        except (ViewNotFoundError, DatabaseNotFoundError, InvalidNameError):
             return False
         return True
 
@@ -103,12 +102,6 @@ class SparkViews(NamedCatalog):
             raise view_already_exists(self.jvm, connector.identifier(self.jvm, [new.database], new.table)) from e
 
     # -- ours ---------------------------------------------------------------------------------------------------------
-    def views_of(self, namespace: Any) -> list[str]:
-        """The names of the views of a database, sorted. Raises `DatabaseNotFoundError`."""
-        if list(namespace) == [SYSTEM_DATABASE] or not isinstance(self.catalog, SupportsViews):
-            return []
-        return self.catalog.list_views(single(namespace))
-
     def _find_view(self, identifier: Any) -> Any | None:
         """The view of an identifier of Spark's as Spark runs it; None where there is none."""
         try:
@@ -120,18 +113,13 @@ class SparkViews(NamedCatalog):
             return None
         found = spark_view(view, self.catalog_name, ours)
         name = (self.catalog_name, ours.database, ours.table)
-        cycle = cycle_below(self.jvm, name, found, self._catalog_of)
-        if cycle is not None:
-            raise recursive_view(self.jvm, cycle)
+        check_not_in_cycle(self.jvm, name, found, self._catalog_of)
         if answers_view_statements(self.jvm):
             return session_view(self.jvm, name, found)
         return java_view(self.jvm, found)
 
-    def check_no_cycle(self, name: Identifier, view: ViewDefinition) -> None:
-        """Raises for the new definition of a view that reads the view itself."""
-        cycle = cycle_of(self.jvm, (self.catalog_name, name.database, name.table), view, self._catalog_of)
-        if cycle is not None:
-            raise recursive_view(self.jvm, cycle)
+    def _check_no_cycle(self, name: Identifier, view: ViewDefinition) -> None:
+        check_no_cycle(self.jvm, (self.catalog_name, name.database, name.table), view, self._catalog_of)
 
     def _catalog_of(self, name: str) -> Catalog | None:
         return self.catalog if name == self.catalog_name else find_catalog(self.session, name)
@@ -155,6 +143,13 @@ class SparkViews(NamedCatalog):
             f"View {name} cannot be kept: catalog {self.catalog_name} has tables only. Write CREATE TEMPORARY VIEW, or "
             "CREATE TABLE … AS SELECT."
         )
+
+
+def views_of(catalog: Catalog, namespace: Any) -> list[str]:
+    """The names of the views of a database, sorted. Raises `DatabaseNotFoundError`."""
+    if list(namespace) == [SYSTEM_DATABASE] or not isinstance(catalog, SupportsViews):
+        return []
+    return catalog.list_views(single(namespace))
 
 
 def _readable(catalog: SupportsViews, name: Identifier) -> View | None:

@@ -14,36 +14,41 @@ from pyspark.errors.exceptions.captured import CapturedException
 from paimon_core.errors import PaimonError
 from paimon_core.spec.identifier import Identifier
 from paimon_sql.catalog.base import Catalog, SupportsViews
+from paimon_sql.spark.errors.java import recursive_view
 from paimon_sql.spark.jvm.commands import parsed_by_spark
 from paimon_sql.spark.jvm.gateway import Jvm
 from paimon_sql.spark.jvm.views import ViewDefinition, named_relations, view_depth
 from paimon_sql.spark.tables.views.definitions import spark_view
 
 Name = tuple[str, str, str]  # catalog, database, view
+CatalogOf = Callable[[str], Catalog | None]  # the catalog of ours of a name
 _MOST = 1000  # views that are looked at
 
 
-def cycle_below(
-    jvm: Jvm, name: Name, view: ViewDefinition, catalog_of: Callable[[str], Catalog | None]
-) -> list[Name] | None:
-    """The circle that the analyzer is led into by a view that it asks for; None for none."""
+def check_not_in_cycle(jvm: Jvm, name: Name, view: ViewDefinition, catalog_of: CatalogOf) -> None:
+    """Raises where the analyzer is led into a circle by a view that it asks for."""
     depth = view_depth(jvm)
     if depth > 1:
-        return None
-    named = _references(jvm, view)
-    if depth == 0:
-        return [name, name] if name in named else None
-    return find_cycle(name, lambda other: named if other == name else _references_of(jvm, other, catalog_of))
+        return
+    if depth == 1:
+        cycle = _cycle_from(jvm, name, view, catalog_of)
+    else:
+        cycle = [name, name] if name in _references(jvm, view) else None
+    if cycle is not None:
+        raise recursive_view(jvm, cycle)
 
 
-def cycle_of(
-    jvm: Jvm, name: Name, view: ViewDefinition, catalog_of: Callable[[str], Catalog | None]
-) -> list[Name] | None:
-    """The circle that there would be with a view of a name; None for none. Spark before 4.3 does not look into
+def check_no_cycle(jvm: Jvm, name: Name, view: ViewDefinition, catalog_of: CatalogOf) -> None:
+    """Raises for a new definition of a view that reads the view itself: Spark before 4.3 does not look into
     subqueries."""
+    cycle = _cycle_from(jvm, name, view, catalog_of)
+    if cycle is not None and name in cycle:
+        raise recursive_view(jvm, cycle)
+
+
+def _cycle_from(jvm: Jvm, name: Name, view: ViewDefinition, catalog_of: CatalogOf) -> list[Name] | None:
     named = _references(jvm, view)
-    found = find_cycle(name, lambda other: named if other == name else _references_of(jvm, other, catalog_of))
-    return found if found is not None and name in found else None
+    return find_cycle(name, lambda other: named if other == name else _references_of(jvm, other, catalog_of))
 
 
 def find_cycle(start: Name, references: Callable[[Name], Iterable[Name]]) -> list[Name] | None:
@@ -63,7 +68,7 @@ def find_cycle(start: Name, references: Callable[[Name], Iterable[Name]]) -> lis
     return None
 
 
-def _references_of(jvm: Jvm, name: Name, catalog_of: Callable[[str], Catalog | None]) -> list[Name]:
+def _references_of(jvm: Jvm, name: Name, catalog_of: CatalogOf) -> list[Name]:
     """What the query of a view names; nothing for what is no view of ours, or cannot be read."""
     catalog, identifier = catalog_of(name[0]), Identifier(*name[1:])
     if not isinstance(catalog, SupportsViews):

@@ -1,5 +1,5 @@
-"""What SHOW TABLE EXTENDED says of a view; and for older ones, as Spark says it from 4.2 on, DESCRIBE, SHOW CREATE TABLE
-and SHOW TBLPROPERTIES.
+"""What SHOW TABLE EXTENDED says of a view; and DESCRIBE, SHOW CREATE TABLE and SHOW TBLPROPERTIES for a Spark before
+4.2, in the words of that.
 """
 
 from __future__ import annotations
