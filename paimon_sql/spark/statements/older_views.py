@@ -14,9 +14,9 @@ import pyarrow as pa
 from py4j.java_gateway import JavaObject
 from py4j.protocol import Py4JJavaError
 
-from paimon_core.errors import CorruptFileError, UnsupportedFeatureError, ViewNotFoundError
+from paimon_core.errors import CorruptFileError, InvalidNameError, UnsupportedFeatureError, ViewNotFoundError
 from paimon_core.spec.identifier import Identifier
-from paimon_sql.catalog.base import SupportsViews
+from paimon_sql.catalog.base import SupportsViews, check_is_view_name
 from paimon_sql.catalog.view import View
 from paimon_sql.preprocess.quoting import quoted_name
 from paimon_sql.spark.jvm.classes import NAMESPACE_EXISTS
@@ -25,9 +25,9 @@ from paimon_sql.spark.jvm.exceptions import ExceptionText, analysis_exception
 from paimon_sql.spark.jvm.older.session_views import prepared_view
 from paimon_sql.spark.jvm.older.view_statements import ViewStatement
 from paimon_sql.spark.jvm.rows import rows_relation
-from paimon_sql.spark.jvm.sessions import matching_names
+from paimon_sql.spark.jvm.sessions import is_temporary_view, matching_names
 from paimon_sql.spark.jvm.views import ViewDefinition
-from paimon_sql.spark.statements.catalog_registry import CatalogRegistry
+from paimon_sql.spark.statements.catalog_registry import CatalogRegistry, Located
 from paimon_sql.spark.statements.commands import FunctionCommand
 from paimon_sql.spark.tables.catalog import SparkCatalog
 from paimon_sql.spark.tables.named_catalog import renamed
@@ -60,10 +60,12 @@ class OlderViews:
         """A parsed statement: as it is, where it is not about a view of ours."""
         if statement.kind == "show":
             return self._show(plan, statement)
-        name = ".".join(map(quoted_name, statement.parts))
-        is_new = statement.kind == "create"
-        found = self.registry.find_table(statement.parts) if is_new else self.registry.find_name(name)
-        if found is None or found[1].system_table is not None or found[1].branch is not None:
+        try:
+            found = self._find(statement)
+        except InvalidNameError as error:
+            lenient = statement.kind == "drop" and statement.lenient
+            return self._command(statement, _nothing if lenient else partial(_raise, error))
+        if found is None:
             return plan
         catalog, identifier = found
         if not statement.of_view:
@@ -78,6 +80,20 @@ class OlderViews:
             case "truncate":
                 return self._command(statement, partial(self._refuse_view, catalog, identifier))
         return self._command(statement, partial(self._run, catalog, identifier, statement))
+
+    def _find(self, statement: ViewStatement) -> Located | None:
+        """Where the view is, or is to be; None for a temporary one, of another catalog, or no view. Raises
+        `InvalidNameError`, where only a view can be meant."""
+        parts = statement.parts
+        if not statement.of_view:
+            found = self.registry.find_name(".".join(map(quoted_name, parts)))
+            return found if found is not None and found[1] == found[1].base else None
+        if statement.kind != "create" and len(parts) == 1 and is_temporary_view(self.registry.session, parts[0]):
+            return None
+        found = self.registry.find_table(parts)
+        if found is not None:
+            check_is_view_name(found[1])
+        return found
 
     def _command(self, statement: ViewStatement, run: Callable[[], None]) -> JavaObject:
         text = f"{_NAMES.get(statement.kind, statement.kind.upper())} {'.'.join(statement.parts)}"
@@ -196,6 +212,14 @@ class OlderViews:
     def _refusal(self, text: ExceptionText) -> Py4JJavaError:
         """An analysis exception, of the class that commands may raise."""
         return Py4JJavaError(text.message, analysis_exception(self.jvm, NAMESPACE_EXISTS, text))
+
+
+def _nothing() -> None:
+    """What is done where there is nothing to do."""
+
+
+def _raise(error: Exception) -> None:
+    raise error
 
 
 def _views(catalog: SparkCatalog) -> SupportsViews:
