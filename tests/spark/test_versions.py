@@ -190,7 +190,7 @@ def test_statements_about_views(spark: Any) -> None:
     spark.sql("DROP VIEW w")
     spark.sql("DROP VIEW v")
     spark.sql("DROP VIEW IF EXISTS v")
-    with pytest.raises(AnalysisException, match="cannot be found"):
+    with pytest.raises(AnalysisException, match="VIEW_NOT_FOUND"):
         spark.sql("DROP VIEW v")
     spark.sql("CREATE TEMPORARY VIEW v AS SELECT 1 AS a")
     spark.sql("DROP VIEW v")
