@@ -6,11 +6,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
-from paimon_core.errors import UnsupportedFeatureError
+from paimon_core.errors import DatabaseNotEmptyError, InvalidNameError, UnsupportedFeatureError
 from paimon_core.spec.identifier import Identifier
 from paimon_core.spec.schema import TableSchema
 from paimon_core.store.ddl.schema_changes import SchemaChange
 from paimon_core.table import Table
+from paimon_sql.catalog.view import View
 
 DEFAULT_DATABASE = "default"
 SYSTEM_DATABASE = "sys"
@@ -87,7 +88,7 @@ class SupportsDatabases(Catalog, Protocol):
         """Raises `DatabaseExistsError`."""
 
     def drop_database(self, name: str, cascade: bool = False) -> None:
-        """Raises `DatabaseNotEmptyError` where it has tables, unless `cascade`."""
+        """Raises `DatabaseNotEmptyError` where it has tables or views, unless `cascade`."""
 
     def list_tables(self, database: str) -> list[str]:
         """The names of all tables of a database, sorted."""
@@ -122,6 +123,53 @@ class SupportsLocations(SupportsDatabases, Protocol):
 
     def check_location(self, location: str) -> None:
         """Raises `InvalidOptionError`, `UnsupportedFeatureError` for a location that no table can have."""
+
+
+@runtime_checkable
+class SupportsViews(SupportsDatabases, Protocol):
+    """A catalog that keeps views. A name in a database is that of a table or of a view: `create_table` and
+    `rename_table` raise `TableExistsError` where a view has it, and to `table_exists` and `load_table` a view is no
+    table. `drop_database` drops views where it drops tables. Identifiers of views have no branch and no system table.
+
+    Every method raises `InvalidNameError`, `DatabaseNotFoundError`, `StorageError`.
+    """
+
+    def list_views(self, database: str) -> list[str]:
+        """The names of all views of a database, sorted."""
+
+    def view_exists(self, identifier: Identifier) -> bool:
+        """Whether there is such a view; False where there is no such database."""
+
+    def load_view(self, identifier: Identifier) -> View:
+        """Raises `ViewNotFoundError`, `CorruptFileError` for a definition that cannot be read."""
+
+    def create_view(self, identifier: Identifier, view: View, ignore_if_exists: bool = False) -> None:
+        """Raises `ViewExistsError` where there is a view, or a table, of that name."""
+
+    def replace_view(self, identifier: Identifier, view: View, create: bool = False) -> None:
+        """Give a view another definition, in one step; with `create` also one that does not exist. Raises
+        `ViewNotFoundError`, and `ViewExistsError` where there is a table of that name."""
+
+    def drop_view(self, identifier: Identifier, ignore_if_not_exists: bool = False) -> None:
+        """Raises `ViewNotFoundError`, also for a table."""
+
+    def rename_view(self, source: Identifier, target: Identifier) -> None:
+        """Raises `ViewNotFoundError`, and `ViewExistsError` where there is a view, or a table, of the new name."""
+
+
+def check_is_view_name(identifier: Identifier) -> None:
+    """Raises `InvalidNameError` for a name that only a table can have: of a branch or a system table."""
+    if identifier.branch is not None or identifier.system_table is not None:
+        raise InvalidNameError(f"{identifier} is no name of a view: views have no branches and no system tables.")
+
+
+def not_empty(database: str, tables: Sequence[str], views: Sequence[str] = ()) -> DatabaseNotEmptyError:
+    """The error for a database that is dropped without CASCADE although it has tables or views."""
+    parts = ((f"{len(names)} {kind}", names) for kind, names in (("tables", tables), ("views", views)))
+    counted = " and ".join(text for text, names in parts if names)
+    return DatabaseNotEmptyError(
+        f"Database {database} still has {counted}, {[*tables, *views][0]} among them: drop them, or use CASCADE."
+    )
 
 
 def with_databases(catalog: Catalog) -> SupportsDatabases:

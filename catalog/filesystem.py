@@ -10,13 +10,14 @@ from functools import cached_property, partial
 
 from paimon_core.errors import (
     DatabaseExistsError,
-    DatabaseNotEmptyError,
     DatabaseNotFoundError,
     InvalidNameError,
     InvalidOptionError,
     StorageError,
     TableExistsError,
     TableNotFoundError,
+    ViewExistsError,
+    ViewNotFoundError,
 )
 from paimon_core.io.file_io import FileIO
 from paimon_core.spec.identifier import Identifier
@@ -27,9 +28,11 @@ from paimon_core.store.cache import MetadataCache
 from paimon_core.store.ddl.schema_changes import SchemaChange
 from paimon_core.store.schemas import schema_ids
 from paimon_core.table import Table
-from paimon_sql.catalog.base import DEFAULT_DATABASE, SYSTEM_DATABASE, StagedTable
+from paimon_sql.catalog.base import DEFAULT_DATABASE, SYSTEM_DATABASE, StagedTable, check_is_view_name, not_empty
 from paimon_sql.catalog.replacing import between
 from paimon_sql.catalog.schema_files import SchemaFiles, check_is_table, table_defaults
+from paimon_sql.catalog.view import View
+from paimon_sql.catalog.view_files import ViewFiles
 
 _LOG = logging.getLogger(__name__)
 _SUFFIX = ".db"
@@ -83,11 +86,9 @@ class FileSystemCatalog:
         if name == SYSTEM_DATABASE:
             raise InvalidNameError(f"Database {name!r} cannot be dropped: it holds the procedures.")
         self._check_database(name)
-        tables = self.list_tables(name)
-        if tables and not cascade:
-            raise DatabaseNotEmptyError(
-                f"Database {name} still has {len(tables)} tables, {tables[0]} among them: drop them, or use CASCADE."
-            )
+        tables, views = self.list_tables(name), self._views.names(name)
+        if (tables or views) and not cascade:
+            raise not_empty(name, tables, views)
         self.io.delete_dir(self._database_dir(name))
 
     def list_tables(self, database: str) -> list[str]:
@@ -113,12 +114,19 @@ class FileSystemCatalog:
     def create_table(self, identifier: Identifier, schema: TableSchema, ignore_if_exists: bool = False) -> None:
         self._check_new(identifier)
         with self._turn(identifier):
+            self._check_no_view(identifier)
             self._files.create(identifier, self._path(identifier), schema, ignore_if_exists)
 
     def stage_create(self, identifier: Identifier, schema: TableSchema) -> StagedTable:
         self._check_new(identifier)
+        self._check_no_view(identifier)
         staged = self._files.stage_create(identifier, self._path(identifier), schema)
-        return replace(staged, publish=partial(self._in_turn, identifier, staged.publish))
+
+        def publish() -> None:
+            self._check_no_view(identifier)
+            staged.publish()
+
+        return replace(staged, publish=partial(self._in_turn, identifier, publish))
 
     def stage_replace(self, identifier: Identifier, schema: TableSchema) -> StagedTable:
         check_is_table(identifier)
@@ -146,6 +154,7 @@ class FileSystemCatalog:
                 raise self._not_found(source)
             if self.table_exists(target):
                 raise TableExistsError(f"Table {target} already exists.")
+            self._check_no_view(target)
             self._files.rename(self._path(source), self._path(target), target)
 
     def alter_table(self, identifier: Identifier, changes: Sequence[SchemaChange]) -> None:
@@ -154,12 +163,92 @@ class FileSystemCatalog:
     def stage_alter(self, identifier: Identifier, changes: Sequence[SchemaChange]) -> StagedTable:
         return self._files.stage_alter(self._altered(identifier), changes)
 
+    # -- views --------------------------------------------------------------------------------------------------------
+    def list_views(self, database: str) -> list[str]:
+        self._check_database(database)
+        return self._views.names(database)
+
+    def view_exists(self, identifier: Identifier) -> bool:
+        check_is_view_name(identifier)
+        return self._views.exists(identifier)
+
+    def load_view(self, identifier: Identifier) -> View:
+        check_is_view_name(identifier)
+        self._check_database(identifier.database)
+        return self._views.load(identifier)
+
+    def create_view(self, identifier: Identifier, view: View, ignore_if_exists: bool = False) -> None:
+        self._check_new_view(identifier)
+        with self._turn(identifier):
+            try:
+                self._create_view(identifier, view)
+            except ViewExistsError:
+                if not ignore_if_exists:
+                    raise
+
+    def replace_view(self, identifier: Identifier, view: View, create: bool = False) -> None:
+        self._check_new_view(identifier)
+        with self._turn(identifier):
+            if self._views.exists(identifier):
+                self._views.replace(identifier, view)
+            elif create or self.table_exists(identifier):
+                self._create_view(identifier, view)
+            else:
+                raise self._no_view(identifier)
+
+    def drop_view(self, identifier: Identifier, ignore_if_not_exists: bool = False) -> None:
+        check_is_view_name(identifier)
+        if not ignore_if_not_exists:
+            self._check_database(identifier.database)
+        with self._turn(identifier):
+            if self._views.exists(identifier):
+                self._views.delete(identifier)
+            elif not ignore_if_not_exists:
+                raise self._no_view(identifier)
+
+    def rename_view(self, source: Identifier, target: Identifier) -> None:
+        self._check_new_view(source)
+        self._check_new_view(target)
+        with self._turn(source, target):
+            if self.table_exists(target):
+                raise self._is_table(target)
+            self._views.rename(source, target)
+
+    def _create_view(self, identifier: Identifier, view: View) -> None:
+        """Create a view where there is no table: others may create one who do not queue, so a look before and after.
+        Where they do so later than that, the name is the table's, as other engines see no views here."""
+        if self.table_exists(identifier):
+            raise self._is_table(identifier)
+        self._views.create(identifier, view)
+        if self.table_exists(identifier):
+            self._views.delete(identifier)
+            raise self._is_table(identifier)
+
+    def _check_new_view(self, identifier: Identifier) -> None:
+        check_is_view_name(identifier)
+        self._path(identifier)
+        self._check_database(identifier.database)
+
+    def _check_no_view(self, identifier: Identifier) -> None:
+        if self._views.exists(identifier):
+            raise TableExistsError(f"Table {identifier} cannot be created: there is a view of that name.")
+
+    def _is_table(self, identifier: Identifier) -> ViewExistsError:
+        return ViewExistsError(f"View {identifier} cannot be created: there is a table of that name.")
+
+    def _no_view(self, identifier: Identifier) -> ViewNotFoundError:
+        return ViewNotFoundError(f"There is no view {identifier} in the warehouse {self.warehouse}.")
+
     # -- turns --------------------------------------------------------------------------------------------------------
     @contextmanager
     def _turn(self, *tables: Identifier) -> Iterator[None]:
-        """Queue with those on this machine who make, move and delete tables of the same databases: a folder is not
-        deleted, or moved away, that another has just made."""
+        """Queue with those on this machine who make, move and delete tables and views of the same databases: a name is
+        given once, and a folder is not deleted, or moved away, that another has just made."""
         with ExitStack() as turns:
+            if any(t.database == DEFAULT_DATABASE for t in tables):  # which is there before its folder is
+                default = self._database_dir(DEFAULT_DATABASE)
+                if not self.io.exists(default):
+                    self.io.make_dirs(default)
             for folder in sorted({self._database_dir(t.database) for t in tables}):
                 turns.enter_context(self.io.writer_slot(folder))
             yield
@@ -172,6 +261,10 @@ class FileSystemCatalog:
     @cached_property
     def _files(self) -> SchemaFiles:
         return SchemaFiles(self.io, self.cache, self.allowed, table_defaults(self.options))
+
+    @cached_property
+    def _views(self) -> ViewFiles:
+        return ViewFiles(self.io, self._database_dir)
 
     def _altered(self, identifier: Identifier) -> Table:
         """The table, or branch, that is to be altered."""

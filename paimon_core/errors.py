@@ -11,13 +11,13 @@ PaimonError
 │   └── MergeRefusedError                  rows of one key that the merge engine cannot make one
 ├── NotFoundError (LookupError)
 │   ├── FunctionNotFoundError              a catalog has no such function
-│   ├── DatabaseNotFoundError, SchemaNotFoundError, ConsumerNotFoundError, TableNotFoundError
+│   ├── DatabaseNotFoundError, SchemaNotFoundError, ConsumerNotFoundError, ViewNotFoundError, TableNotFoundError
 │   │   └── BranchNotFoundError            a kind of TableNotFoundError
 │   ├── SnapshotNotFoundError
 │   │   └── TagNotFoundError               a kind of SnapshotNotFoundError
 │   └── DataFileMissingError               metadata names a file that is not there
 ├── AlreadyExistsError
-│   ├── DatabaseExistsError, TableExistsError, TagExistsError, BranchExistsError
+│   ├── DatabaseExistsError, TableExistsError, ViewExistsError, TagExistsError, BranchExistsError
 ├── DatabaseNotEmptyError
 ├── CorruptFileError                       a file whose content is not what its name says
 │   └── UnsupportedVersionError            written by a newer version of the format
@@ -89,6 +89,10 @@ class TableNotFoundError(NotFoundError):
     """No such table."""
 
 
+class ViewNotFoundError(NotFoundError):
+    """No such view."""
+
+
 class SnapshotNotFoundError(NotFoundError):
     """No such snapshot, tag or point in time."""
 
@@ -129,6 +133,10 @@ class TableExistsError(AlreadyExistsError):
     """The table exists."""
 
 
+class ViewExistsError(AlreadyExistsError):
+    """There is a view of that name, or a table."""
+
+
 class TagExistsError(AlreadyExistsError):
     """The tag exists."""
 
@@ -138,7 +146,7 @@ class BranchExistsError(AlreadyExistsError):
 
 
 class DatabaseNotEmptyError(PaimonError):
-    """The database still has tables."""
+    """The database still has tables or views."""
 
 
 class CorruptFileError(PaimonError):

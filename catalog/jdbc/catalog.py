@@ -25,13 +25,14 @@ from sqlalchemy import Connection
 from paimon_core.commit.publish import CatalogLock, Publisher, UnsafePublisher, publisher_for
 from paimon_core.errors import (
     DatabaseExistsError,
-    DatabaseNotEmptyError,
     DatabaseNotFoundError,
     InvalidNameError,
     InvalidOptionError,
     PaimonError,
     TableExistsError,
     TableNotFoundError,
+    ViewExistsError,
+    ViewNotFoundError,
 )
 from paimon_core.io.file_io import FileIO
 from paimon_core.options import COMMIT_UNSAFE_STORAGE
@@ -44,14 +45,15 @@ from paimon_core.store.ddl.schema_changes import SchemaChange
 from paimon_core.store.schemas import latest_schema, schema_ids
 from paimon_core.store.table_store import TableStore
 from paimon_core.table import Table
-from paimon_sql.catalog.base import DEFAULT_DATABASE, SYSTEM_DATABASE, StagedTable
+from paimon_sql.catalog.base import DEFAULT_DATABASE, SYSTEM_DATABASE, StagedTable, check_is_view_name, not_empty
 from paimon_sql.catalog.jdbc import rows
 from paimon_sql.catalog.jdbc.database import Database, OutcomeUnknown, RowExists
 from paimon_sql.catalog.jdbc.locks import JdbcLocks
 from paimon_sql.catalog.jdbc.settings import JdbcSettings, read_settings
-from paimon_sql.catalog.jdbc.tables import NAME_LENGTH, VALUE_LENGTH
+from paimon_sql.catalog.jdbc.tables import MYSQL_TEXT_BYTES, NAME_LENGTH, VALUE_LENGTH
 from paimon_sql.catalog.moves import ends_forward
 from paimon_sql.catalog.schema_files import SchemaFiles, check_is_table, publish_schema, table_defaults
+from paimon_sql.catalog.view import View, decode_view, encode_view
 
 _SUFFIX = ".db"
 _LOCATION = "location"
@@ -124,15 +126,16 @@ class JdbcCatalog:
         if cascade:
             for table in self.list_tables(name):
                 self.drop_table(Identifier(name, table), ignore_if_not_exists=True)
-        self._write(partial(self._delete_database, name))
+        self._write(partial(self._delete_database, name, cascade))
         self.io.delete_empty_dir_below(self.warehouse, self._database_dir(name))
 
-    def _delete_database(self, name: str, connection: Connection, key: str) -> None:
+    def _delete_database(self, name: str, cascade: bool, connection: Connection, key: str) -> None:
         rows.delete_database(connection, key, name)
-        if left := sorted([*rows.tables(connection, key, name), *rows.views(connection, key, name)]):
-            raise DatabaseNotEmptyError(
-                f"Database {name} still has {len(left)} tables, {left[0]} among them: drop them, or use CASCADE."
-            )
+        if cascade:
+            rows.delete_views(connection, key, name)
+        tables, views = sorted(rows.tables(connection, key, name)), sorted(rows.views(connection, key, name))
+        if tables or views:
+            raise not_empty(name, tables, views)
 
     def list_tables(self, database: str) -> list[str]:
         self._database_dir(database)
@@ -229,6 +232,115 @@ class JdbcCatalog:
     def stage_alter(self, identifier: Identifier, changes: Sequence[SchemaChange]) -> StagedTable:
         staged = self._files.stage_alter(self._altered(identifier), changes)
         return replace(staged, publish=partial(self._then_synced, identifier, staged.publish))
+
+    # -- views --------------------------------------------------------------------------------------------------------
+    def list_views(self, database: str) -> list[str]:
+        self._database_dir(database)
+        found = self._read(rows.views, database)
+        if not found:
+            self._check_database(database)
+        return sorted(found)
+
+    def view_exists(self, identifier: Identifier) -> bool:
+        self._check_view_name(identifier)
+        return self._has_view(identifier)
+
+    def load_view(self, identifier: Identifier) -> View:
+        self._check_view_name(identifier)
+        text = self._read(rows.view_schema, identifier)
+        if text is None:
+            self._check_database(identifier.database)
+            raise self._no_view(identifier)
+        return decode_view(f"{identifier} in {self.settings.address}", text.encode())
+
+    def create_view(self, identifier: Identifier, view: View, ignore_if_exists: bool = False) -> None:
+        text = self._checked_view(identifier, view)
+        with self._locked(identifier):
+            try:
+                self._create_view(identifier, text)
+            except ViewExistsError:
+                if not ignore_if_exists:
+                    raise
+
+    def replace_view(self, identifier: Identifier, view: View, create: bool = False) -> None:
+        text = self._checked_view(identifier, view)
+        with self._locked(identifier):
+            if self._has_view(identifier):
+                self._change_view(identifier, text, rows.set_view_schema, identifier, text)
+            elif create or self._has_row(identifier):
+                self._create_view(identifier, text)
+            else:
+                raise self._no_view(identifier)
+
+    def drop_view(self, identifier: Identifier, ignore_if_not_exists: bool = False) -> None:
+        self._check_view_name(identifier)
+        with self._locked(identifier):
+            if self._has_view(identifier):
+                self._change_view(identifier, None, rows.delete_view, identifier)
+                return
+        if not ignore_if_not_exists:
+            self._check_database(identifier.database)
+            raise self._no_view(identifier)
+
+    def rename_view(self, source: Identifier, target: Identifier) -> None:
+        self._check_view_name(source)
+        self._check_view_name(target)
+        self._end_rename(target)
+        with self._locked(source, target):
+            text = self._read(rows.view_schema, source)
+            if text is None:
+                self._check_database(source.database)
+                raise self._no_view(source)
+            self._check_database(target.database)
+            if self._read(rows.has_any, target):
+                raise self._view_exists(target)
+            try:
+                self._change_view(target, text, rows.rename_view, source, target)
+            except RowExists as error:
+                raise self._view_exists(target) from error
+
+    def _create_view(self, identifier: Identifier, text: str) -> None:
+        def insert(connection: Connection, key: str) -> None:
+            if rows.has_table(connection, key, identifier):
+                raise self._view_exists(identifier)
+            rows.insert_view(connection, key, identifier, text)
+
+        try:
+            self._change_view(identifier, text, insert)
+        except RowExists as error:
+            raise self._view_exists(identifier) from error
+
+    def _change_view(self, left: Identifier, text: str | None, change: Callable[..., None], *told: object) -> None:
+        """Make a change after which there is a view `left` of a definition, or for None no such view."""
+        try:
+            self._write(change, *told)
+        except OutcomeUnknown:
+            if self._read(rows.view_schema, left) != text:
+                raise
+
+    def _checked_view(self, identifier: Identifier, view: View) -> str:
+        """The text of a view that a name can have. Raises where the name cannot be one, or the text does not fit."""
+        self._check_view_name(identifier)
+        self._check_database(identifier.database)
+        self._end_rename(identifier)
+        data = encode_view(view)
+        if self.settings.kind == "mysql" and len(data) > MYSQL_TEXT_BYTES:
+            raise InvalidOptionError(
+                f"View {identifier} has a definition of {len(data)} bytes, and the catalog's database keeps "
+                f"{MYSQL_TEXT_BYTES}: make views of its parts."
+            )
+        return data.decode()
+
+    def _check_view_name(self, identifier: Identifier) -> None:
+        check_is_view_name(identifier)
+        self._path(identifier)
+        self._locks.lock(identifier)
+
+    def _view_exists(self, identifier: Identifier) -> ViewExistsError:
+        return ViewExistsError(f"View {identifier} cannot be created: there is a view or a table of that name.")
+
+    def _no_view(self, identifier: Identifier) -> ViewNotFoundError:
+        return ViewNotFoundError(f"There is no view {identifier} in the catalog {self.settings.address}.")
 
     # -- folders that lost their rows ---------------------------------------------------------------------------------
     def register_table(self, identifier: Identifier) -> None:

@@ -173,6 +173,30 @@ def view_schema(connection: Connection, key: str, view: Identifier) -> str | Non
     return next((schema for name, schema in found if name == view.table), None)
 
 
+def insert_view(connection: Connection, key: str, view: Identifier, schema: str) -> None:
+    """Raises where there is a row."""
+    values = {"catalog_key": key, "database_name": view.database, "view_name": view.table}
+    connection.execute(insert(VIEWS).values(**values, view_schema=schema))
+
+
+def set_view_schema(connection: Connection, key: str, view: Identifier, schema: str) -> None:
+    connection.execute(update(VIEWS).where(_is_view(key, view)).values(view_schema=schema))
+
+
+def rename_view(connection: Connection, key: str, source: Identifier, target: Identifier) -> None:
+    """Raises where there is a row of that name."""
+    new = {"database_name": target.database, "view_name": target.table}
+    connection.execute(update(VIEWS).where(_is_view(key, source)).values(**new))
+
+
+def delete_view(connection: Connection, key: str, view: Identifier) -> None:
+    connection.execute(delete(VIEWS).where(_is_view(key, view)))
+
+
+def delete_views(connection: Connection, key: str, database: str) -> None:
+    connection.execute(delete(VIEWS).where(VIEWS.c.catalog_key == key, VIEWS.c.database_name == database))
+
+
 def has_any(connection: Connection, key: str, name: Identifier) -> bool:
     """Whether there is a table or a view of a name: they share one name space."""
     one = select(literal(1)).where(_is(TABLES, key, name)).union_all(select(literal(1)).where(_is_view(key, name)))

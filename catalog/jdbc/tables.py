@@ -16,6 +16,7 @@ from sqlalchemy.types import TIMESTAMP
 
 NAME_LENGTH = 255  # of all names and keys
 VALUE_LENGTH = 1000
+MYSQL_TEXT_BYTES = 2**16 - 1  # of a TEXT, which a server that is not strict cuts off
 _MYSQL: dict[str, Any] = {"mysql_engine": "InnoDB", "mysql_charset": "utf8mb4", "mysql_collate": "utf8mb4_bin"}
 # characters; 4 bytes each. `catalog-key` has 100 at most, names of databases and tables 200 bytes
 _PREFIXES = {"catalog_key": 100, "database_name": 200, "table_name": 200}

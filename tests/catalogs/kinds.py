@@ -12,10 +12,13 @@ from paimon_core.spec.types import INT, STRING
 from paimon_core.store.ddl.new_schema import new_table_schema
 from paimon_sql.catalog.base import SupportsDatabases
 from paimon_sql.catalog.load import load_catalog
+from paimon_sql.catalog.view import View
 from tests.support.tables import fields
 
 SCHEMA = new_table_schema(fields(k=INT, v=STRING), options={"primary-key": "k", "bucket": "1"})
 OTHER_SCHEMA = new_table_schema(fields(k=INT, v=STRING, w=INT), options={"primary-key": "k", "bucket": "1"})
+VIEW = View(fields=tuple(fields(k=INT, v=STRING)), query="SELECT k, v FROM t", namespace=("db",))
+OTHER_VIEW = View(fields=tuple(fields(k=INT)), query="SELECT k FROM t", comment="other", namespace=("db",))
 
 
 class Can(enum.Enum):
@@ -24,14 +27,15 @@ class Can(enum.Enum):
     DATABASE_PROPERTIES = "keep properties of databases"
     REGISTRATION = "know tables by other means than their folders"
     LOCKS = "lock tables for writers"
+    VIEWS = "keep views"
     LONG_VALUES = "keep option values of any length"
     ANY_NAME = "tell names apart by case, and take any characters that folders may have"
     LOCATIONS = "have databases and tables outside of their folders"
 
 
-_SQL = frozenset((Can.DATABASE_PROPERTIES, Can.REGISTRATION, Can.LOCKS, Can.ANY_NAME))
+_SQL = frozenset((Can.DATABASE_PROPERTIES, Can.REGISTRATION, Can.LOCKS, Can.ANY_NAME, Can.VIEWS))
 CAN: Mapping[str, frozenset[Can]] = {
-    "filesystem": frozenset((Can.LONG_VALUES, Can.ANY_NAME)),
+    "filesystem": frozenset((Can.LONG_VALUES, Can.ANY_NAME, Can.VIEWS)),
     **dict.fromkeys(("sqlite", "postgresql", "mariadb"), _SQL),
     "hive": frozenset((Can.DATABASE_PROPERTIES, Can.REGISTRATION, Can.LOCKS, Can.LONG_VALUES, Can.LOCATIONS)),
 }
@@ -60,7 +64,8 @@ class Place:
 
     def folders(self) -> set[str]:
         """The folders of tables that there are, as `database/table`."""
-        found = {f"{p.parent.name.removesuffix('.db')}/{p.name}" for p in self.warehouse.glob("*.db/*")}
+        tables = (p for p in self.warehouse.glob("*.db/*") if p.name != "$views")
+        found = {f"{p.parent.name.removesuffix('.db')}/{p.name}" for p in tables}
         return found | {f"default/{p.name}" for p in (self.default.iterdir() if self.default else ())}
 
     def expire_locks(self, dead: SupportsDatabases) -> None:

@@ -1,4 +1,5 @@
-"""A process whose threads create, rename, drop and recreate tables of two names; it prints how often each succeeded.
+"""A process whose threads create, rename, drop and recreate tables and views of two names; it prints how often each
+succeeded.
 
 python -m tests.catalogs.racing OPTIONS SEED SECONDS
 """
@@ -14,11 +15,11 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 
-from paimon_core.errors import CommitConflictError, NotFoundError, TableExistsError
+from paimon_core.errors import AlreadyExistsError, CommitConflictError, NotFoundError
 from paimon_core.spec.identifier import Identifier
-from paimon_sql.catalog.base import SupportsDatabases
+from paimon_sql.catalog.base import SupportsDatabases, SupportsViews
 from paimon_sql.catalog.load import load_catalog
-from tests.catalogs.kinds import SCHEMA
+from tests.catalogs.kinds import SCHEMA, VIEW
 
 THREADS = 8
 NAMES = Identifier("db", "a"), Identifier("db", "b")
@@ -35,6 +36,13 @@ def act(catalog: SupportsDatabases, seed: int, seconds: float) -> Counter[str]:
             "drop": partial(catalog.drop_table, one),
             "load": partial(catalog.load_table, one),
         }
+        if isinstance(catalog, SupportsViews):
+            calls |= {
+                "create view": partial(catalog.create_view, one, VIEW),
+                "replace view": partial(catalog.replace_view, one, VIEW),
+                "rename view": partial(catalog.rename_view, one, other),
+                "drop view": partial(catalog.drop_view, one),
+            }
         kind = dice.choice(list(calls))
         done[kind] += _succeeds(calls[kind])
     return done
@@ -43,7 +51,7 @@ def act(catalog: SupportsDatabases, seed: int, seconds: float) -> Counter[str]:
 def _succeeds(call: Callable[[], object]) -> bool:
     try:
         call()
-    except (TableExistsError, NotFoundError, CommitConflictError):
+    except (AlreadyExistsError, NotFoundError, CommitConflictError):
         return False
     return True
 

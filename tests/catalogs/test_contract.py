@@ -26,7 +26,7 @@ from paimon_core.spec.paths import check_name
 from paimon_core.spec.types import INT, STRING
 from paimon_core.store.ddl.new_schema import new_table_schema
 from paimon_core.store.ddl.schema_changes import AddColumn, RemoveOption, SetOption, UpdateComment
-from paimon_sql.catalog.base import SupportsDatabaseProperties, SupportsDatabases, SupportsRegistration
+from paimon_sql.catalog.base import SupportsDatabaseProperties, SupportsDatabases, SupportsRegistration, SupportsViews
 from tests.catalogs.kinds import OTHER_SCHEMA, SCHEMA, Can, Place
 from tests.support.hostile_names import HOSTILE_NAMES, some
 from tests.support.stored import insert, read
@@ -46,6 +46,7 @@ def test_what_it_can_is_what_is_declared(place: Place) -> None:
     catalog = place.catalog()
     assert isinstance(catalog, SupportsDatabaseProperties) is place.can(Can.DATABASE_PROPERTIES)
     assert isinstance(catalog, SupportsRegistration) is place.can(Can.REGISTRATION)
+    assert isinstance(catalog, SupportsViews) is place.can(Can.VIEWS)
 
 
 def test_databases(place: Place) -> None:

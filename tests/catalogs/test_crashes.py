@@ -15,13 +15,13 @@ from typing import Any
 
 import pytest
 
-from paimon_core.errors import AlreadyExistsError, NotFoundError, StorageError, TableExistsError
+from paimon_core.errors import AlreadyExistsError, NotFoundError, StorageError, TableExistsError, ViewExistsError
 from paimon_core.io.local import LocalFileIO
 from paimon_core.spec.identifier import Identifier
 from paimon_core.spec.types import INT
 from paimon_core.store.ddl.schema_changes import AddColumn, SetOption
-from paimon_sql.catalog.base import SupportsDatabases, SupportsRegistration
-from tests.catalogs.kinds import KINDS, SCHEMA, Can, Place
+from paimon_sql.catalog.base import SupportsDatabases, SupportsRegistration, SupportsViews
+from tests.catalogs.kinds import KINDS, OTHER_VIEW, SCHEMA, VIEW, Can, Place
 from tests.support.faulty_io import Fault, FaultyIO, SimulatedCrash
 from tests.support.stored import insert, read
 
@@ -255,6 +255,43 @@ def test_alter_and_drop_database(place: Place, fresh: SupportsDatabases) -> None
     for mode in modes(place):
         crashes(place, lambda c: c.alter_table(T, [SetOption("ours.note", "y")]), altered_again, mode)
         crashes(place, lambda c: c.drop_database("db", cascade=True), dropped_again, mode)
+
+
+def test_views(place: Place, fresh: SupportsDatabases) -> None:
+    """A view is there as it was, or as it is to be; and the statement, run again, ends what was begun."""
+    if not isinstance(fresh, SupportsViews):
+        pytest.skip(f"a {place.kind} catalog keeps no views, as its kind declares")
+
+    def created_again() -> None:
+        with suppress(ViewExistsError):
+            fresh.create_view(T, VIEW)
+        assert (fresh.list_views("db"), fresh.load_view(T)) == (["t"], VIEW)
+        fresh.drop_view(T)
+
+    def replaced_again() -> None:
+        assert fresh.load_view(T) in (VIEW, OTHER_VIEW)
+        fresh.replace_view(T, VIEW)
+
+    def renamed_again() -> None:
+        assert all(fresh.load_view(Identifier("db", name)) == VIEW for name in fresh.list_views("db"))
+        if fresh.view_exists(T):
+            fresh.rename_view(T, U)
+        assert (fresh.list_views("db"), fresh.load_view(U)) == (["u"], VIEW)
+        fresh.rename_view(U, T)
+
+    def dropped_again() -> None:
+        fresh.drop_view(T, ignore_if_not_exists=True)
+        assert fresh.list_views("db") == []
+        fresh.create_view(T, VIEW)
+
+    for mode in [m for m in modes(place) if m != "copies"]:
+        steps = crashes(place, lambda c: c.create_view(T, VIEW), created_again, mode)  # type: ignore[attr-defined]
+        assert steps > 0 or (place.can(Can.LOCKS) and mode == "storage")  # where the database alone is at work
+        fresh.create_view(T, VIEW)
+        crashes(place, lambda c: c.replace_view(T, OTHER_VIEW), replaced_again, mode)  # type: ignore[attr-defined]
+        crashes(place, lambda c: c.rename_view(T, U), renamed_again, mode)  # type: ignore[attr-defined]
+        crashes(place, lambda c: c.drop_view(T), dropped_again, mode)  # type: ignore[attr-defined]
+        fresh.drop_view(T)
 
 
 def test_files_that_are_in_one_folder_only_are_never_deleted(jdbc_place: Place) -> None:

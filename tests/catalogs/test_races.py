@@ -12,6 +12,7 @@ from pathlib import Path
 
 from paimon_core.errors import DatabaseExistsError, TableExistsError
 from paimon_core.spec.identifier import Identifier
+from paimon_sql.catalog.base import SupportsViews
 from tests.catalogs.kinds import SCHEMA, Place
 
 _ROOT = Path(__file__).parents[2]
@@ -56,5 +57,8 @@ def test_names_of_two_processes(place: Place) -> None:
     assert done["create"] - done["drop"] == len(left), (done, left)
     assert min(done["create"], done["drop"], done["rename"]) > 0, done
     assert place.folders() == {f"db/{name}" for name in left}
+    views = catalog.list_views("db") if isinstance(catalog, SupportsViews) else []
+    assert done["create view"] - done["drop view"] == len(views), (done, views)
+    assert not set(views) & set(left) and (not views or min(done["rename view"], done["drop view"]) > 0), done
     for name in left:
         assert catalog.load_table(Identifier("db", name)).schema.fields == SCHEMA.fields

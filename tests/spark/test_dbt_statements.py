@@ -58,3 +58,36 @@ def test_models_incremental_runs_and_snapshots(spark: Any) -> None:
     run("truncate table default.orders")
     run("drop table if exists default.orders")
     assert run("show tables in default") == []
+
+
+def test_views(spark: Any) -> None:
+    """The default materialization, and what it looks at before and after."""
+
+    def run(text: str) -> list[tuple[Any, ...]]:
+        return [tuple(row) for row in spark.sql(_APP + text).collect()]
+
+    run("create table default.orders using paimon as select 1 as id, 'a' as name")
+    for name in ("a", "b"):
+        run(
+            "create or replace view default.recent\n  (\n    id comment 'the key',\n    name\n  )\n  "
+            "comment 'what is new'\n  tblproperties ('x'='1')\n  as\n      select id, "
+            f"concat(name, '{name}') as name from default.orders\n"
+        )
+    assert run("select * from default.recent") == [(1, "ab")]
+    shown = run("show table extended in default like '*'\n  ")
+    kinds = {row[1]: "view" if "Type: VIEW" in row[3] else "table" for row in shown}
+    assert kinds == {"orders": "table", "recent": "view"}
+    assert run("show views in default") == [("default", "recent", False)]
+    described = run("describe extended default.recent\n  ")
+    until = next(i for i, row in enumerate(described) if not row[0] or row[0].startswith("#"))
+    assert described[:until] == [("id", "int", "the key"), ("name", "string", None)]
+    run("create or replace view default.recent__dbt_tmp as select 2 as id")
+    run("alter view default.recent rename to default.recent__dbt_backup")
+    run("alter view default.recent__dbt_tmp rename to default.recent")
+    run("drop view if exists default.recent__dbt_backup")
+    assert run("select * from default.recent") == [(2,)]
+    run("drop view if exists default.recent")
+    run("create or replace table default.recent using paimon as select * from default.orders")
+    run("drop table if exists default.recent")
+    run("create or replace view default.recent as select 3 as id")
+    assert run("select * from default.recent") == [(3,)]

@@ -201,6 +201,7 @@ THINGS = {
     "path": "paimon_path.`{warehouse}/default.db/part`",
     "path to nothing": "paimon_path.`/nope/nothing`",
     "temporary view": "temp",
+    "view": "viewed",
     "table of Spark's catalog": "spark_catalog.default.plain",
     "damaged schema": "bad_schema",
     "damaged snapshot": "bad_snapshot",
@@ -244,6 +245,7 @@ def session(root_session: Any, tmp_path_factory: pytest.TempPathFactory) -> Iter
     for name in ("keyed", "part", "form", *DAMAGE):
         spark.sql(f"INSERT INTO {name} VALUES (1, 'a', 1)")
     spark.sql("CALL sys.create_branch('part', 'b')")
+    spark.sql("CREATE VIEW viewed AS SELECT k, v, p FROM part")
     for name, pattern in DAMAGE.items():
         damaged = list((warehouse / "default.db" / name).glob(pattern))
         assert damaged, name

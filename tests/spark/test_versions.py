@@ -177,10 +177,20 @@ def test_nested_values_of_nothing_are_written(spark: Any) -> None:
 
 
 def test_statements_about_views(spark: Any) -> None:
-    with pytest.raises(Exception, match="CREATE TEMPORARY VIEW v"):
-        spark.sql("CREATE VIEW v AS SELECT 1 AS a")
+    spark.sql("CREATE TABLE t (k INT)")
+    spark.sql("INSERT INTO t VALUES (1), (2)")
+    spark.sql("CREATE VIEW v (a COMMENT 'the key') AS SELECT k FROM t")
+    spark.sql("CREATE VIEW w AS SELECT max(a) AS m FROM v")
+    spark.sql("ALTER VIEW v AS SELECT k + 1 AS a FROM t")
+    assert rows(spark, "SELECT m FROM w") == [(3,)] and spark.table("v").count() == 2
+    assert [r[1] for r in rows(spark, "SHOW VIEWS")] == ["v", "w"]
+    assert rows(spark, "DESCRIBE v") == [("a", "int", None)]
+    with pytest.raises(AnalysisException, match="RECURSIVE_VIEW"):
+        spark.sql("CREATE OR REPLACE VIEW v AS SELECT * FROM w")
+    spark.sql("DROP VIEW w")
+    spark.sql("DROP VIEW v")
     spark.sql("DROP VIEW IF EXISTS v")
-    with pytest.raises(AnalysisException, match="cannot be found"):
+    with pytest.raises(AnalysisException, match="VIEW_NOT_FOUND"):
         spark.sql("DROP VIEW v")
     spark.sql("CREATE TEMPORARY VIEW v AS SELECT 1 AS a")
     spark.sql("DROP VIEW v")

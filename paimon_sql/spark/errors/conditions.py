@@ -35,6 +35,8 @@ from paimon_core.errors import (
     UnsafeStorageError,
     UnsupportedFeatureError,
     UnsupportedVersionError,
+    ViewExistsError,
+    ViewNotFoundError,
 )
 from paimon_sql.spark.jvm.exceptions import add_conditions, template_parameters
 from paimon_sql.spark.jvm.gateway import Jvm
@@ -43,6 +45,8 @@ from paimon_sql.spark.jvm.gateway import Jvm
 SPARKS: Mapping[type[PaimonError], str] = {
     TableNotFoundError: "TABLE_OR_VIEW_NOT_FOUND",
     DatabaseNotFoundError: "SCHEMA_NOT_FOUND",
+    ViewNotFoundError: "VIEW_NOT_FOUND",
+    ViewExistsError: "TABLE_OR_VIEW_ALREADY_EXISTS",
     TableExistsError: "TABLE_OR_VIEW_ALREADY_EXISTS",
     DatabaseExistsError: "SCHEMA_ALREADY_EXISTS",
     ColumnNotFoundError: "UNRESOLVED_COLUMN.WITH_SUGGESTION",
@@ -70,7 +74,7 @@ OURS: Mapping[type[PaimonError], tuple[str, str]] = {
     CommitUnknownError: ("PAIMON_COMMIT_UNKNOWN", "40003"),
     PaimonError: ("PAIMON_ERROR", "58000"),
 }
-_NAMED = re.compile(r"'([^']+)'|\b(?:[Tt]able|[Dd]atabase|[Ff]unction) (\S*\w)")
+_NAMED = re.compile(r"'([^']+)'|\b(?:[Tt]able|[Vv]iew|[Dd]atabase|[Ff]unction) (\S*\w)")
 
 
 def condition_of(kind: type[PaimonError]) -> str:

@@ -8,7 +8,7 @@ Where the called interface declares an analysis exception, that one carries our 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
 from py4j.protocol import Py4JJavaError
@@ -43,6 +43,7 @@ from paimon_sql.spark.jvm.classes import (
     PARSE_EXCEPTION,
     RUNTIME,
     TABLE_EXISTS,
+    VIEW_EXISTS,
 )
 from paimon_sql.spark.jvm.exceptions import (
     ExceptionText,
@@ -73,6 +74,14 @@ _OWN: Mapping[type[PaimonError], str] = {
     DatabaseExistsError: NAMESPACE_EXISTS,
     DatabaseNotEmptyError: NO_SUCH_NAMESPACE,  # declared, too, and takes our message
 }
+# methods that declare the former do not declare the latter
+_UNDECLARED = frozenset(
+    (
+        (NO_SUCH_TABLE, NO_SUCH_NAMESPACE),
+        (NO_SUCH_NAMESPACE, TABLE_EXISTS),
+        *((NAMESPACE_EXISTS, other) for other in (NO_SUCH_NAMESPACE, NO_SUCH_TABLE, TABLE_EXISTS)),
+    )
+)
 _BAD_ARGUMENT = (InvalidNameError, InvalidSchemaError, InvalidOptionError, InvalidDataError, NotFoundError)
 
 
@@ -87,7 +96,7 @@ def java_exception(jvm: Jvm, error: PaimonError, carrier: str | None, trace: str
     text = ExceptionText(shown, condition, parameters(jvm, condition, str(error)), trace)
     if carrier is not None and carrier != PARSE_EXCEPTION:  # a ParseException is about the text of a statement
         own = next((name for known, name in _OWN.items() if issubclass(kind, known)), carrier)
-        return analysis_exception(jvm, carrier if (carrier, own) == (NO_SUCH_TABLE, NO_SUCH_NAMESPACE) else own, text)
+        return analysis_exception(jvm, carrier if (carrier, own) in _UNDECLARED else own, text)
     if issubclass(kind, SeveralMatchesError):
         return unchecked_exception(jvm, RUNTIME, text)
     if issubclass(kind, _BAD_ARGUMENT) or (is_sparks and not issubclass(kind, InternalError)):
@@ -113,6 +122,28 @@ def no_such_function(jvm: Jvm, identifier: Any) -> Py4JJavaError:
 def no_such_view(jvm: Jvm, identifier: Any) -> Py4JJavaError:
     """What says to Spark's analyzer that a view does not exist: raise it from a proxy."""
     return Py4JJavaError("no such view", missing(jvm, NO_SUCH_VIEW, identifier))
+
+
+def view_already_exists(jvm: Jvm, identifier: Any) -> Py4JJavaError:
+    """What says to Spark's analyzer that a view, or a table, of a name exists: raise it from a proxy."""
+    return Py4JJavaError("view already exists", missing(jvm, VIEW_EXISTS, identifier))
+
+
+def view_misused(jvm: Jvm, condition: str, name: str, advice: str) -> Py4JJavaError:
+    """What refuses a statement that takes tables only: raise it from a proxy."""
+    message = f"[{condition}] {name} is a view, and the statement needs a table: {advice}."
+    text = ExceptionText(message, condition, parameters(jvm, condition, f"view {name}"))
+    return Py4JJavaError(message, unsupported_exception(jvm, text))
+
+
+def recursive_view(jvm: Jvm, cycle: Sequence[Sequence[str]]) -> Py4JJavaError:
+    """What refuses a view that leads back to itself: raise it from a proxy."""
+    names, condition = [".".join(name) for name in cycle], "RECURSIVE_VIEW"
+    message = (
+        f"[{condition}] Recursive view {names[0]} detected (cycle: {' -> '.join(names)}): replace or drop one of them."
+    )
+    named = {"viewIdent": f"`{names[0]}`", "newPath": " -> ".join(names)}
+    return Py4JJavaError(message, unsupported_exception(jvm, ExceptionText(message, condition, named)))
 
 
 def declared(jvm: Jvm, error: CapturedException, carrier: str) -> Py4JJavaError:

@@ -72,6 +72,12 @@ def qualified(jvm: Jvm, found: JavaObject, full: Sequence[str]) -> JavaObject:
     return jvm.scala_object(classes.SUBQUERY_ALIAS).apply(jvm.seq(full), found)
 
 
+@hook("`Union`", "views in SHOW TABLE EXTENDED", method(f"{classes.UNION}$", "apply", 2))
+def union(jvm: Jvm, first: JavaObject, second: JavaObject) -> JavaObject:
+    """The rows of two plans; the first may be a command."""
+    return jvm.scala_object(classes.UNION).apply(first, second)
+
+
 @hook(
     "`SparkSqlParser`",
     "INSERT INTO tables with `upsert-key`",

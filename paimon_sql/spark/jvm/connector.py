@@ -39,9 +39,11 @@ def namespace_changes(changes: Iterable[Any]) -> tuple[dict[str, str], list[str]
     return given, removed
 
 
-def table_summaries(jvm: Jvm, database: str, tables: Iterable[str]) -> JavaArray:
+def summaries(jvm: Jvm, database: str, tables: Iterable[str], views: Iterable[str] = ()) -> JavaArray:
+    """The tables and views of a database with their kinds."""
     summary = jvm.java_class(classes.TABLE_SUMMARY)
-    found = [summary.of(identifier(jvm, [database], table), "MANAGED") for table in tables]
+    kinds = [*((name, "MANAGED") for name in tables), *((name, "VIEW") for name in views)]
+    found = [summary.of(identifier(jvm, [database], name), kind) for name, kind in kinds]
     return jvm.array(classes.TABLE_SUMMARY, found)
 
 

@@ -56,7 +56,7 @@ def unsupported_exception(jvm: Jvm, text: ExceptionText) -> JavaObject:
 
 
 def missing(jvm: Jvm, class_name: str, identifier: JavaObject) -> JavaObject:
-    """What says that a function or a view does not exist."""
+    """What says that a function or a view does not exist, or that a view does."""
     return jvm.java_class(class_name)(identifier)
 
 

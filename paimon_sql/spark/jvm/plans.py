@@ -212,6 +212,23 @@ def temporary_view(plan: JavaObject) -> TemporaryView | None:
 
 
 @hook(
+    "`ShowTablesExtended`",
+    "views in SHOW TABLE EXTENDED",
+    method(f"{classes.PLANS_PACKAGE}.ShowTablesExtended", "namespace", 0),
+    method(f"{classes.PLANS_PACKAGE}.ShowTablesExtended", "pattern", 0),
+    method(classes.UNRESOLVED_NAMESPACE, "multipartIdentifier", 0),
+)
+def extended_listing(plan: JavaObject) -> tuple[tuple[str, ...], str] | None:
+    """The parts of the namespace, none for the current one, and the pattern of a parsed SHOW TABLE EXTENDED; None for
+    another statement."""
+    if simple_name(plan) != "ShowTablesExtended":
+        return None
+    space = plan.namespace()
+    is_named = simple_name(space) == "UnresolvedNamespace"
+    return texts(space.multipartIdentifier()) if is_named else (), str(plan.pattern())
+
+
+@hook(
     "`UnresolvedRelation` and its kin, `DataSourceV2Relation`, `SubqueryAlias`",
     "which table a statement is on",
     method(classes.UNRESOLVED_RELATION, "multipartIdentifier", 0),

@@ -8,6 +8,7 @@ from functools import lru_cache
 import pyarrow as pa
 from py4j.java_collections import JavaArray
 from py4j.java_gateway import JavaObject
+from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.types import ArrayType, StructType
 
 from paimon_sql.spark.jvm import classes, connector
@@ -51,13 +52,22 @@ def _pickled_rows(jvm: Jvm, table: pa.Table, schema: StructType) -> JavaArray:
     method(classes.LOCAL_RELATION, "data", 0),
 )
 def _planned_rows(jvm: Jvm, session: JavaObject, table: pa.Table, schema: StructType) -> JavaArray:
+    execution = _execution(jvm, session, table, schema)
+    plan = execution.logical()
+    if simple_name(plan) != "LocalRelation":  # of many rows Spark makes a job
+        return execution.executedPlan().executeCollect()
+    return plan.data().toArray(_row_tag(jvm))
+
+
+def rows_relation(jvm: Jvm, session: JavaObject, table: pa.Table) -> JavaObject:
+    """Rows of the driver as a query's plan."""
+    return _execution(jvm, session, table, from_arrow_schema(table.schema)).logical()
+
+
+def _execution(jvm: Jvm, session: JavaObject, table: pa.Table, schema: StructType) -> JavaObject:
     batches = jvm.array_list(batch.serialize().to_pybytes() for batch in table.combine_chunks().to_batches())
     as_scala = jvm.java_class(classes.COLLECTION_CONVERTERS).asScala(batches.iterator())
-    frame = jvm.java_class(classes.PYTHON_SQL_UTILS).toDataFrame(as_scala, schema.json(), session)
-    plan = frame.queryExecution().logical()
-    if simple_name(plan) != "LocalRelation":  # of many rows Spark makes a job
-        return frame.queryExecution().executedPlan().executeCollect()
-    return plan.data().toArray(_row_tag(jvm))
+    return jvm.java_class(classes.PYTHON_SQL_UTILS).toDataFrame(as_scala, schema.json(), session).queryExecution()
 
 
 @lru_cache(1)

@@ -133,6 +133,16 @@ def loaded_catalogs(session: JavaObject) -> JavaObject:
     return accessible_field(manager, "catalogs").get(manager)
 
 
+@hook(
+    "`StringUtils.filterPattern`",
+    "SHOW VIEWS LIKE (before 4.2)",
+    method(f"{classes.STRING_UTILS}$", "filterPattern", 2),
+)
+def matching_names(jvm: Jvm, names: Iterable[str], pattern: str) -> list[str]:
+    """Those of some names that the pattern of a SHOW statement takes."""
+    return list(texts(jvm.scala_object(classes.STRING_UTILS).filterPattern(jvm.seq(names), pattern)))
+
+
 def name_parts(session: JavaObject, text: str) -> list[str]:
     """The parts of a name as SQL spells it."""
     return list(texts(parser_of(session).parseMultipartIdentifier(text)))
@@ -214,6 +224,11 @@ def is_named_only(jvm: Jvm) -> bool:
     """Whether Spark loads a table for a command about it, not to read or write its rows. A look at the stack costs: it
     is for answers that are errors otherwise."""
     return _is_under_way(jvm, _NAMES_TABLES)
+
+
+def is_listed_extended(jvm: Jvm) -> bool:
+    """Whether Spark lists tables for SHOW TABLE EXTENDED; see `is_named_only`."""
+    return _is_under_way(jvm, _NAMES_TABLES[1:])
 
 
 @hook(

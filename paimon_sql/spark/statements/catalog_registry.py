@@ -155,6 +155,16 @@ class CatalogRegistry:
             raise InvalidNameError(f"{'.'.join(parts)!r} is no table name: write it as table, or as database.table.")
         return catalog, catalog.named(names[:-1] or [self.bridge.current_database()], names[-1])
 
+    def find_database(self, parts: Sequence[str]) -> tuple[SparkCatalog, str] | None:
+        """The catalog of ours that the parts of a database's name lead to, none for the current database, and its name
+        there."""
+        is_named = bool(parts) and (len(parts) > 1 or parts[0] in self.catalogs)
+        catalog = self.catalogs.get(parts[0] if is_named else current_catalog(self.session))
+        rest = parts[1:] if is_named else parts
+        if catalog is None or len(rest) > 1:
+            return None
+        return catalog, rest[0] if rest else self.bridge.current_database()
+
     def _find(self, parts: Sequence[str]) -> Located | None:
         if len(parts) == 1 and is_temporary_view(self.session, parts[0]):
             return None

@@ -17,26 +17,24 @@ from paimon_core.spec.identifier import Identifier
 from paimon_sql.preprocess import CreateLike, create_like
 from paimon_sql.preprocess.quoting import quoted_name
 from paimon_sql.procedures import PROCEDURES
-from paimon_sql.spark.errors.java import java_exception
 from paimon_sql.spark.jvm.classes import NAMESPACE_EXISTS
-from paimon_sql.spark.jvm.commands import create_namespace, parsed_by_spark
+from paimon_sql.spark.jvm.commands import create_namespace
 from paimon_sql.spark.jvm.exceptions import ExceptionText, analysis_exception
 from paimon_sql.spark.jvm.older.named_arguments import exact_names, with_exact_names
 from paimon_sql.spark.jvm.older.named_functions import renames_calls, with_named_functions
 from paimon_sql.spark.jvm.older.state_options import travels_in_name, with_named_options
 from paimon_sql.spark.jvm.older.table_info import NewTable
-from paimon_sql.spark.jvm.older.view_statements import ViewStatement, view_statement
+from paimon_sql.spark.jvm.older.view_statements import answers_view_statements, view_statement
 from paimon_sql.spark.jvm.session_tables import SESSION_CATALOG, SessionTable, session_table
 from paimon_sql.spark.jvm.sessions import current_catalog, current_namespace, is_temporary_view
 from paimon_sql.spark.statements.catalog_registry import CatalogRegistry
 from paimon_sql.spark.statements.commands import FunctionCommand
+from paimon_sql.spark.statements.older_views import OlderViews
 from paimon_sql.spark.tables.catalog import STATE_OPTIONS, SparkCatalog
 from paimon_sql.spark.tables.catalog import create_like as create_table_like
 from paimon_sql.spark.tables.column_functions import COLUMN_FUNCTIONS, column_function_makers
-from paimon_sql.spark.tables.no_views import no_views
 
-_VIEW = re.compile(r"\bviews?\b", re.IGNORECASE)
-_NONE_TO_SHOW = "SELECT '' AS namespace, '' AS viewName, false AS isTemporary WHERE false"
+_VIEW = re.compile(r"\b(?:views?|describe|desc|show|drop|truncate)\b", re.IGNORECASE)
 _STATE = re.compile("|".join(map(re.escape, STATE_OPTIONS)), re.IGNORECASE)
 _FUNCTION = re.compile(rf"\bsys\b[`\s]*\.[`\s]*(?:{'|'.join(COLUMN_FUNCTIONS)})\b", re.IGNORECASE)
 _CALL = re.compile(r"\bcall\b", re.IGNORECASE)
@@ -47,12 +45,14 @@ class OlderSpark:
     """What is done to the statements of one session."""
 
     def __init__(self, registry: CatalogRegistry) -> None:
-        self.registry, self.jvm = registry, registry.jvm
+        self.registry, self.jvm, self.views = registry, registry.jvm, OlderViews(registry)
 
     def planned(self, plan: JavaObject, text: str) -> JavaObject:
         """A parsed statement as a newer Spark would analyze it; `text` is what was written."""
-        if _VIEW.search(text) and (statement := view_statement(self.jvm, plan)) is not None:
-            return self._of_views(plan, statement)
+        if _VIEW.search(text) and answers_view_statements(self.jvm):
+            statement = view_statement(plan)
+            if statement is not None:
+                return self.views.planned(plan, statement)
         if _STATE.search(text) and travels_in_name(self.jvm):
             plan = with_named_options(self.jvm, self.registry.session, plan, STATE_OPTIONS)
         if _FUNCTION.search(text) and renames_calls(self.jvm):
@@ -74,26 +74,6 @@ class OlderSpark:
         )
         return create_namespace(self.jvm, command, identifier.name)
 
-    def _of_views(self, plan: JavaObject, statement: ViewStatement) -> JavaObject:
-        """What a statement about views is for a catalog of ours, which has none."""
-        registry = self.registry
-        if statement.kind == "show":
-            catalog = statement.parts[0] if len(statement.parts) > 1 else current_catalog(registry.session)
-            return plan if catalog not in registry.catalogs else parsed_by_spark(self.jvm, _NONE_TO_SHOW)
-        name = ".".join(map(quoted_name, statement.parts))
-        if registry.find_name(name) is None:
-            return plan
-        if statement.kind == "create":
-            raise Py4JJavaError("no views", java_exception(self.jvm, no_views(statement.parts[-1]), None))
-        refuse = partial(self._no_view, name, statement.lenient)
-        return create_namespace(self.jvm, FunctionCommand(self.jvm, f"DROP VIEW {name}", refuse), statement.parts[-1])
-
-    def _no_view(self, name: str, lenient: bool) -> None:
-        if lenient:
-            return
-        message = f"[VIEW_NOT_FOUND] The view {name} cannot be found. Verify the spelling of its name."
-        raise self._refusal(ExceptionText(message, "VIEW_NOT_FOUND", {"relationName": name}))
-
     def _refusal(self, text: ExceptionText) -> Py4JJavaError:
         """An analysis exception, of the class that commands may raise."""
         return Py4JJavaError(text.message, analysis_exception(self.jvm, NAMESPACE_EXISTS, text))
@@ -105,7 +85,9 @@ class OlderSpark:
         columns = self.registry.bridge.python_session.table(name).schema  # says what is wrong with the name, too
         source = self.registry.find_name(name)
         is_ours = source is not None and source[1].system_table is None
-        copied = source[0].catalog.load_table(source[1]).schema if source is not None and is_ours else None
+        copied = None
+        if source is not None and is_ours and source[0].catalog.table_exists(source[1]):  # and no view
+            copied = source[0].catalog.load_table(source[1]).schema
         kept = None if source is not None else self._session_table(statement.source)
         new = NewTable.of_struct(self.jvm, columns, (), statement.properties)
         if kept is not None:

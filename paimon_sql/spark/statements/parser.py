@@ -38,6 +38,7 @@ from paimon_sql.spark.jvm.sessions import (
 from paimon_sql.spark.proxy import Proxy
 from paimon_sql.spark.statements.catalog_registry import CatalogRegistry
 from paimon_sql.spark.statements.commands import FunctionCommand
+from paimon_sql.spark.statements.listed_views import EXTENDED, with_views
 from paimon_sql.spark.statements.older_spark import OlderSpark
 from paimon_sql.spark.statements.paimon_statements import planned
 from paimon_sql.spark.statements.path_views import view_of_path
@@ -87,6 +88,8 @@ class PaimonParser(Proxy):
         if not self.syntax.create_like and (command := self.older.create_like(statement.text)) is not None:
             return command
         plan = self.older.planned(self._parsed(statement, parse, *context), text)
+        if EXTENDED.search(text):
+            plan = with_views(self.registry, plan)
         if _VIEW.search(text) and (named := temporary_view(plan)) is not None:
             view = view_of_path(named)
             if view is not None:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from functools import cached_property
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 from paimon_core.errors import (
@@ -25,14 +24,11 @@ from paimon_core.store.ddl.new_schema import new_table_schema
 from paimon_core.system_tables.registry import SYSTEM_TABLES
 from paimon_core.table import Table
 from paimon_sql.catalog.base import (
-    DEFAULT_DATABASE,
     SYSTEM_DATABASE,
-    Catalog,
     StagedTable,
     SupportsDatabaseProperties,
     SupportsDatabases,
     SupportsLocations,
-    with_databases,
 )
 from paimon_sql.catalog.system_database import CATALOG_SYSTEM_TABLES
 from paimon_sql.preprocess import DECLARED_TYPES_PROPERTY, EXCLUDED_PROPERTY
@@ -41,23 +37,21 @@ from paimon_sql.spark.errors.java import no_such_function, no_such_table
 from paimon_sql.spark.jvm import classes, connector
 from paimon_sql.spark.jvm.classes import NAMESPACE_EXISTS, NO_SUCH_NAMESPACE, NO_SUCH_TABLE, TABLE_EXISTS
 from paimon_sql.spark.jvm.collections import option_map, python_map
-from paimon_sql.spark.jvm.gateway import Jvm
 from paimon_sql.spark.jvm.older.state_options import options_in_name
 from paimon_sql.spark.jvm.older.table_info import NewTable, new_table
-from paimon_sql.spark.jvm.sessions import is_named_only
+from paimon_sql.spark.jvm.older.view_statements import answers_view_statements
+from paimon_sql.spark.jvm.sessions import is_listed_extended, is_named_only
 from paimon_sql.spark.jvm.streams.sources import change_range
 from paimon_sql.spark.proxy import WithoutMetrics
 from paimon_sql.spark.read.bucket_partitions import BUCKET, BucketTransform
 from paimon_sql.spark.read.unreadable_table import UnreadableTable
-from paimon_sql.spark.session_bridge import SessionBridge
 from paimon_sql.spark.streams.changelog import PaimonChangelog
 from paimon_sql.spark.streams.source_scan import IS_STREAM
 from paimon_sql.spark.tables.declared_types import apply_declared_types
 from paimon_sql.spark.tables.format_table import FormatSparkTable, StagedFormatTable
 from paimon_sql.spark.tables.functions import FUNCTIONS, check_function, system_function
-from paimon_sql.spark.tables.no_views import NoViews
+from paimon_sql.spark.tables.named_catalog import single
 from paimon_sql.spark.tables.procedures import SparkProcedure, UnknownProcedure
-from paimon_sql.spark.tables.session_catalogs import find_catalog
 from paimon_sql.spark.tables.staged_table import StagedSparkTable
 from paimon_sql.spark.tables.table import (
     SCAN_VERSION,
@@ -70,6 +64,7 @@ from paimon_sql.spark.tables.table import (
 )
 from paimon_sql.spark.tables.table_changes import schema_changes
 from paimon_sql.spark.tables.table_like import check_not_stored_as, schema_like
+from paimon_sql.spark.tables.views.catalog import SparkViews, views_of
 from paimon_sql.spark.types import from_struct, read_struct
 
 PROVIDER = "paimon"
@@ -82,7 +77,7 @@ STATE_OPTIONS = frozenset((BRANCH_OPTION, IS_STREAM, *SCAN_OPTIONS))
 _NOT_THERE = (TableNotFoundError, DatabaseNotFoundError, InvalidNameError)
 
 
-class SparkCatalog(NoViews, WithoutMetrics):
+class SparkCatalog(SparkViews, WithoutMetrics):
     """One configured catalog in one Spark session."""
 
     CACHED = frozenset(("name", "defaultNamespace", "tableStateOptionKeys"))
@@ -94,6 +89,7 @@ class SparkCatalog(NoViews, WithoutMetrics):
         "createTableLike": TABLE_EXISTS,
         "dropNamespace": NO_SUCH_NAMESPACE,
         "listNamespaces": NO_SUCH_NAMESPACE,
+        "listRelationSummaries": NO_SUCH_NAMESPACE,
         "listTableSummaries": NO_SUCH_NAMESPACE,
         "listTables": NO_SUCH_NAMESPACE,
         "loadChangelog": NO_SUCH_TABLE,
@@ -103,22 +99,6 @@ class SparkCatalog(NoViews, WithoutMetrics):
         "stageCreateOrReplace": NO_SUCH_NAMESPACE,
         "stageReplace": NO_SUCH_NAMESPACE,  # the other one that it declares says that the table is missing
     }
-
-    def __init__(self, jvm: Jvm, session: SessionBridge, name: str, load: Callable[[], Catalog]) -> None:
-        super().__init__(jvm)
-        self.session, self.catalog_name, self._load = session, name, load
-
-    @cached_property
-    def catalog(self) -> Catalog:
-        """Made when it is first used: until then its configuration may be incomplete."""
-        made = self._load()
-        if self._default_database != DEFAULT_DATABASE:
-            with_databases(made).create_database(self._default_database, ignore_if_exists=True)
-        return made
-
-    @property
-    def _default_database(self) -> str:
-        return (self.session.catalog_options(self.catalog_name) or {}).get("defaultDatabase", DEFAULT_DATABASE)
 
     # -- CatalogPlugin ------------------------------------------------------------------------------------------------
     def initialize(self, name: str, options: Any) -> None:
@@ -150,7 +130,7 @@ class SparkCatalog(NoViews, WithoutMetrics):
 
     def createNamespace(self, namespace: Any, metadata: Any) -> None:
         properties = {k: v for k, v in python_map(metadata).items() if k not in ("owner",)}
-        self._databases.create_database(_single(namespace), properties, ignore_if_exists=False)
+        self._databases.create_database(single(namespace), properties, ignore_if_exists=False)
 
     def alterNamespace(self, namespace: Any, changes: Any) -> None:
         database, catalog = self._database(namespace), self.catalog
@@ -161,7 +141,7 @@ class SparkCatalog(NoViews, WithoutMetrics):
         catalog.alter_database(database, *connector.namespace_changes(changes))
 
     def dropNamespace(self, namespace: Any, cascade: bool) -> bool:
-        self._databases.drop_database(_single(namespace), cascade=cascade)
+        self._databases.drop_database(single(namespace), cascade=cascade)
         return True
 
     # -- TableCatalog -------------------------------------------------------------------------------------------------
@@ -191,45 +171,43 @@ class SparkCatalog(NoViews, WithoutMetrics):
         return True
 
     def listTables(self, namespace: Any) -> Any:
-        is_system = list(namespace) == [SYSTEM_DATABASE]
-        database = SYSTEM_DATABASE if is_system else self._database(namespace)
-        names = sorted(CATALOG_SYSTEM_TABLES) if is_system else self._databases.list_tables(database)
+        database, names = self._tables_of(namespace)
+        if answers_view_statements(self.jvm) and not is_listed_extended(self.jvm):  # where Spark knows one list
+            names = sorted({*names, *views_of(self.catalog, namespace)})
         return connector.identifiers(self.jvm, database, names)
 
     def listTableSummaries(self, namespace: Any) -> Any:
         database = self._database(namespace)
-        return connector.table_summaries(self.jvm, database, self._databases.list_tables(database))
+        return connector.summaries(self.jvm, database, self._databases.list_tables(database))
+
+    def listRelationSummaries(self, namespace: Any) -> Any:
+        """Tables and views; system tables have no summaries of their own."""
+        database, tables = self._tables_of(namespace)
+        views = views_of(self.catalog, namespace)
+        return connector.summaries(self.jvm, database, tables, [v for v in views if v not in set(tables)])
 
     def loadTable(self, identifier: Any, *context: Any) -> Any:
         """(ident), (ident, version), (ident, micros), (ident, privileges) or (ident, TableContext, options)."""
         try:
-            namespace, (name, in_name) = list(identifier.namespace()), options_in_name(str(identifier.name()))
-            if namespace == [SYSTEM_DATABASE]:
-                return SparkCatalogSystemTable(self.jvm, self.session, self.catalog, name)
-            ours = self._dotted(namespace, name) or self.named(namespace, name)
-            settings, given = self.session.table_options(self.catalog_name, ours), in_name | statement_options(context)
-            if says_version(settings) and is_written(context):
-                settings = without_version(settings)
-            options = overridden(settings, given)
-            ours = ours.on_branch(options.pop(BRANCH_OPTION, None))
-            try:
-                table = self._table(ours, options)
-                if is_format_table(table.schema.options):
-                    return self._format_table(table, ours, options)
-            except PaimonError as e:
-                if ours.system_table is not None or isinstance(e, _NOT_THERE) or not is_named_only(self.jvm):
-                    raise
-                return UnreadableTable(self.jvm, f"{self.catalog_name}.{ours}", e)
-            if (ours.system_table or "").lower() in NAMED_TABLES:
-                return SparkDerivedTable(self.jvm, self.session, table, ours, options)
-            if ours.system_table is not None:
-                return SparkSystemTable(self.jvm, self.session, table, ours, options)
-            # what the session's settings ask for matters to those who read: ALTER TABLE and DESCRIBE do not
-            must_exist = says_version(given) and IS_STREAM not in given
-            return SparkTable(self.jvm, self.session, self.catalog_name, table, options, must_exist=must_exist)
+            return self._loaded(identifier, context)
         except _NOT_THERE as e:
+            if context:
+                versioned = says_version(statement_options(context))
+                self._refuse_view(identifier, written=is_written(context), versioned=versioned)
+            if answers_view_statements(self.jvm) and (view := self._find_view(identifier)) is not None:
+                return view
             # a name that cannot be ours may be another source's: parquet.`/path`
             raise no_such_table(self.jvm, e) from e
+
+    def loadRelation(self, identifier: Any) -> Any:
+        """A table, or a view where there is no table."""
+        try:
+            return self._loaded(identifier, ())
+        except _NOT_THERE as e:
+            view = self._find_view(identifier)
+            if view is None:
+                raise no_such_table(self.jvm, e) from e
+            return view
 
     def invalidateTable(self, identifier: Any) -> None:
         """Nothing is cached that can change: the latest snapshot is looked up per statement."""
@@ -264,7 +242,11 @@ class SparkCatalog(NoViews, WithoutMetrics):
 
     def alterTable(self, identifier: Any, changes: Any) -> Any:
         ours = self._identifier(identifier)
-        self.catalog.alter_table(ours, schema_changes(ours, changes))
+        try:
+            self.catalog.alter_table(ours, schema_changes(ours, changes))
+        except TableNotFoundError:
+            self._refuse_view(identifier, written=True)
+            raise
         return self._latest(ours)
 
     def dropTable(self, identifier: Any) -> bool:
@@ -278,14 +260,7 @@ class SparkCatalog(NoViews, WithoutMetrics):
         return self.dropTable(identifier)
 
     def renameTable(self, source: Any, target: Any) -> None:
-        namespace = list(target.namespace())  # Spark leaves the catalog's name in it
-        catalogs = namespace[:-1]
-        if catalogs not in ([], [self.catalog_name]):
-            raise UnsupportedFeatureError(
-                f"Table {self._identifier(source)} cannot become {'.'.join([*namespace, target.name()])!r}: RENAME TO "
-                f"only supports operations within the same catalog, {self.catalog_name}."
-            )
-        self._databases.rename_table(self._identifier(source), Identifier.of(namespace[-1], target.name()))
+        self._databases.rename_table(self._identifier(source), self._renamed("Table", source, target))
 
     # -- ProcedureCatalog ---------------------------------------------------------------------------------------------
     def loadProcedure(self, identifier: Any) -> Any:
@@ -321,14 +296,36 @@ class SparkCatalog(NoViews, WithoutMetrics):
             classes.SUPPORTS_NAMESPACES,
             classes.PROCEDURE_CATALOG,
             classes.FUNCTION_CATALOG,
-            classes.VIEW_CATALOG,
+            classes.RELATION_CATALOG,
         ]
 
     # -- ours ---------------------------------------------------------------------------------------------------------
-    @staticmethod
-    def named(namespace: Sequence[str], name: str) -> Identifier:
-        """What a name means. Raises `InvalidNameError`."""
-        return Identifier.of(_single(namespace), name)
+    def _loaded(self, identifier: Any, context: Sequence[Any]) -> Any:
+        """The table of a statement. Raises what `_NOT_THERE` names, and what is wrong with it."""
+        namespace, (name, in_name) = list(identifier.namespace()), options_in_name(str(identifier.name()))
+        if namespace == [SYSTEM_DATABASE]:
+            return SparkCatalogSystemTable(self.jvm, self.session, self.catalog, name)
+        ours = self._dotted(namespace, name) or self.named(namespace, name)
+        settings, given = self.session.table_options(self.catalog_name, ours), in_name | statement_options(context)
+        if says_version(settings) and is_written(context):
+            settings = without_version(settings)
+        options = overridden(settings, given)
+        ours = ours.on_branch(options.pop(BRANCH_OPTION, None))
+        try:
+            table = self._table(ours, options)
+            if is_format_table(table.schema.options):
+                return self._format_table(table, ours, options)
+        except PaimonError as e:
+            if ours.system_table is not None or isinstance(e, _NOT_THERE) or not is_named_only(self.jvm):
+                raise
+            return UnreadableTable(self.jvm, f"{self.catalog_name}.{ours}", e)
+        if (ours.system_table or "").lower() in NAMED_TABLES:
+            return SparkDerivedTable(self.jvm, self.session, table, ours, options)
+        if ours.system_table is not None:
+            return SparkSystemTable(self.jvm, self.session, table, ours, options)
+        # what the session's settings ask for matters to those who read: ALTER TABLE and DESCRIBE do not
+        must_exist = says_version(given) and IS_STREAM not in given
+        return SparkTable(self.jvm, self.session, self.catalog_name, table, options, must_exist=must_exist)
 
     def _dotted(self, namespace: Sequence[str], name: str) -> Identifier | None:
         """The system table that `table.files` or `database.table.files` means; None where it is another name."""
@@ -345,10 +342,17 @@ class SparkCatalog(NoViews, WithoutMetrics):
         """The table of a statement with options."""
         return self.catalog.load_table(identifier)
 
+    def _tables_of(self, namespace: Any) -> tuple[str, list[str]]:
+        """A database, and the tables that it has."""
+        if list(namespace) == [SYSTEM_DATABASE]:
+            return SYSTEM_DATABASE, sorted(CATALOG_SYSTEM_TABLES)
+        database = self._database(namespace)
+        return database, self._databases.list_tables(database)
+
     def _schema_of(self, source: Any) -> TableSchema | None:
         """The schema of a table of Spark's where it is one of ours, of any catalog; None for others."""
         name, _, table = str(source.name()).partition(".")
-        catalog = self.catalog if name == self.catalog_name else find_catalog(self.session, name)
+        catalog = self._catalog_of(name)
         if catalog is None:
             return None
         try:
@@ -357,23 +361,6 @@ class SparkCatalog(NoViews, WithoutMetrics):
             return None
         location = source.properties().get("location")  # format tables give none
         return found.schema if location in (None, found.store.root) else None
-
-    @property
-    def _databases(self) -> SupportsDatabases:
-        """The catalog, where it has databases. Raises `UnsupportedFeatureError` for tables by their paths."""
-        return with_databases(self.catalog)
-
-    def _has_database(self, name: str) -> bool:
-        return isinstance(self.catalog, SupportsDatabases) and self.catalog.database_exists(name)
-
-    def _database(self, namespace: Any) -> str:
-        database = _single(namespace)
-        if not self._has_database(database):
-            raise DatabaseNotFoundError(f"Catalog {self.catalog_name} has no database {database!r}.")
-        return database
-
-    def _identifier(self, identifier: Any) -> Identifier:
-        return self.named(list(identifier.namespace()), str(identifier.name()))
 
     def _latest(self, identifier: Identifier) -> Any:
         """A table as it is now, whatever version the session's settings ask for."""
@@ -468,13 +455,6 @@ def _irreplaceable(identifier: Identifier) -> UnsupportedFeatureError:
         f"Table {identifier} cannot be replaced by one of another type, as a format table keeps no versions: drop it "
         "and create it anew."
     )
-
-
-def _single(namespace: Any) -> str:
-    parts = list(namespace)
-    if len(parts) != 1:
-        raise DatabaseNotFoundError(f"A Paimon catalog has databases of one name, not {'.'.join(parts) or 'none'!r}.")
-    return str(parts[0])
 
 
 def _partition_columns(transforms: Any) -> tuple[str, ...]:

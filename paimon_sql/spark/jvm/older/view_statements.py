@@ -1,47 +1,130 @@
-"""Statements about the views of a catalog: from 4.2 on Spark asks it, before it refuses them of others."""
+"""Statements about the views of a catalog, parsed: from 4.2 on Spark asks it, before it refuses them of others."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Literal
 
 from py4j.java_gateway import JavaObject
 
 from paimon_sql.spark.jvm import classes
-from paimon_sql.spark.jvm.collections import texts
+from paimon_sql.spark.jvm.collections import texts, value_of, values_of
 from paimon_sql.spark.jvm.gateway import Jvm, simple_name
 from paimon_sql.spark.jvm.hooks import Variant, hook, java_type, method
 
+_PLANS = classes.PLANS_PACKAGE
+Kind = Literal[
+    "create",
+    "drop",
+    "show",
+    "alter",
+    "bind",
+    "set",
+    "unset",
+    "rename",
+    "describe",
+    "show create",
+    "properties",
+    "drop table",
+    "truncate",
+]
+# by the name of a node: the kind of statement; those of the second row are about tables or views
+_OF_VIEWS: Mapping[str, Kind] = {
+    "CreateView": "create",
+    "DropView": "drop",
+    "ShowViews": "show",
+    "AlterViewAs": "alter",
+    "AlterViewSchemaBinding": "bind",
+    "SetViewProperties": "set",
+    "UnsetViewProperties": "unset",
+}
+_OF_EITHER: Mapping[str, Kind] = {
+    "RenameTable": "rename",
+    "DescribeRelation": "describe",
+    "ShowCreateTable": "show create",
+    "ShowTableProperties": "properties",
+    "DropTable": "drop table",
+    "TruncateTable": "truncate",
+}
+_KINDS = {**_OF_VIEWS, **_OF_EITHER}
+_UNRESOLVED = ("UnresolvedIdentifier", "UnresolvedView", "UnresolvedTable", "UnresolvedTableOrView")
 _ASKED = Variant.of("Spark asks catalogs", method(classes.VIEW_CATALOG, "createOrReplaceView", 2))
 _PARSED = Variant.of(
     "answered as they are parsed",
-    *(java_type(f"{classes.PLANS_PACKAGE}.{name}") for name in ("CreateView", "DropView", "ShowViews")),
+    *(java_type(f"{_PLANS}.{name}") for name in _KINDS),
     method(classes.UNRESOLVED_IDENTIFIER, "nameParts", 0),
     method(classes.UNRESOLVED_NAMESPACE, "multipartIdentifier", 0),
+    *(method(f"{_PLANS}.CreateView", m, 0) for m in ("query", "allowExisting", "replace")),
+    *(method(f"{_PLANS}.AlterViewAs", m, 0) for m in ("query", "originalText")),
 )
-_KINDS: dict[str, Literal["create", "drop", "show"]] = {"CreateView": "create", "DropView": "drop", "ShowViews": "show"}
 
 
 @dataclass(frozen=True, slots=True)
 class ViewStatement:
-    """What a statement does with a view of a name, or the views of a namespace, of which no parts are the current one;
-    `lenient` is IF EXISTS."""
+    """A statement about a view of a name, or about the views of a namespace, of which no parts are the current one.
 
-    kind: Literal["create", "drop", "show"]
+    `lenient` is IF EXISTS and IF NOT EXISTS, `extended` that of DESCRIBE; `pattern` that of SHOW VIEWS, or the key of
+    SHOW TBLPROPERTIES. `of_view` says that only a view can be meant.
+    """
+
+    node: JavaObject
+    kind: Kind
     parts: tuple[str, ...]
+    of_view: bool
     lenient: bool = False
+    replaces: bool = False
+    extended: bool = False
+    pattern: str | None = None
+    properties: Mapping[str, str] = field(default_factory=dict)
+    removed: tuple[str, ...] = ()
+    target: tuple[str, ...] = ()
 
 
 @hook("`ViewCatalog`", "statements about views of our catalogs", _ASKED, _PARSED)
-def view_statement(jvm: Jvm, plan: JavaObject) -> ViewStatement | None:
-    """A parsed statement about views that no catalog will be asked for; None for another."""
-    kind = None if jvm.variant(view_statement) is _ASKED else _KINDS.get(simple_name(plan))
+def answers_view_statements(jvm: Jvm) -> bool:
+    """Whether statements about views are ours to answer."""
+    return jvm.variant(answers_view_statements) is _PARSED
+
+
+def view_statement(plan: JavaObject) -> ViewStatement | None:
+    """A parsed statement that may be about a view; None for another."""
+    kind = _KINDS.get(simple_name(plan))
     if kind is None:
         return None
     if kind == "show":
         space = plan.namespace()
         is_named = simple_name(space) == "UnresolvedNamespace"
-        return ViewStatement(kind, texts(space.multipartIdentifier()) if is_named else ())
-    if simple_name(plan.child()) != "UnresolvedIdentifier":
+        parts = texts(space.multipartIdentifier()) if is_named else ()
+        return ViewStatement(plan, kind, parts, True, pattern=_text(plan.pattern()))
+    child = plan.child()
+    if simple_name(child) not in _UNRESOLVED:
         return None
-    return ViewStatement(kind, texts(plan.child().nameParts()), kind == "drop" and bool(plan.ifExists()))
+    named = child.nameParts() if simple_name(child) == "UnresolvedIdentifier" else child.multipartIdentifier()
+    return _read(plan, kind, texts(named))
+
+
+def _read(plan: JavaObject, kind: Kind, parts: tuple[str, ...]) -> ViewStatement | None:
+    statement = ViewStatement(plan, kind, parts, simple_name(plan) in _OF_VIEWS)
+    match kind:
+        case "create":
+            return ViewStatement(plan, kind, parts, True, bool(plan.allowExisting()), bool(plan.replace()))
+        case "drop" | "drop table":
+            return ViewStatement(plan, kind, parts, statement.of_view, bool(plan.ifExists()))
+        case "set":
+            return ViewStatement(plan, kind, parts, True, properties=values_of(plan.properties()))
+        case "unset":
+            return ViewStatement(plan, kind, parts, True, bool(plan.ifExists()), removed=texts(plan.propertyKeys()))
+        case "rename":
+            return ViewStatement(plan, kind, parts, bool(plan.isView()), target=texts(plan.newName()))
+        case "describe":
+            has_partition = not plan.partitionSpec().isEmpty()
+            return None if has_partition else ViewStatement(plan, kind, parts, False, extended=bool(plan.isExtended()))
+        case "properties":
+            return ViewStatement(plan, kind, parts, False, pattern=_text(plan.propertyKey()))
+    return statement
+
+
+def _text(option: JavaObject) -> str | None:
+    found = value_of(option)
+    return None if found is None else str(found)

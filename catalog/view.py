@@ -1,0 +1,113 @@
+"""The definition of a view as Paimon's catalogs keep it, one JSON object in UTF-8, that of Java's `ViewSchema`.
+
+    {"fields": [{"id", "name", "type" (`spec.types`), "description"}], "query": SQL, "dialects": {engine: SQL},
+     "comment", "options": {text: text}}
+
+Java keeps nothing of where a view was defined, and resolves its names where it is used. What we know more stands among
+the options, which every engine keeps, below `paimon-sql.view.`: `catalog` (none: the one that the view is in),
+`namespace` (a JSON array) and what an engine needs to run its query as it was written (`ENGINE.…`).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
+from typing import Any
+
+from paimon_core.errors import CorruptFileError, InvalidSchemaError, UnsupportedFeatureError
+from paimon_core.spec.json_object import decode_json_object, encode_json_object, member
+from paimon_core.spec.types import DataField, parse_field
+
+_OURS = "paimon-sql.view."
+_CATALOG, _NAMESPACE = "catalog", "namespace"
+_ADVICE = "restore it from a backup, or drop the view and create it anew"
+_NOTHING: Mapping[str, str] = MappingProxyType({})
+
+
+@dataclass(frozen=True, kw_only=True)
+class View:
+    """A named query: its columns, and its SQL as engines spell it.
+
+    Names in the query are those of `catalog` (None: the one that the view is in) and `namespace` (None: not known, so
+    those of the view's database). `settings` are what engines need to run the query as it was written, by names of
+    theirs (`spark.schema-mode`). `options` are the user's.
+    """
+
+    fields: tuple[DataField, ...]
+    query: str
+    dialects: Mapping[str, str] = field(default_factory=dict)
+    comment: str | None = None
+    options: Mapping[str, str] = field(default_factory=dict)
+    catalog: str | None = None
+    namespace: tuple[str, ...] | None = None
+    settings: Mapping[str, str] = field(default_factory=dict)
+
+    def query_of(self, dialect: str) -> str:
+        """The query in the SQL of an engine; as it was first written where there is none of that."""
+        return self.dialects.get(dialect, self.query)
+
+
+def encode_view(view: View) -> bytes:
+    """The JSON of a view, indented. Raises `InvalidDataError` for a text that no file can hold."""
+    ours = {_OURS + name: value for name, value in view.settings.items()}
+    if view.catalog is not None:
+        ours[_OURS + _CATALOG] = view.catalog
+    if view.namespace is not None:
+        ours[_OURS + _NAMESPACE] = json.dumps(view.namespace, ensure_ascii=False)
+    node: dict[str, Any] = {
+        "fields": [f.json() for f in view.fields],
+        "query": view.query,
+        "dialects": dict(view.dialects),
+        "options": {**view.options, **ours},
+    }
+    if view.comment is not None:
+        node["comment"] = view.comment
+    return encode_json_object(node)
+
+
+def decode_view(path: str, data: bytes) -> View:
+    """The view that a file, or a text of a database, holds; `path` names it in errors.
+
+    Raises `CorruptFileError`, `UnsupportedFeatureError` for columns of types that are not known.
+    """
+    try:
+        node = decode_json_object(path, data)
+        options = _texts(node, "options")
+        ours = {k.removeprefix(_OURS): v for k, v in options.items() if k.startswith(_OURS)}
+        view = View(
+            fields=tuple(parse_field(f) for f in member(node, "fields", list)),
+            query=member(node, "query", str),
+            dialects=_texts(node, "dialects"),
+            comment=member(node, "comment", str | None, None),
+            options={k: v for k, v in options.items() if not k.startswith(_OURS)},
+            catalog=ours.pop(_CATALOG, None),
+            namespace=_names(ours.pop(_NAMESPACE, None)),
+        )
+        return replace(view, settings=ours)
+    except UnsupportedFeatureError as e:
+        raise UnsupportedFeatureError(f"The view of {path} cannot be used: {e}") from e
+    except CorruptFileError as e:
+        raise CorruptFileError(path, e.cause, _ADVICE) from e
+    except (InvalidSchemaError, TypeError) as e:
+        raise CorruptFileError(path, f"it is no view: {e}", _ADVICE) from e
+
+
+def _texts(node: dict[str, Any], key: str) -> dict[str, str]:
+    found = member(node, key, dict | None, None) or _NOTHING
+    if not all(isinstance(v, str) for v in found.values()):
+        raise TypeError(f"{key!r} has values that are no texts")
+    return dict(found)
+
+
+def _names(text: str | None) -> tuple[str, ...] | None:
+    if text is None:
+        return None
+    try:
+        names = json.loads(text)
+    except (ValueError, RecursionError) as e:
+        raise TypeError(f"{_OURS}{_NAMESPACE} is no JSON ({e})") from e
+    if not isinstance(names, list) or not all(isinstance(n, str) for n in names):
+        raise TypeError(f"{_OURS}{_NAMESPACE} is no array of names")
+    return tuple(names)

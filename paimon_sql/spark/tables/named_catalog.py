@@ -1,0 +1,81 @@
+"""A catalog of ours under its name in a session, and what names of Spark's mean in it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import cached_property
+from typing import Any
+
+from paimon_core.errors import DatabaseNotFoundError, UnsupportedFeatureError
+from paimon_core.spec.identifier import Identifier
+from paimon_sql.catalog.base import DEFAULT_DATABASE, Catalog, SupportsDatabases, with_databases
+from paimon_sql.spark.jvm.gateway import Jvm
+from paimon_sql.spark.proxy import Proxy
+from paimon_sql.spark.session_bridge import SessionBridge
+
+
+class NamedCatalog(Proxy):
+    """One configured catalog in one Spark session."""
+
+    def __init__(self, jvm: Jvm, session: SessionBridge, name: str, load: Callable[[], Catalog]) -> None:
+        super().__init__(jvm)
+        self.session, self.catalog_name, self._load = session, name, load
+
+    @cached_property
+    def catalog(self) -> Catalog:
+        """Made when it is first used: until then its configuration may be incomplete."""
+        made = self._load()
+        if self._default_database != DEFAULT_DATABASE:
+            with_databases(made).create_database(self._default_database, ignore_if_exists=True)
+        return made
+
+    @property
+    def _default_database(self) -> str:
+        return (self.session.catalog_options(self.catalog_name) or {}).get("defaultDatabase", DEFAULT_DATABASE)
+
+    @staticmethod
+    def named(namespace: Sequence[str], name: str) -> Identifier:
+        """What a name means. Raises `InvalidNameError`."""
+        return Identifier.of(single(namespace), name)
+
+    def _identifier(self, identifier: Any) -> Identifier:
+        return self.named(list(identifier.namespace()), str(identifier.name()))
+
+    def _renamed(self, kind: str, source: Any, target: Any) -> Identifier:
+        """The new name of a table or a view."""
+        parts = [*target.namespace(), str(target.name())]  # Spark leaves the catalog's name in it
+        return renamed(kind, self.catalog_name, self._identifier(source), parts)
+
+    @property
+    def _databases(self) -> SupportsDatabases:
+        """The catalog, where it has databases. Raises `UnsupportedFeatureError` for tables by their paths."""
+        return with_databases(self.catalog)
+
+    def _has_database(self, name: str) -> bool:
+        return isinstance(self.catalog, SupportsDatabases) and self.catalog.database_exists(name)
+
+    def _database(self, namespace: Any) -> str:
+        database = single(namespace)
+        if not self._has_database(database):
+            raise DatabaseNotFoundError(f"Catalog {self.catalog_name} has no database {database!r}.")
+        return database
+
+
+def renamed(kind: str, catalog: str, source: Identifier, target: Sequence[str]) -> Identifier:
+    """What a table or a view of a catalog is called in the end: `target` is its name, perhaps with a database, and a
+    catalog before that. Raises `UnsupportedFeatureError` for another catalog."""
+    *catalogs, database, name = target if len(target) > 1 else (source.database, *target)
+    if catalogs not in ([], [catalog]):
+        raise UnsupportedFeatureError(
+            f"{kind} {source} cannot become {'.'.join(target)!r}: RENAME TO only supports operations within the same "
+            f"catalog, {catalog}."
+        )
+    return Identifier.of(database, name)
+
+
+def single(namespace: Any) -> str:
+    """The database that a namespace is. Raises `DatabaseNotFoundError` for one of several names, or none."""
+    parts = list(namespace)
+    if len(parts) != 1:
+        raise DatabaseNotFoundError(f"A Paimon catalog has databases of one name, not {'.'.join(parts) or 'none'!r}.")
+    return str(parts[0])

@@ -1,0 +1,1 @@
+"""Views: what a catalog keeps as Spark runs it, and Spark's statements about them."""

@@ -1,0 +1,90 @@
+"""Views that refer to each other in a circle. Spark refuses those that it creates; others may be written by other
+engines, and by two statements at the same time. Spark would follow them until its stack ends: it asks for each view
+once, and has it at hand from then on. So the first view is looked at for its own name, and those that it reads for the
+circles that they lead to.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+
+from py4j.protocol import Py4JError
+from pyspark.errors.exceptions.captured import CapturedException
+
+from paimon_core.errors import PaimonError
+from paimon_core.spec.identifier import Identifier
+from paimon_sql.catalog.base import Catalog, SupportsViews
+from paimon_sql.spark.errors.java import recursive_view
+from paimon_sql.spark.jvm.commands import parsed_by_spark
+from paimon_sql.spark.jvm.gateway import Jvm
+from paimon_sql.spark.jvm.views import ViewDefinition, named_relations, view_depth
+from paimon_sql.spark.tables.views.definitions import spark_view
+
+Name = tuple[str, str, str]  # catalog, database, view
+CatalogOf = Callable[[str], Catalog | None]  # the catalog of ours of a name
+_MOST = 1000  # views that are looked at
+
+
+def check_not_in_cycle(jvm: Jvm, name: Name, view: ViewDefinition, catalog_of: CatalogOf) -> None:
+    """Raises where the analyzer is led into a circle by a view that it asks for."""
+    depth = view_depth(jvm)
+    if depth > 1:
+        return
+    if depth == 1:
+        cycle = _cycle_from(jvm, name, view, catalog_of)
+    else:
+        cycle = [name, name] if name in _references(jvm, view) else None
+    if cycle is not None:
+        raise recursive_view(jvm, cycle)
+
+
+def check_no_cycle(jvm: Jvm, name: Name, view: ViewDefinition, catalog_of: CatalogOf) -> None:
+    """Raises for a new definition of a view that reads the view itself: Spark before 4.3 does not look into
+    subqueries."""
+    cycle = _cycle_from(jvm, name, view, catalog_of)
+    if cycle is not None and name in cycle:
+        raise recursive_view(jvm, cycle)
+
+
+def _cycle_from(jvm: Jvm, name: Name, view: ViewDefinition, catalog_of: CatalogOf) -> list[Name] | None:
+    named = _references(jvm, view)
+    return find_cycle(name, lambda other: named if other == name else _references_of(jvm, other, catalog_of))
+
+
+def find_cycle(start: Name, references: Callable[[Name], Iterable[Name]]) -> list[Name] | None:
+    """A circle that can be reached from a name, its first name at its end again; None for none."""
+    path, done = [start], set[Name]()
+    open_names: list[Iterator[Name]] = [iter(references(start))]
+    while open_names and len(done) < _MOST:
+        following = next(open_names[-1], None)
+        if following is None:
+            open_names.pop()
+            done.add(path.pop())
+        elif following in path:
+            return [*path[path.index(following) :], following]
+        elif following not in done:
+            path.append(following)
+            open_names.append(iter(references(following)))
+    return None
+
+
+def _references_of(jvm: Jvm, name: Name, catalog_of: CatalogOf) -> list[Name]:
+    """What the query of a view names; nothing for what is no view of ours, or cannot be read."""
+    catalog, identifier = catalog_of(name[0]), Identifier(*name[1:])
+    if not isinstance(catalog, SupportsViews):
+        return []
+    try:
+        return _references(jvm, spark_view(catalog.load_view(identifier), name[0], identifier))
+    except PaimonError:
+        return []
+
+
+def _references(jvm: Jvm, view: ViewDefinition) -> list[Name]:
+    """The full names of the tables and views in a query; nothing for one that Spark cannot parse."""
+    try:
+        named = named_relations(jvm, parsed_by_spark(jvm, view.query))
+    except (Py4JError, CapturedException):
+        return []
+    place = (view.catalog, *view.namespace)
+    full = [(*place[: max(3 - len(parts), 0)], *parts) for parts in named]
+    return [(name[0], name[1], name[2]) for name in full if len(name) == 3]

@@ -1,0 +1,129 @@
+"""A catalog's views as Spark runs them, and Spark's as a catalog keeps them.
+
+Spark's own part of a definition stands in `View.settings` below `spark.`. A view of another engine has none: its query
+is taken in Spark's dialect where it has that, and gives its columns by position.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import replace
+
+from paimon_core.errors import CorruptFileError, UnsupportedFeatureError
+from paimon_core.io.load import check_no_secrets
+from paimon_core.spec.identifier import Identifier
+from paimon_sql.catalog.view import View
+from paimon_sql.preprocess.quoting import quoted_name
+from paimon_sql.spark.jvm.views import ViewDefinition
+from paimon_sql.spark.types import from_struct, read_struct, to_struct
+
+DIALECT = "spark"
+_MODE, _CONFIGS, _COLUMNS = (f"{DIALECT}.{name}" for name in ("schema-mode", "sql-configs", "query-columns"))
+_COMMENT, _TYPE, _PLAIN = "comment", "table_type", ("VIEW", None)
+_MODES = ("BINDING", "COMPENSATION")
+
+
+def kept_view(definition: ViewDefinition, catalog: str, name: Identifier) -> View:
+    """A view as the catalog of a name keeps it: the catalog that it is in itself goes without its name, which another
+    session may call otherwise. Raises `UnsupportedFeatureError` for columns of types that Paimon has not."""
+    properties = dict(definition.properties)
+    comment, kind = properties.pop(_COMMENT, None), properties.pop(_TYPE, None)
+    if kind not in _PLAIN:
+        raise UnsupportedFeatureError(f"View {name} cannot be kept: a Paimon catalog has no views of type {kind}.")
+    check_no_secrets(str(name), properties)
+    if definition.schema_mode not in _MODES:
+        raise UnsupportedFeatureError(
+            f"View {name} cannot be kept WITH SCHEMA {definition.schema_mode}: Spark brings only views of its own "
+            "catalog up to date with their tables, so that queries would fail once these change. Leave it out, and "
+            "replace the view after such a change."
+        )
+    try:
+        fields = from_struct(read_struct(definition.schema_json))
+    except UnsupportedFeatureError as e:
+        raise UnsupportedFeatureError(f"View {name} cannot be kept: {e} Cast the column in its query.") from e
+    return View(
+        fields=fields,
+        query=definition.query,
+        dialects={DIALECT: definition.query},
+        comment=comment,
+        options=properties,
+        catalog=None if definition.catalog == catalog else definition.catalog,
+        namespace=definition.namespace,
+        settings={
+            _MODE: definition.schema_mode,
+            _CONFIGS: json.dumps(dict(definition.settings), ensure_ascii=False),
+            _COLUMNS: json.dumps(definition.query_columns, ensure_ascii=False),
+        },
+    )
+
+
+def altered_view(old: View | None, new: View, name: Identifier) -> View:
+    """What replaces a view: where its query stays, so do the spellings of other engines, and what is known of them."""
+    if old is None or new.query != spark_query(old, name):
+        return new
+    theirs = {k: v for k, v in old.settings.items() if not k.startswith(f"{DIALECT}.")}
+    if is_sparks(old):
+        return replace(new, query=old.query, dialects=old.dialects, settings={**theirs, **new.settings})
+    return replace(new, query=old.query, dialects=old.dialects, namespace=old.namespace, settings=theirs)
+
+
+def spark_view(view: View, catalog: str, name: Identifier) -> ViewDefinition:
+    """A kept view as Spark runs it. Raises `CorruptFileError`."""
+    comment = {} if view.comment is None else {_COMMENT: view.comment}
+    mode = view.settings.get(_MODE, _MODES[0])
+    if mode not in _MODES:
+        raise _corrupt(name, f"{_MODE} is {mode!r}")
+    return ViewDefinition(
+        to_struct(view.fields).json(),
+        {**view.options, **comment},
+        spark_query(view, name),
+        view.catalog or catalog,
+        view.namespace if view.namespace is not None else (name.database,),
+        _texts(name, view.settings),
+        mode,
+        _names(name, view),
+    )
+
+
+def is_sparks(view: View) -> bool:
+    """Whether Spark's part of the definition is there."""
+    return _COLUMNS in view.settings
+
+
+def spark_query(view: View, name: Identifier) -> str:
+    """The query of a view; that of another engine gives its columns by position."""
+    query = view.query_of(DIALECT)
+    if is_sparks(view):
+        return query
+    columns = ", ".join(quoted_name(f.name) for f in view.fields)
+    return f"SELECT * FROM (\n{query.rstrip().rstrip(';')}\n) AS {quoted_name(name.table)} ({columns})"  # noqa: S608  names are quoted
+
+
+def _names(name: Identifier, view: View) -> tuple[str, ...]:
+    if not is_sparks(view):
+        return tuple(f.name for f in view.fields)
+    found = _loaded(name, view.settings[_COLUMNS])
+    if not isinstance(found, list) or not all(isinstance(n, str) for n in found):
+        raise _corrupt(name, f"{_COLUMNS} are no names")
+    if found and len(found) != len(view.fields):
+        raise _corrupt(name, f"{_COLUMNS} are {len(found)} names for {len(view.fields)} columns")
+    return tuple(found)
+
+
+def _texts(name: Identifier, settings: Mapping[str, str]) -> dict[str, str]:
+    found = _loaded(name, settings.get(_CONFIGS, "{}"))
+    if not isinstance(found, dict) or not all(isinstance(v, str) for v in found.values()):
+        raise _corrupt(name, f"{_CONFIGS} are no texts")
+    return found
+
+
+def _loaded(name: Identifier, text: str) -> object:
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError) as e:
+        raise _corrupt(name, f"it has no JSON where there should be ({e})") from e
+
+
+def _corrupt(name: Identifier, cause: str) -> CorruptFileError:
+    return CorruptFileError(f"of view {name}", cause, "drop the view and create it anew")
