@@ -20,7 +20,7 @@ from typing import Any
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))
 
-from tests.support.java_oracle import find_oracles, run_streams  # type: ignore[import-not-found]  # noqa: E402
+from tests.support.java_oracle import find_oracles, run_streams  # noqa: E402
 
 FROM_THE_START = {"scan.snapshot-id": "1"}
 KEYED = "'primary-key' = 'k', 'bucket' = '2', 'changelog-producer' = 'lookup'"
